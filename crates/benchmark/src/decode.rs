@@ -7,7 +7,7 @@ use crate::outcome::median;
 use crate::process::processor_seconds;
 use recrawl_repository::storage::Storage;
 use recrawl_repository::{Generation, Repository};
-use recrawl_types::{CanonicalUrl, Cycle, Link, LogRecord, Outcome, Skip, Visit};
+use recrawl_types::{CanonicalUrl, DatedRound, Link, LogRecord, Outcome, Skip, Visit};
 use recrawl_verifier::{Batch, BatchLimits, SortedBatch, merge};
 use std::sync::Arc;
 use std::time::Instant;
@@ -28,13 +28,13 @@ pub fn decode_and_compare(
     counted: bool,
 ) -> Result<f64, Failure> {
     let generation = repository.current();
-    let cycle = generation.number().next();
+    let round = generation.dated().in_next_cycle();
     let mut rates = Vec::new();
     for time in 0..=TIMES {
-        let batch = batch(&generation, storage.clone(), cycle, counted)?;
-        let mut writer = repository.begin(&generation)?;
+        let batch = batch(&generation, storage.clone(), round, counted)?;
+        let mut writer = repository.begin(&generation, round.cycle)?;
         let (started, processor) = (Instant::now(), processor_seconds());
-        let report = merge(&generation, batch, &mut writer, &rules(cycle, NO_WAITING, 1))?;
+        let report = merge(&generation, batch, &mut writer, &rules(round.cycle, NO_WAITING, 1))?;
         // One thread, and nothing waits for the disk: CPU time excludes other programs.
         let seconds = match (processor, processor_seconds()) {
             (Some(before), Some(after)) if after > before => after - before,
@@ -51,10 +51,10 @@ pub fn decode_and_compare(
 fn batch(
     generation: &Generation,
     storage: Arc<dyn Storage>,
-    cycle: Cycle,
+    round: DatedRound,
     counted: bool,
 ) -> Result<SortedBatch, Failure> {
-    let mut batch = Batch::new(storage, cycle, BatchLimits::default());
+    let mut batch = Batch::new(storage, round, BatchLimits::default());
     let firsts: Vec<usize> = (0..generation.blocks()).collect();
     for part in firsts.chunks(LINKS_A_VISIT) {
         let link = |&at: &usize| {

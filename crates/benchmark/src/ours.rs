@@ -74,10 +74,11 @@ impl Ours {
         let mut repository = Repository::open(storage.clone())?;
         let mut text = 0;
         // The histories span these cycles: one generation each.
-        while repository.current().number() < FIRST_CYCLE {
+        while repository.current().cycle() < FIRST_CYCLE {
             let base = repository.current();
-            let mut writer = repository.begin(&base)?;
-            if writer.number() == FIRST_CYCLE {
+            let cycle = base.cycle().next();
+            let mut writer = repository.begin(&base, cycle)?;
+            if cycle == FIRST_CYCLE {
                 web.each_page(|key, record| {
                     text += key.len();
                     writer.push(key, record)
@@ -104,15 +105,16 @@ impl Ours {
         waiting: Waiting,
     ) -> Result<CycleOutcome, Failure> {
         let generation = self.repository.current();
-        let cycle = generation.number().next();
-        let written = stream.write_log(&*self.storage, turn, cycle)?;
+        let round = generation.dated().in_next_cycle();
+        let cycle = round.cycle;
+        let written = stream.write_log(&*self.storage, turn, round.round)?;
         let named = named(&generation, stream, turn)?;
         let (before, kinds_before) = (Moved::now().unwrap_or_default(), self.storage.bytes());
 
         let processor = processor_seconds().unwrap_or_default();
         let mut clock = Clock::start();
-        let mut batch = Batch::new(self.storage.clone(), cycle, BatchLimits::default());
-        batch.add_log(VisitLog::read(&*self.storage, cycle)?, |_: &Visit, _| {}, |_| true)?;
+        let mut batch = Batch::new(self.storage.clone(), round, BatchLimits::default());
+        batch.add_log(VisitLog::read(&*self.storage, round.round)?, |_: &Visit, _| {}, |_| true)?;
         let batch = batch.finish()?;
         clock.stage("read and sort");
         let merged = self.merge(&generation, batch, cycle, waiting, &mut clock)?;
@@ -152,7 +154,7 @@ impl Ours {
         clock: &mut Clock,
     ) -> Result<MergeReport, Failure> {
         let threads = thread::available_parallelism().map_or(1, usize::from);
-        let mut writer = self.repository.begin(generation)?;
+        let mut writer = self.repository.begin(generation, cycle)?;
         let merged = merge(generation, batch, &mut writer, &rules(cycle, waiting, threads))?;
         clock.stage("merge");
         self.repository.commit(writer, b"")?;
@@ -226,7 +228,7 @@ fn plan(generation: &Generation, storage: Arc<dyn Storage>) -> Result<u64, Failu
     let formula = builtin::resolve("t_times_X")?;
     let mut policy = FormulaPolicy::new(&formula);
     let request = PlanRequest {
-        cycle: generation.number().next(),
+        cycle: generation.cycle().next(),
         pages: (generation.pages() as f64 * PLANNED) as u64,
         discovery_share: 0.2,
         announced_share: 0.0,
@@ -239,7 +241,7 @@ fn plan(generation: &Generation, storage: Arc<dyn Storage>) -> Result<u64, Failu
         policy: PolicyKind::default(),
     };
     let origins = generation.origins()?;
-    let memory = PlanMemory::new(PLAN_MEMORY, Box::new(SpillRuns::new(storage, request.cycle)));
+    let memory = PlanMemory::new(PLAN_MEMORY, Box::new(SpillRuns::new(storage, generation.number().next())));
     let mut planner = Planner::new(request, &mut policy, origins.iter().map(|origin| origin.pages), memory)?;
     generation.scan(|_, columns| -> Result<(), Failure> { Ok(planner.scan(columns)?) })?;
     Ok(planner.finish()?.chosen.try_fold(0, |pages, page| page.map(|_| pages + 1))?)

@@ -18,7 +18,7 @@ use crate::size::Size;
 use crate::web::{FIRST_CYCLE, Web};
 use recrawl_repository::storage::FileStorage;
 use recrawl_repository::{LogChunk, VisitLog};
-use recrawl_types::Cycle;
+use recrawl_types::Round;
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -89,11 +89,11 @@ pub fn run(size: &Size, dir: &Path, rival: &mut dyn Rival) -> Result<Outcome, Fa
         ..Outcome::default()
     };
     for turn in 0..size.cycles {
-        let cycle = Cycle(FIRST_CYCLE.0 + 1 + turn as u32);
-        let logged = stream.write_log(&storage, turn, cycle)?.links;
+        let round = Round(FIRST_CYCLE.0 + 1 + turn as u32);
+        let logged = stream.write_log(&storage, turn, round)?.links;
         let log = bytes_in(&logs)?;
         outcome.is_peak_of_cycles &= reset_peak();
-        let checked = check_log(&storage, cycle, rival, size.seconds)?;
+        let checked = check_log(&storage, round, rival, size.seconds)?;
         outcome.cycles.push(CycleOutcome { log, logged, ..checked });
         outcome.peak = outcome.peak.max(peak_bytes());
         fs::remove_dir_all(&logs)?;
@@ -106,7 +106,7 @@ pub fn run(size: &Size, dir: &Path, rival: &mut dyn Rival) -> Result<Outcome, Fa
 /// Checks all links of a log, and ends the cycle.
 fn check_log(
     storage: &FileStorage,
-    cycle: Cycle,
+    round: Round,
     rival: &mut dyn Rival,
     seconds: u64,
 ) -> Result<CycleOutcome, Failure> {
@@ -114,7 +114,7 @@ fn check_log(
     let (before, processor) = (Moved::now().unwrap_or_default(), processor_seconds().unwrap_or_default());
     let started = Instant::now();
     let mut outcome = CycleOutcome::default();
-    let mut log = VisitLog::read(storage, cycle)?;
+    let mut log = VisitLog::read(storage, round)?;
     let mut chunk = LogChunk::default();
     'log: while log.next_chunk(&mut chunk)? {
         for (_, links) in chunk.drain() {

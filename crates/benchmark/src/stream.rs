@@ -4,7 +4,7 @@ use crate::mix::{mix, zipf};
 use crate::web::{Web, content};
 use recrawl_repository::storage::Storage;
 use recrawl_repository::{LogError, VisitLog, WriteError};
-use recrawl_types::{CanonicalUrl, Change, Cycle, Link, LogRecord, Outcome, Share, Visit};
+use recrawl_types::{CanonicalUrl, Change, Link, LogRecord, Outcome, Round, Share, Visit};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -52,12 +52,12 @@ pub struct Written {
 }
 
 impl Stream<'_> {
-    /// Writes the log of cycle number `turn` of the stream as that of `cycle`.
+    /// Writes the log of cycle number `turn` of the stream as that of `round`.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn write_log(&self, storage: &dyn Storage, turn: u64, cycle: Cycle) -> Result<Written, LogError> {
-        let (mut log, _) = VisitLog::open(storage, cycle)?;
+    pub fn write_log(&self, storage: &dyn Storage, turn: u64, round: Round) -> Result<Written, LogError> {
+        let (mut log, _) = VisitLog::open(storage, round)?;
         let written = self.each_visit(turn, |visit, _| log.append(&LogRecord::Visit(Box::new(visit))))?;
         log.sync()?;
         Ok(written)

@@ -48,13 +48,14 @@ pub enum Turn {
 /// When a stage cannot continue. Nothing is lost: the cycle resumes where its log ends.
 pub fn turn(crawl: &mut Crawl, seeds: &[CanonicalUrl]) -> Result<Turn, Failure> {
     let generation = crawl.repository.current();
-    let cycle = generation.number().next();
+    let round = generation.dated().in_next_cycle();
+    let cycle = round.cycle;
     let _cycle = tracing::error_span!("cycle", cycle = cycle.0).entered();
     crawl.settings.scope.read_opt_out().map_err(Failure::Usage)?;
 
     crawl.space.check()?;
-    let traps = Arc::new(Traps::new(&crawl.settings.traps, &crawl.tables, cycle));
-    let plan = plan::resume_or_make(crawl, &generation, cycle, seeds, &traps)?;
+    let traps = Arc::new(Traps::new(&crawl.settings.traps, &crawl.tables, round));
+    let plan = plan::resume_or_make(crawl, &generation, round, seeds, &traps)?;
     let facts = plan.facts.clone();
 
     let fetched = pipeline::run(crawl, plan, &traps)?;
@@ -63,13 +64,15 @@ pub fn turn(crawl: &mut Crawl, seeds: &[CanonicalUrl]) -> Result<Turn, Failure> 
         return Ok(Turn::Interrupted);
     }
 
-    crawl.space.check_merge(&generation, VisitLog::bytes(&*crawl.storage, cycle).map_err(Failure::work)?)?;
-    let Gathered { batch, tally, responses, noise, trust } = gather::read_log(crawl, cycle, &traps)?;
+    crawl
+        .space
+        .check_merge(&generation, VisitLog::bytes(&*crawl.storage, round.round).map_err(Failure::work)?)?;
+    let Gathered { batch, tally, responses, noise, trust } = gather::read_log(crawl, round, &traps)?;
 
     crawl.live.begin_passing(generation.pages());
-    let mut next = crawl.repository.begin(&generation).map_err(Failure::work)?;
+    let mut next = crawl.repository.begin(&generation, cycle).map_err(Failure::work)?;
     let (floors, dates) = (SiteNoise::new(&crawl.tables), LastmodLesson::default());
-    let lesson = TrapLesson::new(&crawl.settings.traps, &crawl.tables, cycle);
+    let lesson = TrapLesson::new(&crawl.settings.traps, &crawl.tables, round);
     let rules = MergeRules {
         cycle,
         max_hops: crawl.settings.max_hops(),
@@ -87,9 +90,9 @@ pub fn turn(crawl: &mut Crawl, seeds: &[CanonicalUrl]) -> Result<Turn, Failure> 
 
     let now = (crawl.clock)();
     let report = CycleReport::new(&facts, tally, &responses, &merged, fetched.stopped_by, now);
-    crawl.tables.apply_cycle(cycle, noise.fold(&crawl.tables)?)?;
-    dates.keep(&crawl.tables, cycle)?;
-    trust.keep(&crawl.tables, cycle)?;
+    crawl.tables.apply_round(round.round, noise.fold(&crawl.tables)?)?;
+    dates.keep(&crawl.tables, round.round)?;
+    trust.keep(&crawl.tables, round)?;
     lesson.keep()?;
     crawl.tables.flush()?;
     let commit = || crawl.repository.commit(next, &report.to_json());

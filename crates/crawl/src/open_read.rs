@@ -8,7 +8,7 @@ use crate::report::CycleReport;
 use crate::settings::Settings;
 use recrawl_repository::storage::{FileStorage, Storage};
 use recrawl_repository::{Generation, OpenError, Repository, ScheduleFile, SledTables, SyncFolder};
-use recrawl_types::{Cycle, ScheduleSource};
+use recrawl_types::{Cycle, DatedRound, ScheduleSource};
 use serde::Serialize;
 use std::path::Path;
 use std::sync::Arc;
@@ -120,8 +120,8 @@ impl fmt::Display for InProgress {
 /// # Errors
 /// When its schedule cannot be read.
 pub fn in_progress(storage: &dyn Storage, generation: &Generation) -> Result<Option<InProgress>, Failure> {
-    let cycle = generation.number().next();
-    let schedule = ScheduleFile::open(storage, cycle).map_err(Failure::work)?;
+    let DatedRound { round, cycle } = generation.dated().in_next_cycle();
+    let schedule = ScheduleFile::open(storage, round).map_err(Failure::work)?;
     Ok(schedule.map(|schedule| InProgress { cycle, scheduled: schedule.len() }))
 }
 

@@ -7,11 +7,11 @@
 mod image;
 
 use crate::Target;
-use image::{CYCLE, Image, Parts, varint};
+use image::{Image, Parts, ROUND, varint};
 use recrawl_repository::codec::{put_host, put_link, put_visit, take_host, take_link, take_visit};
 use recrawl_repository::storage::MemoryStorage;
 use recrawl_repository::{BLOCK_PAGES, Generation, Repository, ScheduleFile, ScheduleWriter, VisitLog};
-use recrawl_types::{LogRecord, PageRecord, ScheduleSource};
+use recrawl_types::{Cycle, DatedRound, LogRecord, PageRecord, ScheduleSource};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -107,7 +107,7 @@ fn open(image: Image) {
     let storage: Arc<MemoryStorage> = Arc::default();
     let mut copy = Repository::open(storage).expect("memory can be written");
     let empty = Generation::default();
-    let mut writer = copy.begin(&empty).expect("memory can be written");
+    let mut writer = copy.begin(&empty, Cycle(1)).expect("memory can be written");
     for (key, record) in &pages {
         writer.push(key, record).expect("memory can be written");
     }
@@ -156,12 +156,12 @@ fn log(parts: &mut Parts<'_>, how: image::How) {
     image.frames(&image::cycle("visits"), 10, how, &payloads);
     image.tail(&image::cycle("visits"), parts.rest());
     let storage = MemoryStorage::with_files(image.files);
-    let Ok((_, recovered)) = VisitLog::open(&storage, CYCLE) else { return };
+    let Ok((_, recovered)) = VisitLog::open(&storage, ROUND) else { return };
     let records = read_log(&storage);
     assert_eq!(recovered.records, records.len() as u64);
     assert!(recovered.done.count() + recovered.followed.len() as u64 <= recovered.records);
     let copy = MemoryStorage::new();
-    let (mut log, empty) = VisitLog::open(&copy, CYCLE).expect("memory can be written");
+    let (mut log, empty) = VisitLog::open(&copy, ROUND).expect("memory can be written");
     assert_eq!(empty.records, 0);
     for record in &records {
         log.append(record).expect("memory can be written");
@@ -170,7 +170,7 @@ fn log(parts: &mut Parts<'_>, how: image::How) {
 }
 
 fn read_log(storage: &MemoryStorage) -> Vec<LogRecord> {
-    let mut reader = VisitLog::read(storage, CYCLE).expect("a log that was recovered can be read");
+    let mut reader = VisitLog::read(storage, ROUND).expect("a log that was recovered can be read");
     let mut records = Vec::new();
     while let Some(record) = reader.next_record().expect("a log that was recovered can be read") {
         records.push(record);
@@ -195,7 +195,7 @@ fn kept_visits(parts: &mut Parts<'_>, how: image::How) {
     image.manifest([0, 0, 0, 0]);
     let storage = Arc::new(MemoryStorage::with_files(image.files));
     let repository = Repository::open_read(storage).expect("an empty generation is sound");
-    let Ok(Some(mut visits)) = repository.kept().visits(CYCLE) else { return };
+    let Ok(Some(mut visits)) = repository.kept().visits(DatedRound::only_of(Cycle(ROUND.0))) else { return };
     let mut read = 0;
     let whole = loop {
         match visits.next_visit() {
@@ -234,7 +234,7 @@ fn schedule_with(table: &str, head: &[u8], frames: &[&[u8]], how: image::How) {
     places.iter().for_each(|(offset, length)| row.extend([varint(*offset), varint(*length)].concat()));
     image.frames(&image::cycle(table), 9, image::How::default(), &[&row]);
     let storage = MemoryStorage::with_files(image.files);
-    let Ok(Some(file)) = ScheduleFile::open(&storage, CYCLE) else { return };
+    let Ok(Some(file)) = ScheduleFile::open(&storage, ROUND) else { return };
     let [host] = file.hosts() else { panic!("a table of one host has {}", file.hosts().len()) };
     let Ok(entries) = file.read(host, host.start, host.count as usize) else { return };
     assert!(entries.len() as u64 <= host.count);
@@ -249,12 +249,12 @@ fn schedule_with(table: &str, head: &[u8], frames: &[&[u8]], how: image::How) {
         return;
     }
     let copy = MemoryStorage::new();
-    let mut writer = ScheduleWriter::create(&copy, CYCLE).expect("memory can be written");
+    let mut writer = ScheduleWriter::create(&copy, ROUND).expect("memory can be written");
     for entry in &entries {
         writer.push(entry).expect("memory can be written");
     }
     assert_eq!(writer.finish().expect("memory can be written"), entries.len() as u64);
-    let again = ScheduleFile::open(&copy, CYCLE).expect("it was just written").expect("it is complete");
+    let again = ScheduleFile::open(&copy, ROUND).expect("it was just written").expect("it is complete");
     let read = again.read(&again.hosts()[0], 0, entries.len()).expect("it was just written");
     assert_same(&read, &entries);
 }
@@ -278,10 +278,10 @@ fn any_file(parts: &mut Parts<'_>) {
     if let Ok(repository) = repository {
         repository.verify();
     }
-    if let Ok(Some(file)) = ScheduleFile::open(&*storage, CYCLE) {
+    if let Ok(Some(file)) = ScheduleFile::open(&*storage, ROUND) {
         assert!(file.hosts().len() as u64 <= file.len(), "a host without a page");
     }
-    if VisitLog::open(&*storage, CYCLE).is_ok() {
+    if VisitLog::open(&*storage, ROUND).is_ok() {
         read_log(&storage);
     }
 }

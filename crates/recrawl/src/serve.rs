@@ -101,9 +101,9 @@ fn crawl_on(
 ) -> Result<(), Failure> {
     let mut timer = CycleTimer::new(shared.last_started(), shared.now(), shared.uptime());
     let mut failures = 0;
-    let cycle = crawl.repository.current().number().next();
+    let round = crawl.repository.current().number().next();
     // A started cycle resumes at once.
-    let mut is_begun = ScheduleFile::open(&*crawl.storage, cycle).map_err(Failure::work)?.is_some();
+    let mut is_begun = ScheduleFile::open(&*crawl.storage, round).map_err(Failure::work)?.is_some();
     while !crawl.shutdown.requested() {
         let is_called = hangup.take();
         if is_called {

@@ -89,7 +89,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let storage = Arc::new(MemoryStorage::new());
     let mut repository = Repository::open(storage.clone())?.keeping_visits(1);
     let empty = recrawl_repository::Generation::default();
-    let mut writer = repository.begin(&empty)?;
+    let mut writer = repository.begin(&empty, repository.current().cycle().next())?;
     // One visit of each visited page, in a cycle of a day.
     for (i, (url, record)) in (0..).zip(&pages) {
         writer.push(url.key(), record)?;

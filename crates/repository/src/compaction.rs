@@ -1,6 +1,6 @@
 //! Which files of older generations are emptied: what is carried by reference leaves garbage around it.
 
-use recrawl_types::Cycle;
+use recrawl_types::Round;
 use std::collections::BTreeSet;
 
 /// Files that hold frames of one part. More would be more to open, and more places to read from at once.
@@ -9,7 +9,7 @@ pub(crate) const MAX_FILES_A_PART: usize = 24;
 /// A file that holds frames of one part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Usage {
-    pub file: Cycle,
+    pub file: Round,
     pub bytes: u64,
     /// Of these, bytes that belong to the present generation.
     pub live: u64,
@@ -19,7 +19,7 @@ pub(crate) struct Usage {
 /// hold no more garbage than live bytes, the emptiest first, and are at most [`MAX_FILES_A_PART`] − 1, those with
 /// the least in them first. Copying costs as many bytes as are freed or less, so a byte is copied about once for
 /// each time that it is written.
-pub(crate) fn to_empty(mut files: Vec<Usage>) -> BTreeSet<Cycle> {
+pub(crate) fn to_empty(mut files: Vec<Usage>) -> BTreeSet<Round> {
     let mut emptied = BTreeSet::new();
     // Of two files the one with the smaller part of its bytes alive, by cross multiplication.
     let share = |a: &Usage, b: &Usage| u128::from(a.live) * u128::from(b.bytes);
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     fn usage(file: u32, bytes: u64, live: u64) -> Usage {
-        Usage { file: Cycle(file), bytes, live }
+        Usage { file: Round(file), bytes, live }
     }
 
     fn emptied(files: &[Usage]) -> Vec<u32> {

@@ -2,10 +2,13 @@
 //! Every byte is described in docs/internals/formats.md.
 
 use crate::bytes::{Malformed, Put, Take};
-use recrawl_types::Cycle;
+use recrawl_types::Round;
 
-/// The version of everything that this crate writes. A change of any byte's meaning is a new version.
-pub const FORMAT_VERSION: u32 = 5;
+/// The newest version that is read. A change of any byte's meaning is a new version.
+pub const FORMAT_VERSION: u32 = 6;
+/// The version of what this crate writes, but for the manifest of a generation whose round and cycle have different
+/// numbers, which is of version 6. So a crawl with one round a cycle can be read by an older program.
+pub const WRITTEN_VERSION: u32 = 5;
 /// The oldest version that is read: what it lacks is worked out (`version_1.rs`). What the next commits do not
 /// change stays in its files until these are emptied.
 pub const OLDEST_VERSION: u32 = 1;
@@ -54,19 +57,19 @@ pub(crate) const REPORTS: &str = "reports";
 pub(crate) const UNFINISHED: &str = ".part";
 
 /// The name of a generation's file.
-pub(crate) fn generation_file(number: Cycle, part: &str) -> String {
+pub(crate) fn generation_file(number: Round, part: &str) -> String {
     format!("generation-{:010}.{part}", number.0)
 }
 
-/// The name of one of a cycle's own files.
-pub(crate) fn cycle_file(cycle: Cycle, part: &str) -> String {
-    format!("cycle-{:010}.{part}", cycle.0)
+/// The name of one of a round's own files. They are called after cycles, as when each cycle had one round.
+pub(crate) fn round_file(round: Round, part: &str) -> String {
+    format!("cycle-{:010}.{part}", round.0)
 }
 
-/// The number in a name that [`generation_file`] or [`cycle_file`] made.
-pub(crate) fn number_in(name: &str, prefix: &str) -> Option<Cycle> {
+/// The number in a name that [`generation_file`] or [`round_file`] made.
+pub(crate) fn number_in(name: &str, prefix: &str) -> Option<Round> {
     let (digits, _) = name.strip_prefix(prefix)?.strip_prefix('-')?.split_once('.')?;
-    (digits.len() == 10).then(|| digits.parse().ok().map(Cycle)).flatten()
+    (digits.len() == 10).then(|| digits.parse().ok().map(Round)).flatten()
 }
 
 const MAGIC: &[u8; 8] = b"recrawl\0";
@@ -75,10 +78,15 @@ const MAGIC: &[u8; 8] = b"recrawl\0";
 pub(crate) const HEADER_BYTES: usize = 24;
 
 /// The first bytes of every file.
-pub(crate) fn header(kind: FileKind, number: Cycle) -> [u8; HEADER_BYTES] {
+pub(crate) fn header(kind: FileKind, number: Round) -> [u8; HEADER_BYTES] {
+    header_of(WRITTEN_VERSION, kind, number)
+}
+
+/// The first bytes of a file of a version.
+pub(crate) fn header_of(version: u32, kind: FileKind, number: Round) -> [u8; HEADER_BYTES] {
     let mut bytes = Vec::with_capacity(HEADER_BYTES);
     bytes.extend_from_slice(MAGIC);
-    bytes.put_u32(FORMAT_VERSION);
+    bytes.put_u32(version);
     bytes.put_u32(kind as u32);
     bytes.put_u32(number.0);
     bytes.put_u32(crc32fast::hash(&bytes));
@@ -97,7 +105,7 @@ pub(crate) enum HeaderError {
 pub(crate) fn check_header(
     bytes: &[u8; HEADER_BYTES],
     kind: FileKind,
-    number: Cycle,
+    number: Round,
 ) -> Result<u32, HeaderError> {
     let (content, crc) = bytes.split_at(HEADER_BYTES - 4);
     let wrong = |what| Err(HeaderError::Malformed(Malformed(what)));
@@ -117,7 +125,7 @@ pub(crate) fn check_header(
         return wrong("another kind of file");
     }
     if number_found != number.0 {
-        return wrong("it belongs to another generation or cycle");
+        return wrong("it belongs to another generation or round");
     }
     Ok(version)
 }
@@ -245,10 +253,10 @@ mod tests {
 
     #[test]
     fn a_header_names_version_kind_and_number() {
-        let good = header(FileKind::Keys, Cycle(7));
-        assert_eq!(check_header(&good, FileKind::Keys, Cycle(7)), Ok(FORMAT_VERSION));
-        assert!(matches!(check_header(&good, FileKind::Known, Cycle(7)), Err(HeaderError::Malformed(_))));
-        assert!(matches!(check_header(&good, FileKind::Keys, Cycle(8)), Err(HeaderError::Malformed(_))));
+        let good = header(FileKind::Keys, Round(7));
+        assert_eq!(check_header(&good, FileKind::Keys, Round(7)), Ok(WRITTEN_VERSION));
+        assert!(matches!(check_header(&good, FileKind::Known, Round(7)), Err(HeaderError::Malformed(_))));
+        assert!(matches!(check_header(&good, FileKind::Keys, Round(8)), Err(HeaderError::Malformed(_))));
         for (version, expected) in
             [(0, Err(HeaderError::Version(0))), (1, Ok(1)), (2, Ok(2)), (9, Err(HeaderError::Version(9)))]
         {
@@ -256,18 +264,18 @@ mod tests {
             other[8] = version;
             let crc = crc32fast::hash(&other[..20]);
             if other != good {
-                let unsigned = check_header(&other, FileKind::Keys, Cycle(7));
+                let unsigned = check_header(&other, FileKind::Keys, Round(7));
                 assert!(matches!(unsigned, Err(HeaderError::Malformed(_))));
             }
             other[20..].copy_from_slice(&crc.to_le_bytes());
-            assert_eq!(check_header(&other, FileKind::Keys, Cycle(7)), expected);
+            assert_eq!(check_header(&other, FileKind::Keys, Round(7)), expected);
         }
     }
 
     #[test]
     fn names_carry_their_number() {
-        assert_eq!(number_in(&generation_file(Cycle(12), "keys"), "generation"), Some(Cycle(12)));
-        assert_eq!(number_in(&cycle_file(Cycle(u32::MAX), "visits"), "cycle"), Some(Cycle(u32::MAX)));
+        assert_eq!(number_in(&generation_file(Round(12), "keys"), "generation"), Some(Round(12)));
+        assert_eq!(number_in(&round_file(Round(u32::MAX), "visits"), "cycle"), Some(Round(u32::MAX)));
         for name in ["generation-1.keys", "cycle-0000000001.visits", "generation-00000x0001.keys", "MANIFEST"]
         {
             assert_eq!(number_in(name, "generation"), None, "{name}");

@@ -7,7 +7,7 @@ use crate::format::{
     header, open_frame, put_frame,
 };
 use crate::storage::{ReadFile, Storage, WriteFile};
-use recrawl_types::Cycle;
+use recrawl_types::Round;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl FrameWriter {
         storage: &dyn Storage,
         name: &str,
         kind: FileKind,
-        number: Cycle,
+        number: Round,
     ) -> Result<FrameWriter, WriteError> {
         let path = storage.locate(name);
         let file = storage.create(name).map_err(WriteError::of(&path, "create"))?;
@@ -105,7 +105,7 @@ impl Source {
         storage: &dyn Storage,
         name: &str,
         kind: FileKind,
-        number: Cycle,
+        number: Round,
     ) -> Result<Source, ReadError> {
         let mut source = Source::open_unchecked(storage, name)?;
         source.version = source.check_header(kind, number)?;
@@ -122,7 +122,7 @@ impl Source {
 
     /// Checks the header; gives its version. One that is not read is damage here: the manifest, which was
     /// read before, would have been refused.
-    pub fn check_header(&self, kind: FileKind, number: Cycle) -> Result<u32, ReadError> {
+    pub fn check_header(&self, kind: FileKind, number: Round) -> Result<u32, ReadError> {
         let mut bytes = [0; HEADER_BYTES];
         self.read_exact(&mut bytes, 0)?;
         check_header(&bytes, kind, number).map_err(|e| match e {
@@ -216,7 +216,7 @@ impl FrameReader {
         storage: &dyn Storage,
         name: &str,
         kind: FileKind,
-        number: Cycle,
+        number: Round,
     ) -> Result<FrameReader, ReadError> {
         let source = Source::open(storage, name, kind, number)?;
         let end = source.length();

@@ -12,7 +12,7 @@ use crate::read_ahead::read_ahead;
 use crate::spill::SpillReader;
 use crate::storage::Storage;
 use crate::walk::{BlockReader, Gather, PackedBlocks, Records, StateGroup, StateGroups, States};
-use recrawl_types::{CanonicalUrl, Cycle, PageRecord, StateColumns};
+use recrawl_types::{CanonicalUrl, Cycle, DatedRound, PageRecord, Round, StateColumns};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ops::Range;
@@ -34,7 +34,7 @@ pub struct Generation {
 }
 
 /// A file of a generation that has frames of one part.
-pub(crate) type FileName = (Part, Cycle);
+pub(crate) type FileName = (Part, Round);
 
 /// Such a file, open.
 pub(crate) struct File {
@@ -64,7 +64,7 @@ struct SmallFiles {
     waiting: Option<Source>,
 }
 
-pub(crate) fn waiting_file(number: Cycle) -> String {
+pub(crate) fn waiting_file(number: Round) -> String {
     generation_file(number, "waiting")
 }
 
@@ -72,7 +72,7 @@ impl Generation {
     /// Opens the generation that a manifest names.
     pub(crate) fn open(storage: &dyn Storage, summary: Summary) -> Result<Generation, ReadError> {
         let number = summary.number;
-        if number == Cycle(0) {
+        if number == Round(0) {
             return Ok(Generation { summary, ..Generation::default() });
         }
         let index = Source::open(storage, &index::file(number), FileKind::Index, number)?;
@@ -126,9 +126,19 @@ impl Generation {
         Ok(())
     }
 
-    /// The cycle that made it.
-    pub fn number(&self) -> Cycle {
+    /// The round that made it.
+    pub fn number(&self) -> Round {
         self.summary.number
+    }
+
+    /// The cycle of that round.
+    pub fn cycle(&self) -> Cycle {
+        self.summary.cycle
+    }
+
+    /// Both.
+    pub fn dated(&self) -> DatedRound {
+        DatedRound { round: self.number(), cycle: self.cycle() }
     }
 
     /// Known URLs.
@@ -167,7 +177,7 @@ impl Generation {
     }
 
     /// Tells the system that these bytes of a file will be read soon; nothing when there are none.
-    pub(crate) fn tell(&self, part: Part, file: Cycle, bytes: &Range<u64>) {
+    pub(crate) fn tell(&self, part: Part, file: Round, bytes: &Range<u64>) {
         if !bytes.is_empty() {
             self.files[&(part, file)].source.will_read(bytes);
         }

@@ -11,7 +11,7 @@ use crate::error::{ReadError, WriteError};
 use crate::format::{FileKind, HEADER_BYTES, generation_file};
 use crate::frames::{FrameReader, FrameWriter, Source, Window};
 use crate::storage::Storage;
-use recrawl_types::Cycle;
+use recrawl_types::Round;
 
 /// The files of a generation that have a frame for each block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,7 +45,7 @@ impl Part {
     }
 
     /// The name of the generation's file.
-    pub fn file(self, number: Cycle) -> String {
+    pub fn file(self, number: Round) -> String {
         generation_file(number, self.name())
     }
 }
@@ -54,7 +54,7 @@ impl Part {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place {
     /// The generation that wrote it.
-    pub file: Cycle,
+    pub file: Round,
     pub offset: u64,
     pub length: u32,
 }
@@ -86,12 +86,12 @@ const BLOCKS_A_FRAME: usize = 1024;
 /// Bytes of index and copy that are compared at a time.
 const COMPARED: usize = 4096;
 
-pub(crate) fn file(number: Cycle) -> String {
+pub(crate) fn file(number: Round) -> String {
     generation_file(number, "index")
 }
 
 /// Writes the index, and then the same frames again; durable but for its name.
-pub(crate) fn write(storage: &dyn Storage, number: Cycle, blocks: &[Block]) -> Result<u64, WriteError> {
+pub(crate) fn write(storage: &dyn Storage, number: Round, blocks: &[Block]) -> Result<u64, WriteError> {
     let mut frames = FrameWriter::create(storage, &file(number), FileKind::Index, number)?;
     let mut payload = Vec::new();
     for part in blocks.chunks(BLOCKS_A_FRAME).chain(blocks.chunks(BLOCKS_A_FRAME)) {
@@ -117,7 +117,7 @@ pub(crate) fn write(storage: &dyn Storage, number: Cycle, blocks: &[Block]) -> R
 
 /// Reads the index of generation `number`. Up to version 3 it tells neither how many pages are gone nor how many
 /// are untried, all parts lie in the generation's own files, and it stands there once.
-pub(crate) fn read(source: Source, number: Cycle) -> Result<Vec<Block>, ReadError> {
+pub(crate) fn read(source: Source, number: Round) -> Result<Vec<Block>, ReadError> {
     let (end, is_old) = (first_end(&source), source.version() < 4);
     let mut frames = FrameReader::over(source, FileKind::Index, end);
     let mut blocks = Vec::new();
@@ -155,7 +155,7 @@ pub(crate) fn verify_copy(source: &Source) -> Result<(), ReadError> {
 /// Takes the entries of a frame.
 pub(crate) fn take_blocks(
     payload: &[u8],
-    number: Cycle,
+    number: Round,
     is_old: bool,
     blocks: &mut Vec<Block>,
 ) -> Result<(), Malformed> {
@@ -169,7 +169,7 @@ pub(crate) fn take_blocks(
         for place in &mut places {
             let age: u32 = if is_old { 0 } else { take.narrow()? };
             let file = number.0.checked_sub(age).filter(|&file| file > 0);
-            let file = Cycle(file.ok_or(Malformed("a part refers to a generation before the first"))?);
+            let file = Round(file.ok_or(Malformed("a part refers to a generation before the first"))?);
             *place = Place { file, offset: take.varint()?, length: take.narrow()? };
         }
         let first = blocks.last().map_or(0, |b: &Block| b.first + u64::from(b.pages));

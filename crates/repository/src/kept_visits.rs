@@ -1,9 +1,9 @@
-//! The visits of committed cycles, kept as a repository of learning data: a small file a cycle, in the order
+//! The visits of committed rounds, kept as a repository of learning data: a small file a round, in the order
 //! of URLs.
 //!
-//! A cycle's log is gone once the cycle is committed, and a page's record has sums of what was seen. These
+//! A round's log is gone once the round is committed, and a page's record has sums of what was seen. These
 //! files keep the visits themselves, so that histories can be rebuilt with their true gaps: a cycle in which
-//! a page was not looked at has no line of it. A file is part of its cycle's commit, written and synced
+//! a page was not looked at has no line of it. A file is part of its round's commit, written and synced
 //! before it. What a crash leaves of one before that is removed at the next start, and the merge, which the
 //! log allows to run again, writes it anew.
 
@@ -13,13 +13,13 @@ use crate::error::{CommitError, ReadError, WriteError};
 use crate::format::{FileKind, UNFINISHED, number_in};
 use crate::frames::{FrameReader, FrameWriter};
 use crate::storage::Storage;
-use recrawl_types::{CanonicalUrl, Cycle, Outcome, Share};
+use recrawl_types::{CanonicalUrl, Cycle, DatedRound, Outcome, Round, Share};
 use std::cmp::Ordering;
 
 /// A frame is closed when it holds this much.
 const FRAME: usize = 64 << 10;
 
-/// One visit of a committed cycle.
+/// One visit of a committed round.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeptVisit {
     /// The page.
@@ -42,16 +42,24 @@ const CONFIRMED: u32 = 16;
 
 const PREFIX: &str = "visits";
 
-pub(crate) fn file(cycle: Cycle) -> String {
-    format!("{PREFIX}-{:010}.kept", cycle.0)
+/// The name of a round's file, which names the cycle where that has another number than the round.
+pub(crate) fn file(dated: DatedRound) -> String {
+    let DatedRound { round, cycle } = dated;
+    match dated.is_only() {
+        true => format!("{PREFIX}-{round:010}.kept"),
+        false => format!("{PREFIX}-{round:010}.{cycle:010}.kept"),
+    }
 }
 
-/// The cycle in a name that [`file()`] made.
-pub(crate) fn cycle_in(name: &str) -> Option<Cycle> {
-    number_in(name, PREFIX).filter(|cycle| file(*cycle) == name)
+/// The round in a name that [`file()`] made.
+pub(crate) fn round_in(name: &str) -> Option<DatedRound> {
+    let round = number_in(name, PREFIX)?;
+    let cycle = name.strip_suffix(".kept")?.split_once('.').map(|(_, cycle)| cycle.parse().ok());
+    let cycle = cycle.map_or(Some(round.0), |cycle| cycle).map(Cycle)?;
+    Some(DatedRound { round, cycle }).filter(|kept| file(*kept) == name)
 }
 
-/// Writes the visits of a cycle.
+/// Writes the visits of a round.
 pub(crate) struct KeptWriter {
     frames: FrameWriter,
     payload: Vec<u8>,
@@ -62,12 +70,12 @@ pub(crate) struct KeptWriter {
 }
 
 impl KeptWriter {
-    pub fn create(storage: &dyn Storage, cycle: Cycle) -> Result<KeptWriter, WriteError> {
-        KeptWriter::create_as(storage, &file(cycle), cycle)
+    pub fn create(storage: &dyn Storage, kept: DatedRound) -> Result<KeptWriter, WriteError> {
+        KeptWriter::create_as(storage, &file(kept), kept.round)
     }
 
-    fn create_as(storage: &dyn Storage, name: &str, cycle: Cycle) -> Result<KeptWriter, WriteError> {
-        let frames = FrameWriter::create(storage, name, FileKind::Kept, cycle)?;
+    fn create_as(storage: &dyn Storage, name: &str, round: Round) -> Result<KeptWriter, WriteError> {
+        let frames = FrameWriter::create(storage, name, FileKind::Kept, round)?;
         Ok(KeptWriter { frames, payload: Vec::new(), last: Vec::new(), held: 0, total: 0 })
     }
 
@@ -109,7 +117,7 @@ impl KeptWriter {
     }
 }
 
-/// The kept visits of one cycle, in the order of URLs. Memory: a frame, whatever their number.
+/// The kept visits of one round, in the order of URLs. Memory: a frame, whatever their number.
 pub struct KeptVisits {
     frames: FrameReader,
     /// What is left of the frame being read.
@@ -125,9 +133,9 @@ pub struct KeptVisits {
 }
 
 impl KeptVisits {
-    /// None when the cycle's visits are not kept.
-    pub(crate) fn open(storage: &dyn Storage, cycle: Cycle) -> Result<Option<KeptVisits>, ReadError> {
-        let frames = match FrameReader::open(storage, &file(cycle), FileKind::Kept, cycle) {
+    /// None when the round's visits are not kept.
+    pub(crate) fn open(storage: &dyn Storage, kept: DatedRound) -> Result<Option<KeptVisits>, ReadError> {
+        let frames = match FrameReader::open(storage, &file(kept), FileKind::Kept, kept.round) {
             Err(e) if e.is_absent() => return Ok(None),
             other => other?,
         };
@@ -282,16 +290,16 @@ impl KeptVisits {
     }
 }
 
-/// Removes the visits of a cycle to pages that are meant, by a file written anew and renamed over the old one; gives
+/// Removes the visits of a round to pages that are meant, by a file written anew and renamed over the old one; gives
 /// their number. With `only_count`, nothing is written.
 pub(crate) fn remove(
     storage: &dyn Storage,
-    cycle: Cycle,
+    kept: DatedRound,
     is_meant: &dyn Fn(&CanonicalUrl) -> bool,
     only_count: bool,
 ) -> Result<u64, CommitError> {
     let (mut meant, mut total) = (0, 0);
-    let Some(mut visits) = KeptVisits::open(storage, cycle)? else { return Ok(0) };
+    let Some(mut visits) = KeptVisits::open(storage, kept)? else { return Ok(0) };
     while let Some(visit) = visits.next_visit()? {
         meant += u64::from(is_meant(&visit.url));
         total += 1;
@@ -299,10 +307,10 @@ pub(crate) fn remove(
     if meant == 0 || only_count {
         return Ok(meant);
     }
-    let name = file(cycle);
+    let name = file(kept);
     let part = format!("{name}{UNFINISHED}");
-    let mut writer = KeptWriter::create_as(storage, &part, cycle)?;
-    let Some(mut visits) = KeptVisits::open(storage, cycle)? else { return Ok(0) };
+    let mut writer = KeptWriter::create_as(storage, &part, kept.round)?;
+    let Some(mut visits) = KeptVisits::open(storage, kept)? else { return Ok(0) };
     while let Some(visit) = visits.next_visit()? {
         if !is_meant(&visit.url) {
             writer.push(&visit)?;

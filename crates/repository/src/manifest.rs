@@ -3,18 +3,20 @@
 use crate::bytes::{Malformed, Put, Take};
 use crate::error::{OpenError, WriteError};
 use crate::format::{
-    FORMAT_VERSION, FileKind, HEADER_BYTES, HeaderError, MANIFEST, MANIFEST_NEXT, check_header, header,
-    open_frame, put_frame,
+    FORMAT_VERSION, FileKind, HEADER_BYTES, HeaderError, MANIFEST, MANIFEST_NEXT, WRITTEN_VERSION,
+    check_header, header_of, open_frame, put_frame,
 };
 use crate::frames::Source;
 use crate::storage::Storage;
-use recrawl_types::Cycle;
+use recrawl_types::{Cycle, Round};
 
 /// Counts and sizes of a generation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// The generation's number: the cycle that made it.
-    pub number: Cycle,
+    /// The generation's number: the round that made it.
+    pub number: Round,
+    /// The cycle of that round.
+    pub cycle: Cycle,
     /// Known URLs.
     pub pages: u64,
     /// Of these, visited at least once.
@@ -54,7 +56,7 @@ pub(crate) fn read(storage: &dyn Storage) -> Result<Option<Manifest>, OpenError>
         return Err(damaged("it is too short"));
     };
     // The number is in the header and is checked against itself: a manifest says which it is.
-    let number = Cycle(Take(&head[16..]).u32().map_err(|Malformed(what)| damaged(what))?);
+    let number = Round(Take(&head[16..]).u32().map_err(|Malformed(what)| damaged(what))?);
     let version = match check_header(head, FileKind::Manifest, number) {
         Ok(version) => version,
         Err(HeaderError::Version(found)) => {
@@ -71,7 +73,9 @@ pub(crate) fn read(storage: &dyn Storage) -> Result<Option<Manifest>, OpenError>
             [next()?, next()?, next()?, next()?, next()?, next()?];
         // Up to version 3 nothing waited.
         let [untried, waiting] = if version < 4 { [0, 0] } else { [next()?, next()?] };
-        let summary = Summary { number, pages, visited, gone, untried, waiting, origins, bytes };
+        // Up to version 5 round and cycle have the same number.
+        let cycle = if version < 6 { Cycle(number.0) } else { Cycle(take.u32()?) };
+        let summary = Summary { number, cycle, pages, visited, gone, untried, waiting, origins, bytes };
         let manifest = Manifest { summary, reports, has_decisions: version >= 5 };
         take.end()?;
         Ok(manifest)
@@ -88,7 +92,14 @@ pub(crate) fn write(storage: &dyn Storage, manifest: &Manifest) -> Result<(), Wr
     for number in counts.into_iter().chain([manifest.reports, summary.untried, summary.waiting]) {
         payload.put_u64(number);
     }
-    let mut bytes = header(FileKind::Manifest, summary.number).to_vec();
+    let version = match summary.cycle.0 == summary.number.0 {
+        true => WRITTEN_VERSION,
+        false => {
+            payload.put_u32(summary.cycle.0);
+            FORMAT_VERSION
+        }
+    };
+    let mut bytes = header_of(version, FileKind::Manifest, summary.number).to_vec();
     put_frame(&mut bytes, FileKind::Manifest, &payload);
     let path = storage.locate(MANIFEST_NEXT);
     let mut file = storage.create(MANIFEST_NEXT).map_err(WriteError::of(&path, "create"))?;

@@ -7,7 +7,7 @@ use crate::format::{FileKind, generation_file};
 use crate::frames::{FrameReader, FrameWriter, Source};
 use crate::manifest::Summary;
 use crate::storage::Storage;
-use recrawl_types::{CanonicalUrl, Cycle, UrlError};
+use recrawl_types::{CanonicalUrl, Round, UrlError};
 
 /// The consecutive pages of one origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl OriginRun {
 /// A frame is closed when it holds this much.
 const FRAME: usize = 64 << 10;
 
-pub(crate) fn file(number: Cycle) -> String {
+pub(crate) fn file(number: Round) -> String {
     generation_file(number, "origins")
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct OriginWriter {
 impl OriginWriter {
     pub fn create(
         storage: &dyn Storage,
-        number: Cycle,
+        number: Round,
         before: OriginRuns,
     ) -> Result<OriginWriter, CommitError> {
         let frames = FrameWriter::create(storage, &file(number), FileKind::Origins, number)?;

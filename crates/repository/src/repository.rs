@@ -8,12 +8,12 @@ use crate::format::{
 };
 use crate::frames::{FrameReader, FrameWriter, Source};
 use crate::generation::Generation;
-use crate::kept_cycles::KeptCycles;
+use crate::kept_rounds::KeptRounds;
 use crate::kept_visits;
 use crate::manifest::{self, Manifest};
 use crate::storage::Storage;
 use crate::writer::GenerationWriter;
-use recrawl_types::{CanonicalUrl, Cycle};
+use recrawl_types::{CanonicalUrl, Cycle, DatedRound, Round};
 use std::any::Any;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub struct Repository {
     storage: Arc<dyn Storage>,
     pub(crate) manifest: Manifest,
     current: Arc<Generation>,
-    /// The visits of so many cycles are kept.
+    /// Number of cycles whose visits are kept.
     keep_visits: u32,
     /// A commit failed where nobody can tell whether the manifest on disk is the old or the new one.
     unsettled: AtomicBool,
@@ -52,7 +52,7 @@ impl Repository {
             Some(manifest) => manifest,
             None => {
                 refuse_orphans(&*storage)?;
-                let mut reports = FrameWriter::create(&*storage, REPORTS, FileKind::Reports, Cycle(0))?;
+                let mut reports = FrameWriter::create(&*storage, REPORTS, FileKind::Reports, Round(0))?;
                 let reports = reports.sync()?;
                 // Before the manifest, which says that it is there.
                 decisions::begin(&*storage)?;
@@ -124,16 +124,16 @@ impl Repository {
     /// # Errors
     /// When they cannot be read.
     pub fn reports(&self) -> Result<Reports, ReadError> {
-        let source = Source::open(&*self.storage, REPORTS, FileKind::Reports, Cycle(0))?;
+        let source = Source::open(&*self.storage, REPORTS, FileKind::Reports, Round(0))?;
         Ok(Reports(FrameReader::over(source, FileKind::Reports, self.manifest.reports)))
     }
 
-    /// The committed cycles whose visits are kept.
-    pub fn kept(&self) -> KeptCycles {
-        KeptCycles::new(self.storage.clone(), self.current.number())
+    /// The committed rounds whose visits are kept.
+    pub fn kept(&self) -> KeptRounds {
+        KeptRounds::new(self.storage.clone(), self.current.number())
     }
 
-    /// Removes the kept visits to pages that are meant, cycle by cycle, each durably; gives their number. With
+    /// Removes the kept visits to pages that are meant, round by round, each durably; gives their number. With
     /// `only_count`, nothing is removed. To begin again after a stop is right.
     ///
     /// # Errors
@@ -144,29 +144,31 @@ impl Repository {
         only_count: bool,
     ) -> Result<u64, CommitError> {
         let mut removed = 0;
-        for cycle in self.kept().list()? {
-            removed += kept_visits::remove(&*self.storage, cycle, is_meant, only_count)?;
+        for kept in self.kept().list()? {
+            removed += kept_visits::remove(&*self.storage, kept, is_meant, only_count)?;
         }
         Ok(removed)
     }
 
-    /// Begins the next generation from `base`, the current one, whose blocks can be carried, or from an empty one.
+    /// Begins the next generation, of a round in `cycle`, from `base`, the current one, whose blocks can be carried, or
+    /// from an empty one.
     ///
     /// # Errors
     /// When its files cannot be made.
     ///
     /// # Panics
-    /// When `base` is another generation.
-    pub fn begin<'g>(&self, base: &'g Generation) -> Result<GenerationWriter<'g>, CommitError> {
-        let is_current = [Cycle(0), self.current.number()].contains(&base.number());
+    /// When `base` is another generation, or `cycle` is before that of the current one.
+    pub fn begin<'g>(&self, base: &'g Generation, cycle: Cycle) -> Result<GenerationWriter<'g>, CommitError> {
+        let is_current = [Round(0), self.current.number()].contains(&base.number());
         assert!(is_current, "a generation is made from the one before");
+        assert!(cycle >= self.current.cycle(), "cycles follow each other");
         // The manifest on disk may name the generation whose files are now written anew: not while they are.
         if self.unsettled.load(Ordering::Relaxed) {
             manifest::write(&*self.storage, &self.manifest)?;
             self.unsettled.store(false, Ordering::Relaxed);
         }
         let number = self.current.number().next();
-        GenerationWriter::create(self.storage.clone(), base, number, self.keep_visits > 0)
+        GenerationWriter::create(self.storage.clone(), base, number, cycle, self.keep_visits > 0)
     }
 
     /// Makes a generation the current one, durable with its report, and removes the files of the cycle, and those
@@ -210,7 +212,7 @@ impl Repository {
 
     /// Cuts what a commit that never came to its end left behind the committed reports.
     fn cut_reports(&self) -> Result<(), OpenError> {
-        let source = Source::open(&*self.storage, REPORTS, FileKind::Reports, Cycle(0))?;
+        let source = Source::open(&*self.storage, REPORTS, FileKind::Reports, Round(0))?;
         let length = source.length();
         if length < self.manifest.reports {
             let what = format!("it ends before byte {}, its committed length", self.manifest.reports);
@@ -232,7 +234,7 @@ impl Repository {
         for name in self.storage.list().map_err(WriteError::of(&folder, "list"))? {
             let of_another_generation = number_in(&name, "generation").is_some() && !current.contains(&name);
             let of_another_cycle = number_in(&name, "cycle").is_some_and(|n| n != number.next());
-            let of_no_commit = kept_visits::cycle_in(&name).is_some_and(|n| n > number);
+            let of_no_commit = kept_visits::round_in(&name).is_some_and(|kept| kept.round > number);
             let unfinished = name == MANIFEST_NEXT || name.ends_with(UNFINISHED) || name.contains(".spill-");
             if of_another_generation || of_another_cycle || of_no_commit || unfinished {
                 self.storage.remove(&name).map_err(WriteError::of(self.storage.locate(&name), "remove"))?;
@@ -245,12 +247,12 @@ impl Repository {
     fn remove_old_visits(&self) -> Result<(), WriteError> {
         let folder = self.storage.locate("");
         let names = self.storage.list().map_err(WriteError::of(&folder, "list"))?;
-        let is_old = |cycle: &Cycle| self.current.number().since(*cycle) >= self.keep_visits;
-        let mut old: Vec<Cycle> =
-            names.iter().filter_map(|n| kept_visits::cycle_in(n)).filter(is_old).collect();
+        let is_old = |kept: &DatedRound| self.current.cycle().since(kept.cycle) >= self.keep_visits;
+        let mut old: Vec<DatedRound> =
+            names.iter().filter_map(|n| kept_visits::round_in(n)).filter(is_old).collect();
         old.sort_unstable();
-        for cycle in old {
-            let name = kept_visits::file(cycle);
+        for kept in old {
+            let name = kept_visits::file(kept);
             self.storage.remove(&name).map_err(WriteError::of(self.storage.locate(&name), "remove"))?;
         }
         Ok(())
@@ -268,8 +270,8 @@ impl Repository {
         });
         damage.extend(reports.err().map(ReadError::into_damage));
         match self.kept().list() {
-            Ok(cycles) => {
-                let kept = cycles.into_iter().filter_map(|cycle| self.verify_visits(cycle).err());
+            Ok(rounds) => {
+                let kept = rounds.into_iter().filter_map(|kept| self.verify_visits(kept).err());
                 damage.extend(kept.map(ReadError::into_damage));
             }
             Err(error) => damage.push(error.into_damage()),
@@ -277,8 +279,8 @@ impl Repository {
         damage
     }
 
-    fn verify_visits(&self, cycle: Cycle) -> Result<(), ReadError> {
-        let Some(mut visits) = self.kept().visits(cycle)? else { return Ok(()) };
+    fn verify_visits(&self, kept: DatedRound) -> Result<(), ReadError> {
+        let Some(mut visits) = self.kept().visits(kept)? else { return Ok(()) };
         while visits.next_visit()?.is_some() {}
         Ok(())
     }

@@ -26,7 +26,7 @@ use crate::sound_frames::{SoundFrames, open_anyhow};
 use crate::storage::Storage;
 use crate::writer::GenerationWriter;
 use known_keys::{KnownKeys, keys_in};
-use recrawl_types::{CanonicalUrl, Cycle, Known, PageRecord, StateColumns};
+use recrawl_types::{CanonicalUrl, Cycle, Known, PageRecord, Round, StateColumns};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -70,11 +70,13 @@ pub fn salvage(
         Some(manifest) => manifest.summary.number,
         None => newest(from, &names).ok_or_else(|| SalvageError::Nothing(from.locate("")))?,
     };
-    if found.generation == Cycle(0) {
+    // A cycle has one round or more, so without a manifest this is the latest that it can be.
+    found.cycle = manifest.as_ref().map_or(Cycle(found.generation.0), |manifest| manifest.summary.cycle);
+    if found.generation == Round(0) {
         return Err(SalvageError::Nothing(from.locate("")));
     }
     let empty = Generation::default();
-    let mut writer = GenerationWriter::create(to.clone(), &empty, found.generation, false)?;
+    let mut writer = GenerationWriter::create(to.clone(), &empty, found.generation, found.cycle, false)?;
     Pages::new(from, &names, &mut found, mend).save(&mut writer)?;
     look_at_origins(from, &mut found);
     let expected = manifest.map_or(0, |m| m.summary.pages);
@@ -104,12 +106,12 @@ pub fn salvage(
 
 /// Without a manifest: the newest generation whose index can be read and names nothing that is not there; else the
 /// newest of any file.
-fn newest(from: &dyn Storage, names: &[String]) -> Option<Cycle> {
-    let mut numbers: Vec<Cycle> = names.iter().filter_map(|n| number_in(n, "generation")).collect();
+fn newest(from: &dyn Storage, names: &[String]) -> Option<Round> {
+    let mut numbers: Vec<Round> = names.iter().filter_map(|n| number_in(n, "generation")).collect();
     numbers.sort_unstable();
     numbers.dedup();
     let length = |(part, file): FileName| Some(Source::open_unchecked(from, &part.file(file)).ok()?.length());
-    let is_there = |number: &&Cycle| {
+    let is_there = |number: &&Round| {
         let blocks = read_index(from, **number, &mut Vec::new());
         let mut lengths = BTreeMap::new();
         let mut holds = |block: &Block, part: Part| {
@@ -123,7 +125,7 @@ fn newest(from: &dyn Storage, names: &[String]) -> Option<Cycle> {
 }
 
 /// The blocks that the sound frames of an index and of its copy tell of.
-fn read_index(from: &dyn Storage, number: Cycle, damage: &mut Vec<Damage>) -> Vec<Block> {
+fn read_index(from: &dyn Storage, number: Round, damage: &mut Vec<Damage>) -> Vec<Block> {
     let Some(source) = open_anyhow(from, &index::file(number), FileKind::Index, number, damage) else {
         return Vec::new();
     };
@@ -191,7 +193,7 @@ impl<'s> Pages<'s> {
     ) -> Result<(), CommitError> {
         while let Some(url) = self.urls.next_before(key, &mut self.found.damage) {
             if url.key() > self.last.as_slice() {
-                let record = PageRecord::discovered(self.found.generation, 0);
+                let record = PageRecord::discovered(self.found.cycle, 0);
                 self.put(url.key(), &record, false, writer)?;
             }
         }
@@ -229,7 +231,7 @@ impl<'s> Pages<'s> {
             self.save_urls_before(Some(url.key()), writer)?;
             let record = match known {
                 Some(known) => PageRecord { known, visited: None },
-                None => PageRecord::discovered(self.found.generation, 0),
+                None => PageRecord::discovered(self.found.cycle, 0),
             };
             self.put(url.key(), &record, false, writer)?;
         }
@@ -343,8 +345,8 @@ fn save_reports(
     committed: Option<u64>,
     found: &mut Salvaged,
 ) -> Result<u64, SalvageError> {
-    let mut saved = FrameWriter::create(to, REPORTS, FileKind::Reports, Cycle(0))?;
-    let frames = SoundFrames::open(from, REPORTS, FileKind::Reports, Cycle(0), &mut found.damage);
+    let mut saved = FrameWriter::create(to, REPORTS, FileKind::Reports, Round(0))?;
+    let frames = SoundFrames::open(from, REPORTS, FileKind::Reports, Round(0), &mut found.damage);
     if let Some(mut frames) = frames.map(|frames| frames.up_to(committed.unwrap_or(u64::MAX))) {
         while let Some(report) = frames.next_frame(&mut found.damage) {
             saved.push(report)?;
@@ -360,14 +362,14 @@ fn save_visits(
     names: &[String],
     found: &mut Salvaged,
 ) -> Result<(), SalvageError> {
-    let cycles = names.iter().filter_map(|name| kept_visits::cycle_in(name));
-    for cycle in cycles.filter(|cycle| *cycle <= found.generation) {
-        let name = kept_visits::file(cycle);
-        let Some(mut frames) = SoundFrames::open(from, &name, FileKind::Kept, cycle, &mut found.damage)
+    let rounds = names.iter().filter_map(|name| kept_visits::round_in(name));
+    for kept in rounds.filter(|kept| kept.round <= found.generation) {
+        let name = kept_visits::file(kept);
+        let Some(mut frames) = SoundFrames::open(from, &name, FileKind::Kept, kept.round, &mut found.damage)
         else {
             continue;
         };
-        let mut saved = KeptWriter::create(to, cycle)?;
+        let mut saved = KeptWriter::create(to, kept)?;
         while let Some(payload) = frames.next_frame(&mut found.damage) {
             // The frame that ends the file has no visit: a new one is written.
             for visit in kept_visits::visits_in(payload) {

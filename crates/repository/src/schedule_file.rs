@@ -1,4 +1,4 @@
-//! A cycle's schedule on disk: entries in frames of one host each, and a table of where they lie.
+//! A round's schedule on disk: entries in frames of one host each, and a table of where they lie.
 //!
 //! The table is its own file, renamed into place last: a schedule whose table is there is complete. Entries of a host lie
 //! in the order in which they are asked for; where they have more than one frame, their order by URL lies behind them.
@@ -11,10 +11,10 @@ pub use writer::{Ranked, ScheduleWriter};
 use crate::bytes::{Malformed, Take};
 use crate::codec::{take_entry, take_key};
 use crate::error::ReadError;
-use crate::format::{FileKind, cycle_file, open_frame};
+use crate::format::{FileKind, open_frame, round_file};
 use crate::frames::{FrameReader, Source};
 use crate::storage::Storage;
-use recrawl_types::{CanonicalUrl, Cycle, Found, HostRun, ScheduleEntry, ScheduleSource};
+use recrawl_types::{CanonicalUrl, Found, HostRun, Round, ScheduleEntry, ScheduleSource};
 use std::cmp::Ordering;
 use std::io;
 
@@ -25,17 +25,17 @@ const URLS: usize = 4096;
 /// Bytes after which a frame of the table is closed.
 const TABLE_FRAME: usize = 64 << 10;
 
-fn entries_file(cycle: Cycle) -> String {
-    cycle_file(cycle, "schedule")
+fn entries_file(round: Round) -> String {
+    round_file(round, "schedule")
 }
 
-fn table_file(cycle: Cycle) -> String {
-    cycle_file(cycle, "queues")
+fn table_file(round: Round) -> String {
+    round_file(round, "queues")
 }
 
 /// The table of older programs.
-fn old_table_file(cycle: Cycle) -> String {
-    cycle_file(cycle, "hosts")
+fn old_table_file(round: Round) -> String {
+    round_file(round, "hosts")
 }
 
 /// Where a frame lies: 24 bytes for up to 32 entries, and for up to 4,096 in their order by URL.
@@ -59,21 +59,21 @@ pub struct ScheduleFile {
 }
 
 impl ScheduleFile {
-    /// Opens the schedule of a cycle; none when there is no complete one.
+    /// Opens the schedule of a round; none when there is no complete one.
     ///
     /// # Errors
     /// When it is there and cannot be read.
-    pub fn open(storage: &dyn Storage, cycle: Cycle) -> Result<Option<ScheduleFile>, ReadError> {
-        let open = |name: &str| match FrameReader::open(storage, name, FileKind::Schedule, cycle) {
+    pub fn open(storage: &dyn Storage, round: Round) -> Result<Option<ScheduleFile>, ReadError> {
+        let open = |name: &str| match FrameReader::open(storage, name, FileKind::Schedule, round) {
             Err(e) if e.is_absent() => Ok(None),
             other => other.map(Some),
         };
-        let (table, is_by_url) = match open(&table_file(cycle))? {
+        let (table, is_by_url) = match open(&table_file(round))? {
             Some(table) => (Some(table), false),
-            None => (open(&old_table_file(cycle))?, true),
+            None => (open(&old_table_file(round))?, true),
         };
         let Some(mut table) = table else { return Ok(None) };
-        let source = Source::open(storage, &entries_file(cycle), FileKind::Schedule, cycle)?;
+        let source = Source::open(storage, &entries_file(round), FileKind::Schedule, round)?;
         let (hosts, chunks, urls) = Default::default();
         let mut file = ScheduleFile { source, hosts, chunks, urls, is_by_url, count: 0 };
         loop {

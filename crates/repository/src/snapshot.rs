@@ -12,7 +12,7 @@ use crate::kept_visits;
 use crate::manifest;
 use crate::repository::Repository;
 use crate::storage::Storage;
-use recrawl_types::Cycle;
+use recrawl_types::Round;
 
 /// Bytes copied at a time.
 const COPY: usize = 1 << 20;
@@ -21,7 +21,7 @@ const COPY: usize = 1 << 20;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
     /// The generation.
-    pub generation: Cycle,
+    pub generation: Round,
     /// Known URLs.
     pub pages: u64,
     /// Files that have a second name now.
@@ -92,9 +92,9 @@ impl Repository {
         for (name, source) in generation.sources() {
             made.take(&name, source, to, link)?;
         }
-        for cycle in self.kept().list()? {
-            let name = kept_visits::file(cycle);
-            match Source::open(&**self.storage(), &name, FileKind::Kept, cycle) {
+        for kept in self.kept().list()? {
+            let name = kept_visits::file(kept);
+            match Source::open(&**self.storage(), &name, FileKind::Kept, kept.round) {
                 Ok(source) => made.take(&name, &source, to, link)?,
                 // Visits are kept for so many cycles: a commit removed the oldest just now.
                 Err(error) if error.is_absent() => {}
@@ -102,7 +102,7 @@ impl Repository {
             }
         }
         // This file grows, so it is copied: as far as it was committed with the generation.
-        let reports = Source::open(&**self.storage(), REPORTS, FileKind::Reports, Cycle(0))?;
+        let reports = Source::open(&**self.storage(), REPORTS, FileKind::Reports, Round(0))?;
         made.copy(REPORTS, &reports, self.manifest.reports, to)?;
         decisions::write(to, decided)?;
         manifest::write(to, &self.manifest)?;

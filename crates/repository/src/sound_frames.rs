@@ -7,7 +7,7 @@ use crate::format::{
 };
 use crate::frames::{Source, Window};
 use crate::storage::Storage;
-use recrawl_types::Cycle;
+use recrawl_types::Round;
 
 /// How far a reader steps on where the disk gives nothing.
 const UNREADABLE_STEP: u64 = 4096;
@@ -28,7 +28,7 @@ impl SoundFrames {
         storage: &dyn Storage,
         name: &str,
         kind: FileKind,
-        number: Cycle,
+        number: Round,
         damage: &mut Vec<Damage>,
     ) -> Option<SoundFrames> {
         let source = open_anyhow(storage, name, kind, number, damage)?;
@@ -118,7 +118,7 @@ pub(crate) fn open_anyhow(
     storage: &dyn Storage,
     name: &str,
     kind: FileKind,
-    number: Cycle,
+    number: Round,
     damage: &mut Vec<Damage>,
 ) -> Option<Source> {
     match Source::open(storage, name, kind, number) {

@@ -2,16 +2,16 @@
 
 use crate::bytes::{Put, Take};
 use crate::error::{ReadError, WriteError};
-use crate::format::{FileKind, cycle_file};
+use crate::format::{FileKind, round_file};
 use crate::frames::{FrameReader, FrameWriter};
 use crate::storage::Storage;
-use recrawl_types::Cycle;
+use recrawl_types::Round;
 
 /// A frame is closed when it holds this much.
 const FRAME: usize = 64 << 10;
 
-fn name(cycle: Cycle, part: u32) -> String {
-    cycle_file(cycle, &format!("spill-{part:06}"))
+fn name(round: Round, part: u32) -> String {
+    round_file(round, &format!("spill-{part:06}"))
 }
 
 /// Writes one run.
@@ -21,12 +21,12 @@ pub struct SpillWriter {
 }
 
 impl SpillWriter {
-    /// Begins run number `part` of the cycle.
+    /// Begins run number `part` of the round.
     ///
     /// # Errors
     /// When the file cannot be made.
-    pub fn create(storage: &dyn Storage, cycle: Cycle, part: u32) -> Result<SpillWriter, WriteError> {
-        Ok(SpillWriter::over(FrameWriter::create(storage, &name(cycle, part), FileKind::Spill, cycle)?))
+    pub fn create(storage: &dyn Storage, round: Round, part: u32) -> Result<SpillWriter, WriteError> {
+        Ok(SpillWriter::over(FrameWriter::create(storage, &name(round, part), FileKind::Spill, round)?))
     }
 
     /// Writes records to a file that was just made.
@@ -82,8 +82,8 @@ impl SpillReader {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn open(storage: &dyn Storage, cycle: Cycle, part: u32) -> Result<SpillReader, ReadError> {
-        Ok(SpillReader::over(FrameReader::open(storage, &name(cycle, part), FileKind::Spill, cycle)?))
+    pub fn open(storage: &dyn Storage, round: Round, part: u32) -> Result<SpillReader, ReadError> {
+        Ok(SpillReader::over(FrameReader::open(storage, &name(round, part), FileKind::Spill, round)?))
     }
 
     /// Reads the records of an open file.
@@ -122,8 +122,8 @@ impl SpillReader {
 ///
 /// # Errors
 /// When the file cannot be removed.
-pub fn remove(storage: &dyn Storage, cycle: Cycle, part: u32) -> Result<(), WriteError> {
-    let name = name(cycle, part);
+pub fn remove(storage: &dyn Storage, round: Round, part: u32) -> Result<(), WriteError> {
+    let name = name(round, part);
     storage.remove(&name).map_err(WriteError::of(storage.locate(&name), "remove"))
 }
 

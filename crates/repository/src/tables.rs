@@ -17,7 +17,7 @@ use durable::Durable;
 use recrawl_types::host::{Pace, RobotsBody, RobotsState};
 use recrawl_types::outcome::Detail;
 use recrawl_types::{
-    Belief, Cycle, Failure, HostState, HostTable, LastmodCounts, Origin, ValidatorTrust, Validators,
+    Belief, Cycle, Failure, HostState, HostTable, LastmodCounts, Origin, Round, ValidatorTrust, Validators,
 };
 use sled::transaction::{ConflictableTransactionError, TransactionError, Transactional};
 use std::convert::Infallible;
@@ -127,17 +127,17 @@ impl SledTables {
         self.load(&self.sites, site.as_bytes())
     }
 
-    /// Stores what a cycle learned about sites, completely or not at all, and once: applying a
-    /// cycle again, as after a restart before the commit, changes nothing.
+    /// Stores what a round learned about sites, completely or not at all, and once: applying a
+    /// round again, as after a restart before the commit, changes nothing.
     ///
     /// # Errors
     /// When the table cannot be written.
-    pub fn apply_cycle(
+    pub fn apply_round(
         &self,
-        cycle: Cycle,
+        round: Round,
         sites: impl IntoIterator<Item = (String, Vec<u8>)>,
     ) -> io::Result<()> {
-        self.apply(&self.sites, cycle, sites.into_iter().map(|(site, value)| Ok((site.into_bytes(), value))))
+        self.apply(&self.sites, round, sites.into_iter().map(|(site, value)| Ok((site.into_bytes(), value))))
     }
 
     /// Counts of the dates in an origin's sitemaps and feeds.
@@ -151,19 +151,19 @@ impl SledTables {
         }
     }
 
-    /// Adds the counts of a cycle, once like [`SledTables::apply_cycle`].
+    /// Adds the counts of a round, once like [`SledTables::apply_round`].
     ///
     /// # Errors
     /// When the table cannot be read or written.
     pub fn apply_lastmods(
         &self,
-        cycle: Cycle,
+        round: Round,
         counted: impl IntoIterator<Item = (Origin, LastmodCounts)>,
     ) -> io::Result<()> {
         let sum = |(origin, counts): (Origin, LastmodCounts)| {
             Ok((put_origin(&origin), put_lastmods(&self.lastmods(&origin)?.and(counts))))
         };
-        self.apply(&self.lastmods, cycle, counted.into_iter().map(sum))
+        self.apply(&self.lastmods, round, counted.into_iter().map(sum))
     }
 
     /// The stored URL patterns of an origin.
@@ -174,8 +174,8 @@ impl SledTables {
         self.load(&self.traps, &put_origin(origin))
     }
 
-    /// Stores the URL patterns of an origin. The value itself contains the last cycle, so that no
-    /// cycle is counted twice.
+    /// Stores the URL patterns of an origin. The value itself contains the last round, so that no
+    /// round is counted twice.
     ///
     /// # Errors
     /// When the table cannot be written.
@@ -186,11 +186,11 @@ impl SledTables {
     fn apply(
         &self,
         tree: &sled::Tree,
-        cycle: Cycle,
+        round: Round,
         entries: impl Iterator<Item = io::Result<(Vec<u8>, Vec<u8>)>>,
     ) -> io::Result<()> {
         let applied = tree.get(APPLIED).map_err(|e| failed(&self.path, e))?;
-        if applied.is_some_and(|bytes| bytes.as_ref() >= &cycle.0.to_be_bytes()[..]) {
+        if applied.is_some_and(|bytes| bytes.as_ref() >= &round.0.to_be_bytes()[..]) {
             return Ok(());
         }
         let mut batch = sled::Batch::default();
@@ -198,7 +198,7 @@ impl SledTables {
             let (key, value) = entry?;
             batch.insert(key, sealed(&value));
         }
-        batch.insert(APPLIED, &cycle.0.to_be_bytes()[..]);
+        batch.insert(APPLIED, &round.0.to_be_bytes()[..]);
         tree.apply_batch(batch).map_err(|e| failed(&self.path, e))
     }
 
@@ -460,7 +460,7 @@ fn take_trust(bytes: &[u8]) -> Result<ValidatorTrust, Malformed> {
     let trust = ValidatorTrust {
         belief,
         since: Cycle(take.narrow()?),
-        as_of: Cycle(take.narrow()?),
+        as_of: Round(take.narrow()?),
         shown: take.narrow()?,
         hidden: take.narrow()?,
         vain: take.narrow()?,

@@ -7,8 +7,8 @@ use proptest::option;
 use proptest::prelude::*;
 use recrawl_types::{
     ArchivePosition, Canonical, CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, Difference,
-    Fingerprint, History, Known, LeftOut, Link, LogRecord, Outcome, PageRecord, ScheduleEntry, Share, Status,
-    UrlRules, ValidatorSign, Validators, Visit, Visited, history_fields, known_fields,
+    Fingerprint, History, Known, LeftOut, Link, LogRecord, Outcome, PageRecord, Round, ScheduleEntry, Share,
+    Status, UrlRules, ValidatorSign, Validators, Visit, Visited, history_fields, known_fields,
 };
 
 /// The canonical form of a URL.
@@ -18,12 +18,17 @@ pub fn canonical(text: &str) -> CanonicalUrl {
 
 /// Commits the next generation, of as many pages as its number, each with a visit where visits are kept.
 pub fn commit(repository: &mut Repository) -> Result<(), CommitError> {
+    commit_in(repository, repository.current().cycle().next())
+}
+
+/// The same, as a round of this cycle.
+pub fn commit_in(repository: &mut Repository, cycle: Cycle) -> Result<(), CommitError> {
     let number = repository.current().number().next();
     let empty = Generation::default();
-    let mut writer = repository.begin(&empty)?;
+    let mut writer = repository.begin(&empty, cycle)?;
     for i in 0..number.0 {
         let url = canonical(&format!("http://a.example/{i:04}"));
-        writer.push(url.key(), &PageRecord::discovered(number, 0))?;
+        writer.push(url.key(), &PageRecord::discovered(cycle, 0))?;
         let outcome = Outcome::Fetched(Change::First);
         writer.keep_visit(&KeptVisit { url, at: 7, share: Share::Score, outcome, confirmed: 0 })?;
     }
@@ -60,6 +65,7 @@ any_fields! {
     f32: 0.0..1e9f32;
     f64: 0.0..1e9f64;
     Cycle: any::<u32>().prop_map(Cycle);
+    Round: any::<u32>().prop_map(Round);
 }
 
 impl<F: AnyField + 'static, const N: usize> AnyField for [F; N] {

@@ -1,4 +1,4 @@
-//! The visit log: what a cycle has done so far. It only grows, a frame a record, written at once.
+//! The visit log: what a round has done so far. It only grows, a frame a record, written at once.
 
 mod chunk;
 
@@ -7,20 +7,20 @@ pub use chunk::LogChunk;
 use crate::bytes::Malformed;
 use crate::codec::{put_log_record, take_log_record};
 use crate::error::{ReadError, WriteError};
-use crate::format::{FileKind, HEADER_BYTES, MAX_FRAME_BYTES, cycle_file, header, put_frame};
+use crate::format::{FileKind, HEADER_BYTES, MAX_FRAME_BYTES, header, put_frame, round_file};
 use crate::frames::{FrameReader, Source};
 use crate::read_ahead::read_ahead;
 use crate::repository::sound_length;
 use crate::storage::{Storage, WriteFile};
-use recrawl_types::{CanonicalUrl, Cycle, LogRecord, Origin, Visit};
+use recrawl_types::{CanonicalUrl, LogRecord, Origin, Round, Visit};
 use std::collections::BTreeMap;
 use std::io;
 
 /// Schedules are shorter than this: a damaged index must not make [`Done`] as large as it says.
 const MAX_INDEX: u64 = 1 << 32;
 
-fn file(cycle: Cycle) -> String {
-    cycle_file(cycle, "visits")
+fn file(round: Round) -> String {
+    round_file(round, "visits")
 }
 
 /// The log, open for appending.
@@ -36,7 +36,7 @@ pub struct VisitLog {
     broken: bool,
 }
 
-/// What an earlier run of the cycle left in the log.
+/// What an earlier run of the round left in the log.
 #[derive(Debug, Default)]
 pub struct Recovered {
     /// The schedule indexes that are done.
@@ -105,14 +105,14 @@ impl From<WriteError> for LogError {
 }
 
 impl VisitLog {
-    /// Opens the cycle's log, or begins it. A torn tail, as a crash leaves it, is cut off; what stands
+    /// Opens the round's log, or begins it. A torn tail, as a crash leaves it, is cut off; what stands
     /// before it is told. Everything from the first unsound record on is cut: a power cut may leave sound
     /// records behind a torn one, and a page whose visit is cut is merely visited again.
     ///
     /// # Errors
     /// [`LogError`].
-    pub fn open(storage: &dyn Storage, cycle: Cycle) -> Result<(VisitLog, Recovered), LogError> {
-        VisitLog::open_observed(storage, cycle, |_| true)
+    pub fn open(storage: &dyn Storage, round: Round) -> Result<(VisitLog, Recovered), LogError> {
+        VisitLog::open_observed(storage, round, |_| true)
     }
 
     /// The same; `observe` is told of each visit in the log, as it is read, and says whether it may stay. The log is cut before
@@ -122,10 +122,10 @@ impl VisitLog {
     /// [`LogError`].
     pub fn open_observed(
         storage: &dyn Storage,
-        cycle: Cycle,
+        round: Round,
         observe: impl FnMut(&Visit) -> bool,
     ) -> Result<(VisitLog, Recovered), LogError> {
-        let name = file(cycle);
+        let name = file(round);
         let path = storage.locate(&name);
         let mut recovered = Recovered::default();
         let mut begun = None;
@@ -135,9 +135,9 @@ impl VisitLog {
             // No more than a header, and not a sound one: the crash came while the file was made.
             Ok(source)
                 if source.length() <= HEADER_BYTES as u64
-                    && source.check_header(FileKind::Visits, cycle).is_err() => {}
+                    && source.check_header(FileKind::Visits, round).is_err() => {}
             Ok(source) => {
-                source.check_header(FileKind::Visits, cycle)?;
+                source.check_header(FileKind::Visits, round)?;
                 let sound = sound_length(&source, FileKind::Visits)?;
                 let frames = FrameReader::over(source.clone(), FileKind::Visits, sound);
                 let sound = recover(frames, &mut recovered, observe)?;
@@ -157,7 +157,7 @@ impl VisitLog {
             Some((file, sound)) => log(file, sound, sound),
             None => {
                 let mut file = storage.create(&name).map_err(WriteError::of(&path, "create"))?;
-                file.write(&header(FileKind::Visits, cycle)).map_err(WriteError::of(&path, "write"))?;
+                file.write(&header(FileKind::Visits, round)).map_err(WriteError::of(&path, "write"))?;
                 log(file, HEADER_BYTES as u64, 0)
             }
         };
@@ -214,24 +214,24 @@ impl VisitLog {
         Ok(())
     }
 
-    /// Bytes of a cycle's log; 0 where there is none.
+    /// Bytes of a round's log; 0 where there is none.
     ///
     /// # Errors
     /// When it cannot be opened.
-    pub fn bytes(storage: &dyn Storage, cycle: Cycle) -> Result<u64, ReadError> {
-        match Source::open_unchecked(storage, &file(cycle)) {
+    pub fn bytes(storage: &dyn Storage, round: Round) -> Result<u64, ReadError> {
+        match Source::open_unchecked(storage, &file(round)) {
             Ok(log) => Ok(log.length()),
             Err(error) if error.is_absent() => Ok(0),
             Err(error) => Err(error),
         }
     }
 
-    /// Walks a cycle's log from front to back. A cycle without a log has no records.
+    /// Walks a round's log from front to back. A round without a log has no records.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn read(storage: &dyn Storage, cycle: Cycle) -> Result<VisitReader, ReadError> {
-        VisitReader::open(storage, cycle)
+    pub fn read(storage: &dyn Storage, round: Round) -> Result<VisitReader, ReadError> {
+        VisitReader::open(storage, round)
     }
 }
 
@@ -272,8 +272,8 @@ fn recover(
 pub struct VisitReader(Option<FrameReader>);
 
 impl VisitReader {
-    fn open(storage: &dyn Storage, cycle: Cycle) -> Result<VisitReader, ReadError> {
-        match FrameReader::open(storage, &file(cycle), FileKind::Visits, cycle) {
+    fn open(storage: &dyn Storage, round: Round) -> Result<VisitReader, ReadError> {
+        match FrameReader::open(storage, &file(round), FileKind::Visits, round) {
             Ok(frames) => Ok(VisitReader(Some(frames))),
             Err(e) if e.is_absent() => Ok(VisitReader(None)),
             Err(e) => Err(e),

@@ -14,7 +14,7 @@ use crate::page_block::{Changed, PackedPages, PageBlock};
 use crate::spill::SpillWriter;
 use crate::storage::Storage;
 use crate::walk::BlockReader;
-use recrawl_types::{CanonicalUrl, Cycle, PageRecord};
+use recrawl_types::{CanonicalUrl, Cycle, DatedRound, PageRecord, Round};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -43,11 +43,14 @@ impl<'g> GenerationWriter<'g> {
     pub(crate) fn create(
         storage: Arc<dyn Storage>,
         base: &'g Generation,
-        number: Cycle,
+        number: Round,
+        cycle: Cycle,
         keep_visits: bool,
     ) -> Result<GenerationWriter<'g>, CommitError> {
         let origins = OriginWriter::create(&*storage, number, base.origin_runs())?;
-        let kept = keep_visits.then(|| KeptWriter::create(&*storage, number)).transpose()?;
+        let kept = keep_visits
+            .then(|| KeptWriter::create(&*storage, DatedRound { round: number, cycle }))
+            .transpose()?;
         Ok(GenerationWriter {
             storage,
             base,
@@ -58,13 +61,13 @@ impl<'g> GenerationWriter<'g> {
             waiting: None,
             kept,
             blocks: Vec::with_capacity(base.blocks.len()),
-            summary: Summary { number, ..Summary::default() },
+            summary: Summary { number, cycle, ..Summary::default() },
             open: PageBlock::default(),
         })
     }
 
     /// The generation's number.
-    pub fn number(&self) -> Cycle {
+    pub fn number(&self) -> Round {
         self.summary.number
     }
 
@@ -261,7 +264,7 @@ fn part_file<'a>(
     files: &'a mut [Option<FrameWriter>; 4],
     storage: &dyn Storage,
     part: Part,
-    number: Cycle,
+    number: Round,
 ) -> Result<&'a mut FrameWriter, WriteError> {
     let file = &mut files[part as usize];
     if file.is_none() {

@@ -27,7 +27,7 @@ pub mod visit;
 
 pub use crate::columns::StateColumns;
 pub use crate::consent::{Canonical, Consent};
-pub use crate::cycle::Cycle;
+pub use crate::cycle::{Cycle, DatedRound, Round};
 pub use crate::host::{HostState, HostTable, Origin};
 pub use crate::lastmod::LastmodCounts;
 pub use crate::outcome::{Change, Effect, Failure, Outcome, Request, Skip};

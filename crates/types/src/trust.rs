@@ -4,7 +4,7 @@
 //! change makes them look static for ever. So a share of the 304s is checked by asking again without
 //! validators, and what was found is counted here, a host (and a cycle) at a time.
 
-use crate::{CanonicalUrl, Cycle};
+use crate::{CanonicalUrl, Cycle, Round};
 
 /// What one visit told of its host's validators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,8 +66,8 @@ pub struct ValidatorTrust {
     pub belief: Belief,
     /// The cycle in which that was last changed; 0 for never.
     pub since: Cycle,
-    /// The last cycle whose signs are in the counts: a cycle counts once.
-    pub as_of: Cycle,
+    /// The last round whose signs are in the counts: a round counts once.
+    pub as_of: Round,
     /// Changes that validators showed, since the belief changed.
     pub shown: u16,
     /// Changes that a 304 hid and a check found.
@@ -89,12 +89,12 @@ impl ValidatorTrust {
     /// When so many changes were shown all counts are halved: a good name must not last for ever.
     const FORGET: u16 = 256;
 
-    /// Takes in what a cycle told. Once for each cycle: again, as after a restart, it changes nothing.
-    pub fn fold(&mut self, tally: &SignTally, cycle: Cycle) {
-        if self.as_of >= cycle {
+    /// Takes in what a round of this cycle told. Once for each round: again, as after a restart, it changes nothing.
+    pub fn fold(&mut self, tally: &SignTally, cycle: Cycle, round: Round) {
+        if self.as_of >= round {
             return;
         }
-        self.as_of = cycle;
+        self.as_of = round;
         let count = |n: u32| u16::try_from(n).unwrap_or(u16::MAX);
         let belief = match self.belief {
             Belief::Believed => {
@@ -119,7 +119,7 @@ impl ValidatorTrust {
             Belief::Vain => Belief::Vain,
         };
         if belief != self.belief {
-            *self = ValidatorTrust { belief, since: cycle, as_of: cycle, ..ValidatorTrust::default() };
+            *self = ValidatorTrust { belief, since: cycle, as_of: round, ..ValidatorTrust::default() };
         }
         while self.shown >= Self::FORGET {
             self.shown /= 2;
@@ -151,7 +151,7 @@ mod tests {
     fn beliefs(cycles: &[[u32; 4]]) -> Vec<Belief> {
         let mut trust = ValidatorTrust::default();
         let told = |(cycle, counts): (u32, &[u32; 4])| {
-            trust.fold(&tally(*counts), Cycle(cycle));
+            trust.fold(&tally(*counts), Cycle(cycle), Round(cycle));
             trust.belief
         };
         (1..).zip(cycles).map(told).collect()
@@ -186,9 +186,9 @@ mod tests {
     fn a_cycle_counts_once() {
         let mut trust = ValidatorTrust::default();
         for _ in 0..5 {
-            trust.fold(&tally([0, 0, 0, 1]), Cycle(3));
+            trust.fold(&tally([0, 0, 0, 1]), Cycle(3), Round(3));
         }
-        assert_eq!((trust.hidden, trust.belief, trust.as_of), (1, Belief::Believed, Cycle(3)));
+        assert_eq!((trust.hidden, trust.belief, trust.as_of), (1, Belief::Believed, Round(3)));
     }
 
     #[test]

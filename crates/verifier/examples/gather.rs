@@ -6,7 +6,8 @@
 use recrawl_repository::storage::{MemoryStorage, Storage};
 use recrawl_repository::{LogChunk, VisitLog};
 use recrawl_types::{
-    CanonicalUrl, Change, Content, Cycle, Fingerprint, Link, LogRecord, Outcome, UrlRules, Visit,
+    CanonicalUrl, Change, Content, Cycle, DatedRound, Fingerprint, Link, LogRecord, Outcome, Round, UrlRules,
+    Visit,
 };
 use recrawl_verifier::{Batch, BatchLimits};
 use std::error::Error;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 const CYCLE: Cycle = Cycle(1);
+const ROUND: DatedRound = DatedRound { round: Round(1), cycle: CYCLE };
 
 /// Random numbers (splitmix64).
 struct Random(u64);
@@ -73,7 +75,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let limits = BatchLimits { memory_bytes: (memory << 20) as usize };
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
     let (rules, mut random) = (UrlRules::keep_all(), Random(1));
-    let (mut log, _) = VisitLog::open(&*storage, CYCLE)?;
+    let (mut log, _) = VisitLog::open(&*storage, ROUND.round)?;
     for visit in 0..pages {
         let host = random.skewed(hosts);
         // The most popular host has twenty million pages, the last a thousand.
@@ -96,14 +98,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     drop(log);
 
     let timer = Timer::start();
-    let mut reader = VisitLog::read(&*storage, CYCLE)?;
+    let mut reader = VisitLog::read(&*storage, ROUND.round)?;
     let mut chunk = LogChunk::default();
     while reader.next_chunk(&mut chunk)? {}
     timer.tell("read the log");
 
     let timer = Timer::start();
-    let mut batch = Batch::new(storage.clone(), CYCLE, limits);
-    batch.add_log(VisitLog::read(&*storage, CYCLE)?, |_, _| {}, |_| true)?;
+    let mut batch = Batch::new(storage.clone(), ROUND, limits);
+    batch.add_log(VisitLog::read(&*storage, ROUND.round)?, |_, _| {}, |_| true)?;
     timer.tell("read and add");
     let sorting = Timer::start();
     let batch = batch.finish()?;

@@ -29,9 +29,10 @@ fn cycle(
     log: impl Iterator<Item = LogRecord>,
 ) -> Result<(MergeReport, f64), Box<dyn Error>> {
     let generation = repository.current();
-    let cycle = generation.number().next();
+    let round = generation.dated().in_next_cycle();
+    let cycle = round.cycle;
     let gathering = Instant::now();
-    let mut batch = Batch::new(storage.clone(), cycle, BatchLimits::default());
+    let mut batch = Batch::new(storage.clone(), round, BatchLimits::default());
     for record in log {
         batch.add(record)?;
     }
@@ -41,7 +42,7 @@ fn cycle(
         gathering.elapsed().as_secs_f64(),
         batch.runs_on_disk()
     );
-    let mut writer = repository.begin(&generation)?;
+    let mut writer = repository.begin(&generation, repository.current().cycle().next())?;
     let judge = |_: &CanonicalUrl, before: &Content, after: &Content| before.fingerprint != after.fingerprint;
     let rules = MergeRules {
         cycle,

@@ -8,7 +8,7 @@ use crate::touch::Links;
 use recrawl_repository::VisitReader;
 use recrawl_repository::codec::LinkRef;
 use recrawl_repository::storage::Storage;
-use recrawl_types::{CanonicalUrl, Cycle, LogRecord, Visit};
+use recrawl_types::{CanonicalUrl, Cycle, DatedRound, LogRecord, Visit};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::thread;
@@ -41,15 +41,15 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// An empty batch of `cycle` that spills to `storage`.
-    pub fn new(storage: Arc<dyn Storage>, cycle: Cycle, limits: BatchLimits) -> Batch {
+    /// An empty batch of a round that spills to `storage`.
+    pub fn new(storage: Arc<dyn Storage>, round: DatedRound, limits: BatchLimits) -> Batch {
         let threads = thread::available_parallelism().map_or(1, |n| n.get());
         Batch {
             limits,
-            cycle,
+            cycle: round.cycle,
             gathered: Gathered::default(),
             main: HashSet::new(),
-            runs: Runs::new(storage, cycle),
+            runs: Runs::new(storage, round),
             threads,
         }
     }

@@ -24,7 +24,7 @@ pub type OnProgress<'j> = &'j dyn Fn(u64);
 /// The rules and callbacks of a merge.
 #[derive(Clone, Copy)]
 pub struct MergeRules<'j> {
-    /// The cycle of the batch, which is also the number of the new generation.
+    /// The cycle of the batch.
     pub cycle: Cycle,
     /// Links with more consecutive redirects than this are dropped.
     pub max_hops: u8,

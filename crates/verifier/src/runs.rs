@@ -6,7 +6,7 @@ use crate::sorted::SortedBatch;
 use crate::touch::{self, Touch};
 use recrawl_repository::spill::{self, SpillReader, SpillWriter};
 use recrawl_repository::storage::Storage;
-use recrawl_types::Cycle;
+use recrawl_types::{Cycle, DatedRound};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -19,19 +19,19 @@ const MAX_RUNS: usize = 64;
 #[derive(Clone, Debug)]
 pub(crate) struct Runs {
     storage: Arc<dyn Storage>,
-    cycle: Cycle,
+    round: DatedRound,
     /// In log order.
     parts: Vec<u32>,
     next: u32,
 }
 
 impl Runs {
-    pub fn new(storage: Arc<dyn Storage>, cycle: Cycle) -> Runs {
-        Runs { storage, cycle, parts: Vec::new(), next: 0 }
+    pub fn new(storage: Arc<dyn Storage>, round: DatedRound) -> Runs {
+        Runs { storage, round, parts: Vec::new(), next: 0 }
     }
 
     pub fn cycle(&self) -> Cycle {
-        self.cycle
+        self.round.cycle
     }
 
     pub fn len(&self) -> usize {
@@ -46,7 +46,7 @@ impl Runs {
             merged.remove()?;
             self.parts = vec![part];
         }
-        let cycle = self.cycle;
+        let cycle = self.round.cycle;
         let part = self.write(|key| Ok(gathered.next(cycle, key)))?;
         self.parts.push(part);
         Ok(())
@@ -58,7 +58,7 @@ impl Runs {
     ) -> Result<u32, BatchError> {
         let part = self.next;
         self.next += 1;
-        let mut writer = SpillWriter::create(&*self.storage, self.cycle, part)?;
+        let mut writer = SpillWriter::create(&*self.storage, self.round.round, part)?;
         let (mut key, mut bytes) = (Vec::new(), Vec::new());
         while let Some(touch) = next(&mut key)? {
             if let Some(links) = &touch.links {
@@ -78,14 +78,14 @@ impl Runs {
 
     /// Opens the runs, each with its number, in log order.
     pub fn open(&self) -> Result<Vec<(u32, SpillReader)>, BatchError> {
-        let open = |&part: &u32| Ok((part, SpillReader::open(&*self.storage, self.cycle, part)?));
+        let open = |&part: &u32| Ok((part, SpillReader::open(&*self.storage, self.round.round, part)?));
         self.parts.iter().map(open).collect()
     }
 
     /// Removes the runs.
     pub fn remove(self) -> Result<(), BatchError> {
         for &part in &self.parts {
-            spill::remove(&*self.storage, self.cycle, part)?;
+            spill::remove(&*self.storage, self.round.round, part)?;
         }
         Ok(())
     }

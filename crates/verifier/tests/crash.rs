@@ -8,8 +8,8 @@ use pages::{Pages, changed, content, pages_of};
 use recrawl_repository::storage::{Fault, FaultyStorage, MemoryStorage, Storage, Survivors};
 use recrawl_repository::{KeptVisit, Repository, ScheduleFile, ScheduleWriter, VisitLog};
 use recrawl_types::{
-    CanonicalUrl, Change, Cycle, Link, LogRecord, Outcome, ScheduleEntry, ScheduleSource, Share, UrlRules,
-    Visit,
+    CanonicalUrl, Change, Cycle, Link, LogRecord, Outcome, Round, ScheduleEntry, ScheduleSource, Share,
+    UrlRules, Visit,
 };
 use recrawl_verifier::{Batch, BatchLimits, MergeRules, Waiting, merge};
 use std::collections::{BTreeMap, BTreeSet};
@@ -65,9 +65,10 @@ fn visit(entry: &ScheduleEntry, index: u64, cycle: u32) -> LogRecord {
 fn run(storage: &Arc<dyn Storage>, synced: &mut BTreeSet<u64>) -> Result<(), Box<dyn Error>> {
     let mut repository = Repository::open(storage.clone())?.keeping_visits(KEPT_CYCLES);
     let generation = repository.current();
-    let cycle = generation.number().next();
-    if ScheduleFile::open(&**storage, cycle)?.is_none() {
-        let mut schedule = ScheduleWriter::create(&**storage, cycle)?;
+    let round = generation.dated().in_next_cycle();
+    let cycle = round.cycle;
+    if ScheduleFile::open(&**storage, round.round)?.is_none() {
+        let mut schedule = ScheduleWriter::create(&**storage, round.round)?;
         for url in chosen(cycle.0) {
             if let Some((_, record)) = generation.get(&url)? {
                 schedule.push(&ScheduleEntry { url, share: Share::Score, record })?;
@@ -75,8 +76,8 @@ fn run(storage: &Arc<dyn Storage>, synced: &mut BTreeSet<u64>) -> Result<(), Box
         }
         schedule.finish()?;
     }
-    let schedule = ScheduleFile::open(&**storage, cycle)?.expect("it was just written");
-    let (mut log, recovered) = VisitLog::open(&**storage, cycle)?;
+    let schedule = ScheduleFile::open(&**storage, round.round)?.expect("it was just written");
+    let (mut log, recovered) = VisitLog::open(&**storage, round.round)?;
     if cycle == Cycle(1) && recovered.records == 0 {
         let seeds = (0..HOSTS).flat_map(|host| (0..6).map(move |page| link(url(host, page))));
         log.append(&LogRecord::Seeds(seeds.collect()))?;
@@ -96,9 +97,9 @@ fn run(storage: &Arc<dyn Storage>, synced: &mut BTreeSet<u64>) -> Result<(), Box
     }
     log.sync()?;
     synced.extend(unsynced);
-    let mut batch = Batch::new(storage.clone(), cycle, BatchLimits { memory_bytes: 1500 });
-    batch.add_log(VisitLog::read(&**storage, cycle)?, |_, _| {}, |_| true)?;
-    let mut writer = repository.begin(&generation)?;
+    let mut batch = Batch::new(storage.clone(), round, BatchLimits { memory_bytes: 1500 });
+    batch.add_log(VisitLog::read(&**storage, round.round)?, |_, _| {}, |_| true)?;
+    let mut writer = repository.begin(&generation, repository.current().cycle().next())?;
     let rules = MergeRules {
         cycle,
         max_hops: 3,
@@ -127,7 +128,7 @@ struct State {
 fn state(repository: &Repository) -> State {
     let generation = repository.current();
     let (mut kept, mut texts) = (Vec::new(), Vec::new());
-    if let Some(mut visits) = repository.kept().visits(generation.number()).unwrap() {
+    if let Some(mut visits) = repository.kept().visits(generation.dated()).unwrap() {
         while let Some(visit) = visits.next_visit().unwrap() {
             kept.push(visit);
         }
@@ -192,7 +193,7 @@ impl<'h> Disturbed<'h> {
         drop(repository);
         if number == before {
             let (_, recovered) =
-                VisitLog::open(&*left, Cycle(before + 1)).unwrap_or_else(|e| panic!("{what}: {e}"));
+                VisitLog::open(&*left, Round(before + 1)).unwrap_or_else(|e| panic!("{what}: {e}"));
             for &index in &self.synced {
                 assert!(recovered.done.contains(index), "{what}: visit {index} was synced and is lost");
             }

@@ -238,7 +238,8 @@ impl Life {
         let mut repository = repository;
         let plan = self.plan();
         let generation = repository.current();
-        let cycle = generation.number().next();
+        let round = generation.dated().in_next_cycle();
+        let cycle = round.cycle;
         let first_keys: Vec<Vec<u8>> =
             (0..generation.blocks()).map(|at| generation.first_key(at).to_vec()).collect();
         let before = self.reference.clone();
@@ -289,10 +290,11 @@ impl Life {
             }
             let number = repository.current().number();
             assert!(
-                number == cycle || number.next() == cycle && has_failed,
-                "generation {number} in cycle {cycle}"
+                number == round.round || number.next() == round.round && has_failed,
+                "generation {number} in round {}",
+                round.round
             );
-            if number == cycle {
+            if number == round.round {
                 tally.power_cuts_behind_a_commit += u64::from(is_stopped);
                 break;
             }
@@ -326,7 +328,7 @@ impl Life {
         assert_eq!(generation.origins().unwrap(), origins(pages));
         assert_eq!(summary.bytes, generation.files().iter().map(|(_, bytes)| bytes).sum::<u64>());
         let mut kept = Vec::new();
-        if let Some(mut visits) = repository.kept().visits(generation.number()).unwrap() {
+        if let Some(mut visits) = repository.kept().visits(generation.dated()).unwrap() {
             while let Some(visit) = visits.next_visit().unwrap() {
                 kept.push(visit);
             }
@@ -353,8 +355,9 @@ impl Life {
 fn turn(repository: &mut Repository, plan: &Plan, synced: &mut usize) -> Result<Merged, Box<dyn Error>> {
     let generation = repository.current();
     let storage = repository.storage().clone();
-    let cycle = generation.number().next();
-    let (mut log, recovered) = VisitLog::open(&*storage, cycle)?;
+    let round = generation.dated().in_next_cycle();
+    let cycle = round.cycle;
+    let (mut log, recovered) = VisitLog::open(&*storage, round.round)?;
     let found = recovered.records as usize;
     assert!((*synced..=plan.log.len()).contains(&found), "{found} records, and {} were synced", *synced);
     for (written, record) in (found + 1..).zip(&plan.log[found..]) {
@@ -366,12 +369,12 @@ fn turn(repository: &mut Repository, plan: &Plan, synced: &mut usize) -> Result<
     }
     log.sync()?;
     *synced = plan.log.len();
-    let mut batch = Batch::new(storage.clone(), cycle, BatchLimits { memory_bytes: plan.memory_bytes });
+    let mut batch = Batch::new(storage.clone(), round, BatchLimits { memory_bytes: plan.memory_bytes });
     let mut logged = 0;
-    batch.add_log(VisitLog::read(&*storage, cycle)?, |_, _| logged += 1, |_| true)?;
+    batch.add_log(VisitLog::read(&*storage, round.round)?, |_, _| logged += 1, |_| true)?;
     let visits = plan.log.iter().filter(|record| matches!(record, LogRecord::Visit(_)));
     assert_eq!(logged, visits.count());
-    let mut writer = repository.begin(&generation)?;
+    let mut writer = repository.begin(&generation, repository.current().cycle().next())?;
     let (watched, met) = (RefCell::new(Vec::new()), RefCell::new(Vec::new()));
     let rules = MergeRules {
         on_dated_visit: &|url, newer, changed| watched.borrow_mut().push((url.clone(), newer, changed)),

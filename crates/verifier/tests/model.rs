@@ -67,14 +67,16 @@ impl Subject {
     /// Also returns the number of runs on disk.
     fn cycle(&mut self, log: &[LogRecord]) -> (Merged, usize) {
         let generation = self.repository.current();
-        let cycle = generation.number().next();
-        let mut batch = Batch::new(self.storage.clone(), cycle, self.limits);
+        let round = generation.dated().in_next_cycle();
+        let cycle = round.cycle;
+        let mut batch = Batch::new(self.storage.clone(), round, self.limits);
         for record in log {
             batch.add(record.clone()).unwrap();
         }
         let batch = batch.finish().unwrap();
         let runs = batch.runs_on_disk();
-        let mut writer = self.repository.begin(&generation).unwrap();
+        let mut writer =
+            self.repository.begin(&generation, self.repository.current().cycle().next()).unwrap();
         let (watched, met) = (RefCell::new(Vec::new()), RefCell::new(Vec::new()));
         let rules = MergeRules {
             block_pages: self.block_pages,

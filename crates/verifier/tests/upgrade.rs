@@ -6,7 +6,7 @@ mod reference;
 
 use pages::{Pages, changed, content, pages_of};
 use recrawl_repository::storage::{MemoryStorage, Storage};
-use recrawl_repository::{FORMAT_VERSION, OLDEST_VERSION, Repository};
+use recrawl_repository::{OLDEST_VERSION, Repository, WRITTEN_VERSION};
 use recrawl_types::{Change, Link, LogRecord, Outcome, Visit};
 use recrawl_verifier::{Batch, BatchLimits, MergeRules, Waiting, merge};
 use reference::Reference;
@@ -45,7 +45,7 @@ fn visits(pages: &Pages) -> impl Iterator<Item = LogRecord> {
 /// there when pages are visited or a block is cut.
 #[test]
 fn old_parts_are_carried_and_rewritten_as_they_were() {
-    for version in OLDEST_VERSION..FORMAT_VERSION {
+    for version in OLDEST_VERSION..WRITTEN_VERSION {
         let storage = left_by(version);
         let mut repository = Repository::open(storage.clone()).unwrap();
         let pages = pages_of(&repository.current());
@@ -55,7 +55,8 @@ fn old_parts_are_carried_and_rewritten_as_they_were() {
         let (old_history, _) = old_history.expect("there are visited pages");
         for (block_pages, is_visited) in [(1024, false), (1024, false), (4, true), (4, false), (4, true)] {
             let generation = repository.current();
-            let cycle = generation.number().next();
+            let round = generation.dated().in_next_cycle();
+            let cycle = round.cycle;
             let rules = MergeRules {
                 cycle,
                 max_hops: 3,
@@ -73,9 +74,9 @@ fn old_parts_are_carried_and_rewritten_as_they_were() {
                 log.extend(visits(&reference.pages));
             }
             let expected = reference.merge(&rules, &[], &log);
-            let mut batch = Batch::new(storage.clone(), cycle, BatchLimits::default());
+            let mut batch = Batch::new(storage.clone(), round, BatchLimits::default());
             log.into_iter().try_for_each(|record| batch.add(record)).unwrap();
-            let mut writer = repository.begin(&generation).unwrap();
+            let mut writer = repository.begin(&generation, repository.current().cycle().next()).unwrap();
             let report = merge(&generation, batch.finish().unwrap(), &mut writer, &rules).unwrap();
             repository.commit(writer, b"").unwrap();
             assert_eq!(report, expected.report, "version {version}, cycle {cycle}");

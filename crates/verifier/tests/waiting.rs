@@ -49,10 +49,12 @@ impl Subject {
 
     fn cycle(&mut self, log: &[LogRecord]) -> MergeReport {
         let generation = self.repository.current();
-        let cycle = generation.number().next();
-        let mut batch = Batch::new(self.storage.clone(), cycle, BatchLimits::default());
+        let round = generation.dated().in_next_cycle();
+        let cycle = round.cycle;
+        let mut batch = Batch::new(self.storage.clone(), round, BatchLimits::default());
         log.iter().for_each(|record| batch.add(record.clone()).unwrap());
-        let mut writer = self.repository.begin(&generation).unwrap();
+        let mut writer =
+            self.repository.begin(&generation, self.repository.current().cycle().next()).unwrap();
         let rules = MergeRules {
             cycle,
             max_hops: 3,
@@ -90,7 +92,7 @@ fn a_link_to_another_site_waits_until_its_block_has_its_turn() {
         let links: Vec<(u8, u8)> = (0..HOSTS).map(|host| (host, page)).collect();
         let found = subject.cycle(&[visit(1, &links)]);
         assert_eq!(found.links_new + found.links_waiting, u64::from(HOSTS));
-        let cycle = subject.repository.current().number();
+        let cycle = subject.repository.current().cycle();
         let mut waits = BTreeMap::new();
         for waited in 0..MAX_CYCLES {
             for (url, record) in subject.pages().into_iter().filter(|(_, record)| record.known.depth == 2) {

@@ -7,12 +7,12 @@ use crate::{Archive, Compressor, Head, Record};
 use recrawl_repository::VisitLog;
 use recrawl_repository::storage::{Fault, FaultyStorage, MemoryStorage, Survivors};
 use recrawl_types::{
-    ArchivePosition, CanonicalUrl, Change, Content, Cycle, LogRecord, Outcome, UrlRules, Visit,
+    ArchivePosition, CanonicalUrl, Change, Content, LogRecord, Outcome, Round, UrlRules, Visit,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-const CYCLE: Cycle = Cycle(1);
+const ROUND: Round = Round(1);
 const VISITS: u64 = 12;
 /// Number of visits between two syncs.
 const SYNC_EVERY: u64 = 4;
@@ -61,7 +61,7 @@ fn run(storage: &Arc<dyn Storage>, mark: &mut Mark, at: u64, run: &mut Run) -> i
     let recovery = recover(&**storage, *mark, || Ok(0))?;
     let observe = |visit: &Visit| stays(visit, recovery.sound);
     let (mut log, recovered) =
-        VisitLog::open_observed(&**storage, CYCLE, observe).map_err(io::Error::other)?;
+        VisitLog::open_observed(&**storage, ROUND, observe).map_err(io::Error::other)?;
     run.cut += recovered.cut;
     *mark = Some(ArchiveMark { end: recovery.end, is_open: true });
     let mut archive = Archive::open(storage.clone(), LIMIT, recovery.end, recovery.is_new_file)?;
@@ -88,7 +88,7 @@ fn run(storage: &Arc<dyn Storage>, mark: &mut Mark, at: u64, run: &mut Run) -> i
 
 /// The position of each page's body, according to the log.
 fn positions(storage: &dyn Storage) -> BTreeMap<u64, ArchivePosition> {
-    let mut log = VisitLog::read(storage, CYCLE).unwrap();
+    let mut log = VisitLog::read(storage, ROUND).unwrap();
     let mut positions = BTreeMap::new();
     while let Some(record) = log.next_record().unwrap() {
         let LogRecord::Visit(visit) = record else { continue };
@@ -103,7 +103,7 @@ fn positions(storage: &dyn Storage) -> BTreeMap<u64, ArchivePosition> {
 fn check(left: MemoryStorage, mut mark: Mark, before: &Run, what: &str) -> u64 {
     let copy = MemoryStorage::with_files(left.image());
     let sound = recover(&copy, mark, || Ok(0)).unwrap().sound;
-    let (_, recovered) = VisitLog::open_observed(&copy, CYCLE, |visit| stays(visit, sound)).unwrap();
+    let (_, recovered) = VisitLog::open_observed(&copy, ROUND, |visit| stays(visit, sound)).unwrap();
     for index in &before.synced {
         assert!(recovered.done.contains(*index), "{what}: visit {index} was synced and is lost");
     }

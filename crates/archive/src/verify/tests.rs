@@ -36,7 +36,7 @@ fn archived(pages: u32) -> (Arc<MemoryStorage>, Vec<ArchivePosition>) {
 fn generation(positions: &[ArchivePosition]) -> Arc<Generation> {
     let mut repository = Repository::open(Arc::new(MemoryStorage::new())).unwrap();
     let empty = repository.current();
-    let mut writer = repository.begin(&empty).unwrap();
+    let mut writer = repository.begin(&empty, Cycle(1)).unwrap();
     for (page, position) in (0..).zip(positions) {
         let mut record = PageRecord::discovered(Cycle(1), 0);
         let content = Content { archive: Some(*position), ..Content::default() };

@@ -8,7 +8,7 @@ use crate::lessons::traps::Traps;
 use crate::lessons::trust::TrustLesson;
 use crate::report::{Responses, Tally};
 use recrawl_repository::VisitLog;
-use recrawl_types::{Cycle, Visit};
+use recrawl_types::{DatedRound, Visit};
 use recrawl_verifier::{Batch, BatchLimits, SortedBatch};
 
 /// The content of a cycle's log.
@@ -30,12 +30,12 @@ pub struct Gathered {
 /// # Errors
 /// When the log cannot be read, or the batch cannot spill.
 #[tracing::instrument(level = "error", name = "gather", skip_all)]
-pub fn read_log(crawl: &Crawl, cycle: Cycle, traps: &Traps) -> Result<Gathered, Failure> {
+pub fn read_log(crawl: &Crawl, round: DatedRound, traps: &Traps) -> Result<Gathered, Failure> {
     let limits = BatchLimits { memory_bytes: crawl.settings.config.storage.batch_memory.0 as usize };
-    let mut batch = Batch::new(crawl.storage.clone(), cycle, limits);
+    let mut batch = Batch::new(crawl.storage.clone(), round, limits);
     let (mut tally, mut responses) = (Tally::default(), Responses::default());
     let (mut noise, mut trust) = (NoiseLesson::default(), TrustLesson::default());
-    let log = VisitLog::read(&*crawl.storage, cycle).map_err(Failure::work)?;
+    let log = VisitLog::read(&*crawl.storage, round.round).map_err(Failure::work)?;
     let observe = |visit: &Visit, links: usize| {
         tally.add(visit, links);
         responses.add(visit);

@@ -20,8 +20,8 @@ use recrawl_repository::{Generation, Ranked, Recovered, ScheduleFile, ScheduleWr
 use recrawl_scheduler::visit_order::{DuePage, visit_order};
 use recrawl_scheduler::{Chosen, HostPages, PlanMemory, PlanRequest, Planner};
 use recrawl_types::{
-    CanonicalUrl, Cycle, Link, LogRecord, Origin, PageRecord, ScheduleEntry, ScheduleSource, Share, Status,
-    Visit,
+    CanonicalUrl, Cycle, DatedRound, Link, LogRecord, Origin, PageRecord, Round, ScheduleEntry,
+    ScheduleSource, Share, Status, Visit,
 };
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
@@ -57,12 +57,12 @@ pub struct Plan {
 pub fn resume_or_make(
     crawl: &Crawl,
     generation: &Generation,
-    cycle: Cycle,
+    DatedRound { round, cycle }: DatedRound,
     seeds: &[CanonicalUrl],
     traps: &Arc<Traps>,
 ) -> Result<Plan, Failure> {
     crawl.live.begin(cycle);
-    let news = new_seeds(crawl, generation, seeds)?;
+    let news = new_seeds(crawl, generation, cycle, seeds)?;
     let archived = crawl.recover_archive()?;
     let mut observed = Ok(());
     let observe = |visit: &Visit| {
@@ -77,7 +77,7 @@ pub fn resume_or_make(
         stays
     };
     let (mut log, recovered) =
-        VisitLog::open_observed(&*crawl.storage, cycle, observe).map_err(Failure::work)?;
+        VisitLog::open_observed(&*crawl.storage, round, observe).map_err(Failure::work)?;
     observed?;
     if recovered.cut > 0 {
         tracing::warn!(
@@ -85,7 +85,7 @@ pub fn resume_or_make(
             "truncated the visit log (incomplete, or ahead of the archive); its last pages are visited again"
         );
     }
-    let found = ScheduleFile::open(&*crawl.storage, cycle).map_err(Failure::work)?;
+    let found = ScheduleFile::open(&*crawl.storage, round).map_err(Failure::work)?;
     let (facts, schedule) = match found {
         Some(schedule) => {
             let mut facts = facts(crawl, cycle, &schedule)?;
@@ -104,8 +104,8 @@ pub fn resume_or_make(
             )));
         }
         None => {
-            let facts = make(crawl, generation, cycle, &news, traps, &mut log)?;
-            let made = ScheduleFile::open(&*crawl.storage, cycle).map_err(Failure::work)?;
+            let facts = make(crawl, generation, DatedRound { round, cycle }, &news, traps, &mut log)?;
+            let made = ScheduleFile::open(&*crawl.storage, round).map_err(Failure::work)?;
             (facts, made.ok_or_else(|| Failure::work("the schedule just written is missing"))?)
         }
     };
@@ -140,6 +140,7 @@ type NewSeed = (CanonicalUrl, PageRecord);
 fn new_seeds(
     crawl: &Crawl,
     generation: &Generation,
+    cycle: Cycle,
     seeds: &[CanonicalUrl],
 ) -> Result<Vec<NewSeed>, Failure> {
     let seeds: BTreeSet<&CanonicalUrl> = seeds.iter().collect();
@@ -154,7 +155,7 @@ fn new_seeds(
         let record = match generation.get(url).map_err(Failure::work)? {
             Some((_, record)) if record.known.status != Status::Gone => continue,
             Some((_, record)) => record,
-            None => PageRecord::discovered(generation.number().next(), 0),
+            None => PageRecord::discovered(cycle, 0),
         };
         if let Some(pattern) = blocks.cover(url) {
             tracing::warn!(%url, "a seed is not requested until you unblock {pattern}");
@@ -185,7 +186,7 @@ pub fn request(settings: &Settings, cycle: Cycle, known: u64, seed: u64) -> Plan
 fn make(
     crawl: &Crawl,
     generation: &Generation,
-    cycle: Cycle,
+    DatedRound { round, cycle }: DatedRound,
     news: &[NewSeed],
     traps: &Arc<Traps>,
     log: &mut VisitLog,
@@ -200,7 +201,7 @@ fn make(
         discovery_min: whole.discovery_min.saturating_sub(seeds),
         ..whole
     };
-    let plan = choose(crawl, generation, request, &formula)?;
+    let plan = choose(crawl, generation, round, request, &formula)?;
     if plan.counts.refused > 0 {
         let last: Option<Facts> = kept(&crawl.tables, FACTS)?;
         let since = Since {
@@ -211,7 +212,7 @@ fn make(
         readmission::readmit(crawl, generation, &since, Refusals::of(crawl, traps.clone()), log)?;
     }
     let order = |pages: &[Ranked]| in_turn(pages, cycle);
-    let mut writer = ScheduleWriter::in_order(&*crawl.storage, cycle, order).map_err(Failure::work)?;
+    let mut writer = ScheduleWriter::in_order(&*crawl.storage, round, order).map_err(Failure::work)?;
     let bodies = Bodies::in_storage(&*crawl.warc)?;
     let scheduled =
         write(&crawl.live, &mut writer, generation, plan.chosen, &news[..seeds as usize], &bodies)?;
@@ -248,6 +249,7 @@ pub fn unavailable(tables: &SledTables) -> Result<Unavailable, Failure> {
 fn choose(
     crawl: &Crawl,
     generation: &Generation,
+    round: Round,
     request: PlanRequest,
     formula: &Formula,
 ) -> Result<recrawl_scheduler::Plan, Failure> {
@@ -272,7 +274,7 @@ fn choose(
     // Without a limit, hosts are not counted; this limit binds no available host.
     let max_per_host = request.max_per_host.or((!unavailable.is_empty()).then_some(generation.pages()));
     let request = PlanRequest { max_per_host, ..request };
-    let runs = SpillRuns::new(crawl.storage.clone(), request.cycle);
+    let runs = SpillRuns::new(crawl.storage.clone(), round);
     let memory = PlanMemory::new(crawl.settings.config.storage.plan_memory.0, Box::new(runs));
     let mut planner = Planner::new(request, &mut *policy, hosts, memory).map_err(Failure::work)?;
     generation.scan(|first, columns| {

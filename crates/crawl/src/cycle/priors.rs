@@ -136,7 +136,7 @@ mod tests {
         }
         let mut repository = Repository::open(Arc::new(MemoryStorage::new())).unwrap();
         let empty = recrawl_repository::Generation::default();
-        let mut writer = repository.begin(&empty).unwrap();
+        let mut writer = repository.begin(&empty, Cycle(1)).unwrap();
         pages.iter().for_each(|(url, record)| writer.push(url.key(), record).unwrap());
         repository.commit(writer, b"").unwrap();
         (repository, pages)

@@ -2,7 +2,7 @@
 //! used.
 
 use recrawl_repository::{OriginRun, SledTables};
-use recrawl_types::{CanonicalUrl, Cycle, LastmodCounts, Origin, StateColumns};
+use recrawl_types::{CanonicalUrl, LastmodCounts, Origin, Round, StateColumns};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
@@ -24,8 +24,8 @@ impl LastmodLesson {
     ///
     /// # Errors
     /// When the tables cannot be read or written.
-    pub fn keep(self, tables: &SledTables, cycle: Cycle) -> io::Result<()> {
-        tables.apply_lastmods(cycle, self.counts.into_inner())
+    pub fn keep(self, tables: &SledTables, round: Round) -> io::Result<()> {
+        tables.apply_lastmods(round, self.counts.into_inner())
     }
 }
 
@@ -97,7 +97,7 @@ mod tests {
                 lesson.observe(&homes[1], newer, !changed);
             }
         }
-        lesson.keep(&tables, Cycle(1)).unwrap();
+        lesson.keep(&tables, Round(1)).unwrap();
         let origins: Vec<OriginRun> = (0..3)
             .map(|i| OriginRun {
                 key: homes[i].origin_key().to_vec(),

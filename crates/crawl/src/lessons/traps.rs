@@ -22,7 +22,7 @@ use crate::config;
 use crate::lessons::cycle_cache::CycleCache;
 use evidence::Rule;
 use recrawl_repository::SledTables;
-use recrawl_types::{CanonicalUrl, Change, ContentKind, Cycle, LeftOut, Link, Origin, Outcome, Visit};
+use recrawl_types::{CanonicalUrl, Change, ContentKind, DatedRound, LeftOut, Link, Origin, Outcome, Visit};
 use running::Running;
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -100,7 +100,7 @@ pub fn known(tables: &SledTables, origin: &Origin) -> io::Result<OriginTraps> {
 pub struct Traps {
     rules: TrapRules,
     tables: Arc<SledTables>,
-    cycle: Cycle,
+    round: DatedRound,
     /// The evidence at the start of the cycle, by the key of an origin.
     begun: CycleCache<[u8], CutOff>,
     running: RwLock<Running>,
@@ -110,10 +110,10 @@ pub struct Traps {
 type CutOff = Option<Arc<OriginTraps>>;
 
 impl Traps {
-    /// Reads what is known of URL patterns, as of this cycle.
-    pub fn new(rules: &TrapRules, tables: &Arc<SledTables>, cycle: Cycle) -> Traps {
+    /// Reads what is known of URL patterns, as of this round.
+    pub fn new(rules: &TrapRules, tables: &Arc<SledTables>, round: DatedRound) -> Traps {
         let (begun, running) = (CycleCache::default(), RwLock::default());
-        Traps { rules: rules.clone(), tables: tables.clone(), cycle, begun, running }
+        Traps { rules: rules.clone(), tables: tables.clone(), round, begun, running }
     }
 
     /// Adds a logged visit, in log order.
@@ -130,7 +130,7 @@ impl Traps {
         }
         let load = || known(&self.tables, &Origin::of(url));
         let mut running = self.running.write().expect("no panic under the lock");
-        let news = running.observe(url, content.fingerprint.simhash, self.cycle, &self.rules.rule, load)?;
+        let news = running.observe(url, content.fingerprint.simhash, self.round, &self.rules.rule, load)?;
         for pattern in news {
             let origin = Origin::of(url);
             tracing::info!(

@@ -3,7 +3,7 @@
 use recrawl_fetcher::{Condition, FetchResult};
 use recrawl_repository::SledTables;
 use recrawl_types::{
-    Belief, Change, Cycle, HostTable, Origin, SignTally, ValidatorSign, ValidatorTrust, Visit,
+    Belief, Change, DatedRound, HostTable, Origin, SignTally, ValidatorSign, ValidatorTrust, Visit,
 };
 use std::collections::BTreeMap;
 use std::io;
@@ -44,11 +44,11 @@ impl TrustLesson {
     ///
     /// # Errors
     /// When the tables cannot be read or written.
-    pub fn keep(self, tables: &SledTables, cycle: Cycle) -> io::Result<()> {
+    pub fn keep(self, tables: &SledTables, DatedRound { round, cycle }: DatedRound) -> io::Result<()> {
         for (origin, tally) in self.0 {
             let mut state = HostTable::load(tables, &origin)?.unwrap_or_default();
             let before = state.trust;
-            state.trust.fold(&tally, cycle);
+            state.trust.fold(&tally, cycle, round);
             if state.trust == before {
                 continue;
             }
@@ -88,7 +88,7 @@ pub fn words(trust: &ValidatorTrust) -> String {
 mod tests {
     use super::*;
     use recrawl_fetcher::Response;
-    use recrawl_types::{HostState, UrlRules};
+    use recrawl_types::{Cycle, HostState, UrlRules};
 
     #[test]
     fn what_a_visit_tells() {
@@ -126,7 +126,9 @@ mod tests {
         HostTable::store(&tables, &origin, &state).unwrap();
         let tally = SignTally { hidden: 3, ..SignTally::default() };
         for _ in 0..2 {
-            TrustLesson([(origin.clone(), tally)].into()).keep(&tables, Cycle(4)).unwrap();
+            TrustLesson([(origin.clone(), tally)].into())
+                .keep(&tables, DatedRound::only_of(Cycle(4)))
+                .unwrap();
             let kept = HostTable::load(&tables, &origin).unwrap().unwrap();
             assert_eq!((kept.requests, kept.trust.belief, kept.trust.since), (7, Belief::Lying, Cycle(4)));
             assert!(words(&kept.trust).contains("since cycle 4"));

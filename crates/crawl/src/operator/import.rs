@@ -89,12 +89,13 @@ impl Import {
         check_pinned(&tables, &settings)?;
         let decided = Decisions::open(&*storage, &tables, repository.has_decisions())?;
         settings.scope.refuse_taken_down(decided.taken_down);
-        let cycle = repository.current().number().next();
-        if ScheduleFile::open(&*storage, cycle).map_err(Failure::work)?.is_some() {
+        let round = repository.current().dated().in_next_cycle();
+        if ScheduleFile::open(&*storage, round.round).map_err(Failure::work)?.is_some() {
             let text = format!(
-                "data directory {}: cycle {cycle} is in progress; \
+                "data directory {}: cycle {} is in progress; \
                  finish it with `recrawl crawl --cycles 1` first",
-                folder.display()
+                folder.display(),
+                round.cycle
             );
             return Err(Failure::Usage(text));
         }
@@ -105,7 +106,7 @@ impl Import {
             settings.scope.admit_sites(sites.iter().cloned());
         }
         let space = Space::of(&storage, settings.config.storage.reserve);
-        let batch = Batch::new(storage, cycle, limits);
+        let batch = Batch::new(storage, round, limits);
         let (held, bytes, counts) = Default::default();
         Ok(Import { settings, repository, tables, batch, space, held, bytes, sites, started: now, counts })
     }
@@ -164,10 +165,10 @@ impl Import {
     pub fn commit(mut self, now: u64) -> Result<CycleReport, Failure> {
         self.enter()?;
         let generation = self.repository.current();
-        let cycle = generation.number().next();
+        let cycle = generation.cycle().next();
         self.space.check_merge(&generation, self.bytes)?;
         let batch = self.batch.finish().map_err(Failure::work)?;
-        let mut next = self.repository.begin(&generation).map_err(Failure::work)?;
+        let mut next = self.repository.begin(&generation, cycle).map_err(Failure::work)?;
         let rules = MergeRules {
             cycle,
             max_hops: self.settings.max_hops(),

@@ -287,9 +287,9 @@ fn decide(decided: &mut Decisions, order: &Order) -> Result<bool, Failure> {
 /// the last, since an unused part of an old file would still contain the data.
 fn empty(repository: &mut Repository, meant: &Pattern, keep_crawling: bool, now: u64) -> Result<(), Failure> {
     let generation = repository.current();
-    let cycle = generation.number().next();
+    let cycle = generation.cycle().next();
     let nothing = Generation::default();
-    let mut next = repository.begin(&nothing).map_err(Failure::work)?;
+    let mut next = repository.begin(&nothing, cycle).map_err(Failure::work)?;
     let mut records = generation.records();
     while let Some((_, key, record)) = records.next_record()? {
         let is_meant = meant.matches(&CanonicalUrl::from_key(key).map_err(Failure::work)?);

@@ -17,7 +17,7 @@ use crate::process::Printer;
 use crate::stored::{keep, kept};
 use file::{Ended, EventFile};
 use recrawl_repository::{KeptVisit, Repository, SledTables};
-use recrawl_types::{Change, Cycle, Outcome};
+use recrawl_types::{Change, Cycle, DatedRound, Outcome, Round};
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -42,11 +42,25 @@ struct Event {
     confirmed: Option<u8>,
 }
 
-/// The line after a cycle's events, and the first line of a file.
+/// The line after a round's events, and the first line of a file.
 #[derive(Serialize, Deserialize)]
 struct End {
     end_of_cycle: Cycle,
+    /// None if it is the number of the cycle.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    round: Option<Round>,
     events: u64,
+}
+
+impl End {
+    fn of(DatedRound { round, cycle }: DatedRound, events: u64) -> End {
+        End { end_of_cycle: cycle, round: Some(round).filter(|round| round.0 != cycle.0), events }
+    }
+
+    fn round(&self) -> DatedRound {
+        let cycle = self.end_of_cycle;
+        DatedRound { round: self.round.unwrap_or(DatedRound::only_of(cycle).round), cycle }
+    }
 }
 
 /// A line that replaces cycles whose visits are no longer stored.
@@ -59,8 +73,8 @@ struct Lost {
 /// A stream of events that follows a crawl.
 pub struct Events {
     sink: Sink,
-    /// The last cycle in the stream.
-    up_to: Cycle,
+    /// The last round in the stream.
+    up_to: DatedRound,
 }
 
 enum Sink {
@@ -91,9 +105,9 @@ impl Events {
     /// Prints events, from where the last printing run ended.
     fn printed(printer: Box<dyn Printer>, from: &Repository, tables: &SledTables) -> Result<Events, Failure> {
         let sink = Sink::Printed(printer);
-        match kept(tables, PRINTED)? {
+        match kept(tables, PRINTED)?.map(LastPrinted::round) {
             Some(up_to) => Events { sink, up_to }.checked("-", from),
-            None => Events { sink, up_to: from.current().number() }.begun(tables),
+            None => Events { sink, up_to: from.current().dated() }.begun(tables),
         }
     }
 
@@ -101,7 +115,7 @@ impl Events {
     /// opened.
     fn at(
         at: &Path,
-        before: Option<Cycle>,
+        before: Option<DatedRound>,
         from: &Repository,
         tables: &SledTables,
     ) -> Result<Events, Failure> {
@@ -110,17 +124,18 @@ impl Events {
         match ended {
             Ended::Here(up_to) => Events { sink, up_to }.checked(&at.to_string_lossy(), from),
             Ended::Before(aside) => {
-                let up_to = before.or(aside).unwrap_or(from.current().number());
+                let up_to = before.or(aside).unwrap_or(from.current().dated());
                 Events { sink, up_to }.checked(&at.to_string_lossy(), from)?.begun(tables)
             }
         }
     }
 
     fn checked(self, at: &str, from: &Repository) -> Result<Events, Failure> {
-        let (up_to, committed) = (self.up_to, from.current().number());
-        if up_to > committed {
+        let (up_to, committed) = (self.up_to, from.current().dated());
+        if up_to.round > committed.round {
             let text = format!(
-                "{at}: ends with cycle {up_to}, but the crawl is at cycle {committed}; choose another file"
+                "{at}: ends with cycle {}, but the crawl is at cycle {}; choose another file",
+                up_to.cycle, committed.cycle
             );
             return Err(Failure::Usage(text));
         }
@@ -129,7 +144,7 @@ impl Events {
 
     /// Writes the first line.
     fn begun(mut self, tables: &SledTables) -> Result<Events, Failure> {
-        self.end_cycle(self.up_to, 0, tables)?;
+        self.end_round(self.up_to, 0, tables)?;
         Ok(self)
     }
 
@@ -174,21 +189,26 @@ impl Events {
         repository: &Repository,
         tables: &SledTables,
     ) -> Result<(), Failure> {
-        let committed = repository.current().number();
-        while self.up_to < committed {
+        let committed = repository.current().dated();
+        while self.up_to.round < committed.round {
             if let Sink::File(file) = &mut self.sink
                 && !file.mend().map_err(|e| file::failed(file.path(), &e))?
             {
-                self.end_cycle(self.up_to, 0, tables)?;
+                self.end_round(self.up_to, 0, tables)?;
             }
-            let cycle = self.up_to.next();
-            match repository.kept().visits(cycle)? {
-                Some(mut visits) => {
+            let next = self.up_to.round.next();
+            let kept = repository.kept().list()?;
+            let visits = match kept.iter().find(|kept| kept.round == next) {
+                Some(round) => repository.kept().visits(*round)?.map(|visits| (*round, visits)),
+                None => None,
+            };
+            match visits {
+                Some((round, mut visits)) => {
                     let mut written = 0;
                     let mut lines = BufWriter::new(&mut self.sink);
                     let mut put_all = || {
                         while let Some(visit) = visits.next_visit()? {
-                            put(&mut lines, &Event::of(cycle, &visit)).map_err(NotPut::Line)?;
+                            put(&mut lines, &Event::of(round.cycle, &visit)).map_err(NotPut::Line)?;
                             written += 1;
                         }
                         lines.flush().map_err(NotPut::Line)
@@ -197,9 +217,9 @@ impl Events {
                     // Discard the buffer of a failed write.
                     drop(lines.into_parts());
                     all.map_err(|e| e.of(&self.sink))?;
-                    self.end_cycle(cycle, written, tables)?;
+                    self.end_round(round, written, tables)?;
                 }
-                None => self.skip_lost(cycle, committed, repository, tables)?,
+                None => self.skip_lost(next, committed, repository, tables)?,
             }
             self.rotate(rotation)?;
         }
@@ -210,49 +230,84 @@ impl Events {
     fn rotate(&mut self, rotation: &config::Events) -> Result<(), Failure> {
         let Sink::File(file) = &mut self.sink else { return Ok(()) };
         if file.is_full(rotation) {
-            let end = End { end_of_cycle: self.up_to, events: 0 };
+            let end = End::of(self.up_to, 0);
             file.put_aside(rotation.keep, &end).map_err(|e| file::failed(file.path(), &e))?;
         }
         Ok(())
     }
 
-    /// Writes a line for the cycles from this one on whose visits are no longer stored.
+    /// Writes a line for the rounds from this one on whose visits are no longer stored.
     fn skip_lost(
         &mut self,
-        from: Cycle,
-        committed: Cycle,
+        from: Round,
+        committed: DatedRound,
         repository: &Repository,
         tables: &SledTables,
     ) -> Result<(), Failure> {
-        let next = repository.kept().list()?.into_iter().find(|cycle| *cycle > from);
-        let to = next.map_or(committed, |next| Cycle(next.0 - 1));
+        let next = repository.kept().list()?.into_iter().find(|kept| kept.round > from);
+        let to = next.map_or(committed, |next| before(self.up_to, next));
+        // The cycle of a lost round is that of the one before, or later.
+        let has_one_round_each = from.0 == self.up_to.cycle.0 + 1;
+        let from = if has_one_round_each { self.up_to.cycle.next() } else { self.up_to.cycle };
         tracing::warn!(
             %from,
-            %to,
+            to = %to.cycle,
             "no events for these cycles: their visits were already removed (storage.keep_visits)"
         );
-        put(&mut self.sink, &Lost { lost_from: from, lost_to: to }).map_err(|e| self.sink.failed(&e))?;
-        self.end_cycle(to, 0, tables)
+        put(&mut self.sink, &Lost { lost_from: from, lost_to: to.cycle })
+            .map_err(|e| self.sink.failed(&e))?;
+        self.end_round(to, 0, tables)
     }
 
-    /// Writes the line that makes a cycle's events valid.
-    fn end_cycle(&mut self, cycle: Cycle, events: u64, tables: &SledTables) -> Result<(), Failure> {
-        let end = End { end_of_cycle: cycle, events };
+    /// Writes the line that makes a round's events valid.
+    fn end_round(&mut self, round: DatedRound, events: u64, tables: &SledTables) -> Result<(), Failure> {
+        let end = End::of(round, events);
         let ended = match &mut self.sink {
             Sink::Printed(printed) => put(printed, &end),
-            Sink::File(file) => file.end_cycle(&end),
+            Sink::File(file) => file.end_round(&end),
         };
         ended.map_err(|e| self.sink.failed(&e))?;
         if self.are_printed() {
-            keep(tables, PRINTED, &cycle)?;
+            keep(tables, PRINTED, &LastPrinted::of(round))?;
             tables.flush()?;
         }
-        self.up_to = cycle;
+        self.up_to = round;
         Ok(())
     }
 }
 
-/// Why a cycle's events could not be written.
+/// The last round before `next`, after `last`.
+fn before(last: DatedRound, next: DatedRound) -> DatedRound {
+    let round = Round(next.round.0 - 1);
+    let is_first_of_cycle = next.cycle.0 - last.cycle.0 == next.round.0 - last.round.0;
+    DatedRound { round, cycle: if is_first_of_cycle { Cycle(next.cycle.0 - 1) } else { next.cycle } }
+}
+
+/// The last printed round, as stored: only its cycle if that has the same number.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum LastPrinted {
+    Cycle(Cycle),
+    Round(DatedRound),
+}
+
+impl LastPrinted {
+    fn of(round: DatedRound) -> LastPrinted {
+        match round.is_only() {
+            true => LastPrinted::Cycle(round.cycle),
+            false => LastPrinted::Round(round),
+        }
+    }
+
+    fn round(self) -> DatedRound {
+        match self {
+            LastPrinted::Cycle(cycle) => DatedRound::only_of(cycle),
+            LastPrinted::Round(round) => round,
+        }
+    }
+}
+
+/// Why a round's events could not be written.
 enum NotPut {
     Visits(Failure),
     Line(io::Error),

@@ -1,12 +1,12 @@
 //! The visits of one page, read from the stored visits of all pages.
 //!
-//! A cycle's file is in URL order and has no index, so it is read up to the page. For repeated
-//! queries, [`VisitedPages`] remembers which pages each cycle visited. Then only the cycles that
+//! A round's file is in URL order and has no index, so it is read up to the page. For repeated
+//! queries, [`VisitedPages`] remembers which pages each round visited. Then only the rounds that
 //! visited the page are read, and of each about one frame.
 
 use crate::failure::Failure;
-use recrawl_repository::{KeptCycles, KeptVisit, ReadError};
-use recrawl_types::{CanonicalUrl, Cycle};
+use recrawl_repository::{KeptRounds, KeptVisit, ReadError};
+use recrawl_types::{CanonicalUrl, Cycle, DatedRound};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use xxhash_rust::xxh3::xxh3_64;
@@ -20,43 +20,43 @@ const MAX_REMEMBERED_VISITS: usize = 4_000_000;
 /// The visits of one page, oldest first.
 #[derive(Debug, Default, PartialEq)]
 pub struct PageHistory {
-    /// Visits in the cycles that were read, oldest first.
+    /// Visits in the rounds that were read, oldest first.
     pub visits: Vec<(Cycle, KeptVisit)>,
-    /// The first of these cycles; none if no visits are stored.
+    /// The cycle of the first of these rounds; none if no visits are stored.
     pub since: Option<Cycle>,
 }
 
 impl PageHistory {
-    /// Reads the visits of a page, newest cycle first. Each cycle's file is read up to the page.
-    /// Older cycles are left out once the byte limit is reached.
+    /// Reads the visits of a page, newest round first. Each round's file is read up to the page.
+    /// Older rounds are left out once the byte limit is reached.
     ///
     /// # Errors
     /// When the visits cannot be read.
-    pub fn read(kept: &KeptCycles, url: &CanonicalUrl) -> Result<PageHistory, Failure> {
+    pub fn read(kept: &KeptRounds, url: &CanonicalUrl) -> Result<PageHistory, Failure> {
         PageHistory::read_by(kept, url, &kept.list().map_err(Failure::work)?, |_| Part::All)
     }
 
     fn read_by(
-        kept: &KeptCycles,
+        kept: &KeptRounds,
         url: &CanonicalUrl,
-        cycles: &[Cycle],
-        part: impl Fn(Cycle) -> Part,
+        rounds: &[DatedRound],
+        part: impl Fn(DatedRound) -> Part,
     ) -> Result<PageHistory, Failure> {
         let (mut history, mut read) = (PageHistory::default(), 0);
-        for &cycle in cycles.iter().rev() {
-            let visits = match part(cycle) {
-                Part::All => kept.visits(cycle),
-                Part::From(frame) => kept.visits_from(cycle, frame),
+        for &round in rounds.iter().rev() {
+            let visits = match part(round) {
+                Part::All => kept.visits(round),
+                Part::From(frame) => kept.visits_from(round, frame),
                 Part::Nothing => {
-                    history.since = Some(cycle);
+                    history.since = Some(round.cycle);
                     continue;
                 }
             };
             // A commit may just have removed the oldest file.
             let Some(mut visits) = visits.map_err(Failure::work)? else { continue };
-            let of_cycle = visits.visits_of(url).map_err(Failure::work)?;
-            history.visits.extend(of_cycle.into_iter().rev().map(|visit| (cycle, visit)));
-            history.since = Some(cycle);
+            let of_round = visits.visits_of(url).map_err(Failure::work)?;
+            history.visits.extend(of_round.into_iter().rev().map(|visit| (round.cycle, visit)));
+            history.since = Some(round.cycle);
             read += visits.bytes_read();
             if read >= MAX_HISTORY_BYTES {
                 break;
@@ -67,7 +67,7 @@ impl PageHistory {
     }
 }
 
-/// The part of a cycle's visits to read.
+/// The part of a round's visits to read.
 enum Part {
     All,
     /// From this frame on.
@@ -76,48 +76,48 @@ enum Part {
     Nothing,
 }
 
-/// The pages visited in the last cycles, with their frames. Memory: 4 bytes per visit, up to a
+/// The pages visited in the last rounds, with their frames. Memory: 4 bytes per visit, up to a
 /// limit.
 #[derive(Debug)]
 pub struct VisitedPages {
-    /// None for a cycle that exceeds the limit.
-    cycles: Mutex<BTreeMap<Cycle, Option<Arc<Pages>>>>,
+    /// None for a round that exceeds the limit.
+    rounds: Mutex<BTreeMap<DatedRound, Option<Arc<Pages>>>>,
     most: usize,
 }
 
 impl Default for VisitedPages {
     fn default() -> VisitedPages {
-        VisitedPages { cycles: Mutex::default(), most: MAX_REMEMBERED_VISITS }
+        VisitedPages { rounds: Mutex::default(), most: MAX_REMEMBERED_VISITS }
     }
 }
 
 impl VisitedPages {
-    /// Like [`PageHistory::read`], but leaves out no remembered cycle. Blocks while another caller
-    /// reads the visits of a cycle for the first time.
+    /// Like [`PageHistory::read`], but leaves out no remembered round. Blocks while another caller
+    /// reads the visits of a round for the first time.
     ///
     /// # Errors
     /// When the visits cannot be read.
-    pub fn history(&self, kept: &KeptCycles, url: &CanonicalUrl) -> Result<PageHistory, Failure> {
-        let cycles = kept.list().map_err(Failure::work)?;
-        let known = self.remember(kept, &cycles);
-        let part = |cycle| match known.get(&cycle) {
+    pub fn history(&self, kept: &KeptRounds, url: &CanonicalUrl) -> Result<PageHistory, Failure> {
+        let rounds = kept.list().map_err(Failure::work)?;
+        let known = self.remember(kept, &rounds);
+        let part = |round| match known.get(&round) {
             Some(Some(pages)) => pages.part_with(url),
             Some(None) | None => Part::All,
         };
-        PageHistory::read_by(kept, url, &cycles, part)
+        PageHistory::read_by(kept, url, &rounds, part)
     }
 
-    /// The pages of the newest of these cycles, as many as fit the limit.
-    fn remember(&self, kept: &KeptCycles, cycles: &[Cycle]) -> BTreeMap<Cycle, Option<Arc<Pages>>> {
-        let mut known = self.cycles.lock().expect("no panic under the lock");
-        known.retain(|cycle, _| cycles.binary_search(cycle).is_ok());
+    /// The pages of the newest of these rounds, as many as fit the limit.
+    fn remember(&self, kept: &KeptRounds, rounds: &[DatedRound]) -> BTreeMap<DatedRound, Option<Arc<Pages>>> {
+        let mut known = self.rounds.lock().expect("no panic under the lock");
+        known.retain(|round, _| rounds.binary_search(round).is_ok());
         let (mut left, mut is_full) = (self.most, false);
-        for &cycle in cycles.iter().rev() {
-            let pages = match known.get(&cycle) {
+        for &round in rounds.iter().rev() {
+            let pages = match known.get(&round) {
                 Some(pages) => pages.clone(),
-                // Do not read older cycles to find a small one.
+                // Do not read older rounds to find a small one.
                 None if is_full => None,
-                None => match Pages::read(kept, cycle, left) {
+                None => match Pages::read(kept, round, left) {
                     Ok(Read::All(pages)) => Some(Arc::new(pages)),
                     Ok(Read::TooMany) => None,
                     // It is tried again; reading the page's visits reports the error.
@@ -127,13 +127,13 @@ impl VisitedPages {
             let pages = pages.filter(|pages| pages.digests.len() <= left);
             is_full |= pages.is_none();
             left -= pages.as_ref().map_or(0, |pages| pages.digests.len());
-            known.insert(cycle, pages);
+            known.insert(round, pages);
         }
         known.clone()
     }
 }
 
-/// The pages visited in one cycle.
+/// The pages visited in one round.
 #[derive(Debug)]
 struct Pages {
     /// 32 bits of a digest of each page, sorted.
@@ -147,13 +147,13 @@ enum Read {
     All(Pages),
     /// More than fit the limit.
     TooMany,
-    /// A commit has just removed the oldest cycle.
+    /// A commit has just removed the oldest round.
     Gone,
 }
 
 impl Pages {
-    fn read(kept: &KeptCycles, cycle: Cycle, most: usize) -> Result<Read, ReadError> {
-        let Some(mut visits) = kept.visits(cycle)? else { return Ok(Read::Gone) };
+    fn read(kept: &KeptRounds, round: DatedRound, most: usize) -> Result<Read, ReadError> {
+        let Some(mut visits) = kept.visits(round)? else { return Ok(Read::Gone) };
         let mut digests = Vec::new();
         let mut frames: Vec<(Box<[u8]>, u64)> = Vec::new();
         while let Some((frame, key)) = visits.next_key()? {

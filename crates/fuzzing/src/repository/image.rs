@@ -2,11 +2,11 @@
 //! has them, contents as the input says.
 
 use recrawl_repository::decisions::{DECISIONS, NOTHING};
-use recrawl_types::Cycle;
+use recrawl_types::Round;
 use std::collections::BTreeMap;
 
 /// The generation, and the cycle, that all files are of.
-pub const CYCLE: Cycle = Cycle(1);
+pub const ROUND: Round = Round(1);
 
 /// The name of a generation's file.
 pub fn generation(part: &str) -> String {
@@ -122,7 +122,7 @@ impl Image {
 fn header(kind: u8, how: How) -> Vec<u8> {
     let mut bytes = b"recrawl\0".to_vec();
     // The file of all reports is of no cycle.
-    let number = if kind == 8 { Cycle(0) } else { CYCLE };
+    let number = if kind == 8 { Round(0) } else { ROUND };
     for word in [recrawl_repository::FORMAT_VERSION - how.older, u32::from(kind), number.0] {
         bytes.extend(word.to_le_bytes());
     }

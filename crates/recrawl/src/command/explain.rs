@@ -188,7 +188,7 @@ impl Explanation {
     ) -> Result<Explanation, Failure> {
         let Page { url, ordinal, record, formula, is_other_formula, last, random_seed, history, .. } = page;
         let Page { origins, ranks, decided, .. } = page;
-        let cycle = generation.number().next();
+        let cycle = generation.cycle().next();
         let warmup = settings.config.cycle.warmup;
         let gate = Gate::of(&record.known, record.visited.as_ref().map(|v| v.history.visits), cycle, warmup);
         let read;

@@ -156,7 +156,7 @@ fn entry(formula: &Formula, mark: Mark, from_cycle: Option<u64>) -> Result<Chose
 /// The first cycle that is not yet planned.
 fn next_cycle(shared: &SharedState) -> u64 {
     let running = shared.live.now().map(|now| u64::from(now.cycle.0));
-    running.unwrap_or_else(|| shared.generation().number().0.into()) + 1
+    running.unwrap_or_else(|| shared.generation().cycle().0.into()) + 1
 }
 
 /// How a formula would rank pages differently from the next cycle.
@@ -165,8 +165,7 @@ pub fn rank_changes(shared: &SharedState, text: &str) -> Result<RankChanges, Ref
     let too_many = || Refusal::Busy("too many scans are running; try again later".into());
     let _scan = shared.scans.begin().ok_or_else(too_many)?;
     let (generation, settings, in_force) = (shared.generation(), shared.settings(), shared.formula());
-    let request =
-        plan::request(&settings, generation.number().next(), generation.pages(), shared.random_seed);
+    let request = plan::request(&settings, generation.cycle().next(), generation.pages(), shared.random_seed);
     let step = generation.pages().div_ceil(MAX_COMPARED).max(1);
     let origins = shared.hosts.origins(&generation)?;
     let [mine, others] =

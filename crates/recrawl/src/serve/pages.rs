@@ -10,7 +10,7 @@ use recrawl_console::view::Refusal;
 use recrawl_console::view::{PageList, PageQuery};
 use recrawl_crawl::cycle::plan;
 use recrawl_crawl::data_dir::WARC;
-use recrawl_repository::{Generation, KeptCycles};
+use recrawl_repository::{Generation, KeptRounds};
 use recrawl_types::{CanonicalUrl, UrlRules};
 use serde_json::Value;
 
@@ -82,15 +82,14 @@ pub fn one(shared: &SharedState, text: &str) -> Result<Value, Refusal> {
         .scans
         .begin()
         .ok_or_else(|| Refusal::Busy("too many page requests are running; try again later".into()))?;
-    let kept = KeptCycles::new(shared.storage.clone(), generation.number());
+    let kept = KeptRounds::new(shared.storage.clone(), generation.number());
     let history = shared.visited.history(&kept, &url).map_err(failed)?;
     let reports = shared.reports(1);
     let folder = shared.data_dir.join(WARC);
     let texts = texts::document(&folder, &url, record.visited.as_ref(), &settings, shared.now());
     let origins = shared.hosts.origins(&generation)?;
     let formula = shared.formula();
-    let request =
-        plan::request(&settings, generation.number().next(), generation.pages(), shared.random_seed);
+    let request = plan::request(&settings, generation.cycle().next(), generation.pages(), shared.random_seed);
     let ranks = shared.ranks.of(&request, &formula, &generation, &origins).map_err(failed)?;
     let decided = shared.control.decided();
     let page = Page {

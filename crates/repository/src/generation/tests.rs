@@ -19,7 +19,7 @@ fn committed(pages: &Pages) -> (Arc<MemoryStorage>, Arc<Generation>) {
     let storage = Arc::new(MemoryStorage::new());
     let mut repository = Repository::open(storage.clone()).unwrap();
     let empty = Generation::default();
-    let mut writer = repository.begin(&empty).unwrap();
+    let mut writer = repository.begin(&empty, repository.current().cycle().next()).unwrap();
     for (url, record) in pages {
         writer.push(url.key(), record).unwrap();
     }
@@ -155,7 +155,7 @@ fn a_damaged_block_is_told_and_its_neighbours_are_read() {
     let pages = many(3000);
     let (storage, generation) = committed(&pages);
     for part in Part::ALL {
-        let name = part.file(Cycle(1));
+        let name = part.file(Round(1));
         let place = generation.blocks[1].place(part);
         let mut image = storage.image();
         image.get_mut(&name).unwrap()[place.offset as usize + 40] ^= 4;
@@ -206,9 +206,9 @@ fn all_pages(generation: &Generation) -> Pages {
 /// Puts the histories of generation 1 into a file as version 1 wrote it, with so much garbage behind them that the
 /// file is emptied next.
 fn with_histories_of_version_1(storage: &MemoryStorage, generation: &Generation) -> Arc<MemoryStorage> {
-    let (part, name) = (Part::History, Part::History.file(Cycle(1)));
+    let (part, name) = (Part::History, Part::History.file(Round(1)));
     let (mut files, mut blocks) = (storage.image(), generation.blocks.clone());
-    let mut bytes = header(part.kind(), Cycle(1)).to_vec();
+    let mut bytes = header(part.kind(), Round(1)).to_vec();
     bytes[8] = 1;
     let crc = crc32fast::hash(&bytes[..HEADER_BYTES - 4]);
     bytes[HEADER_BYTES - 4..].copy_from_slice(&crc.to_le_bytes());
@@ -227,7 +227,7 @@ fn with_histories_of_version_1(storage: &MemoryStorage, generation: &Generation)
     bytes.resize(4 * bytes.len(), 0);
     files.insert(name, bytes);
     let storage = Arc::new(MemoryStorage::with_files(files));
-    index::write(&*storage, Cycle(1), &blocks).unwrap();
+    index::write(&*storage, Round(1), &blocks).unwrap();
     storage
 }
 
@@ -239,10 +239,10 @@ fn histories_of_version_1_are_renewed_when_they_are_copied() {
     let mut repository = Repository::open(storage.clone()).unwrap();
     let old = repository.current();
     let pages = all_pages(&old);
-    let mut writer = repository.begin(&old).unwrap();
+    let mut writer = repository.begin(&old, repository.current().cycle().next()).unwrap();
     (0..old.blocks()).for_each(|at| writer.carry(at).unwrap());
     repository.commit(writer, b"").unwrap();
-    assert!(!storage.list().unwrap().contains(&Part::History.file(Cycle(1))), "its file is emptied");
+    assert!(!storage.list().unwrap().contains(&Part::History.file(Round(1))), "its file is emptied");
     assert_eq!(repository.verify(), []);
     assert_eq!(all_pages(&repository.current()), pages);
     drop(repository);

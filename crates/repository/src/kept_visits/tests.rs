@@ -6,23 +6,23 @@ use crate::testing::{canonical, visit};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-const CYCLE: Cycle = Cycle(12);
+const ROUND: DatedRound = DatedRound { round: Round(12), cycle: Cycle(12) };
 
 fn written(visits: &[KeptVisit]) -> MemoryStorage {
     let storage = MemoryStorage::new();
-    let mut writer = KeptWriter::create(&storage, CYCLE).unwrap();
+    let mut writer = KeptWriter::create(&storage, ROUND).unwrap();
     visits.iter().for_each(|visit| writer.push(visit).unwrap());
     writer.finish().unwrap();
     storage
 }
 
 fn read(storage: &dyn Storage) -> Result<Vec<KeptVisit>, ReadError> {
-    let mut reader = KeptVisits::open(storage, CYCLE)?.expect("the file is there");
+    let mut reader = KeptVisits::open(storage, ROUND)?.expect("the file is there");
     std::iter::from_fn(|| reader.next_visit().transpose()).collect()
 }
 
 fn of(storage: &dyn Storage, url: &CanonicalUrl) -> Vec<KeptVisit> {
-    KeptVisits::open(storage, CYCLE).unwrap().expect("the file is there").visits_of(url).unwrap()
+    KeptVisits::open(storage, ROUND).unwrap().expect("the file is there").visits_of(url).unwrap()
 }
 
 proptest! {
@@ -42,7 +42,7 @@ proptest! {
         }
         prop_assert_eq!(of(&storage, &canonical("http://nowhere.example/x")), []);
         let mut image = storage.image();
-        let bytes = image.get_mut(&file(CYCLE)).unwrap();
+        let bytes = image.get_mut(&file(ROUND)).unwrap();
         bytes.truncate(cut % bytes.len());
         prop_assert!(read(&MemoryStorage::with_files(image)).is_err());
     }
@@ -64,7 +64,7 @@ fn a_frame_that_is_missing_is_told() {
     for visit in visits.iter().step_by(997) {
         assert_eq!(of(&storage, &visit.url), std::slice::from_ref(visit));
     }
-    let mut frames = FrameReader::open(&storage, &file(CYCLE), FileKind::Kept, CYCLE).unwrap();
+    let mut frames = FrameReader::open(&storage, &file(ROUND), FileKind::Kept, ROUND.round).unwrap();
     let mut ends = vec![frames.offset() as usize];
     while frames.next_frame().unwrap().is_some() {
         ends.push(frames.offset() as usize);
@@ -72,7 +72,7 @@ fn a_frame_that_is_missing_is_told() {
     assert!(ends.len() > 4, "it has several frames");
     for pair in ends.windows(2) {
         let mut image = storage.image();
-        image.get_mut(&file(CYCLE)).unwrap().drain(pair[0]..pair[1]);
+        image.get_mut(&file(ROUND)).unwrap().drain(pair[0]..pair[1]);
         let error = read(&MemoryStorage::with_files(image)).unwrap_err().to_string();
         assert!(
             error.contains("it has no end") || error.contains("the number of visits does not match"),
@@ -99,10 +99,15 @@ fn absences_from_before_they_were_counted_are_read() {
 
 #[test]
 fn a_cycle_whose_visits_are_not_kept_has_none_and_names_are_told_apart() {
-    assert!(KeptVisits::open(&MemoryStorage::new(), CYCLE).unwrap().is_none());
-    assert_eq!(cycle_in("visits-0000000012.kept"), Some(CYCLE));
+    assert!(KeptVisits::open(&MemoryStorage::new(), ROUND).unwrap().is_none());
+    assert_eq!(round_in("visits-0000000012.kept"), Some(ROUND));
+    let later = DatedRound { cycle: Cycle(3), ..ROUND };
+    assert_eq!(
+        (file(later).as_str(), round_in(&file(later))),
+        ("visits-0000000012.0000000003.kept", Some(later))
+    );
     for name in ["cycle-0000000012.visits", "visits-12.kept", "visits-0000000012.part", "visits.kept"] {
-        assert_eq!(cycle_in(name), None, "{name}");
+        assert_eq!(round_in(name), None, "{name}");
     }
 }
 
@@ -125,20 +130,20 @@ fn visits_are_removed_whole_file_by_whole_file_whatever_stops_it() {
     let rest: Vec<KeptVisit> = visits.iter().filter(|visit| !is_meant(&visit.url)).cloned().collect();
     let count = (visits.len() - rest.len()) as u64;
     let storage = FaultyStorage::with_files(image.clone());
-    assert_eq!(remove(&storage, CYCLE, &is_meant, true).unwrap(), count);
+    assert_eq!(remove(&storage, ROUND, &is_meant, true).unwrap(), count);
     assert_eq!(read(&storage).unwrap(), visits, "only counted");
     let before = storage.points();
-    assert_eq!(remove(&storage, CYCLE, &is_meant, false).unwrap(), count);
+    assert_eq!(remove(&storage, ROUND, &is_meant, false).unwrap(), count);
     assert_eq!(read(&storage).unwrap(), rest);
     for point in 1..=storage.points() - before {
         for fault in [Fault::Fail(point), Fault::Stop(point)] {
             let storage = FaultyStorage::with_files(image.clone());
             storage.set_fault(fault);
-            assert!(remove(&storage, CYCLE, &is_meant, false).is_err(), "{fault:?}");
+            assert!(remove(&storage, ROUND, &is_meant, false).is_err(), "{fault:?}");
             let left = storage.after_power_cut(Survivors::Some(point));
             let found = read(&left).unwrap();
             assert!(found == visits || found == rest, "{fault:?}");
-            remove(&left, CYCLE, &is_meant, false).unwrap();
+            remove(&left, ROUND, &is_meant, false).unwrap();
             assert_eq!(read(&left).unwrap(), rest);
         }
     }

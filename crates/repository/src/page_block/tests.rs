@@ -27,7 +27,7 @@ fn pages_of(mut block: PageBlock) -> Pages {
 fn committed(blocks: &[PackedPages]) -> Arc<Generation> {
     let mut repository = Repository::open(Arc::new(MemoryStorage::new())).unwrap();
     let empty = Generation::default();
-    let mut writer = repository.begin(&empty).unwrap();
+    let mut writer = repository.begin(&empty, repository.current().cycle().next()).unwrap();
     for block in blocks {
         let pieces =
             block.0.iter().map(|p| PackedPiece { frames: p.frames.clone(), key: p.key.clone(), ..*p });

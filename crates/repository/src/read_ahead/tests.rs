@@ -6,7 +6,7 @@ use crate::generation::Generation;
 use crate::storage::{MemoryStorage, Storage};
 use crate::testing::canonical;
 use crate::{BLOCK_PAGES, Repository, VisitLog, VisitReader};
-use recrawl_types::{Cycle, Link, LogRecord, PageRecord};
+use recrawl_types::{Cycle, Link, LogRecord, PageRecord, Round};
 use std::sync::Arc;
 
 const CYCLE: Cycle = Cycle(3);
@@ -14,11 +14,11 @@ const CYCLE: Cycle = Cycle(3);
 /// A log of more chunks than there are at a time.
 fn log(storage: &MemoryStorage) -> VisitReader {
     let url = canonical(&format!("http://a.example/{}", "x".repeat(1500)));
-    let (mut log, _) = VisitLog::open(storage, CYCLE).unwrap();
+    let (mut log, _) = VisitLog::open(storage, Round(CYCLE.0)).unwrap();
     for depth in 0..15 {
         log.append(&LogRecord::Seeds(vec![Link::to(url.clone(), depth); 600])).unwrap();
     }
-    VisitLog::read(storage, CYCLE).unwrap()
+    VisitLog::read(storage, Round(CYCLE.0)).unwrap()
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn an_error_on_either_side_ends_the_reading_of_a_log() {
     drop(log(&storage));
     let mut files = storage.image();
     files.values_mut().for_each(|bytes| *bytes.last_mut().unwrap() ^= 1);
-    let damaged = VisitLog::read(&MemoryStorage::with_files(files), CYCLE).unwrap();
+    let damaged = VisitLog::read(&MemoryStorage::with_files(files), Round(CYCLE.0)).unwrap();
     let mut links = 0;
     let failed: Result<(), ReadError> = damaged.scan(|chunk| {
         links += chunk.drain().map(|(_, links)| links.len()).sum::<usize>();
@@ -59,7 +59,7 @@ fn an_error_on_either_side_ends_the_reading_of_a_log() {
 fn of_ten_blocks(storage: Arc<MemoryStorage>) -> Arc<Generation> {
     let mut repository = Repository::open(storage).unwrap();
     let empty = Generation::default();
-    let mut writer = repository.begin(&empty).unwrap();
+    let mut writer = repository.begin(&empty, repository.current().cycle().next()).unwrap();
     for i in 0..10 * BLOCK_PAGES {
         let url = canonical(&format!("http://a.example/{i:06}"));
         writer.push(url.key(), &PageRecord::discovered(Cycle(1), (i % 1000) as u16)).unwrap();

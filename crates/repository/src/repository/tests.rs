@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::storage::{Fault, FaultyStorage, FileStorage, MemoryStorage, Survivors};
-use crate::testing::commit;
+use crate::testing::{commit, commit_in};
 use std::io;
 
 /// The generation is whole, has the pages of its number, and a report for each commit.
@@ -41,7 +41,7 @@ fn a_failed_commit_can_be_tried_again_and_cut_short() {
                 break;
             }
             let what = format!("failed at {point}, stopped at {stop}");
-            assert_eq!(repository.current().number(), Cycle(2), "{what}");
+            assert_eq!(repository.current().number(), Round(2), "{what}");
             check(&repository, &what);
             storage.set_fault(Fault::Stop(stop));
             let retried = commit(&mut repository).is_ok();
@@ -52,7 +52,7 @@ fn a_failed_commit_can_be_tried_again_and_cut_short() {
                 let left = Arc::new(storage.after_power_cut(survivors));
                 let repository = Repository::open(left.clone()).unwrap_or_else(|e| panic!("{what}: {e}"));
                 assert!([2, 3].contains(&repository.current().number().0), "{what}");
-                assert!(!retried || repository.current().number() == Cycle(3), "{what}");
+                assert!(!retried || repository.current().number() == Round(3), "{what}");
                 check(&repository, &what);
                 assert_eq!(left.image().len(), 9, "{what}: {:?}", left.image().keys());
                 tried += 1;
@@ -93,6 +93,40 @@ fn a_full_disk_and_a_read_only_one_say_what_to_do() {
     storage.set_fault(Fault::ReadOnly);
     let Err(OpenError::Write(error)) = Repository::open(storage) else { panic!("opened for writing") };
     assert_eq!(error.source.kind(), io::ErrorKind::ReadOnlyFilesystem);
+}
+
+/// Rounds of a cycle are generations of their own. Only they change what is on disk.
+#[test]
+fn a_cycle_may_have_several_rounds() {
+    let storage = Arc::new(MemoryStorage::new());
+    let mut repository = Repository::open(storage.clone()).unwrap().keeping_visits(2);
+    let version = |storage: &MemoryStorage| storage.image()[MANIFEST][8];
+    for (round, cycle) in [(1, 1), (2, 1), (3, 1), (4, 2), (5, 3)] {
+        commit_in(&mut repository, Cycle(cycle)).unwrap();
+        assert_eq!(version(&storage), if round == cycle { 5 } else { 6 }, "round {round}");
+        let reader = Repository::open_read(storage.clone()).unwrap();
+        let committed = DatedRound { round: Round(round), cycle: Cycle(cycle) };
+        assert_eq!((reader.current().dated(), repository.current().dated()), (committed, committed));
+        check(&reader, "rounds");
+    }
+    let kept: Vec<(u32, u32)> =
+        repository.kept().list().unwrap().iter().map(|kept| (kept.round.0, kept.cycle.0)).collect();
+    assert_eq!(kept, [(4, 2), (5, 3)], "visits of two cycles are kept");
+    assert!(storage.image().contains_key("visits-0000000004.0000000002.kept"));
+    let copy = Arc::new(MemoryStorage::new());
+    let decided = decisions::read(&*storage).unwrap().unwrap();
+    repository.snapshot(&*copy, &|_| false, &decided).unwrap();
+    let copied = Repository::open(copy.clone()).unwrap();
+    assert_eq!(copied.current().dated(), repository.current().dated());
+    assert_eq!(copied.kept().list().unwrap().len(), 2);
+}
+
+#[test]
+#[should_panic(expected = "cycles follow each other")]
+fn no_round_belongs_to_an_earlier_cycle() {
+    let mut repository = Repository::open(Arc::new(MemoryStorage::new())).unwrap();
+    commit_in(&mut repository, Cycle(4)).unwrap();
+    let _ = commit_in(&mut repository, Cycle(3));
 }
 
 #[test]

@@ -1,13 +1,15 @@
 //! What a salvage found, and why there was none.
 
 use crate::error::{CommitError, Damage, OpenError, WriteError};
-use recrawl_types::Cycle;
+use recrawl_types::{Cycle, Round};
 
 /// What was saved and what was not.
 #[derive(Debug, Default)]
 pub struct Salvaged {
-    /// The generation that was saved; the new repository goes on with the cycle after it.
-    pub generation: Cycle,
+    /// The generation that was saved; the new repository goes on with the round after it.
+    pub generation: Round,
+    /// The cycle of its round.
+    pub cycle: Cycle,
     /// Was it the manifest that named it? Else it is the newest index that can be read, or the newest file.
     pub by_manifest: bool,
     /// Pages with all that was known of them.

@@ -7,7 +7,7 @@ use crate::format::{FileKind, number_in};
 use crate::index::Part;
 use crate::sound_frames::SoundFrames;
 use crate::storage::Storage;
-use recrawl_types::{CanonicalUrl, Cycle};
+use recrawl_types::{CanonicalUrl, Round};
 use std::collections::VecDeque;
 
 /// The keys files, merged.
@@ -22,7 +22,7 @@ struct KeysFile {
 
 impl KnownKeys {
     /// Opens all of them, up to those of the generation `newest`.
-    pub fn open(from: &dyn Storage, names: &[String], newest: Cycle, damage: &mut Vec<Damage>) -> KnownKeys {
+    pub fn open(from: &dyn Storage, names: &[String], newest: Round, damage: &mut Vec<Damage>) -> KnownKeys {
         let numbers = names.iter().filter_map(|name| {
             number_in(name, "generation").filter(|number| *name == Part::Keys.file(*number))
         });

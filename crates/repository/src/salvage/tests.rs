@@ -37,7 +37,7 @@ fn repository() -> (Image, Pages) {
     let mut repository = Repository::open(storage.clone()).unwrap().keeping_visits(5);
     let mut pages: Pages = (0..PAGES).map(page).collect();
     let empty = Generation::default();
-    let mut writer = repository.begin(&empty).unwrap();
+    let mut writer = repository.begin(&empty, repository.current().cycle().next()).unwrap();
     let mut block = PageBlock::default();
     for (url, record) in &pages {
         writer.add_to_origin(url.origin_key(), 1, u64::from(record.visited.is_some())).unwrap();
@@ -48,7 +48,7 @@ fn repository() -> (Image, Pages) {
     repository.commit(writer, b"{\"cycle\": 1}").unwrap();
 
     let base = repository.current();
-    let mut writer = repository.begin(&base).unwrap();
+    let mut writer = repository.begin(&base, repository.current().cycle().next()).unwrap();
     assert_eq!(base.blocks(), PAGES as usize / BLOCK);
     for at in 0..base.blocks() {
         if at == 2 {
@@ -102,7 +102,7 @@ fn salvaged(image: &Image) -> (Salvaged, Pages, Repository) {
     while let Some((_, key, record)) = records.next_record().unwrap() {
         pages.insert(CanonicalUrl::from_key(key).unwrap(), record);
     }
-    assert_eq!((pages.len() as u64, generation.number()), (found.whole + found.urls_only, Cycle(2)));
+    assert_eq!((pages.len() as u64, generation.number()), (found.whole + found.urls_only, Round(2)));
     (found, pages, repository)
 }
 
@@ -124,10 +124,10 @@ fn an_undamaged_repository_comes_out_whole_and_is_crawled_on() {
     let mut waiting = repository.current().waiting().unwrap();
     assert_eq!(waiting.next_record().unwrap(), Some(&b"a link"[..]));
     let base = repository.current();
-    let mut writer = repository.begin(&base).unwrap();
+    let mut writer = repository.begin(&base, repository.current().cycle().next()).unwrap();
     (0..base.blocks()).for_each(|at| writer.carry(at).unwrap());
     repository.commit(writer, b"{\"cycle\": 3}").unwrap();
-    assert_eq!((repository.current().number(), repository.verify()), (Cycle(3), vec![]));
+    assert_eq!((repository.current().number(), repository.verify()), (Round(3), vec![]));
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn a_frame_of_the_index_costs_the_state_of_its_blocks_when_its_copy_is_damaged_t
     let storage = Arc::new(MemoryStorage::new());
     let mut repository = Repository::open(storage.clone()).unwrap();
     let empty = Generation::default();
-    let mut writer = repository.begin(&empty).unwrap();
+    let mut writer = repository.begin(&empty, repository.current().cycle().next()).unwrap();
     let mut block = PageBlock::default();
     let record = PageRecord { known: Known { in_links: 5, ..Known::default() }, visited: None };
     for i in 0..2_500 {
@@ -237,7 +237,7 @@ fn without_manifest_the_newest_whole_generation_is_taken() {
     begun[20..24].copy_from_slice(&crc.to_le_bytes());
     image.insert("generation-0000000003.index".into(), begun);
     let (found, saved, _) = salvaged(&image);
-    assert_eq!((found.generation, saved == pages), (Cycle(2), true));
+    assert_eq!((found.generation, saved == pages), (Round(2), true));
 }
 
 #[test]

@@ -9,12 +9,12 @@ use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use recrawl_types::schedule::MemorySchedule;
-use recrawl_types::{PageRecord, Share};
+use recrawl_types::{Cycle, PageRecord, Share};
 
-const CYCLE: Cycle = Cycle(2);
+const ROUND: Round = Round(2);
 
 fn write(storage: &dyn Storage, entries: &[ScheduleEntry]) -> Result<u64, WriteError> {
-    let mut writer = ScheduleWriter::create(storage, CYCLE)?;
+    let mut writer = ScheduleWriter::create(storage, ROUND)?;
     entries.iter().try_for_each(|entry| writer.push(entry))?;
     writer.finish()
 }
@@ -24,7 +24,7 @@ fn many(count: usize) -> Vec<ScheduleEntry> {
     let entry = |i| ScheduleEntry {
         url: canonical(&format!("https://many.example/{i:05}")),
         share: Share::Discovery,
-        record: PageRecord::discovered(CYCLE, 1),
+        record: PageRecord::discovered(Cycle(ROUND.0), 1),
     };
     (0..count).map(entry).collect()
 }
@@ -41,7 +41,7 @@ proptest! {
         entries.dedup_by(|a, b| a.url == b.url);
         let storage = MemoryStorage::new();
         prop_assert_eq!(write(&storage, &entries).unwrap(), entries.len() as u64);
-        let file = ScheduleFile::open(&storage, CYCLE).unwrap().unwrap();
+        let file = ScheduleFile::open(&storage, ROUND).unwrap().unwrap();
         let memory = MemorySchedule::new(entries);
         prop_assert_eq!(file.len(), memory.len());
         prop_assert_eq!(file.hosts(), memory.hosts());
@@ -69,7 +69,7 @@ proptest! {
         })).collect();
         let storage = MemoryStorage::new();
         write(&storage, &entries).unwrap();
-        let file = ScheduleFile::open(&storage, CYCLE).unwrap().unwrap();
+        let file = ScheduleFile::open(&storage, ROUND).unwrap().unwrap();
         let counts: Vec<usize> = file.hosts().iter().map(|run| run.count as usize).collect();
         prop_assert_eq!(counts, hosts.values().copied().collect::<Vec<_>>());
     }
@@ -85,7 +85,7 @@ fn it_is_complete_or_absent_whatever_write_fails() {
         storage.set_fault(Fault::Fail(point));
         let result = write(&storage, &new);
         storage.set_fault(Fault::None);
-        let length = ScheduleFile::open(&storage, CYCLE).unwrap().map(|file| {
+        let length = ScheduleFile::open(&storage, ROUND).unwrap().map(|file| {
             let host = file.hosts()[0].clone();
             assert_eq!(file.read(&host, 0, usize::MAX).unwrap().len() as u64, file.len());
             file.len()
@@ -97,7 +97,7 @@ fn it_is_complete_or_absent_whatever_write_fails() {
         }
         failed += 1;
         write(&storage, &new).unwrap();
-        assert_eq!(ScheduleFile::open(&storage, CYCLE).unwrap().unwrap().len(), 100, "point {point}");
+        assert_eq!(ScheduleFile::open(&storage, ROUND).unwrap().unwrap().len(), 100, "point {point}");
     }
     assert!(failed >= 8, "only {failed} points");
 }
@@ -112,7 +112,7 @@ fn a_flipped_bit_is_found_when_it_is_read() {
             let mut flipped = image.clone();
             flipped.get_mut(name).unwrap()[at] ^= 1 << (at % 8);
             let storage = MemoryStorage::with_files(flipped);
-            let read = ScheduleFile::open(&storage, CYCLE).map_err(io::Error::from).and_then(|file| {
+            let read = ScheduleFile::open(&storage, ROUND).map_err(io::Error::from).and_then(|file| {
                 let file = file.expect("the table is there");
                 let read = file.read(&file.hosts()[0], 0, usize::MAX)?;
                 file.find(&read[0].url).map(|_| read)
@@ -126,7 +126,7 @@ fn a_flipped_bit_is_found_when_it_is_read() {
 #[test]
 fn what_is_out_of_order_is_refused_and_the_rest_stands() {
     let storage = MemoryStorage::new();
-    let mut writer = ScheduleWriter::create(&storage, CYCLE).unwrap();
+    let mut writer = ScheduleWriter::create(&storage, ROUND).unwrap();
     let entries = many(3);
     writer.push(&entries[1]).unwrap();
     for entry in &entries[..2] {
@@ -149,10 +149,10 @@ fn a_host_is_read_in_the_order_of_visits_and_each_page_is_found_by_its_url() {
     );
     let storage = MemoryStorage::new();
     let last_first = |pages: &[Ranked]| (0..pages.len() as u32).rev().collect();
-    let mut writer = ScheduleWriter::in_order(&storage, CYCLE, last_first).unwrap();
+    let mut writer = ScheduleWriter::in_order(&storage, ROUND, last_first).unwrap();
     entries.iter().try_for_each(|entry| writer.push(entry)).unwrap();
     assert_eq!(writer.finish().unwrap(), entries.len() as u64);
-    let file = ScheduleFile::open(&storage, CYCLE).unwrap().unwrap();
+    let file = ScheduleFile::open(&storage, ROUND).unwrap().unwrap();
     let [many, more] = file.hosts() else { panic!("two hosts") };
     let read: Vec<_> = file.read(many, many.start, usize::MAX).unwrap();
     assert_eq!((read.len(), more.count), (PART + 100, 20));

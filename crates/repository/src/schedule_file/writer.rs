@@ -11,7 +11,7 @@ use crate::error::WriteError;
 use crate::format::{FileKind, UNFINISHED};
 use crate::frames::FrameWriter;
 use crate::storage::Storage;
-use recrawl_types::{CanonicalUrl, Cycle, ScheduleEntry};
+use recrawl_types::{CanonicalUrl, Round, ScheduleEntry};
 use std::io;
 
 /// Entries of a host that are put in order at a time: a multiple of [`FRAME_ENTRIES`].
@@ -32,7 +32,7 @@ type Order<'s> = dyn Fn(&[Ranked]) -> Vec<u32> + 's;
 /// Writes a schedule.
 pub struct ScheduleWriter<'s> {
     storage: &'s dyn Storage,
-    cycle: Cycle,
+    round: Round,
     order: Box<Order<'s>>,
     entries: FrameWriter,
     count: u64,
@@ -56,12 +56,12 @@ struct HostAtHand {
 }
 
 impl<'s> ScheduleWriter<'s> {
-    /// Begins the schedule of a cycle, in place of an older one. Hosts are asked in the order of URLs.
+    /// Begins the schedule of a round, in place of an older one. Hosts are asked in the order of URLs.
     ///
     /// # Errors
     /// When the files cannot be made.
-    pub fn create(storage: &'s dyn Storage, cycle: Cycle) -> Result<ScheduleWriter<'s>, WriteError> {
-        ScheduleWriter::in_order(storage, cycle, |pages| (0..pages.len() as u32).collect())
+    pub fn create(storage: &'s dyn Storage, round: Round) -> Result<ScheduleWriter<'s>, WriteError> {
+        ScheduleWriter::in_order(storage, round, |pages| (0..pages.len() as u32).collect())
     }
 
     /// The same; each host is asked in this order.
@@ -70,11 +70,11 @@ impl<'s> ScheduleWriter<'s> {
     /// When the files cannot be made.
     pub fn in_order(
         storage: &'s dyn Storage,
-        cycle: Cycle,
+        round: Round,
         order: impl Fn(&[Ranked]) -> Vec<u32> + 's,
     ) -> Result<ScheduleWriter<'s>, WriteError> {
         let mut removed = false;
-        for table in [table_file(cycle), old_table_file(cycle)] {
+        for table in [table_file(round), old_table_file(round)] {
             match storage.remove(&table) {
                 Err(e) if e.kind() == io::ErrorKind::NotFound => {}
                 other => {
@@ -85,14 +85,14 @@ impl<'s> ScheduleWriter<'s> {
         }
         if removed {
             // Durably: a table must never come back and speak of other entries.
-            storage.sync_dir().map_err(WriteError::of(storage.locate(&table_file(cycle)), "remove"))?;
+            storage.sync_dir().map_err(WriteError::of(storage.locate(&table_file(round)), "remove"))?;
         }
-        let entries = FrameWriter::create(storage, &entries_file(cycle), FileKind::Schedule, cycle)?;
-        let unfinished = format!("{}{UNFINISHED}", table_file(cycle));
-        let table = FrameWriter::create(storage, &unfinished, FileKind::Schedule, cycle)?;
+        let entries = FrameWriter::create(storage, &entries_file(round), FileKind::Schedule, round)?;
+        let unfinished = format!("{}{UNFINISHED}", table_file(round));
+        let table = FrameWriter::create(storage, &unfinished, FileKind::Schedule, round)?;
         let (part, row) = Default::default();
         let (order, host, last) = (Box::new(order), None, None);
-        Ok(ScheduleWriter { storage, cycle, order, entries, count: 0, part, host, last, table, row })
+        Ok(ScheduleWriter { storage, round, order, entries, count: 0, part, host, last, table, row })
     }
 
     /// Appends an entry, the first of its share.
@@ -111,7 +111,7 @@ impl<'s> ScheduleWriter<'s> {
         let url = &ranked.entry.url;
         if self.last.as_ref().is_some_and(|last| last >= url) {
             let what = io::Error::new(io::ErrorKind::InvalidInput, format!("{url} is out of order"));
-            return Err(WriteError::of(self.storage.locate(&entries_file(self.cycle)), "add an entry")(what));
+            return Err(WriteError::of(self.storage.locate(&entries_file(self.round)), "add an entry")(what));
         }
         if self.last.as_ref().is_some_and(|last| !last.same_origin(url)) {
             self.close_host()?;
@@ -199,7 +199,7 @@ impl<'s> ScheduleWriter<'s> {
             self.table.push(&self.row)?;
         }
         self.table.sync()?;
-        let name = table_file(self.cycle);
+        let name = table_file(self.round);
         let path = self.storage.locate(&name);
         self.storage.sync_dir().map_err(WriteError::of(&path, "sync"))?;
         let unfinished = format!("{name}{UNFINISHED}");

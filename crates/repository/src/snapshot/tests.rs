@@ -47,7 +47,7 @@ fn a_snapshot_beside_a_writer_is_one_generation_and_crawls_on() {
     assert!(made >= 2);
     assert_eq!(
         (writer.current().number(), writer.verify()),
-        (Cycle(16), vec![]),
+        (Round(16), vec![]),
         "links take nothing from it"
     );
 }
@@ -62,7 +62,7 @@ fn what_a_commit_removed_meanwhile_is_copied_from_what_is_open() {
     (0..4).for_each(|_| commit(&mut writer).unwrap());
     let to = Arc::new(MemoryStorage::new());
     let made = reader.snapshot(&*to, &|_| false, crate::decisions::NOTHING).unwrap();
-    assert_eq!((made.generation, made.linked), (Cycle(3), 0));
+    assert_eq!((made.generation, made.linked), (Round(3), 0));
     assert!(to.image().keys().all(|name| !name.starts_with("visits")), "their time was over");
     is_whole(to, made);
 }

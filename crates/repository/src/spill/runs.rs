@@ -2,39 +2,39 @@
 
 use super::{SpillReader, SpillWriter, remove};
 use crate::storage::Storage;
-use recrawl_types::{Cycle, Spill};
+use recrawl_types::{Round, Spill};
 use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-/// The spill files of a cycle, as long as its batch needs none. What a crash leaves behind goes when the repository is opened
+/// The spill files of a round, as long as its batch needs none. What a crash leaves behind goes when the repository is opened
 /// again.
 #[derive(Debug)]
 pub struct SpillRuns {
     storage: Arc<dyn Storage>,
-    cycle: Cycle,
+    round: Round,
     /// Runs on disk.
     parts: BTreeSet<u32>,
 }
 
 impl SpillRuns {
-    /// No runs, of `cycle`.
-    pub fn new(storage: Arc<dyn Storage>, cycle: Cycle) -> SpillRuns {
-        SpillRuns { storage, cycle, parts: BTreeSet::new() }
+    /// No runs, of `round`.
+    pub fn new(storage: Arc<dyn Storage>, round: Round) -> SpillRuns {
+        SpillRuns { storage, round, parts: BTreeSet::new() }
     }
 }
 
 impl Spill for SpillRuns {
     fn create(&mut self, run: u32) -> io::Result<Box<dyn Write>> {
-        let records = SpillWriter::create(&*self.storage, self.cycle, run)?;
+        let records = SpillWriter::create(&*self.storage, self.round, run)?;
         self.parts.insert(run);
         Ok(Box::new(RunWriter(Some(records))))
     }
 
     fn take(&mut self, run: u32) -> io::Result<Box<dyn Read>> {
-        let records = SpillReader::open(&*self.storage, self.cycle, run)?;
+        let records = SpillReader::open(&*self.storage, self.round, run)?;
         // What is open stays readable.
-        remove(&*self.storage, self.cycle, run)?;
+        remove(&*self.storage, self.round, run)?;
         self.parts.remove(&run);
         Ok(Box::new(RunReader { records, record: Vec::new(), at: 0 }))
     }
@@ -43,7 +43,7 @@ impl Spill for SpillRuns {
 impl Drop for SpillRuns {
     fn drop(&mut self) {
         for &part in &self.parts {
-            if let Err(error) = remove(&*self.storage, self.cycle, part) {
+            if let Err(error) = remove(&*self.storage, self.round, part) {
                 tracing::warn!(%error, "cannot remove a spill file; the next start removes it");
             }
         }

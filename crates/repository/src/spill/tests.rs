@@ -8,16 +8,16 @@ use recrawl_types::Spill;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-const CYCLE: Cycle = Cycle(4);
+const ROUND: Round = Round(4);
 
 fn write(storage: &MemoryStorage, part: u32, records: &[Vec<u8>]) {
-    let mut writer = SpillWriter::create(storage, CYCLE, part).unwrap();
+    let mut writer = SpillWriter::create(storage, ROUND, part).unwrap();
     records.iter().for_each(|r| writer.push(r).unwrap());
     writer.finish().unwrap();
 }
 
 fn read(storage: &MemoryStorage, part: u32) -> Result<Vec<Vec<u8>>, ReadError> {
-    let mut reader = SpillReader::open(storage, CYCLE, part)?;
+    let mut reader = SpillReader::open(storage, ROUND, part)?;
     let mut records = Vec::new();
     while let Some(record) = reader.next_record()? {
         records.push(record.to_vec());
@@ -36,8 +36,8 @@ proptest! {
         write(&storage, 1, &[]);
         prop_assert_eq!(read(&storage, 0).unwrap(), records);
         prop_assert!(read(&storage, 1).unwrap().is_empty());
-        remove(&storage, CYCLE, 0).unwrap();
-        remove(&storage, CYCLE, 1).unwrap();
+        remove(&storage, ROUND, 0).unwrap();
+        remove(&storage, ROUND, 1).unwrap();
         prop_assert!(storage.list().unwrap().is_empty());
     }
 }
@@ -47,7 +47,7 @@ fn a_damaged_run_is_told() {
     let storage = MemoryStorage::new();
     write(&storage, 3, &[b"first".to_vec(), b"second".to_vec()]);
     let image = storage.image();
-    let file = name(CYCLE, 3);
+    let file = name(ROUND, 3);
     for at in 0..image[&file].len() {
         let mut flipped = image.clone();
         flipped.get_mut(&file).unwrap()[at] ^= 0x10;
@@ -55,13 +55,13 @@ fn a_damaged_run_is_told() {
         assert!(matches!(error, ReadError::Damaged(d) if d.file.ends_with(&file)), "byte {at}");
     }
     assert!(read(&storage, 4).unwrap_err().is_absent());
-    assert!(remove(&storage, CYCLE, 4).is_err());
+    assert!(remove(&storage, ROUND, 4).is_err());
 }
 
 #[test]
 fn a_run_of_bytes_is_read_once_and_then_gone() {
     let storage = Arc::new(MemoryStorage::new());
-    let mut runs = SpillRuns::new(storage.clone(), CYCLE);
+    let mut runs = SpillRuns::new(storage.clone(), ROUND);
     let bytes: Vec<u8> = (0..300_000u32).map(|i| (i % 251) as u8).collect();
     for (run, bytes) in [(0, &bytes[..]), (7, &[]), (8, b"never read")] {
         let mut file = runs.create(run).unwrap();
@@ -74,7 +74,7 @@ fn a_run_of_bytes_is_read_once_and_then_gone() {
     assert_eq!(storage.list().unwrap().len(), 3);
 
     let (mut one, mut other) = (runs.take(0).unwrap(), runs.take(7).unwrap());
-    assert_eq!(storage.list().unwrap(), [name(CYCLE, 8)], "what is open has no name any more");
+    assert_eq!(storage.list().unwrap(), [name(ROUND, 8)], "what is open has no name any more");
     let mut back = Vec::new();
     assert_eq!(one.read_to_end(&mut back).unwrap(), 300_000);
     assert_eq!(back, bytes);
@@ -89,9 +89,9 @@ fn a_damaged_run_of_bytes_is_told_with_its_name() {
     let storage = MemoryStorage::new();
     write(&storage, 0, &[vec![1; 100]]);
     let mut image = storage.image();
-    *image.get_mut(&name(CYCLE, 0)).unwrap().last_mut().unwrap() ^= 1;
-    let mut runs = SpillRuns::new(Arc::new(MemoryStorage::with_files(image)), CYCLE);
+    *image.get_mut(&name(ROUND, 0)).unwrap().last_mut().unwrap() ^= 1;
+    let mut runs = SpillRuns::new(Arc::new(MemoryStorage::with_files(image)), ROUND);
     let error = runs.take(0).unwrap().read_to_end(&mut Vec::new()).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::InvalidData);
-    assert!(error.to_string().contains(&name(CYCLE, 0)), "{error}");
+    assert!(error.to_string().contains(&name(ROUND, 0)), "{error}");
 }

@@ -139,7 +139,7 @@ fn remove(dir: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_types::{Cycle, HostState, HostTable, Origin, Scheme};
+    use recrawl_types::{HostState, HostTable, Origin, Round, Scheme};
 
     fn origin(host: &str) -> Origin {
         Origin { scheme: Scheme::Http, host: host.into(), port: 80 }
@@ -156,7 +156,7 @@ mod tests {
             }
         }
         let sites = ["secret.example", "other.test"].map(|site| (site.to_owned(), b"noise".to_vec()));
-        tables.apply_cycle(Cycle(3), sites).unwrap();
+        tables.apply_round(Round(3), sites).unwrap();
         tables.set_setting("name", b"value").unwrap();
         tables.flush().unwrap();
         tables
@@ -190,7 +190,7 @@ mod tests {
         assert_eq!(HostTable::load(&tables, &origin("secret.example")).unwrap(), None);
         assert_eq!(tables.setting("name").unwrap(), Some(b"value".to_vec()));
         assert_eq!(tables.site("other.test").unwrap(), Some(b"noise".to_vec()));
-        tables.apply_cycle(Cycle(3), [("other.test".to_owned(), b"twice".to_vec())]).unwrap();
+        tables.apply_round(Round(3), [("other.test".to_owned(), b"twice".to_vec())]).unwrap();
         assert_eq!(tables.site("other.test").unwrap(), Some(b"noise".to_vec()), "the cycle was applied");
     }
 

@@ -31,8 +31,8 @@ fn state() -> impl Strategy<Value = HostState> {
     let numbers = any::<(u32, u64, u64, u64, u64, u64, u32, u32)>();
     let beliefs = proptest::sample::select(vec![Belief::Believed, Belief::Lying, Belief::Vain]);
     let trust = (beliefs, any::<[u32; 2]>(), any::<[u16; 3]>()).prop_map(|(belief, cycles, counts)| {
-        let ([since, as_of], [shown, hidden, vain]) = (cycles.map(Cycle), counts);
-        ValidatorTrust { belief, since, as_of, shown, hidden, vain }
+        let ([since, as_of], [shown, hidden, vain]) = (cycles, counts);
+        ValidatorTrust { belief, since: Cycle(since), as_of: Round(as_of), shown, hidden, vain }
     });
     let pace = any::<(u32, u32, u64, u64, u64)>().prop_map(|(cycle, requests, first, last, promised)| Pace {
         cycle: Cycle(cycle),
@@ -122,7 +122,7 @@ fn an_entry_from_before_requests_were_counted_by_cycle_has_no_pace() {
     let trust = ValidatorTrust {
         belief: Belief::Lying,
         since: Cycle(4),
-        as_of: Cycle(4),
+        as_of: Round(4),
         hidden: 2,
         ..ValidatorTrust::default()
     };
@@ -176,18 +176,18 @@ fn what_was_kept_is_there_after_a_restart_and_a_cycle_counts_once() {
         let tables = SledTables::open(dir.path()).unwrap();
         assert_eq!((site(&tables), tables.setting("order").unwrap()), (None, None));
         tables.set_setting("order", b"hash").unwrap();
-        tables.apply_cycle(Cycle(255), sites(b"first")).unwrap();
-        tables.apply_cycle(Cycle(255), sites(b"again")).unwrap();
-        tables.apply_cycle(Cycle(3), sites(b"older")).unwrap();
+        tables.apply_round(Round(255), sites(b"first")).unwrap();
+        tables.apply_round(Round(255), sites(b"again")).unwrap();
+        tables.apply_round(Round(3), sites(b"older")).unwrap();
         assert_eq!(site(&tables).unwrap(), b"first");
         tables.flush().unwrap();
     }
     let tables = SledTables::open(dir.path()).unwrap();
     assert_eq!(tables.setting("order").unwrap().unwrap(), b"hash");
     assert_eq!(site(&tables).unwrap(), b"first");
-    tables.apply_cycle(Cycle(255), sites(b"after a restart")).unwrap();
+    tables.apply_round(Round(255), sites(b"after a restart")).unwrap();
     assert_eq!(site(&tables).unwrap(), b"first");
-    tables.apply_cycle(Cycle(256), sites(b"second")).unwrap();
+    tables.apply_round(Round(256), sites(b"second")).unwrap();
     assert_eq!(site(&tables).unwrap(), b"second");
 }
 
@@ -198,12 +198,12 @@ fn counts_of_dates_add_up_once_a_cycle() {
     let counted =
         LastmodCounts { newer_changed: 3, newer_unchanged: 2, same_changed: 1, same_unchanged: 300 };
     for cycle in [1, 1, 2] {
-        tables.apply_lastmods(Cycle(cycle), [(at("a.example"), counted)]).unwrap();
+        tables.apply_lastmods(Round(cycle), [(at("a.example"), counted)]).unwrap();
     }
     assert_eq!(tables.lastmods(&at("a.example")).unwrap(), counted.and(counted));
     assert_eq!(tables.lastmods(&at("b.example")).unwrap(), LastmodCounts::default());
     // Sites and dates are learned from the same cycle.
-    tables.apply_cycle(Cycle(2), [("a.example".to_owned(), b"floor".to_vec())]).unwrap();
+    tables.apply_round(Round(2), [("a.example".to_owned(), b"floor".to_vec())]).unwrap();
     assert!(tables.site("a.example").unwrap().is_some());
 }
 

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use recrawl_types::Visit;
 use std::collections::BTreeSet;
 
-const CYCLE: Cycle = Cycle(6);
+const ROUND: Round = Round(6);
 
 fn records() -> impl Strategy<Value = Vec<LogRecord>> {
     let near = |mut visit: Visit| {
@@ -19,11 +19,11 @@ fn records() -> impl Strategy<Value = Vec<LogRecord>> {
 }
 
 fn length(storage: &MemoryStorage) -> usize {
-    storage.image()[&file(CYCLE)].len()
+    storage.image()[&file(ROUND)].len()
 }
 
 fn read(storage: &dyn Storage) -> Vec<LogRecord> {
-    let mut reader = VisitLog::read(storage, CYCLE).unwrap();
+    let mut reader = VisitLog::read(storage, ROUND).unwrap();
     std::iter::from_fn(|| reader.next_record().unwrap()).collect()
 }
 
@@ -40,7 +40,7 @@ fn check(recovered: &Recovered, records: &[LogRecord]) {
 
 /// What is read by chunks, its links put back where they belong.
 fn read_by_chunks(storage: &dyn Storage) -> Vec<LogRecord> {
-    let mut reader = VisitLog::read(storage, CYCLE).unwrap();
+    let mut reader = VisitLog::read(storage, ROUND).unwrap();
     let (mut chunk, mut records) = (LogChunk::default(), Vec::new());
     while reader.next_chunk(&mut chunk).unwrap() {
         for (mut record, found) in chunk.drain() {
@@ -56,7 +56,7 @@ proptest! {
     #[test]
     fn chunks_hold_what_records_do(records in records(), times in 1usize..2000) {
         let storage = MemoryStorage::new();
-        let (mut log, _) = VisitLog::open(&storage, CYCLE).unwrap();
+        let (mut log, _) = VisitLog::open(&storage, ROUND).unwrap();
         for _ in 0..times {
             records.iter().for_each(|r| log.append(r).unwrap());
         }
@@ -66,7 +66,7 @@ proptest! {
     #[test]
     fn a_torn_last_record_is_cut_off_at_every_byte(records in records(), more in visit()) {
         let storage = MemoryStorage::new();
-        let (mut log, fresh) = VisitLog::open(&storage, CYCLE).unwrap();
+        let (mut log, fresh) = VisitLog::open(&storage, ROUND).unwrap();
         check(&fresh, &[]);
         let (last, before) = records.split_last().unwrap();
         before.iter().for_each(|r| log.append(r).unwrap());
@@ -75,13 +75,13 @@ proptest! {
         let image = storage.image();
         for torn in sound..length(&storage) {
             let mut cut = image.clone();
-            cut.get_mut(&file(CYCLE)).unwrap().truncate(torn);
+            cut.get_mut(&file(ROUND)).unwrap().truncate(torn);
             let storage = MemoryStorage::with_files(cut);
-            let (_, recovered) = VisitLog::open(&storage, CYCLE).unwrap();
+            let (_, recovered) = VisitLog::open(&storage, ROUND).unwrap();
             check(&recovered, before);
             prop_assert_eq!((recovered.cut, length(&storage)), ((torn - sound) as u64, sound));
         }
-        let (mut log, recovered) = VisitLog::open(&storage, CYCLE).unwrap();
+        let (mut log, recovered) = VisitLog::open(&storage, ROUND).unwrap();
         check(&recovered, &records);
         prop_assert_eq!(recovered.cut, 0);
         let more = LogRecord::Visit(Box::new(Visit { index: Some(501), ..more }));
@@ -107,7 +107,7 @@ fn small(index: u64) -> LogRecord {
 fn after_a_failed_write_nothing_goes_in_before_the_log_is_opened_anew() {
     for (fault, sync) in [(Fault::Fail(2), false), (Fault::Full(60), false), (Fault::Fail(2), true)] {
         let storage = FaultyStorage::new();
-        let (mut log, _) = VisitLog::open(&storage, CYCLE).unwrap();
+        let (mut log, _) = VisitLog::open(&storage, ROUND).unwrap();
         log.append(&small(0)).unwrap();
         log.sync().unwrap();
         storage.set_fault(fault);
@@ -121,13 +121,13 @@ fn after_a_failed_write_nothing_goes_in_before_the_log_is_opened_anew() {
         assert_eq!(is_full, error.to_string().contains("free disk space"), "{error}");
         storage.set_fault(Fault::None);
         assert!(log.append(&small(3)).is_err() && log.sync().is_err(), "what came behind would be lost");
-        let (mut log, recovered) = VisitLog::open(&storage, CYCLE).unwrap();
+        let (mut log, recovered) = VisitLog::open(&storage, ROUND).unwrap();
         assert!(recovered.done.contains(0) && !recovered.done.contains(3));
         assert!(!(sync && recovered.done.contains(1)), "nobody knows whether it is on the disk");
         log.append(&small(4)).unwrap();
         log.sync().unwrap();
         let left = storage.after_power_cut(Survivors::Synced);
-        let (_, again) = VisitLog::open(&left, CYCLE).unwrap();
+        let (_, again) = VisitLog::open(&left, ROUND).unwrap();
         assert!(again.done.contains(4) && again.done.count() == recovered.done.count() + 1 && again.cut == 0);
     }
 }
@@ -135,24 +135,24 @@ fn after_a_failed_write_nothing_goes_in_before_the_log_is_opened_anew() {
 #[test]
 fn a_damaged_header_is_damage_but_not_on_a_log_without_records() {
     let storage = MemoryStorage::new();
-    drop(VisitLog::open(&storage, CYCLE).unwrap());
+    drop(VisitLog::open(&storage, ROUND).unwrap());
     for bytes in [vec![0; 24], vec![1; 10], Vec::new()] {
-        let storage = MemoryStorage::with_files([(file(CYCLE), bytes)].into());
-        let (_, recovered) = VisitLog::open(&storage, CYCLE).unwrap();
+        let storage = MemoryStorage::with_files([(file(ROUND), bytes)].into());
+        let (_, recovered) = VisitLog::open(&storage, ROUND).unwrap();
         assert_eq!((recovered.records, length(&storage)), (0, HEADER_BYTES));
     }
-    let (mut log, _) = VisitLog::open(&storage, CYCLE).unwrap();
+    let (mut log, _) = VisitLog::open(&storage, ROUND).unwrap();
     log.append(&small(1)).unwrap();
     let mut image = storage.image();
-    image.get_mut(&file(CYCLE)).unwrap()[3] ^= 1;
-    let opened = VisitLog::open(&MemoryStorage::with_files(image.clone()), CYCLE);
+    image.get_mut(&file(ROUND)).unwrap()[3] ^= 1;
+    let opened = VisitLog::open(&MemoryStorage::with_files(image.clone()), ROUND);
     assert!(matches!(opened, Err(LogError::Read(ReadError::Damaged(_)))));
 }
 
 #[test]
 fn an_index_beyond_all_schedules_and_a_record_beyond_all_frames_are_refused() {
     let storage = MemoryStorage::new();
-    let (mut log, _) = VisitLog::open(&storage, CYCLE).unwrap();
+    let (mut log, _) = VisitLog::open(&storage, ROUND).unwrap();
     let link = recrawl_types::Link {
         url: crate::testing::canonical(&format!("http://a.example/{}", "x".repeat(1900))),
         depth: 0,
@@ -168,8 +168,8 @@ fn an_index_beyond_all_schedules_and_a_record_beyond_all_frames_are_refused() {
     let error = log.append(&LogRecord::Seeds(seeds)).unwrap_err();
     assert_eq!(error.source.kind(), io::ErrorKind::InvalidInput);
     log.append(&small(1)).unwrap();
-    assert!(VisitLog::open(&storage, CYCLE).is_ok(), "a record refused leaves no trace");
+    assert!(VisitLog::open(&storage, ROUND).is_ok(), "a record refused leaves no trace");
     log.append(&small(1 << 60)).unwrap();
-    let error = VisitLog::open(&storage, CYCLE).err().unwrap();
+    let error = VisitLog::open(&storage, ROUND).err().unwrap();
     assert!(error.to_string().contains("outside the schedule"), "{error}");
 }

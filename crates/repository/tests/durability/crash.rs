@@ -3,7 +3,7 @@
 use crate::cycle;
 use recrawl_repository::storage::{Fault, FaultyStorage, Storage, Survivors};
 use recrawl_repository::{Repository, VisitLog};
-use recrawl_types::Cycle;
+use recrawl_types::Round;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn check(storage: Arc<dyn Storage>, before: u32, committed: bool, synced: &BTree
     assert_eq!(repository.verify(), [], "{what}");
     if number == before {
         let (log, recovered) =
-            VisitLog::open(&*storage, Cycle(before + 1)).unwrap_or_else(|e| panic!("{what}: {e}"));
+            VisitLog::open(&*storage, Round(before + 1)).unwrap_or_else(|e| panic!("{what}: {e}"));
         drop(log);
         for &index in synced {
             assert!(recovered.done.contains(index), "{what}: visit {index} was synced and is lost");

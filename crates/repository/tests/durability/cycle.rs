@@ -4,8 +4,8 @@
 use recrawl_repository::storage::{MemoryStorage, Storage};
 use recrawl_repository::{Generation, KeptVisit, Repository, ScheduleFile, ScheduleWriter, VisitLog};
 use recrawl_types::{
-    ArchivePosition, CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, Fingerprint, Link,
-    LogRecord, Outcome, PageRecord, ScheduleEntry, ScheduleSource, Share, UrlRules, Validators, Visit,
+    ArchivePosition, CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, DatedRound, Fingerprint,
+    Link, LogRecord, Outcome, PageRecord, ScheduleEntry, ScheduleSource, Share, UrlRules, Validators, Visit,
     Visited,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,10 +55,10 @@ pub fn reports(repository: &Repository) -> Vec<String> {
 /// The visits of all cycles that are kept, each with its cycle.
 pub fn kept_visits(repository: &Repository) -> Vec<(Cycle, KeptVisit)> {
     let mut all = Vec::new();
-    for cycle in repository.kept().list().unwrap() {
-        let mut visits = repository.kept().visits(cycle).unwrap().expect("it is listed");
+    for round in repository.kept().list().unwrap() {
+        let mut visits = repository.kept().visits(round).unwrap().expect("it is listed");
         while let Some(visit) = visits.next_visit().unwrap() {
-            all.push((cycle, visit));
+            all.push((round.cycle, visit));
         }
     }
     all
@@ -95,9 +95,9 @@ fn visit(entry: &ScheduleEntry, index: u64, cycle: Cycle) -> Visit {
 pub fn run(storage: &Arc<dyn Storage>, synced: &mut BTreeSet<u64>) -> Result<(), Box<dyn Error>> {
     let mut repository = Repository::open(storage.clone())?.keeping_visits(KEPT_CYCLES);
     let generation = repository.current();
-    let cycle = generation.number().next();
-    if ScheduleFile::open(&**storage, cycle)?.is_none() {
-        let mut schedule = ScheduleWriter::create(&**storage, cycle)?;
+    let DatedRound { round, cycle } = generation.dated().in_next_cycle();
+    if ScheduleFile::open(&**storage, round)?.is_none() {
+        let mut schedule = ScheduleWriter::create(&**storage, round)?;
         let mut chosen =
             generation.gather((0..generation.pages()).filter(|o| (o + u64::from(cycle.0)) % 2 == 0));
         while let Some((_, url, record)) = chosen.next_page()? {
@@ -105,8 +105,8 @@ pub fn run(storage: &Arc<dyn Storage>, synced: &mut BTreeSet<u64>) -> Result<(),
         }
         schedule.finish()?;
     }
-    let schedule = ScheduleFile::open(&**storage, cycle)?.expect("it was just written");
-    let (mut log, recovered) = VisitLog::open(&**storage, cycle)?;
+    let schedule = ScheduleFile::open(&**storage, round)?.expect("it was just written");
+    let (mut log, recovered) = VisitLog::open(&**storage, round)?;
     if recovered.records == 0 {
         log.append(&LogRecord::Seeds(vec![]))?;
     }
@@ -127,7 +127,7 @@ pub fn run(storage: &Arc<dyn Storage>, synced: &mut BTreeSet<u64>) -> Result<(),
     synced.extend(unsynced.drain(..));
     let (next, visits) = merge(&repository, cycle)?;
     let empty = Generation::default();
-    let mut writer = repository.begin(&empty)?;
+    let mut writer = repository.begin(&empty, repository.current().cycle().next())?;
     for visit in &visits {
         writer.keep_visit(visit)?;
     }
@@ -150,7 +150,7 @@ fn merge(repository: &Repository, cycle: Cycle) -> Result<(Pages, Vec<KeptVisit>
     while let Some((_, key, record)) = records.next_record()? {
         next.insert(CanonicalUrl::from_key(key)?, record);
     }
-    let mut log = VisitLog::read(&**repository.storage(), cycle)?;
+    let mut log = VisitLog::read(&**repository.storage(), generation.number().next())?;
     while let Some(record) = log.next_record()? {
         let LogRecord::Visit(visit) = record else { continue };
         let (url, at) = (visit.url.clone(), visit.at / 1000);

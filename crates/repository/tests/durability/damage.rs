@@ -3,7 +3,7 @@
 use crate::cycle;
 use recrawl_repository::storage::MemoryStorage;
 use recrawl_repository::{Damage, OpenError, ReadError, Repository, VisitLog};
-use recrawl_types::Cycle;
+use recrawl_types::Round;
 use std::sync::Arc;
 
 fn damage_in(storage: MemoryStorage) -> Vec<Damage> {
@@ -58,8 +58,8 @@ fn a_file_cut_anywhere_or_gone_is_an_error() {
 #[test]
 fn a_torn_log_is_cut_where_it_is_torn() {
     let storage = MemoryStorage::new();
-    let cycle = Cycle(5);
-    let (mut log, _) = VisitLog::open(&storage, cycle).unwrap();
+    let round = Round(5);
+    let (mut log, _) = VisitLog::open(&storage, round).unwrap();
     let records: Vec<_> = (0..4).map(|_| recrawl_types::LogRecord::Seeds(vec![])).collect();
     let mut ends = vec![storage.image()["cycle-0000000005.visits"].len()];
     for record in &records {
@@ -71,11 +71,11 @@ fn a_torn_log_is_cut_where_it_is_torn() {
         let mut torn = whole.clone();
         torn.values_mut().for_each(|bytes| bytes.truncate(length));
         let storage = MemoryStorage::with_files(torn);
-        let (mut log, recovered) = VisitLog::open(&storage, cycle).unwrap();
+        let (mut log, recovered) = VisitLog::open(&storage, round).unwrap();
         let sound = ends.iter().filter(|&&end| end <= length).count().saturating_sub(1);
         assert_eq!(recovered.records, sound as u64, "torn at {length}");
         log.append(&records[0]).unwrap();
-        let (_, again) = VisitLog::open(&storage, cycle).unwrap();
+        let (_, again) = VisitLog::open(&storage, round).unwrap();
         assert_eq!((again.records, again.cut), (sound as u64 + 1, 0), "torn at {length}");
     }
 }

@@ -5,8 +5,8 @@
 
 use crate::cycle::{self, Pages};
 use recrawl_repository::storage::{MemoryStorage, Storage};
-use recrawl_repository::{FORMAT_VERSION, OLDEST_VERSION, Repository, ScheduleFile, VisitLog};
-use recrawl_types::{Cycle, ScheduleSource};
+use recrawl_repository::{OLDEST_VERSION, Repository, ScheduleFile, VisitLog, WRITTEN_VERSION};
+use recrawl_types::{Round, ScheduleSource};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ fn comparable(version: u32, mut pages: Pages) -> Pages {
 
 #[test]
 fn nothing_is_lost_and_the_cycle_that_was_begun_goes_on() {
-    for version in OLDEST_VERSION..FORMAT_VERSION {
+    for version in OLDEST_VERSION..WRITTEN_VERSION {
         goes_on(version);
     }
 }
@@ -57,22 +57,22 @@ fn goes_on(version: u32) {
         assert_eq!(repository.verify(), []);
         assert_eq!(comparable(cycle::pages(&repository)), comparable(cycle::pages(&undisturbed(8))));
         assert_eq!(cycle::reports(&repository), cycle::reports(&undisturbed(8)));
-        let schedule = ScheduleFile::open(&*storage, Cycle(9)).unwrap().expect("it is complete");
+        let schedule = ScheduleFile::open(&*storage, Round(9)).unwrap().expect("it is complete");
         let pages = cycle::pages(&repository);
         for host in schedule.hosts() {
             for entry in schedule.read(host, host.start, usize::MAX).unwrap() {
                 assert_eq!(entry.record, pages[&entry.url], "the schedule has the record of {}", entry.url);
             }
         }
-        let (_, recovered) = VisitLog::open(&*storage, Cycle(9)).unwrap();
+        let (_, recovered) = VisitLog::open(&*storage, Round(9)).unwrap();
         assert!(recovered.done.count() >= 20 && recovered.done.count() < schedule.len());
     }
     cycle::run(&(storage.clone() as Arc<dyn Storage>), &mut BTreeSet::new()).unwrap();
     let upgraded = Repository::open(storage.clone()).unwrap();
-    assert_eq!(upgraded.current().number(), Cycle(9));
+    assert_eq!(upgraded.current().number(), Round(9));
     assert_eq!(comparable(cycle::pages(&upgraded)), comparable(cycle::pages(&undisturbed(9))));
     assert_eq!(cycle::reports(&upgraded), cycle::reports(&undisturbed(9)));
     assert_eq!(upgraded.verify(), []);
-    assert_eq!(version_of(&storage, "MANIFEST"), FORMAT_VERSION);
-    assert_eq!(version_of(&storage, "generation-0000000009.history"), FORMAT_VERSION);
+    assert_eq!(version_of(&storage, "MANIFEST"), WRITTEN_VERSION);
+    assert_eq!(version_of(&storage, "generation-0000000009.history"), WRITTEN_VERSION);
 }

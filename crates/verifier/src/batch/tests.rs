@@ -8,12 +8,14 @@ use proptest::prelude::*;
 use recrawl_repository::VisitLog;
 use recrawl_repository::spill::{SpillReader, SpillWriter};
 use recrawl_repository::storage::MemoryStorage;
+use recrawl_types::Round;
 use recrawl_types::{Link, Outcome, Skip, UrlRules};
 use std::collections::BTreeMap;
 
 type Model = BTreeMap<Vec<u8>, Touch>;
 
 const CYCLE: Cycle = Cycle(7);
+const ROUND: DatedRound = DatedRound { round: Round(7), cycle: CYCLE };
 
 const ORIGINS: &[&str] =
     &["http://a.example", "https://a.example", "http://a.example:8080", "http://b.a.example", "http://[::1]"];
@@ -71,7 +73,7 @@ fn model(log: &[LogRecord]) -> Model {
 
 fn batch(log: &[LogRecord], memory_bytes: usize, threads: usize) -> SortedBatch {
     let storage = Arc::new(MemoryStorage::default());
-    let mut batch = Batch::new(storage, CYCLE, BatchLimits { memory_bytes }).on_threads(threads);
+    let mut batch = Batch::new(storage, ROUND, BatchLimits { memory_bytes }).on_threads(threads);
     for record in log {
         batch.add(record.clone()).unwrap();
         assert!(batch.gathered.bytes() <= memory_bytes, "the rest is on disk");
@@ -108,12 +110,12 @@ proptest! {
     #[test]
     fn a_log_read_ahead_gives_the_same(log in log(), memory in 0usize..20_000) {
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
-        let (mut file, _) = VisitLog::open(&*storage, CYCLE).unwrap();
+        let (mut file, _) = VisitLog::open(&*storage, ROUND.round).unwrap();
         log.iter().for_each(|record| file.append(record).unwrap());
-        let mut batch = Batch::new(storage.clone(), CYCLE, BatchLimits { memory_bytes: memory });
+        let mut batch = Batch::new(storage.clone(), ROUND, BatchLimits { memory_bytes: memory });
         let mut observed = Vec::new();
         let observe = |visit: &Visit, links: usize| observed.push((visit.url.clone(), visit.at, links));
-        batch.add_log(VisitLog::read(&*storage, CYCLE).unwrap(), observe, |_| true).unwrap();
+        batch.add_log(VisitLog::read(&*storage, ROUND.round).unwrap(), observe, |_| true).unwrap();
         prop_assert_eq!(read(batch.finish().unwrap()), model(&log).into_iter().collect::<Vec<_>>());
         let visits = log.iter().filter_map(|record| match record {
             LogRecord::Visit(visit) => Some((visit.url.clone(), visit.at, visit.links.len())),
@@ -142,7 +144,7 @@ proptest! {
         memory in 0usize..9000,
     ) {
         let storage = MemoryStorage::default();
-        let mut writer = SpillWriter::create(&storage, Cycle(1), 0).unwrap();
+        let mut writer = SpillWriter::create(&storage, Round(1), 0).unwrap();
         let mut expected = model(&log);
         for (url, (link, seen, since)) in &waiting {
             let links = Links { seen: *seen, ..Links::of(&link.into(), false, Cycle(*since)) };
@@ -152,7 +154,7 @@ proptest! {
             expected.entry(url.key().to_vec()).or_default().add_links(links);
         }
         writer.finish().unwrap();
-        let waiting = SpillReader::open(&storage, Cycle(1), 0).unwrap();
+        let waiting = SpillReader::open(&storage, Round(1), 0).unwrap();
         let batch = batch(&log, memory, 1).with_waiting(waiting).unwrap();
         prop_assert_eq!(read(batch), expected.into_iter().collect::<Vec<_>>());
     }
@@ -161,7 +163,7 @@ proptest! {
 #[test]
 fn a_visit_does_not_wait() {
     let storage = MemoryStorage::default();
-    let mut writer = SpillWriter::create(&storage, Cycle(1), 0).unwrap();
+    let mut writer = SpillWriter::create(&storage, Round(1), 0).unwrap();
     let mut record = Vec::new();
     let LogRecord::Visit(page) =
         visit(UrlRules::keep_all().canonicalize("http://a.example/").unwrap(), 1, vec![])
@@ -171,7 +173,7 @@ fn a_visit_does_not_wait() {
     crate::touch::put_one_visit(&mut record, &page);
     writer.push(&record).unwrap();
     writer.finish().unwrap();
-    let waiting = SpillReader::open(&storage, Cycle(1), 0).unwrap();
+    let waiting = SpillReader::open(&storage, Round(1), 0).unwrap();
     let refused = batch(&[], 1000, 1).with_waiting(waiting).unwrap_err();
     assert!(refused.to_string().contains("it holds a visit"), "{refused}");
 }

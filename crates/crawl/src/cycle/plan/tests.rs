@@ -43,7 +43,7 @@ fn listed(planner: Planner<'_, impl Iterator<Item = u64>>) -> Vec<(u64, Share)> 
 
 fn spilling(folder: &Path) -> (Arc<dyn Storage>, PlanMemory) {
     let storage: Arc<dyn Storage> = Arc::new(FileStorage::create(folder).unwrap());
-    let runs = SpillRuns::new(storage.clone(), Cycle(90));
+    let runs = SpillRuns::new(storage.clone(), Round(90));
     (storage, PlanMemory::new(20_000, Box::new(runs)))
 }
 

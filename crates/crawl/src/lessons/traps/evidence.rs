@@ -2,7 +2,7 @@
 //! trap.
 
 use super::pattern::{Level, Pattern};
-use recrawl_types::{CanonicalUrl, Cycle};
+use recrawl_types::{CanonicalUrl, Cycle, DatedRound, Round};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
@@ -125,8 +125,8 @@ impl Level {
 /// The evidence of an origin's patterns.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OriginTraps {
-    /// The last cycle whose visits are counted, so that a cycle counts once.
-    pub as_of: Cycle,
+    /// The last round whose visits are counted, so that a round counts once.
+    pub as_of: Round,
     patterns: BTreeMap<Pattern, Evidence>,
 }
 
@@ -135,7 +135,7 @@ pub struct OriginTraps {
 #[serde(deny_unknown_fields)]
 struct Kept {
     version: u32,
-    as_of: Cycle,
+    as_of: Round,
     patterns: Vec<(Pattern, Evidence)>,
 }
 
@@ -167,9 +167,9 @@ impl OriginTraps {
         self.judge(Pattern::all_of(url).collect(), cycle, rule)
     }
 
-    /// Ends a cycle: judges every pattern and returns those that were just cut off.
-    pub fn settle(&mut self, cycle: Cycle, rule: &Rule) -> Vec<Pattern> {
-        self.as_of = cycle;
+    /// Ends a round: judges every pattern and returns those that were just cut off.
+    pub fn settle(&mut self, DatedRound { round, cycle }: DatedRound, rule: &Rule) -> Vec<Pattern> {
+        self.as_of = round;
         // Narrow patterns sort first.
         let news = self.judge(self.patterns.keys().cloned().collect(), cycle, rule);
         self.patterns.values_mut().for_each(|evidence| evidence.forget(rule));

@@ -2,7 +2,7 @@
 
 use super::{OriginTraps, TrapRules, known};
 use recrawl_repository::SledTables;
-use recrawl_types::{CanonicalUrl, Content, ContentKind, Cycle, Origin};
+use recrawl_types::{CanonicalUrl, Content, ContentKind, DatedRound, Origin};
 use std::cell::RefCell;
 use std::io;
 
@@ -13,7 +13,7 @@ use std::io;
 pub struct TrapLesson<'t> {
     rules: &'t TrapRules,
     tables: &'t SledTables,
-    cycle: Cycle,
+    round: DatedRound,
     open: RefCell<Option<Open>>,
     failed: RefCell<Option<io::Error>>,
 }
@@ -27,9 +27,9 @@ struct Open {
 }
 
 impl<'t> TrapLesson<'t> {
-    /// A lesson of this cycle.
-    pub fn new(rules: &'t TrapRules, tables: &'t SledTables, cycle: Cycle) -> TrapLesson<'t> {
-        TrapLesson { rules, tables, cycle, open: RefCell::default(), failed: RefCell::default() }
+    /// A lesson of this round.
+    pub fn new(rules: &'t TrapRules, tables: &'t SledTables, round: DatedRound) -> TrapLesson<'t> {
+        TrapLesson { rules, tables, round, open: RefCell::default(), failed: RefCell::default() }
     }
 
     /// Adds a page's first visit.
@@ -54,7 +54,9 @@ impl<'t> TrapLesson<'t> {
 
     fn open(&self, url: &CanonicalUrl) -> io::Result<Open> {
         let known = match self.rules.hold_for(&url.host()) {
-            true => Some(known(self.tables, &Origin::of(url))?).filter(|known| known.as_of < self.cycle),
+            true => {
+                Some(known(self.tables, &Origin::of(url))?).filter(|known| known.as_of < self.round.round)
+            }
             false => None,
         };
         Ok(Open { home: url.clone(), known })
@@ -63,7 +65,7 @@ impl<'t> TrapLesson<'t> {
     fn close(&self, open: Option<Open>) -> io::Result<()> {
         let Some(Open { home, known: Some(mut known) }) = open else { return Ok(()) };
         let origin = Origin::of(&home);
-        for pattern in known.settle(self.cycle, &self.rules.rule) {
+        for pattern in known.settle(self.round, &self.rules.rule) {
             tracing::warn!(%origin, %pattern, "trap: pattern cut off, its pages are near-duplicates");
         }
         self.tables.keep_traps(&origin, &known.to_bytes())

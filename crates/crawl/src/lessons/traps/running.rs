@@ -2,7 +2,7 @@
 
 use super::evidence::Rule;
 use super::{OriginTraps, Pattern};
-use recrawl_types::{CanonicalUrl, Cycle};
+use recrawl_types::{CanonicalUrl, DatedRound};
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ impl Running {
         &mut self,
         url: &CanonicalUrl,
         simhash: u64,
-        cycle: Cycle,
+        dated: DatedRound,
         rule: &Rule,
         load: impl FnOnce() -> io::Result<OriginTraps>,
     ) -> io::Result<Vec<Pattern>> {
@@ -57,12 +57,12 @@ impl Running {
         let counted = self.origins.get_mut(key).expect("it was put there");
         self.visits += 1;
         counted.last = self.visits;
-        // An earlier run of this cycle completed its merge, so the visit is already counted.
-        if counted.known.as_of >= cycle {
+        // An earlier run of this round completed its merge, so the visit is already counted.
+        if counted.known.as_of >= dated.round {
             return Ok(Vec::new());
         }
         let before = counted.known.patterns();
-        let news = Arc::make_mut(&mut counted.known).observe_and_judge(url, simhash, cycle, rule);
+        let news = Arc::make_mut(&mut counted.known).observe_and_judge(url, simhash, dated.cycle, rule);
         self.patterns = self.patterns + counted.known.patterns() - before;
         if self.patterns > MAX_RUNNING {
             self.forget_half();
@@ -88,13 +88,13 @@ impl Running {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_types::UrlRules;
+    use recrawl_types::{Cycle, UrlRules};
 
     const RULE: Rule = Rule { min_pages: 20, near_duplicates: 0.95, max_distance: 3 };
 
     fn visit(running: &mut Running, url: &str) -> Vec<Pattern> {
         let url = UrlRules::default().canonicalize(url).unwrap();
-        running.observe(&url, 7, Cycle(3), &RULE, || Ok(OriginTraps::default())).unwrap()
+        running.observe(&url, 7, DatedRound::only_of(Cycle(3)), &RULE, || Ok(OriginTraps::default())).unwrap()
     }
 
     #[test]
@@ -131,7 +131,7 @@ mod tests {
         let mut running = Running::default();
         let url = UrlRules::default().canonicalize("http://a.example/").unwrap();
         let load = || Err(io::Error::other("the disk"));
-        assert!(running.observe(&url, 7, Cycle(3), &RULE, load).is_err());
+        assert!(running.observe(&url, 7, DatedRound::only_of(Cycle(3)), &RULE, load).is_err());
         assert!(running.origins.is_empty());
     }
 }

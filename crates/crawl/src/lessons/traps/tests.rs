@@ -24,7 +24,7 @@ fn tables(rules: &TrapRules) -> Arc<SledTables> {
 }
 
 fn teach(rules: &TrapRules, tables: &SledTables, cycle: u32) {
-    let lesson = TrapLesson::new(rules, tables, Cycle(cycle));
+    let lesson = TrapLesson::new(rules, tables, DatedRound::only_of(Cycle(cycle)));
     for host in ["a", "b"] {
         (1..=30)
             .for_each(|month| lesson.observe(&url(&format!("http://{host}.example/cal/{month}")), &text(7)));
@@ -42,7 +42,7 @@ fn addresses(host: &str) -> [CanonicalUrl; 2] {
 fn links_and_first_visits_of_a_trap_are_cut_off_and_probes_and_known_pages_are_not() {
     let rules = rules(|_| {});
     let tables = tables(&rules);
-    let traps = Traps::new(&rules, &tables, Cycle(4));
+    let traps = Traps::new(&rules, &tables, DatedRound::only_of(Cycle(4)));
     let [cut, probe] = addresses("a.example");
     let honest = url("http://a.example/about");
     let long = url(&format!("http://c.example/{}", "x/".repeat(40)));
@@ -101,19 +101,19 @@ fn a_running_cycle_cuts_off_what_its_log_shows_and_a_resumed_one_the_same() {
         left_out.trapped
     };
     let log: Vec<Visit> = months("a", 30).collect();
-    let traps = Traps::new(&rules, &tables, Cycle(3));
+    let traps = Traps::new(&rules, &tables, DatedRound::only_of(Cycle(3)));
     log[..19].iter().for_each(|visit| traps.observe(visit).unwrap());
     assert_eq!(trapped(&traps), 0, "19 visits are too few");
     log[19..20].iter().for_each(|visit| traps.observe(visit).unwrap());
     assert_eq!(trapped(&traps), 1);
     // The run ends here; the next one reads the log and continues.
-    let resumed = Traps::new(&rules, &tables, Cycle(3));
+    let resumed = Traps::new(&rules, &tables, DatedRound::only_of(Cycle(3)));
     log[..20].iter().for_each(|visit| resumed.observe(visit).unwrap());
     assert_eq!(trapped(&resumed), 1);
     // The merge makes the verdict over the cycle, starting from the evidence before it.
     teach(&rules, &tables, 3);
     assert_eq!(known(&tables, &Origin::of(&cut)).unwrap().cut_patterns().count(), 1);
-    let again = Traps::new(&rules, &tables, Cycle(3));
+    let again = Traps::new(&rules, &tables, DatedRound::only_of(Cycle(3)));
     log.iter().for_each(|visit| again.observe(visit).unwrap());
     let counted = again.running.read().unwrap().get(cut.origin_key()).cloned().unwrap();
     assert_eq!(*counted, known(&tables, &Origin::of(&cut)).unwrap(), "a cycle counts once");
@@ -130,7 +130,7 @@ fn probes_of_a_pattern_are_bounded_in_a_cycle() {
         .take(2 * MAX_PROBES as usize)
         .collect();
     for cycle in [4, 5] {
-        let traps = Traps::new(&rules, &tables, Cycle(cycle));
+        let traps = Traps::new(&rules, &tables, DatedRound::only_of(Cycle(cycle)));
         let mut visits = 0;
         for probe in &probes {
             if !traps.refuse(probe) {
@@ -149,7 +149,7 @@ fn probes_of_a_pattern_are_bounded_in_a_cycle() {
 fn only_first_visits_that_saw_text_are_evidence() {
     let rules = rules(|_| {});
     let tables = Arc::new(SledTables::temporary().unwrap());
-    let traps = Traps::new(&rules, &tables, Cycle(3));
+    let traps = Traps::new(&rules, &tables, DatedRound::only_of(Cycle(3)));
     let bytes = Content { kind: ContentKind::Opaque, ..text(7) };
     for (outcome, content) in [
         (Outcome::Fetched(Change::Unchanged), Some(text(7))),
@@ -163,7 +163,11 @@ fn only_first_visits_that_saw_text_are_evidence() {
     }
     let [cut, _] = addresses("a.example");
     assert!(!traps.refuse(&cut));
-    let exempt = Traps::new(&self::rules(|c| c.allow_hosts = vec!["a.example".into()]), &tables, Cycle(3));
+    let exempt = Traps::new(
+        &self::rules(|c| c.allow_hosts = vec!["a.example".into()]),
+        &tables,
+        DatedRound::only_of(Cycle(3)),
+    );
     months("a", 200).for_each(|visit| exempt.observe(&visit).unwrap());
     assert!(!exempt.refuse(&cut));
 }
@@ -172,7 +176,7 @@ fn only_first_visits_that_saw_text_are_evidence() {
 fn the_merge_of_a_cycle_is_counted_once_and_holds_from_the_next_on() {
     let rules = rules(|_| {});
     let empty = Arc::new(SledTables::temporary().unwrap());
-    let traps = Traps::new(&rules, &empty, Cycle(3));
+    let traps = Traps::new(&rules, &empty, DatedRound::only_of(Cycle(3)));
     let [cut, _] = addresses("a.example");
     assert!(!traps.refuse(&cut));
     let origin = Origin::of(&cut);
@@ -180,7 +184,7 @@ fn the_merge_of_a_cycle_is_counted_once_and_holds_from_the_next_on() {
     let once = known(&empty, &origin).unwrap();
     teach(&rules, &empty, 3);
     assert_eq!(known(&empty, &origin).unwrap(), once, "a cycle repeated after a crash");
-    assert!(Traps::new(&rules, &empty, Cycle(4)).refuse(&cut), "the rule of the next");
+    assert!(Traps::new(&rules, &empty, DatedRound::only_of(Cycle(4))).refuse(&cut), "the rule of the next");
     let [(pattern, evidence)] = once.cut_patterns().collect::<Vec<_>>()[..] else { panic!("{once:?}") };
     assert_eq!((pattern.text.as_str(), evidence.cut_since), ("/cal/#", Some(Cycle(3))));
 }
@@ -194,7 +198,7 @@ fn where_traps_are_not_to_be_cut_nothing_is() {
         (|c| c.allow_hosts = vec!["b.example".into()], true),
         (|c| c.enabled = false, false),
     ] {
-        assert_eq!(Traps::new(&rules(edit), &learned, Cycle(4)).refuse(&cut), refused);
+        assert_eq!(Traps::new(&rules(edit), &learned, DatedRound::only_of(Cycle(4))).refuse(&cut), refused);
         let fresh = SledTables::temporary().unwrap();
         teach(&rules(edit), &fresh, 1);
         assert_eq!(known(&fresh, &Origin::of(&cut)).unwrap().cut_patterns().count(), usize::from(refused));
@@ -207,7 +211,7 @@ fn what_is_damaged_is_noticed() {
     let tables = tables(&rules);
     let [cut, _] = addresses("a.example");
     tables.keep_traps(&Origin::of(&cut), b"{\"version\":2,\"as_of\":1,\"patterns\":[]}").unwrap();
-    let traps = Traps::new(&rules, &tables, Cycle(4));
+    let traps = Traps::new(&rules, &tables, DatedRound::only_of(Cycle(4)));
     let mut links = vec![Link { url: cut.clone(), depth: 0, hops: 0, counted: false, lastmod: 0 }];
     let error = traps.sift(&Filters::new(&config::Scope::default()), &mut links).unwrap_err();
     assert!(error.to_string().contains("a.example"), "{error}");

@@ -7,7 +7,7 @@
 use super::{End, put};
 use crate::config;
 use crate::failure::Failure;
-use recrawl_types::Cycle;
+use recrawl_types::DatedRound;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
@@ -31,9 +31,9 @@ pub struct EventFile {
 /// Where a file is continued.
 pub enum Ended {
     /// After the end of this cycle.
-    Here(Cycle),
+    Here(DatedRound),
     /// It is empty; the last rotated file, if any, ends with this cycle.
-    Before(Option<Cycle>),
+    Before(Option<DatedRound>),
 }
 
 impl EventFile {
@@ -89,7 +89,7 @@ impl EventFile {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn end_cycle(&mut self, end: &End) -> io::Result<()> {
+    pub fn end_round(&mut self, end: &End) -> io::Result<()> {
         self.file.sync_data()?;
         put(&mut &self.file, end)?;
         self.file.sync_data()?;
@@ -118,7 +118,7 @@ impl EventFile {
         fs::rename(&self.path, aside(&self.path, 1))?;
         self.file = OpenOptions::new().read(true).append(true).create(true).open(&self.path)?;
         self.end = 0;
-        self.end_cycle(end)?;
+        self.end_round(end)?;
         sync_folder(&self.path)
     }
 
@@ -149,7 +149,7 @@ fn aside(path: &Path, number: u32) -> PathBuf {
 }
 
 /// The last cycle in the newest rotated file.
-fn last_put_aside(path: &Path) -> Result<Option<Cycle>, Failure> {
+fn last_put_aside(path: &Path) -> Result<Option<DatedRound>, Failure> {
     let path = aside(path, 1);
     let last = File::open(&path).and_then(|file| last_end(&file, file.metadata()?.len()));
     match last {
@@ -172,7 +172,7 @@ fn begins_as_ours(file: &File, length: u64) -> io::Result<bool> {
 }
 
 /// Where the last line that ends a cycle ends, and its cycle.
-fn last_end(file: &File, length: u64) -> io::Result<Option<(u64, Cycle)>> {
+fn last_end(file: &File, length: u64) -> io::Result<Option<(u64, DatedRound)>> {
     let mut to = length;
     let mut bytes = Vec::new();
     while to > 0 {
@@ -186,7 +186,7 @@ fn last_end(file: &File, length: u64) -> io::Result<Option<(u64, Cycle)>> {
         for at in (0..bytes.len()).rev().filter(|at| is_start(*at) && bytes[*at..].starts_with(END)) {
             let Some(line) = bytes[at..].iter().position(|byte| *byte == b'\n') else { continue };
             if let Ok(end) = serde_json::from_slice::<End>(&bytes[at..at + line]) {
-                return Ok(Some((before + (at + line) as u64 + 1, end.end_of_cycle)));
+                return Ok(Some((before + (at + line) as u64 + 1, end.round())));
             }
         }
         to = from;

@@ -24,7 +24,7 @@ fn crawled(cycles: u32) -> Repository {
 fn commit(repository: &mut Repository, cycles: u32) {
     for _ in 0..cycles {
         let before = repository.current();
-        let mut next = repository.begin(&before).unwrap();
+        let mut next = repository.begin(&before, repository.current().cycle().next()).unwrap();
         let cycle = next.number().0;
         for (page, outcome, confirmed) in [
             ("a", Outcome::Fetched(Change::First), 0),

@@ -5,7 +5,7 @@ use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
 use recrawl_repository::Repository;
 use recrawl_repository::storage::MemoryStorage;
-use recrawl_types::{Outcome, Share, UrlRules};
+use recrawl_types::{Outcome, Round, Share, UrlRules};
 use std::collections::BTreeSet;
 
 const PAGES: u32 = 12;
@@ -17,7 +17,7 @@ fn url(page: u32) -> CanonicalUrl {
 /// Commits a cycle with visits of these pages.
 fn commit(repository: &mut Repository, pages: &BTreeSet<u32>) {
     let before = repository.current();
-    let mut next = repository.begin(&before).unwrap();
+    let mut next = repository.begin(&before, repository.current().cycle().next()).unwrap();
     let at = 1_700_000_000 + u64::from(next.number().0);
     for page in pages {
         let visit = KeptVisit {
@@ -50,7 +50,7 @@ proptest! {
                 let history = visited.history(&kept, &url(page)).unwrap();
                 prop_assert_eq!(history, PageHistory::read(&kept, &url(page)).unwrap());
             }
-            let known = visited.cycles.lock().unwrap();
+            let known = visited.rounds.lock().unwrap();
             let remembered: usize = known.values().flatten().map(|pages| pages.digests.len()).sum();
             prop_assert!(remembered <= most && known.len() <= keep as usize);
         }
@@ -62,7 +62,7 @@ proptest! {
 fn a_page_is_found_in_its_frame() {
     let mut repository = Repository::open(Arc::new(MemoryStorage::new())).unwrap().keeping_visits(1);
     let before = repository.current();
-    let mut next = repository.begin(&before).unwrap();
+    let mut next = repository.begin(&before, repository.current().cycle().next()).unwrap();
     for i in 0..60_000u64 {
         let url = url(10 + i as u32 / 500);
         next.keep_visit(&KeptVisit {
@@ -82,7 +82,7 @@ fn a_page_is_found_in_its_frame() {
         assert_eq!(history.visits.len(), if (10..130).contains(&page) { 500 } else { 0 }, "{page}");
     }
     let frames =
-        visited.cycles.lock().unwrap().values().flatten().map(|pages| pages.frames.len()).sum::<usize>();
+        visited.rounds.lock().unwrap().values().flatten().map(|pages| pages.frames.len()).sum::<usize>();
     assert!(frames > 3, "{frames}");
 }
 
@@ -93,13 +93,13 @@ fn files_of_cycles_without_a_visit_are_not_read() {
     commit(&mut repository, &[1, 2].into());
     commit(&mut repository, &[2, 3].into());
     let visited = VisitedPages::default();
-    let of = |kept: &KeptCycles, page| visited.history(kept, &url(page));
+    let of = |kept: &KeptRounds, page| visited.history(kept, &url(page));
     assert_eq!(of(&repository.kept(), 1).unwrap().visits.len(), 1);
     // From now on nothing of the second cycle can be read.
     let mut image = storage.image();
     let name = image.keys().find(|name| name.starts_with("visits-") && name.contains('2')).unwrap().clone();
     image.insert(name, b"damaged".to_vec());
-    let kept = KeptCycles::new(Arc::new(MemoryStorage::with_files(image)), Cycle(2));
+    let kept = KeptRounds::new(Arc::new(MemoryStorage::with_files(image)), Round(2));
     assert_eq!(of(&kept, 1).unwrap().visits.len(), 1);
     assert_eq!(of(&kept, 1).unwrap().since, Some(Cycle(1)));
     let anew = VisitedPages::default();

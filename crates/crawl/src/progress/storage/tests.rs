@@ -140,7 +140,7 @@ fn page(number: u32) -> CanonicalUrl {
 fn known_pages(files: &Arc<FileStorage>) {
     let mut repository = Repository::open(files.clone()).unwrap();
     let empty = repository.current();
-    let mut writer = repository.begin(&empty).unwrap();
+    let mut writer = repository.begin(&empty, repository.current().cycle().next()).unwrap();
     for number in 0..PAGES {
         let mut record = PageRecord::discovered(Cycle(1), 1);
         let history = History::first_fetch(Cycle(1));

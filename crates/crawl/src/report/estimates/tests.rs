@@ -127,8 +127,9 @@ impl Crawl {
     /// Merges the records of a cycle's log, and commits.
     fn commit(&mut self, log: impl Iterator<Item = LogRecord>) -> MergeReport {
         let generation = self.repository.current();
-        let cycle = generation.number().next();
-        let mut batch = Batch::new(self.storage.clone(), cycle, BatchLimits::default());
+        let round = generation.dated().in_next_cycle();
+        let cycle = round.cycle;
+        let mut batch = Batch::new(self.storage.clone(), round, BatchLimits::default());
         log.for_each(|record| batch.add(record).unwrap());
         let rules = MergeRules {
             cycle,
@@ -142,7 +143,7 @@ impl Crawl {
             on_first_visit: &|_, _| {},
             on_progress: &|_| {},
         };
-        let mut next = self.repository.begin(&generation).unwrap();
+        let mut next = self.repository.begin(&generation, self.repository.current().cycle().next()).unwrap();
         let report =
             recrawl_verifier::merge(&generation, batch.finish().unwrap(), &mut next, &rules).unwrap();
         self.repository.commit(next, b"").unwrap();
@@ -168,7 +169,8 @@ impl Crawl {
     /// sample.
     fn plan(&self) -> Planned {
         let generation = self.repository.current();
-        let cycle = generation.number().next();
+        let round = generation.dated().in_next_cycle();
+        let cycle = round.cycle;
         let formula = recrawl_formula::builtin::resolve("default").unwrap();
         let mut policy = FormulaPolicy::new(&formula);
         let request = PlanRequest {
@@ -266,7 +268,8 @@ impl Crawl {
         self.commit(std::iter::once(LogRecord::Seeds(links)));
         // All are visited twice at the start; with the cap this would take long.
         for start in 0..2 {
-            let cycle = self.repository.current().number().next();
+            let round = self.repository.current().dated().in_next_cycle();
+            let cycle = round.cycle;
             let visit = |url: &CanonicalUrl| {
                 let before = u64::from(self.world.version(url, Cycle(cycle.0 - 1)));
                 self.visit(url, Share::Discovery, cycle, Some(before).filter(|_| start > 0))

@@ -32,24 +32,25 @@ pub const COLUMNS: &[Column] = &[
 /// When no visits are stored, they cannot be read, or `out` cannot be written.
 pub fn export(settings: &Settings, out: &Path, format: Format) -> Result<(), Failure> {
     let repository = open_read::repository(settings)?;
-    let cycles = repository.kept().list().map_err(Failure::work)?;
-    if cycles.is_empty() {
+    let rounds = repository.kept().list().map_err(Failure::work)?;
+    if rounds.is_empty() {
         return Err(Failure::Work(format!(
             "data directory {}: no stored visits; set storage.keep_visits above 0 and run a cycle",
             settings.data_dir.display()
         )));
     }
-    for pair in cycles.windows(2).filter(|pair| pair[0].next() != pair[1]) {
-        tracing::warn!(after = %pair[0], before = %pair[1], "visits of the cycles between these are missing");
+    for pair in rounds.windows(2).filter(|pair| pair[0].round.next() != pair[1].round) {
+        let (after, before) = (pair[0].cycle, pair[1].cycle);
+        tracing::warn!(%after, %before, "visits between these cycles are missing");
     }
     let mut rows = Rows::create(out, format, COLUMNS)?;
-    for cycle in cycles {
-        let Some(mut visits) = repository.kept().visits(cycle).map_err(Failure::work)? else {
-            tracing::warn!(%cycle, "the visits of this cycle were just removed by a commit");
+    for round in rounds {
+        let Some(mut visits) = repository.kept().visits(round).map_err(Failure::work)? else {
+            tracing::warn!(cycle = %round.cycle, "visits of this cycle were just removed by a commit");
             continue;
         };
         while let Some(visit) = visits.next_visit().map_err(Failure::work)? {
-            if !rows.write(&row(cycle, &visit))? {
+            if !rows.write(&row(round.cycle, &visit))? {
                 return Ok(());
             }
         }

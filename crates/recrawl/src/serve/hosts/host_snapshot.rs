@@ -6,7 +6,7 @@
 
 use recrawl_console::view::{HostQuery, HostRow, HostSort, HostState, Refusal};
 use recrawl_repository::{Generation, OriginRun};
-use recrawl_types::Cycle;
+use recrawl_types::Round;
 use std::cmp::Reverse;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ const WALK_REST: u32 = 20;
 #[derive(Default)]
 pub struct Hosts {
     /// Of the last generation that was requested.
-    origins: Mutex<Option<(Cycle, Arc<Vec<OriginRun>>)>>,
+    origins: Mutex<Option<(Round, Arc<Vec<OriginRun>>)>>,
     last: Mutex<Option<Arc<HostSnapshot>>>,
     walking: Mutex<()>,
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use recrawl_types::host::{RobotsBody, RobotsState};
-use recrawl_types::{Cycle, HostState, HostTable, LastmodCounts, Origin, Scheme, Validators};
+use recrawl_types::{HostState, HostTable, LastmodCounts, Origin, Round, Scheme, Validators};
 use std::collections::BTreeMap;
 
 type Rows = BTreeMap<(Vec<u8>, Vec<u8>), Vec<u8>>;
@@ -23,10 +23,10 @@ fn filled(dir: &Path) {
         tables.keep_traps(&origin(host), b"{}").unwrap();
     }
     let sites = (0..20).map(|site| (format!("site{site}.test"), vec![site; 30]));
-    tables.apply_cycle(Cycle(3), sites).unwrap();
+    tables.apply_round(Round(3), sites).unwrap();
     tables
         .apply_lastmods(
-            Cycle(3),
+            Round(3),
             [(origin(1), LastmodCounts { newer_changed: 3, ..LastmodCounts::default() })],
         )
         .unwrap();

@@ -26,7 +26,7 @@ fn cycle(
         pages.into_iter().map(|(path, hash)| (url(&path), hash)).collect();
     pages.sort_by(|a, b| a.0.cmp(&b.0));
     pages.iter().for_each(|(url, hash)| known.observe(url, *hash, &RULE));
-    known.settle(Cycle(number), &RULE).into_iter().map(|pattern| pattern.text).collect()
+    known.settle(DatedRound::only_of(Cycle(number)), &RULE).into_iter().map(|pattern| pattern.text).collect()
 }
 
 fn trap(form: &str, count: u64) -> Vec<(String, u64)> {
