@@ -1,6 +1,9 @@
-//! Curves as SVG, without a plotting crate, which would add a dozen dependencies for a few lines
-//! and labels.
+//! Curves as SVG. Its style sheet follows the reader's preference for light or dark, and names and
+//! points have titles: `plotters` writes neither.
 
+mod scale;
+
+use scale::Scale;
 use std::fmt::Write;
 
 /// A drawing: stacked panels with one legend.
@@ -14,6 +17,8 @@ pub struct Plot {
     pub panels: Vec<Panel>,
     /// The names of the curves; each panel has its curves in this order.
     pub names: Vec<String>,
+    /// For a few positive points over decades: both axes are logarithmic, and each point is marked.
+    pub is_logarithmic: bool,
 }
 
 /// A panel.
@@ -23,6 +28,8 @@ pub struct Panel {
     pub label: String,
     /// The curves as points by ascending x. Points that are not numbers are skipped.
     pub curves: Vec<Vec<(f64, f64)>>,
+    /// Predictions of the curves, in the same order: dashed, in the same colours.
+    pub predicted: Vec<Vec<(f64, f64)>>,
 }
 
 const WIDTH: f64 = 1000.0;
@@ -44,8 +51,11 @@ const COLOURS: [&str; 8] =
 /// Beyond the colours, dashes distinguish the curves.
 const DASHES: [&str; 4] = ["none", "7 3", "2 3", "9 3 2 3"];
 
+/// Dashes of a prediction.
+const PREDICTED: &str = "3 4";
+
 impl Plot {
-    /// The drawing as an SVG document. Follows the reader's preference for light or dark.
+    /// The drawing as an SVG document.
     pub fn svg(&self) -> String {
         let below = TOP + self.panels.len() as f64 * (HEIGHT + GAP);
         let height = below.max(TOP + self.names.len() as f64 * LINE) + 20.0;
@@ -65,14 +75,14 @@ svg {{ background: #16181c }} text {{ fill: #dddddd }} .grid {{ stroke: #3a3d42 
         ));
         for (place, panel) in self.panels.iter().enumerate() {
             let top = TOP + place as f64 * (HEIGHT + GAP);
-            put(format_args!("{}", panel.svg(top, &self.across)));
+            put(format_args!("{}", panel.svg(top, self)));
         }
         for (place, name) in self.names.iter().enumerate() {
             let y = TOP + (place as f64 + 0.5) * LINE;
             put(format_args!(
                 r#"<path d="M{} {y}h28" {}/><text x="{}" y="{}"><title>{}</title>{}</text>"#,
                 RIGHT + 20.0,
-                style(place),
+                style(place, None),
                 RIGHT + 56.0,
                 y + 4.0,
                 escaped(name),
@@ -85,9 +95,10 @@ svg {{ background: #16181c }} text {{ fill: #dddddd }} .grid {{ stroke: #3a3d42 
 }
 
 impl Panel {
-    fn svg(&self, top: f64, across: &str) -> String {
-        let points = || self.curves.iter().flatten().filter(|point| point.1.is_finite());
-        let (x, y) = (Scale::over(points().map(|p| p.0)), Scale::over(points().map(|p| p.1)).rounded());
+    fn svg(&self, top: f64, plot: &Plot) -> String {
+        let points = || self.curves.iter().chain(&self.predicted).flatten().filter(|p| p.1.is_finite());
+        let x = Scale::over(points().map(|p| p.0), plot.is_logarithmic);
+        let y = Scale::over(points().map(|p| p.1), plot.is_logarithmic).rounded();
         let (bottom, middle) = (top + HEIGHT, top + HEIGHT / 2.0);
         let at_x = |value: f64| LEFT + x.part(value) * (RIGHT - LEFT);
         let at_y = |value: f64| bottom - y.part(value) * HEIGHT;
@@ -110,82 +121,50 @@ impl Panel {
                 y.shown(tick)
             ));
         }
-        for (place, curve) in self.curves.iter().enumerate() {
-            let mut path = String::new();
-            for point in curve.iter().filter(|point| point.1.is_finite()) {
+        let (across, label) = (escaped(&plot.across), escaped(&self.label));
+        let measured = self.curves.iter().enumerate().map(|(place, curve)| (place, curve, None));
+        let predicted = self.predicted.iter().enumerate();
+        let predicted = predicted.map(|(place, curve)| (place, curve, Some(PREDICTED)));
+        for (place, curve, dash) in measured.chain(predicted) {
+            let (mut path, mut marks) = (String::new(), String::new());
+            for &(right, up) in curve.iter().filter(|point| point.1.is_finite()) {
                 let step = if path.is_empty() { 'M' } else { 'L' };
-                write!(path, "{step}{:.1} {:.1}", at_x(point.0), at_y(point.1)).expect("a string takes all");
+                write!(path, "{step}{:.1} {:.1}", at_x(right), at_y(up)).expect("a string takes all");
+                if plot.is_logarithmic && dash.is_none() {
+                    write!(
+                        marks,
+                        r#"<circle cx="{:.1}" cy="{:.1}" r="3.5" fill="{}"><title>{}: {right:.0} {across}, {up:.0} {label}</title></circle>"#,
+                        at_x(right),
+                        at_y(up),
+                        colour(place),
+                        escaped(&plot.names[place]),
+                    )
+                    .expect("a string takes all");
+                }
             }
             if !path.is_empty() {
-                put(format_args!(r#"<path d="{path}" {}/>"#, style(place)));
+                put(format_args!(r#"<path d="{path}" {}/>{marks}"#, style(place, dash)));
             }
         }
         put(format_args!(
             r#"<rect class="frame" x="{LEFT}" y="{top}" width="{}" height="{HEIGHT}"/>
-<text x="{}" y="{}" text-anchor="middle">{}</text>
-<text transform="translate(18 {middle}) rotate(-90)" text-anchor="middle">{}</text>"#,
+<text x="{}" y="{}" text-anchor="middle">{across}</text>
+<text transform="translate(18 {middle}) rotate(-90)" text-anchor="middle">{label}</text>"#,
             RIGHT - LEFT,
             (LEFT + RIGHT) / 2.0,
             bottom + 34.0,
-            escaped(across),
-            escaped(&self.label),
         ));
         svg
     }
 }
 
-fn style(place: usize) -> String {
-    let (colour, dash) = (COLOURS[place % COLOURS.len()], DASHES[place / COLOURS.len() % DASHES.len()]);
-    format!(r#"class="curve" stroke="{colour}" stroke-dasharray="{dash}""#)
+fn colour(place: usize) -> &'static str {
+    COLOURS[place % COLOURS.len()]
 }
 
-/// An axis with ticks at round numbers.
-struct Scale {
-    low: f64,
-    high: f64,
-    step: f64,
-    decimals: usize,
-}
-
-impl Scale {
-    /// An axis from the minimum to the maximum of these values, with about five ticks.
-    fn over(values: impl Iterator<Item = f64>) -> Scale {
-        let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
-        let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
-        let span = (high - low).max(1e-6);
-        let (mut step, mut decimals) = (1e-7, 7);
-        // 1, 2, 5, 10, 20, 50 …: terminates, since a span is finite.
-        'found: for power in -7..300 {
-            for factor in [1.0, 2.0, 5.0] {
-                (step, decimals) = (factor * 10f64.powi(power), usize::try_from(-power).unwrap_or(0));
-                if span / step <= 6.0 {
-                    break 'found;
-                }
-            }
-        }
-        Scale { low, high: low + span, step, decimals }
-    }
-
-    /// The same, extended to whole ticks.
-    fn rounded(self) -> Scale {
-        let low = (self.low / self.step).floor() * self.step;
-        Scale { low, high: ((self.high / self.step).ceil() * self.step).max(low + self.step), ..self }
-    }
-
-    fn part(&self, value: f64) -> f64 {
-        (value - self.low) / (self.high - self.low)
-    }
-
-    fn ticks(&self) -> impl Iterator<Item = f64> + '_ {
-        // A little tolerance, since multiples of a step may be inexact.
-        let first = (self.low / self.step - 1e-6).ceil();
-        let count = ((self.high / self.step + 1e-6).floor() - first) as u32;
-        (0..=count).map(move |i| (first + f64::from(i)) * self.step)
-    }
-
-    fn shown(&self, tick: f64) -> String {
-        format!("{tick:.*}", self.decimals)
-    }
+fn style(place: usize, dash: Option<&str>) -> String {
+    let dash = dash.unwrap_or(DASHES[place / COLOURS.len() % DASHES.len()]);
+    format!(r#"class="curve" stroke="{}" stroke-dasharray="{dash}""#, colour(place))
 }
 
 /// A centred moving mean over up to `width` points, fewer at the ends.
@@ -233,12 +212,14 @@ mod tests {
             panels: vec![Panel {
                 label: "ChangeRate".into(),
                 curves: vec![curve(0.0), curve(0.2), vec![(0.0, f64::NAN)]],
+                ..Panel::default()
             }],
             names: vec![
                 "t * X".into(),
                 "\"quoted\"".into(),
                 "t + 0.123456789 * n + 0.123456789 * X + n".into(),
             ],
+            ..Plot::default()
         };
         let svg = plot.svg();
         assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"));
@@ -251,16 +232,24 @@ mod tests {
     }
 
     #[test]
-    fn axes_run_between_round_numbers() {
-        let scale = Scale::over([0.132, 0.871].into_iter()).rounded();
-        assert_eq!((scale.shown(scale.low), scale.shown(scale.high)), ("0.0".into(), "1.0".into()));
-        assert_eq!(scale.ticks().count(), 6);
-        let scale = Scale::over([3.0, 362.0].into_iter());
-        assert_eq!((scale.low, scale.high), (3.0, 362.0));
-        assert_eq!(scale.ticks().map(|t| scale.shown(t)).collect::<Vec<_>>(), ["100", "200", "300"]);
-        let flat = Scale::over([0.5, 0.5].into_iter()).rounded();
-        assert!(flat.high > flat.low && flat.part(0.5).is_finite());
-        assert!(Scale::over(std::iter::empty()).high > 0.0);
+    fn a_logarithmic_plot_marks_points_and_dashes_predictions() {
+        let panel = Panel {
+            label: "bytes".into(),
+            curves: vec![vec![(1e6, 40.0), (1e7, 900.0)], vec![(1e6, 2e3)]],
+            predicted: vec![vec![(1e6, 50.0), (1e7, 700.0)], vec![]],
+        };
+        let names = vec!["ours".into(), "sled".into()];
+        let plot = Plot {
+            panels: vec![panel],
+            names,
+            across: "pages".into(),
+            is_logarithmic: true,
+            ..Plot::default()
+        };
+        let svg = plot.svg();
+        assert_eq!(svg.matches("<circle").count(), 3);
+        assert!(svg.contains("ours: 10000000 pages, 900 bytes"), "{svg}");
+        assert_eq!(svg.matches(PREDICTED).count(), 1);
     }
 
     #[test]

@@ -37,11 +37,16 @@ pub(super) fn plot(report: &Report<'_>, title: &str, fitness: &Fitness) -> Plot 
         across: "cycle of the test part".into(),
         panels,
         names: shown.iter().map(|s| s.name.clone()).collect(),
+        is_logarithmic: false,
     }
 }
 
 fn panel(shown: &[&PolicyResult], label: &str, value: impl Fn(&CycleFigures) -> f64) -> Panel {
-    Panel { label: label.to_owned(), curves: shown.iter().map(|s| curve(s, &value)).collect() }
+    Panel {
+        label: label.to_owned(),
+        curves: shown.iter().map(|s| curve(s, &value)).collect(),
+        ..Panel::default()
+    }
 }
 
 /// The mean over the folds of each cycle.

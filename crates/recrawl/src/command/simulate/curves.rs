@@ -17,13 +17,14 @@ pub fn svg(data: &Dataset, rules: &Rules, entries: &[Entry], traces: &[Trace]) -
             let cycles = trace.cycles.iter().map(|figures| f64::from(figures.cycle));
             cycles.zip(smoothed(&values, SMOOTHED_OVER)).collect()
         };
-        Panel { label: label.to_owned(), curves: traces.iter().map(curve).collect() }
+        Panel { label: label.to_owned(), curves: traces.iter().map(curve).collect(), ..Panel::default() }
     };
     let plot = Plot {
         title: format!("{}: {} pages, warm-up of {} cycles", data.name, data.pages.len(), rules.warmup),
         across: format!("cycle (means over {SMOOTHED_OVER})"),
         panels: vec![panel(&CHANGE_RATE, "ChangeRate"), panel(&FRESHNESS, "freshness")],
         names: entries.iter().map(|entry| entry.name().to_owned()).collect(),
+        is_logarithmic: false,
     };
     plot.svg()
 }
