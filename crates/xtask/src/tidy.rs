@@ -5,8 +5,7 @@
 //! its remedy.
 
 mod rule;
-mod rust_functions;
-mod rust_text;
+mod rust_tokens;
 mod workspace;
 
 use rule::{configuration, dependency, file_length};

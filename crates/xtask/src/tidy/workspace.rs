@@ -1,5 +1,7 @@
 //! The text files of the repository in memory. Rules and their tests need no disk.
 
+use proc_macro2::TokenStream;
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -15,9 +17,25 @@ pub struct File {
     pub path: String,
     /// Content; empty if not text.
     pub text: String,
+    /// The text as Rust, read once for all rules.
+    tokens: OnceCell<TokenStream>,
 }
 
 impl File {
+    /// A file in memory.
+    pub fn new(path: impl Into<String>, text: impl Into<String>) -> File {
+        File { path: path.into(), text: text.into(), tokens: OnceCell::new() }
+    }
+
+    /// The tokens of a Rust file.
+    ///
+    /// # Panics
+    /// If it is not Rust; then cargo could not have built this program.
+    pub fn tokens(&self) -> TokenStream {
+        let read = || self.text.parse().unwrap_or_else(|e| panic!("{} is not Rust: {e}", self.path));
+        self.tokens.get_or_init(read).clone()
+    }
+
     /// The part of the path after the last `/`.
     pub fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or(&self.path)
@@ -49,8 +67,7 @@ impl Workspace {
     /// A made-up workspace for a test.
     #[cfg(test)]
     pub fn of(files: &[(&str, &str)]) -> Workspace {
-        let files = files.iter().map(|(path, text)| File { path: (*path).into(), text: (*text).into() });
-        Workspace { files: files.collect() }
+        Workspace { files: files.iter().map(|(path, text)| File::new(*path, *text)).collect() }
     }
 
     /// Every file.
@@ -85,6 +102,11 @@ impl Workspace {
     }
 }
 
+/// The line, counted from 1, that holds byte `at`.
+pub fn line_of(text: &str, at: usize) -> usize {
+    text[..at].matches('\n').count() + 1
+}
+
 fn read_folder(folder: &Path, prefix: &str, files: &mut Vec<File>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -97,7 +119,7 @@ fn read_folder(folder: &Path, prefix: &str, files: &mut Vec<File>) -> io::Result
             }
         } else if kind.is_file() {
             let text = String::from_utf8(fs::read(entry.path())?).unwrap_or_default();
-            files.push(File { path, text });
+            files.push(File::new(path, text));
         }
     }
     Ok(())

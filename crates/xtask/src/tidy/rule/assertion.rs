@@ -1,31 +1,25 @@
 //! Every test asserts something, itself or through a function of the crate's test code.
 
 use crate::tidy::Complaint;
-use crate::tidy::rust_functions::{Function, functions, tests};
-use crate::tidy::rust_text::{RustText, is_word, line_of};
+use crate::tidy::rust_tokens::{Item, calls, items};
 use crate::tidy::workspace::{File, Workspace};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub fn check(workspace: &Workspace) -> Vec<Complaint> {
-    let mut files_of: BTreeMap<&str, Vec<(&File, String)>> = BTreeMap::new();
+    let mut files_of: BTreeMap<&str, Vec<(&File, Vec<Caller>)>> = BTreeMap::new();
     for file in workspace.rust() {
-        let code = RustText::of(&file.text).code;
-        files_of.entry(file.crate_folder().unwrap_or("")).or_default().push((file, code));
+        let callers = items(file).into_iter().map(Caller::of).collect();
+        files_of.entry(file.crate_folder().unwrap_or("")).or_default().push((file, callers));
     }
     let mut found = Vec::new();
     for files in files_of.values() {
         let helpers = asserting_helpers(files);
-        for (file, code) in files {
-            for test in tests(code) {
-                if !test.should_panic
-                    && !asserts(test.function.body)
-                    && !calls_one_of(test.function.body, &helpers)
-                {
-                    let text = format!(
-                        "test `{}` asserts nothing; add an assertion or delete it",
-                        test.function.name
-                    );
-                    found.push(Complaint::at(&file.path, line_of(code, test.function.at), text));
+        for (file, callers) in files {
+            for Caller { item, calls } in callers.iter().filter(|caller| caller.item.is_test()) {
+                let panics = item.attributes.iter().any(|a| a.starts_with("should_panic"));
+                if !panics && !asserts(calls, &helpers) {
+                    let text = format!("test `{}` asserts nothing; add an assertion or delete it", item.name);
+                    found.push(Complaint::at(&file.path, item.line, text));
                 }
             }
         }
@@ -33,60 +27,56 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
     found
 }
 
-/// Whether the body calls something that can fail the test.
-fn asserts(body: &str) -> bool {
-    calls(body).any(|name| name.contains("assert") || ["expect_err", "unwrap_err", "panic"].contains(&name))
+/// A function with the names of what it calls, or a module.
+struct Caller {
+    item: Item,
+    calls: Vec<String>,
 }
 
-/// Names of the functions and macros that a body calls.
-fn calls(body: &str) -> impl Iterator<Item = &str> {
-    body.match_indices(['(', '!']).filter_map(|(at, _)| {
-        let before = body[..at].trim_end();
-        let length = before.bytes().rev().take_while(|&b| is_word(b)).count();
-        (length > 0).then(|| &before[before.len() - length..])
+impl Caller {
+    fn of(item: Item) -> Caller {
+        let body = item.body.clone().filter(|_| !item.is_module);
+        let calls = body.map(calls).unwrap_or_default();
+        Caller { calls: calls.into_iter().map(|(name, _)| name).collect(), item }
+    }
+}
+
+/// Whether something that is called can fail the test.
+fn asserts(calls: &[String], helpers: &BTreeSet<&str>) -> bool {
+    calls.iter().any(|name| {
+        name.contains("assert")
+            || ["expect_err", "unwrap_err", "panic!"].contains(&&**name)
+            || helpers.contains(&**name)
     })
-}
-
-fn calls_one_of(body: &str, helpers: &BTreeSet<&str>) -> bool {
-    calls(body).any(|name| helpers.contains(name))
 }
 
 /// Functions of a crate's test code that assert, directly or indirectly. Functions of the program
 /// do not count: their assertions test nothing specific.
-fn asserting_helpers<'a>(files: &'a [(&File, String)]) -> BTreeSet<&'a str> {
-    let test_modules: BTreeSet<&str> = files.iter().flat_map(|(_, code)| test_modules(code)).collect();
-    let mut helpers = BTreeSet::new();
-    let mut candidates: Vec<Function<'a>> = Vec::new();
-    for (file, code) in files {
+fn asserting_helpers<'a>(files: &'a [(&File, Vec<Caller>)]) -> BTreeSet<&'a str> {
+    let all = files.iter().flat_map(|(_, callers)| callers);
+    let test_modules = all.filter(|c| c.item.is_module && c.item.attributes.iter().any(|a| a == "cfg(test)"));
+    let test_modules: BTreeSet<&str> = test_modules.map(|c| &*c.item.name).collect();
+    let mut candidates: Vec<&Caller> = Vec::new();
+    for (file, callers) in files {
         let is_test_file =
             file.path.trim_end_matches(".rs").split('/').any(|part| test_modules.contains(part))
                 || file.path.contains("/tests/")
                 || file.path.starts_with("tests/");
-        let from = if is_test_file { Some(0) } else { code.find("#[cfg(test)]") };
-        candidates.extend(functions(code).filter(|f| from.is_some_and(|from| f.at >= from)));
+        candidates
+            .extend(callers.iter().filter(|c| !c.item.is_module && (is_test_file || c.item.is_for_tests)));
     }
+    let mut helpers = BTreeSet::new();
     loop {
         let before = helpers.len();
-        for f in &candidates {
-            if asserts(f.body) || calls_one_of(f.body, &helpers) {
-                helpers.insert(f.name);
+        for caller in &candidates {
+            if asserts(&caller.calls, &helpers) {
+                helpers.insert(&*caller.item.name);
             }
         }
         if helpers.len() == before {
             return helpers;
         }
     }
-}
-
-/// Modules declared as `#[cfg(test)] mod NAME;`.
-fn test_modules(code: &str) -> impl Iterator<Item = &str> {
-    let attribute = "#[cfg(test)]";
-    code.match_indices(attribute).filter_map(move |(at, _)| {
-        let declaration = code[at + attribute.len()..].split([';', '{']).next()?;
-        let mut words = declaration.split_whitespace().skip_while(|w| *w != "mod");
-        words.next()?;
-        words.next()
-    })
 }
 
 #[cfg(test)]

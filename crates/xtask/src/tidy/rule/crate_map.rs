@@ -2,8 +2,7 @@
 //! mentions no unknown `crates/NAME`.
 
 use crate::tidy::Complaint;
-use crate::tidy::rust_text::line_of;
-use crate::tidy::workspace::Workspace;
+use crate::tidy::workspace::{Workspace, line_of};
 
 const MAP: &str = "docs/architecture.md";
 

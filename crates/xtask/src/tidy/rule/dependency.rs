@@ -2,8 +2,8 @@
 //! where it is used, why, and the alternatives.
 
 use crate::tidy::Complaint;
-use crate::tidy::rust_text::{RustText, line_of, words};
-use crate::tidy::workspace::Workspace;
+use crate::tidy::rust_tokens::{is_word, levels};
+use crate::tidy::workspace::{Workspace, line_of};
 use std::collections::BTreeMap;
 
 /// The page with the rows.
@@ -105,7 +105,7 @@ fn is_named(workspace: &Workspace, folder: &str, dependency: &str) -> bool {
     let files = workspace.rust().filter(|f| f.crate_folder() == Some(folder));
     // Skip the scan of files without the word.
     let mut texts = files.filter(|f| f.text.contains(&word));
-    texts.any(|f| words(&RustText::of(&f.text).code, &word).next().is_some())
+    texts.any(|f| levels(f.tokens()).iter().flatten().any(|token| is_word(token, &word)))
 }
 
 /// One row of the table: `` | `name` | used in | why | considered | ``.

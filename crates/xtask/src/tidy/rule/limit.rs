@@ -2,8 +2,9 @@
 //! config/recrawl.toml, with its value, and no other rows.
 
 use crate::tidy::Complaint;
-use crate::tidy::rust_text::{RustText, line_of, words};
+use crate::tidy::rust_tokens::{is_mark, is_word, levels};
 use crate::tidy::workspace::{File, Workspace};
+use proc_macro2::TokenTree;
 use std::collections::BTreeMap;
 
 const PAGE: &str = "docs/internals/limits.md";
@@ -128,21 +129,24 @@ fn limits(workspace: &Workspace) -> (BTreeMap<String, Limit>, Vec<Complaint>) {
 }
 
 /// The constants of a file. `MAX_…` are limits; others are limits if the page lists them.
-fn constants<'f>(folder: &'f str, file: &'f File) -> impl Iterator<Item = (String, Limit)> + 'f {
-    let code = RustText::of(&file.text).code;
-    let places: Vec<usize> = words(&code, "const").collect();
-    places.into_iter().filter_map(move |at| {
-        let (head, value) = code[at..].split_once(';')?.0.split_once('=')?;
-        let name = head.strip_prefix("const ")?.split(':').next()?.trim();
+fn constants(folder: &str, file: &File) -> Vec<(String, Limit)> {
+    let constant = |tokens: &[TokenTree]| {
+        let end = tokens.iter().position(|token| is_mark(token, ';'))?;
+        let equals = tokens[..end].iter().position(|token| is_mark(token, '='))?;
+        let value = tokens[equals].span().byte_range().end..tokens[end].span().byte_range().start;
+        let (name, value) = (tokens[1].to_string(), file.text[value].trim());
         let limit = Limit {
             needs_row: name.starts_with("MAX_"),
             path: file.path.clone(),
-            line: line_of(&code, at),
-            written: value.trim().into(),
+            line: tokens[0].span().start().line,
+            written: value.into(),
             value: computed(value),
         };
         Some((format!("{folder}::{name}"), limit))
-    })
+    };
+    let levels = levels(file.tokens());
+    let places = levels.iter().flat_map(|level| (0..level.len()).map(move |at| &level[at..]));
+    places.filter(|tokens| is_word(&tokens[0], "const")).filter_map(constant).collect()
 }
 
 /// Rows of the tables: line, limit, name. The third cell names a key or a constant.

@@ -1,8 +1,7 @@
 //! Every row in docs/internals/manners.md names existing tests, or says `not tested` with a reason.
 
 use crate::tidy::Complaint;
-use crate::tidy::rust_functions::{modules_around, tests};
-use crate::tidy::rust_text::RustText;
+use crate::tidy::rust_tokens::{Item, items};
 use crate::tidy::workspace::{File, Workspace};
 use std::collections::BTreeSet;
 
@@ -41,11 +40,11 @@ fn named_tests(workspace: &Workspace, file: &File) -> Vec<String> {
     let Some(folder) = file.crate_folder().filter(|f| workspace.crates().contains(f)) else {
         return Vec::new();
     };
-    let code = RustText::of(&file.text).code;
     let own = modules(&file.path);
-    let named = tests(&code).map(|test| {
-        let around = modules_around(&code, test.function.at);
-        own.iter().copied().chain(around).chain([test.function.name]).collect::<Vec<_>>().join("::")
+    let tests = items(file).into_iter().filter(Item::is_test);
+    let named = tests.map(|test| {
+        let around = test.modules.iter().map(String::as_str);
+        own.iter().copied().chain(around).chain([&*test.name]).collect::<Vec<_>>().join("::")
     });
     let named: Vec<String> = named.collect();
     if named.is_empty() {

@@ -1,7 +1,7 @@
 //! No file, folder or module has an unspecific name such as `util`.
 
 use crate::tidy::Complaint;
-use crate::tidy::rust_text::{RustText, is_word, line_of, words};
+use crate::tidy::rust_tokens::items;
 use crate::tidy::workspace::Workspace;
 
 const REFUSED: &[&str] = &["common", "helper", "helpers", "misc", "util", "utils"];
@@ -14,14 +14,11 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
         if let Some(part) = parts.into_iter().find(|p| REFUSED.contains(p)) {
             found.push(Complaint::of_file(&file.path, format!("`{part}` is unspecific; {REMEDY}")));
         }
-        let code = RustText::of(&file.text).code;
-        for at in words(&code, "mod") {
-            let rest = code[at + 3..].trim_start();
-            let name = &rest[..rest.bytes().take_while(|&b| is_word(b)).count()];
-            // `mod name;` has a file, whose path is checked above.
-            if REFUSED.contains(&name) && rest[name.len()..].trim_start().starts_with('{') {
-                let text = format!("module `{name}` is unspecific; {REMEDY}");
-                found.push(Complaint::at(&file.path, line_of(&code, at), text));
+        // `mod name;` has a file, whose path is checked above.
+        for module in items(file).into_iter().filter(|item| item.is_module && item.body.is_some()) {
+            if REFUSED.contains(&&*module.name) {
+                let text = format!("module `{}` is unspecific; {REMEDY}", module.name);
+                found.push(Complaint::at(&file.path, module.line, text));
             }
         }
     }
