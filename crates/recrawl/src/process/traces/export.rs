@@ -1,12 +1,17 @@
 //! Sends spans to a collector: a bounded queue, one thread, one request at a time.
 //!
-//! Plain HTTP with the standard library: it connects to the configured collector only, and ignores
-//! the environment's proxies and exporters.
+//! Plain HTTP by hyper: it connects to the configured collector only, follows no redirect, and
+//! ignores the environment's proxies and exporters. reqwest would ask for TLS and certificates.
 
 use super::otlp::{self, Finished};
+use hyper::Request;
+use hyper::header::{CONTENT_TYPE, USER_AGENT};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
 use std::collections::VecDeque;
-use std::io::{self, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::error::Error;
+use std::io;
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -16,8 +21,10 @@ pub const MAX_WAITING_SPANS: usize = 10_000;
 const BATCH: usize = 500;
 /// Time to wait for more spans before sending a request that is not full.
 const GATHER: Duration = Duration::from_secs(1);
-/// Timeout of connecting, and of each read and write.
-const TIMEOUT: Duration = Duration::from_secs(5);
+/// Timeout of a request, from connecting to the header of the response.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// Timeout of connecting, shared by the addresses of a name.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Delay after a failure; doubled after each further one, up to [`LAST_RETRY`].
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 /// See [`FIRST_RETRY`].
@@ -71,7 +78,7 @@ impl Collector {
         }))
     }
 
-    fn send(&self, body: &[u8]) -> Result<(), Refused> {
+    fn send(&self, body: String) -> Result<(), Refused> {
         let status = self.post(body).map_err(|e| Refused::Now(e.to_string()))?;
         match status {
             200..300 => Ok(()),
@@ -80,31 +87,29 @@ impl Collector {
         }
     }
 
-    /// Posts a body; returns the HTTP status.
-    fn post(&self, body: &[u8]) -> io::Result<u16> {
-        let mut error = io::Error::from(io::ErrorKind::AddrNotAvailable);
-        let connected = self
-            .authority
-            .to_socket_addrs()?
-            .find_map(|address| TcpStream::connect_timeout(&address, TIMEOUT).map_err(|e| error = e).ok());
-        let Some(mut stream) = connected else { return Err(error) };
-        stream.set_read_timeout(Some(TIMEOUT))?;
-        stream.set_write_timeout(Some(TIMEOUT))?;
-        let head = format!(
-            "POST {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: recrawl/{}\r\nContent-Type: application/json\r\n\
-             Content-Length: {}\r\nConnection: close\r\n\r\n",
-            self.path,
-            self.authority,
-            env!("CARGO_PKG_VERSION"),
-            body.len()
-        );
-        stream.write_all(head.as_bytes())?;
-        stream.write_all(body)?;
-        let mut status = [0; "HTTP/1.1 200".len()];
-        stream.read_exact(&mut status)?;
-        let status = std::str::from_utf8(&status).ok().filter(|line| line.starts_with("HTTP/1."));
-        let status = status.and_then(|line| line[9..].parse().ok());
-        status.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "the response is not HTTP"))
+    /// Posts a body; returns the HTTP status. The body of the response is not read.
+    fn post(&self, body: String) -> io::Result<u16> {
+        let request = Request::post(format!("http://{}{}", self.authority, self.path))
+            .header(USER_AGENT, concat!("recrawl/", env!("CARGO_PKG_VERSION")))
+            .header(CONTENT_TYPE, "application/json")
+            .body(body)
+            .map_err(io::Error::other)?;
+        // A runtime for each request ends with it, and its connection too.
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(async {
+            let mut connector = HttpConnector::new();
+            connector.set_connect_timeout(Some(CONNECT_TIMEOUT));
+            let client = Client::builder(TokioExecutor::new()).build(connector);
+            let answer = tokio::time::timeout(TIMEOUT, client.request(request)).await?;
+            answer.map(|answer| answer.status().as_u16()).map_err(|e| {
+                // hyper-util itself says only "client error (Connect)".
+                let mut cause: &dyn Error = &e;
+                while let Some(deeper) = cause.source() {
+                    cause = deeper;
+                }
+                io::Error::other(cause.to_string())
+            })
+        })
     }
 }
 
@@ -152,7 +157,7 @@ impl Queue {
         let mut is_heard = true;
         loop {
             let batch = self.next();
-            let sent = collector.send(&otlp::body(&batch));
+            let sent = collector.send(otlp::body(&batch));
             let again = matches!(sent, Err(Refused::Now(_)));
             let lost = self.sent(batch, matches!(sent, Ok(())), again);
             match sent {
@@ -311,6 +316,7 @@ mod tests {
 
     #[test]
     fn a_collector_that_is_not_there_is_tried_again_and_one_that_refuses_is_not() {
+        use std::io::{Read, Write};
         use std::net::TcpListener;
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -333,7 +339,7 @@ mod tests {
                     }
                     stream.write_all(answer.as_bytes()).unwrap();
                 });
-                let came = match collector.send(b"spans") {
+                let came = match collector.send("spans".into()) {
                     Ok(()) => "taken",
                     Err(Refused::Now(_)) => "again",
                     Err(Refused::ForGood(_)) => "refused",
@@ -344,6 +350,6 @@ mod tests {
             assert_eq!(came, expected, "{answer}");
         }
         drop(listener);
-        assert!(matches!(collector.send(b"spans"), Err(Refused::Now(_))));
+        assert!(matches!(collector.send("spans".into()), Err(Refused::Now(_))));
     }
 }

@@ -26,7 +26,7 @@ pub struct Finished {
 }
 
 /// The body of a request.
-pub fn body(spans: &[Finished]) -> Vec<u8> {
+pub fn body(spans: &[Finished]) -> String {
     let version = env!("CARGO_PKG_VERSION");
     let resource = [("service.name", json!("recrawl")), ("service.version", json!(version))];
     let spans: Vec<Value> = spans.iter().map(span).collect();
@@ -34,7 +34,7 @@ pub fn body(spans: &[Finished]) -> Vec<u8> {
         "resource": {"attributes": attributes(&resource)},
         "scopeSpans": [{"scope": {"name": "recrawl", "version": version}, "spans": spans}],
     }]});
-    body.to_string().into_bytes()
+    body.to_string()
 }
 
 fn span(span: &Finished) -> Value {
@@ -82,7 +82,7 @@ mod tests {
             began: 1_700_000_000_000_000_001,
             ended: 1_700_000_000_000_000_002,
         };
-        let body: Value = serde_json::from_slice(&body(&[span])).unwrap();
+        let body: Value = serde_json::from_str(&body(&[span])).unwrap();
         let resource = &body["resourceSpans"][0];
         assert_eq!(resource["resource"]["attributes"][0]["value"]["stringValue"], "recrawl");
         let expected = json!({
