@@ -7,7 +7,7 @@
 mod image;
 
 use crate::Target;
-use image::{Image, Parts, ROUND, varint};
+use image::{CYCLE, Image, Parts, ROUND, varint};
 use recrawl_repository::codec::{put_host, put_link, put_visit, take_host, take_link, take_visit};
 use recrawl_repository::storage::MemoryStorage;
 use recrawl_repository::{BLOCK_PAGES, Generation, Repository, ScheduleFile, ScheduleWriter, VisitLog};
@@ -186,7 +186,7 @@ fn kept_visits(parts: &mut Parts<'_>, how: image::How) {
         payloads.push(parts.part());
     }
     payloads.push(parts.rest());
-    image.frames("visits-0000000001.kept", 13, how, &payloads);
+    image.frames("visits-0000000001.0000000007.kept", 13, how, &payloads);
     for (part, kind) in
         [("keys", 3), ("known", 5), ("history", 6), ("content", 7), ("origins", 4), ("index", 2)]
     {
@@ -195,7 +195,9 @@ fn kept_visits(parts: &mut Parts<'_>, how: image::How) {
     image.manifest([0, 0, 0, 0]);
     let storage = Arc::new(MemoryStorage::with_files(image.files));
     let repository = Repository::open_read(storage).expect("an empty generation is sound");
-    let Ok(Some(mut visits)) = repository.kept().visits(DatedRound::only_of(Cycle(ROUND.0))) else { return };
+    let Ok(Some(mut visits)) = repository.kept().visits(DatedRound { round: ROUND, cycle: CYCLE }) else {
+        return;
+    };
     let mut read = 0;
     let whole = loop {
         match visits.next_visit() {

@@ -152,7 +152,7 @@ pub async fn use_formula(
     answer(&console, operator, Change::UseFormula { text: formula.text()? }).await
 }
 
-/// Roll back to the previous formula from the next cycle on.
+/// Roll back to the formula chosen before; without formula.toml, `schedule.formula` is in force.
 #[utoipa::path(delete, path = "/api/v1/formula", tag = "change", security(("token" = [])),
     responses(
         (status = 200, description = "Nothing to roll back", body = Accepted),

@@ -2,11 +2,13 @@
 //! has them, contents as the input says.
 
 use recrawl_repository::decisions::{DECISIONS, NOTHING};
-use recrawl_types::Round;
+use recrawl_types::{Cycle, Round};
 use std::collections::BTreeMap;
 
 /// The generation, and the cycle, that all files are of.
 pub const ROUND: Round = Round(1);
+/// Its cycle.
+pub const CYCLE: Cycle = Cycle(7);
 
 /// The name of a generation's file.
 pub fn generation(part: &str) -> String {
@@ -114,7 +116,9 @@ impl Image {
         self.frames("reports", 8, How::default(), &[]);
         let reports = self.files["reports"].len() as u64;
         let numbers = counts.into_iter().chain([0, reports, 0, 0]);
-        let payload: Vec<u8> = numbers.flat_map(u64::to_le_bytes).collect();
+        let mut payload: Vec<u8> = numbers.flat_map(u64::to_le_bytes).collect();
+        // The cycle, which has another number than the round, or an older version would say the same.
+        payload.extend(CYCLE.0.to_le_bytes());
         self.frames("MANIFEST", 1, How::default(), &[&payload]);
     }
 }
