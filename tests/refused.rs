@@ -108,7 +108,9 @@ fn pages_that_robots_txt_denies_take_no_place_of_k_and_come_back_with_the_rules(
     // Two: one page in 32 cycles is tried, so that an old robots.txt is fetched again.
     assert!(denied <= 2, "{denied} of {} places went to refusals", 34 * K);
     assert_eq!(fetched + denied, 34 * K, "and the others to pages");
-    assert_eq!(refused(&world), DENIED as usize);
+    // One may have been let in by the last cycle, to be tried in the next.
+    let kept_out = refused(&world);
+    assert!([DENIED as usize - 1, DENIED as usize].contains(&kept_out), "{kept_out} are kept out");
     let told = succeeds(world.run(&["explain", &site.url("/closed/1")]));
     assert!(told.contains("none: forbidden by `Disallow:"), "{told}");
     let after = world.pages();

@@ -234,7 +234,10 @@ impl Repository {
         for name in self.storage.list().map_err(WriteError::of(&folder, "list"))? {
             let of_another_generation = number_in(&name, "generation").is_some() && !current.contains(&name);
             let of_another_cycle = number_in(&name, "cycle").is_some_and(|n| n != number.next());
-            let of_no_commit = kept_visits::round_in(&name).is_some_and(|kept| kept.round > number);
+            // A commit that failed may have been tried again in another cycle.
+            let of_no_commit = kept_visits::round_in(&name).is_some_and(|kept| {
+                kept.round > number || kept.round == number && kept != self.current.dated()
+            });
             let unfinished = name == MANIFEST_NEXT || name.ends_with(UNFINISHED) || name.contains(".spill-");
             if of_another_generation || of_another_cycle || of_no_commit || unfinished {
                 self.storage.remove(&name).map_err(WriteError::of(self.storage.locate(&name), "remove"))?;

@@ -70,8 +70,10 @@ pub fn salvage(
         Some(manifest) => manifest.summary.number,
         None => newest(from, &names).ok_or_else(|| SalvageError::Nothing(from.locate("")))?,
     };
-    // A cycle has one round or more, so without a manifest this is the latest that it can be.
-    found.cycle = manifest.as_ref().map_or(Cycle(found.generation.0), |manifest| manifest.summary.cycle);
+    found.cycle = match &manifest {
+        Some(manifest) => manifest.summary.cycle,
+        None => latest_cycle(&names, found.generation),
+    };
     if found.generation == Round(0) {
         return Err(SalvageError::Nothing(from.locate("")));
     }
@@ -122,6 +124,14 @@ fn newest(from: &dyn Storage, names: &[String]) -> Option<Round> {
         !blocks.is_empty() && blocks.iter().all(|block| Part::ALL.into_iter().all(|part| holds(block, part)))
     };
     numbers.iter().rev().find(is_there).or(numbers.last()).copied()
+}
+
+/// The latest cycle that a generation can be of: each cycle has one round or more, and names of kept visits may say the
+/// cycle of an earlier round.
+fn latest_cycle(names: &[String], generation: Round) -> Cycle {
+    let kept = names.iter().filter_map(|name| kept_visits::round_in(name));
+    let last = kept.filter(|kept| kept.round <= generation).max().unwrap_or_default();
+    Cycle(last.cycle.0 + generation.since(last.round))
 }
 
 /// The blocks that the sound frames of an index and of its copy tell of.

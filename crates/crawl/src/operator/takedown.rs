@@ -94,9 +94,9 @@ impl Order {
 /// The command that ends the takedown of a pattern, given as text.
 pub fn ending(pattern: &str) -> String {
     let (option, value) = pattern.split_once(' ').unwrap_or(("page", pattern));
-    // For a shell; a canonical URL has no double quotes or backslashes.
-    let quote = if value.contains('\'') { '"' } else { '\'' };
-    format!("`recrawl takedown --{option} {quote}{value}{quote} --end`")
+    // People paste it into a shell, and a URL of the crawl is a stranger's text.
+    let quoted = value.replace('\'', r"'\''");
+    format!("`recrawl takedown --{option} '{quoted}' --end`")
 }
 
 /// The result of a takedown, or of its dry run.
@@ -162,6 +162,7 @@ impl Stopped<'_> {
         if is_new && !only_count {
             if !order.blocks() {
                 Control::note_lifted(&self.tables)?;
+                self.tables.flush()?;
             }
             self.decided.write(&*self.storage)?;
         }
@@ -319,4 +320,16 @@ fn forgotten(record: PageRecord, keep_crawling: bool) -> PageRecord {
     let known = record.known;
     let status = if keep_crawling || known.status == Status::Gone { known.status } else { Status::Refused };
     PageRecord { known: Known { is_announced: false, lastmod: 0, status, ..known }, visited: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_to_paste_is_one_for_any_url() {
+        let pattern = Pattern::page("http://a.test/it's?q=$(id)`id`", &UrlRules::keep_all()).unwrap();
+        let command = ending(&pattern.to_string());
+        assert_eq!(command, r"`recrawl takedown --page 'http://a.test/it'\''s?q=$(id)`id`' --end`");
+    }
 }

@@ -246,9 +246,9 @@ impl Events {
     ) -> Result<(), Failure> {
         let next = repository.kept().list()?.into_iter().find(|kept| kept.round > from);
         let to = next.map_or(committed, |next| before(self.up_to, next));
-        // The cycle of a lost round is that of the one before, or later.
-        let has_one_round_each = from.0 == self.up_to.cycle.0 + 1;
-        let from = if has_one_round_each { self.up_to.cycle.next() } else { self.up_to.cycle };
+        // Rounds of the last cycle may be lost too, unless each cycle has one.
+        let from = if self.up_to.is_only() { self.up_to.cycle.next() } else { self.up_to.cycle };
+        let from = from.min(to.cycle);
         tracing::warn!(
             %from,
             to = %to.cycle,
@@ -278,9 +278,9 @@ impl Events {
 
 /// The last round before `next`, after `last`.
 fn before(last: DatedRound, next: DatedRound) -> DatedRound {
-    let round = Round(next.round.0 - 1);
-    let is_first_of_cycle = next.cycle.0 - last.cycle.0 == next.round.0 - last.round.0;
-    DatedRound { round, cycle: if is_first_of_cycle { Cycle(next.cycle.0 - 1) } else { next.cycle } }
+    let round = Round(next.round.0.saturating_sub(1));
+    let has_one_round_each = next.cycle.since(last.cycle) == next.round.since(last.round);
+    DatedRound { round, cycle: Cycle(next.cycle.0.saturating_sub(u32::from(has_one_round_each))) }
 }
 
 /// The last printed round, as stored: only its cycle if that has the same number.

@@ -1,6 +1,7 @@
 //! Failures in the middle of a process's life: the repository in memory must stay usable.
 
 use super::*;
+use crate::salvage::salvage;
 use crate::storage::{Fault, FaultyStorage, FileStorage, MemoryStorage, Survivors};
 use crate::testing::{commit, commit_in};
 use std::io;
@@ -119,6 +120,23 @@ fn a_cycle_may_have_several_rounds() {
     let copied = Repository::open(copy.clone()).unwrap();
     assert_eq!(copied.current().dated(), repository.current().dated());
     assert_eq!(copied.kept().list().unwrap().len(), 2);
+    // Without the manifest, the names of kept visits say the cycle.
+    let mut image = storage.image();
+    image.remove(MANIFEST);
+    let saved: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    let found = salvage(&MemoryStorage::with_files(image), &saved, &|| None, &|_, _| {}).unwrap();
+    assert_eq!((found.generation, found.cycle), (Round(5), Cycle(3)));
+}
+
+/// A commit that failed may be tried again in the next cycle: its visits are then in one file.
+#[test]
+fn a_round_has_its_visits_once() {
+    let mut image = after(2).image();
+    image.insert("visits-0000000002.0000000001.kept".into(), b"of a failed commit".to_vec());
+    let storage = Arc::new(MemoryStorage::with_files(image));
+    let repository = Repository::open(storage.clone()).unwrap();
+    assert_eq!(repository.verify(), []);
+    assert!(!storage.image().contains_key("visits-0000000002.0000000001.kept"));
 }
 
 #[test]

@@ -96,7 +96,7 @@ impl Collector {
             .map_err(io::Error::other)?;
         // A runtime for each request ends with it, and its connection too.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        runtime.block_on(async {
+        let answer = runtime.block_on(async {
             let mut connector = HttpConnector::new();
             connector.set_connect_timeout(Some(CONNECT_TIMEOUT));
             let client = Client::builder(TokioExecutor::new()).build(connector);
@@ -109,7 +109,10 @@ impl Collector {
                 }
                 io::Error::other(cause.to_string())
             })
-        })
+        });
+        // A look-up of a name may hang in a thread of its own; it is not waited for.
+        runtime.shutdown_background();
+        answer
     }
 }
 
