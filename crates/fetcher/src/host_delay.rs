@@ -61,7 +61,7 @@ pub enum LeftAlone {
 impl HostDelay {
     /// Computes delay and back-off from a host's state at the time `now`.
     pub fn of(state: &HostState, config: &FetchConfig, now: u64) -> HostDelay {
-        let rules = rules(state, config);
+        let rules = stored_rules(state, config);
         let asked = rules.as_ref().and_then(|rules| rules.crawl_delay);
         let kept = asked.filter(|d| *d <= config.max_crawl_delay).unwrap_or_default();
         let base = kept.max(config.delay_per_host);
@@ -95,8 +95,8 @@ impl fmt::Display for DelayReason {
     }
 }
 
-/// The rules of the stored robots.txt.
-fn rules(state: &HostState, config: &FetchConfig) -> Option<Rules> {
+/// The rules of the stored robots.txt, whatever its age; none if nothing is stored or it could not be fetched.
+pub fn stored_rules(state: &HostState, config: &FetchConfig) -> Option<Rules> {
     let robots = state.robots.as_ref()?;
     match RobotsPolicy::from_body(&robots.body, config.product_token()) {
         RobotsPolicy::Rules(rules) => Some(rules),

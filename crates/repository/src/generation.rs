@@ -1,4 +1,4 @@
-//! A generation: all that is known of all pages, as of the end of one cycle. Never changed once it is
+//! A generation: all that is known of all pages, as of the end of one round. Never changed once it is
 //! committed.
 
 use crate::error::{Damage, ReadError};

@@ -7,9 +7,8 @@
 use crate::admission::blocks::Blocks;
 use crate::admission::scope::{Refusal, Scope};
 use recrawl_fetcher::FetchConfig;
-use recrawl_fetcher::host_delay::LeftAlone;
+use recrawl_fetcher::host_delay::{LeftAlone, stored_rules};
 use recrawl_fetcher::robots::Rules;
-use recrawl_types::host::RobotsBody;
 use recrawl_types::{CanonicalUrl, HostState, Outcome, Skip};
 use std::fmt;
 
@@ -70,10 +69,7 @@ pub struct OriginGates {
 impl OriginGates {
     /// By the robots.txt that is stored, whatever its age.
     pub fn of(state: &HostState, config: &FetchConfig) -> OriginGates {
-        let rules = state.robots.as_ref().and_then(|robots| match &robots.body {
-            RobotsBody::Rules(file) => Some(Rules::parse(file, config.product_token())),
-            RobotsBody::AllowAll | RobotsBody::DisallowAll(_) => None,
-        });
+        let rules = stored_rules(state, config);
         let left_alone = LeftAlone::by_robots(state, rules.as_ref(), config);
         OriginGates { rules, left_alone }
     }

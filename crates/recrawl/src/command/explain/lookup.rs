@@ -65,8 +65,7 @@ pub fn scope(
     settings.scope.refuse_taken_down(decided.taken_down.clone());
     if settings.config.scope.hosts.is_empty() {
         let Ok(tables) = tables else {
-            // Opt-outs and takedowns are known without the sites of the seeds.
-            return Ok(settings.scope.refuse(url).filter(|refusal| *refusal != Refusal::Host).map(Some));
+            return Ok(refusal_without_tables(settings, url).map(Some));
         };
         settings.scope.admit_sites(recrawl_crawl::stored::seed_sites(tables, &[])?);
     }
@@ -87,13 +86,17 @@ pub fn closed(
         let of_origin = forbidding.of_origin(tables, &Origin::of(url))?;
         return Ok(forbidding.gates(&of_origin, url, is_visited));
     }
-    let has_hosts = !settings.config.scope.hosts.is_empty();
     let (blocks, origin) = (Blocks::of(decided.blocks.keys()), OriginGates::default());
-    let scope = has_hosts.then_some(&settings.scope);
-    let gates = Gates { scope, blocks: &blocks, is_trap: &|_| false, origin: &origin };
-    let opted_out = settings.scope.opt_out().because(&url.host()).filter(|_| !has_hosts);
-    let opted_out = opted_out.map(|why| ClosedGate::Scope(Refusal::OptedOut(why)));
-    Ok(opted_out.into_iter().chain(gates.closed_to(url, is_visited)).collect())
+    let gates = Gates { scope: None, blocks: &blocks, is_trap: &|_| false, origin: &origin };
+    let refusal = refusal_without_tables(settings, url).map(ClosedGate::Scope);
+    Ok(refusal.into_iter().chain(gates.closed_to(url, is_visited)).collect())
+}
+
+/// Why the page is outside the scope, as far as that is known without the sites of the seeds: opt-outs and
+/// takedowns, for example.
+fn refusal_without_tables(settings: &Settings, url: &CanonicalUrl) -> Option<Refusal> {
+    let knows_hosts = !settings.config.scope.hosts.is_empty();
+    settings.scope.refuse(url).filter(|refusal| knows_hosts || *refusal != Refusal::Host)
 }
 
 /// Why the page's host is skipped, if it is.
