@@ -138,7 +138,7 @@ impl Generation {
 
     /// Both.
     pub fn dated(&self) -> DatedRound {
-        DatedRound { round: self.number(), cycle: self.cycle() }
+        self.summary.dated()
     }
 
     /// Known URLs.

@@ -8,7 +8,7 @@ use crate::format::{
 };
 use crate::frames::Source;
 use crate::storage::Storage;
-use recrawl_types::{Cycle, Round};
+use recrawl_types::{Cycle, DatedRound, Round};
 
 /// Counts and sizes of a generation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,6 +31,13 @@ pub struct Summary {
     pub origins: u64,
     /// Bytes of all its files, and of all files of older generations that hold a part of it.
     pub bytes: u64,
+}
+
+impl Summary {
+    /// The generation's round and cycle.
+    pub fn dated(&self) -> DatedRound {
+        DatedRound { round: self.number, cycle: self.cycle }
+    }
 }
 
 /// What is committed.
@@ -92,7 +99,7 @@ pub(crate) fn write(storage: &dyn Storage, manifest: &Manifest) -> Result<(), Wr
     for number in counts.into_iter().chain([manifest.reports, summary.untried, summary.waiting]) {
         payload.put_u64(number);
     }
-    let version = match summary.cycle.0 == summary.number.0 {
+    let version = match summary.dated().is_only() {
         true => WRITTEN_VERSION,
         false => {
             payload.put_u32(summary.cycle.0);

@@ -53,8 +53,8 @@ struct End {
 }
 
 impl End {
-    fn of(DatedRound { round, cycle }: DatedRound, events: u64) -> End {
-        End { end_of_cycle: cycle, round: Some(round).filter(|round| round.0 != cycle.0), events }
+    fn of(round: DatedRound, events: u64) -> End {
+        End { end_of_cycle: round.cycle, round: (!round.is_only()).then_some(round.round), events }
     }
 
     fn round(&self) -> DatedRound {
