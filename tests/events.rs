@@ -102,7 +102,7 @@ fn a_crawl_whose_printed_events_nobody_reads_ends_when_it_is_told_to() {
     let mut child = start(&[]);
     // The lines of a cycle are larger than a pipe: 300 of some 180 bytes and more come each cycle.
     let mut log = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-    let committed = log.by_ref().filter(|line| line.contains("cycle committed")).take(2).count();
+    let committed = log.by_ref().filter(|line| line.contains("round committed")).take(2).count();
     assert_eq!(committed, 2, "it ended");
     let rest = std::thread::spawn(move || log.collect::<Vec<_>>());
     succeeds_to_end(&mut child);

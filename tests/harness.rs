@@ -12,7 +12,7 @@ use tempfile::TempDir;
 /// Every known URL with its record, as `recrawl export pages` tells it.
 pub type Pages = BTreeMap<String, Value>;
 
-/// What every crawl here begins with: no delay, loopback allowed, the whole web discovered at once; one request
+/// What every crawl here begins with: no delay, loopback allowed, the whole web discovered cycle by cycle; one request
 /// a visit, since the web counts requests.
 const SETTINGS: &str = r#"
 [cycle]
@@ -20,6 +20,7 @@ pages_min = 1
 discovery_min = 1000000
 discovery_share = 0
 audit_share = 0
+fill = false
 [politeness]
 delay_per_host = "0 ms"
 delay_per_ip = "0 ms"

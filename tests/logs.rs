@@ -60,7 +60,7 @@ fn all_that_was_said_is_out_at_the_end() {
         std::thread::sleep(Duration::from_millis(10));
     }
     let log = log.lock().unwrap();
-    let cycles = log.lines().filter(|line| line.contains("cycle committed")).count();
+    let cycles = log.lines().filter(|line| line.contains("round committed")).count();
     assert!(cycles >= 3 && !log.contains("dropped here"), "{log}");
 }
 
@@ -96,7 +96,7 @@ fn lines_in_json_carry_cycle_and_host_and_a_cycle_has_one_of_its_own() {
         assert!(is_whole, "{line}");
     }
     let told = |message: &str| log.iter().filter(|line| line["message"] == message).collect::<Vec<_>>();
-    let cycles = told("cycle committed");
+    let cycles = told("round committed");
     let reports = world.run(&["export", "cycles", "--out", "-"]);
     let reports = json_lines(&succeeds(reports));
     assert_eq!((cycles.len(), reports.len()), (3, 3));
@@ -136,7 +136,7 @@ fn what_is_logged_is_read_anew_on_sighup_and_the_answer_names_it() {
     world.crawl(1);
     let daemon = Daemon::start(&world);
     let said = |what: &str| daemon.log.lock().unwrap().matches(what).count();
-    daemon.until("a cycle", |_| said("cycle committed") > 0);
+    daemon.until("a cycle", |_| said("round committed") > 0);
     assert_eq!(said("visited"), 0);
     configure(&world, &format!("{QUICK}\n[log]\nfilter = \"warn,recrawl=debug\"\nformat = \"json\""));
     daemon.signal("-HUP");
@@ -147,10 +147,10 @@ fn what_is_logged_is_read_anew_on_sighup_and_the_answer_names_it() {
     configure(&world, &format!("{QUICK}\n[log]\nfilter = \"error\""));
     daemon.signal("-HUP");
     daemon.until("told", |_| said("configuration reloaded taken=\"log.filter\"") == 2);
-    let cycles = said("cycle committed");
+    let cycles = said("round committed");
     let generation = daemon.status()["generation"].as_u64().unwrap();
     daemon.until("quiet cycles", |s| s["generation"].as_u64() > Some(generation + 2));
-    assert!(said("cycle committed") <= cycles + 1);
+    assert!(said("round committed") <= cycles + 1);
     // One that is none changes nothing.
     configure(&world, &format!("{QUICK}\n[log]\nfilter = \"recrawl=loud\""));
     daemon.signal("-HUP");

@@ -56,6 +56,8 @@ mod politeness;
 mod refused;
 /// What operators do with a repository: look at it, copy it, save what damage has left.
 mod repository;
+/// Rounds of a cycle: fill, urgent, carried.
+mod rounds;
 mod serve;
 /// Policies replayed over a recorded history.
 mod simulate;

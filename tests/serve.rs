@@ -24,7 +24,7 @@ fn a_new_daemon_waits_for_seeds_and_a_pause_lets_no_request_through() {
     let waiting = daemon.until("waiting", |s| s["state"] == "waiting");
     assert!(waiting["reason"].as_str().unwrap().contains("seeds") && waiting["pages"] == 0, "{waiting}");
     assert_eq!(requests(&world), 0);
-    assert_eq!(daemon.seed(&world.server.seeds()), "next_cycle");
+    assert_eq!(daemon.seed(&world.server.seeds()), "next_round");
     // The first cycle brings the seeds' pages, the second what they link to.
     daemon.until("committed", |s| s["generation"] == 1);
     let last = daemon.get("/api/v1/cycles?last=1");
@@ -64,7 +64,7 @@ fn a_new_daemon_waits_for_seeds_and_a_pause_lets_no_request_through() {
     let results: Vec<&Value> = audit.iter().map(|line| &line["result"]).collect();
     assert_eq!(
         results[..6],
-        ["begun", "next_cycle", "begun", "done", "begun", "already"].map(|r| json!(r)).each_ref()
+        ["begun", "next_round", "begun", "done", "begun", "already"].map(|r| json!(r)).each_ref()
     );
     world.is_sound();
 }
@@ -84,7 +84,7 @@ fn seeds_in_any_order_of_domains_schemes_and_ports_are_crawled() {
         "http://c.net:9001/",
     ];
     let seeds: Vec<String> = seeds.into_iter().map(str::to_owned).chain(world.server.seeds()).collect();
-    assert_eq!(daemon.seed(&seeds), "next_cycle");
+    assert_eq!(daemon.seed(&seeds), "next_round");
     daemon.until("committed", |s| s["generation"] == 1);
     assert_eq!(last_report(&daemon)["scheduled"], json!(seeds.len()));
     daemon.until("forgotten", |_| daemon.get("/api/v1/controls")["seeds_waiting"] == 0);
@@ -98,12 +98,14 @@ fn seeds_that_wait_are_taken_up_by_a_crawl_without_a_console_and_known_ones_are_
     let [seeds, later] = [0, 1].map(|host| vec![world.server.seeds()[host].clone()]);
     world.seeds(&seeds);
     world.crawl(1);
+    configure(&world, "[cycle]\ndeadline = \"1 ms\"");
     let daemon = Daemon::start(&world);
     assert_eq!(daemon.seed(&seeds), "already", "it is known");
-    assert_eq!(daemon.seed(&[&seeds[..], &later].concat()), "next_cycle");
+    assert_eq!(daemon.seed(&[&seeds[..], &later].concat()), "next_round");
     assert_eq!(daemon.get("/api/v1/controls")["seeds_waiting"], 1);
-    // The next cycle is a day away.
+    // The deadline of this cycle has passed, and the next one is a day away.
     daemon.stop();
+    configure(&world, "");
     let before = world.asked(&later[0]);
     succeeds(world.run(&["crawl", "--cycles", "1"]));
     assert_eq!((before, world.asked(&later[0])), (0, 1));

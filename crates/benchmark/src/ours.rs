@@ -36,9 +36,9 @@ const PLAN_MEMORY: u64 = 128 << 20;
 const CACHED_PAGES: u64 = 30_000_000;
 
 /// Which links wait, for the contender with waiting links.
-pub const WAITING: Waiting = Waiting { max_cycles: 8, enough: 64 };
+pub const WAITING: Waiting = Waiting { max_cycles: 8, has_turns: true, enough: 64 };
 /// No link waits.
-pub const NO_WAITING: Waiting = Waiting { max_cycles: 0, enough: 0 };
+pub const NO_WAITING: Waiting = Waiting { max_cycles: 0, has_turns: true, enough: 0 };
 
 /// The rules of all merges.
 pub fn rules(cycle: Cycle, waiting: Waiting, threads: usize) -> MergeRules<'static> {

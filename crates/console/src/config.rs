@@ -91,6 +91,8 @@ pub enum Outcome {
     Done,
     /// No change needed.
     Already,
+    /// Applies from the next round on.
+    NextRound,
     /// Applies from the next cycle on.
     NextCycle,
     /// Rejected.
@@ -104,6 +106,7 @@ impl fmt::Display for Outcome {
             Outcome::Begun => "begun",
             Outcome::Done => "done",
             Outcome::Already => "already",
+            Outcome::NextRound => "next_round",
             Outcome::NextCycle => "next_cycle",
             Outcome::Refused => "refused",
         })
@@ -131,6 +134,7 @@ impl From<Did> for Outcome {
         match did {
             Did::Done => Outcome::Done,
             Did::Already => Outcome::Already,
+            Did::NextRound => Outcome::NextRound,
             Did::NextCycle => Outcome::NextCycle,
         }
     }

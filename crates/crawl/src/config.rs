@@ -35,6 +35,8 @@ table! {
         crawler: Crawler = Crawler::default(),
         /// The cycle and its budget.
         cycle: CycleConfig = CycleConfig::default(),
+        /// The rounds of a cycle.
+        round: Round = Round::default(),
         /// Request rates per host and address.
         politeness: Politeness = Politeness::default(),
         /// Requests and responses.
@@ -99,12 +101,26 @@ table! {
         warmup: u32 = 2,
         /// Share of k for URLs never fetched.
         discovery_share: Share = Share(0.2),
-        /// Never-fetched URLs that are visited even if they exceed k.
+        /// Never-fetched URLs that the first round visits even if they exceed k.
         discovery_min: u64 = 0,
         /// Share of k for pages whose trusted date announces a change.
         announced_share: Share = Share(0.1),
         /// Share of k for the uniform audit sample.
         audit_share: Share = Share(0.01),
+        /// Are never-fetched URLs visited at once, beyond k, until the period is over?
+        fill: bool = true,
+        /// Maximum URLs per cycle that are visited this way; 0 for no limit.
+        fill_pages: u64 = 0,
+    }
+}
+
+table! {
+    /// `[round]`
+    Round {
+        /// With `cycle.fill`: how long a round waits for the slower half of its hosts.
+        linger: Span = Span::millis(60_000),
+        /// With `cycle.fill`: maximum duration of a round.
+        max: Span = Span::millis(600_000),
     }
 }
 

@@ -2,6 +2,8 @@
 
 use crate::admission::decisions::Decisions;
 use crate::contact_check;
+use crate::cycle::clock::{self, NextRound, SoFar};
+use crate::cycle::plan::{self, RoundToPlan};
 use crate::data_dir::{self, WARC, check_pinned};
 use crate::failure::Failure;
 use crate::open_read;
@@ -15,7 +17,7 @@ use crate::stored::{keep, kept, seed_sites};
 use recrawl_archive::{self as archive, Archive, ArchiveEnd, ArchiveMark, Recovery, cap};
 use recrawl_fetcher::{Fetcher, HttpNetwork, Steering, WallClock};
 use recrawl_repository::storage::{FileStorage, Storage};
-use recrawl_repository::{Repository, SledTables, SyncFolder};
+use recrawl_repository::{Repository, ScheduleFile, SledTables, SyncFolder};
 use recrawl_types::{CanonicalUrl, HostTable};
 use std::path::Path;
 use std::sync::Arc;
@@ -63,6 +65,12 @@ pub struct Crawl {
     pub clock: WallClock,
     /// Random seed for ties and samples.
     pub random_seed: u64,
+    /// The current cycle, as far as it is committed.
+    pub so_far: SoFar,
+    /// Is the next round planned?
+    pub is_begun: bool,
+    /// Has a plan of this generation found nothing to fill?
+    pub is_filled: bool,
 }
 
 impl Crawl {
@@ -118,6 +126,10 @@ impl Crawl {
                         configure the proxy to refuse private addresses";
             tracing::warn!(%proxy, "{what}");
         }
+        let mut so_far = SoFar::default();
+        open_read::last_rounds(&repository)?.iter().for_each(|report| so_far.add(report));
+        let next = repository.current().number().next();
+        let is_begun = ScheduleFile::open(&*storage, next).map_err(Failure::work)?.is_some();
         let clock = recrawl_fetcher::system_clock();
         let hosts: Arc<dyn HostTable> = tables.clone();
         let fetcher = Fetcher::new(settings.fetch.clone(), network, hosts, clock.clone());
@@ -138,7 +150,48 @@ impl Crawl {
             display: process.display,
             clock,
             random_seed,
+            so_far,
+            is_begun,
+            is_filled: false,
         })
+    }
+
+    /// The next round; none until the next cycle is due, which the caller's timer tells, or something
+    /// urgent comes. `has_seeds`: seeds wait that no round has got yet.
+    ///
+    /// # Errors
+    /// When the schedule of a begun round cannot be read.
+    pub fn next_round(&self, is_cycle_due: bool, has_seeds: bool) -> Result<Option<NextRound>, Failure> {
+        if self.is_begun
+            && let Some(begun) = self.begun()?
+        {
+            let begins_cycle = begun.round.cycle > self.repository.current().cycle();
+            return Ok(Some(NextRound { kind: begun.kind, begins_cycle }));
+        }
+        let config = &self.settings.config.cycle;
+        let ran = self.so_far.started.map_or(0, |started| (self.clock)().saturating_sub(started));
+        let waiting = clock::Waiting {
+            cycle: is_cycle_due,
+            is_past_deadline: config.deadline.is_some_and(|deadline| deadline.0.as_millis() <= ran.into()),
+            urgent: has_seeds || self.control.has_seeds() || self.control.has_untried(),
+            fill: config.fill && !self.is_filled,
+            fill_pages: config.fill_pages,
+        };
+        Ok(clock::next(&self.so_far, &waiting))
+    }
+
+    /// The round after the current generation, if it is planned. If the tables lost its facts, it is taken
+    /// for a revisit of the next cycle, as every round was once.
+    ///
+    /// # Errors
+    /// When its schedule or the tables cannot be read.
+    pub fn begun(&self) -> Result<Option<RoundToPlan>, Failure> {
+        let last = self.repository.current().dated();
+        if ScheduleFile::open(&*self.storage, last.round.next()).map_err(Failure::work)?.is_none() {
+            return Ok(None);
+        }
+        let facts = plan::facts(&self.tables)?.filter(|facts| facts.round().round == last.round.next());
+        Ok(Some(facts.as_ref().map_or(RoundToPlan::revisit(last.in_next_cycle()), RoundToPlan::begun)))
     }
 
     /// Admits the sites of seeds to the scope, unless the configuration names hosts.

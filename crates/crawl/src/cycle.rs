@@ -1,4 +1,5 @@
-//! The crawl cycle: turns generation g into generation g+1.
+//! The crawl cycle, round by round: each turns generation g into generation g+1. [`clock`] decides
+//! which round is next.
 //!
 //! ```text
 //! generation g ──scan──▶ scheduler: score, top k ──schedule──▶ fetcher ──page──▶ change ──visit──────┐
@@ -6,8 +7,10 @@
 //!      └── commit (one rename) ◀── generation g+1 + report ◀── verifier: sorted merge, records updated ┘
 //! ```
 //!
-//! An interrupted cycle resumes with the same schedule and the same log.
+//! An interrupted round resumes with the same schedule and the same log.
 
+mod carry;
+pub mod clock;
 mod gather;
 pub mod hints;
 mod inbox;
@@ -19,55 +22,87 @@ pub mod ranks;
 pub mod readmission;
 
 use crate::crawl::Crawl;
+use crate::cycle::carry::CycleTotals;
+use crate::cycle::clock::NextRound;
 use crate::cycle::gather::Gathered;
+use crate::cycle::plan::{Planned, RoundToPlan};
 use crate::failure::Failure;
 use crate::lessons::dates::LastmodLesson;
 use crate::lessons::site_noise::SiteNoise;
 use crate::lessons::traps::{TrapLesson, Traps};
-use crate::report::CycleReport;
+use crate::report::facts::RoundKind;
+use crate::report::{RoundReport, Sample};
 use recrawl_fetcher::StoppedBy;
-use recrawl_repository::{BLOCK_PAGES, VisitLog};
+use recrawl_repository::{BLOCK_PAGES, Generation, VisitLog};
 use recrawl_types::CanonicalUrl;
-use recrawl_verifier::MergeRules;
+use recrawl_verifier::{MergeRules, Waiting};
 use std::sync::Arc;
 
 /// Maximum merge threads; more would wait for the one that merges.
 const MERGE_THREADS: usize = 4;
 
-/// How a turn of the cycle ended.
-pub enum Turn {
+/// Known pages up to which no link waits, if `cycle.fill` is on: it merges them all in a moment.
+const SMALL: u64 = 100_000;
+
+/// How a round ended.
+pub enum RoundEnd {
     /// Generation g+1 is durable.
-    Committed(Box<CycleReport>),
-    /// A signal came; the cycle can be resumed.
+    Committed(Box<RoundReport>),
+    /// No page is due; nothing was committed.
+    NothingDue,
+    /// A signal came; the round can be resumed.
     Interrupted,
 }
 
-/// Runs one cycle.
+/// Runs one round.
 ///
 /// # Errors
-/// When a stage cannot continue. Nothing is lost: the cycle resumes where its log ends.
-pub fn turn(crawl: &mut Crawl, seeds: &[CanonicalUrl]) -> Result<Turn, Failure> {
+/// When a stage cannot continue. Nothing is lost: the round resumes where its log ends.
+pub fn round(crawl: &mut Crawl, next: NextRound, seeds: &[CanonicalUrl]) -> Result<RoundEnd, Failure> {
     let generation = crawl.repository.current();
-    let round = generation.dated().in_next_cycle();
+    let to_plan = match crawl.begun()? {
+        Some(begun) => begun,
+        None => RoundToPlan::after(&generation, next, &crawl.so_far),
+    };
+    let RoundToPlan { round, kind, .. } = to_plan;
     let cycle = round.cycle;
-    let _cycle = tracing::error_span!("cycle", cycle = cycle.0).entered();
+    let _cycle = tracing::error_span!("cycle", cycle = cycle.0, round = round.round.0).entered();
     crawl.settings.scope.read_opt_out().map_err(Failure::Usage)?;
 
     crawl.space.check()?;
     let traps = Arc::new(Traps::new(&crawl.settings.traps, &crawl.tables, round));
-    let plan = plan::resume_or_make(crawl, &generation, round, seeds, &traps)?;
-    let facts = plan.facts.clone();
+    let plan = match plan::resume_or_make(crawl, &generation, &to_plan, seeds, &traps)? {
+        Planned::Pages(plan) => *plan,
+        Planned::Nothing => {
+            crawl.is_filled |= kind == RoundKind::Fill;
+            return Ok(RoundEnd::NothingDue);
+        }
+    };
+    crawl.is_begun = true;
+    let (facts, schedule) = (plan.facts.clone(), plan.schedule.clone());
 
     let fetched = pipeline::run(crawl, plan, &traps)?;
     crawl.close_archive(fetched.archive)?;
     if fetched.stopped_by == StoppedBy::Stop {
-        return Ok(Turn::Interrupted);
+        return Ok(RoundEnd::Interrupted);
     }
 
     crawl
         .space
         .check_merge(&generation, VisitLog::bytes(&*crawl.storage, round.round).map_err(Failure::work)?)?;
-    let Gathered { batch, tally, responses, noise, trust } = gather::read_log(crawl, round, &traps)?;
+    let Gathered { batch, tally, responses, noise, trust, done, bytes } =
+        gather::read_log(crawl, round, &traps)?;
+    let totals = CycleTotals::before(crawl, &facts)?;
+    let spent = totals.spent(&bytes);
+    let sample = Sample::new(&tally, responses, &facts);
+    let sample = totals.sample.map_or(sample.clone(), |mut sum| {
+        sum.add(&sample);
+        sum
+    });
+    let (mut with_carried, mut carried) = (sample.clone(), 0);
+    if fetched.stopped_by == StoppedBy::SlowHosts {
+        carried = carry::carry(crawl, &schedule, &done, round.round.next(), &mut with_carried)?;
+    }
 
     crawl.live.begin_passing(generation.pages());
     let mut next = crawl.repository.begin(&generation, cycle).map_err(Failure::work)?;
@@ -77,7 +112,7 @@ pub fn turn(crawl: &mut Crawl, seeds: &[CanonicalUrl]) -> Result<Turn, Failure> 
         cycle,
         max_hops: crawl.settings.max_hops(),
         max_pages_per_host: crawl.settings.config.scope.max_pages_per_host,
-        waiting: crawl.settings.waiting(),
+        waiting: waiting(crawl, &generation, kind),
         block_pages: BLOCK_PAGES,
         threads: std::thread::available_parallelism().map_or(1, usize::from).min(MERGE_THREADS),
         judge: &|url, before, after| floors.judge(&crawl.settings.change, url, before, after),
@@ -89,7 +124,9 @@ pub fn turn(crawl: &mut Crawl, seeds: &[CanonicalUrl]) -> Result<Turn, Failure> 
     let merged = tracing::error_span!("merge").in_scope(merge).map_err(Failure::work)?;
 
     let now = (crawl.clock)();
-    let report = CycleReport::new(&facts, tally, &responses, &merged, fetched.stopped_by, now);
+    let report = RoundReport::new(&facts, tally, &with_carried, &merged, fetched.stopped_by, now);
+    let report = RoundReport { carried, ..report };
+    CycleTotals::leave(crawl, round.round, (carried > 0).then_some(sample), spent)?;
     crawl.tables.apply_round(round.round, noise.fold(&crawl.tables)?)?;
     dates.keep(&crawl.tables, round.round)?;
     trust.keep(&crawl.tables, round)?;
@@ -97,8 +134,23 @@ pub fn turn(crawl: &mut Crawl, seeds: &[CanonicalUrl]) -> Result<Turn, Failure> 
     crawl.tables.flush()?;
     let commit = || crawl.repository.commit(next, &report.to_json());
     tracing::error_span!("commit").in_scope(commit).map_err(Failure::work)?;
+    crawl.so_far.add(&report);
+    (crawl.is_begun, crawl.is_filled) = (false, false);
     crawl.cap_archive();
-    Ok(Turn::Committed(Box::new(report)))
+    Ok(RoundEnd::Committed(Box::new(report)))
+}
+
+/// Which links may wait for the merge of a later cycle. When nothing but waiting links is left to fill, they
+/// are merged.
+fn waiting(crawl: &Crawl, generation: &Generation, kind: RoundKind) -> Waiting {
+    let configured = crawl.settings.waiting();
+    let is_small = crawl.settings.config.cycle.fill && generation.pages() < SMALL;
+    match kind {
+        _ if is_small => Waiting { max_cycles: 0, ..configured },
+        RoundKind::Fill if crawl.so_far.is_out_of_pages() => Waiting { max_cycles: 0, ..configured },
+        RoundKind::Revisit => configured,
+        RoundKind::Fill | RoundKind::Urgent => Waiting { has_turns: false, ..configured },
+    }
 }
 
 #[cfg(test)]

@@ -1,15 +1,17 @@
 //! Opens a crawl for reading, also while another process writes to it.
 
 use crate::admission::decisions::Decisions;
+use crate::cycle::plan;
 use crate::data_dir::TABLES;
 use crate::failure::Failure;
 use crate::labels::counted;
-use crate::report::CycleReport;
+use crate::report::RoundReport;
 use crate::settings::Settings;
 use recrawl_repository::storage::{FileStorage, Storage};
 use recrawl_repository::{Generation, OpenError, Repository, ScheduleFile, SledTables, SyncFolder};
-use recrawl_types::{Cycle, DatedRound, ScheduleSource};
+use recrawl_types::{Cycle, Round, ScheduleSource};
 use serde::Serialize;
+use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -83,46 +85,88 @@ fn is_in_use(error: &io::Error) -> bool {
     error.to_string().contains("could not acquire lock")
 }
 
-/// The reports of the last `most` committed cycles, oldest first.
+/// Rounds that are read for the reports of the last cycles.
+const MAX_ROUNDS: usize = 20_000;
+
+/// The reports of the last committed rounds, oldest first.
 ///
 /// # Errors
 /// When they cannot be read.
-pub fn last_reports(repository: &Repository, most: usize) -> Result<Vec<CycleReport>, Failure> {
+pub fn last_rounds(repository: &Repository) -> Result<Vec<RoundReport>, Failure> {
     let mut reports = repository.reports().map_err(Failure::work)?;
-    let mut last = std::collections::VecDeque::with_capacity(most + 1);
+    let mut last = VecDeque::new();
     while let Some(bytes) = reports.next_report().map_err(Failure::work)? {
-        last.push_back(serde_json::from_slice(bytes).map_err(Failure::work)?);
-        if last.len() > most {
+        last.push_back(bytes.to_vec());
+        if last.len() > MAX_ROUNDS {
             last.pop_front();
         }
     }
-    Ok(last.into())
+    let read = |bytes: &Vec<u8>| serde_json::from_slice(bytes).map_err(Failure::work);
+    last.iter().map(read).collect()
 }
 
-/// A planned cycle that is not committed yet.
+/// Adds the report of a round to those of cycles; the oldest beyond `most` are dropped.
+pub fn add_round(cycles: &mut VecDeque<RoundReport>, round: RoundReport, most: usize) {
+    match cycles.back_mut() {
+        Some(cycle) if cycle.is_continued_by(&round) => cycle.add(&round),
+        _ => cycles.push_back(round),
+    }
+    if cycles.len() > most {
+        cycles.pop_front();
+    }
+}
+
+/// The reports of the last `most` cycles, each added up from its rounds, oldest first.
+///
+/// # Errors
+/// When they cannot be read.
+pub fn last_cycles(repository: &Repository, most: usize) -> Result<VecDeque<RoundReport>, Failure> {
+    let mut cycles = VecDeque::new();
+    last_rounds(repository)?.into_iter().for_each(|round| add_round(&mut cycles, round, most));
+    Ok(cycles)
+}
+
+/// A planned round that is not committed yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct InProgress {
-    /// The cycle.
-    pub cycle: Cycle,
+    /// The round.
+    pub round: Round,
+    /// Its cycle; none while another process has the tables open, which say it.
+    pub cycle: Option<Cycle>,
     /// Pages in its schedule.
     pub scheduled: u64,
 }
 
 impl fmt::Display for InProgress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let InProgress { cycle, scheduled } = self;
-        write!(f, "cycle {cycle}, {} planned", counted(*scheduled, "page"))
+        let InProgress { round, cycle, scheduled } = self;
+        match cycle {
+            Some(cycle) if cycle.0 != round.0 => write!(f, "round {round} (cycle {cycle})")?,
+            Some(cycle) => write!(f, "cycle {cycle}")?,
+            None => write!(f, "round {round}")?,
+        }
+        write!(f, ", {} planned", counted(*scheduled, "page"))
     }
 }
 
-/// The cycle in progress after this generation, if there is one.
+/// The round in progress after this generation, if there is one.
 ///
 /// # Errors
 /// When its schedule cannot be read.
-pub fn in_progress(storage: &dyn Storage, generation: &Generation) -> Result<Option<InProgress>, Failure> {
-    let DatedRound { round, cycle } = generation.dated().in_next_cycle();
-    let schedule = ScheduleFile::open(storage, round).map_err(Failure::work)?;
-    Ok(schedule.map(|schedule| InProgress { cycle, scheduled: schedule.len() }))
+pub fn in_progress(
+    storage: &dyn Storage,
+    generation: &Generation,
+    tables: Option<&SledTables>,
+) -> Result<Option<InProgress>, Failure> {
+    let next = generation.dated().in_next_cycle();
+    let Some(schedule) = ScheduleFile::open(storage, next.round).map_err(Failure::work)? else {
+        return Ok(None);
+    };
+    let facts = tables.map(plan::facts).transpose()?.flatten().map(|facts| facts.round());
+    let of_round = facts.filter(|facts| facts.round == next.round);
+    // Without facts it is resumed as a round of the next cycle.
+    let cycle = tables.map(|_| of_round.unwrap_or(next).cycle);
+    Ok(Some(InProgress { round: next.round, cycle, scheduled: schedule.len() }))
 }
 
 #[cfg(test)]

@@ -1,81 +1,96 @@
-//! The report of a cycle, counted from its visit log, so the same after any number of
-//! interruptions.
+//! The report of a round, counted from its visit log, so the same after any number of
+//! interruptions. The reports of a cycle's rounds add up to that of the cycle.
 
 mod estimates;
 pub mod facts;
 
-pub use estimates::{AuditTally, Estimates, Responses};
+pub use estimates::{AuditTally, Estimates, Responses, Sample};
 
-use crate::report::facts::Facts;
+use crate::report::facts::{Facts, RoundKind};
 use recrawl_fetcher::StoppedBy;
-use recrawl_types::{Change, Cycle, Outcome, Share, Skip, Visit};
+use recrawl_types::{Change, DatedRound, Outcome, Share, Skip, Visit};
 use recrawl_verifier::MergeReport;
 use serde::{Deserialize, Serialize};
+use std::ops::AddAssign;
 
-/// Counts of the visits of one cycle.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Tally {
+macro_rules! tally {
+    ($($(#[$doc:meta])* $name:ident: $type:ty,)*) => {
+        /// Counts of the visits of a round, or of the rounds of a cycle.
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(default)]
+        pub struct Tally {
+            $($(#[$doc])* pub $name: $type,)*
+        }
+
+        impl AddAssign<&Tally> for Tally {
+            fn add_assign(&mut self, other: &Tally) {
+                $(self.$name += other.$name;)*
+            }
+        }
+    };
+}
+
+tally! {
     /// Visits: pages fetched, not modified or redirected.
-    pub fetched: u64,
+    fetched: u64,
     /// Of these, first successful fetches.
-    pub first_visits: u64,
+    first_visits: u64,
     /// Visits due for a page's warm-up.
-    pub warmup_visits: u64,
+    warmup_visits: u64,
     /// Visits that found a change, in any share.
-    pub changed: u64,
+    changed: u64,
     /// Visits that found no change.
-    pub unchanged: u64,
+    unchanged: u64,
     /// Of these, 304 responses.
-    pub not_modified: u64,
+    not_modified: u64,
     /// Of the visits, redirects.
-    pub redirected: u64,
+    redirected: u64,
     /// Visits chosen by score that could be compared.
-    pub score_visits: u64,
+    score_visits: u64,
     /// Of these, changed.
-    pub score_changed: u64,
+    score_changed: u64,
     /// Visits of the uniform audit sample that could be compared.
-    pub audit_visits: u64,
+    audit_visits: u64,
     /// Of these, changed.
-    pub audit_changed: u64,
+    audit_changed: u64,
     /// Visits announced by a trusted date that could be compared.
-    pub announced_visits: u64,
+    announced_visits: u64,
     /// Of these, changed.
-    pub announced_changed: u64,
+    announced_changed: u64,
     /// 404 and 410.
-    pub not_found: u64,
+    not_found: u64,
     /// Requested without a result.
-    pub failed: u64,
+    failed: u64,
     /// Forbidden by robots.txt, or robots.txt could not be fetched.
-    pub robots_denied: u64,
+    robots_denied: u64,
     /// Refused addresses.
-    pub refused: u64,
+    refused: u64,
     /// Scheduled but not requested.
-    pub skipped: u64,
+    skipped: u64,
     /// Of these, on hosts that opted out.
-    pub opted_out: u64,
+    opted_out: u64,
     /// Of these, never fetched because their pattern is cut off as a trap.
-    pub trapped: u64,
+    trapped: u64,
     /// Of these, blocked by an operator.
-    pub blocked: u64,
+    blocked: u64,
     /// Fetched pages with `noindex`.
-    pub noindex: u64,
+    noindex: u64,
     /// Fetched pages with `nofollow`.
-    pub nofollow: u64,
+    nofollow: u64,
     /// Fetched pages with `noarchive`.
-    pub noarchive: u64,
+    noarchive: u64,
     /// Fetched pages that name another page as canonical.
-    pub duplicates: u64,
+    duplicates: u64,
     /// Links found, duplicates included.
-    pub links_seen: u64,
+    links_seen: u64,
     /// Further links, skipped for their shape, such as by `scope.max_segments`.
-    pub links_filtered: u64,
+    links_filtered: u64,
     /// Further links, skipped because their pattern is cut off as a trap.
-    pub links_trapped: u64,
+    links_trapped: u64,
     /// Bytes of the bodies.
-    pub bytes: u64,
+    bytes: u64,
     /// Outcomes of the audit sample, each page weighted by its probability.
-    pub audit: AuditTally,
+    audit: AuditTally,
 }
 
 impl Tally {
@@ -175,13 +190,25 @@ pub const IMPORT: &str = "import";
 /// `formula` and `stopped_by` in the report of a takedown.
 pub const TAKEDOWN: &str = "takedown";
 
-/// The report of a cycle: one object per line with `--json`, stored with the generation.
+/// The report of a round: one object per line with `--json`, stored with the generation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CycleReport {
+pub struct RoundReport {
     /// The cycle.
     pub cycle: u32,
+    /// The round; 0 in reports of older versions, in which it has the number of the cycle.
+    #[serde(default)]
+    pub round: u32,
+    /// What the round was for.
+    #[serde(default)]
+    pub kind: RoundKind,
+    /// Number of rounds that this report adds up.
+    #[serde(default = "one")]
+    pub rounds: u32,
     /// Pages in the schedule.
     pub scheduled: u64,
+    /// Of these, pages that the round did not reach and left to the next one.
+    #[serde(default)]
+    pub carried: u64,
     /// Counts of the visits.
     #[serde(flatten)]
     pub tally: Tally,
@@ -220,42 +247,50 @@ pub struct CycleReport {
     pub random_seed: u64,
     /// Start time, in milliseconds since 1970.
     pub started: u64,
+    /// Start time of the cycle; 0 in reports of older versions, whose cycle has one round.
+    #[serde(default)]
+    pub cycle_started: u64,
     /// Duration, interruptions included.
     pub seconds: f64,
-    /// `schedule` (all done), `deadline` or `byte_budget`; [`IMPORT`] or [`TAKEDOWN`] if nothing
-    /// was crawled.
+    /// `schedule` (all done), `slow_hosts` (the rest is carried into the next round), `deadline` or
+    /// `byte_budget`; [`IMPORT`] or [`TAKEDOWN`] if nothing was crawled.
     pub stopped_by: String,
 }
 
-impl CycleReport {
+impl RoundReport {
     /// The report of an [`IMPORT`] or [`TAKEDOWN`], which visits nothing.
     pub fn without_visits(
         name: &str,
-        cycle: Cycle,
+        round: DatedRound,
         started: u64,
         merged: &MergeReport,
         now: u64,
-    ) -> CycleReport {
-        let facts = Facts::without_plan(cycle, started, name);
-        let (nothing, nobody) = (Tally::default(), Responses::default());
-        let report = CycleReport::new(&facts, nothing, &nobody, merged, StoppedBy::End, now);
-        CycleReport { stopped_by: name.into(), ..report }
+    ) -> RoundReport {
+        let facts = Facts::without_plan(round, started, name);
+        let (nothing, nobody) = (Tally::default(), Sample::default());
+        let report = RoundReport::new(&facts, nothing, &nobody, merged, StoppedBy::End, now);
+        RoundReport { stopped_by: name.into(), ..report }
     }
 
-    /// The report of a cycle to be committed at `now` (milliseconds since 1970).
+    /// The report of a round to be committed at `now` (milliseconds since 1970). Its estimates are from
+    /// `sample`.
     pub fn new(
         facts: &Facts,
         mut tally: Tally,
-        responses: &Responses,
+        sample: &Sample,
         merged: &MergeReport,
         stopped_by: StoppedBy,
         now: u64,
-    ) -> CycleReport {
+    ) -> RoundReport {
         tally.decide(merged.decided_first, merged.decided_changed, merged.decided_unchanged);
-        let estimates = Estimates::of(&tally, responses, facts);
-        CycleReport {
+        let estimates = Estimates::of(sample);
+        RoundReport {
             cycle: facts.cycle.0,
+            round: facts.round().round.0,
+            kind: facts.kind,
+            rounds: 1,
             scheduled: facts.scheduled,
+            carried: 0,
             gone: merged.newly_gone,
             links_new: merged.links_new,
             links_pending: merged.links_waiting,
@@ -270,10 +305,12 @@ impl CycleReport {
             formula: facts.formula.clone(),
             random_seed: facts.random_seed,
             started: facts.started,
+            cycle_started: facts.cycle_started(),
             seconds: now.saturating_sub(facts.started) as f64 / 1000.0,
             stopped_by: match stopped_by {
                 StoppedBy::Deadline => "deadline".into(),
                 StoppedBy::ByteBudget => "byte_budget".into(),
+                StoppedBy::SlowHosts => "slow_hosts".into(),
                 StoppedBy::End | StoppedBy::Stop => "schedule".into(),
             },
             tally,
@@ -286,16 +323,58 @@ impl CycleReport {
         self.stopped_by != IMPORT && self.stopped_by != TAKEDOWN
     }
 
+    /// The start of the cycle, in milliseconds since 1970.
+    pub fn cycle_started(&self) -> u64 {
+        if self.cycle_started == 0 { self.started } else { self.cycle_started }
+    }
+
+    /// Pages that the round asked for.
+    pub fn requested(&self) -> u64 {
+        self.tally.fetched + self.tally.all_failed() + self.tally.robots_denied + self.tally.refused
+    }
+
+    /// Adds the report of the next round, of the same cycle.
+    pub fn add(&mut self, next: &RoundReport) {
+        let ended = next.started.saturating_sub(self.started) as f64 / 1000.0 + next.seconds;
+        self.scheduled = (self.scheduled + next.scheduled).saturating_sub(self.carried);
+        self.tally += &next.tally;
+        *self = RoundReport {
+            round: next.round,
+            rounds: self.rounds + next.rounds,
+            carried: next.carried,
+            gone: self.gone + next.gone,
+            links_new: self.links_new + next.links_new,
+            links_pending: next.links_pending,
+            pages_known: next.pages_known,
+            pages_visited: next.pages_visited,
+            never_tried: next.never_tried,
+            change_rate: ratio(self.tally.score_changed, self.tally.score_visits),
+            audit_change_rate: next.audit_change_rate.or(self.audit_change_rate),
+            estimates: if next.estimates == Estimates::default() { self.estimates } else { next.estimates },
+            seconds: ended.max(self.seconds),
+            stopped_by: next.stopped_by.clone(),
+            tally: std::mem::take(&mut self.tally),
+            ..self.clone()
+        };
+    }
+
+    /// Is this the report of a later round of the same cycle? An import or takedown is a cycle of its own.
+    pub fn is_continued_by(&self, next: &RoundReport) -> bool {
+        self.cycle == next.cycle && self.is_of_crawl() == next.is_of_crawl()
+    }
+
     /// Logs the report as one line.
     pub fn log(&self) {
         tracing::info!(
             cycle = self.cycle,
+            round = self.round,
+            kind = self.kind.name(),
             scheduled = self.scheduled,
             fetched = self.tally.fetched,
             changed = self.tally.changed,
             known = self.pages_known,
             seconds = self.seconds,
-            "cycle committed"
+            "round committed"
         );
     }
 
@@ -303,6 +382,10 @@ impl CycleReport {
     pub fn to_json(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("a report is plain data")
     }
+}
+
+fn one() -> u32 {
+    1
 }
 
 /// part / whole; none if `whole` is 0.

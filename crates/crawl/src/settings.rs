@@ -82,6 +82,14 @@ impl Settings {
         self.fetch.max_redirects.max(self.config.hints.max_nesting)
     }
 
+    /// Uses this contact, unless it is blank.
+    pub fn use_contact(&mut self, contact: Option<&str>) {
+        if let Some(contact) = contact.map(str::trim).filter(|contact| !contact.is_empty()) {
+            self.config.crawler.contact = contact.to_owned();
+            self.fetch.contact = Some(contact.to_owned());
+        }
+    }
+
     /// Why a formula has no effect, if it has none: a clause without a full stop.
     pub fn formula_is_idle(&self) -> Option<String> {
         let PolicyKind { name, help, .. } = self.policy;
@@ -92,7 +100,7 @@ impl Settings {
     /// Which links may wait for the merge of a later cycle.
     pub fn waiting(&self) -> Waiting {
         let storage = &self.config.storage;
-        Waiting { max_cycles: storage.link_wait, enough: storage.link_batch }
+        Waiting { max_cycles: storage.link_wait, has_turns: true, enough: storage.link_batch }
     }
 
     /// Checks values and their relations.
@@ -112,6 +120,9 @@ impl Settings {
         }
         if cycle.deadline.is_some_and(|d| d.0.is_zero()) {
             return Err("cycle.deadline must not be 0; omit it for no deadline".into());
+        }
+        if config.round.max.0.is_zero() {
+            return Err("round.max must not be 0".into());
         }
         if config.storage.archive_file.0 < 1 << 20 {
             return Err("storage.archive_file must be at least 1 MiB".into());

@@ -80,11 +80,12 @@ async fn fetch(port: u16, pages: u32) -> Result<(), Box<dyn Error>> {
         stop: CancellationToken::new(),
         followed: Vec::new(),
         spent: Default::default(),
-        cycle: recrawl_types::Cycle(2),
+        round: recrawl_types::DatedRound::only_of(recrawl_types::Cycle(2)),
         precedence: Default::default(),
         unavailable: Default::default(),
         deadline: None,
         held_deadline: None,
+        patience: None,
         control: Arc::default(),
     };
     let count = async {

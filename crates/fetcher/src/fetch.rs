@@ -19,13 +19,14 @@ use crate::unavailable::Unavailable;
 use crate::visit::{HostVisit, VisitEnd, VisitEndKind, deliver};
 use crate::visit_task;
 use recrawl_types::{
-    CanonicalUrl, Cycle, Found, HostTable, Origin, Outcome, ScheduleEntry, ScheduleSource, Share, Skip,
+    CanonicalUrl, DatedRound, Found, HostTable, Origin, Outcome, ScheduleEntry, ScheduleSource, Share, Skip,
     UrlRules, Validators,
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
@@ -42,8 +43,8 @@ pub struct Fetcher {
 
 /// Input of one run.
 pub struct Job {
-    /// The current cycle.
-    pub cycle: Cycle,
+    /// The current round and its cycle.
+    pub round: DatedRound,
     /// The pages to visit.
     pub schedule: Arc<dyn ScheduleSource>,
     /// Is the entry with this index already done by an interrupted run of the cycle?
@@ -72,8 +73,20 @@ pub struct Job {
     pub deadline: Option<Instant>,
     /// The same, but only once all remaining pages are at held hosts.
     pub held_deadline: Option<Instant>,
+    /// When to leave the rest of the schedule to a later run; none to wait for every host.
+    pub patience: Option<Patience>,
     /// Commands of an operator during the run.
     pub control: Arc<Steering>,
+}
+
+/// How long a run waits for slow hosts. Then it starts no more requests, and neither visits nor delivers
+/// the rest of the schedule.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// From the moment when half of the schedule's hosts are done, or only held ones are left.
+    pub linger: Duration,
+    /// The latest end.
+    pub end: Instant,
 }
 
 impl Fetcher {
@@ -109,7 +122,7 @@ impl Fetcher {
             control: job.control,
             began: start,
             suspension: Suspension::new((self.clock)()),
-            cycle: job.cycle,
+            round: job.round,
             budget: Mutex::new(Budget::new(&self.config, &job.spent, start)),
             unavailable: Mutex::new(job.unavailable),
             report: Mutex::default(),
@@ -124,6 +137,8 @@ impl Fetcher {
             published_at: None,
             publish_at: None,
             heartbeat_at: start,
+            patience: job.patience,
+            lingers_from: None,
             run: run.clone(),
         };
         let stopped_by = state.visit_all(&job.stop, job.deadline, job.held_deadline).await;
@@ -139,7 +154,7 @@ impl Fetcher {
         match stopped_by {
             StoppedBy::Deadline => state.skip_rest(Skip::Deadline).await?,
             StoppedBy::ByteBudget => state.skip_rest(Skip::ByteBudget).await?,
-            StoppedBy::End | StoppedBy::Stop => {}
+            StoppedBy::End | StoppedBy::Stop | StoppedBy::SlowHosts => {}
         }
         for host in state.frontier.hosts() {
             host.store(&run)?;
@@ -171,6 +186,9 @@ struct Loop {
     publish_at: Option<Instant>,
     /// When the next heartbeat is due, see [`Suspension`].
     heartbeat_at: Instant,
+    patience: Option<Patience>,
+    /// Since when only slow hosts are left.
+    lingers_from: Option<Instant>,
 }
 
 impl Loop {
@@ -189,6 +207,10 @@ impl Loop {
                     stopped = Some(StoppedBy::Stop);
                 } else if self.deadline(deadline, held_deadline).is_some_and(|at| at <= Instant::now()) {
                     stopped = Some(StoppedBy::Deadline);
+                } else if self.patience_ends().is_some_and(|at| at <= Instant::now())
+                    && !self.frontier.is_finished()
+                {
+                    stopped = Some(StoppedBy::SlowHosts);
                 } else if self.run.budget().is_spent() && !self.frontier.is_finished() {
                     stopped = Some(StoppedBy::ByteBudget);
                 } else if !control.is_held() {
@@ -207,7 +229,8 @@ impl Loop {
             let has_room = self.visits.len() < self.run.config.connections;
             let is_free = stopped.is_none() && has_room && !control.is_held();
             let next = self.frontier.next_at().filter(|_| is_free);
-            let deadline = self.deadline(deadline, held_deadline);
+            let deadline = [self.deadline(deadline, held_deadline), self.patience_ends()];
+            let deadline = deadline.into_iter().flatten().min();
             let next = next.map(|next| self.run.budget().free_at().map_or(next, |free| free.max(next)));
             tokio::select! {
                 biased;
@@ -235,6 +258,16 @@ impl Loop {
     fn deadline(&self, all: Option<Instant>, held: Option<Instant>) -> Option<Instant> {
         let is_waiting = self.visits.is_empty() && self.frontier.has_only_held();
         [all, held.filter(|_| is_waiting)].into_iter().flatten().min()
+    }
+
+    /// When the run stops waiting for slow hosts.
+    fn patience_ends(&mut self) -> Option<Instant> {
+        let Patience { linger, end } = self.patience?;
+        if self.lingers_from.is_none() && self.frontier.has_only_slow() {
+            self.lingers_from = Some(Instant::now());
+        }
+        let lingers_to = self.lingers_from.and_then(|from| from.checked_add(linger));
+        Some(lingers_to.map_or(end, |at| at.min(end)))
     }
 
     fn beat(&mut self) {

@@ -48,7 +48,7 @@ impl Frontier {
             host_order: HostOrder::new(
                 run.schedule.hosts(),
                 precedence,
-                run.cycle,
+                run.round.round,
                 config.hosts_per_site,
                 config.hosts_per_address,
             ),
@@ -226,6 +226,12 @@ impl Frontier {
         self.count(SlotState::Active) + self.count(SlotState::Waiting) == 0 && self.host_order.is_done()
     }
 
+    /// Are half of the schedule's hosts done, or are all others held?
+    pub fn has_only_slow(&self) -> bool {
+        let left = self.host_order.unopened() + self.open_hosts();
+        left > 0 && 2 * left <= self.host_order.len() || self.has_only_held()
+    }
+
     /// Hosts that are open and not cooling down.
     pub fn open_hosts(&self) -> usize {
         self.count(SlotState::Active) + self.count(SlotState::Waiting) + self.count(SlotState::Held)
@@ -246,7 +252,7 @@ impl Frontier {
             let is_unvisited = !is_opened || idle.contains(&host_index);
             let key = host_key(&runs[range.start].first);
             if is_unvisited && !indexes.any(|index| (run.done)(index)) {
-                unvisited.add(key, run.cycle);
+                unvisited.add(key, run.round.round);
             } else {
                 unvisited.remove(key);
             }

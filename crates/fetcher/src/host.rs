@@ -413,7 +413,7 @@ impl Host {
         self.pace.touch();
         let now = run.now();
         let delay = self.pace.delay();
-        self.origin(id).request_ended(feedback.is_some(), run.cycle, now, delay);
+        self.origin(id).request_ended(feedback.is_some(), run.round.cycle, now, delay);
         let Some(feedback) = feedback else { return Ok(()) };
         self.retries = 0;
         self.answered = Some(Instant::now());

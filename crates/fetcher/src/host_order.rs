@@ -1,26 +1,26 @@
 //! The order in which the hosts of a schedule are opened.
 //!
-//! Hosts that earlier cycles did not visit come first, longest wait first. Among equals, a hash
-//! with the crawl's seed and the cycle decides. All other hosts follow, largest first: the host
-//! with the most pages takes longest, so it must start early. A cycle that completes leaves no host
+//! Hosts that earlier rounds did not visit come first, longest wait first. Among equals, a hash
+//! with the crawl's seed and the round decides. All other hosts follow, largest first: the host
+//! with the most pages takes longest, so it must start early. A round that completes leaves no host
 //! unvisited, so without deadline and budget only the second rule applies.
 //!
 //! A host whose site or address has its limit of open hosts waits until one of them ends. The limit
 //! of a site applies only while hosts of other sites wait.
 //!
-//! **Bound.** Let H hosts be due. Let each cycle visit at least m ≥ 1 of the hosts that come before
-//! an unvisited one. Then no host waits longer than ⌈H / m⌉ cycles. *Proof.* While a host h is
-//! unvisited, its cycle in [`UnvisitedHosts`] stays the same. Only hosts that are unvisited since
-//! the same or an earlier cycle come before h: fewer than H. A visited host leaves this set. If it
-//! is left unvisited again, it gets a later cycle, so no host ever joins the set. So each cycle
-//! removes m hosts from the set. After fewer than H / m cycles it is empty, and h is first. ∎
+//! **Bound.** Let H hosts be due. Let each round visit at least m ≥ 1 of the hosts that come before
+//! an unvisited one. Then no host waits longer than ⌈H / m⌉ rounds. *Proof.* While a host h is
+//! unvisited, its round in [`UnvisitedHosts`] stays the same. Only hosts that are unvisited since
+//! the same or an earlier round come before h: fewer than H. A visited host leaves this set. If it
+//! is left unvisited again, it gets a later round, so no host ever joins the set. So each round
+//! removes m hosts from the set. After fewer than H / m rounds it is empty, and h is first. ∎
 //!
-//! m is at least the number of hosts that a cycle reaches. If a site or address is at its limit, m
+//! m is at least the number of hosts that a round reaches. If a site or address is at its limit, m
 //! is at least that limit.
 
 use crate::open_host_limits::{HostIndex, OpenHostLimits};
 use crate::unvisited_hosts::{self, UnvisitedHosts};
-use recrawl_types::{CanonicalUrl, Cycle, HostRun, Site};
+use recrawl_types::{CanonicalUrl, HostRun, Round, Site};
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -31,7 +31,7 @@ use std::ops::Range;
 pub struct Precedence {
     /// The crawl's seed.
     pub seed: u64,
-    /// Hosts that earlier cycles did not visit.
+    /// Hosts that earlier rounds did not visit.
     pub unvisited: UnvisitedHosts,
 }
 
@@ -42,6 +42,7 @@ pub struct HostOrder {
     first_runs: Vec<u32>,
     /// Hosts whose runs were taken.
     opened: Vec<bool>,
+    unopened: usize,
     order: Vec<HostIndex>,
     next: usize,
     /// Hosts that waited for a limit and may open now, with the address if that was the limit.
@@ -61,7 +62,7 @@ impl HostOrder {
     pub fn new(
         runs: &[HostRun],
         precedence: &Precedence,
-        cycle: Cycle,
+        round: Round,
         per_site: usize,
         per_address: usize,
     ) -> HostOrder {
@@ -69,6 +70,7 @@ impl HostOrder {
         let first_runs: Vec<u32> = (0..runs.len()).filter(starts_host).map(|i| i as u32).collect();
         let mut host_order = HostOrder {
             opened: vec![false; first_runs.len()],
+            unopened: first_runs.len(),
             order: Vec::new(),
             first_runs,
             next: 0,
@@ -76,13 +78,13 @@ impl HostOrder {
             sites: OpenHostLimits::new(per_site),
             addresses: OpenHostLimits::new(per_address),
         };
-        let cycle_seed = unvisited_hosts::hash(&cycle.0.to_le_bytes(), precedence.seed);
+        let round_seed = unvisited_hosts::hash(&round.0.to_le_bytes(), precedence.seed);
         let rank = |host_index: &HostIndex| {
             let mine = &runs[host_order.range(*host_index as usize, runs)];
             let pages = mine.iter().map(|run| run.count).sum::<u64>();
             let host = host_key(&mine[0].first);
             match precedence.unvisited.since(host) {
-                Some(since) => (0, u64::from(since.0), Reverse(unvisited_hosts::hash(host, cycle_seed))),
+                Some(since) => (0, u64::from(since.0), Reverse(unvisited_hosts::hash(host, round_seed))),
                 None => (1, 0, Reverse(pages)),
             }
         };
@@ -148,12 +150,24 @@ impl HostOrder {
         let host_index =
             self.first_runs.binary_search_by(|&first| host_key(&runs[first as usize].first).cmp(key)).ok()?;
         let is_new = !std::mem::replace(&mut self.opened[host_index], true);
+        self.unopened -= usize::from(is_new);
         is_new.then(|| (host_index as HostIndex, self.range(host_index, runs)))
+    }
+
+    /// Hosts of the schedule.
+    pub fn len(&self) -> usize {
+        self.first_runs.len()
+    }
+
+    /// Of these, hosts that were not opened yet.
+    pub fn unopened(&self) -> usize {
+        self.unopened
     }
 
     /// Returns a host whose address is at its limit. It waits there.
     pub fn put_back(&mut self, host_index: HostIndex, address: IpAddr) {
         self.opened[host_index as usize] = false;
+        self.unopened += 1;
         self.addresses.enqueue(address, host_index);
     }
 
@@ -213,7 +227,7 @@ mod tests {
 
     fn order(schedule: &MemorySchedule, precedence: &Precedence, cycle: u32, per_site: usize) -> Vec<String> {
         let runs = schedule.hosts();
-        let mut host_order = HostOrder::new(runs, precedence, Cycle(cycle), per_site, 0);
+        let mut host_order = HostOrder::new(runs, precedence, Round(cycle), per_site, 0);
         let mut order = Vec::new();
         while let Some(first) = host_order.next(runs) {
             host_order.take(host_key(first), runs).expect("it was not taken");
@@ -234,7 +248,7 @@ mod tests {
         assert_eq!(order(&schedule, &precedence, 3, 0)[..2], ["bigger.test", "big.test"]);
         for run in schedule.hosts().iter().filter(|run| run.count == 1) {
             let since = if &*run.first.host() == "small13.test" { 1 } else { 2 };
-            precedence.unvisited.add(host_key(&run.first), Cycle(since));
+            precedence.unvisited.add(host_key(&run.first), Round(since));
         }
         let third = order(&schedule, &precedence, 3, 0);
         assert_eq!(
@@ -273,7 +287,7 @@ mod tests {
             let pages: Vec<(&str, usize)> = pages.iter().map(|name| (name.as_str(), 1)).collect();
             let schedule = schedule(&pages);
             let runs = schedule.hosts();
-            let mut host_order = HostOrder::new(runs, &Precedence::default(), Cycle(1), per_site, per_address);
+            let mut host_order = HostOrder::new(runs, &Precedence::default(), Round(1), per_site, per_address);
             let (mut open, mut opened) = (Vec::<usize>::new(), vec![false; hosts.len()]);
             let mut looked_up = vec![false; hosts.len()];
             let mut ends = ends.into_iter().cycle();

@@ -44,7 +44,7 @@ mod visit_task;
 pub use access::HostAccess;
 pub use client::{HttpNetwork, Meter, Network, NetworkError, Reply, Request};
 pub use control::Steering;
-pub use fetch::{Fetcher, Job};
+pub use fetch::{Fetcher, Job, Patience};
 pub use guard::Guard;
 pub use host_order::Precedence;
 pub use limits::FetchConfig;

@@ -56,6 +56,8 @@ pub enum StoppedBy {
     Deadline,
     /// The byte budget of the cycle was spent.
     ByteBudget,
+    /// What is left belongs to hosts that need long; the rest of the schedule stays to be done.
+    SlowHosts,
 }
 
 /// Pages by outcome, each in exactly one field.

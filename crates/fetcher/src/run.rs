@@ -9,7 +9,7 @@ use crate::report::FetchReport;
 use crate::suspension::Suspension;
 use crate::unavailable::Unavailable;
 use recrawl_types::{
-    CanonicalUrl, Cycle, HostTable, ScheduleEntry, ScheduleSource, Skip, UrlRules, ValidatorTrust,
+    CanonicalUrl, DatedRound, HostTable, ScheduleEntry, ScheduleSource, Skip, UrlRules, ValidatorTrust,
 };
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,7 +26,7 @@ pub struct Run {
     pub network: Arc<dyn Network>,
     pub hosts: Arc<dyn HostTable>,
     pub clock: WallClock,
-    pub cycle: Cycle,
+    pub round: DatedRound,
     pub schedule: Arc<dyn ScheduleSource>,
     pub done: Arc<dyn Fn(u64) -> bool + Send + Sync>,
     pub refuses: Refuses,
@@ -54,7 +54,7 @@ impl Run {
 
     /// Must a 304 of this page be checked by an unconditional request?
     pub fn is_tested(&self, url: &CanonicalUrl) -> bool {
-        ValidatorTrust::is_tested(url, self.cycle, self.config.validator_checks)
+        ValidatorTrust::is_tested(url, self.round.cycle, self.config.validator_checks)
     }
 
     pub fn report(&self) -> MutexGuard<'_, FetchReport> {

@@ -1,18 +1,18 @@
-//! Hosts that a cycle did not visit. The next cycle begins with them.
+//! Hosts that a round did not visit. The next round begins with them.
 
-use recrawl_types::Cycle;
+use recrawl_types::Round;
 use std::collections::BTreeMap;
 
 /// Bytes of a host in [`UnvisitedHosts::to_bytes`].
 const ENTRY: usize = 12;
 
-/// Hosts that were due and not visited, each with the first cycle in a row that did not visit it.
-/// 12 bytes per host on disk; empty if every cycle completes.
+/// Hosts that were due and not visited, each with the first round in a row that did not visit it.
+/// 12 bytes per host on disk; empty if every round completes.
 ///
 /// A host is stored as a 64-bit hash of its name. If two names collide, one of them comes too
 /// early.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct UnvisitedHosts(BTreeMap<u64, Cycle>);
+pub struct UnvisitedHosts(BTreeMap<u64, Round>);
 
 impl UnvisitedHosts {
     /// Number of hosts.
@@ -25,17 +25,17 @@ impl UnvisitedHosts {
         self.0.is_empty()
     }
 
-    /// The first cycle in a row that did not visit the host; none if the last cycle did.
-    pub fn since(&self, host: &[u8]) -> Option<Cycle> {
+    /// The first round in a row that did not visit the host; none if the last round did.
+    pub fn since(&self, host: &[u8]) -> Option<Round> {
         if self.0.is_empty() { None } else { self.0.get(&hash(host, 0)).copied() }
     }
 
-    /// Records that this cycle did not visit the host.
-    pub fn add(&mut self, host: &[u8], cycle: Cycle) {
-        self.0.entry(hash(host, 0)).or_insert(cycle);
+    /// Records that this round did not visit the host.
+    pub fn add(&mut self, host: &[u8], round: Round) {
+        self.0.entry(hash(host, 0)).or_insert(round);
     }
 
-    /// Records that this cycle visited the host.
+    /// Records that this round visited the host.
     pub fn remove(&mut self, host: &[u8]) {
         if !self.0.is_empty() {
             self.0.remove(&hash(host, 0));
@@ -44,7 +44,7 @@ impl UnvisitedHosts {
 
     /// Encodes it for storage.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let entry = |(hash, since): (&u64, &Cycle)| {
+        let entry = |(hash, since): (&u64, &Round)| {
             let mut bytes = [0; ENTRY];
             bytes[..8].copy_from_slice(&hash.to_le_bytes());
             bytes[8..].copy_from_slice(&since.0.to_le_bytes());
@@ -57,7 +57,7 @@ impl UnvisitedHosts {
     pub fn from_bytes(bytes: &[u8]) -> UnvisitedHosts {
         let entry = |bytes: &[u8]| {
             let (hash, since) = bytes.split_at(8);
-            (u64::from_le_bytes(hash.try_into().ok()?), Cycle(u32::from_le_bytes(since.try_into().ok()?)))
+            (u64::from_le_bytes(hash.try_into().ok()?), Round(u32::from_le_bytes(since.try_into().ok()?)))
                 .into()
         };
         UnvisitedHosts(bytes.chunks_exact(ENTRY).filter_map(entry).collect())
@@ -74,12 +74,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_host_is_unvisited_since_the_first_cycle_in_a_row() {
+    fn a_host_is_unvisited_since_the_first_round_in_a_row() {
         let mut left = UnvisitedHosts::default();
-        left.add(b"a", Cycle(3));
-        left.add(b"a", Cycle(4));
-        left.add(b"b", Cycle(4));
-        assert_eq!([b"a", b"b", b"c"].map(|h| left.since(h)), [Some(Cycle(3)), Some(Cycle(4)), None]);
+        left.add(b"a", Round(3));
+        left.add(b"a", Round(4));
+        left.add(b"b", Round(4));
+        assert_eq!([b"a", b"b", b"c"].map(|h| left.since(h)), [Some(Round(3)), Some(Round(4)), None]);
         assert_eq!(UnvisitedHosts::from_bytes(&left.to_bytes()), left);
         left.remove(b"a");
         assert_eq!((left.since(b"a"), left.len()), (None, 1));

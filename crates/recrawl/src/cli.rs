@@ -161,6 +161,12 @@ pub struct CrawlArgs {
     /// Run this many cycles and exit. Default: run one every cycle.period until stopped
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub cycles: Option<u32>,
+    /// Run this many rounds and exit
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub rounds: Option<u32>,
+    /// Exit when this is reached; needs cycle.fill
+    #[arg(long, value_name = "STATE")]
+    pub until: Option<Until>,
     /// Score formula: a name, a file or an expression
     #[arg(long, value_name = "NAME|EXPR")]
     pub formula: Option<String>,
@@ -170,13 +176,20 @@ pub struct CrawlArgs {
     /// Random seed for ties, the audit sample and jitter
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub random_seed: u64,
-    /// Print one JSON object per cycle
+    /// Print one JSON object per round
     #[arg(long)]
     pub json: bool,
-    /// Append the outcome of each page to this file after each cycle, as JSON lines; `-` prints
+    /// Append the outcome of each page to this file after each round, as JSON lines; `-` prints
     /// them instead of the reports
     #[arg(long, value_name = "FILE")]
     pub events: Option<PathBuf>,
+}
+
+/// `--until`
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Until {
+    /// No URL is left that is due and was never fetched
+    Filled,
 }
 
 /// `recrawl serve`
@@ -184,6 +197,15 @@ pub struct CrawlArgs {
 pub struct ServeArgs {
     #[command(flatten)]
     pub at: Where,
+    /// Seed URL (repeatable)
+    #[arg(long = "seed", value_name = "URL")]
+    pub seeds: Vec<String>,
+    /// File of seed URLs, one per line; `#` starts a comment
+    #[arg(long = "seeds", value_name = "FILE")]
+    pub seed_file: Option<PathBuf>,
+    /// Contact for site owners, an e-mail address or a URL; overrides crawler.contact
+    #[arg(long, value_name = "ADDRESS")]
+    pub contact: Option<String>,
     /// Random seed for ties, the audit sample and jitter
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub random_seed: u64,
@@ -450,6 +472,8 @@ pub enum Exported {
     Visits,
     /// The report of every cycle, as JSON lines
     Cycles,
+    /// The report of every round, as JSON lines
+    Rounds,
     /// Sorted CDXJ index of the WARC files
     Cdxj,
 }

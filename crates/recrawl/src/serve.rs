@@ -1,6 +1,6 @@
-//! The crawl as a daemon: runs cycles on this thread, with the HTTP console beside it.
+//! The crawl as a daemon: runs rounds on this thread, with the HTTP console beside it.
 //!
-//! The cycle and the console's readers never wait for each other: they share state through
+//! The round and the console's readers never wait for each other: they share state through
 //! [`shared_state::SharedState`].
 
 mod changes;
@@ -30,11 +30,12 @@ use cycle_timer::CycleTimer;
 use hangup::Hangup;
 use recrawl_console::{ConsoleConfig, Running, ServeError, Tokens};
 use recrawl_crawl::crawl::Crawl;
-use recrawl_crawl::cycle::{self, Turn};
+use recrawl_crawl::cycle::{self, RoundEnd};
 use recrawl_crawl::failure::Failure;
+use recrawl_crawl::operator::seeds;
 use recrawl_crawl::output::events::Events;
 use recrawl_crawl::settings::Settings;
-use recrawl_repository::ScheduleFile;
+use recrawl_types::CanonicalUrl;
 use shared_state::{Phase, SharedState};
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,12 +55,15 @@ const MAX_RETRY: Duration = Duration::from_secs(3600);
 /// When it cannot start. A cycle that fails later is retried.
 pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let mut settings = args.at.settings()?;
+    settings.use_contact(args.contact.as_deref());
+    settings.files.extend(args.seed_file.clone());
     logging::start(&settings.config.log, "info")?;
     let hangup = hangup::Caught::new().map_err(Failure::work)?;
     let console = settings.config.serve.connections;
     open_files::make_room(&mut settings, console)?;
     let tokens = tokens_of(&settings)?;
-    let mut crawl = Crawl::open(settings, &[], args.random_seed, process::of_crawl()?)?;
+    let seeds = seeds::read(&args.seeds, args.seed_file.as_deref(), &settings.rules)?;
+    let mut crawl = Crawl::open(settings, &seeds, args.random_seed, process::of_crawl()?)?;
     let shared = Arc::new(SharedState::new(&crawl)?);
     let end = CancellationToken::new();
     let console = recrawl_console::serve(
@@ -77,7 +81,7 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let mut events = events_of(&crawl)?;
     let _watchdog = notify::ready(shared.clone(), stall).map_err(Failure::work)?;
     let _disk = disk::watch(shared.clone(), crawl.storage.clone()).map_err(Failure::work)?;
-    let ended = crawl_on(args, &mut crawl, &shared, &console, &hangup, &mut events);
+    let ended = crawl_on(args, seeds, &mut crawl, &shared, &console, &hangup, &mut events);
     // A failure ends it too, without a signal.
     crawl.shutdown.token().cancel();
     crawl.control.keep_answers();
@@ -90,20 +94,18 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     ended
 }
 
-/// Runs cycles as they are due, unless paused.
+/// Runs rounds as they are due, unless paused. `given`: seeds from the command line.
 fn crawl_on(
     args: &ServeArgs,
+    mut given: Vec<CanonicalUrl>,
     crawl: &mut Crawl,
     shared: &SharedState,
     console: &Running,
     hangup: &Hangup,
     events: &mut Option<Events>,
 ) -> Result<(), Failure> {
-    let mut timer = CycleTimer::new(shared.last_started(), shared.now(), shared.uptime());
+    let mut timer = CycleTimer::new(crawl.so_far.started, shared.now(), shared.uptime());
     let mut failures = 0;
-    let round = crawl.repository.current().number().next();
-    // A started cycle resumes at once.
-    let mut is_begun = ScheduleFile::open(&*crawl.storage, round).map_err(Failure::work)?.is_some();
     while !crawl.shutdown.requested() {
         let is_called = hangup.take();
         if is_called {
@@ -113,58 +115,64 @@ fn crawl_on(
             }
         }
         if shared.take_changed() || is_called {
-            // The obstacle of the last cycle may be gone.
+            // The obstacle of the last round may be gone.
             failures = 0;
             timer.retry_now();
         }
         crawl.live.moved();
-        let period = crawl.settings.config.cycle.period.0;
         let is_empty = crawl.repository.current().pages() == 0;
-        let has_nothing = is_empty && !crawl.control.has_seeds();
-        let left = match () {
-            () if has_nothing => TICK,
-            () if is_empty || is_begun => Duration::ZERO,
-            () => timer.left(period, shared.now(), shared.uptime()),
+        let has_nothing = is_empty && given.is_empty() && !crawl.control.has_seeds();
+        let left = timer.left(crawl.settings.config.cycle.period.0, shared.now(), shared.uptime());
+        let next = match has_nothing {
+            true => None,
+            false => crawl.next_round(left.is_zero(), !given.is_empty())?,
         };
-        let left = left.max(timer.retry_in(shared.uptime()));
-        if crawl.control.paused().is_some() || !left.is_zero() {
-            shared.wait(&crawl.shutdown, left, has_nothing);
+        let retry_in = timer.retry_in(shared.uptime());
+        let Some(next) = next.filter(|_| retry_in.is_zero() && crawl.control.paused().is_none()) else {
+            let left = if next.is_some() || has_nothing { TICK } else { left };
+            shared.wait(&crawl.shutdown, left.max(retry_in), has_nothing);
             continue;
-        }
+        };
         shared.set_phase(Phase::Crawling);
-        timer.began(shared.now(), shared.uptime());
-        let seeds = crawl.control.seeds();
-        let turned = crawl.admit(&seeds).and_then(|()| {
+        let queued = crawl.control.seeds();
+        let ended = crawl.admit(&queued).and_then(|()| {
             shared.set_settings(&crawl.settings);
-            cycle::turn(crawl, &seeds)
+            cycle::round(crawl, next, &[&given[..], &queued].concat())
         });
         crawl.live.ended();
-        match turned {
-            Ok(Turn::Interrupted) => tracing::info!("stopped; the next start resumes this cycle"),
-            Ok(Turn::Committed(report)) => {
-                (failures, is_begun) = (0, false);
+        match ended {
+            Ok(RoundEnd::Interrupted) => tracing::info!("stopped; the next start resumes this round"),
+            Ok(RoundEnd::NothingDue) => {
+                given.clear();
+                forget(&queued, crawl, shared);
+            }
+            Ok(RoundEnd::Committed(report)) => {
+                failures = 0;
+                given.clear();
                 report.log();
-                // A resumed cycle started before this process did.
-                timer = CycleTimer::new(Some(report.started), shared.now(), shared.uptime());
+                timer.is_in_cycle_since(report.cycle_started(), shared.now(), shared.uptime());
                 shared.committed(crawl, *report);
-                // These seeds are known now. If they cannot be removed, the next commit does it.
-                if let Err(failure) = crawl.control.forget_seeds(&seeds) {
-                    tracing::error!("cannot remove committed seeds from the queue: {failure}");
-                    shared.failed(&failure);
-                }
+                forget(&queued, crawl, shared);
                 tell(events, crawl, shared);
             }
             Err(failure) => {
                 let wait = FIRST_RETRY.saturating_mul(1 << failures.min(16)).min(MAX_RETRY);
-                tracing::error!("cycle failed, retrying in {wait:?}: {failure}");
+                tracing::error!("round failed, retrying in {wait:?}: {failure}");
                 failures += 1;
-                is_begun = true;
                 timer.retry_at(shared.uptime() + wait);
                 shared.failed(&failure);
             }
         }
     }
     Ok(())
+}
+
+/// Removes seeds that are known now. If they cannot be removed, the next commit does it.
+fn forget(seeds: &[CanonicalUrl], crawl: &Crawl, shared: &SharedState) {
+    if let Err(failure) = crawl.control.forget_seeds(seeds) {
+        tracing::error!("cannot remove committed seeds from the queue: {failure}");
+        shared.failed(&failure);
+    }
 }
 
 /// The configured stream of events.

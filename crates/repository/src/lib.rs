@@ -14,6 +14,7 @@
 
 mod block;
 mod bytes;
+mod carried_pages;
 pub mod codec;
 mod column;
 mod compaction;
@@ -46,6 +47,7 @@ mod writer;
 
 pub use block::{BLOCK_PAGES, MAX_BLOCK_PAGES};
 pub use bytes::Malformed;
+pub use carried_pages::{CarriedPages, CarriedWriter};
 pub use error::{CommitError, Damage, OpenError, ReadError, WriteError};
 pub use format::{FORMAT_VERSION, MAX_FRAME_BYTES, OLDEST_VERSION, WRITTEN_VERSION};
 pub use generation::{Generation, PartStats};

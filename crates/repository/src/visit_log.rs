@@ -69,7 +69,8 @@ impl Done {
         self.count
     }
 
-    fn insert(&mut self, index: u64) {
+    /// Adds an index.
+    pub fn insert(&mut self, index: u64) {
         let word = (index / 64) as usize;
         if word >= self.words.len() {
             self.words.resize(word + 1, 0);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::ops::Add;
+use std::ops::{Add, AddAssign};
 
 /// Quantile of the normal distribution: 95 % lie within this many standard deviations.
 const Z: f64 = 1.96;
@@ -35,7 +35,7 @@ pub struct Estimate {
 }
 
 /// The pages of a sample with and without a response, by host.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Response {
     /// In order, so that sums have the same digits in every run.
     hosts: BTreeMap<Box<str>, Answers>,
@@ -43,7 +43,7 @@ pub struct Response {
 }
 
 /// Weights of the pages of a host.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Answers {
     part: f64,
     rest: f64,
@@ -95,7 +95,23 @@ impl Weighted {
     /// Counts a page drawn with this probability, above 0.
     pub fn count(&mut self, probability: f64) {
         let weight = 1.0 / probability;
-        *self = *self + Weighted { pages: 1, weight, squares: weight * weight };
+        *self += Weighted { pages: 1, weight, squares: weight * weight };
+    }
+}
+
+impl AddAssign<&Response> for Response {
+    fn add_assign(&mut self, other: &Response) {
+        for (host, answers) in &other.hosts {
+            let sum = self.hosts.entry(host.clone()).or_default();
+            *sum = Answers { part: sum.part + answers.part, rest: sum.rest + answers.rest };
+        }
+        self.unanswered += other.unanswered;
+    }
+}
+
+impl AddAssign for Weighted {
+    fn add_assign(&mut self, other: Weighted) {
+        *self = *self + other;
     }
 }
 

@@ -11,6 +11,8 @@ pub enum Gate {
     Refused,
     /// Its last attempts failed, and its back-off is not over.
     BackOff,
+    /// Visited in this cycle, in an earlier round.
+    Visited,
     /// Never fetched: it competes for the discovery share.
     Discovery,
     /// Visited fewer times since its first fetch than the warm-up requires: due at once.
@@ -27,6 +29,7 @@ impl Gate {
             _ if known.status == Status::Refused => Gate::Refused,
             _ if !known.is_due(cycle) => Gate::BackOff,
             None => Gate::Discovery,
+            Some(_) if known.last_attempt == cycle => Gate::Visited,
             Some(n) if n < warmup => Gate::Warmup,
             Some(_) => Gate::Revisit,
         }
@@ -50,6 +53,7 @@ mod tests {
         let failing = Known { failures: 2, ..live };
         let gone = Known { status: Status::Gone, ..failing };
         let refused = Known { status: Status::Refused, ..live };
+        let visited = Known { last_attempt: now, ..live };
         for (known, visits, gate) in [
             (live, None, Gate::Discovery),
             (live, Some(0), Gate::Warmup),
@@ -61,6 +65,8 @@ mod tests {
             (gone, Some(9), Gate::Gone),
             (refused, None, Gate::Refused),
             (refused, Some(9), Gate::Refused),
+            (visited, Some(0), Gate::Visited),
+            (visited, Some(9), Gate::Visited),
         ] {
             assert_eq!(Gate::of(&known, visits, now, 2), gate, "{known:?} {visits:?}");
         }

@@ -103,9 +103,10 @@ impl<H: Iterator<Item: Into<HostPages>>> Hosts<H> {
             return Ok(());
         }
         let own = &mut self.pools;
-        let mut slots = self.at_most;
+        let limit = self.at_most.saturating_sub(own.tried);
+        let mut slots = limit;
         if let Some(warmup) = &mut own.warmup {
-            warmup.drain(self.at_most, disk, |page, disk| {
+            warmup.drain(limit, disk, |page, disk| {
                 slots -= 1;
                 choice.push(ties.ordinal(page), ChosenBy::Warmup, page.key, disk)
             })?;
@@ -131,7 +132,7 @@ impl<H: Iterator<Item: Into<HostPages>>> Hosts<H> {
                 is_audited,
             });
         }
-        (own.eligible, own.unfetched) = (0, 0);
+        (own.eligible, own.unfetched, own.tried) = (0, 0, 0);
         Ok(())
     }
 

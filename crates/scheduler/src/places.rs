@@ -40,6 +40,8 @@ pub struct HostPlacesCounter {
     gate: Gate,
     page: Candidate,
     limit: u64,
+    /// Pages that earlier rounds of the cycle tried.
+    tried: u64,
     warmup: u64,
     before: u64,
     best: TopK<Candidate>,
@@ -60,7 +62,7 @@ impl HostPlacesCounter {
         let history = record.visited.as_ref().map(|visited| &visited.history);
         let gate = Gate::of(&record.known, history.map(|h| h.visits), request.cycle, request.warmup);
         let key = match gate {
-            Gate::Gone | Gate::Refused | Gate::BackOff => return None,
+            Gate::Gone | Gate::Refused | Gate::BackOff | Gate::Visited => return None,
             Gate::Discovery => discovery_key(&record.known),
             Gate::Warmup => warmup_key(history?.last.0),
             Gate::Revisit => score_key(score?),
@@ -76,6 +78,7 @@ impl HostPlacesCounter {
             gate,
             page: ties.candidate(key, ordinal),
             limit,
+            tried: 0,
             warmup: 0,
             before: 0,
             best,
@@ -94,6 +97,7 @@ impl HostPlacesCounter {
         for ordinal in rows {
             let row = (ordinal - first) as usize;
             let gate = Gate::of_row(columns, row, self.cycle, self.warmup_visits);
+            self.tried += u64::from(columns.known[row].last_attempt == self.cycle);
             self.warmup += u64::from(gate == Gate::Warmup);
             if gate != self.gate {
                 continue;
@@ -101,7 +105,9 @@ impl HostPlacesCounter {
             let key = match gate {
                 Gate::Discovery => discovery_key(&columns.known[row]),
                 Gate::Warmup => warmup_key(columns.last[row]),
-                Gate::Revisit | Gate::Gone | Gate::Refused | Gate::BackOff => score_key(self.scores[row]),
+                Gate::Revisit | Gate::Gone | Gate::Refused | Gate::BackOff | Gate::Visited => {
+                    score_key(self.scores[row])
+                }
             };
             let candidate = self.ties.candidate(key, ordinal);
             self.before += u64::from(candidate < self.page);
@@ -113,8 +119,9 @@ impl HostPlacesCounter {
 
     /// The result, after the last block.
     pub fn places(mut self) -> HostPlaces {
-        let left = self.limit.saturating_sub(self.warmup);
-        let open = if self.gate == Gate::Warmup { self.limit } else { left };
+        let slots = self.limit.saturating_sub(self.tried);
+        let left = slots.saturating_sub(self.warmup);
+        let open = if self.gate == Gate::Warmup { slots } else { left };
         let last = self.best.drain(left).max().map(|candidate| key_score(candidate.key));
         HostPlaces { limit: self.limit, warmup: self.warmup, before: self.before, open, last }
     }

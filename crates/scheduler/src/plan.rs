@@ -25,6 +25,8 @@ pub struct Counts {
     pub refused: u64,
     /// Of these, in back-off after failures.
     pub backing_off: u64,
+    /// Of these, visited in an earlier round of the cycle.
+    pub visited: u64,
     /// Of these, never fetched and due.
     pub discovery_due: u64,
     /// Of these, in their warm-up and due.

@@ -197,10 +197,12 @@ impl Collector {
         for row in rows {
             let ordinal = block.first + row as u64;
             self.counts.pages += 1;
+            pools.tried += u64::from(block.columns.known[row].last_attempt == self.cycle);
             match Gate::of_row(block.columns, row, self.cycle, self.warmup) {
                 Gate::Gone => self.counts.gone += 1,
                 Gate::Refused => self.counts.refused += 1,
                 Gate::BackOff => self.counts.backing_off += 1,
+                Gate::Visited => self.counts.visited += 1,
                 Gate::Discovery => {
                     self.counts.discovery_due += 1;
                     pools.unfetched += 1;

@@ -47,6 +47,8 @@ pub(crate) struct Pools {
     pub eligible: u64,
     /// Number of URLs offered for discovery.
     pub unfetched: u64,
+    /// Pages that earlier rounds of the cycle tried.
+    pub tried: u64,
 }
 
 impl Pools {
@@ -61,6 +63,7 @@ impl Pools {
             audit: SpillingTopK::new(limits.audit, memory.quota(bytes_needed::<u64>(limits.audit))),
             eligible: 0,
             unfetched: 0,
+            tried: 0,
         }
     }
 }

@@ -34,7 +34,7 @@ pub struct PlanRequest {
     pub discovery_min: u64,
     /// Number of visits after the first fetch that are due at once, whatever the score.
     pub warmup: u32,
-    /// Maximum number of pages per host in the cycle, including the warm-up; none for no limit.
+    /// Maximum number of pages per host in the cycle, including the warm-up and earlier rounds; none for no limit.
     pub max_per_host: Option<u64>,
     /// Seed of all randomness in the plan, together with the cycle.
     pub seed: u64,

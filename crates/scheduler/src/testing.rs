@@ -51,18 +51,24 @@ pub(crate) fn fetched(visits: u32, last: u32) -> Page {
 
 /// Pages of few kinds, so that many tie.
 pub(crate) fn pages(most: usize) -> impl Strategy<Value = Vec<Page>> {
-    let known = ((0u8..20, any::<bool>()), 0u16..3, 0u8..2, 0u32..3, 0u8..12);
+    let known = ((0u8..20, any::<bool>(), prop::bool::weighted(0.1)), 0u16..3, 0u8..2, 0u32..3, 0u8..12);
     let page = (known, prop::option::weighted(0.7, (0u32..5, 5u32..9)));
-    let page = page.prop_map(|(((status, is_announced), depth, hops, in_links, failures), visits)| {
-        let (known, history) = match visits {
-            Some((visits, last)) => fetched(visits, last),
-            None => unfetched(0),
-        };
-        let status = [Status::Gone, Status::Refused].get(usize::from(status)).copied().unwrap_or_default();
-        let failures = failures.saturating_sub(9);
-        let last_attempt = if failures > 0 { Cycle(NOW.0 - 2) } else { known.last_attempt };
-        (Known { status, depth, hops, in_links, failures, last_attempt, is_announced, ..known }, history)
-    });
+    let page =
+        page.prop_map(|(((status, is_announced, is_tried), depth, hops, in_links, failures), visits)| {
+            let (known, history) = match visits {
+                Some((visits, last)) => fetched(visits, last),
+                None => unfetched(0),
+            };
+            let status =
+                [Status::Gone, Status::Refused].get(usize::from(status)).copied().unwrap_or_default();
+            let failures = failures.saturating_sub(9);
+            let last_attempt = match failures {
+                0 if is_tried => NOW,
+                0 => known.last_attempt,
+                _ => Cycle(NOW.0 - 2),
+            };
+            (Known { status, depth, hops, in_links, failures, last_attempt, is_announced, ..known }, history)
+        });
     prop::collection::vec(page, 0..most)
 }
 
@@ -248,12 +254,17 @@ pub(crate) fn by_definition(
         gone: at(Gate::Gone).len() as u64,
         refused: at(Gate::Refused).len() as u64,
         backing_off: at(Gate::BackOff).len() as u64,
+        visited: at(Gate::Visited).len() as u64,
         discovery_due: at(Gate::Discovery).len() as u64,
         warmup_due: at(Gate::Warmup).len() as u64,
         revisit_due: at(Gate::Revisit).len() as u64,
         ..Counts::default()
     };
     let mut used: HashMap<usize, u64> = HashMap::new();
+    for i in (0..pages.len()).filter(|&i| pages[i].0.last_attempt == request.cycle) {
+        let used = used.entry(host_of[i]).or_default();
+        *used = limit.min(*used + 1);
+    }
     let mut chosen: Vec<(u64, Share)> = Vec::new();
 
     for i in sorted(at(Gate::Warmup), &|i| u64::from(pages[i].1.unwrap().last.0)) {

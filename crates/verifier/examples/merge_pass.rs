@@ -48,7 +48,7 @@ fn cycle(
         cycle,
         max_hops: 5,
         max_pages_per_host: 1_000_000,
-        waiting: Waiting { max_cycles: 0, enough: 0 },
+        waiting: Waiting { max_cycles: 0, has_turns: true, enough: 0 },
         block_pages: recrawl_repository::BLOCK_PAGES,
         threads: 2,
         judge: &judge,

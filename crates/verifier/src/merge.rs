@@ -59,6 +59,8 @@ pub struct MergeRules<'j> {
 pub struct Waiting {
     /// Maximum cycles that a link waits; with 0 none waits.
     pub max_cycles: u32,
+    /// Do blocks have their turn in this round? In one round of a cycle.
+    pub has_turns: bool,
     /// Number of URLs waiting for one block at which they are merged.
     pub enough: usize,
 }

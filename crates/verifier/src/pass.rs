@@ -156,8 +156,9 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
     /// Turns spread the waiting links over the cycles. They depend on the block's first key, which
     /// never changes.
     fn has_its_turn(&self, at: usize) -> bool {
+        let waiting = self.rules.waiting;
         let turn = xxh3_64(self.generation.first_key(at)).wrapping_add(self.rules.cycle.0.into());
-        turn.checked_rem(self.rules.waiting.max_cycles.into()) == Some(0)
+        waiting.has_turns && turn.checked_rem(waiting.max_cycles.into()) == Some(0)
     }
 
     /// Whether all these updates of one block may wait.

@@ -104,7 +104,7 @@ fn run(storage: &Arc<dyn Storage>, synced: &mut BTreeSet<u64>) -> Result<(), Box
         cycle,
         max_hops: 3,
         max_pages_per_host: 1000,
-        waiting: Waiting { max_cycles: 3, enough: 3 },
+        waiting: Waiting { max_cycles: 3, has_turns: true, enough: 3 },
         block_pages: 4,
         threads: 1,
         judge: &changed,

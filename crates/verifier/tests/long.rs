@@ -207,7 +207,11 @@ impl Life {
             memory_bytes: self.dice.any(&[0, 3000, 1 << 20, 1 << 20]),
             threads: self.dice.any(&[1, 1, 1, 2, 3]),
             block_pages: self.dice.any(&[1, 1, 1, 2, 3, 8, 40, 1024]),
-            waiting: Waiting { max_cycles: self.dice.roll(6), enough: self.dice.roll(9) as usize },
+            waiting: Waiting {
+                max_cycles: self.dice.roll(6),
+                has_turns: self.dice.roll(2) == 0,
+                enough: self.dice.roll(9) as usize,
+            },
             max_hops: self.dice.any(&[0, 2, 2, 3]),
             max_pages_per_host: self.dice.any(&[3, 10, 1000, 1000]),
         }

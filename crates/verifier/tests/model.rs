@@ -27,7 +27,7 @@ fn rules(cycle: Cycle) -> MergeRules<'static> {
         cycle,
         max_hops: 2,
         max_pages_per_host: 4,
-        waiting: Waiting { max_cycles: 0, enough: 0 },
+        waiting: Waiting { max_cycles: 0, has_turns: true, enough: 0 },
         block_pages: BLOCK_PAGES,
         threads: 1,
         judge: &changed,

@@ -61,7 +61,7 @@ fn old_parts_are_carried_and_rewritten_as_they_were() {
                 cycle,
                 max_hops: 3,
                 max_pages_per_host: 1000,
-                waiting: Waiting { max_cycles: 0, enough: 0 },
+                waiting: Waiting { max_cycles: 0, has_turns: true, enough: 0 },
                 block_pages,
                 threads: 1,
                 judge: &changed,

@@ -87,7 +87,7 @@ impl Subject {
 #[test]
 fn a_link_to_another_site_waits_until_its_block_has_its_turn() {
     const MAX_CYCLES: u32 = 4;
-    let mut subject = Subject::new(Waiting { max_cycles: MAX_CYCLES, enough: 10 });
+    let mut subject = Subject::new(Waiting { max_cycles: MAX_CYCLES, has_turns: true, enough: 10 });
     let mut waits = |page: u8| {
         let links: Vec<(u8, u8)> = (0..HOSTS).map(|host| (host, page)).collect();
         let found = subject.cycle(&[visit(1, &links)]);
@@ -116,7 +116,7 @@ fn a_link_to_another_site_waits_until_its_block_has_its_turn() {
 
 #[test]
 fn it_waits_no_longer_when_its_block_is_touched_or_enough_wait_there() {
-    let mut subject = Subject::new(Waiting { max_cycles: 100, enough: 3 });
+    let mut subject = Subject::new(Waiting { max_cycles: 100, has_turns: true, enough: 3 });
     subject.cycle(&[visit(1, &[(5, 9), (3, 1)])]);
     let report = subject.cycle(&[visit(5, &[])]);
     assert_eq!((report.links_new, report.links_waiting), (1, 1), "host 5 was visited");
@@ -137,8 +137,8 @@ proptest! {
         max_cycles in 0u32..5,
         enough in 0usize..5,
     ) {
-        let mut patient = Subject::new(Waiting { max_cycles, enough });
-        let mut eager = Subject::new(Waiting { max_cycles: 0, enough: 0 });
+        let mut patient = Subject::new(Waiting { max_cycles, has_turns: true, enough });
+        let mut eager = Subject::new(Waiting { max_cycles: 0, has_turns: true, enough: 0 });
         let (mut patiently, mut eagerly) = ((0, 0), (0, 0));
         let quiet = (0..max_cycles).map(|_| Vec::new());
         for visits in cycles.into_iter().chain(quiet) {

@@ -65,7 +65,7 @@ fn a_link_that_waits_is_not_lost() {
     let expected: u64 = answers(&stream, 12).iter().sum();
     let dir = tempfile::tempdir().unwrap();
     let mut ours = Ours::prepare(&web, dir.path()).unwrap();
-    let waiting = recrawl_verifier::Waiting { max_cycles: 3, enough: 64 };
+    let waiting = recrawl_verifier::Waiting { max_cycles: 3, has_turns: true, enough: 64 };
     let cycles: Vec<CycleOutcome> = (0..12).map(|turn| ours.cycle(&stream, turn, waiting).unwrap()).collect();
     assert!(cycles.iter().any(|cycle| cycle.waiting > 0), "some wait");
     let before: u64 = cycles.iter().map(|cycle| cycle.new).sum();

@@ -23,7 +23,7 @@ async fn answer(console: &Arc<Console>, Operator(who): Operator, change: Change)
     let accepted = console.change(who, change).await?;
     let status = match accepted.did {
         Did::Done | Did::Already => StatusCode::OK,
-        Did::NextCycle => StatusCode::ACCEPTED,
+        Did::NextRound | Did::NextCycle => StatusCode::ACCEPTED,
     };
     Ok((status, Json(accepted)))
 }

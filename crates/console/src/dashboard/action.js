@@ -25,7 +25,7 @@ export async function attempt(told, method, path, body) {
   }
 }
 
-const DID = { done: "Done", already: "No change", next_cycle: "From the next cycle on" };
+const DID = { done: "Done", already: "No change", next_round: "Soon", next_cycle: "From the next cycle on" };
 
 /** A button that sends a change, then calls `after`. */
 export function button(text, told, method, path, { body, after, kind, label } = {}) {

@@ -24,7 +24,7 @@ fn a_change_repeated_is_one_change() {
         ("DELETE", "/api/v1/hosts/a.example/pause", "", "done"),
         ("PUT", "/api/v1/blocks/a.example", "", "done"),
         ("DELETE", "/api/v1/blocks/a.example", "", "done"),
-        ("POST", "/api/v1/seeds", r#"{"urls":["https://d.example/","https://e.example/"]}"#, "next_cycle"),
+        ("POST", "/api/v1/seeds", r#"{"urls":["https://d.example/","https://e.example/"]}"#, "next_round"),
         ("POST", "/api/v1/recrawl", r#"{"url":"https://a.example/0007"}"#, "done"),
         ("PUT", "/api/v1/formula", r#"{"text":"cg * 2"}"#, "next_cycle"),
         ("DELETE", "/api/v1/formula", "", "next_cycle"),
@@ -80,7 +80,8 @@ fn every_change_is_logged_with_who_when_from_where_and_what_came_of_it() {
 
 #[test]
 fn what_came_of_a_change_is_one_word_wherever() {
-    for outcome in [Outcome::Begun, Outcome::Done, Outcome::Already, Outcome::NextCycle, Outcome::Refused] {
+    let words = [Outcome::Begun, Outcome::Done, Outcome::Already, Outcome::NextRound, Outcome::NextCycle];
+    for outcome in words.into_iter().chain([Outcome::Refused]) {
         assert_eq!(serde_json::to_value(outcome).unwrap(), outcome.to_string());
     }
 }

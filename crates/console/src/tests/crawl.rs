@@ -373,6 +373,7 @@ impl CrawlView for MadeUp {
             matches!(change, Change::AddSeeds { .. } | Change::UseFormula { .. } | Change::RollBackFormula);
         let did = match (is_new, waits) {
             (false, _) => Did::Already,
+            (true, true) if matches!(change, Change::AddSeeds { .. }) => Did::NextRound,
             (true, true) => Did::NextCycle,
             (true, false) => Did::Done,
         };

@@ -111,6 +111,8 @@ pub enum Did {
     Done,
     /// No change needed.
     Already,
+    /// Applies from the next round on, which begins within seconds.
+    NextRound,
     /// Applies from the next cycle on.
     NextCycle,
 }

@@ -7,9 +7,10 @@ use crate::lessons::site_noise::NoiseLesson;
 use crate::lessons::traps::Traps;
 use crate::lessons::trust::TrustLesson;
 use crate::report::{Responses, Tally};
-use recrawl_repository::VisitLog;
-use recrawl_types::{DatedRound, Visit};
+use recrawl_repository::{Done, VisitLog};
+use recrawl_types::{DatedRound, Origin, Visit};
 use recrawl_verifier::{Batch, BatchLimits, SortedBatch};
+use std::collections::BTreeMap;
 
 /// The content of a cycle's log.
 pub struct Gathered {
@@ -23,6 +24,10 @@ pub struct Gathered {
     pub noise: NoiseLesson,
     /// Trust in hosts' validators.
     pub trust: TrustLesson,
+    /// Pages of the schedule that are done.
+    pub done: Done,
+    /// Bytes of pages, by origin.
+    pub bytes: BTreeMap<Origin, u64>,
 }
 
 /// Reads the log once, from front to back, in bounded memory.
@@ -36,7 +41,13 @@ pub fn read_log(crawl: &Crawl, round: DatedRound, traps: &Traps) -> Result<Gathe
     let (mut tally, mut responses) = (Tally::default(), Responses::default());
     let (mut noise, mut trust) = (NoiseLesson::default(), TrustLesson::default());
     let log = VisitLog::read(&*crawl.storage, round.round).map_err(Failure::work)?;
+    let (mut done, mut bytes) = (Done::default(), BTreeMap::new());
     let observe = |visit: &Visit, links: usize| {
+        visit.index.into_iter().for_each(|index| done.insert(index));
+        if visit.bytes > 0 {
+            let sum: &mut u64 = bytes.entry(Origin::of(&visit.url)).or_default();
+            *sum = sum.saturating_add(visit.bytes);
+        }
         tally.add(visit, links);
         responses.add(visit);
         noise.observe(visit);
@@ -53,5 +64,5 @@ pub fn read_log(crawl: &Crawl, round: DatedRound, traps: &Traps) -> Result<Gathe
     tally.links_seen -= left_out;
     tally.links_trapped += left_out;
     let batch = batch.finish().map_err(Failure::work)?;
-    Ok(Gathered { batch, tally, responses, noise, trust })
+    Ok(Gathered { batch, tally, responses, noise, trust, done, bytes })
 }

@@ -8,6 +8,7 @@
 //! fetcher.
 
 use crate::crawl::Crawl;
+use crate::cycle::carry::CycleTotals;
 use crate::cycle::hints::HintRules;
 use crate::cycle::inbox::{Inbox, LOOK_EVERY, Reading, Taken, Turn, Work};
 use crate::cycle::page::{PageReader, ReadPage};
@@ -17,11 +18,12 @@ use crate::failure::Failure;
 use crate::lessons::site_noise::SiteNoise;
 use crate::lessons::traps::Traps;
 use crate::process::Display;
+use crate::report::facts::RoundKind;
 use crate::space::Watch;
 use crossbeam_channel::RecvTimeoutError;
 use recrawl_archive::cap::Bodies;
 use recrawl_archive::{Archive, ArchiveEnd, Compressor};
-use recrawl_fetcher::{FetchReport, FetchedPage, Job, Precedence, StoppedBy, UnvisitedHosts};
+use recrawl_fetcher::{FetchReport, FetchedPage, Job, Patience, Precedence, StoppedBy, UnvisitedHosts};
 use recrawl_repository::{Done, VisitLog};
 use recrawl_types::{LogRecord, ScheduleEntry, ScheduleSource, Share};
 use rustix::time::{ClockId, clock_gettime};
@@ -92,12 +94,16 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
     let recorder =
         Recorder { archive: archive.as_mut(), log: &mut log, traps, display: &*crawl.display, room, crawl };
     ask_again(crawl)?;
+    let spent = CycleTotals::before(crawl, &facts)?.spent(&recovered.bytes);
     // A separate token: a full disk stops this cycle, but is no signal.
     let stop = crawl.shutdown.token().child_token();
     // If the clock was set back, the cycle still ends by its deadline.
-    let ran = Duration::from_millis((crawl.clock)().saturating_sub(facts.started));
+    let ran = Duration::from_millis((crawl.clock)().saturating_sub(facts.cycle_started()));
     let left = crawl.settings.config.cycle.deadline.map(|d| d.0.saturating_sub(ran));
-    let left_for_held = crawl.settings.config.cycle.period.0.saturating_sub(ran);
+    let left_of_cycle = crawl.settings.config.cycle.period.0.saturating_sub(ran);
+    let round = &crawl.settings.config.round;
+    let max = if facts.kind == RoundKind::Revisit { round.max.0 } else { round.max.0.min(left_of_cycle) };
+    let is_filling = crawl.settings.config.cycle.fill;
     let (fetched, pages) = mpsc::channel::<FetchedPage>(QUEUE);
     let refusals = Refusals::of(crawl, traps.clone());
     let unvisited =
@@ -107,7 +113,7 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
     let report = join_stages(crawl, &reader, recorder, &stop, pages, |now| {
         let opt_out = crawl.settings.scope.opt_out().clone();
         Job {
-            cycle: facts.cycle,
+            round: facts.round(),
             schedule: schedule.clone(),
             done: Arc::new(move |index| Done::contains(&done, index)),
             refuses: Arc::new(move |entry: &ScheduleEntry| refusals.refuse(entry)),
@@ -116,11 +122,12 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
             out: fetched,
             stop: stop.clone(),
             followed: recovered.followed,
-            spent: recovered.bytes,
+            spent,
             precedence,
             unavailable,
             deadline: left.map(|left| now + left),
-            held_deadline: Some(now + left_for_held),
+            held_deadline: Some(now + left_of_cycle),
+            patience: is_filling.then_some(Patience { linger: round.linger.0, end: now + max }),
             control: crawl.steering.clone(),
         }
     })?;

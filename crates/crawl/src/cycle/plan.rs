@@ -1,13 +1,15 @@
 //! From generation g to a schedule: one pass scores every page, another reads the chosen ones.
 
 use crate::crawl::Crawl;
+use crate::cycle::carry::Carried;
+use crate::cycle::clock::{NextRound, SoFar};
 use crate::cycle::priors::SitePriors;
 use crate::cycle::readmission::{self, Refusals, Since};
 use crate::failure::Failure;
 use crate::lessons::dates::TrustedDates;
 use crate::lessons::traps::Traps;
 use crate::progress::figures::Live;
-use crate::report::facts::Facts;
+use crate::report::facts::{Facts, RoundKind};
 use crate::settings::Settings;
 use crate::settings::formula_file;
 use crate::stored::{keep, kept};
@@ -18,23 +20,69 @@ use recrawl_formula::Formula;
 use recrawl_repository::spill::SpillRuns;
 use recrawl_repository::{Generation, Ranked, Recovered, ScheduleFile, ScheduleWriter, SledTables, VisitLog};
 use recrawl_scheduler::visit_order::{DuePage, visit_order};
-use recrawl_scheduler::{Chosen, HostPages, PlanMemory, PlanRequest, Planner};
+use recrawl_scheduler::{ChosenPage, HostPages, PlanError, PlanMemory, PlanRequest, Planner};
 use recrawl_types::{
     CanonicalUrl, Cycle, DatedRound, Link, LogRecord, Origin, PageRecord, Round, ScheduleEntry,
     ScheduleSource, Share, Status, Visit,
 };
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
+use std::iter::Peekable;
 use std::sync::Arc;
 
-/// Setting that stores a cycle's facts beside its schedule.
+/// Pages that a fill round may plan, however few the round before it fetched.
+const FILL: u64 = 100_000;
+/// Setting that stores a round's facts beside its schedule.
 const FACTS: &str = "plan";
 /// The name under which origins are kept that gave no page when they were last asked.
 pub const UNAVAILABLE: &str = "unavailable";
 /// Seeds per log record.
 const SEEDS_A_RECORD: usize = 1000;
 
-/// A cycle ready to run or resume.
+/// A round to plan, or to resume.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoundToPlan {
+    /// Its number and cycle.
+    pub round: DatedRound,
+    /// What it is for.
+    pub kind: RoundKind,
+    /// Start of the cycle, in milliseconds since 1970; none if the cycle starts with this round.
+    cycle_started: Option<u64>,
+}
+
+impl RoundToPlan {
+    /// The round after this generation.
+    pub fn after(generation: &Generation, next: NextRound, so_far: &SoFar) -> RoundToPlan {
+        let last = generation.dated();
+        match next.begins_cycle {
+            true => RoundToPlan { kind: next.kind, ..RoundToPlan::revisit(last.in_next_cycle()) },
+            false => {
+                let round = DatedRound { round: last.round.next(), ..last };
+                RoundToPlan { round, kind: next.kind, cycle_started: so_far.started }
+            }
+        }
+    }
+
+    /// A revisit round that begins its cycle.
+    pub fn revisit(round: DatedRound) -> RoundToPlan {
+        RoundToPlan { round, kind: RoundKind::Revisit, cycle_started: None }
+    }
+
+    /// A round with these facts.
+    pub fn begun(facts: &Facts) -> RoundToPlan {
+        RoundToPlan { round: facts.round(), kind: facts.kind, cycle_started: facts.cycle_started }
+    }
+}
+
+/// A round, if it has anything to do.
+pub enum Planned {
+    /// It has.
+    Pages(Box<Plan>),
+    /// No page is due, and no link waits.
+    Nothing,
+}
+
+/// A round ready to run or resume.
 pub struct Plan {
     /// Decisions made when it was planned.
     pub facts: Facts,
@@ -48,7 +96,7 @@ pub struct Plan {
     pub archive: Option<Archive>,
 }
 
-/// Resumes the cycle's schedule if one was completed, or else makes it. New seeds enter the log in
+/// Resumes the round's schedule if one was completed, or else makes it. New seeds enter the log in
 /// either case.
 ///
 /// # Errors
@@ -57,10 +105,11 @@ pub struct Plan {
 pub fn resume_or_make(
     crawl: &Crawl,
     generation: &Generation,
-    DatedRound { round, cycle }: DatedRound,
+    to_plan: &RoundToPlan,
     seeds: &[CanonicalUrl],
     traps: &Arc<Traps>,
-) -> Result<Plan, Failure> {
+) -> Result<Planned, Failure> {
+    let DatedRound { round, cycle } = to_plan.round;
     crawl.live.begin(cycle);
     let news = new_seeds(crawl, generation, cycle, seeds)?;
     let archived = crawl.recover_archive()?;
@@ -88,7 +137,7 @@ pub fn resume_or_make(
     let found = ScheduleFile::open(&*crawl.storage, round).map_err(Failure::work)?;
     let (facts, schedule) = match found {
         Some(schedule) => {
-            let mut facts = facts(crawl, cycle, &schedule)?;
+            let mut facts = facts_of(crawl, to_plan.round, &schedule)?;
             if facts.rules != 0 && facts.rules != readmission::digest(crawl)? {
                 // Pages that only this run refuses are checked when the next cycle is planned.
                 facts.rules = 0;
@@ -104,7 +153,8 @@ pub fn resume_or_make(
             )));
         }
         None => {
-            let facts = make(crawl, generation, DatedRound { round, cycle }, &news, traps, &mut log)?;
+            let made = make(crawl, generation, to_plan, &news, traps, &mut log)?;
+            let Some(facts) = made else { return Ok(Planned::Nothing) };
             let made = ScheduleFile::open(&*crawl.storage, round).map_err(Failure::work)?;
             (facts, made.ok_or_else(|| Failure::work("the schedule just written is missing"))?)
         }
@@ -116,19 +166,26 @@ pub fn resume_or_make(
     }
     crawl.live.planned(&facts, schedule.len(), recovered.done.count());
     let archive = crawl.open_archive(&archived)?;
-    Ok(Plan { facts, schedule: Arc::new(schedule), log, recovered, archive })
+    Ok(Planned::Pages(Box::new(Plan { facts, schedule: Arc::new(schedule), log, recovered, archive })))
+}
+
+/// The facts of the round that was planned last.
+///
+/// # Errors
+/// When the tables cannot be read.
+pub fn facts(tables: &SledTables) -> Result<Option<Facts>, Failure> {
+    kept(tables, FACTS)
 }
 
 /// The decisions for this schedule. An existing schedule is run even if the tables lost its facts,
 /// since the visits in the log refer to its numbers.
-fn facts(crawl: &Crawl, cycle: Cycle, schedule: &ScheduleFile) -> Result<Facts, Failure> {
-    let kept: Option<Facts> = kept(&crawl.tables, FACTS)?;
-    Ok(kept.filter(|facts| facts.cycle == cycle).unwrap_or_else(|| {
-        tracing::warn!(%cycle, "the plan data of this cycle is lost; running its schedule anyway");
+fn facts_of(crawl: &Crawl, round: DatedRound, schedule: &ScheduleFile) -> Result<Facts, Failure> {
+    Ok(facts(&crawl.tables)?.filter(|facts| facts.round() == round).unwrap_or_else(|| {
+        tracing::warn!(round = %round.round, "the plan data of this round is lost; running its schedule anyway");
         Facts {
             scheduled: schedule.len(),
             random_seed: crawl.random_seed,
-            ..Facts::without_plan(cycle, (crawl.clock)(), "unknown")
+            ..Facts::without_plan(round, (crawl.clock)(), "unknown")
         }
     }))
 }
@@ -183,57 +240,105 @@ pub fn request(settings: &Settings, cycle: Cycle, known: u64, seed: u64) -> Plan
     }
 }
 
+/// The request of a fill round: never-fetched URLs alone, as many as it can reach by its end.
+fn fill_request(crawl: &Crawl, revisit: &PlanRequest) -> PlanRequest {
+    let config = &crawl.settings.config;
+    let (so_far, limit) = (&crawl.so_far, config.cycle.fill_pages);
+    let left = if limit == 0 { u64::MAX } else { limit.saturating_sub(so_far.filled) };
+    let delay = config.politeness.delay_per_host.0.as_millis() as u64;
+    // What a host can deliver before the round ends.
+    let of_host = (config.round.max.0.as_millis() as u64).checked_div(delay).map(|pages| pages.max(1));
+    PlanRequest {
+        pages: 0,
+        discovery_min: left.min(FILL.max(4 * so_far.fetched)),
+        warmup: 0,
+        max_per_host: [revisit.max_per_host, of_host].into_iter().flatten().min(),
+        ..revisit.clone()
+    }
+}
+
+/// Makes a schedule; none if the round has nothing to do.
 fn make(
     crawl: &Crawl,
     generation: &Generation,
-    DatedRound { round, cycle }: DatedRound,
+    to_plan: &RoundToPlan,
     news: &[NewSeed],
     traps: &Arc<Traps>,
     log: &mut VisitLog,
-) -> Result<Facts, Failure> {
+) -> Result<Option<Facts>, Failure> {
+    let RoundToPlan { round: DatedRound { round, cycle }, kind, cycle_started } = *to_plan;
     let rules = readmission::digest(crawl)?;
     let formula = formula_file::in_force(&crawl.settings)?;
     let whole = request(&crawl.settings, cycle, generation.pages() + news.len() as u64, crawl.random_seed);
-    // New seeds come first: they reduce all shares of k alike.
-    let seeds = (news.len() as u64).min(whole.pages.max(whole.discovery_min));
-    let request = PlanRequest {
-        pages: whole.pages.saturating_sub(seeds),
-        discovery_min: whole.discovery_min.saturating_sub(seeds),
-        ..whole
+    let (seeds, request) = match kind {
+        RoundKind::Revisit => {
+            // New seeds come first: they reduce all shares of k alike.
+            let seeds = (news.len() as u64).min(whole.pages.max(whole.discovery_min));
+            let pages = whole.pages.saturating_sub(seeds);
+            let discovery_min = whole.discovery_min.saturating_sub(seeds);
+            (seeds, PlanRequest { pages, discovery_min, ..whole })
+        }
+        RoundKind::Fill => (news.len() as u64, fill_request(crawl, &whole)),
+        RoundKind::Urgent => {
+            (news.len() as u64, PlanRequest { pages: 0, discovery_min: 0, warmup: 0, ..whole })
+        }
     };
-    let plan = choose(crawl, generation, round, request, &formula)?;
-    if plan.counts.refused > 0 {
-        let last: Option<Facts> = kept(&crawl.tables, FACTS)?;
+    let (mut chosen, mut counts, mut cutoff) = Default::default();
+    if kind != RoundKind::Urgent {
+        let plan = choose(crawl, generation, round, request, &formula)?;
+        (chosen, counts, cutoff) = (Some(plan.chosen), plan.counts, plan.cutoff);
+    }
+    let mut carried =
+        Carried::into_round(crawl, generation, to_plan.round, cycle_started.is_none())?.peekable();
+    let has_work = match kind {
+        RoundKind::Revisit => true,
+        RoundKind::Fill => counts.discovery > 0 || generation.summary().waiting > 0,
+        RoundKind::Urgent => crawl.control.has_untried(),
+    };
+    if !has_work && news.is_empty() && carried.peek().is_none() {
+        return Ok(None);
+    }
+    let last = facts(&crawl.tables)?;
+    if counts.refused > 0 {
         let since = Since {
-            cycle,
-            planned: last.as_ref().map_or(0, |last| last.started),
-            rules_changed: last.is_some_and(|last| last.rules != rules),
+            turn: (kind == RoundKind::Revisit).then_some(cycle),
+            planned: last.as_ref().map_or(0, Facts::rules_applied),
+            rules_changed: last.as_ref().is_some_and(|last| last.rules != rules),
         };
         readmission::readmit(crawl, generation, &since, Refusals::of(crawl, traps.clone()), log)?;
     }
     let order = |pages: &[Ranked]| in_turn(pages, cycle);
     let mut writer = ScheduleWriter::in_order(&*crawl.storage, round, order).map_err(Failure::work)?;
     let bodies = Bodies::in_storage(&*crawl.warc)?;
-    let scheduled =
-        write(&crawl.live, &mut writer, generation, plan.chosen, &news[..seeds as usize], &bodies)?;
+    let scheduled = write(
+        &crawl.live,
+        &mut writer,
+        generation,
+        chosen.into_iter().flatten(),
+        carried,
+        &news[..seeds as usize],
+        &bodies,
+    )?;
     let is_by_formula = crawl.settings.policy.is_formula();
+    let name = if is_by_formula { &formula.name } else { crawl.settings.policy.name };
     let facts = Facts {
-        cycle,
-        started: (crawl.clock)(),
+        kind,
+        cycle_started,
         formula_toml: if is_by_formula { formula.to_toml().ok() } else { None },
-        formula: if is_by_formula { formula.name } else { crawl.settings.policy.name.into() },
-        cutoff: plan.cutoff,
+        cutoff,
         scheduled,
         random_seed: crawl.random_seed,
-        by_score: Some(plan.counts.score),
-        audit_eligible: Some(plan.counts.audit_eligible),
-        rules,
+        by_score: Some(counts.score),
+        audit_eligible: Some(counts.audit_eligible).filter(|_| kind == RoundKind::Revisit),
+        rules: last.as_ref().filter(|_| kind == RoundKind::Urgent).map_or(rules, |last| last.rules),
+        rules_applied: last.filter(|_| kind == RoundKind::Urgent).map(|last| last.rules_applied()),
+        ..Facts::without_plan(to_plan.round, (crawl.clock)(), name)
     };
     keep(&crawl.tables, FACTS, &facts)?;
     crawl.tables.flush()?;
     // Finish last: an existing schedule is complete, and its facts are durable.
     writer.finish().map_err(Failure::work)?;
-    Ok(facts)
+    Ok(Some(facts))
 }
 
 /// The origins that gave no page when last contacted.
@@ -299,21 +404,17 @@ fn write(
     live: &Live,
     writer: &mut ScheduleWriter<'_>,
     generation: &Generation,
-    chosen: Chosen,
+    chosen: impl Iterator<Item = Result<ChosenPage, PlanError>>,
+    carried: Peekable<Carried<'_>>,
     seeds: &[NewSeed],
     bodies: &Bodies,
 ) -> Result<u64, Failure> {
-    let mut seeds = seeds.iter().peekable();
+    let mut others = Unranked { carried, seeds: seeds.iter().peekable() };
     let mut scheduled = 0;
     let mut push = |mut entry: ScheduleEntry, rank: u64| {
         scheduled += 1;
         bodies.forget_lost(&mut entry.record);
         writer.push_ranked(Ranked { entry, rank }).map_err(Failure::work)
-    };
-    let seed_entry = |(url, record): &NewSeed| ScheduleEntry {
-        url: url.clone(),
-        share: Share::Discovery,
-        record: record.clone(),
     };
     // Share and rank of the pages requested from `gather` and not yet returned.
     let shares = RefCell::new(VecDeque::new());
@@ -330,17 +431,46 @@ fn write(
     }));
     while let Some((_, url, record)) = pages.next_page().map_err(Failure::work)? {
         live.moved();
-        while let Some(seed) = seeds.next_if(|s| s.0 < url) {
-            push(seed_entry(seed), 0)?;
-        }
         let (share, rank) = shares.borrow_mut().pop_front().expect("one page for each chosen one");
-        push(ScheduleEntry { url, share, record }, rank)?;
+        let mut is_carried = false;
+        while let Some(entry) = others.next_up_to(Some(&url))? {
+            is_carried |= entry.url == url;
+            push(entry, 0)?;
+        }
+        if !is_carried {
+            push(ScheduleEntry { url, share, record }, rank)?;
+        }
     }
     if let Some(error) = failed.take() {
         return Err(Failure::work(error));
     }
-    seeds.try_for_each(|seed| push(seed_entry(seed), 0))?;
+    while let Some(entry) = others.next_up_to(None)? {
+        push(entry, 0)?;
+    }
     Ok(scheduled)
+}
+
+/// Carried pages, which are live, and seeds, which are new or gone, in the order of their URLs.
+struct Unranked<'g, 's> {
+    carried: Peekable<Carried<'g>>,
+    seeds: Peekable<std::slice::Iter<'s, NewSeed>>,
+}
+
+impl Unranked<'_, '_> {
+    /// The next page up to this URL.
+    fn next_up_to(&mut self, last: Option<&CanonicalUrl>) -> Result<Option<ScheduleEntry>, Failure> {
+        let is_in_reach = |url: &CanonicalUrl| last.is_none_or(|last| url <= last);
+        if let Some(Err(failure)) = self.carried.next_if(Result::is_err) {
+            return Err(failure);
+        }
+        let carried = self.carried.peek().and_then(|entry| entry.as_ref().ok()).map(|entry| &entry.url);
+        let is_next = |(url, _): &&NewSeed| is_in_reach(url) && carried.is_none_or(|carried| url < carried);
+        if let Some((url, record)) = self.seeds.next_if(is_next) {
+            let (url, record) = (url.clone(), record.clone());
+            return Ok(Some(ScheduleEntry { url, share: Share::Discovery, record }));
+        }
+        self.carried.next_if(|entry| entry.as_ref().is_ok_and(|entry| is_in_reach(&entry.url))).transpose()
+    }
 }
 
 #[cfg(test)]

@@ -73,8 +73,8 @@ pub fn digest(crawl: &Crawl) -> Result<u64, Failure> {
 
 /// Changes since the last plan.
 pub struct Since {
-    /// The cycle being planned.
-    pub cycle: Cycle,
+    /// The cycle being planned, if origins have their turn in this round.
+    pub turn: Option<Cycle>,
     /// Time of the last plan, in milliseconds since 1970.
     pub planned: u64,
     /// Have the operator's rules changed?
@@ -161,8 +161,10 @@ impl Hosts<'_> {
     fn read(&self, run: &OriginRun) -> Result<Host, Failure> {
         let home = run.home().map_err(Failure::work)?;
         let state = self.crawl.tables.load(&Origin::of(&home))?.unwrap_or_default();
-        let turn = xxh3_64(&run.key).wrapping_add(u64::from(self.since.cycle.0));
-        let has_its_turn = turn.is_multiple_of(u64::from(RECHECK_EVERY));
+        let has_its_turn = self.since.turn.is_some_and(|cycle| {
+            let turn = xxh3_64(&run.key).wrapping_add(u64::from(cycle.0));
+            turn.is_multiple_of(u64::from(RECHECK_EVERY))
+        });
         let config = &self.crawl.settings.fetch;
         Ok(Host {
             is_looked_at: has_its_turn

@@ -69,7 +69,7 @@ impl Machine {
 
     fn crawl(&self, seeds: &[CanonicalUrl]) -> Result<Crawl, Failure> {
         let mut config: Config = toml::from_str(
-            "[cycle]\npages = \"100%\"\npages_min = 1\ndiscovery_min = 1000\ndiscovery_share = 0\naudit_share = 0\n\
+            "[cycle]\npages = \"100%\"\npages_min = 1\ndiscovery_min = 1000\ndiscovery_share = 0\naudit_share = 0\nfill = false\n\
              [politeness]\ndelay_per_host = \"0 ms\"\ndelay_per_ip = \"0 ms\"\n\
              [fetch]\nallow_addresses = [\"127.0.0.0/8\"]\nvalidator_checks = 0\n\
              [storage]\nreserve = \"0 B\"\nsync_every = \"0 s\"\narchive_file = \"1 MiB\"\n",
@@ -118,9 +118,9 @@ fn run(machine: &Machine, seeds: &[CanonicalUrl], block: &str, told: &mut Told) 
     let mut crawl = machine.crawl(seeds)?;
     crawl.control.block(block, Some(mark()))?;
     told.blocked = true;
-    match turn(&mut crawl, seeds)? {
-        Turn::Committed(_) => told.committed = true,
-        Turn::Interrupted => panic!("no signal came"),
+    match round(&mut crawl, NextRound::OF_NEXT_CYCLE, seeds)? {
+        RoundEnd::Committed(_) => told.committed = true,
+        RoundEnd::Interrupted | RoundEnd::NothingDue => panic!("no signal came"),
     }
     Ok(())
 }
@@ -190,7 +190,7 @@ fn after_a_power_cut_at_any_point_of_a_cycle_nothing_is_lost_and_no_position_mea
             let number = crawl.repository.current().number().0;
             assert!(number == 3 || number == 2 && !told.committed, "{what}: generation {number}");
             if number == 2 {
-                turn(&mut crawl, &seeds).unwrap_or_else(|e| panic!("{what}: {e}"));
+                round(&mut crawl, NextRound::OF_NEXT_CYCLE, &seeds).unwrap_or_else(|e| panic!("{what}: {e}"));
             }
             let generation = crawl.repository.current();
             assert_eq!(pages(&generation), expected, "{what}");

@@ -343,6 +343,13 @@ impl Control {
         self.state().asked.keys().filter_map(|url| parse(url)).collect()
     }
 
+    /// Is any requested page one that no round has tried yet, on a host that is not paused?
+    pub fn has_untried(&self) -> bool {
+        let state = self.state();
+        let is_held = |url: &str| parse(url).is_none_or(|url| self.steering.is_host_held(&url.host()));
+        state.asked.iter().any(|(url, wish)| wish.tries == 0 && !is_held(url))
+    }
+
     /// Called for each recorded visit: answers a request for its page. A page that missed the
     /// deadline is requested again in the next cycle. A page that was skipped for another temporary
     /// reason is requested in at most [`MAX_TRIES`] cycles.

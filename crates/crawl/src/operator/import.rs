@@ -10,7 +10,7 @@ use crate::data_dir;
 use crate::data_dir::check_pinned;
 use crate::failure::Failure;
 use crate::open_read;
-use crate::report::{CycleReport, IMPORT};
+use crate::report::{IMPORT, RoundReport};
 use crate::settings::Settings;
 use crate::space::Space;
 use crate::stored::{MAX_SEED_SITES, add_seed_sites};
@@ -92,10 +92,10 @@ impl Import {
         let round = repository.current().dated().in_next_cycle();
         if ScheduleFile::open(&*storage, round.round).map_err(Failure::work)?.is_some() {
             let text = format!(
-                "data directory {}: cycle {} is in progress; \
-                 finish it with `recrawl crawl --cycles 1` first",
+                "data directory {}: round {} is in progress; \
+                 finish it with `recrawl crawl --rounds 1` first",
                 folder.display(),
-                round.cycle
+                round.round
             );
             return Err(Failure::Usage(text));
         }
@@ -162,10 +162,11 @@ impl Import {
     ///
     /// # Errors
     /// When the repository cannot be read or written. Nothing is imported then.
-    pub fn commit(mut self, now: u64) -> Result<CycleReport, Failure> {
+    pub fn commit(mut self, now: u64) -> Result<RoundReport, Failure> {
         self.enter()?;
         let generation = self.repository.current();
-        let cycle = generation.cycle().next();
+        let round = generation.dated().in_next_cycle();
+        let cycle = round.cycle;
         self.space.check_merge(&generation, self.bytes)?;
         let batch = self.batch.finish().map_err(Failure::work)?;
         let mut next = self.repository.begin(&generation, cycle).map_err(Failure::work)?;
@@ -183,7 +184,7 @@ impl Import {
             on_progress: &|_| {},
         };
         let merged = recrawl_verifier::merge(&generation, batch, &mut next, &rules).map_err(Failure::work)?;
-        let report = CycleReport::without_visits(IMPORT, cycle, self.started, &merged, now);
+        let report = RoundReport::without_visits(IMPORT, round, self.started, &merged, now);
         // Before the commit: a needless site in scope does no harm, but an imported page out of
         // scope would back off.
         add_seed_sites(&self.tables, self.sites)?;

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::labels::{self, counted, thousands};
 use crate::open_read::{self, InProgress};
 use crate::operator::control::Control;
-use crate::report::{CycleReport, TAKEDOWN};
+use crate::report::{RoundReport, TAKEDOWN};
 use crate::settings::Settings;
 use crate::space::Space;
 use recrawl_archive::takedown::{TakenDown, take_down};
@@ -105,7 +105,7 @@ pub struct Done {
     pub removed: Summary,
     /// The pages that it covers.
     pub covered: Covered,
-    /// The cycle in progress. It must be finished first, so only a dry run meets one.
+    /// The round in progress. It must be finished first, so only a dry run meets one.
     pub in_progress: Option<InProgress>,
 }
 
@@ -166,7 +166,8 @@ impl Stopped<'_> {
             }
             self.decided.write(&*self.storage)?;
         }
-        let in_progress = open_read::in_progress(&*self.storage, &self.repository.current())?;
+        let in_progress =
+            open_read::in_progress(&*self.storage, &self.repository.current(), Some(&self.tables))?;
         if *end {
             let generation = self.repository.current();
             let covered = Covered::by(meant, self.settings, &self.tables, &self.decided, &generation)?;
@@ -175,14 +176,14 @@ impl Stopped<'_> {
         }
         if !only_count {
             Decisions::forget_older(&self.tables)?;
-            if let Some(InProgress { cycle, .. }) = in_progress {
+            if let Some(InProgress { round, .. }) = in_progress {
                 let blocked = match keep_crawling {
                     true => "their takedown has ended; ",
                     false => "they are already blocked; ",
                 };
                 return Ok(Err(Failure::Work(format!(
-                    "data directory {}: cycle {cycle} is in progress and its log may contain these pages; \
-                     {blocked}finish it with `recrawl crawl --cycles 1`, then run takedown again",
+                    "data directory {}: round {round} is in progress and its log may contain these pages; \
+                     {blocked}finish it with `recrawl crawl --rounds 1`, then run takedown again",
                     folder.display(),
                 ))));
             }
@@ -288,9 +289,9 @@ fn decide(decided: &mut Decisions, order: &Order) -> Result<bool, Failure> {
 /// the last, since an unused part of an old file would still contain the data.
 fn empty(repository: &mut Repository, meant: &Pattern, keep_crawling: bool, now: u64) -> Result<(), Failure> {
     let generation = repository.current();
-    let cycle = generation.cycle().next();
+    let round = generation.dated().in_next_cycle();
     let nothing = Generation::default();
-    let mut next = repository.begin(&nothing, cycle).map_err(Failure::work)?;
+    let mut next = repository.begin(&nothing, round.cycle).map_err(Failure::work)?;
     let mut records = generation.records();
     while let Some((_, key, record)) = records.next_record()? {
         let is_meant = meant.matches(&CanonicalUrl::from_key(key).map_err(Failure::work)?);
@@ -310,7 +311,7 @@ fn empty(repository: &mut Repository, meant: &Pattern, keep_crawling: bool, now:
         never_tried: summary.untried,
         ..MergeReport::default()
     };
-    let report = CycleReport::without_visits(TAKEDOWN, cycle, now, &merged, now);
+    let report = RoundReport::without_visits(TAKEDOWN, round, now, &merged, now);
     repository.commit(next, &report.to_json()).map_err(Failure::work)
 }
 

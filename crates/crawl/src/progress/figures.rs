@@ -255,16 +255,9 @@ mod tests {
         live.recovered(&visit("http://a.test/1", Some(0), Outcome::Fetched(Change::Changed)));
         let toml = recrawl_formula::builtin::resolve("age").unwrap().to_toml().unwrap();
         let facts = Facts {
-            cycle: Cycle(3),
-            started: 1_000,
-            formula: "age".into(),
             formula_toml: Some(toml),
-            cutoff: None,
             scheduled: 10,
-            random_seed: 0,
-            by_score: None,
-            audit_eligible: None,
-            rules: 0,
+            ..Facts::without_plan(recrawl_types::DatedRound::only_of(Cycle(3)), 1_000, "age")
         };
         live.planned(&facts, 10, 1);
         live.recorded(&visit("http://a.test/2", Some(1), Outcome::Fetched(Change::Changed)));

@@ -3,8 +3,9 @@
 use super::Tally;
 use crate::report::facts::Facts;
 use recrawl_scheduler::{Estimate, Response, Weighted};
-use recrawl_types::{Change, Outcome, Share, Visit};
+use recrawl_types::{Change, Outcome, ScheduleEntry, Share, Skip, Visit};
 use serde::{Deserialize, Serialize};
+use std::ops::AddAssign;
 
 /// The audit sample of one cycle. Pages without a response are counted, but left out of estimates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -17,6 +18,15 @@ pub struct AuditTally {
     pub not_found: Weighted,
     /// Failed, forbidden, refused or skipped.
     pub unanswered: Weighted,
+}
+
+impl AddAssign for AuditTally {
+    fn add_assign(&mut self, other: AuditTally) {
+        self.unchanged += other.unchanged;
+        self.changed += other.changed;
+        self.not_found += other.not_found;
+        self.unanswered += other.unanswered;
+    }
 }
 
 impl AuditTally {
@@ -57,7 +67,7 @@ impl AuditTally {
 }
 
 /// Host by host, which pages had a response: for the intervals of [`Estimates`].
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Responses {
     freshness: Response,
     /// Of the audit sample, without pages that no longer exist.
@@ -68,22 +78,25 @@ pub struct Responses {
 impl Responses {
     /// Counts a visit.
     pub fn add(&mut self, visit: &Visit) {
-        let (host, outcome) = (visit.url.host(), visit.outcome);
+        self.count(&visit.url.host(), visit.share, visit.outcome);
+    }
+
+    fn count(&mut self, host: &str, share: Share, outcome: Outcome) {
         let has_changed = match outcome.change() {
             Some(Change::Changed) => Some(true),
             Some(Change::Unchanged) => Some(false),
             Some(Change::First | Change::Undecided) | None => None,
         };
         let is_gone = matches!(outcome, Outcome::NotFound(_));
-        match visit.share {
+        match share {
             Share::Audit(probability) => {
                 let is_fresh = if is_gone { Some(false) } else { has_changed.map(|changed| !changed) };
-                self.freshness.count(&host, is_fresh, probability);
+                self.freshness.count(host, is_fresh, probability);
                 if !is_gone {
-                    self.audit.count(&host, has_changed, probability);
+                    self.audit.count(host, has_changed, probability);
                 }
             }
-            Share::Score if !is_gone => self.score.count(&host, has_changed, 1.0),
+            Share::Score if !is_gone => self.score.count(host, has_changed, 1.0),
             _ => {}
         }
     }
@@ -105,24 +118,59 @@ pub struct Estimates {
     pub change_rate: Option<Estimate>,
 }
 
+/// What the estimates of a cycle are made from: the visits of the rounds since its pages were chosen.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    audit: AuditTally,
+    score_visits: u64,
+    score_changed: u64,
+    responses: Responses,
+    /// Pages from which the audit sample was drawn, and pages chosen by score; none if unknown.
+    audit_eligible: Option<u64>,
+    by_score: Option<u64>,
+}
+
+impl Sample {
+    /// The visits of one round.
+    pub fn new(tally: &Tally, responses: Responses, facts: &Facts) -> Sample {
+        let Tally { audit, score_visits, score_changed, .. } = *tally;
+        let Facts { audit_eligible, by_score, .. } = *facts;
+        Sample { audit, score_visits, score_changed, responses, audit_eligible, by_score }
+    }
+
+    /// Adds the visits of a later round, to pages that were chosen with these.
+    pub fn add(&mut self, later: &Sample) {
+        self.audit += later.audit;
+        self.score_visits += later.score_visits;
+        self.score_changed += later.score_changed;
+        self.responses.freshness += &later.responses.freshness;
+        self.responses.audit += &later.responses.audit;
+        self.responses.score += &later.responses.score;
+    }
+
+    /// Counts a page that was chosen, and of which nothing is known yet.
+    pub fn add_unanswered(&mut self, entry: &ScheduleEntry) {
+        let outcome = Outcome::Skipped(Skip::Deadline);
+        if let Share::Audit(probability) = entry.share {
+            self.audit.add(outcome, probability);
+        }
+        self.responses.count(&entry.url.host(), entry.share, outcome);
+    }
+}
+
 impl Estimates {
-    /// From the counts of a cycle.
-    pub fn of(tally: &Tally, responses: &Responses, facts: &Facts) -> Estimates {
-        let AuditTally { unchanged, changed, .. } = tally.audit;
-        let unchanged_by_score = tally.score_visits - tally.score_changed;
+    /// From the visits to the pages that were chosen.
+    pub fn of(sample: &Sample) -> Estimates {
+        let Sample { audit, score_visits, score_changed, responses, audit_eligible, by_score } = sample;
+        let AuditTally { unchanged, changed, .. } = *audit;
         Estimates {
-            freshness: tally.audit.freshness(facts.audit_eligible, &responses.freshness),
-            freshness_bounds: tally.audit.freshness_bounds(facts.audit_eligible),
-            audit_change_rate: Estimate::of_answered(
-                changed,
-                unchanged,
-                facts.audit_eligible,
-                &responses.audit,
-            ),
+            freshness: audit.freshness(*audit_eligible, &responses.freshness),
+            freshness_bounds: audit.freshness_bounds(*audit_eligible),
+            audit_change_rate: Estimate::of_answered(changed, unchanged, *audit_eligible, &responses.audit),
             change_rate: Estimate::of_answered(
-                Weighted::certain(tally.score_changed),
-                Weighted::certain(unchanged_by_score),
-                facts.by_score,
+                Weighted::certain(*score_changed),
+                Weighted::certain(score_visits - score_changed),
+                *by_score,
                 &responses.score,
             ),
         }

@@ -1,13 +1,46 @@
-//! What was decided when a cycle was planned.
+//! What was decided when a round was planned.
 
-use recrawl_types::Cycle;
+use recrawl_types::{Cycle, DatedRound, Round};
 use serde::{Deserialize, Serialize};
 
-/// Decisions made when a cycle was planned; stored, so that a resumed cycle reports the same.
+/// What a round is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RoundKind {
+    /// It spends the budget k of its cycle.
+    #[default]
+    Revisit,
+    /// It visits URLs that were never fetched, and what earlier rounds of the cycle did not reach.
+    Fill,
+    /// It visits new seeds, and pages that operators asked for.
+    Urgent,
+}
+
+impl RoundKind {
+    /// As in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            RoundKind::Revisit => "revisit",
+            RoundKind::Fill => "fill",
+            RoundKind::Urgent => "urgent",
+        }
+    }
+}
+
+/// Decisions made when a round was planned; stored, so that a resumed round reports the same.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Facts {
-    /// The planned cycle.
+    /// Its cycle.
     pub cycle: Cycle,
+    /// Its number; none if it is that of the cycle.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) round: Option<Round>,
+    /// What it is for.
+    #[serde(default)]
+    pub kind: RoundKind,
+    /// Start time of the cycle, in milliseconds since 1970; none if the cycle starts with this round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycle_started: Option<u64>,
     /// Start time, in milliseconds since 1970.
     pub started: u64,
     /// Name of the formula, or of the policy that needs none.
@@ -31,13 +64,20 @@ pub struct Facts {
     /// Digest of the operator's rules that refuse pages: [`readmission::digest`](crate::cycle::readmission::digest).
     #[serde(default)]
     pub rules: u64,
+    /// When these rules were last applied to refused pages, in milliseconds since 1970; none if when
+    /// this round was planned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rules_applied: Option<u64>,
 }
 
 impl Facts {
-    /// For a cycle without a plan, which has a name in place of a formula's.
-    pub fn without_plan(cycle: Cycle, started: u64, name: &str) -> Facts {
+    /// For a round without a plan, which has a name in place of a formula's.
+    pub fn without_plan(round: DatedRound, started: u64, name: &str) -> Facts {
         Facts {
-            cycle,
+            cycle: round.cycle,
+            round: (!round.is_only()).then_some(round.round),
+            kind: RoundKind::Revisit,
+            cycle_started: None,
             started,
             formula: name.into(),
             formula_toml: None,
@@ -47,6 +87,23 @@ impl Facts {
             by_score: None,
             audit_eligible: None,
             rules: 0,
+            rules_applied: None,
         }
+    }
+
+    /// When the rules were last applied to refused pages, in milliseconds since 1970.
+    pub fn rules_applied(&self) -> u64 {
+        self.rules_applied.unwrap_or(self.started)
+    }
+
+    /// The round and its cycle.
+    pub fn round(&self) -> DatedRound {
+        let round = self.round.unwrap_or(DatedRound::only_of(self.cycle).round);
+        DatedRound { round, cycle: self.cycle }
+    }
+
+    /// Start time of the cycle, in milliseconds since 1970.
+    pub fn cycle_started(&self) -> u64 {
+        self.cycle_started.unwrap_or(self.started)
     }
 }

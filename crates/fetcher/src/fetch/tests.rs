@@ -7,6 +7,7 @@ mod control;
 mod fairness;
 mod opted_out;
 mod outcomes;
+mod patience;
 mod politeness;
 mod redirects;
 mod repeated;
@@ -18,14 +19,14 @@ mod validators;
 use crate::testing::{LoggedRequest, Script, ScriptedNetwork, collect, reply, tokio_clock};
 use crate::unavailable::Unavailable;
 use crate::{
-    FetchConfig, FetchError, FetchReport, FetchResult, FetchedPage, Fetcher, Job, Precedence, Refuses,
-    Request, Steering,
+    FetchConfig, FetchError, FetchReport, FetchResult, FetchedPage, Fetcher, Job, Patience, Precedence,
+    Refuses, Request, Steering,
 };
 use recrawl_types::host::MemoryHostTable;
 use recrawl_types::schedule::{MemorySchedule, ScheduleSource};
 use recrawl_types::{
-    CanonicalUrl, Cycle, HostState, HostTable, Known, Origin, Outcome, PageRecord, ScheduleEntry, Share,
-    UrlRules,
+    CanonicalUrl, Cycle, DatedRound, HostState, HostTable, Known, Origin, Outcome, PageRecord, ScheduleEntry,
+    Share, UrlRules,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -64,6 +65,7 @@ pub struct Setup {
     unavailable: Unavailable,
     deadline: Option<Instant>,
     held_deadline: Option<Instant>,
+    patience: Option<Patience>,
     control: Arc<Steering>,
     now: u64,
 }
@@ -98,11 +100,12 @@ pub fn job(schedule: Arc<dyn ScheduleSource>, out: Sender<FetchedPage>) -> Job {
         stop: CancellationToken::new(),
         followed: Vec::new(),
         spent: Default::default(),
-        cycle: Cycle(2),
+        round: DatedRound::only_of(Cycle(2)),
         precedence: Default::default(),
         unavailable: Unavailable::default(),
         deadline: None,
         held_deadline: None,
+        patience: None,
         control: Arc::default(),
     }
 }
@@ -126,6 +129,7 @@ impl Setup {
             unavailable: Unavailable::default(),
             deadline: None,
             held_deadline: None,
+            patience: None,
             control: Arc::default(),
             now: NOW,
         }
@@ -154,11 +158,12 @@ impl Setup {
             stop: self.stop.clone(),
             followed: self.followed.clone(),
             spent: self.spent.clone(),
-            cycle: self.cycle,
+            round: DatedRound::only_of(self.cycle),
             precedence: self.precedence.clone(),
             unavailable: self.unavailable.clone(),
             deadline: self.deadline,
             held_deadline: self.held_deadline,
+            patience: self.patience,
             control: self.control.clone(),
         }
     }

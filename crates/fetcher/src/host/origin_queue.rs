@@ -112,7 +112,14 @@ impl OriginQueue {
 
     pub fn store(&self, run: &Run) -> Result<(), FetchError> {
         let error = |source| FetchError::Host { origin: self.origin.clone(), source };
-        run.unavailable().note(&self.origin, &self.state, self.responses, &run.config, run.cycle, run.now());
+        run.unavailable().note(
+            &self.origin,
+            &self.state,
+            self.responses,
+            &run.config,
+            run.round.cycle,
+            run.now(),
+        );
         run.hosts.store(&self.origin, &self.state).map_err(error)
     }
 

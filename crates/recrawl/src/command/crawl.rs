@@ -1,21 +1,22 @@
-//! `recrawl crawl`: runs cycles.
+//! `recrawl crawl`: runs cycles, round by round.
 
 use super::{counted, thousands};
-use crate::cli::CrawlArgs;
+use crate::cli::{CrawlArgs, Until};
 use crate::process;
 use crate::process::logging;
 use crate::process::open_files;
 use crate::process::stdout::Printed;
 use recrawl_archive::timestamp;
 use recrawl_crawl::crawl::Crawl;
-use recrawl_crawl::cycle::{self, Turn};
+use recrawl_crawl::cycle::clock::NextRound;
+use recrawl_crawl::cycle::{self, RoundEnd};
 use recrawl_crawl::data_dir;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels;
 use recrawl_crawl::operator::control::Mark;
 use recrawl_crawl::operator::seeds;
 use recrawl_crawl::output::events::Events;
-use recrawl_crawl::report::{CycleReport, Tally};
+use recrawl_crawl::report::{RoundReport, Tally};
 use recrawl_crawl::settings::formula_file;
 use recrawl_scheduler::policy::PolicyKind;
 use std::io::IsTerminal;
@@ -31,9 +32,9 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
         settings.policy = PolicyKind::default();
         settings.files.push(text.into());
     }
-    if let Some(contact) = args.contact.as_deref().map(str::trim).filter(|contact| !contact.is_empty()) {
-        settings.config.crawler.contact = contact.to_owned();
-        settings.fetch.contact = Some(contact.to_owned());
+    settings.use_contact(args.contact.as_deref());
+    if args.until == Some(Until::Filled) && !settings.config.cycle.fill {
+        return Err(Failure::Usage("--until filled needs cycle.fill = true".into()));
     }
     if args.json && args.events.as_deref() == Some(Path::new("-")) {
         let text = "--json and --events - both print to standard output; give --events a file";
@@ -61,38 +62,48 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
     let mut events =
         args.events.as_deref().map(|at| Events::open(at, &crawl, process::printer(&crawl))).transpose()?;
     let mut printed = Printed::new(crawl.shutdown.token().clone());
-    let mut rows = 0;
     let mut refused = Refused::default();
+    let (mut rounds, mut cycles, mut is_in_cycle) = (0, 0, false);
     loop {
         // A signal may have come while the crawl was opened.
         if crawl.shutdown.requested() {
-            tracing::info!("stopped before a cycle began; pass the seeds again");
+            if rounds == 0 {
+                tracing::info!("stopped before a round began; pass the seeds again");
+            }
             return Ok(());
         }
-        let waiting = crawl.control.seeds();
-        crawl.admit(&waiting)?;
-        match cycle::turn(&mut crawl, &[&seeds[..], &waiting].concat())? {
-            Turn::Interrupted => {
-                tracing::info!("stopped; the next start resumes this cycle");
+        let next = crawl.next_round(left_of_period(&crawl).is_zero(), false)?;
+        if is_in_cycle && next.is_none_or(|next| next.begins_cycle) {
+            (cycles, is_in_cycle) = (cycles + 1, false);
+            let is_filled = args.until == Some(Until::Filled) && next.is_none();
+            if is_filled || args.cycles.is_some_and(|most| cycles >= most) {
+                return refused.outcome();
+            }
+            if next.is_none() && args.cycles.is_none() && crawl.shutdown.wait(left_of_period(&crawl)) {
                 return Ok(());
             }
-            Turn::Committed(report) => {
+        }
+        let next = next.unwrap_or(NextRound::OF_NEXT_CYCLE);
+        let waiting = crawl.control.seeds();
+        crawl.admit(&waiting)?;
+        match cycle::round(&mut crawl, next, &[&seeds[..], &waiting].concat())? {
+            RoundEnd::Interrupted => {
+                tracing::info!("stopped; the next start resumes this round");
+                return Ok(());
+            }
+            RoundEnd::NothingDue => crawl.control.forget_seeds(&waiting)?,
+            RoundEnd::Committed(report) => {
                 report.log();
                 crawl.control.forget_seeds(&waiting)?;
                 events.as_mut().map_or(Ok(()), |events| events.follow(&crawl))?;
                 if events.as_ref().is_none_or(|events| !events.are_printed()) {
-                    publish(&report, rows, args.json, &mut printed)?;
+                    publish(&report, rounds, args.json, &mut printed)?;
                 }
-                rows += 1;
+                is_in_cycle = true;
+                rounds += 1;
                 refused.add(&report.tally);
-                if args.cycles.is_some_and(|cycles| rows >= cycles) {
+                if args.rounds.is_some_and(|most| rounds >= most) {
                     return refused.outcome();
-                }
-                if crawl.shutdown.requested() {
-                    return Ok(());
-                }
-                if args.cycles.is_none() && wait_for_next(&crawl, &report) {
-                    return Ok(());
                 }
             }
         }
@@ -123,30 +134,30 @@ impl Refused {
     }
 }
 
-/// Waits until `cycle.period` after the start of the last cycle, so that the length of a cycle does
-/// not delay the next one; true if a signal came. If the clock is set back, waits one period at
-/// most.
-fn wait_for_next(crawl: &Crawl, report: &CycleReport) -> bool {
+/// Time until `cycle.period` after the start of the current cycle is over: the length of a cycle does not
+/// delay the next one. If the clock is set back, one period at most.
+fn left_of_period(crawl: &Crawl) -> Duration {
     let period = crawl.settings.config.cycle.period.0;
-    let gone_by = Duration::from_millis((crawl.clock)().saturating_sub(report.started));
-    crawl.shutdown.wait(period.saturating_sub(gone_by))
+    let Some(started) = crawl.so_far.started else { return Duration::ZERO };
+    period.saturating_sub(Duration::from_millis((crawl.clock)().saturating_sub(started)))
 }
 
-/// Prints the report of a cycle as one JSON object or one aligned row.
-fn publish(report: &CycleReport, rows: u32, json: bool, printed: &mut Printed) -> Result<(), Failure> {
+/// Prints the report of a round as one JSON object or one aligned row.
+fn publish(report: &RoundReport, rows: u32, json: bool, printed: &mut Printed) -> Result<(), Failure> {
     if json {
         return printed.line(&String::from_utf8(report.to_json()).expect("JSON is UTF-8"));
     }
     if rows.is_multiple_of(20) {
         printed.line(
-            "cycle  scheduled  fetched    new  changed  change rate  failed    skipped  new links      known  seconds",
+            "cycle  round    scheduled  fetched    new  changed  change rate  failed    skipped  new links      known  seconds",
         )?;
     }
     let tally = &report.tally;
     let rate = report.change_rate.map_or("-".into(), |r| format!("{r:.3}"));
     printed.line(&format!(
-        "{:>5}  {:>9}  {:>7}  {:>5}  {:>7}  {:>11}  {:>6}  {:>9}  {:>9}  {:>9}  {:>7.1}",
+        "{:>5}  {:<7}  {:>9}  {:>7}  {:>5}  {:>7}  {:>11}  {:>6}  {:>9}  {:>9}  {:>9}  {:>7.1}",
         report.cycle,
+        report.kind.name(),
         thousands(report.scheduled),
         thousands(tally.fetched),
         thousands(tally.first_visits),
@@ -161,7 +172,7 @@ fn publish(report: &CycleReport, rows: u32, json: bool, printed: &mut Printed) -
     if tally.fetched == 0 && report.scheduled > 0 { printed.line(&why_nothing(tally)) } else { Ok(()) }
 }
 
-/// Explains a cycle that fetched nothing: often the first one, with a wrong configuration.
+/// Explains a round that fetched nothing: often the first one, with a wrong configuration.
 fn why_nothing(tally: &Tally) -> String {
     let reasons = [
         (tally.refused, "at rejected addresses (see fetch.allow_addresses)"),

@@ -29,7 +29,7 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::lessons::trust;
 use recrawl_crawl::open_read::{self, Tables};
 use recrawl_crawl::output::page_history::PageHistory;
-use recrawl_crawl::report::CycleReport;
+use recrawl_crawl::report::RoundReport;
 use recrawl_crawl::settings::Settings;
 use recrawl_crawl::settings::formula_file;
 use recrawl_fetcher::host_delay::{HostDelay, LeftAlone};
@@ -114,10 +114,10 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
         let decided = open_read::decisions(&data_dir, || tables.clone())?;
         return Err(unknown(&mut settings, &decided, &tables, &url)?);
     };
-    let mut reports = open_read::last_reports(&repository, RECENT)?;
+    let mut reports = open_read::last_cycles(&repository, RECENT)?;
     let random_seed =
         reports.iter().rev().find(|report| report.is_of_crawl()).map(|report| report.random_seed);
-    let last = reports.pop();
+    let last = reports.pop_back();
     let history = PageHistory::read(&repository.kept(), &url)?;
     // Opened last and only briefly: one process at a time can open the tables, and a crawl may be
     // about to start.
@@ -153,7 +153,7 @@ pub struct Page<'r> {
     /// Is this not the crawl's formula, but one to try? Then it ranks, whatever the crawl's policy.
     pub is_other_formula: bool,
     /// Report of the last cycle.
-    pub last: Option<&'r CycleReport>,
+    pub last: Option<&'r RoundReport>,
     /// The crawl's `--random-seed`, which breaks ties.
     pub random_seed: u64,
     /// The page's stored visits.
@@ -241,7 +241,7 @@ impl Explanation {
         let closed = lookup::closed(settings, decided, &tables, &url, record.visited.is_some())?;
         // The cut-off of another formula is not comparable with this formula's scores.
         let name = if request.policy.is_formula() { &*formula.name } else { request.policy.name };
-        let cutoff = last.filter(|r: &&CycleReport| r.formula == name).and_then(|r| r.cutoff);
+        let cutoff = last.filter(|r: &&RoundReport| r.formula == name).and_then(|r| r.cutoff);
         Ok(Explanation {
             url,
             record,
@@ -287,11 +287,13 @@ impl Explanation {
             Gate::Revisit if self.lastmod.is_news => {
                 "when the announced share reaches it: a trusted date says that it changed".into()
             }
-            Gate::Revisit | Gate::Gone | Gate::Refused | Gate::BackOff => match self.by_rank() {
-                Some(Chance::Sure) => format!("in the next cycle: {}", self.place_in_schedule()),
-                Some(_) => format!("probably in the next cycle: {}", self.place_in_schedule()),
-                None => "depends on its score".into(),
-            },
+            Gate::Revisit | Gate::Visited | Gate::Gone | Gate::Refused | Gate::BackOff => {
+                match self.by_rank() {
+                    Some(Chance::Sure) => format!("in the next cycle: {}", self.place_in_schedule()),
+                    Some(_) => format!("probably in the next cycle: {}", self.place_in_schedule()),
+                    None => "depends on its score".into(),
+                }
+            }
         }
     }
 
@@ -359,6 +361,7 @@ impl Explanation {
             Gate::Gone => "gone",
             Gate::Refused => "refused",
             Gate::BackOff => "back_off",
+            Gate::Visited => "visited",
             Gate::Discovery => "discovery",
             Gate::Warmup => "warmup",
             Gate::Revisit => "score",

@@ -24,9 +24,10 @@ pub fn run(args: &ExportArgs) -> Result<(), Failure> {
         Exported::Pages => pages::export(&settings, &args.out, format(args)?),
         Exported::Visits => visits::export(&settings, &args.out, format(args)?),
         Exported::Cycles if format(args)? == Format::Jsonl => cycles::export(&settings, &args.out),
+        Exported::Rounds if format(args)? == Format::Jsonl => cycles::export_rounds(&settings, &args.out),
         Exported::Cdxj if args.format.is_none() => cdxj::export(&settings, &args.out),
-        Exported::Cycles | Exported::Cdxj => {
-            let text = "CSV and Parquet are only for pages and visits; cycles are JSON lines, and cdxj takes \
+        Exported::Cycles | Exported::Rounds | Exported::Cdxj => {
+            let text = "CSV and Parquet are only for pages and visits; cycles and rounds are JSON lines, and cdxj takes \
                         no --format";
             Err(Failure::Usage(text.into()))
         }

@@ -52,11 +52,14 @@ fn origin_text(key: &[u8]) -> String {
 fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     let repository = open_read::repository(settings)?;
     let generation = repository.current();
-    let reports = open_read::last_reports(&repository, CYCLES)?;
+    let reports = open_read::last_cycles(&repository, CYCLES)?;
     let mut origins = generation.origins().map_err(Failure::work)?;
     origins.sort_by_key(|o| std::cmp::Reverse(o.pages));
     let in_force = DecisionsInForce::of(settings);
-    let in_progress = open_read::in_progress(&**repository.storage(), &generation);
+    let in_progress = {
+        let tables = open_read::tables(&settings.data_dir).ok();
+        open_read::in_progress(&**repository.storage(), &generation, tables.as_deref())
+    };
     if let Err(fault) = &in_progress {
         tracing::warn!("cannot read the schedule of the cycle in progress: {fault}");
     }

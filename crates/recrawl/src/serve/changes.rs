@@ -16,7 +16,7 @@ use recrawl_crawl::operator::control::{
 };
 use recrawl_crawl::operator::takedown;
 use recrawl_crawl::progress::figures::Stage;
-use recrawl_types::{CanonicalUrl, ScheduleEntry, Share, Site, Status};
+use recrawl_types::{CanonicalUrl, PageRecord, ScheduleEntry, Share, Site, Status};
 
 /// How to end a takedown, which is not possible over HTTP.
 fn end_takedown(pattern: &str) -> String {
@@ -125,15 +125,20 @@ fn add_seeds(shared: &SharedState, urls: &[String]) -> Result<Accepted, Refusal>
     seeds.sort_unstable();
     seeds.dedup();
     let generation = shared.generation();
-    let mut news = Vec::with_capacity(seeds.len());
+    let (mut news, mut joining) = (Vec::with_capacity(seeds.len()), Vec::new());
     for url in seeds {
         // A known page whose site is not in scope yet also counts as new, since it brings the site
         // into scope.
-        let is_known = settings.scope.admits(&url)
-            && generation.get(&url).map_err(failed)?.is_some_and(|(_, r)| r.known.status != Status::Gone);
-        if !is_known {
-            news.push(url);
+        let is_in_scope = settings.scope.admits(&url);
+        let record = generation.get(&url).map_err(failed)?.map(|(_, record)| record);
+        if is_in_scope && record.as_ref().is_some_and(|record| record.known.status != Status::Gone) {
+            continue;
         }
+        if is_in_scope && is_fetching(shared) {
+            let record = record.unwrap_or_else(|| PageRecord::discovered(generation.cycle(), 0));
+            joining.push(ScheduleEntry { url: url.clone(), share: Share::Asked, record });
+        }
+        news.push(url);
     }
     if news.is_empty() {
         return accepted(Did::Already, "all URLs are already known");
@@ -148,14 +153,22 @@ fn add_seeds(shared: &SharedState, urls: &[String]) -> Result<Accepted, Refusal>
     match shared.control.add_seeds(&news).map_err(failed)? {
         None => Err(Refusal::Busy(format!(
             "seed queue full ({MAX_WAITING_SEEDS} seeds or {MAX_WAITING_BYTES} bytes); \
-             try again after the next cycle starts"
+             try again after the next round starts"
         ))),
-        Some(0) => accepted(Did::Already, "all URLs are already known or queued for the next cycle"),
+        Some(0) => accepted(Did::Already, "all URLs are already known or queued"),
         Some(added) => {
+            // They join the round that is fetching. They stay queued, so that nothing is lost if it ends
+            // before.
+            joining.into_iter().for_each(|entry| _ = shared.steering.ask(entry));
             let seeds = counted(added as u64, "seed");
-            accepted(Did::NextCycle, format!("{seeds} queued for the next cycle{but}"))
+            accepted(Did::NextRound, format!("{seeds} queued; visited within seconds{but}"))
         }
     }
+}
+
+/// Is a round fetching, so that pages can join it?
+fn is_fetching(shared: &SharedState) -> bool {
+    shared.live.now().is_some_and(|now| now.stage == Stage::Fetching)
 }
 
 fn recrawl(shared: &SharedState, text: &str, mark: Mark) -> Result<Accepted, Refusal> {
@@ -176,7 +189,7 @@ fn recrawl(shared: &SharedState, text: &str, mark: Mark) -> Result<Accepted, Ref
     }
     let effect = shared.control.ask(&url, mark).map_err(failed)?;
     // A cycle that is planned but not yet fetching reads the request when it starts to fetch.
-    let is_fetching = shared.live.now().is_some_and(|now| now.stage == Stage::Fetching);
+    let is_fetching = is_fetching(shared);
     if effect == Effect::Done && is_fetching {
         shared.steering.ask(ScheduleEntry { url: url.clone(), share: Share::Asked, record });
     }
@@ -184,7 +197,7 @@ fn recrawl(shared: &SharedState, text: &str, mark: Mark) -> Result<Accepted, Ref
         Effect::Done if is_fetching => {
             accepted(Did::Done, format!("{url} will be fetched as soon as politeness allows, once per cycle"))
         }
-        Effect::Done => accepted(Did::NextCycle, format!("{url} will be fetched first in the next cycle")),
+        Effect::Done => accepted(Did::NextRound, format!("{url} will be fetched within seconds")),
         other => decided(other, format!("{url} is queued"), MAX_ASKED),
     }
 }

@@ -29,9 +29,11 @@ impl CycleTimer {
         CycleTimer { started, before, since: steady, not_before: Duration::ZERO }
     }
 
-    /// Notes the start of a cycle.
-    pub fn began(&mut self, wall: u64, steady: Duration) {
-        *self = CycleTimer::new(Some(wall), wall, steady);
+    /// Notes when the current cycle started.
+    pub fn is_in_cycle_since(&mut self, started: u64, wall: u64, steady: Duration) {
+        if self.started != Some(started) {
+            *self = CycleTimer::new(Some(started), wall, steady);
+        }
     }
 
     /// Notes a failed cycle, and when to retry it.
@@ -74,7 +76,7 @@ mod tests {
     fn the_first_cycle_is_due_at_once_and_the_next_after_a_period() {
         let mut timer = CycleTimer::new(None, NOON, Duration::ZERO);
         assert_eq!(timer.left(DAY, NOON, Duration::ZERO), Duration::ZERO);
-        timer.began(NOON, Duration::ZERO);
+        timer.is_in_cycle_since(NOON, NOON, Duration::ZERO);
         assert_eq!(timer.left(DAY, after(5), HOUR * 5), HOUR * 19);
         assert_eq!(timer.left(DAY, after(24), HOUR * 24), Duration::ZERO);
         assert_eq!(timer.left(HOUR, after(5), HOUR * 5), Duration::ZERO, "a cycle that overran");
@@ -89,7 +91,7 @@ mod tests {
     #[test]
     fn a_clock_that_was_set_back_delays_by_no_more_than_a_period() {
         let mut timer = CycleTimer::new(None, NOON, Duration::ZERO);
-        timer.began(NOON, Duration::ZERO);
+        timer.is_in_cycle_since(NOON, NOON, Duration::ZERO);
         let set_back = NOON - 10 * 24 * 3_600_000;
         assert_eq!(timer.left(DAY, set_back, HOUR), HOUR * 23);
         assert_eq!(timer.left(DAY, set_back, DAY), Duration::ZERO);
@@ -102,9 +104,9 @@ mod tests {
     #[test]
     fn a_machine_that_slept_begins_when_it_wakes_up_and_once() {
         let mut timer = CycleTimer::new(None, NOON, Duration::ZERO);
-        timer.began(NOON, Duration::ZERO);
+        timer.is_in_cycle_since(NOON, NOON, Duration::ZERO);
         assert_eq!(timer.left(DAY, after(72), HOUR), Duration::ZERO);
-        timer.began(after(72), HOUR);
+        timer.is_in_cycle_since(after(72), after(72), HOUR);
         assert_eq!(timer.left(DAY, after(72), HOUR), DAY);
     }
 

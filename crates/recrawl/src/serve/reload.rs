@@ -14,10 +14,14 @@ use recrawl_fetcher::{Fetcher, HttpNetwork};
 use recrawl_types::HostTable;
 use std::sync::Arc;
 
-/// Reads the configuration and puts it into force between two cycles. An invalid one changes
+/// Reads the configuration and puts it into force between two rounds. An invalid one changes
 /// nothing.
 pub fn reload(args: &ServeArgs, crawl: &mut Crawl, shared: &SharedState, console: &Running) {
-    match args.at.settings().and_then(|fresh| put_in_force(fresh, crawl, shared, console)) {
+    let fresh = args.at.settings().map(|mut fresh| {
+        fresh.use_contact(args.contact.as_deref());
+        fresh
+    });
+    match fresh.and_then(|fresh| put_in_force(fresh, crawl, shared, console)) {
         Ok(Changes { taken, left }) => {
             let answer = || tracing::info!(taken = taken.join(" "), "configuration reloaded");
             // Log this with the more verbose of the two filters.
@@ -70,6 +74,7 @@ fn put_in_force(
         crawl.fetcher = Fetcher::new(settings.fetch.clone(), network, hosts, crawl.clock.clone());
     }
     crawl.settings = settings;
+    crawl.is_filled = false;
     shared.set_settings(&crawl.settings);
     // The file may have changed since the signal.
     console.set_tokens(tokens);

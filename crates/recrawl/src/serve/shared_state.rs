@@ -12,7 +12,8 @@ use recrawl_crawl::operator::control::Control;
 use recrawl_crawl::output::page_history::VisitedPages;
 use recrawl_crawl::process::Shutdown;
 use recrawl_crawl::progress::figures::Live;
-use recrawl_crawl::report::CycleReport;
+use recrawl_crawl::report::RoundReport;
+use recrawl_crawl::report::facts::RoundKind;
 use recrawl_crawl::settings::Settings;
 use recrawl_fetcher::{Steering, WallClock};
 use recrawl_formula::Formula;
@@ -66,7 +67,7 @@ pub struct SharedState {
     /// The formula of the next cycle.
     pub next: Next,
     /// Newest last.
-    reports: Mutex<VecDeque<CycleReport>>,
+    reports: Mutex<VecDeque<RoundReport>>,
     disk: Mutex<Disk>,
     phase: Mutex<Phase>,
     /// Why the last cycle failed, if it did.
@@ -87,7 +88,7 @@ impl SharedState {
     /// # Errors
     /// When the reports cannot be read.
     pub fn new(crawl: &Crawl) -> Result<SharedState, Failure> {
-        let reports = open_read::last_reports(&crawl.repository, MAX_REPORTS)?;
+        let reports = open_read::last_cycles(&crawl.repository, MAX_REPORTS)?;
         let generation = crawl.repository.current();
         Ok(SharedState {
             tables: crawl.tables.clone(),
@@ -105,7 +106,7 @@ impl SharedState {
             next: Next::new(&crawl.settings),
             disk: Mutex::new(disk::measure(&crawl.settings.data_dir, &*crawl.storage)),
             generation: RwLock::new(generation),
-            reports: Mutex::new(reports.into()),
+            reports: Mutex::new(reports),
             phase: Mutex::new(Phase::Starting),
             failure: Mutex::default(),
             cycles_done: AtomicU64::new(0),
@@ -180,34 +181,25 @@ impl SharedState {
     }
 
     /// The reports of the last cycles, newest first.
-    pub fn reports(&self, last: usize) -> Vec<CycleReport> {
+    pub fn reports(&self, last: usize) -> Vec<RoundReport> {
         lock(&self.reports).iter().rev().take(last).cloned().collect()
     }
 
     /// The reports of the last cycles that crawled, newest first.
-    pub fn crawl_reports(&self, last: usize) -> Vec<CycleReport> {
+    pub fn crawl_reports(&self, last: usize) -> Vec<RoundReport> {
         let reports = lock(&self.reports);
         reports.iter().rev().filter(|report| report.is_of_crawl()).take(last).cloned().collect()
     }
 
-    /// Start of the last committed cycle that crawled, in milliseconds since 1970.
-    pub fn last_started(&self) -> Option<u64> {
-        self.crawl_reports(1).first().map(|report| report.started)
-    }
-
-    /// Publishes a committed cycle.
-    pub fn committed(&self, crawl: &Crawl, report: CycleReport) {
-        let mut reports = lock(&self.reports);
-        reports.push_back(report);
-        if reports.len() > MAX_REPORTS {
-            reports.pop_front();
-        }
-        drop(reports);
+    /// Publishes a committed round.
+    pub fn committed(&self, crawl: &Crawl, report: RoundReport) {
+        let begins_cycle = report.kind == RoundKind::Revisit;
+        open_read::add_round(&mut lock(&self.reports), report, MAX_REPORTS);
         // Readers who see the generation must find its report.
         *self.generation.write().expect("no panic under the lock") = crawl.repository.current();
         *lock(&self.disk) = disk::measure(&self.data_dir, &*crawl.storage);
         *lock(&self.failure) = None;
-        self.cycles_done.fetch_add(1, Relaxed);
+        self.cycles_done.fetch_add(u64::from(begins_cycle), Relaxed);
         // `recrawl formula use` may have set another one.
         self.next.reread(&crawl.settings);
     }

@@ -8,7 +8,7 @@ use recrawl_console::view::{
 };
 use recrawl_crawl::labels::thousands;
 use recrawl_crawl::progress::figures::{Now, Stage};
-use recrawl_crawl::report::{CycleReport, Tally};
+use recrawl_crawl::report::{RoundReport, Tally};
 use recrawl_crawl::settings::Settings;
 use recrawl_fetcher::control::Figures;
 use recrawl_formula::Formula;
@@ -96,7 +96,7 @@ fn is_empty(value: &serde_json::Value) -> bool {
     value.as_object().is_none_or(serde_json::Map::is_empty)
 }
 
-fn cycle_now(shared: &SharedState, now: &Now, reports: &[CycleReport]) -> CycleNow {
+fn cycle_now(shared: &SharedState, now: &Now, reports: &[RoundReport]) -> CycleNow {
     let figures = shared.steering.figures();
     let is_held = shared.steering.is_held();
     let stage = match now.stage {
@@ -149,7 +149,7 @@ fn seconds_left(now: &Now, figures: &Figures, at: u64) -> Option<f64> {
 }
 
 /// A committed cycle; `before` has the reports of earlier ones, newest first.
-fn cycle_done(report: &CycleReport, before: &[CycleReport]) -> CycleDone {
+fn cycle_done(report: &RoundReport, before: &[RoundReport]) -> CycleDone {
     CycleDone {
         cycle: report.cycle.into(),
         ended: report.started + (report.seconds * 1000.0) as u64,
@@ -187,8 +187,8 @@ pub fn reports(shared: &SharedState, last: usize) -> serde_json::Result<Vec<Valu
     with_promises(&shared.reports(last.saturating_add(PROMISING)), last)
 }
 
-fn with_promises(reports: &[CycleReport], last: usize) -> serde_json::Result<Vec<Value>> {
-    let one = |(at, report): (usize, &CycleReport)| {
+fn with_promises(reports: &[RoundReport], last: usize) -> serde_json::Result<Vec<Value>> {
+    let one = |(at, report): (usize, &RoundReport)| {
         let mut json: Value = serde_json::from_slice(&report.to_json())?;
         json["promise"] = serde_json::to_value(promise(&report.formula, &reports[at + 1..]))?;
         Ok(json)
@@ -198,9 +198,9 @@ fn with_promises(reports: &[CycleReport], last: usize) -> serde_json::Result<Vec
 
 /// Scores are not probabilities in general. So the expected ChangeRate of a formula is the observed
 /// one: that of all visits of the last cycles that it ranked.
-fn promise(formula: &str, before: &[CycleReport]) -> Option<Promise> {
+fn promise(formula: &str, before: &[RoundReport]) -> Option<Promise> {
     let crawled = before.iter().filter(|report| report.is_of_crawl());
-    let ranked: Vec<&CycleReport> =
+    let ranked: Vec<&RoundReport> =
         crawled.take_while(|report| report.formula == formula).take(PROMISING).collect();
     let sum = |of: fn(&Tally) -> u64| ranked.iter().map(|report| of(&report.tally)).sum::<u64>();
     let change_rate = ratio(sum(|t| t.score_changed), sum(|t| t.score_visits))?;
@@ -214,7 +214,7 @@ fn promise(formula: &str, before: &[CycleReport]) -> Option<Promise> {
 }
 
 /// The freshness estimated from the audit sample of a cycle.
-fn freshness(report: &CycleReport) -> Option<Freshness> {
+fn freshness(report: &RoundReport) -> Option<Freshness> {
     let estimate = report.estimates.freshness?;
     let (audit, cycle) = (&report.tally.audit, report.cycle);
     let (answered, unanswered) = (audit.answered().pages, audit.unanswered.pages);
@@ -258,13 +258,13 @@ mod tests {
     use recrawl_crawl::report::{AuditTally, Estimates};
     use recrawl_scheduler::{Response, Weighted};
 
-    fn report(formula: &str, tally: Tally) -> CycleReport {
+    fn report(formula: &str, tally: Tally) -> RoundReport {
         let json = serde_json::json!({
             "cycle": 4, "scheduled": 0, "gone": 0, "links_new": 0, "links_pending": 0, "pages_known": 0,
             "pages_visited": 0, "never_tried": 0, "formula": formula, "started": 1000, "seconds": 2.5,
             "stopped_by": "schedule",
         });
-        CycleReport { tally, ..serde_json::from_value(json).unwrap() }
+        RoundReport { tally, ..serde_json::from_value(json).unwrap() }
     }
 
     #[test]
@@ -278,7 +278,7 @@ mod tests {
         // A host of 500 stale pages has places for 4; of 500 others, all fresh, 16 were drawn.
         let (changed, unchanged) = (drawn(4, 0.008), drawn(16, 0.032));
         let audit = AuditTally { changed, unchanged, unanswered: drawn(5, 0.032), ..AuditTally::default() };
-        let found = CycleReport {
+        let found = RoundReport {
             audit_eligible: Some(1000),
             estimates: Estimates {
                 freshness: audit.freshness(Some(1000), &Response::default()),
@@ -306,14 +306,14 @@ mod tests {
         let promised = promise("age", &before).unwrap();
         assert_eq!((promised.change_rate, promised.basis.contains("last 2 cycles")), (0.5, true));
         assert_eq!((promised.low, promised.high), (None, None), "two cycles tell nothing of the next");
-        let rate = |rate: f64| CycleReport { change_rate: Some(rate), ..of("age", 5) };
+        let rate = |rate: f64| RoundReport { change_rate: Some(rate), ..of("age", 5) };
         let many = [0.52, 0.44, 0.55, 0.47, 0.5, 0.46, 0.56, 0.53, 0.45, 0.52].map(rate);
         let [low, high] = [promise("age", &many).unwrap().low, promise("age", &many).unwrap().high];
         assert!(low.unwrap() < 0.44 && low.unwrap() > 0.3 && high.unwrap() > 0.56 && high.unwrap() < 0.7);
         assert_eq!(promise("nad", &before), None, "the last cycle was ranked by another");
         assert_eq!(promise("age", &[]), None);
         let [import, takedown] = [recrawl_crawl::report::IMPORT, recrawl_crawl::report::TAKEDOWN]
-            .map(|what| CycleReport { stopped_by: what.into(), ..report(what, Tally::default()) });
+            .map(|what| RoundReport { stopped_by: what.into(), ..report(what, Tally::default()) });
         let between = [import, before[0].clone(), takedown, before[1].clone()];
         assert_eq!(promise("age", &between), Some(promised), "neither an import nor a takedown is ranked");
         assert_eq!(promise("import", &between), None);

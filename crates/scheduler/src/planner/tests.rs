@@ -370,7 +370,8 @@ proptest! {
             start += length;
         }
         let c = made.counts;
-        prop_assert_eq!(c.gone + c.refused + c.backing_off + c.discovery_due + c.warmup_due + c.revisit_due, c.pages);
+        let due = c.discovery_due + c.warmup_due + c.revisit_due;
+        prop_assert_eq!(c.gone + c.refused + c.backing_off + c.visited + due, c.pages);
         prop_assert!(c.score + c.announced + c.discovery + c.audit <= request.pages + request.discovery_min);
         prop_assert_eq!(c.score + c.announced + c.discovery + c.audit + c.warmup, made.chosen.len() as u64);
     }

@@ -98,7 +98,9 @@ impl Reference {
         for (&at, urls) in &urls_of {
             let has_its_turn = |first: &Vec<u8>| {
                 let turn = u128::from(xxhash_rust::xxh3::xxh3_64(first)) + u128::from(rules.cycle.0);
-                rules.waiting.max_cycles > 0 && turn % (1 << 64) % u128::from(rules.waiting.max_cycles) == 0
+                rules.waiting.has_turns
+                    && rules.waiting.max_cycles > 0
+                    && turn % (1 << 64) % u128::from(rules.waiting.max_cycles) == 0
             };
             let may_wait = |url: &CanonicalUrl| {
                 let Said { links, visits } = &said[url];

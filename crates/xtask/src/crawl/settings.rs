@@ -25,7 +25,7 @@ fn configuration(seeds: &[String], budget: &str, formula: Option<&str>) -> Strin
     let schedule = formula.map(|f| format!("[schedule]\nformula = {}\n", quoted(f))).unwrap_or_default();
     format!(
         "# Written by `make crawl` for the recorded web; a change here is lost.\n\
-         [cycle]\n{budget}\ndiscovery_share = 0.0\ndiscovery_min = 1000000\naudit_share = 0.0\n\
+         [cycle]\n{budget}\ndiscovery_share = 0.0\ndiscovery_min = 1000000\nfill = false\naudit_share = 0.0\n\
          [politeness]\ndelay_per_host = \"0 ms\"\ndelay_per_ip = \"0 ms\"\n\
          [fetch]\nallow_addresses = [\"127.0.0.0/8\"]\nvalidator_checks = 0\n\
          [scope]\nhosts = [{}]\n{schedule}",

@@ -1,13 +1,16 @@
 use super::*;
 use crate::config::Config;
 use crate::crawl::{Crawl, Disk};
-use crate::cycle::{Turn, turn};
+use crate::cycle::clock::NextRound;
+use crate::cycle::{RoundEnd, round};
 use crate::process::Process;
 use crate::progress::figures::Stage;
+use crate::report::{IMPORT, RoundReport};
 use crate::settings::Settings;
 use recrawl_repository::Repository;
 use recrawl_repository::storage::{FileStorage, MemoryStorage};
-use recrawl_types::{CanonicalUrl, Content, Cycle, History, PageRecord, UrlRules, Visited};
+use recrawl_types::{CanonicalUrl, Content, Cycle, DatedRound, History, PageRecord, UrlRules, Visited};
+use recrawl_verifier::MergeReport;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -147,7 +150,9 @@ fn known_pages(files: &Arc<FileStorage>) {
         record.visited = Some(Visited { history, content: Content::default() });
         writer.push(page(number).key(), &record).unwrap();
     }
-    repository.commit(writer, b"").unwrap();
+    let round = DatedRound::only_of(Cycle(1));
+    let report = RoundReport::without_visits(IMPORT, round, 0, &MergeReport::default(), 0);
+    repository.commit(writer, &report.to_json()).unwrap();
 }
 
 /// A cycle on a disk that takes `step` milliseconds per operation: its duration and the longest
@@ -174,7 +179,8 @@ fn cycle_over(step: u64, formula: &str) -> (u64, u64, (u64, u64)) {
     clock.now.store(0, Relaxed);
     clock.longest.store(0, Relaxed);
     live.moved();
-    assert!(matches!(turn(&mut crawl, &[]).unwrap(), Turn::Committed(report) if report.scheduled > 0));
+    let ended = round(&mut crawl, NextRound::OF_NEXT_CYCLE, &[]).unwrap();
+    assert!(matches!(ended, RoundEnd::Committed(report) if report.scheduled > 0));
     let now = live.now().unwrap();
     (clock.now.load(Relaxed), clock.longest.load(Relaxed), (now.passed, now.to_pass))
 }

@@ -6,7 +6,7 @@
 //! decides which page answers. `cargo test -p recrawl estimates -- --nocapture` prints the figures.
 
 use super::*;
-use crate::report::CycleReport;
+use crate::report::RoundReport;
 use recrawl_fetcher::StoppedBy;
 use recrawl_mockweb::ProceduralConfig;
 use recrawl_mockweb::procedural::Procedural;
@@ -17,7 +17,8 @@ use recrawl_scheduler::policy::formula::FormulaPolicy;
 use recrawl_scheduler::shuffle::{Purpose, Shuffle};
 use recrawl_scheduler::{Gate, PlanMemory, PlanRequest, Planner, Ties};
 use recrawl_types::{
-    CanonicalUrl, Content, Cycle, Failure, Fingerprint, Link, LogRecord, Share, Skip, UrlRules, Visit,
+    CanonicalUrl, Content, Cycle, DatedRound, Failure, Fingerprint, Link, LogRecord, Share, Skip, UrlRules,
+    Visit,
 };
 use recrawl_verifier::{Batch, BatchLimits, MergeReport, MergeRules, Waiting};
 use std::collections::HashMap;
@@ -135,7 +136,7 @@ impl Crawl {
             cycle,
             max_hops: 5,
             max_pages_per_host: 1_000_000,
-            waiting: Waiting { max_cycles: 0, enough: 0 },
+            waiting: Waiting { max_cycles: 0, has_turns: true, enough: 0 },
             block_pages: BLOCK_PAGES,
             threads: 1,
             judge: &|_, before, after| before.fingerprint != after.fingerprint,
@@ -199,16 +200,12 @@ impl Crawl {
             .unwrap();
         let plan = planner.finish().unwrap();
         let facts = Facts {
-            cycle,
-            started: 0,
-            formula: formula.name.clone(),
-            formula_toml: None,
             cutoff: plan.cutoff,
             scheduled: plan.counts.chosen(),
             random_seed: self.world.seed,
-            rules: 0,
             by_score: Some(plan.counts.score),
             audit_eligible: Some(plan.counts.audit_eligible),
+            ..Facts::without_plan(DatedRound::only_of(cycle), 0, &formula.name)
         };
         let shares: HashMap<u64, Share> =
             plan.chosen.map(|page| page.map(|page| (page.ordinal, page.share)).unwrap()).collect();
@@ -294,7 +291,10 @@ impl Crawl {
                 .collect();
             let merged = self.commit(visits.into_iter().map(|visit| LogRecord::Visit(Box::new(visit))));
             if COUNTED.contains(&planned.facts.cycle.0) {
-                let report = CycleReport::new(&planned.facts, tally, &responses, &merged, StoppedBy::End, 0);
+                let report = {
+                    let sample = Sample::new(&tally, responses, &planned.facts);
+                    RoundReport::new(&planned.facts, tally, &sample, &merged, StoppedBy::End, 0)
+                };
                 told.note(&report, planned.freshness, &by_score);
             }
         }
@@ -303,7 +303,7 @@ impl Crawl {
 }
 
 impl Told {
-    fn note(&mut self, report: &CycleReport, freshness: f64, by_score: &[bool]) {
+    fn note(&mut self, report: &RoundReport, freshness: f64, by_score: &[bool]) {
         let Estimates { freshness: fresh, audit_change_rate, change_rate, freshness_bounds } =
             report.estimates;
         let changed = by_score.iter().filter(|changed| **changed).count() as f64 / by_score.len() as f64;

@@ -3,7 +3,7 @@
 use super::*;
 use crate::StoppedBy;
 use proptest::prelude::*;
-use recrawl_types::Skip;
+use recrawl_types::{Round, Skip};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -229,7 +229,7 @@ proptest! {
                         prop_assert!(pages[host].iter().any(|(page, last)| *last == oldest && visited.contains(page)));
                     } else {
                         waits[host] += 1;
-                        let since = before.since(&key).unwrap_or(Cycle(cycle));
+                        let since = before.since(&key).unwrap_or(Round(cycle));
                         let in_front = |other: usize| {
                             let key = crate::host_order::host_key(&url(&pages[other][0].0)).to_vec();
                             had_turn[other] && (before.since(&key).is_some_and(|s| s <= since) || before.since(&key).is_none())

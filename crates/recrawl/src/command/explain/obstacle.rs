@@ -180,7 +180,7 @@ impl Explanation {
                     )
                 })
             }
-            Gate::Warmup => None,
+            Gate::Warmup | Gate::Visited => None,
             Gate::Revisit if self.lastmod.is_news => None,
             Gate::Revisit => self.by_score(),
         }

@@ -1,17 +1,17 @@
-//! `recrawl export cycles`: the reports of all committed cycles, as printed by `recrawl crawl
-//! --json`.
+//! `recrawl export cycles` and `recrawl export rounds`: the reports of all that is committed.
 
 use super::lines::Lines;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
+use recrawl_crawl::report::RoundReport;
 use recrawl_crawl::settings::Settings;
 use std::path::Path;
 
-/// Writes a line of JSON for each cycle, oldest first.
+/// Writes a line of JSON for each round, oldest first, as printed by `recrawl crawl --json`.
 ///
 /// # Errors
 /// When the reports cannot be read, or `out` cannot be written.
-pub fn export(settings: &Settings, out: &Path) -> Result<(), Failure> {
+pub fn export_rounds(settings: &Settings, out: &Path) -> Result<(), Failure> {
     let repository = open_read::repository(settings)?;
     let mut reports = repository.reports().map_err(Failure::work)?;
     let mut lines = Lines::create(out)?;
@@ -20,5 +20,39 @@ pub fn export(settings: &Settings, out: &Path) -> Result<(), Failure> {
             return Ok(());
         }
     }
+    lines.finish("rounds")
+}
+
+/// Writes a line of JSON for each cycle, oldest first: the reports of its rounds, added up.
+///
+/// # Errors
+/// As of [`export_rounds`].
+pub fn export(settings: &Settings, out: &Path) -> Result<(), Failure> {
+    let repository = open_read::repository(settings)?;
+    let mut reports = repository.reports().map_err(Failure::work)?;
+    let mut lines = Lines::create(out)?;
+    let mut cycle: Option<RoundReport> = None;
+    while let Some(bytes) = reports.next_report().map_err(Failure::work)? {
+        let round: RoundReport = serde_json::from_slice(bytes).map_err(Failure::work)?;
+        match &mut cycle {
+            Some(cycle) if cycle.is_continued_by(&round) => cycle.add(&round),
+            _ => {
+                if let Some(cycle) = cycle.replace(round)
+                    && !write(&mut lines, &cycle)?
+                {
+                    return Ok(());
+                }
+            }
+        }
+    }
+    if let Some(cycle) = cycle
+        && !write(&mut lines, &cycle)?
+    {
+        return Ok(());
+    }
     lines.finish("cycles")
+}
+
+fn write(lines: &mut Lines, report: &RoundReport) -> Result<bool, Failure> {
+    lines.write(String::from_utf8_lossy(&report.to_json()))
 }

@@ -1,0 +1,215 @@
+//! Rounds: a crawl begins at once, goes on until its site is known, and waits for no slow host. To hosts,
+//! rounds are invisible.
+
+use crate::daemon::{self, Daemon};
+use crate::harness::{World, count, fails, json_lines, replayed_changes, succeeds, web};
+use recrawl_mockweb::fault::Rule;
+use recrawl_mockweb::{Config, Validators};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// Everything that is found is visited at once.
+const FILL: &str = "[cycle]\npages = \"100%\"\nfill = true\ndiscovery_min = 0\n";
+
+/// The reports of a crawl with these words.
+fn crawl(world: &World, words: &[&str]) -> Vec<Value> {
+    let words = [&["crawl", "--json"], words].concat();
+    let mut command = world.command(&words);
+    command.arg("--seeds").arg(world.seed_file());
+    json_lines(&succeeds(command.output().expect("the program runs")))
+}
+
+fn kinds(reports: &[Value]) -> Vec<&str> {
+    reports.iter().map(|report| report["kind"].as_str().expect("a kind")).collect()
+}
+
+fn sum(reports: &[Value], name: &str) -> u64 {
+    reports.iter().filter_map(|report| count(report, name)).sum()
+}
+
+/// Each page's counters are those of the web's own log: nothing lost, nothing twice.
+fn accounts_agree(world: &World) {
+    let (pages, given) = (world.pages(), world.given_out());
+    for (url, visits) in &given {
+        let page = pages.get(url).unwrap_or_else(|| panic!("{url} is lost"));
+        assert_eq!(count(page, "n").map(|n| n + 1), Some(visits.len() as u64), "n of {url}");
+        assert_eq!(count(page, "X"), Some(replayed_changes(visits)), "X of {url}");
+    }
+}
+
+/// The first two hosts, the largest, send this many bytes a second, ten times a second; a page has some 4,000.
+fn slow(world: &World, bytes: u32) {
+    let rule = |host| format!("{host}/=slow:{bytes}").parse::<Rule>().expect("a rule");
+    world.server.set_faults(vec![rule(1), rule(2)]);
+}
+
+#[test]
+fn one_seed_fills_a_whole_site_and_each_page_is_visited_once() {
+    let world = World::new(web(300, 4), FILL);
+    world.seeds(&world.server.seeds()[..1]);
+    world.configure(&format!("{FILL}[scope]\nhosts = [\"*\"]\n"));
+    let reports = crawl(&world, &["--until", "filled"]);
+    assert_eq!(kinds(&reports)[..2], ["revisit", "fill"], "{reports:?}");
+    assert!(kinds(&reports)[1..].iter().all(|kind| *kind == "fill") && reports.len() < 12, "{reports:?}");
+    for (round, report) in (1..).zip(&reports) {
+        assert_eq!((count(report, "round"), count(report, "cycle")), (Some(round), Some(1)), "{report}");
+        assert_eq!(report["cycle_started"], reports[0]["started"], "{report}");
+    }
+    assert_eq!(world.server.counts().len() as u32, 300 + 4, "every page was found");
+    assert_eq!(sum(&reports, "fetched"), sum(&reports, "first_visits"), "each once");
+    let pages = world.pages();
+    assert!(pages.values().all(|page| count(page, "t").is_none_or(|t| t == 1)), "one cycle ago");
+    // A round more in the same cycle finds nothing, so this is the next cycle.
+    world.server.advance().expect("a clock");
+    let next = crawl(&world, &["--cycles", "1"]);
+    assert_eq!((kinds(&next), count(&next[0], "cycle")), (vec!["revisit"], Some(2)));
+    assert_eq!(count(&next[0], "round"), Some(reports.len() as u64 + 1));
+    accounts_agree(&world);
+    world.is_sound();
+    // The cycles of the table are the rounds added up.
+    let told = world.status();
+    let cycles = told["cycles"].as_array().expect("a list");
+    assert_eq!(
+        cycles.iter().map(|cycle| count(cycle, "rounds").unwrap()).sum::<u64>(),
+        reports.len() as u64 + 1
+    );
+    assert_eq!(count(&cycles[0], "fetched"), Some(sum(&reports, "fetched")));
+    assert_eq!(count(&cycles[0], "scheduled"), Some(sum(&reports, "scheduled")));
+}
+
+#[test]
+fn without_fill_a_cycle_is_one_round() {
+    let world = World::new(web(60, 2), "");
+    world.configure("[round]\nlinger = \"0 ms\"\nmax = \"1 ms\"");
+    let reports = world.crawl(4);
+    for report in &reports {
+        assert_eq!((&report["round"], &report["kind"]), (&report["cycle"], &json!("revisit")), "{report}");
+        assert_eq!((count(report, "carried"), &report["stopped_by"]), (Some(0), &json!("schedule")));
+    }
+    let told = fails(world.run(&["crawl", "--until", "filled"]), 2);
+    assert!(told.contains("cycle.fill"), "{told}");
+}
+
+#[test]
+fn links_of_one_page_fill_no_more_than_their_limit_a_cycle() {
+    let world = World::new(web(300, 2), &format!("{FILL}fill_pages = 40\n"));
+    let reports = crawl(&world, &["--cycles", "2"]);
+    for cycle in 1..=2 {
+        let fills: Vec<Value> = reports
+            .iter()
+            .filter(|r| count(r, "cycle") == Some(cycle) && r["kind"] == "fill")
+            .cloned()
+            .collect();
+        let requested = ["fetched", "failed", "not_found", "robots_denied"].map(|name| sum(&fills, name));
+        assert_eq!(requested.iter().sum::<u64>(), 40, "cycle {cycle}: {fills:?}");
+    }
+}
+
+#[test]
+fn a_slow_host_is_carried_into_the_next_round_with_its_share_and_keeps_nobody_waiting() {
+    const SETTINGS: &str = "[cycle]\npages = \"100%\"\nfill = true\nwarmup = 0\naudit_share = 0.5\n\
+                            [round]\nlinger = \"300 ms\"\n";
+    let world = World::new(Config { validators: Validators::None, ..web(200, 4) }, SETTINGS);
+    crawl(&world, &["--until", "filled"]);
+    let known = world.pages().len() as u64;
+    let before = world.server.log(0).unwrap().len();
+    slow(&world, 20_000);
+    world.server.advance().expect("a clock");
+    let reports = crawl(&world, &["--cycles", "1"]);
+    assert!(reports.len() > 2, "{reports:?}");
+    let (first, last) = (&reports[0], reports.last().unwrap());
+    assert_eq!((&first["kind"], &first["stopped_by"]), (&json!("revisit"), &json!("slow_hosts")), "{first}");
+    assert!(count(first, "carried") > Some(0) && count(last, "carried") == Some(0), "{reports:?}");
+    // Each page that was chosen is visited once, whatever its round.
+    let log = world.server.log(before as u64).unwrap();
+    let mut visits = BTreeMap::<_, u32>::new();
+    log.iter()
+        .filter(|a| a.path != "/robots.txt")
+        .for_each(|a| *visits.entry((&a.host, &a.path)).or_default() += 1);
+    assert!(visits.values().all(|visits| *visits == 1), "{visits:?}");
+    let visited = sum(&reports, "fetched") + sum(&reports, "failed") + sum(&reports, "not_found");
+    assert_eq!(visited, visits.len() as u64);
+    // And so is the audit sample: half of the pages, each with its probability.
+    let audit = |report: &Value| {
+        let parts = ["unchanged", "changed", "not_found", "unanswered"].map(|part| &report["audit"][part]);
+        let pages: u64 = parts.iter().filter_map(|part| count(part, "pages")).sum();
+        (pages, parts.iter().filter_map(|part| part["weight"].as_f64()).sum::<f64>())
+    };
+    let eligible = count(first, "audit_eligible").unwrap();
+    let (pages, weight) = reports.iter().map(audit).fold((0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
+    assert!(pages.abs_diff(known / 2) <= known / 10, "{pages} of {known}");
+    assert!((weight - eligible as f64).abs() < 1e-6, "they stand for {weight} of {eligible} pages");
+    assert_ne!(first["estimates"]["freshness"], last["estimates"]["freshness"]);
+    let whole = last["estimates"]["freshness"]["effective"].as_f64().unwrap();
+    assert!((whole - pages as f64).abs() < 1.0, "{whole} beside {pages}");
+    accounts_agree(&world);
+    world.is_sound();
+}
+
+#[test]
+fn killed_and_stopped_at_any_round_it_goes_on_and_hosts_notice_nothing() {
+    const DELAY: u64 = 4;
+    let settings = format!(
+        "[cycle]\npages = \"100%\"\nfill = true\n[round]\nlinger = \"50 ms\"\n\
+         [politeness]\ndelay_per_host = \"{DELAY} ms\"\n"
+    );
+    let world = World::new(web(90, 3), &settings);
+    slow(&world, 20_000);
+    let (mut generation, mut cycle) = (0, 0);
+    for (stop, requests) in [5, 30, 60, 40, 90, 20, 70, 55, 80, 35].into_iter().enumerate() {
+        let mut child = world.spawn_crawl(3);
+        let from = world.server.log(0).unwrap().len();
+        let begun = Instant::now();
+        while child.try_wait().unwrap().is_none()
+            && world.server.log(0).unwrap().len() < from + requests
+            && begun.elapsed() < daemon::PATIENCE
+        {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let id = child.id().to_string();
+        let signal = if stop % 2 == 0 { "-TERM" } else { "-INT" };
+        // It may have ended.
+        let _ = std::process::Command::new("kill").args([signal, &id]).status();
+        succeeds(child.wait_with_output().unwrap());
+        world.is_sound();
+        let status = world.status();
+        let now = count(&status, "generation").unwrap();
+        assert!(now >= generation, "a round is lost");
+        generation = now;
+        let last = status["cycles"].as_array().unwrap().last().and_then(|last| count(last, "cycle"));
+        assert!(last.unwrap_or(0) >= cycle && last.unwrap_or(0) <= now, "{status}");
+        cycle = last.unwrap_or(0);
+    }
+    assert!(generation > cycle && cycle > 0, "{generation} rounds of {cycle} cycles");
+    crawl(&world, &["--rounds", "1"]);
+    accounts_agree(&world);
+    let violations = world.server.violations(Duration::from_millis(DELAY));
+    assert_eq!((violations.forbidden, violations.before_robots), (0, 0), "{violations:?}");
+    assert_eq!((violations.host_gaps_under, violations.max_requests_per_host), (0, 1), "{violations:?}");
+}
+
+#[test]
+fn a_daemon_crawls_its_seeds_at_once_and_what_is_asked_for_within_seconds() {
+    const SETTINGS: &str = "[cycle]\nfill = true\n[scope]\nhosts = [\"*\"]\n";
+    let world = daemon::world(60, 2, SETTINGS);
+    let seeds = world.server.seeds();
+    let mut command = world.command(&["serve", "--seed", &seeds[0], "--contact", "me@example.org"]);
+    command.arg("--random-seed").arg("3");
+    let daemon = Daemon::of(command);
+    let known =
+        daemon.until("filled", |status| status["state"] == "waiting" && status["pages"].as_u64() > Some(60));
+    assert!(known["next_cycle_at"].as_u64() > known["now"].as_u64().map(|now| now + 3_600_000), "{known}");
+    // Both hosts are known now. A page of one is asked for again, and a new seed is given.
+    let rounds = count(&known, "generation").unwrap();
+    let (page, before) = (world.server.url(7), world.asked(&world.server.url(7)));
+    daemon.change("POST", "/api/v1/recrawl", Some(json!({"url": page})));
+    daemon.until("asked again", |status| count(status, "generation") > Some(rounds));
+    assert_eq!(world.asked(&page), before + 1);
+    let seed = format!("{}never-linked", seeds[1]);
+    assert_eq!(daemon.seed(std::slice::from_ref(&seed)), "next_round");
+    daemon.until("visited", |_| world.asked(&seed) == 1);
+    daemon.stop();
+    accounts_agree(&world);
+    world.is_sound();
+}
