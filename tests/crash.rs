@@ -19,7 +19,7 @@ const BATCH: u64 = 8;
 
 /// The most pages that can be asked for and not yet be logged: one request under way to each host, two full
 /// queues, and a batch in the hands of each worker and of the recorder.
-fn most_in_flight() -> u64 {
+pub fn most_in_flight() -> u64 {
     let workers = std::thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1)).max(1);
     u64::from(HOSTS) + 2 * QUEUE + BATCH * (workers as u64 + 1)
 }

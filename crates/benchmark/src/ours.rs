@@ -236,6 +236,7 @@ fn plan(generation: &Generation, storage: Arc<dyn Storage>) -> Result<u64, Failu
         discovery_min: 0,
         warmup: 0,
         max_per_host: None,
+        max_per_host_in_round: None,
         seed: 1,
         ties: Ties::Hash,
         policy: PolicyKind::default(),

@@ -104,6 +104,7 @@ struct ChangeEvent<'a> {
 #[derive(Default)]
 struct Published {
     status: Option<Status>,
+    generation: u64,
     cycle: Option<u64>,
 }
 
@@ -126,9 +127,11 @@ pub async fn publish(console: Arc<Console>) {
         // A new client requests earlier cycles itself.
         if published.status.is_some() {
             let new = committed.unwrap_or(0).saturating_sub(published.cycle.unwrap_or(0));
+            // A round may have added to the report of a cycle that was published before.
+            let new = new.max(u64::from(status.generation != published.generation));
             report(&console, new.min(MAX_STREAM_LAG as u64) as usize).await;
         }
-        published.cycle = committed;
+        (published.cycle, published.generation) = (committed, status.generation);
         if published.status.as_ref().is_none_or(|before| differ(before, &status)) {
             console.events.send(Event::status(&status));
             published.status = Some(status);

@@ -7,7 +7,7 @@ pub mod secrets;
 pub mod units;
 
 use crate::config::secrets::Secret;
-use crate::config::units::{Amount, Share, Size, Span};
+use crate::config::units::{Amount, Parts, Share, Size, Span};
 use recrawl_change::ChangeRules;
 use recrawl_scheduler::policy::PolicyKind;
 use serde::{Deserialize, Serialize};
@@ -107,6 +107,8 @@ table! {
         announced_share: Share = Share(0.1),
         /// Share of k for the uniform audit sample.
         audit_share: Share = Share(0.01),
+        /// Rounds that spend k: a number, or the share of each.
+        rounds: Parts = Parts::Equal(1),
         /// Are never-fetched URLs visited at once, beyond k, until the period is over?
         fill: bool = true,
         /// Maximum URLs per cycle that are visited this way; 0 for no limit.

@@ -69,8 +69,10 @@ pub struct Crawl {
     pub so_far: SoFar,
     /// Is the next round planned?
     pub is_begun: bool,
-    /// Has a plan of this generation found nothing to fill?
-    pub is_filled: bool,
+    /// When a plan of this generation found no page due, in milliseconds since 1970.
+    pub nothing_due_at: Option<u64>,
+    /// Has an operator changed something since the last round?
+    pub is_stirred: bool,
 }
 
 impl Crawl {
@@ -152,7 +154,8 @@ impl Crawl {
             random_seed,
             so_far,
             is_begun,
-            is_filled: false,
+            nothing_due_at: None,
+            is_stirred: false,
         })
     }
 
@@ -168,16 +171,42 @@ impl Crawl {
             let begins_cycle = begun.round.cycle > self.repository.current().cycle();
             return Ok(Some(NextRound { kind: begun.kind, begins_cycle }));
         }
+        let waiting = self.waiting(is_cycle_due, has_seeds);
+        Ok(clock::next(&self.so_far, &waiting))
+    }
+
+    /// When a crawl whose due pages cannot be asked for now tries again, in milliseconds since 1970; none if
+    /// there are no such pages.
+    ///
+    /// # Errors
+    /// When the tables cannot be read.
+    pub fn stalled_until(&self) -> Result<Option<u64>, Failure> {
+        let waiting = self.waiting(false, false);
+        let back_off = plan::unavailable(&self.tables)?.first_end(waiting.now);
+        let until =
+            self.so_far.stalled_until(&waiting).map(|until| back_off.map_or(until, |end| end.min(until)));
+        let latest = waiting.now.saturating_add(waiting.stall);
+        Ok(until.or(back_off.filter(|end| self.nothing_due_at.is_some() && *end < latest)))
+    }
+
+    fn waiting(&self, is_cycle_due: bool, has_seeds: bool) -> clock::Waiting {
         let config = &self.settings.config.cycle;
-        let ran = self.so_far.started.map_or(0, |started| (self.clock)().saturating_sub(started));
-        let waiting = clock::Waiting {
+        let now = (self.clock)();
+        let stall = self.settings.config.round.max.0.as_millis() as u64;
+        // Pages become due when a back-off ends, or a page that was planned is not reached.
+        let is_over = |at: u64| !(at..at.saturating_add(stall)).contains(&now);
+        let may_be_due = self.is_stirred || self.nothing_due_at.is_none_or(is_over);
+        let ran = self.so_far.started.map_or(0, |started| now.saturating_sub(started));
+        clock::Waiting {
             cycle: is_cycle_due,
             is_past_deadline: config.deadline.is_some_and(|deadline| deadline.0.as_millis() <= ran.into()),
-            urgent: has_seeds || self.control.has_seeds() || self.control.has_untried(),
-            fill: config.fill && !self.is_filled,
+            urgent: may_be_due && (has_seeds || self.control.has_seeds() || self.control.has_untried()),
+            fill: config.fill && may_be_due,
             fill_pages: config.fill_pages,
-        };
-        Ok(clock::next(&self.so_far, &waiting))
+            now,
+            stall,
+            is_stirred: self.is_stirred,
+        }
     }
 
     /// The round after the current generation, if it is planned. If the tables lost its facts, it is taken

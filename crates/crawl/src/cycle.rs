@@ -9,7 +9,7 @@
 //!
 //! An interrupted round resumes with the same schedule and the same log.
 
-mod carry;
+pub mod carry;
 pub mod clock;
 mod gather;
 pub mod hints;
@@ -30,11 +30,11 @@ use crate::failure::Failure;
 use crate::lessons::dates::LastmodLesson;
 use crate::lessons::site_noise::SiteNoise;
 use crate::lessons::traps::{TrapLesson, Traps};
-use crate::report::facts::RoundKind;
+use crate::report::facts::{Facts, RoundKind};
 use crate::report::{RoundReport, Sample};
 use recrawl_fetcher::StoppedBy;
 use recrawl_repository::{BLOCK_PAGES, Generation, VisitLog};
-use recrawl_types::CanonicalUrl;
+use recrawl_types::{CanonicalUrl, ScheduleSource};
 use recrawl_verifier::{MergeRules, Waiting};
 use std::sync::Arc;
 
@@ -74,7 +74,8 @@ pub fn round(crawl: &mut Crawl, next: NextRound, seeds: &[CanonicalUrl]) -> Resu
     let plan = match plan::resume_or_make(crawl, &generation, &to_plan, seeds, &traps)? {
         Planned::Pages(plan) => *plan,
         Planned::Nothing => {
-            crawl.is_filled |= kind == RoundKind::Fill;
+            crawl.nothing_due_at = Some((crawl.clock)());
+            crawl.is_stirred = false;
             return Ok(RoundEnd::NothingDue);
         }
     };
@@ -101,7 +102,8 @@ pub fn round(crawl: &mut Crawl, next: NextRound, seeds: &[CanonicalUrl]) -> Resu
     });
     let (mut with_carried, mut carried) = (sample.clone(), 0);
     if fetched.stopped_by == StoppedBy::SlowHosts {
-        carried = carry::carry(crawl, &schedule, &done, round.round.next(), &mut with_carried)?;
+        carry::carry(crawl, &schedule, &done, &facts, &mut with_carried)?;
+        carried = schedule.len() - done.count();
     }
 
     crawl.live.begin_passing(generation.pages());
@@ -112,7 +114,7 @@ pub fn round(crawl: &mut Crawl, next: NextRound, seeds: &[CanonicalUrl]) -> Resu
         cycle,
         max_hops: crawl.settings.max_hops(),
         max_pages_per_host: crawl.settings.config.scope.max_pages_per_host,
-        waiting: waiting(crawl, &generation, kind),
+        waiting: waiting(crawl, &generation, &facts),
         block_pages: BLOCK_PAGES,
         threads: std::thread::available_parallelism().map_or(1, usize::from).min(MERGE_THREADS),
         judge: &|url, before, after| floors.judge(&crawl.settings.change, url, before, after),
@@ -126,7 +128,10 @@ pub fn round(crawl: &mut Crawl, next: NextRound, seeds: &[CanonicalUrl]) -> Resu
     let now = (crawl.clock)();
     let report = RoundReport::new(&facts, tally, &with_carried, &merged, fetched.stopped_by, now);
     let report = RoundReport { carried, ..report };
-    CycleTotals::leave(crawl, round.round, (carried > 0).then_some(sample), spent)?;
+    let revisits_left =
+        if kind == RoundKind::Revisit { facts.revisits_left } else { crawl.so_far.revisits_left };
+    let is_sampled_again = carried > 0 || revisits_left > 0;
+    CycleTotals::leave(crawl, round.round, is_sampled_again.then_some(sample), spent)?;
     crawl.tables.apply_round(round.round, noise.fold(&crawl.tables)?)?;
     dates.keep(&crawl.tables, round.round)?;
     trust.keep(&crawl.tables, round)?;
@@ -135,21 +140,21 @@ pub fn round(crawl: &mut Crawl, next: NextRound, seeds: &[CanonicalUrl]) -> Resu
     let commit = || crawl.repository.commit(next, &report.to_json());
     tracing::error_span!("commit").in_scope(commit).map_err(Failure::work)?;
     crawl.so_far.add(&report);
-    (crawl.is_begun, crawl.is_filled) = (false, false);
+    crawl.is_begun = false;
+    (crawl.nothing_due_at, crawl.is_stirred) = (None, false);
     crawl.cap_archive();
     Ok(RoundEnd::Committed(Box::new(report)))
 }
 
 /// Which links may wait for the merge of a later cycle. When nothing but waiting links is left to fill, they
 /// are merged.
-fn waiting(crawl: &Crawl, generation: &Generation, kind: RoundKind) -> Waiting {
+fn waiting(crawl: &Crawl, generation: &Generation, facts: &Facts) -> Waiting {
     let configured = crawl.settings.waiting();
     let is_small = crawl.settings.config.cycle.fill && generation.pages() < SMALL;
-    match kind {
-        _ if is_small => Waiting { max_cycles: 0, ..configured },
-        RoundKind::Fill if crawl.so_far.is_out_of_pages() => Waiting { max_cycles: 0, ..configured },
-        RoundKind::Revisit => configured,
-        RoundKind::Fill | RoundKind::Urgent => Waiting { has_turns: false, ..configured },
+    let is_last = facts.kind == RoundKind::Fill && crawl.so_far.has_run_dry();
+    match is_small || is_last {
+        true => Waiting { max_cycles: 0, ..configured },
+        false => Waiting { has_turns: facts.cycle_started.is_none(), ..configured },
     }
 }
 

@@ -8,7 +8,7 @@ pub use estimates::{AuditTally, Estimates, Responses, Sample};
 
 use crate::report::facts::{Facts, RoundKind};
 use recrawl_fetcher::StoppedBy;
-use recrawl_types::{Change, DatedRound, Outcome, Share, Skip, Visit};
+use recrawl_types::{Change, DatedRound, Effect, Outcome, Share, Skip, Visit};
 use recrawl_verifier::MergeReport;
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
@@ -65,6 +65,10 @@ tally! {
     robots_denied: u64,
     /// Refused addresses.
     refused: u64,
+    /// Visits with an effect on their page's record: all but those skipped for a passing reason.
+    conclusive: u64,
+    /// Of these, visits to never-fetched URLs that the schedule had as such.
+    discoveries: u64,
     /// Scheduled but not requested.
     skipped: u64,
     /// Of these, on hosts that opted out.
@@ -111,6 +115,10 @@ impl Tally {
         self.links_seen += links as u64;
         self.links_filtered += u64::from(visit.left_out.filtered);
         self.links_trapped += u64::from(visit.left_out.trapped);
+        if visit.outcome.effect() != Effect::Nothing {
+            self.conclusive += 1;
+            self.discoveries += u64::from(visit.share == Share::Discovery);
+        }
         if let Share::Audit(probability) = visit.share {
             self.audit.add(visit.outcome, probability);
         }
@@ -206,9 +214,15 @@ pub struct RoundReport {
     pub rounds: u32,
     /// Pages in the schedule.
     pub scheduled: u64,
-    /// Of these, pages that the round did not reach and left to the next one.
+    /// Of these, pages that the round did not reach: the next one visits or plans them.
     #[serde(default)]
     pub carried: u64,
+    /// Of these, pages planned within k.
+    #[serde(default)]
+    pub of_k: u64,
+    /// Revisit rounds of the cycle (`cycle.rounds`) that were still to come.
+    #[serde(default)]
+    pub revisits_left: u32,
     /// Counts of the visits.
     #[serde(flatten)]
     pub tally: Tally,
@@ -291,6 +305,8 @@ impl RoundReport {
             rounds: 1,
             scheduled: facts.scheduled,
             carried: 0,
+            of_k: facts.of_k,
+            revisits_left: facts.revisits_left,
             gone: merged.newly_gone,
             links_new: merged.links_new,
             links_pending: merged.links_waiting,
@@ -328,9 +344,9 @@ impl RoundReport {
         if self.cycle_started == 0 { self.started } else { self.cycle_started }
     }
 
-    /// Pages that the round asked for.
-    pub fn requested(&self) -> u64 {
-        self.tally.fetched + self.tally.all_failed() + self.tally.robots_denied + self.tally.refused
+    /// Its end, in milliseconds since 1970.
+    pub fn ended(&self) -> u64 {
+        self.started + (self.seconds * 1000.0) as u64
     }
 
     /// Adds the report of the next round, of the same cycle.
@@ -342,6 +358,8 @@ impl RoundReport {
             round: next.round,
             rounds: self.rounds + next.rounds,
             carried: next.carried,
+            of_k: self.of_k + next.of_k,
+            revisits_left: next.revisits_left,
             gone: self.gone + next.gone,
             links_new: self.links_new + next.links_new,
             links_pending: next.links_pending,
@@ -350,7 +368,7 @@ impl RoundReport {
             never_tried: next.never_tried,
             change_rate: ratio(self.tally.score_changed, self.tally.score_visits),
             audit_change_rate: next.audit_change_rate.or(self.audit_change_rate),
-            estimates: if next.estimates == Estimates::default() { self.estimates } else { next.estimates },
+            estimates: next.estimates.or(self.estimates),
             seconds: ended.max(self.seconds),
             stopped_by: next.stopped_by.clone(),
             tally: std::mem::take(&mut self.tally),

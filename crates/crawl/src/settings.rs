@@ -121,8 +121,8 @@ impl Settings {
         if cycle.deadline.is_some_and(|d| d.0.is_zero()) {
             return Err("cycle.deadline must not be 0; omit it for no deadline".into());
         }
-        if config.round.max.0.is_zero() {
-            return Err("round.max must not be 0".into());
+        if config.round.max.0.is_zero() || config.round.linger.0.is_zero() {
+            return Err("round.max and round.linger must not be 0".into());
         }
         if config.storage.archive_file.0 < 1 << 20 {
             return Err("storage.archive_file must be at least 1 MiB".into());

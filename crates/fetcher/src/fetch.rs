@@ -208,7 +208,7 @@ impl Loop {
                 } else if self.deadline(deadline, held_deadline).is_some_and(|at| at <= Instant::now()) {
                     stopped = Some(StoppedBy::Deadline);
                 } else if self.patience_ends().is_some_and(|at| at <= Instant::now())
-                    && !self.frontier.is_finished()
+                    && (control.has_asked() || !self.frontier.is_finished())
                 {
                     stopped = Some(StoppedBy::SlowHosts);
                 } else if self.run.budget().is_spent() && !self.frontier.is_finished() {
@@ -263,7 +263,7 @@ impl Loop {
     /// When the run stops waiting for slow hosts.
     fn patience_ends(&mut self) -> Option<Instant> {
         let Patience { linger, end } = self.patience?;
-        if self.lingers_from.is_none() && self.frontier.has_only_slow() {
+        if self.lingers_from.is_none() && self.frontier.is_half_done() {
             self.lingers_from = Some(Instant::now());
         }
         let lingers_to = self.lingers_from.and_then(|from| from.checked_add(linger));

@@ -226,10 +226,11 @@ impl Frontier {
         self.count(SlotState::Active) + self.count(SlotState::Waiting) == 0 && self.host_order.is_done()
     }
 
-    /// Are half of the schedule's hosts done, or are all others held?
-    pub fn has_only_slow(&self) -> bool {
+    /// Is half of the schedule's hosts done, or is each host held that is not?
+    pub fn is_half_done(&self) -> bool {
         let left = self.host_order.unopened() + self.open_hosts();
-        left > 0 && 2 * left <= self.host_order.len() || self.has_only_held()
+        left > 0 && 2 * left <= self.host_order.len()
+            || self.count(SlotState::Held) > 0 && self.has_only_held()
     }
 
     /// Hosts that are open and not cooling down.

@@ -56,6 +56,11 @@ impl Unavailable {
         }
     }
 
+    /// The first end of a back-off after `now`, in milliseconds since 1970.
+    pub fn first_end(&self, now: u64) -> Option<u64> {
+        self.0.values().map(|entry| entry.back_off_until).filter(|end| *end > now).min()
+    }
+
     /// Records the responses of an origin in this cycle. Without responses, its availability stays
     /// as it was.
     pub fn note(

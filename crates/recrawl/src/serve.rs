@@ -118,25 +118,25 @@ fn crawl_on(
             // The obstacle of the last round may be gone.
             failures = 0;
             timer.retry_now();
+            crawl.is_stirred = true;
         }
         crawl.live.moved();
         let is_empty = crawl.repository.current().pages() == 0;
         let has_nothing = is_empty && given.is_empty() && !crawl.control.has_seeds();
         let left = timer.left(crawl.settings.config.cycle.period.0, shared.now(), shared.uptime());
-        let next = match has_nothing {
-            true => None,
-            false => crawl.next_round(left.is_zero(), !given.is_empty())?,
-        };
         let retry_in = timer.retry_in(shared.uptime());
-        let Some(next) = next.filter(|_| retry_in.is_zero() && crawl.control.paused().is_none()) else {
-            let left = if next.is_some() || has_nothing { TICK } else { left };
+        let rests = has_nothing || crawl.control.paused().is_some() || !retry_in.is_zero();
+        let next = if rests { Ok(None) } else { crawl.next_round(left.is_zero(), !given.is_empty()) };
+        if let Ok(None) = next {
+            let left = if has_nothing { TICK } else { left };
             shared.wait(&crawl.shutdown, left.max(retry_in), has_nothing);
             continue;
-        };
+        }
         shared.set_phase(Phase::Crawling);
         let queued = crawl.control.seeds();
-        let ended = crawl.admit(&queued).and_then(|()| {
+        let ended = crawl.admit(&queued).and(next).and_then(|next| {
             shared.set_settings(&crawl.settings);
+            let next = next.expect("there is a round");
             cycle::round(crawl, next, &[&given[..], &queued].concat())
         });
         crawl.live.ended();

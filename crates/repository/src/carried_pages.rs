@@ -3,14 +3,16 @@
 //! The file has the number of that next round, in the order of URLs. It is written before the commit of
 //! the round that did not reach them, and is void if that commit never happens.
 
-use crate::bytes::{Malformed, Take};
+use crate::bytes::{Malformed, Put, Take};
 use crate::codec::{put_entry, take_entry};
 use crate::error::{ReadError, WriteError};
 use crate::format::{FileKind, round_file};
 use crate::frames::{FrameReader, FrameWriter, Source};
+use crate::schedule_file::Ranked;
 use crate::storage::Storage;
-use recrawl_types::{Round, ScheduleEntry};
+use recrawl_types::Round;
 use std::collections::VecDeque;
+use std::io;
 
 /// Entries in a frame.
 const FRAME_ENTRIES: usize = 256;
@@ -40,11 +42,12 @@ impl CarriedWriter {
         Ok(CarriedWriter { frames, payload, near, held, count })
     }
 
-    /// Appends a page. Pages come in the order of their URLs.
+    /// Appends a page with its place in the order of its host. Pages come in the order of their URLs.
     ///
     /// # Errors
     /// When the disk takes no more.
-    pub fn push(&mut self, entry: &ScheduleEntry) -> Result<(), WriteError> {
+    pub fn push(&mut self, Ranked { entry, rank }: &Ranked) -> Result<(), WriteError> {
+        self.payload.put_varint(*rank);
         put_entry(&mut self.payload, &self.near, entry);
         self.near.clear();
         self.near.extend_from_slice(entry.url.key());
@@ -77,7 +80,7 @@ impl CarriedWriter {
 pub struct CarriedPages {
     frames: FrameReader,
     version: u32,
-    read: VecDeque<ScheduleEntry>,
+    read: VecDeque<Ranked>,
 }
 
 impl CarriedPages {
@@ -95,11 +98,22 @@ impl CarriedPages {
         Ok(Some(CarriedPages { frames, version, read: VecDeque::new() }))
     }
 
+    /// Removes the file of this round, if there is one.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn remove(storage: &dyn Storage, round: Round) -> io::Result<()> {
+        match storage.remove(&file(round)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => removed.and_then(|()| storage.sync_dir()),
+        }
+    }
+
     /// The next page, with the record that it had when it was planned; none at the end.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn next_page(&mut self) -> Result<Option<ScheduleEntry>, ReadError> {
+    pub fn next_page(&mut self) -> Result<Option<Ranked>, ReadError> {
         while self.read.is_empty() {
             let offset = self.frames.offset();
             let Some(payload) = self.frames.next_frame()? else { return Ok(None) };
@@ -111,14 +125,11 @@ impl CarriedPages {
     }
 }
 
-fn take_entries(
-    payload: &[u8],
-    version: u32,
-    entries: &mut VecDeque<ScheduleEntry>,
-) -> Result<(), Malformed> {
+fn take_entries(payload: &[u8], version: u32, entries: &mut VecDeque<Ranked>) -> Result<(), Malformed> {
     let (mut take, mut key) = (Take(payload), Vec::new());
     while !take.0.is_empty() {
-        entries.push_back(take_entry(&mut take, &mut key, version)?);
+        let rank = take.varint()?;
+        entries.push_back(Ranked { entry: take_entry(&mut take, &mut key, version)?, rank });
     }
     Ok(())
 }
@@ -139,6 +150,7 @@ mod tests {
         fn what_was_carried_comes_back_whole(mut entries in vec(entry(), 0..600)) {
             entries.sort_by(|a, b| a.url.cmp(&b.url));
             entries.dedup_by(|a, b| a.url == b.url);
+            let entries: Vec<Ranked> = (0..).zip(entries).map(|(rank, entry)| Ranked { entry, rank }).collect();
             let storage = MemoryStorage::new();
             prop_assert!(CarriedPages::open(&storage, ROUND).unwrap().is_none());
             let mut writer = CarriedWriter::create(&storage, ROUND).unwrap();

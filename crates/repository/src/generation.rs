@@ -11,7 +11,7 @@ use crate::page_block::{Extent, Scratch, gone_and_untried};
 use crate::read_ahead::read_ahead;
 use crate::spill::SpillReader;
 use crate::storage::Storage;
-use crate::walk::{BlockReader, Gather, PackedBlocks, Records, StateGroup, StateGroups, States};
+use crate::walk::{BlockReader, Gather, Lookup, PackedBlocks, Records, StateGroup, StateGroups, States};
 use recrawl_types::{CanonicalUrl, Cycle, DatedRound, PageRecord, Round, StateColumns};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -288,6 +288,11 @@ impl Generation {
         let mut block = BlockReader::new(self).read(at, Extent::All)?.unpack(&mut Scratch::default())?;
         let found = (0..block.len()).find(|&row| block.key(row) >= key).filter(|&row| block.key(row) == key);
         Ok(found.map(|row| (self.blocks[at].first + row as u64, block.take_record(row))))
+    }
+
+    /// Reads pages by their URLs, which mostly ascend: the last block is kept.
+    pub fn lookup(&self) -> Lookup<'_> {
+        Lookup::new(self)
     }
 
     /// Reads the pages with these ordinals, which must ascend. Only their blocks are read.

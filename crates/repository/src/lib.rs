@@ -62,5 +62,5 @@ pub use schedule_file::{Ranked, ScheduleFile, ScheduleWriter};
 pub use snapshot::{Snapshot, SnapshotError};
 pub use tables::{Forgotten, SledTables, SyncFolder, TablesFound, sync_files};
 pub use visit_log::{Done, LogChunk, LogError, Recovered, VisitLog, VisitReader};
-pub use walk::{Gather, PackedBlocks, Records, Row, States};
+pub use walk::{Gather, Lookup, PackedBlocks, Records, Row, States};
 pub use writer::GenerationWriter;

@@ -292,6 +292,48 @@ impl<'g> Records<'g> {
     }
 }
 
+/// Reads pages by their URLs. The last block is kept, so that pages of one block cost one read.
+pub struct Lookup<'g> {
+    blocks: BlockReader<'g>,
+    /// The number of `block`.
+    at: Option<usize>,
+    block: PageBlock,
+    scratch: Scratch,
+}
+
+impl<'g> Lookup<'g> {
+    pub(crate) fn new(generation: &'g Generation) -> Lookup<'g> {
+        let (block, scratch) = (PageBlock::default(), Scratch::default());
+        Lookup { blocks: BlockReader::new(generation), at: None, block, scratch }
+    }
+
+    /// What is known of a URL. Each page can be taken once while its block is the last one.
+    ///
+    /// # Errors
+    /// When its block cannot be read.
+    pub fn take(&mut self, url: &CanonicalUrl) -> Result<Option<PageRecord>, ReadError> {
+        let (key, generation) = (url.key(), self.blocks.generation);
+        let before = generation.blocks.partition_point(|block| block.key.as_slice() <= key);
+        let Some(at) = before.checked_sub(1) else { return Ok(None) };
+        if self.at != Some(at) {
+            self.at = None;
+            self.block = self.blocks.read(at, Extent::All)?.unpack(&mut self.scratch)?;
+            self.at = Some(at);
+        }
+        let (mut low, mut high) = (0, self.block.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.block.key(middle) < key {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        let is_here = low < self.block.len() && self.block.key(low) == key;
+        Ok(is_here.then(|| self.block.take_record(low)))
+    }
+}
+
 /// Chosen pages in order.
 pub struct Gather<'g, I> {
     ordinals: I,

@@ -42,6 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         discovery_min: 0,
         warmup: 2,
         max_per_host,
+        max_per_host_in_round: None,
         seed: 1,
         ties: Ties::Hash,
         policy: PolicyKind::default(),

@@ -35,6 +35,8 @@ impl From<u64> for HostPages {
 pub(crate) struct Hosts<H> {
     lengths: H,
     limit: u64,
+    /// Limit in this round alone.
+    in_round: u64,
     /// Candidates of the current host.
     pub pools: Pools,
     /// Its first page, and the number of its pages still to come.
@@ -61,10 +63,11 @@ struct LimitedHost {
 
 impl<H: Iterator<Item: Into<HostPages>>> Hosts<H> {
     /// `lengths` are the hosts in order; `pools` are those of one host.
-    pub fn new(lengths: H, limit: u64, pools: Pools) -> Hosts<H> {
+    pub fn new(lengths: H, limit: u64, in_round: u64, pools: Pools) -> Hosts<H> {
         Hosts {
             lengths,
             limit,
+            in_round,
             pools,
             start: 0,
             left: 0,
@@ -103,7 +106,7 @@ impl<H: Iterator<Item: Into<HostPages>>> Hosts<H> {
             return Ok(());
         }
         let own = &mut self.pools;
-        let limit = self.at_most.saturating_sub(own.tried);
+        let limit = self.at_most.saturating_sub(own.tried).min(self.in_round);
         let mut slots = limit;
         if let Some(warmup) = &mut own.warmup {
             warmup.drain(limit, disk, |page, disk| {

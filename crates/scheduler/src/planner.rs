@@ -95,7 +95,9 @@ impl<'p, H: Iterator<Item: Into<HostPages>>> Planner<'p, H> {
             announced: if targets.announced > 0 { k } else { 0 },
             audit: targets.audit,
         };
-        let of_host = request.max_per_host.map(|limit| Limits {
+        let [cap, in_round] = [request.max_per_host, request.max_per_host_in_round];
+        let least = cap.into_iter().chain(in_round).min();
+        let of_host = least.map(|limit| Limits {
             warmup: Some(limit),
             discovery: all.discovery.min(limit),
             score: all.score.min(limit),
@@ -121,10 +123,10 @@ impl<'p, H: Iterator<Item: Into<HostPages>>> Planner<'p, H> {
             all: Pools::new(&all, division),
             choice: Choice::new(division),
             disk: Runs::new(memory.spill),
-            hosts: request
-                .max_per_host
-                .zip(of_host)
-                .map(|(limit, limits)| Hosts::new(hosts, limit, Pools::new(&limits, division))),
+            hosts: of_host.map(|limits| {
+                let [cap, in_round] = [cap, in_round].map(|limit| limit.unwrap_or(u64::MAX));
+                Hosts::new(hosts, cap, in_round, Pools::new(&limits, division))
+            }),
             scanned: 0,
             scores: Vec::new(),
             rules: ShareRules { pages: k, discovery_min: request.discovery_min, targets, ties, audit },

@@ -36,6 +36,8 @@ pub struct PlanRequest {
     pub warmup: u32,
     /// Maximum number of pages per host in the cycle, including the warm-up and earlier rounds; none for no limit.
     pub max_per_host: Option<u64>,
+    /// The same in this round alone.
+    pub max_per_host_in_round: Option<u64>,
     /// Seed of all randomness in the plan, together with the cycle.
     pub seed: u64,
     /// How ties between equal scores are broken.

@@ -23,6 +23,7 @@ pub(crate) fn request() -> PlanRequest {
         discovery_min: 0,
         warmup: 2,
         max_per_host: None,
+        max_per_host_in_round: None,
         seed: 1,
         ties: Ties::Hash,
         policy: PolicyKind::default(),
@@ -77,8 +78,17 @@ pub(crate) fn requests() -> impl Strategy<Value = PlanRequest> {
     let shares = (0.0..=1.0f64, 0.0..=1.0f64, prop_oneof![Just(0.0), 0.0..=1.0f64]);
     let limit = prop::option::of(0u64..6);
     let ties = prop_oneof![Just(Ties::Index), Just(Ties::Hash)];
-    (0u64..60, shares, 0u64..10, 0u32..3, limit, any::<u64>(), ties).prop_map(
-        |(pages, (discovery, audit, announced), discovery_min, warmup, max_per_host, seed, ties)| {
+    let limits = (limit.clone(), limit);
+    (0u64..60, shares, 0u64..10, 0u32..3, limits, any::<u64>(), ties).prop_map(
+        |(
+            pages,
+            (discovery, audit, announced),
+            discovery_min,
+            warmup,
+            (max_per_host, in_round),
+            seed,
+            ties,
+        )| {
             PlanRequest {
                 pages,
                 discovery_share: discovery,
@@ -87,6 +97,7 @@ pub(crate) fn requests() -> impl Strategy<Value = PlanRequest> {
                 discovery_min,
                 warmup,
                 max_per_host,
+                max_per_host_in_round: in_round,
                 seed,
                 ties,
                 ..request()
@@ -239,6 +250,7 @@ pub(crate) fn by_definition(
     let ties = TieBreak::new(request.ties, request.seed, request.cycle);
     let targets = request.targets();
     let limit = request.max_per_host.unwrap_or(u64::MAX);
+    let in_round = request.max_per_host_in_round.unwrap_or(u64::MAX);
     let host_of: Vec<usize> =
         hosts.iter().enumerate().flat_map(|(host, &length)| vec![host; length as usize]).collect();
     let at = |bytes_needed: Gate| -> Vec<usize> {
@@ -264,6 +276,10 @@ pub(crate) fn by_definition(
     for i in (0..pages.len()).filter(|&i| pages[i].0.last_attempt == request.cycle) {
         let used = used.entry(host_of[i]).or_default();
         *used = limit.min(*used + 1);
+    }
+    for host in 0..hosts.len() {
+        let used = used.entry(host).or_default();
+        *used = (*used).max(limit - in_round.min(limit));
     }
     let mut chosen: Vec<(u64, Share)> = Vec::new();
 

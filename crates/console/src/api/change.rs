@@ -1,5 +1,5 @@
 //! Changes. Each needs a token and is logged. The response says whether the change applies now,
-//! applied before, or applies from the next cycle.
+//! applied before, or applies later.
 
 use super::formula::FormulaSent;
 use super::read::{Named, Operator, Sent, name_of_something};
@@ -77,11 +77,11 @@ pub struct SeedsSent {
     urls: Vec<String>,
 }
 
-/// Add seed URLs. They apply from the next cycle on; known URLs are ignored.
+/// Add seed URLs. They are crawled within seconds; known URLs are ignored.
 #[utoipa::path(post, path = "/api/v1/seeds", tag = "change", security(("token" = [])), request_body = SeedsSent,
     responses(
         (status = 200, description = "All URLs are known or queued", body = Accepted),
-        (status = 202, description = "Queued for the next cycle", body = Accepted)))]
+        (status = 202, description = "Queued for the next round", body = Accepted)))]
 pub async fn seeds(
     State(console): State<Arc<Console>>,
     operator: Operator,
@@ -129,7 +129,7 @@ pub struct PageSent {
 #[utoipa::path(post, path = "/api/v1/recrawl", tag = "change", security(("token" = [])), request_body = PageSent,
     responses(
         (status = 200, description = "Queued", body = Accepted),
-        (status = 202, description = "Queued for the next cycle", body = Accepted)))]
+        (status = 202, description = "Queued for the next round", body = Accepted)))]
 pub async fn recrawl(
     State(console): State<Arc<Console>>,
     operator: Operator,

@@ -152,7 +152,7 @@ export function open(main, { app, signal }) {
                 .filter(Boolean),
             }),
           ),
-          "They are crawled from the next cycle on.",
+          "They are crawled within seconds.",
         ),
         seedsTold,
       ),

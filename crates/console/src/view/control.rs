@@ -19,7 +19,7 @@ pub enum Change {
         /// Host; null for the whole crawl. Pauses of the crawl and of hosts are independent.
         host: Option<String>,
     },
-    /// Add seed URLs from the next cycle on.
+    /// Add seed URLs.
     AddSeeds {
         /// URLs.
         urls: Vec<String>,
@@ -130,7 +130,7 @@ pub struct Controls {
     /// `*.example.com`, a URL prefix, or a URL with `(this page only)`. Unblocking does not affect
     /// them.
     pub taken_down: Vec<String>,
-    /// Seeds queued for the next cycle.
+    /// Seeds queued for the next round.
     pub seeds_waiting: u64,
     /// Requests to fetch a page now that are still queued.
     pub recrawls_waiting: u64,

@@ -1,24 +1,30 @@
 //! What a round leaves to the next one of its cycle: the pages that it did not reach, the sample that
 //! they belong to, and the bytes that the cycle has spent.
 
+use crate::config;
 use crate::crawl::Crawl;
+use crate::cycle::plan::RoundToPlan;
 use crate::failure::Failure;
 use crate::report::Sample;
-use crate::report::facts::Facts;
+use crate::report::facts::{Facts, RoundKind};
 use crate::stored::{keep, kept};
-use recrawl_repository::{CarriedPages, CarriedWriter, Done, Generation, ScheduleFile};
-use recrawl_types::{Origin, Round, ScheduleEntry, ScheduleSource, Share, Status};
+use recrawl_repository::{
+    CarriedPages, CarriedWriter, Done, Generation, Lookup, Ranked, ReadError, ScheduleFile, SledTables,
+};
+use recrawl_types::{Cycle, DatedRound, Origin, Round, ScheduleEntry, ScheduleSource, Share, Status};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Entries read from a schedule at a time.
 const READ: usize = 4096;
 
-/// The sample and the bytes of a cycle up to a round. Empty unless pages are carried or bytes limited.
+/// The sample and the bytes of a cycle up to a round. Empty unless pages are carried, k has parts to come, or
+/// bytes are limited.
 #[derive(Default, Serialize, Deserialize)]
 pub struct CycleTotals {
+    #[serde(default)]
     round: Round,
-    /// Sums of the rounds since the one that planned the carried pages.
+    /// The sample of the cycle, while later rounds add to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample: Option<Sample>,
     /// Bytes by origin.
@@ -46,6 +52,17 @@ impl CycleTotals {
         Ok(left.filter(|left| left.round == last).unwrap_or_default())
     }
 
+    /// Removes those of all rounds, which name hosts.
+    ///
+    /// # Errors
+    /// When the tables cannot be written.
+    pub fn forget(tables: &SledTables) -> Result<(), Failure> {
+        [Round(0), Round(1)].into_iter().try_for_each(|round| match tables.setting(&name(round))? {
+            Some(_) => keep(tables, &name(round), &CycleTotals::default()),
+            None => Ok(()),
+        })
+    }
+
     /// Bytes by origin, with those of this round.
     pub fn spent(&self, of_round: &BTreeMap<Origin, u64>) -> BTreeMap<Origin, u64> {
         let mut spent = of_round.clone();
@@ -66,10 +83,11 @@ impl CycleTotals {
         sample: Option<Sample>,
         spent: BTreeMap<Origin, u64>,
     ) -> Result<(), Failure> {
-        let budget = &crawl.settings.config.budget;
-        let is_limited = budget.bytes_per_host.0 > 0 || budget.bytes_per_cycle.0 > 0;
+        let config::Config { budget, cycle, .. } = &crawl.settings.config;
+        let has_rounds = cycle.fill || cycle.rounds.count() > 1;
+        let is_limited = has_rounds && (budget.bytes_per_host.0 > 0 || budget.bytes_per_cycle.0 > 0);
         let spent: Vec<_> = if is_limited { spent.into_iter().collect() } else { Vec::new() };
-        if !crawl.settings.config.cycle.fill || sample.is_none() && spent.is_empty() {
+        if !has_rounds {
             return Ok(());
         }
         keep(&crawl.tables, &name(round), &CycleTotals { round, sample, spent })
@@ -77,8 +95,8 @@ impl CycleTotals {
 }
 
 /// Writes the pages of a schedule that are not done for the next round, and counts those of the sample as
-/// not answered yet. Never-fetched URLs are left to the next fill round, which plans them anew. Memory: the
-/// rest of one host.
+/// not answered yet. What a fill round has chosen is left out: the next one plans it anew. Memory: the rest
+/// of one host.
 ///
 /// # Errors
 /// When the schedule cannot be read, or the file not be written.
@@ -86,25 +104,27 @@ pub fn carry(
     crawl: &Crawl,
     schedule: &ScheduleFile,
     done: &Done,
-    next: Round,
+    facts: &Facts,
     not_yet: &mut Sample,
 ) -> Result<u64, Failure> {
+    let next = facts.round().round.next();
     let mut writer = CarriedWriter::create(&*crawl.storage, next).map_err(Failure::work)?;
+    let is_planned_anew = |entry: &ScheduleEntry| {
+        facts.kind == RoundKind::Fill && entry.share == Share::Discovery && entry.record.visited.is_none()
+    };
     for host in schedule.hosts() {
         let (mut rest, mut at) = (Vec::new(), host.start);
         while at < host.start + host.count {
             let entries = schedule.read(host, at, READ)?;
             let indexed = (at..).zip(entries);
             at += READ as u64;
-            rest.extend(
-                indexed.filter(|(index, entry)| entry.share != Share::Discovery && !done.contains(*index)),
-            );
+            rest.extend(indexed.filter(|(index, entry)| !done.contains(*index) && !is_planned_anew(entry)));
         }
         rest.sort_by(|(_, a), (_, b)| a.url.cmp(&b.url));
-        for (_, entry) in rest {
+        for (index, entry) in rest {
             crawl.live.moved();
             not_yet.add_unanswered(&entry);
-            writer.push(&entry).map_err(Failure::work)?;
+            writer.push(&Ranked { entry, rank: index - host.start }).map_err(Failure::work)?;
         }
     }
     writer.finish().map_err(Failure::work)
@@ -113,44 +133,46 @@ pub fn carry(
 /// The pages carried into a round, with their present records. Pages that were visited meanwhile, or may
 /// not be visited any more, are left out.
 pub struct Carried<'g> {
-    generation: &'g Generation,
     pages: Option<CarriedPages>,
-    cycle: recrawl_types::Cycle,
+    cycle: Cycle,
+    lookup: Lookup<'g>,
 }
 
 impl<'g> Carried<'g> {
-    /// Into the round that these facts will be of.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub fn into_round(
-        crawl: &Crawl,
-        generation: &'g Generation,
-        round: recrawl_types::DatedRound,
-        begins_cycle: bool,
-    ) -> Result<Carried<'g>, Failure> {
-        let pages = match begins_cycle {
+    /// The pages carried into this round. A file that cannot be read costs its pages their visits in this
+    /// cycle, and nothing else.
+    pub fn into_round(crawl: &Crawl, generation: &'g Generation, to_plan: &RoundToPlan) -> Carried<'g> {
+        let DatedRound { round, cycle } = to_plan.round;
+        let pages = match to_plan.begins_cycle() || crawl.so_far.carried == 0 {
             true => None,
-            false => CarriedPages::open(&*crawl.storage, round.round).map_err(Failure::work)?,
+            false => CarriedPages::open(&*crawl.storage, round).unwrap_or_else(|error| lost(&error)),
         };
-        Ok(Carried { generation, pages, cycle: round.cycle })
+        Carried { pages, cycle, lookup: generation.lookup() }
     }
 }
 
+fn lost(error: &ReadError) -> Option<CarriedPages> {
+    tracing::warn!(%error, "cannot read the pages that the last round did not reach; they wait for the next cycle");
+    None
+}
+
 impl Iterator for Carried<'_> {
-    type Item = Result<ScheduleEntry, Failure>;
+    type Item = Result<Ranked, Failure>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            let entry = match self.pages.as_mut()?.next_page() {
-                Ok(entry) => entry?,
-                Err(error) => return Some(Err(Failure::work(error))),
+            let Ranked { entry, rank } = match self.pages.as_mut()?.next_page() {
+                Ok(page) => page?,
+                Err(error) => {
+                    self.pages = lost(&error);
+                    return None;
+                }
             };
-            match self.generation.get(&entry.url) {
-                Ok(Some((_, record)))
+            match self.lookup.take(&entry.url) {
+                Ok(Some(record))
                     if record.known.status == Status::Live && record.known.last_attempt != self.cycle =>
                 {
-                    return Some(Ok(ScheduleEntry { record, ..entry }));
+                    return Some(Ok(Ranked { entry: ScheduleEntry { record, ..entry }, rank }));
                 }
                 Ok(_) => {}
                 Err(error) => return Some(Err(Failure::work(error))),

@@ -1,6 +1,6 @@
 //! Decides which round is next, from what is committed and what waits.
 //!
-//! A cycle begins with a revisit round. Fill rounds follow while URLs are due that were never fetched,
+//! A cycle begins with its revisit rounds. Fill rounds follow while URLs are due that were never fetched,
 //! until the cycle is over. Urgent rounds come in between. The decision depends only on arguments, so a
 //! restart decides the same.
 
@@ -14,10 +14,19 @@ pub struct SoFar {
     pub cycle: u32,
     /// Its start, in milliseconds since 1970; none before the first round.
     pub started: Option<u64>,
-    /// The kind of its last round, and whether that round left nothing to do for another of its kind.
-    last: Option<(RoundKind, bool)>,
+    /// The kind of its last round; none after an import or takedown.
+    last: Option<RoundKind>,
+    /// When the last fill or urgent round ended, if it changed nothing: the hosts of all that is due are
+    /// down, paused or spent.
+    stalled: Option<u64>,
     /// Pages that its last round carried into the next one.
     pub carried: u64,
+    /// Its revisit rounds, and those that are still to come.
+    pub revisits: u32,
+    /// See `revisits`.
+    pub revisits_left: u32,
+    /// Pages that these planned within k.
+    pub of_k: u64,
     /// Never-fetched URLs that its fill rounds visited.
     pub filled: u64,
     /// Pages that the last round fetched.
@@ -30,34 +39,33 @@ impl SoFar {
     pub fn add(&mut self, report: &RoundReport) {
         if !report.is_of_crawl() {
             // There may be new URLs.
-            self.last = None;
+            (self.last, self.stalled) = (None, None);
             return;
         }
-        if report.cycle != self.cycle {
+        let is_revisit = report.kind == RoundKind::Revisit;
+        // After an import, rounds have the next number of a cycle although their cycle goes on.
+        if is_revisit && report.cycle != self.cycle && report.cycle_started() == report.started {
             *self = SoFar::default();
         }
-        let is_done = report.carried == 0
-            && report.requested() == 0
-            && report.links_new == 0
-            && report.links_pending == 0;
+        let has_changed = report.tally.conclusive + report.links_new + report.links_pending > 0;
+        let is_stalled = !is_revisit && !has_changed;
         *self = SoFar {
             cycle: report.cycle,
             started: self.started.or(Some(report.cycle_started())),
-            last: Some((report.kind, is_done)),
+            last: Some(report.kind),
+            stalled: is_stalled.then_some(report.ended()),
             carried: report.carried,
-            filled: self.filled + if report.kind == RoundKind::Fill { report.requested() } else { 0 },
+            revisits: self.revisits + u32::from(is_revisit),
+            revisits_left: if is_revisit { report.revisits_left } else { self.revisits_left },
+            of_k: self.of_k + report.of_k,
+            filled: self.filled + if is_revisit { 0 } else { report.tally.discoveries },
             fetched: report.tally.fetched,
         };
     }
 
-    /// Did the last fill round request nothing? Then only links that wait can bring more pages.
-    pub fn is_out_of_pages(&self) -> bool {
-        matches!(self.last, Some((RoundKind::Fill, _))) && self.fetched == 0
-    }
-
-    /// Did the last round of this kind leave nothing to do for another?
-    fn is_done(&self, kind: RoundKind) -> bool {
-        self.last == Some((kind, true))
+    /// Did the last fill round fetch nothing? Then only links that wait can bring more pages.
+    pub fn has_run_dry(&self) -> bool {
+        self.last == Some(RoundKind::Fill) && self.fetched == 0
     }
 }
 
@@ -70,10 +78,16 @@ pub struct Waiting {
     pub is_past_deadline: bool,
     /// Do new seeds or requested pages wait that no round has tried yet?
     pub urgent: bool,
-    /// Is `cycle.fill` on, and has no plan of this generation found that nothing is due?
+    /// Is `cycle.fill` on, and may URLs be due that were never fetched?
     pub fill: bool,
     /// Maximum of [`SoFar::filled`]; 0 for no limit.
     pub fill_pages: u64,
+    /// The time, in milliseconds since 1970.
+    pub now: u64,
+    /// How long a crawl that is stalled waits before it tries again, in milliseconds.
+    pub stall: u64,
+    /// Has an operator changed something since the last round?
+    pub is_stirred: bool,
 }
 
 /// A round to run.
@@ -99,12 +113,29 @@ pub fn next(so_far: &SoFar, waiting: &Waiting) -> Option<NextRound> {
     if waiting.is_past_deadline {
         return None;
     }
-    if waiting.urgent {
-        return in_this_cycle(RoundKind::Urgent);
+    if so_far.revisits_left > 0 {
+        return in_this_cycle(RoundKind::Revisit);
     }
     let has_room = waiting.fill_pages == 0 || so_far.filled < waiting.fill_pages;
-    let is_left = so_far.carried > 0 || has_room && !so_far.is_done(RoundKind::Fill);
-    if waiting.fill && is_left { in_this_cycle(RoundKind::Fill) } else { None }
+    let has_fill = waiting.fill && (so_far.carried > 0 || has_room);
+    // A fill round takes what is urgent too: so a stream of seeds does not keep it from its turn.
+    let is_fills_turn = has_fill && so_far.last == Some(RoundKind::Urgent);
+    match so_far.stalled_until(waiting) {
+        Some(_) => None,
+        None if waiting.urgent && !is_fills_turn => in_this_cycle(RoundKind::Urgent),
+        None if has_fill => in_this_cycle(RoundKind::Fill),
+        None => None,
+    }
+}
+
+impl SoFar {
+    /// When a stalled crawl tries again; none if it is not stalled.
+    pub fn stalled_until(&self, waiting: &Waiting) -> Option<u64> {
+        let since = self.stalled?;
+        let until = since.saturating_add(waiting.stall);
+        // If the clock was set back, it is not.
+        (!waiting.is_stirred && (since..until).contains(&waiting.now)).then_some(until)
+    }
 }
 
 #[cfg(test)]
@@ -121,8 +152,8 @@ mod tests {
         let round = DatedRound { round: Round(9), cycle: Cycle(cycle) };
         let facts = Facts { kind, ..Facts::without_plan(round, 1_000 * u64::from(cycle), "age") };
         let merged = MergeReport { links_new, ..MergeReport::default() };
-        let tally = Tally { fetched, ..Tally::default() };
-        RoundReport::new(&facts, tally, &Sample::default(), &merged, StoppedBy::End, 0)
+        let tally = Tally { fetched, conclusive: fetched, discoveries: fetched, ..Tally::default() };
+        RoundReport::new(&facts, tally, &Sample::default(), &merged, StoppedBy::End, 5_000)
     }
 
     fn after(reports: &[RoundReport]) -> SoFar {
@@ -139,7 +170,14 @@ mod tests {
         let due = Waiting { cycle: true, ..urgent };
         let late = Waiting { is_past_deadline: true, ..urgent };
         let few = Waiting { fill_pages: 5, ..fill };
+        let stalled = Waiting { now: 5_999, stall: 1_000, ..fill };
+        let over = Waiting { now: 6_000, ..stalled };
+        let set_back = Waiting { now: 4_999, ..stalled };
+        let stirred = Waiting { is_stirred: true, ..stalled };
         let begun = vec![report(1, Revisit, 1, 9)];
+        let part = |revisits_left| RoundReport { revisits_left, started: 1_000, ..report(1, Revisit, 9, 0) };
+        let (first, both) = (vec![part(1)], vec![part(1), part(0)]);
+        let between = [&first[..], &[report(1, Urgent, 1, 2)]].concat();
         let filling = [&begun[..], &[report(1, Fill, 9, 0)]].concat();
         let filled = [&filling[..], &[report(1, Fill, 0, 0)]].concat();
         let merged = [&filling[..], &[report(1, Fill, 0, 3)]].concat();
@@ -147,19 +185,36 @@ mod tests {
         let second = [&asked[..], &[report(2, Revisit, 1, 0)]].concat();
         let import = RoundReport { stopped_by: IMPORT.into(), ..report(2, Revisit, 0, 7) };
         let imported = [&filled[..], std::slice::from_ref(&import)].concat();
-        let slow = vec![RoundReport { carried: 3, ..report(1, Fill, 0, 0) }];
+        let slow = vec![RoundReport { carried: 3, ..report(1, Fill, 9, 0) }];
+        let held = vec![RoundReport { carried: 3, ..report(1, Fill, 0, 0) }];
+        let seeded = [&filling[..], &[report(1, Urgent, 1, 2)]].concat();
+        let in_vain = [&filling[..], &[report(1, Urgent, 0, 0)]].concat();
         for (what, reports, waiting, expected) in [
             ("a new crawl begins", &vec![], nothing, Some(Revisit)),
             ("an import before the first cycle", &vec![import], nothing, Some(Revisit)),
             ("fill is off", &begun, nothing, None),
             ("the first round found links", &begun, fill, Some(Fill)),
+            ("the second part of k", &first, fill, Some(Revisit)),
+            ("the same, after seeds", &between, fill, Some(Revisit)),
+            ("then what was found", &both, fill, Some(Fill)),
             ("a fill found pages", &filling, fill, Some(Fill)),
-            ("a fill found nothing to request", &filled, fill, None),
+            ("a fill could ask nobody", &filled, stalled, None),
+            ("it tries again later", &filled, over, Some(Fill)),
+            ("or at once if the clock was set back", &filled, set_back, Some(Fill)),
+            ("or when a host is resumed", &filled, stirred, Some(Fill)),
+            ("hosts with carried pages are held", &held, stalled, None),
+            ("an asked page could not be asked for", &in_vain, stalled, None),
+            ("seeds on and on", &seeded, urgent, Some(Fill)),
             ("a fill merged links that had waited", &merged, fill, Some(Fill)),
             ("a fill has its limit", &filling, few, None),
             ("the limit has room", &begun, few, Some(Fill)),
             ("seeds before links", &filling, urgent, Some(Urgent)),
-            ("seeds while nothing else is due", &filled, urgent, Some(Urgent)),
+            (
+                "seeds while nothing else is due",
+                &filled,
+                Waiting { fill: false, now: 9_000, ..urgent },
+                Some(Urgent),
+            ),
             ("what seeds link to", &asked, fill, Some(Fill)),
             ("an import brings URLs", &imported, fill, Some(Fill)),
             ("a new cycle is filled again", &second, fill, Some(Fill)),
@@ -170,10 +225,14 @@ mod tests {
             let next = next(&after(reports), &waiting);
             assert_eq!(next.map(|next| next.kind), expected, "{what}");
             let begins = next.is_some_and(|next| next.begins_cycle);
-            assert_eq!(begins, expected == Some(Revisit), "{what}");
+            let is_part = after(reports).revisits_left > 0;
+            assert_eq!(begins, expected == Some(Revisit) && !is_part, "{what}");
         }
         assert_eq!(after(&imported).started, Some(1_000), "an import starts no period");
         assert_eq!(after(&second).started, Some(2_000));
         assert_eq!((after(&filled).filled, after(&second).filled), (9, 0));
+        let goes_on = RoundReport { cycle_started: 1_000, ..report(2, Fill, 3, 0) };
+        let both = after(&[&imported[..], &[goes_on]].concat());
+        assert_eq!((both.started, both.revisits, both.filled), (Some(1_000), 1, 12), "after an import");
     }
 }

@@ -26,7 +26,7 @@ pub struct Gathered {
     pub trust: TrustLesson,
     /// Pages of the schedule that are done.
     pub done: Done,
-    /// Bytes of pages, by origin.
+    /// Bytes of pages, by origin; empty without a budget.
     pub bytes: BTreeMap<Origin, u64>,
 }
 
@@ -41,10 +41,12 @@ pub fn read_log(crawl: &Crawl, round: DatedRound, traps: &Traps) -> Result<Gathe
     let (mut tally, mut responses) = (Tally::default(), Responses::default());
     let (mut noise, mut trust) = (NoiseLesson::default(), TrustLesson::default());
     let log = VisitLog::read(&*crawl.storage, round.round).map_err(Failure::work)?;
+    let budget = &crawl.settings.config.budget;
+    let is_limited = budget.bytes_per_host.0 > 0 || budget.bytes_per_cycle.0 > 0;
     let (mut done, mut bytes) = (Done::default(), BTreeMap::new());
     let observe = |visit: &Visit, links: usize| {
         visit.index.into_iter().for_each(|index| done.insert(index));
-        if visit.bytes > 0 {
+        if is_limited && visit.bytes > 0 {
             let sum: &mut u64 = bytes.entry(Origin::of(&visit.url)).or_default();
             *sum = sum.saturating_add(visit.bytes);
         }

@@ -25,7 +25,7 @@ use recrawl_archive::cap::Bodies;
 use recrawl_archive::{Archive, ArchiveEnd, Compressor};
 use recrawl_fetcher::{FetchReport, FetchedPage, Job, Patience, Precedence, StoppedBy, UnvisitedHosts};
 use recrawl_repository::{Done, VisitLog};
-use recrawl_types::{LogRecord, ScheduleEntry, ScheduleSource, Share};
+use recrawl_types::{Cycle, LogRecord, ScheduleEntry, ScheduleSource, Share};
 use rustix::time::{ClockId, clock_gettime};
 use std::convert::Infallible;
 use std::sync::{Arc, LockResult, Mutex, MutexGuard, TryLockError};
@@ -91,8 +91,15 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
     crawl.display.begin(facts.cycle, schedule.len(), schedule.hosts().len(), done.count());
     let shown = Shown(&*crawl.display);
     let room = crawl.space.watch();
-    let recorder =
-        Recorder { archive: archive.as_mut(), log: &mut log, traps, display: &*crawl.display, room, crawl };
+    let recorder = Recorder {
+        archive: archive.as_mut(),
+        log: &mut log,
+        traps,
+        display: &*crawl.display,
+        room,
+        crawl,
+        cycle: facts.cycle,
+    };
     ask_again(crawl)?;
     let spent = CycleTotals::before(crawl, &facts)?.spent(&recovered.bytes);
     // A separate token: a full disk stops this cycle, but is no signal.
@@ -275,6 +282,7 @@ impl Drop for Shown<'_> {
 /// The state of the recorder.
 struct Recorder<'r> {
     crawl: &'r Crawl,
+    cycle: Cycle,
     /// Page bodies; none if they are not archived.
     archive: Option<&'r mut Archive>,
     log: &'r mut VisitLog,
@@ -356,7 +364,7 @@ fn record_page(page: ReadPage, recorder: &mut Recorder<'_>) -> Result<(), Failur
     if let LogRecord::Visit(visit) = &record {
         recorder.traps.observe(visit)?;
         recorder.crawl.live.recorded(visit);
-        recorder.crawl.control.recorded(visit);
+        recorder.crawl.control.recorded(visit, recorder.cycle);
     }
     recorder.display.page_done();
     Ok(())

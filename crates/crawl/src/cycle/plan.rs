@@ -1,5 +1,6 @@
 //! From generation g to a schedule: one pass scores every page, another reads the chosen ones.
 
+use crate::config::units::Parts;
 use crate::crawl::Crawl;
 use crate::cycle::carry::Carried;
 use crate::cycle::clock::{NextRound, SoFar};
@@ -61,6 +62,11 @@ impl RoundToPlan {
                 RoundToPlan { round, kind: next.kind, cycle_started: so_far.started }
             }
         }
+    }
+
+    /// Does it begin its cycle?
+    pub fn begins_cycle(&self) -> bool {
+        self.cycle_started.is_none()
     }
 
     /// A revisit round that begins its cycle.
@@ -234,9 +240,38 @@ pub fn request(settings: &Settings, cycle: Cycle, known: u64, seed: u64) -> Plan
         announced_share: config.cycle.announced_share.0,
         warmup: config.cycle.warmup,
         max_per_host: Some(config.schedule.max_per_host).filter(|cap| *cap > 0),
+        max_per_host_in_round: None,
         seed,
         ties: settings.ties,
         policy: settings.policy,
+    }
+}
+
+/// The part of a cycle's request that falls to one of its revisit rounds. The audit sample is drawn in the
+/// first: so a page has one probability in the cycle. The other shares divide the rest of k alike.
+fn part_of(whole: PlanRequest, parts: &Parts, so_far: Option<&SoFar>) -> PlanRequest {
+    if parts.count() == 1 {
+        return whole;
+    }
+    let (part, spent) = so_far.map_or((0, 0), |so_far| match so_far.revisits_left {
+        // The last one gets the rest, also if the configuration has changed.
+        0 | 1 => (parts.count(), so_far.of_k),
+        _ => (so_far.revisits, so_far.of_k),
+    });
+    let k = whole.pages as f64;
+    let audit = (whole.audit_share * k).round();
+    let up_to = (audit + (k - audit) * parts.up_to(part)).round() as u64;
+    let pages = up_to.saturating_sub(spent);
+    let drawn = if part == 0 { audit } else { 0.0 };
+    // So that rounding makes no share exceed its whole.
+    let scale = (pages as f64 - drawn).max(0.0) * k / ((k - audit) * pages as f64).max(1.0) * (1.0 - 1e-9);
+    PlanRequest {
+        pages,
+        discovery_share: whole.discovery_share * scale,
+        announced_share: whole.announced_share * scale,
+        audit_share: if pages == 0 { 0.0 } else { (drawn / pages as f64).min(1.0) },
+        discovery_min: if part == 0 { whole.discovery_min } else { 0 },
+        ..whole
     }
 }
 
@@ -252,7 +287,7 @@ fn fill_request(crawl: &Crawl, revisit: &PlanRequest) -> PlanRequest {
         pages: 0,
         discovery_min: left.min(FILL.max(4 * so_far.fetched)),
         warmup: 0,
-        max_per_host: [revisit.max_per_host, of_host].into_iter().flatten().min(),
+        max_per_host_in_round: of_host,
         ..revisit.clone()
     }
 }
@@ -270,8 +305,16 @@ fn make(
     let rules = readmission::digest(crawl)?;
     let formula = formula_file::in_force(&crawl.settings)?;
     let whole = request(&crawl.settings, cycle, generation.pages() + news.len() as u64, crawl.random_seed);
+    let parts = &crawl.settings.config.cycle.rounds;
+    let revisits_left = match cycle_started {
+        _ if kind != RoundKind::Revisit => 0,
+        None => parts.count() - 1,
+        Some(_) => crawl.so_far.revisits_left.saturating_sub(1),
+    };
     let (seeds, request) = match kind {
         RoundKind::Revisit => {
+            let so_far = cycle_started.map(|_| &crawl.so_far);
+            let whole = part_of(whole, parts, so_far);
             // New seeds come first: they reduce all shares of k alike.
             let seeds = (news.len() as u64).min(whole.pages.max(whole.discovery_min));
             let pages = whole.pages.saturating_sub(seeds);
@@ -283,13 +326,13 @@ fn make(
             (news.len() as u64, PlanRequest { pages: 0, discovery_min: 0, warmup: 0, ..whole })
         }
     };
+    let k = request.pages + if kind == RoundKind::Revisit { seeds } else { 0 };
     let (mut chosen, mut counts, mut cutoff) = Default::default();
     if kind != RoundKind::Urgent {
         let plan = choose(crawl, generation, round, request, &formula)?;
         (chosen, counts, cutoff) = (Some(plan.chosen), plan.counts, plan.cutoff);
     }
-    let mut carried =
-        Carried::into_round(crawl, generation, to_plan.round, cycle_started.is_none())?.peekable();
+    let mut carried = Carried::into_round(crawl, generation, to_plan).peekable();
     let has_work = match kind {
         RoundKind::Revisit => true,
         RoundKind::Fill => counts.discovery > 0 || generation.summary().waiting > 0,
@@ -301,7 +344,7 @@ fn make(
     let last = facts(&crawl.tables)?;
     if counts.refused > 0 {
         let since = Since {
-            turn: (kind == RoundKind::Revisit).then_some(cycle),
+            turn: cycle_started.is_none().then_some(cycle),
             planned: last.as_ref().map_or(0, Facts::rules_applied),
             rules_changed: last.as_ref().is_some_and(|last| last.rules != rules),
         };
@@ -328,6 +371,8 @@ fn make(
         cutoff,
         scheduled,
         random_seed: crawl.random_seed,
+        revisits_left,
+        of_k: if kind == RoundKind::Revisit { k.min(counts.chosen() - counts.warmup + seeds) } else { 0 },
         by_score: Some(counts.score),
         audit_eligible: Some(counts.audit_eligible).filter(|_| kind == RoundKind::Revisit),
         rules: last.as_ref().filter(|_| kind == RoundKind::Urgent).map_or(rules, |last| last.rules),
@@ -433,9 +478,9 @@ fn write(
         live.moved();
         let (share, rank) = shares.borrow_mut().pop_front().expect("one page for each chosen one");
         let mut is_carried = false;
-        while let Some(entry) = others.next_up_to(Some(&url))? {
+        while let Some(Ranked { entry, rank }) = others.next_up_to(Some(&url))? {
             is_carried |= entry.url == url;
-            push(entry, 0)?;
+            push(entry, rank)?;
         }
         if !is_carried {
             push(ScheduleEntry { url, share, record }, rank)?;
@@ -444,8 +489,8 @@ fn write(
     if let Some(error) = failed.take() {
         return Err(Failure::work(error));
     }
-    while let Some(entry) = others.next_up_to(None)? {
-        push(entry, 0)?;
+    while let Some(Ranked { entry, rank }) = others.next_up_to(None)? {
+        push(entry, rank)?;
     }
     Ok(scheduled)
 }
@@ -458,18 +503,19 @@ struct Unranked<'g, 's> {
 
 impl Unranked<'_, '_> {
     /// The next page up to this URL.
-    fn next_up_to(&mut self, last: Option<&CanonicalUrl>) -> Result<Option<ScheduleEntry>, Failure> {
+    fn next_up_to(&mut self, last: Option<&CanonicalUrl>) -> Result<Option<Ranked>, Failure> {
         let is_in_reach = |url: &CanonicalUrl| last.is_none_or(|last| url <= last);
         if let Some(Err(failure)) = self.carried.next_if(Result::is_err) {
             return Err(failure);
         }
-        let carried = self.carried.peek().and_then(|entry| entry.as_ref().ok()).map(|entry| &entry.url);
+        let carried = self.carried.peek().and_then(|page| page.as_ref().ok()).map(|page| &page.entry.url);
         let is_next = |(url, _): &&NewSeed| is_in_reach(url) && carried.is_none_or(|carried| url < carried);
         if let Some((url, record)) = self.seeds.next_if(is_next) {
             let (url, record) = (url.clone(), record.clone());
-            return Ok(Some(ScheduleEntry { url, share: Share::Discovery, record }));
+            let entry = ScheduleEntry { url, share: Share::Discovery, record };
+            return Ok(Some(Ranked { entry, rank: 0 }));
         }
-        self.carried.next_if(|entry| entry.as_ref().is_ok_and(|entry| is_in_reach(&entry.url))).transpose()
+        self.carried.next_if(|page| page.as_ref().is_ok_and(|page| is_in_reach(&page.entry.url))).transpose()
     }
 }
 

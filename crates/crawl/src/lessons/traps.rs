@@ -165,7 +165,9 @@ impl Traps {
     /// Is this URL cut off, with all probes of its pattern visited in this cycle?
     fn is_enough(&self, known: &OriginTraps, url: &CanonicalUrl) -> bool {
         let pattern = self.rules.cut(known, url);
-        pattern.and_then(|pattern| known.evidence(&pattern)).is_some_and(|cut| cut.probes >= MAX_PROBES)
+        pattern
+            .and_then(|pattern| known.evidence(&pattern))
+            .is_some_and(|cut| cut.probes(self.round.cycle) >= MAX_PROBES)
     }
 
     /// Is this URL, never fetched before, skipped? If the evidence cannot be read, the page is visited: at
@@ -236,7 +238,14 @@ impl LateTraps<'_> {
         if !is_probe(&url) {
             return true;
         }
-        let taken = self.taken.entry((origin.clone(), pattern)).or_default();
+        let traps = self.traps;
+        let visited = || {
+            // By earlier rounds of the cycle.
+            let before = self::known(&traps.tables, &Origin::of(&url)).ok()?;
+            Some(before.evidence(&pattern)?.probes(traps.round.cycle))
+        };
+        let entry = self.taken.entry((origin.clone(), pattern.clone()));
+        let taken = entry.or_insert_with(|| visited().unwrap_or_default());
         *taken += 1;
         *taken > MAX_PROBES
     }

@@ -21,7 +21,7 @@ use decided::{Asked, Chosens, Seeds, Wish};
 use recrawl_fetcher::Steering;
 use recrawl_repository::SledTables;
 use recrawl_repository::storage::Storage;
-use recrawl_types::{CanonicalUrl, Outcome, Skip, Visit};
+use recrawl_types::{CanonicalUrl, Cycle, Outcome, Skip, Visit};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -241,7 +241,7 @@ impl Control {
         [decided.paused_hosts.len(), decided.blocks.len(), seeds.len(), asked.len()].map(|count| count as u64)
     }
 
-    /// Queues seeds for the next cycle. Returns how many are new, or none if the limit is reached.
+    /// Queues seeds for the next round. Returns how many are new, or none if the limit is reached.
     ///
     /// # Errors
     /// As [`Control::pause`].
@@ -321,7 +321,7 @@ impl Control {
     /// As [`Control::pause`].
     pub fn ask(&self, url: &CanonicalUrl, mark: Mark) -> Result<Effect, Failure> {
         let _turn = self.turn();
-        let (url, wish) = (url.to_string(), Wish { mark, tries: 0 });
+        let (url, wish) = (url.to_string(), Wish { mark, tries: 0, tried_in: Cycle::default() });
         let mut next = self.state().asked.clone();
         if next.contains_key(&url) {
             return Ok(Effect::Already);
@@ -353,7 +353,7 @@ impl Control {
     /// Called for each recorded visit: answers a request for its page. A page that missed the
     /// deadline is requested again in the next cycle. A page that was skipped for another temporary
     /// reason is requested in at most [`MAX_TRIES`] cycles.
-    pub fn recorded(&self, visit: &Visit) {
+    pub fn recorded(&self, visit: &Visit, cycle: Cycle) {
         if self.asked.load(Relaxed) == 0 || visit.outcome == Outcome::Skipped(Skip::Deadline) {
             return;
         }
@@ -364,7 +364,8 @@ impl Control {
         let mut state = self.state();
         let url = visit.url.to_string();
         let Some(wish) = state.asked.get_mut(&url) else { return };
-        wish.tries += 1;
+        wish.tries += u32::from(wish.tried_in != cycle);
+        wish.tried_in = cycle;
         if !has_passing_reason || wish.tries >= MAX_TRIES {
             if has_passing_reason {
                 let why = format!("the page was skipped in {MAX_TRIES} cycles");

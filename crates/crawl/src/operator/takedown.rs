@@ -12,6 +12,7 @@ use crate::admission::pattern::Pattern;
 pub use covered::Covered;
 
 use crate::admission::decisions::Decisions;
+use crate::cycle::carry::CycleTotals;
 use crate::data_dir::{TABLES, WARC, check_pinned};
 use crate::failure::Failure;
 use crate::labels::{self, counted, thousands};
@@ -22,7 +23,7 @@ use crate::settings::Settings;
 use crate::space::Space;
 use recrawl_archive::takedown::{TakenDown, take_down};
 use recrawl_repository::storage::{FileStorage, Storage};
-use recrawl_repository::{Forgotten, Generation, OpenError, Repository, SledTables};
+use recrawl_repository::{CarriedPages, Forgotten, Generation, OpenError, Repository, SledTables};
 use recrawl_types::{CanonicalUrl, Known, PageRecord, Status, UrlRules};
 use recrawl_verifier::MergeReport;
 use serde::Serialize;
@@ -205,6 +206,8 @@ impl Stopped<'_> {
         let forgotten =
             tables.forget(&|host| meant.covers_host(host), &|site| meant.touches_site(site), only_count)?;
         if !only_count {
+            CycleTotals::forget(&tables)?;
+            CarriedPages::remove(&*self.storage, self.repository.current().number().next())?;
             tables.flush()?;
             drop(tables.written_anew(&folder.join(TABLES))?);
         }

@@ -37,8 +37,10 @@ pub struct Now {
     pub cycle: Cycle,
     /// What it does.
     pub stage: Stage,
-    /// Start time, in milliseconds since 1970.
+    /// Start time of the round, in milliseconds since 1970.
     pub started: u64,
+    /// The same of the cycle.
+    pub cycle_started: u64,
     /// Pages in its schedule; 0 until it is made.
     pub scheduled: u64,
     /// Name of the formula; empty until known.
@@ -75,6 +77,8 @@ pub struct Live {
 #[derive(Default)]
 struct Figures {
     now: Option<Now>,
+    /// The cycle of the last plan.
+    cycle: Cycle,
     /// Of all cycles since the process started.
     totals: Tally,
     /// Changes found by host, in the running cycle or else the last.
@@ -127,12 +131,16 @@ impl Live {
     pub fn begin(&self, cycle: Cycle) {
         self.begin_passing(0);
         let (mut figures, now) = (self.figures(), (self.clock)());
-        figures.changed.clear();
-        figures.errors.begin();
+        if figures.cycle != cycle {
+            figures.cycle = cycle;
+            figures.changed.clear();
+            figures.errors.begin();
+        }
         figures.now = Some(Now {
             cycle,
             stage: Stage::Planning,
             started: now,
+            cycle_started: now,
             scheduled: 0,
             formula: String::new(),
             ranked_by: None,
@@ -154,6 +162,7 @@ impl Live {
             *now = Now {
                 stage: Stage::Fetching,
                 started: facts.started,
+                cycle_started: facts.cycle_started(),
                 scheduled,
                 formula: facts.formula.clone(),
                 ranked_by: ranked_by.map(Arc::new),

@@ -138,11 +138,12 @@ impl Sample {
         Sample { audit, score_visits, score_changed, responses, audit_eligible, by_score }
     }
 
-    /// Adds the visits of a later round, to pages that were chosen with these.
+    /// Adds the visits of a later round of the cycle.
     pub fn add(&mut self, later: &Sample) {
         self.audit += later.audit;
         self.score_visits += later.score_visits;
         self.score_changed += later.score_changed;
+        self.by_score = self.by_score.zip(later.by_score).map(|(chosen, more)| chosen + more);
         self.responses.freshness += &later.responses.freshness;
         self.responses.audit += &later.responses.audit;
         self.responses.score += &later.responses.score;
@@ -159,6 +160,16 @@ impl Sample {
 }
 
 impl Estimates {
+    /// These, and where there is none, those of the rounds before.
+    pub fn or(self, before: Estimates) -> Estimates {
+        Estimates {
+            freshness: self.freshness.or(before.freshness),
+            freshness_bounds: self.freshness_bounds.or(before.freshness_bounds),
+            audit_change_rate: self.audit_change_rate.or(before.audit_change_rate),
+            change_rate: self.change_rate.or(before.change_rate),
+        }
+    }
+
     /// From the visits to the pages that were chosen.
     pub fn of(sample: &Sample) -> Estimates {
         let Sample { audit, score_visits, score_changed, responses, audit_eligible, by_score } = sample;

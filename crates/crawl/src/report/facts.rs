@@ -3,6 +3,10 @@
 use recrawl_types::{Cycle, DatedRound, Round};
 use serde::{Deserialize, Serialize};
 
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 /// What a round is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -52,6 +56,12 @@ pub struct Facts {
     pub cutoff: Option<f64>,
     /// Scheduled pages, seeds included.
     pub scheduled: u64,
+    /// Revisit rounds of the cycle that are still to come after this one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub revisits_left: u32,
+    /// Of the scheduled pages, those within k; 0 in rounds planned by an older version.
+    #[serde(default)]
+    pub of_k: u64,
     /// Random seed for ties and samples; 0 in cycles planned by an older version.
     #[serde(default)]
     pub random_seed: u64,
@@ -83,6 +93,8 @@ impl Facts {
             formula_toml: None,
             cutoff: None,
             scheduled: 0,
+            revisits_left: 0,
+            of_k: 0,
             random_seed: 0,
             by_score: None,
             audit_eligible: None,

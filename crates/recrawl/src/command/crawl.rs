@@ -16,6 +16,7 @@ use recrawl_crawl::labels;
 use recrawl_crawl::operator::control::Mark;
 use recrawl_crawl::operator::seeds;
 use recrawl_crawl::output::events::Events;
+use recrawl_crawl::report::facts::RoundKind;
 use recrawl_crawl::report::{RoundReport, Tally};
 use recrawl_crawl::settings::formula_file;
 use recrawl_scheduler::policy::PolicyKind;
@@ -63,7 +64,11 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
         args.events.as_deref().map(|at| Events::open(at, &crawl, process::printer(&crawl))).transpose()?;
     let mut printed = Printed::new(crawl.shutdown.token().clone());
     let mut refused = Refused::default();
+    let is_until_filled = args.until == Some(Until::Filled);
     let (mut rounds, mut cycles, mut is_in_cycle) = (0, 0, false);
+    // Did a round fetch anything since the last wait for a host?
+    let mut has_moved = true;
+    let mut has_news = is_until_filled && !seeds.is_empty();
     loop {
         // A signal may have come while the crawl was opened.
         if crawl.shutdown.requested() {
@@ -72,17 +77,35 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
             }
             return Ok(());
         }
-        let next = crawl.next_round(left_of_period(&crawl).is_zero(), false)?;
-        if is_in_cycle && next.is_none_or(|next| next.begins_cycle) {
-            (cycles, is_in_cycle) = (cycles + 1, false);
-            let is_filled = args.until == Some(Until::Filled) && next.is_none();
-            if is_filled || args.cycles.is_some_and(|most| cycles >= most) {
-                return refused.outcome();
-            }
-            if next.is_none() && args.cycles.is_none() && crawl.shutdown.wait(left_of_period(&crawl)) {
+        let next = crawl.next_round(left_of_period(&crawl).is_zero(), has_news)?;
+        if is_until_filled && next.is_none() {
+            // A host may only have asked to wait a while.
+            let Some(until) = crawl.stalled_until()?.filter(|_| has_moved) else { return refused.outcome() };
+            has_moved = false;
+            let left = Duration::from_millis(until.saturating_sub((crawl.clock)()));
+            if crawl.shutdown.wait(left.min(left_of_period(&crawl))) {
                 return Ok(());
             }
+            crawl.is_stirred = true;
+            continue;
         }
+        if is_in_cycle && next.is_none_or(|next| next.begins_cycle) {
+            (cycles, is_in_cycle) = (cycles + 1, false);
+            if args.cycles.is_some_and(|most| cycles >= most) {
+                return refused.outcome();
+            }
+        }
+        if next.is_none() && cycles > 0 && args.cycles.is_none() {
+            let stalled = crawl.stalled_until()?.map(|until| until.saturating_sub((crawl.clock)()));
+            let left = left_of_period(&crawl);
+            if crawl.shutdown.wait(stalled.map_or(left, |stalled| left.min(Duration::from_millis(stalled)))) {
+                return Ok(());
+            }
+            continue;
+        }
+        // The cycle that begins now takes the seeds that wait.
+        let is_alone = rounds == 0 && !crawl.settings.config.cycle.fill;
+        let next = next.filter(|next| !(is_alone && next.kind == RoundKind::Urgent));
         let next = next.unwrap_or(NextRound::OF_NEXT_CYCLE);
         let waiting = crawl.control.seeds();
         crawl.admit(&waiting)?;
@@ -91,15 +114,20 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
                 tracing::info!("stopped; the next start resumes this round");
                 return Ok(());
             }
-            RoundEnd::NothingDue => crawl.control.forget_seeds(&waiting)?,
+            RoundEnd::NothingDue => {
+                has_news = false;
+                crawl.control.forget_seeds(&waiting)?;
+            }
             RoundEnd::Committed(report) => {
+                has_news = false;
+                has_moved |= report.tally.fetched > 0;
                 report.log();
                 crawl.control.forget_seeds(&waiting)?;
                 events.as_mut().map_or(Ok(()), |events| events.follow(&crawl))?;
                 if events.as_ref().is_none_or(|events| !events.are_printed()) {
                     publish(&report, rounds, args.json, &mut printed)?;
                 }
-                is_in_cycle = true;
+                is_in_cycle |= report.kind == RoundKind::Revisit;
                 rounds += 1;
                 refused.add(&report.tally);
                 if args.rounds.is_some_and(|most| rounds >= most) {

@@ -63,6 +63,11 @@ impl CycleTimer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rand::rngs::StdRng;
+    use rand::{RngExt, SeedableRng};
+    use recrawl_crawl::cycle::clock::{self, SoFar};
+    use recrawl_crawl::report::RoundReport;
+    use recrawl_crawl::report::facts::RoundKind;
 
     const DAY: Duration = Duration::from_secs(24 * 3600);
     const HOUR: Duration = Duration::from_secs(3600);
@@ -118,5 +123,99 @@ mod tests {
         assert_eq!(timer.retry_in(HOUR * 3), Duration::ZERO);
         timer.retry_now();
         assert_eq!(timer.retry_in(HOUR), Duration::ZERO, "somebody may have mended it");
+    }
+
+    /// Ten thousand lives of a daemon: rounds, kills, clocks that are set, machines that sleep. After a
+    /// restart the next round is the one before it. No cycle begins early, unless the clock ran ahead; and
+    /// none is kept waiting for longer than a period after the last restart.
+    #[test]
+    fn a_restart_decides_the_same_in_ten_thousand_lives() {
+        use RoundKind::{Fill, Revisit, Urgent};
+        let (mut cycles, mut fills, mut restarts) = (0, 0, 0);
+        for seed in 0..10_000 {
+            let mut lot = StdRng::seed_from_u64(seed);
+            let (mut wall, mut steady, mut since_restart) = (NOON, Duration::ZERO, Duration::ZERO);
+            // True time, and how far the clock was set ahead since the cycle began.
+            let (mut time, mut begun, mut ahead) = (Duration::ZERO, None::<Duration>, Duration::ZERO);
+            let (mut reports, mut so_far) = (Vec::new(), SoFar::default());
+            let mut timer = CycleTimer::new(None, wall, steady);
+            for _ in 0..40 {
+                let left = timer.left(DAY, wall, steady);
+                let urgent = lot.random_bool(0.2);
+                let waiting =
+                    |cycle| clock::Waiting { cycle, urgent, fill: true, ..clock::Waiting::default() };
+                let next = clock::next(&so_far, &waiting(left.is_zero()));
+                match (next.map(|next| next.kind), lot.random_range(0..6)) {
+                    (Some(kind), 0..4) => {
+                        if kind == Revisit {
+                            let early = begun.is_some_and(|begun| time + ahead < begun + DAY);
+                            assert!(!early, "life {seed}: a cycle began early");
+                            (begun, ahead, cycles) = (Some(time), Duration::ZERO, cycles + 1);
+                        }
+                        fills += u32::from(kind == Fill);
+                        let cycle = reports.last().map_or(0, |last: &RoundReport| last.cycle);
+                        let report = committed(
+                            cycle + u32::from(kind == Revisit),
+                            kind,
+                            if kind == Urgent { 1 } else { lot.random_range(0..3) },
+                            if kind == Revisit { wall } else { so_far.started.unwrap() },
+                        );
+                        so_far.add(&report);
+                        timer.is_in_cycle_since(report.cycle_started(), wall, steady);
+                        reports.push(report);
+                    }
+                    (None, _) if left > DAY => panic!("life {seed}: the next cycle is {left:?} away"),
+                    (_, 4) => {
+                        // Killed; the clock may be set while nobody looks.
+                        restarts += 1;
+                        let set_back = lot.random_bool(0.2);
+                        if set_back {
+                            wall -= lot.random_range(0..DAY.as_millis() as u64);
+                        }
+                        since_restart = Duration::ZERO;
+                        let mut again = SoFar::default();
+                        reports.iter().for_each(|report| again.add(report));
+                        assert_eq!(again, so_far, "life {seed}");
+                        timer = CycleTimer::new(again.started, wall, steady);
+                        let is_due = timer.left(DAY, wall, steady).is_zero();
+                        if !set_back && is_due == left.is_zero() {
+                            assert_eq!(clock::next(&again, &waiting(is_due)), next, "life {seed}");
+                        }
+                    }
+                    (_, 5) => {
+                        // The clock is set forward, or the machine sleeps: its monotonic clock stands still.
+                        let step = Duration::from_millis(lot.random_range(0..DAY.as_millis() as u64));
+                        wall += step.as_millis() as u64;
+                        if lot.random_bool(0.5) {
+                            time += step;
+                        } else {
+                            ahead += step;
+                        }
+                    }
+                    _ => {}
+                }
+                let gone_by = Duration::from_millis(lot.random_range(0..6 * 3_600_000));
+                (wall, steady, time) = (wall + gone_by.as_millis() as u64, steady + gone_by, time + gone_by);
+                since_restart += gone_by;
+                let is_late = since_restart >= DAY && begun.is_some_and(|begun| time >= begun + DAY);
+                assert!(
+                    !is_late || timer.left(DAY, wall, steady).is_zero(),
+                    "life {seed}: it waits for ever"
+                );
+            }
+        }
+        println!("{cycles} cycles, {fills} fill rounds, {restarts} restarts in 10,000 lives");
+        assert!(cycles > 20_000 && fills > 20_000 && restarts > 20_000);
+    }
+
+    /// The report of a round that fetched this many pages.
+    fn committed(cycle: u32, kind: RoundKind, fetched: u64, cycle_started: u64) -> RoundReport {
+        let json = serde_json::json!({
+            "cycle": cycle, "kind": kind, "fetched": fetched, "cycle_started": cycle_started,
+            "started": if kind == RoundKind::Revisit { cycle_started } else { 0 },
+            "scheduled": 0, "gone": 0, "links_new": 0, "links_pending": 0, "pages_known": 0,
+            "pages_visited": 0, "never_tried": 0, "formula": "age", "seconds": 0.0, "stopped_by": "schedule",
+        });
+        serde_json::from_value(json).unwrap()
     }
 }

@@ -74,7 +74,6 @@ fn put_in_force(
         crawl.fetcher = Fetcher::new(settings.fetch.clone(), network, hosts, crawl.clock.clone());
     }
     crawl.settings = settings;
-    crawl.is_filled = false;
     shared.set_settings(&crawl.settings);
     // The file may have changed since the signal.
     console.set_tokens(tokens);

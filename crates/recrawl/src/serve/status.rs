@@ -105,7 +105,8 @@ fn cycle_now(shared: &SharedState, now: &Now, reports: &[RoundReport]) -> CycleN
         Stage::Fetching => CycleStage::Fetching,
         Stage::Merging => CycleStage::Merging,
     };
-    let deadline = shared.settings().config.cycle.deadline.map(|d| now.started + d.0.as_millis() as u64);
+    let deadline =
+        shared.settings().config.cycle.deadline.map(|d| now.cycle_started + d.0.as_millis() as u64);
     let host_now = |host: &recrawl_fetcher::control::HostFigures| HostNow {
         host: host.host.clone(),
         queue: host.queue,

@@ -77,6 +77,7 @@ fn planned(
         discovery_min: 0,
         warmup: rules.warmup,
         max_per_host: rules.per_site,
+        max_per_host_in_round: None,
         seed: rules.seed,
         ties: rules.ties,
         policy: recrawl_scheduler::policy::PolicyKind::default(),

@@ -17,6 +17,7 @@ fn planner_in(policy: &mut AgePolicy, memory: PlanMemory) -> Planner<'_, impl It
         discovery_min: 1_500,
         warmup: 2,
         max_per_host: Some(30),
+        max_per_host_in_round: None,
         seed: 3,
         ties: Ties::Hash,
         policy: recrawl_scheduler::policy::PolicyKind::default(),
@@ -70,4 +71,47 @@ fn a_plan_that_is_given_up_leaves_no_spill_files() {
     assert!(!storage.list().unwrap().is_empty());
     drop(planner);
     assert_eq!(storage.list().unwrap(), [""; 0]);
+}
+
+/// The parts of a cycle's k add up to it, with the shares of a cycle of one round, and the audit sample is
+/// drawn in the first.
+#[test]
+fn the_parts_of_k_add_up_to_a_whole_cycle() {
+    let settings = Settings::check(crate::config::Config::default()).unwrap();
+    for (k, shares) in
+        [(1_000, [0.2, 0.1, 0.01]), (7, [0.5, 0.3, 0.2]), (0, [0.2, 0.1, 0.5]), (100, [0.0, 0.0, 1.0])]
+    {
+        let [discovery_share, announced_share, audit_share] = shares;
+        let whole = PlanRequest {
+            pages: k,
+            discovery_share,
+            announced_share,
+            audit_share,
+            discovery_min: 9,
+            ..request(&settings, Cycle(3), 1, 1)
+        };
+        assert_eq!(part_of(whole.clone(), &Parts::Equal(1), None), whole, "as without parts");
+        for parts in [Parts::Equal(3), Parts::Shares([0.5, 0.3, 0.2].map(crate::config::units::Share).into())]
+        {
+            let (mut so_far, mut shared) = (SoFar::default(), [0.0; 3]);
+            for part in 0..3 {
+                let of = part_of(whole.clone(), &parts, Some(&so_far).filter(|_| part > 0));
+                let all = [of.discovery_share, of.announced_share, of.audit_share];
+                assert!(all.iter().all(|share| (0.0..=1.0).contains(share)), "{of:?}");
+                assert!(all.iter().sum::<f64>() <= 1.0, "{of:?}");
+                assert_eq!(of.discovery_min, if part == 0 { 9 } else { 0 });
+                assert!(part == 0 || of.audit_share == 0.0, "{of:?}");
+                shared.iter_mut().zip(all).for_each(|(sum, share)| *sum += share * of.pages as f64);
+                (so_far.revisits, so_far.revisits_left) = (part + 1, 2 - part);
+                so_far.of_k += of.pages;
+            }
+            assert_eq!(so_far.of_k, k, "{parts:?}");
+            for (sum, share) in shared.into_iter().zip(shares) {
+                assert!(
+                    (sum - share * k as f64).abs() <= 0.5 + 1e-6 * k as f64,
+                    "{shared:?} of {k} {shares:?}"
+                );
+            }
+        }
+    }
 }

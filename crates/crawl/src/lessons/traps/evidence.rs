@@ -32,6 +32,14 @@ pub struct Rule {
     pub max_distance: u32,
 }
 
+fn is_none(cycle: &Cycle) -> bool {
+    *cycle == Cycle::default()
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 /// The evidence of one pattern.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
@@ -41,23 +49,40 @@ pub struct Evidence {
     pub near_duplicates: u32,
     /// The cycle since which it is cut off; none if it is not.
     pub cut_since: Option<Cycle>,
-    /// First visits in this cycle after it was cut off; not stored.
-    #[serde(skip)]
-    pub probes: u32,
+    /// First visits after it was cut off, in the cycle `probed_in`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    probes: u32,
+    /// See `probes`.
+    #[serde(default, skip_serializing_if = "is_none")]
+    probed_in: Cycle,
     /// SimHashes of its pages, the last one seen first.
     sample: Vec<u64>,
 }
 
 impl Evidence {
     fn new() -> Evidence {
-        Evidence { first_visits: 0, near_duplicates: 0, cut_since: None, probes: 0, sample: Vec::new() }
+        Evidence {
+            first_visits: 0,
+            near_duplicates: 0,
+            cut_since: None,
+            probes: 0,
+            probed_in: Cycle::default(),
+            sample: Vec::new(),
+        }
     }
 
-    fn observe(&mut self, simhash: u64, rule: &Rule) {
+    /// First visits in this cycle after it was cut off.
+    pub fn probes(&self, cycle: Cycle) -> u32 {
+        if self.probed_in == cycle { self.probes } else { 0 }
+    }
+
+    fn observe(&mut self, simhash: u64, cycle: Cycle, rule: &Rule) {
         let near = |other: &u64| (other ^ simhash).count_ones() <= rule.max_distance;
         let found = self.sample.iter().position(near);
         self.first_visits += 1;
-        self.probes += u32::from(self.cut_since.is_some());
+        if self.cut_since.is_some() {
+            (self.probes, self.probed_in) = (self.probes(cycle) + 1, cycle);
+        }
         self.near_duplicates += u32::from(found.is_some());
         // Keep what is seen again and drop the rest, so that a trap among honest pages is noticed.
         match found {
@@ -100,7 +125,6 @@ impl Evidence {
     /// Reduces the counts, so that new visits can change the verdict. A pattern that is cut off
     /// gets few.
     fn forget(&mut self, rule: &Rule) {
-        self.probes = 0;
         let most =
             if self.cut_since.is_some() { rule.min_pages } else { rule.min_pages.saturating_mul(MEMORY) };
         while self.first_visits > most {
@@ -141,10 +165,10 @@ struct Kept {
 
 impl OriginTraps {
     /// Adds the first visit of a page with text. Visits come in URL order.
-    pub fn observe(&mut self, url: &CanonicalUrl, simhash: u64, rule: &Rule) {
+    pub fn observe(&mut self, url: &CanonicalUrl, simhash: u64, cycle: Cycle, rule: &Rule) {
         for pattern in Pattern::all_of(url) {
             let evidence = self.patterns.entry(pattern).or_insert_with(Evidence::new);
-            evidence.observe(simhash, rule);
+            evidence.observe(simhash, cycle, rule);
             // A wider pattern only counts what its narrower ones do not explain.
             if evidence.cut_since.is_some() {
                 break;
@@ -163,7 +187,7 @@ impl OriginTraps {
         cycle: Cycle,
         rule: &Rule,
     ) -> Vec<Pattern> {
-        self.observe(url, simhash, rule);
+        self.observe(url, simhash, cycle, rule);
         self.judge(Pattern::all_of(url).collect(), cycle, rule)
     }
 

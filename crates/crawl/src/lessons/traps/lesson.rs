@@ -48,7 +48,7 @@ impl<'t> TrapLesson<'t> {
             }
         }
         if let Some(known) = open.as_mut().and_then(|open| open.known.as_mut()) {
-            known.observe(url, content.fingerprint.simhash, &self.rules.rule);
+            known.observe(url, content.fingerprint.simhash, self.round.cycle, &self.rules.rule);
         }
     }
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::config;
-use recrawl_types::{Content, ContentKind, Cycle, Fingerprint, Share, Skip, UrlRules};
+use recrawl_types::{Content, ContentKind, Cycle, Fingerprint, Round, Share, Skip, UrlRules};
 
 fn url(text: &str) -> CanonicalUrl {
     UrlRules::default().canonicalize(text).unwrap()
@@ -143,6 +143,18 @@ fn probes_of_a_pattern_are_bounded_in_a_cycle() {
         let taken = probes.iter().filter(|probe| !late.leave_out(probe.key())).count();
         assert_eq!(taken, MAX_PROBES as usize);
     }
+    // The next round of a cycle that visited them all visits and records none.
+    let round = |round| DatedRound { round: Round(round), cycle: Cycle(5) };
+    let lesson = TrapLesson::new(&rules, &tables, round(5));
+    probes.iter().take(MAX_PROBES as usize).for_each(|probe| lesson.observe(probe, &text(7)));
+    lesson.keep().unwrap();
+    let traps = Traps::new(&rules, &tables, round(6));
+    assert!(probes.iter().all(|probe| traps.refuse(probe)));
+    traps
+        .observe(&visit(&url("http://a.example/other"), Outcome::Fetched(Change::First), Some(text(9))))
+        .unwrap();
+    let mut late = traps.late();
+    assert!(probes.iter().all(|probe| late.leave_out(probe.key())));
 }
 
 #[test]

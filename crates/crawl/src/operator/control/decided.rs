@@ -3,6 +3,7 @@
 
 use super::Effect;
 use crate::admission::decisions::{Mark, Marks};
+use recrawl_types::Cycle;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,6 +23,9 @@ pub struct Wish {
     /// Cycles that skipped it for a temporary reason.
     #[serde(default)]
     pub tries: u32,
+    /// The last of these cycles.
+    #[serde(default)]
+    pub tried_in: Cycle,
 }
 
 /// A chosen formula.

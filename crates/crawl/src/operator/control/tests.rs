@@ -62,10 +62,10 @@ fn a_page_asked_for_is_answered_by_a_visit_and_not_by_a_deadline() {
     let (control, _) = open(&tables);
     let page = url("http://a.test/");
     control.ask(&page, mark()).unwrap();
-    control.recorded(&Visit::new(page.clone(), Outcome::Skipped(Skip::Deadline)));
-    control.recorded(&Visit::new(url("http://a.test/other"), Outcome::NotModified));
+    control.recorded(&Visit::new(page.clone(), Outcome::Skipped(Skip::Deadline)), Cycle(1));
+    control.recorded(&Visit::new(url("http://a.test/other"), Outcome::NotModified), Cycle(1));
     assert_eq!(control.counts()[3], 1);
-    control.recorded(&Visit::new(page, Outcome::NotFound(404)));
+    control.recorded(&Visit::new(page, Outcome::NotFound(404)), Cycle(1));
     assert_eq!(control.counts()[3], 0);
     control.keep_answers();
     assert_eq!(open(&tables).0.counts()[3], 0);
@@ -80,18 +80,19 @@ fn a_page_asked_for_outlives_skips_that_pass_and_not_for_ever() {
     control.ask(&page, mark()).unwrap();
     let skipped = |page: &CanonicalUrl, skip| Visit::new(page.clone(), Outcome::Skipped(skip));
     for tried in 1..MAX_TRIES {
-        for skip in [Skip::HostBackOff, Skip::Deadline] {
-            control.recorded(&skipped(&page, skip));
+        // The rounds of a cycle count once.
+        for skip in [Skip::HostBackOff, Skip::HostBackOff, Skip::Deadline] {
+            control.recorded(&skipped(&page, skip), Cycle(tried));
         }
         control.keep_answers();
         control = open(&tables).0;
         assert_eq!(control.asked(), [page.clone(), old.clone()], "after {tried} cycles");
     }
-    control.recorded(&skipped(&page, Skip::CrawlDelay));
+    control.recorded(&skipped(&page, Skip::CrawlDelay), Cycle(MAX_TRIES));
     assert_eq!(control.asked(), std::slice::from_ref(&old));
-    control.recorded(&skipped(&old, Skip::ByteBudget));
+    control.recorded(&skipped(&old, Skip::ByteBudget), Cycle(1));
     assert_eq!(control.counts()[3], 1);
-    control.recorded(&skipped(&old, Skip::Blocked));
+    control.recorded(&skipped(&old, Skip::Blocked), Cycle(1));
     assert_eq!(control.counts()[3], 0, "that does not pass by itself");
 }
 
@@ -112,7 +113,7 @@ fn nobody_who_looks_waits_for_a_change_that_waits_for_the_disk() {
             && !control.decided().paused_hosts.contains_key("b.test")
     );
     for i in 0..2 * ANSWERS_A_WRITE {
-        control.recorded(&Visit::new(url(&format!("http://a.test/{i}")), Outcome::NotModified));
+        control.recorded(&Visit::new(url(&format!("http://a.test/{i}")), Outcome::NotModified), Cycle(1));
     }
     assert_eq!((control.counts(), control.lists()[1].len(), control.chosen().len()), ([0, 1, 0, 0], 1, 0));
     drop(writing);

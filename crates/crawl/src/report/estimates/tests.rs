@@ -183,6 +183,7 @@ impl Crawl {
             discovery_min: 0,
             warmup: WARMUP,
             max_per_host: Some(self.trouble.cap),
+            max_per_host_in_round: None,
             seed: self.world.seed,
             ties: Ties::Hash,
             policy: recrawl_scheduler::policy::PolicyKind::default(),

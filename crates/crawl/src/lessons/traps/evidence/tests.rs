@@ -25,7 +25,7 @@ fn cycle(
     let mut pages: Vec<(CanonicalUrl, u64)> =
         pages.into_iter().map(|(path, hash)| (url(&path), hash)).collect();
     pages.sort_by(|a, b| a.0.cmp(&b.0));
-    pages.iter().for_each(|(url, hash)| known.observe(url, *hash, &RULE));
+    pages.iter().for_each(|(url, hash)| known.observe(url, *hash, Cycle(1), &RULE));
     known.settle(DatedRound::only_of(Cycle(number)), &RULE).into_iter().map(|pattern| pattern.text).collect()
 }
 
