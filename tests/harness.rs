@@ -109,10 +109,10 @@ impl World {
         json_lines(&succeeds(self.crawl_command(cycles).output().expect("the program runs")))
     }
 
-    /// A cycle in which the address guard refuses every visit, so that the crawl fails; its report.
-    pub fn refused_cycle(&self) -> Value {
+    /// The first cycle of a crawl that gets nothing, which is a failure; its report.
+    pub fn fruitless_cycle(&self) -> Value {
         let output = self.crawl_command(1).output().expect("the program runs");
-        assert_eq!(output.status.code(), Some(1), "nothing can be fetched");
+        assert_eq!(output.status.code(), Some(1), "nothing was fetched");
         json_lines(&String::from_utf8_lossy(&output.stdout)).remove(0)
     }
 

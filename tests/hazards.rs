@@ -361,7 +361,7 @@ fn nothing_leads_to_a_refused_address() {
     let open =
         World::new(even_web(4, 4), "[fetch]\nallow_addresses = [\"127.0.0.0/8\"]\ntimeout = \"1 s\"\n");
     open.seeds(&[target("seed", REFUSED[0])]);
-    bounded_cycle(&open);
+    open.fruitless_cycle();
     assert!(trap.connections().unwrap() > 0);
 }
 

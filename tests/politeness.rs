@@ -126,7 +126,7 @@ fn private_addresses_are_refused_unless_allowed() {
     seeds.extend(world.server.seeds());
     world.seeds(&seeds);
     world.configure(&format!("{none}{}", overrides(&world)));
-    let report = world.refused_cycle();
+    let report = world.fruitless_cycle();
     assert_eq!(count(&report, "refused"), Some(7), "{report}");
     assert_eq!(count(&report, "fetched"), Some(0), "{report}");
     assert_eq!(world.server.log(0).unwrap(), [], "nothing was asked");

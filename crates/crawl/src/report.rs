@@ -3,195 +3,16 @@
 
 mod estimates;
 pub mod facts;
+mod tally;
 
 pub use estimates::{AuditTally, Estimates, Responses, Sample};
+pub use tally::Tally;
 
 use crate::report::facts::{Facts, RoundKind};
 use recrawl_fetcher::StoppedBy;
-use recrawl_types::{Change, DatedRound, Effect, Outcome, Share, Skip, Visit};
+use recrawl_types::DatedRound;
 use recrawl_verifier::MergeReport;
 use serde::{Deserialize, Serialize};
-use std::ops::AddAssign;
-
-macro_rules! tally {
-    ($($(#[$doc:meta])* $name:ident: $type:ty,)*) => {
-        /// Counts of the visits of a round, or of the rounds of a cycle.
-        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-        #[serde(default)]
-        pub struct Tally {
-            $($(#[$doc])* pub $name: $type,)*
-        }
-
-        impl AddAssign<&Tally> for Tally {
-            fn add_assign(&mut self, other: &Tally) {
-                $(self.$name += other.$name;)*
-            }
-        }
-    };
-}
-
-tally! {
-    /// Visits: pages fetched, not modified or redirected.
-    fetched: u64,
-    /// Of these, first successful fetches.
-    first_visits: u64,
-    /// Visits due for a page's warm-up.
-    warmup_visits: u64,
-    /// Visits that found a change, in any share.
-    changed: u64,
-    /// Visits that found no change.
-    unchanged: u64,
-    /// Of these, 304 responses.
-    not_modified: u64,
-    /// Of the visits, redirects.
-    redirected: u64,
-    /// Visits chosen by score that could be compared.
-    score_visits: u64,
-    /// Of these, changed.
-    score_changed: u64,
-    /// Visits of the uniform audit sample that could be compared.
-    audit_visits: u64,
-    /// Of these, changed.
-    audit_changed: u64,
-    /// Visits announced by a trusted date that could be compared.
-    announced_visits: u64,
-    /// Of these, changed.
-    announced_changed: u64,
-    /// 404 and 410.
-    not_found: u64,
-    /// Requested without a result.
-    failed: u64,
-    /// Forbidden by robots.txt, or robots.txt could not be fetched.
-    robots_denied: u64,
-    /// Refused addresses.
-    refused: u64,
-    /// Visits with an effect on their page's record: all but those skipped for a passing reason.
-    conclusive: u64,
-    /// Of these, visits to never-fetched URLs that the schedule had as such.
-    discoveries: u64,
-    /// Scheduled but not requested.
-    skipped: u64,
-    /// Of these, on hosts that opted out.
-    opted_out: u64,
-    /// Of these, never fetched because their pattern is cut off as a trap.
-    trapped: u64,
-    /// Of these, blocked by an operator.
-    blocked: u64,
-    /// Fetched pages with `noindex`.
-    noindex: u64,
-    /// Fetched pages with `nofollow`.
-    nofollow: u64,
-    /// Fetched pages with `noarchive`.
-    noarchive: u64,
-    /// Fetched pages that name another page as canonical.
-    duplicates: u64,
-    /// Links found, duplicates included.
-    links_seen: u64,
-    /// Further links, skipped for their shape, such as by `scope.max_segments`.
-    links_filtered: u64,
-    /// Further links, skipped because their pattern is cut off as a trap.
-    links_trapped: u64,
-    /// Bytes of the bodies.
-    bytes: u64,
-    /// Outcomes of the audit sample, each page weighted by its probability.
-    audit: AuditTally,
-}
-
-impl Tally {
-    /// The column "failed" of tables: visits that asked for the page and got none.
-    pub fn all_failed(&self) -> u64 {
-        self.failed + self.not_found
-    }
-
-    /// The column "skipped" of tables: visits that did not ask for the page.
-    pub fn all_skipped(&self) -> u64 {
-        self.robots_denied + self.refused + self.skipped
-    }
-
-    /// Counts one visit with this many links. [`Change::Undecided`] is counted by [`Tally::decide`]
-    /// once the verifier has decided.
-    pub fn add(&mut self, visit: &Visit, links: usize) {
-        self.bytes += visit.bytes;
-        self.links_seen += links as u64;
-        self.links_filtered += u64::from(visit.left_out.filtered);
-        self.links_trapped += u64::from(visit.left_out.trapped);
-        if visit.outcome.effect() != Effect::Nothing {
-            self.conclusive += 1;
-            self.discoveries += u64::from(visit.share == Share::Discovery);
-        }
-        if let Share::Audit(probability) = visit.share {
-            self.audit.add(visit.outcome, probability);
-        }
-        match visit.outcome {
-            Outcome::Fetched(change) => {
-                self.wishes(visit);
-                self.compared(change, visit.share);
-            }
-            Outcome::Redirected(change) => {
-                self.redirected += 1;
-                self.compared(change, visit.share);
-            }
-            Outcome::NotModified => {
-                self.not_modified += 1;
-                self.compared(Change::Unchanged, visit.share);
-            }
-            Outcome::NotFound(_) => self.not_found += 1,
-            Outcome::Failed(_) => self.failed += 1,
-            Outcome::RobotsDenied | Outcome::RobotsUnreachable(_) => self.robots_denied += 1,
-            Outcome::RefusedAddress => self.refused += 1,
-            Outcome::Skipped(skip) => {
-                self.skipped += 1;
-                self.opted_out += u64::from(skip == Skip::OptedOut);
-                self.trapped += u64::from(skip == Skip::Trap);
-                self.blocked += u64::from(skip == Skip::Blocked);
-            }
-        }
-    }
-
-    fn wishes(&mut self, visit: &Visit) {
-        let Some(consent) = visit.content.as_ref().map(|content| &content.consent) else { return };
-        self.noindex += u64::from(consent.forbids_index(visit.at / 1000));
-        self.nofollow += u64::from(consent.nofollow);
-        self.noarchive += u64::from(consent.noarchive);
-        self.duplicates += u64::from(consent.canonical.other().is_some());
-    }
-
-    fn compared(&mut self, change: Change, share: Share) {
-        self.fetched += 1;
-        let changed = match change {
-            Change::First => {
-                self.first_visits += 1;
-                return;
-            }
-            Change::Undecided => return,
-            Change::Changed => true,
-            Change::Unchanged => false,
-        };
-        let count = |changed_or_not: &mut u64, visits: &mut u64| {
-            *visits += 1;
-            *changed_or_not += u64::from(changed);
-        };
-        match share {
-            Share::Score => count(&mut self.score_changed, &mut self.score_visits),
-            Share::Audit(_) => count(&mut self.audit_changed, &mut self.audit_visits),
-            Share::Warmup => self.warmup_visits += 1,
-            Share::Announced => count(&mut self.announced_changed, &mut self.announced_visits),
-            Share::Discovery | Share::Followed | Share::Asked => {}
-        }
-        if changed {
-            self.changed += 1;
-        } else {
-            self.unchanged += 1;
-        }
-    }
-
-    /// Counts the verifier's decisions about pages whose record was not available before.
-    pub fn decide(&mut self, first: u64, changed: u64, unchanged: u64) {
-        self.first_visits += first;
-        self.changed += changed;
-        self.unchanged += unchanged;
-    }
-}
 
 /// `formula` and `stopped_by` in the report of an import.
 pub const IMPORT: &str = "import";
@@ -414,7 +235,7 @@ pub fn ratio(part: u64, whole: u64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_types::{Failure, UrlRules};
+    use recrawl_types::{Change, Failure, Outcome, Share, Skip, UrlRules, Visit};
 
     fn visit(outcome: Outcome, share: Share) -> Visit {
         Visit {

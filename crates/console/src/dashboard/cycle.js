@@ -72,7 +72,7 @@ export function cyclePanel() {
       ? [
           `Cycle `,
           datum("cycle", count(cycle.cycle)),
-          `, ${cycle.stage === "waiting" ? "paused" : cycle.stage}`,
+          `, ${cycle.kind} round, ${cycle.stage === "waiting" ? "paused" : cycle.stage}`,
           cycle.to_pass ? ` (${count(cycle.passed)} of ${count(cycle.to_pass)} known pages)` : "",
           ": ",
           datum("done", count(cycle.done)),

@@ -77,6 +77,8 @@ pub fn status() -> Status {
         formula: FormulaText { name: "cg".into(), expression: "cg * t".into(), ..FormulaText::default() },
         cycle: Some(CycleNow {
             cycle: 8,
+            round: 12,
+            kind: "fill".into(),
             stage: CycleStage::Fetching,
             started: NOW - 10_000,
             deadline: None,

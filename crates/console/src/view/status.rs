@@ -161,9 +161,13 @@ impl AddAssign for Counts {
 pub struct CycleNow {
     /// Number.
     pub cycle: u64,
+    /// Number of the running round.
+    pub round: u64,
+    /// What it is for: `revisit`, `fill` or `urgent`.
+    pub kind: String,
     /// Stage.
     pub stage: CycleStage,
-    /// Start.
+    /// Start of the round.
     pub started: u64,
     /// Deadline; pages not fetched by then are skipped.
     pub deadline: Option<u64>,
@@ -182,7 +186,7 @@ pub struct CycleNow {
     /// Outcomes of the finished pages.
     #[serde(flatten)]
     pub counts: Counts,
-    /// Estimated seconds left, from the rate so far and the host queues.
+    /// Estimated seconds left of the round, from the rate so far and the host queues; at most until its latest end.
     pub seconds_left: Option<f64>,
     /// ChangeRate so far: share of the revisits selected by score that found a change.
     pub change_rate: Option<f64>,

@@ -1,6 +1,10 @@
 //! From generation g to a schedule: one pass scores every page, another reads the chosen ones.
 
-use crate::config::units::Parts;
+mod request;
+mod schedule;
+
+pub use request::request;
+
 use crate::crawl::Crawl;
 use crate::cycle::carry::Carried;
 use crate::cycle::clock::{NextRound, SoFar};
@@ -9,9 +13,7 @@ use crate::cycle::readmission::{self, Refusals, Since};
 use crate::failure::Failure;
 use crate::lessons::dates::TrustedDates;
 use crate::lessons::traps::Traps;
-use crate::progress::figures::Live;
 use crate::report::facts::{Facts, RoundKind};
-use crate::settings::Settings;
 use crate::settings::formula_file;
 use crate::stored::{keep, kept};
 use recrawl_archive::Archive;
@@ -20,19 +22,14 @@ use recrawl_fetcher::unavailable::Unavailable;
 use recrawl_formula::Formula;
 use recrawl_repository::spill::SpillRuns;
 use recrawl_repository::{Generation, Ranked, Recovered, ScheduleFile, ScheduleWriter, SledTables, VisitLog};
-use recrawl_scheduler::visit_order::{DuePage, visit_order};
-use recrawl_scheduler::{ChosenPage, HostPages, PlanError, PlanMemory, PlanRequest, Planner};
+use recrawl_scheduler::{HostPages, PlanMemory, PlanRequest, Planner};
 use recrawl_types::{
-    CanonicalUrl, Cycle, DatedRound, Link, LogRecord, Origin, PageRecord, Round, ScheduleEntry,
-    ScheduleSource, Share, Status, Visit,
+    CanonicalUrl, Cycle, DatedRound, Link, LogRecord, Origin, PageRecord, Round, ScheduleSource, Status,
+    Visit,
 };
-use std::cell::RefCell;
-use std::collections::{BTreeSet, VecDeque};
-use std::iter::Peekable;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Pages that a fill round may plan, however few the round before it fetched.
-const FILL: u64 = 100_000;
 /// Setting that stores a round's facts beside its schedule.
 const FACTS: &str = "plan";
 /// The name under which origins are kept that gave no page when they were last asked.
@@ -116,7 +113,7 @@ pub fn resume_or_make(
     traps: &Arc<Traps>,
 ) -> Result<Planned, Failure> {
     let DatedRound { round, cycle } = to_plan.round;
-    crawl.live.begin(cycle);
+    crawl.live.begin(to_plan.round, to_plan.kind);
     let news = new_seeds(crawl, generation, cycle, seeds)?;
     let archived = crawl.recover_archive()?;
     let mut observed = Ok(());
@@ -228,70 +225,6 @@ fn new_seeds(
     Ok(news)
 }
 
-/// The plan request for this many known pages.
-pub fn request(settings: &Settings, cycle: Cycle, known: u64, seed: u64) -> PlanRequest {
-    let config = &settings.config;
-    PlanRequest {
-        cycle,
-        pages: config.cycle.pages.of(known).max(config.cycle.pages_min),
-        discovery_share: config.cycle.discovery_share.0,
-        discovery_min: config.cycle.discovery_min,
-        audit_share: config.cycle.audit_share.0,
-        announced_share: config.cycle.announced_share.0,
-        warmup: config.cycle.warmup,
-        max_per_host: Some(config.schedule.max_per_host).filter(|cap| *cap > 0),
-        max_per_host_in_round: None,
-        seed,
-        ties: settings.ties,
-        policy: settings.policy,
-    }
-}
-
-/// The part of a cycle's request that falls to one of its revisit rounds. The audit sample is drawn in the
-/// first: so a page has one probability in the cycle. The other shares divide the rest of k alike.
-fn part_of(whole: PlanRequest, parts: &Parts, so_far: Option<&SoFar>) -> PlanRequest {
-    if parts.count() == 1 {
-        return whole;
-    }
-    let (part, spent) = so_far.map_or((0, 0), |so_far| match so_far.revisits_left {
-        // The last one gets the rest, also if the configuration has changed.
-        0 | 1 => (parts.count(), so_far.of_k),
-        _ => (so_far.revisits, so_far.of_k),
-    });
-    let k = whole.pages as f64;
-    let audit = (whole.audit_share * k).round();
-    let up_to = (audit + (k - audit) * parts.up_to(part)).round() as u64;
-    let pages = up_to.saturating_sub(spent);
-    let drawn = if part == 0 { audit } else { 0.0 };
-    // So that rounding makes no share exceed its whole.
-    let scale = (pages as f64 - drawn).max(0.0) * k / ((k - audit) * pages as f64).max(1.0) * (1.0 - 1e-9);
-    PlanRequest {
-        pages,
-        discovery_share: whole.discovery_share * scale,
-        announced_share: whole.announced_share * scale,
-        audit_share: if pages == 0 { 0.0 } else { (drawn / pages as f64).min(1.0) },
-        discovery_min: if part == 0 { whole.discovery_min } else { 0 },
-        ..whole
-    }
-}
-
-/// The request of a fill round: never-fetched URLs alone, as many as it can reach by its end.
-fn fill_request(crawl: &Crawl, revisit: &PlanRequest) -> PlanRequest {
-    let config = &crawl.settings.config;
-    let (so_far, limit) = (&crawl.so_far, config.cycle.fill_pages);
-    let left = if limit == 0 { u64::MAX } else { limit.saturating_sub(so_far.filled) };
-    let delay = config.politeness.delay_per_host.0.as_millis() as u64;
-    // What a host can deliver before the round ends.
-    let of_host = (config.round.max.0.as_millis() as u64).checked_div(delay).map(|pages| pages.max(1));
-    PlanRequest {
-        pages: 0,
-        discovery_min: left.min(FILL.max(4 * so_far.fetched)),
-        warmup: 0,
-        max_per_host_in_round: of_host,
-        ..revisit.clone()
-    }
-}
-
 /// Makes a schedule; none if the round has nothing to do.
 fn make(
     crawl: &Crawl,
@@ -314,14 +247,14 @@ fn make(
     let (seeds, request) = match kind {
         RoundKind::Revisit => {
             let so_far = cycle_started.map(|_| &crawl.so_far);
-            let whole = part_of(whole, parts, so_far);
+            let whole = request::part_of(whole, parts, so_far);
             // New seeds come first: they reduce all shares of k alike.
             let seeds = (news.len() as u64).min(whole.pages.max(whole.discovery_min));
             let pages = whole.pages.saturating_sub(seeds);
             let discovery_min = whole.discovery_min.saturating_sub(seeds);
             (seeds, PlanRequest { pages, discovery_min, ..whole })
         }
-        RoundKind::Fill => (news.len() as u64, fill_request(crawl, &whole)),
+        RoundKind::Fill => (news.len() as u64, request::of_fill(crawl, &whole)),
         RoundKind::Urgent => {
             (news.len() as u64, PlanRequest { pages: 0, discovery_min: 0, warmup: 0, ..whole })
         }
@@ -350,10 +283,10 @@ fn make(
         };
         readmission::readmit(crawl, generation, &since, Refusals::of(crawl, traps.clone()), log)?;
     }
-    let order = |pages: &[Ranked]| in_turn(pages, cycle);
+    let order = |pages: &[Ranked]| schedule::in_turn(pages, cycle);
     let mut writer = ScheduleWriter::in_order(&*crawl.storage, round, order).map_err(Failure::work)?;
     let bodies = Bodies::in_storage(&*crawl.warc)?;
-    let scheduled = write(
+    let scheduled = schedule::write(
         &crawl.live,
         &mut writer,
         generation,
@@ -436,87 +369,6 @@ fn choose(
         planner.scan(columns).map_err(Failure::work)
     })?;
     planner.finish().map_err(Failure::work)
-}
-
-/// The order in which a host's pages are requested.
-fn in_turn(pages: &[Ranked], cycle: Cycle) -> Vec<u32> {
-    let due = |page: &Ranked| DuePage::of(page.entry.share, page.rank, &page.entry.record, cycle);
-    visit_order(&pages.iter().map(due).collect::<Vec<_>>())
-}
-
-/// Writes chosen pages and new seeds in URL order.
-fn write(
-    live: &Live,
-    writer: &mut ScheduleWriter<'_>,
-    generation: &Generation,
-    chosen: impl Iterator<Item = Result<ChosenPage, PlanError>>,
-    carried: Peekable<Carried<'_>>,
-    seeds: &[NewSeed],
-    bodies: &Bodies,
-) -> Result<u64, Failure> {
-    let mut others = Unranked { carried, seeds: seeds.iter().peekable() };
-    let mut scheduled = 0;
-    let mut push = |mut entry: ScheduleEntry, rank: u64| {
-        scheduled += 1;
-        bodies.forget_lost(&mut entry.record);
-        writer.push_ranked(Ranked { entry, rank }).map_err(Failure::work)
-    };
-    // Share and rank of the pages requested from `gather` and not yet returned.
-    let shares = RefCell::new(VecDeque::new());
-    let failed = RefCell::new(None);
-    let mut pages = generation.gather(chosen.map_while(|page| match page {
-        Ok(page) => {
-            shares.borrow_mut().push_back((page.share, page.rank));
-            Some(page.ordinal)
-        }
-        Err(error) => {
-            failed.replace(Some(error));
-            None
-        }
-    }));
-    while let Some((_, url, record)) = pages.next_page().map_err(Failure::work)? {
-        live.moved();
-        let (share, rank) = shares.borrow_mut().pop_front().expect("one page for each chosen one");
-        let mut is_carried = false;
-        while let Some(Ranked { entry, rank }) = others.next_up_to(Some(&url))? {
-            is_carried |= entry.url == url;
-            push(entry, rank)?;
-        }
-        if !is_carried {
-            push(ScheduleEntry { url, share, record }, rank)?;
-        }
-    }
-    if let Some(error) = failed.take() {
-        return Err(Failure::work(error));
-    }
-    while let Some(Ranked { entry, rank }) = others.next_up_to(None)? {
-        push(entry, rank)?;
-    }
-    Ok(scheduled)
-}
-
-/// Carried pages, which are live, and seeds, which are new or gone, in the order of their URLs.
-struct Unranked<'g, 's> {
-    carried: Peekable<Carried<'g>>,
-    seeds: Peekable<std::slice::Iter<'s, NewSeed>>,
-}
-
-impl Unranked<'_, '_> {
-    /// The next page up to this URL.
-    fn next_up_to(&mut self, last: Option<&CanonicalUrl>) -> Result<Option<Ranked>, Failure> {
-        let is_in_reach = |url: &CanonicalUrl| last.is_none_or(|last| url <= last);
-        if let Some(Err(failure)) = self.carried.next_if(Result::is_err) {
-            return Err(failure);
-        }
-        let carried = self.carried.peek().and_then(|page| page.as_ref().ok()).map(|page| &page.entry.url);
-        let is_next = |(url, _): &&NewSeed| is_in_reach(url) && carried.is_none_or(|carried| url < carried);
-        if let Some((url, record)) = self.seeds.next_if(is_next) {
-            let (url, record) = (url.clone(), record.clone());
-            let entry = ScheduleEntry { url, share: Share::Discovery, record };
-            return Ok(Some(Ranked { entry, rank: 0 }));
-        }
-        self.carried.next_if(|page| page.as_ref().is_ok_and(|page| is_in_reach(&page.entry.url))).transpose()
-    }
 }
 
 #[cfg(test)]

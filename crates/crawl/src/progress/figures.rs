@@ -4,10 +4,10 @@
 
 use crate::progress::errors::Errors;
 use crate::report::Tally;
-use crate::report::facts::Facts;
+use crate::report::facts::{Facts, RoundKind};
 use recrawl_fetcher::WallClock;
 use recrawl_formula::Formula;
-use recrawl_types::{Cycle, Visit};
+use recrawl_types::{Cycle, DatedRound, Round, Visit};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -35,6 +35,10 @@ pub enum Stage {
 pub struct Now {
     /// The cycle.
     pub cycle: Cycle,
+    /// The round.
+    pub round: Round,
+    /// What the round is for.
+    pub kind: RoundKind,
     /// What it does.
     pub stage: Stage,
     /// Start time of the round, in milliseconds since 1970.
@@ -127,8 +131,8 @@ impl Live {
         ((self.uptime)().as_millis() as u64).saturating_sub(self.moved.load(Relaxed))
     }
 
-    /// Starts or resumes a cycle.
-    pub fn begin(&self, cycle: Cycle) {
+    /// Starts or resumes a round.
+    pub fn begin(&self, DatedRound { round, cycle }: DatedRound, kind: RoundKind) {
         self.begin_passing(0);
         let (mut figures, now) = (self.figures(), (self.clock)());
         if figures.cycle != cycle {
@@ -138,6 +142,8 @@ impl Live {
         }
         figures.now = Some(Now {
             cycle,
+            round,
+            kind,
             stage: Stage::Planning,
             started: now,
             cycle_started: now,
@@ -260,13 +266,13 @@ mod tests {
     fn figures_go_on_where_an_earlier_run_of_the_cycle_stopped() {
         let live = Live::new(Arc::new(|| 5_000));
         assert!(live.now().is_none());
-        live.begin(Cycle(3));
+        live.begin(DatedRound::only_of(Cycle(3)), RoundKind::Revisit);
         live.recovered(&visit("http://a.test/1", Some(0), Outcome::Fetched(Change::Changed)));
         let toml = recrawl_formula::builtin::resolve("age").unwrap().to_toml().unwrap();
         let facts = Facts {
             formula_toml: Some(toml),
             scheduled: 10,
-            ..Facts::without_plan(recrawl_types::DatedRound::only_of(Cycle(3)), 1_000, "age")
+            ..Facts::without_plan(DatedRound::only_of(Cycle(3)), 1_000, "age")
         };
         live.planned(&facts, 10, 1);
         live.recorded(&visit("http://a.test/2", Some(1), Outcome::Fetched(Change::Changed)));

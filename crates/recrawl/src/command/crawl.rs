@@ -63,7 +63,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
     let mut events =
         args.events.as_deref().map(|at| Events::open(at, &crawl, process::printer(&crawl))).transpose()?;
     let mut printed = Printed::new(crawl.shutdown.token().clone());
-    let mut refused = Refused::default();
+    let mut visits = Visits::default();
     let is_until_filled = args.until == Some(Until::Filled);
     let (mut rounds, mut cycles, mut is_in_cycle) = (0, 0, false);
     // Did a round fetch anything since the last wait for a host?
@@ -80,7 +80,9 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
         let next = crawl.next_round(left_of_period(&crawl).is_zero(), has_news)?;
         if is_until_filled && next.is_none() {
             // A host may only have asked to wait a while.
-            let Some(until) = crawl.stalled_until()?.filter(|_| has_moved) else { return refused.outcome() };
+            let Some(until) = crawl.stalled_until()?.filter(|_| has_moved) else {
+                return visits.outcome(&crawl);
+            };
             has_moved = false;
             let left = Duration::from_millis(until.saturating_sub((crawl.clock)()));
             if crawl.shutdown.wait(left.min(left_of_period(&crawl))) {
@@ -92,7 +94,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
         if is_in_cycle && next.is_none_or(|next| next.begins_cycle) {
             (cycles, is_in_cycle) = (cycles + 1, false);
             if args.cycles.is_some_and(|most| cycles >= most) {
-                return refused.outcome();
+                return visits.outcome(&crawl);
             }
         }
         if next.is_none() && cycles > 0 && args.cycles.is_none() {
@@ -129,36 +131,31 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
                 }
                 is_in_cycle |= report.kind == RoundKind::Revisit;
                 rounds += 1;
-                refused.add(&report.tally);
+                visits.0 += &report.tally;
                 if args.rounds.is_some_and(|most| rounds >= most) {
-                    return refused.outcome();
+                    return visits.outcome(&crawl);
                 }
             }
         }
     }
 }
 
-/// The visits of a run that the address guard refused. A run in which it refused all has failed: the
-/// configuration keeps the crawl from its hosts.
+/// The visits of a run. It has failed if it fetched nothing: the configuration keeps the crawl from its hosts,
+/// or a new crawl got none of its seeds.
 #[derive(Default)]
-struct Refused {
-    visits: u64,
-    refused: u64,
-}
+struct Visits(Tally);
 
-impl Refused {
-    fn add(&mut self, tally: &Tally) {
-        self.visits += tally.fetched + tally.all_failed() + tally.all_skipped();
-        self.refused += tally.refused;
-    }
-
-    fn outcome(&self) -> Result<(), Failure> {
-        if self.refused == 0 || self.refused < self.visits {
-            return Ok(());
+impl Visits {
+    fn outcome(&self, crawl: &Crawl) -> Result<(), Failure> {
+        let Visits(tally) = self;
+        let visits = tally.fetched + tally.all_failed() + tally.all_skipped();
+        if tally.refused > 0 && tally.refused == visits {
+            let visits = counted(visits, "visit");
+            let why = labels::REFUSED_ADDRESS;
+            return Err(Failure::Work(format!("nothing was fetched: {visits} refused, and no other: {why}")));
         }
-        let visits = counted(self.refused, "visit");
-        let why = labels::REFUSED_ADDRESS;
-        Err(Failure::Work(format!("nothing was fetched: {visits} refused, and no other: {why}")))
+        let has_nothing = crawl.repository.current().summary().visited == 0;
+        if visits > 0 && has_nothing { Err(Failure::Work(why_nothing(tally))) } else { Ok(()) }
     }
 }
 
@@ -197,7 +194,11 @@ fn publish(report: &RoundReport, rows: u32, json: bool, printed: &mut Printed) -
         thousands(report.pages_known),
         report.seconds
     ))?;
-    if tally.fetched == 0 && report.scheduled > 0 { printed.line(&why_nothing(tally)) } else { Ok(()) }
+    if tally.fetched == 0 && report.scheduled > 0 {
+        printed.line(&format!("       {}", why_nothing(tally)))
+    } else {
+        Ok(())
+    }
 }
 
 /// Explains a round that fetched nothing: often the first one, with a wrong configuration.
@@ -211,5 +212,5 @@ fn why_nothing(tally: &Tally) -> String {
     ];
     let met = reasons.iter().filter(|(count, _)| *count > 0);
     let list: Vec<String> = met.map(|(count, reason)| format!("{} {reason}", thousands(*count))).collect();
-    format!("       nothing was fetched: {}", list.join("; "))
+    format!("nothing was fetched: {}", list.join("; "))
 }

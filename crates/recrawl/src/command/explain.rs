@@ -69,6 +69,8 @@ pub struct Explanation {
     score_places: u64,
     /// Known pages without any fetch attempt, after the last cycle.
     never_tried: Option<u64>,
+    /// Are such pages visited at once (`cycle.fill`)?
+    fills: bool,
     score: Option<f64>,
     cutoff: Option<f64>,
     robots: Robots,
@@ -255,6 +257,7 @@ impl Explanation {
             chosen: request.pages,
             score_places: request.score_places(),
             never_tried: last.map(|last| last.never_tried),
+            fills: settings.config.cycle.fill,
             score,
             cutoff,
             robots,
@@ -282,6 +285,7 @@ impl Explanation {
             return format!("{when}: {evidence}");
         }
         match self.gate {
+            Gate::Discovery if self.fills => "in a fill round of this cycle: it was never fetched".into(),
             Gate::Discovery => "when the discovery share reaches it: it was never fetched".into(),
             Gate::Warmup => "in the next cycle: a warm-up visit, whatever its score".into(),
             Gate::Revisit if self.lastmod.is_news => {

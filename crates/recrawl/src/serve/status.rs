@@ -107,6 +107,10 @@ fn cycle_now(shared: &SharedState, now: &Now, reports: &[RoundReport]) -> CycleN
     };
     let deadline =
         shared.settings().config.cycle.deadline.map(|d| now.cycle_started + d.0.as_millis() as u64);
+    // The round ends then at the latest.
+    let config = &shared.settings().config;
+    let max = if config.cycle.fill { config.round.max.0.as_millis() as u64 } else { u64::MAX };
+    let latest_end = now.started.saturating_add(max).min(deadline.unwrap_or(u64::MAX));
     let host_now = |host: &recrawl_fetcher::control::HostFigures| HostNow {
         host: host.host.clone(),
         queue: host.queue,
@@ -118,6 +122,8 @@ fn cycle_now(shared: &SharedState, now: &Now, reports: &[RoundReport]) -> CycleN
     };
     CycleNow {
         cycle: now.cycle.0.into(),
+        round: now.round.0.into(),
+        kind: now.kind.name().into(),
         stage,
         started: now.started,
         deadline,
@@ -130,7 +136,8 @@ fn cycle_now(shared: &SharedState, now: &Now, reports: &[RoundReport]) -> CycleN
         counts: counts(&now.tally),
         seconds_left: (stage == CycleStage::Fetching)
             .then(|| seconds_left(now, &figures, shared.now()))
-            .flatten(),
+            .flatten()
+            .map(|seconds| seconds.min(latest_end.saturating_sub(shared.now()) as f64 / 1000.0)),
         change_rate: ratio(now.tally.score_changed, now.tally.score_visits),
         promise: promise(&now.formula, reports),
         slowest: figures.slowest.iter().take(SLOWEST).map(host_now).collect(),

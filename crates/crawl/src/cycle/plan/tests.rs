@@ -1,7 +1,12 @@
+use super::request::part_of;
 use super::*;
+use crate::config::units::Parts;
+use crate::cycle::clock::SoFar;
+use crate::settings::Settings;
 use recrawl_repository::storage::{FileStorage, Storage};
 use recrawl_scheduler::Ties;
 use recrawl_scheduler::policy::age::AgePolicy;
+use recrawl_types::Share;
 use recrawl_types::{History, Known, StateColumns};
 use std::path::Path;
 

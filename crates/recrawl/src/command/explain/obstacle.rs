@@ -165,6 +165,7 @@ impl Explanation {
                 let lifted = format!("wait for cycle {due}, or {FETCH_NOW}");
                 Some(Obstacle::new("back_off", format!("not before cycle {due}"), evidence, lifted))
             }
+            Gate::Discovery if self.fills => None,
             Gate::Discovery => {
                 let waiting = self.never_tried?;
                 (waiting > self.chosen).then(|| {

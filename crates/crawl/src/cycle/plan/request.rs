@@ -1,0 +1,75 @@
+//! What a round asks the scheduler for: k, or its part of k, or what was never fetched.
+
+use crate::config::units::Parts;
+use crate::crawl::Crawl;
+use crate::cycle::clock::SoFar;
+use crate::settings::Settings;
+use recrawl_scheduler::PlanRequest;
+use recrawl_types::Cycle;
+
+/// Pages that a fill round may plan, however few the round before it fetched.
+const FILL: u64 = 100_000;
+
+/// The plan request for this many known pages.
+pub fn request(settings: &Settings, cycle: Cycle, known: u64, seed: u64) -> PlanRequest {
+    let config = &settings.config;
+    PlanRequest {
+        cycle,
+        pages: config.cycle.pages.of(known).max(config.cycle.pages_min),
+        discovery_share: config.cycle.discovery_share.0,
+        discovery_min: config.cycle.discovery_min,
+        audit_share: config.cycle.audit_share.0,
+        announced_share: config.cycle.announced_share.0,
+        warmup: config.cycle.warmup,
+        max_per_host: Some(config.schedule.max_per_host).filter(|cap| *cap > 0),
+        max_per_host_in_round: None,
+        seed,
+        ties: settings.ties,
+        policy: settings.policy,
+    }
+}
+
+/// The part of a cycle's request that falls to one of its revisit rounds. The audit sample is drawn in the
+/// first: so a page has one probability in the cycle. The other shares divide the rest of k alike.
+pub(super) fn part_of(whole: PlanRequest, parts: &Parts, so_far: Option<&SoFar>) -> PlanRequest {
+    if parts.count() == 1 {
+        return whole;
+    }
+    let (part, spent) = so_far.map_or((0, 0), |so_far| match so_far.revisits_left {
+        // The last one gets the rest, also if the configuration has changed.
+        0 | 1 => (parts.count(), so_far.of_k),
+        _ => (so_far.revisits, so_far.of_k),
+    });
+    let k = whole.pages as f64;
+    let audit = (whole.audit_share * k).round();
+    let up_to = (audit + (k - audit) * parts.up_to(part)).round() as u64;
+    let pages = up_to.saturating_sub(spent);
+    let drawn = if part == 0 { audit } else { 0.0 };
+    // So that rounding makes no share exceed its whole.
+    let scale = (pages as f64 - drawn).max(0.0) * k / ((k - audit) * pages as f64).max(1.0) * (1.0 - 1e-9);
+    PlanRequest {
+        pages,
+        discovery_share: whole.discovery_share * scale,
+        announced_share: whole.announced_share * scale,
+        audit_share: if pages == 0 { 0.0 } else { (drawn / pages as f64).min(1.0) },
+        discovery_min: if part == 0 { whole.discovery_min } else { 0 },
+        ..whole
+    }
+}
+
+/// The request of a fill round: never-fetched URLs alone, as many as it can reach by its end.
+pub(super) fn of_fill(crawl: &Crawl, revisit: &PlanRequest) -> PlanRequest {
+    let config = &crawl.settings.config;
+    let (so_far, limit) = (&crawl.so_far, config.cycle.fill_pages);
+    let left = if limit == 0 { u64::MAX } else { limit.saturating_sub(so_far.filled) };
+    let delay = config.politeness.delay_per_host.0.as_millis() as u64;
+    // What a host can deliver before the round ends.
+    let of_host = (config.round.max.0.as_millis() as u64).checked_div(delay).map(|pages| pages.max(1));
+    PlanRequest {
+        pages: 0,
+        discovery_min: left.min(FILL.max(4 * so_far.fetched)),
+        warmup: 0,
+        max_per_host_in_round: of_host,
+        ..revisit.clone()
+    }
+}
