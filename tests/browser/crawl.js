@@ -185,7 +185,14 @@ function client(origin) {
     // Each figure of the cycle has a value by then.
     const isSeen = ({ changed, fetched, scheduled, done, slowest }) =>
       changed > 0 && fetched > 10 && scheduled - done > 20 && slowest.length > 0;
-    await until("fetching", ({ cycle }) => cycle?.stage === "fetching" && isSeen(cycle));
+    // Most cycles also have failures; wait a while for one that has.
+    const begun = Date.now();
+    const hasFailures = ({ failed, not_found: missing }) =>
+      failed + missing > 0 || Date.now() - begun > PATIENCE / 2;
+    await until(
+      "fetching",
+      ({ cycle }) => cycle?.stage === "fetching" && isSeen(cycle) && hasFailures(cycle),
+    );
     await ask("PUT", "/api/v1/pause");
     return until("paused", ({ state, cycle }) => state === "paused" && cycle?.in_flight === 0);
   };
