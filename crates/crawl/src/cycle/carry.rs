@@ -1,7 +1,6 @@
 //! What a round leaves to the next one of its cycle: the pages that it did not reach, the sample that
 //! they belong to, and the bytes that the cycle has spent.
 
-use crate::config;
 use crate::crawl::Crawl;
 use crate::cycle::plan::RoundToPlan;
 use crate::failure::Failure;
@@ -83,20 +82,18 @@ impl CycleTotals {
         sample: Option<Sample>,
         spent: BTreeMap<Origin, u64>,
     ) -> Result<(), Failure> {
-        let config::Config { budget, cycle, .. } = &crawl.settings.config;
-        let has_rounds = cycle.fill || cycle.rounds.count() > 1;
-        let is_limited = has_rounds && (budget.bytes_per_host.0 > 0 || budget.bytes_per_cycle.0 > 0);
-        let spent: Vec<_> = if is_limited { spent.into_iter().collect() } else { Vec::new() };
-        if !has_rounds {
+        let cycle = &crawl.settings.config.cycle;
+        if !cycle.fill && cycle.rounds.count() == 1 {
             return Ok(());
         }
+        let spent = spent.into_iter().collect();
         keep(&crawl.tables, &name(round), &CycleTotals { round, sample, spent })
     }
 }
 
-/// Writes the pages of a schedule that are not done for the next round, and counts those of the sample as
-/// not answered yet. What a fill round has chosen is left out: the next one plans it anew. Memory: the rest
-/// of one host.
+/// Writes the pages of a schedule that are not done, for the next round. Those of the sample count as not
+/// answered yet. Never-fetched pages of a fill round are left out, because the next one plans them anew.
+/// Memory: the rest of one host.
 ///
 /// # Errors
 /// When the schedule cannot be read, or the file not be written.

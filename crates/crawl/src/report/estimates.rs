@@ -160,7 +160,7 @@ impl Sample {
 }
 
 impl Estimates {
-    /// These, and where there is none, those of the rounds before.
+    /// These estimates. Where one is missing, that of the earlier rounds.
     pub fn or(self, before: Estimates) -> Estimates {
         Estimates {
             freshness: self.freshness.or(before.freshness),

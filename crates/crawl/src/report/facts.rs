@@ -3,10 +3,6 @@
 use recrawl_types::{Cycle, DatedRound, Round};
 use serde::{Deserialize, Serialize};
 
-fn is_zero(number: &u32) -> bool {
-    *number == 0
-}
-
 /// What a round is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -57,7 +53,7 @@ pub struct Facts {
     /// Scheduled pages, seeds included.
     pub scheduled: u64,
     /// Revisit rounds of the cycle that are still to come after this one.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default)]
     pub revisits_left: u32,
     /// Of the scheduled pages, those within k; 0 in rounds planned by an older version.
     #[serde(default)]

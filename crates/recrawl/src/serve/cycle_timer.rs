@@ -183,7 +183,7 @@ mod tests {
                         }
                     }
                     (_, 5) => {
-                        // The clock is set forward, or the machine sleeps: its monotonic clock stands still.
+                        // The machine sleeps, or somebody sets its clock forward. The monotonic clock stands still.
                         let step = Duration::from_millis(lot.random_range(0..DAY.as_millis() as u64));
                         wall += step.as_millis() as u64;
                         if lot.random_bool(0.5) {

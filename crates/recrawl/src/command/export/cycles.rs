@@ -5,6 +5,7 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::report::RoundReport;
 use recrawl_crawl::settings::Settings;
+use std::collections::VecDeque;
 use std::path::Path;
 
 /// Writes a line of JSON for each round, oldest first, as printed by `recrawl crawl --json`.
@@ -31,21 +32,19 @@ pub fn export(settings: &Settings, out: &Path) -> Result<(), Failure> {
     let repository = open_read::repository(settings)?;
     let mut reports = repository.reports().map_err(Failure::work)?;
     let mut lines = Lines::create(out)?;
-    let mut cycle: Option<RoundReport> = None;
+    let mut cycles = VecDeque::new();
     while let Some(bytes) = reports.next_report().map_err(Failure::work)? {
-        let round: RoundReport = serde_json::from_slice(bytes).map_err(Failure::work)?;
-        match &mut cycle {
-            Some(cycle) if cycle.is_continued_by(&round) => cycle.add(&round),
-            _ => {
-                if let Some(cycle) = cycle.replace(round)
-                    && !write(&mut lines, &cycle)?
-                {
-                    return Ok(());
-                }
-            }
+        let round = serde_json::from_slice(bytes).map_err(Failure::work)?;
+        open_read::add_round(&mut cycles, round, usize::MAX);
+        // Only the last one may go on.
+        if cycles.len() > 1
+            && let Some(cycle) = cycles.pop_front()
+            && !write(&mut lines, &cycle)?
+        {
+            return Ok(());
         }
     }
-    if let Some(cycle) = cycle
+    if let Some(cycle) = cycles.pop_front()
         && !write(&mut lines, &cycle)?
     {
         return Ok(());
