@@ -50,6 +50,8 @@ mod logs;
 mod not_gone;
 /// What other programs read: Parquet, the index of the archive, events.
 mod outputs;
+/// Pings: whose are taken, and which are obeyed.
+mod pings;
 /// What the web's owners see: robots.txt, delays, refused addresses.
 mod politeness;
 /// What a rule keeps out takes no place of a cycle, and comes back with the rule.

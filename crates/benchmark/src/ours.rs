@@ -50,7 +50,7 @@ pub fn rules(cycle: Cycle, waiting: Waiting, threads: usize) -> MergeRules<'stat
         block_pages: BLOCK_PAGES,
         threads,
         judge: &|_: &CanonicalUrl, before: &Content, after: &Content| before.fingerprint != after.fingerprint,
-        on_dated_visit: &|_, _, _| {},
+        on_comparison: &|_, _, _| {},
         on_first_visit: &|_, _| {},
         on_progress: &|_| {},
     }

@@ -9,6 +9,7 @@ mod health;
 mod list;
 mod overview;
 mod page;
+mod ping;
 mod read;
 
 use crate::console::Console;
@@ -43,6 +44,7 @@ fn routes() -> OpenApiRouter<Arc<Console>> {
         .routes(routes!(formula::formulas))
         .routes(routes!(formula::check))
         .routes(routes!(formula::compare))
+        .routes(routes!(ping::one, ping::several))
         .routes(routes!(change::pause, change::resume))
         .routes(routes!(change::pause_host, change::resume_host))
         .routes(routes!(change::seeds))

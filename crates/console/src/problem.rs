@@ -18,6 +18,8 @@ pub enum ProblemType {
     ReadOnly,
     /// 403: cross-origin request.
     CrossSite,
+    /// 403: the key of a ping is not on its host.
+    WrongKey,
     /// 404.
     NotFound,
     /// 405.
@@ -52,11 +54,12 @@ pub struct Facts {
 
 impl ProblemType {
     /// All kinds.
-    pub const ALL: [ProblemType; 13] = [
+    pub const ALL: [ProblemType; 14] = [
         ProblemType::Malformed,
         ProblemType::Unauthorized,
         ProblemType::ReadOnly,
         ProblemType::CrossSite,
+        ProblemType::WrongKey,
         ProblemType::NotFound,
         ProblemType::MethodNotAllowed,
         ProblemType::TooLarge,
@@ -89,6 +92,9 @@ impl ProblemType {
                 "Cross-site",
                 "The request comes from a page of another origin. Open the URL directly.",
             ),
+            ProblemType::WrongKey => {
+                ("wrong-key", 403, "Wrong key", "The key file of the host does not have the key of the ping.")
+            }
             ProblemType::NotFound => ("not-found", 404, "Not found", "The resource does not exist."),
             ProblemType::MethodNotAllowed => {
                 ("method-not-allowed", 405, "Method not allowed", "The Allow header lists the methods.")
@@ -105,7 +111,7 @@ impl ProblemType {
             ),
             ProblemType::Invalid => ("invalid", 422, "Invalid", "A parameter or field has an invalid value."),
             ProblemType::RateLimit => {
-                ("rate-limit", 429, "Too many requests", "More requests per second than serve.requests.")
+                ("rate-limit", 429, "Too many requests", "Beyond a limit; retry after Retry-After seconds.")
             }
             ProblemType::Failed => ("failed", 500, "Failed", "Internal error; see the log."),
             ProblemType::Busy => {
@@ -217,6 +223,10 @@ impl From<Refusal> for Problem {
             Refusal::NotFound(text) => Problem::new(ProblemType::NotFound, text),
             Refusal::Invalid { what, at, todo } => Problem::invalid(&at, what, &todo),
             Refusal::Busy(text) => Problem::busy(text),
+            Refusal::Forbidden(text) => Problem::new(ProblemType::WrongKey, text),
+            Refusal::TooMany { what, seconds } => {
+                Problem::new(ProblemType::RateLimit, what).retry_after(seconds)
+            }
             Refusal::Failed(text) => {
                 tracing::error!("console: {text}");
                 Problem::new(ProblemType::Failed, text)

@@ -4,5 +4,6 @@ pub mod crawl;
 mod document;
 mod event;
 mod limit;
+mod ping;
 mod refusal;
 mod route;

@@ -8,6 +8,7 @@
 mod control;
 mod errors;
 mod formula;
+mod ping;
 mod query;
 mod refusal;
 mod status;
@@ -15,6 +16,7 @@ mod status;
 pub use control::{Accepted, Change, Controls, Decision, Did, Who};
 pub use errors::{ErrorCount, ErrorKind, Errors, PageError};
 pub use formula::{FormulaCheck, FormulaText, FormulaUse, Formulas, RankChange, RankChanges};
+pub use ping::{IndexNow, IndexNowParams, PingFigures, Pinged};
 pub use query::{HostList, HostQuery, HostRow, HostSort, PageList, PageQuery};
 pub use refusal::Refusal;
 pub use status::{
@@ -89,6 +91,12 @@ pub trait CrawlView: Send + Sync {
     /// # Errors
     /// As [`CrawlView::check_formula`], or if the pages cannot be read.
     fn rank_changes(&self, text: &str) -> Result<RankChanges, Refusal>;
+
+    /// Takes a ping: a site owner tells which pages have changed.
+    ///
+    /// # Errors
+    /// If pings are off, or the ping is invalid, forged or beyond a limit.
+    fn ping(&self, ping: &IndexNow) -> Result<Pinged, Refusal>;
 
     /// Makes a change. The change is durable once this returns.
     ///

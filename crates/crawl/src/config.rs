@@ -57,6 +57,8 @@ table! {
         traps: Traps = Traps::default(),
         /// Sitemaps and feeds.
         hints: Hints = Hints::default(),
+        /// Pings: site owners tell which pages have changed.
+        pings: Pings = Pings::default(),
         /// Page directives that are obeyed.
         consent: Consent = Consent::default(),
         /// Extraction of text and links.
@@ -310,6 +312,16 @@ table! {
         max_nesting: u8 = 3,
         /// Minimum trust at which a host's dates are used.
         min_trust: Share = Share(0.5),
+    }
+}
+
+table! {
+    /// `[pings]`
+    Pings {
+        /// Does the console take IndexNow pings?
+        indexnow: bool = false,
+        /// Maximum pinged pages per host and hour.
+        max_per_host: u32 = 1_000,
     }
 }
 

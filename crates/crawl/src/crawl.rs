@@ -8,6 +8,7 @@ use crate::data_dir::{self, WARC, check_pinned};
 use crate::failure::Failure;
 use crate::open_read;
 use crate::operator::control::Control;
+use crate::pings::Pings;
 use crate::process::{Display, Process, Shutdown};
 use crate::progress::figures::Live;
 use crate::progress::storage::Watched;
@@ -53,6 +54,8 @@ pub struct Crawl {
     pub fetcher: Fetcher,
     /// Decisions of operators.
     pub control: Arc<Control>,
+    /// What site owners tell of changes.
+    pub pings: Arc<Pings>,
     /// Passes decisions to a running cycle.
     pub steering: Arc<Steering>,
     /// Figures of the running cycle.
@@ -71,7 +74,7 @@ pub struct Crawl {
     pub is_begun: bool,
     /// When a plan of this generation found no page due, in milliseconds since 1970.
     pub nothing_due_at: Option<u64>,
-    /// Has an operator changed something since the last round?
+    /// Has an operator, or a ping, changed something since the last round?
     pub is_stirred: bool,
 }
 
@@ -137,6 +140,7 @@ impl Crawl {
         let fetcher = Fetcher::new(settings.fetch.clone(), network, hosts, clock.clone());
         let steering = Arc::new(Steering::default());
         let control = Arc::new(Control::open(decided, storage.clone(), tables.clone(), steering.clone())?);
+        let pings = Pings::open(tables.clone(), settings.config.hints.min_trust.0)?;
         Ok(Crawl {
             settings,
             storage,
@@ -146,6 +150,7 @@ impl Crawl {
             tables,
             fetcher,
             control,
+            pings: Arc::new(pings),
             steering,
             live,
             shutdown: process.shutdown,
@@ -175,6 +180,11 @@ impl Crawl {
         Ok(clock::next(&self.so_far, &waiting))
     }
 
+    /// Notes that something has changed since the last round: what could not be asked for is tried again.
+    pub fn stir(&mut self) {
+        (self.is_stirred, self.nothing_due_at) = (true, None);
+    }
+
     /// When a crawl whose due pages cannot be asked for now tries again, in milliseconds since 1970; none if
     /// there are no such pages.
     ///
@@ -195,18 +205,23 @@ impl Crawl {
         let stall = self.settings.config.round.max.0.as_millis() as u64;
         // Pages become due when a back-off ends, or a page that was planned is not reached.
         let is_over = |at: u64| !(at..at.saturating_add(stall)).contains(&now);
-        let may_be_due = self.is_stirred || self.nothing_due_at.is_none_or(is_over);
+        let may_be_due = self.nothing_due_at.is_none_or(is_over);
         let ran = self.so_far.started.map_or(0, |started| now.saturating_sub(started));
         clock::Waiting {
             cycle: is_cycle_due,
             is_past_deadline: config.deadline.is_some_and(|deadline| deadline.0.as_millis() <= ran.into()),
-            urgent: may_be_due && (has_seeds || self.control.has_seeds() || self.control.has_untried()),
+            urgent: has_seeds || self.control.has_seeds() || self.has_requests(),
             fill: config.fill && may_be_due,
             fill_pages: config.fill_pages,
             now,
             stall,
             is_stirred: self.is_stirred,
         }
+    }
+
+    /// Do pages or key files wait for an urgent round that no round has tried yet?
+    pub fn has_requests(&self) -> bool {
+        self.control.has_untried() || self.pings.is_urgent()
     }
 
     /// The round after the current generation, if it is planned. If the tables lost its facts, it is taken

@@ -75,7 +75,6 @@ pub fn round(crawl: &mut Crawl, next: NextRound, seeds: &[CanonicalUrl]) -> Resu
         Planned::Pages(plan) => *plan,
         Planned::Nothing => {
             crawl.nothing_due_at = Some((crawl.clock)());
-            crawl.is_stirred = false;
             return Ok(RoundEnd::NothingDue);
         }
     };
@@ -91,8 +90,9 @@ pub fn round(crawl: &mut Crawl, next: NextRound, seeds: &[CanonicalUrl]) -> Resu
     crawl
         .space
         .check_merge(&generation, VisitLog::bytes(&*crawl.storage, round.round).map_err(Failure::work)?)?;
-    let Gathered { batch, tally, responses, noise, trust, done, bytes } =
-        gather::read_log(crawl, round, &traps)?;
+    let site_pings = crawl.pings.clone();
+    let Gathered { batch, tally, responses, noise, trust, pings, done, bytes } =
+        gather::read_log(&site_pings, crawl, round, &traps)?;
     let totals = CycleTotals::before(crawl, &facts)?;
     let spent = totals.spent(&bytes);
     let sample = Sample::new(&tally, responses, &facts);
@@ -118,7 +118,10 @@ pub fn round(crawl: &mut Crawl, next: NextRound, seeds: &[CanonicalUrl]) -> Resu
         block_pages: BLOCK_PAGES,
         threads: std::thread::available_parallelism().map_or(1, usize::from).min(MERGE_THREADS),
         judge: &|url, before, after| floors.judge(&crawl.settings.change, url, before, after),
-        on_dated_visit: &|url, newer, changed| dates.observe(url, newer, changed),
+        on_comparison: &|url, newer, changed| {
+            newer.into_iter().for_each(|newer| dates.observe(url, newer, changed));
+            pings.compared(url, changed);
+        },
         on_first_visit: &|url, content| lesson.observe(url, content),
         on_progress: &|pages| crawl.live.passed(pages),
     };
@@ -134,14 +137,17 @@ pub fn round(crawl: &mut Crawl, next: NextRound, seeds: &[CanonicalUrl]) -> Resu
     CycleTotals::leave(crawl, round.round, is_sampled_again.then_some(sample), spent)?;
     crawl.tables.apply_round(round.round, noise.fold(&crawl.tables)?)?;
     dates.keep(&crawl.tables, round.round)?;
+    pings.keep(round.round)?;
     trust.keep(&crawl.tables, round)?;
     lesson.keep()?;
     crawl.tables.flush()?;
     let commit = || crawl.repository.commit(next, &report.to_json());
     tracing::error_span!("commit").in_scope(commit).map_err(Failure::work)?;
+    pings.forget()?;
     crawl.so_far.add(&report);
     crawl.is_begun = false;
     (crawl.nothing_due_at, crawl.is_stirred) = (None, false);
+    crawl.pings.end_round();
     crawl.cap_archive();
     Ok(RoundEnd::Committed(Box::new(report)))
 }

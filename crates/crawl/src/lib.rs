@@ -21,6 +21,7 @@ pub mod lessons;
 pub mod open_read;
 pub mod operator;
 pub mod output;
+pub mod pings;
 pub mod process;
 pub mod progress;
 pub mod report;

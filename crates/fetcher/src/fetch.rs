@@ -19,7 +19,7 @@ use crate::unavailable::Unavailable;
 use crate::visit::{HostVisit, VisitEnd, VisitEndKind, deliver};
 use crate::visit_task;
 use recrawl_types::{
-    CanonicalUrl, DatedRound, Found, HostTable, Origin, Outcome, ScheduleEntry, ScheduleSource, Share, Skip,
+    CanonicalUrl, DatedRound, Found, HostTable, Origin, Outcome, ScheduleEntry, ScheduleSource, Skip,
     UrlRules, Validators,
 };
 use std::cmp::Reverse;
@@ -429,7 +429,7 @@ impl Loop {
                 self.frontier.host(id).take_early(found, &self.run)
             }
             None if self.followed.len() < MAX_FOLLOWED && self.followed.insert(entry.url.clone()) => {
-                Some(QueuedPage::new(None, ScheduleEntry { share: Share::Asked, ..entry }))
+                Some(QueuedPage::new(None, entry))
             }
             None => None,
         };

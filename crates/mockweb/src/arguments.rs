@@ -59,6 +59,9 @@ pub struct ServingArguments {
     /// Compress with gzip on request
     #[arg(long)]
     gzip: bool,
+    /// Key of IndexNow: every host has it in the file /KEY.txt
+    #[arg(long, value_name = "KEY")]
+    ping_key: Option<String>,
     /// Fault rule [HOST]PREFIX=KIND[@SHARE][:VALUE] (repeatable). A rule with a share spares
     /// /robots.txt unless that is its PREFIX
     #[arg(long = "fault", value_name = "RULE")]
@@ -89,6 +92,7 @@ impl ServingArguments {
             noise: self.noise,
             validators: self.validators,
             gzip: self.gzip,
+            ping_key: self.ping_key.clone(),
             faults: self.faults.clone(),
             log: self.log.clone(),
             max_log_lines: self.max_log_lines,

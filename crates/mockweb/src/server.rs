@@ -90,6 +90,7 @@ impl Server {
             noise: Noise::new(seed, config.noise),
             validators: config.validators,
             gzip: config.gzip,
+            ping_key: config.ping_key,
         });
         let (stop, stopped) = oneshot::channel();
         let (started, ready) = mpsc::channel();

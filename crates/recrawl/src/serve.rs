@@ -13,6 +13,7 @@ mod hosts;
 mod next;
 mod notify;
 mod pages;
+mod pings;
 mod reload;
 mod scans;
 mod shared_state;
@@ -118,7 +119,10 @@ fn crawl_on(
             // The obstacle of the last round may be gone.
             failures = 0;
             timer.retry_now();
-            crawl.is_stirred = true;
+            crawl.stir();
+        }
+        if crawl.pings.take_news() {
+            crawl.stir();
         }
         crawl.live.moved();
         let is_empty = crawl.repository.current().pages() == 0;

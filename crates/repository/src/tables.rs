@@ -1,5 +1,5 @@
-//! Small data that changes at any time, in sled: hosts, noise floors of sites, counts of dates,
-//! settings.
+//! Small data that changes at any time, in sled: hosts, noise floors of sites, counts of dates and
+//! pings, waiting pings, settings.
 //!
 //! Each value is stored with our own checksum, so that damage is noticed here and not where the
 //! value is used. Writes reach the disk within about two seconds, and at every
@@ -17,7 +17,8 @@ use durable::Durable;
 use recrawl_types::host::{Pace, RobotsBody, RobotsState};
 use recrawl_types::outcome::Detail;
 use recrawl_types::{
-    Belief, Cycle, Failure, HostState, HostTable, LastmodCounts, Origin, Round, ValidatorTrust, Validators,
+    Belief, CanonicalUrl, Cycle, Failure, HostState, HostTable, LastmodCounts, Origin, Ping, Round, UrlRules,
+    ValidatorTrust, Validators,
 };
 use sled::transaction::{ConflictableTransactionError, TransactionError, Transactional};
 use std::convert::Infallible;
@@ -56,6 +57,9 @@ pub struct SledTables {
     robots: sled::Tree,
     sites: sled::Tree,
     lastmods: sled::Tree,
+    /// Pings by URL, until a visit answers them.
+    pings: sled::Tree,
+    ping_counts: sled::Tree,
     traps: sled::Tree,
     settings: sled::Tree,
 }
@@ -100,14 +104,15 @@ impl SledTables {
         // sled panics on some damage.
         let opened = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let database = config.open().map_err(|e| failed(&path, e))?;
-            let trees = ["hosts", "robots", "sites", "lastmods", "traps", "settings"]
-                .map(|name| tree(&database, name));
+            let trees = ["hosts", "robots", "sites", "lastmods", "pings", "ping_counts", "traps", "settings"];
+            let trees = trees.map(|name| tree(&database, name));
             Ok((database, trees))
         }));
         let opened = opened.unwrap_or_else(|_| Err(ruined(&path, "its bytes differ from what was written")));
-        let (database, [hosts, robots, sites, lastmods, traps, settings]) = opened?;
+        let (database, [hosts, robots, sites, lastmods, pings, ping_counts, traps, settings]) = opened?;
         let (hosts, robots, sites) = (hosts?, robots?, sites?);
-        let (lastmods, traps, settings) = (lastmods?, traps?, settings?);
+        let (lastmods, pings, ping_counts) = (lastmods?, pings?, ping_counts?);
+        let (traps, settings) = (traps?, settings?);
         let known = durable.as_ref().map_or(Ok(0), |durable| durable::flushes(&durable.dir));
         let known = known.map_err(|_| ruined(&path, "the number of flushes"))?;
         let row = settings.get(FLUSHES).map_err(|e| failed(&path, e))?;
@@ -116,7 +121,20 @@ impl SledTables {
             return Err(ruined(&path, LOST));
         }
         let flushes = Mutex::new(flushes);
-        Ok(SledTables { path, durable, flushes, database, hosts, robots, sites, lastmods, traps, settings })
+        Ok(SledTables {
+            path,
+            durable,
+            flushes,
+            database,
+            hosts,
+            robots,
+            sites,
+            lastmods,
+            pings,
+            ping_counts,
+            traps,
+            settings,
+        })
     }
 
     /// The stored value of a site.
@@ -145,7 +163,19 @@ impl SledTables {
     /// # Errors
     /// When the table cannot be read.
     pub fn lastmods(&self, origin: &Origin) -> io::Result<LastmodCounts> {
-        match self.load(&self.lastmods, &put_origin(origin))? {
+        self.counts(&self.lastmods, origin)
+    }
+
+    /// The same for pings.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub fn ping_counts(&self, origin: &Origin) -> io::Result<LastmodCounts> {
+        self.counts(&self.ping_counts, origin)
+    }
+
+    fn counts(&self, tree: &sled::Tree, origin: &Origin) -> io::Result<LastmodCounts> {
+        match self.load(tree, &put_origin(origin))? {
             Some(bytes) => take_lastmods(&bytes).map_err(|m| self.damaged(m)),
             None => Ok(LastmodCounts::default()),
         }
@@ -160,10 +190,70 @@ impl SledTables {
         round: Round,
         counted: impl IntoIterator<Item = (Origin, LastmodCounts)>,
     ) -> io::Result<()> {
+        self.apply_counts(&self.lastmods, round, counted)
+    }
+
+    /// The same for pings.
+    ///
+    /// # Errors
+    /// When the table cannot be read or written.
+    pub fn apply_ping_counts(
+        &self,
+        round: Round,
+        counted: impl IntoIterator<Item = (Origin, LastmodCounts)>,
+    ) -> io::Result<()> {
+        self.apply_counts(&self.ping_counts, round, counted)
+    }
+
+    fn apply_counts(
+        &self,
+        tree: &sled::Tree,
+        round: Round,
+        counted: impl IntoIterator<Item = (Origin, LastmodCounts)>,
+    ) -> io::Result<()> {
         let sum = |(origin, counts): (Origin, LastmodCounts)| {
-            Ok((put_origin(&origin), put_lastmods(&self.lastmods(&origin)?.and(counts))))
+            Ok((put_origin(&origin), put_lastmods(&self.counts(tree, &origin)?.and(counts))))
         };
-        self.apply(&self.lastmods, round, counted.into_iter().map(sum))
+        self.apply(tree, round, counted.into_iter().map(sum))
+    }
+
+    /// The counts of all origins that pinged.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub fn all_ping_counts(&self) -> io::Result<Vec<(Origin, LastmodCounts)>> {
+        let rows = self.ping_counts.iter().filter(|row| row.as_ref().map_or(true, |(key, _)| key != APPLIED));
+        rows.map(|row| {
+            let (key, value) = row.map_err(|e| failed(&self.path, e))?;
+            let counts = opened(&value).and_then(|value| take_lastmods(&value));
+            take_origin(&key).and_then(|origin| Ok((origin, counts?))).map_err(|m| self.damaged(m))
+        })
+        .collect()
+    }
+
+    /// The pings that wait for a visit.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub fn pings(&self) -> io::Result<Vec<(CanonicalUrl, Ping)>> {
+        let rows = self.pings.iter().map(|row| {
+            let (key, value) = row.map_err(|e| failed(&self.path, e))?;
+            let ping = opened(&value).and_then(|value| take_ping(&value));
+            ping_url(&key).and_then(|url| Ok((url, ping?))).map_err(|m| self.damaged(m))
+        });
+        rows.collect()
+    }
+
+    /// Stores the ping of a page; none removes it.
+    ///
+    /// # Errors
+    /// When the table cannot be written.
+    pub fn keep_ping(&self, url: &CanonicalUrl, ping: Option<Ping>) -> io::Result<()> {
+        let key = url.to_string();
+        match ping {
+            Some(ping) => self.store(&self.pings, key.as_bytes(), &put_ping(ping)),
+            None => self.pings.remove(key).map(drop).map_err(|e| failed(&self.path, e)),
+        }
     }
 
     /// The stored URL patterns of an origin.
@@ -555,6 +645,26 @@ fn take_lastmods(bytes: &[u8]) -> Result<LastmodCounts, Malformed> {
     };
     take.end()?;
     Ok(counts)
+}
+
+fn put_ping(ping: Ping) -> Vec<u8> {
+    let mut out = Vec::new();
+    out.put_varint(ping.first);
+    out.put_varint(ping.last);
+    out.put_u8(ping.count);
+    out
+}
+
+fn take_ping(bytes: &[u8]) -> Result<Ping, Malformed> {
+    let mut take = Take(bytes);
+    let ping = Ping { first: take.varint()?, last: take.varint()?, count: take.u8()? };
+    take.end()?;
+    Ok(ping)
+}
+
+fn ping_url(key: &[u8]) -> Result<CanonicalUrl, Malformed> {
+    let url = std::str::from_utf8(key).ok().and_then(|text| UrlRules::keep_all().canonicalize(text).ok());
+    url.ok_or(Malformed("the key of a ping is not a URL"))
 }
 
 impl HostTable for SledTables {

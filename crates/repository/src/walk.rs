@@ -307,11 +307,11 @@ impl<'g> Lookup<'g> {
         Lookup { blocks: BlockReader::new(generation), at: None, block, scratch }
     }
 
-    /// What is known of a URL. Each page can be taken once while its block is the last one.
+    /// The number and record of a page; none if it is not known. Each page can be taken once while its block is the last one.
     ///
     /// # Errors
     /// When its block cannot be read.
-    pub fn take(&mut self, url: &CanonicalUrl) -> Result<Option<PageRecord>, ReadError> {
+    pub fn take(&mut self, url: &CanonicalUrl) -> Result<Option<(u64, PageRecord)>, ReadError> {
         let (key, generation) = (url.key(), self.blocks.generation);
         let before = generation.blocks.partition_point(|block| block.key.as_slice() <= key);
         let Some(at) = before.checked_sub(1) else { return Ok(None) };
@@ -330,7 +330,7 @@ impl<'g> Lookup<'g> {
             }
         }
         let is_here = low < self.block.len() && self.block.key(low) == key;
-        Ok(is_here.then(|| self.block.take_record(low)))
+        Ok(is_here.then(|| (generation.blocks[at].first + low as u64, self.block.take_record(low))))
     }
 }
 

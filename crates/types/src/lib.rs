@@ -17,6 +17,7 @@ pub mod host;
 pub mod lastmod;
 pub mod outcome;
 pub mod page;
+pub mod ping;
 pub mod reads;
 pub mod schedule;
 pub mod site;
@@ -35,6 +36,7 @@ pub use crate::page::{
     ArchivePosition, Content, ContentKind, Fingerprint, History, Known, PageRecord, Status, Validators,
     Visited,
 };
+pub use crate::ping::Ping;
 pub use crate::reads::Reads;
 pub use crate::schedule::{Found, HostRun, ScheduleEntry, ScheduleSource, Share};
 pub use crate::site::Site;

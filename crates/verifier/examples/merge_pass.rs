@@ -52,7 +52,7 @@ fn cycle(
         block_pages: recrawl_repository::BLOCK_PAGES,
         threads: 2,
         judge: &judge,
-        on_dated_visit: &|_, _, _| {},
+        on_comparison: &|_, _, _| {},
         on_first_visit: &|_, _| {},
         on_progress: &|_| {},
     };

@@ -161,9 +161,9 @@ impl<'a> Editor<'a> {
             let is_dated = record.known.lastmod > 0;
             lastmod::claim_before(&mut record.known, record.visited.is_some(), claimed, visit.at);
             let outcome = update::apply_visit(record, visit, rules.cycle, rules.judge, &mut self.report);
-            if let (true, Some(change @ (Change::Changed | Change::Unchanged))) = (is_dated, outcome.change())
-            {
-                (rules.on_dated_visit)(&url, record.known.is_announced, change == Change::Changed);
+            if let Some(change @ (Change::Changed | Change::Unchanged)) = outcome.change() {
+                let is_newer = is_dated.then_some(record.known.is_announced);
+                (rules.on_comparison)(&url, is_newer, change == Change::Changed);
             }
             if let (Outcome::Fetched(Change::First), Some(visited)) = (outcome, &record.visited) {
                 (rules.on_first_visit)(&url, &visited.content);

@@ -11,9 +11,9 @@ use std::fmt;
 /// earlier and the later visit. Also gets contents of different kinds.
 pub type Judge<'j> = &'j dyn Fn(&CanonicalUrl, &Content, &Content) -> bool;
 
-/// Called for each compared visit of a page that a sitemap or feed dates. Gets the page, whether
-/// the date moved forward since the previous visit, and whether the page changed.
-pub type OnDatedVisit<'j> = &'j dyn Fn(&CanonicalUrl, bool, bool);
+/// Called for each compared visit. Gets the page; whether its date in a sitemap or feed moved forward since
+/// the previous visit, if it has one; and whether the page changed.
+pub type OnComparison<'j> = &'j dyn Fn(&CanonicalUrl, Option<bool>, bool);
 
 /// Called for each page's first visit, with its content, in URL order.
 pub type OnFirstVisit<'j> = &'j dyn Fn(&CanonicalUrl, &Content);
@@ -40,8 +40,8 @@ pub struct MergeRules<'j> {
     pub threads: usize,
     /// Decides visits that could not be compared when they were made.
     pub judge: Judge<'j>,
-    /// Measures how far modification dates can be trusted.
-    pub on_dated_visit: OnDatedVisit<'j>,
+    /// Measures how far modification dates and pings can be trusted.
+    pub on_comparison: OnComparison<'j>,
     /// Learns from pages visited for the first time.
     pub on_first_visit: OnFirstVisit<'j>,
     /// Reports progress. The numbers add up to the pages of the old generation.

@@ -108,7 +108,7 @@ fn run(storage: &Arc<dyn Storage>, synced: &mut BTreeSet<u64>) -> Result<(), Box
         block_pages: 4,
         threads: 1,
         judge: &changed,
-        on_dated_visit: &|_, _, _| {},
+        on_comparison: &|_, _, _| {},
         on_first_visit: &|_, _| {},
         on_progress: &|_| {},
     };

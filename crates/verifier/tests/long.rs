@@ -95,7 +95,7 @@ impl Plan {
             block_pages: self.block_pages,
             threads: self.threads,
             judge: &changed,
-            on_dated_visit: &|_, _, _| {},
+            on_comparison: &|_, _, _| {},
             on_first_visit: &|_, _| {},
             on_progress: &|_| {},
         }
@@ -381,7 +381,9 @@ fn turn(repository: &mut Repository, plan: &Plan, synced: &mut usize) -> Result<
     let mut writer = repository.begin(&generation, repository.current().cycle().next())?;
     let (watched, met) = (RefCell::new(Vec::new()), RefCell::new(Vec::new()));
     let rules = MergeRules {
-        on_dated_visit: &|url, newer, changed| watched.borrow_mut().push((url.clone(), newer, changed)),
+        on_comparison: &|url, newer, changed| {
+            newer.into_iter().for_each(|newer| watched.borrow_mut().push((url.clone(), newer, changed)));
+        },
         on_first_visit: &|url, _| met.borrow_mut().push(url.clone()),
         ..plan.rules(cycle)
     };

@@ -31,7 +31,7 @@ fn rules(cycle: Cycle) -> MergeRules<'static> {
         block_pages: BLOCK_PAGES,
         threads: 1,
         judge: &changed,
-        on_dated_visit: &|_, _, _| {},
+        on_comparison: &|_, _, _| {},
         on_first_visit: &|_, _| {},
         on_progress: &|_| {},
     }
@@ -81,7 +81,9 @@ impl Subject {
         let rules = MergeRules {
             block_pages: self.block_pages,
             threads: self.threads,
-            on_dated_visit: &|url, newer, changed| watched.borrow_mut().push((url.clone(), newer, changed)),
+            on_comparison: &|url, newer, changed| {
+                newer.into_iter().for_each(|newer| watched.borrow_mut().push((url.clone(), newer, changed)));
+            },
             on_first_visit: &|url, _| met.borrow_mut().push(url.clone()),
             ..rules(cycle)
         };

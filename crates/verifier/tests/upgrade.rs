@@ -65,7 +65,7 @@ fn old_parts_are_carried_and_rewritten_as_they_were() {
                 block_pages,
                 threads: 1,
                 judge: &changed,
-                on_dated_visit: &|_, _, _| {},
+                on_comparison: &|_, _, _| {},
                 on_first_visit: &|_, _| {},
                 on_progress: &|_| {},
             };

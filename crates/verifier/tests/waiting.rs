@@ -63,7 +63,7 @@ impl Subject {
             block_pages: 1,
             threads: 1,
             judge: &|_, _, _| true,
-            on_dated_visit: &|_, _, _| {},
+            on_comparison: &|_, _, _| {},
             on_first_visit: &|_, _| {},
             on_progress: &|_| {},
         };

@@ -122,6 +122,7 @@ pub fn status() -> Status {
             population: Some(9_000),
             basis: "48 audited pages answered.".into(),
         }),
+        pings: None,
         totals: counts(),
         cycles_done: 7,
         cycles_failed: 0,
@@ -310,6 +311,17 @@ impl CrawlView for MadeUp {
             rise: vec![change],
             fall: Vec::new(),
         })
+    }
+
+    fn ping(&self, ping: &IndexNow) -> Result<Pinged, Refusal> {
+        match ping.key.as_str() {
+            "unknown-key" => Ok(Pinged { pages: ping.url_list.len() as u64, checking: true }),
+            "forged-key" => Err(Refusal::Forbidden("the key file does not have this key".into())),
+            "flooding" => Err(Refusal::TooMany { what: "too many pings".into(), seconds: 7 }),
+            "too-short" => Err(Refusal::invalid("key", "not a key", "send 8 to 128 characters")),
+            "turned-off" => Err(Refusal::NotFound("IndexNow pings are off".into())),
+            _ => Ok(Pinged { pages: ping.url_list.len() as u64, checking: false }),
+        }
     }
 
     fn change(&self, change: &Change, who: &Who) -> Result<Accepted, Refusal> {

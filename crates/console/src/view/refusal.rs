@@ -19,6 +19,17 @@ pub enum Refusal {
     /// 503: temporarily impossible, and why.
     #[error("{0}")]
     Busy(String),
+    /// 403: the sender may not do this, and why.
+    #[error("{0}")]
+    Forbidden(String),
+    /// 429: beyond a limit per time.
+    #[error("{what}; retry after {seconds} s")]
+    TooMany {
+        /// The limit.
+        what: String,
+        /// Seconds until the next try.
+        seconds: u32,
+    },
     /// 500: what failed, where, and what to do.
     #[error("{0}")]
     Failed(String),

@@ -65,6 +65,9 @@ pub struct Status {
     pub paused_hosts: u64,
     /// Patterns blocked by operators.
     pub blocked: u64,
+    /// Pings; none while they are off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pings: Option<super::PingFigures>,
 }
 
 /// State of a crawl.

@@ -166,7 +166,7 @@ impl Iterator for Carried<'_> {
                 }
             };
             match self.lookup.take(&entry.url) {
-                Ok(Some(record))
+                Ok(Some((_, record)))
                     if record.known.status == Status::Live && record.known.last_attempt != self.cycle =>
                 {
                     return Some(Ok(Ranked { entry: ScheduleEntry { record, ..entry }, rank }));

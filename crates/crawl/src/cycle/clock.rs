@@ -31,6 +31,8 @@ pub struct SoFar {
     pub filled: u64,
     /// Pages that the last round fetched.
     pub fetched: u64,
+    /// Pages that pings brought in beyond the plan.
+    pub pinged: u64,
 }
 
 impl SoFar {
@@ -60,6 +62,7 @@ impl SoFar {
             of_k: self.of_k + report.of_k,
             filled: self.filled + if is_revisit { 0 } else { report.tally.discoveries },
             fetched: report.tally.fetched,
+            pinged: self.pinged + report.tally.pinged,
         };
     }
 

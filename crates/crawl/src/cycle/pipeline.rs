@@ -12,13 +12,13 @@ use crate::cycle::carry::CycleTotals;
 use crate::cycle::hints::HintRules;
 use crate::cycle::inbox::{Inbox, LOOK_EVERY, Reading, Taken, Turn, Work};
 use crate::cycle::page::{PageReader, ReadPage};
-use crate::cycle::plan::{Plan, UNAVAILABLE, unavailable};
+use crate::cycle::plan::{Plan, UNAVAILABLE, request, unavailable};
 use crate::cycle::readmission::Refusals;
 use crate::failure::Failure;
 use crate::lessons::site_noise::SiteNoise;
 use crate::lessons::traps::Traps;
 use crate::process::Display;
-use crate::report::facts::RoundKind;
+use crate::report::facts::{Facts, RoundKind};
 use crate::space::Watch;
 use crossbeam_channel::RecvTimeoutError;
 use recrawl_archive::cap::Bodies;
@@ -100,6 +100,8 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
         crawl,
         cycle: facts.cycle,
     };
+    let allowance = pings_allowed(crawl, &facts);
+    crawl.pings.begin_round(allowance, facts.cycle_started.is_none());
     ask_again(crawl)?;
     let spent = CycleTotals::before(crawl, &facts)?.spent(&recovered.bytes);
     // A separate token: a full disk stops this cycle, but is no signal.
@@ -198,14 +200,22 @@ fn join_stages(
                     }
                     let mut start = processor_time();
                     let read_one = |(expected, page): (Work, FetchedPage)| {
+                        match crawl.pings.take_key_file(&page) {
+                            Ok(false) => {}
+                            Ok(true) => {
+                                taken.push(expected.took(0, Duration::ZERO));
+                                return None;
+                            }
+                            Err(failure) => return Some(Err(failure)),
+                        }
                         let read = reader.read(page, &mut compressor);
                         let work = read.as_ref().map_or(0, |read| read.work);
                         let end = processor_time();
                         taken.push(expected.took(work, end.saturating_sub(start)));
                         start = end;
-                        read
+                        Some(read)
                     };
-                    let batch: Batch = fetched.drain(..).map(read_one).collect();
+                    let batch: Batch = fetched.drain(..).filter_map(read_one).collect();
                     if read.send(batch).is_err() {
                         return;
                     }
@@ -267,7 +277,16 @@ fn ask_again(crawl: &Crawl) -> Result<(), Failure> {
             crawl.steering.ask(ScheduleEntry { url, share: Share::Asked, record });
         }
     }
-    Ok(())
+    crawl.pings.join(&crawl.steering, &generation)
+}
+
+/// Pages that pings may bring into the round: those of the cycle are at most `cycle.announced_share` of k.
+fn pings_allowed(crawl: &Crawl, facts: &Facts) -> u64 {
+    let known = crawl.repository.current().pages();
+    let request = request(&crawl.settings, facts.cycle, known, crawl.random_seed);
+    let most = (request.announced_share * request.pages as f64).round() as u64;
+    let before = if facts.cycle_started.is_none() { 0 } else { crawl.so_far.pinged };
+    most.saturating_sub(before)
 }
 
 /// Ends the display, also after an error.

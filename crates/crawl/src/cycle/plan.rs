@@ -269,7 +269,7 @@ fn make(
     let has_work = match kind {
         RoundKind::Revisit => true,
         RoundKind::Fill => counts.discovery > 0 || generation.summary().waiting > 0,
-        RoundKind::Urgent => crawl.control.has_untried(),
+        RoundKind::Urgent => crawl.has_requests(),
     };
     if !has_work && news.is_empty() && carried.peek().is_none() {
         return Ok(None);
@@ -328,6 +328,15 @@ pub fn unavailable(tables: &SledTables) -> Result<Unavailable, Failure> {
     Ok(bytes.map(|bytes| Unavailable::from_bytes(&bytes)).unwrap_or_default())
 }
 
+/// The pages that trusted origins have pinged, in order.
+fn pinged(crawl: &Crawl, generation: &Generation) -> Result<Vec<u64>, Failure> {
+    let (mut ordinals, mut lookup) = (Vec::new(), generation.lookup());
+    for (url, _) in crawl.pings.trusted() {
+        ordinals.extend(lookup.take(&url).map_err(Failure::work)?.map(|(ordinal, _)| ordinal));
+    }
+    Ok(ordinals)
+}
+
 /// The pass over the state columns, preceded by another if the formula needs the rates of sites.
 fn choose(
     crawl: &Crawl,
@@ -346,7 +355,9 @@ fn choose(
         false => None,
     };
     let mut policy = request.policy(formula);
-    let mut dates = TrustedDates::new(&crawl.tables, &origins, crawl.settings.config.hints.min_trust.0);
+    let pinged = pinged(crawl, generation)?;
+    let mut dates =
+        TrustedDates::new(&crawl.tables, &origins, crawl.settings.config.hints.min_trust.0, &pinged);
     let unavailable = unavailable(&crawl.tables)?;
     let now = (crawl.clock)();
     let hosts = origins.iter().map(|origin| {

@@ -15,6 +15,7 @@ use crate::crawl::Crawl;
 use crate::failure::Failure;
 use crate::lessons::traps::Traps;
 use crate::operator::control::Control;
+use crate::pings::Pings;
 use recrawl_repository::{Generation, OriginRun, VisitLog};
 use recrawl_types::{
     CanonicalUrl, Cycle, HostState, HostTable, Link, LogRecord, Origin, Outcome, ScheduleEntry, Share, Skip,
@@ -34,12 +35,15 @@ pub struct Refusals {
     scope: Scope,
     control: Arc<Control>,
     traps: Arc<Traps>,
+    pings: Arc<Pings>,
 }
 
 impl Refusals {
     /// The rules of this cycle.
     pub fn of(crawl: &Crawl, traps: Arc<Traps>) -> Refusals {
-        Refusals { scope: crawl.settings.scope.clone(), control: crawl.control.clone(), traps }
+        let (scope, control, pings) =
+            (crawl.settings.scope.clone(), crawl.control.clone(), crawl.pings.clone());
+        Refusals { scope, control, traps, pings }
     }
 
     /// Why the page is skipped, if it is. The fetcher knows the newest robots.txt and applies it.
@@ -53,7 +57,10 @@ impl Refusals {
     /// The first gate that keeps the page out.
     fn first(&self, entry: &ScheduleEntry, origin: &OriginGates) -> Option<ClosedGate> {
         let (blocks, is_trap) = (self.control.blocks(), |url: &CanonicalUrl| self.traps.refuse(url));
-        let gates = Gates { scope: Some(&self.scope), blocks: &blocks, is_trap: &is_trap, origin };
+        // A key file is no page of the crawl.
+        let scope =
+            (entry.share != Share::Asked || !self.pings.is_key_file(&entry.url)).then_some(&self.scope);
+        let gates = Gates { scope, blocks: &blocks, is_trap: &is_trap, origin };
         gates.closed_to(&entry.url, entry.record.visited.is_some()).next()
     }
 }

@@ -1,5 +1,5 @@
-//! Dates in sitemaps and feeds: what a cycle shows about their accuracy, and which hosts' dates are
-//! used.
+//! Dates in sitemaps and feeds: what a cycle shows about their accuracy, and which hosts' dates are used. And
+//! the trust in pings, by the same rule.
 
 use recrawl_repository::{OriginRun, SledTables};
 use recrawl_types::{CanonicalUrl, LastmodCounts, Origin, Round, StateColumns};
@@ -35,18 +35,26 @@ pub struct TrustedDates<'p> {
     tables: &'p SledTables,
     origins: &'p [OriginRun],
     min_trust: f64,
+    /// Pages that pings announce, in order.
+    pinged: &'p [u64],
     /// The last origin looked up, and whether it is trusted.
     last: Option<(usize, bool)>,
 }
 
 impl<'p> TrustedDates<'p> {
-    /// Reads the trust of each origin from the tables.
-    pub fn new(tables: &'p SledTables, origins: &'p [OriginRun], min_trust: f64) -> TrustedDates<'p> {
-        TrustedDates { tables, origins, min_trust, last: None }
+    /// Reads the trust of each origin from the tables. `pinged`: the pages that trusted pings announce, in
+    /// order.
+    pub fn new(
+        tables: &'p SledTables,
+        origins: &'p [OriginRun],
+        min_trust: f64,
+        pinged: &'p [u64],
+    ) -> TrustedDates<'p> {
+        TrustedDates { tables, origins, min_trust, pinged, last: None }
     }
 
-    /// Drops the announcements of pages whose dates are not trusted. `first` is the ordinal of the
-    /// first page.
+    /// Drops the announcements of pages whose dates are not trusted, and adds those by pings. `first` is the
+    /// ordinal of the first page.
     ///
     /// # Errors
     /// When the tables cannot be read.
@@ -55,6 +63,11 @@ impl<'p> TrustedDates<'p> {
             if known.is_announced {
                 known.is_announced = self.is_trusted(ordinal)?;
             }
+        }
+        let end = first + columns.known.len() as u64;
+        let [from, to] = [first, end].map(|at| self.pinged.partition_point(|ordinal| *ordinal < at));
+        for ordinal in &self.pinged[from..to] {
+            columns.known[(ordinal - first) as usize].is_announced = true;
         }
         Ok(())
     }
@@ -106,17 +119,18 @@ mod tests {
                 visited: 2,
             })
             .collect();
-        let kept = |min_trust: f64| {
+        let kept = |min_trust: f64, pinged: &[u64]| {
             let mut columns = StateColumns::default();
             // The pass begins at the second page; the last page is not announced.
             for is_announced in [true, true, true, true, false] {
                 columns.push(Known { is_announced, ..Known::default() }, None);
             }
-            TrustedDates::new(&tables, &origins, min_trust).keep_trusted(1, &mut columns).unwrap();
+            TrustedDates::new(&tables, &origins, min_trust, pinged).keep_trusted(1, &mut columns).unwrap();
             columns.known.iter().map(|k| k.is_announced).collect::<Vec<_>>()
         };
-        assert_eq!(kept(0.5), [true, false, false, false, false]);
-        assert_eq!(kept(0.99), [false; 5]);
-        assert_eq!(kept(0.0), [true, true, true, false, false], "of the third, nothing is known");
+        assert_eq!(kept(0.5, &[]), [true, false, false, false, false]);
+        assert_eq!(kept(0.99, &[]), [false; 5]);
+        assert_eq!(kept(0.99, &[0, 2, 5, 6]), [false, true, false, false, true], "pinged");
+        assert_eq!(kept(0.0, &[]), [true, true, true, false, false], "of the third, nothing is known");
     }
 }

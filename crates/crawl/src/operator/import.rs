@@ -179,7 +179,7 @@ impl Import {
             threads: 1,
             // Nothing was visited, so nothing is compared.
             judge: &|_, _, _| false,
-            on_dated_visit: &|_, _, _| {},
+            on_comparison: &|_, _, _| {},
             on_first_visit: &|_, _| {},
             on_progress: &|_| {},
         };

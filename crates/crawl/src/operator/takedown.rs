@@ -18,6 +18,7 @@ use crate::failure::Failure;
 use crate::labels::{self, counted, thousands};
 use crate::open_read::{self, InProgress};
 use crate::operator::control::Control;
+use crate::pings::Pings;
 use crate::report::{RoundReport, TAKEDOWN};
 use crate::settings::Settings;
 use crate::space::Space;
@@ -54,7 +55,7 @@ pub struct Summary {
     /// Origins whose robots.txt, delays and counts were stored. For a URL prefix nothing is removed
     /// from the tables, since their data is about whole hosts.
     pub hosts: u64,
-    /// Origins whose pages' dates were counted.
+    /// Counts of dates and of pings, by origin.
     pub dates: u64,
     /// Origins with stored URL patterns, which have SimHashes of pages.
     pub trap_patterns: u64,
@@ -202,7 +203,9 @@ impl Stopped<'_> {
             empty(&mut self.repository, meant, *keep_crawling, now)?;
         }
         let tables = self.tables;
-        let asked = Control::forget(&tables, &|url| meant.matches(url), only_count)?;
+        let is_meant = |url: &CanonicalUrl| meant.matches(url);
+        let asked =
+            Control::forget(&tables, &is_meant, only_count)? + Pings::forget(&tables, &is_meant, only_count)?;
         let forgotten =
             tables.forget(&|host| meant.covers_host(host), &|site| meant.touches_site(site), only_count)?;
         if !only_count {
@@ -211,7 +214,8 @@ impl Stopped<'_> {
             tables.flush()?;
             drop(tables.written_anew(&folder.join(TABLES))?);
         }
-        let Forgotten { hosts, lastmods: dates, traps: trap_patterns, sites: noise_floors } = forgotten;
+        let Forgotten { hosts, lastmods: dates, pings, traps: trap_patterns, sites: noise_floors } =
+            forgotten;
         let removed = Summary {
             pages: covered.pages,
             emptied,
@@ -221,7 +225,7 @@ impl Stopped<'_> {
             warc_bytes: bytes,
             warc_unreadable: unreadable,
             hosts,
-            dates,
+            dates: dates + pings,
             trap_patterns,
             noise_floors,
             asked,

@@ -49,6 +49,9 @@ tally! {
     announced_visits: u64,
     /// Of these, changed.
     announced_changed: u64,
+    /// Visits that pings brought in beyond the plan, with any outcome.
+    #[serde(skip_serializing_if = "is_zero")]
+    pinged: u64,
     /// 404 and 410.
     not_found: u64,
     /// Requested without a result.
@@ -89,6 +92,10 @@ tally! {
     audit: AuditTally,
 }
 
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 impl Tally {
     /// The column "failed" of tables: visits that asked for the page and got none.
     pub fn all_failed(&self) -> u64 {
@@ -111,6 +118,7 @@ impl Tally {
             self.conclusive += 1;
             self.discoveries += u64::from(visit.share == Share::Discovery);
         }
+        self.pinged += u64::from(visit.share == Share::Announced && visit.index.is_none());
         if let Share::Audit(probability) = visit.share {
             self.audit.add(visit.outcome, probability);
         }

@@ -46,6 +46,8 @@ pub struct Config {
     pub validators: Validators,
     /// Compress with gzip on request.
     pub gzip: bool,
+    /// Key of IndexNow, which every host has in the file /KEY.txt.
+    pub ping_key: Option<String>,
     /// Fault rules.
     pub faults: Vec<Rule>,
     /// File of the access log; `None` for memory. An existing file is continued, and held versions
@@ -70,6 +72,7 @@ impl Config {
             noise: 0.0,
             validators: Validators::Strong,
             gzip: false,
+            ping_key: None,
             faults: Vec::new(),
             log: None,
             max_log_lines: 200_000,

@@ -186,6 +186,10 @@ fn answer(line: &ExchangeLog, visit: &WebRequest, request: &Request<Incoming>) -
             let text = core.web.robots(host).text(&origin, core.web.sitemap(host));
             Answer::of_type("text/plain; charset=utf-8", text.into_bytes())
         }
+        target if is_key_file(target, core.ping_key.as_deref()) => {
+            let key = core.ping_key.clone().unwrap_or_default();
+            Answer::of_type("text/plain; charset=utf-8", key.into_bytes())
+        }
         target if let Some((media, body)) = core.web.hints(host, target, cycle, names) => {
             Answer::of_type(media, body)
         }
@@ -199,6 +203,10 @@ fn answer(line: &ExchangeLog, visit: &WebRequest, request: &Request<Incoming>) -
             None => Answer::text(404, "there is no such page\n"),
         },
     }
+}
+
+fn is_key_file(target: &str, key: Option<&str>) -> bool {
+    key.is_some_and(|key| target.strip_prefix('/').and_then(|file| file.strip_suffix(".txt")) == Some(key))
 }
 
 fn page_answer(line: &ExchangeLog, visit: &WebRequest, page: u32, headers: &HeaderMap) -> Answer {

@@ -88,7 +88,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
             if crawl.shutdown.wait(left.min(left_of_period(&crawl))) {
                 return Ok(());
             }
-            crawl.is_stirred = true;
+            crawl.stir();
             continue;
         }
         if is_in_cycle && next.is_none_or(|next| next.begins_cycle) {

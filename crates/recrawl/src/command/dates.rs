@@ -1,4 +1,4 @@
-//! Trust in the dates of an origin's sitemaps and feeds, as text and as JSON.
+//! Trust in the dates of an origin's sitemaps and feeds, and in its pings, as text and as JSON.
 
 use recrawl_crawl::lessons::dates::is_trusted;
 use recrawl_crawl::settings::Settings;
@@ -10,12 +10,21 @@ pub fn text(settings: &Settings, counts: &LastmodCounts) -> String {
     if counts.total() == 0 {
         return "no dates compared yet".into();
     }
+    told(settings, counts, "newer dates", "unchanged dates")
+}
+
+/// The same for pings.
+pub fn text_of_pings(settings: &Settings, counts: &LastmodCounts) -> String {
+    told(settings, counts, "pings", "visits without a ping")
+}
+
+fn told(settings: &Settings, counts: &LastmodCounts, news: &str, others: &str) -> String {
     let LastmodCounts { newer_changed, newer_unchanged, same_changed, .. } = *counts;
     let newer = u64::from(newer_changed) + u64::from(newer_unchanged);
     let verdict = if is_trusted(counts, min_trust(settings)) { "trusted" } else { "not trusted" };
     format!(
-        "trust {:.2}, {verdict}: {newer_changed} of {newer} newer dates announced a real change; \
-         {same_changed} of {} unchanged dates missed one",
+        "trust {:.2}, {verdict}: {newer_changed} of {newer} {news} announced a real change; \
+         {same_changed} of {} {others} missed one",
         counts.trust(),
         counts.total() - newer
     )

@@ -220,6 +220,10 @@ pub fn host_document(
                 .json();
         host["decisions"] = json!(decisions);
         host["lastmod"] = dates::json(settings, &tables.lastmods(origin)?);
+        let pings = tables.ping_counts(origin)?;
+        if pings.total() > 0 {
+            host["pings"] = dates::json(settings, &pings);
+        }
         host["traps"] = traps::list(&traps::of_host(&settings.traps, tables, origin)?);
         Ok::<_, Failure>(host)
     };
@@ -262,6 +266,10 @@ fn one_host(settings: &Settings, host: &str, as_json: bool) -> Result<(), Failur
             Refusals::of(&forbidding, &generation, run.as_ref(), &forbidding.of_origin(&tables, origin)?)?;
         refusals.lines().iter().try_for_each(|line| print(format!("refused       {line}")))?;
         print(format!("lastmod       {}", dates::text(settings, &tables.lastmods(origin)?)))?;
+        let pings = tables.ping_counts(origin)?;
+        if pings.total() > 0 {
+            print(format!("pings         {}", dates::text_of_pings(settings, &pings)))?;
+        }
         let known = traps::of_host(&settings.traps, &tables, origin)?;
         traps::lines(&known).try_for_each(|line| print(format!("trap          {line}")))
     })

@@ -131,7 +131,7 @@ fn print_removed(meant: &Pattern, removed: &Summary, is_dry_run: bool) -> Result
         counted(removed.warc_files, "WARC file")
     ))?;
     print(format!(
-        "{verb}removed: robots.txt, delays and counts of {}, sitemap dates of {}, trap patterns of {}; \
+        "{verb}removed: robots.txt, delays and counts of {}, counts of dates and pings of {}, trap patterns of {}; \
          noise floors of {}; {}",
         counted(removed.hosts, "host"),
         super::thousands(removed.dates),

@@ -167,7 +167,7 @@ fn add_seeds(shared: &SharedState, urls: &[String]) -> Result<Accepted, Refusal>
 }
 
 /// Is a round fetching, so that pages can join it?
-fn is_fetching(shared: &SharedState) -> bool {
+pub fn is_fetching(shared: &SharedState) -> bool {
     shared.live.now().is_some_and(|now| now.stage == Stage::Fetching)
 }
 

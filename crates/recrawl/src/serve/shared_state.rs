@@ -10,6 +10,7 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::operator::control::Control;
 use recrawl_crawl::output::page_history::VisitedPages;
+use recrawl_crawl::pings::Pings;
 use recrawl_crawl::process::Shutdown;
 use recrawl_crawl::progress::figures::Live;
 use recrawl_crawl::report::RoundReport;
@@ -52,6 +53,7 @@ pub enum Phase {
 pub struct SharedState {
     pub tables: Arc<SledTables>,
     pub control: Arc<Control>,
+    pub pings: Arc<Pings>,
     pub steering: Arc<Steering>,
     pub live: Arc<Live>,
     pub data_dir: PathBuf,
@@ -93,6 +95,7 @@ impl SharedState {
         Ok(SharedState {
             tables: crawl.tables.clone(),
             control: crawl.control.clone(),
+            pings: crawl.pings.clone(),
             steering: crawl.steering.clone(),
             live: crawl.live.clone(),
             data_dir: crawl.settings.data_dir.clone(),

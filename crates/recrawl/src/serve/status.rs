@@ -1,7 +1,7 @@
 //! Status of the crawl, from the shared state.
 
 use super::shared_state::{Phase, SharedState};
-use super::{disk, formulas, hosts};
+use super::{disk, formulas, hosts, pings};
 use crate::process::logging;
 use recrawl_console::view::{
     Counts, CycleDone, CycleNow, CycleStage, FormulaText, Freshness, HostNow, Promise, State, Status,
@@ -70,6 +70,7 @@ pub fn of(shared: &SharedState) -> Status {
         log_lines_lost: logging::lost(),
         paused_hosts,
         blocked,
+        pings: pings::figures(shared),
     }
 }
 

@@ -1,13 +1,13 @@
 //! Implements the console's view of the crawl.
 
 use super::shared_state::SharedState;
-use super::{changes, errors, formulas, hosts, pages, status};
+use super::{changes, errors, formulas, hosts, pages, pings, status};
 use crate::command::status::host_document;
 use recrawl_console::CrawlView;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{
-    Accepted, Change, Controls, Decision, Errors, FormulaCheck, Formulas, HostList, HostQuery, PageList,
-    PageQuery, RankChanges, Status, Who,
+    Accepted, Change, Controls, Decision, Errors, FormulaCheck, Formulas, HostList, HostQuery, IndexNow,
+    PageList, PageQuery, Pinged, RankChanges, Status, Who,
 };
 use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::operator::control::Mark;
@@ -92,6 +92,10 @@ impl CrawlView for View {
 
     fn rank_changes(&self, text: &str) -> Result<RankChanges, Refusal> {
         formulas::rank_changes(&self.0, text)
+    }
+
+    fn ping(&self, ping: &IndexNow) -> Result<Pinged, Refusal> {
+        pings::take(&self.0, ping)
     }
 
     fn change(&self, change: &Change, who: &Who) -> Result<Accepted, Refusal> {

@@ -5,7 +5,8 @@
 //! checked against its checksum.
 
 use super::{
-    APPLIED, CACHE_BYTES, FLUSHES, LOST, SledTables, durable, opened, take_host, take_lastmods, take_origin,
+    APPLIED, CACHE_BYTES, FLUSHES, LOST, SledTables, durable, opened, ping_url, take_host, take_lastmods,
+    take_origin, take_ping,
 };
 use crate::bytes::Malformed;
 use crate::error::Damage;
@@ -151,7 +152,8 @@ fn check(table: &[u8], key: &[u8], value: &[u8]) -> Result<(), Malformed> {
     let value = opened(value)?;
     match table {
         b"hosts" => take_origin(key).and_then(|_| take_host(&value)).map(drop),
-        b"lastmods" => take_origin(key).and_then(|_| take_lastmods(&value)).map(drop),
+        b"lastmods" | b"ping_counts" => take_origin(key).and_then(|_| take_lastmods(&value)).map(drop),
+        b"pings" => ping_url(key).and_then(|_| take_ping(&value)).map(drop),
         b"robots" | b"traps" => take_origin(key).map(drop),
         b"sites" | b"settings" => match std::str::from_utf8(key) {
             Ok(_) => Ok(()),

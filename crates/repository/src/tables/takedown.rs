@@ -22,6 +22,8 @@ pub struct Forgotten {
     pub hosts: u64,
     /// Origins whose dates were counted.
     pub lastmods: u64,
+    /// Origins whose pings were counted.
+    pub pings: u64,
     /// Origins whose addresses have patterns, with the SimHashes of pages.
     pub traps: u64,
     /// Sites with a noise floor.
@@ -47,6 +49,7 @@ impl SledTables {
         Ok(Forgotten {
             hosts: self.forget_in(&self.hosts, &of_host, only_count)?,
             lastmods: self.forget_in(&self.lastmods, &of_host, only_count)?,
+            pings: self.forget_in(&self.ping_counts, &of_host, only_count)?,
             traps: self.forget_in(&self.traps, &of_host, only_count)?,
             sites: self.forget_in(&self.sites, &of_site, only_count)?,
         })
@@ -177,7 +180,7 @@ mod tests {
         let tables = tables(&dir);
         let is_secret = |name: &str| name == "secret.example";
         let counted = tables.forget(&is_secret, &is_secret, true).unwrap();
-        assert_eq!(counted, Forgotten { hosts: 1, lastmods: 0, traps: 1, sites: 1 });
+        assert_eq!(counted, Forgotten { hosts: 1, lastmods: 0, pings: 0, traps: 1, sites: 1 });
         assert_eq!(tables.forget(&is_secret, &is_secret, false).unwrap(), counted);
         assert_eq!(tables.forget(&is_secret, &is_secret, false).unwrap(), Forgotten::default());
         tables.flush().unwrap();

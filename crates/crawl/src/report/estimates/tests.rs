@@ -140,7 +140,7 @@ impl Crawl {
             block_pages: BLOCK_PAGES,
             threads: 1,
             judge: &|_, before, after| before.fingerprint != after.fingerprint,
-            on_dated_visit: &|_, _, _| {},
+            on_comparison: &|_, _, _| {},
             on_first_visit: &|_, _| {},
             on_progress: &|_| {},
         };

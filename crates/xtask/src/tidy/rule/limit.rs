@@ -37,6 +37,7 @@ const NO_LIMIT: &[&str] = &[
     "hints.guess",
     "hints.min_trust",
     "hints.sitemaps",
+    "pings.indexnow",
     "politeness.delay_per_host",
     "politeness.delay_per_ip",
     "politeness.delay_per_latency",
