@@ -33,6 +33,7 @@ pub const ALL: &[Builtin] = &[
     builtin!("change_probability_site"),
     builtin!("u_fresh"),
     builtin!("u_fresh_site"),
+    builtin!("u_fresh_signal"),
     builtin!("u_harm"),
     builtin!("u_harm_site"),
     builtin!("u_age"),

@@ -19,13 +19,20 @@ impl Formula {
     /// The score of a page with this history as of `cycle`, and the value of each part of the
     /// expression. A part comes before its own parts; constants are omitted. The values are
     /// computed by the same code as in scheduling. `rates` are the rates for the page's site in
-    /// that cycle, which only formulas use whose [`reads`](Program::reads) need priors.
+    /// that cycle, which only formulas use whose [`reads`](Program::reads) need priors. The page has
+    /// no signals.
     pub fn explain(&self, history: &History, rates: SiteRates, cycle: Cycle) -> Vec<Term> {
         let mut columns = StateColumns::default();
         columns.push(Known::default(), Some(history));
         (columns.global_rate, columns.site_rate) = (rates.global, vec![rates.site]);
+        self.explain_block(&columns, cycle)
+    }
+
+    /// The same for a block of one page, with all that the formula [`reads`](Program::reads) beside
+    /// the page's record.
+    pub fn explain_block(&self, columns: &StateColumns, cycle: Cycle) -> Vec<Term> {
         let mut terms = Vec::new();
-        self.add_terms(&self.expr, 0, &columns, cycle, &mut terms);
+        self.add_terms(&self.expr, 0, columns, cycle, &mut terms);
         terms
     }
 
@@ -75,6 +82,17 @@ mod tests {
                 (2, "n", 2.0),
             ]
         );
+    }
+
+    #[test]
+    fn signals_of_a_block_are_explained() {
+        let formula = Formula::from_expression("1 + signals").unwrap();
+        let history = History::first_fetch(Cycle(1));
+        let mut columns = StateColumns { signals: vec![3], ..StateColumns::default() };
+        columns.push(Known::default(), Some(&history));
+        let values = |terms: Vec<Term>| terms.iter().map(|t| t.value).collect::<Vec<_>>();
+        assert_eq!(values(formula.explain_block(&columns, Cycle(2))), [4.0, 3.0]);
+        assert_eq!(values(formula.explain(&history, RATES, Cycle(2))), [1.0, 0.0]);
     }
 
     #[test]

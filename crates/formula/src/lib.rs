@@ -33,6 +33,7 @@ pub mod prior;
 pub mod program;
 pub mod protection;
 mod refresh;
+mod signal;
 pub mod simplify;
 pub mod terminal;
 pub mod tile;

@@ -62,12 +62,20 @@ impl Program {
     /// is.
     ///
     /// # Panics
-    /// If the program reads site rates and they are not filled in.
+    /// If the program reads site rates and they are not filled in, or a column of signals is neither
+    /// empty nor filled.
     pub fn evaluate(&self, columns: &StateColumns, cycle: Cycle, out: &mut Vec<f64>) {
         assert!(
             !self.reads.contains(Reads::SITE_RATE) || columns.site_rate.len() == columns.len(),
             "the formula asks for the rates of sites, which the caller fills in: site_rate has {} rows, the block {}",
             columns.site_rate.len(),
+            columns.len()
+        );
+        let rows = [columns.signals.len(), columns.signal_precision.len(), columns.signal_recall.len()];
+        assert!(
+            !self.reads.contains(Reads::SIGNALS)
+                || rows.iter().all(|&rows| [0, columns.len()].contains(&rows)),
+            "columns of signals are empty or have a row a page: they have {rows:?} rows, the block {}",
             columns.len()
         );
         out.resize(columns.len(), f64::NAN);

@@ -15,11 +15,13 @@ mod p_eb_site;
 mod p_gad;
 mod p_nad;
 mod p_sad;
+mod p_signal;
 mod quiet;
 mod recent_2;
 mod recent_32;
 mod recent_8;
 mod sad;
+mod signals;
 mod site_rate;
 mod span;
 mod span_changed;
@@ -29,6 +31,7 @@ mod t;
 mod u_age;
 mod u_age_site;
 mod u_fresh;
+mod u_fresh_signal;
 mod u_fresh_site;
 mod u_harm;
 mod u_harm_site;
@@ -36,6 +39,8 @@ mod weekday;
 mod x;
 
 use crate::math::exp;
+use crate::posterior::{self, Mean};
+use crate::signal::Signalled;
 use crate::{Basis, Estimator, Tile, estimator};
 use recrawl_types::{Cycle, Reads, decay};
 use serde::{Deserialize, Serialize};
@@ -91,7 +96,14 @@ pub static ALL: &[&Terminal] = &[
     &u_fresh_site::TERMINAL,
     &u_harm_site::TERMINAL,
     &u_age_site::TERMINAL,
+    &signals::TERMINAL,
+    &p_signal::TERMINAL,
+    &u_fresh_signal::TERMINAL,
 ];
+
+/// The terminals at the end of [`ALL`] that read signals. No set has them: the learner's replays are
+/// without signals.
+const OF_SIGNALS: usize = 3;
 
 /// A set of terminals for expressions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -102,7 +114,7 @@ pub enum Set {
     Basic,
     /// These and the rates of the five estimators: the article's "GP4C with all terminals".
     All,
-    /// Every terminal.
+    /// Every terminal that follows from visits.
     Extended,
 }
 
@@ -129,7 +141,7 @@ impl Set {
         match self {
             Set::Basic => &ALL[..3],
             Set::All => &ALL[..3 + estimator::ALL.len()],
-            Set::Extended => ALL,
+            Set::Extended => &ALL[..ALL.len() - OF_SIGNALS],
         }
     }
 }
@@ -164,6 +176,9 @@ const GAMMA_GLOBAL: Reads = GAMMA.and(Reads::GLOBAL_RATE);
 /// The same with the site's rate.
 const GAMMA_SITE: Reads = GAMMA.and(Reads::SITE_RATE);
 
+/// These and signals.
+const GAMMA_SIGNAL: Reads = GAMMA_SITE.and(Reads::SIGNALS);
+
 /// Cycles from `since` to `cycle`; 0 if a damaged record has a later `since`.
 #[inline(always)]
 pub(crate) fn age(cycle: Cycle, since: u32) -> f64 {
@@ -195,6 +210,28 @@ fn probability(estimator: Estimator, tile: &Tile<'_>, out: &mut [f64]) {
         #[inline(always)]
         move |rate, last, _| 1.0 - exp(-(rate * age(cycle, last))),
     );
+}
+
+/// Fills `out` with `value` of every row's rate (with the site's rate as prior), age and signals.
+/// Where nothing is known of signals, there are none, and their precision and recall are 0.
+fn signalled(tile: &Tile<'_>, out: &mut [f64], value: impl Fn(Signalled) -> f64) {
+    posterior::load(
+        tile,
+        Mean::Site,
+        out,
+        #[inline(always)]
+        |p, _| p.rate(),
+    );
+    let c = tile.columns;
+    for (row, out) in tile.rows.clone().zip(out) {
+        *out = value(Signalled {
+            rate: *out,
+            precision: c.signal_precision.get(row).copied().unwrap_or(0.0),
+            recall: c.signal_recall.get(row).copied().unwrap_or(0.0),
+            age: age(tile.cycle, c.last[row]),
+            signals: c.signals.get(row).copied().map_or(0.0, f64::from),
+        });
+    }
 }
 
 #[cfg(test)]

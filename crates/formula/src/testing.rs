@@ -1,5 +1,6 @@
 //! Test helpers: random expressions and records, and an independent, naive evaluator.
 
+use crate::signal::Signalled;
 use crate::{Basis, Expr, Priors, Protection, SiteRates, function, math, refresh, terminal};
 use proptest::prelude::*;
 use recrawl_types::{Cycle, History, Known, StateColumns, decay};
@@ -81,20 +82,43 @@ pub(crate) fn rates() -> impl Strategy<Value = f64> {
 
 /// A block of up to `most` pages, visited or not, as of cycle [`NOW`].
 pub(crate) fn blocks(most: usize) -> impl Strategy<Value = StateColumns> {
-    let page = (prop::option::weighted(0.8, histories()), rates());
-    (prop::collection::vec(page, 0..most), rates()).prop_map(|(pages, global)| {
+    let page = (prop::option::weighted(0.8, histories()), rates(), signals());
+    (prop::collection::vec(page, 0..most), rates(), any::<bool>()).prop_map(|(pages, global, has_signals)| {
         let mut columns = StateColumns { global_rate: global, ..StateColumns::default() };
-        for (history, rate) in &pages {
+        for (history, rate, (signals, precision, recall)) in &pages {
             columns.push(Known::default(), history.as_ref());
             columns.site_rate.push(*rate);
+            if has_signals {
+                columns.signals.push(*signals);
+                columns.signal_precision.push(*precision);
+                columns.signal_recall.push(*recall);
+            }
         }
         columns
     })
 }
 
-/// The rates for the page in a row of a block.
-pub(crate) fn rates_of(columns: &StateColumns, row: usize) -> SiteRates {
-    SiteRates { global: columns.global_rate, site: columns.site_rate[row] }
+/// Signals since the last visit, their precision and their recall.
+fn signals() -> impl Strategy<Value = (u8, f64, f64)> {
+    let share = || prop_oneof![Just(0.0), Just(1.0), 0.0..1.0f64];
+    (prop_oneof![0u8..3, any::<u8>()], share(), share())
+}
+
+/// What a page's record does not hold.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Beside {
+    pub rates: SiteRates,
+    pub signals: (u8, f64, f64),
+}
+
+/// What the record of the page in a row does not hold.
+pub(crate) fn beside(columns: &StateColumns, row: usize) -> Beside {
+    let share = |column: &[f64]| column.get(row).copied().unwrap_or_default();
+    let signals = columns.signals.get(row).copied().unwrap_or_default();
+    Beside {
+        rates: SiteRates { global: columns.global_rate, site: columns.site_rate[row] },
+        signals: (signals, share(&columns.signal_precision), share(&columns.signal_recall)),
+    }
 }
 
 /// A block of one page.
@@ -120,13 +144,13 @@ pub(crate) fn naive(
     protection: Protection,
     basis: Basis,
     h: &History,
-    rates: SiteRates,
+    beside: Beside,
     cycle: Cycle,
 ) -> f64 {
-    let of = |e: &Expr| naive(e, protection, basis, h, rates, cycle);
+    let of = |e: &Expr| naive(e, protection, basis, h, beside, cycle);
     match expr {
         Expr::Constant(value) => *value,
-        Expr::Terminal(terminal) => naive_terminal(terminal.name, basis, h, rates, cycle),
+        Expr::Terminal(terminal) => naive_terminal(terminal.name, basis, h, beside, cycle),
         Expr::Call(function, a) => match (function.name, protection) {
             ("add", _) => of(&a[0]) + of(&a[1]),
             ("sub", _) => of(&a[0]) - of(&a[1]),
@@ -184,16 +208,16 @@ fn naive_division(x: f64, y: f64, protection: Protection) -> f64 {
     }
 }
 
-fn naive_terminal(name: &str, basis: Basis, h: &History, rates: SiteRates, cycle: Cycle) -> f64 {
+fn naive_terminal(name: &str, basis: Basis, h: &History, beside: Beside, cycle: Cycle) -> f64 {
     let (n, x) = (f64::from(h.visits), f64::from(h.changes));
     let t = f64::from(cycle.0 - h.last.0);
     let s = f64::from(cycle.0 - h.first.0);
     let steps = if basis == Basis::Visits { n } else { s };
-    if let Some(value) = naive_extended(name, h, rates, cycle) {
+    if let Some(value) = naive_extended(name, h, beside, cycle) {
         return value;
     }
     if let Some(rate) = name.strip_prefix("p_") {
-        return 1.0 - math::exp(-(naive_terminal(rate, basis, h, rates, cycle) * t));
+        return 1.0 - math::exp(-(naive_terminal(rate, basis, h, beside, cycle) * t));
     }
     let value = match (name, basis) {
         ("n", _) => return n,
@@ -217,7 +241,8 @@ fn naive_terminal(name: &str, basis: Basis, h: &History, rates: SiteRates, cycle
 }
 
 /// The terminals beyond those of the papers; `None` for one of theirs.
-fn naive_extended(name: &str, h: &History, rates: SiteRates, cycle: Cycle) -> Option<f64> {
+fn naive_extended(name: &str, h: &History, beside: Beside, cycle: Cycle) -> Option<f64> {
+    let Beside { rates, signals: (signals, precision, recall) } = beside;
     let x = f64::from(h.changes);
     let t = f64::from(cycle.0 - h.last.0);
     let span = f64::from(h.last.0 - h.first.0);
@@ -249,6 +274,12 @@ fn naive_extended(name: &str, h: &History, rates: SiteRates, cycle: Cycle) -> Op
         "p_eb" => 1.0 - math::exp(-(shape * math::ln(1.0 + t / watched))),
         "u_fresh" => refresh::freshness(shape / watched, t),
         "u_harm" => refresh::harmonic(shape / watched, t),
+        "signals" => f64::from(signals),
+        "p_signal" | "u_fresh_signal" => {
+            let rate = shape / (Priors::SHAPE / rates.site + (span - s1 / 2.0));
+            let page = Signalled { rate, precision, recall, age: t, signals: signals.into() };
+            if name == "p_signal" { page.stale() } else { page.gain() }
+        }
         "u_age" => refresh::age(shape / watched, t),
         _ => return None,
     })

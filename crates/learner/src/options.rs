@@ -46,11 +46,14 @@ impl Options {
     }
 }
 
-/// Every formula of config/formulas that was not learned. Learned ones are omitted, since the pages
-/// of the test may have been in their training.
+/// Every formula of config/formulas that was not learned and reads no signals. Learned ones are
+/// omitted, since the pages of the test may have been in their training. Replays of the learner are
+/// without signals.
 pub fn rivals() -> Vec<Formula> {
     let formulas = builtin::ALL.iter().map(|builtin| builtin.formula());
-    formulas.filter(|formula| !formula.provenance.is_learned()).collect()
+    formulas
+        .filter(|formula| !formula.provenance.is_learned() && !formula.compile().reads().needs_signals())
+        .collect()
 }
 
 /// A formula to start from.

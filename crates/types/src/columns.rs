@@ -90,6 +90,16 @@ macro_rules! state_columns {
             /// The rate of change of all pages together, in changes a cycle; 0 until it is filled with
             /// `site_rate`.
             pub global_rate: f64,
+            /// Signals of a change of each page since its last visit, such as a moved date in a sitemap or a
+            /// ping (saturating). Not part of a record: empty, until whoever scores fills it for a formula
+            /// that asks for it. Empty means none.
+            pub signals: Vec<u8>,
+            /// The precision of the signals of each page's host, 0 to 1:
+            /// [`SignalQuality::precision`](crate::SignalQuality::precision). Filled with `signals`; empty
+            /// means 0.
+            pub signal_precision: Vec<f64>,
+            /// Their recall, 0 to 1, likewise.
+            pub signal_recall: Vec<f64>,
         }
 
         impl StateColumns {
@@ -100,6 +110,9 @@ macro_rules! state_columns {
                 $(<$type>::clear(&mut self.$name);)*
                 self.site_rate.clear();
                 self.global_rate = 0.0;
+                self.signals.clear();
+                self.signal_precision.clear();
+                self.signal_recall.clear();
             }
 
             /// Adds one page.

@@ -68,10 +68,52 @@ impl LastmodCounts {
     }
 }
 
+/// How far the signals of a host can be believed: what scoring by signals needs
+/// ([`StateColumns`](crate::StateColumns)).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SignalQuality {
+    /// p: the share of the signals that tell of a change, 0 to below 1.
+    pub precision: f64,
+    /// λ: the share of the changes that are signalled, 0 to below 1.
+    pub recall: f64,
+}
+
+impl SignalQuality {
+    /// Imaginary comparisons of each kind, signalled and not, that show nothing of the signals.
+    const PRIOR: f64 = 10.0;
+
+    /// From comparisons of pages; *newer* is one signal since the last visit, and *not newer* none. Leave
+    /// out comparisons with several signals.
+    ///
+    /// If changes are Poisson, a copy is fresh t cycles and m signals after its visit with probability
+    /// e^(−αt)·(1 − p)^m; α is the rate of changes without a signal. So for equal t, the unchanged share
+    /// with one signal is 1 − p times that without, u₀, whatever no signal told. Signals come at rate γ, so
+    /// the comparisons with one are γt times those without. u₀ gives αt, and λ = pγ/(pγ + α). The shares
+    /// begin with [`PRIOR`](Self::PRIOR) imaginary comparisons of each kind that have the unchanged share of
+    /// all, so an unknown host has p = λ = 0.
+    ///
+    /// Other than equal intervals and rates give a bias, which the tests measure.
+    pub fn of(counts: &LastmodCounts) -> SignalQuality {
+        let LastmodCounts { newer_changed, newer_unchanged, same_changed, same_unchanged } = *counts;
+        let [newer, same] = [newer_changed, same_changed].map(f64::from);
+        let [newer_unchanged, same_unchanged] = [newer_unchanged, same_unchanged].map(f64::from);
+        let (newer, same) = (newer + newer_unchanged, same + same_unchanged);
+        let unchanged = (newer_unchanged + same_unchanged + 1.0) / (newer + same + 2.0);
+        let share = |of: f64, all: f64| (of + Self::PRIOR * unchanged) / (all + Self::PRIOR);
+        let (told, untold) = (share(newer_unchanged, newer), share(same_unchanged, same));
+        let precision = 1.0 - told / untold;
+        let told_changes = precision * newer / (same + 0.5);
+        let quality = SignalQuality { precision, recall: told_changes / (told_changes - untold.ln()) };
+        if told_changes > 0.0 { quality } else { SignalQuality::default() }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
 
     fn counts(
         newer_changed: u32,
@@ -102,7 +144,125 @@ mod tests {
         assert!(kept.trust() < 0.2, "{kept:?}: {}", kept.trust());
     }
 
+    #[test]
+    fn an_unknown_host_and_one_whose_signals_say_nothing_have_no_quality() {
+        for nothing in [counts(0, 0, 0, 0), counts(9, 0, 0, 0), counts(0, 0, 9, 9), counts(50, 50, 50, 50)] {
+            assert_eq!(SignalQuality::of(&nothing), SignalQuality::default(), "{nothing:?}");
+        }
+        assert_eq!(SignalQuality::of(&counts(5, 50, 50, 5)), SignalQuality::default(), "worse than nothing");
+        let noiseless = SignalQuality::of(&counts(500, 0, 0, 500));
+        assert!(noiseless.precision > 0.95 && noiseless.recall > 0.95, "{noiseless:?}");
+        let one = SignalQuality::of(&counts(1, 0, 0, 1));
+        assert!(one.precision < 0.2, "one comparison of each kind shows little: {one:?}");
+    }
+
+    /// The pages of a host and their visits.
+    #[derive(Clone, Copy, Debug)]
+    enum Host {
+        /// Every page changes every ten cycles and is visited every five.
+        Even,
+        /// The same, visited every twenty cycles.
+        Slow,
+        /// The same, and at once after a signal.
+        Prompt,
+        /// Pages that never change, rarely, and often; each visited every five cycles.
+        Mixed,
+    }
+
+    /// Mean and standard deviation of precision and recall after so many comparisons, over hosts with
+    /// other random numbers.
+    fn learned(host: Host, precision: f64, recall: f64, comparisons: u64) -> [(f64, f64); 2] {
+        let hosts = 100;
+        let mut sums = [(0.0, 0.0); 2];
+        for seed in 0..hosts {
+            let mut random = ChaCha8Rng::seed_from_u64(seed);
+            let mut counts = LastmodCounts::default();
+            while counts.total() < comparisons {
+                let rate = match host {
+                    Host::Mixed => [0.0, 0.0, 0.01, 0.05, 0.5][random.random_range(0..5)],
+                    _ => 0.1,
+                };
+                let cycles = if matches!(host, Host::Slow | Host::Prompt) { 20.0 } else { 5.0 };
+                let mut events = |rate: f64| {
+                    let (mut at, mut events) = (0.0, Vec::new());
+                    loop {
+                        at -= (1.0 - random.random::<f64>()).ln() / rate;
+                        if at > cycles {
+                            return events;
+                        }
+                        events.push(at);
+                    }
+                };
+                let told = events(recall * rate);
+                let false_signals = events(recall * rate * (1.0 - precision) / precision);
+                let untold = events((1.0 - recall) * rate);
+                let mut signals = [told.as_slice(), &false_signals].concat();
+                signals.sort_by(f64::total_cmp);
+                let at_once = signals.first().copied().filter(|_| matches!(host, Host::Prompt));
+                let visit = at_once.unwrap_or(cycles);
+                signals.retain(|&at| at <= visit);
+                if signals.len() < 2 {
+                    let changed = told.iter().chain(&untold).any(|&at| at <= visit);
+                    counts.observe(!signals.is_empty(), changed);
+                }
+            }
+            let SignalQuality { precision, recall } = SignalQuality::of(&counts);
+            for (sum, value) in sums.iter_mut().zip([precision, recall]) {
+                *sum = (sum.0 + value, sum.1 + value * value);
+            }
+        }
+        let n = hosts as f64;
+        sums.map(|(sum, squares)| (sum / n, (squares / n - (sum / n) * (sum / n)).max(0.0).sqrt()))
+    }
+
+    /// What is learned of hosts with a known precision and recall. With equal rates and intervals the bias
+    /// is towards 0 and vanishes. The other rows show what it is otherwise.
+    #[test]
+    fn quality_is_learned_with_this_bias_and_spread() {
+        // Host, precision, recall, comparisons; mean and spread of precision, of recall.
+        let rows = [
+            (Host::Even, 0.3, 0.9, 30, [0.0, 0.0, 0.0, 0.0]),
+            (Host::Even, 0.3, 0.9, 100, [0.0, 0.0, 0.0, 0.0]),
+            (Host::Even, 0.3, 0.9, 1000, [0.0, 0.0, 0.0, 0.0]),
+            (Host::Even, 0.6, 0.6, 30, [0.0, 0.0, 0.0, 0.0]),
+            (Host::Even, 0.6, 0.6, 100, [0.0, 0.0, 0.0, 0.0]),
+            (Host::Even, 0.6, 0.6, 1000, [0.0, 0.0, 0.0, 0.0]),
+            (Host::Even, 0.9, 0.3, 30, [0.0, 0.0, 0.0, 0.0]),
+            (Host::Even, 0.9, 0.3, 100, [0.0, 0.0, 0.0, 0.0]),
+            (Host::Even, 0.9, 0.3, 1000, [0.0, 0.0, 0.0, 0.0]),
+            (Host::Even, 1.0, 1.0, 30, [0.0, 0.0, 0.0, 0.0]),
+            (Host::Even, 1.0, 1.0, 1000, [0.0, 0.0, 0.0, 0.0]),
+            // Several changes in most intervals.
+            (Host::Slow, 0.6, 0.6, 100, [0.0, 0.0, 0.0, 0.0]),
+            (Host::Slow, 0.6, 0.6, 1000, [0.0, 0.0, 0.0, 0.0]),
+            // Visits that follow signals.
+            (Host::Prompt, 0.3, 0.9, 1000, [0.0, 0.0, 0.0, 0.0]),
+            (Host::Prompt, 0.6, 0.6, 1000, [0.0, 0.0, 0.0, 0.0]),
+            (Host::Prompt, 0.9, 0.3, 1000, [0.0, 0.0, 0.0, 0.0]),
+            // Rates that differ.
+            (Host::Mixed, 0.3, 0.9, 1000, [0.0, 0.0, 0.0, 0.0]),
+            (Host::Mixed, 0.6, 0.6, 1000, [0.0, 0.0, 0.0, 0.0]),
+            (Host::Mixed, 0.9, 0.3, 1000, [0.0, 0.0, 0.0, 0.0]),
+        ];
+        let mut wrong = String::new();
+        for (host, precision, recall, comparisons, expected) in rows {
+            let [p, r] = learned(host, precision, recall, comparisons);
+            let figures = [p.0, p.1, r.0, r.1].map(|figure| (figure * 100.0).round() / 100.0);
+            if figures.iter().zip(expected).any(|(figure, expected)| (figure - expected).abs() > 0.015) {
+                wrong += &format!("{host:?} {precision} {recall} {comparisons}: {figures:?}\n");
+            }
+        }
+        assert!(wrong.is_empty(), "{wrong}");
+    }
+
     proptest! {
+        #[test]
+        fn quality_is_a_share(a in any::<(u32, u32, u32, u32)>()) {
+            let SignalQuality { precision, recall } = SignalQuality::of(&counts(a.0, a.1, a.2, a.3));
+            prop_assert!((0.0..1.0).contains(&precision) && (0.0..=1.0).contains(&recall));
+            prop_assert_eq!(precision > 0.0, recall > 0.0);
+        }
+
         #[test]
         fn trust_is_a_share_and_memory_is_bounded(
             a in any::<(u32, u32, u32, u32)>(), b in any::<(u32, u32, u32, u32)>()

@@ -30,7 +30,7 @@ pub use crate::columns::StateColumns;
 pub use crate::consent::{Canonical, Consent};
 pub use crate::cycle::{Cycle, DatedRound, Round};
 pub use crate::host::{HostState, HostTable, Origin};
-pub use crate::lastmod::LastmodCounts;
+pub use crate::lastmod::{LastmodCounts, SignalQuality};
 pub use crate::outcome::{Change, Effect, Failure, Outcome, Request, Skip};
 pub use crate::page::{
     ArchivePosition, Content, ContentKind, Fingerprint, History, Known, PageRecord, Status, Validators,

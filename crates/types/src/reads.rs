@@ -15,6 +15,10 @@ impl Reads {
     /// [`StateColumns::site_rate`](crate::StateColumns::site_rate): the same for all pages of a site.
     pub const SITE_RATE: Reads = Reads(1 << 15);
 
+    /// [`StateColumns::signals`](crate::StateColumns::signals), with the precision and the recall of the
+    /// host's signals.
+    pub const SIGNALS: Reads = Reads(1 << 16);
+
     /// Are all of `other` in this set?
     pub const fn contains(self, other: Reads) -> bool {
         self.0 & other.0 == other.0
@@ -28,6 +32,11 @@ impl Reads {
     /// Does a score that reads this have to be given the rates of sites or of all pages?
     pub const fn needs_priors(self) -> bool {
         self.0 & (Reads::GLOBAL_RATE.0 | Reads::SITE_RATE.0) != 0
+    }
+
+    /// Does a score that reads this have to be given signals?
+    pub const fn needs_signals(self) -> bool {
+        self.contains(Reads::SIGNALS)
     }
 }
 
@@ -143,8 +152,8 @@ mod tests {
     #[test]
     fn every_field_has_bits_of_its_own() {
         for bit in (0..u32::BITS).map(|bit| Reads(1 << bit)) {
-            let site_rates = usize::from(bit.needs_priors());
-            assert!(owners(bit).len() + site_rates <= 1, "{bit:?} stands for {:?}", owners(bit));
+            let others = usize::from(bit.needs_priors()) + usize::from(bit.needs_signals());
+            assert!(owners(bit).len() + others <= 1, "{bit:?} stands for {:?}", owners(bit));
         }
         let mut whole = History::first_fetch(Cycle(3));
         whole.record(Cycle(5), true);

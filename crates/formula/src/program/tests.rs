@@ -54,6 +54,15 @@ fn a_formula_of_site_rates_is_not_evaluated_without_them() {
     Formula::from_expression("p_eb_site").unwrap().compile().evaluate(&columns, NOW, &mut Vec::new());
 }
 
+#[test]
+#[should_panic(expected = "have [0, 1, 0] rows, the block 2")]
+fn a_column_of_signals_has_all_rows_or_none() {
+    let mut columns = StateColumns { site_rate: vec![0.1; 2], ..StateColumns::default() };
+    (0..2).for_each(|_| columns.push(Known::default(), Some(&History::first_fetch(Cycle(1)))));
+    columns.signal_precision.push(0.5);
+    Formula::from_expression("u_fresh_signal").unwrap().compile().evaluate(&columns, NOW, &mut Vec::new());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
@@ -72,8 +81,8 @@ proptest! {
             match columns.history(i) {
                 None => prop_assert!(score.is_nan()),
                 Some(h) => {
-                    let rates = testing::rates_of(&columns, i);
-                    let naive = testing::naive(&expr, protection, basis, &h, rates, NOW);
+                    let beside = testing::beside(&columns, i);
+                    let naive = testing::naive(&expr, protection, basis, &h, beside, NOW);
                     prop_assert!(testing::same(score, naive), "{}: {} for {}", expr, score, naive);
                 }
             }
@@ -100,6 +109,11 @@ proptest! {
         }
         if !program.reads().contains(Reads::GLOBAL_RATE) {
             projected.global_rate = f64::NAN;
+        }
+        if !program.reads().needs_signals() {
+            projected.signals.fill(77);
+            projected.signal_precision.fill(f64::NAN);
+            projected.signal_recall.fill(f64::NAN);
         }
         let (mut whole, mut part) = (Vec::new(), Vec::new());
         program.evaluate(&columns, NOW, &mut whole);

@@ -31,7 +31,10 @@ fn sets_are_those_of_the_papers_and_then_everything() {
     let names = |set: Set| set.terminals().iter().map(|t| t.name).collect::<Vec<_>>().join(" ");
     assert_eq!(names(Set::Basic), "n X t");
     assert_eq!(names(Set::All), "n X t cg nad sad aad gad");
-    assert_eq!(Set::Extended.terminals(), ALL);
+    let (of_visits, of_signals) = ALL.split_at(ALL.len() - OF_SIGNALS);
+    assert_eq!(Set::Extended.terminals(), of_visits);
+    let reads_signals = |t: &&Terminal| (t.reads)(Basis::Visits).needs_signals();
+    assert!(of_signals.iter().all(reads_signals) && !of_visits.iter().any(reads_signals));
     for set in Set::ALL {
         assert_eq!(Set::named(set.name()), Some(set));
         assert_eq!(toml::Value::try_from(set).unwrap().as_str(), Some(set.name()));
@@ -78,6 +81,28 @@ fn extended_terminals_of_one_page() {
     assert_eq!(streak, [-2.0]);
 }
 
+/// Empty columns, and hosts of which nothing is known, give exactly the gain without signals.
+#[test]
+fn unknown_signals_change_no_digit() {
+    let mut history = History::first_fetch(Cycle(191));
+    history.record(Cycle(197), true);
+    let mut columns = testing::block_of(&history, SiteRates { global: 0.1, site: 0.25 });
+    let terminal = |name| Terminal::named(name).unwrap();
+    let without = load(terminal("u_fresh_site"), &columns, Basis::Visits);
+    assert_eq!(load(terminal("signals"), &columns, Basis::Visits), [0.0]);
+    assert_eq!(load(terminal("u_fresh_signal"), &columns, Basis::Visits), without);
+    columns.signals.push(3);
+    assert_eq!(load(terminal("u_fresh_signal"), &columns, Basis::Visits), without);
+    (columns.signal_precision, columns.signal_recall) = (vec![0.0], vec![0.0]);
+    assert_eq!(load(terminal("u_fresh_signal"), &columns, Basis::Visits), without);
+    (columns.signal_precision, columns.signal_recall) = (vec![0.6], vec![0.8]);
+    assert_eq!(load(terminal("signals"), &columns, Basis::Visits), [3.0]);
+    let rate = 1.5 / (0.5 / 0.25 + 3.0);
+    let stale = 1.0 - (-0.2 * rate * 3.0f64).exp() * 0.4f64.powi(3);
+    assert!((load(terminal("p_signal"), &columns, Basis::Visits)[0] - stale).abs() < 1e-12);
+    assert!(load(terminal("u_fresh_signal"), &columns, Basis::Visits)[0] > without[0]);
+}
+
 fn load(terminal: &Terminal, columns: &StateColumns, basis: Basis) -> Vec<f64> {
     let mut out = vec![f64::NAN; columns.len()];
     (terminal.load)(&Tile { columns, rows: 0..columns.len(), cycle: NOW, basis }, &mut out);
@@ -96,8 +121,8 @@ proptest! {
                 prop_assert!(value.is_finite() && !negative_zero, "{}: {}", terminal.name, value);
                 if let Some(h) = columns.history(i) {
                     let expr = Expr::Terminal(terminal);
-                    let rates = testing::rates_of(&columns, i);
-                    let naive = testing::naive(&expr, Protection::default(), basis, &h, rates, NOW);
+                    let beside = testing::beside(&columns, i);
+                    let naive = testing::naive(&expr, Protection::default(), basis, &h, beside, NOW);
                     prop_assert!(testing::same(value, naive), "{}: {} for {}", terminal.name, value, naive);
                 }
             }
