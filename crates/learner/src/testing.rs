@@ -50,5 +50,6 @@ pub fn data(pages: usize, cycles: u32, sites: u32) -> Dataset {
         pages: (0..pages).map(page).collect(),
         sites: (0..sites).map(|s| format!("site {s}")).collect(),
         truth: Truth::from_words(last, (0..pages).map(word).collect()),
+        signals: Default::default(),
     }
 }

@@ -63,7 +63,7 @@ pub enum Command {
     /// Replay policies and formulas over a recorded history and compare them
     #[command(
         after_help = "Policies: rand age nad sad aad gad cg (from the papers); p_mm p_gamma p_site u_fresh u_fresh_site \
-                      u_harm u_harm_site u_age u_age_site lambda_crawl binary_lambda_crawl binary_lambda_crawl_04 nutch \
+                      u_fresh_signal announced_u_fresh_site u_harm u_harm_site u_age u_age_site lambda_crawl binary_lambda_crawl binary_lambda_crawl_04 nutch \
                       stormcrawler common_crawl thompson (competitors); true_rate oracle (bounds).\n\nExamples:\n  \
                       recrawl simulate --data data/pages\n  recrawl simulate --data data/pages --policy age --policy p_gamma \
                       --formula 't * (X + 0.1) / (n + 1)' --plot curves.svg"
@@ -334,6 +334,12 @@ pub enum DatasetCommand {
         /// Number of cycles after cycle 0; overrides the preset
         #[arg(long, value_name = "N")]
         cycles: Option<u32>,
+        /// Add signals of changes, such as moved dates in sitemaps: the share that tells of a change, above 0
+        #[arg(long, value_name = "SHARE", requires = "signal_recall")]
+        signal_precision: Option<f64>,
+        /// The share of the changes that are signalled, above 0
+        #[arg(long, value_name = "SHARE", requires = "signal_precision")]
+        signal_recall: Option<f64>,
         /// Random seed; the same seed gives the same data
         #[arg(long, value_name = "N", default_value_t = 0)]
         random_seed: u64,

@@ -1,6 +1,6 @@
 //! A recorded web in memory: its pages and their changes.
 
-use crate::Truth;
+use crate::{Signals, Truth};
 use std::ops::Range;
 
 /// The recorded history of many pages.
@@ -17,6 +17,8 @@ pub struct Dataset {
     pub sites: Vec<String>,
     /// The changes of the pages.
     pub truth: Truth,
+    /// Signals of changes; none in most data sets.
+    pub signals: Signals,
 }
 
 /// A page of a data set.
@@ -38,7 +40,7 @@ impl Dataset {
     pub const MAX_PAGES: usize = 50_000_000;
     /// Maximum cycles: pages times cycles must fit in memory, and a year of hours is 8,760.
     pub const MAX_CYCLES: u32 = 20_000;
-    /// Maximum changes of all pages together: 12 bytes each while reading.
+    /// Maximum changes of all pages together, and maximum signals: 12 bytes each while reading.
     pub const MAX_CHANGES: usize = 2_000_000_000;
     /// Maximum pages times cycles if contents return or cycles exceed 63: 2 bytes each.
     pub const MAX_CONTENTS: u64 = 4_000_000_000;
@@ -68,7 +70,7 @@ impl Dataset {
     pub fn bytes(&self) -> u64 {
         let texts = self.dates.iter().chain(&self.sites).map(|text| size_of::<String>() + text.len());
         let pages = self.pages.iter().map(|page| size_of::<RecordedPage>() + page.url.len());
-        texts.chain(pages).sum::<usize>() as u64 + self.truth.bytes()
+        texts.chain(pages).sum::<usize>() as u64 + self.truth.bytes() + self.signals.bytes()
     }
 
     /// Some pages, in the given order, over `cycles`; `cycles.start` becomes cycle 0. Sites keep
@@ -89,6 +91,7 @@ impl Dataset {
             dates: dates.to_vec(),
             pages: pages.iter().map(page).collect(),
             sites: self.sites.clone(),
+            signals: self.signals.part(pages, cycles.clone()),
             truth: self.truth.part(pages, cycles),
         }
     }
@@ -107,6 +110,7 @@ mod tests {
             pages: vec![page("a", 0, 0, 5), page("b", 1, 2, 5), page("c", 0, 0, 5)],
             sites: vec!["x".into(), "y".into()],
             truth: Truth::from_words(5, vec![0b110, 0b10_0000, 0b1000]),
+            signals: Default::default(),
         };
         assert_eq!(data.fixed(), [0, 2]);
         assert_eq!(data.fixed_part().pages, [data.pages[0].clone(), data.pages[2].clone()]);

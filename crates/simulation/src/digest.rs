@@ -42,6 +42,12 @@ impl Dataset {
             Ok::<(), Infallible>(())
         };
         let Ok(()) = self.truth.try_each_page(each);
+        // Data sets without signals keep the digest that they had before there were signals.
+        for (page, cycles) in (0..).zip(self.signals.by_page(self.pages.len())) {
+            hash.number(page);
+            hash.number(cycles.len() as u32);
+            cycles.into_iter().for_each(|cycle| hash.number(cycle));
+        }
         format!("{:032x}", hash.0.digest128())
     }
 }
@@ -72,6 +78,7 @@ mod tests {
             pages: vec![page("a", 0), page("b", 1), page("c", 0)],
             sites: vec!["x".into(), "y".into()],
             truth: Truth::from_words(3, vec![0b110, 0, 0b1000]),
+            signals: Default::default(),
         }
     }
 
@@ -103,6 +110,8 @@ mod tests {
             changed(|d| d.pages[0].url = "A".into()),
             changed(|d| d.pages[1].first = 1),
             changed(|d| d.pages[1].last = 2),
+            changed(|d| d.signals.push(1, &[2])),
+            changed(|d| d.signals.push(2, &[2])),
             changed(|d| d.dates = vec!["2026-01-01".into(); 4]),
             changed(|d| d.pages.swap(0, 2)),
             changed(|d| d.truth = Truth::from_words(3, vec![0b110, 0, 0b0100])),

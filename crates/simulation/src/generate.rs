@@ -11,12 +11,14 @@
 mod change_process;
 pub(crate) mod draws;
 mod recipe;
+mod signaller;
 mod sites;
 
 pub use self::recipe::{PRESETS, Preset, Recipe, RecipeError};
 
 use self::change_process::ChangeProcess;
 use self::draws::Draws;
+use self::signaller::Signaller;
 use crate::format::calendar;
 use crate::{Dataset, RecordedPage, histories::Histories};
 
@@ -28,11 +30,12 @@ pub fn generate(recipe: &Recipe) -> Result<Dataset, RecipeError> {
     let start = recipe.check()?;
     let sizes = sites::sizes(recipe);
     let mut histories = Histories::default();
-    let mut changes = Vec::new();
+    let (mut changes, mut signals) = (Vec::new(), Vec::new());
     for (number, &size) in (0u64..).zip(&sizes) {
         let name = format!("s{number:06}.example");
         let mut draws = Draws::new(recipe.seed, number + 1);
         let change_process = ChangeProcess::of_site(recipe, start, &mut draws);
+        let mut signaller = Signaller::of_site(recipe, number + 1);
         let site = histories.site(&name);
         for page in 0..size {
             change_process.write_page(&mut draws, &mut changes);
@@ -43,6 +46,10 @@ pub fn generate(recipe: &Recipe) -> Result<Dataset, RecipeError> {
                 last: recipe.cycles,
             };
             histories.push(page, &changes).map_err(RecipeError::too_large)?;
+            if let Some(signaller) = &mut signaller {
+                signaller.write_page(&changes, &mut signals);
+                histories.signal(&signals).map_err(RecipeError::too_large)?;
+            }
         }
     }
     let dates = (0..=i64::from(recipe.cycles)).map(|cycle| calendar::date(start + cycle)).collect();

@@ -1,6 +1,6 @@
 //! Builds a data set page by page while it is read.
 
-use crate::{Dataset, RecordedPage, Truth, truth::LAST_OF_A_WORD};
+use crate::{Dataset, RecordedPage, Signals, Truth, truth::LAST_OF_A_WORD};
 use std::collections::HashMap;
 
 /// The pages read so far.
@@ -11,6 +11,8 @@ pub struct Histories {
     known_sites: HashMap<String, u32>,
     changes: Vec<(u32, u16)>,
     ends: Vec<usize>,
+    signals: Signals,
+    signal_count: usize,
     /// Whether any page shows an earlier content again.
     returns: bool,
 }
@@ -47,6 +49,19 @@ impl Histories {
         Ok(())
     }
 
+    /// Adds the cycles of the signals of the page that was added last, ascending.
+    ///
+    /// # Errors
+    /// If there are too many.
+    pub fn signal(&mut self, cycles: &[u32]) -> Result<(), String> {
+        self.signal_count += cycles.len();
+        if self.signal_count > Dataset::MAX_CHANGES {
+            return Err(format!("more than {} signals; split the data set", Dataset::MAX_CHANGES));
+        }
+        self.signals.push(self.pages.len() as u32 - 1, cycles);
+        Ok(())
+    }
+
     /// The data set; `cycles` is the number of the last cycle.
     ///
     /// # Errors
@@ -66,6 +81,6 @@ impl Histories {
         let starts = std::iter::once(&0).chain(&self.ends);
         let changes = starts.zip(&self.ends).map(|(&start, &end)| &self.changes[start..end]);
         let truth = Truth::from_changes(cycles, changes);
-        Ok(Dataset { name, dates, pages: self.pages, sites: self.sites, truth })
+        Ok(Dataset { name, dates, pages: self.pages, sites: self.sites, truth, signals: self.signals })
     }
 }

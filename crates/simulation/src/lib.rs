@@ -16,6 +16,7 @@ pub mod policy;
 pub mod replay;
 pub mod rules;
 pub mod series;
+pub mod signals;
 pub mod student;
 pub mod summary;
 pub mod table;
@@ -33,6 +34,7 @@ pub use crate::observed::Observed;
 pub use crate::policy::Policy;
 pub use crate::rules::{Budget, Rules, RulesError};
 pub use crate::series::SeriesMean;
+pub use crate::signals::Signals;
 pub use crate::summary::Summary;
 pub use crate::truth::{Since, Truth};
 

@@ -1,7 +1,9 @@
 //! What a policy may know: visits and their outcomes.
 
+use crate::Rules;
 use recrawl_formula::{Evidence, Priors};
-use recrawl_types::{Cycle, History, Known, StateColumns, Status};
+use recrawl_scheduler::Gate;
+use recrawl_types::{Cycle, History, Known, LastmodCounts, SignalQuality, StateColumns, Status};
 
 /// What a policy sees of a replay: the outcomes of visits, as in a crawl's records. It learns
 /// nothing about pages that were not visited.
@@ -10,19 +12,41 @@ pub struct Observed {
     cycle: Cycle,
     k: u64,
     seed: u64,
+    warmup: u32,
     columns: StateColumns,
     sites: Vec<u32>,
     /// The evidence of each site, updated visit by visit.
     evidence: Vec<Evidence>,
+    /// What visits showed of the signals of each site; empty in a history without signals.
+    shown: Vec<SignalsShown>,
 }
+
+/// What visits showed of the signals of a site.
+#[derive(Clone, Copy, Debug, Default)]
+struct SignalsShown {
+    /// Comparisons after any number of signals, as a crawl counts them for its announced share.
+    any: [LastmodCounts; 2],
+    /// Comparisons after at most one signal.
+    single: [LastmodCounts; 2],
+}
+
+/// Of two counts: those of earlier cycles, and those of this one.
+const EARLIER: usize = 0;
+const NOW: usize = 1;
 
 impl Observed {
     /// Before the first visit, of pages with these sites.
-    pub(crate) fn new(sites: Vec<u32>, site_count: usize, seed: u64) -> Observed {
+    pub(crate) fn new(sites: Vec<u32>, site_count: usize, rules: &Rules, has_signals: bool) -> Observed {
         let mut columns = StateColumns::default();
         sites.iter().for_each(|_| columns.push(Known::default(), None));
         let evidence = vec![Evidence::default(); site_count];
-        Observed { cycle: Cycle(0), k: 0, seed, columns, sites, evidence }
+        let mut shown = Vec::new();
+        if has_signals {
+            columns.signals = vec![0; sites.len()];
+            shown = vec![SignalsShown::default(); site_count];
+        }
+        let Rules { seed, warmup, .. } = *rules;
+        Observed { cycle: Cycle(0), k: 0, seed, warmup, columns, sites, evidence, shown }
     }
 
     /// The cycle whose visits are being chosen.
@@ -56,8 +80,45 @@ impl Observed {
         &self.evidence
     }
 
-    pub(crate) fn begin(&mut self, cycle: Cycle, k: u64) {
+    /// What the page competes for.
+    pub fn gate(&self, page: usize) -> Gate {
+        Gate::of_row(&self.columns, page, self.cycle, self.warmup)
+    }
+
+    /// How far the signals of the page's site are trusted, as a crawl trusts dates:
+    /// [`LastmodCounts::trust`].
+    pub fn trust(&self, page: usize) -> f64 {
+        self.shown.get(self.sites[page] as usize).map_or(0.0, |shown| shown.any[EARLIER].trust())
+    }
+
+    /// Begins a cycle, in which these pages have a signal.
+    pub(crate) fn begin(&mut self, cycle: Cycle, k: u64, signalled: &[u32]) {
         (self.cycle, self.k) = (cycle, k);
+        for shown in &mut self.shown {
+            for counts in [&mut shown.any, &mut shown.single] {
+                let now = std::mem::take(&mut counts[NOW]);
+                counts[EARLIER] = counts[EARLIER].and(now);
+            }
+        }
+        for &page in signalled.iter().filter(|&&page| self.columns.visited[page as usize]) {
+            let signals = &mut self.columns.signals[page as usize];
+            *signals = signals.saturating_add(1);
+        }
+    }
+
+    /// Updates precision and recall of the signals of all sites, in a history with signals.
+    pub(crate) fn fill_signal_quality(&mut self) {
+        let quality = |shown: &SignalsShown| SignalQuality::of(&shown.single[EARLIER]);
+        let of_sites: Vec<SignalQuality> = self.shown.iter().map(quality).collect();
+        if of_sites.is_empty() {
+            return;
+        }
+        let columns = &mut self.columns;
+        let of_pages = || self.sites.iter().map(|&site| of_sites[site as usize]);
+        columns.signal_precision.clear();
+        columns.signal_precision.extend(of_pages().map(|quality| quality.precision));
+        columns.signal_recall.clear();
+        columns.signal_recall.extend(of_pages().map(|quality| quality.recall));
     }
 
     /// Updates the rates of sites and of all pages.
@@ -82,6 +143,13 @@ impl Observed {
         history.record(self.cycle, changed);
         site.add(Evidence::of(&history));
         self.columns.set_history(page, &history);
+        if let Some(shown) = self.shown.get_mut(self.sites[page] as usize) {
+            let signals = std::mem::take(&mut self.columns.signals[page]);
+            shown.any[NOW].observe(signals > 0, changed);
+            if signals < 2 {
+                shown.single[NOW].observe(signals > 0, changed);
+            }
+        }
     }
 
     /// Records that a page no longer exists.
@@ -96,10 +164,10 @@ mod tests {
 
     #[test]
     fn evidence_is_that_of_all_pages_of_a_site() {
-        let mut observed = Observed::new(vec![0, 1, 0], 3, 0);
+        let mut observed = Observed::new(vec![0, 1, 0], 3, &Rules::default(), false);
         (0..3).for_each(|page| observed.first_fetch(page));
         for (cycle, page, changed) in [(1, 0, true), (1, 1, true), (3, 0, false), (4, 2, true)] {
-            observed.begin(Cycle(cycle), 1);
+            observed.begin(Cycle(cycle), 1, &[]);
             observed.visit(page, changed);
         }
         let mut expected = vec![Evidence::default(); 3];
@@ -112,5 +180,34 @@ mod tests {
         let priors = Priors::new(&expected);
         assert_eq!(observed.columns().global_rate, priors.global);
         assert_eq!(observed.columns().site_rate, [priors.sites[0], priors.sites[1], priors.sites[0]]);
+    }
+
+    #[test]
+    fn signals_are_judged_by_the_visits_after_them() {
+        let mut observed = Observed::new(vec![0, 0, 1], 2, &Rules::default(), true);
+        (0..3).for_each(|page| observed.first_fetch(page));
+        for cycle in 1..=40 {
+            // Page 0 changes with every signal; page 2 has signals and does not change.
+            observed.begin(Cycle(cycle), 1, if cycle % 2 == 0 { &[0, 2] } else { &[] });
+            assert_eq!(observed.columns().signals, [u8::from(cycle % 2 == 0), 0, u8::from(cycle % 2 == 0)]);
+            observed.visit(0, cycle % 2 == 0);
+            observed.visit(1, false);
+            observed.visit(2, false);
+        }
+        observed.begin(Cycle(41), 1, &[0]);
+        observed.fill_signal_quality();
+        observed.begin(Cycle(42), 1, &[0]);
+        assert_eq!(observed.columns().signals, [2, 0, 0]);
+        let columns = observed.columns();
+        assert!(columns.signal_precision[0] > 0.5 && columns.signal_recall[0] > 0.5, "{columns:?}");
+        assert_eq!(columns.signal_precision[0], columns.signal_precision[1], "one site");
+        assert_eq!((columns.signal_precision[2], columns.signal_recall[2]), (0.0, 0.0));
+        assert!(observed.trust(1) > 0.8 && observed.trust(2) < 0.1);
+        // A visit after several signals shows nothing of a single one.
+        let before = observed.shown[0].single[EARLIER];
+        observed.visit(0, true);
+        observed.begin(Cycle(43), 1, &[]);
+        assert_eq!(observed.shown[0].single[EARLIER], before);
+        assert_eq!(observed.columns().signals, [0, 0, 0]);
     }
 }

@@ -1,5 +1,6 @@
 //! The policies, which select the pages of a cycle.
 
+mod announced;
 mod binary_lambda_crawl;
 mod chance;
 mod change_probability;
@@ -33,6 +34,11 @@ pub trait Policy: Send {
 
     /// Whether it reads the rates of sites or of all pages, which are filled only if so.
     fn needs_priors(&self) -> bool {
+        false
+    }
+
+    /// Whether it reads the precision and recall of signals, which are filled only if so.
+    fn needs_signals(&self) -> bool {
         false
     }
 
@@ -89,6 +95,8 @@ pub const ALL: &[PolicyKind] = &[
     change_probability::P_SITE,
     visit_gain::U_FRESH,
     visit_gain::U_FRESH_SITE,
+    visit_gain::U_FRESH_SIGNAL,
+    announced::KIND,
     visit_gain::U_HARM,
     visit_gain::U_HARM_SITE,
     visit_gain::U_AGE,

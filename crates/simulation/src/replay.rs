@@ -1,6 +1,7 @@
 //! A policy replayed over a recorded history, page by page and cycle by cycle.
 //!
-//! A cycle has these steps: the policy scores all pages by what was observed before the cycle; new
+//! A cycle has these steps: the policy scores all pages by what was observed before the cycle, and
+//! by its signals; new
 //! pages are fetched, and pages in their warm-up are visited; then the budget is spent on the best
 //! of the others. A visit finds a change if the content differs from that of the last visit. As in
 //! a crawl, the scheduler decides which pages compete, and how ties are broken.
@@ -59,7 +60,7 @@ impl<'a> Replay<'a> {
         Replay {
             data,
             rules,
-            observed: Observed::new(sites, data.sites.len(), rules.seed),
+            observed: Observed::new(sites, data.sites.len(), rules, !data.signals.is_empty()),
             unseen: Unseen::new(data.pages.len()),
             log2: Ndcg::log2(ranks),
             gp4c: Ndcg::gp4c(ranks),
@@ -77,7 +78,7 @@ impl<'a> Replay<'a> {
         self.unseen.note(&self.data.truth, cycle, &self.observed.columns().visited);
         let pages = self.data.pages.iter().filter(|p| p.first <= cycle && cycle <= p.last).count() as u64;
         let k = if cycle > self.rules.warmup { self.rules.budget.of(pages) } else { 0 };
-        self.observed.begin(Cycle(cycle), k);
+        self.observed.begin(Cycle(cycle), k, self.data.signals.of(cycle));
         let mut figures = CycleFigures { cycle, pages, ..CycleFigures::default() };
         let ranked = if k > 0 { self.rank(k, policy) } else { Vec::new() };
         self.visits.clear();
@@ -105,13 +106,16 @@ impl<'a> Replay<'a> {
         if policy.needs_priors() {
             self.observed.fill_priors();
         }
+        if policy.needs_signals() {
+            self.observed.fill_signal_quality();
+        }
         policy.score(&self.observed, &mut self.scores);
         let pages = self.data.pages.len();
         assert_eq!(self.scores.len(), pages, "policy {} scores each page", policy.name());
         let ties = TieBreak::new(self.rules.ties, self.rules.seed, self.observed.cycle());
         let limit = self.rules.per_site;
         let mut best = TopK::new(if limit.is_some() { u64::MAX } else { k });
-        for page in (0..pages).filter(|&page| self.gate(page) == Gate::Revisit) {
+        for page in (0..pages).filter(|&page| self.observed.gate(page) == Gate::Revisit) {
             best.offer(ties.by_score(self.scores[page], page as u64));
         }
         let mut of_site = vec![0; self.data.sites.len()];
@@ -124,14 +128,10 @@ impl<'a> Replay<'a> {
         ranked.filter(has_room).take(k as usize).collect()
     }
 
-    fn gate(&self, page: usize) -> Gate {
-        Gate::of_row(self.observed.columns(), page, self.observed.cycle(), self.rules.warmup)
-    }
-
     /// Fetches new pages, and visits pages in their warm-up.
     fn visit_beside_the_budget(&mut self, figures: &mut CycleFigures) {
         for page in 0..self.data.pages.len() {
-            match self.gate(page) {
+            match self.observed.gate(page) {
                 Gate::Discovery if self.data.pages[page].first <= figures.cycle => {
                     self.observed.first_fetch(page);
                     self.visits.push(PolicyVisit { page: page as u32, changed: None });

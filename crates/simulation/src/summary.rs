@@ -22,6 +22,8 @@ pub struct Summary {
     pub over: &'static str,
     /// Number of changes.
     pub changes: u64,
+    /// Number of signals of changes, of all pages and cycles.
+    pub signals: u64,
     /// Changes that return to an earlier content of the page.
     pub back: u64,
     /// Changes per page and cycle, over the cycles in which pages exist, without each page's first.
@@ -116,6 +118,7 @@ impl Summary {
             sites: sites.len() as u64,
             cycles: last,
             dates: data.dates.first().cloned().zip(data.dates.last().cloned()),
+            signals: data.signals.count(),
             over: if fixed.is_empty() { "all" } else { "fixed" },
             changes,
             back,
@@ -166,6 +169,7 @@ mod tests {
             pages: lives.iter().map(page).collect(),
             sites: vec!["a".into(); 9],
             truth: Truth::from_changes(4, changes.iter().copied()),
+            signals: Default::default(),
         }
     }
 

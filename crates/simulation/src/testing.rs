@@ -25,6 +25,7 @@ pub(crate) fn datasets(fixed: bool, last: u32) -> impl Strategy<Value = Dataset>
             pages: pages.iter().map(page).collect(),
             sites: vec!["a".into(), "b".into(), "c".into()],
             truth: Truth::from_changes(last, pages.iter().map(|(_, (_, _, changes))| changes.as_slice())),
+            signals: Default::default(),
         }
     })
 }
@@ -44,6 +45,21 @@ fn history(fixed: bool, last: u32) -> impl Strategy<Value = History> {
             }
         }
         (first, last, changes)
+    })
+}
+
+/// The same with signals.
+pub(crate) fn with_signals(
+    data: impl Strategy<Value = Dataset>,
+    last: u32,
+) -> impl Strategy<Value = Dataset> {
+    let signals = prop::collection::vec(prop::collection::btree_set(1..=last, 0..10), 30);
+    (data, signals).prop_map(|(mut data, signals)| {
+        for ((number, page), cycles) in (0..).zip(&data.pages).zip(signals) {
+            let cycles = cycles.into_iter().filter(|cycle| page.first < *cycle && *cycle <= page.last);
+            data.signals.push(number, &cycles.collect::<Vec<u32>>());
+        }
+        data
     })
 }
 

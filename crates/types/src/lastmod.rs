@@ -79,8 +79,8 @@ pub struct SignalQuality {
 }
 
 impl SignalQuality {
-    /// Imaginary comparisons of each kind, signalled and not, that show nothing of the signals.
-    const PRIOR: f64 = 10.0;
+    /// How many comparisons, as `of` counts them, halve the precision.
+    const PRIOR: f64 = 5.0;
 
     /// From comparisons of pages; *newer* is one signal since the last visit, and *not newer* none. Leave
     /// out comparisons with several signals.
@@ -88,20 +88,21 @@ impl SignalQuality {
     /// If changes are Poisson, a copy is fresh t cycles and m signals after its visit with probability
     /// e^(−αt)·(1 − p)^m; α is the rate of changes without a signal. So for equal t, the unchanged share
     /// with one signal is 1 − p times that without, u₀, whatever no signal told. Signals come at rate γ, so
-    /// the comparisons with one are γt times those without. u₀ gives αt, and λ = pγ/(pγ + α). The shares
-    /// begin with [`PRIOR`](Self::PRIOR) imaginary comparisons of each kind that have the unchanged share of
-    /// all, so an unknown host has p = λ = 0.
+    /// the comparisons with one are γt times those without. u₀ gives αt, and λ = pγ/(pγ + α). Shares are by
+    /// Laplace's rule with a half. p is then multiplied by h/(h + [`PRIOR`](Self::PRIOR)), where 1/h is the
+    /// sum of the reciprocals of both numbers of comparisons. So an unknown host has p = λ = 0.
     ///
-    /// Other than equal intervals and rates give a bias, which the tests measure.
+    /// Other than equal intervals and rates give a bias, which the tests measure. Where visits follow signals
+    /// at once, p is too low.
     pub fn of(counts: &LastmodCounts) -> SignalQuality {
         let LastmodCounts { newer_changed, newer_unchanged, same_changed, same_unchanged } = *counts;
         let [newer, same] = [newer_changed, same_changed].map(f64::from);
         let [newer_unchanged, same_unchanged] = [newer_unchanged, same_unchanged].map(f64::from);
         let (newer, same) = (newer + newer_unchanged, same + same_unchanged);
-        let unchanged = (newer_unchanged + same_unchanged + 1.0) / (newer + same + 2.0);
-        let share = |of: f64, all: f64| (of + Self::PRIOR * unchanged) / (all + Self::PRIOR);
+        let share = |unchanged: f64, all: f64| (unchanged + 0.5) / (all + 1.0);
         let (told, untold) = (share(newer_unchanged, newer), share(same_unchanged, same));
-        let precision = 1.0 - told / untold;
+        let compared = newer * same / (newer + same).max(1.0);
+        let precision = (1.0 - told / untold) * compared / (compared + Self::PRIOR);
         let told_changes = precision * newer / (same + 0.5);
         let quality = SignalQuality { precision, recall: told_changes / (told_changes - untold.ln()) };
         if told_changes > 0.0 { quality } else { SignalQuality::default() }
@@ -221,28 +222,28 @@ mod tests {
     fn quality_is_learned_with_this_bias_and_spread() {
         // Host, precision, recall, comparisons; mean and spread of precision, of recall.
         let rows = [
-            (Host::Even, 0.3, 0.9, 30, [0.0, 0.0, 0.0, 0.0]),
-            (Host::Even, 0.3, 0.9, 100, [0.0, 0.0, 0.0, 0.0]),
-            (Host::Even, 0.3, 0.9, 1000, [0.0, 0.0, 0.0, 0.0]),
-            (Host::Even, 0.6, 0.6, 30, [0.0, 0.0, 0.0, 0.0]),
-            (Host::Even, 0.6, 0.6, 100, [0.0, 0.0, 0.0, 0.0]),
-            (Host::Even, 0.6, 0.6, 1000, [0.0, 0.0, 0.0, 0.0]),
-            (Host::Even, 0.9, 0.3, 30, [0.0, 0.0, 0.0, 0.0]),
-            (Host::Even, 0.9, 0.3, 100, [0.0, 0.0, 0.0, 0.0]),
-            (Host::Even, 0.9, 0.3, 1000, [0.0, 0.0, 0.0, 0.0]),
-            (Host::Even, 1.0, 1.0, 30, [0.0, 0.0, 0.0, 0.0]),
-            (Host::Even, 1.0, 1.0, 1000, [0.0, 0.0, 0.0, 0.0]),
+            (Host::Even, 0.3, 0.9, 30, [0.17, 0.08, 0.73, 0.2]),
+            (Host::Even, 0.3, 0.9, 100, [0.25, 0.06, 0.85, 0.09]),
+            (Host::Even, 0.3, 0.9, 1000, [0.29, 0.02, 0.9, 0.02]),
+            (Host::Even, 0.6, 0.6, 30, [0.32, 0.1, 0.42, 0.18]),
+            (Host::Even, 0.6, 0.6, 100, [0.48, 0.08, 0.54, 0.11]),
+            (Host::Even, 0.6, 0.6, 1000, [0.59, 0.04, 0.6, 0.04]),
+            (Host::Even, 0.9, 0.3, 30, [0.31, 0.09, 0.15, 0.11]),
+            (Host::Even, 0.9, 0.3, 100, [0.6, 0.07, 0.23, 0.07]),
+            (Host::Even, 0.9, 0.3, 1000, [0.85, 0.03, 0.29, 0.02]),
+            (Host::Even, 1.0, 1.0, 30, [0.54, 0.04, 0.91, 0.03]),
+            (Host::Even, 1.0, 1.0, 1000, [0.98, 0.0, 1.0, 0.0]),
             // Several changes in most intervals.
-            (Host::Slow, 0.6, 0.6, 100, [0.0, 0.0, 0.0, 0.0]),
-            (Host::Slow, 0.6, 0.6, 1000, [0.0, 0.0, 0.0, 0.0]),
+            (Host::Slow, 0.6, 0.6, 100, [0.45, 0.12, 0.52, 0.13]),
+            (Host::Slow, 0.6, 0.6, 1000, [0.58, 0.04, 0.59, 0.03]),
             // Visits that follow signals.
-            (Host::Prompt, 0.3, 0.9, 1000, [0.0, 0.0, 0.0, 0.0]),
-            (Host::Prompt, 0.6, 0.6, 1000, [0.0, 0.0, 0.0, 0.0]),
-            (Host::Prompt, 0.9, 0.3, 1000, [0.0, 0.0, 0.0, 0.0]),
+            (Host::Prompt, 0.3, 0.9, 1000, [0.04, 0.04, 0.62, 0.47]),
+            (Host::Prompt, 0.6, 0.6, 1000, [0.28, 0.07, 0.68, 0.09]),
+            (Host::Prompt, 0.9, 0.3, 1000, [0.74, 0.04, 0.33, 0.03]),
             // Rates that differ.
-            (Host::Mixed, 0.3, 0.9, 1000, [0.0, 0.0, 0.0, 0.0]),
-            (Host::Mixed, 0.6, 0.6, 1000, [0.0, 0.0, 0.0, 0.0]),
-            (Host::Mixed, 0.9, 0.3, 1000, [0.0, 0.0, 0.0, 0.0]),
+            (Host::Mixed, 0.3, 0.9, 1000, [0.3, 0.04, 0.89, 0.04]),
+            (Host::Mixed, 0.6, 0.6, 1000, [0.69, 0.04, 0.67, 0.05]),
+            (Host::Mixed, 0.9, 0.3, 1000, [0.91, 0.02, 0.42, 0.04]),
         ];
         let mut wrong = String::new();
         for (host, precision, recall, comparisons, expected) in rows {

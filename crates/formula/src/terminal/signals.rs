@@ -12,11 +12,6 @@ pub(super) static TERMINAL: Terminal = Terminal {
         if signals.is_empty() {
             return out.fill(0.0);
         }
-        tile.map(
-            signals,
-            out,
-            #[inline(always)]
-            |signals| f64::from(signals),
-        )
+        tile.map(signals, out, f64::from);
     },
 };

@@ -20,7 +20,17 @@ pub fn run(command: &DatasetCommand) -> Result<(), Failure> {
             let data = read(from, from_format.as_deref(), *cycle)?;
             write(&chosen(data, *set)?, to, format)
         }
-        DatasetCommand::Generate { to, preset, pages, sites, cycles, random_seed, format } => {
+        DatasetCommand::Generate {
+            to,
+            preset,
+            pages,
+            sites,
+            cycles,
+            signal_precision,
+            signal_recall,
+            random_seed,
+            format,
+        } => {
             format::check_target(to, format).map_err(failure)?;
             let mut recipe = Recipe::named(preset).map_err(Failure::usage)?;
             if let Some(pages) = *pages {
@@ -28,6 +38,8 @@ pub fn run(command: &DatasetCommand) -> Result<(), Failure> {
             }
             recipe.sites = sites.unwrap_or(recipe.sites);
             recipe.cycles = cycles.unwrap_or(recipe.cycles);
+            recipe.signal_precision = signal_precision.unwrap_or(recipe.signal_precision);
+            recipe.signal_recall = signal_recall.unwrap_or(recipe.signal_recall);
             recipe.seed = *random_seed;
             write(&generate(&recipe).map_err(Failure::usage)?, to, format)
         }
@@ -99,6 +111,9 @@ fn info(data: &Dataset, as_json: bool) -> Result<(), Failure> {
     row("  changed pages per cycle", quantiles(&summary.per_cycle))?;
     row("  in the top 5 % of pages", format!("{:.1} % of the changes", 100.0 * summary.top_share))?;
     row("  reverted", format!("{} of {} changes", thousands(summary.back), thousands(summary.changes)))?;
+    if summary.signals > 0 {
+        row("  signals", thousands(summary.signals))?;
+    }
     row("  pages by change rate", format!("{:>12} {:>9}", "0", thousands(summary.never)))?;
     for class in &summary.rates {
         let range = format!("{} to {}", class.above, class.up_to);

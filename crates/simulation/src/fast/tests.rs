@@ -141,6 +141,7 @@ fn many_pages(returns: bool) -> Dataset {
         pages: (0..pages).map(page).collect(),
         sites: (0..pages / 50).map(|site| site.to_string()).collect(),
         truth: Truth::from_changes(last, changes.iter().map(Vec::as_slice)),
+        signals: Default::default(),
     }
 }
 

@@ -80,6 +80,7 @@ fn write(data: &Dataset, path: &Path) -> Result<Vec<String>, DatasetError> {
             back > 0,
             format!("that {back} changes return to an earlier content (they become changes to a new one)"),
         ),
+        (!data.signals.is_empty(), "signals".to_owned()),
     ];
     Ok(lost.into_iter().filter(|(is_lost, _)| *is_lost).map(|(_, what)| what).collect())
 }

@@ -18,6 +18,9 @@ const CYCLE_COLUMNS: [&str; 2] = ["cycle", "date"];
 const PAGE_COLUMNS: [&str; 8] =
     ["page_id", "url", "path", "group", "title", "first_cycle", "last_cycle", "changes"];
 
+/// One more column, only in data sets with signals.
+const SIGNALS: &str = "signals";
+
 pub const FORMAT: Format = Format {
     name: "native",
     help: "folder with cycles.tsv and pages.tsv.gz: addresses, sites, dates, returning contents",
@@ -31,14 +34,20 @@ fn read(folder: &Path, _: u64) -> Result<Dataset, DatasetError> {
     let dates = read_cycles(&folder.join(CYCLES))?;
     let last = dates.len() as u32 - 1;
     let mut lines = Lines::open(&folder.join(PAGES))?;
-    header(&mut lines, &PAGE_COLUMNS)?;
+    let has_signals = header(&mut lines, &PAGE_COLUMNS, SIGNALS)?;
     let mut histories = Histories::default();
-    let (mut changes, mut id) = (Vec::new(), 0);
+    let (mut changes, mut signals, mut id) = (Vec::new(), Vec::new(), 0);
     while let Some(line) = lines.next_line()? {
+        let (line, listed) =
+            if has_signals { line.rsplit_once('\t').unwrap_or((line, "")) } else { (line, "") };
         let pushed = read_page(line, id, last, &mut changes).and_then(|row| {
+            read_signals(listed, row.first, row.last, &mut signals)?;
             let site = histories.site(row.group);
-            histories
-                .push(RecordedPage { url: row.name.into(), site, first: row.first, last: row.last }, &changes)
+            histories.push(
+                RecordedPage { url: row.name.into(), site, first: row.first, last: row.last },
+                &changes,
+            )?;
+            histories.signal(&signals)
         });
         pushed.map_err(|what| lines.wrong(what))?;
         id += 1;
@@ -50,7 +59,7 @@ fn read(folder: &Path, _: u64) -> Result<Dataset, DatasetError> {
 /// The date of each cycle; empty if unknown.
 fn read_cycles(path: &Path) -> Result<Vec<String>, DatasetError> {
     let mut lines = Lines::open(path)?;
-    header(&mut lines, &CYCLE_COLUMNS)?;
+    header(&mut lines, &CYCLE_COLUMNS, "")?;
     let mut dates: Vec<String> = Vec::new();
     while let Some(line) = lines.next_line()? {
         let read = read_cycle(line, &dates).map(str::to_owned);
@@ -131,6 +140,24 @@ fn read_page<'a>(line: &'a str, id: u64, end: u32, changes: &mut Vec<(u32, u16)>
     Ok(Row { name: if url.is_empty() { path } else { url }, group, first, last })
 }
 
+/// The cycles of a page's signals.
+fn read_signals(listed: &str, first: u32, last: u32, signals: &mut Vec<u32>) -> Result<(), String> {
+    signals.clear();
+    for text in listed.split(' ').filter(|_| !listed.is_empty()) {
+        let cycle = number(text, SIGNALS)?;
+        if cycle <= first || cycle > last {
+            return Err(format!(
+                "signal {cycle}: must be after first_cycle {first} and up to last_cycle {last}"
+            ));
+        }
+        if signals.last().is_some_and(|&before| cycle <= before) {
+            return Err(format!("signal {cycle}: cycles must increase"));
+        }
+        signals.push(cycle);
+    }
+    Ok(())
+}
+
 fn write(data: &Dataset, folder: &Path) -> Result<Vec<String>, DatasetError> {
     let texts = data.pages.iter().map(|page| &*page.url).chain(data.sites.iter().map(String::as_str));
     if let Some(text) = texts.into_iter().find(|text| text.contains(char::is_control)) {
@@ -156,7 +183,9 @@ fn write_cycles(data: &Dataset, path: &Path) -> io::Result<()> {
 fn write_pages(data: &Dataset, path: &Path) -> io::Result<()> {
     let packed = GzEncoder::new(File::create_new(path)?, Compression::default());
     let mut file = BufWriter::with_capacity(1 << 16, packed);
-    writeln!(file, "{}", PAGE_COLUMNS.join("\t"))?;
+    let signals = data.signals.by_page(data.pages.len());
+    let signal_column = if signals.is_empty() { String::new() } else { format!("\t{SIGNALS}") };
+    writeln!(file, "{}{signal_column}", PAGE_COLUMNS.join("\t"))?;
     let mut row = String::new();
     data.truth.try_each_page(|id, changes| {
         let RecordedPage { url: name, site, first, last } = &data.pages[id];
@@ -167,19 +196,33 @@ fn write_pages(data: &Dataset, path: &Path) -> io::Result<()> {
             let space = if place > 0 { " " } else { "" };
             let _ = write!(row, "{space}{cycle}:{version}"); // a String takes everything
         }
+        if let Some(signals) = signals.get(id) {
+            for (place, cycle) in signals.iter().enumerate() {
+                let before = if place > 0 { ' ' } else { '\t' };
+                let _ = write!(row, "{before}{cycle}");
+            }
+            if signals.is_empty() {
+                row.push('\t');
+            }
+        }
         writeln!(file, "{id}\t{url}\t{name}\t{}\t\t{first}\t{last}\t{row}", data.sites[*site as usize])
     })?;
     file.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?;
     Ok(())
 }
 
-/// Checks the first line, which names the columns.
-fn header(lines: &mut Lines, columns: &[&str]) -> Result<(), DatasetError> {
+/// Checks the first line, which names the columns; returns whether `more` follow the last of them.
+fn header(lines: &mut Lines, columns: &[&str], more: &str) -> Result<bool, DatasetError> {
     let expected = columns.join("\t");
-    let found = lines.next_line()?.map(|line| (line == expected, shown(line)));
+    let found = lines.next_line()?.map(|line| {
+        let rest = line.strip_prefix(expected.as_str());
+        let has_more = rest.is_some_and(|rest| !more.is_empty() && rest.strip_prefix('\t') == Some(more));
+        (has_more, rest == Some(""), shown(line))
+    });
     match found {
-        Some((true, _)) => Ok(()),
-        Some((_, line)) => {
+        Some((true, ..)) => Ok(true),
+        Some((_, true, _)) => Ok(false),
+        Some((.., line)) => {
             Err(lines.wrong(format!("{line}: the first line must name the columns {}", columns.join(", "))))
         }
         None => Err(lines.wrong("the file is empty")),

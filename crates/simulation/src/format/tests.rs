@@ -88,11 +88,14 @@ fn what_bit_strings_lose_is_said() {
         pages: vec![page(2)],
         sites: vec!["a".into()],
         truth: crate::Truth::from_changes(2, [[(1, 1), (2, 0)].as_slice()].into_iter()),
+        signals: Default::default(),
     };
+    data.signals.push(0, &[2]);
     let path = folder.path().join("bits");
     let losses = create(&data, &path, "gp4c").unwrap();
     assert_eq!(losses[..2], ["addresses and sites", "dates"]);
     assert!(losses[2].starts_with("that 1 changes return"), "{losses:?}");
+    assert_eq!(losses[3], "signals");
     assert_eq!(fs::read_to_string(&path).unwrap(), "11\n");
     data.pages[0].last = 1;
     let message = create(&data, &folder.path().join("other"), "gp4c").unwrap_err().to_string();

@@ -49,6 +49,10 @@ pub struct Recipe {
     pub burst_rest: f64,
     /// Share of the changes, without a page's first, that return to the previous content.
     pub returns: f64,
+    /// Share of the signals that tell of a change; 0 for no signals.
+    pub signal_precision: f64,
+    /// Share of the changes that are signalled; 0 for no signals.
+    pub signal_recall: f64,
 }
 
 /// A named recipe.
@@ -116,6 +120,8 @@ impl Recipe {
             burst_length: 35.0,
             burst_rest: 0.05,
             returns: 0.0,
+            signal_precision: 0.0,
+            signal_recall: 0.0,
         }
     }
 
@@ -176,9 +182,17 @@ impl Recipe {
             ("shifted", self.shifted),
             ("burst_rest", self.burst_rest),
             ("returns", self.returns),
+            ("signal_precision", self.signal_precision),
+            ("signal_recall", self.signal_recall),
         ] {
             whether((0.0..=1.0).contains(&share), &|| format!("{name} = {share}: use 0 to 1"))?;
         }
+        whether((self.signal_precision > 0.0) == (self.signal_recall > 0.0), &|| {
+            format!(
+                "signal_precision = {} and signal_recall = {}: use both above 0, or neither",
+                self.signal_precision, self.signal_recall
+            )
+        })?;
         whether((0.0..1.0).contains(&self.burst), &|| format!("burst = {}: use 0 to below 1", self.burst))?;
         // The rests between bursts then also last at least a cycle.
         let rests = self.burst == 0.0 || self.burst_length * (1.0 - self.burst) >= self.burst;

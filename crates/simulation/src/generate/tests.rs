@@ -135,6 +135,29 @@ fn an_edit_makes_more_edits_likely() {
 }
 
 #[test]
+fn signals_have_the_precision_and_recall_asked_for() {
+    // Of pages that change in most cycles, many false signals meet a change.
+    let small = || Recipe { fast: 0.0, mu: -4.0, sigma: 0.5, burst: 0.0, ..small() };
+    let plain = generate(&small()).unwrap();
+    assert!(plain.signals.is_empty());
+    for (signal_precision, signal_recall) in [(1.0, 1.0), (0.9, 0.3), (0.3, 0.9)] {
+        let data = generate(&Recipe { signal_precision, signal_recall, ..small() }).unwrap();
+        assert_eq!(data.truth, plain.truth, "signals leave the changes as they are");
+        assert_eq!(generate(&Recipe { signal_precision, signal_recall, ..small() }).unwrap(), data);
+        let (mut right, mut changes) = (0, 0);
+        for cycle in 1..=data.truth.cycles() {
+            let changed = data.truth.changed_in(cycle);
+            changes += changed.len();
+            right += data.signals.of(cycle).iter().filter(|page| changed.binary_search(page).is_ok()).count();
+        }
+        let recall = right as f64 / changes as f64;
+        let precision = right as f64 / data.signals.count() as f64;
+        assert!((recall - signal_recall).abs() < 0.02, "{recall} for {signal_recall}");
+        assert!((precision - signal_precision).abs() < 0.03, "{precision} for {signal_precision}");
+    }
+}
+
+#[test]
 fn contents_come_back_as_often_as_asked() {
     let data = generate(&Recipe { returns: 0.3, fast: 0.3, ..small() }).unwrap();
     let (mut back, mut could) = (0u32, 0u32);
@@ -155,7 +178,7 @@ fn contents_come_back_as_often_as_asked() {
 #[test]
 fn what_cannot_be_is_refused_and_says_why() {
     type Change = fn(&mut Recipe);
-    let cases: [(Change, &str); 14] = [
+    let cases: [(Change, &str); 16] = [
         (|r| r.sites = 0, "0 sites"),
         (|r| r.pages = 1, "at least one page per site"),
         (|r| r.pages = 60_000_000, "at most 50000000"),
@@ -165,6 +188,8 @@ fn what_cannot_be_is_refused_and_says_why() {
         (|r| (r.pages, r.cycles, r.sites) = (5_000_000, 1000, 50_000), "the maximum is"),
         (|r| r.still = -0.1, "still = -0.1"),
         (|r| (r.still, r.fast) = (0.6, 0.5), "still and fast = 1.1"),
+        (|r| r.signal_recall = 0.5, "use both above 0, or neither"),
+        (|r| r.signal_precision = 1.5, "signal_precision = 1.5"),
         (|r| r.mu = f64::NAN, "mu = NaN"),
         (|r| r.burst = 1.0, "burst = 1"),
         (|r| (r.burst, r.burst_length) = (0.9, 2.0), "burst_length = 2"),

@@ -54,6 +54,10 @@ impl Policy for FormulaPolicy {
         self.program.reads().needs_priors()
     }
 
+    fn needs_signals(&self) -> bool {
+        self.program.reads().needs_signals()
+    }
+
     fn score(&mut self, observed: &Observed, out: &mut Vec<f64>) {
         self.program.evaluate(observed.columns(), observed.cycle(), out);
     }

@@ -1,7 +1,7 @@
 mod recorded;
 
 use super::*;
-use crate::testing::{datasets, rules};
+use crate::testing::{datasets, rules, with_signals};
 use crate::{Rules, Trace, Truth, replay};
 use ::proptest::prelude::*;
 
@@ -58,6 +58,10 @@ impl Policy for Recorder<'_> {
         self.policy.needs_priors()
     }
 
+    fn needs_signals(&self) -> bool {
+        self.policy.needs_signals()
+    }
+
     fn score(&mut self, observed: &Observed, out: &mut Vec<f64>) {
         self.policy.score(observed, out);
     }
@@ -80,7 +84,7 @@ proptest! {
 
     /// Honest policies cannot depend on what happens to a page after its last visit.
     #[test]
-    fn honest_policies_know_nothing_of_what_they_did_not_visit(data in datasets(true, LAST), rules in rules(LAST)) {
+    fn honest_policies_know_nothing_of_what_they_did_not_visit(data in with_signals(datasets(true, LAST), LAST), rules in rules(LAST)) {
         let whole = Dataset { truth: Truth::from_words(LAST, words(&data, |_, _| true)), ..data };
         for kind in ALL.iter().filter(|kind| !kind.is_bound()) {
             for basis in Basis::ALL {
@@ -93,11 +97,20 @@ proptest! {
     }
 
     #[test]
-    fn every_policy_can_be_replayed_on_pages_that_come_and_go(data in datasets(false, LAST), rules in rules(LAST)) {
+    fn every_policy_can_be_replayed_on_pages_that_come_and_go(data in with_signals(datasets(false, LAST), LAST), rules in rules(LAST)) {
         for kind in ALL {
             let (trace, seen) = visits(&data, &rules, kind, Basis::Visits);
             prop_assert_eq!(visits(&data, &rules, kind, Basis::Visits), (trace, seen), "{}", kind.name);
         }
+    }
+
+    /// Without signals, policies that read them choose as those that do not.
+    #[test]
+    fn signals_that_are_off_change_nothing(data in datasets(true, LAST), rules in rules(LAST)) {
+        let seen = |name| visits(&data, &rules, &PolicyKind::named(name).unwrap(), Basis::Visits);
+        let plain = seen("u_fresh_site");
+        prop_assert_eq!(&seen("u_fresh_signal"), &plain);
+        prop_assert_eq!(&seen("announced_u_fresh_site"), &plain);
     }
 
     #[test]

@@ -19,6 +19,14 @@ pub(super) const U_FRESH_SITE: PolicyKind = PolicyKind {
     make: Make::Honest(|_| FormulaPolicy::expression("u_fresh_site", "u_fresh_site")),
 };
 
+/// The same with the page's signals and what its site's signals proved to be worth (Busa-Fekete et
+/// al. 2025). The same scores without signals.
+pub(super) const U_FRESH_SIGNAL: PolicyKind = PolicyKind {
+    name: "u_fresh_signal",
+    help: "gain in freshness, given signals (Busa-Fekete et al.), Gamma prior with the site's rate",
+    make: Make::Honest(|_| FormulaPolicy::expression("u_fresh_signal", "u_fresh_signal")),
+};
+
 /// The index of Olston & Pandey 2008 (eq. 4) if the m-th unseen change costs 1/m (Kolobov et al.
 /// 2019): t − (1 − e^−x)/λ with x = λt. It rises with the rate, so no page is given up.
 pub(super) const U_HARM: PolicyKind = PolicyKind {

@@ -1,9 +1,9 @@
 use super::*;
-use crate::policy::FormulaPolicy;
+use crate::policy::{FormulaPolicy, PolicyKind};
 use crate::testing::{datasets, rules};
-use crate::{Budget, RecordedPage, Truth};
+use crate::{Budget, Recipe, RecordedPage, Truth, generate};
 use proptest::prelude::*;
-use recrawl_formula::Formula;
+use recrawl_formula::{Basis, Formula};
 use recrawl_scheduler::{PlanMemory, PlanRequest, Planner, Ties};
 use recrawl_types::{Share, StateColumns};
 use std::collections::HashSet;
@@ -61,16 +61,11 @@ impl recrawl_scheduler::Policy for Listed {
     }
 }
 
-/// The pages that the crawler's planner would visit, by their shares.
-fn planned(
-    data: &Dataset,
-    rules: &Rules,
-    scored: &(Cycle, u64, StateColumns, Vec<f64>),
-) -> Vec<(u64, Share)> {
-    let (cycle, k, columns, scores) = scored;
-    let request = PlanRequest {
-        cycle: *cycle,
-        pages: *k,
+/// A plan of revisits only.
+fn request(cycle: Cycle, pages: u64, rules: &Rules) -> PlanRequest {
+    PlanRequest {
+        cycle,
+        pages,
         discovery_share: 0.0,
         audit_share: 0.0,
         announced_share: 0.0,
@@ -81,13 +76,86 @@ fn planned(
         seed: rules.seed,
         ties: rules.ties,
         policy: recrawl_scheduler::policy::PolicyKind::default(),
-    };
+    }
+}
+
+/// The pages that the crawler's planner would visit, by their shares.
+fn planned(
+    data: &Dataset,
+    rules: &Rules,
+    scored: &(Cycle, u64, StateColumns, Vec<f64>),
+) -> Vec<(u64, Share)> {
+    let (cycle, k, columns, scores) = scored;
+    let request = request(*cycle, *k, rules);
     let lengths =
         (0..data.sites.len() as u32).map(|s| data.pages.iter().filter(|p| p.site == s).count() as u64);
     let mut policy = Listed(scores.clone());
     let mut planner = Planner::new(request, &mut policy, lengths, PlanMemory::unlimited()).unwrap();
     planner.scan(columns).unwrap();
     planner.finish().unwrap().chosen.map(|page| page.map(|p| (p.ordinal, p.share)).unwrap()).collect()
+}
+
+/// The share for announced pages is that of the planner.
+#[test]
+fn the_announced_share_is_the_planners() {
+    let recipe = Recipe {
+        pages: 400,
+        sites: 20,
+        cycles: 30,
+        signal_precision: 0.9,
+        signal_recall: 0.9,
+        returns: 0.0,
+        ..Recipe::default()
+    };
+    let data = generate(&recipe).unwrap();
+    let rules = Rules { budget: Budget::Share(0.1), ..Rules::default() };
+    /// Makes the planner's choice beside the policy's.
+    struct Both<'a> {
+        announced: Box<dyn Policy + 'a>,
+        score: FormulaPolicy,
+        planned: HashSet<u64>,
+        announced_pages: u64,
+    }
+    impl Policy for Both<'_> {
+        fn name(&self) -> &str {
+            self.announced.name()
+        }
+
+        fn needs_priors(&self) -> bool {
+            true
+        }
+
+        fn score(&mut self, observed: &Observed, out: &mut Vec<f64>) {
+            let mut columns = observed.columns().clone();
+            for page in 0..columns.len() {
+                columns.known[page].is_announced = columns.signals[page] > 0 && observed.trust(page) >= 0.5;
+            }
+            self.score.score(observed, out);
+            let request = PlanRequest {
+                announced_share: 0.1,
+                ..request(observed.cycle(), observed.k(), &Rules::default())
+            };
+            let mut policy = Listed(out.clone());
+            let hosts = std::iter::empty::<u64>();
+            let mut planner = Planner::new(request, &mut policy, hosts, PlanMemory::unlimited()).unwrap();
+            planner.scan(&columns).unwrap();
+            let plan = planner.finish().unwrap();
+            self.announced_pages += plan.counts.announced;
+            self.planned = plan.chosen.map(|page| page.unwrap().ordinal).collect();
+            self.announced.score(observed, out);
+        }
+
+        fn observe(&mut self, observed: &Observed, visits: &[PolicyVisit]) {
+            if observed.k() > 0 {
+                assert_eq!(visited(visits, |v| v.changed.is_some()), self.planned);
+            }
+        }
+    }
+    let announced = PolicyKind::named("announced_u_fresh_site").unwrap().build(&data, Basis::Visits);
+    let mut both =
+        Both { announced, score: formula("u_fresh_site"), planned: HashSet::new(), announced_pages: 0 };
+    run(&data, &rules, &mut both).unwrap();
+    assert!(both.announced_pages > 50, "{} pages were announced", both.announced_pages);
 }
 
 fn visited(visits: &[PolicyVisit], kind: impl Fn(&PolicyVisit) -> bool) -> HashSet<u64> {
@@ -210,6 +278,7 @@ fn three_pages() -> Dataset {
         pages: vec![page(0), page(0), page(1)],
         sites: vec!["a".into(), "b".into()],
         truth: Truth::from_words(6, vec![0b111_1110, 0b100_0000, 0b000_0000]),
+        signals: Default::default(),
     }
 }
 

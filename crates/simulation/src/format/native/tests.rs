@@ -139,3 +139,38 @@ fn what_is_missing_or_unknown_says_what_there_is() {
     std::fs::write(&file, "").unwrap();
     assert!(open(&file, None).unwrap_err().to_string().contains("the file is empty"));
 }
+
+#[test]
+fn signals_are_one_more_column_and_come_back() {
+    let header = HEADER.replace('\n', "\tsignals\n");
+    let rows = "0\t\tone\tA\t\t0\t3\t1:1\t1 3\n1\t\ttwo\tA\t\t1\t3\t\t\n";
+    let first = folder(CYCLES_TSV, &packed(format!("{header}{rows}").as_bytes()));
+    let data = open(first.path(), None).unwrap();
+    assert_eq!(data.signals.by_page(2), [vec![1, 3], vec![]]);
+    let second = first.path().join("again");
+    assert!(crate::format::create(&data, &second, "native").unwrap().is_empty());
+    let again = open(&second, None).unwrap();
+    assert_eq!((again.signals, again.truth), (data.signals.clone(), data.truth.clone()));
+    // Without signals the files have no such column.
+    let plain = crate::Dataset { signals: crate::Signals::default(), ..data.clone() };
+    let third = first.path().join("plain");
+    crate::format::create(&plain, &third, "native").unwrap();
+    let mut text = String::new();
+    let file = std::fs::File::open(third.join(PAGES)).unwrap();
+    std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(file), &mut text).unwrap();
+    assert!(text.starts_with(HEADER) && !text.contains("signals"), "{text}");
+    assert_ne!(plain.digest(), data.digest());
+    for (signals, wants) in [
+        ("0", "signal 0: must be after first_cycle 0"),
+        ("4", "signal 4: must be after first_cycle 0 and up to last_cycle 3"),
+        ("2 2", "signal 2: cycles must increase"),
+        ("2  3", "signals \"\": expected a cycle number"),
+        ("x", "signals \"x\""),
+    ] {
+        let row = format!("{header}0\t\tone\tA\t\t0\t3\t1:1\t{signals}\n");
+        let message = refused(CYCLES_TSV, &packed(row.as_bytes()));
+        assert!(message.contains(wants), "{wants}: {message}");
+    }
+    let message = refused(CYCLES_TSV, &packed(format!("{header}0\t\tone\tA\t\t0\t3\t").as_bytes()));
+    assert!(message.contains("7 columns"), "{message}");
+}
