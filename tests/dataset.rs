@@ -56,6 +56,20 @@ fn a_seed_makes_a_world_that_survives_the_way_through_bit_strings() {
 }
 
 #[test]
+fn signals_are_added_to_the_same_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    succeeds(dataset(at, "generate plain --pages 300 --cycles 30"));
+    succeeds(dataset(at, "generate told --pages 300 --cycles 30 --signal-precision 0.6 --signal-recall 0.9"));
+    let (plain, told) = (info(at, "plain"), info(at, "told"));
+    assert_eq!((&plain["signals"], &plain["changes"]), (&0.into(), &told["changes"]));
+    assert!(told["signals"].as_u64() > told["changes"].as_u64(), "{told}");
+    assert!(succeeds(dataset(at, "info told")).contains("  signals  "));
+    let said = succeeds(dataset(at, "convert told bits.txt --format gp4c"));
+    assert!(said.contains("lost in this format: signals"), "{said}");
+}
+
+#[test]
 fn what_is_there_is_not_overwritten_and_wrong_words_touch_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
@@ -71,6 +85,8 @@ fn what_is_there_is_not_overwritten_and_wrong_words_touch_nothing() {
         ("generate out --preset brdc21", "default, brdc12"),
         ("generate out --pages 5 --sites 6", "at least one page per site"),
         ("generate out --cycles 0", "0 cycles"),
+        ("generate out --signal-precision 0.5", "--signal-recall"),
+        ("generate out --signal-precision 0.5 --signal-recall 2", "signal_recall = 2"),
         ("info none.txt", "none.txt"),
     ] {
         let line = fails(dataset(at, words), 2);
