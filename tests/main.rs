@@ -14,6 +14,8 @@ mod api;
 mod cli;
 /// What owners want: a page's wishes, hosts that opted out, whom to turn to.
 mod consent;
+/// Commands beside a daemon: through its control socket, as without it.
+mod control;
 /// kill -9 at any moment, and a clean stop: nothing lost, nothing twice.
 mod crash;
 /// Whole crawls: discovery, warm-up, budget, counters against the mock web's own count.
@@ -34,6 +36,8 @@ mod events;
 mod explain;
 /// Nobody is left out for ever, and the slow keep nobody waiting.
 mod fairness;
+/// What a new user sets: a configuration to start from, the environment, colours, the log.
+mod first_steps;
 /// What the Web does to crawlers: each hazard ends, is told right, and costs nobody else anything.
 mod hazards;
 /// Sitemaps and feeds: every format found, hostile ones survived, dates believed as far as they deserve.

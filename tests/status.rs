@@ -135,23 +135,3 @@ fn a_formula_that_cannot_be_read_keeps_nothing_else_from_being_told() {
     assert!(status["formula"].is_null() && count(&status, "pages") > Some(0), "{status}");
     assert!(status["formula_error"].as_str().unwrap().contains("formula.toml"), "{status}");
 }
-
-#[test]
-fn what_needs_the_crawl_for_itself_says_beside_a_daemon_what_to_do() {
-    let world = daemon::world(10, 1, "");
-    let list = world.folder.path().join("list");
-    fs::write(&list, world.server.seeds().join("\n")).unwrap();
-    let list = list.to_str().unwrap();
-    let daemon = Daemon::start(&world);
-    for (words, told) in [
-        (&["status", "--host", "127.1.0.1"][..], "`GET /api/v1/hosts/HOST`"),
-        (&["takedown", "--host", "a.test"], "`PUT /api/v1/blocks/PATTERN`"),
-        (&["import", "list", list], "`POST /api/v1/seeds`"),
-    ] {
-        let line = fails(world.run(words), 1);
-        assert!(line.contains(told) && line.contains("in use by"), "{line}");
-    }
-    let line = fails(world.run(&["takedown", "--host", "a.test", "--keep-crawling"]), 1);
-    assert!(line.contains("in use by") && !line.contains("blocks"), "{line}");
-    daemon.stop();
-}

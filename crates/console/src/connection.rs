@@ -1,8 +1,11 @@
 //! Connections: their number, header and write timeouts, and shutdown.
 
+mod listener;
 #[cfg(test)]
 mod tests;
 mod write_timeout;
+
+pub use listener::{Listener, LocalListener};
 
 use crate::client_limit::ClientLimit;
 use crate::serve::GRACE;
@@ -11,11 +14,10 @@ use axum::body::Body;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use std::io::Write;
-use std::net::{IpAddr, Shutdown};
+use std::net::IpAddr;
 use std::pin::pin;
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
@@ -36,6 +38,10 @@ const ACCEPT_RETRY: Duration = Duration::from_millis(100);
 #[derive(Clone, Copy)]
 pub struct Peer(pub IpAddr);
 
+/// The user of a request through the local socket, as in the log of changes.
+#[derive(Clone)]
+pub struct LocalUser(pub String);
+
 /// The response to a connection above the limit.
 const TOO_MANY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 5\r\n\
     Content-Type: application/problem+json\r\nContent-Length: 127\r\n\r\n\
@@ -43,8 +49,8 @@ const TOO_MANY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\
 
 /// Accepts connections until `stop`, then waits at most [`GRACE`] for open ones. Calls `too_many`
 /// for each rejected connection.
-pub async fn accept(
-    listener: TcpListener,
+pub async fn accept<L: Listener>(
+    listener: L,
     router: Router,
     connections: usize,
     too_many: impl Fn(),
@@ -52,7 +58,7 @@ pub async fn accept(
 ) {
     let clients = ClientLimit::new(connections);
     loop {
-        let (stream, from) = tokio::select! {
+        let (stream, peer, user) = tokio::select! {
             () = stop.cancelled() => break,
             taken = listener.accept() => match taken {
                 Ok(taken) => taken,
@@ -63,15 +69,14 @@ pub async fn accept(
                 }
             },
         };
-        let from = from.ip().to_canonical();
-        let Some(slot) = clients.take(from) else {
+        let Some(slot) = clients.take(peer.0) else {
             too_many();
-            reject(stream);
+            L::reject(stream, TOO_MANY);
             continue;
         };
         let (router, stop) = (router.clone(), stop.clone());
         tokio::spawn(async move {
-            talk(stream, from, router, stop).await;
+            talk(stream, peer, user, router, stop).await;
             drop(slot);
         });
     }
@@ -81,11 +86,19 @@ pub async fn accept(
 }
 
 /// Serves one connection.
-async fn talk(stream: TcpStream, from: IpAddr, router: Router, stop: CancellationToken) {
-    // Responses are written whole, so Nagle's algorithm would only delay them.
-    let _ = stream.set_nodelay(true);
+async fn talk(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    peer: Peer,
+    user: Option<LocalUser>,
+    router: Router,
+    stop: CancellationToken,
+) {
+    let from = peer.0;
     let service = service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
-        request.extensions_mut().insert(Peer(from));
+        request.extensions_mut().insert(peer);
+        if let Some(user) = &user {
+            request.extensions_mut().insert(user.clone());
+        }
         router.clone().oneshot(request.map(Body::new))
     });
     let mut builder = http1::Builder::new();
@@ -108,14 +121,5 @@ async fn talk(stream: TcpStream, from: IpAddr, router: Router, stop: Cancellatio
     };
     if let Err(e) = ended {
         tracing::debug!("console: connection of {from}: {e}");
-    }
-}
-
-/// Rejects a connection above the limit, without waiting for the client to read.
-fn reject(stream: TcpStream) {
-    // Best effort: the client may not read this.
-    if let Ok(mut stream) = stream.into_std() {
-        let _ = stream.write(TOO_MANY);
-        let _ = stream.shutdown(Shutdown::Write);
     }
 }

@@ -9,7 +9,7 @@ pub mod header;
 pub mod origin;
 pub mod rate;
 
-use crate::connection::Peer;
+use crate::connection::{LocalUser, Peer};
 use crate::console::Console;
 use crate::problem::{Problem, ProblemType};
 use axum::extract::{Request, State};
@@ -58,10 +58,13 @@ fn check(console: &Console, request: &Request) -> Result<(), Problem> {
         from.ok_or_else(|| Problem::new(ProblemType::Failed, "missing client address (internal error)"))?;
     let host = origin::host(request, &console.names)?;
     origin::same(request, host)?;
-    console.admit(from, request.uri().path()).map_err(|seconds| {
-        Problem::new(ProblemType::RateLimit, "more requests per second than serve.requests")
-            .retry_after(seconds)
-    })?;
+    // Clients of the network must not use up the rate of the crawl's user.
+    if request.extensions().get::<LocalUser>().is_none() {
+        console.admit(from, request.uri().path()).map_err(|seconds| {
+            Problem::new(ProblemType::RateLimit, "more requests per second than serve.requests")
+                .retry_after(seconds)
+        })?;
+    }
     // A body with a Content-Length is rejected without reading it.
     let announced = request.headers().get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
     match announced {

@@ -17,6 +17,7 @@ mod dashboard;
 mod event_hub;
 pub mod generated;
 mod guard;
+pub mod local;
 mod metrics;
 mod network;
 mod problem;

@@ -1,13 +1,14 @@
-//! Start and shutdown: a socket, and a thread with its own runtime.
+//! Start and shutdown: the sockets, and a thread with its own runtime.
 //!
 //! The console does not share the crawl's runtime. A burst of requests does not slow down fetching,
 //! and a busy crawl does not delay `/health`.
 
 use crate::api;
 use crate::config::ConsoleConfig;
-use crate::connection;
+use crate::connection::{self, LocalListener};
 use crate::console::Console;
 use crate::event_hub;
+use crate::local::{LocalSocket, MAX_LOCAL_CONNECTIONS};
 use crate::token::Tokens;
 use crate::view::CrawlView;
 use std::io;
@@ -50,13 +51,14 @@ impl Running {
     }
 }
 
-/// Serves `view` on a new thread until `stop` is cancelled.
+/// Serves `view` on a new thread until `stop` is cancelled, also at the local socket, if there is one.
 ///
 /// # Errors
 /// If the configuration is invalid, the address cannot be bound, or no thread can be started.
 pub fn serve(
     view: Arc<dyn CrawlView>,
     config: ConsoleConfig,
+    local: Option<LocalSocket>,
     stop: CancellationToken,
 ) -> Result<Running, ServeError> {
     if let Some((key, todo)) = config.wrong() {
@@ -77,9 +79,10 @@ pub fn serve(
         .enable_all()
         .build()
         .map_err(ServeError::Thread)?;
-    let listener = {
+    let (listener, local) = {
         let _inside = runtime.enter();
-        tokio::net::TcpListener::from_std(listener).map_err(cannot)?
+        let local = local.map(LocalListener::new).transpose().map_err(ServeError::Local)?;
+        (tokio::net::TcpListener::from_std(listener).map_err(cannot)?, local)
     };
     let connections = config.connections;
     let console = Console::new(view, config, stop.clone());
@@ -88,8 +91,15 @@ pub fn serve(
         runtime.block_on(async {
             tokio::spawn(event_hub::publish(shared.clone()));
             let router = api::router(shared.clone());
-            connection::accept(listener, router, connections, || shared.traffic.connection_rejected(), stop)
-                .await;
+            let too_many = || shared.traffic.connection_rejected();
+            let of_network =
+                connection::accept(listener, router.clone(), connections, too_many, stop.clone());
+            let of_machine = async {
+                if let Some(local) = local {
+                    connection::accept(local, router, MAX_LOCAL_CONNECTIONS, too_many, stop).await;
+                }
+            };
+            tokio::join!(of_network, of_machine);
         });
         // A hanging read of the crawl must not block the shutdown.
         runtime.shutdown_background();
@@ -117,6 +127,9 @@ pub enum ServeError {
         /// Error of the system.
         source: io::Error,
     },
+    /// The local socket cannot be used.
+    #[error("cannot listen on the control socket: {0}")]
+    Local(#[source] io::Error),
     /// No thread can be started.
     #[error("cannot start the console thread: {0}; raise the process limit")]
     Thread(#[source] io::Error),

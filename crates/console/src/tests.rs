@@ -4,6 +4,7 @@ pub mod crawl;
 mod document;
 mod event;
 mod limit;
+mod local;
 mod ping;
 mod refusal;
 mod route;

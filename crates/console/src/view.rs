@@ -17,7 +17,7 @@ pub use control::{Accepted, Change, Controls, Decision, Did, Who};
 pub use errors::{ErrorCount, ErrorKind, Errors, PageError};
 pub use formula::{FormulaCheck, FormulaText, FormulaUse, Formulas, RankChange, RankChanges};
 pub use ping::{IndexNow, IndexNowParams, PingFigures, Pinged};
-pub use query::{HostList, HostQuery, HostRow, HostSort, PageList, PageQuery};
+pub use query::{HostList, HostQuery, HostRow, HostSort, OnePage, PageList, PageQuery};
 pub use refusal::Refusal;
 pub use status::{
     Counts, CycleDone, CycleNow, CycleStage, Freshness, HostNow, HostState, Promise, State, Status,
@@ -53,6 +53,12 @@ pub trait CrawlView: Send + Sync {
     /// If the name is invalid, the host is unknown, or the table cannot be read.
     fn host(&self, host: &str) -> Result<Vec<Value>, Refusal>;
 
+    /// The text of `recrawl status --host HOST`.
+    ///
+    /// # Errors
+    /// As [`CrawlView::host`].
+    fn host_text(&self, host: &str) -> Result<String, Refusal>;
+
     /// The pages with a URL prefix, in URL order.
     ///
     /// # Errors
@@ -63,8 +69,14 @@ pub trait CrawlView: Send + Sync {
     /// last two texts.
     ///
     /// # Errors
-    /// If the URL is invalid, the page is unknown, or it cannot be read.
-    fn page(&self, url: &str) -> Result<Value, Refusal>;
+    /// If the URL or the formula is invalid, the page is unknown, or it cannot be read.
+    fn page(&self, page: &OnePage) -> Result<Value, Refusal>;
+
+    /// The text of `recrawl explain URL`.
+    ///
+    /// # Errors
+    /// As [`CrawlView::page`].
+    fn page_text(&self, page: &OnePage) -> Result<String, Refusal>;
 
     /// Operator decisions in force.
     ///

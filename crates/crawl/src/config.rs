@@ -3,6 +3,7 @@
 //! This is the first of two steps. It only parses values with their units; [`crate::settings`]
 //! checks them together.
 
+pub mod environment;
 pub mod secrets;
 pub mod units;
 
@@ -458,6 +459,9 @@ pub enum ConfigError {
     /// Invalid TOML, or a value of the wrong type.
     #[error("configuration {}: {}", .0.display(), .1)]
     Parse(PathBuf, String),
+    /// An environment variable, and what is wrong with it.
+    #[error("environment variable {0}: {1}")]
+    Variable(String, String),
     /// Unknown key.
     #[error("configuration {}: unknown key `{key}`; {}", .file.display(), hint(.nearest.as_deref()))]
     UnknownKey {
@@ -479,24 +483,28 @@ fn hint(nearest: Option<&str>) -> String {
 }
 
 impl Config {
-    /// Reads a file.
+    /// Reads a file, or takes the defaults, and sets the keys of [`environment`] variables.
     ///
     /// # Errors
-    /// [`ConfigError`], naming the file, the line and, for an unknown key, the most similar one.
-    pub fn read(file: &Path) -> Result<Config, ConfigError> {
-        let text = std::fs::read_to_string(file).map_err(|e| ConfigError::Read(file.into(), e))?;
-        Config::parse(&text, file)
+    /// [`ConfigError`], naming the file, the line and, for an unknown key, the most similar one; or the variable.
+    pub fn read(file: Option<&Path>, variables: &[(String, String)]) -> Result<Config, ConfigError> {
+        let tables = match file {
+            Some(file) => {
+                let text = std::fs::read_to_string(file).map_err(|e| ConfigError::Read(file.into(), e))?;
+                Config::tables(&text, file)?
+            }
+            None => toml::Table::new(),
+        };
+        environment::overlaid(tables, variables)
     }
 
-    /// Parses a text; `file` is for messages.
-    ///
-    /// # Errors
-    /// As [`Config::read`].
-    pub fn parse(text: &str, file: &Path) -> Result<Config, ConfigError> {
+    /// The tables of a text that is a configuration; `file` is for messages.
+    fn tables(text: &str, file: &Path) -> Result<toml::Table, ConfigError> {
         let parse_error = |e: toml::de::Error| ConfigError::Parse(file.into(), on_one_line(&e, text));
         let table: toml::Table = toml::from_str(text).map_err(parse_error)?;
         check_keys(&table, file)?;
-        toml::from_str(text).map_err(parse_error)
+        toml::from_str::<Config>(text).map_err(parse_error)?;
+        Ok(table)
     }
 }
 
@@ -526,12 +534,7 @@ fn check_keys(table: &toml::Table, file: &Path) -> Result<(), ConfigError> {
         for key in keys {
             let exists = known.iter().any(|k| *k == key || (key.ends_with('.') && k.starts_with(&key)));
             if !exists {
-                let nearest = known
-                    .iter()
-                    .map(|k| (strsim::normalized_damerau_levenshtein(k, &key), k))
-                    .max_by(|a, b| a.0.total_cmp(&b.0))
-                    .filter(|(likeness, _)| *likeness > 0.4)
-                    .map(|(_, k)| k.clone());
+                let nearest = nearest(&known, &key);
                 return Err(ConfigError::UnknownKey { file: file.into(), key, nearest });
             }
         }
@@ -539,14 +542,25 @@ fn check_keys(table: &toml::Table, file: &Path) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// Every key as `table.key`.
-pub fn all_keys() -> Vec<String> {
-    let complete = Config {
+/// The most similar of the known keys, if one is similar.
+fn nearest(known: &[String], key: &str) -> Option<String> {
+    let alike = known.iter().map(|known| (strsim::normalized_damerau_levenshtein(known, key), known));
+    let best = alike.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(likeness, _)| *likeness > 0.4);
+    best.map(|(_, known)| known.clone())
+}
+
+/// The defaults, with a value for each key that has none.
+fn complete() -> Config {
+    Config {
         cycle: CycleConfig { deadline: Some(Span::millis(1000)), ..CycleConfig::default() },
         hosts: vec![HostTable::default()],
         ..Config::default()
-    };
-    let tables = toml::Table::try_from(complete).expect("the configuration is a table of tables");
+    }
+}
+
+/// Every key as `table.key`.
+pub fn all_keys() -> Vec<String> {
+    let tables = toml::Table::try_from(complete()).expect("the configuration is a table of tables");
     let keys_of = |(name, value): (String, toml::Value)| {
         let one = value.as_array().map_or(Some(&value), |all| all.first());
         let inner = one.and_then(toml::Value::as_table).cloned().unwrap_or_default();
@@ -563,7 +577,8 @@ mod tests {
     const REFERENCE: &str = include_str!("../../../config/recrawl.toml");
 
     fn parse(text: &str) -> Result<Config, String> {
-        Config::parse(text, Path::new("f.toml")).map_err(|e| e.to_string())
+        let tables = Config::tables(text, Path::new("f.toml")).map_err(|e| e.to_string())?;
+        tables.try_into().map_err(|e: toml::de::Error| e.to_string())
     }
 
     #[test]

@@ -37,14 +37,17 @@ pub fn repository(settings: &Settings) -> Result<Repository, Failure> {
 /// The tables, or why they cannot be opened.
 pub type Tables = Result<Arc<SledTables>, String>;
 
-/// Opens the tables of a data directory. This fails while a crawl runs, which locks them.
+/// The error of [`tables`] while a crawl runs.
+pub const IN_USE: &str = "in use by the running crawl; stop it to read host data";
+
+/// Opens the tables of a data directory. This fails with [`IN_USE`] while a crawl runs, which locks them.
 pub fn tables(data_dir: &Path) -> Tables {
     let folder = data_dir.join(TABLES);
     if !folder.is_dir() {
         return Err("no host has been contacted yet".into());
     }
     SledTables::open(&folder).map(Arc::new).map_err(|e| match is_in_use(&e) {
-        true => "in use by the running crawl; stop it to read host data".into(),
+        true => IN_USE.into(),
         false => e.to_string(),
     })
 }

@@ -2,5 +2,7 @@
 
 pub mod control;
 pub mod import;
+pub mod rollback;
 pub mod seeds;
+pub mod stopped;
 pub mod takedown;

@@ -5,8 +5,9 @@ pub mod formula_file;
 
 use crate::admission::scope::Scope;
 use crate::config::secrets::Secret;
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, ConfigError, environment};
 use crate::failure::Failure;
+use crate::labels;
 use crate::lessons::traps::TrapRules;
 use recrawl_change::ChangeRules;
 use recrawl_extractor::{Limits, Options, Types};
@@ -57,18 +58,24 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Reads and checks a configuration file, or uses the defaults.
+    /// Reads and checks a configuration file, or uses the defaults. Variables of the
+    /// [environment](crate::config::environment) override both.
     ///
     /// # Errors
-    /// [`Failure::Usage`], naming the file and the key.
+    /// [`Failure::Usage`], naming the file and the key, or the variable.
     pub fn load(file: Option<&Path>, data_dir: Option<&Path>) -> Result<Settings, Failure> {
-        let config = match file {
-            Some(file) => Config::read(file)?,
-            None => Config::default(),
-        };
-        let mut settings = Settings::check(config).map_err(|problem| match file {
-            Some(file) => Failure::from(ConfigError::Parse(file.into(), problem)),
-            None => Failure::Usage(problem),
+        let variables = environment::variables()?;
+        let config = Config::read(file, &variables)?;
+        let mut settings = Settings::check(config).map_err(|problem| {
+            let names: Vec<String> = variables.iter().map(|(name, _)| name.clone()).collect();
+            let with = match &names[..] {
+                [] => String::new(),
+                names => format!(" (with {} of the environment)", labels::some_of(names)),
+            };
+            match file {
+                Some(file) => Failure::from(ConfigError::Parse(file.into(), problem + &with)),
+                None => Failure::Usage(problem + &with),
+            }
         })?;
         settings.files.extend(file.map(Path::to_owned));
         if let Some(folder) = data_dir {

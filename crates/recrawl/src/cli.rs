@@ -19,13 +19,40 @@ use std::path::{Path, PathBuf};
 #[command(name = "recrawl", version, about, max_term_width = 100)]
 #[command(
     after_help = "Exit codes: 0 success; 1 failure while working; 2 wrong arguments or configuration, \
-                        nothing was changed; 130 interrupted by a second signal.\nLogs go to standard error. \
-                        For more, set RECRAWL_LOG=debug (or a tracing filter), or log.filter in the \
-                        configuration."
+                        nothing was changed; 130 interrupted by a second signal.\nLogs go to standard error; \
+                        RECRAWL_LOG and log.filter set a filter by part of the program.\nRECRAWL__TABLE__KEY=VALUE \
+                        in the environment sets a key of the configuration.\nFirst steps: recrawl config init, then \
+                        recrawl crawl or recrawl serve."
 )]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// What every command prints.
+#[derive(Args)]
+#[command(next_help_heading = "Output")]
+pub struct OutputArgs {
+    /// Log only errors
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Log more; twice for debugging
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+    /// Colours: on a terminal, always or never. NO_COLOR and CLICOLOR_FORCE are obeyed
+    #[arg(long, global = true, value_enum, default_value = "auto", value_name = "WHEN")]
+    pub color: Color,
+}
+
+/// `--color`
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal
+    Auto,
+    Always,
+    Never,
 }
 
 /// Subcommands.
@@ -47,19 +74,56 @@ pub enum Command {
     /// Show the record of a URL and why it is or is not visited next
     #[command(after_help = "Example:\n  recrawl explain https://example.com/ --data-dir data/example")]
     Explain(ExplainArgs),
-    /// List, show, check and select score formulas
-    #[command(subcommand, after_help = "Example:\n  recrawl formula check 't * (X + 0.1) / (n + 1)'")]
-    Formula(FormulaCommand),
-    /// Describe, convert and generate data sets of page changes
+    /// Start, check or show a configuration
     #[command(
         subcommand,
-        after_help = "Example:\n  recrawl dataset info data/changes\n  \
-                                        recrawl dataset generate data/brdc12 --preset brdc12"
+        after_help = "Examples:\n  recrawl config init\n  recrawl config check --config recrawl.toml"
     )]
-    Dataset(DatasetCommand),
+    Config(ConfigCommand),
+    /// Pause the crawl or a host: no new requests
+    #[command(after_help = "Examples:\n  recrawl pause --data-dir data/example\n  recrawl pause example.com")]
+    Pause(PauseArgs),
+    /// Resume the crawl or a host
+    #[command(after_help = "Example:\n  recrawl resume --data-dir data/example")]
+    Resume(PauseArgs),
+    /// Block a host with its subdomains, or a URL prefix
+    #[command(
+        after_help = "Examples:\n  recrawl block example.com --data-dir data/example\n  recrawl block https://example.com/private/"
+    )]
+    Block(BlockArgs),
+    /// Remove a block
+    #[command(after_help = "Example:\n  recrawl unblock example.com --data-dir data/example")]
+    Unblock(BlockArgs),
+    /// Remove the data of a host, URL prefix or page and stop fetching it
+    #[command(
+        after_help = "Examples:\n  recrawl takedown --host example.com --dry-run --data-dir data/example\n  \
+                      recrawl takedown --prefix https://example.com/private/ --data-dir data/example"
+    )]
+    Takedown(TakedownArgs),
+    /// Import URLs and their dates in a commit of their own
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  recrawl import list urls.tsv --data-dir data/example\n  \
+                      recrawl import cdx example.cdx.gz --data-dir data/example"
+    )]
+    Import(ImportCommand),
+    /// Export pages, visits, cycle reports or the WARC index
+    #[command(
+        after_help = "Example:\n  recrawl export pages --out pages.parquet --data-dir data/example\n  recrawl export visits --out visits.jsonl --data-dir data/example\n  recrawl export cdxj --out data/example/warc/index.cdxj --data-dir data/example"
+    )]
+    Export(ExportArgs),
     /// Inspect, verify and copy the repository
     #[command(subcommand, after_help = "Example:\n  recrawl repository verify --data-dir data/example")]
     Repository(RepositoryCommand),
+    /// List, show, check and select score formulas
+    #[command(subcommand, after_help = "Example:\n  recrawl formula check 't * (X + 0.1) / (n + 1)'")]
+    Formula(FormulaCommand),
+    /// Learn a score formula from recorded page changes
+    #[command(
+        after_help = "Examples:\n  recrawl learn --data data/pages\n  recrawl learn --data data/pages --fitness freshness \
+                      --fold-by site --out fresh.toml\nCtrl-C saves the progress; --resume continues."
+    )]
+    Learn(LearnArgs),
     /// Replay policies and formulas over a recorded history and compare them
     #[command(
         after_help = "Policies: rand age nad sad aad gad cg (from the papers); p_mm p_gamma p_site u_fresh u_fresh_site \
@@ -69,36 +133,15 @@ pub enum Command {
                       --formula 't * (X + 0.1) / (n + 1)' --plot curves.svg"
     )]
     Simulate(SimulateArgs),
-    /// Learn a score formula from recorded page changes
-    #[command(
-        after_help = "Examples:\n  recrawl learn --data data/pages\n  recrawl learn --data data/pages --fitness freshness \
-                      --fold-by site --out fresh.toml\nCtrl-C saves the progress; --resume continues."
-    )]
-    Learn(LearnArgs),
-    /// Export pages, visits, cycle reports or the WARC index
-    #[command(
-        after_help = "Example:\n  recrawl export pages --out pages.parquet --data-dir data/example\n  recrawl export visits --out visits.jsonl --data-dir data/example\n  recrawl export cdxj --out data/example/warc/index.cdxj --data-dir data/example"
-    )]
-    Export(ExportArgs),
-    /// Import URLs and their dates in a commit of their own
+    /// Describe, convert and generate data sets of page changes
     #[command(
         subcommand,
-        after_help = "Examples:\n  recrawl import list urls.tsv --data-dir data/example\n  \
-                      recrawl import cdx example.cdx.gz --data-dir data/example"
+        after_help = "Example:\n  recrawl dataset info data/changes\n  \
+                                        recrawl dataset generate data/brdc12 --preset brdc12"
     )]
-    Import(ImportCommand),
-    /// Remove the data of a host, URL prefix or page and stop fetching it
-    #[command(
-        after_help = "Examples:\n  recrawl takedown --host example.com --dry-run --data-dir data/example\n  \
-                      recrawl takedown --prefix https://example.com/private/ --data-dir data/example"
-    )]
-    Takedown(TakedownArgs),
-    /// Check or show the configuration
-    #[command(subcommand, after_help = "Example:\n  recrawl config check --config recrawl.toml")]
-    Config(ConfigCommand),
+    Dataset(DatasetCommand),
     /// Print a shell completion script
     #[command(
-        hide = true,
         after_help = "Example:\n  recrawl completions bash > ~/.local/share/bash-completion/completions/recrawl"
     )]
     Completions {
@@ -106,7 +149,7 @@ pub enum Command {
         shell: clap_complete::Shell,
     },
     /// Write manual pages, one per command, into a folder
-    #[command(hide = true, after_help = "Example:\n  recrawl man ~/.local/share/man/man1")]
+    #[command(after_help = "Example:\n  recrawl man ~/.local/share/man/man1")]
     Man {
         /// Target folder; created if missing
         out: PathBuf,
@@ -224,6 +267,31 @@ pub struct StatusArgs {
     pub json: bool,
 }
 
+/// `recrawl pause`, `recrawl resume`
+#[derive(Args)]
+pub struct PauseArgs {
+    /// Host name; all schemes and ports. Default: the whole crawl
+    pub host: Option<String>,
+    #[command(flatten)]
+    pub at: Where,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `recrawl block`, `recrawl unblock`
+#[derive(Args)]
+pub struct BlockArgs {
+    /// `example.com`, with its subdomains, or `https://example.com/a/`
+    #[arg(value_name = "HOST|PREFIX")]
+    pub pattern: String,
+    #[command(flatten)]
+    pub at: Where,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// `recrawl explain`
 #[derive(Args)]
 pub struct ExplainArgs {
@@ -267,6 +335,11 @@ pub enum FormulaCommand {
     Use {
         /// Name, file or expression
         formula: String,
+        #[command(flatten)]
+        at: Where,
+    },
+    /// Roll back to the formula that was in force before
+    Rollback {
         #[command(flatten)]
         at: Where,
     },
@@ -541,6 +614,13 @@ pub struct TakedownArgs {
 /// `recrawl config`
 #[derive(Subcommand)]
 pub enum ConfigCommand {
+    /// Write a commented configuration to start from
+    #[command(after_help = "Example:\n  recrawl config init recrawl.toml")]
+    Init {
+        /// New file
+        #[arg(default_value = "recrawl.toml")]
+        file: PathBuf,
+    },
     /// Check a configuration file
     Check {
         /// Configuration file. Default: built-in defaults

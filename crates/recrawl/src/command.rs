@@ -2,6 +2,7 @@
 
 mod completions;
 mod config;
+mod control;
 mod crawl;
 mod dataset;
 mod dates;
@@ -14,12 +15,14 @@ mod man;
 mod repository;
 mod simulate;
 pub mod status;
+mod table;
 mod takedown;
 mod traps;
 
 pub use recrawl_crawl::labels::{counted, thousands};
 
 use crate::cli::{Command, ServeArgs};
+use crate::process::colour;
 use crate::process::logging;
 use crate::process::terminal;
 use recrawl_crawl::config::Log;
@@ -47,6 +50,10 @@ pub fn run(command: Command, serve: impl FnOnce(&ServeArgs) -> Result<(), Failur
         Command::Learn(args) => learn::run(&args),
         Command::Export(args) => export::run(&args),
         Command::Import(command) => import::run(&command),
+        Command::Pause(args) => control::pause(&args),
+        Command::Resume(args) => control::resume(&args),
+        Command::Block(args) => control::block(&args),
+        Command::Unblock(args) => control::unblock(&args),
         Command::Takedown(args) => takedown::run(&args),
         Command::Config(command) => config::run(&command),
         Command::Completions { shell } => completions::run(shell),
@@ -60,7 +67,30 @@ pub fn run(command: Command, serve: impl FnOnce(&ServeArgs) -> Result<(), Failur
 /// # Errors
 /// When the write fails for another reason.
 fn print(text: impl AsRef<str>) -> Result<(), Failure> {
-    match writeln!(io::stdout(), "{}", terminal::lines(text.as_ref())) {
+    write(&terminal::lines(text.as_ref()))
+}
+
+/// Prints the heading of a table.
+///
+/// # Errors
+/// As [`print()`].
+fn print_heading(text: &str) -> Result<(), Failure> {
+    write(&colour::strong(&terminal::lines(text)))
+}
+
+/// Prints lines of a label, two spaces or more, and a text.
+///
+/// # Errors
+/// As [`print()`].
+fn print_labelled(text: &str) -> Result<(), Failure> {
+    terminal::lines(text).lines().try_for_each(|line| match line.find("  ") {
+        Some(end) if end > 0 => write(&format!("{}{}", colour::strong(&line[..end]), &line[end..])),
+        _ => write(line),
+    })
+}
+
+fn write(escaped: &str) -> Result<(), Failure> {
+    match writeln!(io::stdout(), "{escaped}") {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         Err(e) => Err(Failure::Work(format!("cannot write to standard output: {e}"))),
         Ok(()) => Ok(()),

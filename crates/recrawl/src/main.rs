@@ -5,18 +5,22 @@
 mod audit;
 mod cli;
 mod command;
+mod daemon;
 mod process;
 mod serve;
 mod tokens;
 
 use clap::Parser;
-use process::{clock, logging};
+use process::{clock, colour, logging};
 use recrawl_crawl::Failure;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
 fn main() -> ExitCode {
     let cli = cli::Cli::parse(); // on wrong arguments clap prints an error and exits with 2
+    let cli::OutputArgs { quiet, verbose, color } = cli.output;
+    logging::choose(logging::Verbosity { is_quiet: quiet, more: verbose });
+    colour::choose(color.into());
     let ended = clock::check(SystemTime::now()).and_then(|()| command::run(cli.command, serve::run));
     if let Err(failure) = &ended {
         logging::say(tracing::Level::ERROR, &failure.to_string());

@@ -1,6 +1,7 @@
 //! The process: signals, logs, traces, terminal and standard output.
 
 pub mod clock;
+pub mod colour;
 pub mod logging;
 pub mod open_files;
 pub mod progress_bar;

@@ -3,11 +3,11 @@
 //! The round and the console's readers never wait for each other: they share state through
 //! [`shared_state::SharedState`].
 
-mod changes;
+pub mod changes;
 mod cycle_timer;
 mod disk;
 mod errors;
-mod formulas;
+pub mod formulas;
 mod hangup;
 mod hosts;
 mod next;
@@ -23,12 +23,14 @@ mod view;
 
 use crate::audit;
 use crate::cli::ServeArgs;
+use crate::daemon::SOCKET;
 use crate::process;
 use crate::process::logging;
 use crate::process::open_files;
 use crate::tokens::tokens_of;
 use cycle_timer::CycleTimer;
 use hangup::Hangup;
+use recrawl_console::local::LocalSocket;
 use recrawl_console::{ConsoleConfig, Running, ServeError, Tokens};
 use recrawl_crawl::crawl::Crawl;
 use recrawl_crawl::cycle::{self, RoundEnd};
@@ -70,6 +72,7 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let console = recrawl_console::serve(
         Arc::new(View::new(shared.clone())),
         console_config(&crawl.settings, tokens)?,
+        control_socket(&crawl.settings),
         // Not the crawl's own token, so that the console works while the crawl stops.
         end.clone(),
     );
@@ -196,6 +199,14 @@ fn tell(events: &mut Option<Events>, crawl: &Crawl, shared: &SharedState) {
     if let Err(failure) = events.follow(crawl) {
         tracing::error!("cannot write events, retrying after the next commit: {failure}");
     }
+}
+
+/// The socket for commands. Some file systems have no sockets; the crawl goes on without.
+fn control_socket(settings: &Settings) -> Option<LocalSocket> {
+    let path = settings.data_dir.join(SOCKET);
+    let socket = LocalSocket::bind(&path);
+    let path = path.display();
+    socket.inspect_err(|e| tracing::error!("no command can reach this daemon: cannot open {path}: {e}")).ok()
 }
 
 fn console_config(settings: &Settings, tokens: Option<Tokens>) -> Result<ConsoleConfig, Failure> {

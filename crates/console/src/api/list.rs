@@ -1,14 +1,14 @@
 //! Hosts and pages: paginated lists, and details of one.
 
-use super::read::{Named, Params, name_of_something};
+use super::read::{AsText, Named, Params, name_of_something};
 use crate::console::Console;
 use crate::problem::Problem;
-use crate::view::{HostList, HostQuery, HostSort, HostState, PageList, PageQuery};
+use crate::view::{HostList, HostQuery, HostSort, HostState, OnePage, PageList, PageQuery};
 use crate::{MAX_CURSOR_BYTES, MAX_ROWS};
 use axum::Json;
 use axum::extract::State;
+use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
-use serde_json::Value;
 use std::sync::Arc;
 use utoipa::IntoParams;
 
@@ -58,16 +58,22 @@ pub async fn hosts(
 /// Politeness and figures of one host.
 ///
 /// Same document as `recrawl status --host HOST --json`: one object per origin. A name has several
-/// origins if the crawl knows it with several schemes or ports.
+/// origins if the crawl knows it with several schemes or ports. With `Accept: text/plain`, the text of that
+/// command without `--json`.
 #[utoipa::path(get, path = "/api/v1/hosts/{host}", tag = "look",
     params(("host" = inline(Named), Path,
         description = "Origin as in /api/v1/hosts (`http://example.com:8080`) or host name, percent-encoded")),
-    responses((status = 200, description = "Origins", body = Vec<Object>)))]
+    responses((status = 200, description = "Origins",
+        content((Vec<Object> = "application/json"), (String = "text/plain")))))]
 pub async fn host(
     State(console): State<Arc<Console>>,
+    AsText(as_text): AsText,
     Named(host): Named,
-) -> Result<Json<Vec<Value>>, Problem> {
-    console.ask(move |view| view.host(&host)).await.map(Json)
+) -> Result<Response, Problem> {
+    match as_text {
+        true => console.ask(move |view| view.host_text(&host)).await.map(IntoResponse::into_response),
+        false => console.ask(move |view| view.host(&host)).await.map(|found| Json(found).into_response()),
+    }
 }
 
 /// Query of the list of pages.
@@ -114,20 +120,29 @@ pub struct PageParams {
     /// URL, percent-encoded.
     #[param(value_type = Named, inline)]
     url: String,
+    /// Ranks the page by this formula, a name, an expression or the text of a formula file (default: the one of
+    /// the next cycle). Scores all pages. The header of the request limits its length.
+    #[param(max_length = 4096)]
+    formula: Option<String>,
 }
 
 /// Record, score and scheduling of a page.
 ///
 /// Same document as `recrawl explain URL --json`, with stored visits and the difference of the last
-/// two texts.
+/// two texts. With `Accept: text/plain`, the text of that command without `--json`.
 #[utoipa::path(get, path = "/api/v1/page", tag = "look", params(PageParams),
-    responses((status = 200, description = "The page", body = Object)))]
+    responses((status = 200, description = "The page",
+        content((Object = "application/json"), (String = "text/plain")))))]
 pub async fn page(
     State(console): State<Arc<Console>>,
-    Params(ask): Params<PageParams>,
-) -> Result<Json<Value>, Problem> {
-    let url = name_of_something("url", ask.url)?;
-    console.ask(move |view| view.page(&url)).await.map(Json)
+    AsText(as_text): AsText,
+    Params(PageParams { url, formula }): Params<PageParams>,
+) -> Result<Response, Problem> {
+    let page = OnePage { url: name_of_something("url", url)?, formula };
+    match as_text {
+        true => console.ask(move |view| view.page_text(&page)).await.map(IntoResponse::into_response),
+        false => console.ask(move |view| view.page(&page)).await.map(|found| Json(found).into_response()),
+    }
 }
 
 fn cursor(given: Option<String>) -> Result<Option<String>, Problem> {

@@ -1,6 +1,6 @@
 //! Reads untrusted input: query, path variable, body and token. Each error is a [`Problem`].
 
-use crate::connection::Peer;
+use crate::connection::{LocalUser, Peer};
 use crate::console::Console;
 use crate::guard;
 use crate::problem::{Problem, ProblemType};
@@ -8,9 +8,10 @@ use crate::view::Who;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{FromRequest, FromRequestParts, Json, Path, Query, Request};
 use axum::http::StatusCode;
-use axum::http::header::AUTHORIZATION;
+use axum::http::header::{ACCEPT, AUTHORIZATION};
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
+use std::convert::Infallible;
 use std::sync::Arc;
 use tokio::time::Instant;
 use utoipa::ToSchema;
@@ -47,6 +48,18 @@ impl<S: Send + Sync> FromRequestParts<S> for Named {
             Ok(Path(name)) => name_of_something("path", name).map(Named),
             Err(e) => Err(Problem::invalid("path", e.body_text(), "percent-encode it as UTF-8")),
         }
+    }
+}
+
+/// Does the client ask for text for people, by `Accept: text/plain`?
+pub struct AsText(pub bool);
+
+impl<S: Sync> FromRequestParts<S> for AsText {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<AsText, Infallible> {
+        let accepts = parts.headers.get(ACCEPT).and_then(|value| value.to_str().ok());
+        Ok(AsText(accepts.is_some_and(|accepts| accepts.trim_start().starts_with("text/plain"))))
     }
 }
 
@@ -95,7 +108,7 @@ fn unread(rejection: &JsonRejection) -> Problem {
     }
 }
 
-/// The authorized sender of a change. Checked before the body is read.
+/// The authorized sender of a change: a local user, or the owner of a token. Checked before the body is read.
 pub struct Operator(pub Who);
 
 impl FromRequestParts<Arc<Console>> for Operator {
@@ -105,6 +118,9 @@ impl FromRequestParts<Arc<Console>> for Operator {
         let from = parts.extensions.get::<Peer>().map(|peer| peer.0);
         let from =
             from.ok_or_else(|| Problem::new(ProblemType::Failed, "missing client address (internal error)"))?;
+        if let Some(LocalUser(name)) = parts.extensions.get() {
+            return Ok(Operator(Who { name: name.clone(), from }));
+        }
         match console.name_of(token(parts)) {
             Ok(name) => Ok(Operator(Who { name, from })),
             Err(problem) => {

@@ -63,7 +63,7 @@ pub fn served_with(crawl: MadeUp, adapt: impl FnOnce(&mut ConsoleConfig)) -> Ser
     });
     let mut config = ConsoleConfig { audit, ..config() };
     adapt(&mut config);
-    let running = serve(crawl.clone(), config, stop.clone()).unwrap();
+    let running = serve(crawl.clone(), config, None, stop.clone()).unwrap();
     Served { address: running.address(), crawl, stop, log, running: Some(running) }
 }
 

@@ -246,6 +246,10 @@ impl CrawlView for MadeUp {
         }
     }
 
+    fn host_text(&self, host: &str) -> Result<String, Refusal> {
+        self.host(host).map(|_| format!("host          {host}\n"))
+    }
+
     fn pages(&self, ask: &PageQuery) -> Result<PageList, Refusal> {
         let begin = match &ask.cursor {
             None => 0,
@@ -260,7 +264,9 @@ impl CrawlView for MadeUp {
         Ok(PageList { pages, next })
     }
 
-    fn page(&self, url: &str) -> Result<Value, Refusal> {
+    fn page(&self, page: &OnePage) -> Result<Value, Refusal> {
+        page.formula.as_deref().map(expression).transpose()?;
+        let url = &*page.url;
         if !url.starts_with("http") {
             return Err(Refusal::invalid("url", "no URL", "begin with http:// or https://"));
         }
@@ -270,6 +276,10 @@ impl CrawlView for MadeUp {
             ),
             false => Err(Refusal::NotFound(format!("{url}: not known"))),
         }
+    }
+
+    fn page_text(&self, page: &OnePage) -> Result<String, Refusal> {
+        self.page(page).map(|_| format!("url         {}\n", page.url))
     }
 
     fn controls(&self) -> Result<Controls, Refusal> {

@@ -38,7 +38,7 @@ fn answers_and_refused_changes_are_counted() {
 fn a_port_that_is_taken_is_named() {
     let served = served();
     let config = crate::ConsoleConfig { listen: served.address, ..super::client::config() };
-    let taken = crate::serve(super::crawl::shared(), config, served.stop.clone());
+    let taken = crate::serve(super::crawl::shared(), config, None, served.stop.clone());
     let error = taken.err().unwrap().to_string();
     assert!(error.contains(&served.address.to_string()) && error.contains("serve.listen"), "{error}");
 }

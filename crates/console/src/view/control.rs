@@ -88,14 +88,14 @@ impl fmt::Display for Change {
 /// The operator who makes a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Who {
-    /// Name of the token.
+    /// Name of the token, or `user NAME` through the local socket.
     pub name: String,
     /// Client address.
     pub from: IpAddr,
 }
 
 /// Result of an accepted change.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Accepted {
     /// What was done with the change.
     pub did: Did,
@@ -141,7 +141,7 @@ pub struct Controls {
 pub struct Decision {
     /// Host or pattern; empty for the whole crawl.
     pub what: String,
-    /// Name of the operator's token.
+    /// Name of the operator's token, `user NAME` for a local user, or `command line`.
     pub who: String,
     /// Time.
     pub at: u64,

@@ -90,6 +90,16 @@ pub struct PageQuery {
     pub limit: usize,
 }
 
+/// Query of one page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OnePage {
+    /// URL. Untrusted.
+    pub url: String,
+    /// The formula that ranks it: a name, an expression or the text of a formula file; none for the one of the next
+    /// cycle. Untrusted.
+    pub formula: Option<String>,
+}
+
 /// A part of the list of pages.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct PageList {

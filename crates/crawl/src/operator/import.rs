@@ -10,12 +10,13 @@ use crate::data_dir;
 use crate::data_dir::check_pinned;
 use crate::failure::Failure;
 use crate::open_read;
+use crate::operator::stopped::in_the_way;
 use crate::report::{IMPORT, RoundReport};
 use crate::settings::Settings;
 use crate::space::Space;
 use crate::stored::{MAX_SEED_SITES, add_seed_sites};
 use recrawl_repository::storage::{FileStorage, Storage};
-use recrawl_repository::{BLOCK_PAGES, OpenError, Repository, ScheduleFile, SledTables};
+use recrawl_repository::{BLOCK_PAGES, Repository, ScheduleFile, SledTables};
 use recrawl_types::{CanonicalUrl, Link, LogRecord, Site};
 use recrawl_verifier::{Batch, BatchLimits, MergeRules};
 use std::collections::BTreeSet;
@@ -57,16 +58,6 @@ pub struct Counts {
     pub ahead: u64,
     /// Skipped, since they are out of scope.
     pub out_of_scope: u64,
-}
-
-/// Why the crawl cannot be opened; if a daemon has it, with an alternative.
-fn in_the_way(error: OpenError) -> Failure {
-    match error {
-        OpenError::InUse(_) => Failure::Work(format!(
-            "{error}; or add single URLs as seeds in the console of `recrawl serve` (`POST /api/v1/seeds`)"
-        )),
-        other => Failure::work(other),
-    }
 }
 
 impl Import {

@@ -13,18 +13,19 @@ pub use covered::Covered;
 
 use crate::admission::decisions::Decisions;
 use crate::cycle::carry::CycleTotals;
-use crate::data_dir::{TABLES, WARC, check_pinned};
+use crate::data_dir::{TABLES, WARC};
 use crate::failure::Failure;
 use crate::labels::{self, counted, thousands};
 use crate::open_read::{self, InProgress};
 use crate::operator::control::Control;
+use crate::operator::stopped::StoppedCrawl;
 use crate::pings::Pings;
 use crate::report::{RoundReport, TAKEDOWN};
 use crate::settings::Settings;
 use crate::space::Space;
 use recrawl_archive::takedown::{TakenDown, take_down};
 use recrawl_repository::storage::{FileStorage, Storage};
-use recrawl_repository::{CarriedPages, Forgotten, Generation, OpenError, Repository, SledTables};
+use recrawl_repository::{CarriedPages, Forgotten, Generation, Repository, SledTables};
 use recrawl_types::{CanonicalUrl, Known, PageRecord, Status, UrlRules};
 use recrawl_verifier::MergeReport;
 use serde::Serialize;
@@ -111,29 +112,12 @@ pub struct Done {
     pub in_progress: Option<InProgress>,
 }
 
-/// Opens a stopped crawl for a takedown, or with `only_count` for its dry run.
+/// Opens a stopped crawl for a takedown.
 ///
 /// # Errors
-/// [`Failure::Usage`] if there is no crawl; [`Failure::Work`] when the crawl is in use, or something
-/// cannot be read.
-pub fn open<'s>(settings: &'s Settings, order: &Order, only_count: bool) -> Result<Stopped<'s>, Failure> {
-    let folder = &settings.data_dir;
-    let in_folder =
-        |e: std::io::Error| Failure::Usage(format!("cannot open data directory {}: {e}", folder.display()));
-    let storage = FileStorage::existing(folder).map_err(in_folder)?;
-    if !folder.join("MANIFEST").exists() {
-        return Err(Failure::Usage(format!(
-            "data directory {}: no crawl here; check --data-dir or storage.data_dir",
-            folder.display()
-        )));
-    }
-    let storage: Arc<dyn Storage> = Arc::new(storage);
-    // Takes the lock: fails beside a running crawl.
-    let repository = Repository::open(storage.clone()).map_err(|e| in_the_way(e, order, only_count))?;
-    let repository = repository.keeping_visits(settings.config.storage.keep_visits);
-    let tables = open_read::own_tables(folder, recrawl_repository::sync_files())?;
-    check_pinned(&tables, settings)?;
-    let decided = Decisions::open(&*storage, &tables, repository.has_decisions())?;
+/// As [`StoppedCrawl::open`].
+pub fn open(settings: &Settings) -> Result<Stopped<'_>, Failure> {
+    let StoppedCrawl { storage, repository, tables, decided } = StoppedCrawl::open(settings)?;
     Ok(Stopped { settings, storage, repository, tables, decided })
 }
 
@@ -240,27 +224,6 @@ fn overwrite(warc: &Path, meant: &Pattern, now: u64, only_count: bool) -> Result
         return Ok(TakenDown::default());
     }
     Ok(take_down(&FileStorage::existing(warc)?, &|url| is_meant(meant, url), now, only_count)?)
-}
-
-/// Why the crawl cannot be opened; if a daemon has it, with an alternative.
-fn in_the_way(error: OpenError, order: &Order, only_count: bool) -> Failure {
-    match error {
-        OpenError::InUse(_) if !only_count && order.blocks() => {
-            let bare = order.pattern.bare();
-            // A block covers subdomains anyway.
-            let pattern = bare.strip_prefix("*.").unwrap_or(&bare);
-            let wider = match order.pattern {
-                Pattern::Page(_) => "; it also blocks addresses that begin with it",
-                _ => "",
-            };
-            Failure::Work(format!(
-                "{error}, then run takedown again. To block the pages until then, use \
-                 `PUT /api/v1/blocks/PATTERN` in the console of `recrawl serve` \
-                 (PATTERN is {pattern}, percent-encoded{wider})"
-            ))
-        }
-        other => Failure::work(other),
-    }
 }
 
 /// URLs in our WARC files are canonical.

@@ -4,9 +4,16 @@ use super::{print, print_json};
 use crate::cli::{ConfigCommand, load};
 use crate::tokens::tokens_of;
 use recrawl_crawl::failure::Failure;
+use std::fs::File;
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+/// The configuration to start from.
+const STARTING: &str = include_str!("../../../../config/starting.toml");
 
 pub fn run(command: &ConfigCommand) -> Result<(), Failure> {
     match command {
+        ConfigCommand::Init { file } => init(file),
         ConfigCommand::Check { config } => {
             let settings = load(config.as_deref(), None)?;
             // Checked as the daemon does at its start.
@@ -25,4 +32,15 @@ pub fn run(command: &ConfigCommand) -> Result<(), Failure> {
             }
         }
     }
+}
+
+/// Writes the configuration to start from into a new file.
+fn init(file: &Path) -> Result<(), Failure> {
+    let name = file.display();
+    let written = File::create_new(file).and_then(|mut file| file.write_all(STARTING.as_bytes()));
+    written.map_err(|e| match e.kind() {
+        ErrorKind::AlreadyExists => Failure::Usage(format!("{name}: exists; name a new file")),
+        _ => Failure::Work(format!("cannot write {name}: {e}")),
+    })?;
+    print(format!("{name}: written; set crawler.contact, then run `recrawl config check --config {name}`"))
 }

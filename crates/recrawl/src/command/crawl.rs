@@ -2,7 +2,9 @@
 
 use super::{counted, thousands};
 use crate::cli::{CrawlArgs, Until};
+use crate::command::status::live::duration;
 use crate::process;
+use crate::process::colour;
 use crate::process::logging;
 use crate::process::open_files;
 use crate::process::stdout::Printed;
@@ -167,19 +169,15 @@ fn left_of_period(crawl: &Crawl) -> Duration {
     period.saturating_sub(Duration::from_millis((crawl.clock)().saturating_sub(started)))
 }
 
-/// Prints the report of a round as one JSON object or one aligned row.
-fn publish(report: &RoundReport, rows: u32, json: bool, printed: &mut Printed) -> Result<(), Failure> {
-    if json {
-        return printed.line(&String::from_utf8(report.to_json()).expect("JSON is UTF-8"));
-    }
-    if rows.is_multiple_of(20) {
-        printed.line(
-            "cycle  round    scheduled  fetched    new  changed  change rate  failed    skipped  new links      known  seconds",
-        )?;
-    }
+/// The columns of [`row`].
+const HEADING: &str = "cycle  round    scheduled  fetched    new  changed  change rate  failed    skipped  \
+                       new links      known  seconds";
+/// The columns of [`narrow_row`], for a terminal that is too narrow for all.
+const NARROW_HEADING: &str = "cycle  round    planned  fetched  changed   rate  failed      known     time";
+
+fn row(report: &RoundReport) -> String {
     let tally = &report.tally;
-    let rate = report.change_rate.map_or("-".into(), |r| format!("{r:.3}"));
-    printed.line(&format!(
+    format!(
         "{:>5}  {:<7}  {:>9}  {:>7}  {:>5}  {:>7}  {:>11}  {:>6}  {:>9}  {:>9}  {:>9}  {:>7.1}",
         report.cycle,
         report.kind.name(),
@@ -187,13 +185,46 @@ fn publish(report: &RoundReport, rows: u32, json: bool, printed: &mut Printed) -
         thousands(tally.fetched),
         thousands(tally.first_visits),
         thousands(tally.changed),
-        rate,
+        rate(report),
         thousands(tally.all_failed()),
         thousands(tally.all_skipped()),
         thousands(report.links_new),
         thousands(report.pages_known),
         report.seconds
-    ))?;
+    )
+}
+
+fn narrow_row(report: &RoundReport) -> String {
+    let tally = &report.tally;
+    format!(
+        "{:>5}  {:<7}  {:>7}  {:>7}  {:>7}  {:>5}  {:>6}  {:>9}  {:>7}",
+        report.cycle,
+        report.kind.name(),
+        report.scheduled,
+        tally.fetched,
+        tally.changed,
+        rate(report),
+        tally.all_failed(),
+        thousands(report.pages_known),
+        duration(report.seconds)
+    )
+}
+
+fn rate(report: &RoundReport) -> String {
+    report.change_rate.map_or("-".into(), |rate| format!("{rate:.3}"))
+}
+
+/// Prints the report of a round as one JSON object or one aligned row.
+fn publish(report: &RoundReport, rows: u32, json: bool, printed: &mut Printed) -> Result<(), Failure> {
+    if json {
+        return printed.line(&String::from_utf8(report.to_json()).expect("JSON is UTF-8"));
+    }
+    let is_narrow = colour::width().is_some_and(|width| width < HEADING.len());
+    if rows.is_multiple_of(20) {
+        printed.line(if is_narrow { NARROW_HEADING } else { HEADING })?;
+    }
+    let tally = &report.tally;
+    printed.line(&if is_narrow { narrow_row(report) } else { row(report) })?;
     if tally.fetched == 0 && report.scheduled > 0 {
         printed.line(&format!("       {}", why_nothing(tally)))
     } else {
@@ -213,4 +244,22 @@ fn why_nothing(tally: &Tally) -> String {
     let met = reasons.iter().filter(|(count, _)| *count > 0);
     let list: Vec<String> = met.map(|(count, reason)| format!("{} {reason}", thousands(*count))).collect();
     format!("nothing was fetched: {}", list.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_narrow_row_fits_80_columns_below_its_heading() {
+        let report = serde_json::json!({
+            "cycle": 1234, "scheduled": 500_000, "gone": 0, "links_new": 9, "links_pending": 0, "pages_known": 9_999_999,
+            "pages_visited": 0, "never_tried": 0, "formula": "age", "started": 0, "seconds": 86_399.0,
+            "stopped_by": "schedule", "fetched": 450_000, "changed": 123_456, "change_rate": 0.333, "failed": 12_345,
+        });
+        let report: RoundReport = serde_json::from_value(report).unwrap();
+        let line = narrow_row(&report);
+        assert_eq!((line.len(), row(&report).len()), (NARROW_HEADING.len(), HEADING.len()), "{line}");
+        assert!(line.len() <= 80 && line.contains("450000") && line.ends_with("24.0 h"), "{line}");
+    }
 }

@@ -10,8 +10,9 @@ mod visits;
 pub use lookup::unknown;
 
 use super::export::page_json;
-use super::{counted, print, print_json, traps};
+use super::{counted, print_json, print_labelled, traps};
 use crate::cli::ExplainArgs;
+use crate::daemon::{Daemon, encoded};
 use canonical::CanonicalState;
 use competition::Competition;
 use lookup::{Held, Lastmod, Robots};
@@ -39,7 +40,9 @@ use recrawl_formula::{Formula, SiteRates, Term, estimator};
 use recrawl_repository::{Generation, OriginRun};
 use recrawl_scheduler::policy::PolicyKind;
 use recrawl_scheduler::{Gate, HostPlaces, HostPlacesCounter};
-use recrawl_types::{CanonicalUrl, Cycle, History, HostTable, Origin, Outcome, PageRecord, ValidatorTrust};
+use recrawl_types::{
+    CanonicalUrl, Cycle, History, HostTable, Origin, Outcome, PageRecord, ValidatorTrust, Visited,
+};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -108,6 +111,9 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
         Some(text) => formula_file::find(text).map_err(|e| Failure::Usage(format!("--formula: {e}")))?,
         None => formula_file::in_force(&settings)?,
     };
+    if let Some(daemon) = Daemon::beside(&settings.data_dir) {
+        return explained_by(&daemon, &url, args.formula.as_ref().map(|_| &formula), args.json);
+    }
     let repository = open_read::repository(&settings)?;
     let generation = repository.current();
     let data_dir = settings.data_dir.clone();
@@ -140,7 +146,33 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
         decided: &decided,
     };
     let explanation = Explanation::of(page, &mut settings, &generation, tables)?;
-    if args.json { print_json(&explanation.json()) } else { explanation.print() }
+    match args.json {
+        true => print_json(&explanation.json()),
+        false => print_labelled(&explanation.lines().join("\n")),
+    }
+}
+
+/// The same by a running daemon, which has the tables.
+fn explained_by(
+    daemon: &Daemon,
+    url: &CanonicalUrl,
+    formula: Option<&Formula>,
+    as_json: bool,
+) -> Result<(), Failure> {
+    let mut path = format!("/api/v1/page?url={}", encoded(&url.to_string()));
+    if let Some(formula) = formula {
+        path += &format!("&formula={}", encoded(&formula.to_toml().map_err(Failure::work)?));
+    }
+    if as_json {
+        let Some(mut document) = daemon.json(&path)? else { return Err(daemon.why_unknown(&path)?) };
+        // The console adds the difference of the last two texts.
+        document.as_object_mut().map(|document| document.remove("texts"));
+        return print_json(&document);
+    }
+    match daemon.text(&path)? {
+        Some(text) => print_labelled(&text),
+        None => Err(daemon.why_unknown(&path)?),
+    }
 }
 
 /// A page to explain, and what its explanation needs.
@@ -396,42 +428,50 @@ impl Explanation {
         })
     }
 
-    fn print(&self) -> Result<(), Failure> {
+    /// The page and what is known of its visits.
+    pub fn page(&self) -> (&CanonicalUrl, Option<&Visited>) {
+        (&self.url, self.record.visited.as_ref())
+    }
+
+    /// The text of the command.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut print = |line: String| lines.push(line);
         let known = &self.record.known;
-        print(format!("url         {}", self.url))?;
+        print(format!("url         {}", self.url));
         print(format!(
             "known       since cycle {}, depth {}, linked from {}",
             known.discovered,
             known.depth,
             counted(known.in_links.into(), "page")
-        ))?;
+        ));
         if known.failures > 0 {
             let (failures, last) = (known.failures, known.last_attempt);
-            print(format!("attempts    {failures} in a row without the page, the last in cycle {last}"))?;
+            print(format!("attempts    {failures} in a row without the page, the last in cycle {last}"));
         }
         match &self.record.visited {
-            None => print("visited     never")?,
+            None => print("visited     never".into()),
             Some(visited) => {
                 let h = &visited.history;
                 let t = self.cycle.since(h.last);
-                print(format!("visited     first in cycle {}, last in cycle {}", h.first, h.last))?;
+                print(format!("visited     first in cycle {}, last in cycle {}", h.first, h.last));
                 print(format!(
                     "counters    n = {}, X = {}, t = {t} in cycle {}",
                     h.visits, h.changes, self.cycle
-                ))?;
+                ));
                 let rates: Vec<String> = estimator::ALL.iter().map(|e| self.rate(e.name, h)).collect();
-                print(format!("estimators  {} (by {})", rates.join(", "), self.formula.basis))?;
+                print(format!("estimators  {} (by {})", rates.join(", "), self.formula.basis));
                 if let Some(rates) = self.rates {
                     print(format!(
                         "prior       {:.4} changes per cycle (site), {:.4} (all pages)",
                         rates.site, rates.global
-                    ))?;
+                    ));
                 }
                 if self.policy.is_formula() {
-                    print(format!("formula     {}", self.formula.name))?;
+                    print(format!("formula     {}", self.formula.name));
                 } else {
                     let PolicyKind { name, help, .. } = self.policy;
-                    print(format!("policy      {name}: {help}; no formula ranks"))?;
+                    print(format!("policy      {name}: {help}; no formula ranks"));
                 }
                 for term in self.terms(h) {
                     print(format!(
@@ -440,59 +480,59 @@ impl Explanation {
                         term.text,
                         term.value,
                         indent = 2 * term.depth
-                    ))?;
+                    ));
                 }
             }
         }
         if let Some(body) = self.bodies.words(self.record.visited.as_ref().map(|v| &v.content)) {
-            print(format!("body        {body}"))?;
+            print(format!("body        {body}"));
         }
         for (what, text) in canonical::wishes(&self.url, &self.record, self.canonical.as_ref()) {
-            print(format!("{what:<10}  {text}"))?;
+            print(format!("{what:<10}  {text}"));
         }
         if let Some(trust) = &self.lastmod.trust {
             let at = timestamp(u64::from(known.lastmod) * 1000);
             let moved = if known.is_announced { "newer than" } else { "the same as" };
-            print(format!("lastmod     {at}, {moved} at the last visit; {trust}"))?;
+            print(format!("lastmod     {at}, {moved} at the last visit; {trust}"));
         }
         if let Some(rank) = self.rank {
-            print(format!("rank        {rank} by score"))?;
+            print(format!("rank        {rank} by score"));
         }
-        print(format!("robots.txt  {}", self.robots.words))?;
+        print(format!("robots.txt  {}", self.robots.words));
         if let Some(delay) = self.delay {
-            print(format!("host        delay {delay:?} after each response"))?;
+            print(format!("host        delay {delay:?} after each response"));
         }
         if let Some(trust) = &self.trust {
-            print(format!("validators  {}", trust::words(trust)))?;
+            print(format!("validators  {}", trust::words(trust)));
         }
         if let Some(trap) = &self.trap {
-            print(format!("trap        {}", trap.words()))?;
+            print(format!("trap        {}", trap.words()));
         }
         let scope = match (self.refusal(), self.in_scope) {
             (Some(refusal), _) => format!("outside: {refusal}"),
             (None, Some(_)) => "inside".into(),
             (None, None) => "unknown: the running crawl has the seed sites locked".into(),
         };
-        print(format!("scope       {scope}"))?;
+        print(format!("scope       {scope}"));
         if let Some(why) = &self.opted_out {
-            print(format!("opted out   {why}"))?;
+            print(format!("opted out   {why}"));
         }
         if let Some(strip) = visits::strip(&self.history.visits) {
-            print(format!("history     {strip}"))?;
+            print(format!("history     {strip}"));
         }
         for (what, by) in self.held.all() {
-            print(format!("operator    {what} by {} since {}", by.who, timestamp(by.at)))?;
+            print(format!("operator    {what} by {} since {}", by.who, timestamp(by.at)));
         }
         let obstacles = self.obstacles();
-        print(format!("next visit  {}", self.next_visit(&obstacles)))?;
+        print(format!("next visit  {}", self.next_visit(&obstacles)));
         match &obstacles[..] {
-            [] => Ok(()),
+            [] => {}
             [one] => print(format!("            To fetch it: {}", one.lifted)),
             all => {
-                print("            To fetch it, all of these are needed:")?;
-                let mut lines = (1..).zip(all);
-                lines.try_for_each(|(at, one)| print(format!("            {at}. {}", one.lifted)))
+                print("            To fetch it, all of these are needed:".into());
+                (1..).zip(all).for_each(|(at, one)| print(format!("            {at}. {}", one.lifted)));
             }
         }
+        lines
     }
 }

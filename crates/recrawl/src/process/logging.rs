@@ -12,13 +12,14 @@
 mod queue;
 
 use crate::process::clock;
+use crate::process::colour;
 use crate::process::terminal;
 use crate::process::traces::{self, Collector};
 use queue::Queue;
 use recrawl_crawl::config::{Log, LogFormat};
 use recrawl_crawl::failure::Failure;
 use std::backtrace::{Backtrace, BacktraceStatus};
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, SystemTime};
@@ -32,6 +33,8 @@ use tracing_subscriber::{EnvFilter, Layer, Registry, reload};
 
 /// The queue of lines.
 static QUEUE: Queue = Queue::new();
+/// Set by [`choose`].
+static VERBOSITY: OnceLock<Verbosity> = OnceLock::new();
 /// The running log; empty before [`start`].
 static STARTED: OnceLock<Started> = OnceLock::new();
 /// Patience with a slow reader at the end of the program.
@@ -44,26 +47,53 @@ struct Started {
     filter: reload::Handle<EnvFilter, Registry>,
     /// Filter used if the configuration has none.
     usual: &'static str,
-    /// Was the filter set by RECRAWL_LOG?
-    by_environment: bool,
+    /// Was the filter set on the command line or by RECRAWL_LOG?
+    is_chosen: bool,
 }
 
-/// Starts logging to standard error. The filter is RECRAWL_LOG, or else that of the configuration,
-/// or else `usual`.
+/// The flags `--quiet` and `-v`.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct Verbosity {
+    /// Only errors.
+    pub is_quiet: bool,
+    /// Levels above the usual one.
+    pub more: u8,
+}
+
+/// Sets what the command line says of the log. It overrides RECRAWL_LOG and the configuration.
+pub fn choose(verbosity: Verbosity) {
+    VERBOSITY.get_or_init(|| verbosity);
+}
+
+impl Verbosity {
+    /// The level; none if no flag was given.
+    fn level(self, usual: &str) -> Option<&'static str> {
+        const LEVELS: [&str; 5] = ["error", "warn", "info", "debug", "trace"];
+        if self.is_quiet {
+            return Some(LEVELS[0]);
+        }
+        let at = LEVELS.iter().position(|level| *level == usual).unwrap_or(1) + usize::from(self.more);
+        (self.more > 0).then(|| LEVELS[at.min(LEVELS.len() - 1)])
+    }
+}
+
+/// Starts logging to standard error. The filter is that of the command line, or else RECRAWL_LOG, or else that of the
+/// configuration, or else `usual`.
 ///
 /// # Errors
 /// When RECRAWL_LOG is not a filter, or no thread can be started.
-#[expect(clippy::disallowed_methods, reason = "RECRAWL_LOG and NO_COLOR only change log detail and colours")]
+#[expect(clippy::disallowed_methods, reason = "RECRAWL_LOG only changes log detail")]
 pub fn start(log: &Log, usual: &'static str) -> Result<(), Failure> {
+    let chosen = VERBOSITY.get().and_then(|verbosity| verbosity.level(usual));
     let environment = std::env::var("RECRAWL_LOG").ok();
-    let by_environment = environment.is_some();
+    let is_chosen = chosen.is_some() || environment.is_some();
     let filter = match environment {
+        _ if chosen.is_some() => EnvFilter::new(chosen.unwrap_or_default()),
         Some(text) => parse(&text).map_err(|e| Failure::Usage(format!("RECRAWL_LOG: {e}")))?,
         None => of(log, usual).map_err(Failure::Usage)?,
     };
     let (filter, handle) = reload::Layer::new(filter);
-    let is_coloured =
-        io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty());
+    let is_coloured = colour::is_on_stderr();
     let format = log.format;
     let lines = tracing_subscriber::fmt::layer().with_writer(move || Line(format)).with_target(false);
     let lines = match format {
@@ -74,7 +104,7 @@ pub fn start(log: &Log, usual: &'static str) -> Result<(), Failure> {
         QUEUE.write(&mut io::stderr(), &gap);
     };
     thread::Builder::new().name("log".into()).spawn(write)?;
-    STARTED.get_or_init(|| Started { format, filter: handle, usual, by_environment });
+    STARTED.get_or_init(|| Started { format, filter: handle, usual, is_chosen });
     std::panic::set_hook(Box::new(|panic| {
         let trace = Backtrace::capture();
         let is_wanted = trace.status() == BacktraceStatus::Captured;
@@ -114,7 +144,7 @@ pub fn check(log: &Log) -> Result<(), String> {
 
 /// Applies the filter of a new configuration.
 pub fn refilter(log: &Log) {
-    if let Some(started) = STARTED.get().filter(|started| !started.by_environment)
+    if let Some(started) = STARTED.get().filter(|started| !started.is_chosen)
         && let Err(problem) =
             of(log, started.usual).and_then(|filter| started.filter.reload(filter).map_err(|e| e.to_string()))
     {
@@ -122,9 +152,9 @@ pub fn refilter(log: &Log) {
     }
 }
 
-/// Was the filter set by RECRAWL_LOG? Then the configuration's is ignored.
-pub fn is_by_environment() -> bool {
-    STARTED.get().is_some_and(|started| started.by_environment)
+/// Was the filter set on the command line or by RECRAWL_LOG? Then the configuration's is ignored.
+pub fn is_chosen() -> bool {
+    STARTED.get().is_some_and(|started| started.is_chosen)
 }
 
 fn of(log: &Log, usual: &str) -> Result<EnvFilter, String> {
@@ -205,6 +235,15 @@ impl Write for Line {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_flag_is_a_level_more_and_quiet_is_only_errors() {
+        let level = |is_quiet, more, usual| Verbosity { is_quiet, more }.level(usual);
+        assert_eq!(level(false, 0, "warn"), None);
+        assert_eq!((level(false, 1, "warn"), level(false, 2, "warn")), (Some("info"), Some("debug")));
+        assert_eq!((level(false, 1, "info"), level(false, 9, "info")), (Some("debug"), Some("trace")));
+        assert_eq!(level(true, 0, "info"), Some("error"));
+    }
 
     #[test]
     fn a_plain_line_is_one_line_of_its_format() {

@@ -1,4 +1,4 @@
-//! The changes that operators make over HTTP.
+//! The changes that operators make over HTTP or the control socket.
 
 use super::formulas;
 use super::hosts;
@@ -12,10 +12,11 @@ use recrawl_crawl::contact_check;
 use recrawl_crawl::labels;
 use recrawl_crawl::labels::counted;
 use recrawl_crawl::operator::control::{
-    Effect, MAX_ASKED, MAX_BLOCKS, MAX_HELD_HOSTS, MAX_WAITING_BYTES, MAX_WAITING_SEEDS, Mark,
+    Control, Effect, MAX_ASKED, MAX_BLOCKS, MAX_HELD_HOSTS, MAX_WAITING_BYTES, MAX_WAITING_SEEDS, Mark,
 };
 use recrawl_crawl::operator::takedown;
 use recrawl_crawl::progress::figures::Stage;
+use recrawl_crawl::settings::Settings;
 use recrawl_types::{CanonicalUrl, PageRecord, ScheduleEntry, Share, Site, Status};
 
 /// How to end a takedown, which is not possible over HTTP.
@@ -35,11 +36,10 @@ fn todo(refusal: &scope::Refusal) -> String {
 pub fn make(shared: &SharedState, change: &Change, who: &Who) -> Result<Accepted, Refusal> {
     let mark = Mark { who: who.name.clone(), at: shared.now() };
     let accepted = match change {
-        Change::Pause { host } => pause(shared, host.as_deref(), Some(mark)),
-        Change::Resume { host } => pause(shared, host.as_deref(), None),
+        Change::Pause { .. } | Change::Resume { .. } | Change::Block { .. } | Change::Unblock { .. } => {
+            decide(&shared.control, &shared.settings(), change, mark)
+        }
         Change::AddSeeds { urls } => add_seeds(shared, urls),
-        Change::Block { pattern } => block(shared, pattern, Some(mark)),
-        Change::Unblock { pattern } => block(shared, pattern, None),
         Change::Recrawl { url } => recrawl(shared, url, mark),
         Change::UseFormula { text } => formulas::choose(shared, text, who),
         Change::RollBackFormula => formulas::roll_back(shared),
@@ -48,6 +48,25 @@ pub fn make(shared: &SharedState, change: &Change, who: &Who) -> Result<Accepted
         shared.changed();
     }
     accepted
+}
+
+/// Pauses, resumes, blocks or unblocks, also in a stopped crawl. The scope of `settings` has the takedowns.
+///
+/// # Panics
+/// At other kinds of changes.
+pub fn decide(
+    control: &Control,
+    settings: &Settings,
+    change: &Change,
+    mark: Mark,
+) -> Result<Accepted, Refusal> {
+    match change {
+        Change::Pause { host } => pause(control, host.as_deref(), Some(mark)),
+        Change::Resume { host } => pause(control, host.as_deref(), None),
+        Change::Block { pattern } => block(control, settings, pattern, Some(mark)),
+        Change::Unblock { pattern } => block(control, settings, pattern, None),
+        other => unreachable!("{other} is no decision"),
+    }
 }
 
 fn accepted(did: Did, detail: impl Into<String>) -> Result<Accepted, Refusal> {
@@ -63,16 +82,16 @@ fn decided(effect: Effect, done: String, limit: usize) -> Result<Accepted, Refus
     }
 }
 
-fn pause(shared: &SharedState, host: Option<&str>, mark: Option<Mark>) -> Result<Accepted, Refusal> {
+fn pause(control: &Control, host: Option<&str>, mark: Option<Mark>) -> Result<Accepted, Refusal> {
     let is_pause = mark.is_some();
     let Some(host) = host else {
-        let effect = shared.control.pause(mark).map_err(failed)?;
+        let effect = control.pause(mark).map_err(failed)?;
         let done = if is_pause { "crawl paused; requests in flight are finished" } else { "crawl resumed" };
         return decided(effect, done.into(), 1);
     };
     // All ports of a host are paused together.
     let host = hosts::named(host)?.name;
-    let effect = shared.control.pause_host(&host, mark).map_err(failed)?;
+    let effect = control.pause_host(&host, mark).map_err(failed)?;
     let done = match is_pause {
         true => format!("{host} paused; its pages wait until the cycle's deadline"),
         false => format!("{host} resumed"),
@@ -80,14 +99,18 @@ fn pause(shared: &SharedState, host: Option<&str>, mark: Option<Mark>) -> Result
     decided(effect, done, MAX_HELD_HOSTS)
 }
 
-fn block(shared: &SharedState, pattern: &str, mark: Option<Mark>) -> Result<Accepted, Refusal> {
+fn block(
+    control: &Control,
+    settings: &Settings,
+    pattern: &str,
+    mark: Option<Mark>,
+) -> Result<Accepted, Refusal> {
     let pattern = Blocks::pattern(pattern)
         .map_err(|what| Refusal::invalid("pattern", what, "write example.com or https://example.com/a/"))?;
     let what = match pattern.contains("://") {
         true => format!("URLs with the prefix {pattern}"),
         false => format!("{pattern} and its subdomains"),
     };
-    let settings = shared.settings();
     let down = settings.scope.taken_down().iter().filter(|down| down.meets_block(&pattern));
     let (first, down): (Vec<String>, Vec<String>) = down.map(|down| (down.to_string(), down.words())).unzip();
     let done = match mark {
@@ -99,7 +122,7 @@ fn block(shared: &SharedState, pattern: &str, mark: Option<Mark>) -> Result<Acce
             format!("unblocked {what}, but these stay taken down: {down}; {end}")
         }
     };
-    decided(shared.control.block(&pattern, mark).map_err(failed)?, done, MAX_BLOCKS)
+    decided(control.block(&pattern, mark).map_err(failed)?, done, MAX_BLOCKS)
 }
 
 fn add_seeds(shared: &SharedState, urls: &[String]) -> Result<Accepted, Refusal> {

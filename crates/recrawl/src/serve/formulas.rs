@@ -13,12 +13,19 @@ use recrawl_crawl::cycle::plan;
 use recrawl_crawl::cycle::priors::SitePriors;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::operator::control::{Chosen, Mark};
+use recrawl_crawl::operator::rollback::{self, RolledBack};
+use recrawl_crawl::settings::Settings;
 use recrawl_formula::{Formula, builtin};
 use recrawl_repository::{Generation, OriginRun};
 use recrawl_scheduler::policy::PolicyKind;
 use recrawl_scheduler::{Gate, PlanRequest, TieBreak};
 use std::sync::Arc;
 
+/// The answer to a roll-back without an earlier formula.
+pub const NOTHING_BEFORE: &str =
+    "no earlier formula to roll back to; remove formula.toml to return to schedule.formula";
+/// Back at the configured formula, the configuration decides again.
+pub const FROM_CONFIGURATION: &str = " (from the configuration)";
 /// Maximum pages ranked by two formulas; with more, every second, third etc. is.
 const MAX_COMPARED: u64 = 2_000_000;
 /// Maximum pages shown that rise or fall.
@@ -26,7 +33,7 @@ const SHOWN: usize = 20;
 
 /// Parses a formula from a client: the name of a built-in one, an expression, or the text of a
 /// formula file. Never the name of a file.
-fn parse(text: &str) -> Result<Formula, Refusal> {
+pub fn parse(text: &str) -> Result<Formula, Refusal> {
     let wrong = |what: String| {
         Refusal::invalid("formula", what, "send a name, an expression or a formula file's text")
     };
@@ -88,45 +95,36 @@ pub fn choose(shared: &SharedState, text: &str, who: &Who) -> Result<Accepted, R
         return Ok(Accepted { did: Did::Already, detail });
     }
     let mut chosen = shared.control.chosen();
-    if let Some(before) = before.filter(|before| !is_last(&chosen, before)) {
+    if let Some(before) = before.filter(|before| !rollback::is_last(&chosen, before)) {
         // The formula to roll back to: it was set by the configuration or on the command line.
         let mark = Mark { who: COMMAND_LINE.into(), at: shared.now() };
         chosen.push(entry(&before, mark, None)?);
     }
     let mark = Mark { who: who.name.clone(), at: shared.now() };
     chosen.push(entry(&formula, mark, Some(next_cycle(shared)))?);
-    let warnings: String =
-        formula.check().warnings().iter().map(|text| format!("; warning: {text}")).collect();
+    let warnings = warnings(&formula);
     let accepted = put_in_force(shared, turn, formula, chosen)?;
     Ok(Accepted { detail: accepted.detail + &warnings, ..accepted })
 }
 
-/// Is this the formula that was chosen last?
-fn is_last(chosen: &[Chosen], formula: &Formula) -> bool {
-    chosen.last().and_then(|last| Formula::from_toml(&last.toml).ok()).as_ref() == Some(formula)
+/// The warnings about a formula, as a part of a sentence.
+pub fn warnings(formula: &Formula) -> String {
+    formula.check().warnings().iter().map(|text| format!("; warning: {text}")).collect()
 }
 
 /// Uses the previous formula from the next cycle on: the last chosen one if the command line set
 /// another since, or else the one before it.
 pub fn roll_back(shared: &SharedState) -> Result<Accepted, Refusal> {
-    let turn = shared.next.turn(&shared.settings());
-    let mut chosen = shared.control.chosen();
-    if turn.in_force().is_some_and(|formula| is_last(&chosen, &formula)) {
-        chosen.pop();
-    }
-    let Some(last) = chosen.last_mut() else {
-        let detail =
-            "no earlier formula to roll back to; remove formula.toml to return to schedule.formula".into();
-        return Ok(Accepted { did: Did::Already, detail });
+    let (settings, turn) = (shared.settings(), shared.next.turn(&shared.settings()));
+    let (in_force, cycle) = (turn.in_force(), next_cycle(shared));
+    let back = rollback::roll_back(shared.control.chosen(), in_force.as_deref(), &settings, cycle);
+    let Some(RolledBack { formula, is_configured, chosen }) = back.map_err(failed)? else {
+        return Ok(Accepted { did: Did::Already, detail: NOTHING_BEFORE.into() });
     };
-    let formula = Formula::from_toml(&last.toml).map_err(failed)?;
-    last.from_cycle = Some(next_cycle(shared));
-    let settings = shared.settings();
-    if formula != settings.formula {
+    if !is_configured {
         return put_in_force(shared, turn, formula, chosen);
     }
-    // Back at the configured formula, the configuration decides again.
-    let detail = in_force_from(shared, &formula, " (from the configuration)");
+    let detail = in_force_from(&settings, &formula, cycle, FROM_CONFIGURATION);
     turn.leave_to(&settings).map_err(failed)?;
     shared.control.set_chosen(chosen).map_err(failed)?;
     Ok(Accepted { did: Did::NextCycle, detail })
@@ -138,15 +136,16 @@ fn put_in_force(
     formula: Formula,
     chosen: Vec<Chosen>,
 ) -> Result<Accepted, Refusal> {
-    let detail = in_force_from(shared, &formula, "");
+    let detail = in_force_from(&shared.settings(), &formula, next_cycle(shared), "");
     turn.put(&shared.data_dir, formula).map_err(failed)?;
     shared.control.set_chosen(chosen).map_err(failed)?;
     Ok(Accepted { did: Did::NextCycle, detail })
 }
 
-fn in_force_from(shared: &SharedState, formula: &Formula, source: &str) -> String {
-    let idle = shared.settings().formula_is_idle().map(|why| format!("; {why}")).unwrap_or_default();
-    format!("{}: in force from cycle {} on{source}{idle}", formula.name, next_cycle(shared))
+/// Says that a formula is chosen; `source` is appended.
+pub fn in_force_from(settings: &Settings, formula: &Formula, cycle: u64, source: &str) -> String {
+    let idle = settings.formula_is_idle().map(|why| format!("; {why}")).unwrap_or_default();
+    format!("{}: in force from cycle {cycle} on{source}{idle}", formula.name)
 }
 
 fn entry(formula: &Formula, mark: Mark, from_cycle: Option<u64>) -> Result<Chosen, Refusal> {

@@ -1,5 +1,6 @@
 //! Lists of pages, and the document of one page.
 
+use super::formulas;
 use super::shared_state::SharedState;
 use super::texts;
 use super::view::failed;
@@ -7,12 +8,13 @@ use crate::command::explain::{Explanation, Page, unknown};
 use crate::command::export::page_json;
 use recrawl_archive::cap::Bodies;
 use recrawl_console::view::Refusal;
-use recrawl_console::view::{PageList, PageQuery};
+use recrawl_console::view::{OnePage, PageList, PageQuery};
 use recrawl_crawl::cycle::plan;
 use recrawl_crawl::data_dir::WARC;
 use recrawl_repository::{Generation, KeptRounds};
 use recrawl_types::{CanonicalUrl, UrlRules};
 use serde_json::Value;
+use std::sync::Arc;
 
 /// The pages whose URLs have a prefix, in URL order. Reads only the blocks that hold them.
 pub fn list(shared: &SharedState, ask: &PageQuery) -> Result<PageList, Refusal> {
@@ -67,11 +69,23 @@ fn first_block(generation: &Generation, key: &[u8]) -> u64 {
 }
 
 /// The document of `recrawl explain URL --json`, with the difference of the last two texts.
-pub fn one(shared: &SharedState, text: &str) -> Result<Value, Refusal> {
+pub fn document(shared: &SharedState, page: &OnePage) -> Result<Value, Refusal> {
+    let explanation = explained(shared, page)?;
+    let (folder, settings) = (shared.data_dir.join(WARC), shared.settings());
+    let (url, visited) = explanation.page();
+    let texts = texts::document(&folder, url, visited, &settings, shared.now());
+    let mut document = explanation.json();
+    document["texts"] = texts;
+    Ok(document)
+}
+
+/// Everything that decides whether a page is visited next.
+pub fn explained(shared: &SharedState, page: &OnePage) -> Result<Explanation, Refusal> {
     let mut settings = (*shared.settings()).clone();
-    let url = settings.rules.canonicalize(text).map_err(|e| {
-        Refusal::invalid("url", format!("{text:?}: {e}"), "write it with https:// or http://")
+    let url = settings.rules.canonicalize(&page.url).map_err(|e| {
+        Refusal::invalid("url", format!("{:?}: {e}", page.url), "write it with https:// or http://")
     })?;
+    let other = page.formula.as_deref().map(formulas::parse).transpose()?;
     let generation = shared.generation();
     let tables = Ok(shared.tables.clone());
     let Some((ordinal, record)) = generation.get(&url).map_err(failed)? else {
@@ -85,19 +99,21 @@ pub fn one(shared: &SharedState, text: &str) -> Result<Value, Refusal> {
     let kept = KeptRounds::new(shared.storage.clone(), generation.number());
     let history = shared.visited.history(&kept, &url).map_err(failed)?;
     let reports = shared.reports(1);
-    let folder = shared.data_dir.join(WARC);
-    let texts = texts::document(&folder, &url, record.visited.as_ref(), &settings, shared.now());
     let origins = shared.hosts.origins(&generation)?;
-    let formula = shared.formula();
+    let (is_other_formula, formula) = (other.is_some(), other.map_or_else(|| shared.formula(), Arc::new));
     let request = plan::request(&settings, generation.cycle().next(), generation.pages(), shared.random_seed);
-    let ranks = shared.ranks.of(&request, &formula, &generation, &origins).map_err(failed)?;
+    // Ranks are kept for the crawl's formula only.
+    let ranks = match is_other_formula {
+        true => None,
+        false => shared.ranks.of(&request, &formula, &generation, &origins).map_err(failed)?,
+    };
     let decided = shared.control.decided();
     let page = Page {
         url,
         ordinal,
         record,
         formula: (*formula).clone(),
-        is_other_formula: false,
+        is_other_formula,
         last: reports.first(),
         random_seed: shared.random_seed,
         history,
@@ -105,8 +121,5 @@ pub fn one(shared: &SharedState, text: &str) -> Result<Value, Refusal> {
         ranks: ranks.as_deref(),
         decided: &decided,
     };
-    let explanation = Explanation::of(page, &mut settings, &generation, || tables).map_err(failed)?;
-    let mut document = explanation.json();
-    document["texts"] = texts;
-    Ok(document)
+    Explanation::of(page, &mut settings, &generation, || tables).map_err(failed)
 }

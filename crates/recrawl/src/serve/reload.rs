@@ -91,7 +91,7 @@ fn merge(old: &Config, fresh: Config) -> (Config, Changes) {
     merged.urls.clone_from(&old.urls);
     merged.change.features = old.change.features;
     merged.serve = Serve { tokens: fresh.serve.tokens.clone(), ..old.serve.clone() };
-    let filter = if logging::is_by_environment() { &old.log.filter } else { &fresh.log.filter };
+    let filter = if logging::is_chosen() { &old.log.filter } else { &fresh.log.filter };
     merged.log = Log { filter: filter.clone(), ..old.log.clone() };
     let changes = Changes { taken: differing(old, &merged), left: differing(&fresh, &merged) };
     (merged, changes)

@@ -2,15 +2,17 @@
 
 use super::shared_state::SharedState;
 use super::{changes, errors, formulas, hosts, pages, pings, status};
-use crate::command::status::host_document;
+use crate::command::status::host;
+use crate::process::terminal;
 use recrawl_console::CrawlView;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{
     Accepted, Change, Controls, Decision, Errors, FormulaCheck, Formulas, HostList, HostQuery, IndexNow,
-    PageList, PageQuery, Pinged, RankChanges, Status, Who,
+    OnePage, PageList, PageQuery, Pinged, RankChanges, Status, Who,
 };
 use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::operator::control::Mark;
+use recrawl_repository::KeptRounds;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -25,6 +27,10 @@ impl View {
 
 pub fn failed(error: impl std::fmt::Display) -> Refusal {
     Refusal::Failed(error.to_string())
+}
+
+fn unknown_host(name: &str) -> Refusal {
+    Refusal::NotFound(format!("{name}: unknown host; /api/v1/hosts lists the known ones"))
 }
 
 impl CrawlView for View {
@@ -44,27 +50,35 @@ impl CrawlView for View {
         hosts::list(&self.0, ask)
     }
 
-    fn host(&self, host: &str) -> Result<Vec<Value>, Refusal> {
+    fn host(&self, name: &str) -> Result<Vec<Value>, Refusal> {
         let shared = &self.0;
-        let named = hosts::named(host)?;
-        let found = host_document(
-            &shared.settings(),
-            &shared.tables,
-            &shared.generation(),
-            &shared.control.decided(),
-            &named,
-        );
-        found.map_err(failed)?.ok_or_else(|| {
-            Refusal::NotFound(format!("{host}: unknown host; /api/v1/hosts lists the known ones"))
-        })
+        let (named, decided) = (hosts::named(name)?, shared.control.decided());
+        let found =
+            host::document(&shared.settings(), &shared.tables, &shared.generation(), &decided, &named);
+        found.map_err(failed)?.ok_or_else(|| unknown_host(name))
+    }
+
+    fn host_text(&self, name: &str) -> Result<String, Refusal> {
+        let shared = &self.0;
+        let (named, decided) = (hosts::named(name)?, shared.control.decided());
+        let generation = shared.generation();
+        let kept = KeptRounds::new(shared.storage.clone(), generation.number());
+        let found = host::text(&shared.settings(), &shared.tables, &generation, &kept, &decided, &named);
+        let text = found.map_err(failed)?.ok_or_else(|| unknown_host(name))?;
+        Ok(terminal::lines(&text).into_owned())
     }
 
     fn pages(&self, ask: &PageQuery) -> Result<PageList, Refusal> {
         pages::list(&self.0, ask)
     }
 
-    fn page(&self, url: &str) -> Result<Value, Refusal> {
-        pages::one(&self.0, url)
+    fn page(&self, page: &OnePage) -> Result<Value, Refusal> {
+        pages::document(&self.0, page)
+    }
+
+    fn page_text(&self, page: &OnePage) -> Result<String, Refusal> {
+        let text = pages::explained(&self.0, page)?.lines().join("\n");
+        Ok(terminal::lines(&text).into_owned())
     }
 
     fn controls(&self) -> Result<Controls, Refusal> {

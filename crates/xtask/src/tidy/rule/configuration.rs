@@ -22,7 +22,12 @@ pub fn made_page(workspace: &Workspace) -> String {
         "# Configuration\n\n\
          Every key with its default. Generated from `config/recrawl.toml` by `cargo xtask tidy --fix`. A configuration is a \
          TOML file with the keys that differ from the default. `recrawl config check --config FILE` checks it; \
-         `recrawl config show --config FILE` prints all values. Keys marked *not set* have no default.\n",
+         `recrawl config show --config FILE` prints all values. Keys marked *not set* have no default.\n\n\
+         `recrawl config init` writes a file to start from. Environment variables override the file, and the command line \
+         overrides both: `RECRAWL__CYCLE__PAGES=100` sets `cycle.pages`. Write texts, durations and sizes as they are \
+         (`RECRAWL__CYCLE__PERIOD=\"1 h\"` in a shell), other values in TOML \
+         (`RECRAWL__SCOPE__HOSTS='[\"example.com\"]'`), and the list of hosts as a whole in `RECRAWL__HOSTS`. An unknown \
+         variable of this kind is an error.\n",
     );
     for section in sections(workspace.text(REFERENCE).unwrap_or_default()) {
         let (open, close) = if section.repeats { ("[[", "]]") } else { ("[", "]") };

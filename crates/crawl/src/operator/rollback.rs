@@ -1,0 +1,42 @@
+//! Roll-back of the formula: the history of choices says which one was in force before.
+
+use crate::failure::Failure;
+use crate::operator::control::Chosen;
+use crate::settings::Settings;
+use recrawl_formula::Formula;
+
+/// What a roll-back puts in force.
+pub struct RolledBack {
+    /// The formula of the next cycle.
+    pub formula: Formula,
+    /// Is it the configured one? Then formula.toml is removed, and the configuration decides again.
+    pub is_configured: bool,
+    /// The history of choices, without those that are rolled back.
+    pub chosen: Vec<Chosen>,
+}
+
+/// Is this the formula that was chosen last?
+pub fn is_last(chosen: &[Chosen], formula: &Formula) -> bool {
+    chosen.last().and_then(|last| Formula::from_toml(&last.toml).ok()).as_ref() == Some(formula)
+}
+
+/// Rolls back to the last chosen formula if another one is in force since, or else to the one before it; none without
+/// an earlier one. `from_cycle` is the first cycle that it ranks.
+///
+/// # Errors
+/// When a stored formula cannot be read.
+pub fn roll_back(
+    mut chosen: Vec<Chosen>,
+    in_force: Option<&Formula>,
+    settings: &Settings,
+    from_cycle: u64,
+) -> Result<Option<RolledBack>, Failure> {
+    if in_force.is_some_and(|formula| is_last(&chosen, formula)) {
+        chosen.pop();
+    }
+    let Some(last) = chosen.last_mut() else { return Ok(None) };
+    let formula = Formula::from_toml(&last.toml).map_err(Failure::work)?;
+    last.from_cycle = Some(from_cycle);
+    let is_configured = formula == settings.formula;
+    Ok(Some(RolledBack { formula, is_configured, chosen }))
+}

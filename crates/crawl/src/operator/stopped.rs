@@ -1,0 +1,72 @@
+//! A crawl that no process runs, opened to be changed. This process holds its lock.
+
+use crate::admission::decisions::Decisions;
+use crate::data_dir::check_pinned;
+use crate::failure::Failure;
+use crate::open_read;
+use crate::operator::control::Control;
+use crate::settings::Settings;
+use recrawl_fetcher::Steering;
+use recrawl_repository::storage::{FileStorage, Storage};
+use recrawl_repository::{OpenError, Repository, SledTables};
+use std::sync::Arc;
+
+/// The parts of a stopped crawl.
+pub struct StoppedCrawl {
+    pub storage: Arc<dyn Storage>,
+    pub repository: Repository,
+    pub tables: SledTables,
+    pub decided: Decisions,
+}
+
+impl StoppedCrawl {
+    /// Opens the crawl of a data directory.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] if there is no crawl, or its pinned settings differ; [`Failure::Work`] when it is in use, or
+    /// something cannot be read.
+    pub fn open(settings: &Settings) -> Result<StoppedCrawl, Failure> {
+        let folder = &settings.data_dir;
+        let in_folder = |e: std::io::Error| {
+            Failure::Usage(format!("cannot open data directory {}: {e}", folder.display()))
+        };
+        let storage = FileStorage::existing(folder).map_err(in_folder)?;
+        if !folder.join("MANIFEST").exists() {
+            return Err(Failure::Usage(format!(
+                "data directory {}: no crawl here; check --data-dir or storage.data_dir",
+                folder.display()
+            )));
+        }
+        let storage: Arc<dyn Storage> = Arc::new(storage);
+        let repository = Repository::open(storage.clone()).map_err(in_the_way)?;
+        let repository = repository.keeping_visits(settings.config.storage.keep_visits);
+        let tables = open_read::own_tables(folder, recrawl_repository::sync_files())?;
+        check_pinned(&tables, settings)?;
+        let decided = Decisions::open(&*storage, &tables, repository.has_decisions())?;
+        Ok(StoppedCrawl { storage, repository, tables, decided })
+    }
+
+    /// The decisions, for changes like those of a running crawl. The lock is held until `work` returns.
+    ///
+    /// # Errors
+    /// When the tables cannot be read or written, and the error of `work`.
+    pub fn decide<T>(self, work: impl FnOnce(&Control) -> Result<T, Failure>) -> Result<T, Failure> {
+        let StoppedCrawl { storage, repository, tables, decided } = self;
+        let tables = Arc::new(tables);
+        let control = Control::open(decided, storage, tables.clone(), Arc::new(Steering::default()))?;
+        let done = work(&control)?;
+        tables.flush()?;
+        drop(repository);
+        Ok(done)
+    }
+}
+
+/// Why a crawl cannot be opened for changes. A daemon has been asked before.
+pub fn in_the_way(error: OpenError) -> Failure {
+    match error {
+        OpenError::InUse(folder) => Failure::Work(format!(
+            "{folder}: in use by another process, such as `recrawl crawl`, that has no control socket; stop it first"
+        )),
+        other => Failure::work(other),
+    }
+}

@@ -1,0 +1,129 @@
+//! What a crawl does now, by its daemon.
+
+use crate::command::thousands;
+use crate::daemon::Daemon;
+use recrawl_archive::timestamp;
+use recrawl_crawl::open_read::{self, Tables};
+use serde_json::Value;
+
+/// Who has the data directory.
+pub enum Live {
+    /// A daemon, which answers with this status.
+    Daemon(Value),
+    /// A process without a control socket.
+    Crawl,
+    Stopped,
+}
+
+impl Live {
+    /// `tables` were tried after the daemon.
+    pub fn of(daemon: Option<Daemon>, tables: &Tables) -> Live {
+        match (daemon, tables) {
+            (Some(daemon), _) => Live::Daemon(daemon.status),
+            (None, Err(why)) if why == open_read::IN_USE => Live::Crawl,
+            (None, _) => Live::Stopped,
+        }
+    }
+
+    pub fn is_stopped(&self) -> bool {
+        matches!(self, Live::Stopped)
+    }
+
+    pub fn is_daemon(&self) -> bool {
+        matches!(self, Live::Daemon(_))
+    }
+
+    /// The document of `/api/v1/status`; none without a daemon.
+    pub fn status(&self) -> Option<&Value> {
+        match self {
+            Live::Daemon(status) => Some(status),
+            Live::Crawl | Live::Stopped => None,
+        }
+    }
+
+    /// The state for programs: the daemon's, or `in_use` or `stopped`.
+    pub fn name(&self) -> &str {
+        match self {
+            Live::Daemon(status) => status["state"].as_str().unwrap_or("unknown"),
+            Live::Crawl => "in_use",
+            Live::Stopped => "stopped",
+        }
+    }
+
+    /// The state for people, on one line.
+    pub fn words(&self) -> String {
+        match self {
+            Live::Daemon(status) => doing(status),
+            Live::Crawl => {
+                "in use by another process without a control socket, such as `recrawl crawl`".into()
+            }
+            Live::Stopped => "stopped: no process uses this directory".into(),
+        }
+    }
+}
+
+/// What a daemon does.
+fn doing(status: &Value) -> String {
+    let state = status["state"].as_str().unwrap_or("unknown");
+    let reason = status["reason"].as_str().map(|reason| format!(": {reason}"));
+    let count = |of: &Value, name: &str| thousands(of[name].as_u64().unwrap_or(0));
+    let cycle = &status["cycle"];
+    let round = cycle.is_object().then(|| {
+        let of = |name: &str| cycle[name].as_str().unwrap_or_default();
+        let left = cycle["seconds_left"].as_f64().map(|left| format!(", about {} left", duration(left)));
+        let pages = match of("stage") {
+            "fetching" => format!(
+                "{} of {} pages, {} in flight{}",
+                count(cycle, "done"),
+                count(cycle, "scheduled"),
+                count(cycle, "in_flight"),
+                left.unwrap_or_default()
+            ),
+            stage => stage.to_owned(),
+        };
+        format!("; round {} of cycle {} ({}): {pages}", cycle["round"], cycle["cycle"], of("kind"))
+    });
+    let next = status["next_cycle_at"].as_u64().filter(|_| round.is_none());
+    let next = next.map(|at| format!("; next cycle at {}", timestamp(at)));
+    [Some(state.to_owned()), reason, round, next].into_iter().flatten().collect()
+}
+
+/// A duration in at most six characters, for tables.
+pub fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 99.95 => format!("{s:.1} s"),
+        s if s < 5940.0 => format!("{:.0} min", s / 60.0),
+        s if s < 356_400.0 => format!("{:.1} h", s / 3600.0),
+        s => format!("{:.0} d", s / 86_400.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_duration_is_short() {
+        for (seconds, text) in
+            [(0.0, "0.0 s"), (42.13, "42.1 s"), (720.0, "12 min"), (86_399.0, "24.0 h"), (864_000.0, "10 d")]
+        {
+            assert_eq!(duration(seconds), text);
+            assert!(text.len() <= 6);
+        }
+    }
+
+    #[test]
+    fn a_line_says_what_a_daemon_does() {
+        let cycle = json!({"cycle": 8, "round": 12, "kind": "fill", "stage": "fetching", "done": 106,
+            "scheduled": 1500, "in_flight": 4, "seconds_left": 38.52});
+        let status = json!({"state": "crawling", "reason": null, "cycle": cycle, "next_cycle_at": null});
+        let line = "crawling; round 12 of cycle 8 (fill): 106 of 1,500 pages, 4 in flight, about 38.5 s left";
+        assert_eq!(doing(&status), line);
+        let status = json!({"state": "paused", "reason": "paused by anna", "cycle": null});
+        assert_eq!(doing(&status), "paused: paused by anna");
+        let status =
+            json!({"state": "waiting", "reason": null, "cycle": null, "next_cycle_at": 1_700_000_000_000u64});
+        assert_eq!(doing(&status), "waiting; next cycle at 2023-11-14T22:13:20Z");
+    }
+}

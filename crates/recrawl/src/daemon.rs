@@ -1,0 +1,233 @@
+//! The running daemon of a data directory, through its control socket.
+//!
+//! Commands ask the daemon, because it has the data directory for itself. They work on the directory only where no
+//! daemon runs.
+
+mod request;
+
+use recrawl_console::view::Accepted;
+use recrawl_crawl::failure::Failure;
+use request::{Answer, MAX_ANSWER_BYTES, Trouble};
+use serde_json::Value;
+use std::fmt::Write;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The socket, in the data directory.
+pub const SOCKET: &str = "control.sock";
+/// Time limit of the first question, which a daemon answers from memory.
+const GREETING_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time limit of any other answer; the daemon itself ends after [`recrawl_console::ANSWER_TIMEOUT`].
+const TIMEOUT: Duration = recrawl_console::ANSWER_TIMEOUT.saturating_add(GREETING_TIMEOUT);
+
+/// Why the socket of another user cannot be used.
+const ANOTHER_USER: &str = "it runs as another user; run this command as that user, or as root";
+
+/// A daemon that answers.
+pub struct Daemon {
+    socket: PathBuf,
+    /// The document of `GET /api/v1/status`.
+    pub status: Value,
+}
+
+impl Daemon {
+    /// The daemon that runs in a data directory; none if none does.
+    ///
+    /// # Errors
+    /// Why it cannot be used, on one line: another user's, another version, it does not answer, or the file is no
+    /// socket.
+    pub fn of(data_dir: &Path) -> Result<Option<Daemon>, String> {
+        let socket = data_dir.join(SOCKET);
+        let unusable = |why: &str| format!("daemon at {}: {why}", socket.display());
+        let answer =
+            request::send(&socket, "GET", "/api/v1/status", "application/json", None, GREETING_TIMEOUT);
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(Trouble::Connect(e)) => match e.kind() {
+                // A daemon that was killed leaves its socket.
+                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => return Ok(None),
+                io::ErrorKind::PermissionDenied => return Err(unusable(ANOTHER_USER)),
+                _ => return Err(unusable(&e.to_string())),
+            },
+            Err(trouble) => return Err(unusable(&trouble.to_string())),
+        };
+        if answer.status == 403 {
+            return Err(unusable(ANOTHER_USER));
+        }
+        let status: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+        match status["version"].as_str() {
+            Some(env!("CARGO_PKG_VERSION")) => Ok(Some(Daemon { socket, status })),
+            Some(other) => Err(unusable(&format!(
+                "it is recrawl {other}, and this is {}; restart the daemon, or use its program",
+                env!("CARGO_PKG_VERSION")
+            ))),
+            None => Err(unusable("it does not answer as recrawl does")),
+        }
+    }
+
+    /// For commands that change something: the daemon to ask, or none if the command may use the directory.
+    ///
+    /// # Errors
+    /// As [`Daemon::of`].
+    pub fn in_charge(data_dir: &Path) -> Result<Option<Daemon>, Failure> {
+        Daemon::of(data_dir).map_err(Failure::Work)
+    }
+
+    /// For commands that only read: a daemon that cannot be used is a warning, since committed state can be read
+    /// beside it.
+    pub fn beside(data_dir: &Path) -> Option<Daemon> {
+        Daemon::of(data_dir).unwrap_or_else(|why| {
+            tracing::warn!("{why}; this is the last committed state");
+            None
+        })
+    }
+
+    /// The JSON document at a path of the API; none for 404.
+    ///
+    /// # Errors
+    /// The problem that the daemon reports, or that it does not answer.
+    pub fn json(&self, path: &str) -> Result<Option<Value>, Failure> {
+        let answer = self.ask("GET", path, "application/json", None)?;
+        Ok(if answer.status == 404 { None } else { Some(self.document(&answer)?) })
+    }
+
+    /// The text for people at a path of the API; none for 404.
+    ///
+    /// # Errors
+    /// As [`Daemon::json`].
+    pub fn text(&self, path: &str) -> Result<Option<String>, Failure> {
+        let answer = self.ask("GET", path, "text/plain", None)?;
+        match answer.status {
+            404 => Ok(None),
+            200 => String::from_utf8(answer.body).map(Some).map_err(Failure::work),
+            _ => Err(self.problem(&answer)),
+        }
+    }
+
+    /// What the daemon says about something that it does not know.
+    ///
+    /// # Errors
+    /// As [`Daemon::json`].
+    pub fn why_unknown(&self, path: &str) -> Result<Failure, Failure> {
+        Ok(self.problem(&self.ask("GET", path, "application/json", None)?))
+    }
+
+    /// Makes a change, which the daemon logs.
+    ///
+    /// # Errors
+    /// The problem that the daemon reports, or that it does not answer; then the change may be made or not.
+    pub fn change(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Accepted, Failure> {
+        let answer = self.ask(method, path, "application/json", body)?;
+        serde_json::from_value(self.document(&answer)?).map_err(Failure::work)
+    }
+
+    fn ask(&self, method: &str, path: &str, accept: &str, body: Option<&Value>) -> Result<Answer, Failure> {
+        let body = body.map(Value::to_string);
+        request::send(&self.socket, method, path, accept, body, TIMEOUT).map_err(|trouble| {
+            let maybe = match (method, &trouble) {
+                ("GET", _) | (_, Trouble::Connect(_)) => "",
+                _ => "; `recrawl status` shows whether the change is in force",
+            };
+            Failure::Work(format!("daemon at {}: {trouble}{maybe}", self.socket.display()))
+        })
+    }
+
+    fn document(&self, answer: &Answer) -> Result<Value, Failure> {
+        if !(200..300).contains(&answer.status) {
+            return Err(self.problem(answer));
+        }
+        serde_json::from_slice(&answer.body).map_err(Failure::work)
+    }
+
+    /// A problem of the API (RFC 9457) on one line.
+    fn problem(&self, answer: &Answer) -> Failure {
+        let problem: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+        let Some(detail) = problem["detail"].as_str() else {
+            let socket = self.socket.display();
+            return Failure::Work(format!("daemon at {socket}: answered with status {}", answer.status));
+        };
+        let todo = problem["todo"].as_str().map(|todo| format!("; {todo}")).unwrap_or_default();
+        match answer.status {
+            422 => Failure::Usage(format!("{detail}{todo}")),
+            _ => Failure::Work(format!("{detail}{todo}")),
+        }
+    }
+}
+
+/// A segment of a path or a value of a query, percent-encoded.
+pub fn encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => encoded.push(byte.into()),
+            _ => write!(encoded, "%{byte:02X}").expect("a string grows"),
+        }
+    }
+    encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write as _};
+    use std::os::unix::net::UnixListener;
+    use std::thread;
+
+    #[test]
+    fn a_segment_of_a_path_is_one_segment() {
+        assert_eq!(encoded("https://a.example/ü?b=c&d"), "https%3A%2F%2Fa.example%2F%C3%BC%3Fb%3Dc%26d");
+        assert_eq!(encoded("a-b.C_9~"), "a-b.C_9~");
+    }
+
+    /// A daemon that reads a request and answers with these bytes, each time; it then closes.
+    fn pretend(answer: &'static str) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        let listener = UnixListener::bind(folder.path().join(SOCKET)).unwrap();
+        thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let mut stream = stream;
+                let _ = stream.read(&mut [0; 4096]);
+                let _ = stream.write_all(answer.as_bytes());
+            }
+        });
+        folder
+    }
+
+    fn why(folder: &tempfile::TempDir) -> String {
+        let why = Daemon::of(folder.path()).err().expect("it cannot be used");
+        assert!(why.contains(SOCKET) && !why.contains('\n'), "{why}");
+        why
+    }
+
+    #[test]
+    fn what_is_no_daemon_of_this_version_is_named_on_one_line() {
+        let other = "HTTP/1.1 200 OK\r\nContent-Length: 19\r\n\r\n{\"version\":\"0.0.1\"}";
+        assert!(why(&pretend(other)).contains("it is recrawl 0.0.1, and this is"), "{other}");
+        assert!(why(&pretend("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")).contains("as recrawl does"));
+        assert!(
+            why(&pretend("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")).contains("another user")
+        );
+        assert!(why(&pretend("nonsense\r\n\r\n")).contains("not the answer of a daemon"));
+        assert!(why(&pretend("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{")).contains("stopped"));
+        assert!(why(&pretend("")).contains("stopped"));
+    }
+
+    #[test]
+    fn a_folder_without_a_socket_and_one_with_a_dead_one_have_no_daemon() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(matches!(Daemon::of(folder.path()), Ok(None)));
+        drop(UnixListener::bind(folder.path().join(SOCKET)).unwrap());
+        assert!(matches!(Daemon::of(folder.path()), Ok(None)));
+        std::fs::remove_file(folder.path().join(SOCKET)).unwrap();
+        std::fs::write(folder.path().join(SOCKET), "x").unwrap();
+        assert!(why(&folder).contains("not a socket"));
+    }
+
+    #[test]
+    fn an_answer_has_a_limit() {
+        let endless = "HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n{";
+        assert!(MAX_ANSWER_BYTES < 99_999_999_999);
+        assert!(why(&pretend(endless)).contains("too long"));
+    }
+}

@@ -1,0 +1,108 @@
+//! One request over a Unix socket, with a time limit.
+
+use bytes::Bytes;
+use hyper::Request;
+use hyper::body::{Body, Incoming};
+use hyper::client::conn::http1;
+use hyper::header::{ACCEPT, CONTENT_TYPE, HOST};
+use hyper_util::rt::TokioIo;
+use recrawl_console::local;
+use std::fmt;
+use std::future::poll_fn;
+use std::io;
+use std::path::Path;
+use std::pin::Pin;
+use std::time::Duration;
+use tokio::net::UnixStream;
+
+/// Maximum bytes of an answer. The longest is the document of a page with many visits.
+pub const MAX_ANSWER_BYTES: usize = 64 << 20;
+
+/// An answer.
+pub struct Answer {
+    pub status: u16,
+    pub body: Vec<u8>,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub enum Trouble {
+    /// The socket cannot be connected.
+    Connect(io::Error),
+    /// The daemon ended, or it is no HTTP server.
+    Broken(hyper::Error),
+    /// It did not answer in this time.
+    Late(Duration),
+    TooLong,
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Trouble::Connect(e) => write!(f, "cannot connect: {e}"),
+            Trouble::Broken(e) if e.is_parse() => write!(f, "not the answer of a daemon: {e}"),
+            Trouble::Broken(e) => write!(f, "it stopped before it answered: {e}"),
+            Trouble::Late(limit) => write!(f, "no answer within {} s; is it stopped?", limit.as_secs()),
+            Trouble::TooLong => write!(f, "the answer is too long (limit: {MAX_ANSWER_BYTES} bytes)"),
+        }
+    }
+}
+
+/// Sends a request and waits for the whole answer, at most for `limit`.
+pub fn send(
+    socket: &Path,
+    method: &str,
+    path: &str,
+    accept: &str,
+    body: Option<String>,
+    limit: Duration,
+) -> Result<Answer, Trouble> {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Trouble::Connect)?;
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header(HOST, "localhost")
+        .header(ACCEPT, accept)
+        .header(CONTENT_TYPE, "application/json")
+        .body(body.unwrap_or_default())
+        .expect("encoded paths are valid");
+    runtime.block_on(async {
+        let answered = tokio::time::timeout(limit, exchange(socket, request)).await;
+        answered.unwrap_or(Err(Trouble::Late(limit)))
+    })
+}
+
+async fn exchange(socket: &Path, request: Request<String>) -> Result<Answer, Trouble> {
+    let stream = local::connect(socket).map_err(Trouble::Connect)?;
+    stream.set_nonblocking(true).map_err(Trouble::Connect)?;
+    let stream = UnixStream::from_std(stream).map_err(Trouble::Connect)?;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(Trouble::Broken)?;
+    let answer = async move {
+        let (head, mut incoming) = sender.send_request(request).await.map_err(Trouble::Broken)?.into_parts();
+        let mut body = Vec::new();
+        while let Some(part) = next_part(&mut incoming).await? {
+            if body.len() + part.len() > MAX_ANSWER_BYTES {
+                return Err(Trouble::TooLong);
+            }
+            body.extend_from_slice(&part);
+        }
+        Ok(Answer { status: head.status.as_u16(), body })
+    };
+    // The connection only carries the answer, which has its errors.
+    let (answer, _) = tokio::join!(answer, connection);
+    answer
+}
+
+/// The next part of a body; none at its end.
+async fn next_part(body: &mut Incoming) -> Result<Option<Bytes>, Trouble> {
+    if body.size_hint().lower() > MAX_ANSWER_BYTES as u64 {
+        return Err(Trouble::TooLong);
+    }
+    while let Some(frame) = poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await {
+        if let Ok(data) = frame.map_err(Trouble::Broken)?.into_data() {
+            return Ok(Some(data));
+        }
+    }
+    Ok(None)
+}

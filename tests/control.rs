@@ -1,0 +1,282 @@
+//! Commands beside a running daemon, through its control socket, and without one: the same answers both ways.
+
+use crate::daemon::{self, Daemon, SLOW};
+use crate::harness::*;
+use serde_json::{Value, json};
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
+
+fn socket(world: &World) -> PathBuf {
+    world.data_dir.join("control.sock")
+}
+
+fn told(world: &World, words: &[&str]) -> String {
+    succeeds(world.run(words))
+}
+
+fn document(world: &World, words: &[&str]) -> Value {
+    serde_json::from_str(&told(world, &[words, &["--json"]].concat())).expect("JSON")
+}
+
+/// A daemon that has committed what the seeds lead to, and waits for the next cycle.
+fn settled(world: &World) -> Daemon {
+    let daemon = Daemon::start(world);
+    daemon.until("waiting", |s| s["state"] == "waiting" && s["cycle"].is_null());
+    daemon
+}
+
+#[test]
+fn the_socket_is_the_owners_and_goes_with_the_daemon() {
+    let world = daemon::world(10, 1, "");
+    world.crawl(1);
+    let daemon = Daemon::start(&world);
+    let meta = fs::metadata(socket(&world)).unwrap();
+    assert!(meta.file_type().is_socket() && meta.permissions().mode() & 0o777 == 0o600);
+    daemon.kill();
+    assert!(socket(&world).exists(), "nobody removed it");
+    // Nobody answers: the commands use the directory.
+    assert_eq!(document(&world, &["status"])["state"], "stopped");
+    assert_eq!(document(&world, &["block", "a.test"])["did"], "done");
+    let daemon = Daemon::start(&world);
+    assert_eq!(
+        document(&world, &["block", "a.test"])["did"],
+        "already",
+        "the daemon answers at the same place"
+    );
+    daemon.stop();
+    assert!(!socket(&world).exists());
+}
+
+#[test]
+fn a_data_directory_with_a_long_path_has_a_socket_too() {
+    let mut world = daemon::world(10, 1, "");
+    world.data_dir = world.folder.path().join("d".repeat(150)).join("data");
+    world.crawl(1);
+    let daemon = Daemon::start(&world);
+    assert!(told(&world, &["pause"]).contains("crawl paused"));
+    assert_eq!(daemon.status()["state"], "paused");
+    daemon.stop();
+}
+
+/// Each change, by the daemon and then by the directory: the same words, the same decisions, both logged.
+#[test]
+fn decisions_are_made_beside_a_daemon_and_without_one_alike() {
+    let world = daemon::world(10, 1, "");
+    world.crawl(1);
+    let changes = [
+        &["pause"][..],
+        &["pause"],
+        &["resume"],
+        &["pause", "a.test:8080"],
+        &["resume", "a.test"],
+        &["block", "https://b.test/x/"],
+        &["unblock", "https://b.test/x/"],
+        &["unblock", "https://b.test/x/"],
+        &["block", "c.test"],
+    ];
+    let wrong = ["block", "*.c.test"];
+    let run = || {
+        let answers = changes.map(|words| document(&world, words));
+        let refused = fails(world.run(&wrong), 2);
+        (answers, refused)
+    };
+    let daemon = settled(&world);
+    let beside = run();
+    assert_eq!(daemon.get("/api/v1/controls")["blocks"][0]["what"], "c.test");
+    daemon.stop();
+    let log = json_lines(&fs::read_to_string(world.data_dir.join("control.jsonl")).unwrap());
+    assert_eq!(log.len(), 2 * (changes.len() + 1));
+    assert!(log.iter().all(|line| line["name"].as_str().unwrap().starts_with("user ")), "{log:?}");
+    told(&world, &["unblock", "c.test"]);
+    assert_eq!(run(), beside);
+    let decisions: Value =
+        serde_json::from_str(&fs::read_to_string(world.data_dir.join("decisions.json")).unwrap()).unwrap();
+    assert_eq!(decisions["blocks"]["c.test"]["who"], "command line", "{decisions}");
+    let dids: Vec<&Value> = beside.0.iter().map(|answer| &answer["did"]).collect();
+    let expected = ["done", "already", "done", "done", "done", "done", "done", "already", "done"];
+    assert_eq!(dids, expected.map(|did| json!(did)).each_ref());
+}
+
+#[test]
+fn a_pause_through_the_socket_holds_the_crawl() {
+    let world = daemon::world(200, 2, SLOW);
+    let daemon = Daemon::start(&world);
+    daemon.seed(&world.server.seeds());
+    daemon.until("fetching", |s| s["cycle"]["stage"] == "fetching");
+    told(&world, &["pause"]);
+    daemon.until("held", |s| s["state"] == "paused" && s["cycle"]["in_flight"] == 0);
+    let text = told(&world, &["status"]);
+    assert!(text.contains("state       paused: paused by user "), "{text}");
+    told(&world, &["resume"]);
+    daemon.until("fetching", |s| s["state"] == "crawling");
+    let line = told(&world, &["status"]);
+    let line = line.lines().find(|line| line.starts_with("state ")).unwrap();
+    assert!(line.contains("crawling; round ") && line.contains(" of cycle 1 ("), "{line}");
+    daemon.stop();
+}
+
+/// Text and JSON, but for what is of the moment.
+#[test]
+fn a_host_and_a_page_are_told_alike_beside_a_daemon_and_without_one() {
+    let world = daemon::world(20, 1, "");
+    world.crawl(2);
+    let seed = world.server.seeds().remove(0);
+    let asked: Vec<Vec<&str>> = [
+        &["status", "--host", "127.1.0.1"][..],
+        &["explain", &seed],
+        &["explain", &seed, "--formula", "t + n"],
+    ]
+    .iter()
+    .flat_map(|words| [words.to_vec(), [words, &["--json"][..]].concat()])
+    .collect();
+    let all = || asked.iter().map(|words| told(&world, words)).collect::<Vec<_>>();
+    told(&world, &["pause"]);
+    let without = all();
+    let daemon = Daemon::start(&world);
+    daemon.until("paused", |s| s["state"] == "paused");
+    let beside = all();
+    for ((words, without), beside) in asked.iter().zip(&without).zip(&beside) {
+        assert_eq!(beside, without, "{words:?}");
+    }
+    assert!(without[2].contains("robots.txt  allowed"), "the tables are read: {}", without[2]);
+    // What is unknown is so for both.
+    let unknown = format!("{seed}none");
+    let line = fails(world.run(&["explain", &unknown]), 1);
+    let host = fails(world.run(&["status", "--host", "none.test"]), 1);
+    daemon.stop();
+    assert_eq!(fails(world.run(&["explain", &unknown]), 1), line);
+    assert_eq!(fails(world.run(&["status", "--host", "none.test"]), 1), host);
+    let (stopped, live) = (document(&world, &["status"]), &beside);
+    assert!(stopped["daemon"].is_null() && stopped["state"] == "stopped" && !live.is_empty(), "{stopped}");
+}
+
+#[test]
+fn formulas_are_used_and_rolled_back_beside_a_daemon_and_without_one() {
+    let world = daemon::world(10, 1, "");
+    world.crawl(1);
+    let daemon = settled(&world);
+    assert!(told(&world, &["formula", "use", "t + n"]).starts_with("t + n: in force from cycle "));
+    assert!(told(&world, &["formula", "use", "t * X"]).contains("\nwarning     "), "one line a warning");
+    assert!(told(&world, &["formula", "rollback"]).starts_with("t + n: in force from cycle "));
+    told(&world, &["formula", "use", "t * 2"]);
+    daemon.stop();
+    let back = told(&world, &["formula", "rollback"]);
+    assert!(back.starts_with("t + n: in force from cycle "), "{back}");
+    assert_eq!(document(&world, &["status"])["formula"], "t + n");
+    let back = told(&world, &["formula", "rollback"]);
+    assert!(
+        back.contains("(from the configuration)") && !world.data_dir.join("formula.toml").exists(),
+        "{back}"
+    );
+    assert!(told(&world, &["formula", "rollback"]).contains("no earlier formula"));
+    fails(world.run(&["formula", "use", "t * ("]), 2);
+}
+
+/// They rewrite what a daemon has open. They say so, and how to go on.
+#[test]
+fn what_needs_the_directory_alone_says_so_beside_a_daemon() {
+    let world = daemon::world(10, 1, "");
+    let list = world.folder.path().join("list");
+    fs::write(&list, world.server.seeds().join("\n")).unwrap();
+    let list = list.to_str().unwrap();
+    let daemon = Daemon::start(&world);
+    for (words, told) in [
+        (&["takedown", "--host", "*.a.test"][..], "`recrawl block 'a.test'`"),
+        (&["takedown", "--host", "a.test", "--dry-run"], "stop the daemon"),
+        (&["import", "list", list], "`POST /api/v1/seeds`"),
+    ] {
+        let line = fails(world.run(words), 1);
+        assert!(line.contains(told) && line.contains("in use by a running daemon"), "{line}");
+    }
+    let line = fails(world.run(&["takedown", "--host", "a.test", "--keep-crawling"]), 1);
+    assert!(!line.contains("recrawl block"), "{line}");
+    daemon.stop();
+}
+
+#[test]
+fn beside_a_crawl_without_a_socket_each_command_says_what_is_there() {
+    let world = World::new(web(300, 2), SLOW);
+    world.crawl(1);
+    let mut crawl = world.spawn_crawl(50);
+    let line = |words: &[&str]| fails(world.run(words), 1);
+    // It has the lock once it has planned.
+    let begun = std::time::Instant::now();
+    while document(&world, &["status"])["state"] != "in_use" {
+        assert!(begun.elapsed() < daemon::PATIENCE && crawl.try_wait().unwrap().is_none());
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    for words in [
+        &["pause"][..],
+        &["block", "a.test"],
+        &["takedown", "--host", "a.test"],
+        &["formula", "rollback"],
+        &["status", "--host", "127.1.0.1"],
+    ] {
+        let line = line(words);
+        assert!(
+            line.contains("such as `recrawl crawl`") && line.contains("control socket"),
+            "{words:?}: {line}"
+        );
+    }
+    let text = told(&world, &["status"]);
+    assert!(text.contains("state       in use by another process"), "{text}");
+    told(&world, &["explain", &world.server.seeds()[0]]);
+    crawl.kill().unwrap();
+    crawl.wait().unwrap();
+}
+
+/// Reads fall back to what is committed, with a warning; changes are refused.
+#[test]
+fn a_socket_that_is_none_and_a_daemon_that_hangs_are_named() {
+    let world = World::new(web(10, 1), "");
+    world.crawl(1);
+    let both = |why: &str| {
+        let line = fails(world.run(&["pause"]), 1);
+        assert!(line.contains(why) && line.contains("control.sock"), "{line}");
+        let output = world.run(&["status"]);
+        let warned = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(warned.contains("WARN") && warned.contains(why), "{warned}");
+        assert!(succeeds(output).contains("pages "));
+    };
+    fs::write(socket(&world), "mine").unwrap();
+    both("not a socket");
+    fs::remove_file(socket(&world)).unwrap();
+    let silent = UnixListener::bind(socket(&world)).unwrap();
+    both("no answer within 5 s");
+    drop(silent);
+    assert!(told(&world, &["pause"]).contains("paused"), "a dead socket is no daemon");
+}
+
+/// Root may use any socket; another user none, whatever the mode.
+#[test]
+fn another_user_is_refused() {
+    let is_root = fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0);
+    let has_setpriv = std::process::Command::new("setpriv").arg("--version").output().is_ok();
+    if !is_root || !has_setpriv {
+        return;
+    }
+    let world = daemon::world(10, 1, "");
+    world.crawl(1);
+    let daemon = Daemon::start(&world);
+    let as_nobody = |words: &[&str]| {
+        let program = program().get_program().to_owned();
+        let mut command = std::process::Command::new("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(program).args(words);
+        command.arg("--data-dir").arg(&world.data_dir).current_dir("/").output().unwrap()
+    };
+    for folder in [world.folder.path(), &world.data_dir] {
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    if !as_nobody(&["--version"]).status.success() {
+        return; // It may not run the program.
+    }
+    for mode in [0o600, 0o666] {
+        fs::set_permissions(socket(&world), fs::Permissions::from_mode(mode)).unwrap();
+        let line = fails(as_nobody(&["pause"]), 1);
+        assert!(line.contains("it runs as another user"), "{mode:o}: {line}");
+    }
+    assert_ne!(daemon.status()["state"], "paused");
+    assert!(daemon.stop().contains("rejected a connection of another user"));
+}
