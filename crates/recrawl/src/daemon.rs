@@ -7,7 +7,7 @@ mod request;
 
 use recrawl_console::view::Accepted;
 use recrawl_crawl::failure::Failure;
-use request::{Answer, MAX_ANSWER_BYTES, Trouble};
+use request::{Answer, Trouble};
 use serde_json::Value;
 use std::fmt::Write;
 use std::io;
@@ -169,6 +169,7 @@ pub fn encoded(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::request::MAX_ANSWER_BYTES;
     use super::*;
     use std::io::{Read, Write as _};
     use std::os::unix::net::UnixListener;

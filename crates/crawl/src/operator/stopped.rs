@@ -13,9 +13,13 @@ use std::sync::Arc;
 
 /// The parts of a stopped crawl.
 pub struct StoppedCrawl {
+    /// The data directory.
     pub storage: Arc<dyn Storage>,
+    /// Holds the lock.
     pub repository: Repository,
+    /// Hosts, sites and settings.
     pub tables: SledTables,
+    /// Pauses, blocks and takedowns.
     pub decided: Decisions,
 }
 
