@@ -109,6 +109,20 @@ fn ranks_break_ties_by_the_crawls_seed() {
     for (rank, url) in moved {
         assert_eq!(ranked[&rank], url);
     }
+    let expected: BTreeMap<&str, (f64, f64)> = compared["expected"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|choice| {
+            let [rate, fresh] = ["change_rate", "freshness"].map(|key| choice[key].as_f64().unwrap());
+            (choice["by"].as_str().unwrap(), (rate, fresh))
+        })
+        .collect();
+    let (best, chance) = (expected["best"], expected["random"]);
+    assert!(best.0 > chance.0 && best.1 > chance.1, "{expected:?}");
+    for by in ["in_force", "candidate"] {
+        assert!(expected[by].0 <= best.0 && expected[by].1 <= best.1, "{by}: {expected:?}");
+    }
     daemon.stop();
     crawl();
     let after = world.pages();

@@ -128,6 +128,52 @@ fn an_import_delays_no_cycle() {
 }
 
 #[test]
+fn health_the_next_round_and_the_pages_in_flight_are_told() {
+    let world = world(60, 2, &format!("{SLOW}\n[cycle]\nfill = true\n"));
+    let daemon = Daemon::start(&world);
+    let reason = |s: &Value| s["health"]["reason"].as_str().unwrap().to_owned();
+    let empty = daemon.until("waiting", |s| s["state"] == "waiting");
+    assert_eq!((&empty["health"]["level"], &empty["next_round"]), (&json!("amber"), &Value::Null), "{empty}");
+    assert!(reason(&empty).contains("add a seed"), "{empty}");
+    daemon.seed(&world.server.seeds());
+    let now = daemon.until("fetching", |s| !s["cycle"]["fetching"].as_array().is_none_or(Vec::is_empty));
+    let fetching = &now["cycle"]["fetching"][0];
+    assert!(fetching["url"].as_str().unwrap().starts_with(fetching["host"].as_str().unwrap()), "{now}");
+    assert!(fetching["since"].as_u64().unwrap() <= now["now"].as_u64().unwrap(), "{now}");
+    assert_eq!((&now["health"]["level"], &now["next_round"]), (&json!("green"), &Value::Null), "{now}");
+    assert!(reason(&now).starts_with("fetching: "), "{now}");
+    assert!(now["next_cycle_at"].as_u64() > now["now"].as_u64(), "it is due in a day: {now}");
+    let done = daemon.until("filled", |s| s["state"] == "waiting" && s["visited"].as_u64() > Some(50));
+    let next = &done["next_round"];
+    assert_eq!((&done["health"]["level"], &done["health"]["at"]), (&json!("green"), &next["at"]), "{done}");
+    assert!(next["at"].as_u64() > done["now"].as_u64(), "{done}");
+    let hosts = daemon.get("/api/v1/hosts");
+    let hosts = hosts["hosts"].as_array().unwrap();
+    assert!(hosts.len() > 1 && hosts.iter().all(|host| host["state"] == "idle"), "{hosts:#?}");
+    daemon.change("PUT", "/api/v1/pause", None);
+    let paused = daemon.until("paused", |s| s["state"] == "paused");
+    assert_eq!(
+        (&paused["health"]["level"], &paused["next_round"]),
+        (&json!("amber"), &Value::Null),
+        "{paused}"
+    );
+    assert!(reason(&paused).contains("anna"), "{paused}");
+    assert_eq!(daemon.get("/api/v1/recent")["every_ms"], 10_000);
+    daemon.stop();
+}
+
+#[test]
+fn a_crawl_of_which_nobody_answers_is_red() {
+    let world = world(10, 1, "");
+    let daemon = Daemon::start(&world);
+    daemon.seed(&["http://127.9.9.9:59999/".into()]);
+    let red = daemon.until("red", |s| s["health"]["level"] == "red");
+    let reason = red["health"]["reason"].as_str().unwrap();
+    assert!(reason.contains("no page was fetched yet: 1 failed"), "{red}");
+    daemon.stop();
+}
+
+#[test]
 fn a_cycle_under_way_is_held_and_goes_on_and_a_host_waits_alone() {
     let world = world(200, 2, SLOW);
     world.crawl(1);

@@ -76,6 +76,18 @@ describe("while a cycle is paused", () => {
     for (const key of ["first_visits", "not_found", "skipped"])
       if (cycle[key] > 0) await says(page, key, count(cycle[key]));
     await says(page, "waiting", count(cycle.scheduled - cycle.done - cycle.in_flight));
+    await says(page, "health", "Needs a look");
+    assert.equal(status.health.level, "amber");
+    assert.match(await figure(page, "health_reason").textContent(), /^Paused by anna\.$/);
+    assert.equal(await page.locator("#light").getAttribute("aria-label"), "Health: amber");
+    await says(page, "next_round", "–");
+    await says(page, "in_flight_now", "0 pages");
+    const left = status.bytes_free - status.bytes_reserved;
+    const [told, unit] = (await figure(page, "disk_left").textContent()).split(" ");
+    const size = 1024 ** ["B", "KiB", "MiB", "GiB", "TiB"].indexOf(unit);
+    assert.ok(Math.abs(Number(told) * size - left) < 0.1 * left, `${told} ${unit} of ${left}`);
+    assert.ok(await page.getByRole("button", { name: "Resume crawl" }).isVisible());
+    assert.ok(!(await page.getByRole("button", { name: "Pause crawl" }).isVisible()), "it is paused");
     await says(page, "change_rate", share(cycle.change_rate));
     await says(page, "promised", share(cycle.promise?.change_rate));
     assert.ok(cycle.promise, "the formula has ranked cycles");
@@ -191,12 +203,19 @@ describe("while a cycle is paused", () => {
     const { page, done } = await view("#/now");
     const { kinds, last } = await crawl.get("/api/v1/errors");
     assert.ok(kinds.length > 0 && last.length > 0, "a host fails, and pages of another are missing");
-    await retry(async () =>
-      assert.deepEqual(
-        await column(page, "Failures by kind", 2),
-        kinds.map(({ pages }) => count(pages)),
-      ),
-    );
+    for (const [group, name] of [
+      ["failure", "Failures by kind"],
+      ["rule", "Kept out by a rule"],
+      ["postponed", "Put off to a later round"],
+    ])
+      await retry(async () =>
+        assert.deepEqual(
+          await column(page, name, 2),
+          kinds.filter((kind) => kind.group === group).map(({ pages }) => count(pages)),
+          name,
+        ),
+      );
+    assert.ok(last.every(({ outcome }) => outcome !== "robots_denied"), "a rule that is obeyed is no failure");
     assert.deepEqual(
       await column(page, "Recent failures", 1),
       last.map(({ url }) => url),
@@ -367,6 +386,19 @@ describe("while a cycle is paused", () => {
       })
     ).json();
     await says(page, "overlap", share(changes.overlap));
+    const { expected, observed_change_rate: observed } = changes;
+    assert.deepEqual(expected.map(({ by }) => by), ["in_force", "candidate", "best", "random"]);
+    assert.deepEqual(
+      await column(page, "Expected by one estimator", 2),
+      expected.map(({ change_rate: rate }) => share(rate)),
+    );
+    assert.deepEqual(
+      await column(page, "Expected by one estimator", 3),
+      expected.map(({ freshness }) => share(freshness)),
+    );
+    const best = expected[2];
+    assert.ok(expected.every(({ change_rate: rate }) => rate <= best.change_rate + 1e-9), "nothing beats the best");
+    assert.ok(observed !== null && (await figure(page, "observed").textContent()).includes(share(observed)));
     await says(page, "k", count(changes.k));
     await says(page, "compared", count(changes.pages));
     assert.deepEqual(
@@ -392,9 +424,12 @@ describe("while a cycle is paused", () => {
     await page.locator(".problem", { hasText: "Unauthorized (401)" }).waitFor();
     assert.ok((await page.locator(".problem").textContent()).includes("unknown token"));
     assert.equal((await crawl.get("/api/v1/status")).state, "paused", "nothing was changed");
-    await page.getByRole("button", { name: "Pause crawl" }).click();
+    // A change of no effect, so that the crawl stays paused.
+    await page.fill("#pause-host", "nobody.example");
+    await page.getByRole("button", { name: "Pause host" }).click();
     await giveToken(page, TOKEN);
-    await page.locator(".accepted", { hasText: "No change" }).waitFor();
+    await page.getByRole("button", { name: "Resume nobody.example" }).click();
+    await page.getByRole("button", { name: "Resume nobody.example" }).waitFor({ state: "detached" });
     assert.deepEqual(
       await page.evaluate(() => [JSON.stringify(localStorage), JSON.stringify(sessionStorage), document.cookie]),
       ["{}", "{}", ""],
@@ -479,7 +514,7 @@ describe("while a cycle is paused", () => {
       await page.locator("main :is(.panel, table)").first().waitFor();
       await page.getByText("Loading …").first().waitFor({ state: "detached" });
       await page.evaluate(() => document.querySelectorAll("details").forEach((details) => (details.open = true)));
-      for (const [colorScheme, width] of ["light", "dark"].flatMap((theme) => [1280, 360].map((width) => [theme, width]))) {
+      for (const [colorScheme, width] of ["light", "dark"].flatMap((theme) => [1920, 1280, 360].map((width) => [theme, width]))) {
         await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
         await page.setViewportSize({ width, height: 800 });
         assert.deepEqual(await violations(page), [], `${hash} ${colorScheme} ${width}`);
@@ -494,7 +529,7 @@ describe("while a cycle is paused", () => {
     const { page, done } = await view("#/control", { expected: [401] });
     for (const colorScheme of ["light", "dark"]) {
       await page.emulateMedia({ colorScheme });
-      await page.getByRole("button", { name: "Pause crawl" }).click();
+      await page.getByRole("button", { name: "Resume crawl" }).click();
       await page.locator("#token[open]").waitFor();
       assert.deepEqual(await violations(page), []);
       await giveToken(page, "x".repeat(32));
@@ -566,8 +601,56 @@ describe("while the crawl runs", () => {
     const before = await panel.textContent();
     await retry(async () => assert.notEqual(await panel.textContent(), before));
     const { generation } = await crawl.until("committed", (now) => now.generation > first.generation);
-    await page.locator("summary").first().click();
+    await page.locator(".panel", { has: page.getByRole("heading", { name: "ChangeRate" }) }).locator("summary").click();
     await retry(async () => assert.ok((await column(page, "ChangeRate by cycle", 1)).includes(count(generation))));
+    await done();
+  });
+
+  it("the last hour is drawn, read by the pointer, and there again after a reload", async () => {
+    const { page, done } = await view("#/now");
+    const { points } = await retry(async () => {
+      const recent = await crawl.get("/api/v1/recent");
+      assert.ok(recent.points.filter(({ median_ms: median }) => median !== null).length > 2);
+      return recent;
+    });
+    await page.reload();
+    const panel = page.locator(".panel", { has: page.getByRole("heading", { name: "Last hour" }) });
+    const chart = panel.locator(".timeline", { hasText: "by answer" }).locator(".picture svg");
+    await retry(async () => assert.match(await chart.getAttribute("aria-label"), /last: 2xx [0-9.]+\/s/));
+    await panel.locator("summary").click();
+    await retry(async () => assert.ok((await column(page, "The last hour", 1)).length >= points.length));
+    // The oldest point, in the table and under the pointer.
+    const successes = await column(page, "The last hour", 3);
+    assert.equal(successes.at(-1), count(points[0].answers.success));
+    const box = await chart.boundingBox();
+    const when = panel.locator(".timeline .when").first();
+    const before = await when.textContent();
+    await page.mouse.move(box.x + 60, box.y + 50);
+    await retry(async () => assert.notEqual(await when.textContent(), before));
+    const rate = (1000 * points[0].answers.success) / points[0].ms;
+    assert.equal(parseFloat(await figure(page, "rate_success").textContent()), Number(rate.toPrecision(3)));
+    await page.mouse.move(0, 0);
+    await done();
+  });
+
+  it("figures agree with the API while pages are fetched", async () => {
+    const { page, done } = await view("#/now");
+    const isBusy = ({ cycle }) => cycle?.stage === "fetching" && cycle.fetching.length > 0;
+    const status = await crawl.until("fetching", isBusy);
+    const { cycle } = status;
+    assert.ok(cycle.fetching.length <= cycle.in_flight && cycle.fetching.every(({ url, host }) => url.startsWith(host)));
+    assert.ok(["green", "amber"].includes(status.health.level), JSON.stringify(status.health));
+    if (cycle.seconds_left !== null && cycle.ends_by !== null)
+      assert.ok(cycle.seconds_left <= (cycle.ends_by - status.now) / 1000 + 1, "no longer than the round may last");
+    assert.ok(status.next_cycle_at >= status.now && status.next_round === null);
+    await retry(async () => assert.match(await figure(page, "health_reason").textContent(), /pages of a \w+ round/));
+    // The mock web answers within milliseconds, so an event seldom meets a request.
+    const flight = page.locator(".panel", { has: page.getByRole("heading", { name: "In flight" }) });
+    assert.match(await flight.textContent(), /requests|between two rounds/);
+    assert.ok(await page.getByRole("button", { name: "Pause crawl" }).isVisible());
+    assert.ok(!(await page.getByRole("button", { name: "Resume crawl" }).isVisible()));
+    const { hosts } = await crawl.get("/api/v1/hosts?state=idle");
+    assert.ok(hosts.every(({ queue }) => queue === 0), "an idle host has nothing left");
     await done();
   });
 
@@ -696,7 +779,7 @@ describe("while the crawl runs", () => {
     const { generation } = await crawl.get("/api/v1/status");
     const { generation: later } = await crawl.until("committed", (now) => now.generation > generation);
     await hide(false);
-    await page.locator("summary").first().click();
+    await page.locator(".panel", { has: page.getByRole("heading", { name: "ChangeRate" }) }).locator("summary").click();
     await retry(async () => assert.ok((await column(page, "ChangeRate by cycle", 1)).includes(count(later))));
     await done();
   });
@@ -706,6 +789,10 @@ describe("while the crawl runs", () => {
     try {
       const { page, done } = await open(context, daemon.origin, "#/now");
       await page.getByText("No cycle yet").waitFor();
+      await says(page, "health_reason", "There is nothing to crawl yet: add a seed URL.");
+      await page.getByRole("heading", { name: "Start with a seed" }).waitFor();
+      await page.getByText("The first comes within 10 seconds").or(page.getByText("the first comes within 10 seconds")).first().waitFor();
+      assert.deepEqual(await violations(page), [], "#/now");
       await page.getByText("no audit sample yet").waitFor();
       for (const [hash, text] of [
         ["#/page", "No pages yet."],

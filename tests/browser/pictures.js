@@ -42,6 +42,12 @@ try {
     ["control-dark", "#/control", "dark", 1280, seed],
     ...(process.argv[3] === "all"
       ? [
+          ["now-wide", "#/now", "light", 1920],
+          ["now-wide-dark", "#/now", "dark", 1920],
+          ["formula-wide", "#/formula", "light", 1920, compare],
+          ["control-wide", "#/control", "dark", 1920],
+          ["hosts-wide", "#/hosts", "light", 1920],
+          ["page-wide", url, "light", 1920],
           ["page-dark", url, "dark", 1280],
           ["hosts-light", "#/hosts", "light", 1280],
           ["hosts-narrow", "#/hosts", "light", 360],

@@ -33,6 +33,7 @@ fn routes() -> OpenApiRouter<Arc<Console>> {
         .routes(routes!(page::asset))
         .routes(routes!(page::problems))
         .routes(routes!(overview::status))
+        .routes(routes!(overview::recent))
         .routes(routes!(overview::cycles))
         .routes(routes!(overview::errors))
         .routes(routes!(overview::controls))

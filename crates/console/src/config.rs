@@ -8,7 +8,6 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Upper bound of [`ConsoleConfig::connections`]. Each connection is an open file.
 pub const MAX_CONNECTIONS: usize = 10_000;
@@ -25,8 +24,6 @@ pub struct ConsoleConfig {
     pub connections: usize,
     /// Requests per second and address, on average; also the burst size.
     pub requests: u32,
-    /// `/health` returns 503 after this long without progress of the crawl.
-    pub stall: Duration,
     /// Tokens that authorize changes. Without tokens the console is read-only.
     pub tokens: Option<Tokens>,
     /// Writes the change log. Called twice per change, for one change at a time: before the attempt
@@ -56,9 +53,6 @@ impl ConsoleConfig {
         }
         if self.requests == 0 {
             return Some(("requests", "must be at least 1 per second".into()));
-        }
-        if self.stall.is_zero() {
-            return Some(("stall", "must not be 0; write a duration such as \"10 min\"".into()));
         }
         None
     }
@@ -161,6 +155,5 @@ mod tests {
         assert_eq!(wrong(|c| c.connections = 0), Some("connections"));
         assert_eq!(wrong(|c| c.connections = MAX_CONNECTIONS + 1), Some("connections"));
         assert_eq!(wrong(|c| c.requests = 0), Some("requests"));
-        assert_eq!(wrong(|c| c.stall = Duration::ZERO), Some("stall"));
     }
 }

@@ -9,7 +9,6 @@ use crate::token::Tokens;
 use crate::view::{Accepted, Change, CrawlView, Refusal, Who};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task;
 use tokio::time::Instant;
@@ -30,8 +29,6 @@ pub struct Console {
     pub view: Arc<dyn CrawlView>,
     /// [`ConsoleConfig::names`].
     pub names: Vec<String>,
-    /// [`ConsoleConfig::stall`].
-    pub stall: Duration,
     /// Publishes live events.
     pub events: EventHub,
     /// Counts of requests.
@@ -55,7 +52,6 @@ impl Console {
         Arc::new(Console {
             view,
             names: config.names.iter().map(|name| name.to_ascii_lowercase()).collect(),
-            stall: config.stall,
             events: EventHub::new(),
             traffic: Traffic::default(),
             stop,

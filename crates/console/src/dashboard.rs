@@ -36,18 +36,23 @@ pub const ASSETS: &[Asset] = &[
     asset!("cycles.js", SCRIPT),
     asset!("dom.js", SCRIPT),
     asset!("errors.js", SCRIPT),
+    asset!("flight.js", SCRIPT),
     asset!("format.js", SCRIPT),
     asset!("formula.js", SCRIPT),
+    asset!("health.js", SCRIPT),
     asset!("hosts.js", SCRIPT),
     asset!("icon.svg", "image/svg+xml"),
     asset!("main.js", SCRIPT),
     asset!("now.js", SCRIPT),
     asset!("page.js", SCRIPT),
     asset!("polite.js", SCRIPT),
+    asset!("recent.js", SCRIPT),
+    asset!("seeds.js", SCRIPT),
     asset!("size.js", SCRIPT),
     asset!("stream.js", SCRIPT),
     asset!("style.css", "text/css; charset=utf-8"),
     asset!("table.js", SCRIPT),
+    asset!("timeline.js", SCRIPT),
 ];
 
 #[cfg(test)]

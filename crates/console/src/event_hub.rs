@@ -162,6 +162,11 @@ fn differ(before: &Status, after: &Status) -> bool {
         now: before.now,
         idle_ms: before.idle_ms,
         memory_bytes: before.memory_bytes,
+        health: if before.health.level == after.health.level {
+            before.health.clone()
+        } else {
+            after.health.clone()
+        },
         ..after.clone()
     };
     still != *before

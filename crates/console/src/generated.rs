@@ -2,6 +2,7 @@
 //! docs/console.md. `make generated` writes them; a test fails if they are stale.
 
 use crate::metrics::{self, alert, grafana};
+use crate::view::health;
 use std::io;
 use std::path::Path;
 
@@ -14,6 +15,7 @@ const PAGE: &str = "docs/console.md";
 pub fn files(root: &Path) -> io::Result<Vec<(&'static str, String)>> {
     let page = std::fs::read_to_string(root.join(PAGE))?;
     let page = filled(&page, "routes", &crate::api::table())?;
+    let page = filled(&page, "health", &health::table())?;
     let page = filled(&page, "metrics", &metrics::table())?;
     Ok(vec![
         ("deploy/grafana/recrawl.json", grafana::dashboard()),

@@ -9,8 +9,8 @@ pub mod registry;
 mod tests;
 pub mod traffic;
 
-use crate::view::Status;
-use registry::{METRICS, Metric, Read};
+use crate::view::{Meters, Status};
+use registry::{Histogram, METRICS, Metric, Read};
 use std::fmt::Write;
 use traffic::Traffic;
 
@@ -18,6 +18,8 @@ use traffic::Traffic;
 pub struct Reading<'a> {
     /// Status of the crawl.
     pub status: &'a Status,
+    /// Figures read for metrics only.
+    pub meters: &'a Meters,
     /// Counters of the console.
     pub traffic: &'a Traffic,
     /// Open event streams.
@@ -34,6 +36,8 @@ pub fn text(reading: &Reading<'_>) -> String {
         let Metric { name, kind, help, read } = metric;
         let samples: Vec<(String, f64)> = match read {
             Read::Count(read) => vec![(String::new(), read(reading) as f64)],
+            Read::Sum(read) => vec![(String::new(), read(reading))],
+            Read::Histogram(read) => histogram(&read(reading)),
             Read::One(read) => read(reading).map(|value| (String::new(), value)).into_iter().collect(),
             Read::Each(label, read) => {
                 let named = |(of, value): (String, f64)| (format!("{{{label}={of:?}}}"), value);
@@ -51,12 +55,28 @@ pub fn text(reading: &Reading<'_>) -> String {
     text
 }
 
+/// The samples of a histogram: buckets that include those below them, sum, and count.
+fn histogram(read: &Histogram<'_>) -> Vec<(String, f64)> {
+    let mut total = 0;
+    let bounds = read.bounds.iter().map(f64::to_string).chain(["+Inf".to_owned()]);
+    let mut samples: Vec<(String, f64)> = bounds
+        .zip(read.buckets)
+        .map(|(bound, count)| {
+            total += count;
+            (format!("_bucket{{le=\"{bound}\"}}"), total as f64)
+        })
+        .collect();
+    samples.extend([("_sum".into(), read.sum), ("_count".into(), total as f64)]);
+    samples
+}
+
 /// The table of metrics in docs/console.md.
 pub fn table() -> String {
     let mut table = String::from("| metric | kind | label | what |\n|---|---|---|---|\n");
     for metric in METRICS {
         let label = match metric.read {
-            Read::Count(_) | Read::One(_) => String::new(),
+            Read::Count(_) | Read::Sum(_) | Read::One(_) => String::new(),
+            Read::Histogram(_) => "`le`".into(),
             Read::Each(label, _) => format!("`{label}`"),
         };
         let Metric { name, kind, help, .. } = metric;

@@ -8,19 +8,26 @@
 mod control;
 mod errors;
 mod formula;
+pub mod health;
 mod ping;
 mod query;
+mod recent;
 mod refusal;
 mod status;
 
 pub use control::{Accepted, Change, Controls, Decision, Did, Who};
-pub use errors::{ErrorCount, ErrorKind, Errors, PageError};
-pub use formula::{FormulaCheck, FormulaText, FormulaUse, Formulas, RankChange, RankChanges};
+pub use errors::{ErrorCount, ErrorGroup, ErrorKind, Errors, PageError};
+pub use formula::{
+    Choice, ChoiceOf, FormulaCheck, FormulaText, FormulaUse, Formulas, RankChange, RankChanges,
+};
+pub use health::{CrawlHealth, HealthLevel};
 pub use ping::{IndexNow, IndexNowParams, PingFigures, Pinged};
 pub use query::{HostList, HostQuery, HostRow, HostSort, OnePage, PageList, PageQuery};
+pub use recent::{Answers, Meters, Recent, RecentPoint};
 pub use refusal::Refusal;
 pub use status::{
-    Counts, CycleDone, CycleNow, CycleStage, Freshness, HostNow, HostState, Promise, State, Status,
+    ByteBudget, Counts, CycleDone, CycleNow, CycleStage, Fetching, Freshness, HostNow, HostState, NextRound,
+    Promise, SeedsRefused, State, Status,
 };
 
 use serde_json::Value;
@@ -29,6 +36,12 @@ use serde_json::Value;
 pub trait CrawlView: Send + Sync {
     /// Status of the crawl. Cheap, and never waits for the disk.
     fn status(&self) -> Status;
+
+    /// The points of the last hour after `since`, in milliseconds since 1970. As cheap as the status.
+    fn recent(&self, since: u64) -> Recent;
+
+    /// Figures for metrics. As cheap as the status.
+    fn meters(&self) -> Meters;
 
     /// The reports of the last cycles, newest first, as `recrawl crawl --json` prints them. A cycle
     /// with an expected ChangeRate has a `promise`, a [`Promise`].

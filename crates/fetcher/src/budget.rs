@@ -61,6 +61,11 @@ impl Budget {
         self.per_host > 0 && self.hosts.get(host).is_some_and(|spent| *spent >= self.per_host)
     }
 
+    /// Bytes spent in this cycle.
+    pub fn spent(&self) -> u64 {
+        self.total
+    }
+
     /// Is the budget of the cycle spent?
     pub fn is_spent(&self) -> bool {
         self.per_cycle > 0 && self.total >= self.per_cycle

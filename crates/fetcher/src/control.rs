@@ -4,7 +4,7 @@
 //! continue when the hold ends. In the other direction, the run publishes its progress. A
 //! `Steering` outlives its runs: a hold continues in the next one.
 
-use recrawl_types::ScheduleEntry;
+use recrawl_types::{CanonicalUrl, ScheduleEntry};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{
     AtomicBool, AtomicU64, AtomicUsize,
@@ -20,7 +20,9 @@ pub const MAX_HELD_HOSTS: usize = 10_000;
 pub const MAX_ASKED: usize = 10_000;
 /// Maximum number of hosts in [`Figures::slowest`].
 pub const MAX_SLOWEST: usize = 1000;
-/// Maximum age of [`Figures::slowest`] while the run is active.
+/// Maximum number of pages in [`Figures::fetching`].
+pub const MAX_FETCHING: usize = 100;
+/// Maximum age of the figures of hosts while the run is active.
 pub(crate) const FIGURES_EVERY: Duration = Duration::from_secs(1);
 
 /// Commands to runs, and their progress.
@@ -34,7 +36,8 @@ pub struct Steering {
     in_flight: AtomicUsize,
     open_hosts: AtomicUsize,
     early: AtomicU64,
-    slowest: Mutex<Arc<[HostFigures]>>,
+    spent: AtomicU64,
+    hosts_now: Mutex<HostsNow>,
     changed: Notify,
 }
 
@@ -45,8 +48,32 @@ pub struct Figures {
     pub in_flight: usize,
     /// Open hosts, including held ones.
     pub open_hosts: usize,
-    /// The open hosts that will take longest, by remaining pages times delay.
+    /// Bytes of its cycle so far, as `budget.bytes_per_cycle` counts them.
+    pub spent: u64,
+    /// Of the open hosts, those in back-off.
+    pub backed_off: usize,
+    /// The open hosts that will take longest, by remaining pages times delay; the others with a request
+    /// in flight follow.
     pub slowest: Arc<[HostFigures]>,
+    /// Pages that are being fetched, the longest first.
+    pub fetching: Arc<[Fetching]>,
+}
+
+/// The figures of hosts, at most [`FIGURES_EVERY`] old.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HostsNow {
+    pub backed_off: usize,
+    pub slowest: Arc<[HostFigures]>,
+    pub fetching: Arc<[Fetching]>,
+}
+
+/// A page that is being fetched.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fetching {
+    /// The page.
+    pub url: CanonicalUrl,
+    /// Since when, in milliseconds since 1970.
+    pub since: u64,
 }
 
 impl Figures {
@@ -145,7 +172,10 @@ impl Steering {
     /// The progress of the run. Without a run, nothing is in flight.
     pub fn figures(&self) -> Figures {
         let (in_flight, open_hosts) = (self.in_flight.load(Acquire), self.open_hosts.load(Relaxed));
-        Figures { in_flight, open_hosts, slowest: lock(&self.slowest).clone() }
+        let spent = self.spent.load(Relaxed);
+        let HostsNow { backed_off, slowest, fetching } = lock(&self.hosts_now).clone();
+        let fetching = if in_flight == 0 { Arc::default() } else { fetching };
+        Figures { in_flight, open_hosts, spent, backed_off, slowest, fetching }
     }
 
     /// Requests in all runs that started before the configured delay of their host had passed, by
@@ -158,13 +188,14 @@ impl Steering {
         self.early.fetch_add(1, Relaxed);
     }
 
-    pub(crate) fn publish(&self, in_flight: usize, open_hosts: usize) {
+    pub(crate) fn publish(&self, in_flight: usize, open_hosts: usize, spent: u64) {
         self.open_hosts.store(open_hosts, Relaxed);
+        self.spent.store(spent, Relaxed);
         self.in_flight.store(in_flight, Release);
     }
 
-    pub(crate) fn publish_slowest(&self, slowest: Vec<HostFigures>) {
-        *lock(&self.slowest) = slowest.into();
+    pub(crate) fn publish_hosts(&self, hosts: HostsNow) {
+        *lock(&self.hosts_now) = hosts;
     }
 
     pub(crate) fn has_asked(&self) -> bool {

@@ -4,7 +4,7 @@ use crate::WallClock;
 use crate::addresses::Addresses;
 use crate::budget::Budget;
 use crate::client::{Network, NetworkError, Reply};
-use crate::control::{FIGURES_EVERY, MAX_SLOWEST, Steering};
+use crate::control::{FIGURES_EVERY, HostActivity, HostsNow, MAX_FETCHING, MAX_SLOWEST, Steering};
 use crate::frontier::Frontier;
 use crate::host::{Action, Next, QueuedPage, RobotsRequest, SlotState};
 use crate::host_delay::LeftAlone;
@@ -17,7 +17,7 @@ use crate::run::{Refuses, Run};
 use crate::suspension::{HEARTBEAT, Suspension};
 use crate::unavailable::Unavailable;
 use crate::visit::{HostVisit, VisitEnd, VisitEndKind, deliver};
-use crate::visit_task;
+use crate::visit_task::{self, PanickedVisit};
 use recrawl_types::{
     CanonicalUrl, DatedRound, Found, HostTable, Origin, Outcome, ScheduleEntry, ScheduleSource, Skip,
     UrlRules, Validators,
@@ -159,8 +159,8 @@ impl Fetcher {
         for host in state.frontier.hosts() {
             host.store(&run)?;
         }
-        run.control.publish(0, 0);
-        run.control.publish_slowest(Vec::new());
+        run.control.publish(0, 0, 0);
+        run.control.publish_hosts(HostsNow::default());
         let mut report = run.report().clone();
         report.elapsed = start.elapsed();
         report.stopped_by = stopped_by;
@@ -308,7 +308,11 @@ impl Loop {
                         self.addresses.request_started(address);
                     }
                     let visit = HostVisit { host: id, finished, action, address, last, retry };
-                    let visit = visit_task::visit(visit, self.run.clone(), self.out.clone());
+                    let panicked = PanickedVisit::of(&visit);
+                    if let Some(page) = panicked.page() {
+                        self.frontier.host(id).fetching.start(page, self.run.now());
+                    }
+                    let visit = visit_task::visit(visit, panicked, self.run.clone(), self.out.clone());
                     self.visits.spawn(visit.instrument(span));
                 }
                 Next::Wait(at) => {
@@ -445,7 +449,7 @@ impl Loop {
         Ok(())
     }
 
-    /// Publishes progress. Publishes the slowest hosts every [`FIGURES_EVERY`], and at once when a
+    /// Publishes progress. Publishes the figures of hosts every [`FIGURES_EVERY`], and at once when a
     /// held run comes to rest, since those figures stay for long.
     fn publish(&mut self) {
         let now = Instant::now();
@@ -454,26 +458,31 @@ impl Loop {
         self.publish_at = due;
         if due.is_none() {
             self.published_at = Some(now);
-            self.publish_slowest();
+            self.publish_hosts();
         }
         // Published last: a reader who sees no request in flight then finds no host that is asking.
-        self.run.control.publish(self.visits.len(), self.frontier.open_hosts());
+        let spent = self.run.budget().spent();
+        self.run.control.publish(self.visits.len(), self.frontier.open_hosts(), spent);
     }
 
-    fn publish_slowest(&mut self) {
+    fn publish_hosts(&mut self) {
         let at = self.run.now();
-        let mut slowest: Vec<_> = self
-            .frontier
-            .hosts()
-            .filter_map(|host| host.figures(&self.run, at))
-            .filter(|h| h.queue > 0)
-            .collect();
+        let (mut slowest, mut fetching) = (Vec::new(), Vec::new());
+        for host in self.frontier.hosts() {
+            slowest.extend(host.figures(&self.run, at));
+            fetching.extend(host.fetching.pages());
+        }
+        slowest.retain(|h| h.queue > 0 || h.state == HostActivity::Asking);
+        let backed_off = slowest.iter().filter(|h| h.state == HostActivity::BackedOff).count();
         // Ties go by name, so that rows of the table do not jump.
         slowest.sort_by_cached_key(|h| {
             (Reverse(h.queue.saturating_mul(h.delay.as_millis() as u64)), h.host.clone())
         });
         slowest.truncate(MAX_SLOWEST);
-        self.run.control.publish_slowest(slowest);
+        fetching.sort_by_key(|page| page.since);
+        fetching.truncate(MAX_FETCHING);
+        let (slowest, fetching) = (slowest.into(), fetching.into());
+        self.run.control.publish_hosts(HostsNow { backed_off, slowest, fetching });
     }
 
     /// Queues an idle host, unless all its connections are in use.

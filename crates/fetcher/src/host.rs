@@ -6,9 +6,11 @@
 //! between.
 
 mod cursor;
+mod fetches;
 mod origin_queue;
 
 pub use cursor::{Cursor, QueuedPage};
+pub use fetches::Fetches;
 pub use origin_queue::{Action, OriginId, OriginQueue, RobotsRequest};
 
 use crate::addresses::Addresses;
@@ -118,6 +120,8 @@ pub struct Host {
     host_index: Option<HostIndex>,
     /// Pages delivered in this run.
     pub done: u64,
+    /// Its pages in flight.
+    pub fetching: Fetches,
     /// End of the last response, to detect early requests.
     answered: Option<Instant>,
     /// Runs of the schedule that this host has not started.
@@ -156,6 +160,7 @@ impl Host {
             counted_address: None,
             host_index,
             done: 0,
+            fetching: Fetches::default(),
             answered: None,
             runs,
             unloaded: Vec::new(),

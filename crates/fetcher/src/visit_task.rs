@@ -10,12 +10,12 @@ use futures_util::FutureExt;
 use recrawl_types::{Failure, Outcome};
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::sync::mpsc::Sender;
 
 /// The parts of a visit that the main loop needs if it panics.
-struct PanickedVisit {
+pub struct PanickedVisit {
     host: HostId,
     origin: Option<OriginId>,
     address: Option<IpAddr>,
@@ -27,19 +27,27 @@ enum PanickedAction {
     Nothing,
     Lookup,
     Robots(RobotsRequest),
-    Page(Box<QueuedPage>),
+    Page(Arc<QueuedPage>),
 }
 
 impl PanickedVisit {
-    fn of(visit: &HostVisit) -> PanickedVisit {
+    pub fn of(visit: &HostVisit) -> PanickedVisit {
         let action = match &visit.action {
             None => PanickedAction::Nothing,
             Some((_, Action::Lookup(_))) => PanickedAction::Lookup,
             Some((_, Action::Robots(robots_request))) => PanickedAction::Robots(robots_request.clone()),
-            Some((_, Action::Page(queued))) => PanickedAction::Page(queued.clone()),
+            Some((_, Action::Page(queued))) => PanickedAction::Page(Arc::new((**queued).clone())),
         };
         let origin = visit.action.as_ref().and_then(|(origin, _)| *origin);
         PanickedVisit { host: visit.host, origin, address: visit.address, action }
+    }
+
+    /// The page that is fetched, as long as the visit lasts.
+    pub fn page(&self) -> Option<Weak<QueuedPage>> {
+        match &self.action {
+            PanickedAction::Page(queued) => Some(Arc::downgrade(queued)),
+            PanickedAction::Nothing | PanickedAction::Lookup | PanickedAction::Robots(_) => None,
+        }
     }
 
     /// The result that replaces that of the visit.
@@ -57,7 +65,7 @@ impl PanickedVisit {
             PanickedAction::Page(queued) => {
                 let url = &queued.entry.url;
                 tracing::error!(%url, "a visit panicked; this is a bug in recrawl, please report it");
-                output_closed = deliver(failed(*queued, run.now()), run, out).await.is_err();
+                output_closed = deliver(failed((*queued).clone(), run.now()), run, out).await.is_err();
                 VisitEndKind::Page { host_failed: false, follow: None, bytes: 0 }
             }
         };
@@ -83,8 +91,12 @@ fn failed(queued: QueuedPage, at: u64) -> FetchedPage {
 }
 
 /// Makes a visit and catches panics.
-pub async fn visit(visit: HostVisit, run: Arc<Run>, out: Sender<FetchedPage>) -> VisitEnd {
-    let panicked = PanickedVisit::of(&visit);
+pub async fn visit(
+    visit: HostVisit,
+    panicked: PanickedVisit,
+    run: Arc<Run>,
+    out: Sender<FetchedPage>,
+) -> VisitEnd {
     let visited = AssertUnwindSafe(visit.run(run.clone(), out.clone())).catch_unwind().await;
     match visited {
         Ok(ended) => ended,

@@ -14,6 +14,7 @@ mod next;
 mod notify;
 mod pages;
 mod pings;
+mod recent;
 mod reload;
 mod scans;
 mod shared_state;
@@ -39,7 +40,7 @@ use recrawl_crawl::operator::seeds;
 use recrawl_crawl::output::events::Events;
 use recrawl_crawl::settings::Settings;
 use recrawl_types::CanonicalUrl;
-use shared_state::{Phase, SharedState};
+use shared_state::{Due, Phase, SharedState};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -85,6 +86,7 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let mut events = events_of(&crawl)?;
     let _watchdog = notify::ready(shared.clone(), stall).map_err(Failure::work)?;
     let _disk = disk::watch(shared.clone(), crawl.storage.clone()).map_err(Failure::work)?;
+    let _recent = recent::watch(shared.clone()).map_err(Failure::work)?;
     let ended = crawl_on(args, seeds, &mut crawl, &shared, &console, &hangup, &mut events);
     // A failure ends it too, without a signal.
     crawl.shutdown.token().cancel();
@@ -135,8 +137,9 @@ fn crawl_on(
         let rests = has_nothing || crawl.control.paused().is_some() || !retry_in.is_zero();
         let next = if rests { Ok(None) } else { crawl.next_round(left.is_zero(), !given.is_empty()) };
         if let Ok(None) = next {
-            let left = if has_nothing { TICK } else { left };
-            shared.wait(&crawl.shutdown, left.max(retry_in), has_nothing);
+            let cycle = if has_nothing { TICK } else { left };
+            let stalled_until = if rests { None } else { crawl.stalled_until()? };
+            shared.wait(&crawl.shutdown, &Due { cycle, retry: retry_in, stalled_until }, has_nothing);
             continue;
         }
         shared.set_phase(Phase::Crawling);
@@ -195,7 +198,7 @@ fn events_of(crawl: &Crawl) -> Result<Option<Events>, Failure> {
 /// Adds the events of the cycle. If that fails, they follow after the next commit.
 fn tell(events: &mut Option<Events>, crawl: &Crawl, shared: &SharedState) {
     let Some(events) = events else { return };
-    shared.set_phase(Phase::Waiting { next: None, what: Some("the reader of the events") });
+    shared.set_phase(Phase::Waiting { cycle_at: None, next: None, what: Some("the reader of the events") });
     if let Err(failure) = events.follow(crawl) {
         tracing::error!("cannot write events, retrying after the next commit: {failure}");
     }
@@ -216,7 +219,6 @@ fn console_config(settings: &Settings, tokens: Option<Tokens>) -> Result<Console
         names: serve.names.clone(),
         connections: serve.connections as usize,
         requests: serve.requests,
-        stall: serve.stall.0,
         tokens,
         audit: audit::log(&settings.data_dir)?,
     })

@@ -26,14 +26,14 @@ impl Health {
 
 /// Liveness: 503 if the crawl makes no progress.
 ///
-/// 503 after `serve.stall` without progress: the crawl hangs, and a restart may help. A pause,
-/// waiting for the next cycle and a failed cycle count as healthy.
+/// 503 after `serve.stall` without progress: the crawl hangs, and a restart may help. A pause, waiting for
+/// the next cycle and a failed cycle count as alive; `health` of the status judges them.
 #[utoipa::path(get, path = "/health", tag = "health", responses((status = 200, description = "Alive", body = Health)))]
 pub async fn health(State(console): State<Arc<Console>>) -> Result<Json<Health>, Problem> {
     let status = console.view.status();
-    let stall = console.stall.as_millis();
-    if u128::from(status.idle_ms) > stall {
-        let text = format!("no progress for {} ms, more than serve.stall ({stall} ms)", status.idle_ms);
+    if status.is_stalled() {
+        let Status { idle_ms, stall_ms, .. } = status;
+        let text = format!("no progress for {idle_ms} ms, more than serve.stall ({stall_ms} ms)");
         return Err(Problem::busy(text)
             .retry_after(10)
             .todo("see the log; restart the crawl if it does not recover"));

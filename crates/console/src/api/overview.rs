@@ -5,7 +5,7 @@ use crate::MAX_ROWS;
 use crate::console::Console;
 use crate::metrics;
 use crate::problem::Problem;
-use crate::view::{Controls, Errors, Status};
+use crate::view::{Controls, Errors, Recent, Status};
 use axum::Json;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
@@ -19,6 +19,24 @@ use utoipa::IntoParams;
 #[utoipa::path(get, path = "/api/v1/status", tag = "look", responses((status = 200, description = "Status", body = Status)))]
 pub async fn status(State(console): State<Arc<Console>>) -> Json<Status> {
     Json(console.view.status())
+}
+
+/// Query of the last hour.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct RecentParams {
+    /// Only points after this time, in milliseconds since 1970.
+    since: Option<u64>,
+}
+
+/// Rates, answers and response times of the last hour.
+///
+/// A point every 10 seconds, since the process started. Quantiles are estimated from a histogram.
+#[utoipa::path(get, path = "/api/v1/recent", tag = "look", params(RecentParams),
+    responses((status = 200, description = "Points, oldest first", body = Recent)))]
+pub async fn recent(State(console): State<Arc<Console>>, Params(ask): Params<RecentParams>) -> Json<Recent> {
+    Json(console.view.recent(ask.since.unwrap_or(0)))
 }
 
 /// Query of the cycle reports.
@@ -69,7 +87,11 @@ pub async fn controls(State(console): State<Arc<Console>>) -> Result<Json<Contro
     responses((status = 200, description = "All metrics", body = String, content_type = "text/plain")))]
 pub async fn metrics(State(console): State<Arc<Console>>) -> impl IntoResponse {
     let status = console.view.status();
-    let reading =
-        metrics::Reading { status: &status, traffic: &console.traffic, streams: console.events.streams() };
+    let reading = metrics::Reading {
+        status: &status,
+        meters: &console.view.meters(),
+        traffic: &console.traffic,
+        streams: console.events.streams(),
+    };
     ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], metrics::text(&reading))
 }

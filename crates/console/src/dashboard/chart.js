@@ -88,7 +88,7 @@ function runs(points) {
 }
 
 /** The next of 1, 2, 5, 10, 20 … */
-function nice(value) {
+export function nice(value) {
   if (!(value > 0)) return 1;
   const power = 10 ** Math.floor(Math.log10(value));
   return [1, 2, 5, 10].map((step) => step * power).find((step) => step >= value * 0.999);

@@ -1,15 +1,17 @@
 // The view "Control": operator decisions in force, and forms for changes.
 
-import { attempt, button, form, outcome } from "./action.js";
+import { attempt, form, outcome } from "./action.js";
 import { ask, forgetToken, hasToken } from "./api.js";
 import { datum, facts, h, loading, panel, say, show } from "./dom.js";
 import { count, time, words } from "./format.js";
+import { pauseControls } from "./health.js";
+import { seedsPanel } from "./seeds.js";
 import { Table } from "./table.js";
 
 export const title = "Control";
 
 export function open(main, { app, signal }) {
-  const [crawlTold, seedsTold, fetchTold, blocksTold, hostsTold] = Array.from({ length: 5 }, outcome);
+  const [crawlTold, fetchTold, blocksTold, hostsTold] = Array.from({ length: 4 }, outcome);
   const [standing, waiting] = [h("div", {}, loading()), h("div", {}, loading())];
   const blocks = new Table("Blocked patterns", [["Pattern"], ["Action"], ["By"], ["Since"]], "No blocks.");
   const down = new Table("Takedowns", [["Taken down"]], "No takedowns.");
@@ -26,10 +28,7 @@ export function open(main, { app, signal }) {
     forget.hidden = !hasToken();
   };
 
-  const [pause, resume] = [
-    button("Pause crawl", crawlTold, "PUT", "/api/v1/pause", { after: () => load() }),
-    button("Resume crawl", crawlTold, "DELETE", "/api/v1/pause", { after: () => load() }),
-  ];
+  const pause = pauseControls(crawlTold, () => load());
   const load = async () => {
     token();
     await show(standing, async () => {
@@ -77,9 +76,6 @@ export function open(main, { app, signal }) {
         ]),
       );
       const by = controls.paused;
-      // Highlight the button that would change something.
-      pause.classList.toggle("main", !by);
-      resume.classList.toggle("main", Boolean(by));
       return h(
         "p",
         { class: "lead", "data-figure": "paused" },
@@ -122,40 +118,13 @@ export function open(main, { app, signal }) {
       panel(
         "Crawl",
         standing,
-        h(
-          "p",
-          { class: "actions" },
-          pause,
-          " ",
-          resume,
-        ),
+        pause.element,
         crawlTold,
         waiting,
         known,
         h("p", {}, forget),
       ),
-      panel(
-        "Seeds",
-        form(
-          "seeds",
-          "URLs, one per line",
-          h("textarea", { rows: "4", spellcheck: "false", autocapitalize: "none", required: true }),
-          "Add seed URLs",
-          send(
-            seedsTold,
-            "POST",
-            () => "/api/v1/seeds",
-            (lines) => ({
-              urls: lines
-                .split("\n")
-                .map((line) => line.trim())
-                .filter(Boolean),
-            }),
-          ),
-          "They are crawled within seconds.",
-        ),
-        seedsTold,
-      ),
+      seedsPanel("Seeds", () => load()),
       panel(
         "Fetch page now",
         form(
@@ -209,5 +178,7 @@ export function open(main, { app, signal }) {
     ),
   );
   load();
-  return { change: () => (tell(), load()), cycle: load, again: load };
+  const status = ({ state }) => pause.state(state);
+  if (app.status) status(app.status);
+  return { status, change: () => (tell(), load()), cycle: load, again: load };
 }

@@ -12,9 +12,9 @@ const PARTS = [
   ["undecided", "not compared yet"],
   ["not_found", "not found"],
   ["failed", "failed"],
+  ["skipped", "skipped"],
   ["robots_denied", "denied by robots.txt"],
   ["refused", "rejected addresses"],
-  ["skipped", "skipped"],
   ["in_flight", "in flight"],
   ["waiting", "remaining"],
 ];
@@ -36,25 +36,21 @@ export function cyclePanel() {
   const body = h("div", {}, head, drawn.element, names, left);
   const empty = h("p", { class: "lead" });
   const element = panel("Cycle", empty, body);
-  element.classList.add("wide");
+  element.classList.add("full");
   const tick = ({ status, clock }) => {
     if (!status) return;
-    const { cycle, next_cycle_at: next } = status;
+    const { cycle } = status;
     if (cycle) {
       // The estimate comes from the last status.
+      const end = cycle.ends_by ? Math.max(0, (cycle.ends_by - clock()) / 1000) : null;
       const about =
         cycle.stage === "waiting"
           ? "unknown while paused"
           : cycle.seconds_left === null
             ? "unknown"
-            : `about ${duration(cycle.seconds_left)}`;
-      const deadline = cycle.deadline ? `; deadline in ${duration((cycle.deadline - clock()) / 1000)}` : "";
-      say(left, `Time left: ${about}${deadline}. Running for ${duration((clock() - cycle.started) / 1000)}.`);
-    } else if (next) {
-      say(
-        left,
-        `Next cycle: ${next > clock() ? `in ${duration((next - clock()) / 1000)}` : "now"} (${time(next)}).`,
-      );
+            : `about ${duration(Math.min(cycle.seconds_left, end ?? Infinity))}`;
+      const ends = end !== null && cycle.stage === "fetching" ? `; at most ${duration(end)}` : "";
+      say(left, `Time left: ${about}${ends}. Running for ${duration((clock() - cycle.started) / 1000)}.`);
     } else {
       say(left, "");
     }

@@ -12,11 +12,12 @@ const named = ({ outcome, why, status }) =>
   `${words(outcome)}${why && why !== "status" ? `: ${words(why)}` : ""}${status ? ` (${status})` : ""}`;
 
 export function errorsPanel() {
-  const kinds = new Table(
-    "Failures by kind",
-    [["Outcome"], ["Pages", true]],
-    "No failures in this cycle.",
-  );
+  // Denials are rules that recrawl obeys: they are no failures.
+  const groups = [
+    ["failure", "Failures by kind", "No failures in this cycle."],
+    ["rule", "Kept out by a rule", "No page was kept out in this cycle."],
+    ["postponed", "Put off to a later round", "No page was put off in this cycle."],
+  ].map(([group, name, empty]) => ({ group, name, table: new Table(name, [["Outcome"], ["Pages", true]], empty) }));
   const last = new Table(
     "Recent failures",
     [["URL"], ["When"], ["Outcome"], ["Detail"]],
@@ -26,18 +27,23 @@ export function errorsPanel() {
   const body = h(
     "div",
     { class: "beside" },
-    h("div", {}, h("h3", {}, "By kind (this or the last cycle)"), kinds.element),
-    h("div", {}, h("h3", {}, "Newest first"), last.element),
+    h("div", {}, ...groups.map(({ name, table }) => h("div", {}, h("h3", {}, name), table.element))),
+    h("div", {}, h("h3", {}, "Failures, newest first"), last.element),
   );
   last.scroll.classList.add("long");
-  const element = panel("Failures and refusals", place);
-  element.classList.add("wide");
+  const element = panel("Failures", h("p", { class: "quiet" }, "Counts are of this cycle, or of the last one."), place);
+  element.classList.add("full");
   return {
     element,
     load: (signal) =>
       show(place, async () => {
         const errors = await ask("/api/v1/errors", { signal });
-        kinds.fill(errors.kinds, named, (kind) => [named(kind), count(kind.pages)]);
+        for (const { group, table } of groups)
+          table.fill(
+            errors.kinds.filter((kind) => kind.group === group),
+            named,
+            (kind) => [named(kind), count(kind.pages)],
+          );
         last.fill(
           errors.last,
           ({ at, url }) => `${at} ${url}`,

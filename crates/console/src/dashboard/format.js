@@ -58,6 +58,12 @@ const TIME = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: 
 /** 21 Nov 2026, 17:02:13, in the browser's time zone. */
 export const time = (millis) => (millis ? TIME.format(millis) : NONE);
 
+const CLOCK = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
+const MINUTES = new Intl.DateTimeFormat("en-GB", { timeStyle: "short" });
+
+/** 17:02:13, or 17:02, in the browser's time zone. */
+export const clock = (millis, isShort = false) => (millis ? (isShort ? MINUTES : CLOCK).format(millis) : NONE);
+
 /** The same for seconds, the unit of page and visit records. */
 export const seconds = (number) => time(number * 1000);
 

@@ -3,7 +3,7 @@
 import { attempt, button, outcome } from "./action.js";
 import { ask } from "./api.js";
 import { bar, legend, picture, slopes } from "./chart.js";
-import { datum, facts, h, loading, panel, show } from "./dom.js";
+import { datum, facts, h, loading, panel, say, show } from "./dom.js";
 import { count, plural, share, time, value, words } from "./format.js";
 import { Table } from "./table.js";
 
@@ -36,6 +36,8 @@ export function open(main, { signal }) {
     show(known, async () => {
       const formulas = await ask("/api/v1/formulas", { signal });
       const chosen = builtIn.value;
+      back.disabled = formulas.history.length === 0;
+      say(noBack, back.disabled ? "There is no earlier formula to roll back to." : "");
       past.fill(
         formulas.history,
         (used) => `${used.at} ${used.name}`,
@@ -89,14 +91,13 @@ export function open(main, { signal }) {
     result,
   );
   candidate.classList.add("wide");
+  const back = button("Roll back", backTold, "DELETE", "/api/v1/formula", { after: load });
+  const noBack = h("span", { class: "quiet", id: "no-roll-back" });
+  back.setAttribute("aria-describedby", "no-roll-back");
   const history = panel(
     "History",
     past.element,
-    h(
-      "p",
-      { class: "actions" },
-      button("Roll back", backTold, "DELETE", "/api/v1/formula", { after: load }),
-    ),
+    h("p", { class: "actions" }, back, noBack),
     backTold,
   );
   history.classList.add("wide");
@@ -145,6 +146,45 @@ function checked(check) {
   );
 }
 
+const CHOICES = {
+  in_force: "formula in force",
+  candidate: "candidate",
+  best: "best by the estimator",
+  random: "by chance",
+};
+
+/** What each choice of k pages is expected to bring. */
+function expectations({ expected, basis, observed_change_rate: observed, k, pages }) {
+  const table = new Table(
+    "Expected by one estimator",
+    [["Choice"], ["Expected ChangeRate", true], ["Expected freshness afterwards", true]],
+    "Nothing to expect.",
+  );
+  table.fill(
+    expected,
+    ({ by }) => by,
+    ({ by, change_rate: rate, freshness }) => [CHOICES[by], share(rate), share(freshness)],
+  );
+  const why =
+    pages === 0
+      ? "Unknown: no page has enough visits yet."
+      : k === 0
+        ? "ChangeRate is unknown: no page would be chosen by score."
+        : "";
+  const seen =
+    observed === null
+      ? "No audit sample yet (cycle.audit_share), so nothing was measured to compare it with."
+      : `To judge the estimator: it expects ${share(expected.find(({ by }) => by === "random")?.change_rate)} of all pages to have changed; the last audit sample found ${share(observed)}.`;
+  return h(
+    "div",
+    {},
+    h("h4", { title: basis }, "Expected ChangeRate and freshness"),
+    table.element,
+    why ? h("p", { class: "quiet" }, why) : null,
+    h("p", { class: "quiet" }, `${basis} `, h("span", { "data-figure": "observed" }, seen)),
+  );
+}
+
 function compared(changes) {
   const some = [...changes.rise.slice(0, DRAWN), ...changes.fall.slice(0, DRAWN)];
   const both = Math.round(changes.overlap * changes.k);
@@ -189,6 +229,7 @@ function compared(changes) {
     ),
     changes.k > 0 ? picture((width) => bar(width, parts, text)).element : null,
     changes.k > 0 ? legend(parts.map((part) => ({ ...part, value: count(part.value) }))) : null,
+    expectations(changes),
     some.length > 0
       ? picture((width) =>
           slopes(

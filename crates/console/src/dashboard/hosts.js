@@ -11,7 +11,7 @@ export const title = "Hosts";
 /** Hosts per part of the list. */
 const PART = 50;
 const SORTS = ["name", "pages", "queue", "delay", "latency", "failures", "changes"];
-const STATES = ["asking", "waiting", "backed_off", "blocked", "paused"];
+const STATES = ["asking", "waiting", "idle", "backed_off", "blocked", "paused"];
 
 const linkTo = (host) => `#/host?name=${encodeURIComponent(host)}`;
 
@@ -52,7 +52,7 @@ export function open(main, { signal, parameters, navigate }) {
       ["Response time", true],
       ["Failures in a row", true],
     ],
-    state ? `No host is ${words(state)}.` : "No hosts yet. Add seed URLs under Control.",
+    state ? `No host is ${words(state)}.` : "No hosts yet. Add seed URLs under Now.",
   );
   const more = h("button", { type: "button", hidden: true }, "More hosts");
   main.append(
@@ -107,13 +107,18 @@ function openOne(main, { signal, parameters }) {
   const name = parameters.get("name") ?? "";
   const place = h("div", {}, loading());
   const told = outcome();
+  const acts = h("p", { class: "actions" });
   const load = () =>
     show(place, async () => {
-      const found = await ask(`/api/v1/hosts/${encodeURIComponent(bare(name))}`, { signal });
+      const [found, { paused_hosts: paused, blocks }] = await Promise.all([
+        ask(`/api/v1/hosts/${encodeURIComponent(bare(name))}`, { signal }),
+        ask("/api/v1/controls", { signal }),
+      ]);
+      acts.replaceChildren(...controls(bare(name), told, load, paused, blocks));
       const some = found.filter((host) => !name.includes("://") || host.host === name);
       return (some.length > 0 ? some : found).map(document);
     });
-  main.append(h("p", { class: "lead url" }, name), controls(bare(name), told, load), told, place);
+  main.append(h("p", { class: "lead url" }, name), acts, told, place);
   load();
   const anew = () => inUse(place) || load();
   return { cycle: anew, change: anew, again: anew };
@@ -128,19 +133,20 @@ function bare(origin) {
   }
 }
 
-function controls(host, told, after) {
+/** The changes that fit the state of the host. */
+function controls(host, told, after, paused, blocks) {
   const path = encodeURIComponent(host);
-  return h(
-    "p",
-    { class: "actions" },
-    button("Pause", told, "PUT", `/api/v1/hosts/${path}/pause`, { after, label: `Pause ${host}` }),
-    " ",
-    button("Resume", told, "DELETE", `/api/v1/hosts/${path}/pause`, { after, label: `Resume ${host}` }),
-    " ",
-    button("Block", told, "PUT", `/api/v1/blocks/${path}`, { after, label: `Block ${host}` }),
-    " ",
-    button("Unblock", told, "DELETE", `/api/v1/blocks/${path}`, { after, label: `Unblock ${host}` }),
-  );
+  const act = (text, method, route) => button(text, told, method, route, { after, label: `${text} ${host}` });
+  const isPaused = paused.some(({ what }) => what === host);
+  const isBlocked = blocks.some(({ what }) => what === host);
+  const wider = blocks.find(({ what }) => host.endsWith(`.${what}`));
+  return [
+    isPaused
+      ? act("Resume", "DELETE", `/api/v1/hosts/${path}/pause`)
+      : act("Pause", "PUT", `/api/v1/hosts/${path}/pause`),
+    isBlocked ? act("Unblock", "DELETE", `/api/v1/blocks/${path}`) : act("Block", "PUT", `/api/v1/blocks/${path}`),
+    wider ? h("span", { class: "quiet" }, `Blocked by ${wider.what} too; remove that under Control.`) : "",
+  ];
 }
 
 function document(host) {

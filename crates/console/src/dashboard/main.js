@@ -3,6 +3,7 @@
 import { listen } from "./stream.js";
 import { h, say } from "./dom.js";
 import { count, time, words } from "./format.js";
+import { light, sentence } from "./health.js";
 import * as control from "./control.js";
 import * as formula from "./formula.js";
 import * as hosts from "./hosts.js";
@@ -51,14 +52,15 @@ function route() {
 /** Announces a text to screen readers. */
 const announce = (text) => say($("news"), text);
 
-let told = { state: null, quarter: 0 };
+let told = { state: null, level: null, quarter: 0 };
 
 function status(now) {
   app.status = now;
   ahead = now.now - Date.now();
   say($("state"), words(now.state));
   $("state").className = `badge ${now.state}`;
-  say($("reason"), now.reason ?? "");
+  light($("light"), now.health.level);
+  say($("reason"), sentence(now.health, now.now));
   say(
     $("where"),
     `recrawl ${now.version} · ${now.data_dir} · generation ${count(now.generation)} · up since ${time(now.started)}`,
@@ -67,10 +69,11 @@ function status(now) {
   view.tick?.();
   // Announce only changes of state and each quarter of a cycle.
   const quarter = now.cycle && now.cycle.scheduled > 0 ? Math.floor((4 * now.cycle.done) / now.cycle.scheduled) : 0;
-  if (now.state !== told.state) announce(`The crawl is ${words(now.state)}${now.reason ? `: ${now.reason}` : ""}.`);
+  if (now.state !== told.state || now.health.level !== told.level)
+    announce(`The crawl is ${words(now.state)}; health is ${now.health.level}: ${now.health.reason}.`);
   else if (quarter > told.quarter)
     announce(`Cycle ${now.cycle.cycle}: ${count(now.cycle.done)} of ${count(now.cycle.scheduled)} pages done.`);
-  told = { state: now.state, quarter };
+  told = { state: now.state, level: now.health.level, quarter };
 }
 
 listen({

@@ -6,6 +6,10 @@ import { cyclePanel } from "./cycle.js";
 import { h } from "./dom.js";
 import { errorsPanel } from "./errors.js";
 import { changesPanel, politePanel } from "./polite.js";
+import { flightPanel } from "./flight.js";
+import { healthPanel } from "./health.js";
+import { recentPanel } from "./recent.js";
+import { seedsPanel } from "./seeds.js";
 import { bulkPanel, freshPanel } from "./size.js";
 
 export const title = "Now";
@@ -16,7 +20,10 @@ const CYCLES = 60;
 const HOSTS_EVERY = 5000;
 
 export function open(main, { app, signal }) {
-  const cycle = cyclePanel(),
+  const health = healthPanel(),
+    recent = recentPanel(),
+    flight = flightPanel(),
+    cycle = cyclePanel(),
     rate = ratePanel(),
     pages = pagesPanel(),
     fresh = freshPanel();
@@ -24,11 +31,19 @@ export function open(main, { app, signal }) {
     polite = politePanel(),
     errors = errorsPanel(),
     bulk = bulkPanel();
+  // A crawl without pages needs nothing but a seed.
+  const seeds = seedsPanel("Start with a seed", null, h("p", {}, "No pages yet. Add the address of a site to crawl it."));
+  seeds.classList.add("full");
+  seeds.hidden = true;
   main.append(
     h(
       "div",
-      { class: "panels" },
+      { class: "panels overview" },
+      health.element,
+      seeds,
       cycle.element,
+      recent.element,
+      flight.element,
       rate.element,
       pages.element,
       h("div", { class: "stack" }, fresh.element, bulk.element),
@@ -59,11 +74,13 @@ export function open(main, { app, signal }) {
     errors.load(signal);
   };
   const status = (now) => {
-    for (const part of [cycle, rate, pages, fresh, polite, bulk]) part.status(now);
+    for (const part of [health, cycle, flight, rate, pages, fresh, polite, bulk]) part.status(now);
+    seeds.hidden = now.pages > 0 || now.state === "starting" || Boolean(now.cycle);
     if (Date.now() - asked > HOSTS_EVERY) hosts();
   };
   load();
   hosts();
+  recent.load(signal);
   if (app.status) status(app.status);
   return {
     status,
@@ -73,7 +90,11 @@ export function open(main, { app, signal }) {
       hosts();
     },
     change: hosts,
-    again: () => (load(), hosts()),
-    tick: () => cycle.tick(app),
+    again: () => (load(), hosts(), recent.again(signal)),
+    tick: () => {
+      health.tick(app);
+      cycle.tick(app);
+      recent.tick(signal);
+    },
   };
 }

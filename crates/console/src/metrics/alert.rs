@@ -1,12 +1,13 @@
 //! Alert rules for Prometheus, each with a runbook line.
 
+use crate::view::health::with_thresholds;
 use std::fmt::Write;
 
 /// An alert.
 pub struct Alert {
     /// Name.
     pub name: &'static str,
-    /// Condition, in PromQL.
+    /// Condition, in PromQL, with the names of thresholds.
     pub when: &'static str,
     /// How long the condition must hold, as a Prometheus duration.
     pub lasting: &'static str,
@@ -56,11 +57,19 @@ pub const ALERTS: &[Alert] = &[
         runbook: "Check that the process runs (systemctl status recrawl) and that Prometheus reaches serve.listen by address or by a name in serve.names.",
     },
     Alert {
-        name: "RecrawlStalled",
-        when: "recrawl_idle_seconds > 600",
+        name: "RecrawlUnhealthy",
+        when: "recrawl_health{level=\"red\"} == 1",
         lasting: "5m",
         severity: Severity::Critical,
-        summary: "The crawl made no progress for ten minutes.",
+        summary: "The health of the crawl is red.",
+        runbook: "The reason is `health` in /api/v1/status, and at the top of the dashboard.",
+    },
+    Alert {
+        name: "RecrawlStalled",
+        when: "recrawl_idle_seconds > recrawl_stall_seconds",
+        lasting: "1m",
+        severity: Severity::Critical,
+        summary: "The crawl made no progress for serve.stall.",
         runbook: "Check the end of the log and the disk. A restart loses only the pages in flight.",
     },
     Alert {
@@ -97,7 +106,7 @@ pub const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "RecrawlManyErrors",
-        when: "sum by (job, instance) (increase(recrawl_pages_done_total{outcome=\"failed\"}[1h])) > 0.2 * sum by (job, instance) (increase(recrawl_pages_done_total{outcome!=\"skipped\"}[1h]))",
+        when: "sum by (job, instance) (increase(recrawl_pages_done_total{outcome=\"failed\"}[1h])) > FAILED_SHARE * sum by (job, instance) (increase(recrawl_pages_done_total{outcome!~\"skipped|robots_denied|refused\"}[1h]))",
         lasting: "15m",
         severity: Severity::Warning,
         summary: "More than a fifth of the requested pages fail.",
@@ -105,7 +114,7 @@ pub const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "RecrawlDiskLow",
-        when: "recrawl_disk_free_bytes < 2 * recrawl_disk_reserved_bytes",
+        when: "recrawl_disk_free_bytes < LOW_DISK_RESERVES * recrawl_disk_reserved_bytes",
         lasting: "5m",
         severity: Severity::Critical,
         summary: "The disk is nearly full. The crawl stops at storage.reserve.",
@@ -118,6 +127,30 @@ pub const ALERTS: &[Alert] = &[
         severity: Severity::Warning,
         summary: "At the current rate the disk is full within a day.",
         runbook: "Do the same as for RecrawlDiskLow.",
+    },
+    Alert {
+        name: "RecrawlBudgetSpent",
+        when: "recrawl_cycle_budget_used_ratio >= SPENT_SHARE",
+        lasting: "5m",
+        severity: Severity::Warning,
+        summary: "Nine tenths of budget.bytes_per_cycle are spent.",
+        runbook: "At the limit, the cycle stops fetching. Raise budget.bytes_per_cycle, or lower cycle.pages.",
+    },
+    Alert {
+        name: "RecrawlManyBackOffs",
+        when: "recrawl_cycle_hosts_backed_off > BACKED_OFF_SHARE * recrawl_cycle_open_hosts",
+        lasting: "15m",
+        severity: Severity::Warning,
+        summary: "More than a fifth of the open hosts are in back-off.",
+        runbook: "See /api/v1/hosts?state=backed_off. If they fail alike, check network, DNS and proxy, or lower the request rate.",
+    },
+    Alert {
+        name: "RecrawlManyFiles",
+        when: "process_open_fds > FILES_SHARE * process_max_fds",
+        lasting: "5m",
+        severity: Severity::Warning,
+        summary: "Most of the allowed file descriptors are open.",
+        runbook: "Raise the limit (ulimit -Hn, LimitNOFILE= in systemd), or lower fetch.open_hosts.",
     },
     Alert {
         name: "RecrawlTokenGuessed",
@@ -143,7 +176,7 @@ pub fn rules() -> String {
             text,
             "      - alert: {name}\n        expr: {}\n        for: {lasting}\n        labels:\n          severity: {}\n        \
              annotations:\n          summary: {}\n          runbook: {}\n",
-            quoted(when),
+            quoted(&with_thresholds(when)),
             severity.name(),
             quoted(summary),
             quoted(runbook)

@@ -1,6 +1,7 @@
 //! The panels as a Grafana dashboard.
 
-use super::panel::{PANELS, Panel, Picture};
+use super::panel::{Limit, PANELS, Panel, Picture};
+use crate::view::health::with_thresholds;
 use serde_json::{Value, json};
 
 /// Width of Grafana's grid, in units.
@@ -50,7 +51,8 @@ fn drawn(panel: &Panel, id: u32, place: Value) -> Value {
     let targets: Vec<Value> = ('A'..)
         .zip(panel.curves)
         .map(|(letter, (query, name))| {
-            let query = query.replace("{}", "{instance=~\"$instance\"}");
+            let query = with_thresholds(query).replace("{}", "{INSTANCE}");
+            let query = query.replace("INSTANCE", "instance=~\"$instance\"");
             json!({"refId": letter.to_string(), "expr": query, "legendFormat": name, "datasource": source()})
         })
         .collect();
@@ -63,6 +65,20 @@ fn drawn(panel: &Panel, id: u32, place: Value) -> Value {
     json!({
         "id": id, "type": kind, "title": panel.title, "description": panel.about, "gridPos": place,
         "datasource": source(), "targets": targets, "options": options,
-        "fieldConfig": {"defaults": {"unit": panel.unit.name()}, "overrides": []},
+        "fieldConfig": {"defaults": defaults(panel), "overrides": []},
     })
+}
+
+/// Unit and colours. Curves keep their own colours and get a line where another range begins.
+fn defaults(panel: &Panel) -> Value {
+    let mut defaults = json!({"unit": panel.unit.name()});
+    if !panel.limits.is_empty() {
+        let green = json!({"color": "green", "value": null});
+        let others =
+            panel.limits.iter().map(|Limit { from, colour }| json!({"color": colour.name(), "value": from}));
+        let steps: Vec<Value> = std::iter::once(green).chain(others).collect();
+        defaults["thresholds"] = json!({"mode": "absolute", "steps": steps});
+        defaults["custom"] = json!({"thresholdsStyle": {"mode": "line"}});
+    }
+    defaults
 }

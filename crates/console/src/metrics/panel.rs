@@ -1,5 +1,7 @@
 //! The panels of the Grafana dashboard, row by row.
 
+use crate::view::health::{FAILED_SHARE, FILES_SHARE, SPENT_SHARE};
+
 /// A panel.
 pub struct Panel {
     /// Title.
@@ -10,8 +12,38 @@ pub struct Panel {
     pub unit: Unit,
     /// Kind of picture.
     pub picture: Picture,
-    /// Curves: PromQL, in which `{}` stands for the instance selector, and the name of the curve.
+    /// Where other colours begin, as the alerts have it; below them, and without any, green.
+    pub limits: &'static [Limit],
+    /// Curves: PromQL with names of thresholds, in which `{}` stands for the instance selector and
+    /// `INSTANCE` for the same beside other labels; and the name of the curve.
     pub curves: &'static [(&'static str, &'static str)],
+}
+
+/// A coloured range of values.
+pub struct Limit {
+    /// Where it begins, in the unit of the panel.
+    pub from: f64,
+    /// Colour of the values from there on.
+    pub colour: Colour,
+}
+
+/// Colours of values.
+#[derive(Clone, Copy)]
+pub enum Colour {
+    /// An alert of severity `warning`.
+    Amber,
+    /// An alert of severity `critical`.
+    Red,
+}
+
+impl Colour {
+    /// Grafana's name of the colour.
+    pub fn name(self) -> &'static str {
+        match self {
+            Colour::Amber => "orange",
+            Colour::Red => "red",
+        }
+    }
 }
 
 /// Unit of values.
@@ -59,8 +91,22 @@ pub enum Picture {
 
 /// All panels, in rows of four figures or two charts.
 pub const PANELS: &[Panel] = &[
-    figure("State", "State of the crawl.", Unit::Number, &[("recrawl_state{} == 1", "{{state}}")]),
-    figure("Version", "Program version.", Unit::Number, &[("recrawl_build_info{}", "{{version}}")]),
+    figure(
+        "Health",
+        "Health of the crawl: 0 green, 1 amber, 2 red. The reason is in /api/v1/status and on the dashboard.",
+        Unit::Number,
+        &[(
+            "recrawl_health{level=\"amber\",INSTANCE} + 2 * ignoring(level) recrawl_health{level=\"red\",INSTANCE}",
+            "health",
+        )],
+    )
+    .limited(&[amber(1.0), red(2.0)]),
+    figure(
+        "State",
+        "State of the crawl, and the program's version.",
+        Unit::Number,
+        &[("recrawl_state{} == 1", "{{state}}"), ("recrawl_build_info{}", "version {{version}}")],
+    ),
     figure(
         "Pages",
         "Known, visited and gone pages.",
@@ -108,6 +154,7 @@ pub const PANELS: &[Panel] = &[
             ("recrawl_cycle_pages_done{}", "done"),
             ("recrawl_cycle_requests_in_flight{}", "in flight"),
             ("recrawl_cycle_open_hosts{}", "open hosts"),
+            ("recrawl_cycle_hosts_backed_off{}", "in back-off"),
         ],
     ),
     curves(
@@ -118,8 +165,45 @@ pub const PANELS: &[Panel] = &[
             ("recrawl_last_cycle_duration_seconds{}", "last cycle"),
             ("recrawl_cycle_seconds_left{}", "left"),
             ("recrawl_idle_seconds{}", "idle"),
+            ("recrawl_stall_seconds{}", "idle at most"),
         ],
     ),
+    curves(
+        "Answers",
+        "Requests for pages by answer. A failed one got none, or an invalid one.",
+        Unit::PerSecond,
+        &[("rate(recrawl_answers_total{}[$__rate_interval])", "{{status}}")],
+    ),
+    curves(
+        "Response time",
+        "From the request to the end of the body: half of the answers, and 95 %, were not slower.",
+        Unit::Seconds,
+        &[
+            ("histogram_quantile(0.5, sum by (le, instance) (rate(recrawl_answer_duration_seconds_bucket{}[$__rate_interval])))", "median"),
+            ("histogram_quantile(0.95, sum by (le, instance) (rate(recrawl_answer_duration_seconds_bucket{}[$__rate_interval])))", "95 %"),
+        ],
+    ),
+    curves(
+        "Failures and back-off",
+        "Share of the requested pages that failed, and of the open hosts in back-off. Above a fifth there is an alert.",
+        Unit::Share,
+        &[
+            (
+                "sum by (instance) (rate(recrawl_pages_done_total{outcome=\"failed\",INSTANCE}[$__rate_interval])) / \
+                 sum by (instance) (rate(recrawl_pages_done_total{outcome!~\"skipped|robots_denied|refused\",INSTANCE}[$__rate_interval]))",
+                "failed",
+            ),
+            ("recrawl_cycle_hosts_backed_off{} / recrawl_cycle_open_hosts{}", "in back-off"),
+        ],
+    )
+    .limited(&[amber(FAILED_SHARE)]),
+    curves(
+        "Budget",
+        "Share of budget.bytes_per_cycle that is spent.",
+        Unit::Share,
+        &[("recrawl_cycle_budget_used_ratio{}", "spent")],
+    )
+    .limited(&[amber(SPENT_SHARE)]),
     curves(
         "Visits",
         "Visits, 304 responses and links found, per second.",
@@ -144,18 +228,30 @@ pub const PANELS: &[Panel] = &[
             ("recrawl_disk_used_bytes{}", "data directory"),
             ("recrawl_disk_free_bytes{}", "free"),
             ("recrawl_disk_reserved_bytes{}", "reserved"),
+            ("LOW_DISK_RESERVES * recrawl_disk_reserved_bytes{}", "free is low below"),
             ("process_resident_memory_bytes{}", "memory"),
         ],
     ),
-    figure(
-        "Early requests, lost log lines",
-        "Requests sent too early (0, or a bug). Log lines dropped.",
+    curves(
+        "Processor",
+        "Processor time per second: 1 is one core.",
         Unit::Number,
-        &[
-            ("increase(recrawl_early_requests_total{}[$__range])", "early requests"),
-            ("increase(recrawl_log_lines_lost_total{}[$__range])", "lost lines"),
-        ],
+        &[("rate(process_cpu_seconds_total{}[$__rate_interval])", "cores")],
     ),
+    curves(
+        "Open files",
+        "Share of the allowed file descriptors that are open.",
+        Unit::Share,
+        &[("process_open_fds{} / process_max_fds{}", "open")],
+    )
+    .limited(&[amber(FILES_SHARE)]),
+    figure(
+        "Early requests",
+        "Requests sent before the delay of their host had passed. Above 0 is a bug.",
+        Unit::Number,
+        &[("increase(recrawl_early_requests_total{}[$__range])", "early requests")],
+    )
+    .limited(&[red(0.5)]),
     figure(
         "Cycles",
         "Running cycle, last committed cycle, generation.",
@@ -191,13 +287,14 @@ pub const PANELS: &[Panel] = &[
     ),
     curves(
         "Console",
-        "Responses by status, rejected requests, event streams.",
+        "Responses by status, rejected requests, event streams, and log lines dropped.",
         Unit::PerSecond,
         &[
             ("rate(recrawl_console_answers_total{}[$__rate_interval])", "{{class}}"),
             ("rate(recrawl_console_refused_changes_total{}[$__rate_interval])", "rejected changes"),
             ("rate(recrawl_console_refused_connections_total{}[$__rate_interval])", "rejected connections"),
             ("recrawl_console_event_streams{}", "streams"),
+            ("rate(recrawl_log_lines_lost_total{}[$__rate_interval])", "lost log lines"),
         ],
     ),
 ];
@@ -205,9 +302,24 @@ pub const PANELS: &[Panel] = &[
 type Curves = &'static [(&'static str, &'static str)];
 
 const fn figure(title: &'static str, about: &'static str, unit: Unit, curves: Curves) -> Panel {
-    Panel { title, about, unit, picture: Picture::Figure, curves }
+    Panel { title, about, unit, picture: Picture::Figure, limits: &[], curves }
 }
 
 const fn curves(title: &'static str, about: &'static str, unit: Unit, curves: Curves) -> Panel {
-    Panel { title, about, unit, picture: Picture::Curves, curves }
+    Panel { title, about, unit, picture: Picture::Curves, limits: &[], curves }
+}
+
+impl Panel {
+    /// The same panel, with other colours from these values on.
+    const fn limited(self, limits: &'static [Limit]) -> Panel {
+        Panel { limits, ..self }
+    }
+}
+
+const fn amber(from: f64) -> Limit {
+    Limit { from, colour: Colour::Amber }
+}
+
+const fn red(from: f64) -> Limit {
+    Limit { from, colour: Colour::Red }
 }

@@ -6,7 +6,7 @@
 //! like a restart.
 
 use super::Reading;
-use crate::view::{Counts, CycleDone, CycleNow, Freshness, State};
+use crate::view::{Counts, CycleDone, CycleNow, Freshness, HealthLevel, State};
 
 /// A metric.
 pub struct Metric {
@@ -27,6 +27,8 @@ pub enum MetricKind {
     Counter,
     /// Goes up and down.
     Gauge,
+    /// Counts of observations by size, which only grow.
+    Histogram,
 }
 
 impl MetricKind {
@@ -35,6 +37,7 @@ impl MetricKind {
         match self {
             MetricKind::Counter => "counter",
             MetricKind::Gauge => "gauge",
+            MetricKind::Histogram => "histogram",
         }
     }
 }
@@ -43,10 +46,24 @@ impl MetricKind {
 pub enum Read {
     /// A count.
     Count(fn(&Reading<'_>) -> u64),
+    /// A sum that only grows.
+    Sum(fn(&Reading<'_>) -> f64),
+    /// Observations by size.
+    Histogram(for<'a> fn(&Reading<'a>) -> Histogram<'a>),
     /// One value, if there is one now.
     One(fn(&Reading<'_>) -> Option<f64>),
     /// A label, and one value for each of its values.
     Each(&'static str, fn(&Reading<'_>) -> Vec<(String, f64)>),
+}
+
+/// A histogram.
+pub struct Histogram<'a> {
+    /// Upper bounds of its buckets, in ascending order.
+    pub bounds: &'a [f64],
+    /// Observations in each bucket, and those above the last bound.
+    pub buckets: &'a [u64],
+    /// Sum of the observed values.
+    pub sum: f64,
 }
 
 /// All metrics.
@@ -60,6 +77,18 @@ pub const METRICS: &[Metric] = &[
     gauge("process_resident_memory_bytes", "Resident memory of the process.", |r| {
         r.status.memory_bytes.map(count)
     }),
+    Metric {
+        name: "process_cpu_seconds_total",
+        kind: MetricKind::Counter,
+        help: "Processor time of the process, in seconds.",
+        read: Read::Sum(|r| r.meters.cpu_seconds),
+    },
+    gauge("process_open_fds", "Open file descriptors.", |r| r.meters.open_files.map(count)),
+    gauge("process_max_fds", "Limit of open file descriptors.", |r| r.meters.max_files.map(count)),
+    each("recrawl_health", MetricKind::Gauge, "1 for the current health, 0 for all others.", "level", |r| {
+        let is = |level: HealthLevel| f64::from(u8::from(level == r.status.health.level));
+        HealthLevel::ALL.iter().map(|&level| (level.name().to_owned(), is(level))).collect()
+    }),
     each("recrawl_state", MetricKind::Gauge, "1 for the current state, 0 for all others.", "state", |r| {
         let is = |state: State| f64::from(u8::from(state == r.status.state));
         State::ALL.iter().map(|&state| (state.name().to_owned(), is(state))).collect()
@@ -68,6 +97,11 @@ pub const METRICS: &[Metric] = &[
         "recrawl_idle_seconds",
         "Seconds since the crawl last made progress. Small also while it waits for its next cycle.",
         |r| seconds(Some(r.status.idle_ms)),
+    ),
+    gauge(
+        "recrawl_stall_seconds",
+        "Seconds without progress after which the crawl counts as stalled.",
+        |r| seconds(Some(r.status.stall_ms)),
     ),
     gauge("recrawl_generation", "The last committed generation.", |r| Some(count(r.status.generation))),
     gauge("recrawl_pages", "Known pages.", |r| Some(count(r.status.pages))),
@@ -88,6 +122,23 @@ pub const METRICS: &[Metric] = &[
     each("recrawl_pages_done_total", MetricKind::Counter, "Scheduled pages by outcome.", "outcome", |r| {
         OUTCOMES.iter().map(|(name, read)| ((*name).to_owned(), count(read(&r.status.totals)))).collect()
     }),
+    each(
+        "recrawl_answers_total",
+        MetricKind::Counter,
+        "Requests for pages by answer. A failed one got none, or an invalid one.",
+        "status",
+        |r| r.meters.answers.by_status().map(|(status, n)| (status.to_owned(), count(n))).into(),
+    ),
+    Metric {
+        name: "recrawl_answer_duration_seconds",
+        kind: MetricKind::Histogram,
+        help: "Response times of pages, from the request to the end of the body.",
+        read: Read::Histogram(|r| Histogram {
+            bounds: &r.meters.times.0,
+            buckets: &r.meters.times.1,
+            sum: r.meters.total_time,
+        }),
+    },
     counter(
         "recrawl_visits_total",
         "Pages fetched, not modified or redirected, including first visits.",
@@ -126,6 +177,12 @@ pub const METRICS: &[Metric] = &[
     gauge("recrawl_cycle_requests_in_flight", "Requests in flight.", |r| now(r).map(|c| count(c.in_flight))),
     gauge("recrawl_cycle_open_hosts", "Hosts in memory with pages left to fetch.", |r| {
         now(r).map(|c| count(c.open_hosts))
+    }),
+    gauge("recrawl_cycle_hosts_backed_off", "Of the open hosts, those in back-off.", |r| {
+        now(r).map(|c| count(c.backed_off))
+    }),
+    gauge("recrawl_cycle_budget_used_ratio", "Share of budget.bytes_per_cycle that is spent.", |r| {
+        r.status.budget.as_ref().map(|budget| budget.used())
     }),
     gauge("recrawl_cycle_seconds_left", "Estimated seconds until the schedule is finished.", |r| {
         now(r)?.seconds_left

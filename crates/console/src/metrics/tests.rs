@@ -2,7 +2,8 @@ use super::alert::{ALERTS, rules};
 use super::panel::PANELS;
 use super::registry::MetricKind;
 use super::*;
-use crate::tests::crawl::status;
+use crate::tests::crawl::{meters, status};
+use crate::view::health::with_thresholds;
 use std::collections::BTreeSet;
 use std::io::{self, Write as _};
 use std::process::{Command, Stdio};
@@ -16,12 +17,13 @@ fn mentioned(expression: &str) -> impl Iterator<Item = &str> {
     expression
         .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
         .filter(|word| word.starts_with("recrawl_") || word.starts_with("process_"))
+        .map(|word| word.strip_suffix("_bucket").unwrap_or(word))
 }
 
 fn all() -> String {
     let traffic = Traffic::default();
     traffic.answered(axum::http::StatusCode::NOT_FOUND);
-    text(&Reading { status: &status(), traffic: &traffic, streams: 3 })
+    text(&Reading { status: &status(), meters: &meters(), traffic: &traffic, streams: 3 })
 }
 
 #[test]
@@ -53,6 +55,15 @@ fn every_metric_is_told_once_with_its_values() {
         "recrawl_last_cycle_change_ratio 0.25",
         "recrawl_console_answers_total{class=\"4xx\"} 1",
         "recrawl_console_event_streams 3",
+        "recrawl_health{level=\"green\"} 1",
+        "recrawl_health{level=\"red\"} 0",
+        "recrawl_answers_total{status=\"304\"} 20",
+        "recrawl_answer_duration_seconds_bucket{le=\"0.1\"} 60",
+        "recrawl_answer_duration_seconds_bucket{le=\"0.5\"} 95",
+        "recrawl_answer_duration_seconds_bucket{le=\"+Inf\"} 100",
+        "recrawl_answer_duration_seconds_sum 12.5",
+        "recrawl_answer_duration_seconds_count 100",
+        "process_cpu_seconds_total 7.25",
     ] {
         assert!(text.lines().any(|l| l == line), "{line} in\n{text}");
     }
@@ -61,12 +72,14 @@ fn every_metric_is_told_once_with_its_values() {
 #[test]
 fn what_has_no_value_is_left_out() {
     let bare = Status { cycle: None, last: None, freshness: None, bytes_free: None, ..status() };
-    let text = text(&Reading { status: &bare, traffic: &Traffic::default(), streams: 0 });
+    let meters = Meters { open_files: None, ..meters() };
+    let text = text(&Reading { status: &bare, meters: &meters, traffic: &Traffic::default(), streams: 0 });
     for name in [
         "recrawl_cycle_pages_done",
         "recrawl_last_cycle",
         "recrawl_freshness_ratio",
         "recrawl_disk_free_bytes",
+        "process_open_fds",
     ] {
         assert!(!text.contains(name), "{text}");
     }
@@ -86,8 +99,36 @@ fn panels_and_alerts_speak_of_metrics_that_there_are_and_panels_show_them_all() 
         assert!(shown.contains(&name), "no panel shows {name}: add it to one in panel.rs");
     }
     for (query, _) in PANELS.iter().flat_map(|p| p.curves) {
-        assert!(query.contains("{}"), "{query} lacks the instance selector");
+        assert!(query.contains("{}") || query.contains(",INSTANCE}"), "{query} lacks the instance selector");
     }
+}
+
+#[test]
+fn coloured_shares_begin_where_an_alert_of_the_same_metric_begins() {
+    let shares: Vec<&panel::Panel> =
+        PANELS.iter().filter(|p| matches!(p.unit, panel::Unit::Share) && !p.limits.is_empty()).collect();
+    assert!(shares.len() > 2);
+    for panel in shares {
+        for (query, curve) in panel.curves {
+            let metrics: BTreeSet<&str> = mentioned(query).collect();
+            let concerned =
+                ALERTS.iter().filter(|a| mentioned(a.when).any(|metric| metrics.contains(metric)));
+            let whens: Vec<String> = concerned.map(|alert| with_thresholds(alert.when)).collect();
+            for limit in panel.limits {
+                let from = format!(" {}", limit.from);
+                assert!(whens.iter().any(|when| when.contains(&from)), "{}, {curve}: {whens:?}", panel.title);
+            }
+        }
+    }
+}
+
+#[test]
+fn no_threshold_stays_a_name() {
+    let (rules, dashboard) = (rules(), grafana::dashboard());
+    for (name, _) in crate::view::health::THRESHOLDS {
+        assert!(!rules.contains(name) && !dashboard.contains(name), "{name}");
+    }
+    assert!(!dashboard.contains("INSTANCE"));
 }
 
 #[test]

@@ -43,7 +43,6 @@ pub fn config() -> ConsoleConfig {
         names: vec!["crawl.example".into()],
         connections: 64,
         requests: 1_000_000,
-        stall: Duration::from_secs(60),
         tokens: Some(tokens()),
         audit: Arc::new(|_| Ok(())),
     }

@@ -63,6 +63,13 @@ pub fn status() -> Status {
         now: NOW,
         started: NOW - 60_000,
         idle_ms: 250,
+        stall_ms: 60_000,
+        health: CrawlHealth {
+            level: HealthLevel::Green,
+            reason: "fetching".into(),
+            at: None,
+            also: Vec::new(),
+        },
         state: State::Crawling,
         reason: None,
         generation: 7,
@@ -82,12 +89,14 @@ pub fn status() -> Status {
             stage: CycleStage::Fetching,
             started: NOW - 10_000,
             deadline: None,
+            ends_by: Some(NOW + 50_000),
             scheduled: 500,
             done: 106,
             passed: 0,
             to_pass: 0,
             in_flight: 4,
             open_hosts: 3,
+            backed_off: 0,
             counts: counts(),
             seconds_left: Some(38.5),
             change_rate: Some(0.4),
@@ -101,6 +110,11 @@ pub fn status() -> Status {
                 failures: 0,
                 state: HostState::Asking,
             }],
+            fetching: vec![Fetching {
+                url: "https://a.example/0001".into(),
+                host: "https://a.example".into(),
+                since: NOW - 500,
+            }],
         }),
         last: Some(CycleDone {
             cycle: 7,
@@ -112,6 +126,9 @@ pub fn status() -> Status {
             promise,
         }),
         next_cycle_at: Some(NOW + 60_000),
+        next_round: None,
+        budget: Some(ByteBudget { limit: 1 << 30, spent: 1 << 20 }),
+        seeds_refused: None,
         freshness: Some(Freshness {
             share: 0.9,
             low: 0.85,
@@ -130,6 +147,18 @@ pub fn status() -> Status {
         log_lines_lost: 0,
         paused_hosts: 0,
         blocked: 0,
+    }
+}
+
+/// Figures for metrics, of a hundred answers.
+pub fn meters() -> Meters {
+    Meters {
+        answers: Answers { success: 80, not_modified: 20, ..Answers::default() },
+        times: (vec![0.1, 0.5], vec![60, 35, 5]),
+        total_time: 12.5,
+        cpu_seconds: 7.25,
+        open_files: Some(40),
+        max_files: Some(1024),
     }
 }
 
@@ -194,6 +223,17 @@ impl CrawlView for MadeUp {
         self.inner.lock().unwrap().status.clone()
     }
 
+    fn recent(&self, since: u64) -> Recent {
+        let point = |at| RecentPoint { at, ms: 10_000, median_ms: Some(80.0), ..RecentPoint::default() };
+        let points =
+            [NOW - 20_000, NOW - 10_000, NOW].into_iter().filter(|at| *at > since).map(point).collect();
+        Recent { every_ms: 10_000, points_max: 360, points }
+    }
+
+    fn meters(&self) -> Meters {
+        meters()
+    }
+
     fn cycles(&self, last: usize) -> Result<Vec<Value>, Refusal> {
         let newest = self.inner.lock().unwrap().status.last.as_ref().map_or(0, |cycle| cycle.cycle);
         Ok((1..=newest).rev().take(last).map(|cycle| json!({"cycle": cycle})).collect())
@@ -203,7 +243,7 @@ impl CrawlView for MadeUp {
         let kind = ErrorKind { outcome: "failed".into(), why: Some("status".into()), status: Some(503) };
         let (url, detail) = (MadeUp::url(7), "the server answered 503".into());
         Errors {
-            kinds: vec![ErrorCount { kind: kind.clone(), pages: 3 }],
+            kinds: vec![ErrorCount { kind: kind.clone(), group: ErrorGroup::Failure, pages: 3 }],
             last: vec![PageError { at: NOW, url, host: "https://a.example".into(), kind, detail }],
         }
     }
@@ -318,6 +358,9 @@ impl CrawlView for MadeUp {
             pages: 1200,
             k: 100,
             overlap: 0.75,
+            expected: vec![Choice { by: ChoiceOf::InForce, change_rate: Some(0.4), freshness: Some(0.9) }],
+            basis: "an estimator".into(),
+            observed_change_rate: None,
             rise: vec![change],
             fall: Vec::new(),
         })

@@ -1,11 +1,10 @@
 //! Every route once, with a valid request.
 
-use super::client::{Answer, Served, served, served_with};
-use super::crawl::{MadeUp, PAGES};
+use super::client::{Answer, Served, served};
+use super::crawl::{NOW, PAGES};
 use crate::view::State;
 use serde_json::json;
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 /// Method, described path, requested path, body, status.
 const ROUTES: &[(&str, &str, &str, &str, u16)] = &[
@@ -19,6 +18,7 @@ const ROUTES: &[(&str, &str, &str, &str, u16)] = &[
     ("GET", "/api/v1/status", "/api/v1/status", "", 200),
     ("GET", "/api/v1/cycles", "/api/v1/cycles?last=2", "", 200),
     ("GET", "/api/v1/errors", "/api/v1/errors", "", 200),
+    ("GET", "/api/v1/recent", "/api/v1/recent?since=5", "", 200),
     ("GET", "/api/v1/controls", "/api/v1/controls", "", 200),
     ("GET", "/api/v1/hosts", "/api/v1/hosts?sort=queue&state=waiting&limit=2", "", 200),
     ("GET", "/api/v1/hosts/{host}", "/api/v1/hosts/a.example", "", 200),
@@ -124,10 +124,10 @@ fn names_in_paths_are_decoded() {
 
 #[test]
 fn health_goes_by_moving_and_readiness_by_work() {
-    let served = served_with(MadeUp::new(), |config| config.stall = Duration::from_secs(5));
+    let served = served();
     for (state, idle_ms, health, ready) in [
-        (State::Crawling, 5000, 200, 200),
-        (State::Crawling, 5001, 503, 200),
+        (State::Crawling, 60_000, 200, 200),
+        (State::Crawling, 60_001, 503, 200),
         (State::Waiting, 0, 200, 200),
         (State::Paused, 0, 200, 200),
         (State::Starting, 0, 200, 503),
@@ -146,6 +146,17 @@ fn health_goes_by_moving_and_readiness_by_work() {
             assert_eq!(works.json(), json!({"state": state.name(), "idle_ms": idle_ms}));
         }
     }
+}
+
+#[test]
+fn the_last_hour_is_told_from_a_time_on() {
+    let served = served();
+    let points = |query: &str| served.get(&format!("/api/v1/recent{query}")).json()["points"].clone();
+    assert_eq!(points("").as_array().unwrap().len(), 3);
+    assert_eq!(points(&format!("?since={}", NOW - 10_000))[0]["at"], NOW);
+    assert_eq!(points(&format!("?since={NOW}")), json!([]));
+    let refused = served.get("/api/v1/recent?since=yesterday");
+    assert_eq!((refused.status, refused.problem().as_str()), (422, "invalid"));
 }
 
 #[test]

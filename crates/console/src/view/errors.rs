@@ -6,10 +6,9 @@ use utoipa::ToSchema;
 /// Failures.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Errors {
-    /// Counts by kind in the running cycle, or in the last one; most frequent first. Includes
-    /// skipped pages.
+    /// Counts by kind in the running cycle, or in the last one; most frequent first.
     pub kinds: Vec<ErrorCount>,
-    /// The last 50 failures since the process started, newest first. Excludes skipped pages.
+    /// The last 50 failures since the process started, newest first.
     pub last: Vec<PageError>,
 }
 
@@ -19,8 +18,22 @@ pub struct ErrorCount {
     /// The kind.
     #[serde(flatten)]
     pub kind: ErrorKind,
+    /// What it means for the page.
+    pub group: ErrorGroup,
     /// Number of pages.
     pub pages: u64,
+}
+
+/// What it means for a page that it was not fetched; see docs/outcomes.md.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorGroup {
+    /// It was asked for in vain.
+    Failure,
+    /// A rule that recrawl obeys keeps it out: robots.txt, the scope, a block, an opt-out, a trap.
+    Rule,
+    /// It is due as before: the time or the bytes did not suffice.
+    Postponed,
 }
 
 /// Outcome, as named in docs/outcomes.md and in exported visits.

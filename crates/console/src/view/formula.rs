@@ -79,10 +79,42 @@ pub struct RankChanges {
     pub k: u64,
     /// Share of those selected by both.
     pub overlap: f64,
+    /// What each choice of k pages is expected to bring, all by one estimator.
+    pub expected: Vec<Choice>,
+    /// The estimator, in words.
+    pub basis: String,
+    /// Observed share of pages with a change, by the last audit sample, to judge the estimator by; null
+    /// without a sample.
+    pub observed_change_rate: Option<f64>,
     /// Pages that rise most, largest rise first.
     pub rise: Vec<RankChange>,
     /// Pages that fall most, largest fall first.
     pub fall: Vec<RankChange>,
+}
+
+/// A choice of k pages, and what it is expected to bring.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct Choice {
+    /// Who chooses.
+    pub by: ChoiceOf,
+    /// Expected ChangeRate: mean probability of a change of the chosen pages. Null if none is chosen.
+    pub change_rate: Option<f64>,
+    /// Expected freshness of all ranked pages right after the chosen ones are visited. Null without pages.
+    pub freshness: Option<f64>,
+}
+
+/// Who chooses pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ChoiceOf {
+    /// The formula in force.
+    InForce,
+    /// The other formula.
+    Candidate,
+    /// The estimator itself: no choice is expected to find more changes.
+    Best,
+    /// Chance.
+    Random,
 }
 
 /// A page with different ranks. Rank 1 is fetched first.

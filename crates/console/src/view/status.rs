@@ -1,5 +1,6 @@
 //! Status of a crawl: figures that are read several times a second.
 
+use super::CrawlHealth;
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 use utoipa::ToSchema;
@@ -16,8 +17,12 @@ pub struct Status {
     /// Start of this process.
     pub started: u64,
     /// Milliseconds since the last progress (planning, recording a page, merging, or waking while
-    /// waiting), by a monotonic clock. `/health` uses it.
+    /// waiting), by a monotonic clock.
     pub idle_ms: u64,
+    /// Milliseconds without progress after which the crawl counts as stalled (`serve.stall`).
+    pub stall_ms: u64,
+    /// Is the crawl healthy, and why?
+    pub health: CrawlHealth,
     /// State.
     pub state: State,
     /// Reason of the state: what failed, or who paused the crawl.
@@ -46,8 +51,14 @@ pub struct Status {
     pub cycle: Option<CycleNow>,
     /// Last committed cycle.
     pub last: Option<CycleDone>,
-    /// Start of the next cycle.
+    /// When the next cycle is due; null while that depends on something else, such as the end of a pause.
     pub next_cycle_at: Option<u64>,
+    /// The next round; null while a round runs, whose commit decides, and while the crawl is paused.
+    pub next_round: Option<NextRound>,
+    /// The byte budget of the running cycle (`budget.bytes_per_cycle`), if there is one.
+    pub budget: Option<ByteBudget>,
+    /// The seeds that the scope did not admit, when seeds last came.
+    pub seeds_refused: Option<SeedsRefused>,
     /// Freshness, estimated from the last audit sample.
     pub freshness: Option<Freshness>,
     /// Counters since the process started, including the running cycle. They only grow.
@@ -68,6 +79,51 @@ pub struct Status {
     /// Pings; none while they are off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pings: Option<super::PingFigures>,
+}
+
+impl Status {
+    /// Has there been no progress for `serve.stall`?
+    pub fn is_stalled(&self) -> bool {
+        self.idle_ms > self.stall_ms
+    }
+}
+
+/// The next round.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct NextRound {
+    /// What it is for: `revisit`, `fill` or `urgent`.
+    pub kind: String,
+    /// When it is due; null if it waits for something else.
+    pub at: Option<u64>,
+    /// Why then.
+    pub why: String,
+}
+
+/// A byte budget.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct ByteBudget {
+    /// Bytes of a cycle.
+    pub limit: u64,
+    /// Bytes spent in the running cycle.
+    pub spent: u64,
+}
+
+impl ByteBudget {
+    /// The share that is spent.
+    pub fn used(&self) -> f64 {
+        self.spent as f64 / self.limit as f64
+    }
+}
+
+/// Seeds that were refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct SeedsRefused {
+    /// Number of seeds.
+    pub seeds: u64,
+    /// The first of them, and why.
+    pub first: String,
+    /// Time.
+    pub at: u64,
 }
 
 /// State of a crawl.
@@ -138,7 +194,12 @@ pub struct Counts {
 impl Counts {
     /// Pages finished with any outcome.
     pub fn done(&self) -> u64 {
-        self.fetched + self.failed + self.not_found + self.robots_denied + self.refused + self.skipped
+        self.requested() + self.robots_denied + self.refused + self.skipped
+    }
+
+    /// Pages that were requested.
+    pub fn requested(&self) -> u64 {
+        self.fetched + self.failed + self.not_found
     }
 }
 
@@ -172,8 +233,10 @@ pub struct CycleNow {
     pub stage: CycleStage,
     /// Start of the round.
     pub started: u64,
-    /// Deadline; pages not fetched by then are skipped.
+    /// Deadline of the cycle; pages not fetched by then are skipped.
     pub deadline: Option<u64>,
+    /// When the round stops fetching at the latest: its deadline, the next cycle or `round.max`.
+    pub ends_by: Option<u64>,
     /// Pages in the schedule.
     pub scheduled: u64,
     /// Finished pages of the schedule.
@@ -186,10 +249,12 @@ pub struct CycleNow {
     pub in_flight: u64,
     /// Hosts in memory with pages left to fetch.
     pub open_hosts: u64,
+    /// Of these, hosts in back-off.
+    pub backed_off: u64,
     /// Outcomes of the finished pages.
     #[serde(flatten)]
     pub counts: Counts,
-    /// Estimated seconds left of the round, from the rate so far and the host queues; at most until its latest end.
+    /// Estimated seconds left of the round, from the rate so far and the host queues; at most until `ends_by`.
     pub seconds_left: Option<f64>,
     /// ChangeRate so far: share of the revisits selected by score that found a change.
     pub change_rate: Option<f64>,
@@ -197,6 +262,19 @@ pub struct CycleNow {
     pub promise: Option<Promise>,
     /// The hosts with the longest estimated time left, at most 20.
     pub slowest: Vec<HostNow>,
+    /// Pages that are being fetched, the longest first, at most 20; `in_flight` counts all.
+    pub fetching: Vec<Fetching>,
+}
+
+/// A page that is being fetched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Fetching {
+    /// The page.
+    pub url: String,
+    /// Its host, as listed by /api/v1/hosts.
+    pub host: String,
+    /// Start.
+    pub since: u64,
 }
 
 /// Stage of a cycle.
@@ -294,8 +372,10 @@ pub struct HostNow {
 pub enum HostState {
     /// A request is in flight.
     Asking,
-    /// Waiting for its delay, or idle.
+    /// It has pages left in the running round and waits for its delay.
     Waiting,
+    /// It is not open: it has no page in the running round, is done, or its turn has not come.
+    Idle,
     /// Backed off after failures or Retry-After.
     BackedOff,
     /// Blocked by an operator, or opted out.

@@ -200,6 +200,7 @@ fn join_stages(
                     }
                     let mut start = processor_time();
                     let read_one = |(expected, page): (Work, FetchedPage)| {
+                        crawl.live.answers.count(&page);
                         match crawl.pings.take_key_file(&page) {
                             Ok(false) => {}
                             Ok(true) => {

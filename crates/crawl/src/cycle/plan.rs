@@ -204,12 +204,15 @@ fn new_seeds(
     seeds: &[CanonicalUrl],
 ) -> Result<Vec<NewSeed>, Failure> {
     let seeds: BTreeSet<&CanonicalUrl> = seeds.iter().collect();
-    let mut news = Vec::new();
+    let (mut news, mut refused) = (Vec::new(), None);
     let blocks = crawl.control.blocks();
+    let has_seeds = !seeds.is_empty();
     for url in seeds {
         crawl.live.moved();
         if let Some(why) = crawl.settings.scope.refuse(url) {
             tracing::warn!(%url, "skipped a seed: {why}");
+            let (so_far, first) = refused.unwrap_or_else(|| (0, format!("{url}: {why}")));
+            refused = Some((so_far + 1, first));
             continue;
         }
         let record = match generation.get(url).map_err(Failure::work)? {
@@ -221,6 +224,9 @@ fn new_seeds(
             tracing::warn!(%url, "a seed is not requested until you unblock {pattern}");
         }
         news.push((url.clone(), record));
+    }
+    if has_seeds {
+        crawl.live.seeds_admitted(refused);
     }
     Ok(news)
 }

@@ -1,6 +1,6 @@
 //! Pages that could not be fetched: the last ones, and their number by outcome in a cycle.
 
-use recrawl_types::{CanonicalUrl, Outcome, Visit};
+use recrawl_types::{CanonicalUrl, Effect, Outcome, Visit};
 use std::collections::VecDeque;
 
 /// Number of pages that are remembered; the stored visits have the older ones.
@@ -38,9 +38,9 @@ impl Errors {
         if outcome.is_visit() {
             return;
         }
-        // A deadline skips thousands of pages at once, without anything wrong with them: count, do not
-        // list.
-        if !outcome.is_skip() {
+        // A rule that is obeyed, or a deadline, keeps thousands of pages at once, without anything wrong with
+        // them: count, do not list.
+        if matches!(outcome.effect(), Effect::Failure | Effect::Absence) {
             if self.last.len() == MAX_ERRORS {
                 self.last.pop_front();
             }
@@ -82,6 +82,7 @@ mod tests {
             errors.note(&visit(page, Outcome::Failed(Failure::Status(503))));
             errors.note(&visit(page, Outcome::Fetched(Change::Changed)));
             errors.note(&visit(page, Outcome::Skipped(Skip::Deadline)));
+            errors.note(&visit(page, Outcome::RobotsDenied));
             errors.note(&visit(page, Outcome::Skipped(Skip::Deadline)));
         }
         errors.note(&visit(1000, Outcome::NotFound(404)));
@@ -90,6 +91,7 @@ mod tests {
         let kinds = [
             (Outcome::Skipped(Skip::Deadline), 120),
             (Outcome::Failed(Failure::Status(503)), 60),
+            (Outcome::RobotsDenied, 60),
             (Outcome::NotFound(404), 1),
         ];
         assert_eq!(errors.kinds(), kinds);

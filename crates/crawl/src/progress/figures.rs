@@ -2,6 +2,7 @@
 //!
 //! A page costs one uncontended lock. Reports are not made from these figures, but from the log.
 
+use crate::progress::answers::AnswerCounters;
 use crate::progress::errors::Errors;
 use crate::report::Tally;
 use crate::report::facts::{Facts, RoundKind};
@@ -75,6 +76,8 @@ pub struct Live {
     passed: AtomicU64,
     /// See [`Now::to_pass`].
     to_pass: AtomicU64,
+    /// Answers to requests for pages.
+    pub answers: AnswerCounters,
     figures: Mutex<Figures>,
 }
 
@@ -88,6 +91,18 @@ struct Figures {
     /// Changes found by host, in the running cycle or else the last.
     changed: HashMap<Box<str>, u64>,
     errors: Errors,
+    refused_seeds: Option<RefusedSeeds>,
+}
+
+/// Seeds that the scope did not admit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RefusedSeeds {
+    /// How many of those that came together.
+    pub seeds: u64,
+    /// The first of them, and why.
+    pub first: String,
+    /// When, in milliseconds since 1970.
+    pub at: u64,
 }
 
 impl Live {
@@ -100,8 +115,8 @@ impl Live {
     /// The same, by the caller's clock.
     pub fn by(clock: WallClock, uptime: Uptime) -> Live {
         let moved = AtomicU64::new(uptime().as_millis() as u64);
-        let (passed, to_pass, figures) = Default::default();
-        Live { clock, uptime, moved, passed, to_pass, figures }
+        let (passed, to_pass, answers, figures) = Default::default();
+        Live { clock, uptime, moved, passed, to_pass, answers, figures }
     }
 
     fn figures(&self) -> MutexGuard<'_, Figures> {
@@ -230,6 +245,17 @@ impl Live {
         self.figures().totals.clone()
     }
 
+    /// Notes which of the new seeds the scope does not admit: their number, and the first with the reason.
+    pub fn seeds_admitted(&self, refused: Option<(u64, String)>) {
+        let at = (self.clock)();
+        self.figures().refused_seeds = refused.map(|(seeds, first)| RefusedSeeds { seeds, first, at });
+    }
+
+    /// The seeds that were refused when seeds last came.
+    pub fn refused_seeds(&self) -> Option<RefusedSeeds> {
+        self.figures().refused_seeds.clone()
+    }
+
     /// Pages that could not be fetched.
     pub fn errors(&self) -> Errors {
         self.figures().errors.clone()
@@ -284,6 +310,10 @@ mod tests {
         let totals = live.totals();
         assert_eq!((totals.changed, totals.failed), (1, 1), "what this process saw");
         assert_eq!(live.errors().kinds(), [(Outcome::Failed(Failure::Dns), 1)]);
+        live.seeds_admitted(Some((2, "http://x.test/: out of scope".into())));
+        assert_eq!(live.refused_seeds().map(|refused| (refused.seeds, refused.at)), Some((2, 5_000)));
+        live.seeds_admitted(None);
+        assert_eq!(live.refused_seeds(), None, "the next seeds were good");
         assert_eq!((live.changed_at("a.test"), live.changed_at("b.test")), (2, 0));
         live.ended();
         assert!(live.now().is_none() && live.totals() == totals);

@@ -1,14 +1,14 @@
 //! Pages that could not be fetched, for the console.
 
 use super::shared_state::SharedState;
-use recrawl_console::view::{ErrorCount, ErrorKind, Errors, PageError};
+use recrawl_console::view::{ErrorCount, ErrorGroup, ErrorKind, Errors, PageError};
 use recrawl_crawl::progress::errors::Missed;
-use recrawl_types::{Origin, Outcome};
+use recrawl_types::{Effect, Origin, Outcome};
 
 /// Recent errors.
 pub fn list(shared: &SharedState) -> Errors {
     let errors = shared.live.errors();
-    let count = |(outcome, pages)| ErrorCount { kind: kind(outcome), pages };
+    let count = |(outcome, pages)| ErrorCount { kind: kind(outcome), group: group(outcome), pages };
     let page = |missed: &Missed| PageError {
         at: missed.at,
         url: missed.url.to_string(),
@@ -17,6 +17,14 @@ pub fn list(shared: &SharedState) -> Errors {
         detail: missed.outcome.to_string(),
     };
     Errors { kinds: errors.kinds().into_iter().map(count).collect(), last: errors.last().map(page).collect() }
+}
+
+fn group(outcome: Outcome) -> ErrorGroup {
+    match outcome.effect() {
+        Effect::Refusal => ErrorGroup::Rule,
+        Effect::Nothing => ErrorGroup::Postponed,
+        Effect::Visit | Effect::Absence | Effect::Failure => ErrorGroup::Failure,
+    }
 }
 
 fn kind(outcome: Outcome) -> ErrorKind {

@@ -7,7 +7,7 @@ use super::view::failed;
 use crate::audit::COMMAND_LINE;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{
-    Accepted, Did, FormulaCheck, FormulaUse, Formulas, RankChange, RankChanges, Who,
+    Accepted, Choice, ChoiceOf, Did, FormulaCheck, FormulaUse, Formulas, RankChange, RankChanges, Who,
 };
 use recrawl_crawl::cycle::plan;
 use recrawl_crawl::cycle::priors::SitePriors;
@@ -28,6 +28,10 @@ pub const NOTHING_BEFORE: &str =
 pub const FROM_CONFIGURATION: &str = " (from the configuration)";
 /// Maximum pages ranked by two formulas; with more, every second, third etc. is.
 const MAX_COMPARED: u64 = 2_000_000;
+/// The formula that estimates what a choice brings: the probability of a change since the last visit.
+const ESTIMATOR: &str = "change_probability";
+/// Maximum reports in which the last audit sample is searched.
+const REPORTS: usize = 10;
 /// Maximum pages shown that rise or fall.
 const SHOWN: usize = 20;
 
@@ -167,11 +171,17 @@ pub fn rank_changes(shared: &SharedState, text: &str) -> Result<RankChanges, Ref
     let request = plan::request(&settings, generation.cycle().next(), generation.pages(), shared.random_seed);
     let step = generation.pages().div_ceil(MAX_COMPARED).max(1);
     let origins = shared.hosts.origins(&generation)?;
-    let [mine, others] =
-        scores(&generation, &origins, &[&in_force, &other], &request, step).map_err(failed)?;
+    let by_formula = PlanRequest { policy: PolicyKind::default(), ..request.clone() };
+    let estimator = builtin::resolve(ESTIMATOR).map_err(failed)?;
+    let scored = |formula: &Formula, request| scores(&generation, &origins, formula, request, step);
+    let mine = scored(&in_force, &request).map_err(failed)?;
+    let others = scored(&other, &by_formula).map_err(failed)?;
+    let chances = scored(&estimator, &by_formula).map_err(failed)?;
     let ties = TieBreak::new(request.ties, request.seed, request.cycle);
-    let (ranks, other_ranks) = (ranks(&mine, &ties), ranks(&others, &ties));
+    let (ranks, other_ranks) = (ranked(&mine, &ties), ranked(&others, &ties));
     let k = (request.pages / step).min(mine.len() as u64);
+    let best = ranked(&chances, &ties);
+    let chances: Vec<f64> = chances.iter().map(|(_, chance)| *chance).collect();
     let both =
         ranks.iter().zip(&other_ranks).filter(|(a, b)| u64::from(**a) < k && u64::from(**b) < k).count();
     let mut moved: Vec<usize> = (0..mine.len()).filter(|at| ranks[*at] != other_ranks[*at]).collect();
@@ -201,46 +211,73 @@ pub fn rank_changes(shared: &SharedState, text: &str) -> Result<RankChanges, Ref
         pages: mine.len() as u64,
         k,
         overlap: if k == 0 { 1.0 } else { both as f64 / k as f64 },
+        expected: expected(&chances, k, [&ranks, &other_ranks, &best]),
+        basis: format!(
+            "Each page's probability of a change since its last visit is estimated by `{}` ({}), from its \
+             own visits and those of all pages, whichever formula chooses it.",
+            estimator.name, estimator.expr
+        ),
+        observed_change_rate: shared
+            .crawl_reports(REPORTS)
+            .iter()
+            .find_map(|report| report.estimates.audit_change_rate)
+            .map(|estimate| estimate.share),
         rise: show(&rise)?,
         fall: show(&fall)?,
     })
 }
 
-/// Ordinal and score of every `step`-th page that competes by score: in the next cycle, which has the first
-/// formula, and by the second one.
+/// What choosing the first k pages by each of these ranks brings, and what chance does. A visited page is
+/// fresh; any other is with the complement of its chance of a change.
+fn expected(chances: &[f64], k: u64, [mine, others, best]: [&[u32]; 3]) -> Vec<Choice> {
+    let (pages, all) = (chances.len() as f64, chances.iter().sum::<f64>());
+    let choice = |by, found: f64| Choice {
+        by,
+        change_rate: (k > 0).then(|| found / k as f64),
+        freshness: (pages > 0.0).then(|| 1.0 - (all - found) / pages),
+    };
+    let found = |ranks: &[u32]| {
+        let chosen = chances.iter().zip(ranks).filter(|(_, rank)| u64::from(**rank) < k);
+        chosen.map(|(chance, _)| chance).sum::<f64>()
+    };
+    vec![
+        choice(ChoiceOf::InForce, found(mine)),
+        choice(ChoiceOf::Candidate, found(others)),
+        choice(ChoiceOf::Best, found(best)),
+        choice(ChoiceOf::Random, if pages > 0.0 { all * k as f64 / pages } else { 0.0 }),
+    ]
+}
+
+/// Ordinal and score of every `step`-th page that competes by score in the next cycle.
 fn scores(
     generation: &Generation,
     origins: &[OriginRun],
-    formulas: &[&Formula; 2],
+    formula: &Formula,
     request: &PlanRequest,
     step: u64,
-) -> Result<[Vec<(u64, f64)>; 2], Failure> {
-    let mut all = [Vec::new(), Vec::new()];
-    let by_formula = PlanRequest { policy: PolicyKind::default(), ..request.clone() };
-    for ((formula, request), scored) in formulas.iter().zip([request, &by_formula]).zip(&mut all) {
-        let priors = SitePriors::wanted_by(formula, generation, origins, &|_| {})?;
-        let policy = request.policy(formula);
-        let mut scores = Vec::new();
-        generation.scan(|first, columns| -> Result<(), Failure> {
-            if let Some(priors) = &priors {
-                priors.fill(first, columns);
+) -> Result<Vec<(u64, f64)>, Failure> {
+    let priors = SitePriors::wanted_by(formula, generation, origins, &|_| {})?;
+    let policy = request.policy(formula);
+    let (mut scores, mut scored) = (Vec::new(), Vec::new());
+    generation.scan(|first, columns| -> Result<(), Failure> {
+        if let Some(priors) = &priors {
+            priors.fill(first, columns);
+        }
+        policy.score(columns, first, &mut scores);
+        for (row, score) in scores.iter().enumerate() {
+            let ordinal = first + row as u64;
+            let gate = Gate::of_row(columns, row, request.cycle, request.warmup);
+            if gate == Gate::Revisit && ordinal.is_multiple_of(step) {
+                scored.push((ordinal, *score));
             }
-            policy.score(columns, first, &mut scores);
-            for (row, score) in scores.iter().enumerate() {
-                let ordinal = first + row as u64;
-                let gate = Gate::of_row(columns, row, request.cycle, request.warmup);
-                if gate == Gate::Revisit && ordinal.is_multiple_of(step) {
-                    scored.push((ordinal, *score));
-                }
-            }
-            Ok(())
-        })?;
-    }
-    Ok(all)
+        }
+        Ok(())
+    })?;
+    Ok(scored)
 }
 
 /// The rank of each place, from 0 for the best, in the order in which a plan would choose.
-fn ranks(scored: &[(u64, f64)], ties: &TieBreak) -> Vec<u32> {
+fn ranked(scored: &[(u64, f64)], ties: &TieBreak) -> Vec<u32> {
     let candidate = |place: &u32| {
         let (ordinal, score) = scored[*place as usize];
         ties.by_score(score, ordinal)
@@ -279,10 +316,30 @@ mod tests {
     }
 
     #[test]
+    fn a_choice_is_expected_to_bring_what_its_pages_do() {
+        let chances = [0.9, 0.1, 0.5, 0.5];
+        let found = expected(&chances, 2, [&[0, 3, 1, 2], &[3, 0, 1, 2], &[0, 3, 1, 2]]);
+        let told: Vec<(ChoiceOf, f64, f64)> =
+            found.iter().map(|c| (c.by, c.change_rate.unwrap(), c.freshness.unwrap())).collect();
+        let near = |(by, rate, fresh): (ChoiceOf, f64, f64), (other, r, f): (ChoiceOf, f64, f64)| {
+            by == other && (rate - r).abs() < 1e-12 && (fresh - f).abs() < 1e-12
+        };
+        let wanted = [
+            (ChoiceOf::InForce, 0.7, 0.85),
+            (ChoiceOf::Candidate, 0.3, 0.65),
+            (ChoiceOf::Best, 0.7, 0.85),
+            (ChoiceOf::Random, 0.5, 0.75),
+        ];
+        assert!(told.iter().zip(wanted).all(|(a, b)| near(*a, b)), "{told:?}");
+        let none = expected(&[], 0, [&[], &[], &[]]);
+        assert!(none.iter().all(|c| c.change_rate.is_none() && c.freshness.is_none()), "{none:?}");
+    }
+
+    #[test]
     fn ranks_follow_scores_and_equals_follow_the_plan() {
         let scores = [0.5, f64::NAN, 2.0, 0.5, f64::INFINITY];
         let scored: Vec<(u64, f64)> = (0..).zip(scores).collect();
-        let ranks = |kind, seed| ranks(&scored, &TieBreak::new(kind, seed, Cycle(3)));
+        let ranks = |kind, seed| ranked(&scored, &TieBreak::new(kind, seed, Cycle(3)));
         assert_eq!(ranks(Ties::Index, 0), [2, 4, 1, 3, 0]);
         let by_seed: BTreeSet<Vec<u32>> = (0..20).map(|seed| ranks(Ties::Hash, seed)).collect();
         assert_eq!(by_seed.into_iter().collect::<Vec<_>>(), [vec![2, 4, 1, 3, 0], vec![3, 4, 1, 2, 0]]);

@@ -38,7 +38,8 @@ pub fn state(
         Some(HostActivity::Asking) => HostState::Asking,
         Some(HostActivity::BackedOff) => HostState::BackedOff,
         _ if is_backed_off => HostState::BackedOff,
-        Some(HostActivity::Waiting | HostActivity::Held) | None => HostState::Waiting,
+        Some(HostActivity::Waiting | HostActivity::Held) => HostState::Waiting,
+        None => HostState::Idle,
     }
 }
 

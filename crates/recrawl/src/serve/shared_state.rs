@@ -3,7 +3,9 @@
 use super::disk::{self, Disk};
 use super::hosts::Hosts;
 use super::next::Next;
+use super::recent::Ring;
 use super::scans::Scans;
+use recrawl_console::view::NextRound;
 use recrawl_crawl::crawl::Crawl;
 use recrawl_crawl::cycle::ranks::KeptRanks;
 use recrawl_crawl::failure::Failure;
@@ -41,7 +43,9 @@ pub enum Phase {
     /// It waits for the next cycle.
     Waiting {
         /// When that is due, in milliseconds since 1970; none if it depends on something else.
-        next: Option<u64>,
+        cycle_at: Option<u64>,
+        /// The next round; none if an operator or a reader decides.
+        next: Option<NextRound>,
         /// What else it waits for, as text.
         what: Option<&'static str>,
     },
@@ -81,6 +85,7 @@ pub struct SharedState {
     pub ranks: KeptRanks,
     pub visited: VisitedPages,
     pub hosts: Hosts,
+    pub recent: Ring,
     woken: Notify,
 }
 
@@ -119,6 +124,7 @@ impl SharedState {
             ranks: KeptRanks::default(),
             visited: VisitedPages::default(),
             hosts: Hosts::default(),
+            recent: Ring::default(),
             woken: Notify::new(),
         })
     }
@@ -214,11 +220,14 @@ impl SharedState {
     }
 
     /// Waits for the next cycle, a signal or an operator, for at most one tick.
-    pub fn wait(&self, shutdown: &Shutdown, left: Duration, has_nothing: bool) {
-        let paused = self.control.paused().is_some();
-        let next = (!paused && !has_nothing).then(|| self.now() + left.as_millis() as u64);
+    pub fn wait(&self, shutdown: &Shutdown, due: &Due, has_nothing: bool) {
+        let rests = self.control.paused().is_some() || has_nothing;
+        let (now, left) = (self.now(), due.cycle.max(due.retry));
+        let after = |left: Duration| now.saturating_add(left.as_millis() as u64);
         let what = has_nothing.then_some("seeds (no seeds and no pages yet)");
-        self.set_phase(Phase::Waiting { next, what });
+        let cycle_at = (!rests).then(|| after(left));
+        let next = (!rests).then(|| due.next_round(now));
+        self.set_phase(Phase::Waiting { cycle_at, next, what });
         let tick = super::TICK;
         shutdown.runtime().block_on(async {
             tokio::select! {
@@ -243,6 +252,37 @@ impl SharedState {
     /// Did an operator change something since the last call?
     pub fn take_changed(&self) -> bool {
         self.changed.swap(false, Relaxed)
+    }
+}
+
+/// When rounds are due.
+pub struct Due {
+    /// Time until the next cycle.
+    pub cycle: Duration,
+    /// Time until a failed round is retried; 0 if none failed.
+    pub retry: Duration,
+    /// When pages are tried again whose hosts could not be asked, in milliseconds since 1970.
+    pub stalled_until: Option<u64>,
+}
+
+impl Due {
+    fn next_round(&self, now: u64) -> NextRound {
+        let after = |left: Duration| now.saturating_add(left.as_millis() as u64);
+        let cycle_at = after(self.cycle.max(self.retry));
+        let round = |kind: RoundKind, at, why: &str| NextRound {
+            kind: kind.name().into(),
+            at: Some(at),
+            why: why.into(),
+        };
+        match self.stalled_until.filter(|until| *until < cycle_at) {
+            Some(until) if self.retry.is_zero() => {
+                round(RoundKind::Fill, until, "hosts that could not be asked are tried again")
+            }
+            _ if !self.retry.is_zero() => {
+                round(RoundKind::Revisit, cycle_at, "the failed round is tried again")
+            }
+            _ => round(RoundKind::Revisit, cycle_at, "cycle.period ends, and nothing else is due before"),
+        }
     }
 }
 

@@ -4,21 +4,27 @@ use super::shared_state::{Phase, SharedState};
 use super::{disk, formulas, hosts, pings};
 use crate::process::logging;
 use recrawl_console::view::{
-    Counts, CycleDone, CycleNow, CycleStage, FormulaText, Freshness, HostNow, Promise, State, Status,
+    ByteBudget, Counts, CrawlHealth, CycleDone, CycleNow, CycleStage, Fetching, FormulaText, Freshness,
+    HealthLevel, HostNow, Promise, SeedsRefused, State, Status,
 };
 use recrawl_crawl::labels::thousands;
 use recrawl_crawl::progress::figures::{Now, Stage};
+use recrawl_crawl::report::facts::RoundKind;
 use recrawl_crawl::report::{RoundReport, Tally};
 use recrawl_crawl::settings::Settings;
 use recrawl_fetcher::control::Figures;
 use recrawl_formula::Formula;
 use recrawl_scheduler::policy::PolicyKind;
 use recrawl_simulation::SeriesMean;
+use recrawl_types::Origin;
 use serde_json::Value;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
 /// Maximum hosts of a running cycle that are shown.
 const SLOWEST: usize = 20;
+/// Maximum pages in flight that are shown.
+const FETCHING: usize = 20;
 /// Maximum cycles on which an expected ChangeRate is based.
 const PROMISING: usize = 10;
 
@@ -35,18 +41,29 @@ pub fn of(shared: &SharedState) -> Status {
         Phase::Waiting { .. } if failure.is_some() => (State::Failed, failure),
         Phase::Waiting { what, .. } => (State::Waiting, what.map(|what| format!("waiting for {what}"))),
     };
-    let next_cycle_at = match phase {
-        Phase::Waiting { next, .. } => next,
-        _ => None,
+    let running = shared.live.now();
+    let (next_cycle_at, next_round) = match (phase, &running) {
+        (Phase::Waiting { cycle_at, next, .. }, _) => (cycle_at, next),
+        // A cycle that runs too long is followed by the next one at once.
+        (Phase::Crawling, Some(now)) if state == State::Crawling => {
+            let period = settings.config.cycle.period.0.as_millis() as u64;
+            (Some(now.cycle_started.saturating_add(period).max(shared.now())), None)
+        }
+        _ => (None, None),
     };
+    let limit = settings.config.budget.bytes_per_cycle.0;
+    let budget = (limit > 0 && running.as_ref().is_some_and(|now| now.stage == Stage::Fetching))
+        .then(|| ByteBudget { limit, spent: shared.steering.figures().spent });
     let reports = shared.crawl_reports(PROMISING + 1);
     let [paused_hosts, blocked, _, _] = shared.control.counts();
-    Status {
+    let mut status = Status {
         version: env!("CARGO_PKG_VERSION").into(),
         data_dir: shared.data_dir.display().to_string(),
         now: shared.now(),
         started: shared.started,
         idle_ms: shared.live.idle_ms(),
+        stall_ms: settings.config.serve.stall.0.as_millis() as u64,
+        health: CrawlHealth { level: HealthLevel::Green, reason: String::new(), at: None, also: Vec::new() },
         state,
         reason,
         generation: summary.number.0.into(),
@@ -59,9 +76,16 @@ pub fn of(shared: &SharedState) -> Status {
         bytes_reserved: settings.config.storage.reserve.0,
         memory_bytes: disk::memory(),
         formula: ranking_text(shared, &settings),
-        cycle: shared.live.now().map(|now| cycle_now(shared, &now, &reports)),
+        cycle: running.map(|now| cycle_now(shared, &now, &reports)),
         last: reports.first().map(|last| cycle_done(last, &reports[1..])),
         next_cycle_at,
+        next_round,
+        budget,
+        seeds_refused: shared.live.refused_seeds().map(|refused| SeedsRefused {
+            seeds: refused.seeds,
+            first: refused.first,
+            at: refused.at,
+        }),
         freshness: reports.iter().find_map(freshness),
         totals: counts(&shared.live.totals()),
         cycles_done: shared.cycles_done.load(Relaxed),
@@ -71,7 +95,9 @@ pub fn of(shared: &SharedState) -> Status {
         paused_hosts,
         blocked,
         pings: pings::figures(shared),
-    }
+    };
+    status.health = CrawlHealth::of(&status);
+    status
 }
 
 /// What ranks the pages: the formula, or the policy that needs none.
@@ -106,12 +132,9 @@ fn cycle_now(shared: &SharedState, now: &Now, reports: &[RoundReport]) -> CycleN
         Stage::Fetching => CycleStage::Fetching,
         Stage::Merging => CycleStage::Merging,
     };
-    let deadline =
-        shared.settings().config.cycle.deadline.map(|d| now.cycle_started + d.0.as_millis() as u64);
-    // The round ends then at the latest.
-    let config = &shared.settings().config;
-    let max = if config.cycle.fill { config.round.max.0.as_millis() as u64 } else { u64::MAX };
-    let latest_end = now.started.saturating_add(max).min(deadline.unwrap_or(u64::MAX));
+    let settings = shared.settings();
+    let deadline = settings.config.cycle.deadline.map(|d| now.cycle_started + d.0.as_millis() as u64);
+    let ends_by = ends_by(now, &settings, deadline);
     let host_now = |host: &recrawl_fetcher::control::HostFigures| HostNow {
         host: host.host.clone(),
         queue: host.queue,
@@ -128,21 +151,41 @@ fn cycle_now(shared: &SharedState, now: &Now, reports: &[RoundReport]) -> CycleN
         stage,
         started: now.started,
         deadline,
+        ends_by,
         scheduled: now.scheduled,
         done: now.done,
         passed: now.passed,
         to_pass: now.to_pass,
         in_flight: figures.in_flight as u64,
         open_hosts: figures.open_hosts as u64,
+        backed_off: figures.backed_off as u64,
         counts: counts(&now.tally),
         seconds_left: (stage == CycleStage::Fetching)
             .then(|| seconds_left(now, &figures, shared.now()))
             .flatten()
-            .map(|seconds| seconds.min(latest_end.saturating_sub(shared.now()) as f64 / 1000.0)),
+            .map(|seconds| match ends_by {
+                Some(end) => seconds.min(end.saturating_sub(shared.now()) as f64 / 1000.0),
+                None => seconds,
+            }),
         change_rate: ratio(now.tally.score_changed, now.tally.score_visits),
         promise: promise(&now.formula, reports),
-        slowest: figures.slowest.iter().take(SLOWEST).map(host_now).collect(),
+        slowest: figures.slowest.iter().filter(|host| host.queue > 0).take(SLOWEST).map(host_now).collect(),
+        fetching: figures.fetching.iter().take(FETCHING).map(fetching).collect(),
     }
+}
+
+fn fetching(page: &recrawl_fetcher::control::Fetching) -> Fetching {
+    Fetching { url: page.url.to_string(), host: Origin::of(&page.url).to_string(), since: page.since }
+}
+
+/// When the round stops fetching at the latest; as `cycle/pipeline.rs` limits it.
+fn ends_by(now: &Now, settings: &Settings, deadline: Option<u64>) -> Option<u64> {
+    let cycle = &settings.config.cycle;
+    let after = |start: u64, time: Duration| start.saturating_add(time.as_millis() as u64);
+    let max = cycle.fill.then(|| after(now.fetching_since, settings.config.round.max.0));
+    let next_cycle =
+        (cycle.fill && now.kind != RoundKind::Revisit).then(|| after(now.cycle_started, cycle.period.0));
+    [deadline, max, next_cycle].into_iter().flatten().min()
 }
 
 /// Estimated from the pace of this run, but at least what the longest host queue needs.

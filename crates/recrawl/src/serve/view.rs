@@ -1,14 +1,14 @@
 //! Implements the console's view of the crawl.
 
 use super::shared_state::SharedState;
-use super::{changes, errors, formulas, hosts, pages, pings, status};
+use super::{changes, errors, formulas, hosts, pages, pings, recent, status};
 use crate::command::status::host;
 use crate::process::terminal;
 use recrawl_console::CrawlView;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{
     Accepted, Change, Controls, Decision, Errors, FormulaCheck, Formulas, HostList, HostQuery, IndexNow,
-    OnePage, PageList, PageQuery, Pinged, RankChanges, Status, Who,
+    Meters, OnePage, PageList, PageQuery, Pinged, RankChanges, Recent, Status, Who,
 };
 use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::operator::control::Mark;
@@ -36,6 +36,14 @@ fn unknown_host(name: &str) -> Refusal {
 impl CrawlView for View {
     fn status(&self) -> Status {
         status::of(&self.0)
+    }
+
+    fn recent(&self, since: u64) -> Recent {
+        self.0.recent.after(since)
+    }
+
+    fn meters(&self) -> Meters {
+        recent::meters(&self.0)
     }
 
     fn cycles(&self, last: usize) -> Result<Vec<Value>, Refusal> {

@@ -226,6 +226,7 @@ async fn a_run_publishes_its_progress() {
         assert_eq!(a.delay, SECOND);
         assert_eq!(b.state, HostActivity::Held);
         assert_eq!(figures.slowest[0].host, "b.test", "what takes longest comes first");
+        assert_eq!((figures.backed_off, figures.fetching.len()), (0, 0), "this network answers at once");
         control.hold_host("b.test", false);
     });
     let output = setup.run().await;

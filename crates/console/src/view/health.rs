@@ -1,0 +1,415 @@
+//! Health of the crawl: a table of rules over the status.
+//!
+//! `/health`, `/api/v1/status`, the dashboard, the metric `recrawl_health` and the alerts all derive from
+//! this table and its thresholds, so they cannot disagree.
+
+use super::{Counts, CycleStage, State, Status};
+use serde::Serialize;
+use std::fmt::Write;
+use utoipa::ToSchema;
+
+/// Share of requested pages above which failures are many.
+pub const FAILED_SHARE: f64 = 0.2;
+/// Requested pages below which a share says little.
+const FEW_REQUESTS: u64 = 20;
+/// Free disk space is low below this multiple of `storage.reserve`.
+pub const LOW_DISK_RESERVES: f64 = 2.0;
+/// Share of `budget.bytes_per_cycle` above which it is nearly spent.
+pub const SPENT_SHARE: f64 = 0.9;
+/// Share of the open hosts above which back-offs are many.
+pub const BACKED_OFF_SHARE: f64 = 0.2;
+/// Share of the allowed file descriptors above which too many are open; an alert only.
+pub const FILES_SHARE: f64 = 0.9;
+/// How long refused seeds count, in milliseconds.
+const REFUSED_SEEDS_FOR: u64 = 3_600_000;
+
+/// The thresholds by the names that alerts and panels use.
+pub const THRESHOLDS: &[(&str, f64)] = &[
+    ("FAILED_SHARE", FAILED_SHARE),
+    ("LOW_DISK_RESERVES", LOW_DISK_RESERVES),
+    ("SPENT_SHARE", SPENT_SHARE),
+    ("BACKED_OFF_SHARE", BACKED_OFF_SHARE),
+    ("FILES_SHARE", FILES_SHARE),
+];
+
+/// `text` with the values of the thresholds that it names.
+pub fn with_thresholds(text: &str) -> String {
+    THRESHOLDS.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, &value.to_string()))
+}
+
+/// Health of the crawl.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct CrawlHealth {
+    /// The worst level of the rules that apply.
+    pub level: HealthLevel,
+    /// Why: the text of the first rule that applies, without a full stop.
+    pub reason: String,
+    /// The time that `reason` is about, such as the start of the next round.
+    pub at: Option<u64>,
+    /// The texts of the other red and amber rules that apply.
+    pub also: Vec<String>,
+}
+
+/// Level of health.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HealthLevel {
+    /// The crawl works, or waits for its next round.
+    Green,
+    /// The crawl works less than it should, or somebody stopped it.
+    Amber,
+    /// The crawl does not work: act now.
+    Red,
+}
+
+impl HealthLevel {
+    /// All levels, the best first.
+    pub const ALL: [HealthLevel; 3] = [HealthLevel::Green, HealthLevel::Amber, HealthLevel::Red];
+
+    /// The name in JSON and in metric labels.
+    pub fn name(self) -> &'static str {
+        match self {
+            HealthLevel::Green => "green",
+            HealthLevel::Amber => "amber",
+            HealthLevel::Red => "red",
+        }
+    }
+}
+
+/// A rule of health.
+pub struct Rule {
+    /// What it is about.
+    pub name: &'static str,
+    /// The level while it applies.
+    pub level: HealthLevel,
+    /// When it applies, for docs/console.md.
+    pub when: &'static str,
+    /// The reason, if it applies.
+    reason: fn(&Status) -> Option<String>,
+}
+
+/// All rules, the most important first. Levels never rise from one to the next, and the last applies always.
+pub const RULES: &[Rule] = &[
+    red("stalled", "no progress for `serve.stall`", |s| {
+        s.is_stalled().then(|| format!("no progress for {} s (serve.stall)", s.idle_ms / 1000))
+    }),
+    red("disk full", "less free space than `storage.reserve`", |s| {
+        let free = s.bytes_free.filter(|free| *free < s.bytes_reserved)?;
+        Some(format!(
+            "the disk is full: {} free, {} reserved (storage.reserve)",
+            mib(free),
+            mib(s.bytes_reserved)
+        ))
+    }),
+    red("failed", "the last round failed, as when nothing can be committed", |s| {
+        let why = s.reason.as_deref().unwrap_or("see the log");
+        (s.state == State::Failed).then(|| format!("the last round failed: {why}"))
+    }),
+    red("nothing fetched", "pages were asked for, and none was ever fetched", |s| {
+        let counts = s.last.as_ref().filter(|_| s.visited == 0 && s.state != State::Starting)?.counts;
+        (counts.failed + counts.robots_denied + counts.refused + counts.not_found > 0)
+            .then(|| format!("no page was fetched yet: {}", misses(&counts)))
+    }),
+    red("nothing answered", "all of at least 20 requests failed", |s| {
+        let counts = recent(s)?;
+        (counts.failed == counts.requested())
+            .then(|| format!("no request succeeded: {} of {} failed", counts.failed, counts.requested()))
+    }),
+    amber("impolite", "a request was sent too early since the start, which is a bug", |s| {
+        let early = s.early_requests;
+        (early > 0)
+            .then(|| format!("{early} requests were sent too early since the start; please report this bug"))
+    }),
+    amber("paused", "an operator paused the crawl", |s| {
+        (s.state == State::Paused).then(|| s.reason.clone().unwrap_or_else(|| "paused".into()))
+    }),
+    amber("starting", "the data directory is being opened", |s| {
+        (s.state == State::Starting).then(|| "opening the data directory".into())
+    }),
+    amber("stopping", "a signal came", |s| {
+        (s.state == State::Stopping).then(|| "stopping: the pages in flight are finished".into())
+    }),
+    amber("disk low", "less free space than twice `storage.reserve`", |s| {
+        let free =
+            s.bytes_free.filter(|free| (*free as f64) < LOW_DISK_RESERVES * s.bytes_reserved as f64)?;
+        Some(format!(
+            "the disk is nearly full: {} free; the crawl stops at {}",
+            mib(free),
+            mib(s.bytes_reserved)
+        ))
+    }),
+    amber("many failures", "more than a fifth of at least 20 requests failed", |s| {
+        let counts = recent(s)?;
+        (counts.failed as f64 > FAILED_SHARE * counts.requested() as f64)
+            .then(|| format!("{} of {} requests failed", counts.failed, counts.requested()))
+    }),
+    amber("budget", "nine tenths of `budget.bytes_per_cycle` are spent", |s| {
+        let budget = s.budget.as_ref().filter(|budget| budget.used() >= SPENT_SHARE)?;
+        let (spent, limit) = (mib(budget.spent), mib(budget.limit));
+        Some(format!("{spent} of the cycle's {limit} are spent (budget.bytes_per_cycle)"))
+    }),
+    amber("back-off", "more than a fifth of the open hosts are in back-off", |s| {
+        let cycle = s.cycle.as_ref()?;
+        (cycle.backed_off as f64 > BACKED_OFF_SHARE * cycle.open_hosts as f64)
+            .then(|| format!("{} of {} open hosts are in back-off", cycle.backed_off, cycle.open_hosts))
+    }),
+    amber("seeds refused", "new seeds are out of scope, in the last hour", |s| {
+        let refused = s.seeds_refused.as_ref().filter(|r| s.now < r.at.saturating_add(REFUSED_SEEDS_FOR))?;
+        Some(format!("{} new seeds were refused; {}", refused.seeds, refused.first))
+    }),
+    amber("no seeds", "there is nothing to crawl", |s| {
+        (s.state == State::Waiting && s.pages == 0)
+            .then(|| "there is nothing to crawl yet: add a seed URL".into())
+    }),
+    green("working", "otherwise", |s| Some(works(s))),
+];
+
+impl CrawlHealth {
+    /// The health of a crawl with this status.
+    pub fn of(status: &Status) -> CrawlHealth {
+        let mut found = RULES.iter().filter_map(|rule| Some((rule.level, (rule.reason)(status)?)));
+        let (level, reason) = found.next().expect("the last rule applies always");
+        let at = status.next_round.as_ref().and_then(|next| next.at);
+        let at = at.filter(|_| level == HealthLevel::Green && status.state == State::Waiting);
+        let also = found.filter(|(level, _)| *level > HealthLevel::Green).map(|(_, reason)| reason).collect();
+        CrawlHealth { level, reason, at, also }
+    }
+}
+
+/// What a healthy crawl does.
+fn works(status: &Status) -> String {
+    let Some(cycle) = &status.cycle else {
+        return match &status.next_round {
+            Some(next) => format!("waiting for the next {} round", next.kind),
+            None => status.reason.clone().unwrap_or_else(|| "waiting".into()),
+        };
+    };
+    let (kind, number) = (&cycle.kind, cycle.cycle);
+    match cycle.stage {
+        CycleStage::Planning => format!("planning a {kind} round of cycle {number}"),
+        CycleStage::Merging => format!("merging a {kind} round of cycle {number}"),
+        CycleStage::Fetching | CycleStage::Waiting => {
+            format!(
+                "fetching: {} of {} pages of a {kind} round of cycle {number}",
+                cycle.done, cycle.scheduled
+            )
+        }
+    }
+}
+
+/// Counts of the running round if it sent enough requests for a share, or else of the last cycle.
+fn recent(status: &Status) -> Option<&Counts> {
+    let counts = [status.cycle.as_ref().map(|c| &c.counts), status.last.as_ref().map(|c| &c.counts)];
+    counts.into_iter().flatten().find(|counts| counts.requested() >= FEW_REQUESTS)
+}
+
+/// Why pages were not fetched.
+fn misses(counts: &Counts) -> String {
+    let kinds = [
+        (counts.failed, "failed"),
+        (counts.not_found, "not found"),
+        (counts.robots_denied, "denied by robots.txt"),
+        (counts.refused, "on refused addresses"),
+    ];
+    let some = kinds.iter().filter(|(pages, _)| *pages > 0);
+    some.map(|(pages, what)| format!("{pages} {what}")).collect::<Vec<_>>().join(", ")
+}
+
+fn mib(bytes: u64) -> String {
+    format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
+}
+
+type Reason = fn(&Status) -> Option<String>;
+
+const fn red(name: &'static str, when: &'static str, reason: Reason) -> Rule {
+    Rule { name, level: HealthLevel::Red, when, reason }
+}
+
+const fn amber(name: &'static str, when: &'static str, reason: Reason) -> Rule {
+    Rule { name, level: HealthLevel::Amber, when, reason }
+}
+
+const fn green(name: &'static str, when: &'static str, reason: Reason) -> Rule {
+    Rule { name, level: HealthLevel::Green, when, reason }
+}
+
+/// The table of rules in docs/console.md.
+pub fn table() -> String {
+    let mut table = String::from("| level | rule | when |\n|---|---|---|\n");
+    for Rule { name, level, when, .. } in RULES {
+        writeln!(table, "| {} | {name} | {when} |", level.name()).expect("text takes all");
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::crawl::status;
+    use crate::view::{ByteBudget, CycleDone, CycleNow, NextRound, SeedsRefused};
+
+    fn with(change: fn(&mut Status)) -> Status {
+        let mut status = status();
+        change(&mut status);
+        status
+    }
+
+    fn now(status: &mut Status) -> &mut CycleNow {
+        status.cycle.as_mut().unwrap()
+    }
+
+    /// Between two rounds, after a cycle with these counts.
+    fn after(status: &mut Status, counts: Counts) {
+        (status.state, status.cycle) = (State::Waiting, None);
+        status.last = status.last.take().map(|last| CycleDone { counts, ..last });
+    }
+
+    #[test]
+    fn each_rule_applies_to_its_status() {
+        use HealthLevel::{Amber, Green, Red};
+        let failing = |failed, fetched| Counts { failed, fetched, ..Counts::default() };
+        let cases: &[(&str, HealthLevel, &str, Status)] = &[
+            ("working", Green, "fetching: 106 of 500 pages of a fill round of cycle 8", status()),
+            ("working", Green, "planning a fill", with(|s| now(s).stage = CycleStage::Planning)),
+            ("working", Green, "merging a fill", with(|s| now(s).stage = CycleStage::Merging)),
+            (
+                "working",
+                Green,
+                "waiting for the next revisit round",
+                with(|s| {
+                    after(s, Counts::default());
+                    s.next_round =
+                        Some(NextRound { kind: "revisit".into(), at: Some(5), why: String::new() });
+                }),
+            ),
+            ("stalled", Red, "no progress for 61 s", with(|s| s.idle_ms = 61_000)),
+            ("disk full", Red, "0.5 MiB free, 1024.0 MiB", with(|s| s.bytes_free = Some(1 << 19))),
+            (
+                "failed",
+                Red,
+                "failed: no space",
+                with(|s| {
+                    (s.state, s.reason) = (State::Failed, Some("no space".into()));
+                }),
+            ),
+            (
+                "nothing fetched",
+                Red,
+                "yet: 1 failed, 2 denied by robots.txt",
+                with(|s| {
+                    s.visited = 0;
+                    after(s, Counts { failed: 1, robots_denied: 2, ..Counts::default() });
+                }),
+            ),
+            ("nothing answered", Red, "20 of 20 failed", {
+                let mut status = status();
+                now(&mut status).counts = failing(20, 0);
+                status
+            }),
+            ("working", Green, "fetching", {
+                // Too few requests to judge by, and the last cycle was good.
+                let mut status = status();
+                now(&mut status).counts = failing(19, 0);
+                status
+            }),
+            ("impolite", Amber, "3 requests", with(|s| s.early_requests = 3)),
+            (
+                "paused",
+                Amber,
+                "paused by anna",
+                with(|s| {
+                    (s.state, s.reason) = (State::Paused, Some("paused by anna".into()));
+                }),
+            ),
+            ("starting", Amber, "opening", with(|s| s.state = State::Starting)),
+            ("stopping", Amber, "stopping", with(|s| s.state = State::Stopping)),
+            (
+                "disk low",
+                Amber,
+                "1536.0 MiB free; the crawl stops at 1024.0 MiB",
+                with(|s| {
+                    s.bytes_free = Some(3 << 29);
+                }),
+            ),
+            ("working", Green, "fetching", with(|s| s.bytes_free = None)),
+            ("many failures", Amber, "21 of 100 requests failed", {
+                let mut status = status();
+                now(&mut status).counts = failing(21, 79);
+                status
+            }),
+            ("working", Green, "fetching", {
+                let mut status = status();
+                now(&mut status).counts = failing(20, 80);
+                status
+            }),
+            ("many failures", Amber, "30 of 100", {
+                let mut status = status();
+                after(&mut status, failing(30, 70));
+                status
+            }),
+            (
+                "budget",
+                Amber,
+                "9.0 MiB of the cycle's 10.0 MiB",
+                with(|s| {
+                    s.budget = Some(ByteBudget { limit: 10 << 20, spent: 9 << 20 });
+                }),
+            ),
+            ("back-off", Amber, "1 of 3 open hosts", with(|s| now(s).backed_off = 1)),
+            (
+                "seeds refused",
+                Amber,
+                "2 new seeds were refused; http://x/",
+                with(|s| {
+                    let at = s.now - 1;
+                    s.seeds_refused =
+                        Some(SeedsRefused { seeds: 2, first: "http://x/: out of scope".into(), at });
+                }),
+            ),
+            (
+                "working",
+                Green,
+                "fetching",
+                with(|s| {
+                    let at = s.now - REFUSED_SEEDS_FOR;
+                    s.seeds_refused = Some(SeedsRefused { seeds: 2, first: String::new(), at });
+                }),
+            ),
+            (
+                "no seeds",
+                Amber,
+                "add a seed URL",
+                with(|s| {
+                    (s.state, s.cycle, s.last, s.pages) = (State::Waiting, None, None, 0);
+                }),
+            ),
+        ];
+        for (name, level, reason, status) in cases {
+            let health = CrawlHealth::of(status);
+            let first = RULES.iter().find(|rule| (rule.reason)(status).is_some()).unwrap();
+            assert_eq!((first.name, health.level), (*name, *level), "{health:?}");
+            assert!(health.reason.contains(reason), "{name}: {health:?}");
+            assert!(!health.reason.ends_with('.'), "{health:?}");
+        }
+        for rule in RULES {
+            assert!(cases.iter().any(|(name, ..)| *name == rule.name), "no case for {}", rule.name);
+        }
+    }
+
+    #[test]
+    fn the_worst_comes_first_and_the_rest_is_told_too() {
+        assert!(RULES.is_sorted_by(|before, after| before.level >= after.level));
+        let health = CrawlHealth::of(&with(|s| {
+            (s.idle_ms, s.early_requests) = (61_000, 1);
+            s.next_round = Some(NextRound { kind: "fill".into(), at: Some(7), why: String::new() });
+        }));
+        assert_eq!((health.level, health.also.len(), health.at), (HealthLevel::Red, 1, None), "{health:?}");
+        assert!(CrawlHealth::of(&status()).also.is_empty(), "what works is no trouble");
+    }
+
+    #[test]
+    fn thresholds_are_named_so_that_none_is_part_of_another() {
+        let text = with_thresholds("a > FAILED_SHARE * b, LOW_DISK_RESERVES, SPENT_SHARE, BACKED_OFF_SHARE");
+        assert_eq!(text, "a > 0.2 * b, 2, 0.9, 0.2");
+    }
+}
