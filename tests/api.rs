@@ -98,6 +98,10 @@ fn mismatch(document: &Value, schema: &Value, value: &Value, at: &str) -> Option
                 let fits = rules().filter(|part| mismatch(document, part, value, at).is_none()).count();
                 if fits == 1 { None } else { wrong(&format!("fits {fits} of {rule}")) }
             }
+            // Only of maps, which have no properties by name.
+            "additionalProperties" => value.as_object().and_then(|map| {
+                map.iter().find_map(|(name, value)| mismatch(document, rule, value, &format!("{at}.{name}")))
+            }),
             "items" => value.as_array().and_then(|items| {
                 let each = |(i, item)| mismatch(document, rule, item, &format!("{at}[{i}]"));
                 items.iter().enumerate().find_map(each)
@@ -165,7 +169,8 @@ fn gets(document: &Value, daemon: &Daemon) -> Vec<(String, String)> {
     let (hosts, pages) = (each(&hosts, "host"), each(&pages, "url"));
     let mut all = Vec::new();
     for (route, operations) in document["paths"].as_object().unwrap() {
-        if operations.get("get").is_none() {
+        // A ping is no read.
+        if operations.get("get").is_none() || route == "/indexnow" {
             continue;
         }
         let paths: Vec<String> = match route.as_str() {
@@ -194,7 +199,7 @@ fn gets(document: &Value, daemon: &Daemon) -> Vec<(String, String)> {
 
 /// A crawl with something to show of everything: failures, a blocked and a paused host, an audit sample, a promise.
 fn shown_world() -> World {
-    let world = world(120, 3, "[cycle]\npages = \"50%\"\naudit_share = 0.2\n");
+    let world = world(120, 3, "[cycle]\npages = \"50%\"\naudit_share = 0.2\n[pings]\nindexnow = true\n");
     world.server.set_faults(vec!["2/=status:500".parse().unwrap()]);
     for _ in 0..5 {
         world.next_cycle();
@@ -219,7 +224,8 @@ fn answers_are_as_the_openapi_document_says() {
     let page = json!({"url": world.server.url(0)}).to_string();
     let seeds = json!({"urls": world.server.seeds()}).to_string();
     let formula = json!({"text": "t + n"}).to_string();
-    let changes: [(&str, &str, &str, &str, u16); 12] = [
+    let ping = json!({"urlList": [world.server.url(0)], "key": "a-key-of-nobody"}).to_string();
+    let changes: [(&str, &str, &str, &str, u16); 13] = [
         ("PUT", "/api/v1/pause", "/api/v1/pause", "", 200),
         ("DELETE", "/api/v1/pause", "/api/v1/pause", "", 200),
         ("PUT", "/api/v1/hosts/{host}/pause", &pause, "", 200),
@@ -232,6 +238,7 @@ fn answers_are_as_the_openapi_document_says() {
         ("DELETE", "/api/v1/formula", "/api/v1/formula", "", 202),
         ("DELETE", "/api/v1/blocks/{pattern}", &block, "", 200),
         ("DELETE", "/api/v1/hosts/{host}/pause", &pause, "", 200),
+        ("POST", "/indexnow", "/indexnow", &ping, 202),
     ];
     // While some of it is paused and blocked, and once more when nothing is.
     for (at, (method, route, path, body, status)) in changes.into_iter().enumerate() {
@@ -257,6 +264,7 @@ fn answers_are_as_the_openapi_document_says() {
         ("GET", "/api/v1/hosts/{host}", "/api/v1/hosts/a%20b", false, "", 422),
         ("GET", "/api/v1/page", "/api/v1/page", false, "", 422),
         ("GET", "/assets/{name}", "/assets/none.js", false, "", 404),
+        ("GET", "/indexnow", "/indexnow?url=http%3A%2F%2Fa.example%2F&key=a-key-of-nobody", false, "", 422),
         ("POST", "/api/v1/seeds", "/api/v1/seeds", true, "{", 400),
         ("POST", "/api/v1/formulas/check", "/api/v1/formulas/check", false, "{\"text\":\"defualt\"}", 422),
     ] {

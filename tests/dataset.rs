@@ -85,7 +85,6 @@ fn what_is_there_is_not_overwritten_and_wrong_words_touch_nothing() {
         ("generate out --preset brdc21", "default, brdc12"),
         ("generate out --pages 5 --sites 6", "at least one page per site"),
         ("generate out --cycles 0", "0 cycles"),
-        ("generate out --signal-precision 0.5", "--signal-recall"),
         ("generate out --signal-precision 0.5 --signal-recall 2", "signal_recall = 2"),
         ("info none.txt", "none.txt"),
     ] {

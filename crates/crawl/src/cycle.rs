@@ -14,6 +14,7 @@ pub mod clock;
 mod gather;
 pub mod hints;
 mod inbox;
+pub mod inputs;
 mod page;
 mod pipeline;
 pub mod plan;

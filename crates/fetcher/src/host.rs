@@ -458,7 +458,7 @@ impl Host {
     /// an operator requested.
     pub fn take_requested(&mut self) -> Vec<QueuedPage> {
         let queued = self.origins.iter_mut().flat_map(|queue| queue.followed.drain(..));
-        queued.filter(|page| page.index.is_some() || page.entry.share == Share::Asked).collect()
+        queued.filter(|page| page.entry.share != Share::Followed).collect()
     }
 
     /// Would a request now be earlier than the configured delay allows?

@@ -134,7 +134,7 @@ pub struct ProceduralArguments {
     /// feed (linked only from the index page), hidden (linked from nowhere)
     #[arg(long, value_name = "FORMAT,…", value_delimiter = ',', requires = "sitemaps")]
     sitemap_formats: Vec<Format>,
-    /// Dates in sitemaps: true, today (always the current cycle), never (always cycle 0)
+    /// Dates in sitemaps: true, late (as five cycles ago), today (always the current cycle), never (always cycle 0)
     #[arg(long, value_name = "WHAT", default_value = "true")]
     lastmod: Lastmod,
     #[command(flatten)]

@@ -244,6 +244,15 @@ impl SledTables {
         rows.collect()
     }
 
+    /// The pings of a page that wait for a visit, if any.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub fn ping(&self, url: &CanonicalUrl) -> io::Result<Option<Ping>> {
+        let value = self.load(&self.pings, url.to_string().as_bytes())?;
+        value.map(|value| take_ping(&value).map_err(|m| self.damaged(m))).transpose()
+    }
+
     /// Stores the ping of a page; none removes it.
     ///
     /// # Errors

@@ -27,6 +27,8 @@ const ROUTES: &[(&str, &str, &str, &str, u16)] = &[
     ("GET", "/api/v1/formulas", "/api/v1/formulas", "", 200),
     ("POST", "/api/v1/formulas/check", "/api/v1/formulas/check", r#"{"text":"cg"}"#, 200),
     ("POST", "/api/v1/formulas/compare", "/api/v1/formulas/compare", r#"{"text":"cg"}"#, 200),
+    ("GET", "/indexnow", "/indexnow?url=https://a.example/0007&key=proven-key", "", 200),
+    ("POST", "/indexnow", "/indexnow", r#"{"key":"proven-key","urlList":["https://a.example/0007"]}"#, 200),
     ("PUT", "/api/v1/pause", "/api/v1/pause", "", 200),
     ("DELETE", "/api/v1/pause", "/api/v1/pause", "", 200),
     ("PUT", "/api/v1/hosts/{host}/pause", "/api/v1/hosts/a.example%3A8080/pause", "", 200),

@@ -208,7 +208,7 @@ fn misses(counts: &Counts) -> String {
     let kinds = [
         (counts.failed, "failed"),
         (counts.not_found, "not found"),
-        (counts.robots_denied, "denied by robots.txt"),
+        (counts.robots_denied, "denied by robots.txt, or without an answer to it"),
         (counts.refused, "on refused addresses"),
     ];
     let some = kinds.iter().filter(|(pages, _)| *pages > 0);

@@ -1,6 +1,7 @@
 //! Pings: site owners tell which pages have changed.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use utoipa::{IntoParams, ToSchema};
 
 /// A notice as sent to `/indexnow` (<https://www.indexnow.org/documentation>).
@@ -52,5 +53,5 @@ pub struct PingFigures {
     /// Origins whose pings are trusted.
     pub trusted: u64,
     /// Pinged pages since the start, by result.
-    pub results: Vec<(String, u64)>,
+    pub results: BTreeMap<String, u64>,
 }

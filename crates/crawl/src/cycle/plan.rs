@@ -8,7 +8,7 @@ pub use request::request;
 use crate::crawl::Crawl;
 use crate::cycle::carry::Carried;
 use crate::cycle::clock::{NextRound, SoFar};
-use crate::cycle::priors::SitePriors;
+use crate::cycle::inputs::FormulaInputs;
 use crate::cycle::readmission::{self, Refusals, Since};
 use crate::failure::Failure;
 use crate::lessons::dates::TrustedDates;
@@ -343,7 +343,7 @@ fn pinged(crawl: &Crawl, generation: &Generation) -> Result<Vec<u64>, Failure> {
     Ok(ordinals)
 }
 
-/// The pass over the state columns, preceded by another if the formula needs the rates of sites.
+/// The pass over the state columns, preceded by another if the formula reads the rates of sites.
 fn choose(
     crawl: &Crawl,
     generation: &Generation,
@@ -353,12 +353,12 @@ fn choose(
 ) -> Result<recrawl_scheduler::Plan, Failure> {
     let origins = generation.origins().map_err(Failure::work)?;
     let is_by_formula = request.policy.is_formula();
-    let passes = 1 + u64::from(is_by_formula && SitePriors::are_wanted_by(formula));
+    let passes = 1 + if is_by_formula { FormulaInputs::passes(formula) } else { 0 };
     crawl.live.begin_passing(passes * generation.pages());
     let passed = |pages: usize| crawl.live.passed(pages as u64);
-    let priors = match is_by_formula {
-        true => SitePriors::wanted_by(formula, generation, &origins, &passed)?,
-        false => None,
+    let inputs = match is_by_formula {
+        true => FormulaInputs::read(formula, generation, &origins, Some(&crawl.tables), &passed)?,
+        false => FormulaInputs::default(),
     };
     let mut policy = request.policy(formula);
     let pinged = pinged(crawl, generation)?;
@@ -378,9 +378,7 @@ fn choose(
     let memory = PlanMemory::new(crawl.settings.config.storage.plan_memory.0, Box::new(runs));
     let mut planner = Planner::new(request, &mut *policy, hosts, memory).map_err(Failure::work)?;
     generation.scan(|first, columns| {
-        if let Some(priors) = &priors {
-            priors.fill(first, columns);
-        }
+        inputs.fill(first, columns);
         dates.keep_trusted(first, columns)?;
         passed(columns.len());
         planner.scan(columns).map_err(Failure::work)

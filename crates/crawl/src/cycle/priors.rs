@@ -20,11 +20,6 @@ pub struct SitePriors {
 }
 
 impl SitePriors {
-    /// Does the formula use them?
-    pub fn are_wanted_by(formula: &Formula) -> bool {
-        formula.compile().reads().needs_priors()
-    }
-
     /// Reads them from the generation if the formula uses them; otherwise reads nothing. `passed`
     /// is called with the pages of each block.
     ///
@@ -36,7 +31,7 @@ impl SitePriors {
         origins: &[OriginRun],
         passed: &dyn Fn(usize),
     ) -> Result<Option<SitePriors>, Failure> {
-        if SitePriors::are_wanted_by(formula) {
+        if formula.compile().reads().needs_priors() {
             SitePriors::read(generation, origins, passed).map(Some)
         } else {
             Ok(None)

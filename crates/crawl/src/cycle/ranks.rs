@@ -1,10 +1,10 @@
 //! The ranks of all pages in the next cycle, cached until the next commit: one pass over all pages
 //! serves all queries.
 
-use crate::cycle::priors::SitePriors;
+use crate::cycle::inputs::FormulaInputs;
 use crate::failure::Failure;
 use recrawl_formula::Formula;
-use recrawl_repository::{Generation, OriginRun};
+use recrawl_repository::{Generation, OriginRun, SledTables};
 use recrawl_scheduler::{PlanRequest, Ranking, RankingGatherer};
 use std::sync::{Arc, Mutex};
 
@@ -18,8 +18,8 @@ const MAX_RANKED: u64 = 2_000_000;
 pub struct Ranks {
     request: PlanRequest,
     formula: Formula,
-    /// The rates of sites, if the formula uses them.
-    pub priors: Option<SitePriors>,
+    /// What the formula reads beside the records.
+    pub inputs: FormulaInputs,
     /// The rank of each page.
     pub ranking: Ranking,
 }
@@ -40,6 +40,7 @@ impl KeptRanks {
         formula: &Formula,
         generation: &Generation,
         origins: &[OriginRun],
+        tables: &SledTables,
     ) -> Result<Option<Arc<Ranks>>, Failure> {
         if generation.pages() > MAX_RANKED {
             return Ok(None);
@@ -53,7 +54,7 @@ impl KeptRanks {
         }
         // Free the old ranks first.
         *kept = None;
-        let ranks = Arc::new(Ranks::gather(request, formula, generation, origins)?);
+        let ranks = Arc::new(Ranks::gather(request, formula, generation, origins, tables)?);
         *kept = Some(ranks.clone());
         Ok(Some(ranks))
     }
@@ -65,18 +66,17 @@ impl Ranks {
         formula: &Formula,
         generation: &Generation,
         origins: &[OriginRun],
+        tables: &SledTables,
     ) -> Result<Ranks, Failure> {
-        let priors = SitePriors::wanted_by(formula, generation, origins, &|_| {})?;
+        let inputs = FormulaInputs::read(formula, generation, origins, Some(tables), &|_| {})?;
         let policy = request.policy(formula);
         let mut gatherer = RankingGatherer::new(request);
         generation.scan(|first, columns| -> Result<(), Failure> {
-            if let Some(priors) = &priors {
-                priors.fill(first, columns);
-            }
+            inputs.fill(first, columns);
             gatherer.scan(&*policy, columns);
             Ok(())
         })?;
         let (request, formula) = (request.clone(), formula.clone());
-        Ok(Ranks { request, formula, priors, ranking: gatherer.finish() })
+        Ok(Ranks { request, formula, inputs, ranking: gatherer.finish() })
     }
 }

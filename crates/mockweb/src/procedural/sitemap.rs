@@ -34,11 +34,16 @@ pub enum Format {
     Hidden,
 }
 
+/// Cycles by which [`Lastmod::Late`] is late.
+const LATE: u32 = 5;
+
 /// The modification dates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lastmod {
     /// The date of the page's last change.
     True,
+    /// The same, as it was [`LATE`] cycles ago: a host that writes its sitemaps now and then.
+    Late,
     /// Always today.
     Today,
     /// Always the first day.
@@ -73,9 +78,10 @@ impl FromStr for Lastmod {
     fn from_str(text: &str) -> Result<Lastmod, String> {
         match text {
             "true" => Ok(Lastmod::True),
+            "late" => Ok(Lastmod::Late),
             "today" => Ok(Lastmod::Today),
             "never" => Ok(Lastmod::Never),
-            _ => Err(format!("unknown dates {text:?}; use true, today, never")),
+            _ => Err(format!("unknown dates {text:?}; use true, late, today, never")),
         }
     }
 }
@@ -146,6 +152,7 @@ pub fn document(
 fn dated(web: &Procedural, page: u32, cycle: u32) -> u32 {
     match web.config.lastmod {
         Lastmod::True => web.changed_at(page, cycle),
+        Lastmod::Late => web.changed_at(page, cycle.saturating_sub(LATE)),
         Lastmod::Today => cycle,
         Lastmod::Never => 0,
     }

@@ -15,6 +15,9 @@ pub fn text(settings: &Settings, counts: &LastmodCounts) -> String {
 
 /// The same for pings.
 pub fn text_of_pings(settings: &Settings, counts: &LastmodCounts) -> String {
+    if counts.total() == 0 {
+        return "no pings compared yet".into();
+    }
     told(settings, counts, "pings", "visits without a ping")
 }
 

@@ -22,8 +22,8 @@ use recrawl_archive::timestamp;
 use recrawl_crawl::admission::decisions::Decisions;
 use recrawl_crawl::admission::gates::ClosedGate;
 use recrawl_crawl::admission::scope::Refusal;
+use recrawl_crawl::cycle::inputs::FormulaInputs;
 use recrawl_crawl::cycle::plan;
-use recrawl_crawl::cycle::priors::SitePriors;
 use recrawl_crawl::cycle::ranks::Ranks;
 use recrawl_crawl::data_dir::WARC;
 use recrawl_crawl::failure::Failure;
@@ -41,7 +41,7 @@ use recrawl_repository::{Generation, OriginRun};
 use recrawl_scheduler::policy::PolicyKind;
 use recrawl_scheduler::{Gate, HostPlaces, HostPlacesCounter};
 use recrawl_types::{
-    CanonicalUrl, Cycle, History, HostTable, Origin, Outcome, PageRecord, ValidatorTrust, Visited,
+    CanonicalUrl, Cycle, History, HostTable, Origin, Outcome, PageRecord, Ping, ValidatorTrust, Visited,
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -61,6 +61,8 @@ pub struct Explanation {
     gate: Gate,
     /// Prior change rates, if the formula uses them.
     rates: Option<SiteRates>,
+    /// The score, part by part; none of a page that was never visited.
+    terms: Vec<Term>,
     /// Rank among the pages that compete by score; from 1.
     rank: Option<u64>,
     /// The page's place under `schedule.max_per_host`; none without that limit, or if the page does
@@ -97,6 +99,8 @@ pub struct Explanation {
     /// State of the page's canonical claim.
     canonical: Option<CanonicalState>,
     lastmod: Lastmod,
+    /// Pings that no visit has answered, and the trust in them.
+    ping: Option<(Ping, String)>,
     bodies: Bodies,
     history: PageHistory,
 }
@@ -225,25 +229,35 @@ impl Explanation {
         let cycle = generation.cycle().next();
         let warmup = settings.config.cycle.warmup;
         let gate = Gate::of(&record.known, record.visited.as_ref().map(|v| v.history.visits), cycle, warmup);
+        let (mut tables, mut early) = (Some(tables), None);
         let read;
-        let priors = match ranks {
-            Some(ranks) => &ranks.priors,
+        let inputs = match ranks {
+            Some(ranks) => &ranks.inputs,
             None => {
-                read = SitePriors::wanted_by(&formula, generation, origins, &|_| {})?;
+                if FormulaInputs::need_tables(&formula) {
+                    early = tables.take().map(|tables| tables());
+                }
+                let open = early.as_ref().and_then(|tables| tables.as_deref().ok());
+                read = FormulaInputs::read(&formula, generation, origins, open, &|_| {})?;
                 &read
             }
         };
-        let rates = priors.as_ref().map(|priors| priors.of(ordinal));
-        let terms = |history| formula.explain(history, rates.unwrap_or(NO_RATES), cycle);
+        let rates = inputs.rates(ordinal);
+        let explained = |visited: &Visited| {
+            let block = inputs.block(ordinal, &record.known, &visited.history);
+            formula.explain_block(&block, cycle)
+        };
+        let is_by_formula = settings.policy.is_formula() || is_other_formula;
+        let terms: Option<Vec<Term>> = record.visited.as_ref().filter(|_| is_by_formula).map(explained);
         let mut request = plan::request(settings, cycle, generation.pages(), random_seed);
         if is_other_formula {
             request.policy = PolicyKind::default();
         }
         let mut hosts = origins.iter().map(|origin| origin.first..origin.first + origin.pages);
         let host = hosts.find(|host| host.contains(&ordinal)).unwrap_or_default();
-        let among = Competition { request: &request, generation, formula: &formula, priors: priors.as_ref() };
+        let among = Competition { request: &request, generation, formula: &formula, inputs };
         let score = match &record.visited {
-            Some(visited) if request.policy.is_formula() => Some(terms(&visited.history)[0].value),
+            Some(_) if request.policy.is_formula() => terms.as_ref().map(|terms| terms[0].value),
             Some(_) => among.score(ordinal)?,
             None => None,
         };
@@ -255,7 +269,7 @@ impl Explanation {
         };
         let places = HostPlacesCounter::new(&request, host.clone(), ordinal, &record, score);
         let places = places.map(|counter| among.places(counter, &host)).transpose()?;
-        let tables = tables();
+        let tables = early.unwrap_or_else(|| tables.take().expect("not opened before")());
         let refusal = lookup::scope(settings, decided, &tables, &url)?;
         let in_scope = refusal.as_ref().map(Option::is_none);
         let trap = lookup::trap(settings, &tables, &url)?;
@@ -271,6 +285,7 @@ impl Explanation {
         let host_failures = state.as_ref().filter(|_| is_tried).map(|state| state.failures);
         let trust = state.map(|state| state.trust);
         let lastmod = lookup::lastmod(settings, &tables, &url, &record)?;
+        let ping = lookup::ping(settings, &tables, &url)?;
         let held = lookup::held(decided, &url);
         let closed = lookup::closed(settings, decided, &tables, &url, record.visited.is_some())?;
         // The cut-off of another formula is not comparable with this formula's scores.
@@ -284,6 +299,7 @@ impl Explanation {
             formula,
             gate,
             rates,
+            terms: terms.unwrap_or_default(),
             rank,
             places,
             chosen: request.pages,
@@ -304,6 +320,7 @@ impl Explanation {
             held,
             canonical,
             lastmod,
+            ping,
             bodies: Bodies::of(&settings.data_dir.join(WARC))?,
             history,
         })
@@ -377,14 +394,6 @@ impl Explanation {
         )
     }
 
-    /// The terms of the score; none if no formula ranks.
-    fn terms(&self, history: &History) -> Vec<Term> {
-        if !self.policy.is_formula() {
-            return Vec::new();
-        }
-        self.formula.explain(history, self.rates.unwrap_or(NO_RATES), self.cycle)
-    }
-
     /// An estimator and its value for this page, in the formula's basis.
     fn rate(&self, name: &str, history: &History) -> String {
         let terminal = Formula::from_expression(name).expect("every estimator is a terminal");
@@ -412,8 +421,9 @@ impl Explanation {
             "site_rate": self.rates.map(|r| r.site), "global_rate": self.rates.map(|r| r.global),
             "page": page_json(&self.url, &self.record, &self.bodies), "cycle": self.cycle, "gate": self.gate_name(),
             "policy": self.policy.name, "formula": self.policy.is_formula().then(|| self.formula.expr.to_string()), "score": self.score, "rank": self.rank,
-            "cutoff": self.cutoff, "host_places": self.places.map(obstacle::places_json), "terms": history.map(|h| self.terms(&h)),
+            "cutoff": self.cutoff, "host_places": self.places.map(obstacle::places_json), "terms": history.map(|_| &self.terms),
             "lastmod_trust": self.lastmod.trust, "announced": self.lastmod.is_news,
+            "pings": self.ping.as_ref().map(|(ping, _)| ping.count), "ping_trust": self.ping.as_ref().map(|(_, trust)| trust),
             "robots": self.robots.words, "robots_rule": self.robots.rule, "robots_fetched": self.robots.fetched,
             "host_delay_ms": self.delay.map(|d| d.as_millis() as u64), "left_alone": self.left_alone.map(|l| l.name()),
             "validators": self.trust.map(|t| trust::name(t.belief)), "in_scope": self.in_scope,
@@ -473,7 +483,7 @@ impl Explanation {
                     let PolicyKind { name, help, .. } = self.policy;
                     print(format!("policy      {name}: {help}; no formula ranks"));
                 }
-                for term in self.terms(h) {
+                for term in &self.terms {
                     print(format!(
                         "            {:indent$}{} = {}",
                         "",
@@ -489,6 +499,10 @@ impl Explanation {
         }
         for (what, text) in canonical::wishes(&self.url, &self.record, self.canonical.as_ref()) {
             print(format!("{what:<10}  {text}"));
+        }
+        if let Some((ping, trust)) = &self.ping {
+            let (count, first) = (counted(ping.count.into(), "ping"), timestamp(ping.first));
+            print(format!("pinged      {count} since the last visit, the first at {first}; {trust}"));
         }
         if let Some(trust) = &self.lastmod.trust {
             let at = timestamp(u64::from(known.lastmod) * 1000);

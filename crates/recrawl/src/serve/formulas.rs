@@ -9,14 +9,14 @@ use recrawl_console::view::Refusal;
 use recrawl_console::view::{
     Accepted, Choice, ChoiceOf, Did, FormulaCheck, FormulaUse, Formulas, RankChange, RankChanges, Who,
 };
+use recrawl_crawl::cycle::inputs::FormulaInputs;
 use recrawl_crawl::cycle::plan;
-use recrawl_crawl::cycle::priors::SitePriors;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::operator::control::{Chosen, Mark};
 use recrawl_crawl::operator::rollback::{self, RolledBack};
 use recrawl_crawl::settings::Settings;
 use recrawl_formula::{Formula, builtin};
-use recrawl_repository::{Generation, OriginRun};
+use recrawl_repository::{Generation, OriginRun, SledTables};
 use recrawl_scheduler::policy::PolicyKind;
 use recrawl_scheduler::{Gate, PlanRequest, TieBreak};
 use std::sync::Arc;
@@ -173,7 +173,8 @@ pub fn rank_changes(shared: &SharedState, text: &str) -> Result<RankChanges, Ref
     let origins = shared.hosts.origins(&generation)?;
     let by_formula = PlanRequest { policy: PolicyKind::default(), ..request.clone() };
     let estimator = builtin::resolve(ESTIMATOR).map_err(failed)?;
-    let scored = |formula: &Formula, request| scores(&generation, &origins, formula, request, step);
+    let scored =
+        |formula: &Formula, request| scores(&generation, &origins, &shared.tables, formula, request, step);
     let mine = scored(&in_force, &request).map_err(failed)?;
     let others = scored(&other, &by_formula).map_err(failed)?;
     let chances = scored(&estimator, &by_formula).map_err(failed)?;
@@ -252,17 +253,16 @@ fn expected(chances: &[f64], k: u64, [mine, others, best]: [&[u32]; 3]) -> Vec<C
 fn scores(
     generation: &Generation,
     origins: &[OriginRun],
+    tables: &SledTables,
     formula: &Formula,
     request: &PlanRequest,
     step: u64,
 ) -> Result<Vec<(u64, f64)>, Failure> {
-    let priors = SitePriors::wanted_by(formula, generation, origins, &|_| {})?;
+    let inputs = FormulaInputs::read(formula, generation, origins, Some(tables), &|_| {})?;
     let policy = request.policy(formula);
     let (mut scores, mut scored) = (Vec::new(), Vec::new());
     generation.scan(|first, columns| -> Result<(), Failure> {
-        if let Some(priors) = &priors {
-            priors.fill(first, columns);
-        }
+        inputs.fill(first, columns);
         policy.score(columns, first, &mut scores);
         for (row, score) in scores.iter().enumerate() {
             let ordinal = first + row as u64;

@@ -105,7 +105,9 @@ pub fn explained(shared: &SharedState, page: &OnePage) -> Result<Explanation, Re
     // Ranks are kept for the crawl's formula only.
     let ranks = match is_other_formula {
         true => None,
-        false => shared.ranks.of(&request, &formula, &generation, &origins).map_err(failed)?,
+        false => {
+            shared.ranks.of(&request, &formula, &generation, &origins, &shared.tables).map_err(failed)?
+        }
     };
     let decided = shared.control.decided();
     let page = Page {

@@ -144,7 +144,8 @@ async fn a_page_of_the_schedule_that_is_asked_for_moves_to_the_front() {
     let far: Vec<String> = (100..200).map(|i| format!("http://a.test/{i}")).collect();
     setup.entries.extend(far.iter().map(|p| entry(p)));
     for page in [near, "http://a.test/199", ahead] {
-        at(&setup, 2, move |control| assert!(control.ask(entry(page))));
+        let entry = ScheduleEntry { share: Share::Asked, ..entry(page) };
+        at(&setup, 2, move |control| assert!(control.ask(entry)));
     }
     let output = setup.run().await;
     assert_eq!(output.pages.len(), 120);
@@ -174,7 +175,8 @@ async fn a_page_beside_the_schedule_comes_out_once_and_by_the_rules() {
     for page in
         ["http://a.test/new", "http://a.test/new", "http://a.test/1", "http://a.test/no", "http://c.test/x"]
     {
-        at(&setup, 2, move |control| assert!(control.ask(entry(page))));
+        let entry = ScheduleEntry { share: Share::Asked, ..entry(page) };
+        at(&setup, 2, move |control| assert!(control.ask(entry)));
     }
     let output = setup.run().await;
     assert_eq!(output.of("http://a.test/new"), "page 200");

@@ -1,6 +1,6 @@
 //! The page's rank among all pages, and among those of its host, in the next cycle.
 
-use recrawl_crawl::cycle::priors::SitePriors;
+use recrawl_crawl::cycle::inputs::FormulaInputs;
 use recrawl_crawl::failure::Failure;
 use recrawl_formula::Formula;
 use recrawl_repository::Generation;
@@ -12,8 +12,8 @@ pub struct Competition<'g> {
     pub request: &'g PlanRequest,
     pub generation: &'g Generation,
     pub formula: &'g Formula,
-    /// Change rates of sites, if the formula uses them.
-    pub priors: Option<&'g SitePriors>,
+    /// What the formula reads beside the records.
+    pub inputs: &'g FormulaInputs,
 }
 
 impl Competition<'_> {
@@ -26,9 +26,7 @@ impl Competition<'_> {
         let (policy, mut scores) = (self.policy(), Vec::new());
         let mut states = self.generation.states_from(ordinal);
         let Some((first, columns)) = states.next_block().map_err(Failure::work)? else { return Ok(None) };
-        if let Some(priors) = self.priors {
-            priors.fill(first, columns);
-        }
+        self.inputs.fill(first, columns);
         policy.score(columns, first, &mut scores);
         Ok(scores.get((ordinal - first) as usize).copied())
     }
@@ -37,9 +35,7 @@ impl Competition<'_> {
     pub fn rank(&self, ordinal: u64, score: f64) -> Result<u64, Failure> {
         let (policy, mut counter) = (self.policy(), RankCounter::new(self.request, ordinal, score));
         self.generation.scan(|first, columns| -> Result<(), Failure> {
-            if let Some(priors) = self.priors {
-                priors.fill(first, columns);
-            }
+            self.inputs.fill(first, columns);
             counter.scan(&*policy, columns);
             Ok(())
         })?;
@@ -54,9 +50,7 @@ impl Competition<'_> {
             if first >= host.end {
                 break;
             }
-            if let Some(priors) = self.priors {
-                priors.fill(first, columns);
-            }
+            self.inputs.fill(first, columns);
             counter.scan(&*policy, first, columns);
         }
         Ok(counter.places())

@@ -18,7 +18,7 @@ use recrawl_fetcher::host_delay::{HostDelay, LeftAlone};
 use recrawl_fetcher::robots::Rules;
 use recrawl_fetcher::system_clock;
 use recrawl_types::host::RobotsBody;
-use recrawl_types::{CanonicalUrl, HostTable, Origin, PageRecord};
+use recrawl_types::{CanonicalUrl, HostTable, Origin, PageRecord, Ping};
 
 /// The page's date from a sitemap or feed, and whether the scheduler trusts it.
 #[derive(Default)]
@@ -124,6 +124,18 @@ pub fn lastmod(
     let counts = tables.lastmods(&Origin::of(url))?;
     let is_news = record.known.is_announced && is_trusted(&counts, settings.config.hints.min_trust.0);
     Ok(Lastmod { trust: Some(dates::text(settings, &counts)), is_news })
+}
+
+/// The pings of the page that no visit has answered, and the trust in its host's pings, as text.
+pub fn ping(
+    settings: &Settings,
+    tables: &Tables,
+    url: &CanonicalUrl,
+) -> Result<Option<(Ping, String)>, Failure> {
+    let Ok(tables) = tables else { return Ok(None) };
+    let Some(ping) = tables.ping(url)? else { return Ok(None) };
+    let counts = tables.ping_counts(&Origin::of(url))?;
+    Ok(Some((ping, dates::text_of_pings(settings, &counts))))
 }
 
 /// What robots.txt says about a page.
