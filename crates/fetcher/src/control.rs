@@ -174,7 +174,9 @@ impl Steering {
         let (in_flight, open_hosts) = (self.in_flight.load(Acquire), self.open_hosts.load(Relaxed));
         let spent = self.spent.load(Relaxed);
         let HostsNow { backed_off, slowest, fetching } = lock(&self.hosts_now).clone();
-        let fetching = if in_flight == 0 { Arc::default() } else { fetching };
+        // The list may be a second old.
+        let is_stale = fetching.len() > in_flight;
+        let fetching = if is_stale { fetching.iter().take(in_flight).cloned().collect() } else { fetching };
         Figures { in_flight, open_hosts, spent, backed_off, slowest, fetching }
     }
 

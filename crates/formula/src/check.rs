@@ -137,10 +137,13 @@ fn flat_logs(formula: &Formula) -> Vec<String> {
     flat
 }
 
+/// The relative error of a score, at most: sums of a few terms near the limit of a saturating formula.
+const ROUNDING: f64 = 1e-12;
+
 impl Sample {
-    /// Whether this score is not lower than the other; false if either is NaN.
+    /// Whether this score is not lower than the other, but for rounding; false if either is NaN.
     fn is_at_least(&self, other: &Sample) -> bool {
-        self.score >= other.score
+        self.score >= other.score - ROUNDING * other.score.abs()
     }
 }
 
@@ -166,6 +169,14 @@ mod tests {
 
     fn check(text: &str) -> Check {
         Formula::from_expression(text).unwrap().check()
+    }
+
+    #[test]
+    fn a_gain_that_saturates_does_not_fall() {
+        for gain in ["u_fresh_site", "u_harm_site", "u_age_site", "u_fresh_signal", "p_eb_site"] {
+            assert_eq!(check(gain).falls_with_age, None, "{gain}");
+        }
+        assert!(check("u_fresh_site - t / 1000").falls_with_age.is_some());
     }
 
     #[test]
