@@ -83,3 +83,5 @@ mod traps;
 mod trouble;
 /// What is exported of visits, and how long they are kept.
 mod visits;
+/// Subscriptions to feeds at their hub.
+mod websub;

@@ -11,6 +11,7 @@ mod overview;
 mod page;
 mod ping;
 mod read;
+mod websub;
 
 use crate::console::Console;
 use crate::guard;
@@ -46,6 +47,7 @@ fn routes() -> OpenApiRouter<Arc<Console>> {
         .routes(routes!(formula::check))
         .routes(routes!(formula::compare))
         .routes(routes!(ping::one, ping::several))
+        .routes(routes!(websub::verify, websub::notify))
         .routes(routes!(change::pause, change::resume))
         .routes(routes!(change::pause_host, change::resume_host))
         .routes(routes!(change::seeds))

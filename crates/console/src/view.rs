@@ -21,7 +21,7 @@ pub use formula::{
     Choice, ChoiceOf, FormulaCheck, FormulaText, FormulaUse, Formulas, RankChange, RankChanges,
 };
 pub use health::{CrawlHealth, HealthLevel};
-pub use ping::{IndexNow, IndexNowParams, PingFigures, Pinged};
+pub use ping::{Delivery, IndexNow, IndexNowParams, PingFigures, Pinged, SubscriptionFigures, Verification};
 pub use query::{HostList, HostQuery, HostRow, HostSort, OnePage, PageList, PageQuery};
 pub use recent::{Answers, Meters, Recent, RecentPoint};
 pub use refusal::Refusal;
@@ -122,6 +122,18 @@ pub trait CrawlView: Send + Sync {
     /// # Errors
     /// If pings are off, or the ping is invalid, forged or beyond a limit.
     fn ping(&self, ping: &IndexNow) -> Result<Pinged, Refusal>;
+
+    /// Takes the verification of a subscription (WebSub). The challenge is answered if this succeeds.
+    ///
+    /// # Errors
+    /// If WebSub is off, or no request fits.
+    fn verify_subscription(&self, id: &str, verification: &Verification) -> Result<(), Refusal>;
+
+    /// Takes a notification: a feed has changed (WebSub).
+    ///
+    /// # Errors
+    /// If WebSub is off, or beyond a limit.
+    fn notify(&self, id: &str, signature: Option<&str>, body: &[u8]) -> Result<Delivery, Refusal>;
 
     /// Makes a change. The change is durable once this returns.
     ///

@@ -321,6 +321,8 @@ table! {
     Pings {
         /// Does the console take IndexNow pings?
         indexnow: bool = false,
+        /// The public URL under which hubs of WebSub reach the console; empty for none.
+        websub: String = String::new(),
         /// Maximum pinged pages per host and hour.
         max_per_host: u32 = 1_000,
     }

@@ -1,4 +1,4 @@
-//! Pings: site owners tell which of their pages have changed ([`indexnow`]).
+//! Pings: site owners tell which of their pages have changed ([`indexnow`], [`websub`]).
 //!
 //! A ping is a noisy change signal. What it is worth is measured per origin, like the dates of sitemaps: each
 //! visit that is compared tells whether a ping was right, and whether a change came without one
@@ -11,6 +11,7 @@
 pub mod indexnow;
 mod keys;
 mod lesson;
+pub mod websub;
 
 pub use keys::{MAX_CHECKS_PER_HOUR, MAX_KEYS, MAX_PAGES_WITHOUT_KEY};
 pub use lesson::PingLesson;
@@ -24,7 +25,8 @@ use recrawl_repository::{Generation, SledTables};
 use recrawl_types::{CanonicalUrl, LastmodCounts, Origin, PageRecord, Ping, ScheduleEntry, Share};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use websub::WebSub;
 
 /// Maximum number of pages with pings that no visit has answered.
 pub const MAX_PINGED: usize = 100_000;
@@ -40,6 +42,8 @@ pub struct Pings {
     state: Mutex<State>,
     /// Was there ever a ping? If not, no visit is looked up.
     is_used: AtomicBool,
+    /// Subscriptions, while they are on.
+    websub: OnceLock<WebSub>,
 }
 
 struct State {
@@ -95,7 +99,7 @@ ping_counts! {
     unproven,
     /// Pinged pages that are not of the crawl.
     foreign,
-    /// Pinged pages whose key was wrong.
+    /// Pinged pages whose key was wrong, and notifications of WebSub whose signature was.
     forged,
     /// Pinged pages beyond a limit.
     excess,
@@ -143,7 +147,27 @@ impl Pings {
             has_news: false,
             counts: PingCounts::default(),
         };
-        Ok(Pings { tables, state: Mutex::new(state), is_used })
+        Ok(Pings { tables, state: Mutex::new(state), is_used, websub: OnceLock::new() })
+    }
+
+    /// Turns subscriptions on; `base` and `new_key` as in [`WebSub::open`].
+    ///
+    /// # Errors
+    /// When the tables cannot be read or written.
+    pub fn subscribe(
+        &self,
+        base: &str,
+        new_key: impl FnOnce() -> Result<[u8; websub::KEY_BYTES], Failure>,
+    ) -> Result<(), Failure> {
+        let websub = WebSub::open(self.tables.clone(), base, new_key)?;
+        // Turned on before: then the two are the same.
+        let _ = self.websub.set(websub);
+        Ok(())
+    }
+
+    /// The subscriptions; none while they are off.
+    pub fn websub(&self) -> Option<&WebSub> {
+        self.websub.get()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -214,6 +238,40 @@ impl Pings {
                 }
             }
         }
+    }
+
+    /// Takes a notification of a feed whose signature was right.
+    ///
+    /// # Errors
+    /// The outer one when the tables cannot be written.
+    pub fn notified(
+        &self,
+        feed: CanonicalUrl,
+        max_per_host: u32,
+        now: u64,
+    ) -> Result<Result<Received, Refused>, Failure> {
+        let mut state = self.state();
+        match state.of_host(feed.host(), now) {
+            Some(hour) if hour.pages < max_per_host => hour.pages += 1,
+            other => {
+                let refused =
+                    if other.is_some() { Refused::TooMany(until_next_hour(now)) } else { Refused::Full };
+                state.counts.excess += 1;
+                return Ok(Err(refused));
+            }
+        }
+        let noted = self.note(&mut state, vec![feed], now)?;
+        Ok(if noted > 0 { Ok(Received::Noted(noted)) } else { Err(Refused::Full) })
+    }
+
+    /// Counts a notification whose signature was wrong.
+    pub fn count_forged(&self) {
+        self.state().counts.forged += 1;
+    }
+
+    /// Counts a notification of a feed that is not of the crawl any more.
+    pub fn count_foreign(&self) {
+        self.state().counts.foreign += 1;
     }
 
     /// Notes that these pages were pinged; returns how many.
@@ -345,7 +403,7 @@ impl Pings {
         self.state().counts
     }
 
-    /// Removes the pings of the pages that are meant from the tables of a stopped crawl, or only counts
+    /// Removes the pings of the pages that are meant, and subscriptions to them, from the tables of a stopped crawl, or only counts
     /// them.
     ///
     /// # Errors
@@ -355,7 +413,7 @@ impl Pings {
         is_meant: &dyn Fn(&CanonicalUrl) -> bool,
         only_count: bool,
     ) -> Result<u64, Failure> {
-        let mut removed = 0;
+        let mut removed = WebSub::forget(tables, is_meant, only_count)?;
         for (url, _) in tables.pings()?.iter().filter(|(url, _)| is_meant(url)) {
             removed += 1;
             if !only_count {

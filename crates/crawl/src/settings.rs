@@ -9,6 +9,7 @@ use crate::config::{Config, ConfigError, environment};
 use crate::failure::Failure;
 use crate::labels;
 use crate::lessons::traps::TrapRules;
+use crate::pings::websub;
 use recrawl_change::ChangeRules;
 use recrawl_extractor::{Limits, Options, Types};
 use recrawl_fetcher::FetchConfig;
@@ -153,6 +154,7 @@ impl Settings {
         if config.hints.max_entries > MAX_ENTRIES {
             return Err(format!("hints.max_entries must be at most {MAX_ENTRIES}, the sitemap limit"));
         }
+        websub::check_base(&config.pings.websub).map_err(|e| format!("pings.websub: {e}"))?;
         let serve = &config.serve;
         if serve.requests == 0 || serve.connections == 0 || serve.stall.0.is_zero() {
             return Err("serve.requests, serve.connections and serve.stall must not be 0".into());

@@ -30,14 +30,10 @@ impl<'p> Claims<'p> {
 
     /// Adds the claims of a `Link` field (RFC 8288).
     pub(crate) fn header(&mut self, value: &str, rules: &UrlRules) {
-        let page = self.page.to_url();
-        links(value, |link| {
-            // A link with another context (§3.2) says nothing about this page.
-            let is_of_page =
-                link.anchor.is_none_or(|anchor| rules.join(&page, anchor).ok().as_ref() == Some(self.page));
-            if is_of_page
-                && link.rel.split_ascii_whitespace().any(|rel| rel.eq_ignore_ascii_case("canonical"))
-                && let Ok(target) = rules.join(&page, link.target)
+        let page = self.page;
+        links_of_page(value, page, rules, |rel, target| {
+            if rel.split_ascii_whitespace().any(|rel| rel.eq_ignore_ascii_case("canonical"))
+                && let Ok(target) = rules.join(&page.to_url(), target)
             {
                 self.add(target);
             }
@@ -47,6 +43,22 @@ impl<'p> Claims<'p> {
     pub(crate) fn decide(self) -> Canonical {
         self.canonical
     }
+}
+
+/// Relation types and target of each link of a `Link` field that is about this page. A link with another
+/// context (§3.2) says nothing about it.
+pub(crate) fn links_of_page(
+    value: &str,
+    page: &CanonicalUrl,
+    rules: &UrlRules,
+    mut take: impl FnMut(&str, &str),
+) {
+    links(value, |link| {
+        let is_own = |anchor: &str| rules.join(&page.to_url(), anchor).ok().as_ref() == Some(page);
+        if link.anchor.is_none_or(is_own) {
+            take(link.rel, link.target);
+        }
+    });
 }
 
 /// A link of a `Link` field.

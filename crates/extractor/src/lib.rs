@@ -24,7 +24,7 @@ mod text;
 mod walk;
 
 pub use dated::{DatedLine, dated_line};
-pub use listings::{Listing, ListingEntry, ListingKind};
+pub use listings::{Hub, Listing, ListingEntry, ListingKind};
 pub use media::Types;
 
 use crate::base::Resolver;
@@ -169,7 +169,7 @@ pub fn extract(
     let media = MediaType::of(fields, body, &options.types);
     let decoded = || charset::decode(body, media.charset.as_deref(), &url.host());
     let mut directives = PageDirectives::of_header(fields, url, rules, options);
-    if let Some(listing) = listings::read(body, &media, url, rules, &options.limits) {
+    if let Some(listing) = listings::read(body, fields, &media, url, rules, &options.limits) {
         return Extracted::Listing(listing, directives.decide());
     }
     match media.kind {

@@ -6,14 +6,18 @@
 
 mod formats;
 mod gzip;
+mod hub;
 mod list;
 mod xml;
 
-use crate::Limits;
+pub use hub::Hub;
+
 use crate::base::Resolver;
 use crate::charset;
 use crate::date;
 use crate::media::{BodyKind, MediaType};
+use crate::{Fields, Limits};
+use hub::HubLinks;
 use recrawl_types::{CanonicalUrl, UrlRules};
 use std::borrow::Cow;
 
@@ -35,6 +39,8 @@ pub struct Listing {
     pub refused: u32,
     /// Entries not read because a limit was reached.
     pub over_limit: u32,
+    /// The hub of a feed.
+    pub hub: Option<Hub>,
     /// If reading stopped early: where and why.
     pub damage: Option<String>,
     /// Cost of reading, in the unit of [`PageContent::work`](crate::PageContent::work): its
@@ -93,6 +99,7 @@ impl Listing {
 /// Parses a body as a sitemap or feed; `None` if it is neither.
 pub(crate) fn read(
     body: &[u8],
+    fields: &Fields<'_>,
     media: &MediaType,
     url: &CanonicalUrl,
     rules: &UrlRules,
@@ -118,14 +125,18 @@ pub(crate) fn read(
         },
         own: url,
         resolver: Resolver::new(url, None, rules),
+        hub: HubLinks::new(url),
         limit: limits.max_entries,
         room: MAX_ADDRESSES,
     };
+    if found.listing.kind.is_feed() {
+        fields.links.iter().for_each(|value| found.hub.header(value));
+    }
     match format {
         Some(format) => xml::read(&decode(&bytes), format, &mut found),
         None => list::read(&decode(&bytes), &mut found),
     }
-    Some(found.listing)
+    Some(Listing { hub: found.hub.decide(), ..found.listing })
 }
 
 /// Collects entries within the limits.
@@ -133,6 +144,7 @@ struct Found<'r> {
     listing: Listing,
     own: &'r CanonicalUrl,
     resolver: Resolver<'r>,
+    hub: HubLinks<'r>,
     limit: usize,
     /// Remaining bytes for URLs.
     room: usize,

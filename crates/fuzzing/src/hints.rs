@@ -5,6 +5,7 @@ use crate::html::fields;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use recrawl_extractor::{Extracted, Fields, Limits, Listing, Options, extract};
+use recrawl_types::url::MAX_URL_BYTES;
 use recrawl_types::{CanonicalUrl, UrlRules};
 use std::io::Write;
 
@@ -49,6 +50,12 @@ fn is_sound(hints: &Listing, own: &CanonicalUrl, limits: &Limits) {
     assert!(hints.entries.len() <= limits.max_entries);
     assert!(hints.over_limit == 0 || hints.entries.len() == limits.max_entries, "refused below the limit");
     assert!(hints.entries.iter().all(|entry| entry.url != *own), "the document lists itself");
+    if let Some(hub) = &hints.hub {
+        assert!(hints.kind.is_feed(), "a sitemap has no hub");
+        assert!(hub.topic.len() <= MAX_URL_BYTES);
+        let topic = UrlRules::keep_all().canonicalize(&hub.topic).expect("a topic is a URL");
+        assert_eq!(topic.host(), own.host(), "a topic of another host");
+    }
     assert!(hints.damage.as_ref().is_none_or(|damage| !damage.is_empty()));
 }
 

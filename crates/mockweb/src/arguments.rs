@@ -137,6 +137,9 @@ pub struct ProceduralArguments {
     /// Dates in sitemaps: true, late (as five cycles ago), today (always the current cycle), never (always cycle 0)
     #[arg(long, value_name = "WHAT", default_value = "true")]
     lastmod: Lastmod,
+    /// URL of a WebSub hub, which the feeds name
+    #[arg(long, value_name = "URL", requires = "sitemaps")]
+    hub: Option<String>,
     #[command(flatten)]
     pub serving: ServingArguments,
 }
@@ -156,6 +159,7 @@ impl ProceduralArguments {
             sitemaps: self.sitemaps,
             sitemap_formats: self.sitemap_formats.clone(),
             lastmod: self.lastmod,
+            hub: self.hub.clone(),
         }))
     }
 }

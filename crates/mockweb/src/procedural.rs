@@ -52,6 +52,8 @@ pub struct ProceduralConfig {
     pub sitemap_formats: Vec<Format>,
     /// Dates in sitemaps.
     pub lastmod: Lastmod,
+    /// URL of a WebSub hub, which the feeds name.
+    pub hub: Option<String>,
 }
 
 impl Default for ProceduralConfig {
@@ -68,6 +70,7 @@ impl Default for ProceduralConfig {
             sitemaps: false,
             sitemap_formats: Vec::new(),
             lastmod: Lastmod::True,
+            hub: None,
         }
     }
 }

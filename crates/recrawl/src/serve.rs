@@ -21,6 +21,7 @@ mod shared_state;
 mod status;
 mod texts;
 mod view;
+mod websub;
 
 use crate::audit;
 use crate::cli::ServeArgs;
@@ -86,11 +87,13 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let mut events = events_of(&crawl)?;
     let _watchdog = notify::ready(shared.clone(), stall).map_err(Failure::work)?;
     let _disk = disk::watch(shared.clone(), crawl.storage.clone()).map_err(Failure::work)?;
+    let subscriber = websub::start(shared.clone())?;
     let _recent = recent::watch(shared.clone()).map_err(Failure::work)?;
     let ended = crawl_on(args, seeds, &mut crawl, &shared, &console, &hangup, &mut events);
     // A failure ends it too, without a signal.
     crawl.shutdown.token().cancel();
     crawl.control.keep_answers();
+    drop(subscriber);
     crawl.tables.flush()?;
     end.cancel();
     drop(hangup);

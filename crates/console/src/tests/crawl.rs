@@ -377,6 +377,23 @@ impl CrawlView for MadeUp {
         }
     }
 
+    fn verify_subscription(&self, id: &str, verification: &Verification) -> Result<(), Refusal> {
+        match id {
+            "turned-off" => Err(Refusal::NotFound("WebSub is off".into())),
+            "known" if verification.mode == "subscribe" => Ok(()),
+            _ => Err(Refusal::NotFound("no such request".into())),
+        }
+    }
+
+    fn notify(&self, id: &str, signature: Option<&str>, body: &[u8]) -> Result<Delivery, Refusal> {
+        match id {
+            "turned-off" => Err(Refusal::NotFound("WebSub is off".into())),
+            "flooding" => Err(Refusal::TooMany { what: "too many pings".into(), seconds: 7 }),
+            "known" if signature == Some("sha1=00") && body == b"<feed/>" => Ok(Delivery::Taken),
+            _ => Ok(Delivery::Gone),
+        }
+    }
+
     fn change(&self, change: &Change, who: &Who) -> Result<Accepted, Refusal> {
         match change {
             Change::Pause { host: Some(host) } if host == "gate.example" => self.pass_gate(),

@@ -54,3 +54,43 @@ fn a_ping_that_cannot_be_read_is_refused() {
     let later = r#"{"key":"proven-key","urlList":["https://a.example/"],"priority":1}"#;
     assert_eq!(served.ask("POST", "/indexnow", "", later).status, 200);
 }
+
+#[test]
+fn a_callback_answers_the_challenge_of_a_request_and_no_other() {
+    let served = served();
+    let query = "hub.topic=https%3A%2F%2Fa.example%2Ff&hub.challenge=a%20%3Cb%3E&hub.lease_seconds=60&more=1";
+    let answer = served.get(&format!("/websub/known?hub.mode=subscribe&{query}"));
+    assert_eq!((answer.status, answer.body.as_str()), (200, "a <b>"));
+    assert!(answer.header("content-type").is_some_and(|media| media.starts_with("text/plain")));
+    for (id, mode, status) in
+        [("known", "unsubscribe", 404), ("other", "subscribe", 404), ("turned-off", "subscribe", 404)]
+    {
+        assert_eq!(
+            served.get(&format!("/websub/{id}?hub.mode={mode}&{query}")).status,
+            status,
+            "{id} {mode}"
+        );
+    }
+    for wrong in ["", "?hub.mode=subscribe", "?hub.mode=subscribe&hub.topic=x&hub.lease_seconds=-1"] {
+        assert_eq!(served.get(&format!("/websub/known{wrong}")).status, 422, "{wrong}");
+    }
+}
+
+#[test]
+fn a_notification_may_have_any_body_within_the_limit() {
+    let served = served();
+    for (id, signature, body, status) in [
+        ("known", "sha1=00", "<feed/>", 204),
+        ("known", "sha1=00", "<other/>", 410),
+        ("known", "sha1=01", "<feed/>", 410),
+        ("other", "sha1=00", "<feed/>", 410),
+        ("turned-off", "sha1=00", "", 404),
+        ("flooding", "sha1=00", "", 429),
+    ] {
+        let headers = format!("X-Hub-Signature: {signature}\r\n");
+        let answer = served.ask("POST", &format!("/websub/{id}"), &headers, body);
+        assert_eq!(answer.status, status, "{id} {signature} {body}: {answer:?}");
+    }
+    let long = format!("Content-Length: {}\r\n", (1 << 20) + 1);
+    assert_eq!(served.ask("POST", "/websub/known", &long, "").status, 413);
+}

@@ -54,4 +54,45 @@ pub struct PingFigures {
     pub trusted: u64,
     /// Pinged pages since the start, by result.
     pub results: BTreeMap<String, u64>,
+    /// Subscriptions to feeds (WebSub); none while they are off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subscriptions: Option<SubscriptionFigures>,
+}
+
+/// Figures of subscriptions to feeds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
+pub struct SubscriptionFigures {
+    /// Those that hubs have not verified yet.
+    pub wanted: u64,
+    /// Those that hubs have verified.
+    pub active: u64,
+    /// Those that failed or were denied; they are tried again.
+    pub failed: u64,
+}
+
+/// What a hub asks of a callback (WebSub §5.3): a verification of intent, or a denial.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct Verification {
+    /// `subscribe` or `denied`.
+    #[serde(rename = "hub.mode")]
+    pub mode: String,
+    /// The feed.
+    #[serde(rename = "hub.topic")]
+    pub topic: String,
+    /// Answered as it is.
+    #[serde(rename = "hub.challenge", default)]
+    pub challenge: String,
+    /// Duration of the subscription.
+    #[serde(rename = "hub.lease_seconds")]
+    pub lease_seconds: Option<u64>,
+}
+
+/// What became of a notification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// It was noted, or its signature is wrong, which its sender does not learn.
+    Taken,
+    /// There is no such subscription any more.
+    Gone,
 }

@@ -167,6 +167,15 @@ impl Scope {
         }
     }
 
+    /// Is no request to be sent there, not even to a service that is no page of the crawl: opted out, refused by
+    /// host, or taken down?
+    pub fn forbids(&self, url: &CanonicalUrl) -> bool {
+        let host = url.host();
+        self.opt_out.line(&host).is_some()
+            || self.refuse_hosts.iter().any(|pattern| pattern.matches(&host))
+            || self.taken_down.iter().any(|pattern| pattern.matches(url))
+    }
+
     /// A digest that changes with the scope.
     pub fn digest(&self) -> u64 {
         let lists = (&self.hosts, &self.refuse_hosts, &self.prefixes, &self.refuse_prefixes);

@@ -14,7 +14,7 @@ use crate::lessons::trust;
 use recrawl_archive::cap::Bodies;
 use recrawl_archive::{Compressor, Head, Record};
 use recrawl_change::ChangeRules;
-use recrawl_extractor::{Extracted, Options};
+use recrawl_extractor::{Extracted, Hub, Options};
 use recrawl_fetcher::{FetchResult, FetchedPage, Response};
 use recrawl_types::{
     ArchivePosition, CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, Difference, Fingerprint,
@@ -50,6 +50,8 @@ pub struct PageReader<'c> {
 pub struct ReadPage {
     /// For the visit log.
     pub visit: Visit,
+    /// The hub that a feed names.
+    pub hub: Option<Hub>,
     /// For the archive: one gzip member.
     pub member: Option<Vec<u8>>,
     /// Does the member contain the body? Otherwise it refers to an earlier record.
@@ -72,7 +74,7 @@ impl PageReader<'_> {
         let read = catch_unwind(reading).unwrap_or_else(|_| {
             tracing::error!(url = %failed.url, "internal error while parsing the page; please report it");
             *compressor = Compressor::new();
-            Ok(ReadPage { visit: failed, member: None, holds_body: false, work: 0 })
+            Ok(ReadPage { visit: failed, hub: None, member: None, holds_body: false, work: 0 })
         })?;
         let Visit { url, outcome, bytes, .. } = &read.visit;
         let (outcome, why) = (outcome.name(), outcome.why());
@@ -82,10 +84,13 @@ impl PageReader<'_> {
 
     fn read_sound(&self, page: FetchedPage, compressor: &mut Compressor) -> Result<ReadPage, Failure> {
         let mut visit = blank_visit(&page);
-        let mut work = 0;
+        let (mut work, mut hub) = (0, None);
         let member = match &page.result {
             FetchResult::Page(response) => {
-                let extracted = self.extract(&page, response);
+                let mut extracted = self.extract(&page, response);
+                if let Extracted::Listing(listing, _) = &mut extracted {
+                    hub = listing.hub.take();
+                }
                 work = extracted.work();
                 self.document(&page, response, extracted, &mut visit, compressor)?
             }
@@ -119,7 +124,7 @@ impl PageReader<'_> {
         visit.left_out = self.traps.sift(self.scope.filters(), &mut visit.links)?;
         let holds_body = visit.content.as_ref().is_some_and(|c| c.archive.is_none())
             && !matches!(page.result, FetchResult::NotModified(_));
-        Ok(ReadPage { visit, member, holds_body, work })
+        Ok(ReadPage { visit, hub, member, holds_body, work })
     }
 
     fn extract(&self, page: &FetchedPage, response: &Response) -> Extracted {

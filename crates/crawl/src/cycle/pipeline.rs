@@ -211,6 +211,10 @@ fn join_stages(
                         }
                         let read = reader.read(page, &mut compressor);
                         let work = read.as_ref().map_or(0, |read| read.work);
+                        if let (Some(websub), Ok(ReadPage { visit, hub, .. })) = (crawl.pings.websub(), &read)
+                        {
+                            websub.visited(visit, hub.as_ref());
+                        }
                         let end = processor_time();
                         taken.push(expected.took(work, end.saturating_sub(start)));
                         start = end;
@@ -371,7 +375,7 @@ impl Recorder<'_> {
 }
 
 fn record_page(page: ReadPage, recorder: &mut Recorder<'_>) -> Result<(), Failure> {
-    let ReadPage { mut visit, member, holds_body, work: _ } = page;
+    let ReadPage { mut visit, hub: _, member, holds_body, work: _ } = page;
     if let (Some(member), Some(archive)) = (member, recorder.archive.as_deref_mut()) {
         let position = archive.append(&member)?;
         // A revisit record has no body: the page keeps the position of its body, if any.

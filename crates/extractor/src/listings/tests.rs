@@ -363,3 +363,57 @@ proptest! {
 fn http_date(at: std::time::SystemTime) -> String {
     httpdate::fmt_http_date(at)
 }
+
+/// Hub and topic of a feed with these `Link` fields.
+fn hub(fields: &[&str], body: &str) -> Option<(String, String)> {
+    let rules = UrlRules::default();
+    let links = fields.iter().map(|field| (*field).into()).collect();
+    let fields = Fields { content_type: Some("application/xml"), links, ..Fields::default() };
+    match extract(body.as_bytes(), &fields, &rules.canonicalize(AT).unwrap(), &rules, &Options::default()) {
+        Extracted::Listing(listing, _) => listing.hub.map(|hub| (hub.url.as_text(), hub.topic)),
+        other => panic!("no listing: {other:?}"),
+    }
+}
+
+#[test]
+fn the_hub_of_a_feed_is_its_first_usable_one() {
+    let hub_link = "<atom:link rel='hub' href='https://hub.example/?utm_source=x'/>";
+    let own = |href: &str| format!("<link rel='self' href='{href}'/>");
+    let rss = |links: &str| {
+        format!("<rss><channel><link>/</link>{links}<item><link>/a</link></item></channel></rss>")
+    };
+    let atom = |links: &str| format!("<feed>{links}<entry><link href='/a'/></entry></feed>");
+    let rdf =
+        |links: &str| format!("<rdf:RDF><channel>{links}</channel><item><link>/a</link></item></rdf:RDF>");
+    let is_it = Some(("https://hub.example/?utm_source=x".to_owned(), AT.to_owned()));
+    for feed in [rss(hub_link), atom(hub_link), rdf(hub_link)] {
+        assert_eq!(hub(&[], &feed), is_it, "{feed}");
+    }
+    let field = "<https://hub.example/?utm_source=x>; rel=hub";
+    assert_eq!(hub(&[field], &atom("")), is_it);
+    assert_eq!(
+        hub(&[field], &atom("<link rel='hub' href='https://other.example/'/>")),
+        is_it,
+        "fields first"
+    );
+    assert_eq!(hub(&["</a>; rel=next", field, "<https://third.example/>; rel=hub"], &rss("")), is_it);
+    let unusable = "<link rel='hub' href='mailto:a@b.example'/><link rel='hub'/>";
+    assert_eq!(hub(&[], &atom(&format!("{unusable}{hub_link}"))), is_it);
+    // Another page's hub, a hub of an entry, no feed.
+    assert_eq!(hub(&["<https://hub.example/>; rel=hub; anchor=\"/other\""], &atom("")), None);
+    assert_eq!(hub(&[], &format!("<feed><entry>{hub_link}</entry></feed>")), None);
+    assert_eq!(hub(&[field], "<urlset/>"), None);
+    // The topic is as written, but on the feed's host.
+    for (href, topic) in [
+        ("https://example.com", "https://example.com"),
+        ("http://EXAMPLE.com:80/feed/?utm_medium=rss", "http://EXAMPLE.com:80/feed/?utm_medium=rss"),
+        ("feed.atom", "https://example.com/maps/feed.atom"),
+        ("https://other.example/feed", AT),
+        ("javascript:alert(1)", AT),
+    ] {
+        let found = hub(&[], &atom(&(own(href) + hub_link))).unwrap();
+        assert_eq!(found.1, topic, "{href}");
+    }
+    let fields = [field, "<https://example.com/f>; rel=self"];
+    assert_eq!(hub(&fields, &atom(&own("/g"))).unwrap().1, "https://example.com/f");
+}

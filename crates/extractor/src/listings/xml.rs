@@ -14,6 +14,8 @@ use std::borrow::Cow;
 const MAX_PROLOGUE: usize = 64;
 /// Maximum bytes of a field's text; longer text is no URL and no date.
 const MAX_FIELD: usize = 2 * MAX_URL_BYTES;
+/// Maximum depth of a feed's own links: children of Atom's root, or of the channel in RSS.
+const MAX_LINK_DEPTH: usize = 3;
 
 /// The encoding named by an XML declaration, if the document's encoding extends ASCII. Other
 /// encodings have a byte order mark.
@@ -67,9 +69,9 @@ pub(super) fn read(text: &str, format: &Format, found: &mut Found<'_>) {
             Err(error) => return found.damaged(reader.error_position(), &error.to_string()),
         };
         match event {
-            Event::Start(element) => walk.open(&element),
+            Event::Start(element) => walk.open(&element, found),
             Event::Empty(element) => {
-                walk.open(&element);
+                walk.open(&element, found);
                 walk.close(found);
             }
             Event::End(_) => walk.close(found),
@@ -109,12 +111,17 @@ struct Entry {
 }
 
 impl Walk<'_> {
-    fn open(&mut self, element: &BytesStart<'_>) {
+    fn open(&mut self, element: &BytesStart<'_>, found: &mut Found<'_>) {
         self.depth += 1;
         let name = element.local_name();
         match &mut self.entry {
             None if self.depth > 1 && name.as_ref() == self.format.entry => {
                 self.entry = Some((Entry::default(), self.depth + 1));
+            }
+            None if self.depth <= MAX_LINK_DEPTH && name.as_ref() == "link" && self.format.kind.is_feed() => {
+                if let (Some(rel), Some(href)) = (attribute(element, "rel"), attribute(element, "href")) {
+                    found.hub.link(&rel, &href);
+                }
             }
             Some((entry, depth)) if *depth == self.depth => {
                 self.field = self.format.field(name.as_ref());

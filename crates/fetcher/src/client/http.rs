@@ -14,8 +14,8 @@ use body::Coding;
 use connection::{ConnectLayer, was_not_processed, with_connect_flag};
 use recrawl_types::url::is_refused_port;
 use reqwest::header::{
-    ACCEPT, ACCEPT_ENCODING, CONNECTION, FROM, HeaderMap, HeaderName, HeaderValue, IF_MODIFIED_SINCE,
-    IF_NONE_MATCH,
+    ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_TYPE, FROM, HeaderMap, HeaderName, HeaderValue,
+    IF_MODIFIED_SINCE, IF_NONE_MATCH,
 };
 use reqwest::{Client, Method};
 use std::error::Error;
@@ -112,7 +112,22 @@ impl HttpNetwork {
         self.proxy.as_ref().is_some_and(|proxy| proxy.covers(host))
     }
 
-    async fn send(&self, request: &Request, received: &Meter) -> Result<Reply, NetworkError> {
+    /// Sends a form to a service, by the rules of a page's request, but without the configured credentials of
+    /// its host: pages name services, and must not act in our name. The caller sets the time limit.
+    ///
+    /// # Errors
+    /// As of a page.
+    pub async fn post(&self, request: &Request, form: String) -> Result<Reply, NetworkError> {
+        self.send(request, Some(form), &Meter::default()).await
+    }
+
+    /// `form`: the body of a POST; none for a GET.
+    async fn send(
+        &self,
+        request: &Request,
+        form: Option<String>,
+        received: &Meter,
+    ) -> Result<Reply, NetworkError> {
         // A connector resolves no literals, so they are checked here, also before a proxy.
         let host = request.url.host();
         let proxied = self.is_proxied(&host);
@@ -127,7 +142,8 @@ impl HttpNetwork {
         if is_proxy || unseen || is_refused {
             return Err(NetworkError::Refused);
         }
-        let mut outgoing = reqwest::Request::new(Method::GET, request.url.to_url());
+        let method = if form.is_some() { Method::POST } else { Method::GET };
+        let mut outgoing = reqwest::Request::new(method, request.url.to_url());
         let headers = outgoing.headers_mut();
         let mut add = |name: HeaderName, value: &Option<Box<str>>| {
             // Some servers send validators that cannot be sent back. Then the request is
@@ -138,9 +154,16 @@ impl HttpNetwork {
         };
         add(IF_NONE_MATCH, &request.validators.etag);
         add(IF_MODIFIED_SINCE, &request.validators.last_modified);
-        access::add(&self.access, &request.url, headers);
+        if form.is_none() {
+            access::add(&self.access, &request.url, headers);
+        }
         if request.last {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        if let Some(form) = form {
+            let media = HeaderValue::from_static("application/x-www-form-urlencoded");
+            outgoing.headers_mut().insert(CONTENT_TYPE, media);
+            *outgoing.body_mut() = Some(form.into());
         }
         let (response, connected) = with_connect_flag(self.client.execute(outgoing)).await;
         let mut response = match response {
@@ -186,7 +209,7 @@ impl HttpNetwork {
 
 impl Network for HttpNetwork {
     fn get<'a>(&'a self, request: &'a Request, received: &'a Meter) -> ReplyFuture<'a> {
-        Box::pin(self.send(request, received))
+        Box::pin(self.send(request, None, received))
     }
 
     fn address<'a>(&'a self, host: &'a str) -> AddressFuture<'a> {

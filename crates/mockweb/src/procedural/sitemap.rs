@@ -181,9 +181,20 @@ fn text(web: &Procedural, host: u32, name: &str) -> Vec<u8> {
     pages.map(|page| format!("http://{name}{}\n", target(web, page))).collect::<String>().into_bytes()
 }
 
+/// The links of a feed to its hub and to itself, in Atom's namespace with this prefix.
+fn push_hub(web: &Procedural, prefix: &str, own: &str, out: &mut Vec<u8>) {
+    let Some(hub) = &web.config.hub else { return };
+    for (rel, href) in [("hub", hub.as_str()), ("self", own)] {
+        out.extend_from_slice(format!("<{prefix}link rel=\"{rel}\" href=\"").as_bytes());
+        push_escaped(href, out);
+        out.extend_from_slice(b"\"/>\n");
+    }
+}
+
 fn rss(web: &Procedural, host: u32, cycle: u32, name: &str) -> Vec<u8> {
     let mut out = b"<?xml version=\"1.0\"?>\n<rss version=\"2.0\"><channel><title>News</title>\n".to_vec();
     out.extend_from_slice(format!("<link>http://{name}/</link>\n").as_bytes());
+    push_hub(web, "atom:", &format!("http://{name}{}", place(Format::Rss)), &mut out);
     for page in web.layout.pages_of(host).take(FEED_ITEMS) {
         let date = httpdate::fmt_http_date(web.date(dated(web, page, cycle)));
         out.extend_from_slice(b"<item><link>http://");
@@ -196,6 +207,7 @@ fn rss(web: &Procedural, host: u32, cycle: u32, name: &str) -> Vec<u8> {
 
 fn atom(web: &Procedural, host: u32, cycle: u32, name: &str) -> Vec<u8> {
     let mut out = b"<?xml version=\"1.0\"?>\n<feed xmlns=\"http://www.w3.org/2005/Atom\">\n".to_vec();
+    push_hub(web, "", &format!("http://{name}{}", place(Format::Atom)), &mut out);
     for page in web.layout.pages_of(host).take(FEED_ITEMS) {
         out.extend_from_slice(b"<entry><link href=\"http://");
         push_escaped(&format!("{name}{}", target(web, page)), &mut out);

@@ -3,6 +3,7 @@
 use super::changes::is_fetching;
 use super::shared_state::SharedState;
 use super::view::failed;
+use super::websub;
 use recrawl_console::view::{IndexNow, PingFigures, Pinged, Refusal};
 use recrawl_crawl::pings::{Received, Refused, indexnow};
 use recrawl_types::{CanonicalUrl, HostTable, Origin};
@@ -24,10 +25,23 @@ pub fn take(shared: &SharedState, ping: &IndexNow) -> Result<Pinged, Refusal> {
         let what = format!("{named}: not a host of this crawl");
         return Err(Refusal::invalid("url", what, "ping only the hosts that it has visited"));
     }
-    let blocks = shared.control.blocks();
-    let admits = |url: &CanonicalUrl| settings.scope.refuse(url).is_none() && blocks.cover(url).is_none();
+    let admits = |url: &CanonicalUrl| admits(shared, url);
     let received =
         shared.pings.receive(notice, &admits, config.max_per_host, shared.now()).map_err(failed)?;
+    answer(shared, &named, received)
+}
+
+/// Is the page of the crawl?
+pub fn admits(shared: &SharedState, url: &CanonicalUrl) -> bool {
+    shared.settings().scope.refuse(url).is_none() && shared.control.blocks().cover(url).is_none()
+}
+
+/// The answer to the pings of a host. A round may begin at once, or the running one take the pages.
+pub fn answer(
+    shared: &SharedState,
+    named: &str,
+    received: Result<Received, Refused>,
+) -> Result<Pinged, Refusal> {
     let pinged = match received {
         Ok(Received::Noted(pages)) => Pinged { pages: pages as u64, checking: false },
         Ok(Received::Checking(pages)) => Pinged { pages: pages as u64, checking: true },
@@ -51,6 +65,7 @@ pub fn take(shared: &SharedState, ping: &IndexNow) -> Result<Pinged, Refusal> {
 pub fn figures(shared: &SharedState) -> Option<PingFigures> {
     let [waiting, checking, trusted] = shared.pings.sizes();
     let results = shared.pings.counts().rows().map(|(name, count)| (name.to_owned(), count)).collect();
-    let is_on = shared.settings().config.pings.indexnow || waiting > 0;
-    is_on.then_some(PingFigures { waiting, checking, trusted, results })
+    let subscriptions = websub::figures(shared);
+    let is_on = shared.settings().config.pings.indexnow || subscriptions.is_some() || waiting > 0;
+    is_on.then_some(PingFigures { waiting, checking, trusted, results, subscriptions })
 }

@@ -92,6 +92,7 @@ fn merge(old: &Config, fresh: Config) -> (Config, Changes) {
     merged.change.features = old.change.features;
     merged.serve = Serve { tokens: fresh.serve.tokens.clone(), ..old.serve.clone() };
     let filter = if logging::is_chosen() { &old.log.filter } else { &fresh.log.filter };
+    merged.pings.websub.clone_from(&old.pings.websub);
     merged.log = Log { filter: filter.clone(), ..old.log.clone() };
     let changes = Changes { taken: differing(old, &merged), left: differing(&fresh, &merged) };
     (merged, changes)

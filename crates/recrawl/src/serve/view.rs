@@ -1,14 +1,14 @@
 //! Implements the console's view of the crawl.
 
 use super::shared_state::SharedState;
-use super::{changes, errors, formulas, hosts, pages, pings, recent, status};
+use super::{changes, errors, formulas, hosts, pages, pings, recent, status, websub};
 use crate::command::status::host;
 use crate::process::terminal;
 use recrawl_console::CrawlView;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{
-    Accepted, Change, Controls, Decision, Errors, FormulaCheck, Formulas, HostList, HostQuery, IndexNow,
-    Meters, OnePage, PageList, PageQuery, Pinged, RankChanges, Recent, Status, Who,
+    Accepted, Change, Controls, Decision, Delivery, Errors, FormulaCheck, Formulas, HostList, HostQuery,
+    IndexNow, Meters, OnePage, PageList, PageQuery, Pinged, RankChanges, Recent, Status, Verification, Who,
 };
 use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::operator::control::Mark;
@@ -118,6 +118,14 @@ impl CrawlView for View {
 
     fn ping(&self, ping: &IndexNow) -> Result<Pinged, Refusal> {
         pings::take(&self.0, ping)
+    }
+
+    fn verify_subscription(&self, id: &str, verification: &Verification) -> Result<(), Refusal> {
+        websub::verify(&self.0, id, verification)
+    }
+
+    fn notify(&self, id: &str, signature: Option<&str>, body: &[u8]) -> Result<Delivery, Refusal> {
+        websub::notify(&self.0, id, signature, body)
     }
 
     fn change(&self, change: &Change, who: &Who) -> Result<Accepted, Refusal> {

@@ -38,6 +38,7 @@ const NO_LIMIT: &[&str] = &[
     "hints.min_trust",
     "hints.sitemaps",
     "pings.indexnow",
+    "pings.websub",
     "politeness.delay_per_host",
     "politeness.delay_per_ip",
     "politeness.delay_per_latency",
