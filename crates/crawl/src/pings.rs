@@ -403,8 +403,8 @@ impl Pings {
         self.state().counts
     }
 
-    /// Removes the pings of the pages that are meant, and subscriptions to them, from the tables of a stopped crawl, or only counts
-    /// them.
+    /// Removes the pings of the pages that are meant, and subscriptions to them, from the tables of a stopped
+    /// crawl, or only counts them.
     ///
     /// # Errors
     /// When the tables cannot be read or written.

@@ -70,6 +70,8 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let seeds = seeds::read(&args.seeds, args.seed_file.as_deref(), &settings.rules)?;
     let mut crawl = Crawl::open(settings, &seeds, args.random_seed, process::of_crawl()?)?;
     let shared = Arc::new(SharedState::new(&crawl)?);
+    // Before the console, which takes what hubs send.
+    let subscriber = websub::start(shared.clone())?;
     let end = CancellationToken::new();
     let console = recrawl_console::serve(
         Arc::new(View::new(shared.clone())),
@@ -87,7 +89,6 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let mut events = events_of(&crawl)?;
     let _watchdog = notify::ready(shared.clone(), stall).map_err(Failure::work)?;
     let _disk = disk::watch(shared.clone(), crawl.storage.clone()).map_err(Failure::work)?;
-    let subscriber = websub::start(shared.clone())?;
     let _recent = recent::watch(shared.clone()).map_err(Failure::work)?;
     let ended = crawl_on(args, seeds, &mut crawl, &shared, &console, &hangup, &mut events);
     // A failure ends it too, without a signal.

@@ -393,3 +393,24 @@ async fn without_a_contact_no_proxy_is_a_way_out_of_the_loopback() {
     assert_eq!(ask(&stranger).await, NetworkError::Refused);
     assert_ne!(ask(&known).await, NetworkError::Refused);
 }
+
+#[tokio::test]
+async fn a_form_is_posted_by_the_rules_of_pages_but_without_credentials() {
+    let address = serve(Act::Echo).await;
+    let mut access = crate::HostAccess::new(&address.to_string(), true);
+    access.add("cookie", "a=b").unwrap();
+    let network = HttpNetwork::new(&FetchConfig { access: vec![access], ..config() }).unwrap();
+    let request = request(&format!("http://{address}/hub"));
+    let text = |reply: Reply| String::from_utf8(reply.body.to_vec()).unwrap().to_ascii_lowercase();
+    let got = text(network.get(&request, &Meter::default()).await.unwrap());
+    assert!(got.starts_with("get /hub ") && got.contains("cookie: a=b\r\n"), "{got}");
+    let posted = text(network.post(&request, "a=1".into()).await.unwrap());
+    assert!(posted.starts_with("post /hub ") && !posted.contains("cookie"), "{posted}");
+    for field in
+        ["content-type: application/x-www-form-urlencoded", "content-length: 3", "user-agent: recrawl"]
+    {
+        assert!(posted.contains(field), "{field}: {posted}");
+    }
+    let refused = network.post(&self::request("http://10.0.0.1/"), "a=1".into()).await;
+    assert_eq!(refused.unwrap_err(), NetworkError::Refused);
+}
