@@ -219,7 +219,7 @@ impl WebSub {
         self.state().table.sizes(now)
     }
 
-    /// Removes the subscriptions to the feeds that are meant from the tables of a stopped crawl, or only counts
+    /// Removes the subscriptions with a feed or hub that is meant from the tables of a stopped crawl, or only counts
     /// them.
     ///
     /// # Errors
@@ -231,7 +231,7 @@ impl WebSub {
     ) -> Result<u64, Failure> {
         let rows: Vec<Row> = kept(tables, TABLE)?.unwrap_or_default();
         let (meant, rest): (Vec<Row>, Vec<Row>) =
-            rows.into_iter().partition(|row| row.feed().is_none_or(|feed| is_meant(&feed)));
+            rows.into_iter().partition(|row| row.urls().any(|url| is_meant(&url)));
         if !only_count && !meant.is_empty() {
             keep(tables, TABLE, &rest)?;
         }

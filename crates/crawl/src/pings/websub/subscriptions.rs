@@ -54,6 +54,10 @@ impl Subscription {
     }
 }
 
+fn canonical(text: &str) -> Option<CanonicalUrl> {
+    UrlRules::keep_all().canonicalize(text).ok()
+}
+
 fn millis(time: Duration) -> u64 {
     time.as_millis() as u64
 }
@@ -81,8 +85,9 @@ pub struct Row {
 }
 
 impl Row {
-    pub fn feed(&self) -> Option<CanonicalUrl> {
-        UrlRules::keep_all().canonicalize(&self.feed).ok()
+    /// The URLs of feed, hub and topic.
+    pub fn urls(&self) -> impl Iterator<Item = CanonicalUrl> {
+        [&self.feed, &self.hub, &self.topic].into_iter().filter_map(|text| canonical(text))
     }
 }
 
@@ -92,7 +97,7 @@ impl Subscriptions {
     pub fn of_rows(rows: Vec<Row>) -> Subscriptions {
         let mut table = Subscriptions::default();
         for row in rows.into_iter().take(MAX_SUBSCRIPTIONS) {
-            let (Some(feed), Ok(hub)) = (row.feed(), UrlRules::keep_all().canonicalize(&row.hub)) else {
+            let (Some(feed), Some(hub)) = (canonical(&row.feed), canonical(&row.hub)) else {
                 continue;
             };
             let Row { topic, id, lease_end, requested, next, failures, .. } = row;

@@ -223,9 +223,13 @@ fn feeds_that_are_gone_or_out_of_scope_are_dropped() {
     let websub = open(&tables);
     websub.visited(&fetched(), Some(&hub()));
     websub.keep().unwrap();
-    for (host, only_count, found) in
-        [("b.test", false, 0), ("a.test", true, 1), ("a.test", false, 1), ("a.test", true, 0)]
-    {
+    for (host, only_count, found) in [
+        ("b.test", false, 0),
+        ("hub.test", true, 1),
+        ("a.test", true, 1),
+        ("a.test", false, 1),
+        ("a.test", true, 0),
+    ] {
         let is_meant = |url: &CanonicalUrl| url.host() == host;
         assert_eq!(WebSub::forget(&tables, &is_meant, only_count).unwrap(), found, "{host} {only_count}");
     }
