@@ -71,9 +71,16 @@ struct Waiting {
 /// What a host has sent in the current hour.
 #[derive(Default)]
 struct Hour {
-    pages: u32,
+    /// Pages, with a key that is known to be right.
+    proven: u32,
+    /// Pages, with a key that is not known yet.
+    unproven: u32,
+    /// New keys.
     checks: u32,
 }
+
+/// A number of [`Hour`].
+type Kind = fn(&mut Hour) -> &mut u32;
 
 macro_rules! ping_counts {
     ($($(#[$doc:meta])* $name:ident,)*) => {
@@ -199,45 +206,34 @@ impl Pings {
             return Ok(Ok(Received::Noted(0)));
         }
         let count = u32::try_from(pages.len()).unwrap_or(u32::MAX);
-        let hour = match state.of_host(key_file.host(), now) {
-            Some(hour) if hour.pages.saturating_add(count) <= max_per_host => hour,
-            other => {
-                let refused =
-                    if other.is_some() { Refused::TooMany(until_next_hour(now)) } else { Refused::Full };
-                state.counts.excess += u64::from(count);
-                return Ok(Err(refused));
-            }
-        };
-        hour.pages += count;
-        let may_check = hour.checks < MAX_CHECKS_PER_HOUR;
-        match state.keys.of(&key_file, &key, now) {
-            Some(Key::Valid) => {
-                let noted = self.note(&mut state, pages, now)?;
-                Ok(if noted > 0 { Ok(Received::Noted(noted)) } else { Err(Refused::Full) })
-            }
-            Some(Key::Wrong) => {
-                state.counts.forged += u64::from(count);
-                Ok(Err(Refused::WrongKey))
-            }
-            known => {
-                if known.is_none() && !may_check {
-                    state.counts.excess += u64::from(count);
-                    return Ok(Err(Refused::TooMany(until_next_hour(now))));
-                }
-                if known.is_none() {
-                    state.of_host(key_file.host(), now).expect("counted before").checks += 1;
-                }
-                self.is_used.store(true, Relaxed);
-                if state.keys.wait(key_file, key, pages, now) {
-                    state.has_news = true;
-                    state.counts.unproven += u64::from(count);
-                    Ok(Ok(Received::Checking(count as usize)))
-                } else {
-                    state.counts.excess += u64::from(count);
-                    Ok(Err(Refused::Full))
-                }
-            }
+        let known = state.keys.of(&key_file, &key, now);
+        if known == Some(Key::Wrong) {
+            state.counts.forged += u64::from(count);
+            return Ok(Err(Refused::WrongKey));
         }
+        // Pings that may be forged do not use up the limit of the others.
+        let is_proven = known == Some(Key::Valid);
+        let kind: Kind = if is_proven { |hour| &mut hour.proven } else { |hour| &mut hour.unproven };
+        let mut spent = state.spend(kind, &key_file.host(), count, max_per_host, now);
+        if known.is_none() && spent.is_ok() {
+            spent = state.spend(|hour| &mut hour.checks, &key_file.host(), 1, MAX_CHECKS_PER_HOUR, now);
+        }
+        if let Err(refused) = spent {
+            state.counts.excess += u64::from(count);
+            return Ok(Err(refused));
+        }
+        if is_proven {
+            let noted = self.note(&mut state, pages, now)?;
+            return Ok(if noted > 0 { Ok(Received::Noted(noted)) } else { Err(Refused::Full) });
+        }
+        self.is_used.store(true, Relaxed);
+        if !state.keys.wait(key_file, key, pages, now) {
+            state.counts.excess += u64::from(count);
+            return Ok(Err(Refused::Full));
+        }
+        state.has_news = true;
+        state.counts.unproven += u64::from(count);
+        Ok(Ok(Received::Checking(count as usize)))
     }
 
     /// Takes a notification of a feed whose signature was right.
@@ -251,14 +247,9 @@ impl Pings {
         now: u64,
     ) -> Result<Result<Received, Refused>, Failure> {
         let mut state = self.state();
-        match state.of_host(feed.host(), now) {
-            Some(hour) if hour.pages < max_per_host => hour.pages += 1,
-            other => {
-                let refused =
-                    if other.is_some() { Refused::TooMany(until_next_hour(now)) } else { Refused::Full };
-                state.counts.excess += 1;
-                return Ok(Err(refused));
-            }
+        if let Err(refused) = state.spend(|hour| &mut hour.proven, &feed.host(), 1, max_per_host, now) {
+            state.counts.excess += 1;
+            return Ok(Err(refused));
         }
         let noted = self.note(&mut state, vec![feed], now)?;
         Ok(if noted > 0 { Ok(Received::Noted(noted)) } else { Err(Refused::Full) })
@@ -425,16 +416,22 @@ impl Pings {
 }
 
 impl State {
-    /// What the host has sent in this hour; none if too many hosts did.
-    fn of_host(&mut self, host: std::borrow::Cow<'_, str>, now: u64) -> Option<&mut Hour> {
+    /// Takes `count` of what the host may send of this kind in the current hour.
+    fn spend(&mut self, kind: Kind, host: &str, count: u32, most: u32, now: u64) -> Result<(), Refused> {
         if self.hour != now / HOUR {
             self.hour = now / HOUR;
             self.of_hour.clear();
         }
-        if self.of_hour.len() >= MAX_HOSTS && !self.of_hour.contains_key(&*host) {
-            return None;
+        if self.of_hour.len() >= MAX_HOSTS && !self.of_hour.contains_key(host) {
+            return Err(Refused::Full);
         }
-        Some(self.of_hour.entry(host.into()).or_default())
+        let spent = kind(self.of_hour.entry(host.into()).or_default());
+        let left = most.saturating_sub(*spent);
+        if count > left {
+            return Err(Refused::TooMany(until_next_hour(now)));
+        }
+        *spent += count;
+        Ok(())
     }
 
     fn trusts(&self, url: &CanonicalUrl) -> bool {

@@ -60,7 +60,7 @@ pub struct Settings {
 
 impl Settings {
     /// Reads and checks a configuration file, or uses the defaults. Variables of the
-    /// [environment](crate::config::environment) override both.
+    /// [`environment`] override both.
     ///
     /// # Errors
     /// [`Failure::Usage`], naming the file and the key, or the variable.

@@ -89,7 +89,7 @@ impl SignalQuality {
     /// e^(−αt)·(1 − p)^m; α is the rate of changes without a signal. So for equal t, the unchanged share
     /// with one signal is 1 − p times that without, u₀, whatever no signal told. Signals come at rate γ, so
     /// the comparisons with one are γt times those without. u₀ gives αt, and λ = pγ/(pγ + α). Shares are by
-    /// Laplace's rule with a half. p is then multiplied by h/(h + [`PRIOR`](Self::PRIOR)), where 1/h is the
+    /// Laplace's rule with a half. p is then multiplied by h/(h + 5), where 1/h is the
     /// sum of the reciprocals of both numbers of comparisons. So an unknown host has p = λ = 0.
     ///
     /// Other than equal intervals and rates give a bias, which the tests measure. Where visits follow signals

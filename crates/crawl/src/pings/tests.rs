@@ -177,6 +177,12 @@ fn floods_are_bounded() {
     }
     let forged = notice(&["https://b.test/"], "forged-again");
     assert_eq!(receive(&pings, forged), Err(Refused::TooMany(3_600)));
+    // A forger does not use up what the host itself may send.
+    let pings = self::pings();
+    proven(&pings, "a.test", 1);
+    assert_eq!(receive(&pings, notice(&many, "forged-key")), Ok(Received::Checking(600)));
+    assert_eq!(receive(&pings, notice(&many, "forged-key")), Err(Refused::TooMany(3_600)));
+    assert_eq!(receive(&pings, notice(&many, KEY)), Ok(Received::Noted(600)));
     // Pages that wait for keys.
     let pings = self::pings();
     for host in 0..MAX_PAGES_WITHOUT_KEY / 600 + 1 {

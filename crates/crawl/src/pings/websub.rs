@@ -1,6 +1,6 @@
 //! WebSub (<https://www.w3.org/TR/websub/>): hubs tell that feeds have changed.
 //!
-//! A visit of a feed that names a hub wants a subscription ([`subscriptions`]). The daemon sends the requests
+//! A visit of a feed that names a hub wants a subscription (`subscriptions`). The daemon sends the requests
 //! ([`request`]), and takes verifications and notifications. A notification is a ping of the feed's page: its
 //! content is read for its signature only.
 

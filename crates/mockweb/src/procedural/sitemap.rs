@@ -42,7 +42,7 @@ const LATE: u32 = 5;
 pub enum Lastmod {
     /// The date of the page's last change.
     True,
-    /// The same, as it was [`LATE`] cycles ago: a host that writes its sitemaps now and then.
+    /// The same, as it was five cycles ago: a host that writes its sitemaps now and then.
     Late,
     /// Always today.
     Today,
