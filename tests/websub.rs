@@ -129,8 +129,7 @@ fn subscriptions(status: &Value, name: &str) -> u64 {
 }
 
 fn result(status: &Value, name: &str) -> u64 {
-    let results = status["pings"]["results"].as_array().expect("results");
-    results.iter().find(|row| row[0] == name).and_then(|row| row[1].as_u64()).expect("a count")
+    count(&status["pings"]["results"], name).expect("a count")
 }
 
 #[test]
