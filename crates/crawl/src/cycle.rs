@@ -21,6 +21,7 @@ pub mod plan;
 pub mod priors;
 pub mod ranks;
 pub mod readmission;
+mod signals;
 
 use crate::crawl::Crawl;
 use crate::cycle::carry::CycleTotals;
@@ -91,9 +92,8 @@ pub fn round(crawl: &mut Crawl, next: NextRound, seeds: &[CanonicalUrl]) -> Resu
     crawl
         .space
         .check_merge(&generation, VisitLog::bytes(&*crawl.storage, round.round).map_err(Failure::work)?)?;
-    let site_pings = crawl.pings.clone();
     let Gathered { batch, tally, responses, noise, trust, pings, done, bytes } =
-        gather::read_log(&site_pings, crawl, round, &traps)?;
+        gather::read_log(crawl, round, &traps)?;
     let totals = CycleTotals::before(crawl, &facts)?;
     let spent = totals.spent(&bytes);
     let sample = Sample::new(&tally, responses, &facts);

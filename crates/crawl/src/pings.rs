@@ -349,11 +349,10 @@ impl Pings {
         urgent
     }
 
-    /// The pages that trusted origins pinged, with the number of pings, in URL order.
-    pub fn trusted(&self) -> Vec<(CanonicalUrl, u8)> {
+    /// The pages that trusted origins pinged, in URL order.
+    pub fn trusted(&self) -> Vec<CanonicalUrl> {
         let state = self.state();
-        let trusted = state.waiting.iter().filter(|(url, _)| state.trusts(url));
-        trusted.map(|(url, waiting)| (url.clone(), waiting.ping.count)).collect()
+        state.waiting.keys().filter(|url| state.trusts(url)).cloned().collect()
     }
 
     /// Is this the file of a key that is being checked?

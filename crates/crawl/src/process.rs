@@ -40,6 +40,14 @@ impl Shutdown {
         Ok(Shutdown { runtime, token: CancellationToken::new() })
     }
 
+    /// Stops with this one, and may be stopped alone.
+    ///
+    /// # Errors
+    /// When the system gives no event queue.
+    pub fn child(&self) -> std::io::Result<Shutdown> {
+        Ok(Shutdown { token: self.token.child_token(), ..Shutdown::new()? })
+    }
+
     /// The runtime of the crawl.
     pub fn runtime(&self) -> &Runtime {
         &self.runtime

@@ -39,7 +39,6 @@ mod weekday;
 mod x;
 
 use crate::math::exp;
-use crate::posterior::{self, Mean};
 use crate::signal::Signalled;
 use crate::{Basis, Estimator, Tile, estimator};
 use recrawl_types::{Cycle, Reads, decay};
@@ -215,13 +214,7 @@ fn probability(estimator: Estimator, tile: &Tile<'_>, out: &mut [f64]) {
 /// Fills `out` with `value` of every row's rate (with the site's rate as prior), age and signals.
 /// Where nothing is known of signals, there are none, and their precision and recall are 0.
 fn signalled(tile: &Tile<'_>, out: &mut [f64], value: impl Fn(Signalled) -> f64) {
-    posterior::load(
-        tile,
-        Mean::Site,
-        out,
-        #[inline(always)]
-        |p, _| p.rate(),
-    );
+    (eb_site::TERMINAL.load)(tile, out);
     let c = tile.columns;
     for (row, out) in tile.rows.clone().zip(out) {
         *out = value(Signalled {

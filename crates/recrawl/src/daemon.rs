@@ -5,11 +5,11 @@
 
 mod request;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
 use recrawl_console::view::Accepted;
 use recrawl_crawl::failure::Failure;
 use request::{Answer, Trouble};
 use serde_json::Value;
-use std::fmt::Write;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -155,23 +155,19 @@ impl Daemon {
     }
 }
 
+/// What stays as it is: the unreserved characters of RFC 3986 §2.3.
+const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
 /// A segment of a path or a value of a query, percent-encoded.
 pub fn encoded(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => encoded.push(byte.into()),
-            _ => write!(encoded, "%{byte:02X}").expect("a string grows"),
-        }
-    }
-    encoded
+    percent_encoding::utf8_percent_encode(text, UNRESERVED).to_string()
 }
 
 #[cfg(test)]
 mod tests {
     use super::request::MAX_ANSWER_BYTES;
     use super::*;
-    use std::io::{Read, Write as _};
+    use std::io::{Read, Write};
     use std::os::unix::net::UnixListener;
     use std::thread;
 

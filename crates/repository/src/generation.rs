@@ -295,6 +295,16 @@ impl Generation {
         Lookup::new(self)
     }
 
+    /// The numbers of those pages that are known, of URLs in order.
+    ///
+    /// # Errors
+    /// When a block cannot be read.
+    pub fn ordinals(&self, urls: &[CanonicalUrl]) -> Result<Vec<u64>, ReadError> {
+        let mut lookup = self.lookup();
+        let found = urls.iter().filter_map(|url| lookup.take(url).transpose());
+        found.map(|page| page.map(|(ordinal, _)| ordinal)).collect()
+    }
+
     /// Reads the pages with these ordinals, which must ascend. Only their blocks are read.
     pub fn gather<I: Iterator<Item = u64>>(&self, ordinals: I) -> Gather<'_, I> {
         Gather::new(self, ordinals)

@@ -17,8 +17,7 @@ use durable::Durable;
 use recrawl_types::host::{Pace, RobotsBody, RobotsState};
 use recrawl_types::outcome::Detail;
 use recrawl_types::{
-    Belief, CanonicalUrl, Cycle, Failure, HostState, HostTable, LastmodCounts, Origin, Ping, Round, UrlRules,
-    ValidatorTrust, Validators,
+    Belief, Cycle, Failure, HostState, HostTable, LastmodCounts, Origin, Round, ValidatorTrust, Validators,
 };
 use sled::transaction::{ConflictableTransactionError, TransactionError, Transactional};
 use std::convert::Infallible;
@@ -28,6 +27,7 @@ use std::sync::Mutex;
 
 mod damage;
 mod durable;
+mod pings;
 mod takedown;
 
 pub use damage::TablesFound;
@@ -166,14 +166,6 @@ impl SledTables {
         self.counts(&self.lastmods, origin)
     }
 
-    /// The same for pings.
-    ///
-    /// # Errors
-    /// When the table cannot be read.
-    pub fn ping_counts(&self, origin: &Origin) -> io::Result<LastmodCounts> {
-        self.counts(&self.ping_counts, origin)
-    }
-
     fn counts(&self, tree: &sled::Tree, origin: &Origin) -> io::Result<LastmodCounts> {
         match self.load(tree, &put_origin(origin))? {
             Some(bytes) => take_lastmods(&bytes).map_err(|m| self.damaged(m)),
@@ -193,18 +185,6 @@ impl SledTables {
         self.apply_counts(&self.lastmods, round, counted)
     }
 
-    /// The same for pings.
-    ///
-    /// # Errors
-    /// When the table cannot be read or written.
-    pub fn apply_ping_counts(
-        &self,
-        round: Round,
-        counted: impl IntoIterator<Item = (Origin, LastmodCounts)>,
-    ) -> io::Result<()> {
-        self.apply_counts(&self.ping_counts, round, counted)
-    }
-
     fn apply_counts(
         &self,
         tree: &sled::Tree,
@@ -215,54 +195,6 @@ impl SledTables {
             Ok((put_origin(&origin), put_lastmods(&self.counts(tree, &origin)?.and(counts))))
         };
         self.apply(tree, round, counted.into_iter().map(sum))
-    }
-
-    /// The counts of all origins that pinged.
-    ///
-    /// # Errors
-    /// When the table cannot be read.
-    pub fn all_ping_counts(&self) -> io::Result<Vec<(Origin, LastmodCounts)>> {
-        let rows = self.ping_counts.iter().filter(|row| row.as_ref().map_or(true, |(key, _)| key != APPLIED));
-        rows.map(|row| {
-            let (key, value) = row.map_err(|e| failed(&self.path, e))?;
-            let counts = opened(&value).and_then(|value| take_lastmods(&value));
-            take_origin(&key).and_then(|origin| Ok((origin, counts?))).map_err(|m| self.damaged(m))
-        })
-        .collect()
-    }
-
-    /// The pings that wait for a visit.
-    ///
-    /// # Errors
-    /// When the table cannot be read.
-    pub fn pings(&self) -> io::Result<Vec<(CanonicalUrl, Ping)>> {
-        let rows = self.pings.iter().map(|row| {
-            let (key, value) = row.map_err(|e| failed(&self.path, e))?;
-            let ping = opened(&value).and_then(|value| take_ping(&value));
-            ping_url(&key).and_then(|url| Ok((url, ping?))).map_err(|m| self.damaged(m))
-        });
-        rows.collect()
-    }
-
-    /// The pings of a page that wait for a visit, if any.
-    ///
-    /// # Errors
-    /// When the table cannot be read.
-    pub fn ping(&self, url: &CanonicalUrl) -> io::Result<Option<Ping>> {
-        let value = self.load(&self.pings, url.to_string().as_bytes())?;
-        value.map(|value| take_ping(&value).map_err(|m| self.damaged(m))).transpose()
-    }
-
-    /// Stores the ping of a page; none removes it.
-    ///
-    /// # Errors
-    /// When the table cannot be written.
-    pub fn keep_ping(&self, url: &CanonicalUrl, ping: Option<Ping>) -> io::Result<()> {
-        let key = url.to_string();
-        match ping {
-            Some(ping) => self.store(&self.pings, key.as_bytes(), &put_ping(ping)),
-            None => self.pings.remove(key).map(drop).map_err(|e| failed(&self.path, e)),
-        }
     }
 
     /// The stored URL patterns of an origin.
@@ -654,26 +586,6 @@ fn take_lastmods(bytes: &[u8]) -> Result<LastmodCounts, Malformed> {
     };
     take.end()?;
     Ok(counts)
-}
-
-fn put_ping(ping: Ping) -> Vec<u8> {
-    let mut out = Vec::new();
-    out.put_varint(ping.first);
-    out.put_varint(ping.last);
-    out.put_u8(ping.count);
-    out
-}
-
-fn take_ping(bytes: &[u8]) -> Result<Ping, Malformed> {
-    let mut take = Take(bytes);
-    let ping = Ping { first: take.varint()?, last: take.varint()?, count: take.u8()? };
-    take.end()?;
-    Ok(ping)
-}
-
-fn ping_url(key: &[u8]) -> Result<CanonicalUrl, Malformed> {
-    let url = std::str::from_utf8(key).ok().and_then(|text| UrlRules::keep_all().canonicalize(text).ok());
-    url.ok_or(Malformed("the key of a ping is not a URL"))
 }
 
 impl HostTable for SledTables {

@@ -27,7 +27,7 @@ impl Signals {
         self.by_cycle.get(cycle as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether there is none.
+    /// Is there no signal at all?
     pub fn is_empty(&self) -> bool {
         self.by_cycle.is_empty()
     }
@@ -43,7 +43,7 @@ impl Signals {
         lists.sum::<usize>() as u64
     }
 
-    /// The cycles of the signals of each of so many pages.
+    /// The cycles of each page's signals. `pages` is the number of pages.
     pub fn by_page(&self, pages: usize) -> Vec<Vec<u32>> {
         let mut by_page = vec![Vec::new(); if self.is_empty() { 0 } else { pages }];
         for (cycle, named) in (0..).zip(&self.by_cycle) {

@@ -84,15 +84,15 @@ macro_rules! state_columns {
             pub visited: Vec<bool>,
             $(#[doc = concat!("[`History::", stringify!($name), "`]")]
             pub $name: <$type as Field>::Columns,)*
-            /// The rate of change of each page's site, in changes a cycle. Not part of a record: empty,
-            /// until whoever scores fills it for a formula that asks for it.
+            /// The rate of change of each page's site, in changes a cycle. Not part of a record. The
+            /// caller fills it before scoring, if the formula reads it.
             pub site_rate: Vec<f64>,
             /// The rate of change of all pages together, in changes a cycle; 0 until it is filled with
             /// `site_rate`.
             pub global_rate: f64,
             /// Signals of a change of each page since its last visit, such as a moved date in a sitemap or a
-            /// ping (saturating). Not part of a record: empty, until whoever scores fills it for a formula
-            /// that asks for it. Empty means none.
+            /// ping (saturating). Not part of a record. The caller fills it before scoring, if the formula
+            /// reads it. Empty means none.
             pub signals: Vec<u8>,
             /// The precision of the signals of each page's host, 0 to 1:
             /// [`SignalQuality::precision`](crate::SignalQuality::precision). Filled with `signals`; empty

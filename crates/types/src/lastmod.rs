@@ -15,7 +15,7 @@ pub struct LastmodCounts {
 }
 
 impl LastmodCounts {
-    /// Beyond so many comparisons all counts are halved: a host that mends its ways is believed again, and
+    /// Beyond this number of comparisons all counts are halved: a host that mends its ways is believed again, and
     /// one that begins to lie is found out, within about as many.
     pub const MEMORY: u32 = 1_000;
 
@@ -170,7 +170,7 @@ mod tests {
         Mixed,
     }
 
-    /// Mean and standard deviation of precision and recall after so many comparisons, over hosts with
+    /// Mean and standard deviation of precision and recall after `comparisons`, over hosts with
     /// other random numbers.
     fn learned(host: Host, precision: f64, recall: f64, comparisons: u64) -> [(f64, f64); 2] {
         let hosts = 100;

@@ -19,7 +19,8 @@ export function picture(draw) {
   return { element: place, redraw };
 }
 
-function frame(width, height, label, ...children) {
+/** The drawing of a chart. */
+export function frame(width, height, label, ...children) {
   return s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label }, ...children);
 }
 
@@ -77,11 +78,11 @@ function mark(kind, x, y, title) {
     : s("circle", { cx: x, cy: y, r: 3.5, class: `mark ${kind}` }, text);
 }
 
-/** Splits a line where a value is missing. */
-function runs(points) {
+/** Splits a line where a value, the last part of a point, is missing. */
+export function runs(points) {
   const all = [[]];
   for (const point of points) {
-    if (point[1] === null) all.push([]);
+    if (point.at(-1) === null) all.push([]);
     else all.at(-1).push(point);
   }
   return all.filter((run) => run.length > 1);

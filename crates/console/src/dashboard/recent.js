@@ -103,7 +103,7 @@ export function recentPanel() {
   return {
     element,
     load,
-    /** Loads anew after a restart of the daemon, whose ring is empty. */
+    /** Loads everything again after a restart of the daemon, whose ring is empty. */
     again: (signal) => {
       points = [];
       return load(signal);

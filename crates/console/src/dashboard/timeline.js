@@ -1,6 +1,6 @@
 // Charts over time. The pointer reads values; the legend shows them, and without a pointer those of the last point.
 
-import { legend, nice, picture } from "./chart.js";
+import { frame, legend, nice, picture, runs } from "./chart.js";
 import { h, s, say } from "./dom.js";
 import { clock } from "./format.js";
 
@@ -64,9 +64,10 @@ export function timeline({ title, series, format, stacked = false }) {
     const now = points.at(-1);
     const said = series.map((one) => `${one.name} ${format(value(one, now))}`).join(", ");
     const label = now ? `${title} from ${clock(points[0].at)} to ${clock(to)}; last: ${said}` : `${title}: no points yet`;
-    const chart = s(
-      "svg",
-      { width, height: HEIGHT, viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": label },
+    const chart = frame(
+      width,
+      HEIGHT,
+      label,
       ...grid,
       ...shapes,
       ...ticks(from, to, width).map((at) => s("text", { x: x(at), y: HEIGHT - 6, class: "tick middle" }, clock(at, true))),
@@ -94,16 +95,6 @@ export function timeline({ title, series, format, stacked = false }) {
       drawn.redraw();
     },
   };
-}
-
-/** Splits a band where a value is missing. */
-function runs(band) {
-  const all = [[]];
-  for (const part of band) {
-    if (part[2] === null) all.push([]);
-    else all.at(-1).push(part);
-  }
-  return all.filter((run) => run.length > 1);
 }
 
 /** Full minutes for the axis. */

@@ -175,6 +175,12 @@ pub const PANELS: &[Panel] = &[
         &[("rate(recrawl_answers_total{}[$__rate_interval])", "{{status}}")],
     ),
     curves(
+        "Pings",
+        "Pinged pages by result, while pings are on.",
+        Unit::PerSecond,
+        &[("rate(recrawl_pings_total{}[$__rate_interval])", "{{result}}")],
+    ),
+    curves(
         "Response time",
         "From the request to the end of the body: half of the answers, and 95 %, were not slower.",
         Unit::Seconds,

@@ -129,6 +129,16 @@ pub const METRICS: &[Metric] = &[
         "status",
         |r| r.meters.answers.by_status().map(|(status, n)| (status.to_owned(), count(n))).into(),
     ),
+    each(
+        "recrawl_pings_total",
+        MetricKind::Counter,
+        "Pinged pages by result, while pings are on.",
+        "result",
+        |r| {
+            let results = r.status.pings.iter().flat_map(|pings| &pings.results);
+            results.map(|(result, pages)| (result.clone(), count(*pages))).collect()
+        },
+    ),
     Metric {
         name: "recrawl_answer_duration_seconds",
         kind: MetricKind::Histogram,

@@ -58,6 +58,7 @@ fn every_metric_is_told_once_with_its_values() {
         "recrawl_health{level=\"green\"} 1",
         "recrawl_health{level=\"red\"} 0",
         "recrawl_answers_total{status=\"304\"} 20",
+        "recrawl_pings_total{result=\"taken\"} 12",
         "recrawl_answer_duration_seconds_bucket{le=\"0.1\"} 60",
         "recrawl_answer_duration_seconds_bucket{le=\"0.5\"} 95",
         "recrawl_answer_duration_seconds_bucket{le=\"+Inf\"} 100",
@@ -71,7 +72,7 @@ fn every_metric_is_told_once_with_its_values() {
 
 #[test]
 fn what_has_no_value_is_left_out() {
-    let bare = Status { cycle: None, last: None, freshness: None, bytes_free: None, ..status() };
+    let bare = Status { cycle: None, last: None, freshness: None, bytes_free: None, pings: None, ..status() };
     let meters = Meters { open_files: None, ..meters() };
     let text = text(&Reading { status: &bare, meters: &meters, traffic: &Traffic::default(), streams: 0 });
     for name in [
@@ -79,6 +80,7 @@ fn what_has_no_value_is_left_out() {
         "recrawl_last_cycle",
         "recrawl_freshness_ratio",
         "recrawl_disk_free_bytes",
+        "recrawl_pings_total",
         "process_open_fds",
     ] {
         assert!(!text.contains(name), "{text}");

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::lessons::site_noise::NoiseLesson;
 use crate::lessons::traps::Traps;
 use crate::lessons::trust::TrustLesson;
-use crate::pings::{PingLesson, Pings};
+use crate::pings::PingLesson;
 use crate::report::{Responses, Tally};
 use recrawl_repository::{Done, VisitLog};
 use recrawl_types::{DatedRound, Origin, Visit};
@@ -14,7 +14,7 @@ use recrawl_verifier::{Batch, BatchLimits, SortedBatch};
 use std::collections::BTreeMap;
 
 /// The content of a cycle's log.
-pub struct Gathered<'c> {
+pub struct Gathered {
     /// Visits and links, sorted.
     pub batch: SortedBatch,
     /// Counts for the report.
@@ -26,7 +26,7 @@ pub struct Gathered<'c> {
     /// Trust in hosts' validators.
     pub trust: TrustLesson,
     /// Visits of pinged pages.
-    pub pings: PingLesson<'c>,
+    pub pings: PingLesson,
     /// Pages of the schedule that are done.
     pub done: Done,
     /// Bytes of pages, by origin; empty without a budget.
@@ -38,17 +38,12 @@ pub struct Gathered<'c> {
 /// # Errors
 /// When the log cannot be read, or the batch cannot spill.
 #[tracing::instrument(level = "error", name = "gather", skip_all)]
-pub fn read_log<'c>(
-    pings: &'c Pings,
-    crawl: &Crawl,
-    round: DatedRound,
-    traps: &Traps,
-) -> Result<Gathered<'c>, Failure> {
+pub fn read_log(crawl: &Crawl, round: DatedRound, traps: &Traps) -> Result<Gathered, Failure> {
     let limits = BatchLimits { memory_bytes: crawl.settings.config.storage.batch_memory.0 as usize };
     let mut batch = Batch::new(crawl.storage.clone(), round, limits);
     let (mut tally, mut responses) = (Tally::default(), Responses::default());
     let (mut noise, mut trust) = (NoiseLesson::default(), TrustLesson::default());
-    let mut pings = PingLesson::new(pings);
+    let mut pings = PingLesson::new(crawl.pings.clone());
     let log = VisitLog::read(&*crawl.storage, round.round).map_err(Failure::work)?;
     let budget = &crawl.settings.config.budget;
     let is_limited = budget.bytes_per_host.0 > 0 || budget.bytes_per_cycle.0 > 0;

@@ -1,8 +1,8 @@
 //! What a formula reads beside the records of pages: the change rates of sites, and signals.
 
 use crate::cycle::priors::SitePriors;
+use crate::cycle::signals::PageSignals;
 use crate::failure::Failure;
-use crate::lessons::signals::PageSignals;
 use recrawl_formula::{Formula, SiteRates};
 use recrawl_repository::{Generation, OriginRun, SledTables};
 use recrawl_types::{History, Known, StateColumns};

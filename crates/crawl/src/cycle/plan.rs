@@ -334,15 +334,6 @@ pub fn unavailable(tables: &SledTables) -> Result<Unavailable, Failure> {
     Ok(bytes.map(|bytes| Unavailable::from_bytes(&bytes)).unwrap_or_default())
 }
 
-/// The pages that trusted origins have pinged, in order.
-fn pinged(crawl: &Crawl, generation: &Generation) -> Result<Vec<u64>, Failure> {
-    let (mut ordinals, mut lookup) = (Vec::new(), generation.lookup());
-    for (url, _) in crawl.pings.trusted() {
-        ordinals.extend(lookup.take(&url).map_err(Failure::work)?.map(|(ordinal, _)| ordinal));
-    }
-    Ok(ordinals)
-}
-
 /// The pass over the state columns, preceded by another if the formula reads the rates of sites.
 fn choose(
     crawl: &Crawl,
@@ -361,7 +352,7 @@ fn choose(
         false => FormulaInputs::default(),
     };
     let mut policy = request.policy(formula);
-    let pinged = pinged(crawl, generation)?;
+    let pinged = generation.ordinals(&crawl.pings.trusted()).map_err(Failure::work)?;
     let mut dates =
         TrustedDates::new(&crawl.tables, &origins, crawl.settings.config.hints.min_trust.0, &pinged);
     let unavailable = unavailable(&crawl.tables)?;

@@ -46,7 +46,7 @@ impl SitePriors {
         let ends = site_ends(origins)?;
         let mut shown = vec![Evidence::default(); ends.len()];
         generation.scan(|first, columns| -> Result<(), Failure> {
-            for (row, site) in sites(&ends, first).take(columns.len()).enumerate() {
+            for (row, site) in runs(&ends, first).take(columns.len()).enumerate() {
                 shown[site].add(Evidence::of_row(columns, row));
             }
             passed(columns.len());
@@ -58,12 +58,12 @@ impl SitePriors {
     /// Fills the rates of a block whose first page has the ordinal `first`.
     pub fn fill(&self, first: u64, columns: &mut StateColumns) {
         let rows = columns.len();
-        self.priors.fill(columns, sites(&self.ends, first).take(rows));
+        self.priors.fill(columns, runs(&self.ends, first).take(rows));
     }
 
     /// The rates of the page's site.
     pub fn of(&self, ordinal: u64) -> SiteRates {
-        self.priors.of(site_of(&self.ends, ordinal))
+        self.priors.of(run_of(&self.ends, ordinal))
     }
 }
 
@@ -83,18 +83,19 @@ fn site_ends(origins: &[OriginRun]) -> Result<Vec<u64>, Failure> {
     Ok(ends)
 }
 
-fn site_of(ends: &[u64], ordinal: u64) -> usize {
+fn run_of(ends: &[u64], ordinal: u64) -> usize {
     ends.partition_point(|&end| end <= ordinal)
 }
 
-/// The sites of consecutive pages, the first of which has the ordinal `first`.
-fn sites(ends: &[u64], first: u64) -> impl Iterator<Item = usize> {
-    let mut site = site_of(ends, first);
+/// The runs of consecutive pages, the first of which has the ordinal `first`. `ends` has the ordinal after
+/// the last page of each run.
+pub(super) fn runs(ends: &[u64], first: u64) -> impl Iterator<Item = usize> {
+    let mut run = run_of(ends, first);
     (first..).map(move |ordinal| {
-        while ends[site] <= ordinal {
-            site += 1;
+        while ends[run] <= ordinal {
+            run += 1;
         }
-        site
+        run
     })
 }
 

@@ -5,19 +5,20 @@ use crate::failure::Failure;
 use recrawl_types::{CanonicalUrl, LastmodCounts, Origin, Round, Visit};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The lesson of a round. Memory: the pinged pages that it visited, and an entry for each of their origins.
-pub struct PingLesson<'p> {
-    pings: &'p Pings,
+pub struct PingLesson {
+    pings: Arc<Pings>,
     /// When the pinged pages were visited, in milliseconds since 1970.
     visited: HashMap<CanonicalUrl, u64>,
     counts: RefCell<BTreeMap<Origin, LastmodCounts>>,
 }
 
-impl<'p> PingLesson<'p> {
+impl PingLesson {
     /// An empty lesson.
-    pub fn new(pings: &'p Pings) -> PingLesson<'p> {
+    pub fn new(pings: Arc<Pings>) -> PingLesson {
         PingLesson { pings, visited: HashMap::new(), counts: RefCell::default() }
     }
 
@@ -50,7 +51,13 @@ impl<'p> PingLesson<'p> {
     /// When the tables cannot be read or written.
     pub fn keep(&self, round: Round) -> Result<(), Failure> {
         if self.pings.is_used.load(Relaxed) {
-            self.pings.tables.apply_ping_counts(round, self.counts.take())?;
+            let counted = self
+                .counts
+                .borrow()
+                .iter()
+                .map(|(origin, counts)| (origin.clone(), *counts))
+                .collect::<Vec<_>>();
+            self.pings.tables.apply_ping_counts(round, counted)?;
         }
         Ok(())
     }
@@ -66,8 +73,9 @@ impl<'p> PingLesson<'p> {
         }
         let mut state = self.pings.state();
         let tables = &self.pings.tables;
-        for (origin, counts) in &mut state.origins {
-            *counts = tables.ping_counts(origin)?;
+        for origin in self.counts.into_inner().into_keys() {
+            let counts = tables.ping_counts(&origin)?;
+            state.origins.insert(origin, counts);
         }
         for (url, at) in self.visited {
             let Some(waiting) = state.waiting.get_mut(&url) else { continue };

@@ -45,8 +45,8 @@ fn page(body: &str) -> FetchResult {
     FetchResult::Page(Box::new(Response { status: 200, body: body.to_owned().into(), ..Response::default() }))
 }
 
-fn pings() -> Pings {
-    Pings::open(Arc::new(SledTables::temporary().unwrap()), 0.5).unwrap()
+fn pings() -> Arc<Pings> {
+    Arc::new(Pings::open(Arc::new(SledTables::temporary().unwrap()), 0.5).unwrap())
 }
 
 fn receive(pings: &Pings, notice: Notice) -> Result<Received, Refused> {
@@ -63,8 +63,8 @@ fn proven(pings: &Pings, host: &str, pages: usize) {
 }
 
 /// Visits a page and compares it.
-fn learn(pings: &Pings, round: u32, visits: &[(&str, bool)]) {
-    let mut lesson = PingLesson::new(pings);
+fn learn(pings: &Arc<Pings>, round: u32, visits: &[(&str, bool)]) {
+    let mut lesson = PingLesson::new(pings.clone());
     for (text, changed) in visits {
         let outcome = Outcome::Fetched(if *changed { Change::Changed } else { Change::Unchanged });
         lesson.visited(&Visit { at: NOW, ..Visit::new(url(text), outcome) });
@@ -215,7 +215,10 @@ fn a_host_whose_pings_prove_right_is_visited_at_once() {
     learn(&pings, 1, &[&[("https://a.test/0", true)], &QUIET[..]].concat());
     assert_eq!(pings.of_page(&url("https://a.test/0")), None, "answered");
     assert_eq!(pings.sizes(), [1, 0, 1]);
-    assert_eq!(pings.trusted(), [(url("https://a.test/1"), 1)]);
+    assert_eq!(pings.trusted(), [url("https://a.test/1")]);
+    pings.set_min_trust(0.9);
+    assert_eq!(pings.trusted(), [], "an operator trusts less");
+    pings.set_min_trust(0.5);
     // Four pages wait, and three may join this cycle.
     proven(&pings, "a.test", 4);
     assert!(pings.is_urgent());
@@ -241,7 +244,7 @@ fn a_host_whose_pings_prove_right_is_visited_at_once() {
 #[test]
 fn what_waits_and_what_was_learned_survive_a_restart() {
     let tables = Arc::new(SledTables::temporary().unwrap());
-    let open = || Pings::open(tables.clone(), 0.5).unwrap();
+    let open = || Arc::new(Pings::open(tables.clone(), 0.5).unwrap());
     let pings = open();
     proven(&pings, "a.test", 3);
     learn(&pings, 1, &[&[("https://a.test/0", true)], &QUIET[..]].concat());
@@ -264,7 +267,7 @@ fn a_ping_after_the_visit_waits_for_the_next() {
     let pings = pings();
     proven(&pings, "a.test", 1);
     let page = url("https://a.test/0");
-    let mut lesson = PingLesson::new(&pings);
+    let mut lesson = PingLesson::new(pings.clone());
     let visit = Visit { at: NOW, ..Visit::new(page.clone(), Outcome::NotModified) };
     lesson.visited(&visit);
     let again = pings.receive(notice(&["https://a.test/0"], KEY), &|_| true, 9, NOW + 1).unwrap();
@@ -275,7 +278,7 @@ fn a_ping_after_the_visit_waits_for_the_next() {
     assert_eq!(pings.of_page(&page), Some(Ping::at(NOW + 1)));
     // A visit that failed answers nothing.
     learn(&pings, 2, &[]);
-    let mut lesson = PingLesson::new(&pings);
+    let mut lesson = PingLesson::new(pings.clone());
     lesson
         .visited(&Visit { at: NOW + 9, ..Visit::new(page.clone(), Outcome::Failed(FetchFailure::Timeout)) });
     lesson.forget().unwrap();

@@ -95,7 +95,7 @@ pub enum Sender {
 }
 
 impl WebSub {
-    /// Loads the subscriptions. `new_key` makes a random key if there is none yet.
+    /// Loads the subscriptions. `new_key` makes the random key of a crawl that has no key yet.
     ///
     /// # Errors
     /// When the tables cannot be read or written.
@@ -127,19 +127,18 @@ impl WebSub {
     /// Takes what a visit of a page told of its hub. A feed that is gone, or has none any more, is dropped.
     pub fn visited(&self, visit: &Visit, hub: Option<&Hub>) {
         let is_hints = visit.content.as_ref().is_some_and(|content| content.kind == ContentKind::Hints);
-        let changed = match hub.filter(|_| is_hints) {
-            Some(Hub { url, topic }) => {
+        let mut state = self.state();
+        let changed = match (hub.filter(|_| is_hints), visit.outcome) {
+            (Some(Hub { url, topic }), _) => {
                 let id = self.key.id(&visit.url, url, topic);
-                self.state().table.offer(&visit.url, url, topic, id, visit.at)
+                state.table.offer(&visit.url, url, topic, id, visit.at)
             }
-            None => match visit.outcome {
-                Outcome::Fetched(_) | Outcome::Redirected(_) | Outcome::NotFound(_) => {
-                    self.state().table.drop_feed(&visit.url)
-                }
-                _ => false,
-            },
+            (None, Outcome::Fetched(_) | Outcome::Redirected(_) | Outcome::NotFound(_)) => {
+                state.table.drop_feed(&visit.url)
+            }
+            (None, _) => false,
         };
-        self.state().has_changed |= changed;
+        state.has_changed |= changed;
     }
 
     /// The next request that is due. Feeds that are not admitted any more are dropped.

@@ -44,6 +44,7 @@ use recrawl_types::{
     CanonicalUrl, Cycle, History, HostTable, Origin, Outcome, PageRecord, Ping, ValidatorTrust, Visited,
 };
 use serde_json::{Value, json};
+use std::cell::LazyCell;
 use std::time::Duration;
 
 /// For a formula that does not use site rates.
@@ -229,15 +230,12 @@ impl Explanation {
         let cycle = generation.cycle().next();
         let warmup = settings.config.cycle.warmup;
         let gate = Gate::of(&record.known, record.visited.as_ref().map(|v| v.history.visits), cycle, warmup);
-        let (mut tables, mut early) = (Some(tables), None);
+        let tables = LazyCell::new(tables);
         let read;
         let inputs = match ranks {
             Some(ranks) => &ranks.inputs,
             None => {
-                if FormulaInputs::need_tables(&formula) {
-                    early = tables.take().map(|tables| tables());
-                }
-                let open = early.as_ref().and_then(|tables| tables.as_deref().ok());
+                let open = FormulaInputs::need_tables(&formula).then(|| tables.as_deref().ok()).flatten();
                 read = FormulaInputs::read(&formula, generation, origins, open, &|_| {})?;
                 &read
             }
@@ -247,12 +245,12 @@ impl Explanation {
             let block = inputs.block(ordinal, &record.known, &visited.history);
             formula.explain_block(&block, cycle)
         };
-        let is_by_formula = settings.policy.is_formula() || is_other_formula;
-        let terms: Option<Vec<Term>> = record.visited.as_ref().filter(|_| is_by_formula).map(explained);
         let mut request = plan::request(settings, cycle, generation.pages(), random_seed);
         if is_other_formula {
             request.policy = PolicyKind::default();
         }
+        let ranked = record.visited.as_ref().filter(|_| request.policy.is_formula());
+        let terms: Option<Vec<Term>> = ranked.map(explained);
         let mut hosts = origins.iter().map(|origin| origin.first..origin.first + origin.pages);
         let host = hosts.find(|host| host.contains(&ordinal)).unwrap_or_default();
         let among = Competition { request: &request, generation, formula: &formula, inputs };
@@ -269,14 +267,14 @@ impl Explanation {
         };
         let places = HostPlacesCounter::new(&request, host.clone(), ordinal, &record, score);
         let places = places.map(|counter| among.places(counter, &host)).transpose()?;
-        let tables = early.unwrap_or_else(|| tables.take().expect("not opened before")());
-        let refusal = lookup::scope(settings, decided, &tables, &url)?;
+        let tables = &*tables;
+        let refusal = lookup::scope(settings, decided, tables, &url)?;
         let in_scope = refusal.as_ref().map(Option::is_none);
-        let trap = lookup::trap(settings, &tables, &url)?;
+        let trap = lookup::trap(settings, tables, &url)?;
         let opted_out = settings.scope.opt_out().because(&url.host());
         let canonical = CanonicalState::of(generation, &url, &record)?;
-        let robots = lookup::robots(settings, &tables, &url)?;
-        let left_alone = lookup::left_alone(settings, &tables, &url)?;
+        let robots = lookup::robots(settings, tables, &url)?;
+        let left_alone = lookup::left_alone(settings, tables, &url)?;
         let state = tables.as_ref().map_or(Ok(None), |tables| tables.load(&Origin::of(&url)))?;
         let promise = state.as_ref().map(|state| HostDelay::of(state, &settings.fetch, system_clock()()));
         let unavailable =
@@ -284,10 +282,10 @@ impl Explanation {
         let is_tried = unavailable.at_most(&Origin::of(&url), system_clock()()) == Some(1);
         let host_failures = state.as_ref().filter(|_| is_tried).map(|state| state.failures);
         let trust = state.map(|state| state.trust);
-        let lastmod = lookup::lastmod(settings, &tables, &url, &record)?;
-        let ping = lookup::ping(settings, &tables, &url)?;
+        let lastmod = lookup::lastmod(settings, tables, &url, &record)?;
+        let ping = lookup::ping(settings, tables, &url)?;
         let held = lookup::held(decided, &url);
-        let closed = lookup::closed(settings, decided, &tables, &url, record.visited.is_some())?;
+        let closed = lookup::closed(settings, decided, tables, &url, record.visited.is_some())?;
         // The cut-off of another formula is not comparable with this formula's scores.
         let name = if request.policy.is_formula() { &*formula.name } else { request.policy.name };
         let cutoff = last.filter(|r: &&RoundReport| r.formula == name).and_then(|r| r.cutoff);

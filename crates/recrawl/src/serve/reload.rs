@@ -73,6 +73,7 @@ fn put_in_force(
         let hosts: Arc<dyn HostTable> = crawl.tables.clone();
         crawl.fetcher = Fetcher::new(settings.fetch.clone(), network, hosts, crawl.clock.clone());
     }
+    crawl.pings.set_min_trust(settings.config.hints.min_trust.0);
     crawl.settings = settings;
     shared.set_settings(&crawl.settings);
     // The file may have changed since the signal.

@@ -4,9 +4,9 @@
 //! short error or panic. So the folder is copied, the copy is opened, and each row is read and
 //! checked against its checksum.
 
+use super::pings::{ping_url, take_ping};
 use super::{
-    APPLIED, CACHE_BYTES, FLUSHES, LOST, SledTables, durable, opened, ping_url, take_host, take_lastmods,
-    take_origin, take_ping,
+    APPLIED, CACHE_BYTES, FLUSHES, LOST, SledTables, durable, opened, take_host, take_lastmods, take_origin,
 };
 use crate::bytes::Malformed;
 use crate::error::Damage;

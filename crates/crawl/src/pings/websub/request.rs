@@ -64,14 +64,5 @@ pub async fn send(
 
 /// Encodes a form (WHATWG URL §5.2).
 pub(super) fn form(fields: &[(&str, &str)]) -> String {
-    let encoded = |text: &str| -> String {
-        let byte = |byte: u8| match byte {
-            b'*' | b'-' | b'.' | b'_' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => (byte as char).to_string(),
-            _ => format!("%{byte:02X}"),
-        };
-        text.bytes().map(byte).collect()
-    };
-    let pairs: Vec<String> =
-        fields.iter().map(|(name, value)| format!("{}={}", encoded(name), encoded(value))).collect();
-    pairs.join("&")
+    url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
 }

@@ -257,7 +257,7 @@ fn the_public_url_is_checked() {
 
 #[test]
 fn a_form_is_encoded() {
-    assert_eq!(form(&[("hub.topic", "a b&c=é/?"), ("x", "")]), "hub.topic=a%20b%26c%3D%C3%A9%2F%3F&x=");
+    assert_eq!(form(&[("hub.topic", "a b&c=é/?"), ("x", "")]), "hub.topic=a+b%26c%3D%C3%A9%2F%3F&x=");
 }
 
 /// A hub on loopback that answers each request with the next of these, and what it was sent.

@@ -5,22 +5,23 @@
 //! [`min_trust`](crate::config::Hints::min_trust) does not apply. A page with both has the precision that makes
 //! it as likely stale as both together.
 
+use crate::cycle::priors::runs;
 use crate::failure::Failure;
 use recrawl_repository::{Generation, OriginRun, SledTables};
-use recrawl_types::{LastmodCounts, Origin, SignalQuality, StateColumns};
+use recrawl_types::{CanonicalUrl, LastmodCounts, Origin, SignalQuality, StateColumns};
 
 /// The signals of all pages of a generation. Memory: 56 bytes per origin, and 8 per pinged page.
 #[derive(Debug)]
 pub struct PageSignals {
     origins: Vec<OriginSignals>,
+    /// By origin, the ordinal after its last page.
+    ends: Vec<u64>,
     /// Pinged pages, in order.
     pinged: Vec<u64>,
 }
 
 #[derive(Debug)]
 struct OriginSignals {
-    /// The ordinal after its last page.
-    end: u64,
     dates: SignalQuality,
     pings: SignalQuality,
     /// Precision of a signal of an unknown kind: the mean, by number of signals.
@@ -42,29 +43,23 @@ impl PageSignals {
         let of_origin = |run: &OriginRun| {
             let origin = Origin::of(&run.home().map_err(Failure::work)?);
             let counts = [tables.lastmods(&origin)?, tables.ping_counts(&origin)?];
-            Ok(OriginSignals::of(run.first + run.pages, counts))
+            Ok(OriginSignals::of(counts))
         };
+        let ends = origins.iter().map(|run| run.first + run.pages).collect();
         let origins = origins.iter().map(of_origin).collect::<Result<_, Failure>>()?;
-        let (mut pinged, mut lookup) = (Vec::new(), generation.lookup());
-        let mut pings = tables.pings()?;
-        pings.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-        for (url, _) in pings {
-            pinged.extend(lookup.take(&url).map_err(Failure::work)?.map(|(ordinal, _)| ordinal));
-        }
-        Ok(PageSignals { origins, pinged })
+        let mut pinged: Vec<CanonicalUrl> = tables.pings()?.into_iter().map(|(url, _)| url).collect();
+        pinged.sort_unstable();
+        let pinged = generation.ordinals(&pinged).map_err(Failure::work)?;
+        Ok(PageSignals { origins, ends, pinged })
     }
 
     /// Fills the columns of a block whose first page has the ordinal `first`. Announcements by dates must
     /// be there as they are stored, trusted or not.
     pub fn fill(&self, first: u64, columns: &mut StateColumns) {
-        let mut at = self.origins.partition_point(|origin| origin.end <= first);
         let mut pinged = self.pinged[self.pinged.partition_point(|page| *page < first)..].iter().peekable();
-        for (ordinal, known) in (first..).zip(&columns.known) {
-            while self.origins[at].end <= ordinal {
-                at += 1;
-            }
+        for ((ordinal, known), origin) in (first..).zip(&columns.known).zip(runs(&self.ends, first)) {
             let is_pinged = pinged.next_if(|page| **page == ordinal).is_some();
-            let origin = &self.origins[at];
+            let origin = &self.origins[origin];
             columns.signals.push(u8::from(known.is_announced) + u8::from(is_pinged));
             columns.signal_precision.push(origin.precision(known.is_announced, is_pinged));
             columns.signal_recall.push(origin.recall);
@@ -73,13 +68,12 @@ impl PageSignals {
 }
 
 impl OriginSignals {
-    fn of(end: u64, counts: [LastmodCounts; 2]) -> OriginSignals {
+    fn of(counts: [LastmodCounts; 2]) -> OriginSignals {
         let [dates, pings] = counts.each_ref().map(SignalQuality::of);
         let [date_signals, ping_signals] =
             counts.map(|counts| f64::from(counts.newer_changed) + f64::from(counts.newer_unchanged));
         let weighted = dates.precision * date_signals + pings.precision * ping_signals;
         OriginSignals {
-            end,
             dates,
             pings,
             mean: weighted / (date_signals + ping_signals).max(1.0),
@@ -122,12 +116,12 @@ mod tests {
     fn each_page_has_the_signals_of_its_own_and_the_quality_of_its_origin() {
         let none = LastmodCounts::default();
         let origins = vec![
-            OriginSignals::of(2, [TRUE, none]),
-            OriginSignals::of(3, [none, none]),
-            OriginSignals::of(9, [HALF, TRUE]),
+            OriginSignals::of([TRUE, none]),
+            OriginSignals::of([none, none]),
+            OriginSignals::of([HALF, TRUE]),
         ];
         let [right, half] = [SignalQuality::of(&TRUE), SignalQuality::of(&HALF)];
-        let signals = PageSignals { origins, pinged: vec![2, 4, 5] };
+        let signals = PageSignals { origins, ends: vec![2, 3, 9], pinged: vec![2, 4, 5] };
         let pages = filled(&signals, 1, &[true, false, false, true, false, true]);
         assert_eq!(pages.iter().map(|page| page.0).collect::<Vec<_>>(), [1, 1, 0, 2, 1, 1]);
         let near = |a: f64, b: f64| (a - b).abs() < 1e-12;
