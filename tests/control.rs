@@ -176,24 +176,115 @@ fn formulas_are_used_and_rolled_back_beside_a_daemon_and_without_one() {
     fails(world.run(&["formula", "use", "t * ("]), 2);
 }
 
-/// They rewrite what a daemon has open. They say so, and how to go on.
-#[test]
-fn what_needs_the_directory_alone_says_so_beside_a_daemon() {
-    let world = daemon::world(10, 1, "");
-    let list = world.folder.path().join("list");
-    fs::write(&list, world.server.seeds().join("\n")).unwrap();
-    let list = list.to_str().unwrap();
+/// A daemon that fetches, slowly. The mock web's URLs are all known to nobody yet.
+fn busy(extra: &str) -> (World, Daemon) {
+    let world = daemon::world(200, 2, &format!("{SLOW}\n[cycle]\n{extra}"));
     let daemon = Daemon::start(&world);
-    for (words, told) in [
-        (&["takedown", "--host", "*.a.test"][..], "`recrawl block 'a.test'`"),
-        (&["takedown", "--host", "a.test", "--dry-run"], "stop the daemon"),
-        (&["import", "list", list], "`POST /api/v1/seeds`"),
-    ] {
-        let line = fails(world.run(words), 1);
-        assert!(line.contains(told) && line.contains("in use by a running daemon"), "{line}");
+    daemon.seed(&world.server.seeds());
+    daemon.until("fetching", |s| s["cycle"]["stage"] == "fetching" && count(&s["cycle"], "done") > Some(2));
+    (world, daemon)
+}
+
+#[test]
+fn import_and_takedown_have_the_directory_while_the_daemon_steps_aside() {
+    let (world, daemon) = busy("fill = true");
+    let list = world.folder.path().join("list");
+    fs::write(&list, format!("{}never-linked\n", world.server.seeds()[0])).unwrap();
+    let list = list.to_str().unwrap();
+    let words = told(&world, &["import", "list", list]);
+    assert!(words.contains("imported 1 URL"), "{words}");
+    let only = told(&world, &["takedown", "--host", "127.1.0.2", "--dry-run"]);
+    assert!(only.contains("would be removed"), "{only}");
+    let removed = document(&world, &["takedown", "--host", "127.1.0.2"]);
+    assert!(count(&removed["removed"], "pages") > Some(0), "{removed}");
+    // The same process goes on at the same address, with what the commands did.
+    until("back", || socket(&world).exists());
+    daemon.until("crawling again", |s| s["cycle"]["stage"] == "fetching");
+    let asked = |host: &str| {
+        let of_host = |url: &&String| url.contains(host) && !url.ends_with("/robots.txt");
+        world.given_out().keys().filter(of_host).count()
+    };
+    let (of_first, of_second) = (asked("127.1.0.1"), asked("127.1.0.2"));
+    daemon.until("further", |_| asked("127.1.0.1") > of_first + 10);
+    assert_eq!(asked("127.1.0.2"), of_second, "taken down");
+    assert!(daemon.log.lock().unwrap().contains("the daemon steps aside after the requests in flight"));
+    daemon.stop();
+    let log = fs::read_to_string(world.data_dir.join("control.jsonl")).unwrap();
+    let kinds: Vec<Value> = json_lines(&log).into_iter().map(|line| line["change"]["kind"].clone()).collect();
+    assert!(kinds.contains(&json!("step_aside")) && kinds.contains(&json!("takedown")), "{kinds:?}");
+    world.is_sound();
+}
+
+/// A command that needs the directory of a daemon alone and does nothing there. It ends with the guard.
+struct Idle(std::process::Child);
+
+impl Idle {
+    fn start(world: &World) -> Idle {
+        let mut flock = std::process::Command::new("flock");
+        // Only flock itself holds the lock, not what it runs.
+        flock.args(["--close", "--exclusive"]).arg(&world.data_dir).args(["sleep", "60"]);
+        let idle = Idle(flock.spawn().expect("flock is of util-linux"));
+        let is_held = || {
+            let mut other = std::process::Command::new("flock");
+            other.arg("--nonblock").arg(&world.data_dir).arg("true");
+            !other.status().unwrap().success()
+        };
+        while !is_held() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        idle
     }
-    let line = fails(world.run(&["takedown", "--host", "a.test", "--keep-crawling"]), 1);
-    assert!(!line.contains("recrawl block"), "{line}");
+}
+
+impl Drop for Idle {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn until(what: &str, so: impl Fn() -> bool) {
+    let begun = std::time::Instant::now();
+    while !so() {
+        assert!(begun.elapsed() < daemon::PATIENCE, "not {what}");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_daemon_steps_aside_for_a_waiting_command_only_and_until_it_ends() {
+    let (world, daemon) = busy("fill = true");
+    let (status, refused) = daemon.ask("POST", "/api/v1/step-aside", None);
+    assert_eq!((status, &refused["detail"]), (422, &json!("no command waits for it")), "{refused}");
+    let idle = Idle::start(&world);
+    assert_eq!(daemon.change("POST", "/api/v1/step-aside", None), "next_round");
+    until("aside", || !socket(&world).exists());
+    assert_eq!(document(&world, &["status"])["state"], "stopped", "nothing is open");
+    // A hangup in between changes the configuration, as always.
+    daemon::configure(&world, &format!("{SLOW}\n[cycle]\nfill = true\npages = \"7\""));
+    daemon.signal("-HUP");
+    // The command is killed.
+    drop(idle);
+    until("back", || socket(&world).exists());
+    until("reloaded", || daemon.log.lock().unwrap().contains("configuration reloaded"));
+    daemon.until("crawling again", |s| s["state"] == "crawling");
+    // Once more, and now it is stopped meanwhile.
+    let _idle = Idle::start(&world);
+    daemon.change("POST", "/api/v1/step-aside", None);
+    until("aside", || !socket(&world).exists());
+    daemon.stop();
+    world.is_sound();
+}
+
+#[test]
+fn who_gives_up_waiting_for_a_long_cycle_leaves_the_daemon_where_it_is() {
+    let (world, daemon) = busy("fill = false\npages = \"100%\"\nperiod = \"1 s\"");
+    let idle = Idle::start(&world);
+    let (_, accepted) = daemon.ask("POST", "/api/v1/step-aside", None);
+    assert!(accepted["detail"].as_str().unwrap().contains("at the end of this cycle"), "{accepted}");
+    drop(idle);
+    until("told", || daemon.log.lock().unwrap().contains("no command waits for the data directory"));
+    assert!(socket(&world).exists());
     daemon.stop();
 }
 

@@ -109,7 +109,7 @@ fn the_archive_is_whole(world: &World) {
     clippy::disallowed_methods,
     reason = "a longer or a repeated run of a test is asked for by its documented variables"
 )]
-fn setting(name: &str, default: u64) -> u64 {
+pub fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().unwrap_or_else(|e| panic!("{name}={text}: {e}")))
 }
 

@@ -1,9 +1,11 @@
 //! Rounds: a crawl begins at once, goes on until its site is known, and waits for no slow host. To hosts,
 //! rounds are invisible.
 
-use crate::crash::most_in_flight;
+use crate::crash::{most_in_flight, setting};
 use crate::daemon::{self, Daemon};
 use crate::harness::{World, count, fails, json_lines, replayed_changes, succeeds, web};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
 use recrawl_mockweb::fault::Rule;
 use recrawl_mockweb::{Config, Validators};
 use serde_json::{Value, json};
@@ -278,6 +280,70 @@ fn killed_and_stopped_in_any_round_it_goes_on_and_hosts_notice_nothing() {
     let violations = world.server.violations(Duration::from_millis(DELAY));
     assert_eq!((violations.forbidden, violations.before_robots), (0, 0), "{violations:?}");
     assert_eq!((violations.host_gaps_under, violations.max_requests_per_host), (0, 1), "{violations:?}");
+}
+
+/// RECRAWL_KILLS sets how often the daemon is killed, RECRAWL_KILL_SEED when, and what it is asked before.
+#[test]
+fn a_daemon_killed_in_rounds_of_all_kinds_goes_on_and_hosts_notice_nothing() {
+    const DELAY: u64 = 4;
+    let (kills, seed) = (setting("RECRAWL_KILLS", 12), setting("RECRAWL_KILL_SEED", 1));
+    let mut lot = StdRng::seed_from_u64(seed);
+    let settings = format!(
+        "[cycle]\npages = \"40%\"\nfill = true\nperiod = \"700 ms\"\nrounds = 2\n[round]\n\
+         linger = \"50 ms\"\n[scope]\nhosts = [\"*\"]\n[politeness]\ndelay_per_host = \"{DELAY} ms\"\n"
+    );
+    let world = daemon::world(120, 3, &settings);
+    slow(&world, 40_000);
+    let seeds = world.server.seeds();
+    let mut generation = 0;
+    for kill in 0..kills {
+        world.server.set_clock(kill as u32).unwrap();
+        let daemon = Daemon::start(&world);
+        if kill == 0 {
+            daemon.seed(&seeds);
+        }
+        let (from, most) = (world.server.log(0).unwrap().len(), lot.random_range(0..80));
+        let (begun, patience) = (Instant::now(), Duration::from_millis(lot.random_range(0..1_500)));
+        let mut asks_at = begun + Duration::from_millis(lot.random_range(0..400));
+        while world.server.log(0).unwrap().len() < from + most || begun.elapsed() < patience {
+            if Instant::now() >= asks_at {
+                asks_at += Duration::from_millis(lot.random_range(50..800));
+                let url = world.server.url(lot.random_range(0..120));
+                let asked = json!({ "url": url });
+                // It may not be known yet.
+                let (status, document) = daemon.ask("POST", "/api/v1/recrawl", Some(asked));
+                assert!([200, 202, 404].contains(&status), "{document}");
+                daemon.seed(&[format!("{}never-linked-{}", seeds[kill as usize % 3], lot.random::<u32>())]);
+            }
+            assert!(begun.elapsed() < daemon::PATIENCE, "no progress");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        daemon.kill();
+        if !world.data_dir.join("MANIFEST").exists() {
+            continue;
+        }
+        world.is_sound();
+        let now = count(&world.status(), "generation").unwrap();
+        assert!(now >= generation, "a round is lost");
+        generation = now;
+    }
+    // The round that was begun last.
+    crawl(&world, &["--rounds", "1"]);
+    let rounds = json_lines(&succeeds(world.run(&["export", "rounds", "--out", "-"])));
+    let of_kind = |kind| rounds.iter().filter(|report| report["kind"] == kind).count();
+    let [revisits, fills, urgent] = ["revisit", "fill", "urgent"].map(of_kind);
+    let missing = not_recorded(&world);
+    let given: usize = world.given_out().values().map(Vec::len).sum();
+    println!(
+        "{kills} kills: {revisits} revisit rounds, {fills} fill rounds, {urgent} urgent rounds; {given} responses \
+         given out, {missing} of them not recorded"
+    );
+    assert!(revisits > 0 && fills > 0 && urgent > 0, "{rounds:?}");
+    assert!(missing <= kills * most_in_flight(), "{missing} visits are lost in {kills} kills");
+    let violations = world.server.violations(Duration::from_millis(DELAY));
+    assert_eq!((violations.forbidden, violations.before_robots), (0, 0), "{violations:?}");
+    assert_eq!((violations.host_gaps_under, violations.max_requests_per_host), (0, 1), "{violations:?}");
+    world.is_sound();
 }
 
 #[test]

@@ -179,7 +179,7 @@ fn a_prefix_is_taken_down_and_a_crawl_or_a_cycle_in_progress_is_in_the_way() {
         all.extend(words);
         assert_eq!(world.run(&all).status.code(), Some(2), "{words:?}");
     }
-    world.configure("[cycle]\npages = \"100%\"\n[politeness]\ndelay_per_host = \"50 ms\"");
+    world.configure("[cycle]\npages = \"100%\"\n[politeness]\ndelay_per_host = \"400 ms\"");
     let schedule = world.data_dir.join(format!("cycle-{:010}.queues", count(&report, "cycle").unwrap() + 1));
     let mut child = world.spawn_crawl(1);
     while !schedule.exists() && child.try_wait().unwrap().is_none() {

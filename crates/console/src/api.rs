@@ -54,6 +54,7 @@ fn routes() -> OpenApiRouter<Arc<Console>> {
         .routes(routes!(change::block, change::unblock))
         .routes(routes!(change::recrawl))
         .routes(routes!(change::use_formula, change::roll_back))
+        .routes(routes!(change::step_aside))
 }
 
 /// The router of `console`, with the guard.

@@ -29,6 +29,8 @@ pub(crate) const FIGURES_EVERY: Duration = Duration::from_secs(1);
 #[derive(Debug, Default)]
 pub struct Steering {
     is_held: AtomicBool,
+    /// Does the run leave the rest of its schedule to a later one?
+    is_ending: AtomicBool,
     /// Length of `hosts`. It is nearly always 0, which saves the lookup.
     held_hosts: AtomicUsize,
     hosts: Mutex<BTreeSet<String>>,
@@ -129,6 +131,16 @@ impl Steering {
     /// Is the whole run held?
     pub fn is_held(&self) -> bool {
         self.is_held.load(Relaxed)
+    }
+
+    /// Ends a run with [`Patience`](crate::Patience) now, or no longer: it starts no more requests.
+    pub fn end_run(&self, ends: bool) {
+        self.is_ending.store(ends, Relaxed);
+        self.changed.notify_one();
+    }
+
+    pub(crate) fn is_ending(&self) -> bool {
+        self.is_ending.load(Relaxed)
     }
 
     /// Holds a host, by its canonical name, or ends the hold. False if this changes nothing, or if

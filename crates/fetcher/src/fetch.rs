@@ -263,6 +263,9 @@ impl Loop {
     /// When the run stops waiting for slow hosts.
     fn patience_ends(&mut self) -> Option<Instant> {
         let Patience { linger, end } = self.patience?;
+        if self.run.control.is_ending() {
+            return Some(self.run.began);
+        }
         if self.lingers_from.is_none() && self.frontier.is_half_done() {
             self.lingers_from = Some(Instant::now());
         }

@@ -9,6 +9,7 @@ mod daemon;
 mod process;
 mod serve;
 mod tokens;
+mod turn;
 
 use clap::Parser;
 use process::{clock, colour, logging};

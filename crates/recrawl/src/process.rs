@@ -11,17 +11,21 @@ pub mod terminal;
 pub mod traces;
 
 use progress_bar::CycleBar;
-use recrawl_crawl::process::{Printer, Process};
+use recrawl_crawl::process::{Printer, Process, Shutdown};
 use recrawl_crawl::{Crawl, Failure};
 use stdout::Printed;
 
-/// What this process provides to a crawl.
+/// Stops a crawl at a signal. Call it once.
 ///
 /// # Errors
 /// When the system gives no event queue or no signal handler.
-pub fn of_crawl() -> Result<Process, Failure> {
-    let shutdown = signals::shutdown("stopping after the pages in flight (a second signal stops at once)")?;
-    Ok(Process { shutdown, display: Box::new(CycleBar::default()) })
+pub fn stopped_by_signals() -> Result<Shutdown, Failure> {
+    Ok(signals::shutdown("stopping after the pages in flight (a second signal stops at once)")?)
+}
+
+/// What this process provides to a crawl.
+pub fn of_crawl(shutdown: Shutdown) -> Process {
+    Process { shutdown, display: Box::new(CycleBar::default()) }
 }
 
 /// Standard output. A crawl that stops does not wait for a stalled reader.

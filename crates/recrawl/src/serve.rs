@@ -20,6 +20,7 @@ mod scans;
 mod shared_state;
 mod status;
 mod texts;
+mod ticker;
 mod view;
 mod websub;
 
@@ -30,6 +31,7 @@ use crate::process;
 use crate::process::logging;
 use crate::process::open_files;
 use crate::tokens::tokens_of;
+use crate::turn::{self, Turn};
 use cycle_timer::CycleTimer;
 use hangup::Hangup;
 use recrawl_console::local::LocalSocket;
@@ -39,9 +41,11 @@ use recrawl_crawl::cycle::{self, RoundEnd};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::operator::seeds;
 use recrawl_crawl::output::events::Events;
+use recrawl_crawl::process::Shutdown;
 use recrawl_crawl::settings::Settings;
 use recrawl_types::CanonicalUrl;
 use shared_state::{Due, Phase, SharedState};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -54,28 +58,63 @@ const FIRST_RETRY: Duration = Duration::from_secs(60);
 /// See [`FIRST_RETRY`].
 const MAX_RETRY: Duration = Duration::from_secs(3600);
 
-/// Runs until a signal.
+/// Runs until a signal. While a command needs the data directory alone, nothing of it is open.
 ///
 /// # Errors
 /// When it cannot start. A cycle that fails later is retried.
 pub fn run(args: &ServeArgs) -> Result<(), Failure> {
-    let mut settings = args.at.settings()?;
-    settings.use_contact(args.contact.as_deref());
-    settings.files.extend(args.seed_file.clone());
-    logging::start(&settings.config.log, "info")?;
-    let hangup = hangup::Caught::new().map_err(Failure::work)?;
-    let console = settings.config.serve.connections;
-    open_files::make_room(&mut settings, console)?;
+    let (mut start, signals) = (Start::new(args)?, process::stopped_by_signals()?);
+    while let Some(again) = serve(args, start, signals.child()?)? {
+        let data_dir = &again.settings.data_dir;
+        while Turn::is_taken(data_dir)? {
+            notify::alive();
+            if signals.wait(turn::LOOK_EVERY) {
+                return Ok(());
+            }
+        }
+        tracing::info!("the command has ended");
+        start = again;
+    }
+    Ok(())
+}
+
+/// What a crawl is opened with.
+struct Start {
+    settings: Settings,
+    /// Seeds from the command line that no round has had.
+    seeds: Vec<CanonicalUrl>,
+    hangup: hangup::Caught,
+    /// Where the console listens: after a command, at the same port as before.
+    listen: SocketAddr,
+}
+
+impl Start {
+    fn new(args: &ServeArgs) -> Result<Start, Failure> {
+        let mut settings = args.at.settings()?;
+        settings.use_contact(args.contact.as_deref());
+        settings.files.extend(args.seed_file.clone());
+        logging::start(&settings.config.log, "info")?;
+        let hangup = hangup::Caught::new().map_err(Failure::work)?;
+        let console = settings.config.serve.connections;
+        open_files::make_room(&mut settings, console)?;
+        let seeds = seeds::read(&args.seeds, args.seed_file.as_deref(), &settings.rules)?;
+        let listen = settings.config.serve.listen;
+        Ok(Start { settings, seeds, hangup, listen })
+    }
+}
+
+/// Serves until a signal, or until a command waits for the data directory; then returns how to go on.
+fn serve(args: &ServeArgs, start: Start, shutdown: Shutdown) -> Result<Option<Start>, Failure> {
+    let Start { settings, mut seeds, hangup, listen } = start;
     let tokens = tokens_of(&settings)?;
-    let seeds = seeds::read(&args.seeds, args.seed_file.as_deref(), &settings.rules)?;
-    let mut crawl = Crawl::open(settings, &seeds, args.random_seed, process::of_crawl()?)?;
+    let mut crawl = Crawl::open(settings, &seeds, args.random_seed, process::of_crawl(shutdown))?;
     let shared = Arc::new(SharedState::new(&crawl)?);
     // Before the console, which takes what hubs send.
     let subscriber = websub::start(shared.clone())?;
     let end = CancellationToken::new();
     let console = recrawl_console::serve(
         Arc::new(View::new(shared.clone())),
-        console_config(&crawl.settings, tokens)?,
+        ConsoleConfig { listen, ..console_config(&crawl.settings, tokens)? },
         control_socket(&crawl.settings),
         // Not the crawl's own token, so that the console works while the crawl stops.
         end.clone(),
@@ -90,7 +129,10 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let _watchdog = notify::ready(shared.clone(), stall).map_err(Failure::work)?;
     let _disk = disk::watch(shared.clone(), crawl.storage.clone()).map_err(Failure::work)?;
     let _recent = recent::watch(shared.clone()).map_err(Failure::work)?;
-    let ended = crawl_on(args, seeds, &mut crawl, &shared, &console, &hangup, &mut events);
+    let ended = crawl_on(args, &mut seeds, &mut crawl, &shared, &console, &hangup, &mut events);
+    // Before the old one is dropped, so that no signal is lost.
+    let next = hangup::Caught::new().map_err(Failure::work)?;
+    let listen = console.address();
     // A failure ends it too, without a signal.
     crawl.shutdown.token().cancel();
     crawl.control.keep_answers();
@@ -101,19 +143,30 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     if let Some(console) = Arc::into_inner(console) {
         console.join().map_err(Failure::work)?;
     }
-    ended
+    ended.map(|ended| match ended {
+        Ended::Signal => None,
+        Ended::Aside => Some(Start { settings: crawl.settings, seeds, hangup: next, listen }),
+    })
+}
+
+/// Why the daemon runs no more rounds.
+enum Ended {
+    /// A signal came.
+    Signal,
+    /// A command waits for the data directory.
+    Aside,
 }
 
 /// Runs rounds as they are due, unless paused. `given`: seeds from the command line.
 fn crawl_on(
     args: &ServeArgs,
-    mut given: Vec<CanonicalUrl>,
+    given: &mut Vec<CanonicalUrl>,
     crawl: &mut Crawl,
     shared: &SharedState,
     console: &Running,
     hangup: &Hangup,
     events: &mut Option<Events>,
-) -> Result<(), Failure> {
+) -> Result<Ended, Failure> {
     let mut timer = CycleTimer::new(crawl.so_far.started, shared.now(), shared.uptime());
     let mut failures = 0;
     while !crawl.shutdown.requested() {
@@ -139,6 +192,10 @@ fn crawl_on(
         let left = timer.left(crawl.settings.config.cycle.period.0, shared.now(), shared.uptime());
         let retry_in = timer.retry_in(shared.uptime());
         let rests = has_nothing || crawl.control.paused().is_some() || !retry_in.is_zero();
+        // A round that is begun ends first: the log of its visits is not committed yet.
+        if shared.is_asked_aside() && (rests || crawl.begun()?.is_none()) {
+            return Ok(Ended::Aside);
+        }
         let next = if rests { Ok(None) } else { crawl.next_round(left.is_zero(), !given.is_empty()) };
         if let Ok(None) = next {
             let cycle = if has_nothing { TICK } else { left };
@@ -151,7 +208,7 @@ fn crawl_on(
         let ended = crawl.admit(&queued).and(next).and_then(|next| {
             shared.set_settings(&crawl.settings);
             let next = next.expect("there is a round");
-            cycle::round(crawl, next, &[&given[..], &queued].concat())
+            cycle::round(crawl, next, &[given.as_slice(), &queued].concat())
         });
         crawl.live.ended();
         match ended {
@@ -178,7 +235,7 @@ fn crawl_on(
             }
         }
     }
-    Ok(())
+    Ok(Ended::Signal)
 }
 
 /// Removes seeds that are known now. If they cannot be removed, the next commit does it.

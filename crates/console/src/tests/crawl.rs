@@ -139,7 +139,7 @@ pub fn status() -> Status {
             population: Some(9_000),
             basis: "48 audited pages answered.".into(),
         }),
-        pings: None,
+        pings: Some(PingFigures { results: [("taken".into(), 12)].into(), ..PingFigures::default() }),
         totals: counts(),
         cycles_done: 7,
         cycles_failed: 0,
@@ -448,16 +448,23 @@ impl CrawlView for MadeUp {
                 is_new
             }
             Change::RollBackFormula => formulas.pop().is_some(),
+            Change::StepAside => true,
         };
         status.paused_hosts = controls.paused_hosts.len() as u64;
         status.blocked = controls.blocks.len() as u64;
         status.state = if controls.paused.is_some() { State::Paused } else { State::Crawling };
         controls.seeds_waiting = seeds.len() as u64;
-        let waits =
-            matches!(change, Change::AddSeeds { .. } | Change::UseFormula { .. } | Change::RollBackFormula);
+        let waits = !matches!(
+            change,
+            Change::Pause { .. }
+                | Change::Resume { .. }
+                | Change::Block { .. }
+                | Change::Unblock { .. }
+                | Change::Recrawl { .. }
+        );
         let did = match (is_new, waits) {
             (false, _) => Did::Already,
-            (true, true) if matches!(change, Change::AddSeeds { .. }) => Did::NextRound,
+            (true, true) if matches!(change, Change::AddSeeds { .. } | Change::StepAside) => Did::NextRound,
             (true, true) => Did::NextCycle,
             (true, false) => Did::Done,
         };

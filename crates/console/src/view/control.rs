@@ -46,6 +46,8 @@ pub enum Change {
     },
     /// Roll back to the previous formula from the next cycle on.
     RollBackFormula,
+    /// Leave the data directory to a command that has the turn there, until it ends.
+    StepAside,
 }
 
 impl Change {
@@ -60,6 +62,7 @@ impl Change {
             Change::Recrawl { .. } => "recrawl",
             Change::UseFormula { .. } => "use_formula",
             Change::RollBackFormula => "roll_back_formula",
+            Change::StepAside => "step_aside",
         }
     }
 }
@@ -81,6 +84,7 @@ impl fmt::Display for Change {
             Change::Recrawl { url } => write!(f, "fetch {url} now"),
             Change::UseFormula { .. } => f.write_str("use another formula"),
             Change::RollBackFormula => f.write_str("roll back the formula"),
+            Change::StepAside => f.write_str("step aside for a command"),
         }
     }
 }
@@ -166,6 +170,7 @@ mod tests {
             (Change::Recrawl { url }, "fetch https://a.example/ now"),
             (Change::UseFormula { text: "name = \"x\"\n".into() }, "use another formula"),
             (Change::RollBackFormula, "roll back the formula"),
+            (Change::StepAside, "step aside for a command"),
         ] {
             assert_eq!(serde_json::to_value(&change).unwrap()["kind"], change.kind());
             assert_eq!(change.to_string(), line);

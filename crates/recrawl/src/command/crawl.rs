@@ -54,7 +54,8 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
     if !args.json && std::io::stderr().is_terminal() {
         eprintln!("data directory: {}", settings.data_dir.display());
     }
-    let mut crawl = Crawl::open(settings, &seeds, args.random_seed, process::of_crawl()?)?;
+    let mut crawl =
+        Crawl::open(settings, &seeds, args.random_seed, process::of_crawl(process::stopped_by_signals()?))?;
     if let Some(Mark { who, at }) = crawl.control.paused() {
         let text = format!(
             "{who} paused this crawl at {}; resume it in the console of `recrawl serve`",

@@ -2,7 +2,7 @@
 
 use super::{counted, print, print_json, thousands};
 use crate::cli::{ImportArgs, ImportCommand};
-use crate::daemon::Daemon;
+use crate::turn::Turn;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::operator::import::lines::TextLines;
 use recrawl_crawl::operator::import::{Import, Offered};
@@ -22,13 +22,7 @@ pub fn run(command: &ImportCommand) -> Result<(), Failure> {
     let mut lines = TextLines::open(&args.file).map_err(|e| Failure::Usage(failed(e).to_string()))?;
     let mut settings = args.at.settings()?;
     settings.files.push(args.file.clone());
-    if Daemon::in_charge(&settings.data_dir)?.is_some() {
-        return Err(Failure::Work(format!(
-            "{}: in use by a running daemon, and an import needs it alone: stop the daemon, run import, start the \
-             daemon; or add single URLs as seeds in its console (`POST /api/v1/seeds`)",
-            settings.data_dir.display()
-        )));
-    }
+    let _turn = Turn::alone(&settings.data_dir)?;
     let mut import = Import::open(settings, clock())?;
     let mut bad = BadLines { named: Vec::new(), count: 0 };
     let (mut pages, mut last) = (Pages::default(), 0);

@@ -3,7 +3,7 @@
 use super::{counted, print, print_json};
 use crate::audit;
 use crate::cli::TakedownArgs;
-use crate::daemon::Daemon;
+use crate::turn::Turn;
 use recrawl_console::view::{Accepted, Did};
 use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::config::units::Size;
@@ -19,9 +19,7 @@ pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
     let settings = args.at.settings()?;
     let order = Order { pattern: meant(args, &settings)?, keep_crawling: args.keep_crawling, end: args.end };
     let now = (recrawl_fetcher::system_clock())();
-    if Daemon::in_charge(&settings.data_dir)?.is_some() {
-        return Err(beside_a_daemon(&settings, &order));
-    }
+    let _turn = Turn::alone(&settings.data_dir)?;
     let stopped = takedown::open(&settings)?;
     let done = match args.dry_run {
         true => stopped.take_down(&order, true, now)?,
@@ -70,28 +68,6 @@ pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
         ))?;
     }
     whole(removed)
-}
-
-/// A takedown rewrites what a daemon has open: generations, WARC files and tables.
-fn beside_a_daemon(settings: &Settings, order: &Order) -> Failure {
-    let bare = order.pattern.bare();
-    // A block covers subdomains anyway.
-    let pattern = bare.strip_prefix("*.").unwrap_or(&bare);
-    let wider = match order.pattern {
-        Pattern::Page(_) => " (and URLs that begin with it)",
-        _ => "",
-    };
-    // People paste it into a shell, and a URL of the crawl is a stranger's text.
-    let quoted = pattern.replace('\'', r"'\''");
-    let block = match order.keep_crawling || order.end {
-        true => String::new(),
-        false => format!(" To stop requests to these pages at once{wider}, use `recrawl block '{quoted}'`."),
-    };
-    Failure::Work(format!(
-        "{}: in use by a running daemon, and a takedown needs it alone: stop the daemon, run takedown, start the \
-         daemon.{block}",
-        settings.data_dir.display()
-    ))
 }
 
 /// Takes the pages down, and logs it as a change of an operator.

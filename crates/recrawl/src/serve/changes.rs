@@ -2,8 +2,9 @@
 
 use super::formulas;
 use super::hosts;
-use super::shared_state::SharedState;
+use super::shared_state::{Phase, SharedState};
 use super::view::failed;
+use crate::turn::Turn;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{Accepted, Change, Did, Who};
 use recrawl_crawl::admission::blocks::Blocks;
@@ -19,9 +20,9 @@ use recrawl_crawl::progress::figures::Stage;
 use recrawl_crawl::settings::Settings;
 use recrawl_types::{CanonicalUrl, PageRecord, ScheduleEntry, Share, Site, Status};
 
-/// How to end a takedown, which is not possible over HTTP.
+/// How to end a takedown, which only the command does.
 fn end_takedown(pattern: &str) -> String {
-    format!("to end the takedown, stop the crawl and run {}", takedown::ending(pattern))
+    format!("to end the takedown, run {}", takedown::ending(pattern))
 }
 
 /// What to do about a URL that is out of scope.
@@ -43,6 +44,7 @@ pub fn make(shared: &SharedState, change: &Change, who: &Who) -> Result<Accepted
         Change::Recrawl { url } => recrawl(shared, url, mark),
         Change::UseFormula { text } => formulas::choose(shared, text, who),
         Change::RollBackFormula => formulas::roll_back(shared),
+        Change::StepAside => step_aside(shared),
     };
     if accepted.is_ok() {
         shared.changed();
@@ -67,6 +69,23 @@ pub fn decide(
         Change::Unblock { pattern } => block(control, settings, pattern, None),
         other => unreachable!("{other} is no decision"),
     }
+}
+
+fn step_aside(shared: &SharedState) -> Result<Accepted, Refusal> {
+    if !Turn::is_taken(&shared.data_dir).map_err(failed)? {
+        let todo = "run a command that needs the data directory alone, such as `recrawl takedown`";
+        return Err(Refusal::invalid("data directory", "no command waits for it", todo));
+    }
+    shared.step_aside();
+    let settings = shared.settings();
+    let detail = match shared.phase() {
+        Phase::Crawling if settings.config.cycle.fill => {
+            "the daemon steps aside after the requests in flight"
+        }
+        Phase::Crawling => "the daemon steps aside at the end of this cycle, since cycle.fill is off",
+        _ => "the daemon steps aside",
+    };
+    accepted(Did::NextRound, detail)
 }
 
 fn accepted(did: Did, detail: impl Into<String>) -> Result<Accepted, Refusal> {

@@ -1,13 +1,12 @@
 //! Size of the data directory, free space on its disk, and memory of the process.
 
 use super::shared_state::SharedState;
+use super::ticker::Ticker;
 use recrawl_repository::storage::Storage;
 use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::thread;
 use std::time::Duration;
 
 /// Interval at which free space is measured: a cycle may take a day, and a disk fills in minutes.
@@ -30,22 +29,12 @@ pub fn measure(data_dir: &Path, storage: &dyn Storage) -> Disk {
     Disk { used: bytes_in(data_dir, MAX_FOLDERS), free: storage.free().ok() }
 }
 
-/// Measures free space until it is dropped.
-pub struct Watch(#[expect(dead_code, reason = "dropping it stops the thread")] Sender<()>);
-
-/// Starts a thread that updates the free space every [`EVERY`].
+/// Updates the free space every [`EVERY`].
 ///
 /// # Errors
 /// When no thread can be started.
-pub fn watch(shared: Arc<SharedState>, storage: Arc<dyn Storage>) -> io::Result<Watch> {
-    let (sender, end) = mpsc::channel();
-    let look = move || {
-        while end.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
-            shared.set_free(storage.free().ok());
-        }
-    };
-    thread::Builder::new().name("disk".into()).spawn(look)?;
-    Ok(Watch(sender))
+pub fn watch(shared: Arc<SharedState>, storage: Arc<dyn Storage>) -> io::Result<Ticker> {
+    Ticker::start("disk", EVERY, move || shared.set_free(storage.free().ok()))
 }
 
 /// Files that vanish meanwhile count as 0.

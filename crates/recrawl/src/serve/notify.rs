@@ -4,15 +4,12 @@
 //! need no library.
 
 use super::shared_state::SharedState;
+use super::ticker::Ticker;
 use std::env;
 use std::io;
 use std::os::unix::net::UnixDatagram;
-use std::sync::{Arc, Weak};
-use std::thread;
+use std::sync::Arc;
 use std::time::Duration;
-
-/// Feeds the watchdog until it is dropped.
-pub struct Watchdog(#[expect(dead_code, reason = "dropping it stops the watchdog")] Arc<()>);
 
 /// Reports readiness. From now on the watchdog, if there is one, is fed as long as the crawl makes
 /// progress.
@@ -20,24 +17,21 @@ pub struct Watchdog(#[expect(dead_code, reason = "dropping it stops the watchdog
 /// # Errors
 /// When no thread can be started.
 #[expect(clippy::disallowed_methods, reason = "set by systemd: the watchdog interval")]
-pub fn ready(shared: Arc<SharedState>, stall: Duration) -> io::Result<Watchdog> {
+pub fn ready(shared: Arc<SharedState>, stall: Duration) -> io::Result<Option<Ticker>> {
     tell("READY=1");
-    let life = Arc::new(());
     let micros = env::var("WATCHDOG_USEC").ok().and_then(|text| text.parse::<u64>().ok());
-    if let Some(micros) = micros.filter(|micros| *micros > 0) {
-        let (lives, every) = (Arc::downgrade(&life), Duration::from_micros(micros / 2));
-        thread::Builder::new().name("watchdog".into()).spawn(move || feed(&lives, &shared, every, stall))?;
-    }
-    Ok(Watchdog(life))
+    let feed = move || {
+        if u128::from(shared.live.idle_ms()) < stall.as_millis() {
+            alive();
+        }
+    };
+    let ticker = |micros| Ticker::start("watchdog", Duration::from_micros(micros / 2), feed);
+    micros.filter(|micros| *micros > 0).map(ticker).transpose()
 }
 
-fn feed(lives: &Weak<()>, shared: &SharedState, every: Duration, stall: Duration) {
-    while lives.upgrade().is_some() {
-        if u128::from(shared.live.idle_ms()) < stall.as_millis() {
-            tell("WATCHDOG=1");
-        }
-        thread::sleep(every);
-    }
+/// Feeds the watchdog once.
+pub fn alive() {
+    tell("WATCHDOG=1");
 }
 
 /// Reports that the daemon stops.

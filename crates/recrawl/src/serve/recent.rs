@@ -4,6 +4,7 @@
 //! costs.
 
 use super::shared_state::SharedState;
+use super::ticker::Ticker;
 use recrawl_console::view::{Answers, Meters, Recent, RecentPoint};
 use recrawl_crawl::progress::answers::{self, Answer};
 use rustix::process::{Resource, getrlimit};
@@ -11,9 +12,7 @@ use rustix::time::{ClockId, clock_gettime};
 use std::collections::VecDeque;
 use std::fs;
 use std::io;
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::thread;
 use std::time::Duration;
 
 /// Distance of two points.
@@ -83,25 +82,17 @@ fn counts(answers: &answers::Answers) -> Answers {
     }
 }
 
-/// Takes points until it is dropped.
-pub struct Watch(#[expect(dead_code, reason = "dropping it stops the thread")] Sender<()>);
-
-/// Starts a thread that takes a point every [`EVERY`].
+/// Takes a point every [`EVERY`].
 ///
 /// # Errors
 /// When no thread can be started.
-pub fn watch(shared: Arc<SharedState>) -> io::Result<Watch> {
-    let (sender, end) = mpsc::channel();
-    let look = move || {
-        let mut before = Counters::of(&shared);
-        while end.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
-            let now = Counters::of(&shared);
-            shared.recent.push(now.since(&before, shared.now()));
-            before = now;
-        }
-    };
-    thread::Builder::new().name("recent".into()).spawn(look)?;
-    Ok(Watch(sender))
+pub fn watch(shared: Arc<SharedState>) -> io::Result<Ticker> {
+    let mut before = Counters::of(&shared);
+    Ticker::start("recent", EVERY, move || {
+        let now = Counters::of(&shared);
+        shared.recent.push(now.since(&before, shared.now()));
+        before = now;
+    })
 }
 
 /// Figures for metrics.

@@ -5,6 +5,7 @@ use super::hosts::Hosts;
 use super::next::Next;
 use super::recent::Ring;
 use super::scans::Scans;
+use crate::turn::Turn;
 use recrawl_console::view::NextRound;
 use recrawl_crawl::crawl::Crawl;
 use recrawl_crawl::cycle::ranks::KeptRanks;
@@ -81,6 +82,8 @@ pub struct SharedState {
     pub cycles_done: AtomicU64,
     pub cycles_failed: AtomicU64,
     changed: AtomicBool,
+    /// Does a command wait for the data directory?
+    is_aside_asked: AtomicBool,
     pub scans: Scans,
     pub ranks: KeptRanks,
     pub visited: VisitedPages,
@@ -120,6 +123,7 @@ impl SharedState {
             cycles_done: AtomicU64::new(0),
             cycles_failed: AtomicU64::new(0),
             changed: AtomicBool::new(false),
+            is_aside_asked: AtomicBool::new(false),
             scans: Scans::default(),
             ranks: KeptRanks::default(),
             visited: VisitedPages::default(),
@@ -247,6 +251,27 @@ impl SharedState {
     pub fn changed(&self) {
         self.changed.store(true, Relaxed);
         self.wake();
+    }
+
+    /// A command waits for the data directory: a running round ends early, if it can.
+    pub fn step_aside(&self) {
+        self.is_aside_asked.store(true, Relaxed);
+        self.steering.end_run(true);
+        self.wake();
+    }
+
+    /// Does a command still wait for the data directory?
+    pub fn is_asked_aside(&self) -> bool {
+        if !self.is_aside_asked.load(Relaxed) {
+            return false;
+        }
+        let waits = Turn::is_taken(&self.data_dir).unwrap_or(false);
+        if !waits {
+            tracing::info!("no command waits for the data directory any more");
+            self.is_aside_asked.store(false, Relaxed);
+            self.steering.end_run(false);
+        }
+        waits
     }
 
     /// Did an operator change something since the last call?

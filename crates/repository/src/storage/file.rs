@@ -4,6 +4,7 @@ use super::{ReadFile, Storage, WriteFile};
 #[cfg(target_os = "linux")]
 use rustix::fs::{Advice, fadvise};
 use rustix::fs::{FlockOperation, flock, statvfs};
+use rustix::io::Errno;
 use std::any::Any;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -35,6 +36,21 @@ impl FileStorage {
             Ok(FileStorage { dir: dir.to_path_buf() })
         } else {
             Err(io::ErrorKind::NotADirectory.into())
+        }
+    }
+
+    /// Does a process hold the lock of the folder `dir`?
+    ///
+    /// # Errors
+    /// When the file system has no locks, or the file cannot be opened.
+    pub fn is_locked(dir: &Path) -> io::Result<bool> {
+        let file = match File::open(dir.join(LOCK)) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(false),
+            opened => opened?,
+        };
+        match flock(&file, FlockOperation::NonBlockingLockShared) {
+            Err(Errno::WOULDBLOCK) => Ok(true),
+            shared => shared.map(|()| false).map_err(io::Error::from),
         }
     }
 
