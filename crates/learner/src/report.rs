@@ -230,7 +230,7 @@ impl<'a> Report<'a> {
             format_args!(
                 "\n## All figures\n\nOn the test parts of all folds together. A policy that is good by one figure can be bad by \
                  another.\n\n```\n{}\n\n{}\n```",
-                table::render(&names, &comparison),
+                table::render(&names, &comparison, None),
                 table::LEGEND
             ),
         );

@@ -1,4 +1,4 @@
-//! A comparison as a text table, within 120 columns.
+//! A comparison as a text table: within 120 characters, or in parts below each other within fewer.
 
 use crate::compare::{Cell, Comparison, Role, Verdict};
 use crate::plot::shortened;
@@ -27,23 +27,45 @@ const NAME: usize = 24;
 
 /// Explanation of the marks.
 pub const LEGEND: &str = "\
-* best known policy; = same value; ? not different from the best by paired tests over cycles and over sites
-± half of the 95 % interval over sites; delay, p95: cycles from a change to the visit that found it
-visited, delay, neglect (the longest time without a visit): not tested; docs/metrics.md has the definitions";
+* best known policy; = same value; ? not different from the best by paired tests
+over cycles and over sites; ± half of the 95 % interval over sites
+delay, p95: cycles from a change to the visit that found it
+visited, delay, neglect (the longest time without a visit): not tested
+docs/metrics.md has the definitions";
 
-/// The table: one line per replay; known policies and bounds are set apart.
-pub fn render(names: &[(&str, Role)], comparison: &Comparison) -> String {
+/// The table: one line per replay; known policies and bounds are set apart. Columns that do not fit in `max_width`
+/// characters follow in further parts.
+pub fn render(names: &[(&str, Role)], comparison: &Comparison, max_width: Option<usize>) -> String {
     let place =
         |name: &str| metric::ALL.iter().position(|metric| metric.name == name).expect("a metric's name");
     let columns: Vec<(usize, &str)> = COLUMNS.iter().map(|(name, heading)| (place(name), *heading)).collect();
-    let width = |at: usize| match metric::ALL[at].name {
+    let (mut rest, mut parts) = (columns.as_slice(), Vec::new());
+    while !rest.is_empty() {
+        let mut used = NAME;
+        let fits = |(at, _): &&(usize, &str)| {
+            used += width(*at);
+            max_width.is_none_or(|most| used <= most)
+        };
+        let (part, others) = rest.split_at(rest.iter().take_while(fits).count().max(1));
+        parts.push(render_part(names, comparison, part));
+        rest = others;
+    }
+    parts.join("\n\n")
+}
+
+/// Letters of a metric's column. The last one is a mark.
+fn width(metric: usize) -> usize {
+    match metric::ALL[metric].name {
         name if WITH_INTERVAL.contains(&name) => 14,
         name if name.starts_with("delay") => 6,
         _ => 9,
-    };
+    }
+}
+
+/// The table of some columns: metrics and headings.
+fn render_part(names: &[(&str, Role)], comparison: &Comparison, columns: &[(usize, &str)]) -> String {
     let mut table = format!("{:NAME$}", "");
-    for &(at, heading) in &columns {
-        // The last column of a cell is its mark.
+    for &(at, heading) in columns {
         write!(table, "{heading:>width$} ", width = width(at) - 1).expect("a string takes all");
     }
     let mut before = None;
@@ -51,7 +73,7 @@ pub fn render(names: &[(&str, Role)], comparison: &Comparison) -> String {
         let line = if before.is_some_and(|before| before != role) { "\n\n" } else { "\n" };
         before = Some(role);
         write!(table, "{line}{:NAME$}", shortened(name, NAME)).expect("a string takes all");
-        for &(at, _) in &columns {
+        for &(at, _) in columns {
             let cell = &comparison.cells[replay][at];
             let text = shown(cell, &metric::ALL[at]) + mark(cell, comparison.best[at] == replay);
             write!(table, "{text:>width$}", width = width(at)).expect("a string takes all");
@@ -128,7 +150,8 @@ mod tests {
             ("t * (X + 0.1) / (n + 1) + 17 * n", Role::Candidate),
             ("oracle", Role::Bound),
         ];
-        let table = render(&names, &Comparison::new(&replays, 0));
+        let comparison = Comparison::new(&replays, 0);
+        let table = render(&names, &comparison, None);
         let lines: Vec<&str> = table.lines().collect();
         assert_eq!(lines.len(), 7, "{table}");
         assert!(lines.iter().all(|line| line.chars().count() <= 120), "{table}");
@@ -137,5 +160,18 @@ mod tests {
         assert!(lines[4].starts_with("t * (X + 0.1) / (n + 1)… 0.75"), "{table}");
         assert!(lines[6].contains(" - "), "nothing was found, so nothing was late:\n{table}");
         assert!(lines[3].is_empty() && lines[5].is_empty());
+        // On a narrow terminal, the same cells in parts.
+        for most in [80, 50, 0] {
+            let parts = render(&names, &comparison, Some(most));
+            let widest = parts.lines().map(|line| line.chars().count()).max().unwrap();
+            assert!(widest <= most.max(38), "{most}:\n{parts}");
+            let (mut cells, mut whole) =
+                (parts.split_whitespace().collect::<Vec<_>>(), table.split_whitespace().collect::<Vec<_>>());
+            (cells.sort_unstable(), whole.sort_unstable());
+            cells.dedup();
+            whole.dedup();
+            assert_eq!(cells, whole, "{parts}");
+        }
+        assert_eq!(render(&names, &comparison, Some(119)), table);
     }
 }

@@ -91,7 +91,7 @@ fn info(data: &Dataset, as_json: bool) -> Result<(), Failure> {
         }
         return print_json(&document);
     }
-    let row = |name: &str, value: String| print(format!("{name:26}{value}"));
+    let row = |name: &str, value: String| print(format!("{name:26}{value}").trim_end());
     row("data set", data.name.clone())?;
     row("pages", thousands(summary.pages))?;
     row("  present in all cycles", thousands(summary.fixed))?;
@@ -107,6 +107,7 @@ fn info(data: &Dataset, as_json: bool) -> Result<(), Failure> {
     let share = |part: u64, whole: u64| 100.0 * part as f64 / whole.max(1) as f64;
     let counted = if summary.over == "fixed" { summary.fixed } else { summary.pages };
     row("  never change", format!("{} ({:.1} %)", thousands(summary.never), share(summary.never, counted)))?;
+    row("", ["min", "median", "p75", "p90", "p99", "max", "mean"].map(|head| format!("{head:>7}")).concat())?;
     row("  changes per page", quantiles(&summary.per_page))?;
     row("  changed pages per cycle", quantiles(&summary.per_cycle))?;
     row("  in the top 5 % of pages", format!("{:.1} % of the changes", 100.0 * summary.top_share))?;
@@ -125,5 +126,7 @@ fn info(data: &Dataset, as_json: bool) -> Result<(), Failure> {
 
 fn quantiles(of: &Quantiles) -> String {
     let Quantiles { min, p50, p75, p90, p99, max, mean } = of;
-    format!("min {min}, median {p50}, p75 {p75}, p90 {p90}, p99 {p99}, max {max}, mean {mean:.1}")
+    let [values, mean] =
+        [[min, p50, p75, p90, p99, max].map(|of| format!("{of:>7}")).concat(), format!("{mean:>7.1}")];
+    values + &mean
 }

@@ -7,6 +7,7 @@ mod report;
 
 use super::{dataset, print, print_json};
 use crate::cli::{Estimators, PageSet, SimulateArgs};
+use crate::process::colour;
 use entry::Entry;
 use recrawl_crawl::failure::Failure;
 use recrawl_formula::Basis;
@@ -43,7 +44,7 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     print(format!(
         "{}\n\n{}\n\n{}",
         report::heading(&data, &rules, args),
-        table::render(&names, &comparison),
+        table::render(&names, &comparison, colour::width()),
         table::LEGEND
     ))
 }
