@@ -168,7 +168,7 @@ fn by_site(
     rng: &mut ChaCha8Rng,
 ) -> Result<Vec<Vec<u32>>, FoldsError> {
     let mut sites: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    pages.iter().for_each(|&page| sites.entry(data.pages[page as usize].site).or_default().push(page));
+    pages.iter().for_each(|&page| sites.entry(data.pages[page as usize].group).or_default().push(page));
     if sites.len() < count {
         return Err(FoldsError::FewSites { sites: sites.len(), count });
     }

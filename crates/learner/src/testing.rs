@@ -38,8 +38,13 @@ pub fn trees(depth: usize) -> impl Strategy<Value = Expr> {
 pub fn data(pages: usize, cycles: u32, sites: u32) -> Dataset {
     let rng = &mut ChaCha8Rng::seed_from_u64(99);
     let last = cycles - 1;
-    let page =
-        |i: usize| RecordedPage { url: format!("page {i}").into(), site: i as u32 % sites, first: 0, last };
+    let page = |i: usize| RecordedPage {
+        url: format!("page {i}").into(),
+        site: i as u32 % sites,
+        group: i as u32 % sites,
+        first: 0,
+        last,
+    };
     let word = |i: usize| {
         let rate = [0.5, 0.2, 0.1, 0.05, 0.01, 0.0][i / 2 % 6];
         (1..=last).filter(|_| rng.random_bool(rate)).fold(0u64, |word, cycle| word | 1 << cycle)
@@ -49,6 +54,7 @@ pub fn data(pages: usize, cycles: u32, sites: u32) -> Dataset {
         dates: Vec::new(),
         pages: (0..pages).map(page).collect(),
         sites: (0..sites).map(|s| format!("site {s}")).collect(),
+        groups: (0..sites).map(|s| format!("group {s}")).collect(),
         truth: Truth::from_words(last, (0..pages).map(word).collect()),
         signals: Default::default(),
     }

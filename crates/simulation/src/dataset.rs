@@ -13,8 +13,10 @@ pub struct Dataset {
     pub dates: Vec<String>,
     /// The pages, in file order. A page's index here is its index everywhere.
     pub pages: Vec<RecordedPage>,
-    /// The sites (`group` in the files); a page refers to its site by index.
+    /// The sites; a page refers to its site by index.
     pub sites: Vec<String>,
+    /// The groups, a column of the files; a page refers to its group by index.
+    pub groups: Vec<String>,
     /// The changes of the pages.
     pub truth: Truth,
     /// Signals of changes; none in most data sets.
@@ -26,9 +28,12 @@ pub struct Dataset {
 pub struct RecordedPage {
     /// The URL or, if unknown, the name in the source; may be empty.
     pub url: Box<str>,
-    /// The index of its site in [`Dataset::sites`]. Each page with an unknown site has a site of
-    /// its own.
+    /// The index of its site in [`Dataset::sites`]: the registrable domain of its URL, as in a crawl; its group
+    /// if the URL is unknown.
     pub site: u32,
+    /// The index of its group in [`Dataset::groups`], such as a service or a section of a site. Tests draw whole
+    /// groups, because pages of a group change alike. A page of an unknown group has one of its own.
+    pub group: u32,
     /// The first cycle in which it exists.
     pub first: u32,
     /// The last cycle in which it exists.
@@ -68,13 +73,18 @@ impl Dataset {
 
     /// Memory in bytes, without the allocator's overhead and spare capacity.
     pub fn bytes(&self) -> u64 {
-        let texts = self.dates.iter().chain(&self.sites).map(|text| size_of::<String>() + text.len());
+        let texts = self
+            .dates
+            .iter()
+            .chain(&self.sites)
+            .chain(&self.groups)
+            .map(|text| size_of::<String>() + text.len());
         let pages = self.pages.iter().map(|page| size_of::<RecordedPage>() + page.url.len());
         texts.chain(pages).sum::<usize>() as u64 + self.truth.bytes() + self.signals.bytes()
     }
 
-    /// Some pages, in the given order, over `cycles`; `cycles.start` becomes cycle 0. Sites keep
-    /// their indexes.
+    /// Some pages, in the given order, over `cycles`; `cycles.start` becomes cycle 0. Sites and groups
+    /// keep their indexes.
     ///
     /// # Panics
     /// If a page or the range is outside the data, or the range is empty.
@@ -91,6 +101,7 @@ impl Dataset {
             dates: dates.to_vec(),
             pages: pages.iter().map(page).collect(),
             sites: self.sites.clone(),
+            groups: self.groups.clone(),
             signals: self.signals.part(pages, cycles.clone()),
             truth: self.truth.part(pages, cycles),
         }
@@ -103,12 +114,14 @@ mod tests {
 
     #[test]
     fn a_part_keeps_what_belongs_to_its_pages() {
-        let page = |url: &str, site, first, last| RecordedPage { url: url.into(), site, first, last };
+        let page =
+            |url: &str, site, first, last| RecordedPage { url: url.into(), site, group: site, first, last };
         let data = Dataset {
             name: "three".into(),
             dates: (1..=6).map(|day| format!("2026-01-0{day}")).collect(),
             pages: vec![page("a", 0, 0, 5), page("b", 1, 2, 5), page("c", 0, 0, 5)],
             sites: vec!["x".into(), "y".into()],
+            groups: vec!["p".into(), "q".into()],
             truth: Truth::from_words(5, vec![0b110, 0b10_0000, 0b1000]),
             signals: Default::default(),
         };

@@ -9,7 +9,7 @@ const MARK: &[u8] = b"recrawl data set 1";
 
 impl Dataset {
     /// XXH3-128 of cycles, dates and pages, in hexadecimal. The same content has the same digest in
-    /// every lossless format, whatever its name and the order of its sites.
+    /// every lossless format, whatever its name and the order of its groups.
     pub fn digest(&self) -> String {
         let mut hash = Writer(Xxh3::new());
         hash.0.update(MARK);
@@ -17,18 +17,18 @@ impl Dataset {
         hash.number(self.dates.len() as u32);
         self.dates.iter().for_each(|date| hash.text(date));
         hash.number(self.pages.len() as u32);
-        // Sites are numbered in order of first use by a page, and their names are written at first
-        // use.
-        let (mut places, mut met) = (vec![None; self.sites.len()], 0);
+        // Groups are numbered in order of first use by a page, and their names are written at first
+        // use. Sites follow from URLs and groups.
+        let (mut places, mut met) = (vec![None; self.groups.len()], 0);
         let each = |page: usize, changes: &[(u32, u16)]| {
             let page = &self.pages[page];
             hash.text(&page.url);
-            match places[page.site as usize] {
+            match places[page.group as usize] {
                 Some(place) => hash.number(place),
                 None => {
                     hash.number(met);
-                    hash.text(&self.sites[page.site as usize]);
-                    places[page.site as usize] = Some(met);
+                    hash.text(&self.groups[page.group as usize]);
+                    places[page.group as usize] = Some(met);
                     met += 1;
                 }
             }
@@ -71,12 +71,13 @@ mod tests {
     use crate::{Dataset, RecordedPage, Truth};
 
     fn data() -> Dataset {
-        let page = |url: &str, site| RecordedPage { url: url.into(), site, first: 0, last: 3 };
+        let page = |url: &str, group| RecordedPage { url: url.into(), site: group, group, first: 0, last: 3 };
         Dataset {
             name: "one".into(),
             dates: Vec::new(),
             pages: vec![page("a", 0), page("b", 1), page("c", 0)],
             sites: vec!["x".into(), "y".into()],
+            groups: vec!["x".into(), "y".into()],
             truth: Truth::from_words(3, vec![0b110, 0, 0b1000]),
             signals: Default::default(),
         }
@@ -98,15 +99,15 @@ mod tests {
         assert_eq!(changed(|d| d.name = "two".into()), digest);
         assert_eq!(
             changed(|d| (
-                d.sites = vec!["y".into(), "x".into()],
-                d.pages.iter_mut().for_each(|p| p.site ^= 1)
+                d.groups = vec!["y".into(), "x".into()],
+                d.pages.iter_mut().for_each(|p| p.group ^= 1)
             )
                 .1),
             digest
         );
         let others = [
-            changed(|d| d.sites[1] = "z".into()),
-            changed(|d| d.pages[2].site = 1),
+            changed(|d| d.groups[1] = "z".into()),
+            changed(|d| d.pages[2].group = 1),
             changed(|d| d.pages[0].url = "A".into()),
             changed(|d| d.pages[1].first = 1),
             changed(|d| d.pages[1].last = 2),

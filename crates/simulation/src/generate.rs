@@ -20,7 +20,7 @@ use self::change_process::ChangeProcess;
 use self::draws::Draws;
 use self::signaller::Signaller;
 use crate::format::calendar;
-use crate::{Dataset, RecordedPage, histories::Histories};
+use crate::{Dataset, histories::Histories};
 
 /// Generates a history. The same recipe gives the same history on every machine.
 ///
@@ -36,15 +36,9 @@ pub fn generate(recipe: &Recipe) -> Result<Dataset, RecipeError> {
         let mut draws = Draws::new(recipe.seed, number + 1);
         let change_process = ChangeProcess::of_site(recipe, start, &mut draws);
         let mut signaller = Signaller::of_site(recipe, number + 1);
-        let site = histories.site(&name);
         for page in 0..size {
             change_process.write_page(&mut draws, &mut changes);
-            let page = RecordedPage {
-                url: format!("http://{name}/{page}").into(),
-                site,
-                first: 0,
-                last: recipe.cycles,
-            };
+            let page = histories.page(format!("http://{name}/{page}"), &name, 0, recipe.cycles);
             histories.push(page, &changes).map_err(RecipeError::too_large)?;
             if let Some(signaller) = &mut signaller {
                 signaller.write_page(&changes, &mut signals);

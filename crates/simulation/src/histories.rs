@@ -1,14 +1,47 @@
 //! Builds a data set page by page while it is read.
 
 use crate::{Dataset, RecordedPage, Signals, Truth, truth::LAST_OF_A_WORD};
+use recrawl_types::Site;
 use std::collections::HashMap;
+
+/// Names in the order of their first use.
+#[derive(Default)]
+struct Names {
+    all: Vec<String>,
+    known: HashMap<String, u32>,
+}
+
+impl Names {
+    /// The index of a name; an empty one is another each time.
+    fn place(&mut self, name: &str) -> u32 {
+        if let Some(&place) = self.known.get(name) {
+            return place;
+        }
+        let place = self.all.len() as u32;
+        self.all.push(name.to_owned());
+        if !name.is_empty() {
+            self.known.insert(name.to_owned(), place);
+        }
+        place
+    }
+}
+
+/// The site of a URL; none if it has no host.
+pub fn site(url: &str) -> Option<Site> {
+    let authority = url.split_once("://")?.1.split(['/', '?', '#']).next()?;
+    let host = authority.rsplit('@').next()?;
+    // The colon of a port comes after a bracket, if there is one.
+    let port = host.rfind(':').filter(|&colon| !host[colon..].contains(']')).unwrap_or(host.len());
+    let host = host[..port].to_ascii_lowercase();
+    if host.is_empty() { None } else { Some(Site::of_host(&host)) }
+}
 
 /// The pages read so far.
 #[derive(Default)]
 pub struct Histories {
     pages: Vec<RecordedPage>,
-    sites: Vec<String>,
-    known_sites: HashMap<String, u32>,
+    sites: Names,
+    groups: Names,
     changes: Vec<(u32, u16)>,
     ends: Vec<usize>,
     signals: Signals,
@@ -18,17 +51,14 @@ pub struct Histories {
 }
 
 impl Histories {
-    /// The index of a site. Without a name, a page gets a site of its own.
-    pub fn site(&mut self, name: &str) -> u32 {
-        if let Some(&place) = self.known_sites.get(name) {
-            return place;
-        }
-        let place = self.sites.len() as u32;
-        self.sites.push(name.to_owned());
-        if !name.is_empty() {
-            self.known_sites.insert(name.to_owned(), place);
-        }
-        place
+    /// A page with its site and its group. Without a name of a group, it gets one of its own.
+    pub fn page(&mut self, url: impl Into<Box<str>>, group: &str, first: u32, last: u32) -> RecordedPage {
+        let url = url.into();
+        let site = match site(&url) {
+            Some(site) => self.sites.place(site.as_str()),
+            None => self.sites.place(group),
+        };
+        RecordedPage { url, site, group: self.groups.place(group), first, last }
     }
 
     /// Adds the next page. Its changes are as for [`Truth::from_changes`].
@@ -81,6 +111,49 @@ impl Histories {
         let starts = std::iter::once(&0).chain(&self.ends);
         let changes = starts.zip(&self.ends).map(|(&start, &end)| &self.changes[start..end]);
         let truth = Truth::from_changes(cycles, changes);
-        Ok(Dataset { name, dates, pages: self.pages, sites: self.sites, truth, signals: self.signals })
+        Ok(Dataset {
+            name,
+            dates,
+            pages: self.pages,
+            sites: self.sites.all,
+            groups: self.groups.all,
+            truth,
+            signals: self.signals,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_site_of_an_address_is_its_registrable_domain() {
+        for (url, expected) in [
+            ("http://WWW.Example.co.uk:80/a", "example.co.uk"),
+            ("https://user@blog.example.com?x", "example.com"),
+            ("http://[::1]:8080/", "[::1]"),
+            ("http://127.0.0.1/", "127.0.0.1"),
+            ("com,example)/", ""),
+            ("https://", ""),
+            ("owner/name", ""),
+        ] {
+            assert_eq!(site(url).map_or(String::new(), |site| site.to_string()), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_page_has_the_site_of_its_url_and_the_group_of_its_file() {
+        let mut histories = Histories::default();
+        let mut page = |url: &str, group: &str| {
+            let page = histories.page(url, group, 0, 1);
+            (page.site, page.group)
+        };
+        assert_eq!(page("https://a.example.com/x", "x"), (0, 0));
+        assert_eq!(page("https://b.example.com/y", "y"), (0, 1));
+        assert_eq!(page("name", "y"), (1, 1), "without a URL, the group is the site");
+        assert_eq!(page("name", ""), (2, 2));
+        assert_eq!(page("https://c.example.com/", ""), (0, 3));
+        assert_eq!(page("other", ""), (3, 4), "of an unknown group");
     }
 }

@@ -66,7 +66,11 @@ impl<'a> Replay<'a> {
             gp4c: Ndcg::gp4c(ranks),
             harmonic_numbers: unseen::harmonic_numbers(data.truth.cycles()),
             chosen: vec![false; data.pages.len()],
-            trace: Trace { pages, sites: vec![SiteFigures::default(); data.sites.len()], ..Trace::default() },
+            trace: Trace {
+                pages,
+                sites: vec![SiteFigures::default(); data.groups.len()],
+                ..Trace::default()
+            },
             scores: Vec::new(),
             visits: Vec::new(),
             stale_by_changes: Vec::new(),
@@ -156,7 +160,7 @@ impl<'a> Replay<'a> {
             add(&mut self.trace.delays, delay);
         }
         self.trace.visited += u64::from(!std::mem::replace(&mut self.chosen[page], true));
-        let site = &mut self.trace.sites[self.data.pages[page].site as usize];
+        let site = &mut self.trace.sites[self.data.pages[page].group as usize];
         site.visited += 1;
         site.changed += u64::from(changed);
         changed
@@ -188,7 +192,7 @@ impl<'a> Replay<'a> {
             if now < known.first || known.last < now {
                 continue;
             }
-            let site = &mut self.trace.sites[known.site as usize];
+            let site = &mut self.trace.sites[known.group as usize];
             site.pages += 1;
             if self.data.truth.differs(page, self.observed.columns().last[page], now) {
                 let first = self.unseen.first(page).expect("a page that differs has changed");

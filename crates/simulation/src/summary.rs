@@ -1,7 +1,8 @@
 //! Figures of a data set, for `recrawl dataset info`.
 
-use crate::Dataset;
+use crate::{Dataset, RecordedPage};
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::ops::Range;
 
@@ -14,6 +15,8 @@ pub struct Summary {
     pub fixed: u64,
     /// Sites that have a page.
     pub sites: u64,
+    /// Groups that have a page.
+    pub groups: u64,
     /// The number of the last cycle.
     pub cycles: u32,
     /// The days of the first and the last cycle, if known.
@@ -109,13 +112,15 @@ impl Summary {
         let top: u64 = top.iter().map(|&changes| u64::from(changes)).sum();
         let mut per_cycle = per_cycle.split_off(1);
         per_cycle.sort_unstable();
-        let mut sites: Vec<u32> = data.pages.iter().map(|page| page.site).collect();
-        sites.sort_unstable();
-        sites.dedup();
+        let different = |of: fn(&RecordedPage) -> u32| {
+            let all: BTreeSet<u32> = data.pages.iter().map(of).collect();
+            all.len() as u64
+        };
         Summary {
             pages: data.pages.len() as u64,
             fixed: fixed.len() as u64,
-            sites: sites.len() as u64,
+            sites: different(|page| page.site),
+            groups: different(|page| page.group),
             cycles: last,
             dates: data.dates.first().cloned().zip(data.dates.last().cloned()),
             signals: data.signals.count(),
@@ -162,12 +167,19 @@ mod tests {
     use crate::{RecordedPage, Truth};
 
     fn data(lives: &[(u32, u32)], changes: &[&[(u32, u16)]]) -> Dataset {
-        let page = |&(first, last): &(u32, u32)| RecordedPage { url: "x".into(), site: first, first, last };
+        let page = |&(first, last): &(u32, u32)| RecordedPage {
+            url: "x".into(),
+            site: first,
+            group: first,
+            first,
+            last,
+        };
         Dataset {
             name: "d".into(),
             dates: Vec::new(),
             pages: lives.iter().map(page).collect(),
             sites: vec!["a".into(); 9],
+            groups: vec!["a".into(); 9],
             truth: Truth::from_changes(4, changes.iter().copied()),
             signals: Default::default(),
         }

@@ -28,7 +28,7 @@ const NAME: usize = 24;
 /// Explanation of the marks.
 pub const LEGEND: &str = "\
 * best known policy; = same value; ? not different from the best by paired tests
-over cycles and over sites; ± half of the 95 % interval over sites
+over cycles and over groups; ± half of the 95 % interval over groups
 delay, p95: cycles from a change to the visit that found it
 visited, delay, neglect (the longest time without a visit): not tested
 docs/metrics.md has the definitions";
@@ -167,7 +167,8 @@ mod tests {
             assert!(widest <= most.max(38), "{most}:\n{parts}");
             let (mut cells, mut whole) =
                 (parts.split_whitespace().collect::<Vec<_>>(), table.split_whitespace().collect::<Vec<_>>());
-            (cells.sort_unstable(), whole.sort_unstable());
+            cells.sort_unstable();
+            whole.sort_unstable();
             cells.dedup();
             whole.dedup();
             assert_eq!(cells, whole, "{parts}");

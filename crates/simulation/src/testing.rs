@@ -15,6 +15,7 @@ pub(crate) fn datasets(fixed: bool, last: u32) -> impl Strategy<Value = Dataset>
         pages.sort_by_key(|page| page.0);
         let page = |(site, (first, last, _)): &(u32, History)| RecordedPage {
             site: *site,
+            group: *site,
             first: *first,
             last: *last,
             ..RecordedPage::default()
@@ -24,6 +25,7 @@ pub(crate) fn datasets(fixed: bool, last: u32) -> impl Strategy<Value = Dataset>
             dates: Vec::new(),
             pages: pages.iter().map(page).collect(),
             sites: vec!["a".into(), "b".into(), "c".into()],
+            groups: vec!["a".into(), "b".into(), "c".into()],
             truth: Truth::from_changes(last, pages.iter().map(|(_, (_, _, changes))| changes.as_slice())),
             signals: Default::default(),
         }

@@ -96,6 +96,7 @@ fn info(data: &Dataset, as_json: bool) -> Result<(), Failure> {
     row("pages", thousands(summary.pages))?;
     row("  present in all cycles", thousands(summary.fixed))?;
     row("sites", thousands(summary.sites))?;
+    row("groups", thousands(summary.groups))?;
     let dates =
         summary.dates.as_ref().map_or("dates unknown".into(), |(first, last)| format!("{first} to {last}"));
     row("cycles", format!("0 to {} ({dates})", summary.cycles))?;

@@ -134,12 +134,14 @@ fn many_pages(returns: bool) -> Dataset {
         }
         changes.push(list);
     }
-    let page = |p: u32| crate::RecordedPage { site: p / 50, last, ..crate::RecordedPage::default() };
+    let page =
+        |p: u32| crate::RecordedPage { site: p / 50, group: p / 50, last, ..crate::RecordedPage::default() };
     Dataset {
         name: "many".into(),
         dates: Vec::new(),
         pages: (0..pages).map(page).collect(),
         sites: (0..pages / 50).map(|site| site.to_string()).collect(),
+        groups: (0..pages / 50).map(|group| group.to_string()).collect(),
         truth: Truth::from_changes(last, changes.iter().map(Vec::as_slice)),
         signals: Default::default(),
     }

@@ -1,8 +1,10 @@
 //! Turns captures of a web archive, in any order, into histories of their pages.
 
 use super::{DatasetError, calendar};
-use crate::{Dataset, RecordedPage, histories::Histories};
-use recrawl_types::Site;
+use crate::{
+    Dataset,
+    histories::{Histories, site},
+};
 use std::collections::HashMap;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
@@ -152,40 +154,11 @@ impl Captures {
                 }
             }
             let url = std::mem::take(&mut self.firsts[page as usize].1);
-            let site = histories.site(&site(&url));
-            let pushed =
-                histories.push(RecordedPage { url, site, first: cycles.0, last: cycles.1 }, &changes);
+            let group = site(&url).map(|site| site.to_string()).unwrap_or_default();
+            let page = histories.page(url, &group, cycles.0, cycles.1);
+            let pushed = histories.push(page, &changes);
             pushed.map_err(|what| DatasetError::whole(path, what))?;
         }
         super::finish(histories, path, dates, last)
-    }
-}
-
-/// The registrable domain of a URL; empty if it has no host.
-fn site(url: &str) -> String {
-    let authority =
-        url.split_once("://").map_or("", |(_, rest)| rest.split(['/', '?', '#']).next().unwrap_or(""));
-    let host = authority.rsplit('@').next().unwrap_or("");
-    // The colon of a port comes after a bracket, if there is one.
-    let port = host.rfind(':').filter(|&colon| !host[colon..].contains(']')).unwrap_or(host.len());
-    let host = host[..port].to_ascii_lowercase();
-    if host.is_empty() { String::new() } else { Site::of_host(&host).as_str().to_owned() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::site;
-
-    #[test]
-    fn the_site_of_an_address_is_its_registrable_domain() {
-        for (url, expected) in [
-            ("http://WWW.Example.co.uk:80/a", "example.co.uk"),
-            ("https://user@blog.example.com?x", "example.com"),
-            ("http://[::1]:8080/", "[::1]"),
-            ("http://127.0.0.1/", "127.0.0.1"),
-            ("com,example)/", ""),
-        ] {
-            assert_eq!(site(url), expected, "{url}");
-        }
     }
 }

@@ -6,7 +6,7 @@
 
 use super::lines::Lines;
 use super::{DatasetError, Format, Start};
-use crate::{Dataset, RecordedPage, histories::Histories};
+use crate::{Dataset, histories::Histories};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -32,7 +32,7 @@ fn read(path: &Path, _: u64) -> Result<Dataset, DatasetError> {
         id += 1;
         let pushed = read_page(line, &mut cycles, &mut changes).and_then(|last| {
             // The source names a page by its line number.
-            let page = RecordedPage { url: id.to_string().into(), site: histories.site(""), first: 0, last };
+            let page = histories.page(id.to_string(), "", 0, last);
             histories.push(page, &changes)
         });
         pushed.map_err(|what| lines.wrong(what))?;
@@ -107,7 +107,7 @@ fn write_lines(data: &Dataset, path: &Path) -> io::Result<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::RecordedPage;
     use crate::{Truth, open};
 
     fn file(text: &str) -> (tempfile::TempDir, std::path::PathBuf) {
@@ -123,7 +123,7 @@ mod tests {
         let data = open(&path, None).unwrap();
         assert_eq!(data.truth, Truth::from_words(3, vec![0b0010, 0, 0b1100]));
         assert_eq!(data.truth.changed_in(1), [0]);
-        assert_eq!(data.pages[2], RecordedPage { url: "3".into(), site: 2, first: 0, last: 3 });
+        assert_eq!(data.pages[2], RecordedPage { url: "3".into(), site: 2, group: 2, first: 0, last: 3 });
         assert_eq!((data.name.as_str(), data.sites.len(), data.dates.len()), ("bits.txt", 3, 0));
     }
 

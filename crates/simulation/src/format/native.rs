@@ -42,11 +42,8 @@ fn read(folder: &Path, _: u64) -> Result<Dataset, DatasetError> {
             if has_signals { line.rsplit_once('\t').unwrap_or((line, "")) } else { (line, "") };
         let pushed = read_page(line, id, last, &mut changes).and_then(|row| {
             read_signals(listed, row.first, row.last, &mut signals)?;
-            let site = histories.site(row.group);
-            histories.push(
-                RecordedPage { url: row.name.into(), site, first: row.first, last: row.last },
-                &changes,
-            )?;
+            let page = histories.page(row.name, row.group, row.first, row.last);
+            histories.push(page, &changes)?;
             histories.signal(&signals)
         });
         pushed.map_err(|what| lines.wrong(what))?;
@@ -159,7 +156,7 @@ fn read_signals(listed: &str, first: u32, last: u32, signals: &mut Vec<u32>) -> 
 }
 
 fn write(data: &Dataset, folder: &Path) -> Result<Vec<String>, DatasetError> {
-    let texts = data.pages.iter().map(|page| &*page.url).chain(data.sites.iter().map(String::as_str));
+    let texts = data.pages.iter().map(|page| &*page.url).chain(data.groups.iter().map(String::as_str));
     if let Some(text) = texts.into_iter().find(|text| text.contains(char::is_control)) {
         let what = format!("{}: contains a control character, such as a tab", shown(text));
         return Err(DatasetError::whole(folder, what));
@@ -188,7 +185,7 @@ fn write_pages(data: &Dataset, path: &Path) -> io::Result<()> {
     writeln!(file, "{}{signal_column}", PAGE_COLUMNS.join("\t"))?;
     let mut row = String::new();
     data.truth.try_each_page(|id, changes| {
-        let RecordedPage { url: name, site, first, last } = &data.pages[id];
+        let RecordedPage { url: name, group, first, last, .. } = &data.pages[id];
         // A name that is not a URL is the page's name in its source.
         let url = if name.contains("://") { name } else { "" };
         row.clear();
@@ -205,7 +202,7 @@ fn write_pages(data: &Dataset, path: &Path) -> io::Result<()> {
                 row.push('\t');
             }
         }
-        writeln!(file, "{id}\t{url}\t{name}\t{}\t\t{first}\t{last}\t{row}", data.sites[*site as usize])
+        writeln!(file, "{id}\t{url}\t{name}\t{}\t\t{first}\t{last}\t{row}", data.groups[*group as usize])
     })?;
     file.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?;
     Ok(())

@@ -87,6 +87,7 @@ fn what_bit_strings_lose_is_said() {
         dates: vec!["2026-01-01".into(); 3],
         pages: vec![page(2)],
         sites: vec!["a".into()],
+        groups: vec!["a".into()],
         truth: crate::Truth::from_changes(2, [[(1, 1), (2, 0)].as_slice()].into_iter()),
         signals: Default::default(),
     };

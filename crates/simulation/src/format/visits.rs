@@ -88,9 +88,9 @@ impl Visits {
             return Err(format!("more than {} pages; split the file", Dataset::MAX_PAGES));
         }
         // The content that the first visit was compared with is not in the file.
-        let site = self.histories.site(&visit.site);
+        let page = self.histories.page(&*visit.url, &visit.site, cycle, cycle);
         self.places.insert((&*visit.url).into(), self.pages.len() as u32);
-        self.pages.push(RecordedPage { url: (&*visit.url).into(), site, first: cycle, last: cycle });
+        self.pages.push(page);
         self.versions.push(0);
         self.gone.push(false);
         Ok(())

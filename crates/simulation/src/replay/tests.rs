@@ -271,12 +271,13 @@ proptest! {
 }
 
 fn three_pages() -> Dataset {
-    let page = |site| RecordedPage { site, first: 0, last: 6, ..RecordedPage::default() };
+    let page = |site| RecordedPage { site, group: site, first: 0, last: 6, ..RecordedPage::default() };
     Dataset {
         name: "three".into(),
         dates: Vec::new(),
         pages: vec![page(0), page(0), page(1)],
         sites: vec!["a".into(), "b".into()],
+        groups: vec!["a".into(), "b".into()],
         truth: Truth::from_words(6, vec![0b111_1110, 0b100_0000, 0b000_0000]),
         signals: Default::default(),
     }

@@ -35,15 +35,17 @@ fn every_column_is_read() {
     let data = open(folder.path(), Some("native")).unwrap();
     assert_eq!(data.name, folder.path().file_name().unwrap().to_str().unwrap());
     assert_eq!(data.dates, ["2026-01-30", "2026-01-31", "2026-02-03", "2026-02-03"]);
-    let page = |url: &str, site, first, last| RecordedPage { url: url.into(), site, first, last };
+    let page =
+        |url: &str, site, group, first, last| RecordedPage { url: url.into(), site, group, first, last };
     let pages = [
-        page("https://a.example/", 0, 0, 3),
-        page("two", 1, 1, 2),
-        page("three", 0, 0, 3),
-        page("four", 2, 0, 3),
+        page("https://a.example/", 0, 0, 0, 3),
+        page("two", 1, 1, 1, 2),
+        page("three", 2, 0, 0, 3),
+        page("four", 3, 2, 0, 3),
     ];
     assert_eq!(data.pages, pages);
-    assert_eq!(data.sites, ["A", "", ""]);
+    assert_eq!(data.sites, ["a.example", "", "A", ""]);
+    assert_eq!(data.groups, ["A", "", ""]);
     let changes: [&[(u32, u16)]; 4] = [&[(1, 1), (2, 0), (3, 2)], &[(2, 1)], &[], &[]];
     assert_eq!(data.truth, Truth::from_changes(3, changes.into_iter()));
     assert_eq!(data.fixed(), [0, 2, 3]);

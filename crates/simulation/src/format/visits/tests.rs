@@ -44,6 +44,7 @@ fn visits_become_histories_from_the_first_on_until_a_page_is_gone() {
     let page = |url: &str, site, first, last| RecordedPage {
         url: format!("http://{url}/").into(),
         site,
+        group: site,
         first,
         last,
     };
