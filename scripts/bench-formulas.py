@@ -22,8 +22,8 @@ from pathlib import Path
 SHARES = ["0.02", "0.05", "0.1", "0.2"]
 FORMULAS = {
     "t * (X + 0.1) / (n + 1)": "t * (X + 0.1) / (n + 1)",
-    "learned_changes": "max(gad, p_eb) + (p_eb + cg) + exp(p_eb)",
-    "learned_freshness": "u_fresh_site * 6.7 + p_aad * n",
+    "learned on mixed for changes": "max(gad, p_eb) + (p_eb + cg) + exp(p_eb)",
+    "learned on mixed for freshness": "u_fresh_site * 6.7 + p_aad * n",
     "moments": "mm * t",
     "gad": "gad * t",
     "p_eb": "p_eb",
@@ -33,7 +33,8 @@ FORMULAS = {
     "u_harm": "u_harm",
     "u_harm_site": "u_harm_site",
     "u_age_site": "u_age_site",
-    **{f"p_eb_site * pow(u_harm_site, {a})": f"p_eb_site * pow(u_harm_site, {a})" for a in (0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 4)},
+    "p_eb_site * sqrt(sqrt(u_harm_site))": "p_eb_site * sqrt(sqrt(u_harm_site))",
+    **{f"p_eb_site * pow(u_harm_site, {a})": f"p_eb_site * pow(u_harm_site, {a})" for a in (0.1, 0.5, 0.75, 1, 1.5, 2, 4)},
     **{f"p_eb_site * pow(u_fresh_site, {a})": f"p_eb_site * pow(u_fresh_site, {a})" for a in (0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 4)},
     **{f"p_eb_site * pow(u_age_site, {a})": f"p_eb_site * pow(u_age_site, {a})" for a in (0.05, 0.1, 0.25, 0.5)},
     **{f"u_harm_site * pow(u_fresh_site, {a})": f"u_harm_site * pow(u_fresh_site, {a})" for a in (0.5, 1, 2)},

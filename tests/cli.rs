@@ -103,7 +103,7 @@ fn the_reference_configuration_is_the_default() {
 #[test]
 fn formulas_are_listed_shown_checked_and_used() {
     let list = succeeds(program().args(["formula", "list"]).output().unwrap());
-    assert!(list.contains("default") && list.contains("t * (X + 0.1) / (n + 1)"), "{list}");
+    assert!(list.contains("default") && list.contains("p_eb_site * sqrt(sqrt(u_harm_site))"), "{list}");
     let show = succeeds(program().args(["formula", "show", "age"]).output().unwrap());
     assert!(show.contains("expression = \"t\""), "{show}");
     let check = succeeds(program().args(["formula", "check", "t * X"]).output().unwrap());

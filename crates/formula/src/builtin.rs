@@ -39,8 +39,6 @@ pub const ALL: &[Builtin] = &[
     builtin!("u_age"),
     builtin!("u_age_site"),
     builtin!("moments"),
-    builtin!("learned_changes"),
-    builtin!("learned_freshness"),
 ];
 
 /// The built-in formula with this name, or the formula with this expression. If a name is both,
@@ -110,7 +108,6 @@ mod tests {
         for (text, says) in [
             ("defualt", "did you mean 'default'?"),
             ("Default", "did you mean 'default'?"),
-            ("learned_freshnes", "did you mean 'learned_freshness'?"),
             ("p_ebb", "did you mean 'p_eb'?"),
             ("nothing_like_it", "formulas are default, age, cg,"),
             ("t * defualt", "unknown name 'defualt'; known are"),

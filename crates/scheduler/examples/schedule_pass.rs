@@ -9,7 +9,7 @@
 //! times in the last year. The formula is the default one. k is 5 % of the pages, a fifth of it for
 //! discovery and 1 % for the audit. The time for making records is printed separately.
 
-use recrawl_formula::builtin::Builtin;
+use recrawl_formula::Formula;
 use recrawl_scheduler::policy::PolicyKind;
 use recrawl_scheduler::policy::formula::FormulaPolicy;
 use recrawl_scheduler::{PlanMemory, PlanRequest, Planner, Ties};
@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ties: Ties::Hash,
         policy: PolicyKind::default(),
     };
-    let formula = Builtin::named("default").ok_or("no default formula")?.formula();
+    let formula = Formula::from_expression("t * (X + 0.1) / (n + 1)")?;
     let mut policy = FormulaPolicy::new(&formula);
     let hosts =
         (0..pages.div_ceil(PAGES_PER_HOST)).map(|host| PAGES_PER_HOST.min(pages - host * PAGES_PER_HOST));

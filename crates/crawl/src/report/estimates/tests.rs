@@ -172,7 +172,7 @@ impl Crawl {
         let generation = self.repository.current();
         let round = generation.dated().in_next_cycle();
         let cycle = round.cycle;
-        let formula = recrawl_formula::builtin::resolve("default").unwrap();
+        let formula = recrawl_formula::Formula::from_expression("t * (X + 0.1) / (n + 1)").unwrap();
         let mut policy = FormulaPolicy::new(&formula);
         let request = PlanRequest {
             cycle,
