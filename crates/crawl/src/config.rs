@@ -8,8 +8,9 @@ pub mod secrets;
 pub mod units;
 
 use crate::config::secrets::Secret;
-use crate::config::units::{Amount, Parts, Share, Size, Span};
+use crate::config::units::{Amount, Rounds, Share, Size, Span};
 use recrawl_change::ChangeRules;
+use recrawl_scheduler::Parts;
 use recrawl_scheduler::policy::PolicyKind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -111,7 +112,7 @@ table! {
         /// Share of k for the uniform audit sample.
         audit_share: Share = Share(0.01),
         /// Rounds that spend k: a number, or the share of each.
-        rounds: Parts = Parts::Equal(1),
+        rounds: Rounds = Rounds(Parts::Equal(1)),
         /// Are never-fetched URLs visited at once, beyond k, until the period is over?
         fill: bool = true,
         /// Maximum URLs per cycle that are visited this way; 0 for no limit.

@@ -12,6 +12,7 @@ use recrawl_crawl::config::ConfigError;
 use recrawl_crawl::config::units::Span;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::settings::Settings;
+use recrawl_scheduler::Parts;
 use std::path::{Path, PathBuf};
 
 /// An incremental web crawler that learns what to revisit.
@@ -486,6 +487,10 @@ pub struct SimulateArgs {
     /// Maximum visits per site and cycle
     #[arg(long, value_name = "N")]
     pub per_site: Option<u64>,
+    /// Rounds of a cycle, or the share of k of each, such as 0.4,0.6: a round is planned from what the earlier
+    /// ones found
+    #[arg(long, value_name = "N|SHARES", default_value = "1")]
+    pub rounds: Parts,
     /// Random seed for ties, random scores and site samples
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub random_seed: u64,

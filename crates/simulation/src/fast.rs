@@ -113,12 +113,15 @@ impl<'a> Replayer<'a> {
     ///
     /// # Errors
     /// If the history cannot be replayed under these rules, if a page appears later or disappears
-    /// earlier, or if there is a budget per site.
+    /// earlier, or if there is a budget per site, or several rounds.
     pub fn new(data: &'a Dataset, rules: &'a Rules) -> Result<Replayer<'a>, ReplayerError> {
         let (pages, last) = (data.pages.len(), data.truth.cycles());
         rules.check(pages, last).map_err(ReplayerError::Rules)?;
         if rules.per_site.is_some() {
             return Err(ReplayerError::PerSite);
+        }
+        if rules.rounds.count() > 1 {
+            return Err(ReplayerError::Rounds);
         }
         let whole = |page: &crate::RecordedPage| page.first == 0 && page.last >= last;
         if let Some(page) = data.pages.iter().position(|page| !whole(page)) {

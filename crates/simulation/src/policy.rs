@@ -47,7 +47,7 @@ pub trait Policy: Send {
     /// score.
     fn score(&mut self, observed: &Observed, out: &mut Vec<f64>);
 
-    /// Called after the visits of a cycle, in any order, for policies that keep data of their own
+    /// Called after the visits of each round, in any order, for policies that keep data of their own
     /// about pages.
     fn observe(&mut self, _observed: &Observed, _visits: &[PolicyVisit]) {}
 }

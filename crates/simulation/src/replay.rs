@@ -1,10 +1,10 @@
 //! A policy replayed over a recorded history, page by page and cycle by cycle.
 //!
 //! A cycle has these steps: the policy scores all pages by what was observed before the cycle, and
-//! by its signals; new
-//! pages are fetched, and pages in their warm-up are visited; then the budget is spent on the best
-//! of the others. A visit finds a change if the content differs from that of the last visit. As in
-//! a crawl, the scheduler decides which pages compete, and how ties are broken.
+//! by its signals; new pages are fetched, and pages in their warm-up are visited; then the budget is
+//! spent on the best of the others. With several rounds, the policy scores again after each, and no
+//! page is visited twice in a cycle. A visit finds a change if the content differs from that of the
+//! last visit. As in a crawl, the scheduler decides which pages compete, and how ties are broken.
 
 pub mod ndcg;
 mod unseen;
@@ -42,6 +42,8 @@ struct Replay<'a> {
     log2: Ndcg,
     gp4c: Ndcg,
     harmonic_numbers: Vec<f64>,
+    /// Pages of each site that were ranked in this cycle.
+    of_site: Vec<u64>,
     /// Whether the page was ever visited by budget.
     chosen: Vec<bool>,
     trace: Trace,
@@ -65,6 +67,7 @@ impl<'a> Replay<'a> {
             log2: Ndcg::log2(ranks),
             gp4c: Ndcg::gp4c(ranks),
             harmonic_numbers: unseen::harmonic_numbers(data.truth.cycles()),
+            of_site: vec![0; data.sites.len()],
             chosen: vec![false; data.pages.len()],
             trace: Trace {
                 pages,
@@ -84,11 +87,21 @@ impl<'a> Replay<'a> {
         let k = if cycle > self.rules.warmup { self.rules.budget.of(pages) } else { 0 };
         self.observed.begin(Cycle(cycle), k, self.data.signals.of(cycle));
         let mut figures = CycleFigures { cycle, pages, ..CycleFigures::default() };
-        let ranked = if k > 0 { self.rank(k, policy) } else { Vec::new() };
-        self.visits.clear();
-        self.visit_beside_the_budget(&mut figures);
-        let hits: Vec<bool> = ranked.into_iter().map(|page| self.visit_by_budget(page)).collect();
-        policy.observe(&self.observed, &self.visits);
+        self.of_site.fill(0);
+        let rounds = if k > 0 { self.rules.rounds.count() } else { 1 };
+        let mut hits: Vec<bool> = Vec::new();
+        for round in 0..rounds {
+            // As in a crawl, a round gets what the ones before have left.
+            let up_to = (k as f64 * self.rules.rounds.up_to(round)).round() as u64;
+            let k = up_to.saturating_sub(hits.len() as u64);
+            let ranked = if k > 0 { self.rank(k, policy) } else { Vec::new() };
+            self.visits.clear();
+            if round == 0 {
+                self.visit_beside_the_budget(&mut figures);
+            }
+            hits.extend(ranked.into_iter().map(|page| self.visit_by_budget(page)));
+            policy.observe(&self.observed, &self.visits);
+        }
         if cycle > self.rules.warmup {
             self.count(&hits, &mut figures);
             self.trace.cycles.push(figures);
@@ -105,7 +118,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Up to k competing pages, best first, within the limit per site.
+    /// Up to k competing pages that were not visited in this cycle, best first, within the limit per site.
     fn rank(&mut self, k: u64, policy: &mut dyn Policy) -> Vec<usize> {
         if policy.needs_priors() {
             self.observed.fill_priors();
@@ -119,10 +132,14 @@ impl<'a> Replay<'a> {
         let ties = TieBreak::new(self.rules.ties, self.rules.seed, self.observed.cycle());
         let limit = self.rules.per_site;
         let mut best = TopK::new(if limit.is_some() { u64::MAX } else { k });
-        for page in (0..pages).filter(|&page| self.observed.gate(page) == Gate::Revisit) {
+        let competes = |page: &usize| {
+            self.observed.gate(*page) == Gate::Revisit
+                && self.observed.columns().last[*page] < self.observed.cycle().0
+        };
+        for page in (0..pages).filter(competes) {
             best.offer(ties.by_score(self.scores[page], page as u64));
         }
-        let mut of_site = vec![0; self.data.sites.len()];
+        let of_site = &mut self.of_site;
         let has_room = |&page: &usize| {
             let taken: &mut u64 = &mut of_site[self.data.pages[page].site as usize];
             *taken += 1;

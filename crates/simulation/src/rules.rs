@@ -1,6 +1,6 @@
 //! Rules of a replay.
 
-use recrawl_scheduler::Ties;
+use recrawl_scheduler::{Parts, Ties};
 
 /// The rules of a replay, equal for all compared policies.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,6 +15,8 @@ pub struct Rules {
     pub seed: u64,
     /// Maximum pages of one site per cycle after the warm-up.
     pub per_site: Option<u64>,
+    /// The rounds of a cycle. Each is planned from what the earlier ones found.
+    pub rounds: Parts,
 }
 
 /// The budget of a cycle after the warm-up.
@@ -29,7 +31,14 @@ pub enum Budget {
 impl Default for Rules {
     /// Those of the GP4C papers: a warm-up of 2 cycles, 5 % of the pages; ties by hash.
     fn default() -> Rules {
-        Rules { warmup: 2, budget: Budget::Share(0.05), ties: Ties::Hash, seed: 0, per_site: None }
+        Rules {
+            warmup: 2,
+            budget: Budget::Share(0.05),
+            ties: Ties::Hash,
+            seed: 0,
+            per_site: None,
+            rounds: Parts::Equal(1),
+        }
     }
 }
 

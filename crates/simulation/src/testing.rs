@@ -70,6 +70,14 @@ pub(crate) fn rules(last: u32) -> impl Strategy<Value = Rules> {
     let budget = prop_oneof![(0.01..=1.0f64).prop_map(Budget::Share), (1u64..40).prop_map(Budget::Pages)];
     let ties = prop_oneof![Just(Ties::Index), Just(Ties::Hash)];
     let warmup = 0..last.min(4);
-    (warmup, budget, ties, any::<u64>(), prop::option::of(0u64..6))
-        .prop_map(|(warmup, budget, ties, seed, per_site)| Rules { warmup, budget, ties, seed, per_site })
+    (warmup, budget, ties, any::<u64>(), prop::option::of(0u64..6)).prop_map(
+        |(warmup, budget, ties, seed, per_site)| Rules {
+            warmup,
+            budget,
+            ties,
+            seed,
+            per_site,
+            ..Rules::default()
+        },
+    )
 }

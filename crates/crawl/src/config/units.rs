@@ -3,6 +3,7 @@
 //! A bare number is refused for durations and sizes: a delay of `1` could be a second or a
 //! millisecond, and the wrong guess would harm a site.
 
+use recrawl_scheduler::Parts;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use std::fmt;
 use std::time::Duration;
@@ -28,18 +29,9 @@ pub enum Amount {
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Share(pub f64);
 
-/// How the revisit rounds of a cycle divide k: their number, or a list with the share of each. The last
-/// one gets the rest.
+/// How the revisit rounds of a cycle divide k, in the configuration: a number, or a list of shares.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Parts {
-    /// So many, all alike.
-    Equal(u32),
-    /// One for each share.
-    Shares(Vec<Share>),
-}
-
-/// Maximum number of revisit rounds in a cycle.
-const MAX_PARTS: u32 = 100;
+pub struct Rounds(pub Parts);
 
 const SPANS: [(&str, f64); 5] = [("ms", 0.001), ("s", 1.0), ("min", 60.0), ("h", 3600.0), ("d", 86_400.0)];
 const SIZES: [(&str, f64); 7] = [
@@ -126,38 +118,6 @@ impl Amount {
     }
 }
 
-impl Parts {
-    fn check(self) -> Result<Parts, String> {
-        let sum: f64 = match &self {
-            Parts::Equal(_) => 0.0,
-            Parts::Shares(shares) => shares.iter().map(|share| share.0).sum(),
-        };
-        match self.count() {
-            0 => Err("a cycle has one round at least".into()),
-            count if count > MAX_PARTS => Err(format!("{count} rounds; the maximum is {MAX_PARTS}")),
-            _ if sum > 1.0 + 1e-9 => Err(format!("the shares add up to {sum}; the maximum is 1")),
-            _ => Ok(self),
-        }
-    }
-
-    /// Number of revisit rounds.
-    pub fn count(&self) -> u32 {
-        match self {
-            Parts::Equal(count) => *count,
-            Parts::Shares(shares) => shares.len() as u32,
-        }
-    }
-
-    /// The share that the rounds up to this one spend, counted from 0.
-    pub fn up_to(&self, part: u32) -> f64 {
-        match self {
-            _ if part + 1 >= self.count() => 1.0,
-            Parts::Equal(count) => f64::from(part + 1) / f64::from(*count),
-            Parts::Shares(shares) => shares.iter().take(part as usize + 1).map(|s| s.0).sum::<f64>().min(1.0),
-        }
-    }
-}
-
 /// The value in the largest unit without a fraction, or else in the base unit.
 fn spelled(value: f64, units: &[(&str, f64)]) -> String {
     let whole = |f: &&(&str, f64)| value >= f.1 && (value / f.1).fract().abs() < 1e-9;
@@ -219,7 +179,7 @@ written!(Size);
 written!(Amount);
 written!(Share);
 
-impl<'de> Deserialize<'de> for Parts {
+impl<'de> Deserialize<'de> for Rounds {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
@@ -229,16 +189,16 @@ impl<'de> Deserialize<'de> for Parts {
         }
         let parts = match Either::deserialize(d) {
             Ok(Either::Count(count)) => Parts::Equal(count),
-            Ok(Either::List(shares)) => Parts::Shares(shares),
+            Ok(Either::List(shares)) => Parts::Shares(shares.into_iter().map(|share| share.0).collect()),
             Err(_) => return Err(D::Error::custom("write a number such as 3, or shares such as [0.5, 0.5]")),
         };
-        parts.check().map_err(D::Error::custom)
+        parts.check().map(Rounds).map_err(D::Error::custom)
     }
 }
 
-impl Serialize for Parts {
+impl Serialize for Rounds {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        match self {
+        match &self.0 {
             Parts::Equal(count) => s.serialize_u32(*count),
             Parts::Shares(shares) => shares.serialize(s),
         }
@@ -297,26 +257,18 @@ mod tests {
     }
 
     #[test]
-    fn k_is_divided_by_number_or_by_shares() {
+    fn rounds_are_a_number_or_shares() {
         let read = |text: &str| {
-            let table: toml::Table = format!("parts = {text}").parse().unwrap();
-            table["parts"].clone().try_into::<Parts>().map_err(|e| e.to_string())
+            let table: toml::Table = format!("rounds = {text}").parse().unwrap();
+            table["rounds"].clone().try_into::<Rounds>().map_err(|e| e.to_string())
         };
-        let up_to = |text: &str| {
-            let parts = read(text).unwrap();
-            (0..parts.count()).map(|part| parts.up_to(part)).collect::<Vec<_>>()
-        };
-        assert_eq!(up_to("1"), [1.0]);
-        assert_eq!(up_to("4"), [0.25, 0.5, 0.75, 1.0]);
-        assert_eq!(up_to("[0.5, \"25%\", 0.25]"), [0.5, 0.75, 1.0]);
-        assert_eq!(up_to("[0.5, 0.1]"), [0.5, 1.0], "the last one gets the rest");
-        for (text, says) in [
-            ("0", "one round at least"),
-            ("[]", "one round at least"),
-            ("101", "maximum is 100"),
-            ("[0.7, 0.5]", "add up to 1.2"),
-            ("\"many\"", "write a number"),
-        ] {
+        assert_eq!(read("4").unwrap().0, Parts::Equal(4));
+        let shares = read("[0.5, \"25%\", 0.25]").unwrap();
+        assert_eq!(shares.0, Parts::Shares(vec![0.5, 0.25, 0.25]));
+        assert_eq!(toml::Value::try_from(shares).unwrap().to_string(), "[0.5, 0.25, 0.25]");
+        for (text, says) in
+            [("0", "one round at least"), ("[]", "one round at least"), ("\"many\"", "write a number")]
+        {
             let error = read(text).unwrap_err();
             assert!(error.contains(says), "{text}: {error}");
         }

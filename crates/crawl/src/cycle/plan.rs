@@ -244,7 +244,7 @@ fn make(
     let rules = readmission::digest(crawl)?;
     let formula = formula_file::in_force(&crawl.settings)?;
     let whole = request(&crawl.settings, cycle, generation.pages() + news.len() as u64, crawl.random_seed);
-    let parts = &crawl.settings.config.cycle.rounds;
+    let parts = &crawl.settings.config.cycle.rounds.0;
     let revisits_left = match cycle_started {
         _ if kind != RoundKind::Revisit => 0,
         None => parts.count() - 1,

@@ -17,7 +17,12 @@ use recrawl_simulation::{Dataset, Rules, RulesError, table};
 pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     let basis = Basis::from(args.estimators);
     let entries = entry::all(&args.policies, &args.formulas, basis)?;
-    let rules = Rules { seed: args.random_seed, per_site: args.per_site, ..args.replay.rules() };
+    let rules = Rules {
+        seed: args.random_seed,
+        per_site: args.per_site,
+        rounds: args.rounds.clone(),
+        ..args.replay.rules()
+    };
     let folder = args.plot.as_ref().and_then(|plot| plot.parent());
     if let Some(folder) = folder.filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
         return Err(Failure::Usage(format!("--plot: {}: no such folder", folder.display())));

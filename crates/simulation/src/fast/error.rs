@@ -21,4 +21,7 @@ pub enum ReplayerError {
     /// The rules have a budget per site.
     #[error("formulas are compared without a limit of pages per site")]
     PerSite,
+    /// The rules have several rounds a cycle.
+    #[error("formulas are compared with one round a cycle")]
+    Rounds,
 }

@@ -212,6 +212,8 @@ fn what_cannot_be_replayed_together_is_refused() {
     let rules = Rules { warmup: 40, ..Rules::default() };
     assert_eq!(refused(&data, rules), ReplayerError::Rules(RulesError::NoCycles { warmup: 40, cycles: 40 }));
     assert_eq!(refused(&data, Rules { per_site: Some(1), ..Rules::default() }), ReplayerError::PerSite);
+    let rounds = recrawl_scheduler::Parts::Equal(2);
+    assert_eq!(refused(&data, Rules { rounds, ..Rules::default() }), ReplayerError::Rounds);
     data.pages[5].first = 1;
     assert_eq!(refused(&data, Rules::default()), ReplayerError::NotFixed { page: 5 });
 }

@@ -314,6 +314,66 @@ fn a_limit_on_sites_goes_to_the_next_best() {
     assert_eq!(visits(&none), [0u32; 0]);
 }
 
+/// Twelve pages of two sites. The pages of the first all change in each cycle, those of the second never.
+fn two_sites() -> Dataset {
+    let pages = (0..12).map(|page| RecordedPage {
+        site: page / 6,
+        group: page,
+        first: 0,
+        last: 20,
+        ..RecordedPage::default()
+    });
+    let each_cycle = (1..=20).map(|cycle| (cycle, cycle as u16)).collect::<Vec<_>>();
+    let changes = (0..12).map(|page| if page < 6 { each_cycle.as_slice() } else { &[] });
+    Dataset {
+        name: "two sites".into(),
+        dates: Vec::new(),
+        pages: pages.collect(),
+        sites: vec!["a".into(), "b".into()],
+        groups: (0..12).map(|group: u32| group.to_string()).collect(),
+        truth: Truth::from_changes(20, changes),
+        signals: crate::Signals::default(),
+    }
+}
+
+#[test]
+fn a_round_knows_what_the_earlier_ones_found_and_no_page_is_visited_twice_in_a_cycle() {
+    let data = two_sites();
+    let rules = |rounds: &str, per_site| Rules {
+        warmup: 1,
+        budget: Budget::Pages(6),
+        rounds: rounds.parse().unwrap(),
+        per_site,
+        ..Rules::default()
+    };
+    for (rounds, parts) in
+        [("1", vec![6]), ("3", vec![2, 2, 2]), ("0.5,0.5", vec![3, 3]), ("0.1,0.9", vec![1, 5])]
+    {
+        let mut recorder = Recorder::new(formula("t"));
+        run(&data, &rules(rounds, None), &mut recorder).unwrap();
+        // The first fetches and the warm-up are in the first round of two cycles, which have no other.
+        let mut calls = recorder.visits[2..].iter();
+        for cycle in 2..=20 {
+            let of_cycle: Vec<&Vec<PolicyVisit>> = calls.by_ref().take(parts.len()).collect();
+            let sizes: Vec<usize> = of_cycle.iter().map(|visits| visits.len()).collect();
+            assert_eq!(sizes, parts, "{rounds}, cycle {cycle}");
+            let pages: std::collections::BTreeSet<u32> =
+                of_cycle.iter().flat_map(|visits| visits.iter().map(|visit| visit.page)).collect();
+            assert_eq!(pages.len(), 6, "{rounds}, cycle {cycle}");
+        }
+        assert!(calls.next().is_none());
+    }
+    // A limit holds over the rounds of a cycle.
+    let trace = run(&data, &rules("3", Some(2)), &mut formula("t")).unwrap();
+    assert!(trace.cycles.iter().all(|cycle| cycle.visited == 4), "{:?}", trace.cycles);
+    // The rates of sites are those after the last round.
+    let found = |rounds: &str| {
+        let trace = run(&data, &rules(rounds, None), &mut formula("site_rate + t / 1000")).unwrap();
+        trace.cycles.iter().map(|cycle| cycle.changed).sum::<u64>()
+    };
+    assert!(found("3") >= found("1"));
+}
+
 #[test]
 fn rules_that_cannot_be_are_refused() {
     let rules = Rules { warmup: 6, ..Rules::default() };

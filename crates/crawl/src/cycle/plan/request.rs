@@ -1,10 +1,9 @@
 //! What a round asks the scheduler for: k, or its part of k, or what was never fetched.
 
-use crate::config::units::Parts;
 use crate::crawl::Crawl;
 use crate::cycle::clock::SoFar;
 use crate::settings::Settings;
-use recrawl_scheduler::PlanRequest;
+use recrawl_scheduler::{Parts, PlanRequest};
 use recrawl_types::Cycle;
 
 /// Pages that a fill round may plan, however few the round before it fetched.

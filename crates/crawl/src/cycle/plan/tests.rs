@@ -1,11 +1,10 @@
 use super::request::part_of;
 use super::*;
-use crate::config::units::Parts;
 use crate::cycle::clock::SoFar;
 use crate::settings::Settings;
 use recrawl_repository::storage::{FileStorage, Storage};
-use recrawl_scheduler::Ties;
 use recrawl_scheduler::policy::age::AgePolicy;
+use recrawl_scheduler::{Parts, Ties};
 use recrawl_types::Share;
 use recrawl_types::{History, Known, StateColumns};
 use std::path::Path;
@@ -96,8 +95,7 @@ fn the_parts_of_k_add_up_to_a_whole_cycle() {
             ..request(&settings, Cycle(3), 1, 1)
         };
         assert_eq!(part_of(whole.clone(), &Parts::Equal(1), None), whole, "as without parts");
-        for parts in [Parts::Equal(3), Parts::Shares([0.5, 0.3, 0.2].map(crate::config::units::Share).into())]
-        {
+        for parts in [Parts::Equal(3), Parts::Shares(vec![0.5, 0.3, 0.2])] {
             let (mut so_far, mut shared) = (SoFar::default(), [0.0; 3]);
             for part in 0..3 {
                 let of = part_of(whole.clone(), &parts, Some(&so_far).filter(|_| part > 0));

@@ -21,8 +21,12 @@ pub fn heading(data: &Dataset, rules: &Rules, args: &SimulateArgs) -> String {
         PageSet::All => "pages, each while present",
     };
     let sites = rules.per_site.map(|limit| format!(", at most {limit} per site")).unwrap_or_default();
+    let rounds = match rules.rounds.count() {
+        1 => String::new(),
+        rounds => format!(" in {rounds} rounds"),
+    };
     format!(
-        "{}: {} {pages}; cycles 0 to {}, warm-up {}; {} visits per cycle{sites}",
+        "{}: {} {pages}; cycles 0 to {}, warm-up {}; {} visits per cycle{rounds}{sites}",
         data.name,
         thousands(data.pages.len() as u64),
         data.truth.cycles(),
@@ -55,6 +59,7 @@ pub fn json(
         "estimators": match args.estimators { Estimators::Visits => "visits", Estimators::Cycles => "cycles" },
         "set": match args.set { PageSet::Fixed => "fixed", PageSet::All => "all" },
         "per_site": rules.per_site,
+        "rounds": (0..rules.rounds.count()).map(|round| rules.rounds.up_to(round)).collect::<Vec<_>>(),
         "random_seed": rules.seed,
         "policies": policies,
     })
