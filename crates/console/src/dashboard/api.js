@@ -52,43 +52,57 @@ export function forgetToken() {
 
 /** Sends a change with the token. Returns null if the user cancels the token dialog. */
 export async function change(method, path, body) {
-  const mine = token ?? (await askForToken());
-  if (mine === null) return null;
-  try {
-    const accepted = await ask(path, { method, body, headers: { Authorization: `Bearer ${mine}` } });
-    token = mine;
-    return accepted;
-  } catch (refusal) {
-    if (refusal.status === 401) forgetToken();
-    else if (refusal.status !== undefined && refusal.status !== 403) token = mine;
-    throw refusal;
-  }
+  const send = async (mine) => {
+    try {
+      const accepted = await ask(path, { method, body, headers: { Authorization: `Bearer ${mine}` } });
+      token = mine;
+      return accepted;
+    } catch (refusal) {
+      if (refusal.status === 401) forgetToken();
+      else if (refusal.status !== undefined && refusal.status !== 403) token = mine;
+      throw refusal;
+    }
+  };
+  return token === null ? withTypedToken(send) : send(token);
 }
 
-function askForToken() {
+/** Asks for a token and passes it to `send`; again while the console does not know it. */
+function withTypedToken(send) {
   const [dialog, form, text, wrong, cancel] = ["token", "token-form", "token-text", "token-wrong", "token-cancel"].map(
     (id) => document.getElementById(id),
   );
-  return new Promise((resolve) => {
-    let given = null;
+  const refuse = (why) => {
+    wrong.textContent = why;
+    text.select();
+  };
+  return new Promise((resolve, reject) => {
+    let isSending = false;
     wrong.textContent = "";
     text.value = "";
-    form.onsubmit = (event) => {
+    form.onsubmit = async (event) => {
       event.preventDefault();
+      if (isSending) return;
       const typed = text.value.trim();
       // A header allows no other characters.
-      if (/^[\x21-\x7e]+$/.test(typed)) {
-        given = typed;
-        dialog.close();
-      } else {
-        wrong.textContent = "A token is one word without spaces.";
-        text.focus();
+      if (!/^[\x21-\x7e]+$/.test(typed)) return refuse("A token is one word without spaces.");
+      isSending = true;
+      try {
+        resolve(await send(typed));
+      } catch (refusal) {
+        if (refusal.status === 401 && dialog.open) {
+          return refuse(`${refusal.title}: ${refusal.detail}. What to do: ${refusal.todo}.`);
+        }
+        reject(refusal);
+      } finally {
+        isSending = false;
       }
+      dialog.close();
     };
     cancel.onclick = () => dialog.close();
     dialog.onclose = () => {
       text.value = "";
-      resolve(given);
+      // A change on its way still ends.
+      if (!isSending) resolve(null);
     };
     dialog.showModal();
   });
