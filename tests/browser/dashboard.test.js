@@ -500,11 +500,19 @@ describe("while a cycle is paused", () => {
     await retry(async () => assert.deepEqual((await crawl.get("/api/v1/controls")).paused_hosts, []));
     const url = crawl.web.seeds[2];
     await page.goto(`${crawl.origin}/#/page?url=${encoded(url)}`);
-    await page.getByRole("button", { name: "Block this prefix", exact: true }).click();
+    const [block, unblock] = ["Block", "Unblock"].map((text) =>
+      page.getByRole("button", { name: `${text} this prefix: ${url}`, exact: true }),
+    );
+    await block.waitFor();
+    assert.equal(await unblock.count(), 0, "nothing is blocked");
+    await block.click();
     await page.locator("main", { hasText: `unblock ${url}` }).waitFor();
     await page.getByRole("button", { name: "Fetch now" }).waitFor({ state: "hidden" });
-    await page.getByRole("button", { name: "Unblock", exact: true }).click();
+    assert.equal(await block.count(), 0, "it is blocked");
+    assert.ok(await unblock.evaluate((button) => button === document.activeElement), "the focus stays");
+    await unblock.click();
     await retry(async () => assert.deepEqual((await crawl.get("/api/v1/controls")).blocks, []));
+    await block.waitFor();
     const before = (await crawl.get("/api/v1/controls")).recrawls_waiting;
     await page.getByRole("button", { name: "Fetch now" }).click();
     await retry(async () => assert.equal((await crawl.get("/api/v1/controls")).recrawls_waiting, before + 1));

@@ -3,7 +3,7 @@
 import { button, outcome } from "./action.js";
 import { ask, query } from "./api.js";
 import { legend, picture, strip } from "./chart.js";
-import { datum, facts, h, inUse, loading, panel, show } from "./dom.js";
+import { datum, facts, h, inUse, loading, panel, say, show } from "./dom.js";
 import { count, millis, plural, seconds, share, value, words } from "./format.js";
 import { Table, alternative } from "./table.js";
 
@@ -66,26 +66,43 @@ export function open(main, { signal, parameters, navigate }) {
   const told = outcome();
   const load = () =>
     show(found, async () => {
+      const { blocks } = await ask("/api/v1/controls", { signal });
+      blocking.blocks(blocks);
       const document = await ask(query("/api/v1/page", { url }), { signal });
       fetchNow.hidden = (document.stopped_by ?? []).some(({ gate }) => CLOSED.includes(gate));
       return onePage(document);
     });
   const fetchNow = button("Fetch now", told, "POST", "/api/v1/recrawl", { body: () => ({ url }), after: () => load() });
   const anew = () => inUse(found) || load();
-  found.before(
-    h(
-      "p",
-      { class: "actions" },
-      fetchNow,
-      " ",
-      button("Block this prefix", told, "PUT", `/api/v1/blocks/${encodeURIComponent(url)}`, { after: load }),
-      " ",
-      button("Unblock", told, "DELETE", `/api/v1/blocks/${encodeURIComponent(url)}`, { after: load }),
-    ),
-    told,
-  );
+  const blocking = blockControls(url, told, () => load());
+  found.before(h("p", { class: "actions" }, fetchNow, blocking.elements), told);
   load();
   return { cycle: anew, change: anew, again: anew };
+}
+
+/** Block or unblock, whichever fits, with the prefix that it is about. */
+function blockControls(url, told, after) {
+  const prefix = URL.canParse(url) ? new URL(url).href : url;
+  const path = `/api/v1/blocks/${encodeURIComponent(prefix)}`;
+  const act = (text, method) => button(text, told, method, path, { after, label: `${text}: ${prefix}` });
+  const [block, unblock, about] = [
+    act("Block this prefix", "PUT"),
+    act("Unblock this prefix", "DELETE"),
+    h("span", { class: "quiet url" }),
+  ];
+  block.hidden = unblock.hidden = true;
+  return {
+    elements: [block, unblock, about],
+    blocks: (blocks) => {
+      const isBlocked = blocks.some(({ what }) => what === prefix);
+      // A button that goes would take the focus with it.
+      const had = [block, unblock].includes(document.activeElement);
+      block.hidden = isBlocked;
+      unblock.hidden = !isBlocked;
+      say(about, `${isBlocked ? "Blocked: all" : "All"} URLs that begin with ${prefix}`);
+      if (had) (isBlocked ? unblock : block).focus();
+    },
+  };
 }
 
 /** Suggests the first pages with a URL prefix; none for an invalid prefix. */
