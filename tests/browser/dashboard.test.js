@@ -780,6 +780,74 @@ describe("while the crawl runs", () => {
     await done();
   });
 
+  it("the parts of a cycle that ended early add up to its pages", async () => {
+    const { page, done } = await view("#/now");
+    const last = { cycle: 5, ended: 1, seconds: 71, scheduled: 437, fetched: 299, changed: 57, unchanged: 238 };
+    const counts = { first_visits: 4, not_found: 0, failed: 25, skipped: 0, robots_denied: 3, refused: 0 };
+    const parts = await page.evaluate(async (cycle) => {
+      const { cyclePanel } = await import("/assets/cycle.js");
+      const panel = cyclePanel();
+      panel.status({ cycle: null, last: cycle });
+      return [...panel.element.querySelectorAll(".legend li")].map((part) => part.textContent);
+    }, { ...last, ...counts });
+    assert.equal(parts.at(-1), "left for the next round110");
+    const sum = parts.reduce((total, text) => total + Number(/\d+$/.exec(text)[0]), 0);
+    assert.equal(sum, last.scheduled, parts.join(", "));
+    await done();
+  });
+
+  it("In flight says nothing of others while nothing is requested, and counts one request", async () => {
+    const { page, done } = await view("#/now");
+    const texts = await page.evaluate(async () => {
+      const { flightPanel } = await import("/assets/flight.js");
+      const panel = flightPanel();
+      return [[], [{ url: "http://a.example/", since: 1000 }]].map((fetching) => {
+        panel.status({ cycle: { fetching, in_flight: fetching.length }, now: 3000 });
+        return [...panel.element.querySelectorAll("p:not([hidden])")].map((shown) => shown.textContent).join(" ");
+      });
+    });
+    assert.deepEqual(texts, ["No page is being fetched.", "1 of 1 request, the longest first."]);
+    await done();
+  });
+
+  it("a chart draws a lone point, repeats no label, and cuts none", async () => {
+    const { page, done } = await view("#/now");
+    const chart = (points) =>
+      page.evaluate(async (all) => {
+        const { timeline } = await import("/assets/timeline.js");
+        const format = (value) => `${Math.round(value)} B`;
+        const drawn = timeline({ title: "Test", format, series: [{ kind: "main", name: "one", of: (point) => point.y }] });
+        document.getElementById("main").prepend(drawn.element);
+        drawn.set(all);
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        const svg = drawn.element.querySelector("svg[role=img]");
+        const [right, labels] = [svg.getBoundingClientRect().right, [...svg.querySelectorAll(".tick")]];
+        const found = {
+          values: [...svg.querySelectorAll(".tick.end")].map((label) => label.textContent),
+          cut: labels.filter((label) => label.getBoundingClientRect().right > right).length,
+          dots: svg.querySelectorAll("circle.mark").length,
+        };
+        drawn.element.remove();
+        return found;
+      }, points);
+    const at = 60_000 * 20_000;
+    assert.deepEqual(await chart([{ at, y: 0 }]), { values: ["0 B", "1 B"], cut: 0, dots: 1 });
+    const two = await chart([{ at: at - 60_000, y: 3 }, { at, y: 150 }]);
+    assert.deepEqual(two, { values: ["0 B", "100 B", "200 B"], cut: 0, dots: 0 });
+    await done();
+  });
+
+  it("a host's dates are trusted to a share only after a comparison", async () => {
+    const { page, done } = await view("#/now");
+    const shares = await page.evaluate(async () => {
+      const { dateTrust } = await import("/assets/hosts.js");
+      const none = { trust: 0, newer_changed: 0, newer_unchanged: 0, same_changed: 0, same_unchanged: 0 };
+      return [dateTrust(none), dateTrust({ ...none, trust: 0.5, same_changed: 4 })];
+    });
+    assert.deepEqual(shares, ["no dates compared yet", share(0.5)]);
+    await done();
+  });
+
   it("a page that nobody sees listens no more, and has missed nothing once it is seen again", async () => {
     const { page, done } = await view("#/now");
     const streams = async () =>

@@ -71,7 +71,7 @@ export function lines(width, series, { label, format, height = 200 }) {
 }
 
 // Shapes differ too, for colour-blind readers.
-function mark(kind, x, y, title) {
+export function mark(kind, x, y, title) {
   const text = s("title", {}, title);
   return kind === "beside"
     ? s("rect", { x: x - 3, y: y - 3, width: 6, height: 6, class: `mark ${kind}` }, text)
@@ -85,7 +85,7 @@ export function runs(points) {
     if (point.at(-1) === null) all.push([]);
     else all.at(-1).push(point);
   }
-  return all.filter((run) => run.length > 1);
+  return all.filter((run) => run.length > 0);
 }
 
 /** The next of 1, 2, 5, 10, 20 … */
@@ -93,6 +93,12 @@ export function nice(value) {
   if (!(value > 0)) return 1;
   const power = 10 ** Math.floor(Math.log10(value));
   return [1, 2, 5, 10].map((step) => step * power).find((step) => step >= value * 0.999);
+}
+
+/** The next of 1, 2, 5 … B, KiB or MiB. */
+export function niceBytes(value) {
+  const unit = 1024 ** Math.floor(Math.log2(Math.max(1, value)) / 10);
+  return unit * nice(value / unit);
 }
 
 function steps(from, to, most) {

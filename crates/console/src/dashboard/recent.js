@@ -1,6 +1,7 @@
 // The last hour: pages, bytes and response times.
 
 import { ask, query } from "./api.js";
+import { niceBytes } from "./chart.js";
 import { h, panel, problem } from "./dom.js";
 import { bytes, clock, count, millis } from "./format.js";
 import { Table } from "./table.js";
@@ -36,11 +37,12 @@ export function recentPanel() {
     timeline({
       title: "Bytes per second",
       format: (value) => (value === null ? "–" : `${bytes(Math.round(value))}/s`),
+      round: niceBytes,
       series: [{ key: "rate_bytes", name: "bodies", kind: "main", of: (p) => rate(p.bytes, p) }],
     }),
     timeline({
       title: "Response time",
-      format: (value) => (value === null ? "–" : millis(Math.round(value))),
+      format: (value) => (value === null ? "–" : millis(value < 10 ? Number(value.toFixed(1)) : Math.round(value))),
       series: [
         { key: "p95", name: "95 % within", kind: "beside", of: (p) => p.p95_ms },
         { key: "median", name: "half within", kind: "main", of: (p) => p.median_ms },

@@ -1,11 +1,13 @@
 // Charts over time. The pointer reads values; the legend shows them, and without a pointer those of the last point.
 
-import { frame, legend, nice, picture, runs } from "./chart.js";
+import { frame, legend, mark, nice, picture, runs } from "./chart.js";
 import { h, s, say } from "./dom.js";
 import { clock } from "./format.js";
 
 const HEIGHT = 170;
 const [LEFT, RIGHT, ABOVE, BELOW] = [74, 10, 8, 24];
+/** Half the width of a time on the axis. */
+const HALF_TIME = 20;
 /** Milliseconds shown at least, so that the first points do not fill the width. */
 const SPAN = 5 * 60_000;
 /** Steps of the time axis, in minutes. */
@@ -13,9 +15,9 @@ const STEPS = [1, 2, 5, 10, 15, 20, 30];
 
 /**
  * A chart of `series`, each `{kind, name, of}`: `of` gives the value of a point, or null. With `stacked`, the values add
- * up. `set` draws points, which have an `at` in milliseconds.
+ * up. `round` gives the end of the axis for the highest value. `set` draws points, which have an `at` in milliseconds.
  */
-export function timeline({ title, series, format, stacked = false }) {
+export function timeline({ title, series, format, stacked = false, round = nice }) {
   let points = [],
     chosen = null,
     rule = null,
@@ -45,16 +47,22 @@ export function timeline({ title, series, format, stacked = false }) {
         if (stacked) sum += size ?? 0;
       });
     }
-    const high = nice(Math.max(0, ...bands.flat().map(([, , top]) => top ?? 0)));
+    const high = round(Math.max(0, ...bands.flat().map(([, , top]) => top ?? 0)));
     const y = (of) => ABOVE + (1 - of / high) * (HEIGHT - ABOVE - BELOW);
-    const grid = [0, 0.5, 1].flatMap((part) => [
-      s("line", { x1: LEFT, x2: width - RIGHT, y1: y(part * high), y2: y(part * high), class: "grid" }),
-      s("text", { x: LEFT - 6, y: y(part * high) + 4, class: "tick end" }, format(part * high)),
+    // The middle only if its label is another than that of an end.
+    const isMiddle = ![0, high].map(format).includes(format(high / 2));
+    const grid = (isMiddle ? [0, high / 2, high] : [0, high]).flatMap((of) => [
+      s("line", { x1: LEFT, x2: width - RIGHT, y1: y(of), y2: y(of), class: "grid" }),
+      s("text", { x: LEFT - 6, y: y(of) + 4, class: "tick end" }, format(of)),
     ]);
     const shapes = series.flatMap(({ kind, name }, at) =>
       runs(bands[at]).map((run) => {
-        const top = run.map(([point, , high]) => `${x(point.at).toFixed(1)},${y(high).toFixed(1)}`);
-        const bottom = run.map(([point, low]) => `${x(point.at).toFixed(1)},${y(low).toFixed(1)}`).reverse();
+        const [[alone, , only]] = run;
+        if (run.length === 1 && !stacked) return mark(kind, x(alone.at), y(only), name);
+        // A lone point of a stack is a thin bar.
+        const wide = run.length === 1 ? [-2, 2].map((by) => [by, ...run]) : run.map((one) => [0, one]);
+        const top = wide.map(([by, [point, , high]]) => `${(x(point.at) + by).toFixed(1)},${y(high).toFixed(1)}`);
+        const bottom = wide.map(([by, [point, low]]) => `${(x(point.at) + by).toFixed(1)},${y(low).toFixed(1)}`).reverse();
         return stacked
           ? s("polygon", { points: [...top, ...bottom].join(" "), class: `fill ${kind}` }, s("title", {}, name))
           : s("polyline", { points: top.join(" "), class: `line ${kind}` }, s("title", {}, name));
@@ -70,7 +78,9 @@ export function timeline({ title, series, format, stacked = false }) {
       label,
       ...grid,
       ...shapes,
-      ...ticks(from, to, width).map((at) => s("text", { x: x(at), y: HEIGHT - 6, class: "tick middle" }, clock(at, true))),
+      ...ticks(from, to, width).map((at) =>
+        s("text", { x: Math.min(x(at), width - HALF_TIME), y: HEIGHT - 6, class: "tick middle" }, clock(at, true)),
+      ),
       rule,
     );
     chart.addEventListener("pointermove", (event) => {
