@@ -555,6 +555,30 @@ describe("while a cycle is paused", () => {
     await done();
   });
 
+  it("a narrow table shows that there is more beside it, and a wide view has no holes", async () => {
+    const { page, done } = await view("#/hosts", { width: 390 });
+    const scroll = page.locator(".scroll.more");
+    await scroll.waitFor();
+    const [first, window] = await scroll.evaluate((place) => [place.querySelector("tbody th").offsetWidth, innerWidth]);
+    assert.ok(first < 0.45 * window, `the first column has ${first} of ${window}`);
+    await scroll.evaluate((place) => place.scrollTo(place.scrollWidth, 0));
+    await scroll.waitFor({ state: "detached" });
+    await page.setViewportSize({ width: 1920, height: 900 });
+    const hosts = await crawl.get("/api/v1/hosts?limit=1");
+    await page.goto(`${crawl.origin}/#/host?name=${encoded(hosts.hosts[0].host)}`);
+    const columns = () =>
+      page.locator(".panels.two").evaluate((place) => getComputedStyle(place).gridTemplateColumns.split(" ").length);
+    await retry(async () => assert.equal(await columns(), 2));
+    await page.goto(`${crawl.origin}/#/formula`);
+    await page.fill("#candidate", "t / (n + 1)");
+    await page.getByRole("button", { name: "Compare" }).click();
+    const picture = page.locator(".picture", { has: page.locator(".line.rise") });
+    await retry(async () =>
+      assert.ok(await picture.evaluate((place) => place.firstChild.clientWidth > place.clientWidth - 2), "the chart is wide"),
+    );
+    await done();
+  });
+
   it("the keyboard reaches every control, and shows where it is", async () => {
     const { page, done } = await view("#/now");
     for (const hash of await VIEWS()) {

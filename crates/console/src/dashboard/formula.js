@@ -215,25 +215,29 @@ function compared(changes) {
   return h(
     "div",
     {},
-    h("h3", {}, "Compared with the formula in force"),
-    h(
-      "p",
-      {},
-      "Top ",
-      datum("k", count(changes.k)),
-      " of ",
-      datum("compared", count(changes.pages)),
-      " pages; selected by both: ",
-      datum("overlap", share(changes.overlap)),
-      ".",
-    ),
-    changes.k > 0 ? picture((width) => bar(width, parts, text)).element : null,
-    changes.k > 0 ? legend(parts.map((part) => ({ ...part, value: count(part.value) }))) : null,
+    heading,
+    changes.k > 0
+      ? [
+          h(
+            "p",
+            {},
+            "Top ",
+            datum("k", count(changes.k)),
+            " of ",
+            datum("compared", count(changes.pages)),
+            " pages; selected by both: ",
+            datum("overlap", share(changes.overlap)),
+            ".",
+          ),
+          picture((width) => bar(width, parts, text)).element,
+          legend(parts.map((part) => ({ ...part, value: count(part.value) }))),
+        ]
+      : h("p", {}, `The next cycle selects none of ${plural(changes.pages, "page")} by score.`),
     expectations(changes),
     some.length > 0
       ? picture((width) =>
           slopes(
-            Math.min(width, 640),
+            width,
             some,
             `${plural(changes.rise.length, "page")} rising most and ${changes.fall.length} falling most; see the tables below`,
           ),

@@ -21,6 +21,7 @@ export class Table {
       this.#body,
     );
     this.scroll = h("div", { class: "scroll", role: "group", "aria-label": caption, tabindex: "0" }, this.table);
+    hintAtMore(this.scroll, this.table);
     this.element = h("div", {}, this.#empty, this.scroll);
     this.fill([], String, () => []);
   }
@@ -59,6 +60,14 @@ export class Table {
     );
     return row;
   }
+}
+
+/** Marks a table with columns beyond its right edge. */
+function hintAtMore(scroll, table) {
+  const look = () => scroll.classList.toggle("more", scroll.scrollLeft + scroll.clientWidth < scroll.scrollWidth - 1);
+  const seen = new ResizeObserver(look);
+  for (const element of [scroll, table]) seen.observe(element);
+  scroll.addEventListener("scroll", look, { passive: true });
 }
 
 function put(place, { text, href, tag, act, label, meter }) {
