@@ -778,6 +778,8 @@ describe("while the crawl runs", () => {
         f.value(null),
         f.plural(1, "page"),
         f.plural(2, "page"),
+        f.moment(new Date(2026, 10, 23, 17, 2, 13), new Date(2026, 10, 23, 8)),
+        f.moment(new Date(2026, 10, 24, 8, 14, 42), new Date(2026, 10, 23, 8)),
       ];
     });
     assert.deepEqual(written, [
@@ -800,6 +802,8 @@ describe("while the crawl runs", () => {
       "not finite",
       "1 page",
       "2 pages",
+      "17:02:13",
+      "08:14:42 on Tue 24 Nov",
     ]);
     await done();
   });
@@ -902,6 +906,8 @@ describe("while the crawl runs", () => {
       await page.getByText("The first comes within 10 seconds").or(page.getByText("the first comes within 10 seconds")).first().waitFor();
       assert.deepEqual(await violations(page), [], "#/now");
       await page.getByText("no audit sample yet").waitFor();
+      await page.locator("button.main", { hasText: "Add seed URLs" }).waitFor();
+      await page.getByText("No failures.", { exact: true }).waitFor();
       for (const [hash, text] of [
         ["#/page", "No pages yet."],
         ["#/hosts", "No hosts yet."],
@@ -923,10 +929,13 @@ describe("while the crawl runs", () => {
     await crawl.stopDaemon();
     await page.locator("#lost:not([hidden])", { hasText: "Connection lost" }).waitFor();
     assert.ok(await page.evaluate(() => document.body.classList.contains("stale")));
+    const pause = page.getByRole("button", { name: "Pause crawl" });
+    assert.ok(await pause.isDisabled(), "no change can be sent");
     assert.deepEqual(await violations(page), []);
     await crawl.restartDaemon();
     await page.locator("#lost").waitFor({ state: "hidden" });
     assert.ok(!(await page.evaluate(() => document.body.classList.contains("stale"))));
+    await retry(async () => assert.ok(await pause.isEnabled()));
     const { pages } = await crawl.get("/api/v1/status");
     assert.ok(pages > 0);
     await done();

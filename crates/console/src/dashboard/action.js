@@ -36,7 +36,7 @@ export function button(text, told, method, path, { body, after, kind, label } = 
 }
 
 /** A form of one field and one button. */
-export function form(id, label, field, text, submit, hint) {
+export function form(id, label, field, text, submit, hint, kind) {
   field.id = id;
   if (hint) field.setAttribute("aria-describedby", `${id}-hint`);
   const sent = (event) => {
@@ -49,6 +49,6 @@ export function form(id, label, field, text, submit, hint) {
     h("label", { for: id }, label),
     field,
     hint ? h("p", { id: `${id}-hint`, class: "quiet" }, hint) : null,
-    h("p", { class: "actions" }, h("button", { type: "submit" }, text)),
+    h("p", { class: "actions" }, h("button", { type: "submit", class: kind }, text)),
   );
 }

@@ -28,7 +28,7 @@ export function open(main, { app, signal }) {
     forget.hidden = !hasToken();
   };
 
-  const pause = pauseControls(crawlTold, () => load());
+  const pause = pauseControls(app, crawlTold, () => load());
   const load = async () => {
     token();
     await show(standing, async () => {
@@ -124,7 +124,7 @@ export function open(main, { app, signal }) {
         known,
         h("p", {}, forget),
       ),
-      seedsPanel("Seeds", () => load()),
+      seedsPanel("Seeds", { after: () => load() }),
       panel(
         "Fetch page now",
         form(

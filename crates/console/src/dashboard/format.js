@@ -58,14 +58,20 @@ const TIME = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: 
 /** 21 Nov 2026, 17:02:13, in the browser's time zone. */
 export const time = (millis) => (millis ? TIME.format(millis) : NONE);
 
+/** The same for seconds, the unit of page and visit records. */
+export const seconds = (number) => time(number * 1000);
+
 const CLOCK = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
 const MINUTES = new Intl.DateTimeFormat("en-GB", { timeStyle: "short" });
 
 /** 17:02:13, or 17:02, in the browser's time zone. */
 export const clock = (millis, isShort = false) => (millis ? (isShort ? MINUTES : CLOCK).format(millis) : NONE);
 
-/** The same for seconds, the unit of page and visit records. */
-export const seconds = (number) => time(number * 1000);
+const DAY = new Intl.DateTimeFormat("en-GB", { weekday: "short", day: "numeric", month: "short" });
+
+/** 17:02:13, with the day if that is not today: 17:02:13 on Tue 24 Nov. */
+export const moment = (millis, now) =>
+  DAY.format(millis) === DAY.format(now) ? clock(millis) : `${clock(millis)} on ${DAY.format(millis).replace(",", "")}`;
 
 /** `back_off` as `back off`. */
 export const words = (name) => (isNone(name) ? NONE : String(name).replaceAll("_", " "));

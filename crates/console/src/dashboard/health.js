@@ -2,7 +2,7 @@
 
 import { button, outcome } from "./action.js";
 import { figure, h, panel, say } from "./dom.js";
-import { bytes, clock, count, duration, plural, words } from "./format.js";
+import { bytes, count, duration, moment, plural, words } from "./format.js";
 
 /** What each level means, for those who do not see the colour. */
 const LEVELS = { green: "Healthy", amber: "Needs a look", red: "Needs action" };
@@ -16,11 +16,11 @@ export function light(element, level) {
 /** The reason with its time, as a sentence. */
 export function sentence({ reason, at }, now) {
   const first = reason.charAt(0).toUpperCase() + reason.slice(1);
-  return `${first}${at ? `, ${at > now ? `in ${duration((at - now) / 1000)}` : "due now"} (at ${clock(at)})` : ""}.`;
+  return `${first}${at ? `, ${at > now ? `in ${duration((at - now) / 1000)}` : "due now"} (at ${moment(at, now)})` : ""}.`;
 }
 
 /** Pause or resume, whichever fits the state, or why neither does. */
-export function pauseControls(told, after) {
+export function pauseControls(app, told, after) {
   const [pause, resume, why] = [
     button("Pause crawl", told, "PUT", "/api/v1/pause", { after }),
     button("Resume crawl", told, "DELETE", "/api/v1/pause", { after, kind: "main" }),
@@ -32,20 +32,23 @@ export function pauseControls(told, after) {
     state: (state) => {
       const isPaused = state === "paused";
       const isBusy = state === "starting" || state === "stopping";
+      const obstacle = app.isLost ? "No connection." : isBusy ? `The crawl is ${words(state)}.` : "";
       // A button that goes would take the focus with it.
       const had = [pause, resume].includes(document.activeElement);
       pause.hidden = isPaused;
       resume.hidden = !isPaused;
-      pause.disabled = isBusy;
-      if (isBusy) pause.setAttribute("aria-describedby", "no-pause");
-      else pause.removeAttribute("aria-describedby");
-      say(why, isBusy ? `The crawl is ${words(state)}.` : "");
+      for (const control of [pause, resume]) {
+        control.disabled = obstacle !== "";
+        if (obstacle) control.setAttribute("aria-describedby", "no-pause");
+        else control.removeAttribute("aria-describedby");
+      }
+      say(why, obstacle);
       if (had) (isPaused ? resume : pause).focus();
     },
   };
 }
 
-export function healthPanel() {
+export function healthPanel(app) {
   const [lamp, level, reason, also] = [
     h("span", { class: "light", role: "img" }),
     h("strong", { "data-figure": "health" }),
@@ -53,7 +56,7 @@ export function healthPanel() {
     h("ul", { class: "also" }),
   ];
   const told = outcome();
-  const controls = pauseControls(told);
+  const controls = pauseControls(app, told);
   const [next, flight, left, disk] = [
     figure("next round", "next_round"),
     figure("in flight", "in_flight_now"),
@@ -72,7 +75,8 @@ export function healthPanel() {
     why,
   );
   element.classList.add("full");
-  const tick = ({ status, clock: now }) => {
+  const tick = () => {
+    const { status, clock: now } = app;
     if (!status) return;
     const { health, cycle, next_round: round, next_cycle_at: due } = status;
     say(reason, sentence(health, now()));
@@ -81,9 +85,9 @@ export function healthPanel() {
     say(
       why,
       round
-        ? `Next round: ${round.why}${round.at ? ` (at ${clock(round.at)})` : ""}.`
+        ? `Next round: ${round.why}${round.at ? ` (at ${moment(round.at, now())})` : ""}.`
         : cycle && due
-          ? `The end of this round decides what follows. The next cycle begins at ${clock(due)} at the earliest.`
+          ? `The end of this round decides what follows. The next cycle begins at ${moment(due, now())} at the earliest.`
           : status.state === "paused"
             ? "No next round while the crawl is paused."
             : "",

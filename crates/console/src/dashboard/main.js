@@ -17,8 +17,9 @@ const CHANGES = 50;
 const $ = (id) => document.getElementById(id);
 const main = $("main");
 
-/** State for all views: the last status, the crawl's clock, and the changes since the page was opened. */
-const app = { status: null, changes: [], clock: () => Date.now() + ahead };
+/** State for all views: the last status, whether the connection is lost, the crawl's clock, and the changes since the
+ *  page was opened. */
+const app = { status: null, isLost: false, changes: [], clock: () => Date.now() + ahead };
 let ahead = 0;
 let view = {},
   leave = null;
@@ -67,13 +68,20 @@ function status(now) {
   );
   view.status?.(now);
   view.tick?.();
-  // Announce only changes of state and each quarter of a cycle.
+  // Announce only changes of state and each quarter of a round.
   const quarter = now.cycle && now.cycle.scheduled > 0 ? Math.floor((4 * now.cycle.done) / now.cycle.scheduled) : 0;
   if (now.state !== told.state || now.health.level !== told.level)
     announce(`The crawl is ${words(now.state)}; health is ${now.health.level}: ${now.health.reason}.`);
   else if (quarter > told.quarter)
-    announce(`Cycle ${now.cycle.cycle}: ${count(now.cycle.done)} of ${count(now.cycle.scheduled)} pages done.`);
+    announce(`Round of cycle ${now.cycle.cycle}: ${count(now.cycle.done)} of ${count(now.cycle.scheduled)} pages done.`);
   told = { state: now.state, level: now.health.level, quarter };
+}
+
+/** Notes whether the connection is lost. The view hears of it with the status. */
+function stale(isLost) {
+  app.isLost = isLost;
+  document.body.classList.toggle("stale", isLost);
+  if (app.status) view.status?.(app.status);
 }
 
 listen({
@@ -89,12 +97,12 @@ listen({
   lost: (since) => {
     say($("lost"), `Connection lost. Data as of ${time(since)}. Reconnecting …`);
     $("lost").hidden = false;
-    document.body.classList.add("stale");
+    stale(true);
     if (!app.status) say($("state"), "no connection");
   },
   found: () => {
     $("lost").hidden = true;
-    document.body.classList.remove("stale");
+    stale(false);
     announce("Connection restored.");
   },
   again: () => view.again?.(),

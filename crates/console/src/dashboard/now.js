@@ -20,7 +20,7 @@ const CYCLES = 60;
 const HOSTS_EVERY = 5000;
 
 export function open(main, { app, signal }) {
-  const health = healthPanel(),
+  const health = healthPanel(app),
     recent = recentPanel(),
     flight = flightPanel(),
     cycle = cyclePanel(),
@@ -32,7 +32,10 @@ export function open(main, { app, signal }) {
     errors = errorsPanel(),
     bulk = bulkPanel();
   // A crawl without pages needs nothing but a seed.
-  const seeds = seedsPanel("Start with a seed", null, h("p", {}, "No pages yet. Add the address of a site to crawl it."));
+  const seeds = seedsPanel("Start with a seed", {
+    kind: "main",
+    lead: h("p", {}, "No pages yet. Add the address of a site to crawl it."),
+  });
   seeds.classList.add("full");
   seeds.hidden = true;
   main.append(
@@ -90,7 +93,7 @@ export function open(main, { app, signal }) {
     change: hosts,
     again: () => (load(), hosts(), recent.again(signal)),
     tick: () => {
-      health.tick(app);
+      health.tick();
       cycle.tick(app);
       recent.tick(signal);
     },

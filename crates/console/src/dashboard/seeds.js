@@ -3,8 +3,8 @@
 import { attempt, form, outcome } from "./action.js";
 import { h, panel } from "./dom.js";
 
-/** The panel. `after` is called when seeds were added. */
-export function seedsPanel(title, after, ...lead) {
+/** The panel. `after` is called when seeds were added; `kind` is that of the button. */
+export function seedsPanel(title, { after, kind, lead } = {}) {
   const told = outcome();
   const add = async (field) => {
     const urls = field.value
@@ -19,8 +19,8 @@ export function seedsPanel(title, after, ...lead) {
   const field = h("textarea", { rows: "4", spellcheck: "false", autocapitalize: "none", required: true });
   return panel(
     title,
-    ...lead,
-    form("seeds", "URLs, one per line", field, "Add seed URLs", add, "They are crawled within seconds."),
+    lead ?? "",
+    form("seeds", "URLs, one per line", field, "Add seed URLs", add, "They are crawled within seconds.", kind),
     told,
   );
 }
