@@ -108,6 +108,8 @@ describe("while a cycle is paused", () => {
     await says(page, "freshness_interval", `${share(status.freshness.low)} to ${share(status.freshness.high)}`);
     await says(page, "early_requests", count(status.early_requests));
     await says(page, "robots_denied_now", count(status.cycle.robots_denied));
+    for (const key of ["robots_denied_now", "bytes_now", "change_rate"])
+      assert.match(await page.locator(`div:has(> [data-figure=${key}]) dt`).textContent(), /this round/, key);
     await says(page, "robots_denied", count(status.totals.robots_denied));
     await says(page, "links_seen", count(status.totals.links_seen));
     await says(page, "cycles_failed", count(status.cycles_failed));
@@ -161,9 +163,11 @@ describe("while a cycle is paused", () => {
   });
 
   it("Now shows changes by host, and the slowest, backed-off and blocked hosts", async (test) => {
-    const block = `/api/v1/blocks/${encoded("127.1.0.5")}`;
-    await crawl.put(block);
-    test.after(() => crawl.del(block));
+    const prefix = `${crawl.web.seeds[1]}news/`;
+    for (const block of ["127.1.0.5", prefix].map((what) => `/api/v1/blocks/${encoded(what)}`)) {
+      await crawl.put(block);
+      test.after(() => crawl.del(block));
+    }
     const { page, done } = await view("#/now");
     const changes = (await crawl.get("/api/v1/hosts?sort=changes&limit=10")).hosts.filter((host) => host.changed > 0);
     assert.ok(changes.length > 0);
@@ -196,6 +200,11 @@ describe("while a cycle is paused", () => {
       await says(page, `hosts_${state}`, count(hosts.length));
       if (state === "blocked") assert.equal(hosts.length, 1);
     }
+    await says(page, "blocked_prefixes", `Blocked URL prefixes: ${prefix}.`);
+    assert.deepEqual(
+      (await table(page, "Slowest hosts").locator("thead th").allTextContents()).slice(-2),
+      ["Failures in a row", "State"],
+    );
     await done();
   });
 
@@ -686,7 +695,7 @@ describe("while the crawl runs", () => {
     assert.ok(status.next_cycle_at >= status.now && status.next_round === null);
     await retry(async () => assert.match(await figure(page, "health_reason").textContent(), /pages of a \w+ round/));
     const flight = page.locator(".panel", { has: page.getByRole("heading", { name: "In flight" }) });
-    assert.match(await flight.textContent(), /requests|between two rounds/);
+    assert.match(await flight.textContent(), /requests?, the longest first|No page is being fetched/);
     assert.ok(await page.getByRole("button", { name: "Pause crawl" }).isVisible());
     assert.ok(!(await page.getByRole("button", { name: "Resume crawl" }).isVisible()));
     const { hosts } = await crawl.get("/api/v1/hosts?state=idle");

@@ -17,13 +17,17 @@ const PARTS = [
   ["refused", "rejected addresses"],
   ["in_flight", "in flight"],
   ["waiting", "remaining"],
+  ["left", "left for the next round"],
 ];
 
 /** The parts of a running or committed cycle. */
 function parts(cycle) {
   const undecided = Math.max(0, cycle.fetched - cycle.changed - cycle.unchanged - cycle.first_visits);
-  const waiting = cycle.done === undefined ? 0 : Math.max(0, cycle.scheduled - cycle.done - cycle.in_flight);
-  const all = { ...cycle, undecided, waiting, in_flight: cycle.in_flight ?? 0 };
+  const ended = cycle.fetched + cycle.not_found + cycle.failed + cycle.skipped + cycle.robots_denied + cycle.refused;
+  const isRunning = cycle.done !== undefined;
+  const waiting = isRunning ? Math.max(0, cycle.scheduled - cycle.done - cycle.in_flight) : 0;
+  const left = isRunning ? 0 : Math.max(0, cycle.scheduled - ended);
+  const all = { ...cycle, undecided, waiting, left, in_flight: cycle.in_flight ?? 0 };
   const shown = PARTS.map(([kind, name]) => ({ kind, name, key: kind, value: all[kind] }));
   return shown.filter(({ kind, value }) => value > 0 || ["changed", "unchanged", "failed"].includes(kind));
 }
@@ -78,7 +82,7 @@ export function cyclePanel() {
           datum("in_flight", count(cycle.in_flight)),
           " in flight, ",
           datum("open_hosts", count(cycle.open_hosts)),
-          " open hosts",
+          cycle.open_hosts === 1 ? " open host" : " open hosts",
         ]
       : [
           `No running cycle. Cycle `,
@@ -89,7 +93,7 @@ export function cyclePanel() {
         ];
     head.replaceChildren(...figures);
     shown = parts(cycle);
-    label = `${running ? "Running" : "Last"} cycle, ${plural(cycle.scheduled, "page")}: ${shown.map(({ name, value }) => `${count(value)} ${name}`).join(", ")}`;
+    label = `${running ? "Running round" : "Last cycle"}, ${plural(cycle.scheduled, "page")}: ${shown.map(({ name, value }) => `${count(value)} ${name}`).join(", ")}`;
     names.replaceChildren(legend(shown.map((part) => ({ ...part, value: count(part.value) }))));
     drawn.redraw();
   };

@@ -36,7 +36,7 @@ export function ratePanel() {
       : "ChangeRate by cycle";
     return lines(width, series(), { label, format: (y) => `${Number((100 * y).toFixed(1))} %` });
   });
-  const now = figure("this cycle so far", "change_rate"),
+  const now = figure("this round so far", "change_rate"),
     expected = figure("expected", "promised");
   const table = new Table(
     "ChangeRate by cycle",

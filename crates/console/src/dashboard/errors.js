@@ -14,9 +14,9 @@ const named = ({ outcome, why, status }) =>
 export function errorsPanel() {
   // Denials are rules that recrawl obeys: they are no failures.
   const groups = [
-    ["failure", "Failures by kind", "No failures in this cycle."],
-    ["rule", "Kept out by a rule", "No page was kept out in this cycle."],
-    ["postponed", "Put off to a later round", "No page was put off in this cycle."],
+    ["failure", "Failures by kind", "No failures."],
+    ["rule", "Kept out by a rule", "No page was kept out."],
+    ["postponed", "Put off to a later round", "No page was put off."],
   ].map(([group, name, empty]) => ({ group, name, table: new Table(name, [["Outcome"], ["Pages", true]], empty) }));
   const last = new Table(
     "Recent failures",
@@ -31,7 +31,7 @@ export function errorsPanel() {
     h("div", {}, h("h3", {}, "Failures, newest first"), last.element),
   );
   last.scroll.classList.add("long");
-  const element = panel("Failures", h("p", { class: "quiet" }, "Counts are of this cycle, or of the last one."), place);
+  const element = panel("Failures", h("p", { class: "quiet" }, "Counts are of all rounds of the running cycle, or of the last one."), place);
   element.classList.add("full");
   return {
     element,

@@ -1,7 +1,7 @@
 // The pages that are being fetched now.
 
 import { datum, h, panel } from "./dom.js";
-import { count, duration } from "./format.js";
+import { count, duration, plural } from "./format.js";
 import { Table } from "./table.js";
 
 export function flightPanel() {
@@ -23,10 +23,13 @@ export function flightPanel() {
     element,
     status: ({ cycle, now }) => {
       shown = cycle?.fetching ?? [];
-      const lead = cycle
-        ? [datum("fetching", count(shown.length)), ` of ${count(cycle.in_flight)} requests, the longest first. Others look up names, or read robots.txt.`]
-        : ["Nothing is fetched between two rounds."];
-      more.replaceChildren(...lead);
+      const requests = cycle?.in_flight ?? 0;
+      const others = requests > shown.length ? " Others look up names, or read robots.txt." : "";
+      more.hidden = requests === 0;
+      more.replaceChildren(
+        datum("fetching", count(shown.length)),
+        ` of ${plural(requests, "request")}, the longest first.${others}`,
+      );
       draw(now);
     },
   };

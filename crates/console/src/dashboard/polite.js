@@ -20,7 +20,7 @@ export function changesPanel() {
   return {
     element: panel(
       "Changes by host",
-      h("p", { class: "quiet" }, "In this cycle, or in the last one."),
+      h("p", { class: "quiet" }, "In the running cycle, or in the last one."),
       list,
     ),
     load: (signal) =>
@@ -41,19 +41,20 @@ export function changesPanel() {
 export function politePanel() {
   const slowest = new Table(
     "Slowest hosts",
-    [["Host"], ["Queue", true], ["Done", true], ["Delay", true], ["Response time", true], ["Failures", true], ["State"]],
+    [["Host"], ["Queue", true], ["Done", true], ["Delay", true], ["Response time", true], ["Failures in a row", true], ["State"]],
     "No waiting hosts.",
   );
   const lists = [
-    ["backed_off", "Backed off"],
-    ["blocked", "Blocked"],
-    ["paused", "Paused"],
-  ].map(([state, name]) => ({ state, ...standing(name, state) }));
+    ["backed_off", "Backed-off hosts"],
+    ["blocked", "Blocked hosts"],
+    ["paused", "Paused hosts"],
+  ].map(([state, name]) => standing(name, state));
+  const prefixes = h("p", { class: "url", "data-figure": "blocked_prefixes" });
   const [early, denied, deniedEver] = [
     figure("early requests", "early_requests", {
       hint: "Sent before the delay of the host had passed. Above 0 is a bug.",
     }),
-    figure("denied by robots.txt, this cycle", "robots_denied_now"),
+    figure("denied by robots.txt, this round", "robots_denied_now"),
     figure("denied by robots.txt, since start", "robots_denied"),
   ];
   const element = panel(
@@ -62,8 +63,16 @@ export function politePanel() {
     h("h3", {}, "Slowest hosts"),
     slowest.element,
     h("div", { class: "panels" }, ...lists.map((list) => list.element)),
+    prefixes,
   );
   element.classList.add("wide");
+  const loadPrefixes = (signal) =>
+    show(prefixes, async () => {
+      const { blocks } = await ask("/api/v1/controls", { signal });
+      const some = blocks.map(({ what }) => what).filter((what) => what.includes("://"));
+      const more = some.length > HOSTS ? `, and ${count(some.length - HOSTS)} more` : "";
+      return some.length > 0 ? `Blocked URL prefixes: ${some.slice(0, HOSTS).join(", ")}${more}.` : "";
+    });
   return {
     element,
     status: (status) => {
@@ -84,14 +93,17 @@ export function politePanel() {
         ],
       );
     },
-    load: (signal) => lists.forEach((list) => list.load(signal)),
+    load: (signal) => {
+      for (const list of lists) list.load(signal);
+      loadPrefixes(signal);
+    },
   };
 }
 
 /** The hosts in one state. */
 function standing(name, state) {
   const [number, place] = [datum(`hosts_${state}`, "–"), h("div")];
-  const table = new Table(`${name} hosts`, [["Host"], ["Failures", true], ["Requests", true]], "None.");
+  const table = new Table(name, [["Host"], ["Failures in a row", true], ["Requests", true]], "None.");
   return {
     element: h("div", {}, h("h3", {}, `${name}: `, number), place),
     load: (signal) =>

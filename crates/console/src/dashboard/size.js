@@ -40,7 +40,7 @@ export function freshPanel() {
 
 export function bulkPanel() {
   const [cycle, ever, used, free, memory] = [
-    figure("body bytes, this cycle", "bytes_now"),
+    figure("body bytes, this round", "bytes_now"),
     figure("body bytes, since start", "bytes"),
     figure("data on disk", "bytes_on_disk"),
     figure("free", "bytes_free"),
