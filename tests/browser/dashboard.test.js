@@ -244,6 +244,7 @@ describe("while a cycle is paused", () => {
     const found = await crawl.get(`/api/v1/page?url=${encoded(url)}`);
     const { page, done } = await view(`#/page?url=${encoded(url)}`);
     await says(page, "n", count(found.page.n));
+    assert.match(await page.locator(".facts div:has([data-figure=n]) dt").textContent(), /^Compared visits/);
     await says(page, "X", count(found.page.X));
     await says(page, "visited_next", found.visited_next);
     if (found.rank) await says(page, "rank", count(found.rank));
@@ -353,6 +354,7 @@ describe("while a cycle is paused", () => {
     const [one] = await crawl.get(`/api/v1/hosts/${encoded(new URL(named[0].host).hostname)}`);
     await says(page, "requests", count(one.requests));
     assert.equal(await page.locator("h1").textContent(), "Host");
+    await page.getByText(`${count(one.robots_denied)} visit`).waitFor();
     await done();
   });
 
@@ -408,6 +410,7 @@ describe("while a cycle is paused", () => {
     const best = expected[2];
     assert.ok(expected.every(({ change_rate: rate }) => rate <= best.change_rate + 1e-9), "nothing beats the best");
     assert.ok(observed !== null && (await figure(page, "observed").textContent()).includes(share(observed)));
+    assert.equal(await page.locator("main p code", { hasText: changes.basis.split("`")[1] }).count(), 1);
     await says(page, "k", count(changes.k));
     await says(page, "compared", count(changes.pages));
     assert.deepEqual(
@@ -473,6 +476,7 @@ describe("while a cycle is paused", () => {
     await retry(async () => assert.deepEqual((await controls()).blocks, []));
     await page.getByText("No blocks.").waitFor();
     await page.getByText("No takedowns.").waitFor();
+    await page.locator("code", { hasText: "recrawl takedown" }).waitFor();
 
     await page.fill("#pause-host", host);
     await page.getByRole("button", { name: "Pause host" }).click();
@@ -547,9 +551,10 @@ describe("while a cycle is paused", () => {
   });
 
   it("axe finds nothing in the question for a token, nor in a refusal", async () => {
-    const { page, done } = await view("#/control", { expected: [401] });
+    const { page, done } = await view("#/control", { expected: [401, 404] });
     for (const colorScheme of ["light", "dark"]) {
       await page.emulateMedia({ colorScheme });
+      await page.goto(`${crawl.origin}/#/control`);
       await page.getByRole("button", { name: "Resume crawl" }).click();
       await page.locator("#token[open]").waitFor();
       assert.deepEqual(await violations(page), []);
@@ -927,6 +932,11 @@ describe("while the crawl runs", () => {
         await page.getByText(text).waitFor();
         assert.deepEqual(await violations(page), [], hash);
       }
+      await page.goto(`${daemon.origin}/#/formula`);
+      await page.fill("#candidate", "t");
+      await page.locator("button.main", { hasText: "Compare" }).click();
+      await page.getByText("No page competes by score yet").waitFor();
+      assert.equal(await table(page, "Expected by one estimator").count(), 0, "there is nothing to expect");
       await done();
     } finally {
       await daemon.stop();

@@ -2,7 +2,7 @@
 
 import { attempt, form, outcome } from "./action.js";
 import { ask, forgetToken, hasToken } from "./api.js";
-import { datum, facts, h, loading, panel, say, show } from "./dom.js";
+import { datum, facts, h, loading, panel, prose, say, show } from "./dom.js";
 import { count, time, words } from "./format.js";
 import { pauseControls } from "./health.js";
 import { seedsPanel } from "./seeds.js";
@@ -158,7 +158,7 @@ export function open(main, { app, signal }) {
         h(
           "p",
           { class: "quiet" },
-          "To add a takedown, stop the crawl and run `recrawl takedown`. To end one, add --end.",
+          prose("To add a takedown, run `recrawl takedown`. To end one, add `--end`."),
         ),
       ),
       panel(

@@ -60,6 +60,9 @@ export function loading() {
   return h("p", { class: "quiet", role: "status" }, "Loading …");
 }
 
+/** A text of recrawl itself: what is in backticks is code. */
+export const prose = (text) => text.split("`").map((part, at) => (at % 2 === 1 ? h("code", {}, part) : part));
+
 /** An error of the console (RFC 9457). */
 export function problem(refusal, again) {
   return h(
@@ -67,7 +70,7 @@ export function problem(refusal, again) {
     { class: "problem", role: "alert" },
     h("p", {}, h("strong", {}, refusal.title), refusal.status ? ` (${refusal.status})` : ""),
     h("p", {}, refusal.at ? `${refusal.at}: ${refusal.detail}` : refusal.detail),
-    refusal.todo ? h("p", {}, `What to do: ${refusal.todo}`) : null,
+    refusal.todo ? h("p", {}, "What to do: ", ...prose(refusal.todo)) : null,
     again ? h("p", {}, h("button", { type: "button", on: { click: again } }, "Try again")) : null,
   );
 }

@@ -3,7 +3,7 @@
 import { attempt, button, outcome } from "./action.js";
 import { ask } from "./api.js";
 import { bar, legend, picture, slopes } from "./chart.js";
-import { datum, facts, h, loading, panel, say, show } from "./dom.js";
+import { datum, facts, h, loading, panel, prose, say, show } from "./dom.js";
 import { count, plural, share, time, value, words } from "./format.js";
 import { Table } from "./table.js";
 
@@ -82,9 +82,9 @@ export function open(main, { signal }) {
         { class: "actions" },
         h("button", { type: "button", on: { click: post("/api/v1/formulas/check", checked) } }, "Check"),
         " ",
-        h("button", { type: "button", on: { click: post("/api/v1/formulas/compare", compared) } }, "Compare"),
+        h("button", { type: "button", class: "main", on: { click: post("/api/v1/formulas/compare", compared) } }, "Compare"),
         " ",
-        h("button", { type: "button", class: "main", on: { click: use } }, "Use from next cycle"),
+        h("button", { type: "button", on: { click: use } }, "Use from next cycle"),
       ),
     ),
     told,
@@ -154,7 +154,7 @@ const CHOICES = {
 };
 
 /** What each choice of k pages is expected to bring. */
-function expectations({ expected, basis, observed_change_rate: observed, k, pages }) {
+function expectations({ expected, basis, observed_change_rate: observed, k }) {
   const table = new Table(
     "Expected by one estimator",
     [["Choice"], ["Expected ChangeRate", true], ["Expected freshness afterwards", true]],
@@ -165,12 +165,7 @@ function expectations({ expected, basis, observed_change_rate: observed, k, page
     ({ by }) => by,
     ({ by, change_rate: rate, freshness }) => [CHOICES[by], share(rate), share(freshness)],
   );
-  const why =
-    pages === 0
-      ? "Unknown: no page has enough visits yet."
-      : k === 0
-        ? "ChangeRate is unknown: no page would be chosen by score."
-        : "";
+  const why = k === 0 ? "ChangeRate is unknown: no page would be chosen by score." : "";
   const seen =
     observed === null
       ? "No audit sample yet (cycle.audit_share), so nothing was measured to compare it with."
@@ -178,14 +173,17 @@ function expectations({ expected, basis, observed_change_rate: observed, k, page
   return h(
     "div",
     {},
-    h("h4", { title: basis }, "Expected ChangeRate and freshness"),
+    h("h4", {}, "Expected ChangeRate and freshness"),
     table.element,
     why ? h("p", { class: "quiet" }, why) : null,
-    h("p", { class: "quiet" }, `${basis} `, h("span", { "data-figure": "observed" }, seen)),
+    h("p", { class: "quiet" }, ...prose(basis), " ", h("span", { "data-figure": "observed" }, seen)),
   );
 }
 
 function compared(changes) {
+  const heading = h("h3", {}, "Compared with the formula in force");
+  if (changes.pages === 0)
+    return h("div", {}, heading, h("p", { class: "quiet" }, "No page competes by score yet: none has enough visits."));
   const some = [...changes.rise.slice(0, DRAWN), ...changes.fall.slice(0, DRAWN)];
   const both = Math.round(changes.overlap * changes.k);
   const parts = [

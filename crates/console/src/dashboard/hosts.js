@@ -47,12 +47,12 @@ export function open(main, { signal, parameters, navigate }) {
       ["Done", true],
       ["Changes", true],
       ["Requests", true],
-      ["Denied", true],
+      ["Visits denied", true],
       ["Delay", true],
       ["Response time", true],
       ["Failures in a row", true],
     ],
-    state ? `No host is ${words(state)}.` : "No hosts yet. Add seed URLs under Now.",
+    state ? `No host is ${words(state)}.` : "No hosts yet. Add seed URLs under Control.",
   );
   const more = h("button", { type: "button", hidden: true }, "More hosts");
   main.append(
@@ -149,6 +149,12 @@ function controls(host, told, after, paused, blocks) {
   ];
 }
 
+/** The trust in the dates of a host's sitemaps and feeds, if any was compared with what a visit found. */
+export function dateTrust({ trust, newer_changed, newer_unchanged, same_changed, same_unchanged }) {
+  const compared = newer_changed + newer_unchanged + same_changed + same_unchanged;
+  return compared === 0 ? "no dates compared yet" : share(trust);
+}
+
 function document(host) {
   const { pace, lastmod } = host;
   const rules = new Table(
@@ -198,7 +204,7 @@ function document(host) {
       ["Opted out", host.opted_out],
       ["Validators", host.validators && words(host.validators)],
       ["Changes hidden by validators", host.changes_hidden ? count(host.changes_hidden) : null],
-      ["Sitemap date trust", lastmod && typeof lastmod.trust === "number" ? share(lastmod.trust) : null],
+      ["Sitemap date trust", lastmod && dateTrust(lastmod)],
     ]),
   );
   const robots = panel(
@@ -206,7 +212,7 @@ function document(host) {
     h(
       "p",
       {},
-      `${plural(host.robots_denied ?? 0, "page")} denied. `,
+      `${plural(host.robots_denied ?? 0, "visit")} denied. `,
       host.robots_fetched ? `Fetched ${time(host.robots_fetched)}.` : "Not fetched yet.",
     ),
     host.robots

@@ -117,7 +117,7 @@ async function someHosts(signal) {
   const { pages } = await ask(`/api/v1/pages?limit=${OFFERED}`, { signal });
   const table = new Table(
     "The first pages by URL",
-    [["URL"], ["Visits", true], ["Changes", true], ["State"]],
+    [["URL"], ["Compared visits", true], ["Changes", true], ["State"]],
     "No pages yet. Add seed URLs under Control.",
   );
   table.fill(
@@ -264,7 +264,7 @@ function record(found, page) {
     "Record",
     facts([
       ["State", words(page.status)],
-      ["Visits (n)", datum("n", count(page.n))],
+      ["Compared visits (n)", datum("n", count(page.n))],
       ["Changes (X)", datum("X", count(page.X))],
       ["First visit", page.first && `cycle ${page.first}`],
       ["Last visit", page.last && `cycle ${page.last}`],
