@@ -78,14 +78,20 @@ fn print_heading(text: &str) -> Result<(), Failure> {
     write(&colour::strong(&terminal::lines(text)))
 }
 
-/// Prints lines of a label, two spaces or more, and a text.
+/// Prints lines of a label, two spaces or more, and a text; or of a text alone. They are wrapped at the width of a
+/// terminal.
 ///
 /// # Errors
 /// As [`print()`].
-fn print_labelled(text: &str) -> Result<(), Failure> {
-    terminal::lines(text).lines().try_for_each(|line| match line.find("  ") {
-        Some(end) if end > 0 => write(&format!("{}{}", colour::strong(&line[..end]), &line[end..])),
-        _ => write(line),
+fn print_labelled(text: impl AsRef<str>) -> Result<(), Failure> {
+    terminal::lines(text.as_ref()).lines().try_for_each(|line| {
+        let label = line.find("  ").unwrap_or(0);
+        let indent = line[label..].find(|c| c != ' ').map_or(0, |gap| label + gap);
+        let line = table::wrapped(line, indent, colour::width());
+        match label {
+            0 => write(&line),
+            _ => write(&format!("{}{}", colour::strong(&line[..label]), &line[label..])),
+        }
     })
 }
 

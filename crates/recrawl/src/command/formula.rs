@@ -1,6 +1,6 @@
 //! `recrawl formula`: lists, shows, checks and selects score formulas.
 
-use super::{control, print, print_json};
+use super::{control, print, print_json, print_labelled};
 use crate::audit;
 use crate::cli::FormulaCommand;
 use crate::daemon::Daemon;
@@ -60,8 +60,8 @@ fn use_formula(settings: &Settings, formula: &Formula) -> Result<(), Failure> {
             })?
         }
     };
-    print(&said)?;
-    formula.check().warnings().iter().try_for_each(|text| print(format!("warning     {text}")))
+    print_labelled(&said)?;
+    formula.check().warnings().iter().try_for_each(|text| print_labelled(format!("warning     {text}")))
 }
 
 fn roll_back(settings: &Settings) -> Result<(), Failure> {
@@ -113,7 +113,7 @@ fn list(in_force: &Formula, idle: Option<String>, as_json: bool) -> Result<(), F
         let mark = if idle.is_none() && formula == in_force { '*' } else { ' ' };
         print(format!("{mark} {:width$}  {}", formula.name, formula.expr))?;
     }
-    print(idle.unwrap_or_else(|| "* in force".into()))
+    print(idle.unwrap_or_else(|| "* in force for the cycles planned from now on".into()))
 }
 
 fn check(formula: &Formula, as_json: bool) -> Result<(), Failure> {
@@ -123,21 +123,23 @@ fn check(formula: &Formula, as_json: bool) -> Result<(), Failure> {
             &json!({"name": formula.name, "expression": formula.expr.to_string(), "check": check}),
         );
     }
-    print(format!("expression  {}", formula.expr))?;
+    print_labelled(format!("expression  {}", formula.expr))?;
     if let Some(simpler) = &check.simplified {
-        print(format!("simplified  {simpler}"))?;
+        print_labelled(format!("simplified  {simpler}"))?;
     }
-    print(format!("terminals   {}", check.terminals.join(" ")))?;
-    print(format!("protection  {}, estimators by {}", formula.protection, formula.basis))?;
-    print(format!(
+    print_labelled(format!("terminals   {}", check.terminals.join(" ")))?;
+    print_labelled(format!("protection  {}, estimators by {}", formula.protection, formula.basis))?;
+    print_labelled(format!(
         "size        {} nodes, depth {}, {} operations per page",
         check.nodes, check.depth, check.cost
     ))?;
     let warnings = check.warnings();
-    warnings.iter().try_for_each(|text| print(format!("warning     {text}")))?;
+    warnings.iter().try_for_each(|text| print_labelled(format!("warning     {text}")))?;
     if !warnings.is_empty() {
         Ok(())
     } else {
-        print("ok          finite, increases with age, starves no page (on the tested grid of states)")
+        print_labelled(
+            "ok          finite, increases with age, starves no page (on the tested grid of states)",
+        )
     }
 }

@@ -5,7 +5,7 @@ mod json;
 mod order;
 mod progress;
 
-use super::{counted, dataset, print, print_json, thousands};
+use super::{counted, dataset, print, print_json, print_labelled, thousands};
 use crate::cli::LearnArgs;
 use crate::process::signals;
 use files::Files;
@@ -74,16 +74,16 @@ fn finished(
         };
         print(format!("  {:16}  {:.4}  the best known policy: {told}", best.name, best.fitness))?;
     }
-    print(format!("wrote {}", learned.why()))?;
-    warnings.iter().try_for_each(|text| print(format!("warning: {text}")))?;
-    print(format!(
+    print_labelled(format!("wrote {}", learned.why()))?;
+    warnings.iter().try_for_each(|text| print_labelled(format!("warning: {text}")))?;
+    print_labelled(format!(
         "{}, {} simulated, {} of {} cached, {seconds:.0} s",
         counted(work.asked, "individual"),
         thousands(work.replayed),
         thousands(work.cycles_remembered),
         counted(work.cycles, "cycle")
     ))?;
-    print(format!(
+    print_labelled(format!(
         "formula: {}; report: {}; to use it: recrawl formula use {}",
         files.formula.display(),
         files.report.display(),

@@ -1,5 +1,5 @@
-//! Tables that fit the terminal: columns as wide as their cells, and where that is too wide, narrower gaps and long
-//! cells cut in the middle. Piped output is never cut.
+//! Output that fits the terminal. Tables have columns as wide as their cells, and where that is too wide, narrower
+//! gaps and long cells cut in the middle. Prose is wrapped. Piped output is never cut or wrapped.
 
 /// A column.
 pub struct Column {
@@ -57,6 +57,25 @@ pub fn lines<const N: usize>(
     std::iter::once(&heads).chain(rows).map(line).collect()
 }
 
+/// A line of prose within `width` characters where that is possible; none for no limit. Further lines are indented.
+/// A long word stays whole.
+pub fn wrapped(line: &str, indent: usize, width: Option<usize>) -> String {
+    let width = width.filter(|width| *width >= indent + MIN_WIDTH).unwrap_or(usize::MAX);
+    let (mut out, mut column) = (String::with_capacity(line.len()), 0);
+    for word in line.split_inclusive(' ') {
+        let length = word.trim_end().chars().count();
+        if length > 0 && column > indent && column + length > width {
+            out.truncate(out.trim_end().len());
+            out.push('\n');
+            out.push_str(&" ".repeat(indent));
+            column = indent;
+        }
+        out.push_str(word);
+        column += word.chars().count();
+    }
+    out
+}
+
 /// The text in at most `width` characters: its begin and its end say more than its middle.
 fn cut(text: &str, width: usize) -> String {
     let length = text.chars().count();
@@ -98,6 +117,15 @@ mod tests {
         let lines = lines(&COLUMNS, &rows(), Some(60));
         assert!(lines[1].starts_with("https://aaa") && lines[1].contains("…"), "{}", lines[1]);
         assert!(lines[1].contains(".example.com") && lines[2].contains("http://b.test "), "{lines:?}");
+    }
+
+    #[test]
+    fn prose_is_wrapped_at_the_terminals_width_below_its_text() {
+        let line = format!("delay       1 s after  each response, {} and so on", "x".repeat(40));
+        let told = wrapped(&line, 12, Some(40));
+        let begin = "delay       1 s after  each response,\n            xxx";
+        assert!(told.starts_with(begin) && told.ends_with("x\n            and so on"), "{told}");
+        assert_eq!((wrapped(&line, 12, None), wrapped(&line, 12, Some(20))), (line.clone(), line));
     }
 
     #[test]
