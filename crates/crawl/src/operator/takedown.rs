@@ -7,9 +7,11 @@
 //! safe to run again after an interruption.
 
 mod covered;
+mod dry_run;
 
 use crate::admission::pattern::Pattern;
 pub use covered::Covered;
+pub use dry_run::dry_run;
 
 use crate::admission::decisions::Decisions;
 use crate::cycle::carry::CycleTotals;
@@ -53,6 +55,14 @@ pub struct Summary {
     pub warc_bytes: u64,
     /// WARC files that could only be read in part, and why.
     pub warc_unreadable: Vec<String>,
+    /// Data in the tables; none if they could not be read.
+    #[serde(flatten)]
+    pub in_tables: Option<InTables>,
+}
+
+/// Data in the tables that was removed, or would be.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct InTables {
     /// Origins whose robots.txt, delays and counts were stored. For a URL prefix nothing is removed
     /// from the tables, since their data is about whole hosts.
     pub hosts: u64,
@@ -64,6 +74,40 @@ pub struct Summary {
     pub noise_floors: u64,
     /// Page requests and queued seeds.
     pub asked: u64,
+}
+
+impl Summary {
+    /// The end of a takedown removes nothing.
+    fn of_end(covered: &Covered) -> Summary {
+        Summary { pages: covered.pages, in_tables: Some(InTables::default()), ..Summary::default() }
+    }
+
+    fn of(covered: &Covered, warc: TakenDown, visits: u64, in_tables: Option<InTables>) -> Summary {
+        let TakenDown { files, records, bytes, unreadable } = warc;
+        Summary {
+            pages: covered.pages,
+            emptied: covered.visited,
+            visits,
+            warc_records: records,
+            warc_files: files,
+            warc_bytes: bytes,
+            warc_unreadable: unreadable,
+            in_tables,
+        }
+    }
+}
+
+impl InTables {
+    fn remove(tables: &SledTables, meant: &Pattern, only_count: bool) -> Result<InTables, Failure> {
+        let is_meant = |url: &CanonicalUrl| meant.matches(url);
+        let asked =
+            Control::forget(tables, &is_meant, only_count)? + Pings::forget(tables, &is_meant, only_count)?;
+        let forgotten =
+            tables.forget(&|host| meant.covers_host(host), &|site| meant.touches_site(site), only_count)?;
+        let Forgotten { hosts, lastmods: dates, pings, traps: trap_patterns, sites: noise_floors } =
+            forgotten;
+        Ok(InTables { hosts, dates: dates + pings, trap_patterns, noise_floors, asked })
+    }
 }
 
 /// The main figures.
@@ -108,8 +152,10 @@ pub struct Done {
     pub removed: Summary,
     /// The pages that it covers.
     pub covered: Covered,
-    /// The round in progress. It must be finished first, so only a dry run meets one.
+    /// The round in progress of a stopped crawl. It must be finished first, so only a dry run meets one.
     pub in_progress: Option<InProgress>,
+    /// Why a dry run could not count the data in the tables.
+    pub tables_unread: Option<String>,
 }
 
 /// Opens a stopped crawl for a takedown.
@@ -131,90 +177,58 @@ pub struct Stopped<'s> {
 }
 
 impl Stopped<'_> {
-    /// Removes the matching data. With `only_count`, nothing is changed. `now` in milliseconds since 1970.
+    /// Removes the matching data. `now` in milliseconds since 1970.
     ///
     /// # Errors
     /// When something cannot be read or written. Completed steps stay done. The inner error says that the
     /// decision is in force, but nothing could be removed, since a cycle is in progress.
-    pub fn take_down(
-        mut self,
-        order: &Order,
-        only_count: bool,
-        now: u64,
-    ) -> Result<Result<Done, Failure>, Failure> {
+    pub fn take_down(mut self, order: &Order, now: u64) -> Result<Result<Done, Failure>, Failure> {
         let Order { pattern: meant, keep_crawling, end } = order;
         let folder = &self.settings.data_dir;
-        let is_new = decide(&mut self.decided, order)?;
-        if is_new && !only_count {
+        if decide(&mut self.decided, order)? {
             if !order.blocks() {
                 Control::note_lifted(&self.tables)?;
                 self.tables.flush()?;
             }
             self.decided.write(&*self.storage)?;
         }
-        let in_progress =
-            open_read::in_progress(&*self.storage, &self.repository.current(), Some(&self.tables))?;
+        let generation = self.repository.current();
+        let covered = || Covered::by(meant, self.settings, Some(&self.tables), &self.decided, &generation);
+        let done = |removed, covered| Done { removed, covered, in_progress: None, tables_unread: None };
         if *end {
-            let generation = self.repository.current();
-            let covered = Covered::by(meant, self.settings, &self.tables, &self.decided, &generation)?;
-            let removed = Summary { pages: covered.pages, ..Summary::default() };
-            return Ok(Ok(Done { removed, covered, in_progress: None }));
+            let covered = covered()?;
+            return Ok(Ok(done(Summary::of_end(&covered), covered)));
         }
-        if !only_count {
-            Decisions::forget_older(&self.tables)?;
-            if let Some(InProgress { round, .. }) = in_progress {
-                let blocked = match keep_crawling {
-                    true => "their takedown has ended; ",
-                    false => "they are already blocked; ",
-                };
-                return Ok(Err(Failure::Work(format!(
-                    "data directory {}: round {round} is in progress and its log may contain these pages; \
-                     {blocked}finish it with `recrawl crawl --rounds 1`, then run takedown again",
-                    folder.display(),
-                ))));
-            }
+        Decisions::forget_older(&self.tables)?;
+        if let Some(InProgress { round, .. }) =
+            open_read::in_progress(&*self.storage, &generation, Some(&self.tables))?
+        {
+            let blocked = match keep_crawling {
+                true => "their takedown has ended; ",
+                false => "they are already blocked; ",
+            };
+            return Ok(Err(Failure::Work(format!(
+                "data directory {}: round {round} is in progress and its log may contain these pages; \
+                 {blocked}finish it with `recrawl crawl --rounds 1`, then run takedown again",
+                folder.display(),
+            ))));
         }
-        let covered =
-            Covered::by(meant, self.settings, &self.tables, &self.decided, &self.repository.current())?;
-        let TakenDown { files, records, bytes, unreadable } =
-            overwrite(&folder.join(WARC), meant, now, only_count)?;
+        let covered = covered()?;
+        let warc = overwrite(&folder.join(WARC), meant, now, false)?;
         let visits =
-            self.repository.remove_visits(&|url| meant.matches(url), only_count).map_err(Failure::work)?;
-        let emptied = covered.visited;
-        if !only_count && emptied > 0 {
+            self.repository.remove_visits(&|url| meant.matches(url), false).map_err(Failure::work)?;
+        if covered.visited > 0 {
             let reserve = self.settings.config.storage.reserve;
-            Space::of(&self.storage, reserve).check_merge(&self.repository.current(), 0)?;
+            Space::of(&self.storage, reserve).check_merge(&generation, 0)?;
             empty(&mut self.repository, meant, *keep_crawling, now)?;
         }
         let tables = self.tables;
-        let is_meant = |url: &CanonicalUrl| meant.matches(url);
-        let asked =
-            Control::forget(&tables, &is_meant, only_count)? + Pings::forget(&tables, &is_meant, only_count)?;
-        let forgotten =
-            tables.forget(&|host| meant.covers_host(host), &|site| meant.touches_site(site), only_count)?;
-        if !only_count {
-            CycleTotals::forget(&tables)?;
-            CarriedPages::remove(&*self.storage, self.repository.current().number().next())?;
-            tables.flush()?;
-            drop(tables.written_anew(&folder.join(TABLES))?);
-        }
-        let Forgotten { hosts, lastmods: dates, pings, traps: trap_patterns, sites: noise_floors } =
-            forgotten;
-        let removed = Summary {
-            pages: covered.pages,
-            emptied,
-            visits,
-            warc_records: records,
-            warc_files: files,
-            warc_bytes: bytes,
-            warc_unreadable: unreadable,
-            hosts,
-            dates: dates + pings,
-            trap_patterns,
-            noise_floors,
-            asked,
-        };
-        Ok(Ok(Done { removed, covered, in_progress }))
+        let in_tables = InTables::remove(&tables, meant, false)?;
+        CycleTotals::forget(&tables)?;
+        CarriedPages::remove(&*self.storage, self.repository.current().number().next())?;
+        tables.flush()?;
+        drop(tables.written_anew(&folder.join(TABLES))?);
+        Ok(Ok(done(Summary::of(&covered, warc, visits, Some(in_tables)), covered)))
     }
 }
 

@@ -1,14 +1,13 @@
 //! `recrawl takedown`: removes the data of pages and stops fetching them.
 
-use super::{counted, print, print_json};
+use super::{counted, print_json, print_labelled};
 use crate::audit;
 use crate::cli::TakedownArgs;
 use crate::turn::Turn;
 use recrawl_console::view::{Accepted, Did};
 use recrawl_crawl::admission::pattern::Pattern;
-use recrawl_crawl::config::units::Size;
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::operator::takedown::{self, Covered, Done, Order, Stopped, Summary};
+use recrawl_crawl::operator::takedown::{self, Covered, Done, InTables, Order, Summary};
 use recrawl_crawl::settings::Settings;
 use serde_json::json;
 
@@ -19,19 +18,21 @@ pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
     let settings = args.at.settings()?;
     let order = Order { pattern: meant(args, &settings)?, keep_crawling: args.keep_crawling, end: args.end };
     let now = (recrawl_fetcher::system_clock())();
-    let _turn = Turn::alone(&settings.data_dir)?;
-    let stopped = takedown::open(&settings)?;
     let done = match args.dry_run {
-        true => stopped.take_down(&order, true, now)?,
-        false => logged(stopped, &settings, &order, now)?,
-    }?;
-    let Done { removed, covered, in_progress } = &done;
+        true => takedown::dry_run(&settings, &order, now)?,
+        false => {
+            let _turn = Turn::alone(&settings.data_dir)?;
+            logged(&settings, &order, now)??
+        }
+    };
+    let Done { removed, covered, in_progress, tables_unread } = &done;
     let stays = if args.end { Vec::new() } else { stays(&order.pattern, removed) };
     if args.json {
         print_json(&json!({
             "meant": order.pattern, "dry_run": args.dry_run, "blocked": !args.dry_run && !args.keep_crawling && !args.end,
             "removed": removed, "stays": stays, "pages": covered.listed,
             "still_forbidden": covered.forbidden, "still_forbidden_of": covered.checked, "cycle_in_progress": in_progress,
+            "tables_unread": tables_unread,
         }))?;
         return whole(removed);
     }
@@ -39,9 +40,15 @@ pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
     match args.end {
         true => {
             let verb = if args.dry_run { "would end" } else { "ended" };
-            print(format!("{verb} the takedown of {pattern}: {}", counted(removed.pages, "known page")))?;
+            print_labelled(format!(
+                "{verb} the takedown of {pattern}: {}",
+                counted(removed.pages, "known page")
+            ))?;
         }
         false => print_removed(pattern, removed, args.dry_run)?,
+    }
+    if let Some(why) = tables_unread {
+        print_labelled(format!("not counted: data of hosts and queued URLs: {why}"))?;
     }
     if args.dry_run {
         print_pages(covered)?;
@@ -50,20 +57,22 @@ pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
     match removed.pages {
         0 if is_blocked => {
             let end = takedown::ending(&pattern.to_string());
-            print(format!("no page of it is known; if it is mistyped, end this takedown with {end}"))?;
+            print_labelled(format!(
+                "no page of it is known; if it is mistyped, end this takedown with {end}"
+            ))?;
         }
-        0 => print("no page of it is known; check how it is written")?,
+        0 => print_labelled("no page of it is known; check how it is written")?,
         _ => {}
     }
     if args.keep_crawling || args.end {
         print_forbidden(covered)?;
     }
     if is_blocked {
-        print("recrawl will not fetch any page of it again")?;
+        print_labelled("recrawl will not fetch any page of it again")?;
     }
-    stays.iter().try_for_each(|what| print(format!("kept: {what}")))?;
+    stays.iter().try_for_each(|what| print_labelled(format!("kept: {what}")))?;
     if let Some(cycle) = in_progress {
-        print(format!(
+        print_labelled(format!(
             "in progress: {cycle}; finish it with `recrawl crawl --cycles 1` before the takedown"
         ))?;
     }
@@ -71,14 +80,10 @@ pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
 }
 
 /// Takes the pages down, and logs it as a change of an operator.
-fn logged(
-    stopped: Stopped<'_>,
-    settings: &Settings,
-    order: &Order,
-    now: u64,
-) -> Result<Result<Done, Failure>, Failure> {
+fn logged(settings: &Settings, order: &Order, now: u64) -> Result<Result<Done, Failure>, Failure> {
+    let stopped = takedown::open(settings)?;
     audit::logged(&settings.data_dir, order, || {
-        let done = stopped.take_down(order, false, now)?;
+        let done = stopped.take_down(order, now)?;
         let detail = match &done {
             Ok(done) => done.removed.to_string(),
             Err(unfinished) => format!("decided, but nothing is removed yet: {unfinished}"),
@@ -120,55 +125,68 @@ fn stays(meant: &Pattern, removed: &Summary) -> Vec<&'static str> {
 
 fn print_removed(meant: &Pattern, removed: &Summary, is_dry_run: bool) -> Result<(), Failure> {
     let verb = if is_dry_run { "would be " } else { "" };
-    print(format!(
+    print_labelled(format!(
         "{meant}: {}, data of {} {verb}removed; {} {verb}removed",
         counted(removed.pages, "known page"),
         super::thousands(removed.emptied),
         counted(removed.visits, "kept visit")
     ))?;
-    print(format!(
-        "{} ({}) in {} {verb}overwritten",
-        counted(removed.warc_records, "record"),
-        Size(removed.warc_bytes),
-        counted(removed.warc_files, "WARC file")
-    ))?;
-    print(format!(
-        "{verb}removed: robots.txt, delays and counts of {}, counts of dates and pings of {}, trap patterns of {}; \
-         noise floors of {}; {}",
-        counted(removed.hosts, "host"),
-        super::thousands(removed.dates),
-        super::thousands(removed.trap_patterns),
-        counted(removed.noise_floors, "site"),
-        counted(removed.asked, "queued URL")
-    ))
+    if removed.warc_records > 0 {
+        print_labelled(format!(
+            "{} ({}) in {} {verb}overwritten",
+            counted(removed.warc_records, "record"),
+            counted(removed.warc_bytes, "byte"),
+            counted(removed.warc_files, "WARC file")
+        ))?;
+    }
+    match removed.in_tables.as_ref().map(in_tables) {
+        Some(parts) if !parts.is_empty() => print_labelled(format!("{verb}removed: {}", parts.join("; "))),
+        _ => Ok(()),
+    }
+}
+
+/// The data in the tables, without what there is none of.
+fn in_tables(removed: &InTables) -> Vec<String> {
+    let InTables { hosts, dates, trap_patterns, noise_floors, asked } = *removed;
+    [
+        ("robots.txt, delays and counts of ", hosts, "host"),
+        ("counts of dates and pings of ", dates, "host"),
+        ("trap patterns of ", trap_patterns, "host"),
+        ("noise floors of ", noise_floors, "site"),
+        ("", asked, "queued URL"),
+    ]
+    .into_iter()
+    .filter(|(_, number, _)| *number > 0)
+    .map(|(what, number, noun)| format!("{what}{}", counted(number, noun)))
+    .collect()
 }
 
 /// The first pages, and how many more there are.
 fn print_pages(covered: &Covered) -> Result<(), Failure> {
-    covered.listed.iter().try_for_each(|url| print(format!("page: {url}")))?;
+    covered.listed.iter().try_for_each(|url| print_labelled(format!("page: {url}")))?;
     match covered.pages - covered.listed.len() as u64 {
         0 => Ok(()),
-        more => print(format!("… and {}", counted(more, "more page"))),
+        more => print_labelled(format!("… and {}", counted(more, "more page"))),
     }
 }
 
 /// The rules that forbid the pages also after the end of their takedown.
 fn print_forbidden(covered: &Covered) -> Result<(), Failure> {
     if covered.forbidden.is_empty() && covered.checked == covered.pages {
-        return print("recrawl may fetch them again, from the cycle after the next one on");
+        return print_labelled("recrawl may fetch them again, from the cycle after the next one on");
     }
     let mut rules: Vec<(&String, u64)> =
         covered.forbidden.iter().map(|(rule, pages)| (rule, *pages)).collect();
     rules.sort_by_key(|(_, pages)| std::cmp::Reverse(*pages));
     for (rule, pages) in rules.iter().take(RULES) {
-        print(format!("still not fetched: {}: {rule}", counted(*pages, "page")))?;
+        print_labelled(format!("still not fetched: {}: {rule}", counted(*pages, "page")))?;
     }
     if let more @ 1.. = rules.len().saturating_sub(RULES) as u64 {
-        print(format!("… and {}", counted(more, "more rule")))?;
+        print_labelled(format!("… and {}", counted(more, "more rule")))?;
     }
     match covered.pages - covered.checked {
         0 => Ok(()),
-        rest => print(format!("not checked for other rules: {}", counted(rest, "further page"))),
+        rest => print_labelled(format!("not checked for other rules: {}", counted(rest, "further page"))),
     }
 }
 

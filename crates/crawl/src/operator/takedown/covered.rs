@@ -23,7 +23,7 @@ pub struct Covered {
     pub visited: u64,
     /// The first pages.
     pub listed: Vec<String>,
-    /// Pages whose other rules were looked up: the first.
+    /// Pages whose other rules were looked up: the first, or none if the tables could not be read.
     pub checked: u64,
     /// Rules apart from this takedown that forbid some of the checked pages, with their number.
     pub forbidden: BTreeMap<String, u64>,
@@ -37,13 +37,16 @@ impl Covered {
     pub fn by(
         meant: &Pattern,
         settings: &Settings,
-        tables: &SledTables,
+        tables: Option<&SledTables>,
         decided: &Decisions,
         generation: &Generation,
     ) -> Result<Covered, Failure> {
         let mut others = decided.clone();
         others.taken_down.retain(|pattern| pattern != meant);
-        let forbidding = Forbidding::of(settings, tables, &others)?;
+        let forbidding = match tables {
+            Some(tables) => Some((tables, Forbidding::of(settings, tables, &others)?)),
+            None => None,
+        };
         let mut covered = Covered::default();
         let mut last: Option<(Origin, OfOrigin)> = None;
         let mut records = generation.records();
@@ -57,9 +60,10 @@ impl Covered {
             if covered.listed.len() < LISTED {
                 covered.listed.push(url.to_string());
             }
-            if covered.pages > MAX_LOOKED_AT {
+            let Some((tables, forbidding)) = forbidding.as_ref().filter(|_| covered.pages <= MAX_LOOKED_AT)
+            else {
                 continue;
-            }
+            };
             covered.checked += 1;
             let origin = Origin::of(&url);
             let of = match last.take() {
