@@ -1,4 +1,4 @@
-//! Names of shares in JSON and exports, and lists for people.
+//! Names of shares in JSON and exports, and words and lists for people.
 
 pub use recrawl_types::outcome::{REFUSED_ADDRESS, no_robots};
 
@@ -14,6 +14,16 @@ pub fn share(share: Share) -> (&'static str, Option<f64>) {
         Share::Followed => ("followed", None),
         Share::Announced => ("announced", None),
         Share::Asked => ("asked", None),
+    }
+}
+
+/// Why a round ended ([`RoundReport::stopped_by`](crate::report::RoundReport)), in at most ten letters for tables.
+pub fn stopped_by(name: &str) -> &str {
+    match name {
+        "schedule" => "all done",
+        "slow_hosts" => "slow hosts",
+        "byte_budget" => "budget",
+        other => other,
     }
 }
 

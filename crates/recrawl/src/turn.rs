@@ -2,7 +2,8 @@
 //!
 //! A command that needs the directory alone takes the turn, and asks the daemon to step aside. The daemon ends its
 //! round, closes everything, waits until nobody has the turn, and opens the crawl again. The turn is a lock on the
-//! folder itself (flock(2)), so it ends with the command, however that ends.
+//! folder itself (flock(2)), so it ends with the command, however that ends. The command then waits until the daemon
+//! answers again, so that the next command finds it.
 
 use crate::daemon::Daemon;
 use crate::process::logging;
@@ -12,7 +13,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 use tracing::Level;
@@ -21,10 +22,18 @@ use tracing::Level;
 pub const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Time for a daemon that is just opening the directory, or stepping back into it, to listen at its socket.
 const OPENING: Duration = Duration::from_secs(2);
+/// Time for a daemon that stepped aside to answer again.
+const RETURN: Duration = Duration::from_secs(10);
 
 /// The turn of this process, until it is dropped.
 #[derive(Debug)]
-pub struct Turn(#[expect(dead_code, reason = "closing it gives the turn back")] File);
+pub struct Turn {
+    data_dir: PathBuf,
+    /// The lock; none once it is given back.
+    lock: Option<File>,
+    /// Has a daemon stepped aside?
+    has_asked: bool,
+}
 
 impl Turn {
     /// Waits until this command has the directory for itself. Without a directory there is nothing to wait for.
@@ -36,15 +45,18 @@ impl Turn {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
             opened => opened.map_err(|e| cannot(data_dir, &e))?,
         };
-        let turn = Turn::take(folder).map_err(|e| cannot(data_dir, &e))?;
-        let (begun, mut is_asked) = (Instant::now(), false);
+        let lock = Turn::take(folder).map_err(|e| cannot(data_dir, &e))?;
+        let mut turn = Turn { data_dir: data_dir.to_owned(), lock: Some(lock), has_asked: false };
+        let begun = Instant::now();
         while FileStorage::is_locked(data_dir).map_err(|e| cannot(data_dir, &e))? {
-            if !is_asked && let Some(daemon) = Daemon::in_charge(data_dir)? {
+            if !turn.has_asked
+                && let Some(daemon) = Daemon::in_charge(data_dir)?
+            {
                 let accepted = daemon.change("POST", "/api/v1/step-aside", None)?;
                 logging::say(Level::INFO, &accepted.detail);
-                is_asked = true;
+                turn.has_asked = true;
             }
-            if !is_asked && begun.elapsed() > OPENING {
+            if !turn.has_asked && begun.elapsed() > OPENING {
                 // No daemon: opening the directory tells who has it.
                 break;
             }
@@ -53,12 +65,12 @@ impl Turn {
         Ok(Some(turn))
     }
 
-    fn take(folder: File) -> io::Result<Turn> {
+    fn take(folder: File) -> io::Result<File> {
         if let Err(Errno::WOULDBLOCK) = flock(&folder, FlockOperation::NonBlockingLockExclusive) {
             logging::say(Level::INFO, "waiting for another command to finish");
             flock(&folder, FlockOperation::LockExclusive)?;
         }
-        Ok(Turn(folder))
+        Ok(folder)
     }
 
     /// Does a process have the turn in this directory?
@@ -66,9 +78,28 @@ impl Turn {
     /// # Errors
     /// When the folder cannot be opened, or its file system has no locks.
     pub fn is_taken(data_dir: &Path) -> io::Result<bool> {
-        match flock(&File::open(data_dir)?, FlockOperation::NonBlockingLockExclusive) {
+        // Shared: several processes may look at once.
+        match flock(&File::open(data_dir)?, FlockOperation::NonBlockingLockShared) {
             Err(Errno::WOULDBLOCK) => Ok(true),
             taken => taken.map(|()| false).map_err(io::Error::from),
+        }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.lock = None;
+        let begun = Instant::now();
+        // While the next command has the turn, the daemon stays aside.
+        while self.has_asked
+            && !Turn::is_taken(&self.data_dir).unwrap_or(true)
+            && !matches!(Daemon::of(&self.data_dir), Ok(Some(_)))
+        {
+            if begun.elapsed() > RETURN {
+                logging::say(Level::WARN, "the daemon does not answer yet; see its log");
+                return;
+            }
+            thread::sleep(LOOK_EVERY);
         }
     }
 }

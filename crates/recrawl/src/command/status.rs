@@ -24,6 +24,7 @@ use recrawl_crawl::settings::Settings;
 use recrawl_crawl::settings::formula_file;
 use recrawl_types::Origin;
 use serde_json::{Value, json};
+use std::collections::VecDeque;
 
 /// Cycles shown.
 const CYCLES: usize = 10;
@@ -40,7 +41,7 @@ const OF_CYCLES: [table::Column; 10] = [
     table::number("failed"),
     table::number("skipped"),
     table::number("time"),
-    table::word("ended by"),
+    table::word("end"),
 ];
 /// Columns of the table of hosts.
 const OF_HOSTS: [table::Column; 3] =
@@ -74,7 +75,7 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
         let tables = open_read::tables(&settings.data_dir);
         let in_progress =
             open_read::in_progress(&**repository.storage(), &generation, tables.as_deref().ok());
-        (Live::of(daemon, &tables), in_progress)
+        (Live::of(&settings.data_dir, daemon, &tables), in_progress)
     };
     if let Err(fault) = &in_progress {
         tracing::warn!("cannot read the schedule of the cycle in progress: {fault}");
@@ -144,10 +145,13 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     print_labelled(&lines.join("\n"))?;
     let rows: Vec<_> = reports.iter().map(cycle_row).collect();
     print_table(&table::lines(&OF_CYCLES, &rows, colour::width()))?;
+    if let Some(words) = carried(&reports) {
+        print_labelled(format!("\ncarried     {words}"))?;
+    }
     let refused: u64 = reports.iter().map(|report| report.tally.refused).sum();
     if refused > 0 {
         let visits = counted(refused, "visit");
-        print(format!("\nrefused     {visits} in these cycles: {}", labels::REFUSED_ADDRESS))?;
+        print_labelled(format!("\nrefused     {visits} in these cycles: {}", labels::REFUSED_ADDRESS))?;
     }
     let row = |origin: &recrawl_repository::OriginRun| {
         [origin_text(&origin.key), thousands(origin.pages), thousands(origin.visited)]
@@ -161,6 +165,14 @@ fn print_table(lines: &[String]) -> Result<(), Failure> {
     print("")?;
     print_heading(&lines[0])?;
     lines[1..].iter().try_for_each(print)
+}
+
+/// Pages of the newest cycles that were planned and neither visited nor skipped; none if there are none.
+fn carried(reports: &VecDeque<RoundReport>) -> Option<String> {
+    let of = |report: &RoundReport| format!("{} of cycle {}", thousands(report.carried), report.cycle);
+    let cycles: Vec<String> = reports.iter().rev().filter(|report| report.carried > 0).map(of).collect();
+    let list = labels::some_of(&cycles);
+    (!cycles.is_empty()).then(|| format!("planned pages that these cycles did not reach: {list}"))
 }
 
 /// A cycle; the table fits 80 columns.
@@ -177,7 +189,7 @@ fn cycle_row(report: &RoundReport) -> [String; 10] {
         report.tally.all_failed().to_string(),
         report.tally.all_skipped().to_string(),
         live::duration(report.seconds),
-        report.stopped_by.to_string(),
+        labels::stopped_by(&report.stopped_by).to_owned(),
     ]
 }
 
@@ -218,13 +230,21 @@ mod tests {
         let report = json!({
             "cycle": 1234, "scheduled": 500_000, "gone": 0, "links_new": 0, "links_pending": 0, "pages_known": 0,
             "pages_visited": 0, "never_tried": 0, "formula": "age", "started": 1_700_000_000_000u64,
-            "seconds": 86_399.0, "stopped_by": "schedule",
+            "seconds": 86_399.0, "stopped_by": "slow_hosts",
             "fetched": 450_000, "changed": 123_456, "change_rate": 0.333, "failed": 12_345, "skipped": 54_321,
         });
         let report: RoundReport = serde_json::from_value(report).unwrap();
         let lines = table::lines(&OF_CYCLES, &[cycle_row(&report)], Some(80));
         assert!(lines.iter().all(|line| line.chars().count() <= 80), "{lines:#?}");
         assert!(lines[1].contains("11-14 22:13") && lines[1].contains("450000"), "{lines:#?}");
+        assert!(lines[1].ends_with("slow hosts"), "{lines:#?}");
+        assert_eq!(carried(&[report.clone()].into()), None);
+        let early = |cycle, carried| RoundReport { cycle, carried, ..report.clone() };
+        let words = carried(&[early(7, 1077), early(8, 0), early(9, 5)].into());
+        assert_eq!(
+            words.unwrap(),
+            "planned pages that these cycles did not reach: 5 of cycle 9, 1,077 of cycle 7"
+        );
         let host =
             [format!("https://{}.example.com:8443", "a".repeat(100)), thousands(1 << 30), thousands(1 << 30)];
         let lines = table::lines(&OF_HOSTS, &[host], Some(80));

@@ -2,14 +2,18 @@
 
 use crate::command::thousands;
 use crate::daemon::Daemon;
+use crate::turn::Turn;
 use recrawl_archive::timestamp;
 use recrawl_crawl::open_read::{self, Tables};
 use serde_json::Value;
+use std::path::Path;
 
 /// Who has the data directory.
 pub enum Live {
     /// A daemon, which answers with this status.
     Daemon(Value),
+    /// A command, for which a daemon steps aside.
+    Command,
     /// A process without a control socket.
     Crawl,
     Stopped,
@@ -17,9 +21,10 @@ pub enum Live {
 
 impl Live {
     /// `tables` were tried after the daemon.
-    pub fn of(daemon: Option<Daemon>, tables: &Tables) -> Live {
+    pub fn of(data_dir: &Path, daemon: Option<Daemon>, tables: &Tables) -> Live {
         match (daemon, tables) {
             (Some(daemon), _) => Live::Daemon(daemon.status),
+            (None, _) if Turn::is_taken(data_dir).unwrap_or(false) => Live::Command,
             (None, Err(why)) if why == open_read::IN_USE => Live::Crawl,
             (None, _) => Live::Stopped,
         }
@@ -37,14 +42,15 @@ impl Live {
     pub fn status(&self) -> Option<&Value> {
         match self {
             Live::Daemon(status) => Some(status),
-            Live::Crawl | Live::Stopped => None,
+            Live::Command | Live::Crawl | Live::Stopped => None,
         }
     }
 
-    /// The state for programs: the daemon's, or `in_use` or `stopped`.
+    /// The state for programs: the daemon's, or `aside`, `in_use` or `stopped`.
     pub fn name(&self) -> &str {
         match self {
             Live::Daemon(status) => status["state"].as_str().unwrap_or("unknown"),
+            Live::Command => "aside",
             Live::Crawl => "in_use",
             Live::Stopped => "stopped",
         }
@@ -54,6 +60,9 @@ impl Live {
     pub fn words(&self) -> String {
         match self {
             Live::Daemon(status) => doing(status),
+            Live::Command => {
+                "a command has this directory; a daemon, if one runs, waits until it ends".into()
+            }
             Live::Crawl => {
                 "in use by another process without a control socket, such as `recrawl crawl`".into()
             }
