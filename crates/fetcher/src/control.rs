@@ -52,6 +52,8 @@ pub struct Figures {
     pub open_hosts: usize,
     /// Bytes of its cycle so far, as `budget.bytes_per_cycle` counts them.
     pub spent: u64,
+    /// When the run stops waiting for slow hosts, in milliseconds since 1970; none if it waits for all.
+    pub ends_by: Option<u64>,
     /// Of the open hosts, those in back-off.
     pub backed_off: usize,
     /// The open hosts that will take longest, by remaining pages times delay; the others with a request
@@ -64,6 +66,7 @@ pub struct Figures {
 /// The figures of hosts, at most [`FIGURES_EVERY`] old.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostsNow {
+    pub ends_by: Option<u64>,
     pub backed_off: usize,
     pub slowest: Arc<[HostFigures]>,
     pub fetching: Arc<[Fetching]>,
@@ -185,11 +188,11 @@ impl Steering {
     pub fn figures(&self) -> Figures {
         let (in_flight, open_hosts) = (self.in_flight.load(Acquire), self.open_hosts.load(Relaxed));
         let spent = self.spent.load(Relaxed);
-        let HostsNow { backed_off, slowest, fetching } = lock(&self.hosts_now).clone();
+        let HostsNow { ends_by, backed_off, slowest, fetching } = lock(&self.hosts_now).clone();
         // The list may be a second old.
         let is_stale = fetching.len() > in_flight;
         let fetching = if is_stale { fetching.iter().take(in_flight).cloned().collect() } else { fetching };
-        Figures { in_flight, open_hosts, spent, backed_off, slowest, fetching }
+        Figures { in_flight, open_hosts, spent, ends_by, backed_off, slowest, fetching }
     }
 
     /// Requests in all runs that started before the configured delay of their host had passed, by

@@ -485,7 +485,9 @@ impl Loop {
         fetching.sort_by_key(|page| page.since);
         fetching.truncate(MAX_FETCHING);
         let (slowest, fetching) = (slowest.into(), fetching.into());
-        self.run.control.publish_hosts(HostsNow { backed_off, slowest, fetching });
+        let patience = self.patience_ends().map(|end| end.saturating_duration_since(Instant::now()));
+        let ends_by = patience.map(|left| at.saturating_add(left.as_millis() as u64));
+        self.run.control.publish_hosts(HostsNow { ends_by, backed_off, slowest, fetching });
     }
 
     /// Queues an idle host, unless all its connections are in use.

@@ -235,7 +235,8 @@ pub struct CycleNow {
     pub started: u64,
     /// Deadline of the cycle; pages not fetched by then are skipped.
     pub deadline: Option<u64>,
-    /// When the round stops fetching at the latest: its deadline, the next cycle or `round.max`.
+    /// When the round stops fetching at the latest: its deadline, the next cycle, `round.max`, or
+    /// `round.linger` once half of the hosts are done.
     pub ends_by: Option<u64>,
     /// Pages in the schedule.
     pub scheduled: u64,

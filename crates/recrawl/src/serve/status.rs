@@ -9,7 +9,6 @@ use recrawl_console::view::{
 };
 use recrawl_crawl::labels::thousands;
 use recrawl_crawl::progress::figures::{Now, Stage};
-use recrawl_crawl::report::facts::RoundKind;
 use recrawl_crawl::report::{RoundReport, Tally};
 use recrawl_crawl::settings::Settings;
 use recrawl_fetcher::control::Figures;
@@ -19,7 +18,6 @@ use recrawl_simulation::SeriesMean;
 use recrawl_types::Origin;
 use serde_json::Value;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
 
 /// Maximum hosts of a running cycle that are shown.
 const SLOWEST: usize = 20;
@@ -134,7 +132,7 @@ fn cycle_now(shared: &SharedState, now: &Now, reports: &[RoundReport]) -> CycleN
     };
     let settings = shared.settings();
     let deadline = settings.config.cycle.deadline.map(|d| now.cycle_started + d.0.as_millis() as u64);
-    let ends_by = ends_by(now, &settings, deadline);
+    let ends_by = [deadline, figures.ends_by].into_iter().flatten().min();
     let host_now = |host: &recrawl_fetcher::control::HostFigures| HostNow {
         host: host.host.clone(),
         queue: host.queue,
@@ -176,16 +174,6 @@ fn cycle_now(shared: &SharedState, now: &Now, reports: &[RoundReport]) -> CycleN
 
 fn fetching(page: &recrawl_fetcher::control::Fetching) -> Fetching {
     Fetching { url: page.url.to_string(), host: Origin::of(&page.url).to_string(), since: page.since }
-}
-
-/// When the round stops fetching at the latest; as `cycle/pipeline.rs` limits it.
-fn ends_by(now: &Now, settings: &Settings, deadline: Option<u64>) -> Option<u64> {
-    let cycle = &settings.config.cycle;
-    let after = |start: u64, time: Duration| start.saturating_add(time.as_millis() as u64);
-    let max = cycle.fill.then(|| after(now.fetching_since, settings.config.round.max.0));
-    let next_cycle =
-        (cycle.fill && now.kind != RoundKind::Revisit).then(|| after(now.cycle_started, cycle.period.0));
-    [deadline, max, next_cycle].into_iter().flatten().min()
 }
 
 /// Estimated from the pace of this run, but at least what the longest host queue needs.

@@ -57,3 +57,20 @@ async fn held_hosts_are_not_waited_for_longer_than_slow_ones() {
     assert_eq!((output.report.stopped_by, output.pages.len()), (StoppedBy::SlowHosts, 3));
     assert!(begun.elapsed() < LINGER + SECOND * 6, "{:?}", begun.elapsed());
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_run_says_until_when_it_waits_for_slow_hosts() {
+    let setup = setup(4, 97);
+    let begun = Instant::now();
+    let seconds_left = async {
+        let mut left = Vec::new();
+        for at in [2, 8] {
+            tokio::time::sleep_until(begun + SECOND * at).await;
+            let ends_by = setup.control.figures().ends_by.expect("it is patient");
+            left.push((ends_by - NOW) / 1000 - u64::from(at));
+        }
+        left
+    };
+    let (_, left) = tokio::join!(setup.run(), seconds_left);
+    assert!(left[0] > 590 && left[1] <= 10, "half of the hosts are done between: {left:?}");
+}
