@@ -16,7 +16,7 @@ impl Blocks {
     /// A pattern in its canonical spelling: `example.com` or `https://example.com/a/`.
     ///
     /// # Errors
-    /// That it is invalid, and how to write one.
+    /// Why it is invalid.
     pub fn pattern(text: &str) -> Result<String, String> {
         let text = text.trim();
         if text.contains("://") {
@@ -25,9 +25,9 @@ impl Blocks {
         }
         match HostPattern::parse(text) {
             Ok(HostPattern::Exact(host)) => Ok(host),
-            Ok(HostPattern::Any | HostPattern::WithSubdomains(_)) | Err(_) => Err(format!(
-                "invalid pattern {text:?}; write example.com (with its subdomains) or https://example.com/a/"
-            )),
+            Ok(HostPattern::Any | HostPattern::WithSubdomains(_)) | Err(_) => {
+                Err(format!("{text:?} is neither a host nor a URL"))
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! `recrawl pause`, `resume`, `block` and `unblock`: by the running daemon, or else in the data directory.
 
-use super::{print, print_json};
+use super::{print_json, print_labelled};
 use crate::audit::{self, COMMAND_LINE};
 use crate::cli::{BlockArgs, PauseArgs, Where};
 use crate::daemon::{Daemon, encoded};
@@ -52,10 +52,12 @@ fn make(at: &Where, change: &Change, as_json: bool) -> Result<(), Failure> {
         None => {
             let stopped = StoppedCrawl::open(&settings)?;
             settings.scope.refuse_taken_down(stopped.decided.taken_down.clone());
+            let generation = stopped.repository.current();
             let mark = Mark { who: COMMAND_LINE.into(), at: system_clock()() };
             let decide = || {
-                let made = stopped
-                    .decide(|control| changes::decide(control, &settings, change, mark).map_err(failure))?;
+                let made = stopped.decide(|control| {
+                    changes::decide(control, &settings, &generation, change, mark).map_err(failure)
+                })?;
                 Ok((made.clone(), made))
             };
             audit::logged(&settings.data_dir, change, decide)?
@@ -66,7 +68,7 @@ fn make(at: &Where, change: &Change, as_json: bool) -> Result<(), Failure> {
 
 /// Prints the result of a change.
 pub fn tell(accepted: &Accepted, as_json: bool) -> Result<(), Failure> {
-    if as_json { print_json(accepted) } else { print(&accepted.detail) }
+    if as_json { print_json(accepted) } else { print_labelled(&accepted.detail) }
 }
 
 /// As a running daemon's answer would fail.

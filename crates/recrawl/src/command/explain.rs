@@ -7,7 +7,8 @@ mod lookup;
 mod obstacle;
 mod visits;
 
-pub use lookup::unknown;
+pub use lookup::{robots, unknown};
+pub use obstacle::lift_robots;
 
 use super::export::page_json;
 use super::{counted, print_json, print_labelled, traps};
@@ -37,7 +38,7 @@ use recrawl_fetcher::host_delay::{HostDelay, LeftAlone};
 use recrawl_fetcher::system_clock;
 use recrawl_fetcher::unavailable::Unavailable;
 use recrawl_formula::{Formula, SiteRates, Term, estimator};
-use recrawl_repository::{Generation, OriginRun};
+use recrawl_repository::{Generation, KeptVisit, OriginRun};
 use recrawl_scheduler::policy::PolicyKind;
 use recrawl_scheduler::{Gate, HostPlaces, HostPlacesCounter};
 use recrawl_types::{
@@ -332,8 +333,16 @@ impl Explanation {
             return format!("{when}: {evidence}");
         }
         match self.gate {
-            Gate::Discovery if self.fills => "in a fill round of this cycle: it was never fetched".into(),
-            Gate::Discovery => "when the discovery share reaches it: it was never fetched".into(),
+            Gate::Discovery => {
+                let when = match self.fills {
+                    true => "in a fill round of this cycle",
+                    false => "when the discovery share reaches it",
+                };
+                match self.last_attempt() {
+                    Some((cycle, last)) => format!("{when}: it was tried in cycle {cycle}: {}", last.outcome),
+                    None => format!("{when}: it was never fetched"),
+                }
+            }
             Gate::Warmup => "in the next cycle: a warm-up visit, whatever its score".into(),
             Gate::Revisit if self.lastmod.is_news => {
                 "when the announced share reaches it: a trusted date says that it changed".into()
@@ -356,10 +365,15 @@ impl Explanation {
         })
     }
 
+    /// The last attempt that is kept, and its cycle.
+    fn last_attempt(&self) -> Option<&(Cycle, KeptVisit)> {
+        let is_attempt = |outcome| !matches!(outcome, Outcome::Skipped(_));
+        self.history.visits.iter().rev().find(|(_, visit)| is_attempt(visit.outcome))
+    }
+
     /// The cycle of the last attempt, if the address guard refused it.
     fn refused_in(&self) -> Option<Cycle> {
-        let is_attempt = |outcome| !matches!(outcome, Outcome::Skipped(_));
-        let last = self.history.visits.iter().rev().find(|(_, visit)| is_attempt(visit.outcome));
+        let last = self.last_attempt();
         last.filter(|(_, visit)| visit.outcome == Outcome::RefusedAddress).map(|(cycle, _)| *cycle)
     }
 
@@ -456,6 +470,9 @@ impl Explanation {
         if known.failures > 0 {
             let (failures, last) = (known.failures, known.last_attempt);
             print(format!("attempts    {failures} in a row without the page, the last in cycle {last}"));
+        }
+        if let Some((cycle, last)) = self.last_attempt().filter(|(_, last)| !last.outcome.is_visit()) {
+            print(format!("tried       {}, in cycle {cycle} at {}", last.outcome, timestamp(last.at * 1000)));
         }
         match &self.record.visited {
             None => print("visited     never".into()),

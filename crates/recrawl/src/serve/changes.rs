@@ -4,6 +4,7 @@ use super::formulas;
 use super::hosts;
 use super::shared_state::{Phase, SharedState};
 use super::view::failed;
+use crate::command::explain;
 use crate::turn::Turn;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{Accepted, Change, Did, Who};
@@ -18,7 +19,8 @@ use recrawl_crawl::operator::control::{
 use recrawl_crawl::operator::takedown;
 use recrawl_crawl::progress::figures::Stage;
 use recrawl_crawl::settings::Settings;
-use recrawl_types::{CanonicalUrl, PageRecord, ScheduleEntry, Share, Site, Status};
+use recrawl_repository::Generation;
+use recrawl_types::{CanonicalUrl, Origin, PageRecord, ScheduleEntry, Share, Site, Status};
 
 /// How to end a takedown, which only the command does.
 fn end_takedown(pattern: &str) -> String {
@@ -38,7 +40,7 @@ pub fn make(shared: &SharedState, change: &Change, who: &Who) -> Result<Accepted
     let mark = Mark { who: who.name.clone(), at: shared.now() };
     let accepted = match change {
         Change::Pause { .. } | Change::Resume { .. } | Change::Block { .. } | Change::Unblock { .. } => {
-            decide(&shared.control, &shared.settings(), change, mark)
+            decide(&shared.control, &shared.settings(), &shared.generation(), change, mark)
         }
         Change::AddSeeds { urls } => add_seeds(shared, urls),
         Change::Recrawl { url } => recrawl(shared, url, mark),
@@ -52,19 +54,21 @@ pub fn make(shared: &SharedState, change: &Change, who: &Who) -> Result<Accepted
     accepted
 }
 
-/// Pauses, resumes, blocks or unblocks, also in a stopped crawl. The scope of `settings` has the takedowns.
+/// Pauses, resumes, blocks or unblocks, also in a stopped crawl. The scope of `settings` has the takedowns;
+/// `generation` has the known hosts.
 ///
 /// # Panics
 /// At other kinds of changes.
 pub fn decide(
     control: &Control,
     settings: &Settings,
+    generation: &Generation,
     change: &Change,
     mark: Mark,
 ) -> Result<Accepted, Refusal> {
     match change {
-        Change::Pause { host } => pause(control, host.as_deref(), Some(mark)),
-        Change::Resume { host } => pause(control, host.as_deref(), None),
+        Change::Pause { host } => pause(control, generation, host.as_deref(), Some(mark)),
+        Change::Resume { host } => pause(control, generation, host.as_deref(), None),
         Change::Block { pattern } => block(control, settings, pattern, Some(mark)),
         Change::Unblock { pattern } => block(control, settings, pattern, None),
         other => unreachable!("{other} is no decision"),
@@ -93,29 +97,54 @@ fn accepted(did: Did, detail: impl Into<String>) -> Result<Accepted, Refusal> {
 }
 
 /// The response to a decision that takes effect at once.
-fn decided(effect: Effect, done: String, limit: usize) -> Result<Accepted, Refusal> {
+fn decided(effect: Effect, done: String, already: String, limit: usize) -> Result<Accepted, Refusal> {
     match effect {
         Effect::Done => accepted(Did::Done, done),
-        Effect::Already => accepted(Did::Already, format!("no change: {done}")),
-        Effect::Full => Err(Refusal::Busy(format!("limit of {limit} reached; remove some first"))),
+        Effect::Already => accepted(Did::Already, already),
+        Effect::Full => Err(full(limit)),
     }
 }
 
-fn pause(control: &Control, host: Option<&str>, mark: Option<Mark>) -> Result<Accepted, Refusal> {
+fn full(limit: usize) -> Refusal {
+    Refusal::Busy(format!("limit of {limit} reached; remove some first"))
+}
+
+fn pause(
+    control: &Control,
+    generation: &Generation,
+    host: Option<&str>,
+    mark: Option<Mark>,
+) -> Result<Accepted, Refusal> {
     let is_pause = mark.is_some();
     let Some(host) = host else {
         let effect = control.pause(mark).map_err(failed)?;
         let done = if is_pause { "crawl paused; requests in flight are finished" } else { "crawl resumed" };
-        return decided(effect, done.into(), 1);
+        let already = if is_pause { "the crawl is already paused" } else { "the crawl is not paused" };
+        return decided(effect, done.into(), already.into(), 1);
     };
     // All ports of a host are paused together.
     let host = hosts::named(host)?.name;
     let effect = control.pause_host(&host, mark).map_err(failed)?;
-    let done = match is_pause {
-        true => format!("{host} paused; its pages wait until the cycle's deadline"),
-        false => format!("{host} resumed"),
+    let unknown = if is_known(generation, &host)? { "" } else { "; no page of it is known" };
+    let (done, already) = match is_pause {
+        true => (
+            format!("{host} paused: none of its pages is requested until it is resumed{unknown}"),
+            format!("{host} is already paused{unknown}"),
+        ),
+        false => (format!("{host} resumed{unknown}"), format!("{host} is not paused{unknown}")),
     };
-    decided(effect, done, MAX_HELD_HOSTS)
+    decided(effect, done, already, MAX_HELD_HOSTS)
+}
+
+/// Is a page of this host known?
+fn is_known(generation: &Generation, host: &str) -> Result<bool, Refusal> {
+    let mut runs = generation.origin_runs();
+    while let Some(run) = runs.next_run().map_err(failed)? {
+        if *Origin::of(&run.home().map_err(failed)?).host == *host {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn block(
@@ -124,24 +153,26 @@ fn block(
     pattern: &str,
     mark: Option<Mark>,
 ) -> Result<Accepted, Refusal> {
-    let pattern = Blocks::pattern(pattern)
-        .map_err(|what| Refusal::invalid("pattern", what, "write example.com or https://example.com/a/"))?;
+    let pattern = Blocks::pattern(pattern).map_err(|what| {
+        Refusal::invalid("pattern", what, "write example.com (with its subdomains) or https://example.com/a/")
+    })?;
     let what = match pattern.contains("://") {
         true => format!("URLs with the prefix {pattern}"),
         false => format!("{pattern} and its subdomains"),
     };
     let down = settings.scope.taken_down().iter().filter(|down| down.meets_block(&pattern));
     let (first, down): (Vec<String>, Vec<String>) = down.map(|down| (down.to_string(), down.words())).unzip();
-    let done = match mark {
-        Some(_) => format!("blocked {what}"),
-        None if down.is_empty() => format!("unblocked {what}"),
-        None => {
-            let down = labels::some_of(&down);
-            let end = end_takedown(&first[0]);
-            format!("unblocked {what}, but these stay taken down: {down}; {end}")
+    let down = match first.first() {
+        Some(first) if mark.is_none() => {
+            format!(", but these stay taken down: {}; {}", labels::some_of(&down), end_takedown(first))
         }
+        _ => String::new(),
     };
-    decided(control.block(&pattern, mark).map_err(failed)?, done, MAX_BLOCKS)
+    let (done, already) = match mark {
+        Some(_) => (format!("blocked {what}"), format!("{what} are already blocked")),
+        None => (format!("unblocked {what}{down}"), format!("{what} are not blocked{down}")),
+    };
+    decided(control.block(&pattern, mark).map_err(failed)?, done, already, MAX_BLOCKS)
 }
 
 fn add_seeds(shared: &SharedState, urls: &[String]) -> Result<Accepted, Refusal> {
@@ -229,6 +260,11 @@ fn recrawl(shared: &SharedState, text: &str, mark: Mark) -> Result<Accepted, Ref
         let what = format!("{url} is blocked by {pattern}");
         return Err(Refusal::invalid("url", what, "unblock it first"));
     }
+    let robots = explain::robots(&settings, &Ok(shared.tables.clone()), &url).map_err(failed)?;
+    if let Some(line) = robots.rule {
+        let what = format!("{url}: robots.txt: {}", robots.words);
+        return Err(Refusal::invalid("url", what, explain::lift_robots(&line)));
+    }
     let effect = shared.control.ask(&url, mark).map_err(failed)?;
     // A cycle that is planned but not yet fetching reads the request when it starts to fetch.
     let is_fetching = is_fetching(shared);
@@ -240,6 +276,7 @@ fn recrawl(shared: &SharedState, text: &str, mark: Mark) -> Result<Accepted, Ref
             accepted(Did::Done, format!("{url} will be fetched as soon as politeness allows, once per cycle"))
         }
         Effect::Done => accepted(Did::NextRound, format!("{url} will be fetched within seconds")),
-        other => decided(other, format!("{url} is queued"), MAX_ASKED),
+        Effect::Already => accepted(Did::Already, format!("{url} is already queued")),
+        Effect::Full => Err(full(MAX_ASKED)),
     }
 }

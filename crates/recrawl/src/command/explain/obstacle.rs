@@ -104,8 +104,7 @@ impl Explanation {
                 Obstacle::new("trap", "none", evidence.unwrap_or_else(|| gate.to_string()), lifted)
             }
             ClosedGate::Robots(line) => {
-                let lifted = format!("ask the site owner to remove `{line}` from robots.txt");
-                Obstacle::new("robots", "none", &self.robots.words, lifted)
+                Obstacle::new("robots", "none", &self.robots.words, lift_robots(line))
             }
             ClosedGate::Host(why) => left_alone(*why),
         }
@@ -203,6 +202,11 @@ impl Explanation {
 pub fn places_json(places: HostPlaces) -> Value {
     let HostPlaces { limit, warmup, before, open, last } = places;
     json!({"max_per_host": limit, "warmup": warmup, "before": before, "open": open, "last_score": last})
+}
+
+/// What to do about a rule of robots.txt.
+pub fn lift_robots(line: &str) -> String {
+    format!("ask the site owner to remove `{line}` from robots.txt")
 }
 
 /// That the last requests to a host failed.
