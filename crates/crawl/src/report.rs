@@ -160,6 +160,11 @@ impl RoundReport {
         self.stopped_by != IMPORT && self.stopped_by != TAKEDOWN
     }
 
+    /// Were pages planned, and none fetched?
+    pub fn fetched_nothing(&self) -> bool {
+        self.tally.fetched == 0 && self.scheduled > 0
+    }
+
     /// The start of the cycle, in milliseconds since 1970.
     pub fn cycle_started(&self) -> u64 {
         if self.cycle_started == 0 { self.started } else { self.cycle_started }

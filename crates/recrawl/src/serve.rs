@@ -34,11 +34,13 @@ use crate::tokens::tokens_of;
 use crate::turn::{self, Turn};
 use cycle_timer::CycleTimer;
 use hangup::Hangup;
+use recrawl_archive::timestamp;
 use recrawl_console::local::LocalSocket;
 use recrawl_console::{ConsoleConfig, Running, ServeError, Tokens};
 use recrawl_crawl::crawl::Crawl;
 use recrawl_crawl::cycle::{self, RoundEnd};
 use recrawl_crawl::failure::Failure;
+use recrawl_crawl::operator::control::Mark;
 use recrawl_crawl::operator::seeds;
 use recrawl_crawl::output::events::Events;
 use recrawl_crawl::process::Shutdown;
@@ -69,12 +71,14 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
         while Turn::is_taken(data_dir)? {
             notify::alive();
             if signals.wait(turn::LOOK_EVERY) {
+                tracing::info!("stopped");
                 return Ok(());
             }
         }
         tracing::info!("the command has ended");
         start = again;
     }
+    tracing::info!("stopped");
     Ok(())
 }
 
@@ -124,6 +128,7 @@ fn serve(args: &ServeArgs, start: Start, shutdown: Shutdown) -> Result<Option<St
         other => Failure::work(other),
     })?);
     let hangup = hangup.listen(shared.clone(), console.clone()).map_err(Failure::work)?;
+    log_why_idle(&crawl, &seeds);
     let stall = crawl.settings.config.serve.stall.0;
     let mut events = events_of(&crawl)?;
     let _watchdog = notify::ready(shared.clone(), stall).map_err(Failure::work)?;
@@ -187,8 +192,7 @@ fn crawl_on(
             crawl.stir();
         }
         crawl.live.moved();
-        let is_empty = crawl.repository.current().pages() == 0;
-        let has_nothing = is_empty && given.is_empty() && !crawl.control.has_seeds();
+        let has_nothing = has_nothing(crawl, given);
         let left = timer.left(crawl.settings.config.cycle.period.0, shared.now(), shared.uptime());
         let retry_in = timer.retry_in(shared.uptime());
         let rests = has_nothing || crawl.control.paused().is_some() || !retry_in.is_zero();
@@ -221,6 +225,9 @@ fn crawl_on(
                 failures = 0;
                 given.clear();
                 report.log();
+                if report.fetched_nothing() {
+                    tracing::warn!("{}", crawl.live.errors().why_nothing());
+                }
                 timer.is_in_cycle_since(report.cycle_started(), shared.now(), shared.uptime());
                 shared.committed(crawl, *report);
                 forget(&queued, crawl, shared);
@@ -236,6 +243,24 @@ fn crawl_on(
         }
     }
     Ok(Ended::Signal)
+}
+
+/// Is no page known, and no seed given or queued?
+fn has_nothing(crawl: &Crawl, given: &[CanonicalUrl]) -> bool {
+    crawl.repository.current().pages() == 0 && given.is_empty() && !crawl.control.has_seeds()
+}
+
+/// Logs at the start why no round begins, if so.
+fn log_why_idle(crawl: &Crawl, given: &[CanonicalUrl]) {
+    if let Some(Mark { who, at }) = crawl.control.paused() {
+        let at = timestamp(at);
+        tracing::info!("paused by {who} since {at}: no round begins until `recrawl resume`");
+    }
+    if has_nothing(crawl, given) {
+        tracing::info!(
+            "no seeds and no pages yet: add seeds in the console, or start with --seed or --seeds"
+        );
+    }
 }
 
 /// Removes seeds that are known now. If they cannot be removed, the next commit does it.

@@ -1,10 +1,14 @@
 //! Pages that could not be fetched: the last ones, and their number by outcome in a cycle.
 
+use crate::labels::counted;
 use recrawl_types::{CanonicalUrl, Effect, Outcome, Visit};
 use std::collections::VecDeque;
 
 /// Number of pages that are remembered; the stored visits have the older ones.
 pub const MAX_ERRORS: usize = 50;
+
+/// Most frequent kinds that are named as reasons.
+const MAX_REASONS: usize = 5;
 
 /// Recent errors.
 #[derive(Clone, Debug, Default)]
@@ -59,6 +63,14 @@ impl Errors {
         kinds
     }
 
+    /// Why a round fetched nothing, as far as the visits of its cycle tell.
+    pub fn why_nothing(&self) -> String {
+        let reasons = self.kinds().into_iter().take(MAX_REASONS);
+        let list: Vec<String> =
+            reasons.map(|(outcome, pages)| format!("{}: {outcome}", counted(pages, "page"))).collect();
+        format!("nothing was fetched; in this cycle so far: {}", list.join(", "))
+    }
+
     /// The last ones, newest first.
     pub fn last(&self) -> impl Iterator<Item = &Missed> {
         self.last.iter().rev()
@@ -95,6 +107,11 @@ mod tests {
             (Outcome::NotFound(404), 1),
         ];
         assert_eq!(errors.kinds(), kinds);
+        let why = errors.why_nothing();
+        assert!(
+            why.contains("120 pages: not requested: ") && why.ends_with("1 page: HTTP status 404"),
+            "{why}"
+        );
         errors.begin();
         assert!(errors.kinds().is_empty() && errors.last().count() == MAX_ERRORS);
     }

@@ -1,6 +1,6 @@
 //! `recrawl crawl`: runs cycles, round by round.
 
-use super::{counted, thousands};
+use super::{counted, table, thousands};
 use crate::cli::{CrawlArgs, Until};
 use crate::command::status::live::duration;
 use crate::process;
@@ -130,11 +130,11 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
                 crawl.control.forget_seeds(&waiting)?;
                 events.as_mut().map_or(Ok(()), |events| events.follow(&crawl))?;
                 if events.as_ref().is_none_or(|events| !events.are_printed()) {
-                    publish(&report, rounds, args.json, &mut printed)?;
+                    visits.is_explained |= publish(&report, rounds, args.json, &crawl, &mut printed)?;
                 }
                 is_in_cycle |= report.kind == RoundKind::Revisit;
                 rounds += 1;
-                visits.0 += &report.tally;
+                visits.tally += &report.tally;
                 if args.rounds.is_some_and(|most| rounds >= most) {
                     return visits.outcome(&crawl);
                 }
@@ -146,19 +146,28 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
 /// The visits of a run. It has failed if it fetched nothing: the configuration keeps the crawl from its hosts,
 /// or a new crawl got none of its seeds.
 #[derive(Default)]
-struct Visits(Tally);
+struct Visits {
+    tally: Tally,
+    /// Is it printed why a round fetched nothing?
+    is_explained: bool,
+}
 
 impl Visits {
     fn outcome(&self, crawl: &Crawl) -> Result<(), Failure> {
-        let Visits(tally) = self;
+        let Visits { tally, is_explained } = self;
         let visits = tally.fetched + tally.all_failed() + tally.all_skipped();
-        if tally.refused > 0 && tally.refused == visits {
-            let visits = counted(visits, "visit");
-            let why = labels::REFUSED_ADDRESS;
-            return Err(Failure::Work(format!("nothing was fetched: {visits} refused, and no other: {why}")));
-        }
+        let is_all_refused = tally.refused > 0 && tally.refused == visits;
         let has_nothing = crawl.repository.current().summary().visited == 0;
-        if visits > 0 && has_nothing { Err(Failure::Work(why_nothing(tally))) } else { Ok(()) }
+        let why = match () {
+            () if !is_all_refused && (visits == 0 || !has_nothing) => return Ok(()),
+            () if *is_explained => "nothing was fetched; the reasons are printed below the rounds".into(),
+            () if is_all_refused => {
+                let (visits, why) = (counted(visits, "visit"), labels::REFUSED_ADDRESS);
+                format!("nothing was fetched: {visits} refused, and no other: {why}")
+            }
+            () => crawl.live.errors().why_nothing(),
+        };
+        Err(Failure::Work(why))
     }
 }
 
@@ -175,6 +184,9 @@ const HEADING: &str = "cycle  round    scheduled  fetched    new  changed  chang
                        new links      known  seconds";
 /// The columns of [`narrow_row`], for a terminal that is too narrow for all.
 const NARROW_HEADING: &str = "cycle  round    planned  fetched  changed   rate  failed      known     time";
+
+/// Before a line about the round above.
+const INDENT: &str = "       ";
 
 fn row(report: &RoundReport) -> String {
     let tally = &report.tally;
@@ -215,36 +227,31 @@ fn rate(report: &RoundReport) -> String {
     report.change_rate.map_or("-".into(), |rate| format!("{rate:.3}"))
 }
 
-/// Prints the report of a round as one JSON object or one aligned row.
-fn publish(report: &RoundReport, rows: u32, json: bool, printed: &mut Printed) -> Result<(), Failure> {
+/// Prints the report of a round as one JSON object or one aligned row. Returns whether a line below it says why
+/// nothing was fetched: often in the first round, with a wrong configuration.
+fn publish(
+    report: &RoundReport,
+    rows: u32,
+    json: bool,
+    crawl: &Crawl,
+    printed: &mut Printed,
+) -> Result<bool, Failure> {
     if json {
-        return printed.line(&String::from_utf8(report.to_json()).expect("JSON is UTF-8"));
+        printed.line(&String::from_utf8(report.to_json()).expect("JSON is UTF-8"))?;
+        return Ok(false);
     }
     let is_narrow = colour::width().is_some_and(|width| width < HEADING.len());
     if rows.is_multiple_of(20) {
         printed.line(if is_narrow { NARROW_HEADING } else { HEADING })?;
     }
-    let tally = &report.tally;
     printed.line(&if is_narrow { narrow_row(report) } else { row(report) })?;
-    if tally.fetched == 0 && report.scheduled > 0 {
-        printed.line(&format!("       {}", why_nothing(tally)))
-    } else {
-        Ok(())
+    let fetched_nothing = report.fetched_nothing();
+    if fetched_nothing {
+        let why = format!("{INDENT}{}", crawl.live.errors().why_nothing());
+        let wrapped = table::wrapped(&why, INDENT.len(), colour::width());
+        wrapped.lines().try_for_each(|line| printed.line(line))?;
     }
-}
-
-/// Explains a round that fetched nothing: often the first one, with a wrong configuration.
-fn why_nothing(tally: &Tally) -> String {
-    let reasons = [
-        (tally.refused, "at rejected addresses (see fetch.allow_addresses)"),
-        (tally.robots_denied, "forbidden by robots.txt, or robots.txt could not be fetched"),
-        (tally.skipped, "skipped (deadline, scope, host in back-off or opted out)"),
-        (tally.not_found, "not found"),
-        (tally.failed, "failed (DNS, connection, time-out, status; see RECRAWL_LOG=debug)"),
-    ];
-    let met = reasons.iter().filter(|(count, _)| *count > 0);
-    let list: Vec<String> = met.map(|(count, reason)| format!("{} {reason}", thousands(*count))).collect();
-    format!("nothing was fetched: {}", list.join("; "))
+    Ok(fetched_nothing)
 }
 
 #[cfg(test)]
