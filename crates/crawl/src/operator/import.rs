@@ -39,6 +39,8 @@ pub struct Import {
     bytes: u64,
     /// If no hosts are configured, the sites of imported URLs join the scope.
     sites: BTreeSet<String>,
+    /// Of these, the sites that were not in scope before.
+    pub joining: Vec<String>,
     started: u64,
     /// What became of the lines.
     pub counts: Counts,
@@ -98,8 +100,20 @@ impl Import {
         }
         let space = Space::of(&storage, settings.config.storage.reserve);
         let batch = Batch::new(storage, round, limits);
-        let (held, bytes, counts) = Default::default();
-        Ok(Import { settings, repository, tables, batch, space, held, bytes, sites, started: now, counts })
+        let (held, bytes, joining, counts) = Default::default();
+        Ok(Import {
+            settings,
+            repository,
+            tables,
+            batch,
+            space,
+            held,
+            bytes,
+            sites,
+            joining,
+            started: now,
+            counts,
+        })
     }
 
     /// Offers a URL with its date in seconds since 1970, 0 for none. URLs out of scope are skipped.
@@ -140,6 +154,7 @@ impl Import {
             return Err(Failure::Usage(text));
         }
         self.settings.scope.admit_sites([site.clone()]);
+        self.joining.push(site.clone());
         self.sites.insert(site);
         Ok(())
     }

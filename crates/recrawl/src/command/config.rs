@@ -42,5 +42,6 @@ fn init(file: &Path) -> Result<(), Failure> {
         ErrorKind::AlreadyExists => Failure::Usage(format!("{name}: exists; name a new file")),
         _ => Failure::Work(format!("cannot write {name}: {e}")),
     })?;
-    print(format!("{name}: written; set crawler.contact, then run `recrawl config check --config {name}`"))
+    print(format!("{name}: written; set crawler.contact and run `recrawl config check --config {name}`"))?;
+    print(format!("then pass `--config {name}` to each command, such as `recrawl crawl` or `recrawl serve`"))
 }

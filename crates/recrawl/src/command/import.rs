@@ -4,8 +4,10 @@ use super::{counted, print, print_json, thousands};
 use crate::cli::{ImportArgs, ImportCommand};
 use crate::turn::Turn;
 use recrawl_crawl::failure::Failure;
+use recrawl_crawl::labels;
 use recrawl_crawl::operator::import::lines::TextLines;
 use recrawl_crawl::operator::import::{Import, Offered};
+use recrawl_crawl::report::RoundReport;
 use recrawl_extractor::dated_line;
 use recrawl_simulation::format::{Capture, IndexLines, shown};
 use serde_json::json;
@@ -47,20 +49,23 @@ pub fn run(command: &ImportCommand) -> Result<(), Failure> {
     if bad.count > 0 {
         tracing::warn!("skipped: {}", bad.words());
     }
-    let counts = import.counts.clone();
+    let (counts, joined) = (import.counts.clone(), std::mem::take(&mut import.joining));
     let report = import.commit(clock())?;
-    tell(args, bad.count, &json!(counts), report.links_new, report.pages_known)
+    tell(args, bad.count, &json!(counts), &joined, &report)
 }
 
 fn tell(
     args: &ImportArgs,
     bad: u64,
     counts: &serde_json::Value,
-    new: u64,
-    known: u64,
+    joined: &[String],
+    report: &RoundReport,
 ) -> Result<(), Failure> {
+    let (new, known) = (report.links_new, report.pages_known);
     if args.json {
-        return print_json(&json!({ "offered": counts, "new": new, "bad_lines": bad, "pages_known": known }));
+        return print_json(&json!({
+            "offered": counts, "new": new, "bad_lines": bad, "pages_known": known, "sites_joined": joined,
+        }));
     }
     let of = |name: &str, noun: &str| counted(counts[name].as_u64().unwrap_or(0), noun);
     print(format!(
@@ -70,6 +75,11 @@ fn tell(
         thousands(new),
         thousands(known)
     ))?;
+    match joined.len() as u64 {
+        0 => {}
+        1 => print(format!("1 new site joins the crawl: {}", joined[0]))?,
+        many => print(format!("{} new sites join the crawl: {}", thousands(many), labels::some_of(joined)))?,
+    }
     print(format!(
         "skipped: {} outside the scope, {}; ignored {} in the future",
         of("out_of_scope", "URL"),
