@@ -97,6 +97,13 @@ fn decisions_are_made_beside_a_daemon_and_without_one_alike() {
     let dids: Vec<&Value> = beside.0.iter().map(|answer| &answer["did"]).collect();
     let expected = ["done", "already", "done", "done", "done", "done", "done", "already", "done"];
     assert_eq!(dids, expected.map(|did| json!(did)).each_ref());
+    let words = |at: usize| beside.0[at]["detail"].as_str().unwrap();
+    assert_eq!(words(1), "the crawl is already paused");
+    assert!(words(3).ends_with("until it is resumed; no page of it is known"), "{}", words(3));
+    assert_eq!(words(4), "a.test resumed; no page of it is known");
+    assert_eq!(words(7), "URLs with the prefix https://b.test/x/ are not blocked");
+    assert_eq!(beside.1.matches("example.com").count(), 2, "a host and a URL, once: {}", beside.1);
+    assert_eq!(document(&world, &["resume", "127.1.0.1"])["detail"], "127.1.0.1 is not paused");
 }
 
 #[test]
@@ -147,7 +154,8 @@ fn a_host_and_a_page_are_told_alike_beside_a_daemon_and_without_one() {
     assert_eq!(document(&world, &["status"])["daemon"]["state"], "paused");
     told(&world, &["resume"]);
     let host = fails(world.run(&["status", "--host", "none.test"]), 1);
-    daemon.stop();
+    let log = daemon.stop();
+    assert!(log.contains("no round begins until `recrawl resume`") && log.ends_with("stopped\n"), "{log}");
     assert_eq!(fails(world.run(&["explain", &unknown]), 1), line);
     assert_eq!(fails(world.run(&["status", "--host", "none.test"]), 1), host);
     let stopped = document(&world, &["status"]);
@@ -160,6 +168,7 @@ fn formulas_are_used_and_rolled_back_beside_a_daemon_and_without_one() {
     world.crawl(1);
     let daemon = settled(&world);
     assert!(told(&world, &["formula", "use", "t + n"]).starts_with("t + n: in force from cycle "));
+    assert!(told(&world, &["formula", "list"]).ends_with("* in force for the cycles planned from now on\n"));
     assert!(told(&world, &["formula", "use", "t * X"]).contains("\nwarning     "), "one line a warning");
     assert!(told(&world, &["formula", "rollback"]).starts_with("t + n: in force from cycle "));
     told(&world, &["formula", "use", "t * 2"]);
@@ -193,12 +202,18 @@ fn import_and_takedown_have_the_directory_while_the_daemon_steps_aside() {
     let list = list.to_str().unwrap();
     let words = told(&world, &["import", "list", list]);
     assert!(words.contains("imported 1 URL"), "{words}");
-    let only = told(&world, &["takedown", "--host", "127.1.0.2", "--dry-run"]);
-    assert!(only.contains("would be removed"), "{only}");
+    assert!(daemon.log.lock().unwrap().contains("no seeds and no pages yet"), "at the start");
+    assert_ne!(document(&world, &["status"])["daemon"], Value::Null, "it is back when the command ends");
+    let steps = || daemon.log.lock().unwrap().matches("steps aside").count();
+    let before = steps();
+    let only = document(&world, &["takedown", "--host", "127.1.0.2", "--dry-run"]);
+    assert!(count(&only["removed"], "pages") > Some(0) && only["removed"]["hosts"].is_null(), "{only}");
+    assert!(only["tables_unread"].as_str().unwrap().contains("in use"), "{only}");
+    assert_eq!(steps(), before, "a dry run does not disturb the daemon");
     let removed = document(&world, &["takedown", "--host", "127.1.0.2"]);
     assert!(count(&removed["removed"], "pages") > Some(0), "{removed}");
     // The same process goes on at the same address, with what the commands did.
-    until("back", || socket(&world).exists());
+    assert!(socket(&world).exists());
     daemon.until("crawling again", |s| s["cycle"]["stage"] == "fetching");
     let asked = |host: &str| {
         let of_host = |url: &&String| url.contains(host) && !url.ends_with("/robots.txt");
@@ -259,7 +274,8 @@ fn a_daemon_steps_aside_for_a_waiting_command_only_and_until_it_ends() {
     let idle = Idle::start(&world);
     assert_eq!(daemon.change("POST", "/api/v1/step-aside", None), "next_round");
     until("aside", || !socket(&world).exists());
-    assert_eq!(document(&world, &["status"])["state"], "stopped", "nothing is open");
+    assert_eq!(document(&world, &["status"])["state"], "aside");
+    assert!(told(&world, &["status"]).contains("a command has this directory"));
     // A hangup in between changes the configuration, as always.
     daemon::configure(&world, &format!("{SLOW}\n[cycle]\nfill = true\npages = \"7\""));
     daemon.signal("-HUP");

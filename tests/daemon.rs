@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 pub const TOKEN: &str = "0123456789abcdef0123456789abcdef";
@@ -18,6 +19,8 @@ pub struct Daemon {
     pub address: String,
     /// What it said so far.
     pub log: Arc<Mutex<String>>,
+    /// Who writes it down, to the end.
+    hearer: Option<JoinHandle<()>>,
 }
 
 impl Daemon {
@@ -27,13 +30,13 @@ impl Daemon {
     }
 
     pub fn of(command: Command) -> Daemon {
-        let (daemon, lines) = Daemon::unheard(command);
+        let (mut daemon, lines) = Daemon::unheard(command);
         let told = daemon.log.clone();
-        std::thread::spawn(move || {
+        daemon.hearer = Some(std::thread::spawn(move || {
             for line in lines.lines().map_while(Result::ok) {
                 told.lock().unwrap().push_str(&format!("{line}\n"));
             }
-        });
+        }));
         daemon
     }
 
@@ -50,7 +53,7 @@ impl Daemon {
                 break rest.split('/').next().expect("an address").to_owned();
             }
         };
-        (Daemon { child, address, log }, lines)
+        (Daemon { child, address, log, hearer: None }, lines)
     }
 
     /// A request, with the token; the status and the document.
@@ -120,6 +123,9 @@ impl Daemon {
     pub fn stop(mut self) -> String {
         self.signal("-TERM");
         let ended = self.child.wait().expect("it ends");
+        if let Some(hearer) = self.hearer.take() {
+            hearer.join().unwrap();
+        }
         let log = self.log.lock().unwrap().clone();
         assert!(ended.success(), "{ended}: {log}");
         log

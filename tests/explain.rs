@@ -83,6 +83,19 @@ fn explain_tells_until_when_a_failing_page_is_left_alone() {
 }
 
 #[test]
+fn explain_tells_of_a_page_that_was_tried_and_never_there() {
+    let world = World::new(web(30, 2), "[cycle]\npages = \"100%\"");
+    let page = world.lone_pages()[0];
+    let url = world.server.url(page);
+    world.server.set_faults(vec![world.fault_on(page, "status:404")]);
+    world.seeds(&[world.server.seeds(), vec![url.clone()]].concat());
+    world.crawl(1);
+    let told = succeeds(world.run(&["explain", &url]));
+    assert!(told.contains("tried       HTTP status 404, in cycle 1 at 20"), "{told}");
+    assert!(!told.contains("never fetched") && told.contains("tried in cycle 1: HTTP status 404"), "{told}");
+}
+
+#[test]
 fn ranks_break_ties_by_the_crawls_seed() {
     let world = daemon::world(80, 2, "");
     world.warm_up();

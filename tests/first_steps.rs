@@ -12,6 +12,7 @@ fn a_configuration_to_start_from_is_written_once_and_is_sound() {
     let run = |words: &[&str]| program().current_dir(folder.path()).args(words).output().unwrap();
     let said = succeeds(run(&["config", "init"]));
     assert!(said.contains("recrawl.toml: written") && said.contains("crawler.contact"), "{said}");
+    assert!(said.contains("pass `--config recrawl.toml` to each command"), "{said}");
     succeeds(run(&["config", "check", "--config", "recrawl.toml"]));
     // It states defaults: nothing but what the user writes differs.
     let shown = succeeds(run(&["config", "show", "--config", "recrawl.toml"]));

@@ -39,6 +39,7 @@ fn a_crawl_starts_from_a_list() {
     );
     assert_eq!((count(&said["offered"], "taken"), count(&said["offered"], "dated")), (Some(23), Some(21)));
     assert_eq!(count(&said["offered"], "ahead"), Some(1));
+    assert_eq!(said["sites_joined"], serde_json::json!(["127.1.0.1", "127.1.0.2"]));
     assert_eq!(lastmod(&world, &urls[0]), Some(1_769_817_600), "the newest counts");
     assert_eq!((lastmod(&world, &urls[20]), lastmod(&world, &urls[21])), (None, None));
     let status = world.status();
@@ -50,7 +51,7 @@ fn a_crawl_starts_from_a_list() {
     // Again: nothing is new, and nothing is lost.
     let before = world.pages();
     let said = told(import(&world, "list", list.as_bytes(), &["--json"]));
-    assert_eq!(count(&said, "new"), Some(0));
+    assert_eq!((count(&said, "new"), &said["sites_joined"]), (Some(0), &serde_json::json!([])));
     let after = world.pages();
     for (url, page) in &before {
         let same = |name: &str| assert_eq!(page[name], after[url][name], "{url}: {name}");

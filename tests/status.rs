@@ -73,6 +73,25 @@ fn a_crawl_that_the_address_guard_keeps_from_all_its_hosts_has_failed_and_says_w
     assert!(!text.contains("allow_addresses"), "{text}");
 }
 
+#[test]
+fn a_round_that_fetched_nothing_names_the_cause_once() {
+    let world = daemon::world(10, 1, "");
+    let dead = "http://127.1.0.77:8999/";
+    let output = world.run(&["crawl", "--cycles", "1", "--seed", dead]);
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let line = fails(output, 1);
+    assert_eq!(printed.matches("nothing was fetched").count(), 1, "{printed}");
+    assert!(printed.contains("1 page: robots.txt could not be fetched (c"), "{printed}");
+    assert!(!line.contains("robots.txt") && line.contains("printed below the rounds"), "{line}");
+    let daemon = Daemon::start(&world);
+    daemon.until("waiting", |s| s["state"] == "waiting" && s["last"].is_object());
+    daemon.seed(&[format!("{dead}2")]);
+    daemon.until("tried", |_| {
+        daemon.log.lock().unwrap().contains("nothing was fetched; in this cycle so far: ")
+    });
+    daemon.stop();
+}
+
 /// A seed under a block becomes known, and its owner waits for visits that do not come.
 #[test]
 fn a_seed_under_a_block_is_told_and_a_page_out_of_scope_is_not_fetched_now() {
@@ -81,10 +100,19 @@ fn a_seed_under_a_block_is_told_and_a_page_out_of_scope_is_not_fetched_now() {
     let seed = world.server.seeds().remove(0);
     let blocked = format!("{seed}blocked/page");
     let daemon = Daemon::start(&world);
+    let known = count(&daemon.status(), "pages");
     let pattern = format!("{seed}blocked/").replace(':', "%3A").replace('/', "%2F");
     daemon.change("PUT", &format!("/api/v1/blocks/{pattern}"), None);
     let (_, told) = daemon.ask("POST", "/api/v1/seeds", Some(json!({"urls": [blocked]})));
     assert!(told["detail"].as_str().unwrap().contains("until you unblock"), "{told}");
+    // Nor is a page that robots.txt forbids fetched now.
+    let forbidden = format!("{seed}private/x");
+    daemon.seed(&[forbidden.clone()]);
+    daemon.until("known", |s| count(s, "pages") == known.map(|known| known + 2));
+    let (status, refused) = daemon.ask("POST", "/api/v1/recrawl", Some(json!({"url": forbidden})));
+    let [what, todo] = ["detail", "todo"].map(|name| refused[name].as_str().unwrap().to_owned());
+    assert!(status == 422 && what.contains("robots.txt: forbidden by `Disallow: "), "{refused}");
+    assert!(todo.starts_with("ask the site owner to remove `Disallow: "), "{refused}");
     daemon.stop();
     let output =
         world.command(&["crawl", "--cycles", "1", "--seed", &format!("{blocked}2")]).output().unwrap();
