@@ -107,7 +107,7 @@ fn a_seed_under_a_block_is_told_and_a_page_out_of_scope_is_not_fetched_now() {
     assert!(told["detail"].as_str().unwrap().contains("until you unblock"), "{told}");
     // Nor is a page that robots.txt forbids fetched now.
     let forbidden = format!("{seed}private/x");
-    daemon.seed(&[forbidden.clone()]);
+    daemon.seed(std::slice::from_ref(&forbidden));
     daemon.until("known", |s| count(s, "pages") == known.map(|known| known + 2));
     let (status, refused) = daemon.ask("POST", "/api/v1/recrawl", Some(json!({"url": forbidden})));
     let [what, todo] = ["detail", "todo"].map(|name| refused[name].as_str().unwrap().to_owned());

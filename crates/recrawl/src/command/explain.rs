@@ -154,7 +154,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let explanation = Explanation::of(page, &mut settings, &generation, tables)?;
     match args.json {
         true => print_json(&explanation.json()),
-        false => print_labelled(&explanation.lines().join("\n")),
+        false => print_labelled(explanation.lines().join("\n")),
     }
 }
 

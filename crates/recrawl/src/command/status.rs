@@ -142,7 +142,7 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     let cap::Files { files, bytes } = archive;
     let files = counted(files.into(), "WARC file");
     lines.push(format!("archive     {} in {files}", counted(bytes, "byte")));
-    print_labelled(&lines.join("\n"))?;
+    print_labelled(lines.join("\n"))?;
     let rows: Vec<_> = reports.iter().map(cycle_row).collect();
     print_table(&table::lines(&OF_CYCLES, &rows, colour::width()))?;
     if let Some(words) = carried(&reports) {
