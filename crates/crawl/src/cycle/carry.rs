@@ -83,7 +83,7 @@ impl CycleTotals {
         spent: BTreeMap<Origin, u64>,
     ) -> Result<(), Failure> {
         let cycle = &crawl.settings.config.cycle;
-        if !cycle.fill && cycle.rounds.count() == 1 {
+        if !cycle.fill && cycle.rounds.0.count() == 1 {
             return Ok(());
         }
         let spent = spent.into_iter().collect();
