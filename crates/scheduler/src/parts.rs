@@ -11,23 +11,23 @@ pub enum Parts {
     Shares(Vec<f64>),
 }
 
-impl Parts {
-    /// Maximum number of rounds in a cycle.
-    pub const MAX: u32 = 100;
+/// Maximum number of revisit rounds in a cycle.
+pub const MAX_PARTS: u32 = 100;
 
+impl Parts {
     /// The parts, if they can be.
     ///
     /// # Errors
-    /// For no round, more than [`Parts::MAX`], shares outside 0 to 1, or more than one in sum.
+    /// For no round, more than [`MAX_PARTS`], shares outside 0 to 1, or more than one in sum.
     pub fn check(self) -> Result<Parts, String> {
         let shares = match &self {
             Parts::Equal(_) => &[][..],
             Parts::Shares(shares) => shares,
         };
-        let (sum, most) = (shares.iter().sum::<f64>(), Parts::MAX);
+        let sum: f64 = shares.iter().sum();
         match self.count() {
             0 => Err("a cycle has one round at least".into()),
-            count if count > most => Err(format!("{count} rounds; the maximum is {most}")),
+            count if count > MAX_PARTS => Err(format!("{count} rounds; the maximum is {MAX_PARTS}")),
             _ if shares.iter().any(|share| !(0.0..=1.0).contains(share)) => {
                 Err("a share is a number from 0 to 1".into())
             }

@@ -61,6 +61,12 @@ impl Histories {
         RecordedPage { url, site, group: self.groups.place(group), first, last }
     }
 
+    /// The names of sites and of groups so far.
+    #[cfg(test)]
+    pub fn names(self) -> (Vec<String>, Vec<String>) {
+        (self.sites.all, self.groups.all)
+    }
+
     /// Adds the next page. Its changes are as for [`Truth::from_changes`].
     ///
     /// # Errors

@@ -3,17 +3,14 @@ use crate::testing::datasets;
 use proptest::prelude::*;
 use std::fs;
 
-/// Sites in the order of first use by a page, as a reader numbers them.
+/// Groups in the order of first use by a page, as a reader numbers them, and the sites that it derives.
 fn as_met(mut data: Dataset) -> Dataset {
-    let mut met: Vec<u32> = Vec::new();
+    let mut histories = crate::histories::Histories::default();
     for page in &mut data.pages {
-        let place = met.iter().position(|site| *site == page.site).unwrap_or_else(|| {
-            met.push(page.site);
-            met.len() - 1
-        });
-        page.site = place as u32;
+        let group = &data.groups[page.group as usize];
+        *page = histories.page(page.url.clone(), group, page.first, page.last);
     }
-    data.sites = met.iter().map(|&site| data.sites[site as usize].clone()).collect();
+    (data.sites, data.groups) = histories.names();
     data
 }
 
@@ -128,7 +125,7 @@ fn names_with_tabs_are_not_written_into_columns() {
     let path = folder.path().join("bits");
     fs::write(&path, "01\n").unwrap();
     let mut data = open(&path, None).unwrap();
-    data.sites[0] = "a\tb".into();
+    data.groups[0] = "a\tb".into();
     let message = create(&data, &folder.path().join("tables"), "native").unwrap_err().to_string();
     assert!(message.contains("control character"), "{message}");
 }

@@ -41,7 +41,7 @@ impl Policy for Recorder {
     }
 
     fn observe(&mut self, observed: &Observed, visits: &[PolicyVisit]) {
-        assert_eq!(observed.cycle().0 as usize, self.visits.len());
+        assert!(observed.cycle().0 as usize <= self.visits.len(), "each cycle is observed");
         self.visits.push(visits.to_vec());
     }
 }
