@@ -294,6 +294,16 @@ fn a_daemon_steps_aside_for_a_waiting_command_only_and_until_it_ends() {
 
 #[test]
 fn who_gives_up_waiting_for_a_long_cycle_leaves_the_daemon_where_it_is() {
+    // A round of a crawl that fills is cut short, and the next ones go on as ever.
+    let (world, daemon) = busy("fill = true\npages = \"100%\"");
+    let idle = Idle::start(&world);
+    daemon.change("POST", "/api/v1/step-aside", None);
+    drop(idle);
+    let all = |status: &Value| status["state"] == "waiting" && count(status, "visited") > Some(150);
+    until("back, or still there", || socket(&world).exists());
+    daemon.until("filled", all);
+    daemon.stop();
+    // Without, the cycle ends first.
     let (world, daemon) = busy("fill = false\npages = \"100%\"\nperiod = \"1 s\"");
     let idle = Idle::start(&world);
     let (_, accepted) = daemon.ask("POST", "/api/v1/step-aside", None);
@@ -302,6 +312,62 @@ fn who_gives_up_waiting_for_a_long_cycle_leaves_the_daemon_where_it_is() {
     until("told", || daemon.log.lock().unwrap().contains("no command waits for the data directory"));
     assert!(socket(&world).exists());
     daemon.stop();
+}
+
+/// Commands at once have the directory in turn, and the daemon is back after each.
+#[test]
+fn many_commands_at_once_have_their_turns_and_the_service_manager_hears_of_no_stop() {
+    let world = daemon::world(60, 2, &format!("{SLOW}\n[cycle]\nfill = true"));
+    let manager_at = world.folder.path().join("notify");
+    let manager = std::os::unix::net::UnixDatagram::bind(&manager_at).unwrap();
+    let mut command = world.command(&["serve"]);
+    command.env("NOTIFY_SOCKET", &manager_at);
+    let daemon = Daemon::of(command);
+    daemon.seed(&world.server.seeds());
+    daemon.until("fetching", |s| s["cycle"]["stage"] == "fetching");
+    let lists: Vec<PathBuf> =
+        (0..6).map(|number| world.folder.path().join(format!("list-{number}"))).collect();
+    for (number, list) in lists.iter().enumerate() {
+        fs::write(list, format!("{}alone-{number}\n", world.server.seeds()[0])).unwrap();
+    }
+    let import = |list: &PathBuf| world.run(&["import", "list", list.to_str().unwrap()]);
+    std::thread::scope(|scope| {
+        let running: Vec<_> = lists.iter().map(|list| scope.spawn(move || import(list))).collect();
+        for command in running {
+            let told = succeeds(command.join().expect("no panic"));
+            assert!(told.contains("imported 1 URL"), "{told}");
+        }
+    });
+    until("back", || socket(&world).exists());
+    let asked = |number| world.asked(&format!("{}alone-{number}", world.server.seeds()[0]));
+    daemon.until("all visited", |_| (0..6).all(|number| asked(number) == 1));
+    manager.set_nonblocking(true).unwrap();
+    let heard = || {
+        let mut bytes = [0; 64];
+        let length = manager.recv(&mut bytes).ok()?;
+        Some(String::from_utf8_lossy(&bytes[..length]).into_owned())
+    };
+    let told: Vec<String> = std::iter::from_fn(heard).collect();
+    assert!(told.len() > 1 && !told.iter().any(|state| state == "STOPPING=1"), "{told:?}");
+    daemon.stop();
+    assert_eq!(std::iter::from_fn(heard).last().as_deref(), Some("STOPPING=1"));
+    world.is_sound();
+}
+
+#[test]
+fn a_paused_daemon_with_a_begun_round_ends_it_before_it_steps_aside() {
+    let (world, daemon) = busy("fill = true");
+    told(&world, &["pause"]);
+    daemon.kill();
+    let daemon = Daemon::start(&world);
+    daemon.until("paused", |s| s["state"] == "paused");
+    let list = world.folder.path().join("list");
+    fs::write(&list, world.server.seeds()[0].clone()).unwrap();
+    assert!(told(&world, &["import", "list", list.to_str().unwrap()]).contains("imported 1 URL"));
+    until("back", || socket(&world).exists());
+    daemon.until("still paused", |s| s["state"] == "paused");
+    daemon.stop();
+    world.is_sound();
 }
 
 #[test]

@@ -160,9 +160,10 @@ impl RoundReport {
         self.stopped_by != IMPORT && self.stopped_by != TAKEDOWN
     }
 
-    /// Were pages planned, and none fetched?
+    /// Did visits end, and none with a page? Pages left for the next round are no reason.
     pub fn fetched_nothing(&self) -> bool {
-        self.tally.fetched == 0 && self.scheduled > 0
+        let Tally { failed, skipped, robots_denied, refused, .. } = self.tally;
+        self.tally.fetched == 0 && failed + skipped + robots_denied + refused > 0
     }
 
     /// The start of the cycle, in milliseconds since 1970.

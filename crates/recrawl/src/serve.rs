@@ -59,6 +59,8 @@ const TICK: Duration = Duration::from_secs(1);
 const FIRST_RETRY: Duration = Duration::from_secs(60);
 /// See [`FIRST_RETRY`].
 const MAX_RETRY: Duration = Duration::from_secs(3600);
+/// Delay after the directory could not be opened again.
+const REOPEN: Duration = Duration::from_secs(5);
 
 /// Runs until a signal. While a command needs the data directory alone, nothing of it is open.
 ///
@@ -66,20 +68,51 @@ const MAX_RETRY: Duration = Duration::from_secs(3600);
 /// When it cannot start. A cycle that fails later is retried.
 pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let (mut start, signals) = (Start::new(args)?, process::stopped_by_signals()?);
-    while let Some(again) = serve(args, start, signals.child()?)? {
-        let data_dir = &again.settings.data_dir;
-        while Turn::is_taken(data_dir)? {
-            notify::alive();
-            if signals.wait(turn::LOOK_EVERY) {
-                tracing::info!("stopped");
-                return Ok(());
-            }
-        }
-        tracing::info!("the command has ended");
-        start = again;
+    let mut opened = open(args, &start, &signals)?;
+    loop {
+        let Some(again) = serve(args, start, opened, &signals)? else { break };
+        // Opening may take longer than the watchdog waits.
+        let _watchdog = notify::while_aside().map_err(Failure::work)?;
+        let Some(open) = open_again(args, &again, &signals)? else { break };
+        (start, opened) = (again, open);
     }
     tracing::info!("stopped");
     Ok(())
+}
+
+/// The crawl, and the tokens of its console.
+type Opened = (Crawl, Option<Tokens>);
+
+fn open(args: &ServeArgs, start: &Start, signals: &Shutdown) -> Result<Opened, Failure> {
+    // First: bad tokens touch nothing.
+    let tokens = tokens_of(&start.settings)?;
+    let process = process::of_crawl(signals.child()?);
+    Ok((Crawl::open(start.settings.clone(), &start.seeds, args.random_seed, process)?, tokens))
+}
+
+/// Opens the crawl when the command has ended; none if a signal came. What is in the way is waited for: a daemon
+/// that stepped aside comes back.
+fn open_again(args: &ServeArgs, start: &Start, signals: &Shutdown) -> Result<Option<Opened>, Failure> {
+    loop {
+        let turn = loop {
+            match Turn::back(&start.settings.data_dir)? {
+                Some(turn) => break turn,
+                None if signals.wait(turn::LOOK_EVERY) => return Ok(None),
+                None => {}
+            }
+        };
+        match open(args, start, signals) {
+            Ok(opened) => {
+                tracing::info!("the command has ended");
+                return Ok(Some(opened));
+            }
+            Err(failure) => tracing::error!("cannot open the crawl again, retrying in {REOPEN:?}: {failure}"),
+        }
+        drop(turn);
+        if signals.wait(REOPEN) {
+            return Ok(None);
+        }
+    }
 }
 
 /// What a crawl is opened with.
@@ -108,10 +141,13 @@ impl Start {
 }
 
 /// Serves until a signal, or until a command waits for the data directory; then returns how to go on.
-fn serve(args: &ServeArgs, start: Start, shutdown: Shutdown) -> Result<Option<Start>, Failure> {
-    let Start { settings, mut seeds, hangup, listen } = start;
-    let tokens = tokens_of(&settings)?;
-    let mut crawl = Crawl::open(settings, &seeds, args.random_seed, process::of_crawl(shutdown))?;
+fn serve(
+    args: &ServeArgs,
+    start: Start,
+    (mut crawl, tokens): Opened,
+    signals: &Shutdown,
+) -> Result<Option<Start>, Failure> {
+    let Start { mut seeds, hangup, listen, .. } = start;
     let shared = Arc::new(SharedState::new(&crawl)?);
     // Before the console, which takes what hubs send.
     let subscriber = websub::start(shared.clone())?;
@@ -127,7 +163,8 @@ fn serve(args: &ServeArgs, start: Start, shutdown: Shutdown) -> Result<Option<St
         ServeError::Config { .. } => Failure::usage(e),
         other => Failure::work(other),
     })?);
-    let hangup = hangup.listen(shared.clone(), console.clone()).map_err(Failure::work)?;
+    let hangup =
+        hangup.listen(shared.clone(), console.clone(), signals.token().clone()).map_err(Failure::work)?;
     log_why_idle(&crawl, &seeds);
     let stall = crawl.settings.config.serve.stall.0;
     let mut events = events_of(&crawl)?;
@@ -195,7 +232,14 @@ fn crawl_on(
         let has_nothing = has_nothing(crawl, given);
         let left = timer.left(crawl.settings.config.cycle.period.0, shared.now(), shared.uptime());
         let retry_in = timer.retry_in(shared.uptime());
-        let rests = has_nothing || crawl.control.paused().is_some() || !retry_in.is_zero();
+        let is_paused = crawl.control.paused().is_some();
+        // A command waits, and what is begun must be committed first. Such a round sends no request.
+        let ends_first = is_paused
+            && retry_in.is_zero()
+            && crawl.settings.config.cycle.fill
+            && shared.is_asked_aside()
+            && crawl.begun()?.is_some();
+        let rests = has_nothing || is_paused && !ends_first || !retry_in.is_zero();
         // A round that is begun ends first: the log of its visits is not committed yet.
         if shared.is_asked_aside() && (rests || crawl.begun()?.is_none()) {
             return Ok(Ended::Aside);

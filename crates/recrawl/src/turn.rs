@@ -20,8 +20,12 @@ use tracing::Level;
 
 /// Interval of looks at a lock.
 pub const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Time for a daemon that is just opening the directory, or stepping back into it, to listen at its socket.
+/// Time for a daemon that is just opening the directory to listen at its socket.
 const OPENING: Duration = Duration::from_secs(2);
+/// Time for a daemon that closes the directory, from its last answer on.
+const CLOSING: Duration = Duration::from_secs(60);
+/// Interval of requests to step aside. A daemon that was started anew has not heard the first.
+const ASK_EVERY: Duration = Duration::from_secs(5);
 /// Time for a daemon that stepped aside to answer again.
 const RETURN: Duration = Duration::from_secs(10);
 
@@ -47,16 +51,18 @@ impl Turn {
         };
         let lock = Turn::take(folder).map_err(|e| cannot(data_dir, &e))?;
         let mut turn = Turn { data_dir: data_dir.to_owned(), lock: Some(lock), has_asked: false };
-        let begun = Instant::now();
+        let (mut answered, mut asked) = (Instant::now(), None::<Instant>);
         while FileStorage::is_locked(data_dir).map_err(|e| cannot(data_dir, &e))? {
-            if !turn.has_asked
+            if asked.is_none_or(|asked| asked.elapsed() > ASK_EVERY)
                 && let Some(daemon) = Daemon::in_charge(data_dir)?
             {
                 let accepted = daemon.change("POST", "/api/v1/step-aside", None)?;
-                logging::say(Level::INFO, &accepted.detail);
-                turn.has_asked = true;
+                if asked.is_none() {
+                    logging::say(Level::INFO, &accepted.detail);
+                }
+                (answered, asked, turn.has_asked) = (Instant::now(), Some(Instant::now()), true);
             }
-            if !turn.has_asked && begun.elapsed() > OPENING {
+            if answered.elapsed() > if turn.has_asked { CLOSING } else { OPENING } {
                 // No daemon: opening the directory tells who has it.
                 break;
             }
@@ -71,6 +77,21 @@ impl Turn {
             flock(&folder, FlockOperation::LockExclusive)?;
         }
         Ok(folder)
+    }
+
+    /// For a daemon that stepped aside: none while a command has the turn. Hold it until the directory is open, so
+    /// that no command takes it in between.
+    ///
+    /// # Errors
+    /// When the folder cannot be opened, or its file system has no locks.
+    pub fn back(data_dir: &Path) -> io::Result<Option<Turn>> {
+        let folder = File::open(data_dir)?;
+        match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => Ok(None),
+            taken => taken
+                .map(|()| Some(Turn { data_dir: data_dir.to_owned(), lock: Some(folder), has_asked: false }))
+                .map_err(io::Error::from),
+        }
     }
 
     /// Does a process have the turn in this directory?
@@ -90,13 +111,12 @@ impl Drop for Turn {
     fn drop(&mut self) {
         self.lock = None;
         let begun = Instant::now();
-        // While the next command has the turn, the daemon stays aside.
-        while self.has_asked
-            && !Turn::is_taken(&self.data_dir).unwrap_or(true)
-            && !matches!(Daemon::of(&self.data_dir), Ok(Some(_)))
-        {
+        while self.has_asked && !matches!(Daemon::of(&self.data_dir), Ok(Some(_))) {
             if begun.elapsed() > RETURN {
-                logging::say(Level::WARN, "the daemon does not answer yet; see its log");
+                // While the next command has the turn, the daemon stays aside.
+                if !Turn::is_taken(&self.data_dir).unwrap_or(false) {
+                    logging::say(Level::WARN, "the daemon does not answer yet; see its log");
+                }
                 return;
             }
             thread::sleep(LOOK_EVERY);

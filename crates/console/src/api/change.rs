@@ -161,8 +161,7 @@ pub async fn roll_back(State(console): State<Arc<Console>>, operator: Operator) 
     answer(&console, operator, Change::RollBackFormula).await
 }
 
-/// Leave the data directory to a command, such as `recrawl takedown`, until it ends. Only such a command, which
-/// holds a lock there, can ask for it.
+/// Leave the data directory to a waiting command, such as `recrawl takedown`, until it ends.
 #[utoipa::path(post, path = "/api/v1/step-aside", tag = "change", security(("token" = [])),
     responses((status = 202, description = "After the requests in flight, or after the running cycle without `cycle.fill`", body = Accepted)))]
 pub async fn step_aside(State(console): State<Arc<Console>>, operator: Operator) -> Answer {

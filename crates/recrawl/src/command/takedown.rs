@@ -73,7 +73,7 @@ pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
     stays.iter().try_for_each(|what| print_labelled(format!("kept: {what}")))?;
     if let Some(cycle) = in_progress {
         print_labelled(format!(
-            "in progress: {cycle}; finish it with `recrawl crawl --cycles 1` before the takedown"
+            "in progress: {cycle}; finish it with `recrawl crawl --rounds 1` before the takedown"
         ))?;
     }
     whole(removed)

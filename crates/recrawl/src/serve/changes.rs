@@ -261,7 +261,10 @@ fn recrawl(shared: &SharedState, text: &str, mark: Mark) -> Result<Accepted, Ref
         return Err(Refusal::invalid("url", what, "unblock it first"));
     }
     let robots = explain::robots(&settings, &Ok(shared.tables.clone()), &url).map_err(failed)?;
-    if let Some(line) = robots.rule {
+    // An older file is fetched again before the page.
+    let is_in_force =
+        |fetched: u64| shared.now().saturating_sub(fetched) < settings.fetch.robots_cache.as_millis() as u64;
+    if let Some(line) = robots.rule.filter(|_| robots.fetched.is_some_and(is_in_force)) {
         let what = format!("{url}: robots.txt: {}", robots.words);
         return Err(Refusal::invalid("url", what, explain::lift_robots(&line)));
     }

@@ -38,11 +38,16 @@ impl Caught {
     }
 
     /// Handles the signal on a thread of its own, so that tokens are revoked at once whatever the
-    /// crawl is doing.
+    /// crawl is doing. `signals` is cancelled when a signal stops the daemon, and not when it steps aside.
     ///
     /// # Errors
     /// When the system gives no thread.
-    pub fn listen(self, shared: Arc<SharedState>, console: Console) -> io::Result<Hangup> {
+    pub fn listen(
+        self,
+        shared: Arc<SharedState>,
+        console: Console,
+        signals: CancellationToken,
+    ) -> io::Result<Hangup> {
         let Caught { runtime, mut hangups } = self;
         let (came, end) = (Arc::new(AtomicBool::new(false)), CancellationToken::new());
         let (told, ended) = (came.clone(), end.clone());
@@ -51,7 +56,7 @@ impl Caught {
             loop {
                 tokio::select! {
                     biased;
-                    () = shared.stop().cancelled(), if !is_stopping => {
+                    () = signals.cancelled(), if !is_stopping => {
                         is_stopping = true;
                         notify::stopping();
                         continue;

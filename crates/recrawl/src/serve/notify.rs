@@ -16,22 +16,31 @@ use std::time::Duration;
 ///
 /// # Errors
 /// When no thread can be started.
-#[expect(clippy::disallowed_methods, reason = "set by systemd: the watchdog interval")]
 pub fn ready(shared: Arc<SharedState>, stall: Duration) -> io::Result<Option<Ticker>> {
     tell("READY=1");
+    watchdog(move || u128::from(shared.live.idle_ms()) < stall.as_millis())
+}
+
+/// Feeds the watchdog while the directory is closed or being opened again.
+///
+/// # Errors
+/// When no thread can be started.
+pub fn while_aside() -> io::Result<Option<Ticker>> {
+    tell("WATCHDOG=1");
+    watchdog(|| true)
+}
+
+/// Feeds the watchdog, if there is one, as long as the crawl lives.
+#[expect(clippy::disallowed_methods, reason = "set by systemd: the watchdog interval")]
+fn watchdog(lives: impl Fn() -> bool + Send + 'static) -> io::Result<Option<Ticker>> {
     let micros = env::var("WATCHDOG_USEC").ok().and_then(|text| text.parse::<u64>().ok());
     let feed = move || {
-        if u128::from(shared.live.idle_ms()) < stall.as_millis() {
-            alive();
+        if lives() {
+            tell("WATCHDOG=1");
         }
     };
     let ticker = |micros| Ticker::start("watchdog", Duration::from_micros(micros / 2), feed);
     micros.filter(|micros| *micros > 0).map(ticker).transpose()
-}
-
-/// Feeds the watchdog once.
-pub fn alive() {
-    tell("WATCHDOG=1");
 }
 
 /// Reports that the daemon stops.

@@ -184,11 +184,6 @@ impl SharedState {
         lock(&self.phase).clone()
     }
 
-    /// Cancelled by a signal.
-    pub fn stop(&self) -> &CancellationToken {
-        &self.stop
-    }
-
     pub fn set_phase(&self, phase: Phase) {
         *lock(&self.phase) = phase;
     }

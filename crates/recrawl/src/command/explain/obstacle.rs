@@ -228,7 +228,7 @@ fn scope(refusal: &Refusal) -> Obstacle {
     let lifted = match refusal {
         Refusal::TakenDown(pattern) => {
             let why = refusal.to_string();
-            let lifted = format!("stop the crawl and end the takedown with {}", takedown::ending(pattern));
+            let lifted = format!("end the takedown with {}", takedown::ending(pattern));
             return Obstacle::new("scope", "none: taken down", why, lifted);
         }
         Refusal::Host => "add its host to scope.hosts, or add a seed on its site",
