@@ -162,8 +162,7 @@ impl RoundReport {
 
     /// Did visits end, and none with a page? Pages left for the next round are no reason.
     pub fn fetched_nothing(&self) -> bool {
-        let Tally { failed, skipped, robots_denied, refused, .. } = self.tally;
-        self.tally.fetched == 0 && failed + skipped + robots_denied + refused > 0
+        self.tally.fetched == 0 && self.tally.all_failed() + self.tally.all_skipped() > 0
     }
 
     /// The start of the cycle, in milliseconds since 1970.

@@ -94,22 +94,20 @@ fn open(args: &ServeArgs, start: &Start, signals: &Shutdown) -> Result<Opened, F
 /// that stepped aside comes back.
 fn open_again(args: &ServeArgs, start: &Start, signals: &Shutdown) -> Result<Option<Opened>, Failure> {
     loop {
-        let turn = loop {
-            match Turn::back(&start.settings.data_dir)? {
-                Some(turn) => break turn,
-                None if signals.wait(turn::LOOK_EVERY) => return Ok(None),
-                None => {}
-            }
+        let wait = match Turn::back(&start.settings.data_dir)? {
+            None => turn::LOOK_EVERY,
+            Some(_turn) => match open(args, start, signals) {
+                Ok(opened) => {
+                    tracing::info!("the command has ended");
+                    return Ok(Some(opened));
+                }
+                Err(failure) => {
+                    tracing::error!("cannot open the crawl again, retrying in {REOPEN:?}: {failure}");
+                    REOPEN
+                }
+            },
         };
-        match open(args, start, signals) {
-            Ok(opened) => {
-                tracing::info!("the command has ended");
-                return Ok(Some(opened));
-            }
-            Err(failure) => tracing::error!("cannot open the crawl again, retrying in {REOPEN:?}: {failure}"),
-        }
-        drop(turn);
-        if signals.wait(REOPEN) {
+        if signals.wait(wait) {
             return Ok(None);
         }
     }
@@ -154,7 +152,7 @@ fn serve(
     let end = CancellationToken::new();
     let console = recrawl_console::serve(
         Arc::new(View::new(shared.clone())),
-        ConsoleConfig { listen, ..console_config(&crawl.settings, tokens)? },
+        console_config(&crawl.settings, listen, tokens)?,
         control_socket(&crawl.settings),
         // Not the crawl's own token, so that the console works while the crawl stops.
         end.clone(),
@@ -233,15 +231,13 @@ fn crawl_on(
         let left = timer.left(crawl.settings.config.cycle.period.0, shared.now(), shared.uptime());
         let retry_in = timer.retry_in(shared.uptime());
         let is_paused = crawl.control.paused().is_some();
-        // A command waits, and what is begun must be committed first. Such a round sends no request.
-        let ends_first = is_paused
-            && retry_in.is_zero()
-            && crawl.settings.config.cycle.fill
-            && shared.is_asked_aside()
-            && crawl.begun()?.is_some();
-        let rests = has_nothing || is_paused && !ends_first || !retry_in.is_zero();
-        // A round that is begun ends first: the log of its visits is not committed yet.
-        if shared.is_asked_aside() && (rests || crawl.begun()?.is_none()) {
+        let is_asked_aside = shared.is_asked_aside();
+        // Its visits must be committed before a command has the directory.
+        let is_begun = is_asked_aside && crawl.begun()?.is_some();
+        // Such a round sends no request.
+        let ends_paused = is_begun && crawl.settings.config.cycle.fill;
+        let rests = has_nothing || is_paused && !ends_paused || !retry_in.is_zero();
+        if is_asked_aside && (rests || !is_begun) {
             return Ok(Ended::Aside);
         }
         let next = if rests { Ok(None) } else { crawl.next_round(left.is_zero(), !given.is_empty()) };
@@ -342,10 +338,14 @@ fn control_socket(settings: &Settings) -> Option<LocalSocket> {
     socket.inspect_err(|e| tracing::error!("no command can reach this daemon: cannot open {path}: {e}")).ok()
 }
 
-fn console_config(settings: &Settings, tokens: Option<Tokens>) -> Result<ConsoleConfig, Failure> {
+fn console_config(
+    settings: &Settings,
+    listen: SocketAddr,
+    tokens: Option<Tokens>,
+) -> Result<ConsoleConfig, Failure> {
     let serve = &settings.config.serve;
     Ok(ConsoleConfig {
-        listen: serve.listen,
+        listen,
         names: serve.names.clone(),
         connections: serve.connections as usize,
         requests: serve.requests,

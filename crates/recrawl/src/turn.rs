@@ -24,7 +24,7 @@ pub const LOOK_EVERY: Duration = Duration::from_millis(50);
 const OPENING: Duration = Duration::from_secs(2);
 /// Time for a daemon that closes the directory, from its last answer on.
 const CLOSING: Duration = Duration::from_secs(60);
-/// Interval of requests to step aside. A daemon that was started anew has not heard the first.
+/// Interval of requests to step aside. A daemon that restarted has not heard the first.
 const ASK_EVERY: Duration = Duration::from_secs(5);
 /// Time for a daemon that stepped aside to answer again.
 const RETURN: Duration = Duration::from_secs(10);
@@ -51,18 +51,19 @@ impl Turn {
         };
         let lock = Turn::take(folder).map_err(|e| cannot(data_dir, &e))?;
         let mut turn = Turn { data_dir: data_dir.to_owned(), lock: Some(lock), has_asked: false };
-        let (mut answered, mut asked) = (Instant::now(), None::<Instant>);
+        // Of the daemon, if it has answered.
+        let mut heard = Instant::now();
         while FileStorage::is_locked(data_dir).map_err(|e| cannot(data_dir, &e))? {
-            if asked.is_none_or(|asked| asked.elapsed() > ASK_EVERY)
+            if (!turn.has_asked || heard.elapsed() > ASK_EVERY)
                 && let Some(daemon) = Daemon::in_charge(data_dir)?
             {
                 let accepted = daemon.change("POST", "/api/v1/step-aside", None)?;
-                if asked.is_none() {
+                if !turn.has_asked {
                     logging::say(Level::INFO, &accepted.detail);
                 }
-                (answered, asked, turn.has_asked) = (Instant::now(), Some(Instant::now()), true);
+                (turn.has_asked, heard) = (true, Instant::now());
             }
-            if answered.elapsed() > if turn.has_asked { CLOSING } else { OPENING } {
+            if heard.elapsed() > if turn.has_asked { CLOSING } else { OPENING } {
                 // No daemon: opening the directory tells who has it.
                 break;
             }
@@ -72,7 +73,7 @@ impl Turn {
     }
 
     fn take(folder: File) -> io::Result<File> {
-        if let Err(Errno::WOULDBLOCK) = flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+        if !try_lock(&folder, FlockOperation::NonBlockingLockExclusive)? {
             logging::say(Level::INFO, "waiting for another command to finish");
             flock(&folder, FlockOperation::LockExclusive)?;
         }
@@ -86,12 +87,9 @@ impl Turn {
     /// When the folder cannot be opened, or its file system has no locks.
     pub fn back(data_dir: &Path) -> io::Result<Option<Turn>> {
         let folder = File::open(data_dir)?;
-        match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
-            Err(Errno::WOULDBLOCK) => Ok(None),
-            taken => taken
-                .map(|()| Some(Turn { data_dir: data_dir.to_owned(), lock: Some(folder), has_asked: false }))
-                .map_err(io::Error::from),
-        }
+        let is_mine = try_lock(&folder, FlockOperation::NonBlockingLockExclusive)?;
+        let turn = || Turn { data_dir: data_dir.to_owned(), lock: Some(folder), has_asked: false };
+        Ok(is_mine.then(turn))
     }
 
     /// Does a process have the turn in this directory?
@@ -100,10 +98,15 @@ impl Turn {
     /// When the folder cannot be opened, or its file system has no locks.
     pub fn is_taken(data_dir: &Path) -> io::Result<bool> {
         // Shared: several processes may look at once.
-        match flock(&File::open(data_dir)?, FlockOperation::NonBlockingLockShared) {
-            Err(Errno::WOULDBLOCK) => Ok(true),
-            taken => taken.map(|()| false).map_err(io::Error::from),
-        }
+        Ok(!try_lock(&File::open(data_dir)?, FlockOperation::NonBlockingLockShared)?)
+    }
+}
+
+/// Takes a lock that does not block; false while another process has it.
+fn try_lock(folder: &File, lock: FlockOperation) -> io::Result<bool> {
+    match flock(folder, lock) {
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        taken => taken.map(|()| true).map_err(io::Error::from),
     }
 }
 

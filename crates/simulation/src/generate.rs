@@ -38,7 +38,7 @@ pub fn generate(recipe: &Recipe) -> Result<Dataset, RecipeError> {
         let mut signaller = Signaller::of_site(recipe, number + 1);
         for page in 0..size {
             change_process.write_page(&mut draws, &mut changes);
-            let page = histories.page(format!("http://{name}/{page}"), &name, 0, recipe.cycles);
+            let page = histories.page(format!("http://{name}/{page}"), Some(&name), 0, recipe.cycles);
             histories.push(page, &changes).map_err(RecipeError::too_large)?;
             if let Some(signaller) = &mut signaller {
                 signaller.write_page(&changes, &mut signals);

@@ -27,7 +27,7 @@ impl Names {
 }
 
 /// The site of a URL; none if it has no host.
-pub fn site(url: &str) -> Option<Site> {
+fn site(url: &str) -> Option<Site> {
     let authority = url.split_once("://")?.1.split(['/', '?', '#']).next()?;
     let host = authority.rsplit('@').next()?;
     // The colon of a port comes after a bracket, if there is one.
@@ -51,14 +51,20 @@ pub struct Histories {
 }
 
 impl Histories {
-    /// A page with its site and its group. Without a name of a group, it gets one of its own.
-    pub fn page(&mut self, url: impl Into<Box<str>>, group: &str, first: u32, last: u32) -> RecordedPage {
+    /// A page with its site and its group. Without a name of a group, it gets one of its own. In a format without
+    /// groups (none), the site is the group.
+    pub fn page(
+        &mut self,
+        url: impl Into<Box<str>>,
+        group: Option<&str>,
+        first: u32,
+        last: u32,
+    ) -> RecordedPage {
         let url = url.into();
-        let site = match site(&url) {
-            Some(site) => self.sites.place(site.as_str()),
-            None => self.sites.place(group),
-        };
-        RecordedPage { url, site, group: self.groups.place(group), first, last }
+        let site = site(&url);
+        let site = site.as_ref().map(Site::as_str).or(group).unwrap_or_default();
+        let (site, group) = (self.sites.place(site), self.groups.place(group.unwrap_or(site)));
+        RecordedPage { url, site, group, first, last }
     }
 
     /// The names of sites and of groups so far.
@@ -152,7 +158,7 @@ mod tests {
     fn a_page_has_the_site_of_its_url_and_the_group_of_its_file() {
         let mut histories = Histories::default();
         let mut page = |url: &str, group: &str| {
-            let page = histories.page(url, group, 0, 1);
+            let page = histories.page(url, Some(group), 0, 1);
             (page.site, page.group)
         };
         assert_eq!(page("https://a.example.com/x", "x"), (0, 0));

@@ -195,6 +195,9 @@ const stroke = (kind) =>
       : s("circle", { cx: 14, cy: 7, r: 3.5, class: `mark ${kind}` }),
   );
 
+/** Legend of a bar, with the number of each part. */
+export const numbered = (parts) => legend(parts.map((part) => ({ ...part, value: count(part.value) })));
+
 /** Legend of a chart, with figures if there are any. */
 export function legend(entries) {
   return h(

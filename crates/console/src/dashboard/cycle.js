@@ -1,6 +1,6 @@
 // The running or last cycle: one bar with the outcomes of its pages.
 
-import { bar, legend, picture } from "./chart.js";
+import { bar, numbered, picture } from "./chart.js";
 import { datum, h, panel, say } from "./dom.js";
 import { count, duration, plural, time } from "./format.js";
 
@@ -94,7 +94,7 @@ export function cyclePanel() {
     head.replaceChildren(...figures);
     shown = parts(cycle);
     label = `${running ? "Running round" : "Last cycle"}, ${plural(cycle.scheduled, "page")}: ${shown.map(({ name, value }) => `${count(value)} ${name}`).join(", ")}`;
-    names.replaceChildren(legend(shown.map((part) => ({ ...part, value: count(part.value) }))));
+    names.replaceChildren(numbered(shown));
     drawn.redraw();
   };
   return { element, status, tick };

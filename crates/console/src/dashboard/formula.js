@@ -2,7 +2,7 @@
 
 import { attempt, button, outcome } from "./action.js";
 import { ask } from "./api.js";
-import { bar, legend, picture, slopes } from "./chart.js";
+import { bar, legend, numbered, picture, slopes } from "./chart.js";
 import { datum, facts, h, loading, panel, prose, say, show } from "./dom.js";
 import { count, plural, share, time, value, words } from "./format.js";
 import { Table } from "./table.js";
@@ -228,7 +228,7 @@ function compared(changes) {
             ".",
           ),
           picture((width) => bar(width, parts, text)).element,
-          legend(parts.map((part) => ({ ...part, value: count(part.value) }))),
+          numbered(parts),
         ]
       : h("p", {}, `The next cycle selects none of ${plural(changes.pages, "page")} by score.`),
     expectations(changes),

@@ -158,16 +158,17 @@ impl Visits {
         let visits = tally.fetched + tally.all_failed() + tally.all_skipped();
         let is_all_refused = tally.refused > 0 && tally.refused == visits;
         let has_nothing = crawl.repository.current().summary().visited == 0;
-        let why = match () {
-            () if !is_all_refused && (visits == 0 || !has_nothing) => return Ok(()),
-            () if *is_explained => "nothing was fetched; the reasons are printed below the rounds".into(),
-            () if is_all_refused => {
-                let (visits, why) = (counted(visits, "visit"), labels::REFUSED_ADDRESS);
-                format!("nothing was fetched: {visits} refused, and no other: {why}")
-            }
-            () => crawl.live.errors().why_nothing(),
-        };
-        Err(Failure::Work(why))
+        if !is_all_refused && (visits == 0 || !has_nothing) {
+            return Ok(());
+        }
+        Err(Failure::Work(if *is_explained {
+            "nothing was fetched; the reasons are printed below the rounds".into()
+        } else if is_all_refused {
+            let (visits, why) = (counted(visits, "visit"), labels::REFUSED_ADDRESS);
+            format!("nothing was fetched: {visits} refused, and no other: {why}")
+        } else {
+            crawl.live.errors().why_nothing()
+        }))
     }
 }
 

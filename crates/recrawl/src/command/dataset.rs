@@ -127,7 +127,5 @@ fn info(data: &Dataset, as_json: bool) -> Result<(), Failure> {
 
 fn quantiles(of: &Quantiles) -> String {
     let Quantiles { min, p50, p75, p90, p99, max, mean } = of;
-    let [values, mean] =
-        [[min, p50, p75, p90, p99, max].map(|of| format!("{of:>7}")).concat(), format!("{mean:>7.1}")];
-    values + &mean
+    format!("{min:>7}{p50:>7}{p75:>7}{p90:>7}{p99:>7}{max:>7}{mean:>7.1}")
 }

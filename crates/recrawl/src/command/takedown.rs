@@ -145,7 +145,7 @@ fn print_removed(meant: &Pattern, removed: &Summary, is_dry_run: bool) -> Result
     }
 }
 
-/// The data in the tables, without what there is none of.
+/// The kinds of data in the tables that a takedown removes.
 fn in_tables(removed: &InTables) -> Vec<String> {
     let InTables { hosts, dates, trap_patterns, noise_floors, asked } = *removed;
     [

@@ -1,10 +1,7 @@
 //! Turns captures of a web archive, in any order, into histories of their pages.
 
 use super::{DatasetError, calendar};
-use crate::{
-    Dataset,
-    histories::{Histories, site},
-};
+use crate::{Dataset, histories::Histories};
 use std::collections::HashMap;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
@@ -154,8 +151,7 @@ impl Captures {
                 }
             }
             let url = std::mem::take(&mut self.firsts[page as usize].1);
-            let group = site(&url).map(|site| site.to_string()).unwrap_or_default();
-            let page = histories.page(url, &group, cycles.0, cycles.1);
+            let page = histories.page(url, None, cycles.0, cycles.1);
             let pushed = histories.push(page, &changes);
             pushed.map_err(|what| DatasetError::whole(path, what))?;
         }

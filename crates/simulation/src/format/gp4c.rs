@@ -32,7 +32,7 @@ fn read(path: &Path, _: u64) -> Result<Dataset, DatasetError> {
         id += 1;
         let pushed = read_page(line, &mut cycles, &mut changes).and_then(|last| {
             // The source names a page by its line number.
-            let page = histories.page(id.to_string(), "", 0, last);
+            let page = histories.page(id.to_string(), None, 0, last);
             histories.push(page, &changes)
         });
         pushed.map_err(|what| lines.wrong(what))?;

@@ -42,7 +42,7 @@ fn read(folder: &Path, _: u64) -> Result<Dataset, DatasetError> {
             if has_signals { line.rsplit_once('\t').unwrap_or((line, "")) } else { (line, "") };
         let pushed = read_page(line, id, last, &mut changes).and_then(|row| {
             read_signals(listed, row.first, row.last, &mut signals)?;
-            let page = histories.page(row.name, row.group, row.first, row.last);
+            let page = histories.page(row.name, Some(row.group), row.first, row.last);
             histories.push(page, &changes)?;
             histories.signal(&signals)
         });

@@ -8,7 +8,7 @@ fn as_met(mut data: Dataset) -> Dataset {
     let mut histories = crate::histories::Histories::default();
     for page in &mut data.pages {
         let group = &data.groups[page.group as usize];
-        *page = histories.page(page.url.clone(), group, page.first, page.last);
+        *page = histories.page(page.url.clone(), Some(group), page.first, page.last);
     }
     (data.sites, data.groups) = histories.names();
     data

@@ -88,7 +88,7 @@ impl Visits {
             return Err(format!("more than {} pages; split the file", Dataset::MAX_PAGES));
         }
         // The content that the first visit was compared with is not in the file.
-        let page = self.histories.page(&*visit.url, &visit.site, cycle, cycle);
+        let page = self.histories.page(&*visit.url, Some(&visit.site), cycle, cycle);
         self.places.insert((&*visit.url).into(), self.pages.len() as u32);
         self.pages.push(page);
         self.versions.push(0);

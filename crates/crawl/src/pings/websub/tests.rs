@@ -76,7 +76,7 @@ fn what_fails_backs_off_from_an_hour_to_a_day() {
         !table.denied("id", "https://a.test/", now) && !table.denied("other", "https://a.test/feed", now)
     );
     assert!(table.denied("id", "https://a.test/feed", now));
-    assert_eq!((table.sizes(now), table.take_due(now + HOUR - 1)), ([0, 0, 1], None), "it begins anew");
+    assert_eq!((table.sizes(now), table.take_due(now + HOUR - 1)), ([0, 0, 1], None), "it starts again");
     assert_eq!(table.take_due(now + HOUR), Some(feed()));
 }
 
