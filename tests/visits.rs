@@ -34,12 +34,18 @@ fn the_visits_rebuild_the_history_of_every_page() {
     world.is_sound();
 }
 
-/// The exported visits, which rebuild the counters of every page.
+/// The exported visits, each page at most once a cycle, which rebuild the counters of every page.
 pub fn rebuild_the_pages(world: &World) -> Vec<Value> {
-    let (pages, visits) = (world.pages(), exported(world));
+    let visits = rebuild_with_urgent(world);
     let place = |v: &Value| (count(v, "cycle"), v["url"].as_str().unwrap().to_owned());
     let distinct: BTreeSet<_> = visits.iter().map(place).collect();
     assert_eq!(distinct.len(), visits.len(), "no visit twice");
+    visits
+}
+
+/// The exported visits, which rebuild the counters of every page. An urgent visit may be a page's second of its cycle.
+pub fn rebuild_with_urgent(world: &World) -> Vec<Value> {
+    let (pages, visits) = (world.pages(), exported(world));
     assert!(visits.windows(2).all(|v| v[0]["cycle"].as_u64() <= v[1]["cycle"].as_u64()), "in order of cycle");
 
     // n, X, first, last and last change of every page, from its visits alone.
