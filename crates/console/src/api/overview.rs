@@ -27,16 +27,27 @@ pub async fn status(State(console): State<Arc<Console>>) -> Json<Status> {
 #[into_params(parameter_in = Query)]
 pub struct RecentParams {
     /// Only points after this time, in milliseconds since 1970.
+    #[param(maximum = 9007199254740991u64)]
     since: Option<u64>,
 }
+
+/// The last time that a number of JavaScript can hold.
+const MAX_TIME: u64 = (1 << 53) - 1;
 
 /// Rates, answers and response times of the last hour.
 ///
 /// A point every 10 seconds, since the process started. Quantiles are estimated from a histogram.
 #[utoipa::path(get, path = "/api/v1/recent", tag = "look", params(RecentParams),
     responses((status = 200, description = "Points, oldest first", body = Recent)))]
-pub async fn recent(State(console): State<Arc<Console>>, Params(ask): Params<RecentParams>) -> Json<Recent> {
-    Json(console.view.recent(ask.since.unwrap_or(0)))
+pub async fn recent(
+    State(console): State<Arc<Console>>,
+    Params(ask): Params<RecentParams>,
+) -> Result<Json<Recent>, Problem> {
+    let since = ask.since.unwrap_or(0);
+    if since > MAX_TIME {
+        return Err(Problem::invalid("since", "invalid time", "use milliseconds since 1970"));
+    }
+    Ok(Json(console.view.recent(since)))
 }
 
 /// Query of the cycle reports.

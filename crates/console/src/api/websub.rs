@@ -28,7 +28,8 @@ pub async fn verify(
 /// Tell that a feed has changed (WebSub).
 #[utoipa::path(post, path = "/websub/{id}", tag = "ping",
     params(("id" = inline(Named), Path, description = "Name of the callback")),
-    request_body(description = "Read for its signature only, which is in X-Hub-Signature"),
+    request_body(content = String, content_type = "*/*",
+        description = "Read for its signature only, which is in X-Hub-Signature"),
     responses(
         (status = 204, description = "Taken"),
         (status = 410, description = "There is no such subscription any more")))]

@@ -267,6 +267,7 @@ fn queries_that_make_no_sense_are_refused_in_words() {
     let served = served();
     for path in [
         "/api/v1/cycles?last=0",
+        "/api/v1/recent?since=9007199254740992",
         "/api/v1/cycles?last=1001",
         "/api/v1/cycles?last=x",
         "/api/v1/cycles?first=1",
