@@ -32,7 +32,7 @@ pub struct RecentParams {
 }
 
 /// The last time that a number of JavaScript can hold.
-const MAX_TIME: u64 = (1 << 53) - 1;
+const LAST_TIME: u64 = (1 << 53) - 1;
 
 /// Rates, answers and response times of the last hour.
 ///
@@ -44,7 +44,7 @@ pub async fn recent(
     Params(ask): Params<RecentParams>,
 ) -> Result<Json<Recent>, Problem> {
     let since = ask.since.unwrap_or(0);
-    if since > MAX_TIME {
+    if since > LAST_TIME {
         return Err(Problem::invalid("since", "invalid time", "use milliseconds since 1970"));
     }
     Ok(Json(console.view.recent(since)))
