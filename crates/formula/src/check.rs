@@ -8,7 +8,7 @@ use serde::Serialize;
 
 /// The report of [`Formula::check`]. Findings are about a grid of records: n from 0 to two thousand
 /// million, X from 0 to n, changes early, late and spread, t from 1 to two thousand million cycles.
-/// The rates of all sites and of all pages together are 0.05 changes per cycle.
+/// The rates of all sites, siblings and pages together are 0.05 changes per cycle; there is no burst.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
     /// The terminals of the expression.
@@ -152,6 +152,7 @@ fn score_ages(program: &Program, history: &History) -> Vec<Sample> {
     let mut columns = StateColumns::default();
     columns.push(Known::default(), Some(history));
     (columns.global_rate, columns.site_rate) = (grid::RATES.global, vec![grid::RATES.site]);
+    (columns.sibling_rate, columns.burst) = (vec![grid::RATES.site], vec![1.0]);
     let mut score = Vec::with_capacity(1);
     grid::AGES
         .iter()

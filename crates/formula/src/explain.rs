@@ -20,11 +20,12 @@ impl Formula {
     /// expression. A part comes before its own parts; constants are omitted. The values are
     /// computed by the same code as in scheduling. `rates` are the rates for the page's site in
     /// that cycle, which only formulas use whose [`reads`](Program::reads) need priors. The page has
-    /// no signals.
+    /// no siblings and no signals.
     pub fn explain(&self, history: &History, rates: SiteRates, cycle: Cycle) -> Vec<Term> {
         let mut columns = StateColumns::default();
         columns.push(Known::default(), Some(history));
         (columns.global_rate, columns.site_rate) = (rates.global, vec![rates.site]);
+        (columns.sibling_rate, columns.burst) = (vec![rates.site], vec![1.0]);
         self.explain_block(&columns, cycle)
     }
 

@@ -23,6 +23,8 @@ pub(crate) enum Mean {
     Global,
     /// The rate of the page's site.
     Site,
+    /// The rate of the page's siblings.
+    Siblings,
 }
 
 impl Posterior {
@@ -34,7 +36,7 @@ impl Posterior {
 
     /// The negative logarithm of the probability of no change within `t` cycles: a'·ln(1 + t/b').
     #[inline(always)]
-    fn hazard(self, t: f64) -> f64 {
+    pub fn hazard(self, t: f64) -> f64 {
         self.shape * ln(1.0 + t / self.watched)
     }
 }
@@ -50,13 +52,53 @@ pub(crate) fn load_probability(tile: &Tile<'_>, mean: Mean, out: &mut [f64]) {
         |p, t| p.hazard(t),
     );
     // A separate loop, since both together need more registers than there are.
+    to_probability(out);
+}
+
+/// Replaces each hazard h by the probability of a change, 1 − e^−h.
+pub(crate) fn to_probability(hazards: &mut [f64]) {
     vectorised(
         #[inline(always)]
         move || {
-            out.iter_mut().for_each(
+            hazards.iter_mut().for_each(
                 #[inline(always)]
-                |out| *out = 1.0 - exp(-*out),
+                |hazard| *hazard = 1.0 - exp(-*hazard),
             )
+        },
+    );
+}
+
+/// Fills `out` with every row's hazard under its siblings' rate, times its burst.
+pub(crate) fn load_with_burst(tile: &Tile<'_>, out: &mut [f64]) {
+    load(
+        tile,
+        Mean::Siblings,
+        out,
+        #[inline(always)]
+        |p, t| p.hazard(t),
+    );
+    let c = tile.columns;
+    tile.update2(
+        &c.burst,
+        &c.burst,
+        out,
+        #[inline(always)]
+        |hazard, burst, _| hazard * burst,
+    );
+}
+
+/// Replaces the hazard of every row by `gain` of the rate and age of a Poisson process with this hazard.
+#[inline(always)]
+pub(crate) fn to_gain(tile: &Tile<'_>, hazards: &mut [f64], gain: impl Fn(f64, f64) -> f64) {
+    let (c, cycle) = (tile.columns, tile.cycle);
+    tile.update2(
+        &c.last,
+        &c.last,
+        hazards,
+        #[inline(always)]
+        move |hazard, last, _| {
+            let t = terminal::age(cycle, last);
+            gain(hazard / t.max(1.0), t)
         },
     );
 }
@@ -68,6 +110,7 @@ pub(crate) fn load(tile: &Tile<'_>, mean: Mean, out: &mut [f64], value: impl Fn(
     match mean {
         Mean::Global => out.fill(Priors::SHAPE / c.global_rate),
         Mean::Site => tile.map(&c.site_rate, out, |rate| Priors::SHAPE / rate),
+        Mean::Siblings => tile.map(&c.sibling_rate, out, |rate| Priors::SHAPE / rate),
     }
     let (x, changed) = (tile.of(&c.changes), tile.of(&c.changed_cycles));
     let cycle = tile.cycle;

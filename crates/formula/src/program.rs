@@ -62,15 +62,21 @@ impl Program {
     /// is.
     ///
     /// # Panics
-    /// If the program reads site rates and they are not filled in, or a column of signals is neither
+    /// If the program reads rates of sites or siblings and they are not filled in, or a column of signals is neither
     /// empty nor filled.
     pub fn evaluate(&self, columns: &StateColumns, cycle: Cycle, out: &mut Vec<f64>) {
-        assert!(
-            !self.reads.contains(Reads::SITE_RATE) || columns.site_rate.len() == columns.len(),
-            "the formula asks for the rates of sites, which the caller fills in: site_rate has {} rows, the block {}",
-            columns.site_rate.len(),
-            columns.len()
-        );
+        let filled = [
+            (Reads::SITE_RATE, "site_rate", &columns.site_rate),
+            (Reads::SIBLINGS, "sibling_rate", &columns.sibling_rate),
+            (Reads::SIBLINGS, "burst", &columns.burst),
+        ];
+        for (_, name, column) in filled.into_iter().filter(|(reads, ..)| self.reads.contains(*reads)) {
+            let (rows, pages) = (column.len(), columns.len());
+            assert!(
+                rows == pages,
+                "the formula reads {name}, which the caller fills in: {rows} rows of {pages}"
+            );
+        }
         let rows = [columns.signals.len(), columns.signal_precision.len(), columns.signal_recall.len()];
         assert!(
             !self.reads.contains(Reads::SIGNALS)

@@ -1,6 +1,7 @@
 //! The terminals: the values of a page that an expression can use, one file each.
 
 mod aad;
+mod burst;
 mod cg;
 mod eb;
 mod eb_site;
@@ -10,10 +11,13 @@ mod mm;
 mod n;
 mod nad;
 mod p_aad;
+mod p_burst;
 mod p_eb;
+mod p_eb_sib;
 mod p_eb_site;
 mod p_gad;
 mod p_nad;
+mod p_next;
 mod p_sad;
 mod p_signal;
 mod quiet;
@@ -21,6 +25,7 @@ mod recent_2;
 mod recent_32;
 mod recent_8;
 mod sad;
+mod sib_rate;
 mod signals;
 mod site_rate;
 mod span;
@@ -31,9 +36,13 @@ mod t;
 mod u_age;
 mod u_age_site;
 mod u_fresh;
+mod u_fresh_next;
+mod u_fresh_sib;
 mod u_fresh_signal;
 mod u_fresh_site;
 mod u_harm;
+mod u_harm_next;
+mod u_harm_sib;
 mod u_harm_site;
 mod weekday;
 mod x;
@@ -95,14 +104,23 @@ pub static ALL: &[&Terminal] = &[
     &u_fresh_site::TERMINAL,
     &u_harm_site::TERMINAL,
     &u_age_site::TERMINAL,
+    &sib_rate::TERMINAL,
+    &p_eb_sib::TERMINAL,
+    &burst::TERMINAL,
+    &p_burst::TERMINAL,
+    &u_fresh_sib::TERMINAL,
+    &u_harm_sib::TERMINAL,
+    &p_next::TERMINAL,
+    &u_fresh_next::TERMINAL,
+    &u_harm_next::TERMINAL,
     &signals::TERMINAL,
     &p_signal::TERMINAL,
     &u_fresh_signal::TERMINAL,
 ];
 
-/// The terminals at the end of [`ALL`] that read signals. No set has them: the learner's replays are
-/// without signals.
-const OF_SIGNALS: usize = 3;
+/// The terminals at the end of [`ALL`] that no set has, since the learner's replays have no siblings, no model and
+/// no signals.
+const IN_NO_SET: usize = 12;
 
 /// A set of terminals for expressions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -113,7 +131,7 @@ pub enum Set {
     Basic,
     /// These and the rates of the five estimators: the article's "GP4C with all terminals".
     All,
-    /// Every terminal that follows from visits.
+    /// Every terminal that follows from the visits of a page and of its site.
     Extended,
 }
 
@@ -140,7 +158,7 @@ impl Set {
         match self {
             Set::Basic => &ALL[..3],
             Set::All => &ALL[..3 + estimator::ALL.len()],
-            Set::Extended => &ALL[..ALL.len() - OF_SIGNALS],
+            Set::Extended => &ALL[..ALL.len() - IN_NO_SET],
         }
     }
 }
@@ -177,6 +195,16 @@ const GAMMA_SITE: Reads = GAMMA.and(Reads::SITE_RATE);
 
 /// These and signals.
 const GAMMA_SIGNAL: Reads = GAMMA_SITE.and(Reads::SIGNALS);
+/// What siblings showed, whose rates are shrunk towards those of sites.
+const OF_SIBLINGS: Reads = Reads::SIBLINGS.and(Reads::SITE_RATE);
+/// The fields that determine the Gamma posterior with the siblings' rate.
+const GAMMA_SIBLINGS: Reads = GAMMA.and(OF_SIBLINGS);
+/// What the model of the next change reads.
+const NEXT_CHANGE: Reads = {
+    let [two, eight, thirty_two] = Reads::DECAYED;
+    let recent = two.and(eight).and(thirty_two).and(Reads::LAST_CHANGE);
+    GAMMA_SIBLINGS.and(Reads::GLOBAL_RATE).and(recent).and(Reads::NEXT_CHANGE)
+};
 
 /// Cycles from `since` to `cycle`; 0 if a damaged record has a later `since`.
 #[inline(always)]
@@ -185,7 +213,7 @@ pub(crate) fn age(cycle: Cycle, since: u32) -> f64 {
 }
 
 /// Observed changes with weight 2^−(age/h), for half-life number `number`.
-fn recent(number: usize, tile: &Tile<'_>, out: &mut [f64]) {
+pub(crate) fn recent(number: usize, tile: &Tile<'_>, out: &mut [f64]) {
     let (c, cycle, half_life) = (tile.columns, tile.cycle, decay::HALF_LIVES[number]);
     // The weights within one half-life; every other one is one of these times a power of ½,
     // exactly.

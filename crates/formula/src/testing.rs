@@ -3,7 +3,7 @@
 use crate::signal::Signalled;
 use crate::{Basis, Expr, Priors, Protection, SiteRates, function, math, refresh, terminal};
 use proptest::prelude::*;
-use recrawl_types::{Cycle, History, Known, StateColumns, decay};
+use recrawl_types::{Cycle, History, Known, NEXT_CHANGE_WEIGHTS, StateColumns, decay};
 use std::path::Path;
 
 /// Fails unless the listed names are those of the folder's files (without extension, ignoring
@@ -82,12 +82,15 @@ pub(crate) fn rates() -> impl Strategy<Value = f64> {
 
 /// A block of up to `most` pages, visited or not, as of cycle [`NOW`].
 pub(crate) fn blocks(most: usize) -> impl Strategy<Value = StateColumns> {
-    let page = (prop::option::weighted(0.8, histories()), rates(), signals());
-    (prop::collection::vec(page, 0..most), rates(), any::<bool>()).prop_map(|(pages, global, has_signals)| {
-        let mut columns = StateColumns { global_rate: global, ..StateColumns::default() };
-        for (history, rate, (signals, precision, recall)) in &pages {
+    let page = (prop::option::weighted(0.8, histories()), rates(), rates(), 0.01..100.0f64, signals());
+    let beside = (rates(), any::<bool>(), prop::array::uniform8(-3.0..3.0f64));
+    (prop::collection::vec(page, 0..most), beside).prop_map(|(pages, (global, has_signals, next_change))| {
+        let mut columns = StateColumns { global_rate: global, next_change, ..StateColumns::default() };
+        for (history, site, siblings, burst, (signals, precision, recall)) in &pages {
             columns.push(Known::default(), history.as_ref());
-            columns.site_rate.push(*rate);
+            columns.site_rate.push(*site);
+            columns.sibling_rate.push(*siblings);
+            columns.burst.push(*burst);
             if has_signals {
                 columns.signals.push(*signals);
                 columns.signal_precision.push(*precision);
@@ -108,6 +111,9 @@ fn signals() -> impl Strategy<Value = (u8, f64, f64)> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Beside {
     pub rates: SiteRates,
+    /// The rate of the siblings, and the burst.
+    pub siblings: (f64, f64),
+    pub next_change: [f64; NEXT_CHANGE_WEIGHTS],
     pub signals: (u8, f64, f64),
 }
 
@@ -117,6 +123,8 @@ pub(crate) fn beside(columns: &StateColumns, row: usize) -> Beside {
     let signals = columns.signals.get(row).copied().unwrap_or_default();
     Beside {
         rates: SiteRates { global: columns.global_rate, site: columns.site_rate[row] },
+        siblings: (columns.sibling_rate[row], columns.burst[row]),
+        next_change: columns.next_change,
         signals: (signals, share(&columns.signal_precision), share(&columns.signal_recall)),
     }
 }
@@ -126,6 +134,7 @@ pub(crate) fn block_of(history: &History, rates: SiteRates) -> StateColumns {
     let mut columns = StateColumns::default();
     columns.push(Known::default(), Some(history));
     (columns.global_rate, columns.site_rate) = (rates.global, vec![rates.site]);
+    (columns.sibling_rate, columns.burst) = (vec![rates.site], vec![1.0]);
     columns
 }
 
@@ -242,7 +251,7 @@ fn naive_terminal(name: &str, basis: Basis, h: &History, beside: Beside, cycle: 
 
 /// The terminals beyond those of the papers; `None` for one of theirs.
 fn naive_extended(name: &str, h: &History, beside: Beside, cycle: Cycle) -> Option<f64> {
-    let Beside { rates, signals: (signals, precision, recall) } = beside;
+    let Beside { rates, siblings, next_change, signals: (signals, precision, recall) } = beside;
     let x = f64::from(h.changes);
     let t = f64::from(cycle.0 - h.last.0);
     let span = f64::from(h.last.0 - h.first.0);
@@ -251,7 +260,10 @@ fn naive_extended(name: &str, h: &History, beside: Beside, cycle: Cycle) -> Opti
         Some(name) => (name, rates.site),
         None => (name, rates.global),
     };
-    let (shape, watched) = (Priors::SHAPE + x, Priors::SHAPE / mean + (span - s1 / 2.0));
+    let shape = Priors::SHAPE + x;
+    let watched_with = |mean: f64| Priors::SHAPE / mean + (span - s1 / 2.0);
+    let watched = watched_with(mean);
+    let hazard = |mean: f64, t: f64| shape * math::ln(1.0 + t / watched_with(mean));
     let quiet_since = if h.changes > 0 { h.last_change } else { h.first };
     let faded =
         |i: usize, half_life| f64::from(h.decayed[i]) * decay::weight(half_life, cycle.0 - h.last_change.0);
@@ -270,6 +282,33 @@ fn naive_extended(name: &str, h: &History, beside: Beside, cycle: Cycle) -> Opti
         "mm" => (x + 1.0) / (s1 + 0.5) * math::ln(1.0 + (s1 + 0.5) / (span - s1 + 0.5)),
         "global_rate" => rates.global,
         "site_rate" => rates.site,
+        "sib_rate" => siblings.0,
+        "burst" => siblings.1,
+        "p_eb_sib" => 1.0 - math::exp(-hazard(siblings.0, t)),
+        "p_burst" => 1.0 - math::exp(-(hazard(siblings.0, t) * siblings.1)),
+        "u_fresh_sib" => refresh::freshness(hazard(siblings.0, t) * siblings.1 / t, t),
+        "u_harm_sib" => refresh::harmonic(hazard(siblings.0, t) * siblings.1 / t, t),
+        "p_next" | "u_fresh_next" | "u_harm_next" => {
+            let log = |mean| math::ln(hazard(mean, t).max(1e-12));
+            let base = log(rates.site);
+            let features = [
+                1.0,
+                log(rates.global) - base,
+                log(siblings.0) - base,
+                math::ln(1.0 + faded(0, 2)),
+                math::ln(1.0 + faded(1, 8)),
+                math::ln(1.0 + faded(2, 32)),
+                math::ln(1.0 + t) - 2.0,
+                math::ln(siblings.1),
+            ];
+            let sum = (0..features.len()).fold(base, |sum, i| sum + features[i] * next_change[i]);
+            let next = math::exp(sum.max(math::ln(1e-12)).min(math::ln(32.0)));
+            match name {
+                "p_next" => 1.0 - math::exp(-next),
+                "u_fresh_next" => refresh::freshness(next / t, t),
+                _ => refresh::harmonic(next / t, t),
+            }
+        }
         "eb" => shape / watched,
         "p_eb" => 1.0 - math::exp(-(shape * math::ln(1.0 + t / watched))),
         "u_fresh" => refresh::freshness(shape / watched, t),

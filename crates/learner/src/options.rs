@@ -46,14 +46,16 @@ impl Options {
     }
 }
 
-/// Every formula of config/formulas that was not learned and reads no signals. Learned ones are
+/// Every formula of config/formulas that was not learned and reads neither signals nor siblings. Learned ones are
 /// omitted, since the pages of the test may have been in their training. Replays of the learner are
-/// without signals.
+/// without signals and siblings.
 pub fn rivals() -> Vec<Formula> {
+    let is_replayed = |formula: &Formula| {
+        let reads = formula.compile().reads();
+        !reads.needs_signals() && !reads.needs_siblings()
+    };
     let formulas = builtin::ALL.iter().map(|builtin| builtin.formula());
-    formulas
-        .filter(|formula| !formula.provenance.is_learned() && !formula.compile().reads().needs_signals())
-        .collect()
+    formulas.filter(|formula| !formula.provenance.is_learned() && is_replayed(formula)).collect()
 }
 
 /// A formula to start from.

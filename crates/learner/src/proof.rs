@@ -2,6 +2,7 @@
 
 use recrawl_formula::{Basis, Expr, Program, Protection};
 use recrawl_simulation::{Dataset, Observed, Policy, Rules, RulesError, Trace, replay};
+use recrawl_types::Reads;
 
 /// Replays a formula as bred, and scores the same observations with its simplified form. Returns
 /// the trace of the replay if all scores, and so all schedules, were equal, bit for bit or both
@@ -36,8 +37,8 @@ impl Policy for Twins {
         "twins"
     }
 
-    fn needs_priors(&self) -> bool {
-        self.bred.reads().needs_priors() || self.simplified.reads().needs_priors()
+    fn reads(&self) -> Reads {
+        self.bred.reads() | self.simplified.reads()
     }
 
     fn score(&mut self, observed: &Observed, out: &mut Vec<f64>) {

@@ -16,6 +16,7 @@ use recrawl_simulation::policy::PolicyKind;
 use recrawl_simulation::{
     Budget, Comparison, Dataset, Metric, Observed, Policy, Recipe, Rules, Trace, generate, metric, replay,
 };
+use recrawl_types::Reads;
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -36,8 +37,8 @@ impl Policy for Known {
         "known"
     }
 
-    fn needs_priors(&self) -> bool {
-        true
+    fn reads(&self) -> Reads {
+        Reads::SITE_RATE
     }
 
     fn score(&mut self, observed: &Observed, out: &mut Vec<f64>) {

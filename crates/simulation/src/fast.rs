@@ -162,11 +162,12 @@ impl<'a> Replayer<'a> {
     /// Replays a formula: returns the figures of the cycles after the warm-up.
     ///
     /// # Panics
-    /// If the formula reads signals and the history has them: states do not hold signals.
+    /// If the formula reads signals and the history has them, or siblings: states hold neither.
     pub fn run(&self, program: &Program, wants: WantedFigures, scratch: &mut Scratch) -> Vec<CycleFigures> {
         let reads = program.reads().closed();
         let signals = program.reads().needs_signals() && !self.data.signals.is_empty();
-        assert!(!signals, "formulas that read signals are replayed page by page");
+        let siblings = program.reads().needs_siblings();
+        assert!(!signals && !siblings, "formulas that read signals or siblings are replayed page by page");
         let start = self.starts.get(reads, || self.warm_up(reads));
         scratch.states = start.states.clone();
         scratch.behind.clear();

@@ -13,6 +13,7 @@ pub mod metric;
 pub mod observed;
 pub mod plot;
 pub mod policy;
+mod related;
 pub mod replay;
 pub mod rules;
 pub mod series;

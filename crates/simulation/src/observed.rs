@@ -1,9 +1,11 @@
 //! What a policy may know: visits and their outcomes.
 
-use crate::Rules;
+use crate::related::Related;
+use crate::{Dataset, Rules};
+use recrawl_clusters::siblings::SiblingGroup;
 use recrawl_formula::{Evidence, Priors};
 use recrawl_scheduler::Gate;
-use recrawl_types::{Cycle, History, Known, LastmodCounts, SignalQuality, StateColumns, Status};
+use recrawl_types::{Cycle, History, Known, LastmodCounts, Reads, SignalQuality, StateColumns, Status};
 
 /// What a policy sees of a replay: the outcomes of visits, as in a crawl's records. It learns
 /// nothing about pages that were not visited.
@@ -19,6 +21,10 @@ pub struct Observed {
     evidence: Vec<Evidence>,
     /// What visits showed of the signals of each site; empty in a history without signals.
     shown: Vec<SignalsShown>,
+    /// Only for policies that read siblings.
+    related: Option<Related>,
+    /// Does the policy read the model of the next change, which learns only then?
+    learns: bool,
 }
 
 /// What visits showed of the signals of a site.
@@ -35,8 +41,10 @@ const EARLIER: usize = 0;
 const NOW: usize = 1;
 
 impl Observed {
-    /// Before the first visit, of pages with these sites.
-    pub(crate) fn new(sites: Vec<u32>, site_count: usize, rules: &Rules, has_signals: bool) -> Observed {
+    /// Before the first visit, for a policy that reads `reads`.
+    pub(crate) fn new(data: &Dataset, rules: &Rules, reads: Reads) -> Observed {
+        let sites: Vec<u32> = data.pages.iter().map(|page| page.site).collect();
+        let (site_count, has_signals) = (data.sites.len(), !data.signals.is_empty());
         let mut columns = StateColumns::default();
         sites.iter().for_each(|_| columns.push(Known::default(), None));
         let evidence = vec![Evidence::default(); site_count];
@@ -46,7 +54,9 @@ impl Observed {
             shown = vec![SignalsShown::default(); site_count];
         }
         let Rules { seed, warmup, .. } = *rules;
-        Observed { cycle: Cycle(0), k: 0, seed, warmup, columns, sites, evidence, shown }
+        let related = reads.needs_siblings().then(|| Related::new(data));
+        let learns = reads.contains(Reads::NEXT_CHANGE);
+        Observed { cycle: Cycle(0), k: 0, seed, warmup, columns, sites, evidence, shown, related, learns }
     }
 
     /// The cycle whose visits are being chosen.
@@ -106,8 +116,33 @@ impl Observed {
         }
     }
 
+    /// Fills the columns that a policy reads and no record has.
+    pub(crate) fn fill(&mut self, reads: Reads) {
+        if reads.needs_priors() {
+            self.fill_priors();
+        }
+        if reads.needs_signals() {
+            self.fill_signal_quality();
+        }
+        if let Some(related) = &mut self.related {
+            related.fill(&mut self.columns, self.cycle);
+        }
+    }
+
+    /// The siblings of a page; none if it has none, or the policy does not read them.
+    pub fn siblings(&self, page: usize) -> Option<SiblingGroup> {
+        self.related.as_ref()?.group(page)
+    }
+
+    /// The model of the next change learns from the visits of a round.
+    pub(crate) fn end_round(&mut self) {
+        if let Some(related) = self.related.as_mut().filter(|_| self.learns) {
+            related.learn(self.cycle);
+        }
+    }
+
     /// Updates precision and recall of the signals of all sites, in a history with signals.
-    pub(crate) fn fill_signal_quality(&mut self) {
+    fn fill_signal_quality(&mut self) {
         let quality = |shown: &SignalsShown| SignalQuality::of(&shown.single[EARLIER]);
         let of_sites: Vec<SignalQuality> = self.shown.iter().map(quality).collect();
         if of_sites.is_empty() {
@@ -122,7 +157,7 @@ impl Observed {
     }
 
     /// Updates the rates of sites and of all pages.
-    pub(crate) fn fill_priors(&mut self) {
+    fn fill_priors(&mut self) {
         let sites = self.sites.iter().map(|&site| site as usize);
         Priors::new(&self.evidence).fill(&mut self.columns, sites);
     }
@@ -137,6 +172,9 @@ impl Observed {
     /// # Panics
     /// If it was never visited.
     pub(crate) fn visit(&mut self, page: usize, changed: bool) {
+        if let Some(related) = self.related.as_mut().filter(|_| self.learns) {
+            related.note(&self.columns, page, self.cycle, changed);
+        }
         let mut history = self.columns.history(page).expect("a page is compared with its first visit");
         let site = &mut self.evidence[self.sites[page] as usize];
         site.remove(Evidence::of(&history));
@@ -161,10 +199,24 @@ impl Observed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{RecordedPage, Truth};
+
+    fn pages_of(sites: &[u32]) -> Dataset {
+        let page = |&site: &u32| RecordedPage { site, ..RecordedPage::default() };
+        Dataset {
+            name: "pages".into(),
+            dates: Vec::new(),
+            pages: sites.iter().map(page).collect(),
+            sites: vec!["a".into(), "b".into(), "c".into()],
+            groups: vec!["a".into()],
+            truth: Truth::from_words(5, vec![0; sites.len()]),
+            signals: Default::default(),
+        }
+    }
 
     #[test]
     fn evidence_is_that_of_all_pages_of_a_site() {
-        let mut observed = Observed::new(vec![0, 1, 0], 3, &Rules::default(), false);
+        let mut observed = Observed::new(&pages_of(&[0, 1, 0]), &Rules::default(), Reads::default());
         (0..3).for_each(|page| observed.first_fetch(page));
         for (cycle, page, changed) in [(1, 0, true), (1, 1, true), (3, 0, false), (4, 2, true)] {
             observed.begin(Cycle(cycle), 1, &[]);
@@ -184,7 +236,9 @@ mod tests {
 
     #[test]
     fn signals_are_judged_by_the_visits_after_them() {
-        let mut observed = Observed::new(vec![0, 0, 1], 2, &Rules::default(), true);
+        let mut data = pages_of(&[0, 0, 1]);
+        data.signals.push(0, &[1]);
+        let mut observed = Observed::new(&data, &Rules::default(), Reads::default());
         (0..3).for_each(|page| observed.first_fetch(page));
         for cycle in 1..=40 {
             // Page 0 changes with every signal; page 2 has signals and does not change.

@@ -8,10 +8,12 @@ mod common_crawl;
 pub mod formula;
 mod gp4c_rates;
 mod lambda_crawl;
+mod next_change;
 mod nutch;
 mod oracle;
 mod rates;
 mod scheduler;
+mod siblings;
 mod stormcrawler;
 mod thompson;
 mod true_rate;
@@ -21,6 +23,7 @@ pub use formula::FormulaPolicy;
 
 use crate::{Dataset, Observed};
 use recrawl_formula::Basis;
+use recrawl_types::Reads;
 
 /// Scores pages by their observed visits.
 pub trait Policy: Send {
@@ -32,14 +35,9 @@ pub trait Policy: Send {
         None
     }
 
-    /// Whether it reads the rates of sites or of all pages, which are filled only if so.
-    fn needs_priors(&self) -> bool {
-        false
-    }
-
-    /// Whether it reads the precision and recall of signals, which are filled only if so.
-    fn needs_signals(&self) -> bool {
-        false
+    /// What its scores read. Of the columns that no record has, only these are filled.
+    fn reads(&self) -> Reads {
+        Reads::default()
     }
 
     /// Scores every page for the current cycle: empties `out` and adds one score per page. A higher
@@ -81,7 +79,7 @@ pub enum Make {
     Bound(for<'a> fn(&'a Dataset) -> Box<dyn Policy + 'a>),
 }
 
-/// Every policy, in display order: those of the GP4C papers, their rivals, the bounds.
+/// Every policy, in display order: those of the GP4C papers, their rivals, those that read siblings, the bounds.
 pub const ALL: &[PolicyKind] = &[
     scheduler::RAND,
     scheduler::AGE,
@@ -101,6 +99,13 @@ pub const ALL: &[PolicyKind] = &[
     visit_gain::U_HARM_SITE,
     visit_gain::U_AGE,
     visit_gain::U_AGE_SITE,
+    siblings::P_SIB,
+    siblings::P_BURST,
+    siblings::U_FRESH_SIB,
+    siblings::U_HARM_SIB,
+    next_change::P_NEXT,
+    next_change::U_FRESH_NEXT,
+    next_change::U_HARM_NEXT,
     lambda_crawl::KIND,
     binary_lambda_crawl::KIND,
     binary_lambda_crawl::WITH_FLOOR,

@@ -12,8 +12,10 @@ mod unseen;
 use crate::policy::{Policy, PolicyVisit};
 use crate::{CycleFigures, Dataset, Observed, Rules, RulesError, SiteFigures, Trace};
 use ndcg::Ndcg;
+use recrawl_clusters::siblings::SiblingGroup;
 use recrawl_scheduler::{Gate, TieBreak, TopK};
-use recrawl_types::Cycle;
+use recrawl_types::{Cycle, Reads};
+use std::collections::HashMap;
 use unseen::Unseen;
 
 pub use unseen::harmonic;
@@ -27,7 +29,7 @@ pub use unseen::harmonic;
 /// If the policy does not score each page.
 pub fn run(data: &Dataset, rules: &Rules, policy: &mut dyn Policy) -> Result<Trace, RulesError> {
     rules.check(data.pages.len(), data.truth.cycles())?;
-    let mut replay = Replay::new(data, rules);
+    let mut replay = Replay::new(data, rules, policy.reads());
     for cycle in 0..=data.truth.cycles() {
         replay.step(cycle, policy);
     }
@@ -54,15 +56,14 @@ struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    fn new(data: &'a Dataset, rules: &'a Rules) -> Replay<'a> {
-        let sites: Vec<u32> = data.pages.iter().map(|page| page.site).collect();
+    fn new(data: &'a Dataset, rules: &'a Rules, reads: Reads) -> Replay<'a> {
         let competes = |first: u32, last: u32| first.saturating_add(rules.warmup) < last;
         let pages = data.pages.iter().filter(|p| competes(p.first, p.last)).count() as u64;
         let ranks = rules.budget.of(data.pages.len() as u64) as usize;
         Replay {
             data,
             rules,
-            observed: Observed::new(sites, data.sites.len(), rules, !data.signals.is_empty()),
+            observed: Observed::new(data, rules, reads),
             unseen: Unseen::new(data.pages.len()),
             log2: Ndcg::log2(ranks),
             gp4c: Ndcg::gp4c(ranks),
@@ -94,12 +95,15 @@ impl<'a> Replay<'a> {
             // As in a crawl, a round gets what the ones before have left.
             let up_to = (k as f64 * self.rules.rounds.up_to(round)).round() as u64;
             let k = up_to.saturating_sub(hits.len() as u64);
-            let ranked = if k > 0 { self.rank(k, policy) } else { Vec::new() };
+            self.observed.fill(policy.reads());
+            let is_last = round + 1 == rounds;
+            let ranked = if k > 0 { self.rank(k, is_last, policy) } else { Vec::new() };
             self.visits.clear();
             if round == 0 {
                 self.visit_beside_the_budget(&mut figures);
             }
             hits.extend(ranked.into_iter().map(|page| self.visit_by_budget(page)));
+            self.observed.end_round();
             policy.observe(&self.observed, &self.visits);
         }
         if cycle > self.rules.warmup {
@@ -118,20 +122,16 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Up to k competing pages that were not visited in this cycle, best first, within the limit per site.
-    fn rank(&mut self, k: u64, policy: &mut dyn Policy) -> Vec<usize> {
-        if policy.needs_priors() {
-            self.observed.fill_priors();
-        }
-        if policy.needs_signals() {
-            self.observed.fill_signal_quality();
-        }
+    /// Up to k competing pages that were not visited in this cycle, best first, within the limit per site. All rounds
+    /// but the last one take a sample of siblings, so that the next one knows where changes are.
+    fn rank(&mut self, k: u64, is_last: bool, policy: &mut dyn Policy) -> Vec<usize> {
         policy.score(&self.observed, &mut self.scores);
         let pages = self.data.pages.len();
         assert_eq!(self.scores.len(), pages, "policy {} scores each page", policy.name());
         let ties = TieBreak::new(self.rules.ties, self.rules.seed, self.observed.cycle());
         let limit = self.rules.per_site;
-        let mut best = TopK::new(if limit.is_some() { u64::MAX } else { k });
+        let samples = !is_last && policy.reads().needs_siblings();
+        let mut best = TopK::new(if limit.is_some() || samples { u64::MAX } else { k });
         let competes = |page: &usize| {
             self.observed.gate(*page) == Gate::Revisit
                 && self.observed.columns().last[*page] < self.observed.cycle().0
@@ -145,8 +145,15 @@ impl<'a> Replay<'a> {
             *taken += 1;
             limit.is_none_or(|limit| *taken <= limit)
         };
+        let mut sampled = HashMap::<SiblingGroup, u64>::new();
+        let is_in_sample = |&page: &usize| {
+            let Some(group) = self.observed.siblings(page).filter(|_| samples) else { return true };
+            let taken = sampled.entry(group).or_default();
+            *taken += 1;
+            *taken <= group.sample()
+        };
         let ranked = best.into_sorted().into_iter().map(|candidate| ties.ordinal(candidate) as usize);
-        ranked.filter(has_room).take(k as usize).collect()
+        ranked.filter(is_in_sample).filter(has_room).take(k as usize).collect()
     }
 
     /// Fetches new pages, and visits pages in their warm-up.

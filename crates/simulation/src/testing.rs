@@ -7,23 +7,23 @@ use recrawl_scheduler::Ties;
 /// The history of a page: its first and last cycle, and its changes.
 type History = (u32, u32, Vec<(u32, u16)>);
 
-/// Histories of a few pages at a few sites, with cycles 0 to `last`. Pages of one site are
+/// Histories of a few pages in a few folders of a few sites, with cycles 0 to `last`. Pages of one site are
 /// contiguous. Unless `fixed`, some come late and leave early, and contents return.
 pub(crate) fn datasets(fixed: bool, last: u32) -> impl Strategy<Value = Dataset> {
     let pages = prop::collection::vec((0u32..3, history(fixed, last)), 1..30);
     pages.prop_map(move |mut pages| {
         pages.sort_by_key(|page| page.0);
-        let page = |(site, (first, last, _)): &(u32, History)| RecordedPage {
+        let page = |(i, (site, (first, last, _))): (usize, &(u32, History))| RecordedPage {
+            url: format!("http://site-{site}.test/{}/{i}", i % 5).into(),
             site: *site,
             group: *site,
             first: *first,
             last: *last,
-            ..RecordedPage::default()
         };
         Dataset {
             name: "random".into(),
             dates: Vec::new(),
-            pages: pages.iter().map(page).collect(),
+            pages: pages.iter().enumerate().map(page).collect(),
             sites: vec!["a".into(), "b".into(), "c".into()],
             groups: vec!["a".into(), "b".into(), "c".into()],
             truth: Truth::from_changes(last, pages.iter().map(|(_, (_, _, changes))| changes.as_slice())),

@@ -16,6 +16,9 @@ pub trait Field: Copy {
     fn get(columns: &Self::Columns, i: usize) -> Self;
 }
 
+/// Number of weights of the model of the next change.
+pub const NEXT_CHANGE_WEIGHTS: usize = 8;
+
 /// Fields that are one number each.
 macro_rules! numbers {
     ($($field:ty as $number:ty: $value:ident => $to:expr, $from:path;)*) => {$(
@@ -90,6 +93,14 @@ macro_rules! state_columns {
             /// The rate of change of all pages together, in changes a cycle; 0 until it is filled with
             /// `site_rate`.
             pub global_rate: f64,
+            /// The rate of change of each page's siblings, in changes a cycle. Not part of a record. The caller
+            /// fills it before scoring, if the formula reads it.
+            pub sibling_rate: Vec<f64>,
+            /// The burst of each page: how many more changes its siblings showed since its last visit than were
+            /// expected, as a factor; 1 for as many. Filled with `sibling_rate`.
+            pub burst: Vec<f64>,
+            /// The weights of the model of the next change: the same for all pages of a cycle.
+            pub next_change: [f64; NEXT_CHANGE_WEIGHTS],
             /// Signals of a change of each page since its last visit, such as a moved date in a sitemap or a
             /// ping (saturating). Not part of a record. The caller fills it before scoring, if the formula
             /// reads it. Empty means none.
@@ -110,6 +121,9 @@ macro_rules! state_columns {
                 $(<$type>::clear(&mut self.$name);)*
                 self.site_rate.clear();
                 self.global_rate = 0.0;
+                self.sibling_rate.clear();
+                self.burst.clear();
+                self.next_change = [0.0; NEXT_CHANGE_WEIGHTS];
                 self.signals.clear();
                 self.signal_precision.clear();
                 self.signal_recall.clear();

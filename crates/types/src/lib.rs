@@ -26,7 +26,7 @@ pub mod trust;
 pub mod url;
 pub mod visit;
 
-pub use crate::columns::StateColumns;
+pub use crate::columns::{NEXT_CHANGE_WEIGHTS, StateColumns};
 pub use crate::consent::{Canonical, Consent};
 pub use crate::cycle::{Cycle, DatedRound, Round};
 pub use crate::host::{HostState, HostTable, Origin};

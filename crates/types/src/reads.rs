@@ -19,6 +19,12 @@ impl Reads {
     /// host's signals.
     pub const SIGNALS: Reads = Reads(1 << 16);
 
+    /// [`StateColumns::sibling_rate`](crate::StateColumns::sibling_rate) and
+    /// [`StateColumns::burst`](crate::StateColumns::burst).
+    pub const SIBLINGS: Reads = Reads(1 << 17);
+    /// [`StateColumns::next_change`](crate::StateColumns::next_change).
+    pub const NEXT_CHANGE: Reads = Reads(1 << 18);
+
     /// Are all of `other` in this set?
     pub const fn contains(self, other: Reads) -> bool {
         self.0 & other.0 == other.0
@@ -37,6 +43,11 @@ impl Reads {
     /// Does a score that reads this have to be given signals?
     pub const fn needs_signals(self) -> bool {
         self.contains(Reads::SIGNALS)
+    }
+
+    /// Does a score that reads this have to be given what the siblings of pages showed?
+    pub const fn needs_siblings(self) -> bool {
+        self.contains(Reads::SIBLINGS)
     }
 }
 
@@ -152,7 +163,9 @@ mod tests {
     #[test]
     fn every_field_has_bits_of_its_own() {
         for bit in (0..u32::BITS).map(|bit| Reads(1 << bit)) {
-            let others = usize::from(bit.needs_priors()) + usize::from(bit.needs_signals());
+            let beside = [bit.needs_priors(), bit.needs_signals(), bit.needs_siblings()];
+            let others =
+                beside.map(usize::from).iter().sum::<usize>() + usize::from(bit == Reads::NEXT_CHANGE);
             assert!(owners(bit).len() + others <= 1, "{bit:?} stands for {:?}", owners(bit));
         }
         let mut whole = History::first_fetch(Cycle(3));

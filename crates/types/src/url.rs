@@ -103,6 +103,17 @@ impl CanonicalUrl {
         bytes.iter().fold(true, |are, byte| are & (0x21..0x7f).contains(byte))
     }
 
+    /// The lengths of the prefixes of a key that are its folders, outermost first: the origin with the first "/", and
+    /// one for each further "/" of the path.
+    ///
+    /// # Panics
+    /// If the bytes are not a key.
+    pub fn folders(key: &[u8]) -> impl Iterator<Item = usize> + '_ {
+        let path = CanonicalUrl::origin_of(key).len();
+        let bytes = key[path..].iter().take_while(|&&byte| byte != b'?');
+        bytes.enumerate().filter(|(_, byte)| **byte == b'/').map(move |(i, _)| path + i + 1)
+    }
+
     /// The URL of this path at the same origin. The path must be canonical and short: the total
     /// length is not checked.
     pub fn at_origin(&self, path: &'static str) -> CanonicalUrl {

@@ -2,7 +2,7 @@ use super::*;
 use crate::testing::{self, NOW};
 use crate::{Formula, parse};
 use proptest::prelude::*;
-use recrawl_types::{History, Known};
+use recrawl_types::{History, Known, NEXT_CHANGE_WEIGHTS};
 
 fn compile(text: &str) -> Program {
     Program::compile(&parse(text).unwrap(), Protection::default(), Basis::default())
@@ -47,7 +47,7 @@ fn pages_never_visited_have_no_score_even_under_a_constant() {
 }
 
 #[test]
-#[should_panic(expected = "site_rate has 0 rows, the block 1")]
+#[should_panic(expected = "the formula reads site_rate, which the caller fills in: 0 rows of 1")]
 fn a_formula_of_site_rates_is_not_evaluated_without_them() {
     let mut columns = StateColumns::default();
     columns.push(Known::default(), Some(&History::first_fetch(Cycle(1))));
@@ -109,6 +109,13 @@ proptest! {
         }
         if !program.reads().contains(Reads::GLOBAL_RATE) {
             projected.global_rate = f64::NAN;
+        }
+        if !program.reads().needs_siblings() {
+            projected.sibling_rate.fill(f64::NAN);
+            projected.burst.fill(f64::NAN);
+        }
+        if !program.reads().contains(Reads::NEXT_CHANGE) {
+            projected.next_change = [f64::NAN; NEXT_CHANGE_WEIGHTS];
         }
         if !program.reads().needs_signals() {
             projected.signals.fill(77);

@@ -31,10 +31,13 @@ fn sets_are_those_of_the_papers_and_then_everything() {
     let names = |set: Set| set.terminals().iter().map(|t| t.name).collect::<Vec<_>>().join(" ");
     assert_eq!(names(Set::Basic), "n X t");
     assert_eq!(names(Set::All), "n X t cg nad sad aad gad");
-    let (of_visits, of_signals) = ALL.split_at(ALL.len() - OF_SIGNALS);
-    assert_eq!(Set::Extended.terminals(), of_visits);
-    let reads_signals = |t: &&Terminal| (t.reads)(Basis::Visits).needs_signals();
-    assert!(of_signals.iter().all(reads_signals) && !of_visits.iter().any(reads_signals));
+    let (in_sets, in_none) = ALL.split_at(ALL.len() - IN_NO_SET);
+    assert_eq!(Set::Extended.terminals(), in_sets);
+    let reads_more = |t: &&Terminal| {
+        let reads = (t.reads)(Basis::Visits);
+        reads.needs_signals() || reads.needs_siblings()
+    };
+    assert!(in_none.iter().all(reads_more) && !in_sets.iter().any(reads_more));
     for set in Set::ALL {
         assert_eq!(Set::named(set.name()), Some(set));
         assert_eq!(toml::Value::try_from(set).unwrap().as_str(), Some(set.name()));
@@ -67,6 +70,9 @@ fn extended_terminals_of_one_page() {
         ("eb_site", 2.5 / 12.0),
         ("p_eb_site", 1.0 - (12.0f64 / 13.0).powf(2.5)),
         ("u_harm", 1.0 - (1.0 - (-rate).exp()) / rate),
+        ("p_eb_sib", 1.0 - (12.0f64 / 13.0).powf(2.5)),
+        ("p_burst", 1.0 - (12.0f64 / 13.0).powf(2.5)),
+        ("p_next", 1.0 - (12.0f64 / 13.0).powf(2.5)),
     ] {
         let mut out = [f64::NAN];
         let terminal = Terminal::named(name).unwrap();

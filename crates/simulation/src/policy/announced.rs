@@ -3,6 +3,7 @@
 use super::{FormulaPolicy, Make, Policy, PolicyKind};
 use crate::Observed;
 use recrawl_scheduler::{Gate, TieBreak, Ties, TopK};
+use recrawl_types::Reads;
 
 /// As a crawl that ranks by `u_fresh_site`, with the defaults of `cycle.announced_share` and
 /// `hints.min_trust`: of the pages with a signal on trusted sites, the best get a tenth of the
@@ -27,8 +28,8 @@ impl Policy for Announced {
         KIND.name
     }
 
-    fn needs_priors(&self) -> bool {
-        true
+    fn reads(&self) -> Reads {
+        Reads::SITE_RATE
     }
 
     fn score(&mut self, observed: &Observed, out: &mut Vec<f64>) {

@@ -5,7 +5,7 @@ use super::lambda_crawl::live;
 use super::rates::Rates;
 use super::{Make, Policy, PolicyKind};
 use crate::Observed;
-use recrawl_types::Cycle;
+use recrawl_types::{Cycle, Reads};
 
 /// The rates of Azar et al. 2018, called BinaryLambdaCrawl by Kolobov et al. 2019, with equal
 /// importance of all pages. A page with change rate λ is visited at rate r = √λ·(k + Σλ)/Σ√λ − λ,
@@ -42,8 +42,8 @@ impl Policy for BinaryLambdaCrawl {
         self.name
     }
 
-    fn needs_priors(&self) -> bool {
-        true
+    fn reads(&self) -> Reads {
+        Reads::SITE_RATE
     }
 
     fn score(&mut self, observed: &Observed, out: &mut Vec<f64>) {

@@ -3,6 +3,7 @@
 use super::Policy;
 use crate::Observed;
 use recrawl_formula::{Basis, Formula, Program, builtin::Builtin};
+use recrawl_types::Reads;
 
 /// Scores by a formula and has its name.
 #[derive(Clone, Debug)]
@@ -50,12 +51,8 @@ impl Policy for FormulaPolicy {
         Some(self.expression.clone())
     }
 
-    fn needs_priors(&self) -> bool {
-        self.program.reads().needs_priors()
-    }
-
-    fn needs_signals(&self) -> bool {
-        self.program.reads().needs_signals()
+    fn reads(&self) -> Reads {
+        self.program.reads()
     }
 
     fn score(&mut self, observed: &Observed, out: &mut Vec<f64>) {

@@ -3,7 +3,7 @@
 use super::rates::Rates;
 use super::{Make, Policy, PolicyKind};
 use crate::Observed;
-use recrawl_types::{Cycle, Status};
+use recrawl_types::{Cycle, Reads, Status};
 
 /// LambdaCrawl for pages whose changes are not announced (Kolobov et al. 2019, proposition 2, eq.
 /// 5), with equal importance of all pages. A page with change rate λ is visited at rate r = (−λ +
@@ -24,8 +24,8 @@ impl Policy for LambdaCrawl {
         KIND.name
     }
 
-    fn needs_priors(&self) -> bool {
-        true
+    fn reads(&self) -> Reads {
+        Reads::SITE_RATE
     }
 
     fn score(&mut self, observed: &Observed, out: &mut Vec<f64>) {

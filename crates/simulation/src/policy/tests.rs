@@ -4,6 +4,7 @@ use super::*;
 use crate::testing::{datasets, rules, with_signals};
 use crate::{Rules, Trace, Truth, replay};
 use ::proptest::prelude::*;
+use recrawl_scheduler::Parts;
 
 const LAST: u32 = 25;
 
@@ -54,12 +55,8 @@ impl Policy for Recorder<'_> {
         self.policy.name()
     }
 
-    fn needs_priors(&self) -> bool {
-        self.policy.needs_priors()
-    }
-
-    fn needs_signals(&self) -> bool {
-        self.policy.needs_signals()
+    fn reads(&self) -> Reads {
+        self.policy.reads()
     }
 
     fn score(&mut self, observed: &Observed, out: &mut Vec<f64>) {
@@ -93,6 +90,18 @@ proptest! {
                 let known = Dataset { truth: Truth::from_words(LAST, words(&whole, visited_since)), ..whole.clone() };
                 prop_assert_eq!(&visits(&known, &rules, kind, basis).1, &seen, "{}", kind.name);
             }
+        }
+    }
+
+    #[test]
+    fn with_rounds_they_know_nothing_either(data in datasets(true, LAST), rules in rules(LAST), rounds in 2u32..5) {
+        let rules = Rules { rounds: Parts::Equal(rounds), ..rules };
+        let whole = Dataset { truth: Truth::from_words(LAST, words(&data, |_, _| true)), ..data };
+        for kind in ALL.iter().filter(|kind| kind.build(&whole, Basis::Visits).reads().needs_siblings()) {
+            let (_, seen) = visits(&whole, &rules, kind, Basis::Visits);
+            let visited_since = |page, cycle| seen.iter().any(|&(at, p)| p == page && at >= cycle);
+            let known = Dataset { truth: Truth::from_words(LAST, words(&whole, visited_since)), ..whole.clone() };
+            prop_assert_eq!(&visits(&known, &rules, kind, Basis::Visits).1, &seen, "{}", kind.name);
         }
     }
 

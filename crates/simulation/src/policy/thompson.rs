@@ -5,7 +5,7 @@ use super::rates::Rates;
 use super::{Make, Policy, PolicyKind};
 use crate::Observed;
 use recrawl_formula::Priors;
-use recrawl_types::Cycle;
+use recrawl_types::{Cycle, Reads};
 
 /// Thompson sampling (1933): treat a draw from the posterior as the truth. For every page and cycle
 /// a rate is drawn from the Gamma posterior of `p_site`, so little-known pages are tried now and
@@ -25,8 +25,8 @@ impl Policy for Thompson {
         KIND.name
     }
 
-    fn needs_priors(&self) -> bool {
-        true
+    fn reads(&self) -> Reads {
+        Reads::SITE_RATE
     }
 
     fn score(&mut self, observed: &Observed, out: &mut Vec<f64>) {

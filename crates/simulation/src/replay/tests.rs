@@ -121,8 +121,8 @@ fn the_announced_share_is_the_planners() {
             self.announced.name()
         }
 
-        fn needs_priors(&self) -> bool {
-            true
+        fn reads(&self) -> Reads {
+            self.score.reads()
         }
 
         fn score(&mut self, observed: &Observed, out: &mut Vec<f64>) {

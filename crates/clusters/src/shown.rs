@@ -1,0 +1,159 @@
+//! What the visits of a group of pages have shown.
+
+use recrawl_formula::{Evidence, Priors, math::ln};
+use recrawl_types::{Cycle, StateColumns};
+
+/// Last visits that are older than this many cycles tell nothing of a burst.
+pub const MEMORY: usize = 16;
+
+/// One expected change, as an integer: sums do not depend on the order of pages.
+const ONE: f64 = (1u64 << 32) as f64;
+
+/// What the records of some pages show together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// Number of pages.
+    pub pages: u64,
+    /// Their visits so far.
+    pub evidence: Evidence,
+    /// Their last visits, by age in cycles; 0 is the current cycle.
+    last_visits: [LastVisits; MEMORY],
+}
+
+/// The last visits of some pages in one cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct LastVisits {
+    /// Changes found.
+    changes: u64,
+    /// Changes expected.
+    expected: u64,
+}
+
+impl Shown {
+    /// No page.
+    pub const NONE: Shown = Shown {
+        pages: 0,
+        evidence: Evidence { changes: 0, cycles: 0, changed_cycles: 0 },
+        last_visits: [LastVisits { changes: 0, expected: 0 }; MEMORY],
+    };
+
+    /// What the record in a row shows as of `cycle`.
+    ///
+    /// The last visit found a change or not. Expected was a'·ln(1 + g/b'), the hazard of the Gamma posterior that
+    /// the page had before, with the rate of all pages as prior. A record does not have the interval g before its
+    /// last visit; g is taken as the mean interval, T/n.
+    pub fn of_row(c: &StateColumns, row: usize, cycle: Cycle) -> Shown {
+        let evidence = Evidence::of_row(c, row);
+        let mut shown = Shown { pages: 1, evidence, ..Shown::NONE };
+        let age = cycle.since(Cycle(c.last[row])) as usize;
+        if age >= MEMORY || c.visits[row] == 0 {
+            return shown;
+        }
+        let has_changed = c.changes[row] > 0 && c.last_change[row] == c.last[row];
+        let changes = u64::from(has_changed);
+        let gap = evidence.cycles as f64 / f64::from(c.visits[row]);
+        let same_before = if has_changed { gap } else { 0.0 };
+        let changed_before = (evidence.changed_cycles as f64 - same_before).max(0.0);
+        let watched = evidence.cycles as f64 - gap - 0.5 * changed_before;
+        let shape = Priors::SHAPE + (evidence.changes - changes) as f64;
+        let expected = shape * ln(1.0 + gap / (Priors::SHAPE / c.global_rate + watched));
+        shown.last_visits[age] = LastVisits { changes, expected: (expected * ONE) as u64 };
+        shown
+    }
+
+    /// Adds what other pages show.
+    pub fn add(&mut self, other: &Shown) {
+        self.pages += other.pages;
+        self.evidence.add(other.evidence);
+        for (sum, part) in self.last_visits.iter_mut().zip(&other.last_visits) {
+            sum.changes += part.changes;
+            sum.expected += part.expected;
+        }
+    }
+
+    /// By the age of a page's own last visit: the [burst](StateColumns::burst) among the pages that were visited
+    /// later. Changes of a group vary together by a Gamma factor of mean 1 and shape a; having expected E and met O,
+    /// its mean is (a + O)/(a + E).
+    pub fn bursts(&self) -> [f32; MEMORY + 1] {
+        let mut bursts = [1.0; MEMORY + 1];
+        let (mut changes, mut expected) = (0, 0);
+        for (burst, visits) in bursts[1..].iter_mut().zip(&self.last_visits) {
+            changes += visits.changes;
+            expected += visits.expected;
+            *burst = ((SHAPE + changes as f64) / (SHAPE + expected as f64 / ONE)) as f32;
+        }
+        bursts
+    }
+}
+
+/// a, the shape of the Gamma factor of a group. Small: a group seldom changes, and then much of it. Chosen on four
+/// recorded sets (docs/internals/measurements.md, Siblings).
+const SHAPE: f64 = 0.5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recrawl_types::{History, Known};
+
+    fn columns(histories: &[History]) -> StateColumns {
+        let mut columns = StateColumns { global_rate: 0.1, ..StateColumns::default() };
+        histories.iter().for_each(|history| columns.push(Known::default(), Some(history)));
+        columns
+    }
+
+    #[test]
+    fn a_last_visit_is_weighed_by_what_was_expected_of_it() {
+        let mut changed = History::first_fetch(Cycle(1));
+        changed.record(Cycle(5), false);
+        changed.record(Cycle(9), true);
+        let mut same = History::first_fetch(Cycle(1));
+        same.record(Cycle(8), false);
+        let columns = columns(&[changed, same, History::first_fetch(Cycle(9))]);
+        let mut group = Shown::NONE;
+        (0..3).for_each(|row| group.add(&Shown::of_row(&columns, row, Cycle(10))));
+        assert_eq!(group.pages, 3);
+        assert_eq!(group.evidence, Evidence { changes: 1, cycles: 15, changed_cycles: 4 });
+        // Before its visit in cycle 9, the first page was watched for 4 cycles without a change.
+        let expected = 0.5 * (1.0 + 4.0 / (5.0 + 4.0f64)).ln();
+        // And the second one not at all, for 7 cycles.
+        let more = 0.5 * (1.0 + 7.0 / 5.0f64).ln();
+        let bursts = group.bursts().map(f64::from);
+        let near =
+            |age: usize, value: f64| assert!((bursts[age] - value).abs() < 1e-6, "{age}: {}", bursts[age]);
+        // Whoever was visited in the last cycle or later learns nothing from these visits.
+        near(0, 1.0);
+        near(1, 1.0);
+        near(2, 1.5 / (0.5 + expected));
+        near(3, 1.5 / (0.5 + expected + more));
+        near(MEMORY, 1.5 / (0.5 + expected + more));
+    }
+
+    #[test]
+    fn old_visits_and_first_ones_tell_nothing_of_a_burst() {
+        let mut old = History::first_fetch(Cycle(1));
+        old.record(Cycle(9), true);
+        let columns = columns(&[old, History::first_fetch(Cycle(20))]);
+        let mut group = Shown::of_row(&columns, 0, Cycle(9 + MEMORY as u32));
+        group.add(&Shown::of_row(&columns, 1, Cycle(9 + MEMORY as u32)));
+        assert_eq!(group.bursts(), [1.0; MEMORY + 1]);
+    }
+
+    /// Records that no crawl writes, such as those of a damaged file, give numbers.
+    #[test]
+    fn extreme_records_give_finite_bursts() {
+        let changes = u32::MAX;
+        let odd = History {
+            visits: 1,
+            changes,
+            last: Cycle(u32::MAX),
+            changed_cycles: u32::MAX,
+            ..History::default()
+        };
+        let odd = History { last_change: odd.last, ..odd };
+        for rate in [1e-300, 1.0, 1e300] {
+            let columns = StateColumns { global_rate: rate, ..columns(&[odd]) };
+            let bursts = Shown::of_row(&columns, 0, Cycle(u32::MAX)).bursts();
+            assert!(bursts.iter().all(|burst| burst.is_finite() && *burst > 0.0), "{bursts:?}");
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! `p_eb_sib`: the probability of a change under a Gamma prior with the siblings' rate.
+
+use super::{GAMMA_SIBLINGS, Terminal};
+use crate::posterior::{self, Mean};
+
+pub(super) static TERMINAL: Terminal = Terminal {
+    name: "p_eb_sib",
+    help: "probability of a change since the last visit, Gamma prior with sib_rate: 1 - (b'/(b' + t))^a'",
+    reads: |_| GAMMA_SIBLINGS,
+    load: |tile, out| posterior::load_probability(tile, Mean::Siblings, out),
+};

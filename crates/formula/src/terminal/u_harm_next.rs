@@ -1,0 +1,14 @@
+//! `u_harm_next`: the gain of a visit in harmonic penalty by the model of the next change.
+
+use super::{NEXT_CHANGE, Terminal};
+use crate::{next_change, posterior, refresh};
+
+pub(super) static TERMINAL: Terminal = Terminal {
+    name: "u_harm_next",
+    help: "gain of a visit in harmonic penalty, by the same model: t - (1 - exp(-x)) * t / x with x = -ln(1 - p_next)",
+    reads: |_| NEXT_CHANGE,
+    load: |tile, out| {
+        next_change::load(tile, out);
+        posterior::to_gain(tile, out, refresh::harmonic);
+    },
+};
