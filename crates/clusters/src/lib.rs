@@ -1,14 +1,11 @@
 //! Groups of pages that change alike, and what they show of each other.
 //!
-//! [`Siblings`] are pages of one small subtree of URLs. They are found in one pass over the records in URL order, and
-//! all that they show follows from the records, so nothing is stored for them. The change rate of a group is a
-//! prior for its pages (Tan and Mitra 2010 cluster by features; a URL is the cheapest of these). The last visits of a
-//! page's siblings tell of changes that the page has not shown yet (Radinsky and Bennett 2013, related pages).
+//! [`siblings`] are neighbours in URL order. They are found in one pass over the records, and all that they show
+//! follows from the records, so nothing is stored for them. The change rate of a group is a prior for its pages (Tan
+//! and Mitra 2010 cluster by features; the URL is the cheapest of these). The last visits of a page's siblings tell of
+//! changes that the page has not shown yet (Radinsky and Bennett 2013, related pages).
 //!
 //! This crate knows nothing of disk, HTTP or the choice of pages.
 
 mod shown;
 pub mod siblings;
-mod subtree;
-
-pub use crate::siblings::{Siblings, SiblingsGatherer};

@@ -12,8 +12,6 @@ const ONE: f64 = (1u64 << 32) as f64;
 /// What the records of some pages show together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// Number of pages.
-    pub pages: u64,
     /// Their visits so far.
     pub evidence: Evidence,
     /// Their last visits, by age in cycles; 0 is the current cycle.
@@ -32,7 +30,6 @@ struct LastVisits {
 impl Shown {
     /// No page.
     pub const NONE: Shown = Shown {
-        pages: 0,
         evidence: Evidence { changes: 0, cycles: 0, changed_cycles: 0 },
         last_visits: [LastVisits { changes: 0, expected: 0 }; MEMORY],
     };
@@ -44,7 +41,7 @@ impl Shown {
     /// last visit; g is taken as the mean interval, T/n.
     pub fn of_row(c: &StateColumns, row: usize, cycle: Cycle) -> Shown {
         let evidence = Evidence::of_row(c, row);
-        let mut shown = Shown { pages: 1, evidence, ..Shown::NONE };
+        let mut shown = Shown { evidence, ..Shown::NONE };
         let age = cycle.since(Cycle(c.last[row])) as usize;
         if age >= MEMORY || c.visits[row] == 0 {
             return shown;
@@ -63,7 +60,6 @@ impl Shown {
 
     /// Adds what other pages show.
     pub fn add(&mut self, other: &Shown) {
-        self.pages += other.pages;
         self.evidence.add(other.evidence);
         for (sum, part) in self.last_visits.iter_mut().zip(&other.last_visits) {
             sum.changes += part.changes;
@@ -74,13 +70,13 @@ impl Shown {
     /// By the age of a page's own last visit: the [burst](StateColumns::burst) among the pages that were visited
     /// later. Changes of a group vary together by a Gamma factor of mean 1 and shape a; having expected E and met O,
     /// its mean is (a + O)/(a + E).
-    pub fn bursts(&self) -> [f32; MEMORY + 1] {
+    pub fn bursts(&self) -> [f64; MEMORY + 1] {
         let mut bursts = [1.0; MEMORY + 1];
         let (mut changes, mut expected) = (0, 0);
         for (burst, visits) in bursts[1..].iter_mut().zip(&self.last_visits) {
             changes += visits.changes;
             expected += visits.expected;
-            *burst = ((SHAPE + changes as f64) / (SHAPE + expected as f64 / ONE)) as f32;
+            *burst = (SHAPE + changes as f64) / (SHAPE + expected as f64 / ONE);
         }
         bursts
     }
@@ -111,15 +107,14 @@ mod tests {
         let columns = columns(&[changed, same, History::first_fetch(Cycle(9))]);
         let mut group = Shown::NONE;
         (0..3).for_each(|row| group.add(&Shown::of_row(&columns, row, Cycle(10))));
-        assert_eq!(group.pages, 3);
         assert_eq!(group.evidence, Evidence { changes: 1, cycles: 15, changed_cycles: 4 });
         // Before its visit in cycle 9, the first page was watched for 4 cycles without a change.
         let expected = 0.5 * (1.0 + 4.0 / (5.0 + 4.0f64)).ln();
         // And the second one not at all, for 7 cycles.
         let more = 0.5 * (1.0 + 7.0 / 5.0f64).ln();
-        let bursts = group.bursts().map(f64::from);
+        let bursts = group.bursts();
         let near =
-            |age: usize, value: f64| assert!((bursts[age] - value).abs() < 1e-6, "{age}: {}", bursts[age]);
+            |age: usize, value: f64| assert!((bursts[age] - value).abs() < 1e-9, "{age}: {}", bursts[age]);
         // Whoever was visited in the last cycle or later learns nothing from these visits.
         near(0, 1.0);
         near(1, 1.0);

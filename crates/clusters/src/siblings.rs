@@ -1,174 +1,145 @@
-//! Siblings: the pages of one small subtree of URLs.
+//! Siblings: pages that are next to each other in URL order, in one subtree.
 
 use crate::shown::{MEMORY, Shown};
-use crate::subtree::{Group, SubtreeFinder};
-use recrawl_types::{Cycle, StateColumns};
+use recrawl_types::{CanonicalUrl, Cycle, StateColumns};
+use std::ops::Range;
 
-/// Gathers what siblings show, in one pass in URL order.
-pub struct SiblingsGatherer {
-    finder: SubtreeFinder,
-    cycle: Cycle,
-}
+/// Maximum pages of a group of siblings.
+pub const MOST: usize = 8;
+/// After this many observed cycles of its pages, a group has the same weight as its site.
+pub const WEIGHT: f64 = 500.0;
+/// The [group](StateColumns::siblings) of a page that has no siblings.
+pub const ALONE: u32 = u32::MAX;
 
-/// What siblings show of each other as of a cycle.
-#[derive(Clone, Debug, Default)]
-pub struct Siblings {
-    /// By start; of two groups with one start, the outer one first.
-    groups: Vec<Entry>,
-}
-
-/// A group of siblings.
-#[derive(Clone, Debug)]
-struct Entry {
-    start: u64,
-    end: u64,
-    /// The place of the group around this one.
-    outer: Option<u32>,
-    pages: u64,
-    changes: f64,
-    cycles: f64,
-    bursts: [f32; MEMORY + 1],
-}
-
-/// The group of a page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct SiblingGroup {
-    /// Its number.
-    pub number: u32,
-    /// Its visited pages.
-    pub pages: u64,
-}
-
-impl SiblingGroup {
-    /// The most of its pages that a round visits which is not the last of its cycle: one of [`Siblings::MOST`].
-    pub fn sample(&self) -> u64 {
-        self.pages.div_ceil(Siblings::MOST)
+/// Fills the columns of siblings as of `cycle`, from `pages`: their keys, rising, and rows. Other rows have no
+/// siblings. The rates of sites and of all pages are filled in.
+///
+/// A group is the largest subtree (an origin or a folder) of at most [`MOST`] visited pages. In a larger folder, up to
+/// [`MOST`] pages in a row are a group that are directly in it. A subtree of one page counts as a page of the folder
+/// above. Takes O(1) time a page, and memory for one URL and a range for each group.
+pub fn fill<'k>(columns: &mut StateColumns, cycle: Cycle, pages: impl Iterator<Item = (&'k [u8], usize)>) {
+    let mut finder = Finder::default();
+    let mut rows = Vec::with_capacity(columns.len());
+    for (key, row) in pages.filter(|(_, row)| columns.visited[*row]) {
+        finder.push(key);
+        rows.push(row);
     }
-}
-
-impl SiblingsGatherer {
-    /// Gathers as of `cycle`.
-    pub fn new(cycle: Cycle) -> SiblingsGatherer {
-        SiblingsGatherer { finder: SubtreeFinder::new(Siblings::MOST), cycle }
-    }
-
-    /// Adds the page in a row, if it was ever visited. Keys and ordinals rise from call to call. The rate of all
-    /// pages is filled in.
-    pub fn push(&mut self, key: &[u8], ordinal: u64, columns: &StateColumns, row: usize) {
-        if columns.visited[row] {
-            self.finder.push(key, ordinal, Shown::of_row(columns, row, self.cycle));
+    columns.siblings.clear();
+    columns.siblings.resize(columns.len(), ALONE);
+    columns.burst.clear();
+    columns.burst.resize(columns.len(), 1.0);
+    columns.sibling_rate.clone_from(&columns.site_rate);
+    for (number, group) in (0..).zip(finder.finish()) {
+        let rows = &rows[group];
+        let mut shown = Shown::NONE;
+        rows.iter().for_each(|&row| shown.add(&Shown::of_row(columns, row, cycle)));
+        let bursts = shown.bursts();
+        let (changes, cycles) = (shown.evidence.changes as f64, shown.evidence.cycles as f64);
+        for &row in rows {
+            let age = cycle.since(Cycle(columns.last[row])) as usize;
+            columns.siblings[row] = number;
+            columns.burst[row] = bursts[age.min(MEMORY)];
+            columns.sibling_rate[row] = (changes + WEIGHT * columns.site_rate[row]) / (cycles + WEIGHT);
         }
     }
-
-    /// What they show.
-    pub fn finish(self) -> Siblings {
-        Siblings::of(self.finder.finish())
-    }
 }
 
-impl Siblings {
-    /// Maximum pages of a subtree whose pages are siblings.
-    pub const MOST: u64 = 8;
-    /// After this many observed cycles of its pages, a group has the same weight as its site.
-    pub const WEIGHT: f64 = 500.0;
+/// Finds the groups of pages that are pushed in URL order, each as a range of their places.
+#[derive(Default)]
+struct Finder {
+    key: Vec<u8>,
+    pages: usize,
+    /// The folders of the last key, outermost first.
+    folders: Vec<Folder>,
+    /// The last pages in a row that are directly in a large folder.
+    run: Range<usize>,
+    groups: Vec<Range<usize>>,
+}
 
-    fn of(mut groups: Vec<Group>) -> Siblings {
-        groups.sort_unstable_by_key(|group| (group.start, u64::MAX - group.end));
-        let mut entries: Vec<Entry> = Vec::with_capacity(groups.len());
-        for group in groups {
-            let mut outer = entries.len().checked_sub(1);
-            while let Some(place) = outer.filter(|&place| entries[place].end <= group.start) {
-                outer = entries[place].outer.map(|outer| outer as usize);
+/// An open folder.
+struct Folder {
+    /// Length of its prefix of the key.
+    prefix: usize,
+    start: usize,
+    /// Its pages and closed subfolders, as long as it is small.
+    parts: Vec<Range<usize>>,
+    is_large: bool,
+}
+
+impl Finder {
+    fn push(&mut self, key: &[u8]) {
+        let common = self.key.iter().zip(key).take_while(|(a, b)| a == b).count();
+        self.close(common);
+        let start = self.pages;
+        let open = CanonicalUrl::folders(key).skip(self.folders.len());
+        self.folders.extend(open.map(|prefix| Folder { prefix, start, parts: Vec::new(), is_large: false }));
+        self.key.clear();
+        self.key.extend_from_slice(key);
+        self.pages += 1;
+        self.add(start..self.pages);
+    }
+
+    fn finish(mut self) -> Vec<Range<usize>> {
+        self.close(0);
+        self.groups
+    }
+
+    /// Closes the folders whose prefix is longer than `common`.
+    fn close(&mut self, common: usize) {
+        while let Some(folder) = self.folders.pop_if(|folder| folder.prefix > common) {
+            if folder.is_large {
+                self.end_run();
+            } else if self.folders.is_empty() {
+                self.emit(folder.start..self.pages);
+            } else {
+                self.add(folder.start..self.pages);
             }
-            let evidence = group.shown.evidence;
-            entries.push(Entry {
-                start: group.start,
-                end: group.end,
-                outer: outer.map(|outer| outer as u32),
-                pages: group.shown.pages,
-                changes: evidence.changes as f64,
-                cycles: evidence.cycles as f64,
-                bursts: group.shown.bursts(),
-            });
         }
-        Siblings { groups: entries }
     }
 
-    /// The group of a page that was visited; none if it has no siblings.
-    pub fn group(&self, ordinal: u64) -> Option<SiblingGroup> {
-        let place = self.place(ordinal)?;
-        Some(SiblingGroup { number: place as u32, pages: self.groups[place].pages })
-    }
-
-    /// The sibling rate of a page with this site rate, and its burst `t` cycles after its last visit.
-    pub fn of_page(&self, ordinal: u64, site_rate: f64, t: u32) -> (f64, f64) {
-        let Some(place) = self.place(ordinal) else { return (site_rate, 1.0) };
-        let Entry { changes, cycles, bursts, .. } = &self.groups[place];
-        let rate = (changes + Siblings::WEIGHT * site_rate) / (cycles + Siblings::WEIGHT);
-        (rate, f64::from(bursts[(t as usize).min(MEMORY)]))
-    }
-
-    /// The place of the innermost group around a page.
-    fn place(&self, ordinal: u64) -> Option<usize> {
-        let mut place = self.groups.partition_point(|group| group.start <= ordinal).checked_sub(1)?;
-        while self.groups[place].end <= ordinal {
-            place = self.groups[place].outer? as usize;
+    /// Adds a page or a small subtree to the innermost folder.
+    fn add(&mut self, part: Range<usize>) {
+        let folder = self.folders.last_mut().expect("a URL has a path");
+        if folder.is_large {
+            return self.take(part);
         }
-        Some(place)
+        folder.parts.push(part);
+        if self.pages - folder.start > MOST {
+            // It is large, and so are those around it.
+            for at in 0..self.folders.len() {
+                if !std::mem::replace(&mut self.folders[at].is_large, true) {
+                    self.end_run();
+                    let parts = std::mem::take(&mut self.folders[at].parts);
+                    parts.into_iter().for_each(|part| self.take(part));
+                }
+            }
+        }
+    }
+
+    /// A part of a large folder: a page joins the run, a subtree is a group.
+    fn take(&mut self, part: Range<usize>) {
+        if part.len() > 1 {
+            self.end_run();
+            self.emit(part);
+        } else if self.run.end == part.start && self.run.len() < MOST {
+            self.run.end = part.end;
+        } else {
+            self.end_run();
+            self.run = part;
+        }
+    }
+
+    fn end_run(&mut self) {
+        let run = std::mem::take(&mut self.run);
+        self.emit(run);
+    }
+
+    fn emit(&mut self, group: Range<usize>) {
+        if group.len() > 1 {
+            self.groups.push(group);
+        }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use recrawl_types::{History, Known, UrlRules};
-
-    /// Eleven pages of one host; all of the folder `a` changed in the last cycle but the one that was not visited.
-    fn gathered() -> (Siblings, Vec<String>) {
-        let rules = UrlRules::keep_all();
-        let mut urls: Vec<_> = ["", "x", "a/1", "a/2", "a/3", "b/1", "b/2", "c/1", "c/d/1", "e/1", "e/2"]
-            .map(|path| rules.canonicalize(&format!("http://h.test/{path}")).unwrap())
-            .into();
-        urls.sort();
-        let mut columns = StateColumns { global_rate: 0.01, ..StateColumns::default() };
-        for url in &urls {
-            let path = url.to_string();
-            let mut history = History::first_fetch(Cycle(1));
-            if path.contains("/a/") && !path.ends_with('3') {
-                history.record(Cycle(20), true);
-            }
-            columns.push(Known::default(), Some(&history));
-        }
-        columns.push(Known::default(), None);
-        let mut gatherer = SiblingsGatherer::new(Cycle(20));
-        (0..).zip(&urls).for_each(|(row, url)| gatherer.push(url.key(), row as u64, &columns, row));
-        // A page that was never visited is nobody's sibling.
-        gatherer.push(&[urls[10].key(), b"/z"].concat(), 11, &columns, 11);
-        (gatherer.finish(), urls.iter().map(ToString::to_string).collect())
-    }
-
-    #[test]
-    fn a_page_has_the_rate_and_the_burst_of_the_innermost_group() {
-        let (siblings, urls) = gathered();
-        let of = |path: &str, t| {
-            let ordinal = urls.iter().position(|url| url.ends_with(path)).unwrap() as u64;
-            (siblings.group(ordinal).unwrap().pages, siblings.of_page(ordinal, 0.02, t))
-        };
-        let (pages, (rate, burst)) = of("/a/3", 19);
-        assert_eq!(pages, 3);
-        assert_eq!(rate, (2.0 + 500.0 * 0.02) / (19.0 + 19.0 + 500.0));
-        assert!(burst > 3.0, "{burst}");
-        assert_eq!(of("/a/1", 0).1.1, 1.0, "what it showed itself tells it nothing");
-        assert_eq!(of("/b/1", 19), (2, (0.02, 1.0)));
-        assert_eq!(of("/x", 19).0, 2, "the pages beside the folders, / and x");
-        assert_eq!((of("/c/1", 3).0, of("/c/d/1", 3).0), (2, 2), "c is small as a whole");
-        assert_eq!((siblings.group(11), siblings.group(99)), (None, None));
-        assert_eq!(Siblings::default().of_page(3, 0.25, 7), (0.25, 1.0));
-    }
-
-    #[test]
-    fn a_sample_is_one_of_eight() {
-        let sample = |pages| SiblingGroup { number: 0, pages }.sample();
-        assert_eq!([2, 8, 9, 100].map(sample), [1, 1, 2, 13]);
-    }
-}
+mod tests;

@@ -2,7 +2,6 @@
 
 use crate::related::Related;
 use crate::{Dataset, Rules};
-use recrawl_clusters::siblings::SiblingGroup;
 use recrawl_formula::{Evidence, Priors};
 use recrawl_scheduler::Gate;
 use recrawl_types::{Cycle, History, Known, LastmodCounts, Reads, SignalQuality, StateColumns, Status};
@@ -124,14 +123,9 @@ impl Observed {
         if reads.needs_signals() {
             self.fill_signal_quality();
         }
-        if let Some(related) = &mut self.related {
+        if let Some(related) = &self.related {
             related.fill(&mut self.columns, self.cycle);
         }
-    }
-
-    /// The siblings of a page; none if it has none, or the policy does not read them.
-    pub fn siblings(&self, page: usize) -> Option<SiblingGroup> {
-        self.related.as_ref()?.group(page)
     }
 
     /// The model of the next change learns from the visits of a round.

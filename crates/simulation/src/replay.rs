@@ -12,10 +12,10 @@ mod unseen;
 use crate::policy::{Policy, PolicyVisit};
 use crate::{CycleFigures, Dataset, Observed, Rules, RulesError, SiteFigures, Trace};
 use ndcg::Ndcg;
-use recrawl_clusters::siblings::SiblingGroup;
+use recrawl_clusters::siblings::ALONE;
 use recrawl_scheduler::{Gate, TieBreak, TopK};
 use recrawl_types::{Cycle, Reads};
-use std::collections::HashMap;
+use std::collections::HashSet;
 use unseen::Unseen;
 
 pub use unseen::harmonic;
@@ -123,7 +123,7 @@ impl<'a> Replay<'a> {
     }
 
     /// Up to k competing pages that were not visited in this cycle, best first, within the limit per site. All rounds
-    /// but the last one take a sample of siblings, so that the next one knows where changes are.
+    /// but the last one visit at most one page of a group of siblings, so that the next one knows where changes are.
     fn rank(&mut self, k: u64, is_last: bool, policy: &mut dyn Policy) -> Vec<usize> {
         policy.score(&self.observed, &mut self.scores);
         let pages = self.data.pages.len();
@@ -145,13 +145,10 @@ impl<'a> Replay<'a> {
             *taken += 1;
             limit.is_none_or(|limit| *taken <= limit)
         };
-        let mut sampled = HashMap::<SiblingGroup, u64>::new();
-        let is_in_sample = |&page: &usize| {
-            let Some(group) = self.observed.siblings(page).filter(|_| samples) else { return true };
-            let taken = sampled.entry(group).or_default();
-            *taken += 1;
-            *taken <= group.sample()
-        };
+        let siblings = &self.observed.columns().siblings;
+        let mut sampled = HashSet::new();
+        let is_in_sample =
+            |&page: &usize| !samples || siblings[page] == ALONE || sampled.insert(siblings[page]);
         let ranked = best.into_sorted().into_iter().map(|candidate| ties.ordinal(candidate) as usize);
         ranked.filter(is_in_sample).filter(has_room).take(k as usize).collect()
     }

@@ -96,6 +96,9 @@ macro_rules! state_columns {
             /// The rate of change of each page's siblings, in changes a cycle. Not part of a record. The caller
             /// fills it before scoring, if the formula reads it.
             pub sibling_rate: Vec<f64>,
+            /// The number of each page's group of siblings in this block; `u32::MAX` for a page without siblings. Filled
+            /// with `sibling_rate`.
+            pub siblings: Vec<u32>,
             /// The burst of each page: how many more changes its siblings showed since its last visit than were
             /// expected, as a factor; 1 for as many. Filled with `sibling_rate`.
             pub burst: Vec<f64>,
@@ -122,6 +125,7 @@ macro_rules! state_columns {
                 self.site_rate.clear();
                 self.global_rate = 0.0;
                 self.sibling_rate.clear();
+                self.siblings.clear();
                 self.burst.clear();
                 self.next_change = [0.0; NEXT_CHANGE_WEIGHTS];
                 self.signals.clear();
