@@ -160,14 +160,18 @@ fn a_paused_host_costs_no_commits_and_goes_on_when_it_is_resumed() {
 
 #[test]
 fn k_in_three_parts_is_spent_as_in_one_and_no_page_is_visited_twice() {
-    let settings = |rounds: &str| {
-        format!("[cycle]\npages = \"50%\"\nwarmup = 0\naudit_share = 0.2\nrounds = {rounds}\n")
+    let settings = |rounds: &str, formula: &str| {
+        format!(
+            "[cycle]\npages = \"50%\"\nwarmup = 0\naudit_share = 0.2\nrounds = {rounds}\n\
+             [schedule]\nformula = \"{formula}\"\n"
+        )
     };
-    let world = World::new(web(200, 3), &settings("1"));
+    let world = World::new(web(200, 3), &settings("1", "age"));
     world.warm_up();
     let mut totals = Vec::new();
-    for rounds in ["1", "3", "[0.6, 0.3]"] {
-        world.configure(&settings(rounds));
+    // The last one samples siblings in its first rounds.
+    for (rounds, formula) in [("1", "age"), ("3", "age"), ("[0.6, 0.3]", "age"), ("3", "u_fresh_sib")] {
+        world.configure(&settings(rounds, formula));
         let from = world.server.log(0).unwrap().len() as u64;
         world.server.advance().expect("a clock");
         let reports = crawl(&world, &["--cycles", "1"]);
@@ -186,8 +190,9 @@ fn k_in_three_parts_is_spent_as_in_one_and_no_page_is_visited_twice() {
         assert_eq!(last["effective"], reports[0]["estimates"]["freshness"]["effective"], "one sample");
         totals.push((reports.len(), sum(&reports, "of_k"), drawn[0]));
     }
-    let [(1, k, drawn), (3, thrice, third), (2, twice, second)] = totals[..] else { panic!("{totals:?}") };
-    assert_eq!([(k, drawn); 2], [(thrice, third), (twice, second)]);
+    let rounds: Vec<usize> = totals.iter().map(|total| total.0).collect();
+    assert_eq!(rounds, [1, 3, 2, 3]);
+    assert!(totals.iter().all(|total| (total.1, total.2) == (totals[0].1, totals[0].2)), "{totals:?}");
     accounts_agree(&world);
     world.is_sound();
 }

@@ -237,6 +237,7 @@ fn plan(generation: &Generation, storage: Arc<dyn Storage>) -> Result<u64, Failu
         warmup: 0,
         max_per_host: None,
         max_per_host_in_round: None,
+        samples_siblings: false,
         seed: 1,
         ties: Ties::Hash,
         policy: PolicyKind::default(),
@@ -244,7 +245,7 @@ fn plan(generation: &Generation, storage: Arc<dyn Storage>) -> Result<u64, Failu
     let origins = generation.origins()?;
     let memory = PlanMemory::new(PLAN_MEMORY, Box::new(SpillRuns::new(storage, generation.number().next())));
     let mut planner = Planner::new(request, &mut policy, origins.iter().map(|origin| origin.pages), memory)?;
-    generation.scan(|_, columns| -> Result<(), Failure> { Ok(planner.scan(columns)?) })?;
+    generation.scan(false, |_, columns| -> Result<(), Failure> { Ok(planner.scan(columns)?) })?;
     Ok(planner.finish()?.chosen.try_fold(0, |pages, page| page.map(|_| pages + 1))?)
 }
 

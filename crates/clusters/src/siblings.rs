@@ -8,8 +8,6 @@ use std::ops::Range;
 pub const MOST: usize = 8;
 /// After this many observed cycles of its pages, a group has the same weight as its site.
 pub const WEIGHT: f64 = 500.0;
-/// The [group](StateColumns::siblings) of a page that has no siblings.
-pub const ALONE: u32 = u32::MAX;
 
 /// Fills the columns of siblings as of `cycle`, from `pages`: their keys, rising, and rows. Other rows have no
 /// siblings. The rates of sites and of all pages are filled in.
@@ -25,7 +23,7 @@ pub fn fill<'k>(columns: &mut StateColumns, cycle: Cycle, pages: impl Iterator<I
         rows.push(row);
     }
     columns.siblings.clear();
-    columns.siblings.resize(columns.len(), ALONE);
+    columns.siblings.resize(columns.len(), StateColumns::ALONE);
     columns.burst.clear();
     columns.burst.resize(columns.len(), 1.0);
     columns.sibling_rate.clone_from(&columns.site_rate);
@@ -99,7 +97,8 @@ impl Finder {
 
     /// Adds a page or a small subtree to the innermost folder.
     fn add(&mut self, part: Range<usize>) {
-        let folder = self.folders.last_mut().expect("a URL has a path");
+        // Bytes that are no key have no folder.
+        let Some(folder) = self.folders.last_mut() else { return };
         if folder.is_large {
             return self.take(part);
         }

@@ -252,18 +252,19 @@ impl Generation {
         States::new(self, at.saturating_sub(1))
     }
 
-    /// Calls `work` with the state of each block and the ordinal of its first page, in order, while the next ones
-    /// are read and unpacked on threads of their own. Ends with the first error of either.
+    /// Calls `work` with the state of each block, and its keys if asked for, and the ordinal of its first page, in
+    /// order, while the next ones are read and unpacked on threads of their own. Ends with the first error of either.
     ///
     /// # Errors
     /// When a block cannot be read, or what `work` returns.
     pub fn scan<E: From<ReadError>>(
         &self,
+        with_keys: bool,
         mut work: impl FnMut(u64, &mut StateColumns) -> Result<(), E>,
     ) -> Result<(), E> {
         let threads = thread::available_parallelism().map_or(1, usize::from).min(SCAN_THREADS);
         let fill = |lane| {
-            let mut groups = StateGroups::new(self, lane, threads);
+            let mut groups = StateGroups::new(self, with_keys, lane, threads);
             move |group: &mut StateGroup| groups.next_into(group)
         };
         read_ahead((0..threads).map(fill).collect(), |group| {

@@ -10,7 +10,7 @@ use crate::error::ReadError;
 use crate::format::{open_frame, put_frame};
 use crate::frames::Source;
 use crate::index::Part;
-use recrawl_types::{CanonicalUrl, Cycle, Known, PageRecord, StateColumns, Visited};
+use recrawl_types::{CanonicalUrl, Cycle, Keys, Known, PageRecord, StateColumns, Visited};
 
 /// How much of a block is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,9 @@ impl PackedBlock {
     /// When it is damaged.
     pub fn unpack(&self, scratch: &mut Scratch) -> Result<PageBlock, ReadError> {
         let mut block = PageBlock::default();
-        self.part(Part::Keys, &mut scratch.payload, |payload, _| block.take_keys(payload, self.pages))?;
+        self.part(Part::Keys, &mut scratch.payload, |payload, _| {
+            take_keys(payload, self.pages, &mut block.keys)
+        })?;
         if block.key(0) != self.key {
             return Err(self.damaged(Part::Keys, "its first key differs from the index"));
         }
@@ -110,12 +112,30 @@ impl PackedBlock {
     }
 }
 
+/// Adds the keys of a block.
+pub(crate) fn take_keys(payload: &[u8], rows: usize, keys: &mut Keys) -> Result<(), Malformed> {
+    let mut take = Take(payload);
+    keys.reserve(rows);
+    for row in 0..rows {
+        let shared: usize = take.narrow()?;
+        let rest = take.bytes()?;
+        let last = if row == 0 { &[][..] } else { keys.get(row - 1) };
+        if shared > last.len() {
+            return Err(Malformed("a key shares more bytes than the last one has"));
+        }
+        // Greater than the key before, with which it shares `shared` bytes and no more.
+        if row > 0 && rest.first() <= last.get(shared) {
+            return Err(Malformed("its keys are not in order"));
+        }
+        keys.push_behind(shared, rest);
+    }
+    take.end()
+}
+
 /// Consecutive pages, unpacked: as many as there is memory for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PageBlock {
-    keys: Vec<u8>,
-    /// Where each key ends in `keys`.
-    ends: Vec<u32>,
+    keys: Keys,
     visited: Vec<bool>,
     known: Vec<Known>,
     /// By row; empty when only [`Extent::Known`] was read.
@@ -135,8 +155,7 @@ impl PageBlock {
 
     /// The key of the page in `row`.
     pub fn key(&self, row: usize) -> &[u8] {
-        let start = if row == 0 { 0 } else { self.ends[row - 1] };
-        &self.keys[start as usize..self.ends[row] as usize]
+        self.keys.get(row)
     }
 
     /// Was the page in `row` ever visited?
@@ -174,7 +193,7 @@ impl PageBlock {
 
     /// Appends a page, whose key comes behind those before it.
     pub fn push(&mut self, key: &[u8], record: PageRecord) {
-        self.push_key(key);
+        self.keys.push(key);
         self.known.push(record.known);
         self.visited.push(record.visited.is_some());
         self.past.push(record.visited.map(Box::new));
@@ -183,12 +202,8 @@ impl PageBlock {
     /// Moves the pages from `row` on into a block of their own.
     #[must_use]
     pub fn split_off(&mut self, row: usize) -> PageBlock {
-        let start = if row == 0 { 0 } else { self.ends[row - 1] };
-        let mut ends = self.ends.split_off(row);
-        ends.iter_mut().for_each(|end| *end -= start);
         PageBlock {
-            keys: self.keys.split_off(start as usize),
-            ends,
+            keys: self.keys.split_off(row),
             visited: self.visited.split_off(row),
             known: self.known.split_off(row),
             past: if self.past.is_empty() { Vec::new() } else { self.past.split_off(row) },
@@ -206,7 +221,7 @@ impl PageBlock {
             return;
         }
         let mut whole = PageBlock::default();
-        whole.keys.reserve(self.keys.len() + new.keys.len());
+        whole.keys.reserve(self.len() + new.len());
         let keeps_past = !self.past.is_empty() || self.is_empty();
         assert!(keeps_past || !new.visited.contains(&true), "the pasts of visited pages are needed");
         let mut old_past = std::mem::take(&mut self.past).into_iter();
@@ -233,44 +248,10 @@ impl PageBlock {
         if rows.is_empty() {
             return;
         }
-        let start = if rows.start == 0 { 0 } else { from.ends[rows.start - 1] };
-        let end = from.ends[rows.end - 1];
-        let moved = self.keys.len() as u32;
-        self.keys.extend_from_slice(&from.keys[start as usize..end as usize]);
-        self.ends.extend(from.ends[rows.clone()].iter().map(|end| end - start + moved));
+        self.keys.extend_from(&from.keys, rows.clone());
         self.visited.extend_from_slice(&from.visited[rows.clone()]);
         self.known.extend_from_slice(&from.known[rows.clone()]);
         self.past.extend(past.take(rows.len()));
-    }
-
-    fn push_key(&mut self, key: &[u8]) {
-        self.keys.extend_from_slice(key);
-        self.ends.push(u32::try_from(self.keys.len()).expect("a block has less than 4 GiB of keys"));
-    }
-
-    fn take_keys(&mut self, payload: &[u8], rows: usize) -> Result<(), Malformed> {
-        let mut take = Take(payload);
-        let mut last = 0;
-        self.ends.reserve(rows);
-        self.keys.reserve(rows * 64);
-        for _ in 0..rows {
-            let shared: usize = take.narrow()?;
-            let rest = take.bytes()?;
-            let start = self.keys.len();
-            if shared > start - last {
-                return Err(Malformed("a key shares more bytes than the last one has"));
-            }
-            self.keys.extend_from_within(last..last + shared);
-            self.keys.extend_from_slice(rest);
-            // Greater than the key before, with which it shares `shared` bytes and no more.
-            let is_behind = rest.first() > self.keys[last..start].get(shared);
-            if !is_behind && !self.ends.is_empty() {
-                return Err(Malformed("its keys are not in order"));
-            }
-            last = start;
-            self.ends.push(self.keys.len() as u32);
-        }
-        take.end()
     }
 
     /// Gone pages, and those that no fetch was ever tried of.

@@ -7,7 +7,7 @@ use crate::format::open_frame;
 use crate::frames::Source;
 use crate::generation::{FileName, Generation};
 use crate::index::{Part, Place};
-use crate::page_block::{Extent, PackedBlock, PackedFrame, PageBlock, Scratch};
+use crate::page_block::{Extent, PackedBlock, PackedFrame, PageBlock, Scratch, take_keys};
 use recrawl_types::{CanonicalUrl, PageRecord, StateColumns};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -150,6 +150,7 @@ impl<'g> PackedBlocks<'g> {
 /// The state of all pages, a block at a time.
 pub struct States<'g> {
     next: usize,
+    parts: &'static [Part],
     blocks: BlockReader<'g>,
     columns: StateColumns,
     scratch: Vec<u8>,
@@ -161,6 +162,7 @@ impl<'g> States<'g> {
     pub(crate) fn new(generation: &'g Generation, next: usize) -> States<'g> {
         States {
             next,
+            parts: &[Part::Known, Part::History],
             blocks: BlockReader::new(generation),
             columns: StateColumns::default(),
             scratch: Vec::new(),
@@ -168,8 +170,17 @@ impl<'g> States<'g> {
         }
     }
 
+    /// Reads the keys too.
+    #[must_use]
+    pub fn with_keys(mut self, with_keys: bool) -> States<'g> {
+        if with_keys {
+            self.parts = &[Part::Keys, Part::Known, Part::History];
+        }
+        self
+    }
+
     /// The next block, with the ordinal of its first page; none at the end. What is no part of a record,
-    /// the rates of sites, is for the caller to fill in.
+    /// such as the rates of sites, is for the caller to fill in.
     ///
     /// # Errors
     /// When the block cannot be read.
@@ -182,7 +193,12 @@ impl<'g> States<'g> {
         let Some(block) = self.blocks.generation.blocks.get(at) else { return Ok(None) };
         let (rows, columns, places) = (block.pages as usize, &mut self.columns, &mut self.places);
         columns.clear();
-        self.blocks.walk(at, &[Part::Known, Part::History]);
+        self.blocks.walk(at, self.parts);
+        if self.parts.contains(&Part::Keys) {
+            self.blocks.part(at, Part::Keys, &mut self.scratch, |payload, _| {
+                take_keys(payload, rows, &mut columns.keys)
+            })?;
+        }
         self.blocks.part(at, Part::Known, &mut self.scratch, |payload, version| {
             take_block_known(payload, version, rows, columns)
         })?;
@@ -224,8 +240,8 @@ pub(crate) struct StateGroups<'g> {
 }
 
 impl<'g> StateGroups<'g> {
-    pub fn new(generation: &'g Generation, first: usize, step: usize) -> StateGroups<'g> {
-        StateGroups { states: States::new(generation, 0), next: first, step }
+    pub fn new(generation: &'g Generation, with_keys: bool, first: usize, step: usize) -> StateGroups<'g> {
+        StateGroups { states: States::new(generation, 0).with_keys(with_keys), next: first, step }
     }
 
     /// Reads the next group; false where there is none.

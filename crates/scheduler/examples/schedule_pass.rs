@@ -43,6 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         warmup: 2,
         max_per_host,
         max_per_host_in_round: None,
+        samples_siblings: false,
         seed: 1,
         ties: Ties::Hash,
         policy: PolicyKind::default(),

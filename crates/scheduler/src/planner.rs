@@ -27,6 +27,8 @@ use std::ops::Range;
 /// - **Score**: the rest of k by the policy's score, highest first and NaN last. Pages of the audit
 ///   sample and announced pages are not chosen again; the next ones take their place.
 ///
+/// With `samples_siblings`, of each group of siblings only the best page competes by score.
+///
 /// If announced pages do not fill their share, the score gets the rest. If another share is not
 /// filled, the others get the rest, see the module `shares`. [`Ties`](crate::Ties) breaks ties.
 /// With `max_per_host`, no host gets more pages than that in the cycle. Its warm-up comes first
@@ -68,6 +70,7 @@ struct Collector {
     warmup: u32,
     audits: bool,
     announces: bool,
+    samples: bool,
     ties: TieBreak,
     audit: Shuffle,
     counts: Counts,
@@ -116,6 +119,7 @@ impl<'p, H: Iterator<Item: Into<HostPages>>> Planner<'p, H> {
                 warmup: request.warmup,
                 audits: targets.audit > 0,
                 announces: targets.announced > 0,
+                samples: request.samples_siblings,
                 ties,
                 audit,
                 counts: Counts::default(),
@@ -145,7 +149,8 @@ impl<'p, H: Iterator<Item: Into<HostPages>>> Planner<'p, H> {
         self.policy.score(columns, self.scanned, &mut self.scores);
         assert_eq!(self.scores.len(), columns.len(), "policy {} scores each row", self.policy.name());
         let Planner { collector, all, choice, disk, hosts, scores, .. } = self;
-        let block = Block { columns, scores, first: self.scanned };
+        let best = if collector.samples { collector.best(columns, scores, self.scanned) } else { Vec::new() };
+        let block = Block { columns, scores, best, first: self.scanned };
         match hosts {
             None => collector.offer(&block, 0..columns.len(), all, choice, disk)?,
             Some(hosts) => {
@@ -182,6 +187,8 @@ impl<'p, H: Iterator<Item: Into<HostPages>>> Planner<'p, H> {
 struct Block<'a> {
     columns: &'a StateColumns,
     scores: &'a [f64],
+    /// The best page of each group of siblings that competes by score.
+    best: Vec<Option<Candidate>>,
     first: u64,
 }
 
@@ -232,12 +239,40 @@ impl Collector {
                         pools.audit.offer(self.audit.apply(ordinal), disk)?;
                     }
                     let is_announced = self.announces && block.columns.known[row].is_announced;
-                    let pool = if is_announced { &mut pools.announced } else { &mut pools.score };
-                    self.offer_by(score_key(block.scores[row]), ordinal, pool, disk)?;
+                    if is_announced {
+                        self.offer_by(score_key(block.scores[row]), ordinal, &mut pools.announced, disk)?;
+                    } else if self.is_in_sample(block, row) {
+                        self.offer_by(score_key(block.scores[row]), ordinal, &mut pools.score, disk)?;
+                    }
                 }
             }
         }
         Ok(())
+    }
+
+    /// The best page of each group of siblings that competes by score.
+    fn best(&self, columns: &StateColumns, scores: &[f64], first: u64) -> Vec<Option<Candidate>> {
+        let mut best: Vec<Option<Candidate>> = Vec::new();
+        for (row, &group) in columns.siblings.iter().enumerate() {
+            let competes = Gate::of_row(columns, row, self.cycle, self.warmup) == Gate::Revisit
+                && !(self.announces && columns.known[row].is_announced);
+            if group == StateColumns::ALONE || !competes {
+                continue;
+            }
+            let group = group as usize;
+            best.resize(best.len().max(group + 1), None);
+            let candidate = self.ties.by_score(scores[row], first + row as u64);
+            best[group] = Some(best[group].map_or(candidate, |best| best.min(candidate)));
+        }
+        best
+    }
+
+    /// Is a page that competes by score the best of its siblings, or are all offered?
+    fn is_in_sample(&self, block: &Block<'_>, row: usize) -> bool {
+        let Some(&group) = block.columns.siblings.get(row).filter(|_| self.samples) else { return true };
+        let ordinal = block.first + row as u64;
+        group == StateColumns::ALONE
+            || block.best[group as usize] == Some(self.ties.by_score(block.scores[row], ordinal))
     }
 
     /// Offers a page by its key. Most keys are above the threshold; for these the tie break need

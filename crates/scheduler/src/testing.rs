@@ -24,6 +24,7 @@ pub(crate) fn request() -> PlanRequest {
         warmup: 2,
         max_per_host: None,
         max_per_host_in_round: None,
+        samples_siblings: false,
         seed: 1,
         ties: Ties::Hash,
         policy: PolicyKind::default(),
@@ -130,8 +131,17 @@ pub(crate) fn columns(pages: &[Page]) -> StateColumns {
         columns.site_rate.push(0.2);
         columns.sibling_rate.push(0.2);
         columns.burst.push(1.0);
+        columns.siblings.push(siblings(known));
     }
     columns
+}
+
+/// The group of a page: any division will do.
+pub(crate) fn siblings(known: &Known) -> u32 {
+    match known.depth % 5 {
+        0 => StateColumns::ALONE,
+        group => group.into(),
+    }
 }
 
 /// A plan in memory.
@@ -317,6 +327,14 @@ pub(crate) fn by_definition(
     }
 
     let mut by_score = sorted(at(Gate::Revisit), &|i| score_key(scores[i]));
+    if request.samples_siblings {
+        let competes = |i: &usize| targets.announced == 0 || !pages[*i].0.is_announced;
+        let mut met = HashSet::new();
+        by_score.retain(|i| {
+            let group = siblings(&pages[*i].0);
+            !competes(i) || group == StateColumns::ALONE || met.insert(group)
+        });
+    }
     by_score.retain(|i| !audited.contains(i));
     for i in by_score.clone().into_iter().filter(|&i| pages[i].0.is_announced) {
         if counts.announced < targets.announced && room(&used, i) > 0 {

@@ -12,9 +12,8 @@ mod unseen;
 use crate::policy::{Policy, PolicyVisit};
 use crate::{CycleFigures, Dataset, Observed, Rules, RulesError, SiteFigures, Trace};
 use ndcg::Ndcg;
-use recrawl_clusters::siblings::ALONE;
 use recrawl_scheduler::{Gate, TieBreak, TopK};
-use recrawl_types::{Cycle, Reads};
+use recrawl_types::{Cycle, Reads, StateColumns};
 use std::collections::HashSet;
 use unseen::Unseen;
 
@@ -147,8 +146,9 @@ impl<'a> Replay<'a> {
         };
         let siblings = &self.observed.columns().siblings;
         let mut sampled = HashSet::new();
-        let is_in_sample =
-            |&page: &usize| !samples || siblings[page] == ALONE || sampled.insert(siblings[page]);
+        let is_in_sample = |&page: &usize| {
+            !samples || siblings[page] == StateColumns::ALONE || sampled.insert(siblings[page])
+        };
         let ranked = best.into_sorted().into_iter().map(|candidate| ties.ordinal(candidate) as usize);
         ranked.filter(is_in_sample).filter(has_room).take(k as usize).collect()
     }

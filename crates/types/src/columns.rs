@@ -1,6 +1,6 @@
 //! A block of page state as columns: what scoring reads, and all that it reads.
 
-use crate::{Cycle, History, Known, history_fields};
+use crate::{Cycle, History, Keys, Known, history_fields};
 
 /// A field of [`History`], which lies in memory as a column or as an array of columns.
 pub trait Field: Copy {
@@ -87,6 +87,8 @@ macro_rules! state_columns {
             pub visited: Vec<bool>,
             $(#[doc = concat!("[`History::", stringify!($name), "`]")]
             pub $name: <$type as Field>::Columns,)*
+            /// The key of each page, if it was read; empty otherwise.
+            pub keys: Keys,
             /// The rate of change of each page's site, in changes a cycle. Not part of a record. The
             /// caller fills it before scoring, if the formula reads it.
             pub site_rate: Vec<f64>,
@@ -96,7 +98,7 @@ macro_rules! state_columns {
             /// The rate of change of each page's siblings, in changes a cycle. Not part of a record. The caller
             /// fills it before scoring, if the formula reads it.
             pub sibling_rate: Vec<f64>,
-            /// The number of each page's group of siblings in this block; `u32::MAX` for a page without siblings. Filled
+            /// The number of each page's group of siblings in this block; [`ALONE`](StateColumns::ALONE) for a page without siblings. Filled
             /// with `sibling_rate`.
             pub siblings: Vec<u32>,
             /// The burst of each page: how many more changes its siblings showed since its last visit than were
@@ -122,6 +124,7 @@ macro_rules! state_columns {
                 self.known.clear();
                 self.visited.clear();
                 $(<$type>::clear(&mut self.$name);)*
+                self.keys.clear();
                 self.site_rate.clear();
                 self.global_rate = 0.0;
                 self.sibling_rate.clear();
@@ -158,6 +161,30 @@ macro_rules! state_columns {
 history_fields!(state_columns);
 
 impl StateColumns {
+    /// The group of a page that has no siblings.
+    pub const ALONE: u32 = u32::MAX;
+
+    /// A block of the page in row `i` alone, with all that is filled in.
+    pub fn page(&self, i: usize) -> StateColumns {
+        fn part<T: Copy>(column: &[T], i: usize) -> Vec<T> {
+            column.get(i).copied().into_iter().collect()
+        }
+        let mut page = StateColumns {
+            site_rate: part(&self.site_rate, i),
+            global_rate: self.global_rate,
+            sibling_rate: part(&self.sibling_rate, i),
+            siblings: part(&self.siblings, i),
+            burst: part(&self.burst, i),
+            next_change: self.next_change,
+            signals: part(&self.signals, i),
+            signal_precision: part(&self.signal_precision, i),
+            signal_recall: part(&self.signal_recall, i),
+            ..StateColumns::default()
+        };
+        page.push(self.known[i], self.history(i).as_ref());
+        page
+    }
+
     /// Number of pages.
     pub fn len(&self) -> usize {
         self.known.len()

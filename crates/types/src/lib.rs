@@ -14,6 +14,7 @@ pub mod cycle;
 pub mod decay;
 pub mod fields;
 pub mod host;
+pub mod keys;
 pub mod lastmod;
 pub mod outcome;
 pub mod page;
@@ -30,6 +31,7 @@ pub use crate::columns::{NEXT_CHANGE_WEIGHTS, StateColumns};
 pub use crate::consent::{Canonical, Consent};
 pub use crate::cycle::{Cycle, DatedRound, Round};
 pub use crate::host::{HostState, HostTable, Origin};
+pub use crate::keys::Keys;
 pub use crate::lastmod::{LastmodCounts, SignalQuality};
 pub use crate::outcome::{Change, Effect, Failure, Outcome, Request, Skip};
 pub use crate::page::{

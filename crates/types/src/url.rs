@@ -104,12 +104,10 @@ impl CanonicalUrl {
     }
 
     /// The lengths of the prefixes of a key that are its folders, outermost first: the origin with the first "/", and
-    /// one for each further "/" of the path.
-    ///
-    /// # Panics
-    /// If the bytes are not a key.
+    /// one for each further "/" of the path. None for bytes that are no key.
     pub fn folders(key: &[u8]) -> impl Iterator<Item = usize> + '_ {
-        let path = CanonicalUrl::origin_of(key).len();
+        let host_end = key.iter().position(|&byte| byte == HOST_END);
+        let path = host_end.map_or(key.len(), |end| key.len().min(end + 1 + AFTER_HOST));
         let bytes = key[path..].iter().take_while(|&&byte| byte != b'?');
         bytes.enumerate().filter(|(_, byte)| **byte == b'/').map(move |(i, _)| path + i + 1)
     }

@@ -3,6 +3,8 @@ use proptest::prelude::*;
 use recrawl_types::{History, Known, UrlRules};
 use std::collections::{BTreeMap, BTreeSet};
 
+const ALONE: u32 = StateColumns::ALONE;
+
 fn key(url: &str) -> Vec<u8> {
     UrlRules::keep_all().canonicalize(url).unwrap().key().to_vec()
 }

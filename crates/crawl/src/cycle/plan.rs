@@ -348,7 +348,9 @@ fn choose(
     crawl.live.begin_passing(passes * generation.pages());
     let passed = |pages: usize| crawl.live.passed(pages as u64);
     let inputs = match is_by_formula {
-        true => FormulaInputs::read(formula, generation, &origins, Some(&crawl.tables), &passed)?,
+        true => {
+            FormulaInputs::read(formula, request.cycle, generation, &origins, Some(&crawl.tables), &passed)?
+        }
         false => FormulaInputs::default(),
     };
     let mut policy = request.policy(formula);
@@ -368,7 +370,7 @@ fn choose(
     let runs = SpillRuns::new(crawl.storage.clone(), round);
     let memory = PlanMemory::new(crawl.settings.config.storage.plan_memory.0, Box::new(runs));
     let mut planner = Planner::new(request, &mut *policy, hosts, memory).map_err(Failure::work)?;
-    generation.scan(|first, columns| {
+    generation.scan(inputs.need_keys(), |first, columns| {
         inputs.fill(first, columns);
         dates.keep_trusted(first, columns)?;
         passed(columns.len());

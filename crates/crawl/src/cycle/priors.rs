@@ -45,7 +45,7 @@ impl SitePriors {
     ) -> Result<SitePriors, Failure> {
         let ends = site_ends(origins)?;
         let mut shown = vec![Evidence::default(); ends.len()];
-        generation.scan(|first, columns| -> Result<(), Failure> {
+        generation.scan(false, |first, columns| -> Result<(), Failure> {
             for (row, site) in runs(&ends, first).take(columns.len()).enumerate() {
                 shown[site].add(Evidence::of_row(columns, row));
             }

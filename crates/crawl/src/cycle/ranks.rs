@@ -68,10 +68,10 @@ impl Ranks {
         origins: &[OriginRun],
         tables: &SledTables,
     ) -> Result<Ranks, Failure> {
-        let inputs = FormulaInputs::read(formula, generation, origins, Some(tables), &|_| {})?;
+        let inputs = FormulaInputs::read(formula, request.cycle, generation, origins, Some(tables), &|_| {})?;
         let policy = request.policy(formula);
         let mut gatherer = RankingGatherer::new(request);
-        generation.scan(|first, columns| -> Result<(), Failure> {
+        generation.scan(inputs.need_keys(), |first, columns| -> Result<(), Failure> {
             inputs.fill(first, columns);
             gatherer.scan(&*policy, columns);
             Ok(())

@@ -114,7 +114,9 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
         .canonicalize(&args.url)
         .map_err(|e| Failure::Usage(format!("invalid URL {}: {e}", args.url)))?;
     let formula = match &args.formula {
-        Some(text) => formula_file::find(text).map_err(|e| Failure::Usage(format!("--formula: {e}")))?,
+        Some(text) => {
+            formula_file::find_for_crawl(text).map_err(|e| Failure::Usage(format!("--formula: {e}")))?
+        }
         None => formula_file::in_force(&settings)?,
     };
     if let Some(daemon) = Daemon::beside(&settings.data_dir) {
@@ -237,21 +239,21 @@ impl Explanation {
             Some(ranks) => &ranks.inputs,
             None => {
                 let open = FormulaInputs::need_tables(&formula).then(|| tables.as_deref().ok()).flatten();
-                read = FormulaInputs::read(&formula, generation, origins, open, &|_| {})?;
+                read = FormulaInputs::read(&formula, cycle, generation, origins, open, &|_| {})?;
                 &read
             }
         };
         let rates = inputs.rates(ordinal);
-        let explained = |visited: &Visited| {
-            let block = inputs.block(ordinal, &record.known, &visited.history);
-            formula.explain_block(&block, cycle)
+        let explained = |_: &Visited| {
+            let page = inputs.page(generation, ordinal).map_err(Failure::work)?;
+            Ok::<_, Failure>(formula.explain_block(&page, cycle))
         };
         let mut request = plan::request(settings, cycle, generation.pages(), random_seed);
         if is_other_formula {
             request.policy = PolicyKind::default();
         }
         let ranked = record.visited.as_ref().filter(|_| request.policy.is_formula());
-        let terms: Option<Vec<Term>> = ranked.map(explained);
+        let terms: Option<Vec<Term>> = ranked.map(explained).transpose()?;
         let mut hosts = origins.iter().map(|origin| origin.first..origin.first + origin.pages);
         let host = hosts.find(|host| host.contains(&ordinal)).unwrap_or_default();
         let among = Competition { request: &request, generation, formula: &formula, inputs };

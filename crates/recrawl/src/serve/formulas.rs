@@ -15,6 +15,7 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::operator::control::{Chosen, Mark};
 use recrawl_crawl::operator::rollback::{self, RolledBack};
 use recrawl_crawl::settings::Settings;
+use recrawl_crawl::settings::formula_file;
 use recrawl_formula::{Formula, builtin};
 use recrawl_repository::{Generation, OriginRun, SledTables};
 use recrawl_scheduler::policy::PolicyKind;
@@ -42,10 +43,11 @@ pub fn parse(text: &str) -> Result<Formula, Refusal> {
         Refusal::invalid("formula", what, "send a name, an expression or a formula file's text")
     };
     // A file has `key = value` lines; an expression has no `=`.
-    if text.contains('=') {
-        return Formula::from_toml(text).map_err(|e| wrong(e.to_string()));
-    }
-    builtin::resolve(text.trim()).map_err(|e| wrong(e.to_string()))
+    let parsed = match text.contains('=') {
+        true => Formula::from_toml(text).map_err(|e| e.to_string()),
+        false => builtin::resolve(text.trim()).map_err(|e| e.to_string()),
+    };
+    parsed.and_then(formula_file::usable).map_err(wrong)
 }
 
 pub fn list(shared: &SharedState) -> Result<Formulas, Refusal> {
@@ -258,10 +260,10 @@ fn scores(
     request: &PlanRequest,
     step: u64,
 ) -> Result<Vec<(u64, f64)>, Failure> {
-    let inputs = FormulaInputs::read(formula, generation, origins, Some(tables), &|_| {})?;
+    let inputs = FormulaInputs::read(formula, request.cycle, generation, origins, Some(tables), &|_| {})?;
     let policy = request.policy(formula);
     let (mut scores, mut scored) = (Vec::new(), Vec::new());
-    generation.scan(|first, columns| -> Result<(), Failure> {
+    generation.scan(inputs.need_keys(), |first, columns| -> Result<(), Failure> {
         inputs.fill(first, columns);
         policy.score(columns, first, &mut scores);
         for (row, score) in scores.iter().enumerate() {

@@ -71,13 +71,17 @@ fn of_ten_blocks(storage: Arc<MemoryStorage>) -> Arc<Generation> {
 #[test]
 fn a_scan_gives_what_the_walk_gives() {
     let generation = of_ten_blocks(Arc::default());
-    let mut walk = generation.states();
-    let scanned: Result<(), ReadError> = generation.scan(|first, columns| {
-        assert_eq!(walk.next_block().unwrap(), Some((first, columns)));
-        Ok(())
-    });
-    scanned.unwrap();
-    assert!(walk.next_block().unwrap().is_none());
+    for with_keys in [false, true] {
+        let mut walk = generation.states().with_keys(with_keys);
+        let scanned: Result<(), ReadError> = generation.scan(with_keys, |first, columns| {
+            let url = canonical(&format!("http://a.example/{:06}", first + 7));
+            assert!(if with_keys { columns.keys.get(7) == url.key() } else { columns.keys.is_empty() });
+            assert_eq!(walk.next_block().unwrap(), Some((first, columns)));
+            Ok(())
+        });
+        scanned.unwrap();
+        assert!(walk.next_block().unwrap().is_none());
+    }
 }
 
 #[test]
@@ -85,7 +89,7 @@ fn an_error_on_either_side_ends_a_scan() {
     let storage = Arc::new(MemoryStorage::new());
     let generation = of_ten_blocks(storage.clone());
     let mut blocks = 0;
-    let scanned = generation.scan(|_, _| {
+    let scanned = generation.scan(false, |_, _| {
         blocks += 1;
         Err(ReadError::damaged("the test", 0, "says so"))
     });
@@ -97,9 +101,10 @@ fn an_error_on_either_side_ends_a_scan() {
     known[middle] ^= 1;
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::with_files(image));
     let mut blocks = 0;
-    let scanned: Result<(), ReadError> = Repository::open_read(storage).unwrap().current().scan(|_, _| {
-        blocks += 1;
-        Ok(())
-    });
+    let scanned: Result<(), ReadError> =
+        Repository::open_read(storage).unwrap().current().scan(false, |_, _| {
+            blocks += 1;
+            Ok(())
+        });
     assert!(scanned.is_err() && (1..9).contains(&blocks), "{blocks} blocks");
 }

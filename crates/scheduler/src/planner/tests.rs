@@ -346,6 +346,19 @@ proptest! {
         prop_assert!(shelved.most_open <= 8, "{} runs at a time", shelved.most_open);
     }
 
+    /// Of each group of siblings, only the best page competes by score.
+    #[test]
+    fn a_sample_of_siblings_is_the_best_page_of_each_group(
+        request in requests(),
+        pages in pages(100),
+        scores in prop::collection::vec(prop::sample::select(vec![0.0, -0.0, 1.0, 2.5, f64::NAN]), 100),
+    ) {
+        let request = PlanRequest { samples_siblings: true, ..request };
+        let hosts = [pages.len() as u64];
+        let made = plan(&request, &mut ListedScores(scores.clone()), &pages, &hosts, 100).unwrap();
+        assert_same(&made, &by_definition(&request, &scores, &pages, &hosts));
+    }
+
     /// One pass with bounded memory makes the plan of the definition, for any request, blocks and
     /// hosts. No host exceeds its limit.
     #[test]

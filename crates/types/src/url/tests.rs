@@ -274,3 +274,21 @@ fn a_host_that_no_server_can_have_is_refused_before_its_punycode_is_decoded() {
         assert!(rules.join(&base, path).is_ok(), "{path}");
     }
 }
+
+#[test]
+fn the_folders_of_a_key_are_its_prefixes_up_to_each_slash_of_the_path() {
+    for (url, folders) in [
+        ("http://a.test/", &["/"][..]),
+        ("http://a.test/x?y=/z/", &["/"]),
+        ("https://a.test:8443/x/y/z", &["/", "/x/", "/x/y/"]),
+        ("http://[::1]/x//?", &["/", "/x/", "/x//"]),
+    ] {
+        let key = UrlRules::keep_all().canonicalize(url).unwrap();
+        let origin = key.origin_key().len();
+        let found: Vec<&[u8]> = CanonicalUrl::folders(key.key()).map(|end| &key.key()[origin..end]).collect();
+        assert_eq!(found, folders.iter().map(|folder| folder.as_bytes()).collect::<Vec<_>>(), "{url}");
+    }
+    for odd in [&b""[..], b"a/b", b"a\0", b"a\0/"] {
+        assert_eq!(CanonicalUrl::folders(odd).count(), 0);
+    }
+}

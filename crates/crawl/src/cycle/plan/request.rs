@@ -22,6 +22,7 @@ pub fn request(settings: &Settings, cycle: Cycle, known: u64, seed: u64) -> Plan
         warmup: config.cycle.warmup,
         max_per_host: Some(config.schedule.max_per_host).filter(|cap| *cap > 0),
         max_per_host_in_round: None,
+        samples_siblings: false,
         seed,
         ties: settings.ties,
         policy: settings.policy,
@@ -29,7 +30,8 @@ pub fn request(settings: &Settings, cycle: Cycle, known: u64, seed: u64) -> Plan
 }
 
 /// The part of a cycle's request that falls to one of its revisit rounds. The audit sample is drawn in the
-/// first: so a page has one probability in the cycle. The other shares divide the rest of k alike.
+/// first: so a page has one probability in the cycle. The other shares divide the rest of k alike. All rounds but the
+/// last one visit a sample of siblings, if the formula reads these.
 pub(super) fn part_of(whole: PlanRequest, parts: &Parts, so_far: Option<&SoFar>) -> PlanRequest {
     if parts.count() == 1 {
         return whole;
@@ -52,6 +54,7 @@ pub(super) fn part_of(whole: PlanRequest, parts: &Parts, so_far: Option<&SoFar>)
         announced_share: whole.announced_share * scale,
         audit_share: if pages == 0 { 0.0 } else { (drawn / pages as f64).min(1.0) },
         discovery_min: if part == 0 { whole.discovery_min } else { 0 },
+        samples_siblings: part + 1 < parts.count(),
         ..whole
     }
 }

@@ -22,6 +22,7 @@ fn planner_in(policy: &mut AgePolicy, memory: PlanMemory) -> Planner<'_, impl It
         warmup: 2,
         max_per_host: Some(30),
         max_per_host_in_round: None,
+        samples_siblings: false,
         seed: 3,
         ties: Ties::Hash,
         policy: recrawl_scheduler::policy::PolicyKind::default(),

@@ -184,6 +184,7 @@ impl Crawl {
             warmup: WARMUP,
             max_per_host: Some(self.trouble.cap),
             max_per_host_in_round: None,
+            samples_siblings: false,
             seed: self.world.seed,
             ties: Ties::Hash,
             policy: recrawl_scheduler::policy::PolicyKind::default(),
@@ -193,7 +194,7 @@ impl Crawl {
         let mut planner = Planner::new(request, &mut policy, hosts, PlanMemory::unlimited()).unwrap();
         let mut gates = Vec::new();
         generation
-            .scan(|_, columns| -> Result<(), recrawl_repository::ReadError> {
+            .scan(false, |_, columns| -> Result<(), recrawl_repository::ReadError> {
                 gates.extend((0..columns.len()).map(|row| Gate::of_row(columns, row, cycle, WARMUP)));
                 planner.scan(columns).unwrap();
                 Ok(())

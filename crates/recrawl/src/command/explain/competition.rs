@@ -24,7 +24,7 @@ impl Competition<'_> {
     /// The score of a page that was visited. Reads the block of its state.
     pub fn score(&self, ordinal: u64) -> Result<Option<f64>, Failure> {
         let (policy, mut scores) = (self.policy(), Vec::new());
-        let mut states = self.generation.states_from(ordinal);
+        let mut states = self.generation.states_from(ordinal).with_keys(self.inputs.need_keys());
         let Some((first, columns)) = states.next_block().map_err(Failure::work)? else { return Ok(None) };
         self.inputs.fill(first, columns);
         policy.score(columns, first, &mut scores);
@@ -34,7 +34,7 @@ impl Competition<'_> {
     /// The rank of a page that competes by this score. Reads the state of all pages.
     pub fn rank(&self, ordinal: u64, score: f64) -> Result<u64, Failure> {
         let (policy, mut counter) = (self.policy(), RankCounter::new(self.request, ordinal, score));
-        self.generation.scan(|first, columns| -> Result<(), Failure> {
+        self.generation.scan(self.inputs.need_keys(), |first, columns| -> Result<(), Failure> {
             self.inputs.fill(first, columns);
             counter.scan(&*policy, columns);
             Ok(())
@@ -45,7 +45,7 @@ impl Competition<'_> {
     /// The place of a page on its host. Reads the state of the host's pages.
     pub fn places(&self, mut counter: HostPlacesCounter, host: &Range<u64>) -> Result<HostPlaces, Failure> {
         let policy = self.policy();
-        let mut states = self.generation.states_from(host.start);
+        let mut states = self.generation.states_from(host.start).with_keys(self.inputs.need_keys());
         while let Some((first, columns)) = states.next_block().map_err(Failure::work)? {
             if first >= host.end {
                 break;
