@@ -128,8 +128,10 @@ pub enum Command {
     /// Replay policies and formulas over a recorded history and compare them
     #[command(
         after_help = "Policies: rand age nad sad aad gad cg (from the papers); p_mm p_gamma p_site u_fresh u_fresh_site \
-                      u_fresh_signal announced_u_fresh_site u_harm u_harm_site u_age u_age_site lambda_crawl binary_lambda_crawl binary_lambda_crawl_04 nutch \
-                      stormcrawler common_crawl thompson (competitors); true_rate oracle (bounds).\n\nExamples:\n  \
+                      u_fresh_signal announced_u_fresh_site u_harm u_harm_site u_age u_age_site \
+                      lambda_crawl binary_lambda_crawl binary_lambda_crawl_04 nutch \
+                      stormcrawler common_crawl thompson (competitors); p_sib p_burst u_fresh_sib u_harm_sib p_next \
+                      u_fresh_next u_harm_next (siblings); true_rate oracle (bounds).\n\nExamples:\n  \
                       recrawl simulate --data data/pages\n  recrawl simulate --data data/pages --policy age --policy p_gamma \
                       --formula 't * (X + 0.1) / (n + 1)' --plot curves.svg"
     )]
