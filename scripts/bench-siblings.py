@@ -5,8 +5,8 @@
 
 Each policy is replayed on each data set at 5 %, with three seeds. Those that read siblings are also replayed with
 two and five rounds a cycle. Printed are ChangeRate, freshness and age, means over the seeds. Then each of them is
-tested against the best of the others in each measure, with the first seed: + better, - worse, = no difference by
-the paired tests (over cycles and over groups, both p < .05).
+tested against the best of the others in each measure, in as many rounds, with the first seed: + better, - worse, = no
+difference by the paired tests (over cycles and over groups, both p < .05). More rounds change the others by .003 at most.
 """
 
 import json

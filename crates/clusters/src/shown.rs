@@ -3,8 +3,11 @@
 use recrawl_formula::{Evidence, Priors, math::ln};
 use recrawl_types::{Cycle, StateColumns};
 
-/// Last visits that are older than this many cycles tell nothing of a burst.
+/// Last visits tell of a burst for this many cycles, the current one included.
 pub const MEMORY: usize = 16;
+
+/// A visit counts as at most this many expected changes: sums over all pages fit.
+const MOST: f64 = 1024.0;
 
 /// One expected change, as an integer: sums do not depend on the order of pages.
 const ONE: f64 = (1u64 << 32) as f64;
@@ -46,7 +49,7 @@ impl Shown {
         if age >= MEMORY || c.visits[row] == 0 {
             return shown;
         }
-        let has_changed = c.changes[row] > 0 && c.last_change[row] == c.last[row];
+        let has_changed = c.last_visit_changed(row);
         let changes = u64::from(has_changed);
         let gap = evidence.cycles as f64 / f64::from(c.visits[row]);
         let same_before = if has_changed { gap } else { 0.0 };
@@ -54,7 +57,7 @@ impl Shown {
         let watched = evidence.cycles as f64 - gap - 0.5 * changed_before;
         let shape = Priors::SHAPE + (evidence.changes - changes) as f64;
         let expected = shape * ln(1.0 + gap / (Priors::SHAPE / c.global_rate + watched));
-        shown.last_visits[age] = LastVisits { changes, expected: (expected * ONE) as u64 };
+        shown.last_visits[age] = LastVisits { changes, expected: (expected.min(MOST) * ONE) as u64 };
         shown
     }
 
@@ -76,15 +79,15 @@ impl Shown {
         for (burst, visits) in bursts[1..].iter_mut().zip(&self.last_visits) {
             changes += visits.changes;
             expected += visits.expected;
-            *burst = (SHAPE + changes as f64) / (SHAPE + expected as f64 / ONE);
+            *burst = (BURST_SHAPE + changes as f64) / (BURST_SHAPE + expected as f64 / ONE);
         }
         bursts
     }
 }
 
-/// a, the shape of the Gamma factor of a group. Small: a group seldom changes, and then much of it. Chosen on four
+/// a, the shape of the Gamma factor of a group. Small: a group seldom changes, and then much of it. Chosen on five
 /// recorded sets (docs/internals/measurements.md, Siblings).
-const SHAPE: f64 = 0.5;
+const BURST_SHAPE: f64 = 0.5;
 
 #[cfg(test)]
 mod tests {
@@ -128,9 +131,13 @@ mod tests {
         let mut old = History::first_fetch(Cycle(1));
         old.record(Cycle(9), true);
         let columns = columns(&[old, History::first_fetch(Cycle(20))]);
-        let mut group = Shown::of_row(&columns, 0, Cycle(9 + MEMORY as u32));
-        group.add(&Shown::of_row(&columns, 1, Cycle(9 + MEMORY as u32)));
-        assert_eq!(group.bursts(), [1.0; MEMORY + 1]);
+        let bursts_after = |cycles: u32| {
+            let mut group = Shown::of_row(&columns, 0, Cycle(9 + cycles));
+            group.add(&Shown::of_row(&columns, 1, Cycle(9 + cycles)));
+            group.bursts()
+        };
+        assert_eq!(bursts_after(MEMORY as u32), [1.0; MEMORY + 1]);
+        assert!(bursts_after(MEMORY as u32 - 1)[MEMORY] > 1.0, "a cycle before, it counts");
     }
 
     /// Records that no crawl writes, such as those of a damaged file, give numbers.
@@ -147,7 +154,9 @@ mod tests {
         let odd = History { last_change: odd.last, ..odd };
         for rate in [1e-300, 1.0, 1e300] {
             let columns = StateColumns { global_rate: rate, ..columns(&[odd]) };
-            let bursts = Shown::of_row(&columns, 0, Cycle(u32::MAX)).bursts();
+            let mut group = Shown::of_row(&columns, 0, Cycle(u32::MAX));
+            (0..8).for_each(|_| group.add(&Shown::of_row(&columns, 0, Cycle(u32::MAX))));
+            let bursts = group.bursts();
             assert!(bursts.iter().all(|burst| burst.is_finite() && *burst > 0.0), "{bursts:?}");
         }
     }

@@ -5,16 +5,17 @@ use recrawl_types::{CanonicalUrl, Cycle, StateColumns};
 use std::ops::Range;
 
 /// Maximum pages of a group of siblings.
-pub const MOST: usize = 8;
+pub const GROUP_PAGES: usize = 8;
 /// After this many observed cycles of its pages, a group has the same weight as its site.
 pub const WEIGHT: f64 = 500.0;
 
 /// Fills the columns of siblings as of `cycle`, from `pages`: their keys, rising, and rows. Other rows have no
 /// siblings. The rates of sites and of all pages are filled in.
 ///
-/// A group is the largest subtree (an origin or a folder) of at most [`MOST`] visited pages. In a larger folder, up to
-/// [`MOST`] pages in a row are a group that are directly in it. A subtree of one page counts as a page of the folder
-/// above. Takes O(1) time a page, and memory for one URL and a range for each group.
+/// A group is the largest subtree (an origin or a folder) of at most [`GROUP_PAGES`] visited pages. In a larger folder,
+/// the pages directly in it form groups of up to [`GROUP_PAGES`] in a row; a subtree of one page counts as such a page.
+/// The folders of the first and the last page count as large, since the pages may be a part of more. Gone pages count.
+/// Takes O(1) time a page, and memory for one URL and a range for each group.
 pub fn fill<'k>(columns: &mut StateColumns, cycle: Cycle, pages: impl Iterator<Item = (&'k [u8], usize)>) {
     let mut finder = Finder::default();
     let mut rows = Vec::with_capacity(columns.len());
@@ -70,7 +71,8 @@ impl Finder {
         self.close(common);
         let start = self.pages;
         let open = CanonicalUrl::folders(key).skip(self.folders.len());
-        self.folders.extend(open.map(|prefix| Folder { prefix, start, parts: Vec::new(), is_large: false }));
+        let is_large = self.pages == 0;
+        self.folders.extend(open.map(|prefix| Folder { prefix, start, parts: Vec::new(), is_large }));
         self.key.clear();
         self.key.extend_from_slice(key);
         self.pages += 1;
@@ -78,6 +80,7 @@ impl Finder {
     }
 
     fn finish(mut self) -> Vec<Range<usize>> {
+        self.grow();
         self.close(0);
         self.groups
     }
@@ -86,7 +89,7 @@ impl Finder {
     fn close(&mut self, common: usize) {
         while let Some(folder) = self.folders.pop_if(|folder| folder.prefix > common) {
             if folder.is_large {
-                self.end_run();
+                self.leave(folder.start);
             } else if self.folders.is_empty() {
                 self.emit(folder.start..self.pages);
             } else {
@@ -103,14 +106,18 @@ impl Finder {
             return self.take(part);
         }
         folder.parts.push(part);
-        if self.pages - folder.start > MOST {
-            // It is large, and so are those around it.
-            for at in 0..self.folders.len() {
-                if !std::mem::replace(&mut self.folders[at].is_large, true) {
-                    self.end_run();
-                    let parts = std::mem::take(&mut self.folders[at].parts);
-                    parts.into_iter().for_each(|part| self.take(part));
-                }
+        if self.pages - folder.start > GROUP_PAGES {
+            self.grow();
+        }
+    }
+
+    /// The innermost folder is large, and so are those around it.
+    fn grow(&mut self) {
+        for at in 0..self.folders.len() {
+            if !std::mem::replace(&mut self.folders[at].is_large, true) {
+                self.leave(self.folders[at].start);
+                let parts = std::mem::take(&mut self.folders[at].parts);
+                parts.into_iter().for_each(|part| self.take(part));
             }
         }
     }
@@ -120,11 +127,18 @@ impl Finder {
         if part.len() > 1 {
             self.end_run();
             self.emit(part);
-        } else if self.run.end == part.start && self.run.len() < MOST {
+        } else if self.run.end == part.start && self.run.len() < GROUP_PAGES {
             self.run.end = part.end;
         } else {
             self.end_run();
             self.run = part;
+        }
+    }
+
+    /// Ends the run where a large folder begins or ends, unless it has one page.
+    fn leave(&mut self, start: usize) {
+        if self.pages - start > 1 {
+            self.end_run();
         }
     }
 

@@ -12,18 +12,6 @@ use crate::{Priors, Tile, terminal};
 use recrawl_types::{Cycle, NEXT_CHANGE_WEIGHTS, StateColumns};
 use std::array;
 
-/// What each weight multiplies.
-pub const FEATURES: [&str; NEXT_CHANGE_WEIGHTS] = [
-    "1",
-    "ln(hazard with the rate of all pages / h0)",
-    "ln(hazard with the rate of the siblings / h0)",
-    "ln(1 + recent_2)",
-    "ln(1 + recent_8)",
-    "ln(1 + recent_32)",
-    "ln(1 + t) - 2",
-    "ln(burst)",
-];
-
 /// Hazards below count as this, since the logarithm of 0 is not finite.
 const LEAST: f64 = 1e-12;
 /// Hazards above count as this: the probability of no change is 10⁻¹⁴.
@@ -34,7 +22,8 @@ const MOST: f64 = 32.0;
 pub struct NextChange {
     /// ln h₀.
     pub base: f64,
-    /// The features, in the order of [`FEATURES`]. All are finite.
+    /// What the weights multiply: 1; ln of the hazard with the rate of all pages, and of the siblings, as a share of h₀;
+    /// ln(1 + recent) for each half-life; ln(1 + t) − 2; ln of the burst. All are finite.
     pub features: [f64; NEXT_CHANGE_WEIGHTS],
 }
 

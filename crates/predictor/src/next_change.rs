@@ -4,7 +4,6 @@ use crate::cholesky::solve;
 use recrawl_formula::NextChange;
 use recrawl_formula::math::exp;
 use recrawl_types::NEXT_CHANGE_WEIGHTS as N;
-use serde::{Deserialize, Serialize};
 
 /// The weights, and how certain they are: the normal approximation of their posterior.
 ///
@@ -12,9 +11,9 @@ use serde::{Deserialize, Serialize};
 /// [`NextChange::hazard`]. [`learn`](NextChangeModel::learn) takes one Newton step on the logarithm of the posterior:
 /// the prior is what was learned before, widened with time so that the model follows a web that changes. The sums run
 /// in the order of the visits, so equal visits in equal order give equal digits.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct NextChangeModel {
-    /// The weights of the [features](recrawl_formula::next_change::FEATURES).
+    /// The weights of the [features](NextChange::features).
     pub weights: [f64; N],
     /// The inverse of their covariance.
     precision: [[f64; N]; N],

@@ -27,7 +27,8 @@ use std::ops::Range;
 /// - **Score**: the rest of k by the policy's score, highest first and NaN last. Pages of the audit
 ///   sample and announced pages are not chosen again; the next ones take their place.
 ///
-/// With `samples_siblings`, of each group of siblings only the best page competes by score.
+/// With `samples_siblings`, of each group of siblings only the best page competes by score, beside announced ones, and
+/// discovery stays within its share: what is left of k is for a later round.
 ///
 /// If announced pages do not fill their share, the score gets the rest. If another share is not
 /// filled, the others get the rest, see the module `shares`. [`Ties`](crate::Ties) breaks ties.
@@ -133,7 +134,14 @@ impl<'p, H: Iterator<Item: Into<HostPages>>> Planner<'p, H> {
             }),
             scanned: 0,
             scores: Vec::new(),
-            rules: ShareRules { pages: k, discovery_min: request.discovery_min, targets, ties, audit },
+            rules: ShareRules {
+                pages: k,
+                discovery_min: request.discovery_min,
+                samples_siblings: request.samples_siblings,
+                targets,
+                ties,
+                audit,
+            },
         })
     }
 
@@ -187,8 +195,8 @@ impl<'p, H: Iterator<Item: Into<HostPages>>> Planner<'p, H> {
 struct Block<'a> {
     columns: &'a StateColumns,
     scores: &'a [f64],
-    /// The best page of each group of siblings that competes by score.
-    best: Vec<Option<Candidate>>,
+    /// By group of siblings, the row of the page that is offered.
+    best: Vec<usize>,
     first: u64,
 }
 
@@ -250,9 +258,10 @@ impl Collector {
         Ok(())
     }
 
-    /// The best page of each group of siblings that competes by score.
-    fn best(&self, columns: &StateColumns, scores: &[f64], first: u64) -> Vec<Option<Candidate>> {
-        let mut best: Vec<Option<Candidate>> = Vec::new();
+    /// By group of siblings, the row of its best page that competes by score and is not announced.
+    fn best(&self, columns: &StateColumns, scores: &[f64], first: u64) -> Vec<usize> {
+        let mut best = Vec::new();
+        let candidate = |row: usize| self.ties.by_score(scores[row], first + row as u64);
         for (row, &group) in columns.siblings.iter().enumerate() {
             let competes = Gate::of_row(columns, row, self.cycle, self.warmup) == Gate::Revisit
                 && !(self.announces && columns.known[row].is_announced);
@@ -260,19 +269,21 @@ impl Collector {
                 continue;
             }
             let group = group as usize;
-            best.resize(best.len().max(group + 1), None);
-            let candidate = self.ties.by_score(scores[row], first + row as u64);
-            best[group] = Some(best[group].map_or(candidate, |best| best.min(candidate)));
+            if best.len() <= group {
+                best.resize(group + 1, usize::MAX);
+            }
+            if best[group] == usize::MAX || candidate(row) < candidate(best[group]) {
+                best[group] = row;
+            }
         }
         best
     }
 
     /// Is a page that competes by score the best of its siblings, or are all offered?
     fn is_in_sample(&self, block: &Block<'_>, row: usize) -> bool {
-        let Some(&group) = block.columns.siblings.get(row).filter(|_| self.samples) else { return true };
-        let ordinal = block.first + row as u64;
-        group == StateColumns::ALONE
-            || block.best[group as usize] == Some(self.ties.by_score(block.scores[row], ordinal))
+        let group =
+            block.columns.siblings.get(row).filter(|group| self.samples && **group != StateColumns::ALONE);
+        group.is_none_or(|&group| block.best[group as usize] == row)
     }
 
     /// Offers a page by its key. Most keys are above the threshold; for these the tie break need

@@ -38,8 +38,9 @@ pub struct PlanRequest {
     pub max_per_host: Option<u64>,
     /// The same in this round alone.
     pub max_per_host_in_round: Option<u64>,
-    /// Chooses at most one page of a group of [siblings](recrawl_types::StateColumns::siblings) by score: a sample,
-    /// after which a later round of the cycle knows where changes are. The caller fills in the groups.
+    /// Chooses at most one page of a group of [siblings](recrawl_types::StateColumns::siblings) by score, beside
+    /// announced pages: a sample, after which a later round of the cycle knows where changes are. The caller fills in
+    /// the groups.
     pub samples_siblings: bool,
     /// Seed of all randomness in the plan, together with the cycle.
     pub seed: u64,

@@ -31,6 +31,7 @@ use std::io;
 pub(crate) struct ShareRules {
     pub pages: u64,
     pub discovery_min: u64,
+    pub samples_siblings: bool,
     pub targets: Targets,
     pub ties: TieBreak,
     pub audit: Shuffle,
@@ -84,12 +85,14 @@ impl ShareRules {
             self.targets.discovery,
         );
         for _ in counts.audit + counts.announced..self.pages {
-            let (first, second) = if score.is_further_from_target(&discovery) {
+            // What a sample leaves of k is for the rounds that learn from it.
+            let discovers = !self.samples_siblings || discovery.taken < discovery.target;
+            let (first, second) = if !discovers || score.is_further_from_target(&discovery) {
                 (&mut score, &mut discovery)
             } else {
                 (&mut discovery, &mut score)
             };
-            if !allocation.choose_next(first)? && !allocation.choose_next(second)? {
+            if !(allocation.choose_next(first)? || discovers && allocation.choose_next(second)?) {
                 break;
             }
         }

@@ -259,6 +259,17 @@ pub(crate) fn by_definition(
     pages: &[Page],
     hosts: &[u64],
 ) -> MadePlan {
+    by_definition_in_blocks(request, scores, pages, hosts, pages.len().max(1))
+}
+
+/// The same with `block` pages per block, at whose ends groups of siblings end.
+pub(crate) fn by_definition_in_blocks(
+    request: &PlanRequest,
+    scores: &[f64],
+    pages: &[Page],
+    hosts: &[u64],
+    block: usize,
+) -> MadePlan {
     let ties = TieBreak::new(request.ties, request.seed, request.cycle);
     let targets = request.targets();
     let limit = request.max_per_host.unwrap_or(u64::MAX);
@@ -332,7 +343,7 @@ pub(crate) fn by_definition(
         let mut met = HashSet::new();
         by_score.retain(|i| {
             let group = siblings(&pages[*i].0);
-            !competes(i) || group == StateColumns::ALONE || met.insert(group)
+            !competes(i) || group == StateColumns::ALONE || met.insert((i / block, group))
         });
     }
     by_score.retain(|i| !audited.contains(i));
@@ -354,13 +365,15 @@ pub(crate) fn by_definition(
             if taken < target { taken as f64 / target as f64 } else { f64::INFINITY }
         };
         let score_first = behind(counts.score, score_target) < behind(counts.discovery, targets.discovery);
-        let i = if !by_score.is_empty() && (by_discovery.is_empty() || score_first) {
+        let discovers =
+            !by_discovery.is_empty() && (!request.samples_siblings || counts.discovery < targets.discovery);
+        let i = if !by_score.is_empty() && (!discovers || score_first) {
             let i = by_score.remove(0);
             counts.score += 1;
             cutoff = Some(scores[i] + 0.0);
             chosen.push((i as u64, Share::Score));
             i
-        } else if !by_discovery.is_empty() {
+        } else if discovers {
             let i = by_discovery.remove(0);
             counts.discovery += 1;
             chosen.push((i as u64, Share::Discovery));

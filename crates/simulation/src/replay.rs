@@ -94,7 +94,10 @@ impl<'a> Replay<'a> {
             // As in a crawl, a round gets what the ones before have left.
             let up_to = (k as f64 * self.rules.rounds.up_to(round)).round() as u64;
             let k = up_to.saturating_sub(hits.len() as u64);
-            self.observed.fill(policy.reads());
+            let reads = policy.reads();
+            if k > 0 || reads.contains(Reads::NEXT_CHANGE) {
+                self.observed.fill(reads);
+            }
             let is_last = round + 1 == rounds;
             let ranked = if k > 0 { self.rank(k, is_last, policy) } else { Vec::new() };
             self.visits.clear();

@@ -164,7 +164,12 @@ impl StateColumns {
     /// The group of a page that has no siblings.
     pub const ALONE: u32 = u32::MAX;
 
-    /// A block of the page in row `i` alone, with all that is filled in.
+    /// Did the last visit of the page in row `i` meet a change? [`History::last_visit_changed`] of a row.
+    pub fn last_visit_changed(&self, i: usize) -> bool {
+        self.changes[i] > 0 && self.last_change[i] == self.last[i]
+    }
+
+    /// A block of the page in row `i` alone, without its key, with all that is filled in.
     pub fn page(&self, i: usize) -> StateColumns {
         fn part<T: Copy>(column: &[T], i: usize) -> Vec<T> {
             column.get(i).copied().into_iter().collect()

@@ -16,8 +16,10 @@ fn find<'k>(keys: impl IntoIterator<Item = &'k Vec<u8>>) -> Vec<Range<usize>> {
 }
 
 /// The groups of a subtree from the definition: `pages` with the prefixes of their folders, which `depth` of them share.
-fn by_definition(pages: &[(usize, Vec<&[u8]>)], depth: usize) -> Vec<Vec<usize>> {
-    if pages.len() <= MOST {
+/// Beside the pages on the `edges`, there may be more.
+fn by_definition(pages: &[(usize, Vec<&[u8]>)], depth: usize, edges: [usize; 2]) -> Vec<Vec<usize>> {
+    let is_whole = !pages.iter().any(|(page, _)| edges.contains(page));
+    if pages.len() == 1 || pages.len() <= GROUP_PAGES && is_whole {
         return vec![pages.iter().map(|(page, _)| *page).collect()];
     }
     let mut subtrees = BTreeMap::<usize, Vec<_>>::new();
@@ -32,10 +34,10 @@ fn by_definition(pages: &[(usize, Vec<&[u8]>)], depth: usize) -> Vec<Vec<usize>>
     for subtree in subtrees.into_values() {
         if subtree.len() > 1 {
             groups.push(std::mem::take(&mut run));
-            groups.extend(by_definition(&subtree, depth + 1));
+            groups.extend(by_definition(&subtree, depth + 1, edges));
         } else {
             run.push(subtree[0].0);
-            if run.len() == MOST {
+            if run.len() == GROUP_PAGES {
                 groups.push(std::mem::take(&mut run));
             }
         }
@@ -47,7 +49,7 @@ fn by_definition(pages: &[(usize, Vec<&[u8]>)], depth: usize) -> Vec<Vec<usize>>
 proptest! {
     #[test]
     fn groups_are_those_of_the_definition(
-        urls in prop::collection::btree_set("http://[ab]\\.test/([ab]/){0,4}[a-p]?(\\?x=[/12])?", 0..120),
+        urls in prop::collection::btree_set("http://[ab]\\.test/([ab]/){0,4}[a-p]?(\\?x=[/12])?", 1..120),
     ) {
         let keys: Vec<Vec<u8>> = urls.iter().map(|url| key(url)).collect::<BTreeSet<_>>().into_iter().collect();
         let mut expected = Vec::new();
@@ -55,7 +57,7 @@ proptest! {
             let of_host = keys.iter().enumerate().filter(|(_, key)| key.starts_with(host));
             let pages: Vec<(usize, Vec<&[u8]>)> =
                 of_host.map(|(i, key)| (i, CanonicalUrl::folders(key).map(|end| &key[..end]).collect())).collect();
-            expected.extend(by_definition(&pages, 1));
+            expected.extend(by_definition(&pages, 1, [0, keys.len() - 1]));
         }
         expected.retain(|group| group.len() > 1);
         let found: Vec<Vec<usize>> = find(&keys).into_iter().map(|group| group.collect()).collect();
@@ -74,6 +76,7 @@ fn a_folder_of_many_pages_and_many_folders_of_one_are_runs() {
     let deep = |page| key(&format!("http://a.test{}{page}", "/".repeat(1_900)));
     assert_eq!(find(&[deep("a"), deep("b")]).first(), Some(&(0..2)));
     assert_eq!(find(&[key("http://a.test/"), key("http://b.test/")]), [], "no group has two hosts");
+    assert_eq!(find(&[b"no key".to_vec(), b"nor this".to_vec()]), []);
 }
 
 /// Pages of one host, never visited where the path ends with `-`; those of the folder `a` changed in cycle 20, but `a/3`

@@ -94,7 +94,7 @@ mod tests {
     use recrawl_types::{Content, History, PageRecord, UrlRules, Visited};
     use std::sync::Arc;
 
-    /// What siblings show is the same in a plan, in an explanation, and in a simulation of these records.
+    /// What siblings show is the same in a plan, in an explanation, and in a simulation of the records of a block.
     #[test]
     fn siblings_of_a_block_are_those_of_its_records() {
         let rules = UrlRules::keep_all();

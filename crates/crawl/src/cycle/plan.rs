@@ -366,7 +366,8 @@ fn choose(
     });
     // Without a limit, hosts are not counted; this limit binds no available host.
     let max_per_host = request.max_per_host.or((!unavailable.is_empty()).then_some(generation.pages()));
-    let request = PlanRequest { max_per_host, ..request };
+    let samples_siblings = request.samples_siblings && inputs.need_keys();
+    let request = PlanRequest { max_per_host, samples_siblings, ..request };
     let runs = SpillRuns::new(crawl.storage.clone(), round);
     let memory = PlanMemory::new(crawl.settings.config.storage.plan_memory.0, Box::new(runs));
     let mut planner = Planner::new(request, &mut *policy, hosts, memory).map_err(Failure::work)?;

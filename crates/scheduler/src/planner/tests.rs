@@ -1,8 +1,8 @@
 use super::*;
 use crate::Ties;
 use crate::testing::{
-    ListedScores, MadePlan, MemorySpill, Page, by_definition, columns, fetched, pages, plan, plan_within,
-    request, requests, unfetched,
+    ListedScores, MadePlan, MemorySpill, Page, by_definition, by_definition_in_blocks, columns, fetched,
+    pages, plan, plan_within, request, requests, unfetched,
 };
 use proptest::prelude::*;
 use recrawl_types::{Known, Share, Status};
@@ -352,11 +352,13 @@ proptest! {
         request in requests(),
         pages in pages(100),
         scores in prop::collection::vec(prop::sample::select(vec![0.0, -0.0, 1.0, 2.5, f64::NAN]), 100),
+        (front, block) in (0u64..100, 1usize..100),
     ) {
         let request = PlanRequest { samples_siblings: true, ..request };
-        let hosts = [pages.len() as u64];
-        let made = plan(&request, &mut ListedScores(scores.clone()), &pages, &hosts, 100).unwrap();
-        assert_same(&made, &by_definition(&request, &scores, &pages, &hosts));
+        let front = front.min(pages.len() as u64);
+        let hosts = [front, pages.len() as u64 - front];
+        let made = plan(&request, &mut ListedScores(scores.clone()), &pages, &hosts, block).unwrap();
+        assert_same(&made, &by_definition_in_blocks(&request, &scores, &pages, &hosts, block));
     }
 
     /// One pass with bounded memory makes the plan of the definition, for any request, blocks and

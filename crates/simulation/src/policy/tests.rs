@@ -2,9 +2,10 @@ mod recorded;
 
 use super::*;
 use crate::testing::{datasets, rules, with_signals};
-use crate::{Rules, Trace, Truth, replay};
+use crate::{Budget, Rules, Trace, Truth, replay};
 use ::proptest::prelude::*;
 use recrawl_scheduler::Parts;
+use recrawl_types::StateColumns;
 
 const LAST: u32 = 25;
 
@@ -74,6 +75,64 @@ fn visits(data: &Dataset, rules: &Rules, kind: &PolicyKind, basis: Basis) -> (Tr
     assert_eq!(recorder.name(), kind.name);
     let trace = replay::run(data, rules, &mut recorder).unwrap();
     (trace, recorder.visits)
+}
+
+/// Records the groups of siblings that each round visits again.
+struct Grouped {
+    policy: Box<dyn Policy>,
+    rounds: Vec<(u32, Vec<u32>)>,
+}
+
+impl Policy for Grouped {
+    fn name(&self) -> &str {
+        self.policy.name()
+    }
+
+    fn reads(&self) -> Reads {
+        self.policy.reads()
+    }
+
+    fn score(&mut self, observed: &Observed, out: &mut Vec<f64>) {
+        self.policy.score(observed, out);
+    }
+
+    fn observe(&mut self, observed: &Observed, visits: &[PolicyVisit]) {
+        // Of the warm-up, none are filled in.
+        let siblings = |visit: &PolicyVisit| observed.columns().siblings.get(visit.page as usize).copied();
+        let groups = visits.iter().filter_map(siblings).filter(|group| *group != StateColumns::ALONE);
+        self.rounds.push((observed.cycle().0, groups.collect()));
+    }
+}
+
+#[test]
+fn all_rounds_but_the_last_visit_one_page_of_a_group() {
+    let page = |i: u32| crate::RecordedPage {
+        url: format!("http://a.test/{}/{i}", i / 5).into(),
+        last: LAST,
+        ..Default::default()
+    };
+    let data = Dataset {
+        name: "folders".into(),
+        dates: Vec::new(),
+        pages: (0..100).map(page).collect(),
+        sites: vec!["a".into()],
+        groups: vec!["a".into()],
+        truth: Truth::from_words(LAST, (0..100).map(|i| 0x2_4924 << (i % 3)).collect()),
+        signals: Default::default(),
+    };
+    let rules = Rules { rounds: Parts::Equal(3), budget: Budget::Pages(45), ..Rules::default() };
+    let mut policy = Grouped { policy: FormulaPolicy::expression("p_burst", "p_burst"), rounds: Vec::new() };
+    replay::run(&data, &rules, &mut policy).unwrap();
+    let mut twice = [0; 3];
+    for cycle in rules.warmup + 1..=LAST {
+        let of_cycle: Vec<_> = policy.rounds.iter().filter(|(of, _)| *of == cycle).collect();
+        assert_eq!(of_cycle.len(), 3);
+        for (twice, (_, groups)) in twice.iter_mut().zip(of_cycle) {
+            let distinct = groups.iter().collect::<std::collections::HashSet<_>>().len();
+            *twice += groups.len() - distinct;
+        }
+    }
+    assert!(twice[..2] == [0, 0] && twice[2] > 0, "{twice:?}");
 }
 
 proptest! {

@@ -105,6 +105,7 @@ fn the_parts_of_k_add_up_to_a_whole_cycle() {
                 assert!(all.iter().sum::<f64>() <= 1.0, "{of:?}");
                 assert_eq!(of.discovery_min, if part == 0 { 9 } else { 0 });
                 assert!(part == 0 || of.audit_share == 0.0, "{of:?}");
+                assert_eq!(of.samples_siblings, part < 2, "the last round spends what is left");
                 shared.iter_mut().zip(all).for_each(|(sum, share)| *sum += share * of.pages as f64);
                 (so_far.revisits, so_far.revisits_left) = (part + 1, 2 - part);
                 so_far.of_k += of.pages;

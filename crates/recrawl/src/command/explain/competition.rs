@@ -23,12 +23,10 @@ impl Competition<'_> {
 
     /// The score of a page that was visited. Reads the block of its state.
     pub fn score(&self, ordinal: u64) -> Result<Option<f64>, Failure> {
-        let (policy, mut scores) = (self.policy(), Vec::new());
-        let mut states = self.generation.states_from(ordinal).with_keys(self.inputs.need_keys());
-        let Some((first, columns)) = states.next_block().map_err(Failure::work)? else { return Ok(None) };
-        self.inputs.fill(first, columns);
-        policy.score(columns, first, &mut scores);
-        Ok(scores.get((ordinal - first) as usize).copied())
+        let mut scores = Vec::new();
+        let page = self.inputs.page(self.generation, ordinal).map_err(Failure::work)?;
+        self.policy().score(&page, ordinal, &mut scores);
+        Ok(scores.first().copied())
     }
 
     /// The rank of a page that competes by this score. Reads the state of all pages.
