@@ -60,6 +60,25 @@ fn explain_tells_which_pages_find_their_host_full() {
 }
 
 #[test]
+fn explain_promises_nothing_where_a_sample_of_siblings_comes_first() {
+    let world = World::new(web(40, 2), "");
+    world.warm_up();
+    let url = world.lone_pages().into_iter().next().map(|page| world.server.url(page)).unwrap();
+    let told = |rounds: u32| {
+        let schedule = "[schedule]\nties = \"index\"\nformula = \"u_fresh_sib\"\n";
+        world.configure(&format!("[cycle]\npages = \"100%\"\nrounds = {rounds}\n{schedule}"));
+        explain(&world, &url)["visited_next"].as_str().unwrap().to_owned()
+    };
+    let (one, two) = (told(1), told(2));
+    assert!(one.starts_with("in the next cycle: ") && !one.contains("siblings"), "{one}");
+    assert!(
+        two.starts_with("probably in the next cycle: ")
+            && two.contains("one of a group of siblings before the last round"),
+        "{two}"
+    );
+}
+
+#[test]
 fn explain_tells_until_when_a_failing_page_is_left_alone() {
     let world = World::new(web(30, 2), "[cycle]\npages = \"100%\"");
     world.warm_up();

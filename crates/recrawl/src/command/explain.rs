@@ -74,6 +74,8 @@ pub struct Explanation {
     chosen: u64,
     /// How many of these the score share selects at least.
     score_places: u64,
+    /// Do rounds before the last visit a sample of siblings only, so that ranks are not all?
+    samples_siblings: bool,
     /// Known pages without any fetch attempt, after the last cycle.
     never_tried: Option<u64>,
     /// Are such pages visited at once (`cycle.fill`)?
@@ -305,6 +307,7 @@ impl Explanation {
             places,
             chosen: request.pages,
             score_places: request.score_places(),
+            samples_siblings: settings.config.cycle.rounds.0.count() > 1 && inputs.need_keys(),
             never_tried: last.map(|last| last.never_tried),
             fills: settings.config.cycle.fill,
             score,
@@ -388,8 +391,8 @@ impl Explanation {
         let (score, rank) = (self.score?, self.rank?);
         let would_have = self.cutoff.is_none_or(|cutoff| score >= cutoff);
         Some(match rank {
-            rank if rank <= self.score_places => Chance::Sure,
-            rank if rank <= self.chosen && would_have => Chance::Likely,
+            rank if rank <= self.score_places && !self.samples_siblings => Chance::Sure,
+            rank if rank <= self.score_places || rank <= self.chosen && would_have => Chance::Likely,
             _ => Chance::None,
         })
     }
@@ -399,8 +402,10 @@ impl Explanation {
         let (rank, score) = (self.rank.unwrap_or_default(), self.score.unwrap_or_default());
         let cutoff =
             self.cutoff.map(|score| format!("; lowest selected score in the last cycle: {score:.4}"));
+        let sample =
+            if self.samples_siblings { ", one of a group of siblings before the last round" } else { "" };
         format!(
-            "rank {rank} with score {score:.4}; of {} per cycle, {} are selected by score, plus what \
+            "rank {rank} with score {score:.4}; of {} per cycle, {} are selected by score{sample}, plus what \
              other shares leave{}",
             counted(self.chosen, "page"),
             self.score_places,
