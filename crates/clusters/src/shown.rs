@@ -118,7 +118,7 @@ mod tests {
         let bursts = group.bursts();
         let near =
             |age: usize, value: f64| assert!((bursts[age] - value).abs() < 1e-9, "{age}: {}", bursts[age]);
-        // Whoever was visited in the last cycle or later learns nothing from these visits.
+        // After a visit in the last cycle, no visit of these is later.
         near(0, 1.0);
         near(1, 1.0);
         near(2, 1.5 / (0.5 + expected));

@@ -41,12 +41,10 @@ impl NextChange {
 
     fn new(c: &StateColumns, row: usize, cycle: Cycle, recent: [f64; 3]) -> NextChange {
         let t = terminal::age(cycle, c.last[row]).max(1.0);
-        let changed = 0.5 * f64::from(c.changed_cycles[row]);
-        let shown = f64::from(c.last[row].saturating_sub(c.first[row])) - changed;
         let log_hazard = |mean: f64| {
-            let shape = Priors::SHAPE + f64::from(c.changes[row]);
-            let posterior = Posterior { shape, watched: Priors::SHAPE / mean + shown };
-            ln(posterior.hazard(t).max(LEAST))
+            let (changes, changed_cycles) = (c.changes[row], c.changed_cycles[row]);
+            let prior = Priors::SHAPE / mean;
+            ln(Posterior::of(prior, changes, changed_cycles, c.first[row], c.last[row]).hazard(t).max(LEAST))
         };
         let base = log_hazard(c.site_rate[row]);
         let features = [

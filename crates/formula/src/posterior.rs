@@ -28,6 +28,13 @@ pub(crate) enum Mean {
 }
 
 impl Posterior {
+    /// The posterior of a record, with `prior` = a/m.
+    #[inline(always)]
+    pub fn of(prior: f64, changes: u32, changed_cycles: u32, first: u32, last: u32) -> Posterior {
+        let watched = f64::from(last.saturating_sub(first)) - 0.5 * f64::from(changed_cycles);
+        Posterior { shape: Priors::SHAPE + f64::from(changes), watched: prior + watched }
+    }
+
     /// The mean rate, in changes per cycle: a'/b'.
     #[inline(always)]
     pub fn rate(self) -> f64 {
@@ -78,12 +85,11 @@ pub(crate) fn load_with_burst(tile: &Tile<'_>, out: &mut [f64]) {
         |p, t| p.hazard(t),
     );
     let c = tile.columns;
-    tile.update2(
-        &c.burst,
+    tile.update(
         &c.burst,
         out,
         #[inline(always)]
-        |hazard, burst, _| hazard * burst,
+        |hazard, burst| hazard * burst,
     );
 }
 
@@ -91,12 +97,11 @@ pub(crate) fn load_with_burst(tile: &Tile<'_>, out: &mut [f64]) {
 #[inline(always)]
 pub(crate) fn to_gain(tile: &Tile<'_>, hazards: &mut [f64], gain: impl Fn(f64, f64) -> f64) {
     let (c, cycle) = (tile.columns, tile.cycle);
-    tile.update2(
-        &c.last,
+    tile.update(
         &c.last,
         hazards,
         #[inline(always)]
-        move |hazard, last, _| {
+        move |hazard, last| {
             let t = terminal::age(cycle, last);
             gain(hazard / t.max(1.0), t)
         },
@@ -120,10 +125,7 @@ pub(crate) fn load(tile: &Tile<'_>, mean: Mean, out: &mut [f64], value: impl Fn(
         move || {
             let pages = x.iter().zip(changed).zip(first).zip(last);
             for (out, (((&x, &changed), &first), &last)) in out.iter_mut().zip(pages) {
-                let watched = f64::from(last.saturating_sub(first)) - 0.5 * f64::from(changed);
-                let shape = Priors::SHAPE + f64::from(x);
-                let posterior = Posterior { shape, watched: *out + watched };
-                *out = value(posterior, terminal::age(cycle, last));
+                *out = value(Posterior::of(*out, x, changed, first, last), terminal::age(cycle, last));
             }
         },
     );

@@ -230,12 +230,11 @@ pub(crate) fn recent(number: usize, tile: &Tile<'_>, out: &mut [f64]) {
 fn probability(estimator: Estimator, tile: &Tile<'_>, out: &mut [f64]) {
     (estimator.load)(tile, out);
     let (c, cycle) = (tile.columns, tile.cycle);
-    tile.update2(
-        &c.last,
+    tile.update(
         &c.last,
         out,
         #[inline(always)]
-        move |rate, last, _| 1.0 - exp(-(rate * age(cycle, last))),
+        move |rate, last| 1.0 - exp(-(rate * age(cycle, last))),
     );
 }
 

@@ -63,6 +63,20 @@ impl Tile<'_> {
         );
     }
 
+    /// Replaces each entry of `out` by `value` of it and the entry of one column.
+    #[inline(always)]
+    pub(crate) fn update<T: Copy>(&self, column: &[T], out: &mut [f64], value: impl Fn(f64, T) -> f64) {
+        let column = self.of(column);
+        vectorised(
+            #[inline(always)]
+            move || {
+                for (out, &a) in out.iter_mut().zip(column) {
+                    *out = value(*out, a);
+                }
+            },
+        );
+    }
+
     /// Replaces each entry of `out` by `value` of it and the entries of two columns.
     #[inline(always)]
     pub(crate) fn update2<T: Copy, U: Copy>(

@@ -49,6 +49,14 @@ fn only_the_bounds_are_given_the_truth() {
 struct Recorder<'a> {
     policy: Box<dyn Policy + 'a>,
     visits: Vec<(u32, u32)>,
+    /// Of each round the cycle, and the groups of siblings that it visited.
+    rounds: Vec<(u32, Vec<u32>)>,
+}
+
+impl<'a> Recorder<'a> {
+    fn new(policy: Box<dyn Policy + 'a>) -> Recorder<'a> {
+        Recorder { policy, visits: Vec::new(), rounds: Vec::new() }
+    }
 }
 
 impl Policy for Recorder<'_> {
@@ -66,42 +74,20 @@ impl Policy for Recorder<'_> {
 
     fn observe(&mut self, observed: &Observed, visits: &[PolicyVisit]) {
         self.policy.observe(observed, visits);
-        self.visits.extend(visits.iter().map(|visit| (observed.cycle().0, visit.page)));
+        let cycle = observed.cycle().0;
+        self.visits.extend(visits.iter().map(|visit| (cycle, visit.page)));
+        // Of the warm-up, and for policies that do not read them, no siblings are filled in.
+        let siblings = |visit: &PolicyVisit| observed.columns().siblings.get(visit.page as usize).copied();
+        let groups = visits.iter().filter_map(siblings).filter(|group| *group != StateColumns::ALONE);
+        self.rounds.push((cycle, groups.collect()));
     }
 }
 
 fn visits(data: &Dataset, rules: &Rules, kind: &PolicyKind, basis: Basis) -> (Trace, Vec<(u32, u32)>) {
-    let mut recorder = Recorder { policy: kind.build(data, basis), visits: Vec::new() };
+    let mut recorder = Recorder::new(kind.build(data, basis));
     assert_eq!(recorder.name(), kind.name);
     let trace = replay::run(data, rules, &mut recorder).unwrap();
     (trace, recorder.visits)
-}
-
-/// Records the groups of siblings that each round visits again.
-struct Grouped {
-    policy: Box<dyn Policy>,
-    rounds: Vec<(u32, Vec<u32>)>,
-}
-
-impl Policy for Grouped {
-    fn name(&self) -> &str {
-        self.policy.name()
-    }
-
-    fn reads(&self) -> Reads {
-        self.policy.reads()
-    }
-
-    fn score(&mut self, observed: &Observed, out: &mut Vec<f64>) {
-        self.policy.score(observed, out);
-    }
-
-    fn observe(&mut self, observed: &Observed, visits: &[PolicyVisit]) {
-        // Of the warm-up, none are filled in.
-        let siblings = |visit: &PolicyVisit| observed.columns().siblings.get(visit.page as usize).copied();
-        let groups = visits.iter().filter_map(siblings).filter(|group| *group != StateColumns::ALONE);
-        self.rounds.push((observed.cycle().0, groups.collect()));
-    }
 }
 
 #[test]
@@ -121,7 +107,7 @@ fn all_rounds_but_the_last_visit_one_page_of_a_group() {
         signals: Default::default(),
     };
     let rules = Rules { rounds: Parts::Equal(3), budget: Budget::Pages(45), ..Rules::default() };
-    let mut policy = Grouped { policy: FormulaPolicy::expression("p_burst", "p_burst"), rounds: Vec::new() };
+    let mut policy = Recorder::new(FormulaPolicy::expression("p_burst", "p_burst"));
     replay::run(&data, &rules, &mut policy).unwrap();
     let mut twice = [0; 3];
     for cycle in rules.warmup + 1..=LAST {
