@@ -16,7 +16,9 @@ from mock_crawl import crawled
 HOSTS, WARM_UP, CYCLES = 4, 10, 80
 CASES = [
     ("u_fresh_site", 1), ("u_fresh_sib", 1), ("u_fresh_sib", 2), ("u_fresh_sib", 5),
+    ("u_fresh_next", 1), ("u_fresh_next", 2), ("u_fresh_next", 5),
     ("p_eb_site", 1), ("p_burst", 1), ("p_burst", 2), ("p_burst", 5),
+    ("p_next", 1), ("p_next", 2), ("p_next", 5),
 ]
 
 

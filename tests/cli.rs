@@ -101,34 +101,6 @@ fn the_reference_configuration_is_the_default() {
 }
 
 #[test]
-fn a_crawl_refuses_a_formula_that_it_cannot_compute() {
-    let world = World::new(web(20, 1), "");
-    world.crawl(1);
-    let file = world.folder.path().join("next.toml");
-    std::fs::write(&file, "name = \"next\"\nexpression = \"t * max(p_next, 1)\"\n").unwrap();
-    let file = file.to_str().unwrap();
-    for formula in ["p_next", "t + log(u_harm_next)", file] {
-        for words in [["formula", "use", formula], ["explain", "--formula", formula]] {
-            let mut command = world.command(&words);
-            if words[0] == "explain" {
-                command.arg(&world.server.seeds()[0]);
-            }
-            assert!(fails(command.output().unwrap(), 2).contains("simulations only"), "{words:?}");
-        }
-        let crawl = world.command(&["crawl", "--cycles", "1", "--formula", formula]).output().unwrap();
-        assert!(fails(crawl, 2).contains("simulations only"), "{formula}");
-    }
-    let data_dir = world.data_dir.join("formula.toml");
-    std::fs::copy(file, &data_dir).unwrap();
-    let status = fails(world.command(&["crawl", "--cycles", "1"]).output().unwrap(), 1);
-    assert!(status.contains("simulations only") && status.contains("formula.toml"), "{status}");
-    std::fs::remove_file(data_dir).unwrap();
-    world.configure("[schedule]\nformula = \"u_fresh_next\"\n");
-    let configured = fails(world.command(&["crawl", "--cycles", "1"]).output().unwrap(), 2);
-    assert!(configured.contains("schedule.formula: u_fresh_next"), "{configured}");
-}
-
-#[test]
 fn formulas_are_listed_shown_checked_and_used() {
     let list = succeeds(program().args(["formula", "list"]).output().unwrap());
     assert!(list.contains("default") && list.contains("p_eb_site * sqrt(sqrt(u_harm_site))"), "{list}");

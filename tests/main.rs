@@ -12,6 +12,8 @@ mod access;
 mod api;
 /// Words, exit codes, and one-line errors.
 mod cli;
+/// Clusters of pages by features: fitted, shown, compared with sites.
+mod cluster;
 /// What owners want: a page's wishes, hosts that opted out, whom to turn to.
 mod consent;
 /// Commands beside a daemon: through its control socket, as without it.
@@ -58,6 +60,8 @@ mod outputs;
 mod pings;
 /// What the web's owners see: robots.txt, delays, refused addresses.
 mod politeness;
+/// Changes predicted from related pages.
+mod predict;
 /// What a rule keeps out takes no place of a cycle, and comes back with the rule.
 mod refused;
 /// What operators do with a repository: look at it, copy it, save what damage has left.
@@ -65,6 +69,8 @@ mod repository;
 /// Rounds of a cycle: fill, urgent, carried.
 mod rounds;
 mod serve;
+/// Siblings that change together.
+mod siblings;
 /// Policies replayed over a recorded history.
 mod simulate;
 /// Formulas that read the rates of sites.

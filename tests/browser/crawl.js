@@ -26,6 +26,8 @@ pages_min = 1
 warmup = 1
 discovery_min = 1000000
 audit_share = 0.2
+[schedule]
+formula = "p_burst"
 [politeness]
 delay_per_ip = "0 ms"
 delay_per_latency = 0.0

@@ -208,6 +208,32 @@ describe("while a cycle is paused", () => {
     await done();
   });
 
+  it("Now shows the bursts among siblings that the last plan met", async () => {
+    // Pages of the mock web change by themselves.
+    const burst = (folder, changes) => ({ folder, pages: 8, visits: 6, changes, expected: 0.34 });
+    const strongest = [burst("https://a.example/docs/", 5), burst("https://a.example/docs/", 4), burst(MARKUP, 3)];
+    let cycle;
+    const answer = async (route) => {
+      const reports = await (await route.fetch()).json();
+      ({ cycle } = reports[0]);
+      reports[0].bursts = { groups: 1234, strongest };
+      await route.fulfill({ json: reports });
+    };
+    const path = "**/api/v1/cycles?*";
+    await context.route(path, answer);
+    const { page, done } = await view("#/now");
+    const caption = "Bursts, strongest first";
+    await retry(async () => {
+      assert.deepEqual(await column(page, caption, 1), strongest.map(({ folder }) => folder));
+      assert.deepEqual(await column(page, caption, 4), ["5", "4", "3"]);
+      assert.deepEqual(await column(page, caption, 5), ["0.3", "0.3", "0.3"]);
+    });
+    await says(page, "bursts", `1,234 groups when cycle ${count(cycle)} was planned, by visits of two cycles.`);
+    assert.deepEqual(await violations(page), []);
+    await done();
+    await context.unroute(path, answer);
+  });
+
   it("Now shows what went wrong, by kind and one by one", async () => {
     const { page, done } = await view("#/now");
     const { kinds, last } = await crawl.get("/api/v1/errors");
@@ -248,6 +274,8 @@ describe("while a cycle is paused", () => {
     await says(page, "X", count(found.page.X));
     await says(page, "visited_next", found.visited_next);
     if (found.rank) await says(page, "rank", count(found.rank));
+    await says(page, "burst", found.siblings.burst.toFixed(2));
+    if (found.rank) await says(page, "rank_without", count(found.siblings.rank_without));
     await page.locator("summary").click();
     assert.deepEqual(
       await column(page, "Visits, newest first", 1),

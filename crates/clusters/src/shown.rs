@@ -22,8 +22,9 @@ pub struct Shown {
 }
 
 /// The last visits of some pages in one cycle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct LastVisits {
+    visits: u64,
     /// Changes found.
     changes: u64,
     /// Changes expected.
@@ -34,7 +35,7 @@ impl Shown {
     /// No page.
     pub const NONE: Shown = Shown {
         evidence: Evidence { changes: 0, cycles: 0, changed_cycles: 0 },
-        last_visits: [LastVisits { changes: 0, expected: 0 }; MEMORY],
+        last_visits: [LastVisits { visits: 0, changes: 0, expected: 0 }; MEMORY],
     };
 
     /// What the record in a row shows as of `cycle`.
@@ -57,7 +58,8 @@ impl Shown {
         let watched = evidence.cycles as f64 - gap - 0.5 * changed_before;
         let shape = Priors::SHAPE + (evidence.changes - changes) as f64;
         let expected = shape * ln(1.0 + gap / (Priors::SHAPE / c.global_rate + watched));
-        shown.last_visits[age] = LastVisits { changes, expected: (expected.min(MOST) * ONE) as u64 };
+        shown.last_visits[age] =
+            LastVisits { visits: 1, changes, expected: (expected.min(MOST) * ONE) as u64 };
         shown
     }
 
@@ -65,23 +67,58 @@ impl Shown {
     pub fn add(&mut self, other: &Shown) {
         self.evidence.add(other.evidence);
         for (sum, part) in self.last_visits.iter_mut().zip(&other.last_visits) {
-            sum.changes += part.changes;
-            sum.expected += part.expected;
+            sum.add(part);
         }
     }
 
     /// By the age of a page's own last visit: the [burst](StateColumns::burst) among the pages that were visited
-    /// later. Changes of a group vary together by a Gamma factor of mean 1 and shape a; having expected E and met O,
-    /// its mean is (a + O)/(a + E).
+    /// later.
     pub fn bursts(&self) -> [f64; MEMORY + 1] {
         let mut bursts = [1.0; MEMORY + 1];
-        let (mut changes, mut expected) = (0, 0);
+        let mut later = LastVisits::default();
         for (burst, visits) in bursts[1..].iter_mut().zip(&self.last_visits) {
-            changes += visits.changes;
-            expected += visits.expected;
-            *burst = (BURST_SHAPE + changes as f64) / (BURST_SHAPE + expected as f64 / ONE);
+            later.add(visits);
+            *burst = later.met().burst();
         }
         bursts
+    }
+
+    /// The last visits of less than `age` cycles ago.
+    pub fn later_than(&self, age: usize) -> Met {
+        let mut later = LastVisits::default();
+        self.last_visits.iter().take(age).for_each(|visits| later.add(visits));
+        later.met()
+    }
+}
+
+impl LastVisits {
+    fn add(&mut self, other: &LastVisits) {
+        self.visits += other.visits;
+        self.changes += other.changes;
+        self.expected += other.expected;
+    }
+
+    fn met(&self) -> Met {
+        Met { visits: self.visits, changes: self.changes, expected: self.expected as f64 / ONE }
+    }
+}
+
+/// What some visits met.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Met {
+    /// Number of visits.
+    pub visits: u64,
+    /// Changes that they found.
+    pub changes: u64,
+    /// Changes expected of them.
+    pub expected: f64,
+}
+
+impl Met {
+    /// The burst: changes of a group vary together by a Gamma factor of mean 1 and shape a; having expected E and met
+    /// O, its mean is (a + O)/(a + E).
+    pub fn burst(&self) -> f64 {
+        (BURST_SHAPE + self.changes as f64) / (BURST_SHAPE + self.expected)
     }
 }
 

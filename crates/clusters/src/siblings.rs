@@ -1,6 +1,6 @@
 //! Siblings: pages that are next to each other in URL order, in one subtree.
 
-use crate::shown::{MEMORY, Shown};
+use crate::shown::{MEMORY, Met, Shown};
 use recrawl_types::{CanonicalUrl, Cycle, StateColumns};
 use std::ops::Range;
 
@@ -15,8 +15,13 @@ pub const WEIGHT: f64 = 500.0;
 /// A group is the largest subtree (an origin or a folder) of at most [`GROUP_PAGES`] visited pages. In a larger folder,
 /// the pages directly in it form groups of up to [`GROUP_PAGES`] in a row; a subtree of one page counts as such a page.
 /// The folders of the first and the last page count as large, since the pages may be a part of more. Gone pages count.
-/// Takes O(1) time a page, and memory for one URL and a range for each group.
-pub fn fill<'k>(columns: &mut StateColumns, cycle: Cycle, pages: impl Iterator<Item = (&'k [u8], usize)>) {
+/// Takes O(1) time a page, and memory for one URL and a range for each group. Gives the groups that
+/// [burst](is_burst) now.
+pub fn fill<'k>(
+    columns: &mut StateColumns,
+    cycle: Cycle,
+    pages: impl Iterator<Item = (&'k [u8], usize)>,
+) -> Vec<Group> {
     let mut finder = Finder::default();
     let mut rows = Vec::with_capacity(columns.len());
     for (key, row) in pages.filter(|(_, row)| columns.visited[*row]) {
@@ -28,6 +33,7 @@ pub fn fill<'k>(columns: &mut StateColumns, cycle: Cycle, pages: impl Iterator<I
     columns.burst.clear();
     columns.burst.resize(columns.len(), 1.0);
     columns.sibling_rate.clone_from(&columns.site_rate);
+    let mut bursting = Vec::new();
     for (number, group) in (0..).zip(finder.finish()) {
         let rows = &rows[group];
         let mut shown = Shown::NONE;
@@ -40,7 +46,45 @@ pub fn fill<'k>(columns: &mut StateColumns, cycle: Cycle, pages: impl Iterator<I
             columns.burst[row] = bursts[age.min(MEMORY)];
             columns.sibling_rate[row] = (changes + WEIGHT * columns.site_rate[row]) / (cycles + WEIGHT);
         }
+        let met = shown.later_than(NOW);
+        if is_burst(&met) {
+            bursting.push(Group { first: rows[0], last: rows[rows.len() - 1], pages: rows.len(), met });
+        }
     }
+    bursting
+}
+
+/// A group of siblings, and what its last visits met.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// The row of its first page.
+    pub first: usize,
+    /// The row of its last page.
+    pub last: usize,
+    /// Number of its pages.
+    pub pages: usize,
+    /// What the visits met that are meant.
+    pub met: Met,
+}
+
+/// Visits in this cycle and the one before tell of a burst now.
+const NOW: usize = 2;
+
+/// Do visits tell of a burst? At least 3 changes, and at least twice as many as expected: one or two are chance.
+pub fn is_burst(met: &Met) -> bool {
+    met.changes >= 3 && met.burst() >= 2.0
+}
+
+/// The group of the page in a row that [`fill`] has filled, with the last visits since its own that tell of a burst:
+/// those of the last 16 cycles. None for a page without siblings.
+pub fn of_page(columns: &StateColumns, cycle: Cycle, row: usize) -> Option<Group> {
+    let number = columns.siblings[row];
+    let rows: Vec<usize> = (0..columns.len()).filter(|&other| columns.siblings[other] == number).collect();
+    let (&first, &last) = rows.first().zip(rows.last()).filter(|_| number != StateColumns::ALONE)?;
+    let mut shown = Shown::NONE;
+    rows.iter().for_each(|&row| shown.add(&Shown::of_row(columns, row, cycle)));
+    let age = cycle.since(Cycle(columns.last[row])) as usize;
+    Some(Group { first, last, pages: rows.len(), met: shown.later_than(age) })
 }
 
 /// Finds the groups of pages that are pushed in URL order, each as a range of their places.

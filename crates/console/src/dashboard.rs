@@ -30,6 +30,7 @@ macro_rules! asset {
 pub const ASSETS: &[Asset] = &[
     asset!("action.js", SCRIPT),
     asset!("api.js", SCRIPT),
+    asset!("bursts.js", SCRIPT),
     asset!("chart.js", SCRIPT),
     asset!("control.js", SCRIPT),
     asset!("cycle.js", SCRIPT),

@@ -30,6 +30,7 @@ use crate::cycle::gather::Gathered;
 use crate::cycle::plan::{Planned, RoundToPlan};
 use crate::failure::Failure;
 use crate::lessons::dates::LastmodLesson;
+use crate::lessons::next_change::NextChangeLesson;
 use crate::lessons::site_noise::SiteNoise;
 use crate::lessons::traps::{TrapLesson, Traps};
 use crate::report::facts::{Facts, RoundKind};
@@ -38,6 +39,7 @@ use recrawl_fetcher::StoppedBy;
 use recrawl_repository::{BLOCK_PAGES, Generation, VisitLog};
 use recrawl_types::{CanonicalUrl, ScheduleSource};
 use recrawl_verifier::{MergeRules, Waiting};
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// Maximum merge threads; more would wait for the one that merges.
@@ -108,6 +110,9 @@ pub fn round(crawl: &mut Crawl, next: NextRound, seeds: &[CanonicalUrl]) -> Resu
     }
 
     crawl.live.begin_passing(generation.pages());
+    let next_change =
+        NextChangeLesson::of_round(&crawl.tables, &generation, &facts, &|_| crawl.live.moved())?
+            .map(RefCell::new);
     let mut next = crawl.repository.begin(&generation, cycle).map_err(Failure::work)?;
     let (floors, dates) = (SiteNoise::new(&crawl.tables), LastmodLesson::default());
     let lesson = TrapLesson::new(&crawl.settings.traps, &crawl.tables, round);
@@ -122,6 +127,7 @@ pub fn round(crawl: &mut Crawl, next: NextRound, seeds: &[CanonicalUrl]) -> Resu
         on_comparison: &|url, newer, changed| {
             newer.into_iter().for_each(|newer| dates.observe(url, newer, changed));
             pings.compared(url, changed);
+            next_change.iter().for_each(|lesson| lesson.borrow_mut().compared(url, changed));
         },
         on_first_visit: &|url, content| lesson.observe(url, content),
         on_progress: &|pages| crawl.live.passed(pages),
@@ -141,6 +147,7 @@ pub fn round(crawl: &mut Crawl, next: NextRound, seeds: &[CanonicalUrl]) -> Resu
     pings.keep(round.round)?;
     trust.keep(&crawl.tables, round)?;
     lesson.keep()?;
+    next_change.map_or(Ok(()), |lesson| lesson.into_inner().keep(&crawl.tables))?;
     crawl.tables.flush()?;
     let commit = || crawl.repository.commit(next, &report.to_json());
     tracing::error_span!("commit").in_scope(commit).map_err(Failure::work)?;

@@ -1,10 +1,12 @@
 //! The report of a round, counted from its visit log, so the same after any number of
 //! interruptions. The reports of a cycle's rounds add up to that of the cycle.
 
+mod bursts;
 mod estimates;
 pub mod facts;
 mod tally;
 
+pub use bursts::{Bursts, SiblingVisits};
 pub use estimates::{AuditTally, Estimates, Responses, Sample};
 pub use tally::Tally;
 
@@ -74,6 +76,9 @@ pub struct RoundReport {
     pub estimates: Estimates,
     /// The lowest score that was selected; none without a score share.
     pub cutoff: Option<f64>,
+    /// Bursts among siblings when the round was planned, if the formula reads siblings.
+    #[serde(default, skip_serializing_if = "Bursts::is_none")]
+    pub bursts: Bursts,
     /// Name of the formula.
     pub formula: String,
     /// Random seed for ties and samples (`--random-seed`); 0 in reports of older versions, and if
@@ -139,6 +144,7 @@ impl RoundReport {
             audit_eligible: facts.audit_eligible,
             estimates,
             cutoff: facts.cutoff.filter(|c| c.is_finite()),
+            bursts: facts.bursts.clone(),
             formula: facts.formula.clone(),
             random_seed: facts.random_seed,
             started: facts.started,
@@ -180,6 +186,7 @@ impl RoundReport {
         let ended = next.started.saturating_sub(self.started) as f64 / 1000.0 + next.seconds;
         self.scheduled = (self.scheduled + next.scheduled).saturating_sub(self.carried);
         self.tally += &next.tally;
+        self.bursts.then(&next.bursts);
         *self = RoundReport {
             round: next.round,
             rounds: self.rounds + next.rounds,
@@ -198,6 +205,7 @@ impl RoundReport {
             seconds: ended.max(self.seconds),
             stopped_by: next.stopped_by.clone(),
             tally: std::mem::take(&mut self.tally),
+            bursts: std::mem::take(&mut self.bursts),
             ..self.clone()
         };
     }
@@ -220,6 +228,9 @@ impl RoundReport {
             seconds = self.seconds,
             "round committed"
         );
+        if let Some(SiblingVisits { folder, visits, changes, expected, .. }) = self.bursts.strongest.first() {
+            tracing::info!(groups = self.bursts.groups, folder, visits, changes, expected, "burst");
+        }
     }
 
     /// The report as committed, and as printed with `--json`.

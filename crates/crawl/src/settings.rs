@@ -171,8 +171,8 @@ impl Settings {
             let names: Vec<&str> = policy::ALL.iter().map(|kind| kind.name).collect();
             format!("schedule.policy is {:?}; write one of: {}", config.schedule.policy, names.join(", "))
         })?;
-        let formula = formula_file::find_for_crawl(&config.schedule.formula)
-            .map_err(|e| format!("schedule.formula: {e}"))?;
+        let formula =
+            formula_file::find(&config.schedule.formula).map_err(|e| format!("schedule.formula: {e}"))?;
         if config.change.max_distance > 64 {
             return Err("change.max_distance must be at most 64, the bits of a SimHash".into());
         }

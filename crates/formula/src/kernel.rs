@@ -49,6 +49,20 @@ pub(crate) fn unary(out: &mut [f64], x: &[f64], value: impl Fn(f64) -> f64) {
     );
 }
 
+/// `x = value(x)`.
+#[inline(always)]
+pub(crate) fn update(x: &mut [f64], value: impl Fn(f64) -> f64) {
+    vectorised(
+        #[inline(always)]
+        move || {
+            x.iter_mut().for_each(
+                #[inline(always)]
+                |x| *x = value(*x),
+            )
+        },
+    );
+}
+
 /// `out = value(x, y)`.
 #[inline(always)]
 pub(crate) fn binary(out: &mut [f64], x: Operand<'_>, y: Operand<'_>, value: impl Fn(f64, f64) -> f64) {

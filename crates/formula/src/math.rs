@@ -13,6 +13,7 @@
 mod exp;
 mod ln;
 mod pow;
+pub mod student;
 
 pub use exp::exp;
 pub use ln::ln;

@@ -6,11 +6,11 @@
 //! Weights are learned from visits (crate `predictor`). Related pages as features: Radinsky and Bennett 2013, who
 //! have one support vector machine a page; here all pages share one model of constant cost.
 
+use crate::kernel::update;
 use crate::math::{exp, ln};
-use crate::posterior::Posterior;
-use crate::{Priors, Tile, terminal};
-use recrawl_types::{Cycle, NEXT_CHANGE_WEIGHTS, StateColumns};
-use std::array;
+use crate::posterior::{self, Mean};
+use crate::{Tile, terminal};
+use recrawl_types::{Cycle, NEXT_CHANGE_WEIGHTS, Reads, StateColumns};
 
 /// Hazards below count as this, since the logarithm of 0 is not finite.
 const LEAST: f64 = 1e-12;
@@ -28,55 +28,106 @@ pub struct NextChange {
 }
 
 impl NextChange {
+    /// What the features and the weights are read from.
+    pub const READS: Reads = terminal::NEXT_CHANGE;
+
     /// The page in a row as of `cycle`.
     ///
     /// # Panics
     /// If the rates of sites and siblings and the bursts are not filled in.
     pub fn of_row(columns: &StateColumns, row: usize, cycle: Cycle) -> NextChange {
-        let mut recent = [[0.0]; 3];
         let tile = Tile { columns, rows: row..row + 1, cycle, basis: Default::default() };
-        recent.iter_mut().enumerate().for_each(|(i, out)| terminal::recent(i, &tile, out));
-        NextChange::new(columns, row, cycle, recent.map(|[recent]| recent))
-    }
-
-    fn new(c: &StateColumns, row: usize, cycle: Cycle, recent: [f64; 3]) -> NextChange {
-        let t = terminal::age(cycle, c.last[row]).max(1.0);
-        let log_hazard = |mean: f64| {
-            let (changes, changed_cycles) = (c.changes[row], c.changed_cycles[row]);
-            let prior = Priors::SHAPE / mean;
-            ln(Posterior::of(prior, changes, changed_cycles, c.first[row], c.last[row]).hazard(t).max(LEAST))
-        };
-        let base = log_hazard(c.site_rate[row]);
-        let features = [
-            1.0,
-            log_hazard(c.global_rate) - base,
-            log_hazard(c.sibling_rate[row]) - base,
-            ln(1.0 + recent[0]),
-            ln(1.0 + recent[1]),
-            ln(1.0 + recent[2]),
-            ln(1.0 + t) - 2.0,
-            ln(c.burst[row]),
-        ];
-        NextChange { base, features }
+        let (mut base, mut features) = ([0.0], [0.0; NEXT_CHANGE_WEIGHTS]);
+        load_base(&tile, &mut base);
+        for_each_feature(&tile, &base, |number, feature| features[number] = feature[0]);
+        NextChange { base: base[0], features }
     }
 
     /// h for these weights, between 10⁻¹² and 32.
     pub fn hazard(&self, weights: &[f64; NEXT_CHANGE_WEIGHTS]) -> f64 {
-        let sum = self.features.iter().zip(weights).fold(self.base, |sum, (f, w)| sum + f * w);
-        exp(sum.clamp(ln(LEAST), ln(MOST)))
+        hazard(self.features.iter().zip(weights).fold(self.base, |sum, (f, w)| sum + f * w))
     }
+}
+
+/// h with this logarithm, within its limits.
+#[inline(always)]
+fn hazard(log: f64) -> f64 {
+    exp(log.clamp(ln(LEAST), ln(MOST)))
+}
+
+/// Fills `out` with ln h₀ of every row.
+fn load_base(tile: &Tile<'_>, out: &mut [f64]) {
+    load_log_hazard(tile, Mean::Site, out);
+}
+
+/// Fills `out` with the logarithm of every row's hazard under one of the priors.
+fn load_log_hazard(tile: &Tile<'_>, mean: Mean, out: &mut [f64]) {
+    posterior::load(
+        tile,
+        mean,
+        out,
+        #[inline(always)]
+        |posterior, t| posterior.hazard(t.max(1.0)).max(LEAST),
+    );
+    update(
+        out,
+        #[inline(always)]
+        |hazard| ln(hazard),
+    );
+}
+
+/// Passes on the number and the values of each feature of all rows, in order. `base` has ln h₀ of every row.
+fn for_each_feature(tile: &Tile<'_>, base: &[f64], mut each: impl FnMut(usize, &[f64])) {
+    let (c, cycle) = (tile.columns, tile.cycle);
+    let mut values = [0.0; Tile::MAX_ROWS];
+    let values = &mut values[..base.len()];
+    values.fill(1.0);
+    each(0, values);
+    for (number, mean) in [(1, Mean::Global), (2, Mean::Siblings)] {
+        load_log_hazard(tile, mean, values);
+        values.iter_mut().zip(base).for_each(|(value, base)| *value -= base);
+        each(number, values);
+    }
+    for (number, half_life) in [(3, 0), (4, 1), (5, 2)] {
+        terminal::recent(half_life, tile, values);
+        update(
+            values,
+            #[inline(always)]
+            |recent| ln(1.0 + recent),
+        );
+        each(number, values);
+    }
+    tile.map(
+        &c.last,
+        values,
+        #[inline(always)]
+        move |last| ln(1.0 + terminal::age(cycle, last).max(1.0)) - 2.0,
+    );
+    each(6, values);
+    tile.map(
+        &c.burst,
+        values,
+        #[inline(always)]
+        |burst| ln(burst),
+    );
+    each(7, values);
 }
 
 /// Fills `out` with the hazard of every row; 0 for pages that were visited in this cycle.
 pub(crate) fn load(tile: &Tile<'_>, out: &mut [f64]) {
-    let (c, rows) = (tile.columns, tile.rows.clone());
-    let mut recent: [[f64; Tile::MAX_ROWS]; 3] = array::from_fn(|_| [0.0; Tile::MAX_ROWS]);
-    for (i, recent) in recent.iter_mut().enumerate() {
-        terminal::recent(i, tile, &mut recent[..out.len()]);
-    }
-    for (i, (row, out)) in rows.zip(out).enumerate() {
-        let page = NextChange::new(c, row, tile.cycle, recent.map(|recent| recent[i]));
-        let is_due = tile.cycle.0 > c.last[row];
-        *out = if is_due { page.hazard(&c.next_change) } else { 0.0 };
-    }
+    load_base(tile, out);
+    let mut base = [0.0; Tile::MAX_ROWS];
+    let base = &mut base[..out.len()];
+    base.copy_from_slice(out);
+    let (weights, cycle) = (tile.columns.next_change, tile.cycle);
+    // One feature after the other, as in `NextChange::hazard`, so that both give the same digits.
+    for_each_feature(tile, base, |number, values| {
+        out.iter_mut().zip(values).for_each(|(sum, value)| *sum += value * weights[number]);
+    });
+    tile.update(
+        &tile.columns.last,
+        out,
+        #[inline(always)]
+        move |log, last| if cycle.0 > last { hazard(log) } else { 0.0 },
+    );
 }

@@ -1,6 +1,6 @@
 //! The posterior of a page's change rate, given its history and a prior.
 
-use crate::kernel::vectorised;
+use crate::kernel::{update, vectorised};
 use crate::math::{exp, ln};
 use crate::{Priors, Tile, terminal};
 
@@ -64,14 +64,10 @@ pub(crate) fn load_probability(tile: &Tile<'_>, mean: Mean, out: &mut [f64]) {
 
 /// Replaces each hazard h by the probability of a change, 1 − e^−h.
 pub(crate) fn to_probability(hazards: &mut [f64]) {
-    vectorised(
+    update(
+        hazards,
         #[inline(always)]
-        move || {
-            hazards.iter_mut().for_each(
-                #[inline(always)]
-                |hazard| *hazard = 1.0 - exp(-*hazard),
-            )
-        },
+        |hazard| 1.0 - exp(-hazard),
     );
 }
 

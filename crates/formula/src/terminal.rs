@@ -200,7 +200,7 @@ const OF_SIBLINGS: Reads = Reads::SIBLINGS.and(Reads::SITE_RATE);
 /// The fields that determine the Gamma posterior with the siblings' rate.
 const GAMMA_SIBLINGS: Reads = GAMMA.and(OF_SIBLINGS);
 /// What the model of the next change reads.
-const NEXT_CHANGE: Reads = {
+pub(crate) const NEXT_CHANGE: Reads = {
     let [two, eight, thirty_two] = Reads::DECAYED;
     let recent = two.and(eight).and(thirty_two).and(Reads::LAST_CHANGE);
     GAMMA_SIBLINGS.and(Reads::GLOBAL_RATE).and(recent).and(Reads::NEXT_CHANGE)

@@ -123,6 +123,7 @@ impl fmt::Display for Fitness {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use recrawl_simulation::ContentFigures;
 
     const CYCLE: CycleFigures = CycleFigures {
         cycle: 3,
@@ -137,6 +138,7 @@ mod tests {
         harmonic: 6.0,
         ndcg_log2: 0.25,
         ndcg_gp4c: 0.125,
+        contents: ContentFigures { weight_found: 0.0, freshness_at_10: 0.0, mp_at_10: 0.0, ap_at_10: 0.0 },
     };
 
     #[test]

@@ -57,5 +57,6 @@ pub fn data(pages: usize, cycles: u32, sites: u32) -> Dataset {
         groups: (0..sites).map(|s| format!("group {s}")).collect(),
         truth: Truth::from_words(last, (0..pages).map(word).collect()),
         signals: Default::default(),
+        contents: None,
     }
 }

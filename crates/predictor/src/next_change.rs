@@ -4,14 +4,15 @@ use crate::cholesky::solve;
 use recrawl_formula::NextChange;
 use recrawl_formula::math::exp;
 use recrawl_types::NEXT_CHANGE_WEIGHTS as N;
+use serde::{Deserialize, Serialize};
 
 /// The weights, and how certain they are: the normal approximation of their posterior.
 ///
 /// A visit that finds no change has probability e^−h, one that finds a change 1 − e^−h, with the hazard h of
-/// [`NextChange::hazard`]. [`learn`](NextChangeModel::learn) takes one Newton step on the logarithm of the posterior:
-/// the prior is what was learned before, widened with time so that the model follows a web that changes. The sums run
-/// in the order of the visits, so equal visits in equal order give equal digits.
-#[derive(Clone, Debug, PartialEq)]
+/// [`NextChange::hazard`]. Each [`Lesson`] takes one Newton step on the logarithm of the posterior: the prior is what was
+/// learned before, widened with time so that the model follows a web that changes. The sums run in the order of the
+/// visits, so equal visits in equal order give equal digits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NextChangeModel {
     /// The weights of the [features](NextChange::features).
     pub weights: [f64; N],
@@ -35,32 +36,50 @@ impl Default for NextChangeModel {
 }
 
 impl NextChangeModel {
-    /// Learns from visits, each with the page as it was before and whether a change was found, `cycles` after it
-    /// learned last.
-    pub fn learn(&mut self, visits: &[(NextChange, bool)], cycles: u32) {
+    /// Begins a lesson, `cycles` after the last one.
+    pub fn lesson(mut self, cycles: u32) -> Lesson {
         let kept = (0..cycles.min(10_000)).fold(1.0, |kept, _| kept * MEMORY);
         let forgotten = (1.0 - kept) * PRIOR;
         for (i, row) in self.precision.iter_mut().enumerate() {
             row.iter_mut().for_each(|value| *value *= kept);
             row[i] += forgotten;
         }
-        let mut gradient = self.weights.map(|weight| -forgotten * weight);
-        for (page, is_changed) in visits {
-            let hazard = page.hazard(&self.weights);
-            let per_chance = per_chance(hazard);
-            let slope = if *is_changed { per_chance } else { -hazard };
-            let information = hazard * per_chance;
-            for (i, x) in page.features.iter().enumerate() {
-                gradient[i] += slope * x;
-                for (j, y) in page.features[..=i].iter().enumerate() {
-                    self.precision[i][j] += information * x * y;
-                }
+        let gradient = self.weights.map(|weight| -forgotten * weight);
+        Lesson { model: self, gradient }
+    }
+}
+
+/// The visits of a round, from which a model learns.
+#[derive(Clone, Debug)]
+pub struct Lesson {
+    /// Its weights are those before the lesson.
+    model: NextChangeModel,
+    gradient: [f64; N],
+}
+
+impl Lesson {
+    /// Adds a visit: the page as it was before, and whether a change was found.
+    pub fn visit(&mut self, page: &NextChange, is_changed: bool) {
+        let hazard = page.hazard(&self.model.weights);
+        let per_chance = per_chance(hazard);
+        let slope = if is_changed { per_chance } else { -hazard };
+        let information = hazard * per_chance;
+        for (i, x) in page.features.iter().enumerate() {
+            self.gradient[i] += slope * x;
+            for (j, y) in page.features[..=i].iter().enumerate() {
+                self.model.precision[i][j] += information * x * y;
             }
         }
-        let step = solve(&self.precision, gradient);
-        for (weight, step) in self.weights.iter_mut().zip(step) {
+    }
+
+    /// The model after the lesson.
+    pub fn learned(self) -> NextChangeModel {
+        let Lesson { mut model, gradient } = self;
+        let step = solve(&model.precision, gradient);
+        for (weight, step) in model.weights.iter_mut().zip(step) {
             *weight += step.clamp(-LONGEST_STEP, LONGEST_STEP);
         }
+        model
     }
 }
 
@@ -87,6 +106,12 @@ mod tests {
         (0..count).map(|_| visit()).collect()
     }
 
+    fn learn(model: &NextChangeModel, visits: &[(NextChange, bool)], cycles: u32) -> NextChangeModel {
+        let mut lesson = model.clone().lesson(cycles);
+        visits.iter().for_each(|(page, is_changed)| lesson.visit(page, *is_changed));
+        lesson.learned()
+    }
+
     #[test]
     fn it_finds_the_weights_that_the_visits_follow_and_follows_new_ones() {
         let mut random = StdRng::seed_from_u64(1);
@@ -95,7 +120,7 @@ mod tests {
             [[-0.5, 1.0, 0.0, -1.0, 0.5, 0.0, 2.0, 1.0], [0.5, -1.0, 0.0, 1.0, 0.5, 0.0, -1.0, 0.0]]
         {
             for _ in 0..600 {
-                model.learn(&visits(&mut random, &weights, 100), 1);
+                model = learn(&model, &visits(&mut random, &weights, 100), 1);
             }
             for (learned, weight) in model.weights.iter().zip(weights) {
                 assert!((learned - weight).abs() < 0.15, "{:?} for {weights:?}", model.weights);
@@ -106,15 +131,15 @@ mod tests {
     #[test]
     fn without_visits_it_says_nothing_and_forgets() {
         let mut model = NextChangeModel::default();
-        model.learn(&[], 1);
+        model = learn(&model, &[], 1);
         assert_eq!(model.weights, [0.0; N]);
         let mut random = StdRng::seed_from_u64(2);
-        model.learn(&visits(&mut random, &[1.0; N], 1_000), 1);
+        model = learn(&model, &visits(&mut random, &[1.0; N], 1_000), 1);
         let learned = model.clone();
         assert!(model.weights[0] > 0.2, "{:?}", model.weights);
-        model.learn(&[], 0);
+        model = learn(&model, &[], 0);
         assert_eq!(model.precision, learned.precision, "rounds of one cycle forget nothing");
-        model.learn(&[], u32::MAX);
+        model = learn(&model, &[], u32::MAX);
         assert!(model.weights[0].abs() < learned.weights[0].abs(), "{:?}", model.weights);
         assert!(model.precision.iter().flatten().all(|value| value.is_finite()));
     }
@@ -124,7 +149,7 @@ mod tests {
         let far = |base| NextChange { base, features: [1e6; N] };
         let mut model = NextChangeModel::default();
         for _ in 0..100 {
-            model.learn(&[(far(-700.0), true), (far(700.0), false), (far(0.0), true)], 1);
+            model = learn(&model, &[(far(-700.0), true), (far(700.0), false), (far(0.0), true)], 1);
             assert!(model.weights.iter().all(|weight| weight.is_finite()), "{:?}", model.weights);
         }
     }

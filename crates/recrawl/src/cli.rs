@@ -1,9 +1,15 @@
 //! Command-line arguments.
 
+mod cluster;
 mod learn;
+mod predict;
 mod replay;
 
+pub use cluster::{
+    ClusterCommand, ClusterCount, ClusterDataArgs, ClusterFitArgs, ClusterReportArgs, FeatureSet,
+};
 pub use learn::{FoldBy, LearnArgs, Protocol, Terminals};
+pub use predict::PredictArgs;
 pub use replay::ReplayArgs;
 
 use crate::process::logging;
@@ -131,11 +137,19 @@ pub enum Command {
                       u_fresh_signal announced_u_fresh_site u_harm u_harm_site u_age u_age_site \
                       lambda_crawl binary_lambda_crawl binary_lambda_crawl_04 nutch \
                       stormcrawler common_crawl thompson (competitors); p_sib p_burst u_fresh_sib u_harm_sib p_next \
-                      u_fresh_next u_harm_next (siblings); true_rate oracle (bounds).\n\nExamples:\n  \
+                      u_fresh_next u_harm_next (siblings); rr freq sls db lb (compared with clusters); cls_nad cls_sad cls_aad \
+                      cls_gad cls_threshold (clusters by features; these and lb need the contents of pages and must be \
+                      named); bayes_greedy true_rate oracle (bounds).\n\nExamples:\n  \
                       recrawl simulate --data data/pages\n  recrawl simulate --data data/pages --policy age --policy p_gamma \
                       --formula 't * (X + 0.1) / (n + 1)' --plot curves.svg"
     )]
     Simulate(SimulateArgs),
+    /// Predict recorded changes of pages from related pages, and measure how well
+    #[command(
+        after_help = "Examples:\n  recrawl predict --data data/pages\n  recrawl predict --data data/pages --change words:20 \
+                      --alpha pages:50 --setting 2d,3d --experts experts,union --related correlation,dtw --every 4 --json"
+    )]
+    Predict(PredictArgs),
     /// Describe, convert and generate data sets of page changes
     #[command(
         subcommand,
@@ -143,6 +157,13 @@ pub enum Command {
                                         recrawl dataset generate data/brdc12 --preset brdc12"
     )]
     Dataset(DatasetCommand),
+    /// Fit, show and compare clusters of pages by features
+    #[command(
+        subcommand,
+        after_help = "Example:\n  recrawl cluster fit --data data/pages --out clusters.toml\n  \
+                      recrawl cluster show clusters.toml"
+    )]
+    Cluster(ClusterCommand),
     /// Print a shell completion script
     #[command(
         after_help = "Example:\n  recrawl completions bash > ~/.local/share/bash-completion/completions/recrawl"
@@ -398,7 +419,7 @@ pub enum DatasetCommand {
     Generate {
         /// Target path; must not exist
         to: PathBuf,
-        /// Preset: default or brdc12
+        /// Preset: default, brdc12, or radinsky: pages with texts that follow each other, for `recrawl predict`
         #[arg(long, value_name = "NAME", default_value = "default")]
         preset: String,
         /// Number of pages; overrides the preset
@@ -472,7 +493,7 @@ pub struct SimulateArgs {
     /// Format. Default: detected
     #[arg(long, value_name = "NAME")]
     pub format: Option<String>,
-    /// Built-in policy (repeatable). Default: all policies and bounds
+    /// Built-in policy (repeatable). Default: all policies and bounds that need no contents
     #[arg(long = "policy", value_name = "NAME")]
     pub policies: Vec<String>,
     /// Formula: name, expression or TOML file (repeatable)
@@ -496,6 +517,10 @@ pub struct SimulateArgs {
     /// Random seed for ties, random scores and site samples
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub random_seed: u64,
+    /// Further metric, of the contents of pages (repeatable): weighted_change_rate, weight_of_changed,
+    /// freshness_at_10, mp_at_10 or ap_at_10
+    #[arg(long = "metric", value_name = "NAME")]
+    pub metrics: Vec<String>,
     /// Write a plot (SVG) of ChangeRate and freshness per cycle
     #[arg(long, value_name = "OUT.svg")]
     pub plot: Option<PathBuf>,

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod cluster;
 mod completions;
 mod config;
 mod control;
@@ -12,6 +13,7 @@ mod formula;
 mod import;
 mod learn;
 mod man;
+mod predict;
 mod repository;
 mod simulate;
 pub mod status;
@@ -45,8 +47,10 @@ pub fn run(command: Command, serve: impl FnOnce(&ServeArgs) -> Result<(), Failur
         Command::Explain(args) => explain::run(&args),
         Command::Formula(command) => formula::run(&command),
         Command::Dataset(command) => dataset::run(&command),
+        Command::Cluster(command) => cluster::run(&command),
         Command::Repository(command) => repository::run(&command),
         Command::Simulate(args) => simulate::run(&args),
+        Command::Predict(args) => predict::run(&args),
         Command::Learn(args) => learn::run(&args),
         Command::Export(args) => export::run(&args),
         Command::Import(command) => import::run(&command),

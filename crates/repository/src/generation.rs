@@ -287,8 +287,7 @@ impl Generation {
             return Ok(None);
         };
         let mut block = BlockReader::new(self).read(at, Extent::All)?.unpack(&mut Scratch::default())?;
-        let found = (0..block.len()).find(|&row| block.key(row) >= key).filter(|&row| block.key(row) == key);
-        Ok(found.map(|row| (self.blocks[at].first + row as u64, block.take_record(row))))
+        Ok(block.row_of(key).map(|row| (self.blocks[at].first + row as u64, block.take_record(row))))
     }
 
     /// Reads pages by their URLs, which mostly ascend: the last block is kept.

@@ -158,6 +158,11 @@ impl PageBlock {
         self.keys.get(row)
     }
 
+    /// The row of the page with this key.
+    pub fn row_of(&self, key: &[u8]) -> Option<usize> {
+        self.keys.row_of(key)
+    }
+
     /// Was the page in `row` ever visited?
     pub fn is_visited(&self, row: usize) -> bool {
         self.visited[row]

@@ -188,6 +188,21 @@ impl<'g> States<'g> {
         self.block(self.next)
     }
 
+    /// The block that holds the page with this key, if it is known, with the ordinal of its first page, and whether
+    /// the block was read now: the last one is kept as the caller left it. None before the first page.
+    ///
+    /// # Errors
+    /// When the block cannot be read.
+    pub fn block_of(&mut self, key: &[u8]) -> Result<Option<(u64, &mut StateColumns, bool)>, ReadError> {
+        let blocks = &self.blocks.generation.blocks;
+        let before = blocks.partition_point(|block| block.key.as_slice() <= key);
+        let Some(at) = before.checked_sub(1) else { return Ok(None) };
+        if self.next == at + 1 && !self.columns.is_empty() {
+            return Ok(Some((blocks[at].first, &mut self.columns, false)));
+        }
+        Ok(self.block(at)?.map(|(first, columns)| (first, columns, true)))
+    }
+
     /// Block `at`, from which the walk goes on; none beyond the end.
     fn block(&mut self, at: usize) -> Result<Option<(u64, &mut StateColumns)>, ReadError> {
         let Some(block) = self.blocks.generation.blocks.get(at) else { return Ok(None) };
@@ -336,17 +351,8 @@ impl<'g> Lookup<'g> {
             self.block = self.blocks.read(at, Extent::All)?.unpack(&mut self.scratch)?;
             self.at = Some(at);
         }
-        let (mut low, mut high) = (0, self.block.len());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.block.key(middle) < key {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        let is_here = low < self.block.len() && self.block.key(low) == key;
-        Ok(is_here.then(|| (generation.blocks[at].first + low as u64, self.block.take_record(low))))
+        let row = self.block.row_of(key);
+        Ok(row.map(|row| (generation.blocks[at].first + row as u64, self.block.take_record(row))))
     }
 }
 

@@ -19,7 +19,9 @@ pub enum Role {
 /// The figures of several replays of one history, each compared with the best baseline.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    /// For each metric of [`metric::ALL`] the index of the best baseline. Without baselines it is
+    /// The compared metrics: [`metric::ALL`], and further ones that were asked for.
+    pub metrics: Vec<&'static Metric>,
+    /// For each metric the index of the best baseline. Without baselines it is
     /// the best candidate, and without these the first replay.
     pub best: Vec<usize>,
     /// For each replay, one cell per metric.
@@ -98,15 +100,27 @@ impl Comparison {
         Comparison::of_parts(replays, 1, seed)
     }
 
+    /// The same with further metrics that are not in [`metric::ALL`].
+    ///
+    /// # Panics
+    /// Like [`Comparison::new`].
+    pub fn with(replays: &[(&Trace, Role)], further: &[&'static Metric], seed: u64) -> Comparison {
+        Comparison::of(replays, metric::ALL.iter().chain(further.iter().copied()).collect(), 1, seed)
+    }
+
     /// The same for replays that each consist of `parts` parts of the pages over the same cycles,
     /// concatenated.
     ///
     /// # Panics
     /// Like [`Comparison::new`], and if the parts differ in their number of cycles.
     pub fn of_parts(replays: &[(&Trace, Role)], parts: usize, seed: u64) -> Comparison {
+        Comparison::of(replays, metric::ALL.iter().collect(), parts, seed)
+    }
+
+    fn of(replays: &[(&Trace, Role)], metrics: Vec<&'static Metric>, parts: usize, seed: u64) -> Comparison {
         let traces: Vec<&Trace> = replays.iter().map(|replay| replay.0).collect();
         let bootstrap = Bootstrap::new(&traces, seed);
-        let best: Vec<usize> = metric::ALL.iter().map(|metric| best(replays, metric)).collect();
+        let best: Vec<usize> = metrics.iter().map(|metric| best(replays, metric)).collect();
         let cell = |replay: usize, metric: &Metric, best: usize| {
             let value = |of: usize| metric.of_replay(traces[of]);
             let over_cycles = metric.of_cycle().map(|of_cycle| {
@@ -125,10 +139,9 @@ impl Comparison {
                 verdict: Verdict::of(metric.better.by(value(replay), value(best)), tests),
             }
         };
-        let row = |replay| {
-            metric::ALL.iter().zip(&best).map(|(metric, &best)| cell(replay, metric, best)).collect()
-        };
-        Comparison { cells: (0..replays.len()).map(row).collect(), best }
+        let row =
+            |replay| metrics.iter().zip(&best).map(|(metric, &best)| cell(replay, metric, best)).collect();
+        Comparison { cells: (0..replays.len()).map(row).collect(), best, metrics }
     }
 }
 

@@ -1,7 +1,8 @@
 //! A recorded web in memory: its pages and their changes.
 
-use crate::{Signals, Truth};
+use crate::{Contents, Signals, Truth};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The recorded history of many pages.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +22,8 @@ pub struct Dataset {
     pub truth: Truth,
     /// Signals of changes; none in most data sets.
     pub signals: Signals,
+    /// The contents of the pages, if they were [read](Dataset::read_contents).
+    pub contents: Option<Arc<Contents>>,
 }
 
 /// A page of a data set.
@@ -80,7 +83,8 @@ impl Dataset {
             .chain(&self.groups)
             .map(|text| size_of::<String>() + text.len());
         let pages = self.pages.iter().map(|page| size_of::<RecordedPage>() + page.url.len());
-        texts.chain(pages).sum::<usize>() as u64 + self.truth.bytes() + self.signals.bytes()
+        let contents = self.contents.as_ref().map_or(0, |contents| contents.bytes());
+        texts.chain(pages).sum::<usize>() as u64 + self.truth.bytes() + self.signals.bytes() + contents
     }
 
     /// Some pages, in the given order, over `cycles`; `cycles.start` becomes cycle 0. Sites and groups
@@ -103,6 +107,7 @@ impl Dataset {
             sites: self.sites.clone(),
             groups: self.groups.clone(),
             signals: self.signals.part(pages, cycles.clone()),
+            contents: self.contents.as_ref().map(|contents| Arc::new(contents.part(pages, cycles.clone()))),
             truth: self.truth.part(pages, cycles),
         }
     }
@@ -124,6 +129,7 @@ mod tests {
             groups: vec!["p".into(), "q".into()],
             truth: Truth::from_words(5, vec![0b110, 0b10_0000, 0b1000]),
             signals: Default::default(),
+            contents: None,
         };
         assert_eq!(data.fixed(), [0, 2]);
         assert_eq!(data.fixed_part().pages, [data.pages[0].clone(), data.pages[2].clone()]);

@@ -1,6 +1,6 @@
 //! The digest of a data set, which a learned formula stores as its origin.
 
-use crate::Dataset;
+use crate::{Contents, Dataset};
 use std::convert::Infallible;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -52,6 +52,16 @@ impl Dataset {
     }
 }
 
+impl Contents {
+    /// XXH3-128 of the words in the order of their numbers, in hexadecimal: what a model that names words by their numbers
+    /// stores.
+    pub fn digest_of_words(&self) -> String {
+        let mut hash = Writer(Xxh3::new());
+        self.words().iter().for_each(|word| hash.text(word));
+        format!("{:032x}", hash.0.digest128())
+    }
+}
+
 struct Writer(Xxh3);
 
 impl Writer {
@@ -80,6 +90,7 @@ mod tests {
             groups: vec!["x".into(), "y".into()],
             truth: Truth::from_words(3, vec![0b110, 0, 0b1000]),
             signals: Default::default(),
+            contents: None,
         }
     }
 

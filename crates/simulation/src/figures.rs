@@ -1,5 +1,7 @@
 //! Figures of a replay, cycle by cycle.
 
+use crate::search::ContentFigures;
+
 /// The counts of one scheduled cycle. All reported figures follow from these; docs/metrics.md has
 /// the definitions with their sources.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -31,6 +33,8 @@ pub struct CycleFigures {
     pub ndcg_log2: f64,
     /// The same with the gains of the GP4C authors' program: 1 at rank 1, then 1/ln(rank + 1).
     pub ndcg_gp4c: f64,
+    /// The figures that need contents; 0 unless the replay is judged.
+    pub contents: ContentFigures,
 }
 
 /// The counts of a whole replay.

@@ -8,12 +8,13 @@ mod error;
 mod gp4c;
 mod index;
 mod lines;
-mod native;
+pub(crate) mod native;
 mod visits;
 
 pub use self::captures::{Capture, MAX_CAPTURES};
 pub use self::error::DatasetError;
 pub use self::index::IndexLines;
+pub(crate) use self::lines::Lines;
 pub use self::lines::{MAX_LINE, shown};
 
 use crate::{Dataset, histories::Histories};
@@ -87,9 +88,20 @@ impl Reading<'_> {
 /// # Errors
 /// If the path exists, the format cannot hold the data or is read only, or the disk fails.
 pub fn create(data: &Dataset, path: &Path, format: &str) -> Result<Vec<String>, DatasetError> {
+    create_with(data, path, format, |_| Ok(()))
+}
+
+/// The same, with more files: `also` gets the temporary path after the data are written.
+pub(crate) fn create_with(
+    data: &Dataset,
+    path: &Path,
+    format: &str,
+    also: impl FnOnce(&Path) -> Result<(), DatasetError>,
+) -> Result<Vec<String>, DatasetError> {
     let write = writer(path, format)?;
     let part = partial(path)?;
-    let losses = write(data, &part).and_then(|losses| {
+    let written = write(data, &part).and_then(|losses| also(&part).map(|()| losses));
+    let losses = written.and_then(|losses| {
         std::fs::rename(&part, path).map_err(DatasetError::io(path))?;
         Ok(losses)
     });

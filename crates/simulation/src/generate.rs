@@ -11,10 +11,12 @@
 mod change_process;
 pub(crate) mod draws;
 mod recipe;
+mod related;
 mod signaller;
 mod sites;
 
 pub use self::recipe::{PRESETS, Preset, Recipe, RecipeError};
+pub use self::related::{RelatedWeb, read_experts, related_web};
 
 use self::change_process::ChangeProcess;
 use self::draws::Draws;

@@ -131,6 +131,7 @@ impl Histories {
             groups: self.groups.all,
             truth,
             signals: self.signals,
+            contents: None,
         })
     }
 }

@@ -68,7 +68,7 @@ impl Better {
     }
 }
 
-/// Every metric, in display order.
+/// Every metric of any data set, in display order.
 pub const ALL: &[Metric] = &[
     CHANGE_RATE,
     Metric {
@@ -122,6 +122,45 @@ pub const ALL: &[Metric] = &[
         help: "most cycles without a visit of a page",
         better: Better::Lower,
         of: Figure::Replay(|trace| f64::from(trace.longest_neglect)),
+        of_sites: None,
+    },
+];
+
+/// The metrics that need the contents of pages, of replays with a [judge](crate::SearchJudge).
+pub const OF_CONTENTS: &[Metric] = &[
+    Metric {
+        name: "weighted_change_rate",
+        help: "visits that found a change, weighted by PageRank, per visit",
+        better: Better::Higher,
+        of: Figure::Cycle(|cycle| share(cycle.contents.weight_found, cycle.visited)),
+        of_sites: None,
+    },
+    Metric {
+        name: "weight_of_changed",
+        help: "mean weight by PageRank of the visits that found a change",
+        better: Better::Higher,
+        of: Figure::Cycle(|cycle| share(cycle.contents.weight_found, cycle.changed)),
+        of_sites: None,
+    },
+    Metric {
+        name: "freshness_at_10",
+        help: "share of the first ten results of a query whose copy is current, weighted by rank",
+        better: Better::Higher,
+        of: Figure::Cycle(|cycle| cycle.contents.freshness_at_10),
+        of_sites: None,
+    },
+    Metric {
+        name: "mp_at_10",
+        help: "precision summed over the relevant ones of the first ten results of a query",
+        better: Better::Higher,
+        of: Figure::Cycle(|cycle| cycle.contents.mp_at_10),
+        of_sites: None,
+    },
+    Metric {
+        name: "ap_at_10",
+        help: "average precision of the first ten results of a query",
+        better: Better::Higher,
+        of: Figure::Cycle(|cycle| cycle.contents.ap_at_10),
         of_sites: None,
     },
 ];
@@ -215,7 +254,12 @@ fn quantile(counts: &[u64], hundredths: u64) -> f64 {
 impl Metric {
     /// The metric of this name.
     pub fn named(name: &str) -> Option<&'static Metric> {
-        ALL.iter().find(|metric| metric.name == name)
+        ALL.iter().chain(OF_CONTENTS).find(|metric| metric.name == name)
+    }
+
+    /// Whether it needs the contents of pages.
+    pub fn needs_contents(&self) -> bool {
+        OF_CONTENTS.contains(self)
     }
 
     /// Computes its value in one cycle, for metrics that have one.
@@ -270,7 +314,7 @@ mod tests {
     #[test]
     fn every_metric_is_in_the_documentation() {
         let text = include_str!("../../../docs/metrics.md");
-        for metric in ALL {
+        for metric in ALL.iter().chain(OF_CONTENTS) {
             assert!(
                 text.contains(&format!("`{}`", metric.name)),
                 "docs/metrics.md does not mention {}",

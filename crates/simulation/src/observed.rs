@@ -1,10 +1,12 @@
 //! What a policy may know: visits and their outcomes.
 
+use crate::contents::{Contents, Document};
 use crate::related::Related;
 use crate::{Dataset, Rules};
 use recrawl_formula::{Evidence, Priors};
 use recrawl_scheduler::Gate;
 use recrawl_types::{Cycle, History, Known, LastmodCounts, Reads, SignalQuality, StateColumns, Status};
+use std::sync::Arc;
 
 /// What a policy sees of a replay: the outcomes of visits, as in a crawl's records. It learns
 /// nothing about pages that were not visited.
@@ -24,6 +26,35 @@ pub struct Observed {
     related: Option<Related>,
     /// Does the policy read the model of the next change, which learns only then?
     learns: bool,
+    /// Only for policies that read contents.
+    contents: Option<SeenContents>,
+    /// The URL of each page, only for policies that read URLs.
+    urls: Vec<Box<str>>,
+}
+
+/// The contents of the last two visits of a page.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Seen<'a> {
+    /// The content of the last visit; none before the first, and where the data set has no text.
+    pub last: Option<&'a Document>,
+    /// The content of the visit before it.
+    pub before: Option<&'a Document>,
+}
+
+/// What visits met of the contents.
+#[derive(Clone, Debug)]
+struct SeenContents {
+    /// Private, so that a policy sees of it only what its visits met.
+    all: Arc<Contents>,
+    /// For each page the documents of its last visit, and of the one before.
+    met: Vec<[Option<u32>; 2]>,
+}
+
+impl SeenContents {
+    fn visit(&mut self, page: usize, cycle: Cycle) {
+        let met = &mut self.met[page];
+        *met = [self.all.number(page, cycle.0), met[0]];
+    }
 }
 
 /// What visits showed of the signals of a site.
@@ -55,7 +86,31 @@ impl Observed {
         let Rules { seed, warmup, .. } = *rules;
         let related = reads.needs_siblings().then(|| Related::new(data));
         let learns = reads.contains(Reads::NEXT_CHANGE);
-        Observed { cycle: Cycle(0), k: 0, seed, warmup, columns, sites, evidence, shown, related, learns }
+        Observed {
+            cycle: Cycle(0),
+            k: 0,
+            seed,
+            warmup,
+            columns,
+            sites,
+            evidence,
+            shown,
+            related,
+            learns,
+            contents: None,
+            urls: Vec::new(),
+        }
+    }
+
+    /// Before the first visit, for a policy that reads URLs.
+    pub(crate) fn read_urls(&mut self, data: &Dataset) {
+        self.urls = data.pages.iter().map(|page| page.url.clone()).collect();
+    }
+
+    /// Before the first visit, for a policy that reads contents.
+    pub(crate) fn read_contents(&mut self, all: Arc<Contents>) {
+        let met = vec![[None; 2]; self.sites.len()];
+        self.contents = Some(SeenContents { all, met });
     }
 
     /// The cycle whose visits are being chosen.
@@ -84,6 +139,12 @@ impl Observed {
         &self.sites
     }
 
+    /// The URL of a page or, if unknown, its name in the source; empty unless the policy
+    /// [reads URLs](crate::Policy::reads_urls).
+    pub fn url(&self, page: usize) -> &str {
+        self.urls.get(page).map_or("", |url| url)
+    }
+
     /// The evidence of each site.
     pub fn evidence(&self) -> &[Evidence] {
         &self.evidence
@@ -92,6 +153,20 @@ impl Observed {
     /// What the page competes for.
     pub fn gate(&self, page: usize) -> Gate {
         Gate::of_row(&self.columns, page, self.cycle, self.warmup)
+    }
+
+    /// Whether the budget can visit the page now: it is known, out of its warm-up, and not visited in this cycle.
+    pub fn competes(&self, page: usize) -> bool {
+        self.gate(page) == Gate::Revisit && self.columns.last[page] < self.cycle.0
+    }
+
+    /// The contents that the last visits of the page met; none unless the policy
+    /// [reads contents](crate::Policy::reads_contents).
+    pub fn seen(&self, page: usize) -> Seen<'_> {
+        self.contents.as_ref().map_or(Seen::default(), |contents| {
+            let [last, before] = contents.met[page].map(|number| contents.all.document(number?));
+            Seen { last, before }
+        })
     }
 
     /// How far the signals of the page's site are trusted, as a crawl trusts dates:
@@ -159,6 +234,9 @@ impl Observed {
     /// Records the first visit of a page.
     pub(crate) fn first_fetch(&mut self, page: usize) {
         self.columns.set_history(page, &History::first_fetch(self.cycle));
+        if let Some(contents) = &mut self.contents {
+            contents.visit(page, self.cycle);
+        }
     }
 
     /// Records another visit of a page.
@@ -175,6 +253,9 @@ impl Observed {
         history.record(self.cycle, changed);
         site.add(Evidence::of(&history));
         self.columns.set_history(page, &history);
+        if let Some(contents) = &mut self.contents {
+            contents.visit(page, self.cycle);
+        }
         if let Some(shown) = self.shown.get_mut(self.sites[page] as usize) {
             let signals = std::mem::take(&mut self.columns.signals[page]);
             shown.any[NOW].observe(signals > 0, changed);
@@ -205,6 +286,7 @@ mod tests {
             groups: vec!["a".into()],
             truth: Truth::from_words(5, vec![0; sites.len()]),
             signals: Default::default(),
+            contents: None,
         }
     }
 

@@ -1,19 +1,27 @@
 //! The policies, which select the pages of a cycle.
 
 mod announced;
+mod bayes_greedy;
 mod binary_lambda_crawl;
 mod chance;
 mod change_probability;
+mod clusters;
 mod common_crawl;
+mod directories;
 pub mod formula;
+mod frequency;
 mod gp4c_rates;
 mod lambda_crawl;
+mod links;
 mod next_change;
 mod nutch;
 mod oracle;
 mod rates;
+mod round_robin;
+mod sample;
 mod scheduler;
 mod siblings;
+mod sites;
 mod stormcrawler;
 mod thompson;
 mod true_rate;
@@ -40,12 +48,28 @@ pub trait Policy: Send {
         Reads::default()
     }
 
+    /// Whether it reads the [contents of visited pages](Observed::seen).
+    fn reads_contents(&self) -> bool {
+        false
+    }
+
+    /// Whether it reads the [URLs of pages](Observed::url).
+    fn reads_urls(&self) -> bool {
+        false
+    }
+
+    /// How many of the `left` visits of the round to make before it scores again, from 1 to `left`. A policy that
+    /// samples asks for the size of the sample here, and sees the outcomes before it chooses the rest.
+    fn wants(&mut self, _observed: &Observed, left: u64) -> u64 {
+        left
+    }
+
     /// Scores every page for the current cycle: empties `out` and adds one score per page. A higher
     /// score is visited earlier; NaN ranks below every number. Pages that do not exist may get any
     /// score.
     fn score(&mut self, observed: &Observed, out: &mut Vec<f64>);
 
-    /// Called after the visits of each round, in any order, for policies that keep data of their own
+    /// Called after the visits of each choice, in any order, for policies that keep data of their own
     /// about pages.
     fn observe(&mut self, _observed: &Observed, _visits: &[PolicyVisit]) {}
 }
@@ -75,11 +99,14 @@ pub struct PolicyKind {
 pub enum Make {
     /// An honest policy; gets the basis of the papers' rate estimates.
     Honest(fn(Basis) -> Box<dyn Policy>),
+    /// An honest policy that [reads contents](Policy::reads_contents), which few data sets have.
+    WithContents(fn(Basis) -> Box<dyn Policy>),
     /// A bound: gets what no crawler can know.
     Bound(for<'a> fn(&'a Dataset) -> Box<dyn Policy + 'a>),
 }
 
-/// Every policy, in display order: those of the GP4C papers, their rivals, those that read siblings, the bounds.
+/// Every policy, in display order: those of the GP4C papers, their rivals, those that read siblings, those that Tan and
+/// Mitra compare with and theirs, the bounds.
 pub const ALL: &[PolicyKind] = &[
     scheduler::RAND,
     scheduler::AGE,
@@ -113,9 +140,25 @@ pub const ALL: &[PolicyKind] = &[
     stormcrawler::KIND,
     common_crawl::KIND,
     thompson::KIND,
+    round_robin::KIND,
+    frequency::KIND,
+    sites::KIND,
+    directories::KIND,
+    links::KIND,
+    clusters::NAD,
+    clusters::SAD,
+    clusters::AAD,
+    clusters::GAD,
+    clusters::THRESHOLD,
+    bayes_greedy::KIND,
     true_rate::KIND,
     oracle::KIND,
 ];
+
+/// The policies that every data set can replay: all but those that need contents.
+pub fn of_any_data() -> Vec<PolicyKind> {
+    ALL.iter().copied().filter(|kind| !kind.reads_contents()).collect()
+}
 
 impl PolicyKind {
     /// The policy of this name.
@@ -128,10 +171,15 @@ impl PolicyKind {
         matches!(self.make, Make::Bound(_))
     }
 
+    /// Whether it needs the contents of pages.
+    pub fn reads_contents(&self) -> bool {
+        matches!(self.make, Make::WithContents(_))
+    }
+
     /// Builds the policy for a replay of `data`.
     pub fn build<'a>(&self, data: &'a Dataset, basis: Basis) -> Box<dyn Policy + 'a> {
         match self.make {
-            Make::Honest(make) => make(basis),
+            Make::Honest(make) | Make::WithContents(make) => make(basis),
             Make::Bound(make) => make(data),
         }
     }

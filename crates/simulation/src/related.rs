@@ -43,8 +43,9 @@ impl Related {
 
     /// The model learns from the visits of the round.
     pub fn learn(&mut self, cycle: Cycle) {
-        self.model.learn(&self.visits, cycle.since(self.learned));
-        self.visits.clear();
+        let mut lesson = std::mem::take(&mut self.model).lesson(cycle.since(self.learned));
+        self.visits.drain(..).for_each(|(page, is_changed)| lesson.visit(&page, is_changed));
+        self.model = lesson.learned();
         self.learned = cycle;
     }
 }

@@ -2,15 +2,16 @@
 //!
 //! A cycle has these steps: the policy scores all pages by what was observed before the cycle, and
 //! by its signals; new pages are fetched, and pages in their warm-up are visited; then the budget is
-//! spent on the best of the others. With several rounds, the policy scores again after each, and no
-//! page is visited twice in a cycle. A visit finds a change if the content differs from that of the
+//! spent on the best of the others. With several rounds, or if it [asks](Policy::wants) for a sample, the
+//! policy scores again after each, and no page is visited twice in a cycle. A visit finds a change if the content differs from that of the
 //! last visit. As in a crawl, the scheduler decides which pages compete, and how ties are broken.
 
 pub mod ndcg;
 mod unseen;
 
 use crate::policy::{Policy, PolicyVisit};
-use crate::{CycleFigures, Dataset, Observed, Rules, RulesError, SiteFigures, Trace};
+use crate::search::SearchJudging;
+use crate::{CycleFigures, Dataset, Observed, Rules, RulesError, SearchJudge, SiteFigures, Trace};
 use ndcg::Ndcg;
 use recrawl_scheduler::{Gate, TieBreak, TopK};
 use recrawl_types::{Cycle, Reads, StateColumns};
@@ -27,8 +28,33 @@ pub use unseen::harmonic;
 /// # Panics
 /// If the policy does not score each page.
 pub fn run(data: &Dataset, rules: &Rules, policy: &mut dyn Policy) -> Result<Trace, RulesError> {
+    run_judged(data, rules, policy, None)
+}
+
+/// The same with the [figures that need contents](CycleFigures::contents), if there is a judge. The policy does not know
+/// of it.
+///
+/// # Errors
+/// Those of [`run`].
+///
+/// # Panics
+/// If the policy does not score each page, or the judge is not of this history.
+pub fn run_judged(
+    data: &Dataset,
+    rules: &Rules,
+    policy: &mut dyn Policy,
+    judge: Option<&SearchJudge>,
+) -> Result<Trace, RulesError> {
     rules.check(data.pages.len(), data.truth.cycles())?;
     let mut replay = Replay::new(data, rules, policy.reads());
+    if policy.reads_contents() {
+        let none = || RulesError::NoContents { what: format!("policy {}", policy.name()) };
+        replay.observed.read_contents(data.contents.clone().ok_or_else(none)?);
+    }
+    replay.judging = judge.map(|judge| SearchJudging::new(judge, data));
+    if policy.reads_urls() {
+        replay.observed.read_urls(data);
+    }
     for cycle in 0..=data.truth.cycles() {
         replay.step(cycle, policy);
     }
@@ -48,6 +74,9 @@ struct Replay<'a> {
     /// Whether the page was ever visited by budget.
     chosen: Vec<bool>,
     trace: Trace,
+    judging: Option<SearchJudging<'a>>,
+    /// Pages of this cycle's visits by budget that found a change.
+    found: Vec<u32>,
     // Buffers, reused in each cycle.
     scores: Vec<f64>,
     visits: Vec<PolicyVisit>,
@@ -74,6 +103,8 @@ impl<'a> Replay<'a> {
                 sites: vec![SiteFigures::default(); data.groups.len()],
                 ..Trace::default()
             },
+            judging: None,
+            found: Vec::new(),
             scores: Vec::new(),
             visits: Vec::new(),
             stale_by_changes: Vec::new(),
@@ -88,30 +119,53 @@ impl<'a> Replay<'a> {
         self.observed.begin(Cycle(cycle), k, self.data.signals.of(cycle));
         let mut figures = CycleFigures { cycle, pages, ..CycleFigures::default() };
         self.of_site.fill(0);
+        self.found.clear();
         let rounds = if k > 0 { self.rules.rounds.count() } else { 1 };
         let mut hits: Vec<bool> = Vec::new();
         for round in 0..rounds {
             // As in a crawl, a round gets what the ones before have left.
             let up_to = (k as f64 * self.rules.rounds.up_to(round)).round() as u64;
-            let k = up_to.saturating_sub(hits.len() as u64);
-            let reads = policy.reads();
-            if k > 0 || reads.contains(Reads::NEXT_CHANGE) {
-                self.observed.fill(reads);
-            }
             let is_last = round + 1 == rounds;
-            let ranked = if k > 0 { self.rank(k, is_last, policy) } else { Vec::new() };
-            self.visits.clear();
-            if round == 0 {
-                self.visit_beside_the_budget(&mut figures);
+            let mut is_first = round == 0;
+            while !self.choose(up_to, is_last, policy, &mut hits, is_first.then_some(&mut figures)) {
+                is_first = false;
             }
-            hits.extend(ranked.into_iter().map(|page| self.visit_by_budget(page)));
-            self.observed.end_round();
-            policy.observe(&self.observed, &self.visits);
         }
         if cycle > self.rules.warmup {
             self.count(&hits, &mut figures);
+            if let Some(judging) = &mut self.judging {
+                figures.contents = judging.figures(&self.observed, &self.found);
+            }
             self.trace.cycles.push(figures);
         }
+    }
+
+    /// Makes the visits that the policy wants at once, and those beside the budget if their figures are given. Returns
+    /// whether the round is over: `up_to` visits are made in this cycle, or no further page competes.
+    fn choose(
+        &mut self,
+        up_to: u64,
+        is_last: bool,
+        policy: &mut dyn Policy,
+        hits: &mut Vec<bool>,
+        beside: Option<&mut CycleFigures>,
+    ) -> bool {
+        let left = up_to.saturating_sub(hits.len() as u64);
+        let reads = policy.reads();
+        if left > 0 || reads.contains(Reads::NEXT_CHANGE) {
+            self.observed.fill(reads);
+        }
+        let wanted = if left > 0 { policy.wants(&self.observed, left).clamp(1, left) } else { 0 };
+        let ranked = if left > 0 { self.rank(wanted, is_last, policy) } else { Vec::new() };
+        let is_over = wanted == left || (ranked.len() as u64) < wanted;
+        self.visits.clear();
+        if let Some(figures) = beside {
+            self.visit_beside_the_budget(figures);
+        }
+        hits.extend(ranked.into_iter().map(|page| self.visit_by_budget(page)));
+        self.observed.end_round();
+        policy.observe(&self.observed, &self.visits);
+        is_over
     }
 
     /// Pages whose last cycle was the previous one are never scheduled again.
@@ -134,11 +188,7 @@ impl<'a> Replay<'a> {
         let limit = self.rules.per_site;
         let samples = !is_last && policy.reads().needs_siblings();
         let mut best = TopK::new(if limit.is_some() || samples { u64::MAX } else { k });
-        let competes = |page: &usize| {
-            self.observed.gate(*page) == Gate::Revisit
-                && self.observed.columns().last[*page] < self.observed.cycle().0
-        };
-        for page in (0..pages).filter(competes) {
+        for page in (0..pages).filter(|&page| self.observed.competes(page)) {
             best.offer(ties.by_score(self.scores[page], page as u64));
         }
         let of_site = &mut self.of_site;
@@ -182,6 +232,7 @@ impl<'a> Replay<'a> {
             let first = first_change.expect("a page that differs has changed");
             let delay = self.observed.cycle().since(Cycle(first)) as usize;
             add(&mut self.trace.delays, delay);
+            self.found.push(page as u32);
         }
         self.trace.visited += u64::from(!std::mem::replace(&mut self.chosen[page], true));
         let site = &mut self.trace.sites[self.data.pages[page].group as usize];

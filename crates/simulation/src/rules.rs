@@ -95,6 +95,15 @@ pub enum RulesError {
         /// The share.
         share: f64,
     },
+    /// A policy or metric needs contents, and none were read.
+    #[error("{what} needs the contents of pages; use a data set that has them")]
+    NoContents {
+        /// The policy or metric.
+        what: String,
+    },
+    /// There is no query to judge by.
+    #[error("no queries: no title has two words that fewer than half of the titles have")]
+    NoQueries,
     /// k is 0.
     #[error("0 pages per cycle: use at least 1")]
     NoBudget,

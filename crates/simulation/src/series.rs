@@ -1,6 +1,6 @@
 //! The mean of a figure over autocorrelated cycles.
 
-use crate::student;
+use recrawl_formula::math::student;
 
 /// The mean over cycles, and its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -182,6 +182,7 @@ mod tests {
             groups: vec!["a".into(); 9],
             truth: Truth::from_changes(4, changes.iter().copied()),
             signals: Default::default(),
+            contents: None,
         }
     }
 

@@ -1,8 +1,8 @@
 //! A comparison as a text table: within 120 characters, or in parts below each other within fewer.
 
+use crate::Metric;
 use crate::compare::{Cell, Comparison, Role, Verdict};
 use crate::plot::shortened;
-use crate::{Metric, metric};
 use std::fmt::Write;
 
 /// The columns: a metric and its heading.
@@ -17,6 +17,15 @@ const COLUMNS: [(&str, &str); 10] = [
     ("delay_p50", "delay"),
     ("delay_p95", "p95"),
     ("longest_neglect", "neglect"),
+];
+
+/// Headings of further metrics, which are shown when the comparison has them.
+const FURTHER: [(&str, &str); 5] = [
+    ("weighted_change_rate", "weighted"),
+    ("weight_of_changed", "weight"),
+    ("freshness_at_10", "fresh@10"),
+    ("mp_at_10", "MP@10"),
+    ("ap_at_10", "AP@10"),
 ];
 
 /// Metrics that are shown with their interval.
@@ -36,14 +45,15 @@ docs/metrics.md has the definitions";
 /// The table: one line per replay; known policies and bounds are set apart. Columns that do not fit in `max_width`
 /// characters follow in further parts.
 pub fn render(names: &[(&str, Role)], comparison: &Comparison, max_width: Option<usize>) -> String {
-    let place =
-        |name: &str| metric::ALL.iter().position(|metric| metric.name == name).expect("a metric's name");
-    let columns: Vec<(usize, &str)> = COLUMNS.iter().map(|(name, heading)| (place(name), *heading)).collect();
+    let place = |name: &str| comparison.metrics.iter().position(|metric| metric.name == name);
+    let columns = COLUMNS.iter().chain(&FURTHER);
+    let columns: Vec<(usize, &str)> =
+        columns.filter_map(|(name, heading)| Some((place(name)?, *heading))).collect();
     let (mut rest, mut parts) = (columns.as_slice(), Vec::new());
     while !rest.is_empty() {
         let mut used = NAME;
         let fits = |(at, _): &&(usize, &str)| {
-            used += width(*at);
+            used += width(comparison.metrics[*at]);
             max_width.is_none_or(|most| used <= most)
         };
         let (part, others) = rest.split_at(rest.iter().take_while(fits).count().max(1));
@@ -54,8 +64,8 @@ pub fn render(names: &[(&str, Role)], comparison: &Comparison, max_width: Option
 }
 
 /// Letters of a metric's column. The last one is a mark.
-fn width(metric: usize) -> usize {
-    match metric::ALL[metric].name {
+fn width(metric: &Metric) -> usize {
+    match metric.name {
         name if WITH_INTERVAL.contains(&name) => 14,
         name if name.starts_with("delay") => 6,
         _ => 9,
@@ -66,7 +76,8 @@ fn width(metric: usize) -> usize {
 fn render_part(names: &[(&str, Role)], comparison: &Comparison, columns: &[(usize, &str)]) -> String {
     let mut table = format!("{:NAME$}", "");
     for &(at, heading) in columns {
-        write!(table, "{heading:>width$} ", width = width(at) - 1).expect("a string takes all");
+        write!(table, "{heading:>width$} ", width = width(comparison.metrics[at]) - 1)
+            .expect("a string takes all");
     }
     let mut before = None;
     for (replay, &(name, role)) in names.iter().enumerate() {
@@ -75,8 +86,9 @@ fn render_part(names: &[(&str, Role)], comparison: &Comparison, columns: &[(usiz
         write!(table, "{line}{:NAME$}", shortened(name, NAME)).expect("a string takes all");
         for &(at, _) in columns {
             let cell = &comparison.cells[replay][at];
-            let text = shown(cell, &metric::ALL[at]) + mark(cell, comparison.best[at] == replay);
-            write!(table, "{text:>width$}", width = width(at)).expect("a string takes all");
+            let text = shown(cell, comparison.metrics[at]) + mark(cell, comparison.best[at] == replay);
+            write!(table, "{text:>width$}", width = width(comparison.metrics[at]))
+                .expect("a string takes all");
         }
     }
     let lines: Vec<&str> = table.lines().map(str::trim_end).collect();
@@ -113,7 +125,7 @@ fn shown(cell: &Cell, metric: &Metric) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CycleFigures, SiteFigures, Trace};
+    use crate::{CycleFigures, SiteFigures, Trace, metric};
 
     fn trace(changed: u64) -> Trace {
         let cycle = CycleFigures {
@@ -174,5 +186,19 @@ mod tests {
             assert_eq!(cells, whole, "{parts}");
         }
         assert_eq!(render(&names, &comparison, Some(119)), table);
+    }
+
+    #[test]
+    fn every_metric_of_contents_has_a_column() {
+        let (one, further) = (trace(1), metric::OF_CONTENTS.iter().collect::<Vec<_>>());
+        let comparison = Comparison::with(&[(&one, Role::Baseline)], &further, 0);
+        let table = render(&[("one", Role::Baseline)], &comparison, None);
+        let headings: Vec<&str> = table.lines().next().unwrap().split_whitespace().collect();
+        assert_eq!(headings.len(), COLUMNS.len() + further.len(), "{table}");
+        assert_eq!(&headings[COLUMNS.len()..], FURTHER.map(|(_, heading)| heading));
+        assert_eq!(
+            FURTHER.map(|(name, _)| name).as_slice(),
+            further.iter().map(|m| m.name).collect::<Vec<_>>()
+        );
     }
 }

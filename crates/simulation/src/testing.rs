@@ -1,8 +1,49 @@
 //! Test helpers: small random histories, and rules for them.
 
+use crate::policy::PolicyVisit;
 use crate::{Budget, Dataset, RecordedPage, Rules, Truth};
+use crate::{Observed, Policy};
 use proptest::prelude::*;
 use recrawl_scheduler::Ties;
+use recrawl_types::Reads;
+
+/// A policy, and what is told of its visits.
+pub(crate) struct Watched<'a, W> {
+    pub policy: Box<dyn Policy + 'a>,
+    /// Called after the policy has observed visits.
+    pub watch: W,
+}
+
+impl<W: FnMut(&Observed, &[PolicyVisit]) + Send> Policy for Watched<'_, W> {
+    fn name(&self) -> &str {
+        self.policy.name()
+    }
+
+    fn reads(&self) -> Reads {
+        self.policy.reads()
+    }
+
+    fn reads_contents(&self) -> bool {
+        self.policy.reads_contents()
+    }
+
+    fn reads_urls(&self) -> bool {
+        self.policy.reads_urls()
+    }
+
+    fn wants(&mut self, observed: &Observed, left: u64) -> u64 {
+        self.policy.wants(observed, left)
+    }
+
+    fn score(&mut self, observed: &Observed, out: &mut Vec<f64>) {
+        self.policy.score(observed, out);
+    }
+
+    fn observe(&mut self, observed: &Observed, visits: &[PolicyVisit]) {
+        self.policy.observe(observed, visits);
+        (self.watch)(observed, visits);
+    }
+}
 
 /// The history of a page: its first and last cycle, and its changes.
 type History = (u32, u32, Vec<(u32, u16)>);
@@ -28,6 +69,7 @@ pub(crate) fn datasets(fixed: bool, last: u32) -> impl Strategy<Value = Dataset>
             groups: vec!["a".into(), "b".into(), "c".into()],
             truth: Truth::from_changes(last, pages.iter().map(|(_, (_, _, changes))| changes.as_slice())),
             signals: Default::default(),
+            contents: None,
         }
     })
 }

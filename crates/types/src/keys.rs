@@ -34,6 +34,20 @@ impl Keys {
         (0..self.len()).map(|row| self.get(row))
     }
 
+    /// The row of a key among ascending ones.
+    pub fn row_of(&self, key: &[u8]) -> Option<usize> {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.get(middle) < key {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        (low < self.len() && self.get(low) == key).then_some(low)
+    }
+
     /// Removes all keys and keeps their memory.
     pub fn clear(&mut self) {
         self.bytes.clear();

@@ -83,24 +83,39 @@ fn a_folder_of_many_pages_and_many_folders_of_one_are_runs() {
 /// was not visited since cycle 1.
 #[test]
 fn pages_have_the_rate_and_the_burst_of_their_group() {
-    let paths = ["", "a/1", "a/2", "a/3", "a/3-", "b/1", "b/2", "b/3", "b/4", "b/5", "b/6", "c/1"];
+    let paths = ["", "a/1", "a/2", "a/3", "a/3-", "a/4", "b/1", "b/2", "b/3", "b/4", "b/5", "b/6", "c/1"];
     let keys = paths.map(|path| key(&format!("http://h.test/{path}")));
     let mut columns = StateColumns { global_rate: 0.01, ..StateColumns::default() };
     for path in paths {
         let mut history = History::first_fetch(Cycle(1));
-        if ["a/1", "a/2"].contains(&path) {
+        if ["a/1", "a/2", "a/4"].contains(&path) {
             history.record(Cycle(20), true);
         }
         columns.push(Known::default(), Some(&history).filter(|_| !path.ends_with('-')));
         columns.site_rate.push(0.02);
     }
-    fill(&mut columns, Cycle(21), keys.iter().map(Vec::as_slice).zip(0..));
-    assert_eq!(columns.siblings, [ALONE, 0, 0, 0, ALONE, 1, 1, 1, 1, 1, 1, ALONE]);
-    let rate = (2.0 + 500.0 * 0.02) / (19.0 + 19.0 + 500.0);
+    let bursting = fill(&mut columns, Cycle(21), keys.iter().map(Vec::as_slice).zip(0..));
+    assert_eq!(columns.siblings, [ALONE, 0, 0, 0, ALONE, 0, 1, 1, 1, 1, 1, 1, ALONE]);
+    let rate = (3.0 + 500.0 * 0.02) / (19.0 + 19.0 + 19.0 + 500.0);
     assert_eq!(columns.sibling_rate[..5], [0.02, rate, rate, rate, 0.02]);
     assert_eq!(columns.burst[..3], [1.0; 3], "what it showed itself tells a page nothing");
     assert!(columns.burst[3] > 3.0, "{:?}", columns.burst);
-    assert_eq!(columns.burst[4..], [1.0; 8]);
+    assert_eq!(columns.burst[4..], [1.0; 9]);
+    let [group] = &bursting[..] else { panic!("{bursting:?}") };
+    assert_eq!((group.first, group.last, group.pages), (1, 5, 4));
+    assert_eq!((group.met.visits, group.met.changes), (3, 3));
+    assert_eq!(
+        of_page(&columns, Cycle(21), 3),
+        Some(group.clone()),
+        "all of it was later than its own visit"
+    );
+    let of_visited = of_page(&columns, Cycle(21), 1).unwrap();
+    assert_eq!((of_visited.met.visits, of_visited.met.burst()), (0, 1.0));
+    assert_eq!(of_page(&columns, Cycle(21), 0), None);
+    assert!(
+        fill(&mut columns, Cycle(23), keys.iter().map(Vec::as_slice).zip(0..)).is_empty(),
+        "two cycles later"
+    );
     // Of one group, in another order of rows.
     let mut again = columns.clone();
     fill(&mut again, Cycle(21), keys[1..4].iter().map(Vec::as_slice).zip([3, 2, 1]));

@@ -1,6 +1,7 @@
 // The view "Now": the running cycle and the state of the crawl.
 
 import { ask } from "./api.js";
+import { burstsPanel } from "./bursts.js";
 import { pagesPanel, ratePanel } from "./cycles.js";
 import { cyclePanel } from "./cycle.js";
 import { h } from "./dom.js";
@@ -30,7 +31,8 @@ export function open(main, { app, signal }) {
   const changes = changesPanel(),
     polite = politePanel(),
     errors = errorsPanel(),
-    bulk = bulkPanel();
+    bulk = bulkPanel(),
+    bursts = burstsPanel();
   // A crawl without pages needs nothing but a seed.
   const seeds = seedsPanel("Start with a seed", {
     kind: "main",
@@ -50,6 +52,7 @@ export function open(main, { app, signal }) {
       h("div", { class: "group" }, pages.element, changes.element),
       h("div", { class: "stack" }, fresh.element, bulk.element),
       polite.element,
+      bursts.element,
       errors.element,
     ),
   );
@@ -59,6 +62,7 @@ export function open(main, { app, signal }) {
   const draw = () => {
     rate.cycles(reports);
     pages.cycles(reports);
+    bursts.cycles(reports);
   };
   const load = async () => {
     try {

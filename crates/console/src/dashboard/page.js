@@ -251,11 +251,29 @@ function score(found) {
         ["Lowest selected score (last cycle)", found.cutoff !== null && value(found.cutoff)],
         ["Changes per cycle (site)", found.site_rate && value(found.site_rate)],
         ["Changes per cycle (all pages)", found.global_rate && value(found.global_rate)],
+        ...siblings(found.siblings),
       ].filter(([, shown]) => shown !== false),
     ),
     h("h3", {}, "Term by term"),
     h("ul", { class: "terms" }, terms),
   );
+}
+
+/** What the siblings of a page show, and its rank without them. */
+function siblings(found) {
+  if (!found) return [];
+  const { folder, pages, rate, visits, changes, expected, burst } = found;
+  const met =
+    visits === 0
+      ? "none visited after this page"
+      : `${count(changes)} of ${count(visits)} visited after this page changed, ${expected.toFixed(1)} expected`;
+  return [
+    ["Siblings", [plural(pages, "page"), " in ", h("code", {}, folder)]],
+    ["Changes per cycle (siblings)", value(rate)],
+    ["Burst", [datum("burst", burst.toFixed(2)), `: ${met}`]],
+    ["Score without siblings", value(found.score_without)],
+    ["Rank without siblings", found.rank_without && datum("rank_without", count(found.rank_without))],
+  ];
 }
 
 function record(found, page) {

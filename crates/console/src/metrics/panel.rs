@@ -130,6 +130,13 @@ pub const PANELS: &[Panel] = &[
         ],
     ),
     curves(
+        "Bursts",
+        "Groups of siblings of which more pages changed than expected, when the last cycle was planned; 0 if the \
+         formula reads no siblings.",
+        Unit::Number,
+        &[("recrawl_last_cycle_bursts{}", "groups")],
+    ),
+    curves(
         "Freshness",
         "Share of pages whose copy is current, estimated from the audit sample, with its interval.",
         Unit::Share,

@@ -215,6 +215,11 @@ pub const METRICS: &[Metric] = &[
     gauge("recrawl_last_cycle_promised_change_ratio", "Expected ChangeRate of the last cycle.", |r| {
         Some(last(r)?.promise.as_ref()?.change_rate)
     }),
+    gauge(
+        "recrawl_last_cycle_bursts",
+        "Groups of siblings of which more pages changed than expected, when the last cycle was planned.",
+        |r| last(r).map(|c| count(c.bursts)),
+    ),
     gauge("recrawl_freshness_ratio", "Share of pages whose copy is current, by the audit sample.", |r| {
         fresh(r).map(|f| f.share)
     }),

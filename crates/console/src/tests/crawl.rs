@@ -124,6 +124,7 @@ pub fn status() -> Status {
             counts: counts(),
             change_rate: Some(0.25),
             promise,
+            bursts: 3,
         }),
         next_cycle_at: Some(NOW + 60_000),
         next_round: None,

@@ -310,6 +310,9 @@ pub struct CycleDone {
     pub change_rate: Option<f64>,
     /// Expected ChangeRate.
     pub promise: Option<Promise>,
+    /// Groups of siblings of which more pages changed than expected, when the cycle was planned; 0 if the formula reads
+    /// no siblings.
+    pub bursts: u64,
 }
 
 /// Expected ChangeRate and its basis.

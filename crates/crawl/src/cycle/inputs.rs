@@ -1,12 +1,15 @@
-//! What a formula reads beside the records of pages: the change rates of sites, siblings, and signals.
+//! What a formula reads beside the records of pages: the change rates of sites, siblings, signals, and the model of
+//! the next change.
 
 use crate::cycle::priors::SitePriors;
 use crate::cycle::signals::PageSignals;
 use crate::failure::Failure;
+use crate::lessons::next_change;
+use crate::report::SiblingVisits;
 use recrawl_clusters::siblings;
 use recrawl_formula::{Formula, SiteRates};
 use recrawl_repository::{Generation, OriginRun, ReadError, SledTables};
-use recrawl_types::{Cycle, StateColumns};
+use recrawl_types::{Cycle, NEXT_CHANGE_WEIGHTS, Reads, StateColumns};
 
 /// The inputs of a formula for all pages of a generation. The default has none.
 #[derive(Debug, Default)]
@@ -15,6 +18,7 @@ pub struct FormulaInputs {
     /// The cycle as of which siblings are read.
     siblings: Option<Cycle>,
     signals: Option<PageSignals>,
+    next_change: [f64; NEXT_CHANGE_WEIGHTS],
 }
 
 impl FormulaInputs {
@@ -23,9 +27,10 @@ impl FormulaInputs {
         u64::from(formula.compile().reads().needs_priors())
     }
 
-    /// Does the formula read signals, which are in the tables?
+    /// Does the formula read signals, or the model of the next change, which are in the tables?
     pub fn need_tables(formula: &Formula) -> bool {
-        formula.compile().reads().needs_signals()
+        let reads = formula.compile().reads();
+        reads.needs_signals() || reads.contains(Reads::NEXT_CHANGE)
     }
 
     /// Are the keys of a block needed to fill it?
@@ -33,8 +38,8 @@ impl FormulaInputs {
         self.siblings.is_some()
     }
 
-    /// Reads what the formula uses as of `cycle`, and nothing else. Without tables no page has signals. `passed` is
-    /// called with the pages of each block.
+    /// Reads what the formula uses as of `cycle`, and nothing else. Without tables no page has signals, and
+    /// the model has learned nothing. `passed` is called with the pages of each block.
     ///
     /// # Errors
     /// When the generation or the tables cannot be read.
@@ -46,32 +51,73 @@ impl FormulaInputs {
         tables: Option<&SledTables>,
         passed: &dyn Fn(usize),
     ) -> Result<FormulaInputs, Failure> {
-        let tables = tables.filter(|_| FormulaInputs::need_tables(formula));
-        let signals = tables.map(|tables| PageSignals::read(tables, generation, origins)).transpose()?;
-        let priors = SitePriors::wanted_by(formula, generation, origins, passed)?;
-        let siblings = Some(cycle).filter(|_| formula.compile().reads().needs_siblings());
-        Ok(FormulaInputs { priors, siblings, signals })
+        let reads = formula.compile().reads();
+        let mut inputs = FormulaInputs::of_records(reads, cycle, generation, origins, passed)?;
+        if let Some(tables) = tables.filter(|_| reads.needs_signals()) {
+            inputs.signals = Some(PageSignals::read(tables, generation, origins)?);
+        }
+        if let Some(tables) = tables.filter(|_| reads.contains(Reads::NEXT_CHANGE)) {
+            inputs.next_change = next_change::weights(tables)?;
+        }
+        Ok(inputs)
     }
 
-    /// Fills the columns of a block whose first page has the ordinal `first`.
-    pub fn fill(&self, first: u64, columns: &mut StateColumns) {
+    /// The part that follows from the records of the generation alone.
+    ///
+    /// # Errors
+    /// When the generation cannot be read.
+    pub fn of_records(
+        reads: Reads,
+        cycle: Cycle,
+        generation: &Generation,
+        origins: &[OriginRun],
+        passed: &dyn Fn(usize),
+    ) -> Result<FormulaInputs, Failure> {
+        let priors =
+            reads.needs_priors().then(|| SitePriors::read(generation, origins, passed)).transpose()?;
+        let siblings = Some(cycle).filter(|_| reads.needs_siblings());
+        Ok(FormulaInputs { priors, siblings, ..FormulaInputs::default() })
+    }
+
+    /// Fills the columns of a block whose first page has the ordinal `first`. Gives the groups of siblings in it that
+    /// burst, if the formula reads siblings.
+    pub fn fill(&self, first: u64, columns: &mut StateColumns) -> Vec<siblings::Group> {
+        columns.next_change = self.next_change;
         if let Some(priors) = &self.priors {
             priors.fill(first, columns);
         }
         if let Some(signals) = &self.signals {
             signals.fill(first, columns);
         }
-        if let Some(cycle) = self.siblings {
-            // Groups end at the ends of blocks, so that a block is filled by itself.
-            let keys = std::mem::take(&mut columns.keys);
-            siblings::fill(columns, cycle, keys.iter().zip(0..));
-            columns.keys = keys;
-        }
+        let Some(cycle) = self.siblings else { return Vec::new() };
+        // Groups end at the ends of blocks, so that a block is filled by itself.
+        let keys = std::mem::take(&mut columns.keys);
+        let bursting = siblings::fill(columns, cycle, keys.iter().zip(0..));
+        columns.keys = keys;
+        bursting
     }
 
     /// The rates of the page's site, if the formula uses them.
     pub fn rates(&self, ordinal: u64) -> Option<SiteRates> {
         self.priors.as_ref().map(|priors| priors.of(ordinal))
+    }
+
+    /// What the siblings of a visited page show, and a block of the page without them: with the rate of its site, and
+    /// no burst. None if the formula reads no siblings, or the page has none.
+    ///
+    /// # Errors
+    /// When the block cannot be read.
+    pub fn siblings(&self, generation: &Generation, ordinal: u64) -> Result<Option<Siblings>, ReadError> {
+        let Some(cycle) = self.siblings else { return Ok(None) };
+        let mut states = generation.states_from(ordinal).with_keys(true);
+        let Some((first, columns)) = states.next_block()? else { return Ok(None) };
+        self.fill(first, columns);
+        let row = (ordinal - first) as usize;
+        let Some(group) = siblings::of_page(columns, cycle, row) else { return Ok(None) };
+        let mut alone = columns.page(row);
+        let (rate, burst) = (alone.sibling_rate[0], alone.burst[0]);
+        (alone.sibling_rate[0], alone.burst[0]) = (alone.site_rate[0], 1.0);
+        Ok(Some(Siblings { visits: SiblingVisits::new(&group, &columns.keys), rate, burst, alone }))
     }
 
     /// A block of one page with all that the formula reads. Reads the state of its block.
@@ -84,6 +130,19 @@ impl FormulaInputs {
         self.fill(first, columns);
         Ok(columns.page((ordinal - first) as usize))
     }
+}
+
+/// What siblings show of a page.
+#[derive(Debug)]
+pub struct Siblings {
+    /// Their last visits since the page's own.
+    pub visits: SiblingVisits,
+    /// Changes per cycle, of the group and the site.
+    pub rate: f64,
+    /// The burst, as a factor.
+    pub burst: f64,
+    /// The page as if it had none.
+    pub alone: StateColumns,
 }
 
 #[cfg(test)]
@@ -139,6 +198,14 @@ mod tests {
             })
             .unwrap();
         assert_eq!(rows, 300, "in one block");
+        let row = expected.burst.iter().position(|burst| *burst > 1.5).unwrap();
+        let shown = inputs.siblings(&generation, row as u64).unwrap().unwrap();
+        assert_eq!((shown.rate, shown.burst), (expected.sibling_rate[row], expected.burst[row]));
+        assert_eq!((shown.alone.sibling_rate[0], shown.alone.burst[0]), (expected.site_rate[row], 1.0));
+        assert!(shown.visits.folder.starts_with("http://a.test/") && shown.visits.pages > 1, "{shown:?}");
+        let alone = expected.siblings.iter().position(|group| *group == StateColumns::ALONE).unwrap();
+        assert!(inputs.siblings(&generation, alone as u64).unwrap().is_none());
+        assert!(read("t").siblings(&generation, row as u64).unwrap().is_none());
         let page = inputs.page(&generation, 77).unwrap();
         assert_eq!(
             (page.len(), page.burst[0], page.sibling_rate[0]),

@@ -13,6 +13,7 @@ use crate::cycle::readmission::{self, Refusals, Since};
 use crate::failure::Failure;
 use crate::lessons::dates::TrustedDates;
 use crate::lessons::traps::Traps;
+use crate::report::Bursts;
 use crate::report::facts::{Facts, RoundKind};
 use crate::settings::formula_file;
 use crate::stored::{keep, kept};
@@ -266,9 +267,9 @@ fn make(
         }
     };
     let k = request.pages + if kind == RoundKind::Revisit { seeds } else { 0 };
-    let (mut chosen, mut counts, mut cutoff) = Default::default();
+    let (mut chosen, mut counts, mut cutoff, mut bursts) = Default::default();
     if kind != RoundKind::Urgent {
-        let plan = choose(crawl, generation, round, request, &formula)?;
+        let plan = choose(crawl, generation, round, request, &formula, &mut bursts)?;
         (chosen, counts, cutoff) = (Some(plan.chosen), plan.counts, plan.cutoff);
     }
     let mut carried = Carried::into_round(crawl, generation, to_plan).peekable();
@@ -308,6 +309,7 @@ fn make(
         cycle_started,
         formula_toml: if is_by_formula { formula.to_toml().ok() } else { None },
         cutoff,
+        bursts,
         scheduled,
         random_seed: crawl.random_seed,
         revisits_left,
@@ -334,13 +336,14 @@ pub fn unavailable(tables: &SledTables) -> Result<Unavailable, Failure> {
     Ok(bytes.map(|bytes| Unavailable::from_bytes(&bytes)).unwrap_or_default())
 }
 
-/// The pass over the state columns, preceded by another if the formula reads the rates of sites.
+/// The pass over the state columns, preceded by another if the formula reads the rates of sites. Adds to `bursts`.
 fn choose(
     crawl: &Crawl,
     generation: &Generation,
     round: Round,
     request: PlanRequest,
     formula: &Formula,
+    bursts: &mut Bursts,
 ) -> Result<recrawl_scheduler::Plan, Failure> {
     let origins = generation.origins().map_err(Failure::work)?;
     let is_by_formula = request.policy.is_formula();
@@ -372,7 +375,7 @@ fn choose(
     let memory = PlanMemory::new(crawl.settings.config.storage.plan_memory.0, Box::new(runs));
     let mut planner = Planner::new(request, &mut *policy, hosts, memory).map_err(Failure::work)?;
     generation.scan(inputs.need_keys(), |first, columns| {
-        inputs.fill(first, columns);
+        bursts.add(&inputs.fill(first, columns), &columns.keys);
         dates.keep_trusted(first, columns)?;
         passed(columns.len());
         planner.scan(columns).map_err(Failure::work)

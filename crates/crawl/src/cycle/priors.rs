@@ -7,7 +7,7 @@
 //! customers.
 
 use crate::failure::Failure;
-use recrawl_formula::{Evidence, Formula, Priors, SiteRates};
+use recrawl_formula::{Evidence, Priors, SiteRates};
 use recrawl_repository::{Generation, OriginRun};
 use recrawl_types::{Site, StateColumns};
 
@@ -20,25 +20,11 @@ pub struct SitePriors {
 }
 
 impl SitePriors {
-    /// Reads them from the generation if the formula uses them; otherwise reads nothing. `passed`
-    /// is called with the pages of each block.
+    /// Reads them from the generation. `passed` is called with the pages of each block.
     ///
     /// # Errors
     /// When the generation cannot be read.
-    pub fn wanted_by(
-        formula: &Formula,
-        generation: &Generation,
-        origins: &[OriginRun],
-        passed: &dyn Fn(usize),
-    ) -> Result<Option<SitePriors>, Failure> {
-        if formula.compile().reads().needs_priors() {
-            SitePriors::read(generation, origins, passed).map(Some)
-        } else {
-            Ok(None)
-        }
-    }
-
-    fn read(
+    pub fn read(
         generation: &Generation,
         origins: &[OriginRun],
         passed: &dyn Fn(usize),
@@ -170,14 +156,5 @@ mod tests {
         }
         assert_eq!(rows, pages.len());
         assert!(rows > recrawl_repository::BLOCK_PAGES, "more than one block");
-    }
-
-    #[test]
-    fn a_formula_that_does_not_ask_for_rates_reads_nothing() {
-        let (repository, _) = generation();
-        let generation = repository.current();
-        let formula = Formula::from_expression("t * (X + 0.1) / (n + 1)").unwrap();
-        // Origins of another generation do not fit a pass over this one.
-        assert!(SitePriors::wanted_by(&formula, &generation, &[], &|_| {}).unwrap().is_none());
     }
 }

@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use recrawl_formula::Formula;
 use recrawl_repository::{Generation, OriginRun, SledTables};
 use recrawl_scheduler::{PlanRequest, Ranking, RankingGatherer};
+use recrawl_types::Round;
 use std::sync::{Arc, Mutex};
 
 /// Maximum number of pages whose ranks are cached; with more, each query counts better pages
@@ -16,6 +17,7 @@ const MAX_RANKED: u64 = 2_000_000;
 /// formula uses rates.
 #[derive(Debug)]
 pub struct Ranks {
+    generation: Round,
     request: PlanRequest,
     formula: Formula,
     /// What the formula reads beside the records.
@@ -47,6 +49,7 @@ impl KeptRanks {
         }
         let mut kept = self.0.lock().expect("no panic under the lock");
         if let Some(ranks) = &*kept
+            && ranks.generation == generation.number()
             && ranks.request == *request
             && ranks.formula == *formula
         {
@@ -77,6 +80,6 @@ impl Ranks {
             Ok(())
         })?;
         let (request, formula) = (request.clone(), formula.clone());
-        Ok(Ranks { request, formula, inputs, ranking: gatherer.finish() })
+        Ok(Ranks { generation: generation.number(), request, formula, inputs, ranking: gatherer.finish() })
     }
 }

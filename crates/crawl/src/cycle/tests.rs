@@ -6,6 +6,7 @@ use crate::admission::decisions::Decisions;
 use crate::config::Config;
 use crate::crawl::Disk;
 use crate::data_dir::TABLES;
+use crate::lessons::next_change;
 use crate::operator::control::Mark;
 use crate::process::Process;
 use crate::progress::figures::Live;
@@ -70,6 +71,7 @@ impl Machine {
     fn crawl(&self, seeds: &[CanonicalUrl]) -> Result<Crawl, Failure> {
         let mut config: Config = toml::from_str(
             "[cycle]\npages = \"100%\"\npages_min = 1\ndiscovery_min = 1000\ndiscovery_share = 0\naudit_share = 0\nfill = false\n\
+             [schedule]\nformula = \"p_next\"\n\
              [politeness]\ndelay_per_host = \"0 ms\"\ndelay_per_ip = \"0 ms\"\n\
              [fetch]\nallow_addresses = [\"127.0.0.0/8\"]\nvalidator_checks = 0\n\
              [storage]\nreserve = \"0 B\"\nsync_every = \"0 s\"\narchive_file = \"1 MiB\"\n",
@@ -166,6 +168,9 @@ fn after_a_power_cut_at_any_point_of_a_cycle_nothing_is_lost_and_no_position_mea
     let undisturbed = Machine::with(&files, Some(&begun.tables()));
     run(&undisturbed, &seeds, "blocked.test", &mut Told::default()).unwrap();
     let expected = pages(&undisturbed.crawl(&[]).unwrap().repository.current());
+    let weights = |machine: &Machine| next_change::weights(&machine.crawl(&[]).unwrap().tables).unwrap();
+    let learned = weights(&undisturbed);
+    assert!(learned != weights(&start) && weights(&start) != [0.0; 8], "each cycle teaches: {learned:?}");
     assert!(expected.len() > 10 && expected.values().any(|(_, changes, _)| *changes > 0), "{expected:?}");
 
     let (mut points, mut tried, mut bodies) = (0, 0, 0);
@@ -194,6 +199,7 @@ fn after_a_power_cut_at_any_point_of_a_cycle_nothing_is_lost_and_no_position_mea
             }
             let generation = crawl.repository.current();
             assert_eq!(pages(&generation), expected, "{what}");
+            assert_eq!(next_change::weights(&crawl.tables).unwrap(), learned, "{what}");
             bodies += each_body_is_there(&*left.storage, &generation, &what);
             assert_eq!(crawl.repository.verify(), [], "{what}");
             assert_eq!(verify(&*left.storage, &generation).unwrap().damage, [], "{what}");

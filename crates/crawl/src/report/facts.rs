@@ -1,5 +1,6 @@
 //! What was decided when a round was planned.
 
+use crate::report::Bursts;
 use recrawl_types::{Cycle, DatedRound, Round};
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +51,9 @@ pub struct Facts {
     pub formula_toml: Option<String>,
     /// The lowest score that was selected; none without a score share.
     pub cutoff: Option<f64>,
+    /// Bursts that the plan met.
+    #[serde(default, skip_serializing_if = "Bursts::is_none")]
+    pub bursts: Bursts,
     /// Scheduled pages, seeds included.
     pub scheduled: u64,
     /// Revisit rounds of the cycle that are still to come after this one.
@@ -88,6 +92,7 @@ impl Facts {
             formula: name.into(),
             formula_toml: None,
             cutoff: None,
+            bursts: Bursts::default(),
             scheduled: 0,
             revisits_left: 0,
             of_k: 0,

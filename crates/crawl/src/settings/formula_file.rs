@@ -5,7 +5,6 @@ use crate::failure::Failure;
 use crate::settings::Settings;
 use recrawl_formula::Formula;
 use recrawl_formula::builtin;
-use recrawl_types::Reads;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -18,30 +17,6 @@ pub fn find(text: &str) -> Result<Formula, String> {
         return Formula::load(Path::new(text)).map_err(|e| e.to_string());
     }
     builtin::resolve(text).map_err(|e| e.to_string())
-}
-
-/// Finds a formula that a crawl can use.
-///
-/// # Errors
-/// A message: as of [`find`], or it reads what a crawl does not have.
-pub fn find_for_crawl(text: &str) -> Result<Formula, String> {
-    find(text).and_then(usable)
-}
-
-/// The formula, if a crawl can use it.
-///
-/// # Errors
-/// When it reads the model of the next change, which so far only simulations have.
-pub fn usable(formula: Formula) -> Result<Formula, String> {
-    let terminals = formula.expr.terminals();
-    match terminals.iter().find(|terminal| (terminal.reads)(formula.basis).contains(Reads::NEXT_CHANGE)) {
-        None => Ok(formula),
-        Some(terminal) => Err(format!(
-            "{} is learned in simulations only, and a crawl has no model for it; p_burst, u_fresh_sib and u_harm_sib \
-             are the like for a crawl",
-            terminal.name
-        )),
-    }
 }
 
 fn path(data_dir: &Path) -> PathBuf {
@@ -58,8 +33,7 @@ pub fn in_force(settings: &Settings) -> Result<Formula, Failure> {
     if settings.formula_is_given || !path.exists() {
         return Ok(settings.formula.clone());
     }
-    let formula = Formula::load(&path).map_err(Failure::work)?;
-    usable(formula).map_err(|e| Failure::Work(format!("{}: {e}", path.display())))
+    Formula::load(&path).map_err(Failure::work)
 }
 
 /// Removes the data directory's formula, so that the configured one is in force again.

@@ -5,7 +5,7 @@ use crate::{next_change, posterior};
 
 pub(super) static TERMINAL: Terminal = Terminal {
     name: "p_next",
-    help: "probability of a change since the last visit, by the model learned from the visits of a replay (simulations only)",
+    help: "probability of a change since the last visit, by a model learned from the visits so far",
     reads: |_| NEXT_CHANGE,
     load: |tile, out| {
         next_change::load(tile, out);

@@ -30,8 +30,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
     let mut settings = args.at.settings()?;
     logging::start(&settings.config.log, "warn")?;
     if let Some(text) = &args.formula {
-        settings.formula =
-            formula_file::find_for_crawl(text).map_err(|e| Failure::Usage(format!("--formula: {e}")))?;
+        settings.formula = formula_file::find(text).map_err(|e| Failure::Usage(format!("--formula: {e}")))?;
         settings.formula_is_given = true;
         settings.policy = PolicyKind::default();
         settings.files.push(text.into());

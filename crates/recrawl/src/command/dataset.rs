@@ -10,6 +10,12 @@ use recrawl_simulation::{Dataset, DatasetError, Recipe, Summary, generate};
 use serde_json::json;
 use std::path::Path;
 
+/// The preset of pages that follow each other, with texts: not a recipe.
+const RELATED: &str = "radinsky";
+/// Ten topics of 24 pages.
+const RELATED_PAGES: u32 = 240;
+const RELATED_CYCLES: u32 = 150;
+
 pub fn run(command: &DatasetCommand) -> Result<(), Failure> {
     match command {
         DatasetCommand::Info { path, format, cycle, json } => {
@@ -32,6 +38,21 @@ pub fn run(command: &DatasetCommand) -> Result<(), Failure> {
             format,
         } => {
             format::check_target(to, format).map_err(failure)?;
+            if preset == RELATED {
+                let changed = [sites.is_some(), signal_precision.is_some(), format != "native"];
+                if changed.contains(&true) {
+                    let text = format!("--preset {RELATED} has no sites, signals or other formats to choose");
+                    return Err(Failure::Usage(text));
+                }
+                let (pages, cycles) = (pages.unwrap_or(RELATED_PAGES), cycles.unwrap_or(RELATED_CYCLES));
+                let web = generate::related_web(pages, cycles, *random_seed).map_err(Failure::usage)?;
+                web.create(to).map_err(failure)?;
+                let planted = super::counted(web.experts.len() as u64, "planted relation");
+                return print(format!(
+                    "{}: {pages} pages with texts, cycles 0 to {cycles}, {planted}",
+                    to.display()
+                ));
+            }
             let mut recipe = Recipe::named(preset).map_err(Failure::usage)?;
             if let Some(pages) = *pages {
                 recipe.resize(pages);

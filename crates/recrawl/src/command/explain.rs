@@ -5,6 +5,7 @@ mod canonical;
 mod competition;
 mod lookup;
 mod obstacle;
+mod siblings;
 mod visits;
 
 pub use lookup::{robots, unknown};
@@ -45,6 +46,7 @@ use recrawl_types::{
     CanonicalUrl, Cycle, History, HostTable, Origin, Outcome, PageRecord, Ping, ValidatorTrust, Visited,
 };
 use serde_json::{Value, json};
+use siblings::ShownBySiblings;
 use std::cell::LazyCell;
 use std::time::Duration;
 
@@ -67,6 +69,8 @@ pub struct Explanation {
     terms: Vec<Term>,
     /// Rank among the pages that compete by score; from 1.
     rank: Option<u64>,
+    /// What its siblings show, if the formula reads siblings and it has any.
+    siblings: Option<ShownBySiblings>,
     /// The page's place under `schedule.max_per_host`; none without that limit, or if the page does
     /// not compete.
     places: Option<HostPlaces>,
@@ -116,9 +120,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
         .canonicalize(&args.url)
         .map_err(|e| Failure::Usage(format!("invalid URL {}: {e}", args.url)))?;
     let formula = match &args.formula {
-        Some(text) => {
-            formula_file::find_for_crawl(text).map_err(|e| Failure::Usage(format!("--formula: {e}")))?
-        }
+        Some(text) => formula_file::find(text).map_err(|e| Failure::Usage(format!("--formula: {e}")))?,
         None => formula_file::in_force(&settings)?,
     };
     if let Some(daemon) = Daemon::beside(&settings.data_dir) {
@@ -270,6 +272,10 @@ impl Explanation {
             (Some(score), None) => Some(among.rank(ordinal, score)?),
             (None, _) => None,
         };
+        let siblings = match ranked {
+            Some(_) => ShownBySiblings::of(ordinal, competing, &among, ranks)?,
+            None => None,
+        };
         let places = HostPlacesCounter::new(&request, host.clone(), ordinal, &record, score);
         let places = places.map(|counter| among.places(counter, &host)).transpose()?;
         let tables = &*tables;
@@ -304,6 +310,7 @@ impl Explanation {
             rates,
             terms: terms.unwrap_or_default(),
             rank,
+            siblings,
             places,
             chosen: request.pages,
             score_places: request.score_places(),
@@ -441,6 +448,7 @@ impl Explanation {
             "page": page_json(&self.url, &self.record, &self.bodies), "cycle": self.cycle, "gate": self.gate_name(),
             "policy": self.policy.name, "formula": self.policy.is_formula().then(|| self.formula.expr.to_string()), "score": self.score, "rank": self.rank,
             "cutoff": self.cutoff, "host_places": self.places.map(obstacle::places_json), "terms": history.map(|_| &self.terms),
+            "siblings": self.siblings.as_ref().map(ShownBySiblings::json),
             "lastmod_trust": self.lastmod.trust, "announced": self.lastmod.is_news,
             "pings": self.ping.as_ref().map(|(ping, _)| ping.count), "ping_trust": self.ping.as_ref().map(|(_, trust)| trust),
             "robots": self.robots.words, "robots_rule": self.robots.rule, "robots_fetched": self.robots.fetched,
@@ -534,6 +542,7 @@ impl Explanation {
         if let Some(rank) = self.rank {
             print(format!("rank        {rank} by score"));
         }
+        self.siblings.iter().flat_map(ShownBySiblings::lines).for_each(&mut print);
         print(format!("robots.txt  {}", self.robots.words));
         if let Some(delay) = self.delay {
             print(format!("host        delay {delay:?} after each response"));

@@ -29,7 +29,7 @@ pub fn run(command: &FormulaCommand) -> Result<(), Failure> {
             check(&formula_file::find(formula).map_err(Failure::Usage)?, *json)
         }
         FormulaCommand::Use { formula: text, at } => {
-            let formula = formula_file::find_for_crawl(text).map_err(Failure::Usage)?;
+            let formula = formula_file::find(text).map_err(Failure::Usage)?;
             let mut settings = at.settings()?;
             settings.files.push(text.into());
             use_formula(&settings, &formula)

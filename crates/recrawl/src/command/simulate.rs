@@ -1,5 +1,6 @@
 //! `recrawl simulate`: replays policies and formulas over a recorded history and compares them.
 
+mod contents;
 mod contest;
 mod curves;
 mod entry;
@@ -17,6 +18,7 @@ use recrawl_simulation::{Dataset, Rules, RulesError, table};
 pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     let basis = Basis::from(args.estimators);
     let entries = entry::all(&args.policies, &args.formulas, basis)?;
+    let metrics = contents::metrics(&args.metrics)?;
     let rules = Rules {
         seed: args.random_seed,
         per_site: args.per_site,
@@ -27,16 +29,18 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     if let Some(folder) = folder.filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
         return Err(Failure::Usage(format!("--plot: {}: no such folder", folder.display())));
     }
-    let data = recrawl_simulation::open(&args.data, args.format.as_deref()).map_err(dataset::failure)?;
+    let mut data = recrawl_simulation::open(&args.data, args.format.as_deref()).map_err(dataset::failure)?;
+    contents::read_if_needed(&mut data, &args.data, &entries, &metrics)?;
     let data = chosen_pages(data, args)?;
     rules.check(data.pages.len(), data.truth.cycles()).map_err(|error| match error {
         RulesError::NoPages => Failure::Work(format!("{}: {error}", args.data.display())),
         _ => Failure::Usage(error.to_string()),
     })?;
 
-    let traces = contest::run(&data, &rules, &entries, basis)?;
+    let judge = contents::judge(&data, &metrics, rules.seed)?;
+    let traces = contest::run(&data, &rules, &entries, basis, judge.as_ref())?;
     let replays: Vec<_> = traces.iter().zip(&entries).map(|(trace, entry)| (trace, entry.role())).collect();
-    let comparison = Comparison::new(&replays, rules.seed);
+    let comparison = Comparison::with(&replays, &metrics, rules.seed);
     if let Some(path) = &args.plot {
         let svg = curves::svg(&data, &rules, &entries, &traces);
         std::fs::write(path, svg)

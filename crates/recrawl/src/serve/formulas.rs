@@ -15,7 +15,6 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::operator::control::{Chosen, Mark};
 use recrawl_crawl::operator::rollback::{self, RolledBack};
 use recrawl_crawl::settings::Settings;
-use recrawl_crawl::settings::formula_file;
 use recrawl_formula::{Formula, builtin};
 use recrawl_repository::{Generation, OriginRun, SledTables};
 use recrawl_scheduler::policy::PolicyKind;
@@ -47,7 +46,7 @@ pub fn parse(text: &str) -> Result<Formula, Refusal> {
         true => Formula::from_toml(text).map_err(|e| e.to_string()),
         false => builtin::resolve(text.trim()).map_err(|e| e.to_string()),
     };
-    parsed.and_then(formula_file::usable).map_err(wrong)
+    parsed.map_err(wrong)
 }
 
 pub fn list(shared: &SharedState) -> Result<Formulas, Refusal> {

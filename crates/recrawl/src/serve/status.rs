@@ -198,6 +198,7 @@ fn cycle_done(report: &RoundReport, before: &[RoundReport]) -> CycleDone {
         counts: counts(&report.tally),
         change_rate: report.change_rate,
         promise: promise(&report.formula, before),
+        bursts: report.bursts.groups,
     }
 }
 

@@ -146,6 +146,7 @@ fn many_pages(returns: bool) -> Dataset {
         groups: (0..pages / 50).map(|group| group.to_string()).collect(),
         truth: Truth::from_changes(last, changes.iter().map(Vec::as_slice)),
         signals: Default::default(),
+        contents: None,
     }
 }
 

@@ -63,6 +63,12 @@ pub enum DatasetError {
         /// Name of the format.
         format: &'static str,
     },
+    /// The data set has no contents.
+    #[error("{}: the data set has no contents of pages: no file {}", .path.display(), super::native::CONTENTS)]
+    NoContents {
+        /// The folder or file of the data set.
+        path: PathBuf,
+    },
     /// The path exists.
     #[error("{}: exists already and is not overwritten; use another name", .path.display())]
     Exists {

@@ -13,6 +13,8 @@ use std::path::Path;
 pub const CYCLES: &str = "cycles.tsv";
 /// The table of pages.
 pub const PAGES: &str = "pages.tsv.gz";
+/// The contents of the pages, only in some data sets.
+pub const CONTENTS: &str = "content.jsonl.zst";
 
 const CYCLE_COLUMNS: [&str; 2] = ["cycle", "date"];
 const PAGE_COLUMNS: [&str; 8] =
@@ -51,6 +53,33 @@ fn read(folder: &Path, _: u64) -> Result<Dataset, DatasetError> {
     }
     let known = dates.iter().any(|date| !date.is_empty());
     super::finish(histories, folder, if known { dates } else { Vec::new() }, last)
+}
+
+/// Texts of a page that matter only with its contents.
+pub struct PageTexts<'a> {
+    /// The name of the page in the data set: its URL or, if unknown, its path.
+    pub name: &'a str,
+    /// Its name in the source.
+    pub path: &'a str,
+    /// Its title; may be empty.
+    pub title: &'a str,
+}
+
+/// Passes the texts of each page of a folder to `each`, in order.
+pub fn read_texts(
+    folder: &Path,
+    mut each: impl FnMut(PageTexts) -> Result<(), String>,
+) -> Result<(), DatasetError> {
+    let mut lines = Lines::open(&folder.join(PAGES))?;
+    let has_signals = header(&mut lines, &PAGE_COLUMNS, SIGNALS)?;
+    while let Some(line) = lines.next_line()? {
+        let line = line.rsplit_once('\t').filter(|_| has_signals).map_or(line, |(line, _)| line);
+        let read = columns(line).and_then(|[_, url, path, _, title, ..]: [&str; 8]| {
+            each(PageTexts { name: if url.is_empty() { path } else { url }, path, title })
+        });
+        read.map_err(|what| lines.wrong(what))?;
+    }
+    Ok(())
 }
 
 /// The date of each cycle; empty if unknown.

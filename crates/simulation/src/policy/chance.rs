@@ -30,7 +30,7 @@ impl Chance {
 
 impl Draws {
     /// Uniform in the open interval (0, 1).
-    fn uniform(&mut self) -> f64 {
+    pub fn uniform(&mut self) -> f64 {
         let image = self.shuffle.apply(self.next);
         self.next += 1 << 32; // page numbers have 32 bits
         ((image >> 11) as f64 + 0.5) / (1u64 << 53) as f64

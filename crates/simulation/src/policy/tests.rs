@@ -1,8 +1,10 @@
 mod recorded;
+mod sampling;
 
 use super::*;
-use crate::testing::{datasets, rules, with_signals};
-use crate::{Budget, Rules, Trace, Truth, replay};
+use crate::contents::tests::with_contents;
+use crate::testing::{Watched, datasets, rules, with_signals};
+use crate::{Budget, Document, Rules, Trace, Truth, replay};
 use ::proptest::prelude::*;
 use recrawl_scheduler::Parts;
 use recrawl_types::StateColumns;
@@ -41,53 +43,38 @@ fn every_policy_of_the_folder_is_in_the_list() {
 #[test]
 fn only_the_bounds_are_given_the_truth() {
     let bounds: Vec<&str> = ALL.iter().filter(|kind| kind.is_bound()).map(|kind| kind.name).collect();
-    assert_eq!(bounds, ["true_rate", "oracle"]);
+    assert_eq!(bounds, ["bayes_greedy", "true_rate", "oracle"]);
     assert!(PolicyKind::named("oracle").is_some() && PolicyKind::named("t").is_none());
 }
 
-/// Records the policy's visits.
-struct Recorder<'a> {
-    policy: Box<dyn Policy + 'a>,
-    visits: Vec<(u32, u32)>,
-    /// Of each round the cycle, and the groups of siblings that it visited.
-    rounds: Vec<(u32, Vec<u32>)>,
-}
-
-impl<'a> Recorder<'a> {
-    fn new(policy: Box<dyn Policy + 'a>) -> Recorder<'a> {
-        Recorder { policy, visits: Vec::new(), rounds: Vec::new() }
-    }
-}
-
-impl Policy for Recorder<'_> {
-    fn name(&self) -> &str {
-        self.policy.name()
-    }
-
-    fn reads(&self) -> Reads {
-        self.policy.reads()
-    }
-
-    fn score(&mut self, observed: &Observed, out: &mut Vec<f64>) {
-        self.policy.score(observed, out);
-    }
-
-    fn observe(&mut self, observed: &Observed, visits: &[PolicyVisit]) {
-        self.policy.observe(observed, visits);
-        let cycle = observed.cycle().0;
-        self.visits.extend(visits.iter().map(|visit| (cycle, visit.page)));
-        // Of the warm-up, and for policies that do not read them, no siblings are filled in.
-        let siblings = |visit: &PolicyVisit| observed.columns().siblings.get(visit.page as usize).copied();
-        let groups = visits.iter().filter_map(siblings).filter(|group| *group != StateColumns::ALONE);
-        self.rounds.push((cycle, groups.collect()));
-    }
+/// With contents: each version of a page links to some pages.
+fn linked(data: &Dataset) -> Dataset {
+    let pages = data.pages.len() as u32;
+    with_contents(data.clone(), |page, version| {
+        let mut links: Vec<u32> = (1..4).map(|i| (page * i + 5 * u32::from(version) + i) % pages).collect();
+        links.sort_unstable();
+        links.dedup();
+        Document { links: links.into(), ..Document::default() }
+    })
 }
 
 fn visits(data: &Dataset, rules: &Rules, kind: &PolicyKind, basis: Basis) -> (Trace, Vec<(u32, u32)>) {
-    let mut recorder = Recorder::new(kind.build(data, basis));
-    assert_eq!(recorder.name(), kind.name);
-    let trace = replay::run(data, rules, &mut recorder).unwrap();
-    (trace, recorder.visits)
+    let with_links;
+    let data = match kind.reads_contents() {
+        true => {
+            with_links = linked(data);
+            &with_links
+        }
+        false => data,
+    };
+    let policy = kind.build(data, basis);
+    assert_eq!(policy.name(), kind.name);
+    let mut seen = Vec::new();
+    let watch = |observed: &Observed, visits: &[PolicyVisit]| {
+        seen.extend(visits.iter().map(|visit| (observed.cycle().0, visit.page)));
+    };
+    let trace = replay::run(data, rules, &mut Watched { policy, watch }).unwrap();
+    (trace, seen)
 }
 
 #[test]
@@ -105,13 +92,22 @@ fn all_rounds_but_the_last_visit_one_page_of_a_group() {
         groups: vec!["a".into()],
         truth: Truth::from_words(LAST, (0..100).map(|i| 0x2_4924 << (i % 3)).collect()),
         signals: Default::default(),
+        contents: None,
     };
     let rules = Rules { rounds: Parts::Equal(3), budget: Budget::Pages(45), ..Rules::default() };
-    let mut policy = Recorder::new(FormulaPolicy::expression("p_burst", "p_burst"));
-    replay::run(&data, &rules, &mut policy).unwrap();
+    // Of each round the cycle, and the groups of siblings that it visited.
+    let mut rounds: Vec<(u32, Vec<u32>)> = Vec::new();
+    let watch = |observed: &Observed, visits: &[PolicyVisit]| {
+        // In the warm-up no siblings are filled in.
+        let siblings = |visit: &PolicyVisit| observed.columns().siblings.get(visit.page as usize).copied();
+        let groups = visits.iter().filter_map(siblings).filter(|group| *group != StateColumns::ALONE);
+        rounds.push((observed.cycle().0, groups.collect()));
+    };
+    let policy = FormulaPolicy::expression("p_burst", "p_burst");
+    replay::run(&data, &rules, &mut Watched { policy, watch }).unwrap();
     let mut twice = [0; 3];
     for cycle in rules.warmup + 1..=LAST {
-        let of_cycle: Vec<_> = policy.rounds.iter().filter(|(of, _)| *of == cycle).collect();
+        let of_cycle: Vec<_> = rounds.iter().filter(|(of, _)| *of == cycle).collect();
         assert_eq!(of_cycle.len(), 3);
         for (twice, (_, groups)) in twice.iter_mut().zip(of_cycle) {
             let distinct = groups.iter().collect::<std::collections::HashSet<_>>().len();

@@ -281,6 +281,7 @@ fn three_pages() -> Dataset {
         groups: vec!["a".into(), "b".into()],
         truth: Truth::from_words(6, vec![0b111_1110, 0b100_0000, 0b000_0000]),
         signals: Default::default(),
+        contents: None,
     }
 }
 
@@ -334,6 +335,7 @@ fn two_sites() -> Dataset {
         groups: (0..12).map(|group: u32| group.to_string()).collect(),
         truth: Truth::from_changes(20, changes),
         signals: crate::Signals::default(),
+        contents: None,
     }
 }
 

@@ -5,6 +5,7 @@ use recrawl_crawl::failure::Failure;
 use recrawl_formula::Formula;
 use recrawl_repository::Generation;
 use recrawl_scheduler::{HostPlaces, HostPlacesCounter, PlanRequest, Policy, RankCounter};
+use recrawl_types::StateColumns;
 use std::ops::Range;
 
 /// All pages, and how to rank them.
@@ -23,10 +24,15 @@ impl Competition<'_> {
 
     /// The score of a page that was visited. Reads the block of its state.
     pub fn score(&self, ordinal: u64) -> Result<Option<f64>, Failure> {
-        let mut scores = Vec::new();
         let page = self.inputs.page(self.generation, ordinal).map_err(Failure::work)?;
-        self.policy().score(&page, ordinal, &mut scores);
-        Ok(scores.first().copied())
+        Ok((!page.is_empty()).then(|| self.score_of(&page, ordinal)))
+    }
+
+    /// The score of the page in a block of one.
+    pub fn score_of(&self, page: &StateColumns, ordinal: u64) -> f64 {
+        let mut scores = Vec::new();
+        self.policy().score(page, ordinal, &mut scores);
+        scores[0]
     }
 
     /// The rank of a page that competes by this score. Reads the state of all pages.

@@ -5,7 +5,7 @@ use crate::process::progress_bar;
 use rayon::prelude::*;
 use recrawl_crawl::failure::Failure;
 use recrawl_formula::Basis;
-use recrawl_simulation::{Bootstrap, Dataset, Rules, Trace, replay};
+use recrawl_simulation::{Bootstrap, Dataset, Rules, SearchJudge, Trace, replay};
 
 /// Parallel replays. More would need too much memory: about 100 MB for half a million pages each.
 const MOST_AT_A_TIME: usize = 8;
@@ -16,8 +16,15 @@ const MOST_AT_A_TIME: usize = 8;
 /// When threads cannot be started.
 ///
 /// # Panics
-/// When the history cannot be replayed under the rules. The caller must check this.
-pub fn run(data: &Dataset, rules: &Rules, entries: &[Entry], basis: Basis) -> Result<Vec<Trace>, Failure> {
+/// When the history cannot be replayed under the rules, or lacks contents that an entry reads. The caller must check
+/// this.
+pub fn run(
+    data: &Dataset,
+    rules: &Rules,
+    entries: &[Entry],
+    basis: Basis,
+    judge: Option<&SearchJudge>,
+) -> Result<Vec<Trace>, Failure> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_AT_A_TIME);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(Failure::work)?;
     let progress = progress_bar::line(
@@ -26,7 +33,7 @@ pub fn run(data: &Dataset, rules: &Rules, entries: &[Entry], basis: Basis) -> Re
     );
     let one = |entry: &Entry| {
         let mut policy = entry.policy(data, basis);
-        let mut trace = replay::run(data, rules, &mut *policy).expect("the rules were checked");
+        let mut trace = replay::run_judged(data, rules, &mut *policy, judge).expect("the rules were checked");
         trace.sites = Bootstrap::groups(trace.sites);
         progress.inc(1);
         trace

@@ -34,6 +34,11 @@ impl Entry {
         }
     }
 
+    /// Whether it needs the contents of pages.
+    pub fn needs_contents(&self) -> bool {
+        matches!(self, Entry::Known(kind) if kind.reads_contents())
+    }
+
     /// The policy for a replay of `data`.
     pub fn policy<'a>(&self, data: &'a Dataset, basis: Basis) -> Box<dyn Policy + 'a> {
         match self {
@@ -43,7 +48,7 @@ impl Entry {
     }
 }
 
-/// All entries without duplicates: built-in policies, formulas, bounds.
+/// All entries without duplicates: built-in (by default those that need no contents) policies, formulas, bounds.
 ///
 /// # Errors
 /// When a policy is unknown, or a formula cannot be read.
@@ -56,7 +61,7 @@ pub fn all(names: &[String], formulas: &[String], basis: Basis) -> Result<Vec<En
         }
     }
     if names.is_empty() {
-        kinds = policy::ALL.to_vec();
+        kinds = policy::of_any_data();
     }
     let mut given: Vec<Formula> = Vec::new();
     for text in formulas {
@@ -109,8 +114,10 @@ mod tests {
     fn each_takes_part_once_and_bounds_come_last() {
         let listed = names(&["oracle", "nad", "age", "nad"], &["t * X", "default", "t*X"]).unwrap();
         assert_eq!(listed, ["nad", "age", "t * X", "default", "oracle"]);
-        assert_eq!(names(&[], &[]).unwrap().len(), policy::ALL.len());
-        assert_eq!(names(&[], &["t"]).unwrap().len(), policy::ALL.len() + 1);
+        let by_default = names(&[], &[]).unwrap();
+        assert_eq!(by_default.len(), policy::ALL.iter().filter(|kind| !kind.reads_contents()).count());
+        assert!(!by_default.contains(&"lb".to_owned()) && names(&["lb"], &[]).unwrap() == ["lb"]);
+        assert_eq!(names(&[], &["t"]).unwrap().len(), by_default.len() + 1);
     }
 
     #[test]

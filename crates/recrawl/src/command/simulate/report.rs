@@ -5,7 +5,7 @@ use crate::cli::{Estimators, PageSet, SimulateArgs};
 use recrawl_crawl::labels::thousands;
 use recrawl_scheduler::Ties;
 use recrawl_simulation::compare::{Comparison, Role};
-use recrawl_simulation::{Dataset, Rules, Trace, metric};
+use recrawl_simulation::{Dataset, Rules, Trace};
 use serde_json::{Map, Value, json};
 
 /// Page budget of the last cycle.
@@ -84,7 +84,7 @@ fn policy(
     object.insert("kind".into(), kind.into());
     object.insert("expression".into(), entry.policy(data, args.estimators.into()).expression().into());
     let (mut intervals, mut against, mut per_cycle) = (Map::new(), Map::new(), Map::new());
-    for (at, metric) in metric::ALL.iter().enumerate() {
+    for (at, metric) in comparison.metrics.iter().enumerate() {
         let cell = &comparison.cells[place][at];
         let counts_cycles = metric.name == "longest_neglect" || metric.name.starts_with("delay");
         let value = if counts_cycles && cell.value.is_finite() {

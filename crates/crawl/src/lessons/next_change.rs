@@ -1,0 +1,117 @@
+//! The weights of the model of the next change, learned from the comparisons of revisit rounds.
+//!
+//! A lesson reads each page as the plan of its round read it. So a schedule needs no room for the features of its
+//! pages, and a resumed round learns the same. Urgent and fill rounds teach nothing: their pages are asked for, or new.
+
+use crate::cycle::inputs::FormulaInputs;
+use crate::failure::Failure;
+use crate::report::facts::{Facts, RoundKind};
+use crate::stored::{keep, kept};
+use recrawl_formula::{Formula, NextChange};
+use recrawl_predictor::{Lesson, NextChangeModel};
+use recrawl_repository::{Generation, ReadError, SledTables, States};
+use recrawl_types::{CanonicalUrl, Cycle, DatedRound, NEXT_CHANGE_WEIGHTS, Reads};
+use serde::{Deserialize, Serialize};
+
+/// The name under which the model is kept.
+const NEXT_CHANGE: &str = "next_change";
+
+/// The model in the tables. A round that is merged again after a crash finds the model that it began with.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Kept {
+    /// The round of the last lesson.
+    round: u32,
+    before: Learned,
+    now: Learned,
+}
+
+/// The model after a lesson.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Learned {
+    cycle: u32,
+    model: NextChangeModel,
+}
+
+/// The weights of the model; 0 before its first lesson.
+///
+/// # Errors
+/// When the tables cannot be read.
+pub fn weights(tables: &SledTables) -> Result<[f64; NEXT_CHANGE_WEIGHTS], Failure> {
+    Ok(kept::<Kept>(tables, NEXT_CHANGE)?.unwrap_or_default().now.model.weights)
+}
+
+/// The lesson of a round, whose comparisons are met in URL order.
+pub struct NextChangeLesson<'g> {
+    round: DatedRound,
+    before: Learned,
+    lesson: Lesson,
+    inputs: FormulaInputs,
+    states: States<'g>,
+    last: Option<CanonicalUrl>,
+    failed: Option<ReadError>,
+}
+
+impl<'g> NextChangeLesson<'g> {
+    /// Begins the lesson of a revisit round whose formula reads the model; none for other rounds. `passed` is called
+    /// with the pages of each block of a pass over the generation.
+    ///
+    /// # Errors
+    /// When the generation or the tables cannot be read.
+    pub fn of_round(
+        tables: &SledTables,
+        generation: &'g Generation,
+        facts: &Facts,
+        passed: &dyn Fn(usize),
+    ) -> Result<Option<NextChangeLesson<'g>>, Failure> {
+        if facts.kind != RoundKind::Revisit || !reads_model(facts) {
+            return Ok(None);
+        }
+        let round = facts.round();
+        let kept = kept::<Kept>(tables, NEXT_CHANGE)?.unwrap_or_default();
+        let before = if kept.round == round.round.0 { kept.before } else { kept.now };
+        let lesson = before.model.clone().lesson(round.cycle.since(Cycle(before.cycle)));
+        let origins = generation.origins().map_err(Failure::work)?;
+        let inputs = FormulaInputs::of_records(NextChange::READS, round.cycle, generation, &origins, passed)?;
+        let states = generation.states().with_keys(true);
+        Ok(Some(NextChangeLesson { round, before, lesson, inputs, states, last: None, failed: None }))
+    }
+
+    /// Adds a comparison. Of several comparisons of a page the first counts.
+    pub fn compared(&mut self, url: &CanonicalUrl, is_changed: bool) {
+        if self.failed.is_some() || self.last.as_ref() == Some(url) {
+            return;
+        }
+        match self.states.block_of(url.key()) {
+            Ok(Some((first, columns, is_new))) => {
+                if is_new {
+                    self.inputs.fill(first, columns);
+                }
+                if let Some(row) = columns.keys.row_of(url.key()).filter(|&row| columns.visited[row]) {
+                    self.lesson.visit(&NextChange::of_row(columns, row, self.round.cycle), is_changed);
+                }
+            }
+            Ok(None) => {}
+            Err(failed) => self.failed = Some(failed),
+        }
+        self.last = Some(url.clone());
+    }
+
+    /// Keeps what was learned.
+    ///
+    /// # Errors
+    /// When the generation could not be read, or the tables cannot be written.
+    pub fn keep(self, tables: &SledTables) -> Result<(), Failure> {
+        self.failed.map_or(Ok(()), Err)?;
+        let now = Learned { cycle: self.round.cycle.0, model: self.lesson.learned() };
+        keep(tables, NEXT_CHANGE, &Kept { round: self.round.round.0, before: self.before, now })
+    }
+}
+
+/// Does the formula by which the round was planned read the model?
+fn reads_model(facts: &Facts) -> bool {
+    let formula = facts.formula_toml.as_deref().and_then(|toml| Formula::from_toml(toml).ok());
+    formula.is_some_and(|formula| formula.compile().reads().contains(Reads::NEXT_CHANGE))
+}
+
+#[cfg(test)]
+mod tests;

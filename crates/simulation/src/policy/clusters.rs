@@ -1,0 +1,242 @@
+//! `cls_nad`, `cls_sad`, `cls_aad`, `cls_gad`, `cls_threshold`: samples of clusters by features.
+//!
+//! Algorithm 1 of Tan & Mitra (2010, §4). Of each cluster, pages are visited by their cosine to the centroid, nearest first,
+//! until the t-interval of the mean of φ is narrow enough, or R/k pages. Then clusters are visited by that mean, highest
+//! first, until R is spent. φ is the probability of a change, by the page's history with this visit.
+//!
+//! *Ours*: there are at most R/10 clusters, so that samples leave visits to choose. Clusters are made anew every
+//! [`RECLUSTER`] cycles, and in between pages are assigned by the model.
+
+mod assigned;
+mod significance;
+
+use super::{Make, Policy, PolicyKind, PolicyVisit};
+use crate::Observed;
+use assigned::Assigned;
+use recrawl_clusters::change_rate::{ChangeHistory, Sample, SampleRule, Weighting, download_probability};
+use recrawl_types::Cycle;
+use significance::is_above;
+
+/// φ by all cycles alike.
+pub(super) const NAD: PolicyKind = PolicyKind {
+    name: "cls_nad",
+    help: "samples clusters of pages, then visits them by rate NAD (needs contents)",
+    make: Make::WithContents(|_| Clusters::boxed("cls_nad", Order::Mean(Weighting::NonAdaptive))),
+};
+
+/// φ by the cycle alone.
+pub(super) const SAD: PolicyKind = PolicyKind {
+    name: "cls_sad",
+    help: "samples clusters of pages, then visits them by rate SAD (needs contents)",
+    make: Make::WithContents(|_| Clusters::boxed("cls_sad", Order::Mean(Weighting::Shortsighted))),
+};
+
+/// φ by all cycles, recent ones more.
+pub(super) const AAD: PolicyKind = PolicyKind {
+    name: "cls_aad",
+    help: "samples clusters of pages, then visits them by rate AAD (needs contents)",
+    make: Make::WithContents(|_| Clusters::boxed("cls_aad", Order::Mean(Weighting::Arithmetic))),
+};
+
+/// φ by all cycles, each twice as much as the one before.
+pub(super) const GAD: PolicyKind = PolicyKind {
+    name: "cls_gad",
+    help: "samples clusters of pages, then visits them by rate GAD (needs contents)",
+    make: Make::WithContents(|_| Clusters::boxed("cls_gad", Order::Mean(Weighting::Geometric))),
+};
+
+/// The variant of the paper's abstract and §7: the clusters in which a significant number of samples had changed, whole.
+/// *Ours*: significant is a one-sided binomial test at 80 % against the share of all samples. The other clusters follow by
+/// their share.
+pub(super) const THRESHOLD: PolicyKind = PolicyKind {
+    name: "cls_threshold",
+    help: "samples clusters of pages, then visits those with significantly many changes (needs contents)",
+    make: Make::WithContents(|_| Clusters::boxed("cls_threshold", Order::Significant)),
+};
+
+/// Cycles from one fit of clusters to the next. The paper's 1 is dear, and its cycles are weeks; 28 are the daemon's.
+const RECLUSTER: u32 = 28;
+/// The paper's number of clusters.
+const CLUSTERS: usize = 100;
+/// Visits of a cycle for each cluster, at least.
+const VISITS_A_CLUSTER: u64 = 10;
+
+/// The order of clusters after sampling.
+#[derive(Clone, Copy)]
+enum Order {
+    /// By the mean of φ.
+    Mean(Weighting),
+    /// Significant ones first, then by the share that changed.
+    Significant,
+}
+
+struct Clusters {
+    name: &'static str,
+    order: Order,
+    recluster: u32,
+    assigned: Assigned,
+    histories: Vec<ChangeHistory>,
+    cycle: Option<Cycle>,
+    /// What remains of each cluster, farthest first, and its sample.
+    sampled: Vec<Sampled>,
+    /// The sampled pages of the current choice; empty if it is of the rest.
+    chosen: Vec<u32>,
+}
+
+/// A cluster in the current cycle.
+#[derive(Default)]
+struct Sampled {
+    /// Pages to visit, farthest from the centroid first.
+    queue: Vec<u32>,
+    /// The values of φ.
+    sample: Sample,
+    asked: u64,
+    changes: u64,
+}
+
+impl Clusters {
+    fn boxed(name: &'static str, order: Order) -> Box<dyn Policy> {
+        Box::new(Clusters::new(name, order, RECLUSTER))
+    }
+
+    fn new(name: &'static str, order: Order, recluster: u32) -> Clusters {
+        Clusters {
+            name,
+            order,
+            recluster,
+            assigned: Assigned::default(),
+            histories: Vec::new(),
+            cycle: None,
+            sampled: Vec::new(),
+            chosen: Vec::new(),
+        }
+    }
+
+    /// Assigns all pages, with new clusters if it is time, and puts each cluster's competing pages in order.
+    fn begin(&mut self, observed: &Observed) {
+        let now = observed.cycle();
+        let most = (observed.k() / VISITS_A_CLUSTER).clamp(1, CLUSTERS as u64) as usize;
+        if self.assigned.fitted().is_none_or(|fitted| now.since(fitted) >= self.recluster) {
+            self.assigned.fit(observed, most);
+        }
+        self.assigned.assign(observed);
+        self.sampled.clear();
+        self.sampled.resize_with(self.assigned.clusters(), Sampled::default);
+        for page in (0..observed.columns().len()).filter(|&page| observed.competes(page)) {
+            self.sampled[self.assigned.cluster(page)].queue.push(page as u32);
+        }
+        let closeness = |page: u32| self.assigned.closeness(page as usize);
+        for cluster in &mut self.sampled {
+            cluster.queue.sort_by(|a, b| closeness(*a).total_cmp(&closeness(*b)).then(b.cmp(a)));
+        }
+    }
+
+    /// The next pages to sample, of all clusters whose samples do not suffice.
+    fn next_of_samples(&mut self, observed: &Observed) -> Vec<u32> {
+        let rule = SampleRule::default();
+        let most = (observed.k() / self.sampled.len().max(1) as u64).max(1);
+        let mut pages = Vec::new();
+        for cluster in self.sampled.iter_mut().filter(|cluster| !rule.is_sufficient(&cluster.sample)) {
+            let step = SampleRule::LEAST
+                .saturating_sub(cluster.asked)
+                .max(1)
+                .min(most.saturating_sub(cluster.asked));
+            let left = cluster.queue.len().saturating_sub(step as usize);
+            cluster.asked += (cluster.queue.len() - left) as u64;
+            pages.extend(cluster.queue.drain(left..));
+        }
+        pages
+    }
+
+    /// φ of a page by its history.
+    fn phi(&self, page: usize) -> f64 {
+        let weighting = match self.order {
+            Order::Mean(weighting) => weighting,
+            Order::Significant => Weighting::Shortsighted,
+        };
+        download_probability(self.histories[page].rate(weighting).unwrap_or_default())
+    }
+
+    /// The places of clusters; the highest is visited first.
+    fn places(&self) -> Vec<u32> {
+        let all = self
+            .sampled
+            .iter()
+            .fold((0, 0), |all, cluster| (all.0 + cluster.changes, all.1 + cluster.sample.count()));
+        let key = |cluster: &Sampled| match self.order {
+            Order::Mean(_) => (false, cluster.sample.mean()),
+            Order::Significant => {
+                let visits = cluster.sample.count();
+                (is_above(cluster.changes, visits, all), cluster.changes as f64 / visits.max(1) as f64)
+            }
+        };
+        let mut order: Vec<(usize, (bool, f64))> = self.sampled.iter().map(key).enumerate().collect();
+        // Equal ones by number, the lowest first.
+        order.sort_by(|(a, x), (b, y)| x.0.cmp(&y.0).then(x.1.total_cmp(&y.1)).then(b.cmp(a)));
+        let mut places = vec![0; order.len()];
+        (0..).zip(order).for_each(|(place, (cluster, _))| places[cluster] = place);
+        places
+    }
+}
+
+impl Policy for Clusters {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn reads_contents(&self) -> bool {
+        true
+    }
+
+    fn reads_urls(&self) -> bool {
+        true
+    }
+
+    fn wants(&mut self, observed: &Observed, left: u64) -> u64 {
+        if self.cycle.replace(observed.cycle()) != Some(observed.cycle()) {
+            self.begin(observed);
+        }
+        self.chosen = self.next_of_samples(observed);
+        self.chosen.sort_unstable();
+        if self.chosen.is_empty() { left } else { left.min(self.chosen.len() as u64) }
+    }
+
+    fn score(&mut self, observed: &Observed, out: &mut Vec<f64>) {
+        out.clear();
+        let pages = 0..observed.columns().len();
+        if !self.chosen.is_empty() {
+            out.resize(pages.len(), 0.0);
+            self.chosen.iter().for_each(|page| out[*page as usize] = 1.0);
+            return;
+        }
+        let places = self.places();
+        out.extend(pages.map(|page| match places.get(self.assigned.cluster(page)) {
+            // A cosine is below 2 from the next.
+            Some(place) => f64::from(*place) * 3.0 + self.assigned.closeness(page),
+            None => 0.0,
+        }));
+    }
+
+    fn observe(&mut self, observed: &Observed, visits: &[PolicyVisit]) {
+        self.histories.resize(observed.columns().len(), ChangeHistory::default());
+        for visit in visits {
+            let page = visit.page as usize;
+            self.assigned.note(page);
+            let Some(changed) = visit.changed else { continue };
+            let known = observed.cycle().since(Cycle(observed.columns().first[page]));
+            let history = &mut self.histories[page];
+            history.skip(known.saturating_sub(history.cycles() + 1));
+            history.record(changed);
+            if self.chosen.binary_search(&visit.page).is_ok() {
+                let phi = self.phi(page);
+                let cluster = &mut self.sampled[self.assigned.cluster(page)];
+                cluster.sample.add(phi);
+                cluster.changes += u64::from(changed);
+            }
+        }
+        self.chosen.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests;
