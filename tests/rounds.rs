@@ -295,8 +295,8 @@ fn a_daemon_killed_in_rounds_of_all_kinds_goes_on_and_hosts_notice_nothing() {
     let (kills, seed) = (setting("RECRAWL_KILLS", 12), setting("RECRAWL_KILL_SEED", 1));
     let mut lot = StdRng::seed_from_u64(seed);
     let settings = format!(
-        "[cycle]\npages = \"40%\"\nfill = true\nperiod = \"700 ms\"\nrounds = 2\n\
-         [storage]\nkeep_visits = 10000\n[round]\nlinger = \"50 ms\"\n[scope]\nhosts = [\"*\"]\n[politeness]\ndelay_per_host = \"{DELAY} ms\"\n"
+        "[cycle]\npages = \"40%\"\nfill = true\nperiod = \"700 ms\"\nrounds = 3\n\
+         [schedule]\nformula = \"p_next\"\n[storage]\nkeep_visits = 10000\n[round]\nlinger = \"50 ms\"\n[scope]\nhosts = [\"*\"]\n[politeness]\ndelay_per_host = \"{DELAY} ms\"\n"
     );
     let world = daemon::world(120, 3, &settings);
     slow(&world, 40_000);

@@ -419,7 +419,8 @@ pub enum DatasetCommand {
     Generate {
         /// Target path; must not exist
         to: PathBuf,
-        /// Preset: default, brdc12, or radinsky: pages with texts that follow each other, for `recrawl predict`
+        /// Preset: default, brdc12, or radinsky and radinsky-each: pages with texts that follow each other, for `recrawl
+        /// predict`
         #[arg(long, value_name = "NAME", default_value = "default")]
         preset: String,
         /// Number of pages; overrides the preset

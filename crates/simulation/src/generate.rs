@@ -16,7 +16,7 @@ mod signaller;
 mod sites;
 
 pub use self::recipe::{PRESETS, Preset, Recipe, RecipeError};
-pub use self::related::{RelatedWeb, read_experts, related_web};
+pub use self::related::{RelatedRecipe, RelatedWeb, read_experts, related_web};
 
 use self::change_process::ChangeProcess;
 use self::draws::Draws;

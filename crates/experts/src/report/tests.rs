@@ -1,5 +1,5 @@
 use super::*;
-use recrawl_simulation::generate::related_web;
+use recrawl_simulation::generate::{RelatedRecipe, related_web};
 
 fn options(relations: Vec<Relation>, planted: Vec<(u32, u32)>) -> Options {
     Options {
@@ -36,7 +36,7 @@ fn planted_experts_are_found_best_by_correlation() {
     let parent = tempfile::tempdir().unwrap();
     let folder = parent.path().join("web");
     // Six topics, of which three share their words: content cannot tell these apart.
-    let web = related_web(144, 70, 2).unwrap();
+    let web = related_web(&RelatedRecipe::PRESETS[0], 144, 70, 2).unwrap();
     web.create(&folder).unwrap();
     let mut data = recrawl_simulation::open(&folder, None).unwrap();
     data.read_contents(&folder).unwrap();

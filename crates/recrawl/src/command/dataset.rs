@@ -5,14 +5,13 @@ use crate::cli::{DatasetCommand, PageSet};
 use recrawl_crawl::config::units::Span;
 use recrawl_crawl::failure::Failure;
 use recrawl_simulation::format::{self, Reading};
+use recrawl_simulation::generate::RelatedRecipe;
 use recrawl_simulation::summary::Quantiles;
 use recrawl_simulation::{Dataset, DatasetError, Recipe, Summary, generate};
 use serde_json::json;
 use std::path::Path;
 
-/// The preset of pages that follow each other, with texts: not a recipe.
-const RELATED: &str = "radinsky";
-/// Ten topics of 24 pages.
+/// Pages of a web whose pages follow each other: ten topics of 24.
 const RELATED_PAGES: u32 = 240;
 const RELATED_CYCLES: u32 = 150;
 
@@ -38,14 +37,15 @@ pub fn run(command: &DatasetCommand) -> Result<(), Failure> {
             format,
         } => {
             format::check_target(to, format).map_err(failure)?;
-            if preset == RELATED {
+            if let Some(recipe) = RelatedRecipe::named(preset) {
                 let changed = [sites.is_some(), signal_precision.is_some(), format != "native"];
                 if changed.contains(&true) {
-                    let text = format!("--preset {RELATED} has no sites, signals or other formats to choose");
+                    let text = format!("--preset {preset} has no sites, signals or other formats to choose");
                     return Err(Failure::Usage(text));
                 }
                 let (pages, cycles) = (pages.unwrap_or(RELATED_PAGES), cycles.unwrap_or(RELATED_CYCLES));
-                let web = generate::related_web(pages, cycles, *random_seed).map_err(Failure::usage)?;
+                let web =
+                    generate::related_web(&recipe, pages, cycles, *random_seed).map_err(Failure::usage)?;
                 web.create(to).map_err(failure)?;
                 let planted = super::counted(web.experts.len() as u64, "planted relation");
                 return print(format!(

@@ -1,5 +1,6 @@
 //! Parameters of a generated world.
 
+use super::related::RelatedRecipe;
 use crate::format::calendar;
 use crate::{Dataset, truth::LAST_OF_A_WORD};
 
@@ -132,7 +133,8 @@ impl Recipe {
     pub fn named(name: &str) -> Result<Recipe, RecipeError> {
         let found = PRESETS.iter().find(|preset| preset.name == name);
         found.map(|preset| (preset.recipe)()).ok_or_else(|| {
-            let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+            let related = RelatedRecipe::PRESETS.map(|preset| preset.name);
+            let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).chain(related).collect();
             RecipeError(format!("unknown preset {name:?}; use {}", names.join(", ")))
         })
     }

@@ -2,11 +2,11 @@
 //!
 //! For the prediction of changes from related pages (Radinsky and Bennett 2013), whose data are not public. Pages
 //! belong to topics. On some days a topic has news: new counts of its words. Its *leaders* show them on that day, its
-//! *followers* one or two days later; both miss some news and also change without news, in words of their own. The rest
-//! are noise: the same words, no topic. So a follower's next change shows in its leaders today.
+//! *followers* one or two days later; both may miss news and also change without, in words of their own. The rest are
+//! noise: the same words, no topic. So a follower's next change shows in its leaders today.
 //!
-//! Three topics share their words, so texts alone do not tell a topic; time does. Other words tell the topic of half
-//! of the pages, and a third of the links stay within it. News alternate, so that a page's own past tells something too.
+//! Where topics share their words, texts alone do not tell a topic; time does. Other words tell the topic of half of the
+//! pages, and a third of the links stay within it. News alternate, so that a page's own past tells something too.
 
 use super::draws::{Chance, Draws};
 use super::recipe::RecipeError;
@@ -17,12 +17,58 @@ use crate::{Dataset, DatasetError, histories::Histories};
 use std::fmt::Write;
 use std::path::Path;
 
-/// Leaders, followers and noise of a topic.
-const ROLES: [u32; 3] = [10, 10, 4];
-/// Pages of a topic, with its share of noise.
-const TOPIC_PAGES: u32 = ROLES[0] + ROLES[1] + ROLES[2];
-/// Topics that share their words.
-const SHARED_BY: u32 = 3;
+/// What a generated web of related pages is made of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RelatedRecipe {
+    /// The preset's name.
+    pub name: &'static str,
+    /// Leaders, followers and noise of a topic, in pages.
+    pub roles: [u32; 3],
+    /// Topics that share their words; at least 1.
+    pub shared_by: u32,
+    /// The chance that a page shows news.
+    pub shows: f64,
+    /// The chance that a page changes without news.
+    pub changes_alone: f64,
+    /// Whether every third follower is two days late instead of one.
+    pub has_late: bool,
+}
+
+/// Leaders and followers that miss news and change without: no leader alone tells what its followers do.
+const RADINSKY: RelatedRecipe = RelatedRecipe {
+    name: "radinsky",
+    roles: [10, 10, 4],
+    shared_by: 3,
+    shows: 0.9,
+    changes_alone: 0.1,
+    has_late: true,
+};
+
+/// As many leaders as a page has experts, and each alone tells all that its followers do.
+const RADINSKY_EACH: RelatedRecipe = RelatedRecipe {
+    name: "radinsky-each",
+    roles: [20, 4, 0],
+    shared_by: 1,
+    shows: 1.0,
+    changes_alone: 0.0,
+    has_late: false,
+};
+
+impl RelatedRecipe {
+    /// The presets.
+    pub const PRESETS: [RelatedRecipe; 2] = [RADINSKY, RADINSKY_EACH];
+
+    /// The preset with this name.
+    pub fn named(name: &str) -> Option<RelatedRecipe> {
+        RelatedRecipe::PRESETS.into_iter().find(|recipe| recipe.name == name)
+    }
+
+    /// Pages of a topic, with its share of noise.
+    fn topic_pages(&self) -> u32 {
+        self.roles.iter().sum()
+    }
+}
+
 const TOPIC_WORDS: usize = 6;
 /// Counts of a topic's words are from 1 to this.
 const COUNT_MAX: f64 = 16.0;
@@ -31,9 +77,6 @@ const SUBJECT_WORDS: u32 = 12;
 const LINKS: usize = 4;
 /// The chance of news after a day with news, and after one without.
 const NEWS: [f64; 2] = [0.25, 0.75];
-/// The chance that a page shows news, and that it changes without.
-const SHOWS: f64 = 0.9;
-const CHANGES_ALONE: f64 = 0.1;
 /// The chance that a page's subject and each of its links are of its topic.
 const IS_ON_TOPIC: [f64; 2] = [0.5, 0.3];
 
@@ -108,13 +151,15 @@ struct Role {
 }
 
 impl Role {
-    fn of(page: u32, topics: u32) -> Role {
-        let (topic, place) = (page / TOPIC_PAGES, page % TOPIC_PAGES);
+    fn of(recipe: &RelatedRecipe, page: u32, topics: u32) -> Role {
+        let (topic, place) = (page / recipe.topic_pages(), page % recipe.topic_pages());
+        let [leaders, followers, _] = recipe.roles;
         let delay = match place {
             _ if topic >= topics => None,
-            _ if place < ROLES[0] => Some(0),
-            // Every third follower is two days late.
-            _ if place < ROLES[0] + ROLES[1] => Some(1 + u32::from(place.is_multiple_of(3))),
+            _ if place < leaders => Some(0),
+            _ if place < leaders + followers => {
+                Some(1 + u32::from(recipe.has_late && place.is_multiple_of(3)))
+            }
             _ => None,
         };
         Role { topic: topic.min(topics - 1), delay }
@@ -139,11 +184,17 @@ fn count(draws: &mut Draws) -> u32 {
 ///
 /// # Errors
 /// If there are too few pages for a topic, no cycle, or more than the limits of a data set.
-pub fn related_web(pages: u32, cycles: u32, seed: u64) -> Result<RelatedWeb, RecipeError> {
-    let topics = pages / TOPIC_PAGES;
+pub fn related_web(
+    recipe: &RelatedRecipe,
+    pages: u32,
+    cycles: u32,
+    seed: u64,
+) -> Result<RelatedWeb, RecipeError> {
+    let topics = pages / recipe.topic_pages();
     if topics == 0 || cycles == 0 || cycles > Dataset::MAX_CYCLES {
         let text = format!(
-            "{pages} pages, {cycles} cycles: use at least {TOPIC_PAGES} pages and 1 to {} cycles",
+            "{pages} pages, {cycles} cycles: use at least {} pages and 1 to {} cycles",
+            recipe.topic_pages(),
             Dataset::MAX_CYCLES
         );
         return Err(RecipeError::too_large(text));
@@ -153,23 +204,24 @@ pub fn related_web(pages: u32, cycles: u32, seed: u64) -> Result<RelatedWeb, Rec
         (0..topics).map(|topic| news(cycles, &mut Draws::new(seed, 1 + u64::from(topic)))).collect();
     let (mut texts, mut experts) = (Vec::new(), Vec::new());
     for page in 0..pages {
-        let role = Role::of(page, topics);
+        let role = Role::of(recipe, page, topics);
         // Streams of topics come first.
         let mut draws = Draws::new(seed, 1 + u64::from(topics) + u64::from(page));
-        let versions = versions(role, page, pages, &news[role.topic as usize], &mut draws);
+        let versions = versions(recipe, role, page, pages, &news[role.topic as usize], &mut draws);
         let changes: Vec<(u32, u16)> =
             versions.iter().skip(1).zip(1..).map(|(&(cycle, _), version)| (cycle, version)).collect();
         let row = histories.page(url(page), Some(&format!("topic {}", role.topic)), 0, cycles);
         histories.push(row, &changes).map_err(RecipeError::too_large)?;
         texts.push(versions);
         if let Some(delay) = role.delay.filter(|&delay| delay > 0) {
-            experts.extend((0..ROLES[0]).map(|leader| (page, role.topic * TOPIC_PAGES + leader, delay)));
+            let first = role.topic * recipe.topic_pages();
+            experts.extend((first..first + recipe.roles[0]).map(|leader| (page, leader, delay)));
         }
     }
     // A Monday, as in the other presets.
     let start = calendar::parse_date("2026-01-05").unwrap_or_default();
     let dates = (0..=i64::from(cycles)).map(|cycle| calendar::date(start + cycle)).collect();
-    let data = histories.finish("radinsky".into(), dates, cycles).map_err(RecipeError::too_large)?;
+    let data = histories.finish(recipe.name.into(), dates, cycles).map_err(RecipeError::too_large)?;
     Ok(RelatedWeb { data, texts, experts })
 }
 
@@ -179,19 +231,20 @@ fn url(page: u32) -> String {
 
 /// The versions of a page.
 fn versions(
+    recipe: &RelatedRecipe,
     role: Role,
     page: u32,
     pages: u32,
     news: &[Option<[u32; TOPIC_WORDS]>],
     draws: &mut Draws,
 ) -> Vec<(u32, String)> {
-    let fixed = fixed_part(role, page, pages, draws);
+    let fixed = fixed_part(recipe, role, page, pages, draws);
     let mut topic: [u32; TOPIC_WORDS] = std::array::from_fn(|_| count(draws));
     let mut own: [u32; OWN_WORDS] = std::array::from_fn(|_| count(draws));
-    let mut versions = vec![(0, text(&fixed, role, page, &topic, &own))];
+    let mut versions = vec![(0, text(&fixed, recipe.shared_by, role, page, &topic, &own))];
     for cycle in 1..news.len() as u32 {
         let told = role.delay.and_then(|delay| news[cycle.checked_sub(delay)? as usize]);
-        let (shows, alone) = (draws.is(Chance::of(SHOWS)), draws.is(Chance::of(CHANGES_ALONE)));
+        let (shows, alone) = (draws.is(Chance::of(recipe.shows)), draws.is(Chance::of(recipe.changes_alone)));
         match (role.delay, told) {
             (Some(_), Some(counts)) if shows => topic = counts,
             (Some(_), _) if alone && told.is_none() => own = std::array::from_fn(|_| count(draws)),
@@ -199,14 +252,15 @@ fn versions(
             (None, _) if draws.is(Chance::of(0.5)) => topic = std::array::from_fn(|_| count(draws)),
             _ => continue,
         }
-        versions.push((cycle, text(&fixed, role, page, &topic, &own)));
+        versions.push((cycle, text(&fixed, recipe.shared_by, role, page, &topic, &own)));
     }
     versions
 }
 
 /// What never changes: words of a subject, and links.
-fn fixed_part(role: Role, page: u32, pages: u32, draws: &mut Draws) -> String {
-    let topics = (pages / TOPIC_PAGES).max(1);
+fn fixed_part(recipe: &RelatedRecipe, role: Role, page: u32, pages: u32, draws: &mut Draws) -> String {
+    let topic_pages = recipe.topic_pages();
+    let topics = (pages / topic_pages).max(1);
     let pick = |draws: &mut Draws, count: u32| ((draws.uniform() * f64::from(count)) as u32).min(count - 1);
     let subject = if draws.is(Chance::of(IS_ON_TOPIC[0])) { role.topic } else { pick(draws, topics) };
     let mut fixed = String::new();
@@ -219,7 +273,7 @@ fn fixed_part(role: Role, page: u32, pages: u32, draws: &mut Draws) -> String {
     for _ in 0..LINKS {
         let on_topic = draws.is(Chance::of(IS_ON_TOPIC[1]));
         let to =
-            if on_topic { role.topic * TOPIC_PAGES + pick(draws, TOPIC_PAGES) } else { pick(draws, pages) };
+            if on_topic { role.topic * topic_pages + pick(draws, topic_pages) } else { pick(draws, pages) };
         if to != page {
             write!(fixed, "[see]({}) ", url(to)).unwrap_or_default();
         }
@@ -227,9 +281,9 @@ fn fixed_part(role: Role, page: u32, pages: u32, draws: &mut Draws) -> String {
     fixed
 }
 
-fn text(fixed: &str, role: Role, page: u32, topic: &[u32], own: &[u32]) -> String {
+fn text(fixed: &str, shared_by: u32, role: Role, page: u32, topic: &[u32], own: &[u32]) -> String {
     let mut text = fixed.to_string();
-    let shared = role.topic / SHARED_BY * TOPIC_WORDS as u32;
+    let shared = role.topic / shared_by * TOPIC_WORDS as u32;
     let words = topic.iter().zip(shared..).map(|(&count, word)| (count, format!("topic{} ", letters(word))));
     let own = own
         .iter()
@@ -257,9 +311,9 @@ mod tests {
 
     #[test]
     fn followers_change_after_their_leaders() {
-        let web = related_web(72, 200, 3).unwrap();
-        assert_eq!(web, related_web(72, 200, 3).unwrap());
-        assert_ne!(web.texts, related_web(72, 200, 4).unwrap().texts);
+        let web = related_web(&RADINSKY, 72, 200, 3).unwrap();
+        assert_eq!(web, related_web(&RADINSKY, 72, 200, 3).unwrap());
+        assert_ne!(web.texts, related_web(&RADINSKY, 72, 200, 4).unwrap().texts);
         let changes = |page: u32, cycle: u32| web.data.truth.changed_in(cycle).contains(&page);
         assert_eq!(web.experts.len(), 3 * 10 * 10);
         for &(follower, leader, delay) in &web.experts {
@@ -277,19 +331,31 @@ mod tests {
     }
 
     #[test]
+    fn each_leader_alone_may_tell_all() {
+        let web = related_web(&RADINSKY_EACH, 48, 100, 1).unwrap();
+        let changes = |page: u32, cycle: u32| web.data.truth.changed_in(cycle).contains(&page);
+        assert_eq!(web.experts.len(), 2 * 4 * 20);
+        for &(follower, leader, delay) in &web.experts {
+            assert_eq!(delay, 1);
+            let agrees = |cycle: u32| changes(follower, cycle) == changes(leader, cycle - 1);
+            assert!((2..=100).all(agrees), "{follower} after {leader}");
+        }
+    }
+
+    #[test]
     fn a_version_differs_from_the_one_before() {
-        let web = related_web(31, 60, 5).unwrap();
+        let web = related_web(&RADINSKY, 31, 60, 5).unwrap();
         for versions in &web.texts {
             assert!(versions.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 != pair[1].1));
         }
-        assert!(related_web(23, 60, 0).is_err() && related_web(24, 0, 0).is_err());
+        assert!(related_web(&RADINSKY, 23, 60, 0).is_err() && related_web(&RADINSKY, 24, 0, 0).is_err());
     }
 
     #[test]
     fn a_folder_gives_the_web_again() {
         let parent = tempfile::tempdir().unwrap();
         let folder = parent.path().join("radinsky");
-        let web = related_web(32, 40, 6).unwrap();
+        let web = related_web(&RADINSKY, 32, 40, 6).unwrap();
         web.create(&folder).unwrap();
         let mut data = crate::open(&folder, None).unwrap();
         data.read_contents(&folder).unwrap();
