@@ -323,7 +323,7 @@ describe("while a cycle is paused", () => {
     await done();
   });
 
-  it("Page offers pages as a URL is typed, and says what there is no page of", async () => {
+  it("Page offers pages as a URL is typed, lists those of a folder, and says what there is none of", async () => {
     const { page, done } = await view("#/page", { expected: [404] });
     const { pages } = await crawl.get("/api/v1/pages?limit=20");
     await retry(async () =>
@@ -338,6 +338,16 @@ describe("while a cycle is paused", () => {
     await page.fill("#url", wanted);
     await page.keyboard.press("Enter");
     await retry(async () => assert.equal(await page.locator(".lead.url").textContent(), wanted));
+    // As the folder of a burst: no page has this URL, but others begin with it.
+    const folder = wanted.slice(0, -1);
+    const inFolder = (await crawl.get(`/api/v1/pages?limit=20&prefix=${encoded(folder)}`)).pages.map(({ url }) => url);
+    assert.ok(inFolder.includes(wanted) && !inFolder.includes(folder), folder);
+    await page.fill("#url", folder);
+    await page.keyboard.press("Enter");
+    await retry(async () =>
+      assert.deepEqual(await column(page, `The first pages that begin with ${folder}`, 1), inFolder),
+    );
+    assert.equal(await page.getByRole("button", { name: "Fetch now" }).count(), 0);
     await page.fill("#url", "http://127.1.0.1:9099/nowhere");
     await page.keyboard.press("Enter");
     await page.locator(".problem", { hasText: "Not found (404)" }).waitFor();

@@ -68,9 +68,17 @@ export function open(main, { signal, parameters, navigate }) {
     show(found, async () => {
       const { blocks } = await ask("/api/v1/controls", { signal });
       blocking.blocks(blocks);
-      const document = await ask(query("/api/v1/page", { url }), { signal });
-      fetchNow.hidden = (document.stopped_by ?? []).some(({ gate }) => CLOSED.includes(gate));
-      return onePage(document);
+      try {
+        const document = await ask(query("/api/v1/page", { url }), { signal });
+        fetchNow.hidden = (document.stopped_by ?? []).some(({ gate }) => CLOSED.includes(gate));
+        return onePage(document);
+      } catch (refusal) {
+        // A folder has no page of its own, but others in it.
+        const pages = refusal.status === 404 ? await beginWith(url, signal) : [];
+        if (pages.length === 0) throw refusal;
+        fetchNow.hidden = true;
+        return firstPages(`The first pages that begin with ${url}`, pages);
+      }
     });
   const fetchNow = button("Fetch now", told, "POST", "/api/v1/recrawl", { body: () => ({ url }), after: () => load() });
   const anew = () => inUse(found) || load();
@@ -105,18 +113,27 @@ function blockControls(url, told, after) {
   };
 }
 
-/** Suggests the first pages with a URL prefix; none for an invalid prefix. */
+/** The first pages with a URL prefix; none for an invalid prefix. */
+async function beginWith(prefix, signal) {
+  const words = query("/api/v1/pages", { prefix: prefix.trim(), limit: OFFERED });
+  const { pages } = await ask(words, { signal }).catch(() => ({ pages: [] }));
+  return pages;
+}
+
+/** Suggests the first pages with a URL prefix. */
 async function offer(prefix, place, signal) {
-  const { pages } = await ask(query("/api/v1/pages", { prefix: prefix.trim(), limit: OFFERED }), { signal }).catch(
-    () => ({ pages: [] }),
-  );
+  const pages = await beginWith(prefix, signal);
   place.replaceChildren(...pages.map((page) => h("option", { value: page.url })));
 }
 
 async function someHosts(signal) {
   const { pages } = await ask(`/api/v1/pages?limit=${OFFERED}`, { signal });
+  return firstPages("The first pages by URL", pages);
+}
+
+function firstPages(caption, pages) {
   const table = new Table(
-    "The first pages by URL",
+    caption,
     [["URL"], ["Compared visits", true], ["Changes", true], ["State"]],
     "No pages yet. Add seed URLs under Control.",
   );
@@ -130,7 +147,7 @@ async function someHosts(signal) {
       page.n === null ? { text: "never fetched", tag: "none" } : { text: page.status, tag: page.status },
     ],
   );
-  return panel("Pages", table.element);
+  return panel(caption, table.element);
 }
 
 function onePage(found) {
