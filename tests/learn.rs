@@ -11,12 +11,16 @@ use std::process::{Command, Stdio};
 
 /// Writes a history as bit strings: pages that change at rates of their own.
 fn history(folder: &Path, pages: usize, cycles: usize) -> String {
-    let mut lot = StdRng::seed_from_u64(5);
+    named_history(folder, "pages.txt", pages, cycles, 5)
+}
+
+fn named_history(folder: &Path, name: &str, pages: usize, cycles: usize, seed: u64) -> String {
+    let mut lot = StdRng::seed_from_u64(seed);
     let mut page = |i: usize| -> String {
         let rate = [0.6, 0.2, 0.05, 0.0][i % 4];
         (0..cycles).map(|_| if lot.random_bool(rate) { '1' } else { '0' }).chain(['\n']).collect()
     };
-    let path = folder.join("pages.txt");
+    let path = folder.join(name);
     std::fs::write(&path, (0..pages).map(&mut page).collect::<String>()).unwrap();
     path.to_str().unwrap().to_owned()
 }
@@ -170,4 +174,97 @@ fn what_cannot_be_learned_says_why_and_writes_nothing() {
         assert!(line.contains(says), "{line}");
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+/// One data set is learned from as before there could be several, digit by digit.
+#[test]
+fn one_data_set_gives_the_figures_that_it_gave_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |line: &str| {
+        let output = program().current_dir(folder.path()).args(line.split(' ')).output().unwrap();
+        succeeds(output)
+    };
+    run("dataset generate web --pages 120 --sites 12 --cycles 30 --random-seed 7");
+    let json = run("learn --data web --folds 3 --fold-by site --random-seeds 1 --share 0.1 --population 60 \
+                    --generations 4 --fitness freshness --json --out one.toml");
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let chosen = json["folds"].as_array().unwrap().iter().map(|fold| {
+        let choices = fold["choices"].as_array().unwrap();
+        let choice = choices.iter().find(|choice| choice["method"] == fold["chosen"]).unwrap();
+        let figure = |name: &str| choice[name].as_f64().unwrap();
+        (choice["expression"].as_str().unwrap().to_owned(), figure("train"), figure("validation"), figure("test"))
+    });
+    let before = [
+        ("p_eb_site", 0.810439560439561, 0.9255319148936173, 0.7289915966386554),
+        ("u_harm_site", 0.9118541033434653, 0.8025210084033614, 0.8040293040293045),
+        ("u_age_site", 0.7678571428571427, 0.8122710622710627, 0.9057750759878422),
+    ];
+    assert_eq!(chosen.collect::<Vec<_>>(), before.map(|(text, a, b, c)| (text.to_owned(), a, b, c)));
+    let (gain, error) = (json["choice"]["gain"].as_f64(), json["choice"]["error"].as_f64());
+    assert_eq!((gain, error), (Some(-0.026536146373442992), Some(0.023392294854532186)));
+    let work = serde_json::json!({
+        "asked": 720, "cycles": 15652, "cycles_remembered": 6150, "page_scores": 627984, "replayed": 559,
+        "replays_remembered": 206, "state_scores": 231953, "visits": 33124,
+    });
+    assert_eq!(json["work"], work);
+}
+
+#[test]
+fn several_data_sets_give_one_formula_and_a_line_each() {
+    let folder = tempfile::tempdir().unwrap();
+    named_history(folder.path(), "a.txt", 60, 30, 5);
+    named_history(folder.path(), "b.txt", 40, 24, 6);
+    let several = |words: &[&str]| {
+        let mut command = program();
+        command.current_dir(folder.path()).args(["learn", "--format", "gp4c", "--data", "a.txt", "--data", "b.txt"]);
+        command.args(["--folds", "3", "--random-seeds", "1", "--share", "0.1"]).args(SMALL).args(words);
+        command.output().unwrap()
+    };
+    let json: Value = serde_json::from_str(&succeeds(several(&["--json", "--threads", "1"]))).unwrap();
+    let sets = json["sets"].as_array().unwrap();
+    assert_eq!((sets[0]["name"].as_str(), sets[1]["name"].as_str()), (Some("a"), Some("b")));
+    assert_eq!((sets[0]["pages"].as_u64(), sets[1]["cycles"].as_u64()), (Some(60), Some(21)));
+    assert_eq!(json["folds"].as_array().unwrap().len(), 3);
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    let report = read("learned-2-sets.md");
+    assert!(report.contains("\n| a | 60 | 27 | ") && report.contains("\n| b | 40 | 21 | "), "{report}");
+    assert!(read("learned-2-sets.toml").contains("data = \"a, b\""));
+    assert!(!folder.path().join("learned-2-sets.svg").exists());
+    let text = succeeds(several(&["--threads", "2", "--out", "again.toml"]));
+    assert!(text.starts_with(json["formula"]["expression"].as_str().unwrap()), "{text}");
+    assert!(text.contains("\n  a  ") && text.contains("\n  b  ") && text.contains("\nwrote the "), "{text}");
+    let without = |name: &str| read(name).lines().filter(|l| !l.starts_with("name")).collect::<String>();
+    assert_eq!(without("again.toml"), without("learned-2-sets.toml"));
+
+    std::fs::copy(folder.path().join("a.txt"), folder.path().join("c.txt")).unwrap();
+    for (words, code, says) in [
+        (&["--data", "c.txt"][..], 2, "a and c are the same data; give each data set once"),
+        (&["--data", "a.txt"], 2, "a and a are the same data"),
+        (&["--data", "d.txt"], 1, "d.txt"),
+        (&["--last", "25"], 2, "out of range for b; use a cycle from 0 to 24"),
+        (&["--folds", "41"], 1, "b: 40 of 40 pages exist from the first cycle to the last, too few for 41 folds"),
+        (&["--protocol", "journal", "--warmup", "7"], 1, "a: training has 10 cycles"),
+    ] {
+        let mut command = program();
+        command.current_dir(folder.path()).args(["learn", "--format", "gp4c", "--data", "a.txt", "--data", "b.txt"]);
+        let line = fails(command.args(["--out", "new.toml"]).args(words).output().unwrap(), code);
+        assert!(line.contains(says), "{words:?}: {line}");
+    }
+    assert!(!folder.path().join("new.toml").exists());
+}
+
+/// Formulas of siblings are learned, and the output tells that they were replayed page by page.
+#[test]
+fn terminals_of_related_pages_are_learned_page_by_page() {
+    let folder = tempfile::tempdir().unwrap();
+    history(folder.path(), 60, 30);
+    let words = ["--terminals", "related", "--rounds", "2", "--json", "--out", "related.toml"];
+    let json: Value = serde_json::from_str(&succeeds(learn(folder.path(), &SMALL).args(words).output().unwrap())).unwrap();
+    let work = &json["work"];
+    assert!(work["replays_by_page"].as_u64() >= work["replayed"].as_u64(), "several rounds: {work}");
+    let toml = std::fs::read_to_string(folder.path().join("related.toml")).unwrap();
+    assert!(toml.contains("ties by hash, 2 rounds a cycle"), "{toml}");
+    let words = ["--terminals", "related", "--out", "one-round.toml"];
+    let text = succeeds(learn(folder.path(), &SMALL).args(words).output().unwrap());
+    assert!(text.contains(" page by page, "), "{text}");
 }

@@ -38,17 +38,17 @@ impl Shown {
         last_visits: [LastVisits { visits: 0, changes: 0, expected: 0 }; MEMORY],
     };
 
-    /// What the record in a row shows as of `cycle`.
+    /// Adds what the record in a row shows as of `cycle`.
     ///
     /// The last visit found a change or not. Expected was a'·ln(1 + g/b'), the hazard of the Gamma posterior that
     /// the page had before, with the rate of all pages as prior. A record does not have the interval g before its
     /// last visit; g is taken as the mean interval, T/n.
-    pub fn of_row(c: &StateColumns, row: usize, cycle: Cycle) -> Shown {
+    pub fn add_row(&mut self, c: &StateColumns, row: usize, cycle: Cycle) {
         let evidence = Evidence::of_row(c, row);
-        let mut shown = Shown { evidence, ..Shown::NONE };
+        self.evidence.add(evidence);
         let age = cycle.since(Cycle(c.last[row])) as usize;
         if age >= MEMORY || c.visits[row] == 0 {
-            return shown;
+            return;
         }
         let has_changed = c.last_visit_changed(row);
         let changes = u64::from(has_changed);
@@ -58,17 +58,8 @@ impl Shown {
         let watched = evidence.cycles as f64 - gap - 0.5 * changed_before;
         let shape = Priors::SHAPE + (evidence.changes - changes) as f64;
         let expected = shape * ln(1.0 + gap / (Priors::SHAPE / c.global_rate + watched));
-        shown.last_visits[age] =
-            LastVisits { visits: 1, changes, expected: (expected.min(MOST) * ONE) as u64 };
-        shown
-    }
-
-    /// Adds what other pages show.
-    pub fn add(&mut self, other: &Shown) {
-        self.evidence.add(other.evidence);
-        for (sum, part) in self.last_visits.iter_mut().zip(&other.last_visits) {
-            sum.add(part);
-        }
+        let visit = LastVisits { visits: 1, changes, expected: (expected.min(MOST) * ONE) as u64 };
+        self.last_visits[age].add(&visit);
     }
 
     /// By the age of a page's own last visit: the [burst](StateColumns::burst) among the pages that were visited
@@ -146,7 +137,7 @@ mod tests {
         same.record(Cycle(8), false);
         let columns = columns(&[changed, same, History::first_fetch(Cycle(9))]);
         let mut group = Shown::NONE;
-        (0..3).for_each(|row| group.add(&Shown::of_row(&columns, row, Cycle(10))));
+        (0..3).for_each(|row| group.add_row(&columns, row, Cycle(10)));
         assert_eq!(group.evidence, Evidence { changes: 1, cycles: 15, changed_cycles: 4 });
         // Before its visit in cycle 9, the first page was watched for 4 cycles without a change.
         let expected = 0.5 * (1.0 + 4.0 / (5.0 + 4.0f64)).ln();
@@ -169,8 +160,8 @@ mod tests {
         old.record(Cycle(9), true);
         let columns = columns(&[old, History::first_fetch(Cycle(20))]);
         let bursts_after = |cycles: u32| {
-            let mut group = Shown::of_row(&columns, 0, Cycle(9 + cycles));
-            group.add(&Shown::of_row(&columns, 1, Cycle(9 + cycles)));
+            let mut group = Shown::NONE;
+            (0..2).for_each(|row| group.add_row(&columns, row, Cycle(9 + cycles)));
             group.bursts()
         };
         assert_eq!(bursts_after(MEMORY as u32), [1.0; MEMORY + 1]);
@@ -191,8 +182,8 @@ mod tests {
         let odd = History { last_change: odd.last, ..odd };
         for rate in [1e-300, 1.0, 1e300] {
             let columns = StateColumns { global_rate: rate, ..columns(&[odd]) };
-            let mut group = Shown::of_row(&columns, 0, Cycle(u32::MAX));
-            (0..8).for_each(|_| group.add(&Shown::of_row(&columns, 0, Cycle(u32::MAX))));
+            let mut group = Shown::NONE;
+            (0..9).for_each(|_| group.add_row(&columns, 0, Cycle(u32::MAX)));
             let bursts = group.bursts();
             assert!(bursts.iter().all(|burst| burst.is_finite() && *burst > 0.0), "{bursts:?}");
         }

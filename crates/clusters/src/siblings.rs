@@ -22,36 +22,66 @@ pub fn fill<'k>(
     cycle: Cycle,
     pages: impl Iterator<Item = (&'k [u8], usize)>,
 ) -> Vec<Group> {
-    let mut finder = Finder::default();
-    let mut rows = Vec::with_capacity(columns.len());
-    for (key, row) in pages.filter(|(_, row)| columns.visited[*row]) {
-        finder.push(key);
-        rows.push(row);
-    }
-    columns.siblings.clear();
-    columns.siblings.resize(columns.len(), StateColumns::ALONE);
-    columns.burst.clear();
-    columns.burst.resize(columns.len(), 1.0);
-    columns.sibling_rate.clone_from(&columns.site_rate);
-    let mut bursting = Vec::new();
-    for (number, group) in (0..).zip(finder.finish()) {
-        let rows = &rows[group];
-        let mut shown = Shown::NONE;
-        rows.iter().for_each(|&row| shown.add(&Shown::of_row(columns, row, cycle)));
-        let bursts = shown.bursts();
-        let (changes, cycles) = (shown.evidence.changes as f64, shown.evidence.cycles as f64);
-        for &row in rows {
-            let age = cycle.since(Cycle(columns.last[row])) as usize;
-            columns.siblings[row] = number;
-            columns.burst[row] = bursts[age.min(MEMORY)];
-            columns.sibling_rate[row] = (changes + WEIGHT * columns.site_rate[row]) / (cycles + WEIGHT);
+    Groups::of_visited(columns, pages).fill(columns, cycle)
+}
+
+/// The groups of siblings among the visited pages of a block. They last until another page is visited for the first
+/// time.
+#[derive(Clone, Debug, Default)]
+pub struct Groups {
+    /// The rows of the visited pages, in URL order.
+    rows: Vec<usize>,
+    /// Each group, as places in `rows`.
+    groups: Vec<Range<usize>>,
+}
+
+impl Groups {
+    /// Finds the groups of [`fill`].
+    pub fn of_visited<'k>(
+        columns: &StateColumns,
+        pages: impl Iterator<Item = (&'k [u8], usize)>,
+    ) -> Groups {
+        let mut finder = Finder::default();
+        let mut rows = Vec::with_capacity(columns.len());
+        for (key, row) in pages.filter(|(_, row)| columns.visited[*row]) {
+            finder.push(key);
+            rows.push(row);
         }
-        let met = shown.later_than(NOW);
-        if is_burst(&met) {
-            bursting.push(Group { first: rows[0], last: rows[rows.len() - 1], pages: rows.len(), met });
-        }
+        Groups { rows, groups: finder.finish() }
     }
-    bursting
+
+    /// Number of visited pages when the groups were found.
+    pub fn pages(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Fills the columns, like [`fill`].
+    pub fn fill(&self, columns: &mut StateColumns, cycle: Cycle) -> Vec<Group> {
+        columns.siblings.clear();
+        columns.siblings.resize(columns.len(), StateColumns::ALONE);
+        columns.burst.clear();
+        columns.burst.resize(columns.len(), 1.0);
+        columns.sibling_rate.clone_from(&columns.site_rate);
+        let mut bursting = Vec::new();
+        for (number, group) in (0..).zip(&self.groups) {
+            let rows = &self.rows[group.clone()];
+            let mut shown = Shown::NONE;
+            rows.iter().for_each(|&row| shown.add_row(columns, row, cycle));
+            let bursts = shown.bursts();
+            let (changes, cycles) = (shown.evidence.changes as f64, shown.evidence.cycles as f64);
+            for &row in rows {
+                let age = cycle.since(Cycle(columns.last[row])) as usize;
+                columns.siblings[row] = number;
+                columns.burst[row] = bursts[age.min(MEMORY)];
+                columns.sibling_rate[row] = (changes + WEIGHT * columns.site_rate[row]) / (cycles + WEIGHT);
+            }
+            let met = shown.later_than(NOW);
+            if is_burst(&met) {
+                bursting.push(Group { first: rows[0], last: rows[rows.len() - 1], pages: rows.len(), met });
+            }
+        }
+        bursting
+    }
 }
 
 /// A group of siblings, and what its last visits met.
@@ -82,7 +112,7 @@ pub fn of_page(columns: &StateColumns, cycle: Cycle, row: usize) -> Option<Group
     let rows: Vec<usize> = (0..columns.len()).filter(|&other| columns.siblings[other] == number).collect();
     let (&first, &last) = rows.first().zip(rows.last()).filter(|_| number != StateColumns::ALONE)?;
     let mut shown = Shown::NONE;
-    rows.iter().for_each(|&row| shown.add(&Shown::of_row(columns, row, cycle)));
+    rows.iter().for_each(|&row| shown.add_row(columns, row, cycle));
     let age = cycle.since(Cycle(columns.last[row])) as usize;
     Some(Group { first, last, pages: rows.len(), met: shown.later_than(age) })
 }

@@ -118,9 +118,10 @@ pub static ALL: &[&Terminal] = &[
     &u_fresh_signal::TERMINAL,
 ];
 
-/// The terminals at the end of [`ALL`] that no set has, since the learner's replays have no siblings, no model and
-/// no signals.
-const IN_NO_SET: usize = 12;
+/// The terminals at the end of [`ALL`] that no set has, since the learner's replays have no signals.
+const IN_NO_SET: usize = 3;
+/// The terminals before these, which only [`Set::Related`] has.
+const OF_RELATED_PAGES: usize = 9;
 
 /// A set of terminals for expressions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -133,11 +134,13 @@ pub enum Set {
     All,
     /// Every terminal that follows from the visits of a page and of its site.
     Extended,
+    /// These, what visits of siblings showed, and the model of the next change.
+    Related,
 }
 
 impl Set {
     /// Every set.
-    pub const ALL: [Set; 3] = [Set::Basic, Set::All, Set::Extended];
+    pub const ALL: [Set; 4] = [Set::Basic, Set::All, Set::Extended, Set::Related];
 
     /// The name in configurations.
     pub fn name(self) -> &'static str {
@@ -145,6 +148,7 @@ impl Set {
             Set::Basic => "basic",
             Set::All => "all",
             Set::Extended => "extended",
+            Set::Related => "related",
         }
     }
 
@@ -158,7 +162,8 @@ impl Set {
         match self {
             Set::Basic => &ALL[..3],
             Set::All => &ALL[..3 + estimator::ALL.len()],
-            Set::Extended => &ALL[..ALL.len() - IN_NO_SET],
+            Set::Extended => &ALL[..ALL.len() - IN_NO_SET - OF_RELATED_PAGES],
+            Set::Related => &ALL[..ALL.len() - IN_NO_SET],
         }
     }
 }

@@ -5,7 +5,6 @@ use crate::hall_of_fame::{Front, HallOfFame};
 use crate::options::Options;
 use crate::select::Individual;
 use recrawl_formula::{Expr, parse};
-use recrawl_simulation::Dataset;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -70,9 +69,9 @@ impl Checkpoint {
     /// Maximum bytes; a thousand runs of the largest formulas fit.
     pub const MAX_BYTES: u64 = 1 << 30;
 
-    /// For learning with these options on this data.
-    pub fn new(data: &Dataset, options: &Options, runs: Vec<Run>) -> Checkpoint {
-        Checkpoint { belongs_to: belongings(data, options), runs }
+    /// For learning with these options on the data with this name.
+    pub fn new(data_name: &str, options: &Options, runs: Vec<Run>) -> Checkpoint {
+        Checkpoint { belongs_to: belongings(data_name, options), runs }
     }
 
     /// The checkpoint as JSON.
@@ -95,17 +94,17 @@ impl Checkpoint {
         serde_json::to_string(&text).expect("texts and numbers can be written as JSON")
     }
 
-    /// Parses JSON, for learning with these options on this data.
+    /// Parses JSON, for learning with these options on the data with this name.
     ///
     /// # Errors
     /// If it is not a checkpoint, or belongs to other data or options.
-    pub fn from_json(text: &str, data: &Dataset, options: &Options) -> Result<Checkpoint, CheckpointError> {
+    pub fn from_json(text: &str, data_name: &str, options: &Options) -> Result<Checkpoint, CheckpointError> {
         let version: Version = serde_json::from_str(text).map_err(CheckpointError::json)?;
         if version.version != VERSION {
             return Err(CheckpointError::Version(version.version));
         }
         let text: Text = serde_json::from_str(text).map_err(CheckpointError::json)?;
-        let belongs_to = belongings(data, options);
+        let belongs_to = belongings(data_name, options);
         for (name, now) in &belongs_to {
             let then = text.belongs_to.get(name).map_or("", String::as_str);
             if then != now {
@@ -157,11 +156,11 @@ fn run_of(text: RunText, options: &Options) -> Result<Run, CheckpointError> {
 }
 
 /// Everything that results depend on, by name.
-fn belongings(data: &Dataset, options: &Options) -> BTreeMap<String, String> {
+fn belongings(data_name: &str, options: &Options) -> BTreeMap<String, String> {
     let rules = &options.rules;
     let start: Vec<String> = options.start.iter().map(Expr::to_string).collect();
     [
-        ("data set", data.name.clone()),
+        ("data set", data_name.to_owned()),
         ("data digest", options.data_digest.clone()),
         ("preset", json(&options.preset)),
         ("fold protocol", json(&options.preset.protocol)),

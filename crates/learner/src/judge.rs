@@ -1,13 +1,13 @@
 //! Validation, selection, and the test against every known policy (thesis sections 3.5 and 4.3).
 
-mod choice;
+pub(crate) mod choice;
 mod fold_comparison;
 
 pub use choice::Candidate;
 pub use fold_comparison::FoldComparison;
 
 use crate::evaluate::Evaluate;
-use crate::evaluate::cpu::{Fast, Meaning};
+use crate::evaluate::cpu::{Meaning, Replays};
 use crate::evolve::{Generation, Run};
 use crate::fitness::mean;
 use crate::folds::{Fold, Folds};
@@ -152,10 +152,10 @@ pub(crate) fn judge(
     Ok(Learned { formula, from, across, folds: results, work })
 }
 
-struct Judge<'a> {
-    options: &'a Options,
-    meaning: &'a Meaning,
-    pool: &'a ThreadPool,
+pub(crate) struct Judge<'a> {
+    pub(crate) options: &'a Options,
+    pub(crate) meaning: &'a Meaning,
+    pub(crate) pool: &'a ThreadPool,
 }
 
 impl Judge<'_> {
@@ -167,7 +167,7 @@ impl Judge<'_> {
         let train = self.evaluator(&fold.train)?.evaluate(&exprs);
         let (validation, rival) = {
             let evaluator = self.evaluator(&fold.validation)?;
-            (evaluator.evaluate(&exprs), best_rival(&evaluator))
+            (evaluator.evaluate(&exprs), best_rival(&evaluator, &rivals(preset.tree.terminals)))
         };
         let cycles = train.into_iter().zip(validation);
         let candidate = |((seed, expr), (train, validation))| {
@@ -193,8 +193,8 @@ impl Judge<'_> {
         })
     }
 
-    fn evaluator<'d>(&'d self, part: &'d Dataset) -> Result<Fast<'d>, LearnError> {
-        Fast::new(part, &self.options.rules, self.meaning, self.pool).map_err(LearnError::Replay)
+    fn evaluator<'d>(&'d self, part: &'d Dataset) -> Result<Replays<'d>, LearnError> {
+        Replays::new(part, &self.options.rules, self.meaning, self.pool, 1).map_err(LearnError::Replay)
     }
 
     /// The choice of each method. Methods often agree; a repeated choice is not proved again.
@@ -215,7 +215,7 @@ impl Judge<'_> {
 
     /// Replays a candidate on the test part, and proves on all parts that its simplified form is
     /// equivalent.
-    fn prove(&self, name: &str, candidate: &Candidate, fold: &Fold) -> Result<Tested, LearnError> {
+    pub(crate) fn prove(&self, name: &str, candidate: &Candidate, fold: &Fold) -> Result<Tested, LearnError> {
         let Meaning { protection, basis, .. } = *self.meaning;
         let forms = [&candidate.bred, &candidate.simplified];
         let equal = |part: &&Dataset| proof::equal(part, &self.options.rules, forms, protection, basis);
@@ -242,7 +242,7 @@ impl Judge<'_> {
         self.pool.install(|| policy::of_any_data().par_iter().with_max_len(1).map(one).collect())
     }
 
-    fn tested(&self, name: &str, is_bound: bool, trace: Trace) -> Tested {
+    pub(crate) fn tested(&self, name: &str, is_bound: bool, trace: Trace) -> Tested {
         let cycles = self.meaning.fitness.of_cycles(&trace.cycles);
         Tested { name: name.to_owned(), is_bound, fitness: mean(&cycles), cycles, trace }
     }
@@ -250,7 +250,7 @@ impl Judge<'_> {
 
 /// The individuals kept by all runs and their start trees, each formula once, with the seed of its
 /// run. A start tree can be chosen even if it is not among the best in training.
-fn kept(runs: &[Run], start: &[Expr], meaning: &Meaning) -> Vec<(u64, Expr)> {
+pub(crate) fn kept(runs: &[Run], start: &[Expr], meaning: &Meaning) -> Vec<(u64, Expr)> {
     let mut there = HashSet::new();
     let kept = runs.iter().flat_map(|run| run.kept.best().map(move |kept| (run.seed, &kept.expr)));
     kept.chain(start.iter().map(|expr| (runs[0].seed, expr)))
@@ -271,7 +271,7 @@ fn front(runs: &[Run], meaning: &Meaning) -> Vec<(u64, Expr)> {
 }
 
 /// The fitness of the best formula that was not learned.
-fn best_rival(validation: &dyn Evaluate) -> f64 {
-    let values = validation.evaluate(&rivals().into_iter().map(|formula| formula.expr).collect::<Vec<_>>());
+fn best_rival(validation: &dyn Evaluate, rivals: &[Formula]) -> f64 {
+    let values = validation.evaluate(&rivals.iter().map(|formula| formula.expr.clone()).collect::<Vec<_>>());
     values.iter().map(|cycles| mean(cycles)).fold(f64::NEG_INFINITY, f64::max)
 }

@@ -1,20 +1,21 @@
 //! Learning: every run of every fold, then validation and test.
 
 mod error;
+pub(crate) mod train;
 
 pub use error::LearnError;
 
 use crate::checkpoint::Checkpoint;
 use crate::evaluate::Evaluate;
-use crate::evaluate::cpu::Fast;
+use crate::evaluate::cpu::{Meaning, Replays};
 use crate::evolve::{Generation, Run};
 use crate::folds::Folds;
 use crate::judge::{self, Learned};
-use crate::memo::Memo;
 use crate::options::Options;
 use crate::work::Work;
 use rayon::ThreadPool;
 use recrawl_simulation::Dataset;
+use train::{Trained, TrainingParts};
 
 /// Gets the progress of learning, and can stop it.
 pub trait Observer {
@@ -49,9 +50,9 @@ pub struct Progress {
 
 /// How learning ended.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Ending {
+pub enum Ending<L = Learned> {
     /// With a formula.
-    Learned(Box<Learned>),
+    Learned(Box<L>),
     /// It was stopped.
     Stopped(Checkpoint),
 }
@@ -72,59 +73,38 @@ pub fn learn(
     pool: &ThreadPool,
     observer: &mut dyn Observer,
 ) -> Result<Ending, LearnError> {
-    let vocabulary = options.preset.vocabulary().map_err(LearnError::Preset)?;
     let warmup = options.rules.warmup;
     let folds = Folds::new(data, options.preset.protocol, options.fold_by, options.folds, warmup)
         .map_err(LearnError::Folds)?;
-    let numbers: Vec<usize> = match options.only_fold {
-        None => (0..folds.count()).collect(),
-        Some(fold) if fold < folds.count() => vec![fold],
-        Some(fold) => return Err(LearnError::NoFold { fold, count: folds.count() }),
+    let numbers = train::numbers(options, folds.count())?;
+    let parts = OneSet { folds: &folds, options, meaning: options.meaning(), pool };
+    let (runs, work) = match train::train(&parts, &numbers, &data.name, options, runs, observer)? {
+        Trained::Stopped(checkpoint) => return Ok(Ending::Stopped(checkpoint)),
+        Trained::All(runs, work) => (runs, work),
     };
-    let population = &options.preset.population;
-    let (seeds, generations) = (population.random_seeds.len(), u64::from(population.generations));
-    if runs.len() > numbers.len() * seeds {
-        return Err(LearnError::TooManyRuns { runs: runs.len(), asked: numbers.len() * seeds });
-    }
-    let (meaning, preset) = (options.meaning(), &options.preset);
-    let mut earlier = runs.into_iter();
-    let (mut runs, mut work): (Vec<Run>, Work) = (Vec::new(), Work::default());
-    for (i, &number) in numbers.iter().enumerate() {
-        let ahead: Vec<Run> = earlier.by_ref().take(seeds).collect();
-        if ahead.len() == seeds && ahead.iter().all(Run::is_done) {
-            runs.extend(ahead);
-            continue;
-        }
-        let mut ahead = ahead.into_iter();
-        let train = folds.fold(number).train;
-        let evaluator = Fast::new(&train, &options.rules, &meaning, pool).map_err(LearnError::Replay)?;
-        let mut memo = Memo::new(&evaluator, preset.protection);
-        for &seed in &population.random_seeds {
-            let begin = || Run::new(preset, &vocabulary, &options.start, seed);
-            let mut run = ahead.next().unwrap_or_else(begin);
-            while !run.is_done() {
-                run.step(preset, &vocabulary, &mut memo);
-                let before = i as u64 * seeds as u64 + (runs.len() % seeds) as u64;
-                observer.generation(&Progress {
-                    done: before * generations + u64::from(run.generation),
-                    all: (numbers.len() * seeds) as u64 * generations,
-                    fold: number,
-                    seed,
-                    generation: run.generation - 1,
-                    figures: *run.history.last().expect("a generation was evaluated"),
-                    work: work + memo.work() + evaluator.work(),
-                });
-                if observer.stop() {
-                    runs.push(run);
-                    return Ok(Ending::Stopped(Checkpoint::new(data, options, runs)));
-                }
-            }
-            runs.push(run);
-        }
-        work = work + memo.work() + evaluator.work();
-    }
-    let runs: Vec<&[Run]> = runs.chunks(seeds).collect();
+    let runs: Vec<&[Run]> = runs.chunks(options.preset.population.random_seeds.len()).collect();
     judge::judge(&folds, &numbers, &runs, options, pool, work, observer).map(|l| Ending::Learned(Box::new(l)))
+}
+
+/// The training parts of the folds of one data set.
+struct OneSet<'a> {
+    folds: &'a Folds<'a>,
+    options: &'a Options,
+    meaning: Meaning,
+    pool: &'a ThreadPool,
+}
+
+impl TrainingParts for OneSet<'_> {
+    type Part = Dataset;
+
+    fn part(&self, fold: usize) -> Dataset {
+        self.folds.fold(fold).train
+    }
+
+    fn evaluator<'s>(&'s self, train: &'s Dataset) -> Result<Box<dyn Evaluate + 's>, LearnError> {
+        let replays = Replays::new(train, &self.options.rules, &self.meaning, self.pool, 1);
+        Ok(Box::new(replays.map_err(LearnError::Replay)?))
+    }
 }
 
 #[cfg(test)]

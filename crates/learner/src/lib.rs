@@ -2,7 +2,7 @@
 //!
 //! [`learn()`] takes a recorded history and options. It returns a formula, how it was selected, and
 //! a comparison with every known policy on pages and cycles that learning did not use (Santos 2013;
-//! Santos et al. 2015). A [`Preset`] holds every parameter; an [`Evaluate`] replays the history.
+//! Santos et al. 2015). [`learn_sets()`] learns from several histories. A [`Preset`] holds every parameter; an [`Evaluate`] replays the history.
 //!
 //! The learner knows nothing of HTTP or the disk layout of a crawl, and reads no files except
 //! presets. All random decisions follow from seeds, and nothing depends on the number of threads.
@@ -26,6 +26,7 @@ pub mod preset;
 pub mod proof;
 pub mod report;
 pub mod select;
+pub mod sets;
 pub mod tree;
 pub mod vocabulary;
 pub mod work;
@@ -39,6 +40,7 @@ pub use crate::learn::{Ending, LearnError, Observer, Progress, learn};
 pub use crate::options::{Options, Start, StartError};
 pub use crate::preset::{Method, Preset, PresetError};
 pub use crate::report::Report;
+pub use crate::sets::{LearnedOfSets, SetsError, learn_sets};
 pub use crate::work::Work;
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use crate::fitness::Fitness;
 use crate::folds::FoldBy;
 use crate::preset::Preset;
 use recrawl_formula::builtin;
+use recrawl_formula::terminal::Set;
 use recrawl_formula::{Expr, Formula};
 use recrawl_simulation::Rules;
 
@@ -46,16 +47,23 @@ impl Options {
     }
 }
 
-/// Every formula of config/formulas that was not learned and reads neither signals nor siblings. Learned ones are
-/// omitted, since the pages of the test may have been in their training. Replays of the learner are
-/// without signals and siblings.
-pub fn rivals() -> Vec<Formula> {
-    let is_replayed = |formula: &Formula| {
+/// Terminals of related pages that are formulas by themselves.
+const OF_RELATED_PAGES: [&str; 7] =
+    ["p_eb_sib", "p_burst", "u_fresh_sib", "u_harm_sib", "p_next", "u_fresh_next", "u_harm_next"];
+
+/// Every formula of config/formulas that was not learned and reads no signals; with the [terminals](Set::Related) of
+/// related pages, also those of them that are formulas by themselves. Learned ones are omitted, since the pages of the
+/// test may have been in their training. Replays of the learner are without signals.
+pub fn rivals(terminals: Set) -> Vec<Formula> {
+    let is_rival = |formula: &Formula| {
         let reads = formula.compile().reads();
-        !reads.needs_signals() && !reads.needs_siblings()
+        let is_replayed = terminals == Set::Related || !reads.needs_siblings();
+        is_replayed && !reads.needs_signals() && !formula.provenance.is_learned()
     };
-    let formulas = builtin::ALL.iter().map(|builtin| builtin.formula());
-    formulas.filter(|formula| !formula.provenance.is_learned() && is_replayed(formula)).collect()
+    let related =
+        OF_RELATED_PAGES.iter().map(|name| Formula::from_expression(name).expect("terminals are expressions"));
+    let builtin = builtin::ALL.iter().map(|builtin| builtin.formula());
+    builtin.chain(related).filter(is_rival).collect()
 }
 
 /// A formula to start from.
@@ -81,7 +89,7 @@ pub fn start(preset: &Preset, formulas: &[Start]) -> Result<Vec<Expr>, StartErro
     };
     for start in formulas {
         match start {
-            Start::Rivals => rivals()
+            Start::Rivals => rivals(preset.tree.terminals)
                 .into_iter()
                 .map(|formula| formula.expr)
                 .filter(|expr| vocabulary.speaks(expr) && preset.limits().admit(expr))
@@ -146,7 +154,6 @@ pub enum StartError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_formula::terminal::Set;
 
     fn formula(text: &str) -> Start {
         Start::Formula(Box::new(Formula::from_expression(text).unwrap()))
@@ -163,7 +170,7 @@ mod tests {
         assert!(extended.contains(&"t * X".to_owned()) && extended.contains(&"nad * t".to_owned()));
         assert_eq!(
             extended.len(),
-            rivals().len(),
+            rivals(Set::Extended).len(),
             "extended terminals can express all of them: {extended:?}"
         );
         for learned in builtin::ALL.iter().map(|b| b.formula()).filter(|f| f.provenance.is_learned()) {
@@ -173,6 +180,10 @@ mod tests {
                 learned.name
             );
         }
+        preset.tree.terminals = Set::Related;
+        let related = texts(&preset);
+        assert_eq!(related.len(), extended.len() + OF_RELATED_PAGES.len(), "{related:?}");
+        assert!(related.contains(&"p_burst".to_owned()) && !extended.contains(&"p_burst".to_owned()));
         preset.tree.terminals = Set::Basic;
         let basic = texts(&preset);
         assert!(basic.contains(&"t * X".to_owned()) && !basic.contains(&"nad * t".to_owned()));

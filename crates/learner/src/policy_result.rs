@@ -37,6 +37,43 @@ impl PolicyResult {
     }
 }
 
+/// Two policies on the same test parts, one of each fold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Paired {
+    /// The first one's fitness minus the second one's by cycle, each the mean over the folds, which share their days.
+    pub over_cycles: SeriesMean,
+    /// That difference over draws of sites, if sites have the fitness figure.
+    pub over_sites: Option<SiteDifference>,
+}
+
+impl Paired {
+    /// Compares the replays of two policies.
+    pub(crate) fn of(pair: [&[&Tested]; 2], fitness: &Fitness, seed: u64) -> Paired {
+        let folds = pair[0].len();
+        let [a, b] = pair.map(together);
+        let values = [&a, &b].map(|trace| fitness.of_cycles(&trace.cycles));
+        let differences: Vec<f64> = values[0].iter().zip(&values[1]).map(|(a, b)| a - b).collect();
+        let bootstrap = Bootstrap::new(&[&a, &b], seed);
+        Paired {
+            over_cycles: SeriesMean::of(&by_cycle(&differences, folds)),
+            over_sites: fitness.single().and_then(|metric| bootstrap.difference(0, 1, metric)),
+        }
+    }
+
+    /// The standard error: the larger of that over cycles and that over draws of sites; infinite if neither is known.
+    pub fn error(&self) -> f64 {
+        let errors = [Some(self.over_cycles.error), self.over_sites.map(|sites| sites.error)];
+        let known = errors.into_iter().flatten().filter(|error| error.is_finite());
+        known.reduce(f64::max).unwrap_or(f64::INFINITY)
+    }
+
+    /// Whether the first is better or worse.
+    pub fn verdict(&self) -> Verdict {
+        let sites = self.over_sites.map(|sites| sites.p);
+        Verdict::of(self.over_cycles.mean, std::iter::once(self.over_cycles.p).chain(sites))
+    }
+}
+
 /// The selection methods first, then the known policies, then the bounds.
 pub fn policy_results(learned: &Learned, fitness: &Fitness, seed: u64) -> Vec<PolicyResult> {
     let folds = &learned.folds;

@@ -78,36 +78,7 @@ impl<'a> Report<'a> {
                 formula.basis,
             ),
         );
-        let population = &options.preset.population;
-        let seeds: Vec<String> = population.random_seeds.iter().map(u64::to_string).collect();
-        let rows = [
-            ("data set", format!("{data}, digest `{}`", options.data_digest)),
-            (
-                "protocol",
-                format!(
-                    "{}, {} folds by {}",
-                    artifact::protocol(options.preset.protocol),
-                    options.folds,
-                    artifact::by(options.fold_by)
-                ),
-            ),
-            ("replay", artifact::rules(&options.rules)),
-            ("preset", format!("{} ({})", options.preset.name, options.preset.description)),
-            ("terminals", options.preset.tree.terminals.name().to_owned()),
-            (
-                "population",
-                format!(
-                    "{} individuals, {} generations, seeds {}",
-                    population.size,
-                    population.generations,
-                    seeds.join(", ")
-                ),
-            ),
-            ("started from", format!("{} known formulas", options.start.len())),
-            ("made", format!("{} by recrawl {}", options.date, options.program_version)),
-        ];
-        put(out, format_args!("| | |\n|---|---|"));
-        rows.iter().for_each(|(name, value)| put(out, format_args!("| {name} | {value} |")));
+        settings(options, data, out);
     }
 
     fn folds(&self, out: &mut String) {
@@ -288,6 +259,40 @@ impl<'a> Report<'a> {
     }
 }
 
+/// The table of data and options.
+pub(crate) fn settings(options: &Options, data: &str, out: &mut String) {
+    let population = &options.preset.population;
+    let seeds: Vec<String> = population.random_seeds.iter().map(u64::to_string).collect();
+    let rows = [
+        ("data set", format!("{data}, digest `{}`", options.data_digest)),
+        (
+            "protocol",
+            format!(
+                "{}, {} folds by {}",
+                artifact::protocol(options.preset.protocol),
+                options.folds,
+                artifact::by(options.fold_by)
+            ),
+        ),
+        ("replay", artifact::rules(&options.rules)),
+        ("preset", format!("{} ({})", options.preset.name, options.preset.description)),
+        ("terminals", options.preset.tree.terminals.name().to_owned()),
+        (
+            "population",
+            format!(
+                "{} individuals, {} generations, seeds {}",
+                population.size,
+                population.generations,
+                seeds.join(", ")
+            ),
+        ),
+        ("started from", format!("{} known formulas", options.start.len())),
+        ("made", format!("{} by recrawl {}", options.date, options.program_version)),
+    ];
+    put(out, format_args!("| | |\n|---|---|"));
+    rows.iter().for_each(|(name, value)| put(out, format_args!("| {name} | {value} |")));
+}
+
 /// The best known policy on the test part of a fold.
 fn best_policy(fold: &FoldResult) -> (&str, f64) {
     let known = fold.policies.iter().filter(|p| !p.is_bound);
@@ -296,11 +301,11 @@ fn best_policy(fold: &FoldResult) -> (&str, f64) {
 }
 
 /// A p-value as text.
-fn p(value: f64) -> String {
+pub(crate) fn p(value: f64) -> String {
     if value < 0.0001 { "< .0001".to_owned() } else { format!("{value:.4}") }
 }
 
-fn put(out: &mut String, line: std::fmt::Arguments<'_>) {
+pub(crate) fn put(out: &mut String, line: std::fmt::Arguments<'_>) {
     writeln!(out, "{line}").expect("a string takes all");
 }
 

@@ -6,6 +6,7 @@ use crate::vocabulary::Vocabulary;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use recrawl_formula::terminal::Set;
 use recrawl_formula::{Expr, Function, Terminal};
 use recrawl_simulation::{Dataset, RecordedPage, Truth};
 
@@ -21,14 +22,23 @@ pub fn vocabulary() -> Vocabulary {
 
 /// New trees up to this depth.
 pub fn trees(depth: usize) -> impl Strategy<Value = Expr> {
+    trees_with(vocabulary(), depth)
+}
+
+/// The same with these terminals.
+pub fn trees_of(terminals: Set, depth: usize) -> impl Strategy<Value = Expr> {
+    trees_with(Vocabulary { terminals: terminals.terminals().to_vec(), ..vocabulary() }, depth)
+}
+
+fn trees_with(vocabulary: Vocabulary, depth: usize) -> impl Strategy<Value = Expr> {
     any::<u64>().prop_map(move |seed| {
         let rng = &mut ChaCha8Rng::seed_from_u64(seed);
         let depth = rng.random_range(2..depth + 1);
         let limits = Limits { depth, nodes: 512 };
         match rng.random_range(0..3) {
-            0 => create::full(&vocabulary(), depth, limits, rng),
-            1 => create::grow(&vocabulary(), depth, limits, rng),
-            _ => create::branch(&vocabulary(), depth, rng),
+            0 => create::full(&vocabulary, depth, limits, rng),
+            1 => create::grow(&vocabulary, depth, limits, rng),
+            _ => create::branch(&vocabulary, depth, rng),
         }
     })
 }
@@ -56,6 +66,37 @@ pub fn data(pages: usize, cycles: u32, sites: u32) -> Dataset {
         sites: (0..sites).map(|s| format!("site {s}")).collect(),
         groups: (0..sites).map(|s| format!("group {s}")).collect(),
         truth: Truth::from_words(last, (0..pages).map(word).collect()),
+        signals: Default::default(),
+        contents: None,
+    }
+}
+
+/// Folders of `pages` pages each, with URLs, on three hosts. A folder changes as a whole now and then, and a page now
+/// and then by itself. `cycles` is as for [`data`].
+pub fn folders(folders: usize, pages: usize, cycles: u32, seed: u64) -> Dataset {
+    let rng = &mut ChaCha8Rng::seed_from_u64(seed);
+    let last = cycles - 1;
+    let mut together = Vec::new();
+    for _ in 0..folders {
+        together.push((1..=last).filter(|_| rng.random_bool(0.08)).fold(0u64, |word, cycle| word | 1 << cycle));
+    }
+    let word = |i: usize| {
+        let alone = (1..=last).filter(|_| rng.random_bool(0.04)).fold(0u64, |word, cycle| word | 1 << cycle);
+        alone | together[i / pages]
+    };
+    let words: Vec<u64> = (0..folders * pages).map(word).collect();
+    let page = |i: usize| {
+        let host = (i / pages % 3) as u32;
+        let url = format!("https://host{host}.test/folder{}/page{i}", i / pages).into();
+        RecordedPage { url, site: host, group: (i / pages) as u32, first: 0, last }
+    };
+    Dataset {
+        name: "folders".into(),
+        dates: Vec::new(),
+        pages: (0..folders * pages).map(page).collect(),
+        sites: (0..3).map(|host| format!("host{host}.test")).collect(),
+        groups: (0..folders).map(|folder| format!("folder {folder}")).collect(),
+        truth: Truth::from_words(last, words),
         signals: Default::default(),
         contents: None,
     }

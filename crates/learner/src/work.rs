@@ -12,6 +12,9 @@ pub struct Work {
     pub replayed: u64,
     /// Of these, formulas whose choices were all cached.
     pub replays_remembered: u64,
+    /// Of the replayed formulas, those replayed page by page.
+    #[serde(skip_serializing_if = "is_none")]
+    pub replays_by_page: u64,
     /// Replayed cycles.
     pub cycles: u64,
     /// Of these, cached cycles.
@@ -25,6 +28,11 @@ pub struct Work {
     pub visits: u64,
 }
 
+/// Whether there is none, which is not told.
+fn is_none(count: &u64) -> bool {
+    *count == 0
+}
+
 impl Add for Work {
     type Output = Work;
 
@@ -33,6 +41,7 @@ impl Add for Work {
             asked: self.asked + other.asked,
             replayed: self.replayed + other.replayed,
             replays_remembered: self.replays_remembered + other.replays_remembered,
+            replays_by_page: self.replays_by_page + other.replays_by_page,
             cycles: self.cycles + other.cycles,
             cycles_remembered: self.cycles_remembered + other.cycles_remembered,
             page_scores: self.page_scores + other.page_scores,

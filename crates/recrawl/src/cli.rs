@@ -128,7 +128,8 @@ pub enum Command {
     /// Learn a score formula from recorded page changes
     #[command(
         after_help = "Examples:\n  recrawl learn --data data/pages\n  recrawl learn --data data/pages --fitness freshness \
-                      --fold-by site --out fresh.toml\nCtrl-C saves the progress; --resume continues."
+                      --fold-by site --out fresh.toml\n  recrawl learn --data data/one --data data/other --terminals \
+                      related\nCtrl-C saves the progress; --resume continues."
     )]
     Learn(LearnArgs),
     /// Replay policies and formulas over a recorded history and compare them

@@ -1,5 +1,6 @@
 //! A recorded web in memory: its pages and their changes.
 
+use crate::format::calendar::parse_date;
 use crate::{Contents, Signals, Truth};
 use std::ops::Range;
 use std::sync::Arc;
@@ -57,6 +58,14 @@ impl Dataset {
     pub fn fixed(&self) -> Vec<u32> {
         let whole = |page: &RecordedPage| page.first == 0 && page.last == self.truth.cycles();
         (0..self.pages.len() as u32).filter(|&p| whole(&self.pages[p as usize])).collect()
+    }
+
+    /// The usual length of a cycle: the median of the days from one date to the next; `None` without dates.
+    pub fn days_of_a_cycle(&self) -> Option<i64> {
+        let days: Vec<i64> = self.dates.iter().map(|date| parse_date(date)).collect::<Option<_>>()?;
+        let mut steps: Vec<i64> = days.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        steps.sort_unstable();
+        steps.get(steps.len() / 2).copied()
     }
 
     /// Only the [fixed](Dataset::fixed) pages.
@@ -132,6 +141,10 @@ mod tests {
             contents: None,
         };
         assert_eq!(data.fixed(), [0, 2]);
+        assert_eq!(data.days_of_a_cycle(), Some(1));
+        let weekly = ["2026-01-01", "2026-01-08", "2026-01-15", "2026-02-20"].map(str::to_owned).to_vec();
+        assert_eq!(Dataset { dates: weekly, ..data.clone() }.days_of_a_cycle(), Some(7));
+        assert_eq!(Dataset { dates: Vec::new(), ..data.clone() }.days_of_a_cycle(), None);
         assert_eq!(data.fixed_part().pages, [data.pages[0].clone(), data.pages[2].clone()]);
         assert_eq!(data.settled(), 2, "the third of three is needed");
         let many: Vec<RecordedPage> =

@@ -198,7 +198,7 @@ impl Observed {
         if reads.needs_signals() {
             self.fill_signal_quality();
         }
-        if let Some(related) = &self.related {
+        if let Some(related) = &mut self.related {
             related.fill(&mut self.columns, self.cycle);
         }
     }

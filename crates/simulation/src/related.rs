@@ -1,7 +1,7 @@
 //! What the pages of a replay show of each other, found as a crawl finds it: from records in URL order.
 
 use crate::{Dataset, RecordedPage};
-use recrawl_clusters::siblings;
+use recrawl_clusters::siblings::Groups;
 use recrawl_formula::NextChange;
 use recrawl_predictor::NextChangeModel;
 use recrawl_types::{CanonicalUrl, Cycle, StateColumns, UrlRules};
@@ -11,6 +11,7 @@ use recrawl_types::{CanonicalUrl, Cycle, StateColumns, UrlRules};
 pub struct Related {
     /// The pages in URL order, without those whose URL is unknown.
     order: Vec<(CanonicalUrl, usize)>,
+    groups: Groups,
     model: NextChangeModel,
     /// Visits since the model learned last.
     visits: Vec<(NextChange, bool)>,
@@ -25,13 +26,25 @@ impl Related {
         let pages = data.pages.iter().enumerate();
         let mut order: Vec<_> = pages.filter_map(|(i, page)| Some((url(page)?, i))).collect();
         order.sort_unstable();
-        Related { order, model: NextChangeModel::default(), visits: Vec::new(), learned: Cycle(0) }
+        Related {
+            order,
+            groups: Groups::default(),
+            model: NextChangeModel::default(),
+            visits: Vec::new(),
+            learned: Cycle(0),
+        }
     }
 
     /// Fills what siblings show as of `cycle`, and the weights of the model. The rates of sites and of all pages are
     /// filled in.
-    pub fn fill(&self, columns: &mut StateColumns, cycle: Cycle) {
-        siblings::fill(columns, cycle, self.order.iter().map(|(url, page)| (url.key(), *page)));
+    pub fn fill(&mut self, columns: &mut StateColumns, cycle: Cycle) {
+        // Pages are never unvisited, so the groups of as many visited pages are the same ones.
+        let is_visited = |(_, page): &&(CanonicalUrl, usize)| columns.visited[*page];
+        if self.order.iter().filter(is_visited).count() != self.groups.pages() {
+            let pages = self.order.iter().map(|(url, page)| (url.key(), *page));
+            self.groups = Groups::of_visited(columns, pages);
+        }
+        self.groups.fill(columns, cycle);
         columns.next_change = self.model.weights;
     }
 

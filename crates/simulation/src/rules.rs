@@ -1,6 +1,8 @@
 //! Rules of a replay.
 
-use recrawl_scheduler::{Parts, Ties};
+use recrawl_scheduler::Ties;
+
+pub use recrawl_scheduler::Parts;
 
 /// The rules of a replay, equal for all compared policies.
 #[derive(Clone, Debug, PartialEq)]

@@ -32,12 +32,13 @@ fn sets_are_those_of_the_papers_and_then_everything() {
     assert_eq!(names(Set::Basic), "n X t");
     assert_eq!(names(Set::All), "n X t cg nad sad aad gad");
     let (in_sets, in_none) = ALL.split_at(ALL.len() - IN_NO_SET);
-    assert_eq!(Set::Extended.terminals(), in_sets);
-    let reads_more = |t: &&Terminal| {
-        let reads = (t.reads)(Basis::Visits);
-        reads.needs_signals() || reads.needs_siblings()
-    };
-    assert!(in_none.iter().all(reads_more) && !in_sets.iter().any(reads_more));
+    assert_eq!(Set::Related.terminals(), in_sets);
+    let (extended, related) = in_sets.split_at(Set::Extended.terminals().len());
+    assert_eq!(Set::Extended.terminals(), extended);
+    let siblings = |t: &&Terminal| (t.reads)(Basis::Visits).needs_siblings();
+    let signals = |t: &&Terminal| (t.reads)(Basis::Visits).needs_signals();
+    assert!(in_none.iter().all(signals) && !in_sets.iter().any(signals));
+    assert!(related.iter().all(siblings) && !extended.iter().any(siblings));
     for set in Set::ALL {
         assert_eq!(Set::named(set.name()), Some(set));
         assert_eq!(toml::Value::try_from(set).unwrap().as_str(), Some(set.name()));

@@ -1,4 +1,4 @@
-//! Evaluates formulas on this machine: together, or one by one.
+//! Evaluates formulas on this machine: together, or one by one, or each as its reads allow.
 
 use super::Evaluate;
 use crate::fitness::Fitness;
@@ -9,6 +9,7 @@ use recrawl_formula::{Basis, Expr, Formula, Program, Protection, simplify};
 use recrawl_simulation::fast::{Replayer, ReplayerError, Scratch, WantedFigures};
 use recrawl_simulation::policy::FormulaPolicy;
 use recrawl_simulation::{Dataset, Rules, RulesError, replay};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// How expressions become scores, and scores a fitness.
@@ -54,20 +55,32 @@ impl<'a> Fast<'a> {
         Ok(Fast { replayer, meaning, wants, pool, scratches: Mutex::default() })
     }
 
-    fn one(&self, expr: &Expr) -> Vec<f64> {
-        let Meaning { protection, basis, fitness } = self.meaning;
-        let program = Program::compile(&simplify(expr, *protection), *protection, *basis);
+    /// Limits the cache of choices to one of `parts` equal parts of its memory, for evaluators that are held together.
+    fn with_part_of_memo(mut self, parts: usize) -> Fast<'a> {
+        self.replayer = self.replayer.with_memo(Replayer::MEMO_BYTES / parts.max(1));
+        self
+    }
+
+    fn one(&self, program: &Program) -> Vec<f64> {
         let lock = || self.scratches.lock().unwrap_or_else(PoisonError::into_inner);
         let mut scratch = lock().pop().unwrap_or_default();
-        let figures = self.replayer.run(&program, self.wants, &mut scratch);
+        let figures = self.replayer.run(program, self.wants, &mut scratch);
         lock().push(scratch);
-        fitness.of_cycles(&figures)
+        self.meaning.fitness.of_cycles(&figures)
+    }
+}
+
+impl Meaning {
+    /// The expression, simplified, as a program.
+    fn program(&self, expr: &Expr) -> Program {
+        Program::compile(&simplify(expr, self.protection), self.protection, self.basis)
     }
 }
 
 impl Evaluate for Fast<'_> {
     fn evaluate(&self, exprs: &[Expr]) -> Vec<Vec<f64>> {
-        self.pool.install(|| exprs.par_iter().with_max_len(1).map(|e| self.one(e)).collect())
+        let one = |expr: &Expr| self.one(&self.meaning.program(expr));
+        self.pool.install(|| exprs.par_iter().with_max_len(1).map(one).collect())
     }
 
     fn work(&self) -> Work {
@@ -90,6 +103,7 @@ pub struct Plain<'a> {
     rules: &'a Rules,
     meaning: &'a Meaning,
     pool: &'a ThreadPool,
+    replays: AtomicU64,
 }
 
 impl<'a> Plain<'a> {
@@ -104,13 +118,14 @@ impl<'a> Plain<'a> {
         pool: &'a ThreadPool,
     ) -> Result<Plain<'a>, RulesError> {
         rules.check(data.pages.len(), data.truth.cycles())?;
-        Ok(Plain { data, rules, meaning, pool })
+        Ok(Plain { data, rules, meaning, pool, replays: AtomicU64::new(0) })
     }
 
     fn one(&self, expr: &Expr) -> Vec<f64> {
         let Meaning { protection, basis, fitness } = self.meaning;
         let formula = Formula { protection: *protection, basis: *basis, ..Formula::new(expr.clone()) };
         let trace = replay::run(self.data, self.rules, &mut FormulaPolicy::new(&formula));
+        self.replays.fetch_add(1, Ordering::Relaxed);
         fitness.of_cycles(&trace.expect("the rules were checked").cycles)
     }
 }
@@ -121,36 +136,69 @@ impl Evaluate for Plain<'_> {
     }
 
     fn work(&self) -> Work {
-        Work::default()
+        let replays = self.replays.load(Ordering::Relaxed);
+        let cycles = replays * u64::from(self.data.truth.cycles() - self.rules.warmup);
+        let scores = cycles * self.data.pages.len() as u64;
+        let visits = cycles * self.rules.budget.of(self.data.pages.len() as u64);
+        Work {
+            replays_by_page: replays,
+            cycles,
+            page_scores: scores,
+            state_scores: scores,
+            visits,
+            ..Work::default()
+        }
+    }
+}
+
+/// Evaluates each formula by the fastest replay that is exact for it: [`Fast`], or [`Plain`] for a formula that reads
+/// siblings or the model of the next change, and for all formulas if a cycle has several rounds.
+///
+/// What siblings and the model show depends on the visits of the formula itself, so no two formulas share it.
+pub struct Replays<'a> {
+    /// None with several rounds a cycle.
+    fast: Option<Fast<'a>>,
+    plain: Plain<'a>,
+}
+
+impl<'a> Replays<'a> {
+    /// For one part of the data; `held` evaluators are held at the same time and share the memory for caches.
+    ///
+    /// # Errors
+    /// If it cannot be replayed under the rules.
+    pub fn new(
+        data: &'a Dataset,
+        rules: &'a Rules,
+        meaning: &'a Meaning,
+        pool: &'a ThreadPool,
+        held: usize,
+    ) -> Result<Replays<'a>, ReplayerError> {
+        let plain = Plain::new(data, rules, meaning, pool).map_err(ReplayerError::Rules)?;
+        let fast = match rules.rounds.count() {
+            1 => Some(Fast::new(data, rules, meaning, pool)?.with_part_of_memo(held)),
+            _ => None,
+        };
+        Ok(Replays { fast, plain })
+    }
+
+    fn one(&self, expr: &Expr) -> Vec<f64> {
+        let program = self.plain.meaning.program(expr);
+        match &self.fast {
+            Some(fast) if !program.reads().needs_siblings() => fast.one(&program),
+            _ => self.plain.one(expr),
+        }
+    }
+}
+
+impl Evaluate for Replays<'_> {
+    fn evaluate(&self, exprs: &[Expr]) -> Vec<Vec<f64>> {
+        self.plain.pool.install(|| exprs.par_iter().with_max_len(1).map(|e| self.one(e)).collect())
+    }
+
+    fn work(&self) -> Work {
+        self.plain.work() + self.fast.as_ref().map_or(Work::default(), Fast::work)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::{self, data};
-    use proptest::prelude::*;
-    use recrawl_simulation::Budget;
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(24))]
-        /// One test suite for both evaluators: identical digits for any trees.
-        #[test]
-        fn both_evaluators_agree_to_the_last_digit(
-            trees in prop::collection::vec(testing::trees(5), 1..12), metric in 0..Fitness::metrics().count(), threads in 1usize..4,
-        ) {
-            let (data, rules) = (data(50, 25, 5), Rules { budget: Budget::Share(0.1), ..Rules::default() });
-            let meaning = Meaning {
-                protection: Protection::Program,
-                basis: Basis::Visits,
-                fitness: format!("{} + 0.25*freshness", Fitness::metrics().nth(metric).unwrap().name).parse().unwrap(),
-            };
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let plain = Plain::new(&data, &rules, &meaning, &pool).unwrap().evaluate(&trees);
-            let fast = Fast::new(&data, &rules, &meaning, &pool).unwrap().evaluate(&trees);
-            prop_assert_eq!(&plain, &fast);
-            prop_assert!(plain.iter().all(|cycles| cycles.len() == 22));
-            prop_assert!(plain.iter().flatten().all(|value| value.is_finite()));
-        }
-    }
-}
+mod tests;

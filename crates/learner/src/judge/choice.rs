@@ -22,7 +22,7 @@ pub struct Candidate {
 
 impl Candidate {
     /// A formula with its fitness in each cycle of training and of validation.
-    pub(super) fn new(
+    pub(crate) fn new(
         seed: u64,
         bred: Expr,
         protection: Protection,
@@ -77,7 +77,7 @@ impl Candidate {
 ///
 /// # Panics
 /// If there is no candidate.
-pub(super) fn choose(candidates: &[Candidate], method: Method, sigma: Sigma) -> &Candidate {
+pub(crate) fn choose(candidates: &[Candidate], method: Method, sigma: Sigma) -> &Candidate {
     let order = |a: &&Candidate, b: &&Candidate| -> Ordering {
         let nodes = || a.simplified.nodes().cmp(&b.simplified.nodes());
         b.score(method, sigma).total_cmp(&a.score(method, sigma)).then_with(nodes)

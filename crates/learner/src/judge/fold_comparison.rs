@@ -8,11 +8,10 @@ use crate::fitness::mean;
 use crate::folds::Folds;
 use crate::learn::LearnError;
 use crate::options::rivals;
-use crate::policy_result::together;
+use crate::policy_result::Paired;
 use recrawl_formula::{Expr, Formula};
 use recrawl_simulation::policy::FormulaPolicy;
-use recrawl_simulation::series::by_cycle;
-use recrawl_simulation::{Bootstrap, SeriesMean, replay};
+use recrawl_simulation::replay;
 
 /// Comparison of the folds' formulas with each other and with the best known formula.
 ///
@@ -57,7 +56,7 @@ impl Judge<'_> {
         folds: &Folds<'_>,
         results: &[FoldResult],
     ) -> Result<FoldComparison, LearnError> {
-        let known = rivals();
+        let known = rivals(self.options.preset.tree.terminals);
         let chosen: Vec<Expr> =
             results.iter().map(|fold| fold.choices[fold.chosen].candidate.simplified.clone()).collect();
         let exprs: Vec<Expr> = known.iter().map(|formula| formula.expr.clone()).chain(chosen).collect();
@@ -103,16 +102,9 @@ impl Judge<'_> {
             tested.push(self.tested(&known.name, false, trace));
         }
         let learned: Vec<&Tested> = results.iter().map(|fold| &fold.choices[fold.chosen].test).collect();
-        let fitness = &self.meaning.fitness;
-        let [learned, known] = [together(&learned), together(&tested.iter().collect::<Vec<_>>())];
-        let values = [&learned, &known].map(|trace| fitness.of_cycles(&trace.cycles));
-        let differences: Vec<f64> = values[0].iter().zip(&values[1]).map(|(a, b)| a - b).collect();
-        let over_cycles = SeriesMean::of(&by_cycle(&differences, results.len()));
-        let bootstrap = Bootstrap::new(&[&learned, &known], self.options.rules.seed);
-        let over_sites = fitness.single().and_then(|metric| bootstrap.difference(0, 1, metric));
-        let errors = [Some(over_cycles.error), over_sites.map(|sites| sites.error)];
-        let known_errors = errors.into_iter().flatten().filter(|error| error.is_finite());
-        Ok((over_cycles.mean, known_errors.reduce(f64::max).unwrap_or(f64::INFINITY)))
+        let known: Vec<&Tested> = tested.iter().collect();
+        let paired = Paired::of([&learned, &known], &self.meaning.fitness, self.options.rules.seed);
+        Ok((paired.over_cycles.mean, paired.error()))
     }
 }
 

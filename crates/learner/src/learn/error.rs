@@ -37,6 +37,21 @@ pub enum LearnError {
     /// A part of the data cannot be replayed by a known policy.
     #[error("{0}")]
     Rules(#[source] RulesError),
+    /// One of several data sets does not allow it.
+    #[error("{set}: {cause}")]
+    InSet {
+        /// The name of the set.
+        set: String,
+        /// The reason.
+        #[source]
+        cause: Box<LearnError>,
+    },
+    /// No gain over a fitness of 0 can be told.
+    #[error(
+        "the best known formula has a fitness of 0 on a part of a fold, so a gain over it cannot be told; leave this \
+         set out, or use fewer --folds or another --fitness"
+    )]
+    NoGain,
     /// A simplified formula scores a page differently from the original: a bug.
     #[error(
         "'{simplified}' scores pages differently from '{bred}', of which it is the simplified form; this is \
@@ -48,4 +63,19 @@ pub enum LearnError {
         /// Simplified.
         simplified: String,
     },
+}
+
+impl LearnError {
+    /// Of one of several data sets.
+    pub(crate) fn in_set(self, set: &str) -> LearnError {
+        LearnError::InSet { set: set.to_owned(), cause: Box::new(self) }
+    }
+
+    /// The reason, without the name of the set.
+    pub fn cause(&self) -> &LearnError {
+        match self {
+            LearnError::InSet { cause, .. } => cause.cause(),
+            _ => self,
+        }
+    }
 }

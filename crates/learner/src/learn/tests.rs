@@ -53,7 +53,7 @@ impl Observer for Patience {
     }
 }
 
-fn pool(threads: usize) -> ThreadPool {
+pub(crate) fn pool(threads: usize) -> ThreadPool {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
 }
 
@@ -124,17 +124,32 @@ fn what_gains_no_more_than_a_standard_error_is_not_written() {
 
 #[test]
 fn threads_and_interruptions_leave_no_trace() {
-    let (data, options) = (data(45, 20, 5), Options { folds: 3, ..options("recrawl") });
-    let whole = learned(&data, &options, 1);
-    assert_eq!(learned(&data, &options, 2), whole);
+    let options = Options { folds: 3, ..options("recrawl") };
+    no_trace(&data(45, 20, 5), &options);
+}
+
+/// What siblings and the model show depends on the visits of each formula.
+#[test]
+fn threads_and_interruptions_leave_no_trace_on_formulas_of_related_pages() {
+    let mut options = options("recrawl");
+    options.preset.tree.terminals = Set::Related;
+    options.start = crate::options::start(&options.preset, &[Start::Rivals]).unwrap();
+    options.rules.rounds = recrawl_simulation::rules::Parts::Equal(2);
+    options.preset.population.size = 30;
+    no_trace(&crate::testing::folders(6, 6, 20, 4), &options);
+}
+
+fn no_trace(data: &Dataset, options: &Options) {
+    let whole = learned(data, options, 1);
+    assert_eq!(learned(data, options, 2), whole);
     // Interrupted after every generation, with another number of threads each time, and resumed
     // from the text of a checkpoint.
     let mut runs = Vec::new();
     for step in 0.. {
-        match go_on(&data, &options, runs, step % 4 + 1, 1) {
+        match go_on(data, options, runs, step % 4 + 1, 1) {
             Ending::Stopped(checkpoint) => {
                 let text = checkpoint.to_json();
-                let read = Checkpoint::from_json(&text, &data, &options).unwrap();
+                let read = Checkpoint::from_json(&text, &data.name, options).unwrap();
                 assert_eq!(read, checkpoint);
                 runs = read.runs;
             }
@@ -165,7 +180,7 @@ fn a_checkpoint_of_another_learning_is_refused() {
     let Ending::Stopped(checkpoint) = go_on(&data, &options, vec![], 1, 2) else { panic!("not stopped") };
     let text = checkpoint.to_json();
     let refused = |options: &Options, says: &str| {
-        let error = Checkpoint::from_json(&text, &data, options).unwrap_err().to_string();
+        let error = Checkpoint::from_json(&text, &data.name, options).unwrap_err().to_string();
         assert!(error.contains(says), "{error}\nshould say: {says}");
     };
     refused(
@@ -184,7 +199,7 @@ fn a_checkpoint_of_another_learning_is_refused() {
     refused(&Options { rules: other, ..options.clone() }, "its rules is");
     // Options that do not affect the result may differ.
     let other = Options { name: "x".into(), date: "2026-02-01".into(), ..options.clone() };
-    assert!(Checkpoint::from_json(&text, &data, &other).is_ok());
+    assert!(Checkpoint::from_json(&text, &data.name, &other).is_ok());
     for (broken, is) in [
         ("nonsense".to_owned(), "not a checkpoint"),
         (text.replacen("\"version\":1", "\"version\":9", 1), "version 9"),
@@ -192,10 +207,10 @@ fn a_checkpoint_of_another_learning_is_refused() {
         (text.replacen("\"generation\":2", "\"generation\":1", 1), "is inconsistent"),
         (text.replacen("\"population\":[\"", "\"population\":[\"?", 1), "is inconsistent"),
     ] {
-        let error = Checkpoint::from_json(&broken, &data, &options).expect_err(is);
+        let error = Checkpoint::from_json(&broken, &data.name, &options).expect_err(is);
         assert!(error.to_string().contains(is), "{error}");
     }
-    assert!(matches!(Checkpoint::from_json("{}", &data, &options), Err(CheckpointError::Json(_))));
+    assert!(matches!(Checkpoint::from_json("{}", &data.name, &options), Err(CheckpointError::Json(_))));
 }
 
 /// With the right formula among the start trees, nothing worse is learned.
@@ -221,6 +236,7 @@ fn every_fitness_protocol_and_set_of_terminals_learns() {
         ("harmonic", Protocol::Journal, Set::Basic),
         ("0.5*change_rate+0.5*freshness", Protocol::Thesis, Set::All),
         ("age", Protocol::Journal, Set::Extended),
+        ("change_rate", Protocol::Thesis, Set::Related),
     ] {
         let mut options = options("journal");
         options.preset.tree.terminals = terminals;

@@ -2,14 +2,16 @@
 
 use super::ReplayArgs;
 use clap::{Args, ValueEnum};
+use recrawl_scheduler::Parts;
 use std::path::PathBuf;
 
 /// `recrawl learn`
 #[derive(Args)]
 pub struct LearnArgs {
-    /// Recorded history: a folder or a file
-    #[arg(long, value_name = "PATH")]
-    pub data: PathBuf,
+    /// Recorded history: a folder or a file (repeatable: fitness is then the mean gain over the best known formula of
+    /// each)
+    #[arg(long, value_name = "PATH", required = true)]
+    pub data: Vec<PathBuf>,
     /// Format. Default: detected
     #[arg(long, value_name = "NAME")]
     pub format: Option<String>,
@@ -50,11 +52,15 @@ pub struct LearnArgs {
     pub only_fold: Option<u32>,
     #[command(flatten)]
     pub replay: ReplayArgs,
+    /// Rounds of a cycle, or the share of k of each, such as 0.4,0.6; with more than one, all formulas are replayed
+    /// page by page
+    #[arg(long, value_name = "N|SHARES", default_value = "1")]
+    pub rounds: Parts,
     /// Threads; does not change the result. Default: one per core
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,
-    /// Output formula file; a report (.md) and plots (.svg) are written next to it
-    /// [default: learned-DATA.toml]
+    /// Output formula file; a report (.md) and, of one history, plots (.svg) are written next to it
+    /// [default: learned-DATA.toml, of several learned-N-sets.toml]
     #[arg(long, value_name = "FILE.toml")]
     pub out: Option<PathBuf>,
     /// Resume an interrupted run
@@ -84,6 +90,8 @@ pub enum Terminals {
     All,
     /// All features of a page and its site
     Extended,
+    /// These, what siblings showed, and the model of the next change; their formulas are replayed page by page, which is slow
+    Related,
 }
 
 /// Unit that a fold never splits.

@@ -4,6 +4,7 @@ mod files;
 mod json;
 mod order;
 mod progress;
+mod several;
 
 use super::{counted, dataset, print, print_json, print_labelled, thousands};
 use crate::cli::LearnArgs;
@@ -11,32 +12,54 @@ use crate::process::signals;
 use files::Files;
 use progress::Progress;
 use recrawl_crawl::failure::Failure;
-use recrawl_formula::Protection;
-use recrawl_learner::{Checkpoint, Ending, FoldsError, LearnError, Learned, Options, Preset, Report, learn};
+use recrawl_formula::{Formula, Protection};
+use recrawl_learner::{
+    Checkpoint, Ending, FoldsError, LearnError, Learned, Options, Preset, Report, Work, learn, learn_sets, sets,
+};
 use recrawl_simulation::compare::Verdict;
 use serde_json::json;
+use std::path::PathBuf;
 use std::time::Instant;
 
 pub fn run(args: &LearnArgs) -> Result<(), Failure> {
     let begun = Instant::now();
     let order = order::of(args)?;
-    let data = recrawl_simulation::open(&args.data, args.format.as_deref()).map_err(dataset::failure)?;
-    let files = Files::new(args.out.as_deref(), &data.name)?;
-    let data = args.replay.cut(data)?;
-    args.replay.warn_of_few(&data);
-    let options = order.for_data(&data, files.name());
-    let runs =
-        if args.resume { files.resume(&data, &options)?.runs } else { files.vacant().map(|()| vec![])? };
+    let read = |path: &PathBuf| recrawl_simulation::open(path, args.format.as_deref()).map_err(dataset::failure);
+    let sets = args.data.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    let name = match sets.as_slice() {
+        [one] => one.name.clone(),
+        several => format!("{}-sets", several.len()),
+    };
+    let files = Files::new(args.out.as_deref(), &name)?;
+    let sets = sets.into_iter().map(|set| args.replay.cut(set)).collect::<Result<Vec<_>, _>>()?;
+    sets.iter().for_each(|set| args.replay.warn_of_few(set));
+    sets::check(&sets).map_err(Failure::usage)?;
+    let options = order.for_data(&sets, files.name());
+    let runs = match args.resume {
+        true => files.resume(&sets::names(&sets), &options)?.runs,
+        false => files.vacant().map(|()| vec![])?,
+    };
     let shutdown = signals::shutdown("stopping after this generation (a second signal stops at once)")?;
     let threads = args.threads.map_or(0, |n| n as usize);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(Failure::work)?;
-    tracing::info!(pages = data.pages.len(), cycles = data.truth.cycles(), "learning started");
+    for set in &sets {
+        tracing::info!(pages = set.pages.len(), cycles = set.truth.cycles(), "learning started");
+    }
     let mut progress = Progress::new(&shutdown);
-    let ending = learn(&data, &options, runs, &pool, &mut progress).map_err(|e| failure(e, args))?;
+    let failure = |e| failure(e, args);
+    if let [data] = sets.as_slice() {
+        let ending = learn(data, &options, runs, &pool, &mut progress).map_err(failure)?;
+        progress.finish();
+        return match ending {
+            Ending::Stopped(checkpoint) => stopped(&checkpoint, &files, args),
+            Ending::Learned(learned) => finished(&learned, &options, &files, args, begun),
+        };
+    }
+    let ending = learn_sets(&sets, &options, runs, &pool, &mut progress).map_err(failure)?;
     progress.finish();
     match ending {
         Ending::Stopped(checkpoint) => stopped(&checkpoint, &files, args),
-        Ending::Learned(learned) => finished(&learned, &options, &files, args, begun),
+        Ending::Learned(learned) => several::finished(&learned, &options, &files, args, begun),
     }
 }
 
@@ -57,9 +80,9 @@ fn finished(
     begun: Instant,
 ) -> Result<(), Failure> {
     let report = Report::new(learned, options);
-    files.write(&learned.formula, &report.markdown(), &report.svg())?;
+    files.write(&learned.formula, &report.markdown(), Some(&report.svg()))?;
     let seconds = begun.elapsed().as_secs_f64();
-    let warnings = warnings(learned, options);
+    let warnings = warnings(&learned.formula, options);
     if args.json {
         return print_json(&json::document(learned, &report, files, &warnings, seconds));
     }
@@ -76,13 +99,7 @@ fn finished(
     }
     print_labelled(format!("wrote {}", learned.why()))?;
     warnings.iter().try_for_each(|text| print_labelled(format!("warning: {text}")))?;
-    print_labelled(format!(
-        "{}, {} simulated, {} of {} cached, {seconds:.0} s",
-        counted(work.asked, "individual"),
-        thousands(work.replayed),
-        thousands(work.cycles_remembered),
-        counted(work.cycles, "cycle")
-    ))?;
+    print_labelled(told(work, seconds))?;
     print_labelled(format!(
         "formula: {}; report: {}; to use it: recrawl formula use {}",
         files.formula.display(),
@@ -91,23 +108,42 @@ fn finished(
     ))
 }
 
+/// What was evaluated.
+fn told(work: Work, seconds: f64) -> String {
+    let by_page = match work.replays_by_page {
+        0 => String::new(),
+        replays => format!(", {} page by page", counted(replays, "replay")),
+    };
+    format!(
+        "{}, {} simulated{by_page}, {} of {} cached, {seconds:.0} s",
+        counted(work.asked, "individual"),
+        thousands(work.replayed),
+        thousands(work.cycles_remembered),
+        counted(work.cycles, "cycle")
+    )
+}
+
 /// Warnings about the formula, and about the functions that the preset allows.
-fn warnings(learned: &Learned, options: &Options) -> Vec<String> {
+fn warnings(formula: &Formula, options: &Options) -> Vec<String> {
     let Preset { name, protection, tree, .. } = &options.preset;
     let is_flat =
         *protection == Protection::Program && tree.functions.iter().any(|function| function == "log");
     let of_preset =
         is_flat.then(|| format!("preset {name}: with protection `{protection}`, {}", protection.flat_log()));
-    learned.formula.check().warnings().into_iter().chain(of_preset).collect()
+    formula.check().warnings().into_iter().chain(of_preset).collect()
 }
 
 /// Wrong arguments are a usage error; data that does not allow learning is not.
 fn failure(error: LearnError, args: &LearnArgs) -> Failure {
-    match error {
-        LearnError::Preset(_)
-        | LearnError::NoFold { .. }
-        | LearnError::Replay(_)
-        | LearnError::Folds(FoldsError::FewFolds { .. }) => Failure::usage(error),
-        _ => Failure::Work(format!("{}: {error}", args.data.display())),
+    match (error.cause(), args.data.as_slice()) {
+        (
+            LearnError::Preset(_)
+            | LearnError::NoFold { .. }
+            | LearnError::Replay(_)
+            | LearnError::Folds(FoldsError::FewFolds { .. }),
+            _,
+        ) => Failure::usage(error),
+        (_, [path]) => Failure::Work(format!("{}: {error}", path.display())),
+        _ => Failure::work(error),
     }
 }

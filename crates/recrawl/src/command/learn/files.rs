@@ -4,7 +4,6 @@
 use recrawl_crawl::failure::Failure;
 use recrawl_formula::Formula;
 use recrawl_learner::{Checkpoint, Options};
-use recrawl_simulation::Dataset;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -15,7 +14,7 @@ pub struct Files {
     pub formula: PathBuf,
     /// `NAME.md`
     pub report: PathBuf,
-    /// `NAME.svg`
+    /// `NAME.svg`, of one data set
     pub curves: PathBuf,
     /// `NAME.checkpoint.json`
     pub checkpoint: PathBuf,
@@ -75,7 +74,7 @@ impl Files {
     ///
     /// # Errors
     /// When there is none, or it belongs to another run.
-    pub fn resume(&self, data: &Dataset, options: &Options) -> Result<Checkpoint, Failure> {
+    pub fn resume(&self, data_name: &str, options: &Options) -> Result<Checkpoint, Failure> {
         let path = self.checkpoint.display();
         let file = fs::File::open(&self.checkpoint).map_err(|e| match e.kind() {
             io::ErrorKind::NotFound => {
@@ -87,7 +86,7 @@ impl Files {
         file.take(Checkpoint::MAX_BYTES)
             .read_to_string(&mut text)
             .map_err(|e| Failure::Work(format!("cannot read {path}: {e}")))?;
-        Checkpoint::from_json(&text, data, options)
+        Checkpoint::from_json(&text, data_name, options)
             .map_err(|e| Failure::Usage(format!("cannot resume from {path}: {e}")))
     }
 
@@ -103,9 +102,9 @@ impl Files {
     ///
     /// # Errors
     /// When a file cannot be written.
-    pub fn write(&self, formula: &Formula, report: &str, curves: &str) -> Result<(), Failure> {
+    pub fn write(&self, formula: &Formula, report: &str, curves: Option<&str>) -> Result<(), Failure> {
         whole(&self.report, report)?;
-        whole(&self.curves, curves)?;
+        curves.map_or(Ok(()), |curves| whole(&self.curves, curves))?;
         formula.save(&self.formula).map_err(Failure::work)?;
         match fs::remove_file(&self.checkpoint) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => {

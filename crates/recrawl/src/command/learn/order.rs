@@ -6,7 +6,7 @@ use recrawl_crawl::failure::Failure;
 use recrawl_formula::Formula;
 use recrawl_formula::terminal::Set;
 use recrawl_learner::{Fitness, Options, Preset, Start, folds, options};
-use recrawl_simulation::Dataset;
+use recrawl_simulation::{Dataset, Rules};
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -24,6 +24,7 @@ pub fn of(args: &LearnArgs) -> Result<Order, Failure> {
             Terminals::Basic => Set::Basic,
             Terminals::All => Set::All,
             Terminals::Extended => Set::Extended,
+            Terminals::Related => Set::Related,
         };
     }
     preset.protocol = match args.protocol {
@@ -43,7 +44,7 @@ pub fn of(args: &LearnArgs) -> Result<Order, Failure> {
     preset.breeding.elite = preset.breeding.elite.min(preset.population.size);
     preset.check().map_err(Failure::usage)?;
     let start = start(&preset)?;
-    let rules = args.replay.rules();
+    let rules = Rules { rounds: args.rounds.clone(), ..args.replay.rules() };
     // Checks share and number of pages only: pages and cycles of the data are not known yet.
     rules.check(1, rules.warmup.saturating_add(1)).map_err(Failure::usage)?;
     let now = clock::precise(SystemTime::now());
@@ -66,9 +67,10 @@ pub fn of(args: &LearnArgs) -> Result<Order, Failure> {
 }
 
 impl Order {
-    /// Adds the name and the digest of the data.
-    pub fn for_data(self, data: &Dataset, name: &str) -> Options {
-        Options { name: name.to_owned(), data_digest: data.digest(), ..self.0 }
+    /// Adds the name, and the digest of each data set.
+    pub fn for_data(self, sets: &[Dataset], name: &str) -> Options {
+        let digests: Vec<String> = sets.iter().map(Dataset::digest).collect();
+        Options { name: name.to_owned(), data_digest: digests.join(", "), ..self.0 }
     }
 }
 

@@ -37,8 +37,12 @@ impl Observer for Progress<'_> {
         }
         self.bar.set_position(at.done);
         let rate = at.work.asked as f64 / self.begun.elapsed().as_secs_f64().max(1e-3);
+        let by_page = match at.work.replays_by_page {
+            0 => String::new(),
+            replays => format!(", {} of {} replayed page by page", replays, at.work.replayed),
+        };
         self.bar.set_message(format!(
-            "fold {}, seed {}, generation {}: best {:.4}, mean size {:.0}, {rate:.0} evaluations/s",
+            "fold {}, seed {}, generation {}: best {:.4}, mean size {:.0}, {rate:.0} evaluations/s{by_page}",
             at.fold + 1,
             at.seed,
             at.generation + 1,

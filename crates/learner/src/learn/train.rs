@@ -1,0 +1,102 @@
+//! The runs of all folds, one fold after the other.
+
+use super::{LearnError, Observer, Progress};
+use crate::checkpoint::Checkpoint;
+use crate::evaluate::Evaluate;
+use crate::evolve::Run;
+use crate::memo::Memo;
+use crate::options::Options;
+use crate::work::Work;
+
+/// The training parts of folds.
+pub(crate) trait TrainingParts {
+    /// What the evaluator of a fold replays.
+    type Part;
+
+    /// The training part of a fold.
+    fn part(&self, fold: usize) -> Self::Part;
+
+    /// Evaluates formulas on it.
+    ///
+    /// # Errors
+    /// If it cannot be replayed.
+    fn evaluator<'s>(&'s self, part: &'s Self::Part) -> Result<Box<dyn Evaluate + 's>, LearnError>;
+}
+
+/// How training ended.
+pub(crate) enum Trained {
+    /// With all runs, by fold and then by seed, and the work.
+    All(Vec<Run>, Work),
+    /// It was stopped.
+    Stopped(Checkpoint),
+}
+
+/// The numbers of the folds to learn, of `count`.
+///
+/// # Errors
+/// If only one is asked for that does not exist.
+pub(crate) fn numbers(options: &Options, count: usize) -> Result<Vec<usize>, LearnError> {
+    match options.only_fold {
+        None => Ok((0..count).collect()),
+        Some(fold) if fold < count => Ok(vec![fold]),
+        Some(fold) => Err(LearnError::NoFold { fold, count }),
+    }
+}
+
+/// Runs GP4C for the folds with these numbers and for each random seed. Continues from `runs`.
+///
+/// # Errors
+/// If the preset is invalid, `runs` are too many, or a part cannot be replayed.
+pub(crate) fn train<P: TrainingParts>(
+    parts: &P,
+    numbers: &[usize],
+    data_name: &str,
+    options: &Options,
+    runs: Vec<Run>,
+    observer: &mut dyn Observer,
+) -> Result<Trained, LearnError> {
+    let preset = &options.preset;
+    let vocabulary = preset.vocabulary().map_err(LearnError::Preset)?;
+    let population = &preset.population;
+    let (seeds, generations) = (population.random_seeds.len(), u64::from(population.generations));
+    if runs.len() > numbers.len() * seeds {
+        return Err(LearnError::TooManyRuns { runs: runs.len(), asked: numbers.len() * seeds });
+    }
+    let mut earlier = runs.into_iter();
+    let (mut runs, mut work): (Vec<Run>, Work) = (Vec::new(), Work::default());
+    for (i, &number) in numbers.iter().enumerate() {
+        let ahead: Vec<Run> = earlier.by_ref().take(seeds).collect();
+        if ahead.len() == seeds && ahead.iter().all(Run::is_done) {
+            runs.extend(ahead);
+            continue;
+        }
+        let mut ahead = ahead.into_iter();
+        let part = parts.part(number);
+        let evaluator = parts.evaluator(&part)?;
+        let mut memo = Memo::new(&*evaluator, preset.protection);
+        for &seed in &population.random_seeds {
+            let begin = || Run::new(preset, &vocabulary, &options.start, seed);
+            let mut run = ahead.next().unwrap_or_else(begin);
+            while !run.is_done() {
+                run.step(preset, &vocabulary, &mut memo);
+                let before = i as u64 * seeds as u64 + (runs.len() % seeds) as u64;
+                observer.generation(&Progress {
+                    done: before * generations + u64::from(run.generation),
+                    all: (numbers.len() * seeds) as u64 * generations,
+                    fold: number,
+                    seed,
+                    generation: run.generation - 1,
+                    figures: *run.history.last().expect("a generation was evaluated"),
+                    work: work + memo.work() + evaluator.work(),
+                });
+                if observer.stop() {
+                    runs.push(run);
+                    return Ok(Trained::Stopped(Checkpoint::new(data_name, options, runs)));
+                }
+            }
+            runs.push(run);
+        }
+        work = work + memo.work() + evaluator.work();
+    }
+    Ok(Trained::All(runs, work))
+}

@@ -1,0 +1,96 @@
+//! Learning from several data sets together.
+//!
+//! Pages of several sets in one pool would give a busy set nearly all weight. So each set is replayed by itself, and the
+//! fitness of a formula is its [gain](gains::Gains) over the best known formula of the set, the mean over all sets.
+
+mod check;
+mod gains;
+pub mod judge;
+pub mod report;
+
+pub use check::{SetsError, check};
+pub use judge::{FoldOfSets, LearnedOfSets, SetResult};
+
+use crate::evaluate::Evaluate;
+use crate::evaluate::cpu::Meaning;
+use crate::evolve::Run;
+use crate::folds::{Fold, Folds};
+use crate::learn::train::{self, Trained, TrainingParts};
+use crate::learn::{Ending, LearnError, Observer};
+use crate::options::Options;
+use gains::Gains;
+use rayon::ThreadPool;
+use recrawl_simulation::Dataset;
+
+/// The name of several data sets together.
+pub fn names(sets: &[Dataset]) -> String {
+    sets.iter().map(|set| set.name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// Learns a formula from several data sets. Each is divided into as many folds, and fold i of all sets together is fold
+/// i. The rest is as in [`learn`](crate::learn()).
+///
+/// # Errors
+/// If a set and the options do not allow it.
+pub fn learn_sets(
+    sets: &[Dataset],
+    options: &Options,
+    runs: Vec<Run>,
+    pool: &ThreadPool,
+    observer: &mut dyn Observer,
+) -> Result<Ending<LearnedOfSets>, LearnError> {
+    let numbers = train::numbers(options, options.folds)?;
+    let parts = SeveralSets::new(sets, options, pool)?;
+    let (runs, work) = match train::train(&parts, &numbers, &names(sets), options, runs, observer)? {
+        Trained::Stopped(checkpoint) => return Ok(Ending::Stopped(checkpoint)),
+        Trained::All(runs, work) => (runs, work),
+    };
+    let runs: Vec<&[Run]> = runs.chunks(options.preset.population.random_seeds.len()).collect();
+    judge::judge(&parts, &numbers, &runs, work, observer).map(|learned| Ending::Learned(Box::new(learned)))
+}
+
+/// Several data sets, each divided into folds.
+pub(crate) struct SeveralSets<'a> {
+    sets: &'a [Dataset],
+    folds: Vec<Folds<'a>>,
+    options: &'a Options,
+    meaning: Meaning,
+    pool: &'a ThreadPool,
+}
+
+impl<'a> SeveralSets<'a> {
+    fn new(
+        sets: &'a [Dataset],
+        options: &'a Options,
+        pool: &'a ThreadPool,
+    ) -> Result<SeveralSets<'a>, LearnError> {
+        let (protocol, warmup) = (options.preset.protocol, options.rules.warmup);
+        let divide = |set: &'a Dataset| {
+            let folds = Folds::new(set, protocol, options.fold_by, options.folds, warmup);
+            folds.map_err(|cause| LearnError::Folds(cause).in_set(&set.name))
+        };
+        let folds = sets.iter().map(divide).collect::<Result<_, _>>()?;
+        Ok(SeveralSets { sets, folds, options, meaning: options.meaning(), pool })
+    }
+
+    /// The parts of a fold, by set.
+    fn fold(&self, fold: usize) -> Vec<Fold> {
+        self.folds.iter().map(|folds| folds.fold(fold)).collect()
+    }
+}
+
+impl TrainingParts for SeveralSets<'_> {
+    type Part = Vec<Dataset>;
+
+    fn part(&self, fold: usize) -> Vec<Dataset> {
+        self.fold(fold).into_iter().map(|fold| fold.train).collect()
+    }
+
+    fn evaluator<'s>(&'s self, train: &'s Vec<Dataset>) -> Result<Box<dyn Evaluate + 's>, LearnError> {
+        let train: Vec<&Dataset> = train.iter().collect();
+        Ok(Box::new(Gains::over_the_best(self, &train)?.0))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,92 @@
+//! The gain of formulas over the best known formula of each data set.
+
+use super::SeveralSets;
+use crate::evaluate::Evaluate;
+use crate::evaluate::cpu::Replays;
+use crate::fitness::mean;
+use crate::learn::LearnError;
+use crate::options::rivals;
+use crate::work::Work;
+use recrawl_formula::{Expr, Formula};
+use recrawl_simulation::Dataset;
+
+/// Evaluates formulas by their gain in each set: (f − b)/|b|, with the fitness f of the formula and b of a known one on
+/// the same part of the set. So neither the number of pages of a set nor its rate of change gives it weight.
+pub(super) struct Gains<'a> {
+    /// By set: its replays, and the fitness b.
+    sets: Vec<(Replays<'a>, f64)>,
+}
+
+impl<'a> Gains<'a> {
+    /// Over the best known formula of each training part: the first of those with the highest mean fitness. These are
+    /// returned too, for the other parts of the fold.
+    ///
+    /// # Errors
+    /// If a part cannot be replayed, or the best fitness is 0.
+    pub fn over_the_best(
+        sets: &'a SeveralSets<'a>,
+        train: &[&'a Dataset],
+    ) -> Result<(Gains<'a>, Vec<Formula>), LearnError> {
+        let rivals = rivals(sets.options.preset.tree.terminals);
+        let exprs: Vec<Expr> = rivals.iter().map(|formula| formula.expr.clone()).collect();
+        let (mut known, mut all) = (Vec::new(), Vec::new());
+        for &part in train {
+            let replays = replays(sets, part)?;
+            let fitness: Vec<f64> = replays.evaluate(&exprs).iter().map(|cycles| mean(cycles)).collect();
+            let order = |&a: &usize, &b: &usize| fitness[a].total_cmp(&fitness[b]);
+            let best = (0..fitness.len()).rev().max_by(order).expect("there are known formulas");
+            known.push(rivals[best].clone());
+            all.push((replays, not_zero(fitness[best], part)?));
+        }
+        Ok((Gains { sets: all }, known))
+    }
+
+    /// Over a known formula for each set.
+    ///
+    /// # Errors
+    /// If a part cannot be replayed, or the fitness of its known formula is 0.
+    pub fn over(
+        sets: &'a SeveralSets<'a>,
+        parts: &[&'a Dataset],
+        known: &[Formula],
+    ) -> Result<Gains<'a>, LearnError> {
+        let of_set = |(&part, known): (&&'a Dataset, &Formula)| {
+            let replays = replays(sets, part)?;
+            let fitness = mean(&replays.evaluate(std::slice::from_ref(&known.expr))[0]);
+            Ok((replays, not_zero(fitness, part)?))
+        };
+        Ok(Gains { sets: parts.iter().zip(known).map(of_set).collect::<Result<_, LearnError>>()? })
+    }
+}
+
+/// The relative gain of a fitness over another, which is not 0.
+pub(super) fn gain(fitness: f64, known: f64) -> f64 {
+    (fitness - known) / known.abs()
+}
+
+/// The fitness, if a gain over it can be told.
+pub(super) fn not_zero(fitness: f64, part: &Dataset) -> Result<f64, LearnError> {
+    if fitness == 0.0 { Err(LearnError::NoGain.in_set(&part.name)) } else { Ok(fitness) }
+}
+
+fn replays<'a>(sets: &'a SeveralSets<'a>, part: &'a Dataset) -> Result<Replays<'a>, LearnError> {
+    let SeveralSets { options, meaning, pool, .. } = sets;
+    let replays = Replays::new(part, &options.rules, meaning, pool, sets.sets.len());
+    replays.map_err(|cause| LearnError::Replay(cause).in_set(&part.name))
+}
+
+impl Evaluate for Gains<'_> {
+    fn evaluate(&self, exprs: &[Expr]) -> Vec<Vec<f64>> {
+        let mut gains = vec![Vec::with_capacity(self.sets.len()); exprs.len()];
+        for (replays, known) in &self.sets {
+            for (gains, cycles) in gains.iter_mut().zip(replays.evaluate(exprs)) {
+                gains.push(gain(mean(&cycles), *known));
+            }
+        }
+        gains
+    }
+
+    fn work(&self) -> Work {
+        self.sets.iter().fold(Work::default(), |sum, (replays, _)| sum + replays.work())
+    }
+}
