@@ -192,7 +192,12 @@ fn one_data_set_gives_the_figures_that_it_gave_before() {
         let choices = fold["choices"].as_array().unwrap();
         let choice = choices.iter().find(|choice| choice["method"] == fold["chosen"]).unwrap();
         let figure = |name: &str| choice[name].as_f64().unwrap();
-        (choice["expression"].as_str().unwrap().to_owned(), figure("train"), figure("validation"), figure("test"))
+        (
+            choice["expression"].as_str().unwrap().to_owned(),
+            figure("train"),
+            figure("validation"),
+            figure("test"),
+        )
     });
     let before = [
         ("p_eb_site", 0.810439560439561, 0.9255319148936173, 0.7289915966386554),
@@ -216,7 +221,9 @@ fn several_data_sets_give_one_formula_and_a_line_each() {
     named_history(folder.path(), "b.txt", 40, 24, 6);
     let several = |words: &[&str]| {
         let mut command = program();
-        command.current_dir(folder.path()).args(["learn", "--format", "gp4c", "--data", "a.txt", "--data", "b.txt"]);
+        command
+            .current_dir(folder.path())
+            .args(["learn", "--format", "gp4c", "--data", "a.txt", "--data", "b.txt"]);
         command.args(["--folds", "3", "--random-seeds", "1", "--share", "0.1"]).args(SMALL).args(words);
         command.output().unwrap()
     };
@@ -242,11 +249,17 @@ fn several_data_sets_give_one_formula_and_a_line_each() {
         (&["--data", "a.txt"], 2, "a and a are the same data"),
         (&["--data", "d.txt"], 1, "d.txt"),
         (&["--last", "25"], 2, "out of range for b; use a cycle from 0 to 24"),
-        (&["--folds", "41"], 1, "b: 40 of 40 pages exist from the first cycle to the last, too few for 41 folds"),
+        (
+            &["--folds", "41"],
+            1,
+            "b: 40 of 40 pages exist from the first cycle to the last, too few for 41 folds",
+        ),
         (&["--protocol", "journal", "--warmup", "7"], 1, "a: training has 10 cycles"),
     ] {
         let mut command = program();
-        command.current_dir(folder.path()).args(["learn", "--format", "gp4c", "--data", "a.txt", "--data", "b.txt"]);
+        command
+            .current_dir(folder.path())
+            .args(["learn", "--format", "gp4c", "--data", "a.txt", "--data", "b.txt"]);
         let line = fails(command.args(["--out", "new.toml"]).args(words).output().unwrap(), code);
         assert!(line.contains(says), "{words:?}: {line}");
     }
@@ -259,7 +272,8 @@ fn terminals_of_related_pages_are_learned_page_by_page() {
     let folder = tempfile::tempdir().unwrap();
     history(folder.path(), 60, 30);
     let words = ["--terminals", "related", "--rounds", "2", "--json", "--out", "related.toml"];
-    let json: Value = serde_json::from_str(&succeeds(learn(folder.path(), &SMALL).args(words).output().unwrap())).unwrap();
+    let json: Value =
+        serde_json::from_str(&succeeds(learn(folder.path(), &SMALL).args(words).output().unwrap())).unwrap();
     let work = &json["work"];
     assert!(work["replays_by_page"].as_u64() >= work["replayed"].as_u64(), "several rounds: {work}");
     let toml = std::fs::read_to_string(folder.path().join("related.toml")).unwrap();

@@ -37,10 +37,7 @@ pub struct Groups {
 
 impl Groups {
     /// Finds the groups of [`fill`].
-    pub fn of_visited<'k>(
-        columns: &StateColumns,
-        pages: impl Iterator<Item = (&'k [u8], usize)>,
-    ) -> Groups {
+    pub fn of_visited<'k>(columns: &StateColumns, pages: impl Iterator<Item = (&'k [u8], usize)>) -> Groups {
         let mut finder = Finder::default();
         let mut rows = Vec::with_capacity(columns.len());
         for (key, row) in pages.filter(|(_, row)| columns.visited[*row]) {

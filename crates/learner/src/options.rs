@@ -60,8 +60,9 @@ pub fn rivals(terminals: Set) -> Vec<Formula> {
         let is_replayed = terminals == Set::Related || !reads.needs_siblings();
         is_replayed && !reads.needs_signals() && !formula.provenance.is_learned()
     };
-    let related =
-        OF_RELATED_PAGES.iter().map(|name| Formula::from_expression(name).expect("terminals are expressions"));
+    let related = OF_RELATED_PAGES
+        .iter()
+        .map(|name| Formula::from_expression(name).expect("terminals are expressions"));
     let builtin = builtin::ALL.iter().map(|builtin| builtin.formula());
     builtin.chain(related).filter(is_rival).collect()
 }

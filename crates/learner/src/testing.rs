@@ -78,7 +78,8 @@ pub fn folders(folders: usize, pages: usize, cycles: u32, seed: u64) -> Dataset 
     let last = cycles - 1;
     let mut together = Vec::new();
     for _ in 0..folders {
-        together.push((1..=last).filter(|_| rng.random_bool(0.08)).fold(0u64, |word, cycle| word | 1 << cycle));
+        together
+            .push((1..=last).filter(|_| rng.random_bool(0.08)).fold(0u64, |word, cycle| word | 1 << cycle));
     }
     let word = |i: usize| {
         let alone = (1..=last).filter(|_| rng.random_bool(0.04)).fold(0u64, |word, cycle| word | 1 << cycle);

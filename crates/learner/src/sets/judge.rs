@@ -121,10 +121,8 @@ pub(super) fn judge(
     work: Work,
     observer: &mut dyn Observer,
 ) -> Result<LearnedOfSets, LearnError> {
-    let judge = JudgeOfSets {
-        sets,
-        one: Judge { options: sets.options, meaning: &sets.meaning, pool: sets.pool },
-    };
+    let judge =
+        JudgeOfSets { sets, one: Judge { options: sets.options, meaning: &sets.meaning, pool: sets.pool } };
     let mut folds = Vec::with_capacity(numbers.len());
     for (&number, runs) in numbers.iter().zip(runs) {
         observer.begins(&format!("fold {}: validation and test", number + 1));
@@ -189,8 +187,9 @@ impl JudgeOfSets<'_> {
         };
         let validated = Gains::over(self.sets, &validation, &known)?.evaluate(&exprs);
         let both = training.into_iter().zip(validated);
-        let candidate =
-            |((seed, expr), (train, validation))| Candidate::new(seed, expr, meaning.protection, train, validation);
+        let candidate = |((seed, expr), (train, validation))| {
+            Candidate::new(seed, expr, meaning.protection, train, validation)
+        };
         let candidates: Vec<Candidate> = kept.into_iter().zip(both).map(candidate).collect();
         let selection = &options.preset.selection;
         let candidate = choice::choose(&candidates, selection.method, selection.sigma).clone();
@@ -250,8 +249,7 @@ impl JudgeOfSets<'_> {
             let of = |which: usize| folds.iter().map(|fold| &fold.tested[at][which]).collect::<Vec<_>>();
             let [learned, best, bound] = [0, 1, 2].map(of);
             let over_all: Vec<&Tested> = over_all.iter().collect();
-            let values =
-                |tested: &[&Tested]| mean(&tested.iter().map(|t| t.fitness).collect::<Vec<_>>());
+            let values = |tested: &[&Tested]| mean(&tested.iter().map(|t| t.fitness).collect::<Vec<_>>());
             let gains = |tested: &[&Tested]| {
                 let pairs = tested.iter().zip(&best);
                 mean(&pairs.map(|(t, best)| gain(t.fitness, best.fitness)).collect::<Vec<_>>())

@@ -42,7 +42,13 @@ fn of_related_pages() -> Options {
     options
 }
 
-fn go_on(sets: &[Dataset], options: &Options, runs: Vec<Run>, threads: usize, stop: u64) -> Ending<LearnedOfSets> {
+fn go_on(
+    sets: &[Dataset],
+    options: &Options,
+    runs: Vec<Run>,
+    threads: usize,
+    stop: u64,
+) -> Ending<LearnedOfSets> {
     learn_sets(sets, options, runs, &pool(threads), &mut Patience(stop)).unwrap()
 }
 
@@ -93,7 +99,10 @@ fn the_fitness_is_the_mean_gain_over_the_best_known_formula_of_each_set() {
     assert_eq!(formula.provenance.is_learned(), learned.is_worth_it());
     assert_eq!(Formula::from_toml(&formula.to_toml().unwrap()).unwrap(), *formula);
     let text = report::markdown(&learned, &options);
-    assert!(text.contains("| rates | 45 |") && text.contains("| folders | 72 |") && !text.contains("NaN"), "{text}");
+    assert!(
+        text.contains("| rates | 45 |") && text.contains("| folders | 72 |") && !text.contains("NaN"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -118,7 +127,10 @@ fn threads_and_interruptions_leave_no_trace() {
     // In another order they are other data.
     let Ending::Stopped(checkpoint) = go_on(&sets, &options, vec![], 1, 1) else { panic!("not stopped") };
     let error = Checkpoint::from_json(&checkpoint.to_json(), "folders, rates", &options).unwrap_err();
-    assert!(error.to_string().contains("its data set is rates, folders, now it is folders, rates"), "{error}");
+    assert!(
+        error.to_string().contains("its data set is rates, folders, now it is folders, rates"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -136,7 +148,10 @@ fn sets_that_do_not_go_together_are_refused() {
     refused(&[&rates, &other], "two data sets have the name rates");
     let mut dated = renamed(&folders);
     dated.dates = (1..=25).map(|day| format!("2026-01-{day:02}")).collect();
-    refused(&[&rates, &dated], "cycles of rates are of unknown length (it has no dates), those of other of a day");
+    refused(
+        &[&rates, &dated],
+        "cycles of rates are of unknown length (it has no dates), those of other of a day",
+    );
     let part = Dataset { name: "other".into(), ..folders.part(&[3, 4, 5], 0..25) };
     refused(&[&rates, &folders, &part], "folders and other share 3 pages");
 }

@@ -14,7 +14,8 @@ use progress::Progress;
 use recrawl_crawl::failure::Failure;
 use recrawl_formula::{Formula, Protection};
 use recrawl_learner::{
-    Checkpoint, Ending, FoldsError, LearnError, Learned, Options, Preset, Report, Work, learn, learn_sets, sets,
+    Checkpoint, Ending, FoldsError, LearnError, Learned, Options, Preset, Report, Work, learn, learn_sets,
+    sets,
 };
 use recrawl_simulation::compare::Verdict;
 use serde_json::json;
@@ -24,7 +25,8 @@ use std::time::Instant;
 pub fn run(args: &LearnArgs) -> Result<(), Failure> {
     let begun = Instant::now();
     let order = order::of(args)?;
-    let read = |path: &PathBuf| recrawl_simulation::open(path, args.format.as_deref()).map_err(dataset::failure);
+    let read =
+        |path: &PathBuf| recrawl_simulation::open(path, args.format.as_deref()).map_err(dataset::failure);
     let sets = args.data.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     let name = match sets.as_slice() {
         [one] => one.name.clone(),

@@ -9,7 +9,9 @@ fn meaning(metric: usize) -> Meaning {
     Meaning {
         protection: Protection::Program,
         basis: Basis::Visits,
-        fitness: format!("{} + 0.25*freshness", Fitness::metrics().nth(metric).unwrap().name).parse().unwrap(),
+        fitness: format!("{} + 0.25*freshness", Fitness::metrics().nth(metric).unwrap().name)
+            .parse()
+            .unwrap(),
     }
 }
 

@@ -4,8 +4,8 @@ use super::files::Files;
 use super::{print, print_json, print_labelled, told, warnings};
 use crate::cli::LearnArgs;
 use recrawl_crawl::failure::Failure;
-use recrawl_learner::sets::{FoldOfSets, LearnedOfSets, SetResult, report};
 use recrawl_learner::Options;
+use recrawl_learner::sets::{FoldOfSets, LearnedOfSets, SetResult, report};
 use serde_json::{Value, json};
 use std::time::Instant;
 
