@@ -229,32 +229,38 @@ fn several_data_sets_give_one_formula_and_a_line_each() {
     };
     let json: Value = serde_json::from_str(&succeeds(several(&["--json", "--threads", "1"]))).unwrap();
     let sets = json["sets"].as_array().unwrap();
-    assert_eq!((sets[0]["name"].as_str(), sets[1]["name"].as_str()), (Some("a"), Some("b")));
-    assert_eq!((sets[0]["pages"].as_u64(), sets[1]["cycles"].as_u64()), (Some(60), Some(21)));
+    assert_eq!((sets[0]["name"].as_str(), sets[1]["name"].as_str()), (Some("a.txt"), Some("b.txt")));
+    assert_eq!((sets[0]["pages"].as_u64(), sets[1]["cycles"].as_u64()), (Some(60), Some(22)));
     assert_eq!(json["folds"].as_array().unwrap().len(), 3);
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
     let report = read("learned-2-sets.md");
-    assert!(report.contains("\n| a | 60 | 27 | ") && report.contains("\n| b | 40 | 21 | "), "{report}");
-    assert!(read("learned-2-sets.toml").contains("data = \"a, b\""));
+    assert!(
+        report.contains("\n| a.txt | 60 | 28 | ") && report.contains("\n| b.txt | 40 | 22 | "),
+        "{report}"
+    );
+    assert!(read("learned-2-sets.toml").contains("data = \"a.txt, b.txt\""));
     assert!(!folder.path().join("learned-2-sets.svg").exists());
     let text = succeeds(several(&["--threads", "2", "--out", "again.toml"]));
     assert!(text.starts_with(json["formula"]["expression"].as_str().unwrap()), "{text}");
-    assert!(text.contains("\n  a  ") && text.contains("\n  b  ") && text.contains("\nwrote the "), "{text}");
+    assert!(
+        text.contains("\n  a.txt ") && text.contains("\n  b.txt ") && text.contains("\nwrote the "),
+        "{text}"
+    );
     let without = |name: &str| read(name).lines().filter(|l| !l.starts_with("name")).collect::<String>();
     assert_eq!(without("again.toml"), without("learned-2-sets.toml"));
 
     std::fs::copy(folder.path().join("a.txt"), folder.path().join("c.txt")).unwrap();
     for (words, code, says) in [
-        (&["--data", "c.txt"][..], 2, "a and c are the same data; give each data set once"),
-        (&["--data", "a.txt"], 2, "a and a are the same data"),
+        (&["--data", "c.txt"][..], 2, "a.txt and c.txt are the same data; give each data set once"),
+        (&["--data", "a.txt"], 2, "a.txt and a.txt are the same data"),
         (&["--data", "d.txt"], 1, "d.txt"),
-        (&["--last", "25"], 2, "out of range for b; use a cycle from 0 to 24"),
+        (&["--last", "25"], 2, "out of range for b.txt; use a cycle from 0 to 24"),
         (
             &["--folds", "41"],
             1,
-            "b: 40 of 40 pages exist from the first cycle to the last, too few for 41 folds",
+            "b.txt: 40 of 40 pages exist from the first cycle to the last, too few for 41 folds",
         ),
-        (&["--protocol", "journal", "--warmup", "7"], 1, "a: training has 10 cycles"),
+        (&["--protocol", "journal", "--warmup", "7"], 1, "b.txt: training has 8 cycles"),
     ] {
         let mut command = program();
         command

@@ -53,6 +53,7 @@ use crate::{Basis, Estimator, Tile, estimator};
 use recrawl_types::{Cycle, Reads, decay};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::sync::LazyLock;
 
 /// A value that a page's record holds or that follows from it in constant time.
 #[derive(Debug)]
@@ -217,12 +218,14 @@ pub(crate) fn age(cycle: Cycle, since: u32) -> f64 {
     f64::from(cycle.since(Cycle(since)))
 }
 
+/// The weights within one half-life; every other one is one of these times a power of ½, exactly.
+static WEIGHTS: LazyLock<[[f64; 32]; decay::HALF_LIVES.len()]> =
+    LazyLock::new(|| decay::HALF_LIVES.map(|h| std::array::from_fn(|age| decay::weight(h, age as u32))));
+
 /// Observed changes with weight 2^−(age/h), for half-life number `number`.
 pub(crate) fn recent(number: usize, tile: &Tile<'_>, out: &mut [f64]) {
     let (c, cycle, half_life) = (tile.columns, tile.cycle, decay::HALF_LIVES[number]);
-    // The weights within one half-life; every other one is one of these times a power of ½,
-    // exactly.
-    let weights: [f64; 32] = std::array::from_fn(|age| decay::weight(half_life, age as u32));
+    let weights = &WEIGHTS[number];
     let (shift, within) = (half_life.trailing_zeros(), half_life - 1);
     for ((out, &sum), &at) in out.iter_mut().zip(tile.of(&c.decayed[number])).zip(tile.of(&c.last_change)) {
         let age = cycle.since(Cycle(at));

@@ -8,7 +8,7 @@ mod gains;
 pub mod judge;
 pub mod report;
 
-pub use check::{SetsError, check};
+pub use check::{SetsError, check, without_shared_pages};
 pub use judge::{FoldOfSets, LearnedOfSets, SetResult};
 
 use crate::evaluate::Evaluate;

@@ -1,13 +1,16 @@
-//! Which data sets can be learned from together.
+//! Which data sets can be learned from together, and which of their pages.
 
-use recrawl_simulation::Dataset;
-use std::collections::HashMap;
+use recrawl_simulation::{Dataset, RecordedPage};
+use std::collections::HashSet;
 
-/// Checks that the sets differ, share no page, and have cycles of the same length.
+/// Checks that the sets differ, and have cycles of the same length.
 ///
 /// # Errors
 /// The first pair of sets of which this is not true.
 pub fn check(sets: &[Dataset]) -> Result<(), SetsError> {
+    if sets.len() < 2 {
+        return Ok(());
+    }
     let digests: Vec<String> = sets.iter().map(Dataset::digest).collect();
     let pairs = (0..sets.len()).flat_map(|b| (0..b).map(move |a| (a, b)));
     for (a, b) in pairs {
@@ -24,23 +27,27 @@ pub fn check(sets: &[Dataset]) -> Result<(), SetsError> {
             return Err(SetsError::Cycles { first, day, second, other });
         }
     }
-    // By URL the set that has it.
-    let mut holders: HashMap<&str, usize> = HashMap::new();
-    for (b, set) in sets.iter().enumerate() {
-        let urls = set.pages.iter().map(|page| &*page.url).filter(|url| url.contains("://"));
-        let shared: Vec<usize> =
-            urls.clone().filter_map(|url| holders.get(url).copied()).filter(|a| *a != b).collect();
-        if let Some(&a) = shared.first() {
-            let pages = shared.iter().filter(|other| **other == a).count();
-            return Err(SetsError::SharedPages {
-                first: sets[a].name.clone(),
-                second: set.name.clone(),
-                pages,
-            });
-        }
-        holders.extend(urls.map(|url| (url, b)));
-    }
     Ok(())
+}
+
+/// Leaves every URL to the first of the sets that has it: else a training page of one set would be a test page of
+/// another. Returns the sets, and for each the number of pages left out.
+pub fn without_shared_pages(sets: Vec<Dataset>) -> (Vec<Dataset>, Vec<usize>) {
+    if sets.len() < 2 {
+        return (sets, vec![0]);
+    }
+    let mut earlier: HashSet<Box<str>> = HashSet::new();
+    let one = |set: Dataset| {
+        let is_new = |page: &RecordedPage| !page.url.contains("://") || !earlier.contains(&page.url);
+        let pages: Vec<u32> =
+            (0..).zip(&set.pages).filter(|(_, page)| is_new(page)).map(|(at, _)| at).collect();
+        let left_out = set.pages.len() - pages.len();
+        let cycles = 0..set.truth.cycles() + 1;
+        let set = if left_out == 0 { set } else { set.part(&pages, cycles) };
+        earlier.extend(set.pages.iter().map(|page| page.url.clone()));
+        (set, left_out)
+    };
+    sets.into_iter().map(one).unzip()
 }
 
 fn length(days: Option<i64>) -> String {
@@ -84,18 +91,5 @@ pub enum SetsError {
         second: String,
         /// Its cycles.
         other: String,
-    },
-    /// Pages are in both.
-    #[error(
-        "{first} and {second} share {pages} pages: those of a training part of one would be in a test part of the other; \
-         leave one of them out"
-    )]
-    SharedPages {
-        /// One.
-        first: String,
-        /// The other.
-        second: String,
-        /// How many.
-        pages: usize,
     },
 }

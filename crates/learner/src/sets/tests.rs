@@ -152,8 +152,17 @@ fn sets_that_do_not_go_together_are_refused() {
         &[&rates, &dated],
         "cycles of rates are of unknown length (it has no dates), those of other of a day",
     );
-    let part = Dataset { name: "other".into(), ..folders.part(&[3, 4, 5], 0..25) };
-    refused(&[&rates, &folders, &part], "folders and other share 3 pages");
+}
+
+#[test]
+fn a_page_of_several_sets_takes_part_in_the_first() {
+    let [rates, folders] = sets();
+    let (one, other) = (folders.part(&[0, 3, 4, 5], 0..25), folders.part(&[9, 5, 8, 3], 0..25));
+    let (sets, left_out) =
+        without_shared_pages(vec![rates.clone(), one.clone(), other.clone(), rates.clone()]);
+    assert_eq!(left_out, [0, 0, 2, 0], "names that are no URL tell nothing");
+    assert_eq!(sets, [rates.clone(), one, folders.part(&[9, 8], 0..25), rates]);
+    assert_eq!(without_shared_pages(vec![other.clone(), other]).1, [0, 4]);
 }
 
 #[test]
