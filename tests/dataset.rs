@@ -70,6 +70,17 @@ fn signals_are_added_to_the_same_changes() {
 }
 
 #[test]
+fn bursts_of_folders_add_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    succeeds(dataset(at, "generate plain --pages 300 --cycles 30"));
+    succeeds(dataset(at, "generate folders --pages 300 --cycles 30 --folder-bursts 0.05"));
+    let (plain, folders) = (info(at, "plain"), info(at, "folders"));
+    assert_eq!(plain["digest"], "92e9cdd2842f2ecdbf11ccf84c01c703", "without the option the same as ever");
+    assert!(folders["changes"].as_u64() > plain["changes"].as_u64(), "{folders}");
+}
+
+#[test]
 fn what_is_there_is_not_overwritten_and_wrong_words_touch_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
@@ -86,6 +97,9 @@ fn what_is_there_is_not_overwritten_and_wrong_words_touch_nothing() {
         ("generate out --pages 5 --sites 6", "at least one page per site"),
         ("generate out --cycles 0", "0 cycles"),
         ("generate out --signal-precision 0.5 --signal-recall 2", "signal_recall = 2"),
+        ("generate out --folder-bursts 2", "folder_bursts = 2"),
+        ("generate out --folder-bursts 0", "--folder-bursts: use a share above 0"),
+        ("generate out --preset radinsky --folder-bursts 0.1", "no sites, bursts of folders"),
         ("info none.txt", "none.txt"),
     ] {
         let line = fails(dataset(at, words), 2);

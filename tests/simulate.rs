@@ -165,6 +165,62 @@ fn budget_pages_and_cycles_are_as_asked() {
 }
 
 #[test]
+fn cycles_can_be_made_longer() {
+    let folder = history();
+    let age = |words: &[&str]| json(folder.path(), &[&["--policy", "age"], words].concat());
+    assert_eq!(age(&["--every", "1"]), age(&[]));
+    let weeks = age(&["--every", "7"]);
+    assert_eq!((&weeks["pages"], &weeks["cycles"]), (&190.into(), &4.into()));
+    assert_eq!(weeks["policies"][0]["per_cycle"]["visited"].as_array().unwrap().len(), 2);
+    assert_eq!(age(&["--every", "7", "--first", "5", "--last", "19"])["cycles"], 2);
+    let table = succeeds(simulate(folder.path(), &["--policy", "age", "--every", "7"]));
+    assert!(table.contains(", every 7 cycles: 190 pages"), "{table}");
+    let line = fails(simulate(folder.path(), &["--every", "30"]), 2);
+    assert!(line.contains("warm-up of 2") && line.contains("last cycle is 1"), "{line}");
+    assert_eq!(simulate(folder.path(), &["--every", "0"]).status.code(), Some(2));
+}
+
+#[test]
+fn clusters_are_made_as_asked() {
+    let recording = concat!(env!("CARGO_MANIFEST_DIR"), "/../mockweb/recording");
+    let words = ["--policy", "cls_sad", "--policy", "age", "--share", "0.2", "--warmup", "1"];
+    let sad = |more: &[&str]| json(Path::new(recording), &[&words[..], more].concat());
+    let visits = |report: &Value| report["policies"][0]["per_cycle"].clone();
+    let plain = sad(&[]);
+    let defaults = ["--cluster-features", "content,url,links,dynamic", "--content-ranks", "10"];
+    let named = sad(&[&defaults[..], &["--recluster", "28", "--cluster-order", "nearest"]].concat());
+    assert_eq!(visits(&named), visits(&plain));
+    for other in [
+        ["--cluster-features", "url"],
+        ["--cluster-features", "content,url,links,dynamic,ranking"],
+        ["--clusters", "2"],
+        ["--content-ranks", "30"],
+        ["--recluster", "1"],
+        ["--cluster-order", "longest-unvisited"],
+    ] {
+        let report = sad(&other);
+        assert_ne!(visits(&report), visits(&plain), "{other:?}");
+        assert_eq!(report["policies"][1]["per_cycle"], plain["policies"][1]["per_cycle"], "{other:?}");
+    }
+    let folder = history();
+    for (words, wants) in [
+        (&["--policy", "age", "--recluster", "1"][..], "--recluster: no policy here has clusters"),
+        (&["--policy", "lb", "--cluster-order", "nearest"], "--cluster-order: no policy here has clusters"),
+    ] {
+        let line = fails(simulate(folder.path(), words), 2);
+        assert!(line.contains(wants), "{words:?}: {line}");
+    }
+    let line = fails(simulate(Path::new(recording), &[&words[..], &["--clusters", "4000"]].concat()), 2);
+    assert!(line.contains("--clusters 4000") && line.contains("each cluster needs one"), "{line}");
+    for (option, value) in
+        [("--clusters", "0"), ("--clusters", "4097"), ("--content-ranks", "51"), ("--recluster", "0")]
+    {
+        let refused = simulate(Path::new(recording), &[&words[..], &[option, value]].concat());
+        assert_eq!(refused.status.code(), Some(2), "{option} {value}");
+    }
+}
+
+#[test]
 fn curves_are_drawn() {
     let folder = history();
     let plot = folder.path().join("curves.svg");

@@ -4,6 +4,7 @@ mod cluster;
 mod learn;
 mod predict;
 mod replay;
+mod simulate_clusters;
 
 pub use cluster::{
     ClusterCommand, ClusterCount, ClusterDataArgs, ClusterFitArgs, ClusterReportArgs, FeatureSet,
@@ -11,6 +12,7 @@ pub use cluster::{
 pub use learn::{FoldBy, LearnArgs, Protocol, Terminals};
 pub use predict::PredictArgs;
 pub use replay::ReplayArgs;
+pub use simulate_clusters::SimulateClusterArgs;
 
 use crate::process::logging;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -433,6 +435,9 @@ pub enum DatasetCommand {
         /// Number of cycles after cycle 0; overrides the preset
         #[arg(long, value_name = "N")]
         cycles: Option<u32>,
+        /// Let the pages of a folder change together: cycles with such a burst, as a share of all cycles, above 0
+        #[arg(long, value_name = "SHARE")]
+        folder_bursts: Option<f64>,
         /// Add signals of changes, such as moved dates in sitemaps: the share that tells of a change, above 0
         #[arg(long, value_name = "SHARE", requires = "signal_recall")]
         signal_precision: Option<f64>,
@@ -516,6 +521,8 @@ pub struct SimulateArgs {
     /// ones found
     #[arg(long, value_name = "N|SHARES", default_value = "1")]
     pub rounds: Parts,
+    #[command(flatten)]
+    pub clusters: SimulateClusterArgs,
     /// Random seed for ties, random scores and site samples
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub random_seed: u64,

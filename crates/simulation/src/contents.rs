@@ -131,6 +131,26 @@ impl Contents {
         self.documents.get(number as usize)
     }
 
+    /// The contents that are shown in every `step`-th cycle up to `step * last`; cycle `step * c` becomes c.
+    pub(crate) fn every(&self, step: u32, last: u32) -> Contents {
+        let in_force = self.in_force.iter().map(|listed| {
+            let mut kept: Vec<(u32, u32)> = Vec::with_capacity(listed.len());
+            for &(from, number) in listed {
+                let from = from.div_ceil(step);
+                if kept.last().is_some_and(|kept| kept.0 == from) {
+                    kept.pop();
+                }
+                if kept.last().is_none_or(|kept| kept.1 != number) {
+                    kept.push((from, number));
+                }
+            }
+            kept.into()
+        });
+        let every = Contents { in_force: in_force.collect(), ..self.clone() };
+        let pages: Vec<u32> = (0..self.pages() as u32).collect();
+        every.part(&pages, 0..last + 1)
+    }
+
     /// The contents of some pages, in the given order, over `cycles`; `cycles.start` becomes cycle 0. Links to other
     /// pages leave the part; words keep their numbers.
     pub(crate) fn part(&self, pages: &[u32], cycles: Range<u32>) -> Contents {

@@ -2,7 +2,7 @@
 //!
 //! A page's chance to change in a cycle is 1 − e^(−rate · week · burst). The rates are heavy-tailed
 //! and shared in part by the pages of a site; the week of most sites has two quiet days; and a page
-//! has bursts of edits. docs/datasets.md has the laws and the properties of real data that they
+//! has bursts of edits. Pages of a folder can change together. docs/datasets.md has the laws and the properties of real data that they
 //! imitate.
 //!
 //! Each site has its own random stream, so the history of a site depends only on the seed and on
@@ -10,6 +10,7 @@
 
 mod change_process;
 pub(crate) mod draws;
+mod folders;
 mod recipe;
 mod related;
 mod signaller;
@@ -20,6 +21,7 @@ pub use self::related::{RelatedRecipe, RelatedWeb, read_experts, related_web};
 
 use self::change_process::ChangeProcess;
 use self::draws::Draws;
+use self::folders::Folders;
 use self::signaller::Signaller;
 use crate::format::calendar;
 use crate::{Dataset, histories::Histories};
@@ -32,15 +34,23 @@ pub fn generate(recipe: &Recipe) -> Result<Dataset, RecipeError> {
     let start = recipe.check()?;
     let sizes = sites::sizes(recipe);
     let mut histories = Histories::default();
-    let (mut changes, mut signals) = (Vec::new(), Vec::new());
+    let (mut together, mut changes, mut signals) = (Vec::new(), Vec::new(), Vec::new());
     for (number, &size) in (0u64..).zip(&sizes) {
         let name = format!("s{number:06}.example");
         let mut draws = Draws::new(recipe.seed, number + 1);
         let change_process = ChangeProcess::of_site(recipe, start, &mut draws);
         let mut signaller = Signaller::of_site(recipe, number + 1);
+        let mut folders = Folders::of_site(recipe, number + 1);
         for page in 0..size {
-            change_process.write_page(&mut draws, &mut changes);
-            let page = histories.page(format!("http://{name}/{page}"), Some(&name), 0, recipe.cycles);
+            let url = match &mut folders {
+                None => format!("http://{name}/{page}"),
+                Some(folders) => {
+                    folders.write_page(page, &mut together);
+                    format!("http://{name}/{}/{page}", folders.of_page(page))
+                }
+            };
+            change_process.write_page(&mut draws, &together, &mut changes);
+            let page = histories.page(url, Some(&name), 0, recipe.cycles);
             histories.push(page, &changes).map_err(RecipeError::too_large)?;
             if let Some(signaller) = &mut signaller {
                 signaller.write_page(&changes, &mut signals);

@@ -11,6 +11,7 @@ pub mod format;
 pub mod generate;
 mod histories;
 pub mod link_graph;
+mod longer_cycles;
 pub mod metric;
 pub mod observed;
 pub mod page_clusters;

@@ -169,6 +169,13 @@ impl Observed {
         })
     }
 
+    /// The different words of the title of a visited page; none unless the policy
+    /// [reads contents](crate::Policy::reads_contents).
+    pub fn title_words(&self, page: usize) -> &[u32] {
+        let contents = self.contents.as_ref().filter(|_| self.columns.visited[page]);
+        contents.map_or(&[], |contents| contents.all.title_words(page))
+    }
+
     /// How far the signals of the page's site are trusted, as a crawl trusts dates:
     /// [`LastmodCounts::trust`].
     pub fn trust(&self, page: usize) -> f64 {

@@ -12,6 +12,7 @@ pub use fit::{FitError, FitOptions, Fitted, fit};
 pub use keywords::popular_keywords;
 pub use shown::PagesOfCycle;
 
+pub(crate) use keywords::popular_words;
 pub(crate) use shown::page_content;
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ mod thompson;
 mod true_rate;
 mod visit_gain;
 
+pub use clusters::{ClusterOptions, FirstOfCluster};
 pub use formula::FormulaPolicy;
 
 use crate::{Dataset, Observed};
@@ -101,6 +102,8 @@ pub enum Make {
     Honest(fn(Basis) -> Box<dyn Policy>),
     /// An honest policy that [reads contents](Policy::reads_contents), which few data sets have.
     WithContents(fn(Basis) -> Box<dyn Policy>),
+    /// The same, of clusters of pages.
+    Clusters(fn(&ClusterOptions) -> Box<dyn Policy>),
     /// A bound: gets what no crawler can know.
     Bound(for<'a> fn(&'a Dataset) -> Box<dyn Policy + 'a>),
 }
@@ -173,13 +176,29 @@ impl PolicyKind {
 
     /// Whether it needs the contents of pages.
     pub fn reads_contents(&self) -> bool {
-        matches!(self.make, Make::WithContents(_))
+        matches!(self.make, Make::WithContents(_) | Make::Clusters(_))
+    }
+
+    /// Whether it follows [`ClusterOptions`].
+    pub fn has_clusters(&self) -> bool {
+        matches!(self.make, Make::Clusters(_))
     }
 
     /// Builds the policy for a replay of `data`.
     pub fn build<'a>(&self, data: &'a Dataset, basis: Basis) -> Box<dyn Policy + 'a> {
+        self.build_with(data, basis, &ClusterOptions::default())
+    }
+
+    /// The same with these clusters, if it has clusters.
+    pub fn build_with<'a>(
+        &self,
+        data: &'a Dataset,
+        basis: Basis,
+        clusters: &ClusterOptions,
+    ) -> Box<dyn Policy + 'a> {
         match self.make {
             Make::Honest(make) | Make::WithContents(make) => make(basis),
+            Make::Clusters(make) => make(clusters),
             Make::Bound(make) => make(data),
         }
     }

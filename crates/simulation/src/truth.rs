@@ -215,20 +215,24 @@ impl Truth {
                         .collect();
                     changes.push((at(page, cycles.start), listed));
                 }
-                // Numbers count from the first content, so that words can be detected.
                 for (first, listed) in &mut changes {
-                    let mut known = vec![*first];
-                    for (_, version) in listed {
-                        let place = known.iter().position(|v| v == version).unwrap_or_else(|| {
-                            known.push(*version);
-                            known.len() - 1
-                        });
-                        *version = place as u16;
-                    }
+                    number_from(*first, listed);
                 }
                 Truth::from_changes(last, changes.iter().map(|(_, listed)| listed.as_slice()))
             }
         }
+    }
+}
+
+/// Numbers the contents of a page by their first use, from `first`, which gets 0: so words can be detected.
+pub(crate) fn number_from(first: u16, changes: &mut [(u32, u16)]) {
+    let mut known = vec![first];
+    for (_, version) in changes {
+        let place = known.iter().position(|v| v == version).unwrap_or_else(|| {
+            known.push(*version);
+            known.len() - 1
+        });
+        *version = place as u16;
     }
 }
 

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use recrawl_crawl::failure::Failure;
 use recrawl_scheduler::Ties;
-use recrawl_simulation::{Budget, Dataset, Rules};
+use recrawl_simulation::{Budget, Dataset, RecordedPage, Rules};
 
 /// Rules of a replay: budget, warm-up, ties, cycles.
 #[derive(Args)]
@@ -26,6 +26,9 @@ pub struct ReplayArgs {
     /// Last cycle
     #[arg(long, value_name = "CYCLE")]
     pub last: Option<u32>,
+    /// Observe only every N-th cycle, from the first on: longer cycles
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub every: u32,
 }
 
 /// Tie-breaking rule.
@@ -57,7 +60,7 @@ impl ReplayArgs {
     /// every cycle take part.
     pub fn warn_of_few(&self, data: &Dataset) {
         let (fixed, all) = (data.fixed().len(), data.pages.len());
-        let settled = self.first.unwrap_or(0) + data.settled();
+        let settled = self.first.unwrap_or(0) + data.settled() * self.every;
         if fixed < all / 2 && data.settled() > 0 {
             tracing::warn!(
                 "{}: only {fixed} of {all} pages are present in every cycle; 90 % of the pages that stay \
@@ -67,8 +70,8 @@ impl ReplayArgs {
         }
     }
 
-    /// Cuts the data to the requested cycles and the pages present in any of them. A part is named
-    /// as such, because learned formulas carry the name.
+    /// Cuts the data to the requested cycles and the pages present in any of them, and makes them longer. A part
+    /// is named as such, because learned formulas carry the name.
     ///
     /// # Errors
     /// When the data has no such cycles.
@@ -83,12 +86,15 @@ impl ReplayArgs {
                 last.min(recorded)
             )));
         }
-        if (first, last) == (0, recorded) {
-            return Ok(data);
-        }
-        let pages = data.pages.iter().zip(0..).filter(|(page, _)| page.first <= last && page.last >= first);
-        let pages: Vec<u32> = pages.map(|(_, place)| place).collect();
-        let name = format!("{}, cycles {first} to {last}", data.name);
-        Ok(Dataset { name, ..data.part(&pages, first..last + 1) })
+        let data = if (first, last) == (0, recorded) {
+            data
+        } else {
+            let exists = |page: &RecordedPage| page.first <= last && page.last >= first;
+            let pages = data.pages.iter().zip(0..).filter(|(page, _)| exists(page));
+            let pages: Vec<u32> = pages.map(|(_, place)| place).collect();
+            let name = format!("{}, cycles {first} to {last}", data.name);
+            Dataset { name, ..data.part(&pages, first..last + 1) }
+        };
+        Ok(if self.every == 1 { data } else { data.every(self.every) })
     }
 }

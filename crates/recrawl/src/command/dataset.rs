@@ -31,6 +31,7 @@ pub fn run(command: &DatasetCommand) -> Result<(), Failure> {
             pages,
             sites,
             cycles,
+            folder_bursts,
             signal_precision,
             signal_recall,
             random_seed,
@@ -38,9 +39,16 @@ pub fn run(command: &DatasetCommand) -> Result<(), Failure> {
         } => {
             format::check_target(to, format).map_err(failure)?;
             if let Some(recipe) = RelatedRecipe::named(preset) {
-                let changed = [sites.is_some(), signal_precision.is_some(), format != "native"];
+                let changed = [
+                    sites.is_some(),
+                    folder_bursts.is_some(),
+                    signal_precision.is_some(),
+                    format != "native",
+                ];
                 if changed.contains(&true) {
-                    let text = format!("--preset {preset} has no sites, signals or other formats to choose");
+                    let text = format!(
+                        "--preset {preset} has no sites, bursts of folders, signals or other formats to choose"
+                    );
                     return Err(Failure::Usage(text));
                 }
                 let (pages, cycles) = (pages.unwrap_or(RELATED_PAGES), cycles.unwrap_or(RELATED_CYCLES));
@@ -59,6 +67,11 @@ pub fn run(command: &DatasetCommand) -> Result<(), Failure> {
             }
             recipe.sites = sites.unwrap_or(recipe.sites);
             recipe.cycles = cycles.unwrap_or(recipe.cycles);
+            if folder_bursts.is_some_and(|share| share <= 0.0 || share.is_nan()) {
+                let text = "--folder-bursts: use a share above 0, at most 1, or leave it out";
+                return Err(Failure::Usage(text.into()));
+            }
+            recipe.folder_bursts = folder_bursts.unwrap_or(recipe.folder_bursts);
             recipe.signal_precision = signal_precision.unwrap_or(recipe.signal_precision);
             recipe.signal_recall = signal_recall.unwrap_or(recipe.signal_recall);
             recipe.seed = *random_seed;

@@ -19,6 +19,10 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     let basis = Basis::from(args.estimators);
     let entries = entry::all(&args.policies, &args.formulas, basis)?;
     let metrics = contents::metrics(&args.metrics)?;
+    let clusters = args.clusters.options();
+    if let Some(option) = args.clusters.given().filter(|_| !entries.iter().any(Entry::has_clusters)) {
+        return Err(Failure::Usage(format!("{option}: no policy here has clusters; add --policy cls_sad")));
+    }
     let rules = Rules {
         seed: args.random_seed,
         per_site: args.per_site,
@@ -36,9 +40,16 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
         RulesError::NoPages => Failure::Work(format!("{}: {error}", args.data.display())),
         _ => Failure::Usage(error.to_string()),
     })?;
+    let k = rules.budget.of(data.pages.len() as u64);
+    if let Some(wanted) = clusters.clusters.filter(|wanted| *wanted as u64 > k) {
+        return Err(Failure::Usage(format!(
+            "--clusters {wanted}: a cycle has {k} visits, and each cluster needs one; use fewer clusters or a \
+             greater --share"
+        )));
+    }
 
     let judge = contents::judge(&data, &metrics, rules.seed)?;
-    let traces = contest::run(&data, &rules, &entries, basis, judge.as_ref())?;
+    let traces = contest::run(&data, &rules, &entries, basis, &clusters, judge.as_ref())?;
     let replays: Vec<_> = traces.iter().zip(&entries).map(|(trace, entry)| (trace, entry.role())).collect();
     let comparison = Comparison::with(&replays, &metrics, rules.seed);
     if let Some(path) = &args.plot {

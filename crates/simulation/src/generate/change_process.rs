@@ -35,8 +35,9 @@ impl ChangeProcess<'_> {
         ChangeProcess { recipe, level, kind, week }
     }
 
-    /// The changes of the site's next page.
-    pub fn write_page(&self, draws: &mut Draws, changes: &mut Vec<(u32, u16)>) {
+    /// The changes of the site's next page. It also changes in the cycles in which it changes together with its folder,
+    /// which ascend.
+    pub fn write_page(&self, draws: &mut Draws, together: &[u32], changes: &mut Vec<(u32, u16)>) {
         changes.clear();
         let rate = self.rate(draws);
         if rate == 0.0 {
@@ -55,11 +56,13 @@ impl ChangeProcess<'_> {
         let returns = Chance::of(recipe.returns);
         let mut in_spell = has_spells && draws.is(Chance::of(recipe.burst));
         let (mut before, mut version, mut known) = (0, 0, 0);
+        let mut together = together.iter().peekable();
         for cycle in 1..=recipe.cycles {
             if has_spells && draws.is(if in_spell { end } else { begin }) {
                 in_spell = !in_spell;
             }
-            if !draws.is(chances[usize::from(in_spell)][cycle as usize % 7]) {
+            let changes_alone = draws.is(chances[usize::from(in_spell)][cycle as usize % 7]);
+            if together.next_if_eq(&&cycle).is_none() && !changes_alone {
                 continue;
             }
             let goes_back = known > 0 && recipe.returns > 0.0 && draws.is(returns);

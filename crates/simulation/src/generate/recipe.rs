@@ -50,6 +50,13 @@ pub struct Recipe {
     pub burst_rest: f64,
     /// Share of the changes, without a page's first, that return to the previous content.
     pub returns: f64,
+    /// Bursts of each folder, a cycle: cycles in which its pages change together. Pages lie in folders only if it is
+    /// above 0.
+    pub folder_bursts: f64,
+    /// Pages of a folder; the last one of a site has what is left.
+    pub folder_pages: u32,
+    /// Share of the pages of a folder that change in its burst. Pages that never change do not.
+    pub folder_share: f64,
     /// Share of the signals that tell of a change; 0 for no signals.
     pub signal_precision: f64,
     /// Share of the changes that are signalled; 0 for no signals.
@@ -121,6 +128,9 @@ impl Recipe {
             burst_length: 35.0,
             burst_rest: 0.05,
             returns: 0.0,
+            folder_bursts: 0.0,
+            folder_pages: 8,
+            folder_share: 0.8,
             signal_precision: 0.0,
             signal_recall: 0.0,
         }
@@ -184,6 +194,8 @@ impl Recipe {
             ("shifted", self.shifted),
             ("burst_rest", self.burst_rest),
             ("returns", self.returns),
+            ("folder_bursts", self.folder_bursts),
+            ("folder_share", self.folder_share),
             ("signal_precision", self.signal_precision),
             ("signal_recall", self.signal_recall),
         ] {
@@ -195,6 +207,7 @@ impl Recipe {
                 self.signal_precision, self.signal_recall
             )
         })?;
+        whether(self.folder_pages >= 1, &|| "folder_pages = 0: use 1 or more".into())?;
         whether((0.0..1.0).contains(&self.burst), &|| format!("burst = {}: use 0 to below 1", self.burst))?;
         // The rests between bursts then also last at least a cycle.
         let rests = self.burst == 0.0 || self.burst_length * (1.0 - self.burst) >= self.burst;

@@ -1,5 +1,6 @@
 use super::*;
-use crate::Truth;
+use crate::{Rules, Truth, replay};
+use recrawl_formula::Basis;
 
 /// Many small sites, so that no single one decides a figure.
 fn small() -> Recipe {
@@ -158,6 +159,61 @@ fn signals_have_the_precision_and_recall_asked_for() {
 }
 
 #[test]
+fn pages_of_a_folder_change_together() {
+    let recipe = |folder_bursts| Recipe { pages: 2000, sites: 20, folder_bursts, ..small() };
+    let data = generate(&recipe(0.02)).unwrap();
+    assert_eq!(generate(&recipe(0.02)).unwrap(), data);
+    let folder = |page: usize| data.pages[page].url.rsplit_once('/').unwrap().0;
+    let plain = generate(&recipe(0.0)).unwrap();
+    // Pages change as without folders, and besides with their folder.
+    let rises =
+        (1..=56).all(|c| plain.truth.changed_in(c).iter().all(|p| data.truth.changed_in(c).contains(p)));
+    assert!(rises && rate(&data.truth) > rate(&plain.truth));
+    // How much likelier a page changes if its neighbour does, that has the same folder or the same site.
+    let likelier = |data: &Dataset, same: bool| {
+        let (mut pairs, mut both, mut changed) = (0, 0, 0);
+        for cycle in 1..=56 {
+            let now = data.truth.changed_in(cycle);
+            for page in (1..2000).filter(|&p| (folder(p) == folder(p - 1)) == same) {
+                let is = |page: usize| now.binary_search(&(page as u32)).is_ok();
+                (pairs, changed) = (pairs + 1, changed + i32::from(is(page)));
+                both += i32::from(is(page) && is(page - 1));
+            }
+        }
+        f64::from(both) * f64::from(pairs) / f64::from(changed) / f64::from(changed)
+    };
+    let (folders, sites) = (likelier(&data, true), likelier(&plain, true));
+    assert!(folders > 1.2 * sites, "{folders} for {sites}");
+}
+
+#[test]
+fn siblings_tell_of_bursts_of_folders() {
+    use crate::policy::PolicyKind;
+    // Rates are alike, so that only folders tell pages apart.
+    let recipe = |folder_bursts| Recipe {
+        pages: 2000,
+        sites: 20,
+        still: 0.0,
+        fast: 0.0,
+        mu: -6.0,
+        sigma: 0.5,
+        burst: 0.0,
+        folder_bursts,
+        ..small()
+    };
+    let found = |folder_bursts, name: &str| {
+        let data = generate(&recipe(folder_bursts)).unwrap();
+        let mut policy = PolicyKind::named(name).unwrap().build(&data, Basis::Visits);
+        let trace = replay::run(&data, &Rules::default(), &mut *policy).unwrap();
+        trace.cycles.iter().map(|cycle| cycle.changed).sum::<u64>() as f64
+    };
+    let (with, without) = (found(0.02, "p_burst"), found(0.02, "p_site"));
+    assert!(with > 1.1 * without, "{with} for {without}");
+    let (with, without) = (found(0.0, "p_burst"), found(0.0, "p_site"));
+    assert!(with < 1.1 * without, "no folders: {with} for {without}");
+}
+
+#[test]
 fn contents_come_back_as_often_as_asked() {
     let data = generate(&Recipe { returns: 0.3, fast: 0.3, ..small() }).unwrap();
     let (mut back, mut could) = (0u32, 0u32);
@@ -178,7 +234,7 @@ fn contents_come_back_as_often_as_asked() {
 #[test]
 fn what_cannot_be_is_refused_and_says_why() {
     type Change = fn(&mut Recipe);
-    let cases: [(Change, &str); 16] = [
+    let cases: [(Change, &str); 18] = [
         (|r| r.sites = 0, "0 sites"),
         (|r| r.pages = 1, "at least one page per site"),
         (|r| r.pages = 60_000_000, "at most 50000000"),
@@ -190,6 +246,8 @@ fn what_cannot_be_is_refused_and_says_why() {
         (|r| (r.still, r.fast) = (0.6, 0.5), "still and fast = 1.1"),
         (|r| r.signal_recall = 0.5, "use both above 0, or neither"),
         (|r| r.signal_precision = 1.5, "signal_precision = 1.5"),
+        (|r| r.folder_bursts = 1.5, "folder_bursts = 1.5"),
+        (|r| r.folder_pages = 0, "folder_pages = 0"),
         (|r| r.mu = f64::NAN, "mu = NaN"),
         (|r| r.burst = 1.0, "burst = 1"),
         (|r| (r.burst, r.burst_length) = (0.9, 2.0), "burst_length = 2"),

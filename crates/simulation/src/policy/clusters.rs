@@ -4,8 +4,8 @@
 //! until the t-interval of the mean of φ is narrow enough, or R/k pages. Then clusters are visited by that mean, highest
 //! first, until R is spent. φ is the probability of a change, by the page's history with this visit.
 //!
-//! *Ours*: there are at most R/10 clusters, so that samples leave visits to choose. Clusters are made anew every
-//! [`RECLUSTER`] cycles, and in between pages are assigned by the model.
+//! *Ours*: unless [`ClusterOptions`] say otherwise, there are at most R/10 clusters, so that samples leave visits to
+//! choose, and they are made anew every 28 cycles. In between pages are assigned by the model.
 
 mod assigned;
 mod significance;
@@ -14,35 +14,37 @@ use super::{Make, Policy, PolicyKind, PolicyVisit};
 use crate::Observed;
 use assigned::Assigned;
 use recrawl_clusters::change_rate::{ChangeHistory, Sample, SampleRule, Weighting, download_probability};
+use recrawl_clusters::features::{Block, FeatureOptions};
 use recrawl_types::Cycle;
 use significance::is_above;
+use std::collections::BTreeSet;
 
 /// φ by all cycles alike.
 pub(super) const NAD: PolicyKind = PolicyKind {
     name: "cls_nad",
     help: "samples clusters of pages, then visits them by rate NAD (needs contents)",
-    make: Make::WithContents(|_| Clusters::boxed("cls_nad", Order::Mean(Weighting::NonAdaptive))),
+    make: Make::Clusters(|options| Clusters::boxed("cls_nad", Order::Mean(Weighting::NonAdaptive), options)),
 };
 
 /// φ by the cycle alone.
 pub(super) const SAD: PolicyKind = PolicyKind {
     name: "cls_sad",
     help: "samples clusters of pages, then visits them by rate SAD (needs contents)",
-    make: Make::WithContents(|_| Clusters::boxed("cls_sad", Order::Mean(Weighting::Shortsighted))),
+    make: Make::Clusters(|options| Clusters::boxed("cls_sad", Order::Mean(Weighting::Shortsighted), options)),
 };
 
 /// φ by all cycles, recent ones more.
 pub(super) const AAD: PolicyKind = PolicyKind {
     name: "cls_aad",
     help: "samples clusters of pages, then visits them by rate AAD (needs contents)",
-    make: Make::WithContents(|_| Clusters::boxed("cls_aad", Order::Mean(Weighting::Arithmetic))),
+    make: Make::Clusters(|options| Clusters::boxed("cls_aad", Order::Mean(Weighting::Arithmetic), options)),
 };
 
 /// φ by all cycles, each twice as much as the one before.
 pub(super) const GAD: PolicyKind = PolicyKind {
     name: "cls_gad",
     help: "samples clusters of pages, then visits them by rate GAD (needs contents)",
-    make: Make::WithContents(|_| Clusters::boxed("cls_gad", Order::Mean(Weighting::Geometric))),
+    make: Make::Clusters(|options| Clusters::boxed("cls_gad", Order::Mean(Weighting::Geometric), options)),
 };
 
 /// The variant of the paper's abstract and §7: the clusters in which a significant number of samples had changed, whole.
@@ -51,15 +53,59 @@ pub(super) const GAD: PolicyKind = PolicyKind {
 pub(super) const THRESHOLD: PolicyKind = PolicyKind {
     name: "cls_threshold",
     help: "samples clusters of pages, then visits those with significantly many changes (needs contents)",
-    make: Make::WithContents(|_| Clusters::boxed("cls_threshold", Order::Significant)),
+    make: Make::Clusters(|options| Clusters::boxed("cls_threshold", Order::Significant, options)),
 };
 
-/// Cycles from one fit of clusters to the next. The paper's 1 is dear, and its cycles are weeks; 28 are the daemon's.
-const RECLUSTER: u32 = 28;
-/// The paper's number of clusters.
-const CLUSTERS: usize = 100;
-/// Visits of a cycle for each cluster, at least.
-const VISITS_A_CLUSTER: u64 = 10;
+/// How clusters are made, and which of their pages come first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClusterOptions {
+    /// The features of pages.
+    pub blocks: BTreeSet<Block>,
+    /// Number of clusters, at least 1 and at most [`MAX_CLUSTERS`](recrawl_clusters::bisection::MAX_CLUSTERS). None: 100,
+    /// the paper's, but at most a tenth of the visits of a cycle.
+    pub clusters: Option<usize>,
+    /// Number of content ranks: dimensions of a page's words. Those beyond [`MAX_RANKS`](ClusterOptions::MAX_RANKS) are 0.
+    pub content_ranks: usize,
+    /// Cycles from one fit of clusters to the next, at least 1.
+    pub recluster: u32,
+    /// Which pages of a cluster are sampled and visited first.
+    pub first: FirstOfCluster,
+}
+
+/// Which pages of a cluster are sampled and visited first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FirstOfCluster {
+    /// Those nearest to the centroid, as the paper has it. It does not say what keeps these from being visited in every
+    /// cycle.
+    #[default]
+    Nearest,
+    /// Those with the oldest last visit; of equal ones the nearest. *Ours*.
+    LongestUnvisited,
+}
+
+impl ClusterOptions {
+    /// Clusters of pages by words, from which content ranks are taken.
+    pub const MAX_RANKS: usize = 50;
+    /// The paper's number of clusters.
+    const CLUSTERS: u64 = 100;
+    /// Visits of a cycle for each cluster, at least, if their number is not given.
+    const VISITS_A_CLUSTER: u64 = 10;
+}
+
+impl Default for ClusterOptions {
+    /// All features but those of ranking, 10 content ranks, nearest pages first, as in the paper. New clusters every 28
+    /// cycles: the paper's 1 is dear, and its cycles are weeks.
+    fn default() -> ClusterOptions {
+        let features = FeatureOptions::default();
+        ClusterOptions {
+            blocks: features.blocks.into_iter().filter(|block| *block != Block::Ranking).collect(),
+            clusters: None,
+            content_ranks: features.content_ranks,
+            recluster: 28,
+            first: FirstOfCluster::Nearest,
+        }
+    }
+}
 
 /// The order of clusters after sampling.
 #[derive(Clone, Copy)]
@@ -73,12 +119,14 @@ enum Order {
 struct Clusters {
     name: &'static str,
     order: Order,
-    recluster: u32,
+    options: ClusterOptions,
     assigned: Assigned,
     histories: Vec<ChangeHistory>,
     cycle: Option<Cycle>,
-    /// What remains of each cluster, farthest first, and its sample.
+    /// What remains of each cluster, and its sample.
     sampled: Vec<Sampled>,
+    /// The place of each page within its cluster, from -1 to 1; the highest is visited first.
+    within: Vec<f64>,
     /// The sampled pages of the current choice; empty if it is of the rest.
     chosen: Vec<u32>,
 }
@@ -86,7 +134,7 @@ struct Clusters {
 /// A cluster in the current cycle.
 #[derive(Default)]
 struct Sampled {
-    /// Pages to visit, farthest from the centroid first.
+    /// Pages to visit, the last one first.
     queue: Vec<u32>,
     /// The values of φ.
     sample: Sample,
@@ -95,19 +143,20 @@ struct Sampled {
 }
 
 impl Clusters {
-    fn boxed(name: &'static str, order: Order) -> Box<dyn Policy> {
-        Box::new(Clusters::new(name, order, RECLUSTER))
+    fn boxed(name: &'static str, order: Order, options: &ClusterOptions) -> Box<dyn Policy> {
+        Box::new(Clusters::new(name, order, options.clone()))
     }
 
-    fn new(name: &'static str, order: Order, recluster: u32) -> Clusters {
+    fn new(name: &'static str, order: Order, options: ClusterOptions) -> Clusters {
         Clusters {
             name,
             order,
-            recluster,
+            options,
             assigned: Assigned::default(),
             histories: Vec::new(),
             cycle: None,
             sampled: Vec::new(),
+            within: Vec::new(),
             chosen: Vec::new(),
         }
     }
@@ -115,19 +164,34 @@ impl Clusters {
     /// Assigns all pages, with new clusters if it is time, and puts each cluster's competing pages in order.
     fn begin(&mut self, observed: &Observed) {
         let now = observed.cycle();
-        let most = (observed.k() / VISITS_A_CLUSTER).clamp(1, CLUSTERS as u64) as usize;
-        if self.assigned.fitted().is_none_or(|fitted| now.since(fitted) >= self.recluster) {
-            self.assigned.fit(observed, most);
+        let most = (observed.k() / ClusterOptions::VISITS_A_CLUSTER).clamp(1, ClusterOptions::CLUSTERS);
+        let clusters = self.options.clusters.unwrap_or(most as usize);
+        if self.assigned.fitted().is_none_or(|fitted| now.since(fitted) >= self.options.recluster) {
+            self.assigned.fit(observed, clusters, &self.options);
         }
         self.assigned.assign(observed);
         self.sampled.clear();
         self.sampled.resize_with(self.assigned.clusters(), Sampled::default);
-        for page in (0..observed.columns().len()).filter(|&page| observed.competes(page)) {
+        let columns = observed.columns();
+        for page in (0..columns.len()).filter(|&page| observed.competes(page)) {
             self.sampled[self.assigned.cluster(page)].queue.push(page as u32);
         }
         let closeness = |page: u32| self.assigned.closeness(page as usize);
+        let age = |page: u32| match self.options.first {
+            FirstOfCluster::Nearest => 0,
+            FirstOfCluster::LongestUnvisited => now.0 - columns.last[page as usize],
+        };
+        self.within = (0..columns.len()).map(|page| closeness(page as u32)).collect();
         for cluster in &mut self.sampled {
-            cluster.queue.sort_by(|a, b| closeness(*a).total_cmp(&closeness(*b)).then(b.cmp(a)));
+            cluster.queue.sort_by(|&a, &b| {
+                age(a).cmp(&age(b)).then(closeness(a).total_cmp(&closeness(b))).then(b.cmp(&a))
+            });
+            if self.options.first == FirstOfCluster::LongestUnvisited {
+                let pages = cluster.queue.len() as f64;
+                (0..).zip(&cluster.queue).for_each(|(place, page)| {
+                    self.within[*page as usize] = f64::from(place) / pages;
+                });
+            }
         }
     }
 
@@ -211,8 +275,8 @@ impl Policy for Clusters {
         }
         let places = self.places();
         out.extend(pages.map(|page| match places.get(self.assigned.cluster(page)) {
-            // A cosine is below 2 from the next.
-            Some(place) => f64::from(*place) * 3.0 + self.assigned.closeness(page),
+            // Places within a cluster are less than 3 apart.
+            Some(place) => f64::from(*place) * 3.0 + self.within[page],
             None => 0.0,
         }));
     }

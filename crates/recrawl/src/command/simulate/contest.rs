@@ -5,6 +5,7 @@ use crate::process::progress_bar;
 use rayon::prelude::*;
 use recrawl_crawl::failure::Failure;
 use recrawl_formula::Basis;
+use recrawl_simulation::policy::ClusterOptions;
 use recrawl_simulation::{Bootstrap, Dataset, Rules, SearchJudge, Trace, replay};
 
 /// Parallel replays. More would need too much memory: about 100 MB for half a million pages each.
@@ -23,6 +24,7 @@ pub fn run(
     rules: &Rules,
     entries: &[Entry],
     basis: Basis,
+    clusters: &ClusterOptions,
     judge: Option<&SearchJudge>,
 ) -> Result<Vec<Trace>, Failure> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_AT_A_TIME);
@@ -32,7 +34,7 @@ pub fn run(
         "{bar:24} {pos}/{len} policies  {elapsed}  {eta} left",
     );
     let one = |entry: &Entry| {
-        let mut policy = entry.policy(data, basis);
+        let mut policy = entry.policy(data, basis, clusters);
         let mut trace = replay::run_judged(data, rules, &mut *policy, judge).expect("the rules were checked");
         trace.sites = Bootstrap::groups(trace.sites);
         progress.inc(1);

@@ -6,7 +6,7 @@ use recrawl_formula::builtin::Builtin;
 use recrawl_formula::{Basis, Formula};
 use recrawl_simulation::Dataset;
 use recrawl_simulation::compare::Role;
-use recrawl_simulation::policy::{self, FormulaPolicy, Policy, PolicyKind};
+use recrawl_simulation::policy::{self, ClusterOptions, FormulaPolicy, Policy, PolicyKind};
 
 /// A policy or formula to replay.
 pub enum Entry {
@@ -39,10 +39,20 @@ impl Entry {
         matches!(self, Entry::Known(kind) if kind.reads_contents())
     }
 
+    /// Whether it has clusters of pages.
+    pub fn has_clusters(&self) -> bool {
+        matches!(self, Entry::Known(kind) if kind.has_clusters())
+    }
+
     /// The policy for a replay of `data`.
-    pub fn policy<'a>(&self, data: &'a Dataset, basis: Basis) -> Box<dyn Policy + 'a> {
+    pub fn policy<'a>(
+        &self,
+        data: &'a Dataset,
+        basis: Basis,
+        clusters: &ClusterOptions,
+    ) -> Box<dyn Policy + 'a> {
         match self {
-            Entry::Known(kind) => kind.build(data, basis),
+            Entry::Known(kind) => kind.build_with(data, basis, clusters),
             Entry::Formula(formula) => Box::new(FormulaPolicy::new(formula)),
         }
     }

@@ -82,7 +82,10 @@ fn policy(
     let mut object = Map::new();
     object.insert("name".into(), entry.name().into());
     object.insert("kind".into(), kind.into());
-    object.insert("expression".into(), entry.policy(data, args.estimators.into()).expression().into());
+    object.insert(
+        "expression".into(),
+        entry.policy(data, args.estimators.into(), &args.clusters.options()).expression().into(),
+    );
     let (mut intervals, mut against, mut per_cycle) = (Map::new(), Map::new(), Map::new());
     for (at, metric) in comparison.metrics.iter().enumerate() {
         let cell = &comparison.cells[place][at];

@@ -1,9 +1,10 @@
 //! The clusters of the pages, by what visits met.
 
-use crate::page_clusters::page_content;
+use super::ClusterOptions;
+use crate::page_clusters::{page_content, popular_words};
 use crate::{LinkGraph, Observed};
 use recrawl_clusters::bisection::{BisectionOptions, bisect};
-use recrawl_clusters::features::{Block, FeatureOptions, FeatureSpace, Page};
+use recrawl_clusters::features::{FeatureOptions, FeatureSpace, Page};
 use recrawl_clusters::model::Model;
 use recrawl_clusters::scaling::{Normalise, Scaling};
 use recrawl_types::{Cycle, Status};
@@ -51,9 +52,8 @@ impl Assigned {
         }
     }
 
-    /// Makes clusters anew, at most `clusters`, by all features but those of ranking, as the paper does. Without a visited
-    /// page there are none.
-    pub fn fit(&mut self, observed: &Observed, clusters: usize) {
+    /// Makes clusters anew, at most `clusters`. Without a visited page there are none.
+    pub fn fit(&mut self, observed: &Observed, clusters: usize, options: &ClusterOptions) {
         let graph = LinkGraph::seen(observed);
         let links_in = graph.in_links().iter().map(|links| u64::from(*links));
         let places: Vec<(u64, f64)> = links_in.zip(graph.page_rank()).collect();
@@ -63,17 +63,22 @@ impl Assigned {
         self.of_pages = vec![(0, 0.0); observed.columns().len()];
         let visited: Vec<usize> = (0..self.is_stale.len()).filter(|&page| is_live(observed, page)).collect();
         let step = visited.len().div_ceil(SAMPLE).max(1);
-        let pages: Vec<Page<'_>> =
-            visited.iter().step_by(step).map(|&page| self.page(observed, page)).collect();
+        let sample = || visited.iter().step_by(step);
+        let pages: Vec<Page<'_>> = sample().map(|&page| self.page(observed, page)).collect();
         if pages.is_empty() {
             self.model = None;
             return;
         }
-        let blocks = Block::ALL.into_iter().filter(|block| *block != Block::Ranking).collect();
         let seeded = |clusters| BisectionOptions { seed: observed.seed(), ..BisectionOptions::of(clusters) };
         let by_words = FeatureOptions::default().bisection.clusters;
-        let options = FeatureOptions { blocks, bisection: seeded(by_words), ..FeatureOptions::default() };
-        let space = FeatureSpace::fit(&pages, &options).expect("contents have their words in order");
+        let features = FeatureOptions {
+            blocks: options.blocks.clone(),
+            content_ranks: options.content_ranks,
+            bisection: seeded(by_words),
+            keywords: popular_words(sample().map(|&page| observed.title_words(page))),
+            ..FeatureOptions::default()
+        };
+        let space = FeatureSpace::fit(&pages, &features).expect("contents have their words in order");
         let values = space.of_all(&pages).expect("counts and shares are finite");
         let scaling = Scaling::fit(&space.features(), &values, Normalise::ZScore).expect("values are finite");
         let rows = scaling.rows(&values).expect("values are finite");

@@ -78,14 +78,19 @@ impl Policy for Choices {
 }
 
 fn choices(order: Order, k: u64, recluster: u32) -> (Vec<(u32, bool, Vec<PolicyVisit>)>, f64) {
-    let policy = Clusters::new("clusters", order, recluster);
+    let made = choices_with(order, k, ClusterOptions { recluster, ..ClusterOptions::default() });
+    let visits: Vec<_> = made.iter().flat_map(|choice| &choice.2).collect();
+    let changed = visits.iter().filter(|visit| visit.changed == Some(true)).count();
+    let share = changed as f64 / visits.len() as f64;
+    (made, share)
+}
+
+fn choices_with(order: Order, k: u64, options: ClusterOptions) -> Vec<(u32, bool, Vec<PolicyVisit>)> {
+    let policy = Clusters::new("clusters", order, options);
     let mut choices = Choices { policy, made: Vec::new(), is_sample: false };
     let rules = Rules { budget: Budget::Pages(k), ..Rules::default() };
     replay::run(&kinds(), &rules, &mut choices).unwrap();
-    let visits: Vec<_> = choices.made.iter().flat_map(|choice| &choice.2).collect();
-    let changed = visits.iter().filter(|visit| visit.changed == Some(true)).count();
-    let share = changed as f64 / visits.len() as f64;
-    (choices.made, share)
+    choices.made
 }
 
 #[test]
@@ -121,6 +126,45 @@ fn clusters_find_more_changes_than_chance() {
         assert!(share > 0.5, "{share}");
         assert_eq!(choices(order, 60, 28).0, made, "equal seeds, equal visits");
     }
+}
+
+#[test]
+fn pages_longest_unvisited_come_first_if_asked() {
+    // Cycles between two chosen visits of a page: the least and the most.
+    let gaps = |first| {
+        let options = ClusterOptions { first, clusters: Some(4), ..ClusterOptions::default() };
+        let made = choices_with(Order::Mean(Weighting::NonAdaptive), 30, options);
+        let mut last = [None; 120];
+        let mut gaps = Vec::new();
+        for (cycle, _, visits) in &made {
+            for visit in visits {
+                let before = last[visit.page as usize].replace(*cycle);
+                gaps.extend(before.map(|before: u32| cycle - before));
+            }
+        }
+        (*gaps.iter().min().unwrap(), *gaps.iter().max().unwrap())
+    };
+    assert_eq!(gaps(FirstOfCluster::Nearest).0, 1, "the same pages again and again");
+    let (least, most) = gaps(FirstOfCluster::LongestUnvisited);
+    assert!(least >= 2 && most <= 8, "{least} to {most}");
+}
+
+#[test]
+fn clusters_are_as_many_and_of_such_features_as_asked() {
+    let clusters = |options: ClusterOptions| {
+        let mut policy = Clusters::new("clusters", Order::Significant, options);
+        let rules = Rules { budget: Budget::Pages(40), ..Rules::default() };
+        replay::run(&kinds(), &rules, &mut policy).unwrap();
+        policy.assigned.clusters()
+    };
+    assert_eq!(clusters(ClusterOptions::default()), 4);
+    assert_eq!(clusters(ClusterOptions { clusters: Some(3), ..ClusterOptions::default() }), 3);
+    assert_eq!(clusters(ClusterOptions { clusters: Some(20), ..ClusterOptions::default() }), 20);
+    // Pages that are equal by these features are one cluster: the types of all files are the same.
+    let of =
+        |block| ClusterOptions { blocks: [block].into(), clusters: Some(9), ..ClusterOptions::default() };
+    assert_eq!(clusters(of(Block::Url)), 1);
+    assert!(clusters(of(Block::Ranking)) > 1, "words of titles");
 }
 
 #[test]
