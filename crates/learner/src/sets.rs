@@ -1,7 +1,7 @@
 //! Learning from several data sets together.
 //!
 //! Pages of several sets in one pool would give a busy set nearly all weight. So each set is replayed by itself, and the
-//! fitness of a formula is its [gain](gains::Gains) over the best known formula of the set, the mean over all sets.
+//! fitness of a formula is its gain over the best known formula of the set, the mean over all sets.
 
 mod check;
 mod gains;
