@@ -69,11 +69,7 @@ fn load_log_hazard(tile: &Tile<'_>, mean: Mean, out: &mut [f64]) {
         #[inline(always)]
         |posterior, t| posterior.hazard(t.max(1.0)).max(LEAST),
     );
-    update(
-        out,
-        #[inline(always)]
-        |hazard| ln(hazard),
-    );
+    update(out, ln);
 }
 
 /// Passes on the number and the values of each feature of all rows, in order. `base` has ln h₀ of every row.
@@ -104,12 +100,7 @@ fn for_each_feature(tile: &Tile<'_>, base: &[f64], mut each: impl FnMut(usize, &
         move |last| ln(1.0 + terminal::age(cycle, last).max(1.0)) - 2.0,
     );
     each(6, values);
-    tile.map(
-        &c.burst,
-        values,
-        #[inline(always)]
-        |burst| ln(burst),
-    );
+    tile.map(&c.burst, values, ln);
     each(7, values);
 }
 
