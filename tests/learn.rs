@@ -253,7 +253,7 @@ fn several_data_sets_give_one_formula_and_a_line_each() {
     for (words, code, says) in [
         (&["--data", "c.txt"][..], 2, "a.txt and c.txt are the same data; give each data set once"),
         (&["--data", "a.txt"], 2, "a.txt and a.txt are the same data"),
-        (&["--data", "d.txt"], 1, "d.txt"),
+        (&["--data", "d.txt"], 2, "d.txt"),
         (&["--last", "25"], 2, "out of range for b.txt; use a cycle from 0 to 24"),
         (
             &["--folds", "41"],

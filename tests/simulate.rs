@@ -172,11 +172,12 @@ fn cycles_can_be_made_longer() {
     let weeks = age(&["--every", "7"]);
     assert_eq!((&weeks["pages"], &weeks["cycles"]), (&190.into(), &4.into()));
     assert_eq!(weeks["policies"][0]["per_cycle"]["visited"].as_array().unwrap().len(), 2);
-    assert_eq!(age(&["--every", "7", "--first", "5", "--last", "19"])["cycles"], 2);
+    // The first two of three long cycles are the warm-up.
+    assert_eq!(age(&["--every", "7", "--first", "5", "--last", "26"])["cycles"], 3);
     let table = succeeds(simulate(folder.path(), &["--policy", "age", "--every", "7"]));
     assert!(table.contains(", every 7 cycles: 190 pages"), "{table}");
     let line = fails(simulate(folder.path(), &["--every", "30"]), 2);
-    assert!(line.contains("warm-up of 2") && line.contains("last cycle 1"), "{line}");
+    assert!(line.contains("warm-up of 2") && line.contains("last cycle"), "{line}");
     assert_eq!(simulate(folder.path(), &["--every", "0"]).status.code(), Some(2));
 }
 

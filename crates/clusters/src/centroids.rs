@@ -46,25 +46,12 @@ impl Centroids {
         &self.values[number * self.dims..][..self.dims]
     }
 
-    /// The centroids of these numbers, in this order.
-    pub(crate) fn select(&self, numbers: &[usize]) -> Centroids {
-        let values = numbers.iter().flat_map(|number| self.get(*number)).copied().collect();
-        Centroids { dims: self.dims, count: numbers.len(), values }
-    }
-
     /// Adds the direction of a vector: the vector scaled to unit length.
     pub(crate) fn push_direction(&mut self, vector: &[f64]) {
         let start = self.values.len();
         self.values.extend_from_slice(vector);
         to_unit(&mut self.values[start..]);
         self.count += 1;
-    }
-
-    /// Moves a centroid by a share of the way to a unit vector, and back to unit length.
-    pub(crate) fn pull(&mut self, number: usize, to: &[f64], share: f64) {
-        let centroid = &mut self.values[number * self.dims..][..self.dims];
-        centroid.iter_mut().zip(to).for_each(|(from, to)| *from += share * (to - *from));
-        to_unit(centroid);
     }
 
     /// Whether the numbers are finite and as many as they should be.

@@ -5,10 +5,8 @@ mod stored;
 use crate::bisection::Clustering;
 use crate::centroids::Centroids;
 use crate::features::FeatureSpace;
-use crate::rows::{dot, to_unit};
 use crate::scaling::{Scaling, ScalingError};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
 
 /// Version of the stored form. Models of other versions are refused.
 pub const MODEL_VERSION: u32 = 1;
@@ -22,7 +20,7 @@ pub struct Model {
     version: u32,
     /// Names of all features, in order.
     features: Vec<String>,
-    /// Pages that each cluster has had: those of the fit and of all updates.
+    /// Pages of the fit in each cluster.
     counts: Vec<u64>,
     /// τ of the fit by its pages.
     tau_per_page: f64,
@@ -87,7 +85,7 @@ impl Model {
         self.centroids.len()
     }
 
-    /// Pages that each cluster has had: those of the fit, and of all updates.
+    /// Pages of the fit in each cluster.
     pub fn counts(&self) -> &[u64] {
         &self.counts
     }
@@ -102,92 +100,6 @@ impl Model {
     pub fn assign(&self, features: &[f64]) -> Result<(u16, f64), ScalingError> {
         let (cluster, closeness) = self.centroids.nearest(&self.scaling.vector(features)?);
         Ok((cluster as u16, closeness))
-    }
-
-    /// Moves the centroids toward the pages of a batch: mini-batch k-means on the sphere (Sculley 2010). `features` has
-    /// the values of all pages, page after page.
-    ///
-    /// Pages are assigned by the centroids before the batch. Then in their order each pulls its centroid by 1/n of the
-    /// way, for the n-th page of the cluster. Returns the mean closeness before the move, to compare with
-    /// [`tau_per_page`](Model::tau_per_page), or `None` for an empty batch. Nothing moves if a page is refused.
-    pub fn update(&mut self, features: &[f64]) -> Result<Option<f64>, ScalingError> {
-        let width = self.scaling.width();
-        if !features.len().is_multiple_of(width) {
-            return Err(ScalingError::Length { values: features.len(), features: width });
-        }
-        let pages: Vec<_> = features
-            .chunks_exact(width)
-            .enumerate()
-            .map(|(page, values)| {
-                let vector = self.scaling.vector(values).map_err(|error| error.of_page(page))?;
-                let (cluster, closeness) = self.centroids.nearest(&vector);
-                Ok((cluster, closeness, vector))
-            })
-            .collect::<Result<_, ScalingError>>()?;
-        let sum = pages.iter().map(|(_, closeness, _)| closeness).sum::<f64>();
-        for (cluster, _, vector) in &pages {
-            self.counts[*cluster] += 1;
-            if vector.iter().any(|value| *value != 0.0) {
-                self.centroids.pull(*cluster, vector, 1.0 / self.counts[*cluster] as f64);
-            }
-        }
-        Ok((!pages.is_empty()).then(|| sum / pages.len() as f64))
-    }
-
-    /// The same clusters under the numbers of the previous model, so that a number lasts from fit to fit.
-    ///
-    /// Pairs of an old and a new cluster are matched by their cosine over the features that both keep, greatest first; ties
-    /// go to the lower old, then to the lower new number. A pair without a positive cosine is not matched. Clusters left over
-    /// take the free numbers in their order. With fewer clusters than before, the highest old numbers are dropped.
-    pub fn matched(self, previous: &Model) -> Model {
-        let clusters = self.clusters();
-        let (old, new) = (previous.over_features_of(&self), self.over_features_of(previous));
-        let mut pairs = Vec::new();
-        for (old_number, old) in old.iter().take(clusters).enumerate() {
-            let cosines = new.iter().map(|new| dot(old, new)).enumerate();
-            pairs.extend(
-                cosines.filter(|(_, cosine)| *cosine > 0.0).map(|(new, cosine)| (cosine, old_number, new)),
-            );
-        }
-        pairs.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
-        let mut source = vec![None; clusters];
-        let mut is_taken = vec![false; clusters];
-        for (_, old, new) in pairs {
-            if source[old].is_none() && !is_taken[new] {
-                source[old] = Some(new);
-                is_taken[new] = true;
-            }
-        }
-        let mut left = (0..clusters).filter(|new| !is_taken[*new]);
-        let source: Vec<usize> =
-            source.into_iter().map(|new| new.or_else(|| left.next()).expect("as many as numbers")).collect();
-        let centroids = self.centroids.select(&source);
-        let counts = source.iter().map(|new| self.counts[*new]).collect();
-        Model { centroids, counts, ..self }
-    }
-
-    /// The directions of the clusters over the features that both models keep, by name.
-    fn over_features_of(&self, other: &Model) -> Vec<Vec<f64>> {
-        let mut places: Vec<(&str, usize)> = self.scaling.kept().zip(0..).collect();
-        let others: BTreeSet<&str> = other.scaling.kept().collect();
-        places.retain(|(name, _)| others.contains(name));
-        places.sort_unstable();
-        let directions = self.centroids.iter().map(|centroid| {
-            let mut direction: Vec<f64> = places.iter().map(|(_, place)| centroid[*place]).collect();
-            to_unit(&mut direction);
-            direction
-        });
-        directions.collect()
-    }
-}
-
-impl ScalingError {
-    /// The same error at another page.
-    fn of_page(self, page: usize) -> ScalingError {
-        match self {
-            ScalingError::NotFinite { feature, .. } => ScalingError::NotFinite { feature, page },
-            other => other,
-        }
     }
 }
 

@@ -47,7 +47,7 @@ pub struct Outcome {
     pub accuracies: Vec<Vec<f64>>,
     /// Number of windows of each target.
     pub windows: usize,
-    /// Windows whose examples are of one class; all methods but the coin then predict it, and the coin too.
+    /// Windows whose examples are of one class; all methods then predict that class.
     pub one_class: u64,
     /// Share of the predicted steps that are changes.
     pub changes: f64,
@@ -97,7 +97,7 @@ pub fn evaluate(recording: &Recording, targets: &[u32], settings: &Settings) -> 
     if todays.is_empty() {
         let needed = settings.first_days + Window::LEAD + 1;
         return Err(format!(
-            "{} days after the first: at least {needed} are needed for a window",
+            "{} days after the first: at least {needed} are needed for a window; use fewer training days",
             recording.last
         ));
     }

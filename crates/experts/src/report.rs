@@ -115,6 +115,8 @@ pub struct Report {
     pub one_class: f64,
     /// Mean number of related pages that each relation finds.
     pub related: Vec<Related>,
+    /// The URLs or names of the predicted pages.
+    pub targets: Vec<String>,
     /// The methods.
     pub methods: Vec<MethodReport>,
     /// Machines trained for votes, and those of them that did not reach their tolerance.
@@ -149,7 +151,7 @@ pub struct MethodReport {
     pub p_against_experts: Option<f64>,
     /// The same against the majority.
     pub p_against_majority: Option<f64>,
-    /// The accuracy of each page.
+    /// The accuracy of each of the targets.
     pub pages: Vec<f64>,
 }
 
@@ -235,6 +237,7 @@ pub fn run(data: &Dataset, options: &Options) -> Result<Report, String> {
         changes: outcome.changes,
         one_class: outcome.one_class as f64 / (outcome.windows * targets.len()) as f64,
         related: outcome.related.iter().map(Related::of).collect(),
+        targets: targets.iter().map(|&page| recording.pages[page as usize].name.to_string()).collect(),
         methods: methods(&settings.methods, &outcome),
         machines: (outcome.machines, outcome.unconverged),
         by_days,
@@ -245,7 +248,8 @@ pub fn run(data: &Dataset, options: &Options) -> Result<Report, String> {
 
 fn methods(methods: &[Method], outcome: &Outcome) -> Vec<MethodReport> {
     let place = |is: fn(&Method) -> bool| methods.iter().position(is);
-    let experts = place(|method| matches!(method, Method::Experts(..)));
+    let experts =
+        place(|method| matches!(method, Method::Experts(relation, _) if *relation != Relation::Random));
     let majority = place(|method| *method == Method::Majority);
     let against = |place: usize, other: Option<usize>| {
         other
@@ -317,26 +321,32 @@ impl Options {
         }
     }
 
-    /// Figure 6: other numbers of training days, with the same days predicted.
+    /// The methods of the chosen settings that a figure compares.
+    fn compared(&self) -> Vec<Method> {
+        let experts = self.chief().map(|relation| Method::Experts(relation, self.experts));
+        let of_setting = [Some(Method::Coin), Some(Method::Single), experts];
+        let all = [Setting::OneD, Setting::TwoD, Setting::ThreeD].into_iter().zip(of_setting);
+        all.filter(|(setting, _)| self.settings.contains(setting)).filter_map(|(_, method)| method).collect()
+    }
+
+    /// Figure 6: fewer training days, with the same days predicted.
     fn by_days(&self, recording: &Recording, targets: &[u32]) -> Result<Vec<Point>, String> {
-        let mut methods = vec![Method::Coin, Method::Majority, Method::Single];
-        methods.extend(self.chief().map(|relation| Method::Experts(relation, self.experts)));
-        let longest = self.days.max(DAYS[DAYS.len() - 1]);
+        let mut methods = self.compared();
+        methods.push(Method::Majority);
+        let longest = self.days;
         let point = |&days: &u32| {
             let settings =
                 Settings { days, first_days: longest, methods: methods.clone(), ..self.settings() };
             let outcome = evaluate(recording, targets, &settings)?;
             Ok(Point { at: days, accuracies: named(&methods, &outcome) })
         };
-        DAYS.iter().map(point).collect()
+        DAYS.iter().filter(|&&days| days <= longest).map(point).collect()
     }
 
     /// Figure 8: crawls that learn from their own visits.
     fn freshness(&self, recording: &Recording, targets: &[u32]) -> Result<Vec<Point>, String> {
-        let mut methods = vec![Method::Coin, Method::Single];
-        methods.extend(self.chief().map(|relation| Method::Experts(relation, self.experts)));
         let mut points: Vec<Point> = Vec::new();
-        for method in methods {
+        for method in self.compared() {
             let by_ten = crawl::freshness(recording, targets, &self.settings(), method, CRAWLED)?;
             for (place, fresh) in by_ten.into_iter().enumerate() {
                 if place == points.len() {
@@ -350,7 +360,8 @@ impl Options {
 
     /// Figure 7: other numbers of experts.
     fn by_experts(&self, recording: &Recording, targets: &[u32]) -> Result<Vec<Point>, String> {
-        let Some(relation) = self.chief() else { return Ok(Vec::new()) };
+        let is_3d = self.settings.contains(&Setting::ThreeD);
+        let Some(relation) = self.chief().filter(|_| is_3d) else { return Ok(Vec::new()) };
         let methods: Vec<Method> = COUNTS.iter().map(|&count| Method::Experts(relation, count)).collect();
         let settings =
             Settings { experts: COUNTS[COUNTS.len() - 1], methods: methods.clone(), ..self.settings() };

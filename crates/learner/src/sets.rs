@@ -41,6 +41,8 @@ pub fn learn_sets(
 ) -> Result<Ending<LearnedOfSets>, LearnError> {
     let numbers = train::numbers(options, options.folds)?;
     let parts = SeveralSets::new(sets, options, pool)?;
+    // After hours of training it would be too late.
+    numbers.iter().try_for_each(|&fold| parts.check(fold))?;
     let (runs, work) = match train::train(&parts, &numbers, &names(sets), options, runs, observer)? {
         Trained::Stopped(checkpoint) => return Ok(Ending::Stopped(checkpoint)),
         Trained::All(runs, work) => (runs, work),
@@ -71,6 +73,16 @@ impl<'a> SeveralSets<'a> {
         };
         let folds = sets.iter().map(divide).collect::<Result<_, _>>()?;
         Ok(SeveralSets { sets, folds, options, meaning: options.meaning(), pool })
+    }
+
+    /// Whether a gain can be told on all parts of a fold.
+    fn check(&self, fold: usize) -> Result<(), LearnError> {
+        let parts = self.fold(fold);
+        let (_, known) =
+            Gains::over_the_best(self, &parts.iter().map(|fold| &fold.train).collect::<Vec<_>>())?;
+        Gains::over(self, &parts.iter().map(|fold| &fold.validation).collect::<Vec<_>>(), &known)?;
+        Gains::over(self, &parts.iter().map(|fold| &fold.test).collect::<Vec<_>>(), &known)?;
+        Ok(())
     }
 
     /// The parts of a fold, by set.

@@ -72,10 +72,13 @@ impl Lesson {
         }
     }
 
-    /// The model after the lesson.
+    /// The model after the lesson; the weights stay where there is no finite step.
     pub fn learned(self) -> NextChangeModel {
         let Lesson { mut model, gradient } = self;
         let step = solve(&model.precision, gradient);
+        if !step.iter().all(|step| step.is_finite()) {
+            return model;
+        }
         for (weight, step) in model.weights.iter_mut().zip(step) {
             *weight += step.clamp(-LONGEST_STEP, LONGEST_STEP);
         }

@@ -20,6 +20,7 @@ impl Dataset {
             true => self.clone(),
             false => self.part(&kept, 0..self.truth.cycles() + 1),
         };
+        let firsts: Vec<u32> = part.pages.iter().map(|page| page.first.div_ceil(step)).collect();
         let page = |page: RecordedPage| RecordedPage {
             first: page.first.div_ceil(step),
             last: page.last / step,
@@ -29,7 +30,7 @@ impl Dataset {
             name: format!("{}, every {step} cycles", self.name),
             dates: part.dates.into_iter().step_by(step as usize).collect(),
             pages: part.pages.into_iter().map(page).collect(),
-            truth: part.truth.every(step),
+            truth: part.truth.every(step, &firsts),
             signals: part.signals.every(step, last, kept.len()),
             contents: part.contents.map(|contents| Arc::new(contents.every(step, last))),
             ..part
@@ -38,11 +39,11 @@ impl Dataset {
 }
 
 impl Truth {
-    /// The contents in every `step`-th cycle.
-    fn every(&self, step: u32) -> Truth {
+    /// The contents in every `step`-th cycle, of pages with these first ones. What a page shows first is no change.
+    fn every(&self, step: u32, firsts: &[u32]) -> Truth {
         let last = self.cycles() / step;
         let mut pages: Vec<Vec<(u32, u16)>> = Vec::with_capacity(self.pages());
-        let each = |_, changes: &[(u32, u16)]| -> Result<(), std::convert::Infallible> {
+        let each = |page: usize, changes: &[(u32, u16)]| -> Result<(), std::convert::Infallible> {
             let mut kept: Vec<(u32, u16)> = Vec::new();
             for &(cycle, version) in changes {
                 let cycle = cycle.div_ceil(step);
@@ -54,7 +55,11 @@ impl Truth {
                 }
             }
             kept.retain(|change| change.0 <= last);
-            number_from(0, &mut kept);
+            // Numbers stay, so that the first content and later ones are told apart.
+            let shown =
+                kept.iter().rev().find(|change| change.0 <= firsts[page]).map_or(0, |change| change.1);
+            kept.retain(|change| change.0 > firsts[page]);
+            number_from(shown, &mut kept);
             pages.push(kept);
             Ok(())
         };
@@ -158,6 +163,11 @@ mod tests {
                 row += 1;
             }
             prop_assert_eq!(every.pages.len(), row);
+            let firsts_stay = every.truth.try_each_page(|row, listed| {
+                let is_later = |change: &(u32, u16)| change.0 > every.pages[row].first;
+                if listed.iter().all(is_later) { Ok(()) } else { Err(row) }
+            });
+            prop_assert_eq!(firsts_stay, Ok(()), "what a page shows first is no change");
         }
     }
 

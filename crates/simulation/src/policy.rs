@@ -169,7 +169,7 @@ impl PolicyKind {
         ALL.iter().copied().find(|kind| kind.name == name)
     }
 
-    /// Whether it is a bound that no crawler could reach.
+    /// Whether it knows what no crawler could know: the whole history, or how it is distributed.
     pub fn is_bound(&self) -> bool {
         matches!(self.make, Make::Bound(_))
     }

@@ -103,9 +103,6 @@ pub enum RulesError {
         /// The policy or metric.
         what: String,
     },
-    /// There is no query to judge by.
-    #[error("no queries: no title has two words that fewer than half of the titles have")]
-    NoQueries,
     /// k is 0.
     #[error("0 pages per cycle: use at least 1")]
     NoBudget,

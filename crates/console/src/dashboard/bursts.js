@@ -17,7 +17,7 @@ export function burstsPanel() {
   return {
     element,
     cycles: (reports) => {
-      const last = reports.findLast(({ bursts }) => bursts);
+      const last = reports.at(-1)?.bursts && reports.at(-1);
       // A formula that reads no siblings finds no bursts, and needs no panel.
       element.hidden = !last;
       if (!last) return;

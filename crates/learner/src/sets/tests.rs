@@ -165,11 +165,26 @@ fn a_page_of_several_sets_takes_part_in_the_first() {
     assert_eq!(without_shared_pages(vec![other.clone(), other]).1, [0, 4]);
 }
 
+/// Refusals come before the first generation.
+struct Untrained;
+
+impl Observer for Untrained {
+    fn generation(&mut self, progress: &Progress) {
+        panic!("trained up to {progress:?}");
+    }
+
+    fn begins(&mut self, _: &str) {}
+
+    fn stop(&mut self) -> bool {
+        false
+    }
+}
+
 #[test]
 fn a_set_that_allows_no_learning_is_named() {
     let [rates, folders] = sets();
     let refused = |sets: &[Dataset], options: &Options| {
-        learn_sets(sets, options, Vec::new(), &pool(1), &mut Patience(u64::MAX)).expect_err("refused")
+        learn_sets(sets, options, Vec::new(), &pool(1), &mut Untrained).expect_err("refused")
     };
     let few_sites = Dataset { groups: vec!["all".into()], ..data(45, 30, 1) };
     let error = refused(&[folders.clone(), few_sites], &of_related_pages());

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 /// `recrawl predict`
 #[derive(Args)]
 pub struct PredictArgs {
-    /// Recorded history: a folder
+    /// Recorded history: a folder with contents, or change bits alone
     #[arg(long, value_name = "FOLDER")]
     pub data: PathBuf,
     /// What a prediction reads: the page's changes (1d), its features (2d), related pages (3d)

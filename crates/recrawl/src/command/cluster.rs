@@ -22,6 +22,13 @@ pub fn run(command: &ClusterCommand) -> Result<(), Failure> {
     }
 }
 
+/// Says so if there are fewer clusters than were asked for.
+fn warn_of_fewer(wanted: Option<usize>, clusters: usize) {
+    if let Some(wanted) = wanted.filter(|wanted| *wanted > clusters) {
+        tracing::warn!(wanted, clusters, "fewer clusters: pages with equal features are never separated");
+    }
+}
+
 fn fit_and_write(args: &ClusterFitArgs) -> Result<(), Failure> {
     ModelFile::check_target(&args.out, args.force)?;
     let ClusterData { data, options, .. } = ClusterData::read(&args.of, args.clusters)?;
@@ -40,9 +47,7 @@ fn fit_and_write(args: &ClusterFitArgs) -> Result<(), Failure> {
     };
     file.write(&args.out, args.force)?;
     let clusters = file.model.clusters();
-    if let Some(wanted) = options.clusters.filter(|wanted| *wanted > clusters) {
-        tracing::warn!(wanted, clusters, "fewer clusters: pages with equal features are never separated");
-    }
+    warn_of_fewer(options.clusters, clusters);
     print(format!(
         "{}: {} of {} in cycle {cycle}, {} features, mean closeness {:.3}",
         args.out.display(),

@@ -7,11 +7,11 @@ use recrawl_formula::math::student::ln_gamma;
 use recrawl_types::Cycle;
 use std::collections::BTreeMap;
 
-/// A bound without hindsight about single pages. `true_rate` knows which pages never change; this knows only how rates
+/// What a page's own history can tell, without hindsight about single pages. `true_rate` knows which pages never change; this knows only how rates
 /// are distributed, and learns the rest from its visits. A policy can be better by what pages tell of each other.
 pub(super) const KIND: PolicyKind = PolicyKind {
     name: "bayes_greedy",
-    help: "bound: probability of a change, by own visits and the Gamma prior that fits the true rates best",
+    help: "probability of a change, by own visits and the Gamma prior that fits the true rates best",
     make: Make::Bound(|data: &Dataset| Box::new(BayesGreedy { prior: Gamma::fitted(data) })),
 };
 

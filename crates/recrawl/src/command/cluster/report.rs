@@ -56,6 +56,7 @@ pub fn run(args: &ClusterReportArgs) -> Result<(), Failure> {
         None => {
             let clusters = options.clusters.or(Some(tau.k));
             let fitted = fit(&data, &pages, &FitOptions { clusters, ..options.clone() }).map_err(failed)?;
+            super::warn_of_fewer(options.clusters, fitted.model.clusters());
             Sizes::of(&data, &pages, GroupSizes::of(fitted.model.counts().iter().copied()))
         }
     };

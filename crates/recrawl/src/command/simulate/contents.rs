@@ -59,13 +59,21 @@ pub fn read_if_needed(
 /// The judge of replays, if a metric needs it.
 ///
 /// # Errors
-/// When there are no queries to judge by.
+/// When there are no queries, and a metric is of their results.
 pub fn judge(data: &Dataset, metrics: &[&Metric], seed: u64) -> Result<Option<SearchJudge>, Failure> {
     if metrics.is_empty() {
         return Ok(None);
     }
     let judge = SearchJudge::new(data, seed).map_err(|e| Failure::Work(format!("{}: {e}", data.name)))?;
-    Ok(Some(judge))
+    let of_results = metrics.iter().find(|metric| metric.name.ends_with("_at_10"));
+    match of_results.filter(|_| judge.queries() == 0) {
+        Some(metric) => Err(Failure::Work(format!(
+            "{}: --metric {}: no queries, since no title has two words that at most half of the titles have; \
+             weighted_change_rate and weight_of_changed need none",
+            data.name, metric.name
+        ))),
+        None => Ok(Some(judge)),
+    }
 }
 
 #[cfg(test)]
