@@ -207,11 +207,10 @@ fn one_data_set_gives_the_figures_that_it_gave_before() {
     assert_eq!(chosen.collect::<Vec<_>>(), before.map(|(text, a, b, c)| (text.to_owned(), a, b, c)));
     let (gain, error) = (json["choice"]["gain"].as_f64(), json["choice"]["error"].as_f64());
     assert_eq!((gain, error), (Some(-0.026536146373442992), Some(0.023392294854532186)));
-    let work = serde_json::json!({
-        "asked": 720, "cycles": 15652, "cycles_remembered": 6150, "page_scores": 627984, "replayed": 559,
-        "replays_remembered": 206, "state_scores": 231953, "visits": 33124,
-    });
-    assert_eq!(json["work"], work);
+    // What threads remember of each other's replays depends on their order; what is asked does not.
+    let work = &json["work"];
+    assert_eq!([&work["asked"], &work["replayed"], &work["cycles"]], [720, 559, 15652]);
+    assert_eq!(work["replays_by_page"], Value::Null, "no formula reads siblings");
 }
 
 #[test]
