@@ -60,6 +60,11 @@ pub fn mean(values: &[f64]) -> f64 {
     if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
 }
 
+/// The place of the highest value, of equal ones the first; none without values.
+pub fn first_highest(values: &[f64]) -> Option<usize> {
+    (0..values.len()).rev().max_by(|&a, &b| values[a].total_cmp(&values[b]))
+}
+
 /// Why a fitness cannot be parsed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]

@@ -5,6 +5,7 @@ mod fold_comparison;
 
 pub use choice::Candidate;
 pub use fold_comparison::FoldComparison;
+pub(crate) use fold_comparison::Validated;
 
 use crate::evaluate::Evaluate;
 use crate::evaluate::cpu::{Meaning, Replays};

@@ -20,7 +20,9 @@ use crate::learn::{Ending, LearnError, Observer};
 use crate::options::Options;
 use gains::Gains;
 use rayon::ThreadPool;
+use recrawl_formula::Formula;
 use recrawl_simulation::Dataset;
+use std::collections::BTreeMap;
 
 /// The name of several data sets together.
 pub fn names(sets: &[Dataset]) -> String {
@@ -40,9 +42,7 @@ pub fn learn_sets(
     observer: &mut dyn Observer,
 ) -> Result<Ending<LearnedOfSets>, LearnError> {
     let numbers = train::numbers(options, options.folds)?;
-    let parts = SeveralSets::new(sets, options, pool)?;
-    // After hours of training it would be too late.
-    numbers.iter().try_for_each(|&fold| parts.check(fold))?;
+    let parts = SeveralSets::new(sets, options, &numbers, pool)?;
     let (runs, work) = match train::train(&parts, &numbers, &names(sets), options, runs, observer)? {
         Trained::Stopped(checkpoint) => return Ok(Ending::Stopped(checkpoint)),
         Trained::All(runs, work) => (runs, work),
@@ -58,12 +58,15 @@ pub(crate) struct SeveralSets<'a> {
     options: &'a Options,
     meaning: Meaning,
     pool: &'a ThreadPool,
+    /// For each fold to learn, by set the best known formula of the training part.
+    known: BTreeMap<usize, Vec<Formula>>,
 }
 
 impl<'a> SeveralSets<'a> {
     fn new(
         sets: &'a [Dataset],
         options: &'a Options,
+        numbers: &[usize],
         pool: &'a ThreadPool,
     ) -> Result<SeveralSets<'a>, LearnError> {
         let (protocol, warmup) = (options.preset.protocol, options.rules.warmup);
@@ -72,17 +75,29 @@ impl<'a> SeveralSets<'a> {
             folds.map_err(|cause| LearnError::Folds(cause).in_set(&set.name))
         };
         let folds = sets.iter().map(divide).collect::<Result<_, _>>()?;
-        Ok(SeveralSets { sets, folds, options, meaning: options.meaning(), pool })
+        let meaning = options.meaning();
+        let mut parts = SeveralSets { sets, folds, options, meaning, pool, known: BTreeMap::new() };
+        for &fold in numbers {
+            let known = parts.best_known(fold)?;
+            parts.known.insert(fold, known);
+        }
+        Ok(parts)
     }
 
-    /// Whether a gain can be told on all parts of a fold.
-    fn check(&self, fold: usize) -> Result<(), LearnError> {
+    /// By set the best known formula of a fold's training part. After hours of training it would be too late to find
+    /// that no gain over it can be told on one of the parts.
+    fn best_known(&self, fold: usize) -> Result<Vec<Formula>, LearnError> {
         let parts = self.fold(fold);
-        let (_, known) =
-            Gains::over_the_best(self, &parts.iter().map(|fold| &fold.train).collect::<Vec<_>>())?;
-        Gains::over(self, &parts.iter().map(|fold| &fold.validation).collect::<Vec<_>>(), &known)?;
-        Gains::over(self, &parts.iter().map(|fold| &fold.test).collect::<Vec<_>>(), &known)?;
-        Ok(())
+        let [train, validation, test]: [Vec<&Dataset>; 3] = [
+            parts.iter().map(|fold| &fold.train).collect(),
+            parts.iter().map(|fold| &fold.validation).collect(),
+            parts.iter().map(|fold| &fold.test).collect(),
+        ];
+        let known = gains::best_known(self, &train)?;
+        for part in [train, validation, test] {
+            Gains::over(self, &part, &known)?;
+        }
+        Ok(known)
     }
 
     /// The parts of a fold, by set.
@@ -92,15 +107,19 @@ impl<'a> SeveralSets<'a> {
 }
 
 impl TrainingParts for SeveralSets<'_> {
-    type Part = Vec<Dataset>;
+    /// The number of the fold, and its training part of each set.
+    type Part = (usize, Vec<Dataset>);
 
-    fn part(&self, fold: usize) -> Vec<Dataset> {
-        self.fold(fold).into_iter().map(|fold| fold.train).collect()
+    fn part(&self, fold: usize) -> (usize, Vec<Dataset>) {
+        (fold, self.fold(fold).into_iter().map(|fold| fold.train).collect())
     }
 
-    fn evaluator<'s>(&'s self, train: &'s Vec<Dataset>) -> Result<Box<dyn Evaluate + 's>, LearnError> {
+    fn evaluator<'s>(
+        &'s self,
+        (fold, train): &'s (usize, Vec<Dataset>),
+    ) -> Result<Box<dyn Evaluate + 's>, LearnError> {
         let train: Vec<&Dataset> = train.iter().collect();
-        Ok(Box::new(Gains::over_the_best(self, &train)?.0))
+        Ok(Box::new(Gains::over(self, &train, &self.known[fold])?))
     }
 }
 

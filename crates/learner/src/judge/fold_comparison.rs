@@ -4,7 +4,7 @@
 use super::{FoldResult, Judge, Tested};
 use crate::evaluate::Evaluate;
 use crate::evaluate::cpu::Meaning;
-use crate::fitness::mean;
+use crate::fitness::{first_highest, mean};
 use crate::folds::Folds;
 use crate::learn::LearnError;
 use crate::options::rivals;
@@ -38,13 +38,40 @@ pub struct FoldComparison {
 impl FoldComparison {
     /// The index of the fold with the highest gain, the first of equal ones.
     pub fn best(&self) -> usize {
-        let order = |&a: &usize, &b: &usize| self.gains[a].total_cmp(&self.gains[b]);
-        (0..self.gains.len()).rev().max_by(order).expect("at least one fold")
+        first_highest(&self.gains).expect("at least one fold")
     }
 
     /// Whether learning gained more than one standard error over the known formula.
     pub fn is_worth_it(&self) -> bool {
         self.gain > self.error
+    }
+}
+
+/// Formulas on the validation part of each fold: their fitness or gain.
+pub(crate) struct Validated {
+    /// A row for each part: the known formulas first, then those of the folds.
+    pub parts: Vec<Vec<f64>>,
+    /// Number of known formulas.
+    pub known: usize,
+}
+
+impl Validated {
+    /// The known formula with the highest mean over all parts.
+    pub fn best_known(&self) -> usize {
+        let over_all = |at: usize| mean(&self.parts.iter().map(|part| part[at]).collect::<Vec<_>>());
+        let means: Vec<f64> = (0..self.known).map(over_all).collect();
+        first_highest(&means).expect("there are known formulas")
+    }
+
+    /// For each fold's formula the mean of `value`, of a part and the formula's own entry, over the parts of the other
+    /// folds; with a single fold, over its own.
+    pub fn on_others(&self, value: impl Fn(&[f64], f64) -> f64) -> Vec<f64> {
+        let of_fold = |fold: usize| {
+            let others =
+                self.parts.iter().enumerate().filter(|(part, _)| *part != fold || self.parts.len() == 1);
+            mean(&others.map(|(_, part)| value(part, part[self.known + fold])).collect::<Vec<_>>())
+        };
+        (0..self.parts.len()).map(of_fold).collect()
     }
 }
 
@@ -60,26 +87,19 @@ impl Judge<'_> {
         let chosen: Vec<Expr> =
             results.iter().map(|fold| fold.choices[fold.chosen].candidate.simplified.clone()).collect();
         let exprs: Vec<Expr> = known.iter().map(|formula| formula.expr.clone()).chain(chosen).collect();
-        // One row per validation part: known formulas first, then those of the folds.
-        let mut parts: Vec<Vec<f64>> = Vec::with_capacity(results.len());
+        let mut parts = Vec::with_capacity(results.len());
         for fold in results {
             let validation = folds.fold(fold.fold).validation;
             let values = self.evaluator(&validation)?.evaluate(&exprs);
             parts.push(values.iter().map(|cycles| mean(cycles)).collect());
         }
-        let over_all = |at: usize| mean(&parts.iter().map(|part| part[at]).collect::<Vec<_>>());
-        let order = |&a: &usize, &b: &usize| over_all(a).total_cmp(&over_all(b));
-        let best = (0..known.len()).rev().max_by(order).expect("there are known formulas");
-        let gain = |fold: usize| {
-            let others = (0..parts.len()).filter(|&part| part != fold || parts.len() == 1);
-            let gains = others.map(|part| parts[part][known.len() + fold] - parts[part][best]);
-            mean(&gains.collect::<Vec<_>>())
-        };
+        let validated = Validated { parts, known: known.len() };
+        let best = validated.best_known();
         let Meaning { protection, basis, .. } = *self.meaning;
         let known = Formula { protection, basis, ..known[best].clone() };
         let (gain_on_tests, error) = self.on_tests(folds, results, &known)?;
         Ok(FoldComparison {
-            gains: (0..results.len()).map(gain).collect(),
+            gains: validated.on_others(|part, fitness| fitness - part[best]),
             known,
             gain: gain_on_tests,
             error,

@@ -3,7 +3,7 @@
 use super::SeveralSets;
 use crate::evaluate::Evaluate;
 use crate::evaluate::cpu::Replays;
-use crate::fitness::mean;
+use crate::fitness::{first_highest, mean};
 use crate::learn::LearnError;
 use crate::options::rivals;
 use crate::work::Work;
@@ -18,29 +18,6 @@ pub(super) struct Gains<'a> {
 }
 
 impl<'a> Gains<'a> {
-    /// Over the best known formula of each training part: the first of those with the highest mean fitness. These are
-    /// returned too, for the other parts of the fold.
-    ///
-    /// # Errors
-    /// If a part cannot be replayed, or the best fitness is 0.
-    pub fn over_the_best(
-        sets: &'a SeveralSets<'a>,
-        train: &[&'a Dataset],
-    ) -> Result<(Gains<'a>, Vec<Formula>), LearnError> {
-        let rivals = rivals(sets.options.preset.tree.terminals);
-        let exprs: Vec<Expr> = rivals.iter().map(|formula| formula.expr.clone()).collect();
-        let (mut known, mut all) = (Vec::new(), Vec::new());
-        for &part in train {
-            let replays = replays(sets, part)?;
-            let fitness: Vec<f64> = replays.evaluate(&exprs).iter().map(|cycles| mean(cycles)).collect();
-            let order = |&a: &usize, &b: &usize| fitness[a].total_cmp(&fitness[b]);
-            let best = (0..fitness.len()).rev().max_by(order).expect("there are known formulas");
-            known.push(rivals[best].clone());
-            all.push((replays, not_zero(fitness[best], part)?));
-        }
-        Ok((Gains { sets: all }, known))
-    }
-
     /// Over a known formula for each set.
     ///
     /// # Errors
@@ -57,6 +34,21 @@ impl<'a> Gains<'a> {
         };
         Ok(Gains { sets: parts.iter().zip(known).map(of_set).collect::<Result<_, LearnError>>()? })
     }
+}
+
+/// The best known formula of each training part: the first of those with the highest mean fitness.
+///
+/// # Errors
+/// If a part cannot be replayed.
+pub(super) fn best_known(sets: &SeveralSets<'_>, train: &[&Dataset]) -> Result<Vec<Formula>, LearnError> {
+    let rivals = rivals(sets.options.preset.tree.terminals);
+    let exprs: Vec<Expr> = rivals.iter().map(|formula| formula.expr.clone()).collect();
+    let of_part = |&part: &&Dataset| {
+        let fitness: Vec<f64> =
+            replays(sets, part)?.evaluate(&exprs).iter().map(|cycles| mean(cycles)).collect();
+        Ok(rivals[first_highest(&fitness).expect("there are known formulas")].clone())
+    };
+    train.iter().map(of_part).collect()
 }
 
 /// The relative gain of a fitness over another, which is not 0.

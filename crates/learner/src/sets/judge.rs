@@ -5,9 +5,8 @@ use super::{SeveralSets, names};
 use crate::artifact;
 use crate::evaluate::Evaluate;
 use crate::evolve::Run;
-use crate::fitness::mean;
-use crate::judge::choice;
-use crate::judge::{self, Candidate, Judge, RunHistory, Tested};
+use crate::fitness::{first_highest, mean};
+use crate::judge::{self, Candidate, Judge, RunHistory, Tested, Validated, choice};
 use crate::learn::{LearnError, Observer};
 use crate::options::rivals;
 use crate::policy_result::Paired;
@@ -130,8 +129,7 @@ pub(super) fn judge(
     }
     observer.begins("fold by fold: the formulas of the other folds");
     let (known, gains) = judge.across(&folds)?;
-    let order = |&a: &usize, &b: &usize| gains[a].total_cmp(&gains[b]);
-    let from = (0..gains.len()).rev().max_by(order).expect("at least one fold");
+    let from = first_highest(&gains).expect("at least one fold");
     let results = judge.results(&folds, &known)?;
     let differences: Vec<f64> = results.iter().map(|set| set.gain - set.known_gain).collect();
     let (gain, error) = (mean(&differences), standard_error(&differences, &results));
@@ -181,10 +179,8 @@ impl JudgeOfSets<'_> {
         ];
         let kept = judge::kept(runs, &options.start, meaning);
         let exprs: Vec<Expr> = kept.iter().map(|(_, expr)| expr.clone()).collect();
-        let (training, known) = {
-            let (gains, known) = Gains::over_the_best(self.sets, &train)?;
-            (gains.evaluate(&exprs), known)
-        };
+        let known = self.sets.known[&number].clone();
+        let training = Gains::over(self.sets, &train, &known)?.evaluate(&exprs);
         let validated = Gains::over(self.sets, &validation, &known)?.evaluate(&exprs);
         let both = training.into_iter().zip(validated);
         let candidate = |((seed, expr), (train, validation))| {
@@ -220,7 +216,7 @@ impl JudgeOfSets<'_> {
         let rivals = rivals(self.sets.options.preset.tree.terminals);
         let chosen = folds.iter().map(|fold| fold.candidate.simplified.clone());
         let exprs: Vec<Expr> = rivals.iter().map(|formula| formula.expr.clone()).chain(chosen).collect();
-        let mut parts: Vec<Vec<f64>> = Vec::with_capacity(folds.len());
+        let mut parts = Vec::with_capacity(folds.len());
         for fold in folds {
             let validation: Vec<Dataset> =
                 self.sets.fold(fold.fold).into_iter().map(|fold| fold.validation).collect();
@@ -228,16 +224,10 @@ impl JudgeOfSets<'_> {
             let gains = Gains::over(self.sets, &validation, &fold.known)?.evaluate(&exprs);
             parts.push(gains.iter().map(|of_sets| mean(of_sets)).collect());
         }
-        let over_all = |at: usize| mean(&parts.iter().map(|part| part[at]).collect::<Vec<_>>());
-        let order = |&a: &usize, &b: &usize| over_all(a).total_cmp(&over_all(b));
-        let best = (0..rivals.len()).rev().max_by(order).expect("there are known formulas");
-        let of_fold = |fold: usize| {
-            let others = (0..parts.len()).filter(|&part| part != fold || parts.len() == 1);
-            mean(&others.map(|part| parts[part][rivals.len() + fold]).collect::<Vec<_>>())
-        };
+        let validated = Validated { parts, known: rivals.len() };
         let (protection, basis) = (self.sets.meaning.protection, self.sets.meaning.basis);
-        let known = Formula { protection, basis, ..rivals[best].clone() };
-        Ok((known, (0..folds.len()).map(of_fold).collect()))
+        let known = Formula { protection, basis, ..rivals[validated.best_known()].clone() };
+        Ok((known, validated.on_others(|_, gain| gain)))
     }
 
     fn results(&self, folds: &[FoldOfSets], known: &Formula) -> Result<Vec<SetResult>, LearnError> {

@@ -93,7 +93,7 @@ fn finished(
     if args.json {
         return print_json(&json::document(learned, &report, files, &warnings, seconds));
     }
-    let (chosen, work) = (report.chosen(), learned.work);
+    let chosen = report.chosen();
     print(format!("{}\n", learned.formula.expr))?;
     print(format!("{} on the test data", options.fitness))?;
     print(format!("  learned           {:.4}", chosen.fitness))?;
@@ -104,7 +104,12 @@ fn finished(
         };
         print(format!("  {:16}  {:.4}  the best known policy: {told}", best.name, best.fitness))?;
     }
-    print_labelled(format!("wrote {}", learned.why()))?;
+    closing(&learned.why(), &warnings, learned.work, seconds, files)
+}
+
+/// Prints the last lines: which formula was written and why, the warnings, the work and the files.
+fn closing(why: &str, warnings: &[String], work: Work, seconds: f64, files: &Files) -> Result<(), Failure> {
+    print_labelled(format!("wrote {why}"))?;
     warnings.iter().try_for_each(|text| print_labelled(format!("warning: {text}")))?;
     print_labelled(told(work, seconds))?;
     print_labelled(format!(

@@ -1,6 +1,7 @@
 //! The results of `recrawl learn --json`.
 
 use super::files::Files;
+use recrawl_formula::Formula;
 use recrawl_learner::judge::FoldResult;
 use recrawl_learner::policy_result::PolicyResult;
 use recrawl_learner::{Learned, Report};
@@ -15,16 +16,8 @@ pub fn document(
     warnings: &[String],
     seconds: f64,
 ) -> Value {
-    let formula = &learned.formula;
     json!({
-        "formula": {
-            "name": formula.name,
-            "expression": formula.expr.to_string(),
-            "nodes": formula.expr.nodes(),
-            "protection": formula.protection,
-            "estimators": formula.basis,
-            "provenance": formula.provenance,
-        },
+        "formula": formula(&learned.formula),
         "files": {"formula": files.formula, "report": files.report, "curves": files.curves},
         "from_fold": learned.folds[learned.from].fold + 1,
         "choice": {
@@ -40,6 +33,18 @@ pub fn document(
         "warnings": warnings,
         "work": learned.work,
         "seconds": seconds,
+    })
+}
+
+/// The formula that was written.
+pub fn formula(formula: &Formula) -> Value {
+    json!({
+        "name": formula.name,
+        "expression": formula.expr.to_string(),
+        "nodes": formula.expr.nodes(),
+        "protection": formula.protection,
+        "estimators": formula.basis,
+        "provenance": formula.provenance,
     })
 }
 

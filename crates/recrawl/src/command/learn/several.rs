@@ -1,7 +1,8 @@
 //! What `recrawl learn` tells of several data sets.
 
 use super::files::Files;
-use super::{print, print_json, print_labelled, told, warnings};
+use super::json::formula;
+use super::{closing, print, print_json, warnings};
 use crate::cli::LearnArgs;
 use recrawl_crawl::failure::Failure;
 use recrawl_learner::Options;
@@ -34,28 +35,12 @@ pub fn finished(
             set.paired.verdict().name()
         ))?;
     }
-    print_labelled(format!("wrote {}", learned.why()))?;
-    warnings.iter().try_for_each(|text| print_labelled(format!("warning: {text}")))?;
-    print_labelled(told(learned.work, seconds))?;
-    print_labelled(format!(
-        "formula: {}; report: {}; to use it: recrawl formula use {}",
-        files.formula.display(),
-        files.report.display(),
-        files.formula.display()
-    ))
+    closing(&learned.why(), &warnings, learned.work, seconds, files)
 }
 
 fn document(learned: &LearnedOfSets, files: &Files, warnings: &[String], seconds: f64) -> Value {
-    let formula = &learned.formula;
     json!({
-        "formula": {
-            "name": formula.name,
-            "expression": formula.expr.to_string(),
-            "nodes": formula.expr.nodes(),
-            "protection": formula.protection,
-            "estimators": formula.basis,
-            "provenance": formula.provenance,
-        },
+        "formula": formula(&learned.formula),
         "files": {"formula": files.formula, "report": files.report},
         "from_fold": learned.folds[learned.from].fold + 1,
         "choice": {
