@@ -38,7 +38,7 @@ impl NextChange {
     pub fn of_row(columns: &StateColumns, row: usize, cycle: Cycle) -> NextChange {
         let tile = Tile { columns, rows: row..row + 1, cycle, basis: Default::default() };
         let (mut base, mut features) = ([0.0], [0.0; NEXT_CHANGE_WEIGHTS]);
-        load_base(&tile, &mut base);
+        load_log_hazard(&tile, Mean::Site, &mut base);
         for_each_feature(&tile, &base, |number, feature| features[number] = feature[0]);
         NextChange { base: base[0], features }
     }
@@ -55,12 +55,7 @@ fn hazard(log: f64) -> f64 {
     exp(log.clamp(ln(LEAST), ln(MOST)))
 }
 
-/// Fills `out` with ln h₀ of every row.
-fn load_base(tile: &Tile<'_>, out: &mut [f64]) {
-    load_log_hazard(tile, Mean::Site, out);
-}
-
-/// Fills `out` with the logarithm of every row's hazard under one of the priors.
+/// Fills `out` with the logarithm of every row's hazard under one of the priors; ln h₀ under that of its site.
 fn load_log_hazard(tile: &Tile<'_>, mean: Mean, out: &mut [f64]) {
     posterior::load(
         tile,
@@ -106,7 +101,7 @@ fn for_each_feature(tile: &Tile<'_>, base: &[f64], mut each: impl FnMut(usize, &
 
 /// Fills `out` with the hazard of every row; 0 for pages that were visited in this cycle.
 pub(crate) fn load(tile: &Tile<'_>, out: &mut [f64]) {
-    load_base(tile, out);
+    load_log_hazard(tile, Mean::Site, out);
     let mut base = [0.0; Tile::MAX_ROWS];
     let base = &mut base[..out.len()];
     base.copy_from_slice(out);

@@ -28,7 +28,7 @@ pub struct Work {
     pub visits: u64,
 }
 
-/// Whether there is none, which is not told.
+/// Whether it is 0. JSON then leaves it out.
 fn is_none(count: &u64) -> bool {
     *count == 0
 }

@@ -2,8 +2,8 @@
 //!
 //! A page's chance to change in a cycle is 1 − e^(−rate · week · burst). The rates are heavy-tailed
 //! and shared in part by the pages of a site; the week of most sites has two quiet days; and a page
-//! has bursts of edits. Pages of a folder can change together. docs/datasets.md has the laws and the properties of real data that they
-//! imitate.
+//! has bursts of edits. Pages of a folder can change together. docs/datasets.md has the laws and
+//! the properties of real data that they imitate.
 //!
 //! Each site has its own random stream, so the history of a site depends only on the seed and on
 //! its place and size. Nothing depends on the machine.

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use recrawl_scheduler::Ties;
 use recrawl_types::Reads;
 
-/// A policy, and what is told of its visits.
+/// A policy whose visits a test watches.
 pub(crate) struct Watched<'a, W> {
     pub policy: Box<dyn Policy + 'a>,
     /// Called after the policy has observed visits.

@@ -17,10 +17,10 @@ export function burstsPanel() {
   return {
     element,
     cycles: (reports) => {
-      const last = reports.at(-1)?.bursts && reports.at(-1);
+      const last = reports.at(-1);
       // A formula that reads no siblings finds no bursts, and needs no panel.
-      element.hidden = !last;
-      if (!last) return;
+      element.hidden = !last?.bursts;
+      if (element.hidden) return;
       const { groups, strongest } = last.bursts;
       say(lead, `${plural(groups, "group")} when cycle ${count(last.cycle)} was planned, by visits of two cycles.`);
       table.fill(

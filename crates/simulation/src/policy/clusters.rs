@@ -5,7 +5,7 @@
 //! first, until R is spent. φ is the probability of a change, by the page's history with this visit.
 //!
 //! *Ours*: unless [`ClusterOptions`] say otherwise, there are at most R/10 clusters, so that samples leave visits to
-//! choose, and they are made anew every 28 cycles. In between pages are assigned by the model.
+//! choose, and a new model is fitted every 28 cycles. In between it assigns the pages that were visited.
 
 mod assigned;
 mod significance;

@@ -55,7 +55,7 @@ fn with_documents(data: Dataset) -> Dataset {
     with_contents(data, |page, version| document(page, version, pages))
 }
 
-/// The figures of a cycle from their definitions, all anew; without the weights.
+/// The figures of a cycle, each computed from its definition; without the weights.
 fn slowly(data: &Dataset, seed: u64, cycle: u32, last: &[Option<u32>]) -> [f64; 3] {
     let contents = data.contents.as_deref().unwrap();
     let (words, queries) = queries::draw(contents, seed);

@@ -52,7 +52,7 @@ impl Assigned {
         }
     }
 
-    /// Makes clusters anew, at most `clusters`. Without a visited page there are none.
+    /// Fits a new model of at most `clusters` clusters. Without a visited page there is none.
     pub fn fit(&mut self, observed: &Observed, clusters: usize, options: &ClusterOptions) {
         let graph = LinkGraph::seen(observed);
         let links_in = graph.in_links().iter().map(|links| u64::from(*links));

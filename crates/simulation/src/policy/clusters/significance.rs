@@ -5,8 +5,8 @@ use recrawl_formula::math::{exp, ln};
 /// One-sided level: the paper's confidence is 80 %.
 const LEVEL: f64 = 0.2;
 
-/// Whether so many changes in `visits` are significantly more than the share of all samples, `all` = (changes, visits):
-/// under that share, as many or more have a probability of at most 20 %.
+/// Whether `changes` in `visits` are significantly more than the share of all samples, `all` = (changes, visits). They
+/// are, if as many or more have a probability of at most 20 % under that share.
 pub(super) fn is_above(changes: u64, visits: u64, all: (u64, u64)) -> bool {
     let share = all.0 as f64 / all.1.max(1) as f64;
     visits > 0 && changes > 0 && share < 1.0 && upper_tail(changes, visits, share) <= LEVEL
