@@ -238,6 +238,7 @@ fn plan(generation: &Generation, storage: Arc<dyn Storage>) -> Result<u64, Failu
         max_per_host: None,
         max_per_host_in_round: None,
         samples_siblings: false,
+        sums_expected: false,
         seed: 1,
         ties: Ties::Hash,
         policy: PolicyKind::default(),

@@ -56,6 +56,7 @@ fn plan(generation: &Generation, formula: &Formula) -> Result<u64, Box<dyn Error
         max_per_host: None,
         max_per_host_in_round: None,
         samples_siblings: false,
+        sums_expected: false,
         seed: 1,
         ties: Ties::Hash,
         policy: PolicyKind::default(),

@@ -14,6 +14,9 @@ pub fn share(share: Share) -> (&'static str, Option<f64>) {
         Share::Followed => ("followed", None),
         Share::Announced => ("announced", None),
         Share::Asked => ("asked", None),
+        Share::Panel => ("panel", None),
+        Share::Contested(probability) => ("contested", Some(probability)),
+        Share::Promised => ("promised", None),
     }
 }
 

@@ -312,12 +312,12 @@ impl Pings {
         let files = self.state().keys.take_unchecked();
         let new = || PageRecord::discovered(generation.cycle(), 1);
         for url in files {
-            steering.ask(ScheduleEntry { url, share: Share::Asked, record: new() });
+            steering.ask(ScheduleEntry::new(url, Share::Asked, new()));
         }
         let mut lookup = generation.lookup();
         for url in self.take_urgent() {
             let record = lookup.take(&url).map_err(Failure::work)?.map_or_else(new, |(_, record)| record);
-            steering.ask(ScheduleEntry { url, share: Share::Announced, record });
+            steering.ask(ScheduleEntry::new(url, Share::Announced, record));
         }
         Ok(())
     }

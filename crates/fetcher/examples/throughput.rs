@@ -59,7 +59,7 @@ async fn fetch(port: u16, pages: u32) -> Result<(), Box<dyn Error>> {
     let rules = UrlRules::default();
     let url = |i: u32| rules.canonicalize(&format!("http://127.1.0.{}:{port}/page/{i}", 1 + i % HOSTS));
     let entries: Result<Vec<_>, _> = (0..pages)
-        .map(|i| url(i).map(|url| ScheduleEntry { url, share: Share::Score, record: PageRecord::default() }))
+        .map(|i| url(i).map(|url| ScheduleEntry::new(url, Share::Score, PageRecord::default())))
         .collect();
     let config = FetchConfig {
         delay_per_host: Duration::ZERO,

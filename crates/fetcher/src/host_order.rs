@@ -216,10 +216,12 @@ mod tests {
     use recrawl_types::{PageRecord, ScheduleEntry, Share};
 
     fn schedule(hosts: &[(&str, usize)]) -> MemorySchedule {
-        let page = |host: &str, page: usize| ScheduleEntry {
-            url: UrlRules::default().canonicalize(&format!("http://{host}/{page}")).unwrap(),
-            share: Share::Score,
-            record: PageRecord::default(),
+        let page = |host: &str, page: usize| {
+            ScheduleEntry::new(
+                UrlRules::default().canonicalize(&format!("http://{host}/{page}")).unwrap(),
+                Share::Score,
+                PageRecord::default(),
+            )
         };
         let pages = hosts.iter().flat_map(|(host, pages)| (0..*pages).map(move |p| page(host, p)));
         MemorySchedule::new(pages.collect())

@@ -241,7 +241,6 @@ async fn visit_page(
 /// same.
 fn followed(target: CanonicalUrl, hops: u8, source: &Known) -> QueuedPage {
     let known = Known { depth: source.depth, hops, ..Known::default() };
-    let entry =
-        ScheduleEntry { url: target, share: Share::Followed, record: PageRecord { known, visited: None } };
+    let entry = ScheduleEntry::new(target, Share::Followed, PageRecord { known, visited: None });
     QueuedPage { hops, ..QueuedPage::new(None, entry) }
 }

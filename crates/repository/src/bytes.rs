@@ -54,7 +54,7 @@ impl<'a> Take<'a> {
         Ok(head)
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
         let (head, tail) = self.0.split_first_chunk().ok_or(SHORT)?;
         self.0 = tail;
         Ok(*head)

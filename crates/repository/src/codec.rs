@@ -4,17 +4,19 @@
 //! their bytes with the page.
 
 mod packed_links;
+mod reason;
 
 pub use crate::tables::{put_host, take_host};
 pub use packed_links::{LinkRef, PackedLinks};
+pub(crate) use reason::{put_reason, take_reason};
 
 use crate::bytes::{Malformed, Put, Take};
 use crate::column::Field;
 use crate::version_1;
 use recrawl_types::{
     ArchivePosition, Canonical, CanonicalUrl, Consent, Content, ContentKind, Difference, Fingerprint,
-    History, Known, LeftOut, Link, LogRecord, Outcome, PageRecord, ScheduleEntry, Share, Status,
-    ValidatorSign, Validators, Visit, Visited, history_fields, known_fields,
+    History, Known, LeftOut, Link, LogRecord, Outcome, PageRecord, ScheduleEntry, Status, ValidatorSign,
+    Validators, Visit, Visited, history_fields, known_fields,
 };
 
 /// Appends a number in as few bytes as it needs (LEB128).
@@ -268,38 +270,10 @@ fn take_record(take: &mut Take<'_>, version: u32) -> Result<PageRecord, Malforme
     Ok(PageRecord { known, visited })
 }
 
-pub(crate) fn put_share(out: &mut Vec<u8>, share: Share) {
-    match share {
-        Share::Score => out.put_u8(0),
-        Share::Discovery => out.put_u8(1),
-        Share::Warmup => out.put_u8(2),
-        Share::Audit(probability) => {
-            out.put_u8(3);
-            probability.put(out);
-        }
-        Share::Followed => out.put_u8(4),
-        Share::Announced => out.put_u8(5),
-        Share::Asked => out.put_u8(6),
-    }
-}
-
-pub(crate) fn take_share(take: &mut Take<'_>) -> Result<Share, Malformed> {
-    Ok(match take.u8()? {
-        0 => Share::Score,
-        1 => Share::Discovery,
-        2 => Share::Warmup,
-        3 => Share::Audit(Field::take(take)?),
-        4 => Share::Followed,
-        5 => Share::Announced,
-        6 => Share::Asked,
-        _ => return Err(Malformed("unknown share")),
-    })
-}
-
 /// Appends an entry whose key is written against `near`.
 pub(crate) fn put_entry(out: &mut Vec<u8>, near: &[u8], entry: &ScheduleEntry) {
     put_key(out, near, entry.url.key());
-    put_share(out, entry.share);
+    put_reason(out, entry.share, entry.standing);
     put_record(out, &entry.record);
 }
 
@@ -310,7 +284,8 @@ pub(crate) fn take_entry(
     version: u32,
 ) -> Result<ScheduleEntry, Malformed> {
     let url = take_url(take, near)?;
-    Ok(ScheduleEntry { url, share: take_share(take)?, record: take_record(take, version)? })
+    let (share, standing) = take_reason(take)?;
+    Ok(ScheduleEntry { url, share, record: take_record(take, version)?, standing })
 }
 
 pub(crate) fn put_outcome(out: &mut Vec<u8>, outcome: Outcome) {
@@ -382,7 +357,10 @@ fn take_sign(byte: u8) -> Result<Option<ValidatorSign>, Malformed> {
 pub fn put_visit(out: &mut Vec<u8>, visit: &Visit) {
     put_key(out, &[], visit.url.key());
     out.put_varint(visit.index.map_or(0, |i| i + 1));
-    put_share(out, visit.share);
+    put_reason(out, visit.share, visit.standing);
+    if visit.standing.is_some() {
+        out.put_varint(visit.took.into());
+    }
     out.put_varint(visit.at);
     put_outcome(out, visit.outcome);
     out.put_varint(visit.bytes);
@@ -422,7 +400,8 @@ pub fn take_visit(bytes: &[u8]) -> Result<Visit, Malformed> {
 fn take_visit_alone(take: &mut Take<'_>) -> Result<Visit, Malformed> {
     let url = take_url(take, &mut Vec::new())?;
     let index = take.varint()?.checked_sub(1);
-    let share = take_share(take)?;
+    let (share, standing) = take_reason(take)?;
+    let took = if standing.is_some() { take.narrow()? } else { 0 };
     let at = take.varint()?;
     let outcome = outcome(take.u8()?, take.varint()?)?;
     let bytes = take.varint()?;
@@ -441,7 +420,21 @@ fn take_visit_alone(take: &mut Take<'_>) -> Result<Visit, Malformed> {
         _ => Some(take_content(take)?),
     };
     let links = Vec::new();
-    Ok(Visit { url, index, share, at, outcome, content, difference, links, bytes, sign, left_out })
+    Ok(Visit {
+        url,
+        index,
+        share,
+        standing,
+        at,
+        took,
+        outcome,
+        content,
+        difference,
+        links,
+        bytes,
+        sign,
+        left_out,
+    })
 }
 
 /// Appends a link.

@@ -8,12 +8,12 @@
 //! log allows to run again, writes it anew.
 
 use crate::bytes::{Malformed, Put, Take};
-use crate::codec::{outcome, put_key, put_share, take_share, take_url};
+use crate::codec::{outcome, put_key, put_reason, take_reason, take_url};
 use crate::error::{CommitError, ReadError, WriteError};
 use crate::format::{FileKind, UNFINISHED, number_in};
 use crate::frames::{FrameReader, FrameWriter};
 use crate::storage::Storage;
-use recrawl_types::{CanonicalUrl, Cycle, DatedRound, Outcome, Round, Share};
+use recrawl_types::{CanonicalUrl, Cycle, DatedRound, Outcome, Round, Share, Standing, Visit};
 use std::cmp::Ordering;
 
 /// A frame is closed when it holds this much.
@@ -35,6 +35,26 @@ pub struct KeptVisit {
     ///
     /// [`Known::not_found`]: recrawl_types::Known::not_found
     pub confirmed: u8,
+    /// What a crawl that learns from its visits keeps in addition.
+    pub learned: Option<Learned>,
+}
+
+/// What a crawl that learns from its visits keeps of one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Learned {
+    /// How the page stood in the plan.
+    pub standing: Standing,
+    /// Bytes of the body, after decompression.
+    pub bytes: u64,
+    /// Milliseconds from the request to the end of the body.
+    pub took: u32,
+}
+
+impl Learned {
+    /// What is kept of this visit; none without a standing.
+    pub fn of(visit: &Visit) -> Option<Learned> {
+        visit.standing.map(|standing| Learned { standing, bytes: visit.bytes, took: visit.took })
+    }
 }
 
 /// Above the status in the detail of a visit that did not find the page: how often its absence is confirmed.
@@ -85,7 +105,11 @@ impl KeptWriter {
         assert!(self.held == 0 || self.last.as_slice() <= key, "{} is out of order", visit.url);
         put_key(&mut self.payload, if self.held > 0 { &self.last } else { &[] }, key);
         self.payload.put_varint(visit.at);
-        put_share(&mut self.payload, visit.share);
+        put_reason(&mut self.payload, visit.share, visit.learned.map(|learned| learned.standing));
+        if let Some(Learned { bytes, took, .. }) = visit.learned {
+            self.payload.put_varint(bytes);
+            self.payload.put_varint(took.into());
+        }
         let (tag, detail) = visit.outcome.code();
         let is_absent = matches!(visit.outcome, Outcome::NotFound(_));
         let confirmed = if is_absent { u64::from(visit.confirmed) << CONFIRMED } else { 0 };
@@ -333,20 +357,34 @@ pub(crate) fn visits_in(payload: &[u8]) -> Vec<KeptVisit> {
     visits
 }
 
-/// What follows the key of a visit: when, why, and what came of it.
-fn take_rest(take: &mut Take<'_>) -> Result<(u64, Share, u8, u64), Malformed> {
-    Ok((take.varint()?, take_share(take)?, take.u8()?, take.varint()?))
+/// What follows the key of a visit.
+struct Rest {
+    at: u64,
+    share: Share,
+    learned: Option<Learned>,
+    tag: u8,
+    detail: u64,
+}
+
+fn take_rest(take: &mut Take<'_>) -> Result<Rest, Malformed> {
+    let at = take.varint()?;
+    let (share, standing) = take_reason(take)?;
+    let learned = match standing {
+        Some(standing) => Some(Learned { standing, bytes: take.varint()?, took: take.narrow()? }),
+        None => None,
+    };
+    Ok(Rest { at, share, learned, tag: take.u8()?, detail: take.varint()? })
 }
 
 fn take_visit(take: &mut Take<'_>, key: &mut Vec<u8>) -> Result<KeptVisit, Malformed> {
     let url = take_url(take, key)?;
-    let (at, share, tag, detail) = take_rest(take)?;
+    let Rest { at, share, learned, tag, detail } = take_rest(take)?;
     let (outcome, confirmed) = match outcome(tag, detail & ((1 << CONFIRMED) - 1))? {
         absent @ Outcome::NotFound(_) => (absent, detail >> CONFIRMED),
         _ => (outcome(tag, detail)?, 0),
     };
     let confirmed = u8::try_from(confirmed).map_err(|_| Malformed("too many confirmations"))?;
-    Ok(KeptVisit { url, at, share, outcome, confirmed })
+    Ok(KeptVisit { url, at, share, outcome, confirmed, learned })
 }
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ pub use error::{CommitError, Damage, OpenError, ReadError, WriteError};
 pub use format::{FORMAT_VERSION, MAX_FRAME_BYTES, OLDEST_VERSION, WRITTEN_VERSION};
 pub use generation::{Generation, PartStats};
 pub use kept_rounds::KeptRounds;
-pub use kept_visits::{KeptVisit, KeptVisits};
+pub use kept_visits::{KeptVisit, KeptVisits, Learned};
 pub use manifest::Summary;
 pub use origins::{OriginRun, OriginRuns};
 pub use page_block::{Changed, Extent, PackedBlock, PackedPages, PageBlock, Scratch};

@@ -7,8 +7,9 @@ use proptest::option;
 use proptest::prelude::*;
 use recrawl_types::{
     ArchivePosition, Canonical, CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, Difference,
-    Fingerprint, History, Known, LeftOut, Link, LogRecord, Outcome, PageRecord, Round, ScheduleEntry, Share,
-    Status, UrlRules, ValidatorSign, Validators, Visit, Visited, history_fields, known_fields,
+    Expected, Fingerprint, History, Known, LeftOut, Link, LogRecord, Outcome, PageRecord, Round,
+    ScheduleEntry, Share, Standing, Status, UrlRules, ValidatorSign, Validators, Visit, Visited,
+    history_fields, known_fields,
 };
 
 /// The canonical form of a URL.
@@ -30,7 +31,14 @@ pub fn commit_in(repository: &mut Repository, cycle: Cycle) -> Result<(), Commit
         let url = canonical(&format!("http://a.example/{i:04}"));
         writer.push(url.key(), &PageRecord::discovered(cycle, 0))?;
         let outcome = Outcome::Fetched(Change::First);
-        writer.keep_visit(&KeptVisit { url, at: 7, share: Share::Score, outcome, confirmed: 0 })?;
+        writer.keep_visit(&KeptVisit {
+            url,
+            at: 7,
+            share: Share::Score,
+            outcome,
+            confirmed: 0,
+            learned: None,
+        })?;
     }
     repository.commit(writer, format!("report {number}").as_bytes())
 }
@@ -163,7 +171,23 @@ fn share() -> impl Strategy<Value = Share> {
         Just(Share::Followed),
         Just(Share::Announced),
         Just(Share::Asked),
+        Just(Share::Panel),
+        (0.0..=1.0f64).prop_map(Share::Contested),
+        Just(Share::Promised),
     ]
+}
+
+fn standing() -> impl Strategy<Value = Option<Standing>> {
+    let some = (any::<(u32, u16, bool, bool)>(), -1e9f32..1e9).prop_map(
+        |((age, expected, is_above_cutoff, is_only_in_force), score)| Standing {
+            age,
+            score,
+            expected: Expected(expected),
+            is_above_cutoff,
+            is_only_in_force,
+        },
+    );
+    option::of(some)
 }
 
 /// Mostly none, as on the Web.
@@ -187,21 +211,41 @@ pub fn visit() -> impl Strategy<Value = Visit> {
     let difference = option::of((any::<bool>(), 0..=64u8, any::<u32>()))
         .prop_map(|d| d.map(|(same_digest, distance, cycles)| Difference { same_digest, distance, cycles }));
     let outcome = any::<u16>().prop_flat_map(|status| proptest::sample::select(Outcome::all(status)));
-    let place = (option::of(0..u64::MAX), share(), any::<u64>());
+    let place = (option::of(0..u64::MAX), share(), standing(), any::<(u64, u32)>());
     let signs = [ValidatorSign::Confirmed, ValidatorSign::Shown, ValidatorSign::Vain, ValidatorSign::Hidden];
     let sign = option::of(proptest::sample::select(signs.to_vec()));
     let left_out = prop_oneof![3 => Just((0u32, 0u32)), 1 => any::<(u32, u32)>()]
         .prop_map(|(filtered, trapped)| LeftOut { filtered, trapped });
     let found = (option::of(content()), difference, vec(link(), 0..8), any::<u64>(), sign, left_out);
-    (url(), place, outcome, found).prop_map(|(url, (index, share, at), outcome, found)| {
+    (url(), place, outcome, found).prop_map(|(url, (index, share, standing, (at, took)), outcome, found)| {
         let (content, difference, links, bytes, sign, left_out) = found;
-        Visit { url, index, share, at, outcome, content, difference, links, bytes, sign, left_out }
+        let took = if standing.is_some() { took } else { 0 };
+        Visit {
+            url,
+            index,
+            share,
+            standing,
+            at,
+            took,
+            outcome,
+            content,
+            difference,
+            links,
+            bytes,
+            sign,
+            left_out,
+        }
     })
 }
 
 /// Any entry of a schedule.
 pub fn entry() -> impl Strategy<Value = ScheduleEntry> {
-    (url(), share(), record()).prop_map(|(url, share, record)| ScheduleEntry { url, share, record })
+    (url(), share(), record(), standing()).prop_map(|(url, share, record, standing)| ScheduleEntry {
+        url,
+        share,
+        record,
+        standing,
+    })
 }
 
 /// Puts links that were taken apart from a record back into it.

@@ -44,6 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         max_per_host,
         max_per_host_in_round: None,
         samples_siblings: false,
+        sums_expected: false,
         seed: 1,
         ties: Ties::Hash,
         policy: PolicyKind::default(),

@@ -21,17 +21,26 @@ pub(crate) enum ChosenBy {
     Announced,
     Score,
     Discovery,
+    Panel,
+    Promised,
 }
 
 impl ChosenBy {
-    const ALL: [ChosenBy; 5] =
-        [ChosenBy::Warmup, ChosenBy::Audit, ChosenBy::Announced, ChosenBy::Score, ChosenBy::Discovery];
+    const ALL: [ChosenBy; 7] = [
+        ChosenBy::Warmup,
+        ChosenBy::Audit,
+        ChosenBy::Announced,
+        ChosenBy::Score,
+        ChosenBy::Discovery,
+        ChosenBy::Panel,
+        ChosenBy::Promised,
+    ];
 }
 
-/// Chosen pages, in 16 bytes each: ordinal and share as key, rank as tie.
+/// Chosen pages, in 16 bytes each: ordinal and share as key, rank and score as tie.
 pub(crate) struct Choice {
     best: SpillingTopK<Candidate>,
-    pages: u64,
+    by_share: [u64; ChosenBy::ALL.len()],
 }
 
 impl Choice {
@@ -39,19 +48,32 @@ impl Choice {
     pub const BYTES_NEEDED: f64 = f64::INFINITY;
 
     pub fn new(memory: MemoryDivision) -> Choice {
-        Choice { best: SpillingTopK::new(u64::MAX, memory.quota(Choice::BYTES_NEEDED)), pages: 0 }
+        Choice {
+            best: SpillingTopK::new(u64::MAX, memory.quota(Choice::BYTES_NEEDED)),
+            by_share: Default::default(),
+        }
     }
 
-    /// Number of chosen pages.
-    pub fn pages(&self) -> u64 {
-        self.pages
+    /// Number of pages that a share chose.
+    pub fn of_share(&self, by: ChosenBy) -> u64 {
+        self.by_share[by as usize]
     }
 
     /// Adds a page, at most once. `rank` is its position in the order of its share.
-    pub fn push(&mut self, ordinal: u64, by: ChosenBy, rank: u64, disk: &mut Runs) -> io::Result<()> {
+    pub fn push(
+        &mut self,
+        ordinal: u64,
+        by: ChosenBy,
+        rank: u64,
+        score: f32,
+        disk: &mut Runs,
+    ) -> io::Result<()> {
         assert!(ordinal >> (u64::BITS - SHARE_BITS) == 0, "no generation has as many pages");
-        self.pages += 1;
-        self.best.offer(Candidate { key: ordinal << SHARE_BITS | by as u64, tie: rank }, disk)
+        self.by_share[by as usize] += 1;
+        // Ranks beyond are alike: nobody visits as many pages in a cycle.
+        let rank = rank.min(u32::MAX.into());
+        let tie = rank << 32 | u64::from(score.to_bits());
+        self.best.offer(Candidate { key: ordinal << SHARE_BITS | by as u64, tie }, disk)
     }
 
     /// Returns all pages in order. `drawn` is the sampling probability of eligible pages.
@@ -70,6 +92,10 @@ pub struct ChosenPage {
     /// Its position in the order of that share, for
     /// [`visit_order`](crate::visit_order::visit_order). Lower is earlier.
     pub rank: u64,
+    /// Its score; NaN for a page that does not compete by score.
+    pub score: f32,
+    /// Is it chosen by score in the plan in force, but not in that of a candidate? See [`Contested`](crate::Contested).
+    pub is_only_in_force: bool,
 }
 
 /// The chosen pages in the order of ordinals. Spilled runs are read on the way and removed at the
@@ -85,7 +111,7 @@ impl Iterator for Chosen {
     type Item = Result<ChosenPage, PlanError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let (entry, rank) = match self.pages.pop() {
+        let (entry, tie) = match self.pages.pop() {
             Ok(entry) => entry.map(|c| (c.key, c.tie))?,
             Err(e) => return Some(Err(PlanError::Spill(e))),
         };
@@ -96,7 +122,10 @@ impl Iterator for Chosen {
             ChosenBy::Announced => Share::Announced,
             ChosenBy::Score => Share::Score,
             ChosenBy::Discovery => Share::Discovery,
+            ChosenBy::Panel => Share::Panel,
+            ChosenBy::Promised => Share::Promised,
         };
-        Some(Ok(ChosenPage { ordinal, share, rank }))
+        let score = f32::from_bits(tie as u32);
+        Some(Ok(ChosenPage { ordinal, share, rank: tie >> 32, score, is_only_in_force: false }))
     }
 }

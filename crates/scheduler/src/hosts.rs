@@ -10,6 +10,7 @@
 //! holds a slot, so the host is full by then.
 
 use crate::chosen::{Choice, ChosenBy};
+use crate::expected::ExpectedChanges;
 use crate::pools::Pools;
 use crate::runs::Runs;
 use crate::{PlanError, TieBreak};
@@ -111,8 +112,14 @@ impl<H: Iterator<Item: Into<HostPages>>> Hosts<H> {
         if let Some(warmup) = &mut own.warmup {
             warmup.drain(limit, disk, |page, disk| {
                 slots -= 1;
-                choice.push(ties.ordinal(page), ChosenBy::Warmup, page.key, disk)
+                choice.push(ties.ordinal(page), ChosenBy::Warmup, page.key, f32::NAN, disk)
             })?;
+        }
+        if let Some(first) = &mut own.first {
+            for page in first.drain(..).take(usize::try_from(slots).unwrap_or(usize::MAX)) {
+                slots -= 1;
+                page.choose(choice, disk)?;
+            }
         }
         own.discovery.drain(slots, disk, |page, disk| all.discovery.offer(page, disk))?;
         own.score.drain(slots, disk, |page, disk| all.score.offer(page, disk))?;
@@ -120,9 +127,10 @@ impl<H: Iterator<Item: Into<HostPages>>> Hosts<H> {
         // A host without slots has no audit pages, so none of its pages is eligible.
         let is_audited = self.is_audited && slots > 0;
         own.audit
-            .drain(if is_audited { u64::MAX } else { 0 }, disk, |image, disk| all.audit.offer(image, disk))?;
+            .drain(if is_audited { u64::MAX } else { 0 }, disk, |page, disk| all.audit.offer(page, disk))?;
         if is_audited {
             all.eligible += own.eligible;
+            all.expected += own.expected;
         }
         if slots > 0 && (own.eligible + own.unfetched > slots || !is_audited) {
             let end = ordinal + rows as u64;
@@ -136,6 +144,7 @@ impl<H: Iterator<Item: Into<HostPages>>> Hosts<H> {
             });
         }
         (own.eligible, own.unfetched, own.tried) = (0, 0, 0);
+        own.expected = ExpectedChanges::default();
         Ok(())
     }
 

@@ -12,9 +12,13 @@
 //! This crate knows nothing of disk (the spill storage is a parameter), HTTP or URLs. A page is an
 //! ordinal, and a host is a number of consecutive ordinals.
 
+pub mod arms;
 pub mod audit;
 pub mod candidate;
 pub mod chosen;
+pub mod contested;
+pub mod expected;
+pub mod first;
 pub mod gate;
 mod hosts;
 pub mod memory;
@@ -28,15 +32,20 @@ mod pools;
 pub mod rank;
 pub mod request;
 mod runs;
+mod selection;
 mod shares;
 pub mod shuffle;
 mod spilling_top_k;
 pub mod top_k;
 pub mod visit_order;
 
+pub use crate::arms::{Arm, ArmsPlanner};
 pub use crate::audit::{Estimate, Response, Weighted};
 pub use crate::candidate::{Candidate, TieBreak};
 pub use crate::chosen::{Chosen, ChosenPage};
+pub use crate::contested::{Contested, Overlap};
+pub use crate::expected::ExpectedChanges;
+pub use crate::first::{DueFirst, WhyFirst};
 pub use crate::gate::Gate;
 pub use crate::hosts::HostPages;
 pub use crate::memory::PlanMemory;

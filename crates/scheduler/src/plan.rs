@@ -1,6 +1,6 @@
 //! The plan of a cycle.
 
-use crate::Chosen;
+use crate::{Chosen, ExpectedChanges};
 
 /// The plan of a cycle, with statistics.
 pub struct Plan {
@@ -11,6 +11,8 @@ pub struct Plan {
     pub cutoff: Option<f64>,
     /// Number of pages of each kind.
     pub counts: Counts,
+    /// The changes expected in the population of the audit sample; 0 unless asked for.
+    pub expected: ExpectedChanges,
 }
 
 /// Number of scanned pages by gate (their sum is `pages`), and of chosen pages by share (their sum
@@ -31,7 +33,7 @@ pub struct Counts {
     pub discovery_due: u64,
     /// Of these, in their warm-up and due.
     pub warmup_due: u64,
-    /// Of these, due to compete by score.
+    /// Of these, due to compete by score, or to be visited whatever their score.
     pub revisit_due: u64,
     /// Of these, the population of the audit sample: all but pages of hosts whose warm-up takes all
     /// slots.
@@ -46,11 +48,15 @@ pub struct Counts {
     pub announced: u64,
     /// Chosen by score.
     pub score: u64,
+    /// Chosen for the panel.
+    pub panel: u64,
+    /// Chosen for a promise.
+    pub promised: u64,
 }
 
 impl Counts {
     /// Number of chosen pages.
     pub fn chosen(&self) -> u64 {
-        self.discovery + self.warmup + self.audit + self.announced + self.score
+        self.discovery + self.warmup + self.audit + self.announced + self.score + self.panel + self.promised
     }
 }

@@ -1,6 +1,8 @@
 //! The candidates of one pass, by share.
 
 use crate::candidate::Candidate;
+use crate::expected::ExpectedChanges;
+use crate::first::DueFirst;
 use crate::memory::{MemoryDivision, bytes_needed};
 use crate::spilling_top_k::SpillingTopK;
 
@@ -25,7 +27,7 @@ impl Limits {
             discovery,
             score,
             announced,
-            bytes_needed::<u64>(self.audit),
+            bytes_needed::<Candidate>(self.audit),
         ]
     }
 }
@@ -40,11 +42,15 @@ pub(crate) struct Pools {
     pub score: SpillingTopK<Candidate>,
     /// Announced pages, also by score. They compete by score too.
     pub announced: SpillingTopK<Candidate>,
-    /// Pages of both pools above, by their images under the audit's shuffle. The least are the
+    /// Pages of both pools above, by their images under the audit's shuffle, with their scores. The least are the
     /// sample.
-    pub audit: SpillingTopK<u64>,
+    pub audit: SpillingTopK<Candidate>,
+    /// Pages to visit whatever their score, if not all are chosen at once.
+    pub first: Option<Vec<DueFirst>>,
     /// Size of the sample's population.
     pub eligible: u64,
+    /// The changes expected in it.
+    pub expected: ExpectedChanges,
     /// Number of URLs offered for discovery.
     pub unfetched: u64,
     /// Pages that earlier rounds of the cycle tried.
@@ -60,8 +66,10 @@ impl Pools {
             discovery: candidates(limits.discovery),
             score: candidates(limits.score),
             announced: candidates(limits.announced),
-            audit: SpillingTopK::new(limits.audit, memory.quota(bytes_needed::<u64>(limits.audit))),
+            audit: candidates(limits.audit),
+            first: limits.warmup.map(|_| Vec::new()),
             eligible: 0,
+            expected: ExpectedChanges::default(),
             unfetched: 0,
             tried: 0,
         }

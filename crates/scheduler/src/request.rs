@@ -42,6 +42,9 @@ pub struct PlanRequest {
     /// announced pages: a sample, after which a later round of the cycle knows where changes are. The caller fills in
     /// the groups.
     pub samples_siblings: bool,
+    /// Sums up the changes that are expected in the population of the audit sample. The caller fills in
+    /// [`StateColumns::global_rate`](recrawl_types::StateColumns::global_rate).
+    pub sums_expected: bool,
     /// Seed of all randomness in the plan, together with the cycle.
     pub seed: u64,
     /// How ties between equal scores are broken.

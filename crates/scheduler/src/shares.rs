@@ -57,13 +57,14 @@ impl ShareRules {
         mut counts: Counts,
         disk: Runs,
     ) -> io::Result<Plan> {
-        let Pools { discovery, score, announced, audit, eligible, .. } = pools;
+        let Pools { discovery, score, announced, audit, eligible, expected, .. } = pools;
         let mut allocation = Allocation { rules: self, host_slots, last_drawn: None, choice, disk };
 
         let images = audit.into_merge(&mut allocation.disk)?;
         let drawn;
         (drawn, counts.audit) = allocation.draw(images)?;
         counts.audit_eligible = eligible;
+        let first = counts.panel + counts.promised;
 
         let mut announced = ShareQueue::new(
             announced.into_merge(&mut allocation.disk)?,
@@ -76,7 +77,7 @@ impl ShareRules {
         let mut score = ShareQueue::new(
             score.into_merge(&mut allocation.disk)?,
             ChosenBy::Score,
-            self.targets.score + announced.target - announced.taken,
+            (self.targets.score + announced.target - announced.taken).saturating_sub(first),
         );
         score.candidates.absorb(announced.candidates);
         let mut discovery = ShareQueue::new(
@@ -84,7 +85,7 @@ impl ShareRules {
             ChosenBy::Discovery,
             self.targets.discovery,
         );
-        for _ in counts.audit + counts.announced..self.pages {
+        for _ in first + counts.audit + counts.announced..self.pages {
             // What a sample leaves of k is for the rounds that learn from it.
             let discovers = !self.samples_siblings || discovery.taken < discovery.target;
             let (first, second) = if !discovers || score.is_further_from_target(&discovery) {
@@ -102,7 +103,7 @@ impl ShareRules {
 
         let Allocation { host_slots, choice, disk, .. } = allocation;
         let chosen = choice.finish(drawn as f64 / eligible.max(1) as f64, host_slots, disk)?;
-        Ok(Plan { chosen, cutoff: score.last_key.map(key_score), counts })
+        Ok(Plan { chosen, cutoff: score.last_key.map(key_score), counts, expected })
     }
 }
 
@@ -114,10 +115,10 @@ impl Allocation<'_> {
     /// their probability is multiplied by slots / drawn of the host. Weighting each page by the
     /// inverse of its probability gives unbiased sums over all eligible pages (Särndal et al. 1992,
     /// ch. 9: two-phase sampling).
-    fn draw(&mut self, mut images: Merge<u64>) -> io::Result<(u64, u64)> {
+    fn draw(&mut self, mut images: Merge<Candidate>) -> io::Result<(u64, u64)> {
         let (mut drawn, mut admitted) = (0, 0);
         while drawn < self.rules.targets.audit
-            && let Some(image) = images.pop()?
+            && let Some(Candidate { key: image, tie }) = images.pop()?
         {
             let page = self.rules.audit.invert(image);
             drawn += 1;
@@ -125,7 +126,8 @@ impl Allocation<'_> {
             self.host_slots.note_drawn(page);
             if self.host_slots.admit(page) {
                 admitted += 1;
-                self.choice.push(page, ChosenBy::Audit, drawn, &mut self.disk)?;
+                let score = f32::from_bits(tie as u32);
+                self.choice.push(page, ChosenBy::Audit, drawn, score, &mut self.disk)?;
             }
         }
         Ok((drawn, admitted))
@@ -146,7 +148,9 @@ impl Allocation<'_> {
             if !is_taken && self.host_slots.admit(ordinal) {
                 queue.taken += 1;
                 queue.last_key = Some(candidate.key);
-                self.choice.push(ordinal, queue.by, queue.taken, &mut self.disk)?;
+                let score =
+                    if queue.by == ChosenBy::Discovery { f32::NAN } else { key_score(candidate.key) as f32 };
+                self.choice.push(ordinal, queue.by, queue.taken, score, &mut self.disk)?;
                 return Ok(true);
             }
         }

@@ -25,6 +25,10 @@ pub enum Purpose {
     Audit = 1,
     /// The scores of the policy `rand`.
     Scores = 2,
+    /// Draws from the pages that only one of two plans chooses.
+    Contested = 3,
+    /// Draws the pages that enter the panel.
+    Panel = 4,
 }
 
 const FIRST: u64 = 0xbf58_476d_1ce4_e5b9;

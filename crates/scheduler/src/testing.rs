@@ -4,7 +4,9 @@
 use crate::candidate::{TieBreak, discovery_key, score_key};
 use crate::policy::PolicyKind;
 use crate::shuffle::{Purpose, Shuffle};
-use crate::{Counts, Gate, PlanError, PlanMemory, PlanRequest, Planner, Policy, Ties};
+use crate::{
+    Counts, DueFirst, Gate, Plan, PlanError, PlanMemory, PlanRequest, Planner, Policy, Ties, WhyFirst,
+};
 use proptest::prelude::*;
 use recrawl_types::{Cycle, History, Known, Share, Spill, StateColumns, Status};
 use std::cell::RefCell;
@@ -25,6 +27,7 @@ pub(crate) fn request() -> PlanRequest {
         max_per_host: None,
         max_per_host_in_round: None,
         samples_siblings: false,
+        sums_expected: false,
         seed: 1,
         ties: Ties::Hash,
         policy: PolicyKind::default(),
@@ -172,18 +175,32 @@ pub(crate) fn plan_within(
     hosts: &[u64],
     block: usize,
 ) -> Result<MadePlan, PlanError> {
-    let mut planner = Planner::new(request.clone(), policy, hosts.iter().copied(), memory)?;
+    scan(Planner::new(request.clone(), policy, hosts.iter().copied(), memory)?, pages, block)
+}
+
+/// Scans all pages with a planner.
+pub(crate) fn scan<H: Iterator<Item = u64>>(
+    mut planner: Planner<'_, H>,
+    pages: &[Page],
+    block: usize,
+) -> Result<MadePlan, PlanError> {
     for pages in pages.chunks(block) {
         planner.scan(&columns(pages))?;
         planner.scan(&StateColumns::default())?;
     }
-    let plan = planner.finish()?;
-    let (cutoff, counts) = (plan.cutoff, plan.counts);
-    Ok(MadePlan {
-        chosen: plan.chosen.map(|page| page.map(|p| (p.ordinal, p.share))).collect::<Result<_, _>>()?,
-        cutoff,
-        counts,
-    })
+    MadePlan::of(planner.finish()?)
+}
+
+impl MadePlan {
+    /// A plan with its pages read.
+    pub fn of(plan: Plan) -> Result<MadePlan, PlanError> {
+        let (cutoff, counts) = (plan.cutoff, plan.counts);
+        Ok(MadePlan {
+            chosen: plan.chosen.map(|page| page.map(|p| (p.ordinal, p.share))).collect::<Result<_, _>>()?,
+            cutoff,
+            counts,
+        })
+    }
 }
 
 /// Spill storage in memory that tests can inspect.
@@ -259,16 +276,17 @@ pub(crate) fn by_definition(
     pages: &[Page],
     hosts: &[u64],
 ) -> MadePlan {
-    by_definition_in_blocks(request, scores, pages, hosts, pages.len().max(1))
+    by_definition_in_blocks(request, scores, pages, hosts, pages.len().max(1), &[])
 }
 
-/// The same with `block` pages per block, at whose ends groups of siblings end.
+/// The same with `block` pages per block, at whose ends groups of siblings end, and with pages that are due first.
 pub(crate) fn by_definition_in_blocks(
     request: &PlanRequest,
     scores: &[f64],
     pages: &[Page],
     hosts: &[u64],
     block: usize,
+    first: &[DueFirst],
 ) -> MadePlan {
     let ties = TieBreak::new(request.ties, request.seed, request.cycle);
     let targets = request.targets();
@@ -316,7 +334,21 @@ pub(crate) fn by_definition_in_blocks(
     }
 
     let room = |used: &HashMap<usize, u64>, i: usize| limit - used.get(&host_of[i]).copied().unwrap_or(0);
-    let eligible: Vec<usize> = at(Gate::Revisit).into_iter().filter(|&i| room(&used, i) > 0).collect();
+    let is_first = |i: &usize| first.iter().any(|page| page.ordinal == *i as u64);
+    for i in at(Gate::Revisit).into_iter().filter(is_first) {
+        if room(&used, i) > 0 {
+            *used.entry(host_of[i]).or_default() += 1;
+            let of_page = first.iter().filter(|page| page.ordinal == i as u64);
+            let (share, count) = match of_page.map(|page| page.why).min() {
+                Some(WhyFirst::Panel) => (Share::Panel, &mut counts.panel),
+                _ => (Share::Promised, &mut counts.promised),
+            };
+            *count += 1;
+            chosen.push((i as u64, share));
+        }
+    }
+    let due: Vec<usize> = at(Gate::Revisit).into_iter().filter(|i| !is_first(i)).collect();
+    let eligible: Vec<usize> = due.iter().copied().filter(|&i| room(&used, i) > 0).collect();
     counts.audit_eligible = eligible.len() as u64;
     let shuffle = Shuffle::new(request.seed, request.cycle, Purpose::Audit);
     let mut drawn = eligible.clone();
@@ -337,7 +369,7 @@ pub(crate) fn by_definition_in_blocks(
         chosen.push((i as u64, Share::Audit(probability)));
     }
 
-    let mut by_score = sorted(at(Gate::Revisit), &|i| score_key(scores[i]));
+    let mut by_score = sorted(due, &|i| score_key(scores[i]));
     if request.samples_siblings {
         let competes = |i: &usize| targets.announced == 0 || !pages[*i].0.is_announced;
         let mut met = HashSet::new();
@@ -355,10 +387,11 @@ pub(crate) fn by_definition_in_blocks(
             by_score.retain(|&other| other != i);
         }
     }
-    let score_target = targets.score + targets.announced - counts.announced;
+    let first = counts.panel + counts.promised;
+    let score_target = (targets.score + targets.announced - counts.announced).saturating_sub(first);
     let mut by_discovery = sorted(at(Gate::Discovery), &|i| discovery_key(&pages[i].0));
     let mut cutoff = None;
-    while counts.audit + counts.announced + counts.score + counts.discovery < request.pages {
+    while first + counts.audit + counts.announced + counts.score + counts.discovery < request.pages {
         by_score.retain(|&i| room(&used, i) > 0);
         by_discovery.retain(|&i| room(&used, i) > 0);
         let behind = |taken: u64, target: u64| {

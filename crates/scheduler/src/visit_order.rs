@@ -46,7 +46,7 @@ impl DuePage {
 /// The visit order of one host's pages, as indexes into `pages`. Memory: 24 bytes per page.
 pub fn visit_order(pages: &[DuePage]) -> Vec<u32> {
     let (audit, others): (Vec<u32>, Vec<u32>) =
-        (0..pages.len() as u32).partition(|&page| matches!(pages[page as usize].share, Share::Audit(_)));
+        (0..pages.len() as u32).partition(|&page| is_drawn(pages[page as usize].share));
     let of = |page: &u32| pages[*page as usize];
     let audit = sorted(audit, |page| of(page).rank);
     let best = interleaved(others, pages);
@@ -67,6 +67,11 @@ pub fn visit_order(pages: &[DuePage]) -> Vec<u32> {
     order
 }
 
+/// Is the page of a sample? A deadline must not choose among these.
+fn is_drawn(share: Share) -> bool {
+    matches!(share, Share::Audit(_) | Share::Contested(_) | Share::Panel)
+}
+
 /// Sorts by a key. The sort is stable.
 fn sorted<K: Ord>(mut pages: Vec<u32>, key: impl Fn(&u32) -> K) -> Vec<u32> {
     pages.sort_by_key(key);
@@ -82,7 +87,9 @@ fn interleaved(pages: Vec<u32>, all: &[DuePage]) -> Vec<u32> {
         Share::Score => 1,
         Share::Warmup => 2,
         Share::Discovery => 3,
-        Share::Audit(_) | Share::Followed | Share::Asked => 4,
+        Share::Audit(_) | Share::Contested(_) | Share::Panel => 4,
+        Share::Followed | Share::Asked => 4,
+        Share::Promised => 5,
     };
     let pages = sorted(pages, |page| (kind(of(page).share), of(page).rank));
     let mut placed = Vec::with_capacity(pages.len());

@@ -40,7 +40,7 @@ pub use crate::page::{
 };
 pub use crate::ping::Ping;
 pub use crate::reads::Reads;
-pub use crate::schedule::{Found, HostRun, ScheduleEntry, ScheduleSource, Share};
+pub use crate::schedule::{Expected, Found, HostRun, ScheduleEntry, ScheduleSource, Share, Standing};
 pub use crate::site::Site;
 pub use crate::spill::Spill;
 pub use crate::trust::{Belief, SignTally, ValidatorSign, ValidatorTrust};

@@ -24,6 +24,44 @@ pub enum Share {
     Announced,
     /// Somebody asked for it while the cycle ran; not scheduled.
     Asked,
+    /// It is in the panel: drawn once with equal probabilities, then visited in every cycle for a while.
+    Panel,
+    /// Only one of two compared formulas chooses it, and it was drawn from these pages with this probability.
+    Contested(f64),
+    /// A promise to visit it in time would be broken in the next cycle.
+    Promised,
+}
+
+/// How a page stood when its visit was planned. A crawl that learns from its visits keeps it with them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Standing {
+    /// t: cycles since the page's last visit.
+    pub age: u32,
+    /// Its score. NaN if it has none.
+    pub score: f32,
+    /// P: the probability of a change that its own history and the rate of all pages gave it.
+    pub expected: Expected,
+    /// Is its score at least the lowest that was chosen by score?
+    pub is_above_cutoff: bool,
+    /// Is it chosen by score, but would not be by the candidate that is compared?
+    pub is_only_in_force: bool,
+}
+
+/// A probability in steps of 1/65,535, since one is kept with every visit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Expected(pub u16);
+
+impl From<f64> for Expected {
+    /// The nearest step; 0 for NaN.
+    fn from(probability: f64) -> Expected {
+        Expected((probability.clamp(0.0, 1.0) * f64::from(u16::MAX)).round() as u16)
+    }
+}
+
+impl From<Expected> for f64 {
+    fn from(expected: Expected) -> f64 {
+        f64::from(expected.0) / f64::from(u16::MAX)
+    }
 }
 
 /// One page to visit. It carries its record, so that nothing is looked up at random later.
@@ -35,6 +73,16 @@ pub struct ScheduleEntry {
     pub share: Share,
     /// Its record in the generation that the schedule was made from.
     pub record: PageRecord,
+    /// How it stood in the plan; none where the crawl does not learn from its visits, and for a page that no score
+    /// concerns.
+    pub standing: Option<Standing>,
+}
+
+impl ScheduleEntry {
+    /// A page without a standing.
+    pub fn new(url: CanonicalUrl, share: Share, record: PageRecord) -> ScheduleEntry {
+        ScheduleEntry { url, share, record, standing: None }
+    }
 }
 
 /// The consecutive entries of one host (host, port and scheme) in a schedule.

@@ -1,6 +1,6 @@
 //! A visit: the outcome of a fetch and what it found.
 
-use crate::{CanonicalUrl, Content, Outcome, Share, ValidatorSign};
+use crate::{CanonicalUrl, Content, Outcome, Share, Standing, ValidatorSign};
 use serde::{Deserialize, Serialize};
 
 /// A visit: one record of the cycle's visit log.
@@ -12,8 +12,13 @@ pub struct Visit {
     pub index: Option<u64>,
     /// Why the page was visited.
     pub share: Share,
+    /// How it stood in the plan: [`ScheduleEntry::standing`](crate::ScheduleEntry::standing).
+    pub standing: Option<Standing>,
     /// When the fetch ended, in milliseconds since 1970.
     pub at: u64,
+    /// How long it took, in milliseconds: from the request to the end of the body, redirects included. 0 where nothing
+    /// was requested, and in logs of older versions.
+    pub took: u32,
     /// How it ended.
     pub outcome: Outcome,
     /// Present exactly for [`Outcome::Fetched`], [`Outcome::Redirected`] and, if the server sent
@@ -39,7 +44,9 @@ impl Visit {
             url,
             index: None,
             share: Share::Score,
+            standing: None,
             at: 0,
+            took: 0,
             outcome,
             content: None,
             difference: None,

@@ -4,7 +4,7 @@ use crate::host_cap::HostCap;
 use crate::matched::{Matched, Place};
 use crate::touch::Touch;
 use crate::{MergeError, MergeReport, MergeRules, lastmod, update};
-use recrawl_repository::{Changed, Generation, GenerationWriter, KeptVisit, PackedPages, PageBlock};
+use recrawl_repository::{Changed, Generation, GenerationWriter, KeptVisit, Learned, PackedPages, PageBlock};
 use recrawl_types::{CanonicalUrl, Change, Outcome, PageRecord};
 
 pub(crate) struct Editor<'a> {
@@ -158,6 +158,7 @@ impl<'a> Editor<'a> {
         let claimed = touch.links.map_or(0, |links| links.lastmod);
         for visit in touch.visits {
             let (url, at, share) = (visit.url.clone(), visit.at / 1000, visit.share);
+            let learned = Learned::of(&visit);
             let is_dated = record.known.lastmod > 0;
             lastmod::claim_before(&mut record.known, record.visited.is_some(), claimed, visit.at);
             let outcome = update::apply_visit(record, visit, rules.cycle, rules.judge, &mut self.report);
@@ -171,7 +172,7 @@ impl<'a> Editor<'a> {
             lastmod::seen(&mut record.known, outcome);
             let is_absent = matches!(outcome, Outcome::NotFound(_));
             let confirmed = if is_absent { record.known.not_found } else { 0 };
-            writer.keep_visit(&KeptVisit { url, at, share, outcome, confirmed })?;
+            writer.keep_visit(&KeptVisit { url, at, share, outcome, confirmed, learned })?;
         }
         lastmod::claim(&mut record.known, record.visited.is_some(), claimed);
         Ok(())

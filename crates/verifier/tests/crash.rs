@@ -71,7 +71,7 @@ fn run(storage: &Arc<dyn Storage>, synced: &mut BTreeSet<u64>) -> Result<(), Box
         let mut schedule = ScheduleWriter::create(&**storage, round.round)?;
         for url in chosen(cycle.0) {
             if let Some((_, record)) = generation.get(&url)? {
-                schedule.push(&ScheduleEntry { url, share: Share::Score, record })?;
+                schedule.push(&ScheduleEntry::new(url, Share::Score, record))?;
             }
         }
         schedule.finish()?;

@@ -172,7 +172,7 @@ mod tests {
             PageRecord { known: Known { hops, ..PageRecord::discovered(Cycle(1), 2).known }, visited: None };
         FetchedPage {
             index: None,
-            entry: ScheduleEntry { url: url(text), share: Share::Score, record },
+            entry: ScheduleEntry::new(url(text), Share::Score, record),
             hops,
             result: FetchResult::Nothing(Outcome::Skipped(Skip::Deadline)),
             condition: Condition::Unconditional,

@@ -427,7 +427,7 @@ mod tests {
         };
         FetchedPage {
             index: None,
-            entry: ScheduleEntry { url, share: Share::Score, record: PageRecord::default() },
+            entry: ScheduleEntry::new(url, Share::Score, PageRecord::default()),
             hops: 0,
             result: FetchResult::Page(Box::new(response)),
             condition: Condition::Unconditional,

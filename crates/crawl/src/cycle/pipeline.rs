@@ -279,7 +279,7 @@ fn ask_again(crawl: &Crawl) -> Result<(), Failure> {
     let generation = crawl.repository.current();
     for url in crawl.control.asked() {
         if let Some((_, record)) = generation.get(&url).map_err(Failure::work)? {
-            crawl.steering.ask(ScheduleEntry { url, share: Share::Asked, record });
+            crawl.steering.ask(ScheduleEntry::new(url, Share::Asked, record));
         }
     }
     crawl.pings.join(&crawl.steering, &generation)

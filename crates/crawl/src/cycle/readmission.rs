@@ -115,7 +115,7 @@ pub fn readmit(
         }
         let mut pages = generation.gather(looked_at.into_iter());
         while let Some((ordinal, url, record)) = pages.next_page().map_err(Failure::work)? {
-            let entry = ScheduleEntry { url, share: Share::Score, record };
+            let entry = ScheduleEntry::new(url, Share::Score, record);
             if !hosts.of(ordinal)?.admits(&entry, &refusals) {
                 continue;
             }

@@ -30,7 +30,7 @@ fn key_file(host: &str, key: &str, result: FetchResult) -> FetchedPage {
     let url = url(&format!("https://{host}/{key}.txt"));
     FetchedPage {
         index: None,
-        entry: ScheduleEntry { url, share: Share::Asked, record },
+        entry: ScheduleEntry::new(url, Share::Asked, record),
         hops: 0,
         result,
         condition: Condition::Unconditional,

@@ -147,7 +147,7 @@ mod tests {
         let record = PageRecord::discovered(Cycle(1), 0);
         FetchedPage {
             index: Some(0),
-            entry: ScheduleEntry { url, share: Share::Discovery, record },
+            entry: ScheduleEntry::new(url, Share::Discovery, record),
             hops: 0,
             result,
             condition: Condition::default(),

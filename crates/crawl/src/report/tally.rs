@@ -49,6 +49,21 @@ tally! {
     announced_visits: u64,
     /// Of these, changed.
     announced_changed: u64,
+    /// Visits of the panel that could be compared.
+    #[serde(skip_serializing_if = "is_zero")]
+    panel_visits: u64,
+    /// Of these, changed.
+    #[serde(skip_serializing_if = "is_zero")]
+    panel_changed: u64,
+    /// Visits drawn from the pages that only one of two formulas chooses, if they could be compared.
+    #[serde(skip_serializing_if = "is_zero")]
+    contested_visits: u64,
+    /// Of these, changed.
+    #[serde(skip_serializing_if = "is_zero")]
+    contested_changed: u64,
+    /// Visits that kept a promise and could be compared.
+    #[serde(skip_serializing_if = "is_zero")]
+    promised_visits: u64,
     /// Visits that pings brought in beyond the plan, with any outcome.
     #[serde(skip_serializing_if = "is_zero")]
     pinged: u64,
@@ -176,6 +191,9 @@ impl Tally {
             Share::Audit(_) => count(&mut self.audit_changed, &mut self.audit_visits),
             Share::Warmup => self.warmup_visits += 1,
             Share::Announced => count(&mut self.announced_changed, &mut self.announced_visits),
+            Share::Panel => count(&mut self.panel_changed, &mut self.panel_visits),
+            Share::Contested(_) => count(&mut self.contested_changed, &mut self.contested_visits),
+            Share::Promised => self.promised_visits += 1,
             Share::Discovery | Share::Followed | Share::Asked => {}
         }
         if changed {

@@ -44,7 +44,7 @@ pub fn url(text: &str) -> CanonicalUrl {
 
 pub fn entry(text: &str) -> ScheduleEntry {
     let record = PageRecord::discovered(Cycle(1), 3);
-    ScheduleEntry { url: url(text), share: Share::Discovery, record }
+    ScheduleEntry::new(url(text), Share::Discovery, record)
 }
 
 /// A run with all settings that a test may change.
@@ -251,9 +251,5 @@ pub fn shortest_gap(log: &[LoggedRequest]) -> Duration {
 pub fn visited(page: &str, content: recrawl_types::Content) -> ScheduleEntry {
     let history = recrawl_types::History::first_fetch(Cycle(1));
     let visited = Some(recrawl_types::Visited { history, content });
-    ScheduleEntry {
-        url: url(page),
-        share: Share::Score,
-        record: PageRecord { known: Known::default(), visited },
-    }
+    ScheduleEntry::new(url(page), Share::Score, PageRecord { known: Known::default(), visited })
 }

@@ -36,7 +36,7 @@ mod tests {
         let page = |url: &str| {
             let url = UrlRules::default().canonicalize(url).unwrap();
             let record = PageRecord::discovered(Cycle(1), 0);
-            Arc::new(QueuedPage::new(Some(0), ScheduleEntry { url, share: Share::Discovery, record }))
+            Arc::new(QueuedPage::new(Some(0), ScheduleEntry::new(url, Share::Discovery, record)))
         };
         let (first, second) = (page("http://a.test/1"), page("http://a.test/2"));
         let mut fetches = Fetches::default();

@@ -93,7 +93,7 @@ fn validators_that_could_not_be_sent_back_are_not_kept() {
 #[test]
 fn a_304_counts_only_when_it_was_asked_for() {
     let url = UrlRules::default().canonicalize("http://a.test/").unwrap();
-    let entry = ScheduleEntry { url, share: Share::Score, record: PageRecord::default() };
+    let entry = ScheduleEntry::new(url, Share::Score, PageRecord::default());
     let of = |conditional| result_of(Ok(reply(304, "")), &entry, conditional, &UrlRules::default());
     assert!(matches!(of(true), FetchResult::NotModified(_)));
     assert!(matches!(of(false), FetchResult::Nothing(Outcome::Failed(Failure::Status(304)))));

@@ -209,7 +209,7 @@ fn add_seeds(shared: &SharedState, urls: &[String]) -> Result<Accepted, Refusal>
         }
         if is_in_scope && is_fetching(shared) {
             let record = record.unwrap_or_else(|| PageRecord::discovered(generation.cycle(), 0));
-            joining.push(ScheduleEntry { url: url.clone(), share: Share::Asked, record });
+            joining.push(ScheduleEntry::new(url.clone(), Share::Asked, record));
         }
         news.push(url);
     }
@@ -272,7 +272,7 @@ fn recrawl(shared: &SharedState, text: &str, mark: Mark) -> Result<Accepted, Ref
     // A cycle that is planned but not yet fetching reads the request when it starts to fetch.
     let is_fetching = is_fetching(shared);
     if effect == Effect::Done && is_fetching {
-        shared.steering.ask(ScheduleEntry { url: url.clone(), share: Share::Asked, record });
+        shared.steering.ask(ScheduleEntry::new(url.clone(), Share::Asked, record));
     }
     match effect {
         Effect::Done if is_fetching => {

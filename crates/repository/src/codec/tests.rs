@@ -7,7 +7,7 @@ use crate::testing::{entry, link, put_back, record, visit};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use recrawl_types::Cycle;
+use recrawl_types::{Cycle, Share};
 
 fn log_record() -> impl Strategy<Value = LogRecord> {
     prop_oneof![
@@ -197,9 +197,11 @@ fn shares_of_older_logs_mean_what_they_meant() {
         (4, Share::Followed),
         (5, Share::Announced),
     ] {
-        assert_eq!(take_share(&mut Take(&[tag])), Ok(share));
+        assert_eq!(take_reason(&mut Take(&[tag])), Ok((share, None)));
     }
-    assert!(take_share(&mut Take(&[7])).is_err());
+    for unknown in [10, 0x10, 0x20, 0x40, 0x90] {
+        assert!(take_reason(&mut Take(&[unknown, 0, 0, 0, 0, 0, 0, 0])).is_err(), "{unknown:#x}");
+    }
 }
 
 #[test]

@@ -30,7 +30,8 @@ proptest! {
     fn they_come_back_and_no_part_of_a_file_passes_for_all_of_it(visits in vec((visit(), any::<u8>()), 0..30), cut in any::<usize>()) {
         let kept = |(v, confirmed): (recrawl_types::Visit, u8)| {
             let confirmed = if matches!(v.outcome, Outcome::NotFound(_)) { confirmed } else { 0 };
-            KeptVisit { url: v.url, at: v.at, share: v.share, outcome: v.outcome, confirmed }
+            let learned = Learned::of(&v);
+            KeptVisit { url: v.url, at: v.at, share: v.share, outcome: v.outcome, confirmed, learned }
         };
         let mut visits: Vec<KeptVisit> = visits.into_iter().map(kept).collect();
         visits.sort_by(|a, b| a.url.cmp(&b.url));
@@ -57,6 +58,7 @@ fn a_frame_that_is_missing_is_told() {
             share: Share::Audit(1.0 / i as f64),
             outcome: Outcome::NotModified,
             confirmed: 0,
+            learned: None,
         })
         .collect();
     let storage = written(&visits);
@@ -87,10 +89,13 @@ fn absences_from_before_they_were_counted_are_read() {
     let url = canonical("http://a.example/");
     put_key(&mut payload, &[], url.key());
     payload.put_varint(7);
-    put_share(&mut payload, Share::Score);
+    put_reason(&mut payload, Share::Score, None);
     crate::codec::put_outcome(&mut payload, Outcome::NotFound(410));
     let outcome = Outcome::NotFound(410);
-    assert_eq!(visits_in(&payload), [KeptVisit { url, at: 7, share: Share::Score, outcome, confirmed: 0 }]);
+    assert_eq!(
+        visits_in(&payload),
+        [KeptVisit { url, at: 7, share: Share::Score, outcome, confirmed: 0, learned: None }]
+    );
     let mut large = payload.clone();
     large.truncate(payload.len() - 2);
     large.put_varint(410 | 256 << CONFIRMED);
@@ -121,6 +126,7 @@ fn visits_are_removed_whole_file_by_whole_file_whatever_stops_it() {
             share: Share::Score,
             outcome: Outcome::NotFound(404),
             confirmed: 1,
+            learned: None,
         })
         .collect();
     let mut visits = visits;

@@ -21,10 +21,12 @@ fn write(storage: &dyn Storage, entries: &[ScheduleEntry]) -> Result<u64, WriteE
 
 /// Enough entries of one host for several frames.
 fn many(count: usize) -> Vec<ScheduleEntry> {
-    let entry = |i| ScheduleEntry {
-        url: canonical(&format!("https://many.example/{i:05}")),
-        share: Share::Discovery,
-        record: PageRecord::discovered(Cycle(ROUND.0), 1),
+    let entry = |i| {
+        ScheduleEntry::new(
+            canonical(&format!("https://many.example/{i:05}")),
+            Share::Discovery,
+            PageRecord::discovered(Cycle(ROUND.0), 1),
+        )
     };
     (0..count).map(entry).collect()
 }
@@ -62,11 +64,7 @@ proptest! {
 
     #[test]
     fn keys_of_many_origins_keep_their_runs(hosts in btree_map(0u16..500, 1usize..70, 0..12)) {
-        let entries: Vec<_> = hosts.iter().flat_map(|(host, &count)| (0..count).map(move |i| ScheduleEntry {
-            url: canonical(&format!("https://h{host:03}.example/{i:03}")),
-            share: Share::Score,
-            record: PageRecord::default(),
-        })).collect();
+        let entries: Vec<_> = hosts.iter().flat_map(|(host, &count)| (0..count).map(move |i| ScheduleEntry::new(canonical(&format!("https://h{host:03}.example/{i:03}")), Share::Score, PageRecord::default()))).collect();
         let storage = MemoryStorage::new();
         write(&storage, &entries).unwrap();
         let file = ScheduleFile::open(&storage, ROUND).unwrap().unwrap();

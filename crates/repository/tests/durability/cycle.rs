@@ -101,7 +101,7 @@ pub fn run(storage: &Arc<dyn Storage>, synced: &mut BTreeSet<u64>) -> Result<(),
         let mut chosen =
             generation.gather((0..generation.pages()).filter(|o| (o + u64::from(cycle.0)) % 2 == 0));
         while let Some((_, url, record)) = chosen.next_page()? {
-            schedule.push(&ScheduleEntry { url, share: Share::Score, record })?;
+            schedule.push(&ScheduleEntry::new(url, Share::Score, record))?;
         }
         schedule.finish()?;
     }
@@ -154,7 +154,14 @@ fn merge(repository: &Repository, cycle: Cycle) -> Result<(Pages, Vec<KeptVisit>
     while let Some(record) = log.next_record()? {
         let LogRecord::Visit(visit) = record else { continue };
         let (url, at) = (visit.url.clone(), visit.at / 1000);
-        visits.push(KeptVisit { url, at, share: visit.share, outcome: visit.outcome, confirmed: 0 });
+        visits.push(KeptVisit {
+            url,
+            at,
+            share: visit.share,
+            outcome: visit.outcome,
+            confirmed: 0,
+            learned: None,
+        });
         let record = next.get_mut(&visit.url).expect("only known pages are scheduled");
         let history = record.visited.as_ref().map(|v| v.history);
         let change = visit.outcome.change().expect("all visits succeed");

@@ -1,11 +1,13 @@
 use super::*;
 use crate::Ties;
+use crate::WhyFirst;
 use crate::testing::{
     ListedScores, MadePlan, MemorySpill, Page, by_definition, by_definition_in_blocks, columns, fetched,
     pages, plan, plan_within, request, requests, unfetched,
 };
 use proptest::prelude::*;
 use recrawl_types::{Known, Share, Status};
+use std::io;
 
 /// The ordinals of some shares.
 fn of(plan: &MadePlan, wanted: impl Fn(Share) -> bool) -> Vec<u64> {
@@ -358,7 +360,49 @@ proptest! {
         let front = front.min(pages.len() as u64);
         let hosts = [front, pages.len() as u64 - front];
         let made = plan(&request, &mut ListedScores(scores.clone()), &pages, &hosts, block).unwrap();
-        assert_same(&made, &by_definition_in_blocks(&request, &scores, &pages, &hosts, block));
+        assert_same(&made, &by_definition_in_blocks(&request, &scores, &pages, &hosts, block, &[]));
+    }
+
+    /// Pages that are due first are visited whatever their score, within the limits of hosts, in places of k.
+    #[test]
+    fn what_is_due_first_comes_before_all_but_the_warm_up(
+        request in requests(),
+        pages in pages(100),
+        scores in prop::collection::vec(prop::sample::select(vec![0.0, 1.0, 2.5, f64::NAN]), 100),
+        first in prop::collection::vec((0u64..100, any::<bool>()), 0..20),
+        (front, block) in (0u64..100, 1usize..100),
+    ) {
+        let front = front.min(pages.len() as u64);
+        let hosts = [front, pages.len() as u64 - front];
+        let why = |is_panel| if is_panel { WhyFirst::Panel } else { WhyFirst::Promised };
+        let first: Vec<_> = first.into_iter().map(|(ordinal, is)| DueFirst { ordinal, why: why(is) }).collect();
+        let mut policy = ListedScores(scores.clone());
+        let planner = Planner::new(request.clone(), &mut policy, hosts.into_iter(), PlanMemory::unlimited()).unwrap();
+        let made = crate::testing::scan(planner.due_first(first.clone()), &pages, block).unwrap();
+        assert_same(&made, &by_definition_in_blocks(&request, &scores, &pages, &hosts, pages.len().max(1), &first));
+    }
+
+    /// What the population of the sample is expected to show is the sum over its pages, each by its own history.
+    #[test]
+    fn expected_changes_are_those_of_the_population(request in requests(), pages in pages(60), block in 1usize..60) {
+        let request =
+            PlanRequest { sums_expected: true, max_per_host: None, max_per_host_in_round: None, ..request };
+        let mut policy = ListedScores(vec![0.0; 60]);
+        let hosts = std::iter::empty::<u64>();
+        let mut planner = Planner::new(request.clone(), &mut policy, hosts, PlanMemory::unlimited()).unwrap();
+        pages.chunks(block).try_for_each(|pages| planner.scan(&columns(pages))).unwrap();
+        let found = planner.finish().unwrap().expected;
+        let mut expected = crate::ExpectedChanges::default();
+        let formula = recrawl_formula::Formula::from_expression("p_eb").unwrap().compile();
+        for page in &pages {
+            let columns = columns(std::slice::from_ref(page));
+            if crate::Gate::of_row(&columns, 0, request.cycle, request.warmup) == crate::Gate::Revisit {
+                let mut probability = Vec::new();
+                formula.evaluate(&columns, request.cycle, &mut probability);
+                expected.add(probability[0]);
+            }
+        }
+        prop_assert!((found.changes - expected.changes).abs() < 1e-9 && (found.variance - expected.variance).abs() < 1e-9);
     }
 
     /// One pass with bounded memory makes the plan of the definition, for any request, blocks and

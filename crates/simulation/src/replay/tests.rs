@@ -74,6 +74,7 @@ fn request(cycle: Cycle, pages: u64, rules: &Rules) -> PlanRequest {
         max_per_host: rules.per_site,
         max_per_host_in_round: None,
         samples_siblings: false,
+        sums_expected: false,
         seed: rules.seed,
         ties: rules.ties,
         policy: recrawl_scheduler::policy::PolicyKind::default(),

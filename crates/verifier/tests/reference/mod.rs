@@ -2,7 +2,7 @@
 //! limits.
 
 use crate::pages::Pages;
-use recrawl_repository::KeptVisit;
+use recrawl_repository::{KeptVisit, Learned};
 use recrawl_types::{
     CanonicalUrl, Change, Cycle, Failure, History, LogRecord, Outcome, PageRecord, Skip, Status, Visit,
     Visited,
@@ -202,12 +202,12 @@ impl Reference {
                     merged.met.push(url.clone());
                 }
             }
-            let (at, share) = (visit.at / 1000, visit.share);
+            let (at, share, learned) = (visit.at / 1000, visit.share, Learned::of(visit));
             let confirmed = match outcome {
                 Outcome::NotFound(_) => record.known.not_found,
                 _ => 0,
             };
-            merged.kept.push(KeptVisit { url: url.clone(), at, share, outcome, confirmed });
+            merged.kept.push(KeptVisit { url: url.clone(), at, share, outcome, confirmed, learned });
         }
         claim(&mut record, date);
         let is_updated = before.is_some_and(|before| before != record);

@@ -23,6 +23,7 @@ pub fn request(settings: &Settings, cycle: Cycle, known: u64, seed: u64) -> Plan
         max_per_host: Some(config.schedule.max_per_host).filter(|cap| *cap > 0),
         max_per_host_in_round: None,
         samples_siblings: false,
+        sums_expected: false,
         seed,
         ties: settings.ties,
         policy: settings.policy,

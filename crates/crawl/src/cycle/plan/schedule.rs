@@ -58,7 +58,7 @@ pub(super) fn write(
             push(entry, rank)?;
         }
         if !is_carried {
-            push(ScheduleEntry { url, share, record }, rank)?;
+            push(ScheduleEntry::new(url, share, record), rank)?;
         }
     }
     if let Some(error) = failed.take() {
@@ -87,7 +87,7 @@ impl Unranked<'_, '_> {
         let is_next = |(url, _): &&NewSeed| is_in_reach(url) && carried.is_none_or(|carried| url < carried);
         if let Some((url, record)) = self.seeds.next_if(is_next) {
             let (url, record) = (url.clone(), record.clone());
-            let entry = ScheduleEntry { url, share: Share::Discovery, record };
+            let entry = ScheduleEntry::new(url, Share::Discovery, record);
             return Ok(Some(Ranked { entry, rank: 0 }));
         }
         self.carried.next_if(|page| page.as_ref().is_ok_and(|page| is_in_reach(&page.entry.url))).transpose()

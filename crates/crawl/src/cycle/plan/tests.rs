@@ -23,6 +23,7 @@ fn planner_in(policy: &mut AgePolicy, memory: PlanMemory) -> Planner<'_, impl It
         max_per_host: Some(30),
         max_per_host_in_round: None,
         samples_siblings: false,
+        sums_expected: false,
         seed: 3,
         ties: Ties::Hash,
         policy: recrawl_scheduler::policy::PolicyKind::default(),

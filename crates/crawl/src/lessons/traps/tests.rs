@@ -62,6 +62,8 @@ fn link(url: &CanonicalUrl) -> Link {
 
 fn visit(url: &CanonicalUrl, outcome: Outcome, content: Option<Content>) -> Visit {
     Visit {
+        standing: None,
+        took: 0,
         url: url.clone(),
         index: Some(0),
         share: Share::Discovery,

@@ -185,6 +185,7 @@ impl Crawl {
             max_per_host: Some(self.trouble.cap),
             max_per_host_in_round: None,
             samples_siblings: false,
+            sums_expected: false,
             seed: self.world.seed,
             ties: Ties::Hash,
             policy: recrawl_scheduler::policy::PolicyKind::default(),

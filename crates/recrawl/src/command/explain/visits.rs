@@ -59,8 +59,14 @@ mod tests {
     #[test]
     fn each_visit_has_its_sign() {
         let url = UrlRules::default().canonicalize("http://a.test/").unwrap();
-        let visit =
-            |outcome| KeptVisit { url: url.clone(), at: 0, share: Share::Asked, outcome, confirmed: 0 };
+        let visit = |outcome| KeptVisit {
+            url: url.clone(),
+            at: 0,
+            share: Share::Asked,
+            outcome,
+            confirmed: 0,
+            learned: None,
+        };
         let all: Vec<_> = [
             Outcome::Fetched(Change::First),
             Outcome::Fetched(Change::Changed),

@@ -1,0 +1,201 @@
+//! Several plans of one cycle in one pass, to compare two policies.
+//!
+//! In a **trial** each plan has hosts of its own: the arms of the experiment. In a **shadow** run two plans have the
+//! same hosts, and only one is carried out ([`Contested`](crate::Contested)).
+
+use crate::planner::Scores;
+use crate::selection::{Block, Selection};
+use crate::{DueFirst, HostPages, Plan, PlanError, PlanMemory, PlanRequest, Policy};
+use recrawl_types::{Spill, StateColumns};
+
+/// One of the compared plans.
+pub struct Arm<H> {
+    /// What it asks for. All arms have the same cycle and seed.
+    pub request: PlanRequest,
+    /// Index of its policy.
+    pub policy: usize,
+    /// Its hosts in scan order.
+    pub hosts: H,
+    /// Pages of these hosts to visit whatever their score.
+    pub first: Vec<DueFirst>,
+}
+
+/// Makes the plans of some arms in one pass over all pages. Every block is scored once by each policy.
+pub struct ArmsPlanner<'p, H, R> {
+    policies: Vec<&'p mut dyn Policy>,
+    scores: Vec<Scores>,
+    arms: Vec<(usize, Selection<H>)>,
+    /// Runs of pages of one arm; none if all arms have all pages.
+    runs: Option<R>,
+    /// The arm of the current run, and the number of its pages still to come.
+    arm: usize,
+    left: u64,
+    scanned: u64,
+}
+
+impl<'p, H, R> ArmsPlanner<'p, H, R>
+where
+    H: Iterator<Item: Into<HostPages>>,
+    R: Iterator<Item = (u64, usize)>,
+{
+    /// Prepares the policies for the cycle. `runs` divides all pages into runs of one arm, each with its number of
+    /// pages; none if all arms have all pages. `memory` is divided equally among the arms, and `spill` makes the
+    /// storage of each.
+    ///
+    /// # Errors
+    /// Invalid shares.
+    pub fn new(
+        arms: Vec<Arm<H>>,
+        mut policies: Vec<&'p mut dyn Policy>,
+        runs: Option<R>,
+        memory: u64,
+        mut spill: impl FnMut(usize) -> Box<dyn Spill>,
+    ) -> Result<ArmsPlanner<'p, H, R>, PlanError> {
+        let request = arms.first().map(|arm| arm.request.clone());
+        let mut scores = Vec::new();
+        if let Some(request) = &request {
+            policies.iter_mut().for_each(|policy| policy.prepare(request.cycle, request.seed));
+            scores.extend(policies.iter().map(|_| Scores::new(request)));
+        }
+        let of_arm = memory / arms.len().max(1) as u64;
+        let arms = arms.into_iter().enumerate().map(|(number, arm)| {
+            let memory = PlanMemory::new(of_arm, spill(number));
+            let selection = Selection::new(arm.request, arm.hosts, memory)?;
+            Ok((arm.policy, selection.due_first(arm.first)))
+        });
+        let arms = arms.collect::<Result<_, PlanError>>()?;
+        Ok(ArmsPlanner { policies, scores, arms, runs, arm: 0, left: 0, scanned: 0 })
+    }
+
+    /// Scans the next block of pages.
+    ///
+    /// # Errors
+    /// As [`Planner::scan`](crate::Planner::scan), and if the runs have fewer pages than were scanned.
+    pub fn scan(&mut self, columns: &StateColumns) -> Result<(), PlanError> {
+        for (policy, scores) in self.policies.iter().zip(&mut self.scores) {
+            scores.score(&**policy, columns, self.scanned);
+        }
+        let first = self.scanned;
+        self.scanned += columns.len() as u64;
+        let ArmsPlanner { scores, arms, runs, arm, left, .. } = self;
+        let block = |policy: usize| {
+            let Scores { scores, expected, .. } = &scores[policy];
+            Block { columns, scores, expected, first }
+        };
+        let Some(runs) = runs else {
+            return arms
+                .iter_mut()
+                .try_for_each(|(policy, plan)| plan.scan(&block(*policy), 0..columns.len()));
+        };
+        let mut row = 0;
+        while row < columns.len() {
+            while *left == 0 {
+                let pages = first + row as u64;
+                (*left, *arm) = runs.next().ok_or(PlanError::Hosts { pages, more: false })?;
+            }
+            let end = row + usize::try_from(*left).unwrap_or(usize::MAX).min(columns.len() - row);
+            *left -= (end - row) as u64;
+            let (policy, plan) = &mut arms[*arm];
+            plan.scan(&block(*policy), row..end)?;
+            row = end;
+        }
+        Ok(())
+    }
+
+    /// The plans, in the order of the arms, after the last block.
+    ///
+    /// # Errors
+    /// As [`Planner::finish`](crate::Planner::finish).
+    pub fn finish(self) -> Result<Vec<Plan>, PlanError> {
+        self.arms.into_iter().map(|(_, plan)| plan.finish()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Ties;
+    use crate::testing::{ListedScores, MadePlan, MemorySpill, Page, columns, pages, plan, requests};
+    use proptest::prelude::*;
+
+    fn no_spill(_arm: usize) -> Box<dyn Spill> {
+        Box::new(MemorySpill::default())
+    }
+
+    fn finished<H, R>(mut planner: ArmsPlanner<'_, H, R>, pages: &[Page], block: usize) -> Vec<MadePlan>
+    where
+        H: Iterator<Item: Into<HostPages>>,
+        R: Iterator<Item = (u64, usize)>,
+    {
+        pages.chunks(block).for_each(|pages| planner.scan(&columns(pages)).unwrap());
+        planner.finish().unwrap().into_iter().map(|plan| MadePlan::of(plan).unwrap()).collect()
+    }
+
+    proptest! {
+        /// In a trial, each arm has the plan that its hosts would have alone, whatever lies between them.
+        #[test]
+        fn an_arm_is_a_plan_of_its_hosts(
+            request in requests(),
+            hosts in prop::collection::vec((pages(30), 0usize..3), 0..8),
+            block in 1usize..60,
+        ) {
+            // A shuffle goes by ordinals, which are other ones among the pages of an arm alone.
+            let request = PlanRequest { audit_share: 0.0, ties: Ties::Index, ..request };
+            let request = PlanRequest { max_per_host: request.max_per_host.or(Some(50)), ..request };
+            let all: Vec<Page> = hosts.iter().flat_map(|(pages, _)| pages.clone()).collect();
+            let score = |ordinal: usize, policy: usize| ((ordinal * 7919 + policy * 31) % 1009) as f64;
+            let scores = |policy| (0..all.len()).map(|i| score(i, policy)).collect::<Vec<f64>>();
+            let (mut first, mut second) = (ListedScores(scores(0)), ListedScores(scores(1)));
+            let policy_of = [0, 1, 0];
+            let of_arm = |arm: usize| hosts.iter().filter(move |host| host.1 == arm).map(|host| host.0.len() as u64);
+            let arms = (0..3).map(|arm| Arm { request: request.clone(), policy: policy_of[arm], hosts: of_arm(arm), first: Vec::new() });
+            let runs = hosts.iter().map(|(pages, arm)| (pages.len() as u64, *arm));
+            let planner = ArmsPlanner::new(arms.collect(), vec![&mut first, &mut second], Some(runs), 1 << 30, no_spill).unwrap();
+            let made = finished(planner, &all, block);
+            for arm in 0..3 {
+                let ordinals: Vec<usize> = hosts.iter().scan(0, |end, (pages, of)| {
+                    *end += pages.len();
+                    Some((*end - pages.len()..*end, *of))
+                }).filter(|(_, of)| *of == arm).flat_map(|(range, _)| range).collect();
+                let own: Vec<Page> = ordinals.iter().map(|&i| all[i]).collect();
+                let listed = ordinals.iter().map(|&i| score(i, policy_of[arm])).collect();
+                let lengths: Vec<u64> = of_arm(arm).collect();
+                let mut alone = plan(&request, &mut ListedScores(listed), &own, &lengths, 30).unwrap();
+                alone.chosen.iter_mut().for_each(|page| page.0 = ordinals[page.0 as usize] as u64);
+                prop_assert_eq!(&alone, &made[arm]);
+            }
+        }
+
+        /// In a shadow run, each plan is the one that its policy makes alone.
+        #[test]
+        fn a_shadow_changes_nothing(request in requests(), pages in pages(100), block in 1usize..60) {
+            let scores = |policy: usize| (0..pages.len()).map(|i| ((i * 7919 + policy * 31) % 13) as f64).collect::<Vec<_>>();
+            let lengths = [pages.len() as u64];
+            let (mut first, mut second) = (ListedScores(scores(0)), ListedScores(scores(1)));
+            let arm = |policy| Arm { request: request.clone(), policy, hosts: lengths.into_iter(), first: Vec::new() };
+            let runs: Option<std::iter::Empty<(u64, usize)>> = None;
+            let planner = ArmsPlanner::new(vec![arm(0), arm(1)], vec![&mut first, &mut second], runs, 1 << 30, no_spill).unwrap();
+            let made = finished(planner, &pages, block);
+            for (policy, made) in made.iter().enumerate() {
+                let alone = plan(&request, &mut ListedScores(scores(policy)), &pages, &lengths, 30).unwrap();
+                prop_assert_eq!(made, &alone);
+            }
+        }
+    }
+
+    #[test]
+    fn runs_that_end_before_the_pages_are_an_error() {
+        let (mut policy, pages) = (ListedScores(vec![0.0; 4]), vec![crate::testing::fetched(3, 50); 4]);
+        let arm = Arm {
+            request: crate::testing::request(),
+            policy: 0,
+            hosts: std::iter::empty::<u64>(),
+            first: Vec::new(),
+        };
+        let mut planner =
+            ArmsPlanner::new(vec![arm], vec![&mut policy], Some([(3, 0)].into_iter()), 1 << 20, no_spill)
+                .unwrap();
+        let error = planner.scan(&columns(&pages)).unwrap_err();
+        assert!(matches!(error, PlanError::Hosts { pages: 3, more: false }), "{error}");
+    }
+}

@@ -1,0 +1,275 @@
+//! Chooses pages by scores that are given, in one pass: a [`Planner`](crate::Planner) without its policy.
+
+use crate::candidate::{Candidate, TieBreak, discovery_key, score_key, warmup_key};
+use crate::chosen::{Choice, ChosenBy};
+use crate::first::FirstInOrder;
+use crate::hosts::{HostPages, HostSlots, Hosts};
+use crate::pools::{Limits, Pools};
+use crate::runs::Runs;
+use crate::shares::ShareRules;
+use crate::shuffle::{Purpose, Shuffle};
+use crate::spilling_top_k::SpillingTopK;
+use crate::{Counts, DueFirst, Gate, Plan, PlanError, PlanMemory, PlanRequest};
+use recrawl_types::{Cycle, StateColumns};
+use std::io;
+use std::ops::Range;
+
+/// What a plan has collected of the pages that were scanned.
+pub(crate) struct Selection<H> {
+    collector: Collector,
+    /// Candidates of all complete hosts, or of all pages without a limit per host.
+    all: Pools,
+    /// The warm-up of the same pages.
+    choice: Choice,
+    disk: Runs,
+    /// Only with a limit per host.
+    hosts: Option<Hosts<H>>,
+    scanned: u64,
+    rules: ShareRules,
+}
+
+/// Offers each page to the shares that it competes for.
+struct Collector {
+    cycle: Cycle,
+    warmup: u32,
+    audits: bool,
+    announces: bool,
+    samples: bool,
+    first: FirstInOrder,
+    ties: TieBreak,
+    audit: Shuffle,
+    counts: Counts,
+}
+
+impl<H: Iterator<Item: Into<HostPages>>> Selection<H> {
+    /// `hosts` are the hosts in scan order; only used with `max_per_host`.
+    ///
+    /// # Errors
+    /// Invalid shares.
+    pub fn new(request: PlanRequest, hosts: H, memory: PlanMemory) -> Result<Selection<H>, PlanError> {
+        request.check()?;
+        let (k, targets) = (request.pages, request.targets());
+        let all = Limits {
+            warmup: None,
+            discovery: k.saturating_add(request.discovery_min),
+            score: k,
+            announced: if targets.announced > 0 { k } else { 0 },
+            audit: targets.audit,
+        };
+        let [cap, in_round] = [request.max_per_host, request.max_per_host_in_round];
+        let least = cap.into_iter().chain(in_round).min();
+        let of_host = least.map(|limit| Limits {
+            warmup: Some(limit),
+            discovery: all.discovery.min(limit),
+            score: all.score.min(limit),
+            announced: all.announced.min(limit),
+            audit: all.audit,
+        });
+        let needed_by_host = of_host.iter().flat_map(Limits::bytes_needed);
+        let division =
+            memory.divide(all.bytes_needed().into_iter().chain(needed_by_host).chain([Choice::BYTES_NEEDED]));
+        let ties = TieBreak::new(request.ties, request.seed, request.cycle);
+        let audit = Shuffle::new(request.seed, request.cycle, Purpose::Audit);
+        Ok(Selection {
+            collector: Collector {
+                cycle: request.cycle,
+                warmup: request.warmup,
+                audits: targets.audit > 0,
+                announces: targets.announced > 0,
+                samples: request.samples_siblings,
+                first: FirstInOrder::default(),
+                ties,
+                audit,
+                counts: Counts::default(),
+            },
+            all: Pools::new(&all, division),
+            choice: Choice::new(division),
+            disk: Runs::new(memory.spill),
+            hosts: of_host.map(|limits| {
+                let [cap, in_round] = [cap, in_round].map(|limit| limit.unwrap_or(u64::MAX));
+                Hosts::new(hosts, cap, in_round, Pools::new(&limits, division))
+            }),
+            scanned: 0,
+            rules: ShareRules {
+                pages: k,
+                discovery_min: request.discovery_min,
+                samples_siblings: request.samples_siblings,
+                targets,
+                ties,
+                audit,
+            },
+        })
+    }
+
+    /// Visits these pages whatever their score.
+    pub fn due_first(mut self, pages: Vec<DueFirst>) -> Selection<H> {
+        self.collector.first = FirstInOrder::new(pages);
+        self
+    }
+
+    /// Scans some rows of a block, which come after all rows scanned before.
+    ///
+    /// # Errors
+    /// With `max_per_host`, the hosts have fewer pages than were scanned; or a run cannot be
+    /// written.
+    pub fn scan(&mut self, block: &Block<'_>, rows: Range<usize>) -> Result<(), PlanError> {
+        let Selection { collector, all, choice, disk, hosts, .. } = self;
+        let best = if collector.samples { collector.best(block) } else { Vec::new() };
+        self.scanned += rows.len() as u64;
+        match hosts {
+            None => collector.offer(block, &best, rows, all, choice, disk)?,
+            Some(hosts) => {
+                let mut row = rows.start;
+                while row < rows.end {
+                    let ordinal = block.first + row as u64;
+                    let run = hosts.next_run(ordinal, rows.end - row)?;
+                    collector.offer(block, &best, row..row + run, &mut hosts.pools, choice, disk)?;
+                    hosts.advance(ordinal, run, &collector.ties, all, choice, disk)?;
+                    row += run;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the plan, after the last block.
+    ///
+    /// # Errors
+    /// With `max_per_host`, the hosts have more pages than were scanned; or a run cannot be read.
+    pub fn finish(self) -> Result<Plan, PlanError> {
+        let host_slots = match self.hosts {
+            None => HostSlots::default(),
+            Some(hosts) => hosts.finish(self.scanned)?,
+        };
+        let [warmup, panel, promised] =
+            [ChosenBy::Warmup, ChosenBy::Panel, ChosenBy::Promised].map(|by| self.choice.of_share(by));
+        let counts = Counts { warmup, panel, promised, ..self.collector.counts };
+        Ok(self.rules.fill(self.all, self.choice, host_slots, counts, self.disk)?)
+    }
+}
+
+/// A block of pages and their scores.
+pub(crate) struct Block<'a> {
+    pub columns: &'a StateColumns,
+    pub scores: &'a [f64],
+    /// P of each page; empty unless it is summed up.
+    pub expected: &'a [f64],
+    /// The ordinal of its first page.
+    pub first: u64,
+}
+
+impl Collector {
+    /// Offers the pages of some rows to `pools`. Chooses a warm-up page directly if `pools` keeps
+    /// none.
+    fn offer(
+        &mut self,
+        block: &Block<'_>,
+        best: &[usize],
+        rows: Range<usize>,
+        pools: &mut Pools,
+        choice: &mut Choice,
+        disk: &mut Runs,
+    ) -> io::Result<()> {
+        for row in rows {
+            let ordinal = block.first + row as u64;
+            self.counts.pages += 1;
+            pools.tried += u64::from(block.columns.known[row].last_attempt == self.cycle);
+            match Gate::of_row(block.columns, row, self.cycle, self.warmup) {
+                Gate::Gone => self.counts.gone += 1,
+                Gate::Refused => self.counts.refused += 1,
+                Gate::BackOff => self.counts.backing_off += 1,
+                Gate::Visited => self.counts.visited += 1,
+                Gate::Discovery => {
+                    self.counts.discovery_due += 1;
+                    pools.unfetched += 1;
+                    let key = discovery_key(&block.columns.known[row]);
+                    self.offer_by(key, ordinal, &mut pools.discovery, disk)?;
+                }
+                Gate::Warmup => {
+                    self.counts.warmup_due += 1;
+                    match &mut pools.warmup {
+                        None => choice.push(
+                            ordinal,
+                            ChosenBy::Warmup,
+                            warmup_key(block.columns.last[row]),
+                            f32::NAN,
+                            disk,
+                        )?,
+                        Some(pool) => {
+                            self.offer_by(warmup_key(block.columns.last[row]), ordinal, pool, disk)?
+                        }
+                    }
+                }
+                Gate::Revisit => {
+                    self.counts.revisit_due += 1;
+                    if let Some(page) = self.first.take(ordinal) {
+                        match &mut pools.first {
+                            None => page.choose(choice, disk)?,
+                            Some(pages) => pages.push(page),
+                        }
+                        continue;
+                    }
+                    pools.eligible += 1;
+                    if let Some(probability) = block.expected.get(row) {
+                        pools.expected.add(*probability);
+                    }
+                    if self.audits {
+                        let tie = u64::from((block.scores[row] as f32).to_bits());
+                        pools.audit.offer(Candidate { key: self.audit.apply(ordinal), tie }, disk)?;
+                    }
+                    let is_announced = self.announces && block.columns.known[row].is_announced;
+                    if is_announced {
+                        self.offer_by(score_key(block.scores[row]), ordinal, &mut pools.announced, disk)?;
+                    } else if self.is_in_sample(block, best, row) {
+                        self.offer_by(score_key(block.scores[row]), ordinal, &mut pools.score, disk)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// By group of siblings, the row of its best page that competes by score and is not announced.
+    fn best(&self, block: &Block<'_>) -> Vec<usize> {
+        let Block { columns, scores, first, .. } = *block;
+        let mut best = Vec::new();
+        let candidate = |row: usize| self.ties.by_score(scores[row], first + row as u64);
+        for (row, &group) in columns.siblings.iter().enumerate() {
+            let competes = Gate::of_row(columns, row, self.cycle, self.warmup) == Gate::Revisit
+                && !(self.announces && columns.known[row].is_announced);
+            if group == StateColumns::ALONE || !competes {
+                continue;
+            }
+            let group = group as usize;
+            if best.len() <= group {
+                best.resize(group + 1, usize::MAX);
+            }
+            if best[group] == usize::MAX || candidate(row) < candidate(best[group]) {
+                best[group] = row;
+            }
+        }
+        best
+    }
+
+    /// Is a page that competes by score the best of its siblings, or are all offered?
+    fn is_in_sample(&self, block: &Block<'_>, best: &[usize], row: usize) -> bool {
+        let group =
+            block.columns.siblings.get(row).filter(|group| self.samples && **group != StateColumns::ALONE);
+        group.is_none_or(|&group| best[group as usize] == row)
+    }
+
+    /// Offers a page by its key. Most keys are above the threshold; for these the tie break need
+    /// not be computed.
+    fn offer_by(
+        &self,
+        key: u64,
+        ordinal: u64,
+        pool: &mut SpillingTopK<Candidate>,
+        disk: &mut Runs,
+    ) -> io::Result<()> {
+        if pool.threshold().is_none_or(|threshold| key <= threshold.key) {
+            pool.offer(self.ties.candidate(key, ordinal), disk)?;
+        }
+        Ok(())
+    }
+}
