@@ -48,6 +48,8 @@ mod hints;
 mod http;
 /// What others knew of pages: lists and indexes become known.
 mod import;
+/// A crawl that measures itself, for a better formula.
+mod improve;
 /// A formula from recorded changes: what is written, refused, stopped and resumed.
 mod learn;
 /// What it says of its work: whole lines, in a form that programs read, and never waiting for a reader.

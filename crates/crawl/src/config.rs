@@ -69,6 +69,8 @@ table! {
         change: ChangeRules = ChangeRules::default(),
         /// Ranking of pages.
         schedule: Schedule = Schedule::default(),
+        /// Measuring and improving the formula.
+        improve: Improve = Improve::default(),
         /// Data directory and archive.
         storage: Storage = Storage::default(),
         /// The HTTP console.
@@ -368,6 +370,14 @@ table! {
         max_per_host: u64 = 0,
         /// `hash` or `index`: how ties between equal scores are broken.
         ties: String = String::from("hash"),
+    }
+}
+
+table! {
+    /// `[improve]`
+    Improve {
+        /// `off`, or `watch`: measure what the formula is worth, and keep what another could learn from.
+        mode: String = String::from("off"),
     }
 }
 

@@ -94,7 +94,7 @@ pub fn round(crawl: &mut Crawl, next: NextRound, seeds: &[CanonicalUrl]) -> Resu
     crawl
         .space
         .check_merge(&generation, VisitLog::bytes(&*crawl.storage, round.round).map_err(Failure::work)?)?;
-    let Gathered { batch, tally, responses, noise, trust, pings, done, bytes } =
+    let Gathered { batch, tally, responses, found, noise, trust, pings, done, bytes } =
         gather::read_log(crawl, round, &traps)?;
     let totals = CycleTotals::before(crawl, &facts)?;
     let spent = totals.spent(&bytes);
@@ -137,7 +137,7 @@ pub fn round(crawl: &mut Crawl, next: NextRound, seeds: &[CanonicalUrl]) -> Resu
 
     let now = (crawl.clock)();
     let report = RoundReport::new(&facts, tally, &with_carried, &merged, fetched.stopped_by, now);
-    let report = RoundReport { carried, ..report };
+    let report = RoundReport { carried, found, ..report };
     let revisits_left =
         if kind == RoundKind::Revisit { facts.revisits_left } else { crawl.so_far.revisits_left };
     let is_sampled_again = carried > 0 || revisits_left > 0;

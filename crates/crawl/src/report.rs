@@ -10,6 +10,8 @@ pub use bursts::{Bursts, SiblingVisits};
 pub use estimates::{AuditTally, Estimates, Responses, Sample};
 pub use tally::Tally;
 
+use crate::improve::found::FoundByShare;
+use crate::improve::population::Population;
 use crate::report::facts::{Facts, RoundKind};
 use recrawl_fetcher::StoppedBy;
 use recrawl_types::DatedRound;
@@ -79,6 +81,12 @@ pub struct RoundReport {
     /// Bursts among siblings when the round was planned, if the formula reads siblings.
     #[serde(default, skip_serializing_if = "Bursts::is_none")]
     pub bursts: Bursts,
+    /// All pages, as the plan of the cycle's first round saw them; none unless it was measured (`improve.mode`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub population: Option<Population>,
+    /// Visits beside what was expected of them, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<FoundByShare>,
     /// Name of the formula.
     pub formula: String,
     /// Random seed for ties and samples (`--random-seed`); 0 in reports of older versions, and if
@@ -145,6 +153,8 @@ impl RoundReport {
             estimates,
             cutoff: facts.cutoff.filter(|c| c.is_finite()),
             bursts: facts.bursts.clone(),
+            population: facts.population.clone(),
+            found: None,
             formula: facts.formula.clone(),
             random_seed: facts.random_seed,
             started: facts.started,
@@ -206,6 +216,13 @@ impl RoundReport {
             stopped_by: next.stopped_by.clone(),
             tally: std::mem::take(&mut self.tally),
             bursts: std::mem::take(&mut self.bursts),
+            found: match (self.found, next.found) {
+                (Some(mut found), Some(more)) => {
+                    found += more;
+                    Some(found)
+                }
+                (found, more) => found.or(more),
+            },
             ..self.clone()
         };
     }

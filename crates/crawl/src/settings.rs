@@ -53,6 +53,8 @@ pub struct Settings {
     pub ties: Ties,
     /// Scores the pages.
     pub policy: PolicyKind,
+    /// Does the crawl measure what its formula is worth (`improve.mode`)?
+    pub is_measured: bool,
     /// Files named by the configuration or the command line, and the configuration itself: they may
     /// be in a new data directory.
     pub files: Vec<PathBuf>,
@@ -162,6 +164,14 @@ impl Settings {
         if config.events.keep == 0 {
             return Err("events.keep must not be 0: a restart continues the last file".into());
         }
+        let is_measured = match config.improve.mode.as_str() {
+            "off" => false,
+            "watch" => true,
+            other => return Err(format!("improve.mode is {other:?}; write \"off\" or \"watch\"")),
+        };
+        if is_measured && (cycle.audit_share.0 == 0.0 || config.storage.keep_visits == 0) {
+            return Err("improve.mode needs cycle.audit_share and storage.keep_visits above 0".into());
+        }
         let ties = match config.schedule.ties.as_str() {
             "hash" => Ties::Hash,
             "index" => Ties::Index,
@@ -187,6 +197,7 @@ impl Settings {
             formula,
             formula_is_given: false,
             ties,
+            is_measured,
             policy,
             files: files(&config),
             config,

@@ -47,6 +47,7 @@ pub use crate::formula::{Formula, FormulaError, Provenance};
 pub use crate::function::Function;
 pub use crate::next_change::NextChange;
 pub use crate::parse::{ParseError, ParseProblem, parse};
+pub use crate::posterior::expected_change;
 pub use crate::prior::{Evidence, Priors, SiteRates};
 pub use crate::program::Program;
 pub use crate::protection::Protection;

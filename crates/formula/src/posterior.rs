@@ -3,6 +3,7 @@
 use crate::kernel::{update, vectorised};
 use crate::math::{exp, ln};
 use crate::{Priors, Tile, terminal};
+use recrawl_types::{Cycle, History};
 
 /// The Gamma distribution of a page's rate. The prior has shape a = [`Priors::SHAPE`] and mean m,
 /// observed on other pages, so its second parameter is b = a/m. X changes observed in e cycles give
@@ -46,6 +47,14 @@ impl Posterior {
     pub fn hazard(self, t: f64) -> f64 {
         self.shape * ln(1.0 + t / self.watched)
     }
+}
+
+/// The probability that a page has changed since its last visit, as of `cycle`: the terminal `p_eb` of one page, with
+/// the rate of all pages together in changes a cycle.
+pub fn expected_change(history: &History, cycle: Cycle, global_rate: f64) -> f64 {
+    let History { changes, changed_cycles, first, last, .. } = *history;
+    let posterior = Posterior::of(Priors::SHAPE / global_rate, changes, changed_cycles, first.0, last.0);
+    1.0 - exp(-posterior.hazard(terminal::age(cycle, last.0)))
 }
 
 /// Fills `out` with the probability of a change since the last visit, 1 − (b'/(b' + t))^a', for a
@@ -125,4 +134,29 @@ pub(crate) fn load(tile: &Tile<'_>, mean: Mean, out: &mut [f64], value: impl Fn(
             }
         },
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Formula;
+    use recrawl_types::{Known, StateColumns};
+
+    #[test]
+    fn the_expectation_of_one_page_has_the_digits_of_the_terminal() {
+        let mut columns = StateColumns { global_rate: 0.037, ..StateColumns::default() };
+        let histories: Vec<History> = (0..200u32)
+            .map(|i| {
+                let mut history = History::first_fetch(Cycle(1 + i % 7));
+                (0..i % 9).for_each(|n| history.record(Cycle(9 + n * (1 + i % 5)), (n + i) % 3 == 0));
+                history
+            })
+            .collect();
+        histories.iter().for_each(|history| columns.push(Known::default(), Some(history)));
+        let mut found = Vec::new();
+        Formula::from_expression("p_eb").unwrap().compile().evaluate(&columns, Cycle(60), &mut found);
+        let alone: Vec<f64> =
+            histories.iter().map(|history| expected_change(history, Cycle(60), 0.037)).collect();
+        assert_eq!(found, alone);
+    }
 }

@@ -13,7 +13,6 @@
 //! ordinal, and a host is a number of consecutive ordinals.
 
 pub mod arms;
-pub mod audit;
 pub mod candidate;
 pub mod chosen;
 pub mod contested;
@@ -40,7 +39,6 @@ pub mod top_k;
 pub mod visit_order;
 
 pub use crate::arms::{Arm, ArmsPlanner};
-pub use crate::audit::{Estimate, Response, Weighted};
 pub use crate::candidate::{Candidate, TieBreak};
 pub use crate::chosen::{Chosen, ChosenPage};
 pub use crate::contested::{Contested, Overlap};

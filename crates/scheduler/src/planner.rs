@@ -124,4 +124,6 @@ impl<'p, H: Iterator<Item: Into<HostPages>>> Planner<'p, H> {
 }
 
 #[cfg(test)]
+mod audit_tests;
+#[cfg(test)]
 mod tests;

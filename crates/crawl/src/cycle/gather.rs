@@ -3,6 +3,7 @@
 
 use crate::crawl::Crawl;
 use crate::failure::Failure;
+use crate::improve::found::FoundByShare;
 use crate::lessons::site_noise::NoiseLesson;
 use crate::lessons::traps::Traps;
 use crate::lessons::trust::TrustLesson;
@@ -21,6 +22,8 @@ pub struct Gathered {
     pub tally: Tally,
     /// Responses by host, for the report's intervals.
     pub responses: Responses,
+    /// Visits beside what was expected of them; none if the plan was not measured.
+    pub found: Option<FoundByShare>,
     /// Noise of sites.
     pub noise: NoiseLesson,
     /// Trust in hosts' validators.
@@ -47,7 +50,7 @@ pub fn read_log(crawl: &Crawl, round: DatedRound, traps: &Traps) -> Result<Gathe
     let log = VisitLog::read(&*crawl.storage, round.round).map_err(Failure::work)?;
     let budget = &crawl.settings.config.budget;
     let is_limited = budget.bytes_per_host.0 > 0 || budget.bytes_per_cycle.0 > 0;
-    let (mut done, mut bytes) = (Done::default(), BTreeMap::new());
+    let (mut done, mut bytes, mut found) = (Done::default(), BTreeMap::new(), None::<FoundByShare>);
     let observe = |visit: &Visit, links: usize| {
         visit.index.into_iter().for_each(|index| done.insert(index));
         if is_limited && visit.bytes > 0 {
@@ -56,6 +59,9 @@ pub fn read_log(crawl: &Crawl, round: DatedRound, traps: &Traps) -> Result<Gathe
         }
         tally.add(visit, links);
         responses.add(visit);
+        if visit.standing.is_some() {
+            found.get_or_insert_default().add(visit);
+        }
         noise.observe(visit);
         trust.observe(visit);
         pings.visited(visit);
@@ -71,5 +77,5 @@ pub fn read_log(crawl: &Crawl, round: DatedRound, traps: &Traps) -> Result<Gathe
     tally.links_seen -= left_out;
     tally.links_trapped += left_out;
     let batch = batch.finish().map_err(Failure::work)?;
-    Ok(Gathered { batch, tally, responses, noise, trust, pings, done, bytes })
+    Ok(Gathered { batch, tally, responses, found, noise, trust, pings, done, bytes })
 }

@@ -97,6 +97,11 @@ impl FormulaInputs {
         bursting
     }
 
+    /// The rate of all pages together, in changes a cycle, if the formula uses rates.
+    pub fn global_rate(&self) -> Option<f64> {
+        self.priors.as_ref().map(SitePriors::global)
+    }
+
     /// The rates of the page's site, if the formula uses them.
     pub fn rates(&self, ordinal: u64) -> Option<SiteRates> {
         self.priors.as_ref().map(|priors| priors.of(ordinal))

@@ -1,5 +1,6 @@
 //! From generation g to a schedule: one pass scores every page, another reads the chosen ones.
 
+mod measure;
 mod request;
 mod schedule;
 
@@ -9,6 +10,7 @@ use crate::crawl::Crawl;
 use crate::cycle::carry::Carried;
 use crate::cycle::clock::{NextRound, SoFar};
 use crate::cycle::inputs::FormulaInputs;
+use crate::cycle::plan::measure::{Measured, Measuring};
 use crate::cycle::readmission::{self, Refusals, Since};
 use crate::failure::Failure;
 use crate::lessons::dates::TrustedDates;
@@ -267,10 +269,13 @@ fn make(
         }
     };
     let k = request.pages + if kind == RoundKind::Revisit { seeds } else { 0 };
-    let (mut chosen, mut counts, mut cutoff, mut bursts) = Default::default();
+    let last = facts(&crawl.tables)?;
+    let (mut chosen, mut counts, mut cutoff, mut bursts, mut measured) = Default::default();
     if kind != RoundKind::Urgent {
-        let plan = choose(crawl, generation, round, request, &formula, &mut bursts)?;
-        (chosen, counts, cutoff) = (Some(plan.chosen), plan.counts, plan.cutoff);
+        let is_measured = crawl.settings.is_measured && kind == RoundKind::Revisit && cycle_started.is_none();
+        let last = is_measured.then_some(last.as_ref());
+        let (plan, figures) = choose(crawl, generation, round, request, &formula, &mut bursts, last)?;
+        (chosen, counts, cutoff, measured) = (Some(plan.chosen), plan.counts, plan.cutoff, figures);
     }
     let mut carried = Carried::into_round(crawl, generation, to_plan).peekable();
     let has_work = match kind {
@@ -281,7 +286,6 @@ fn make(
     if !has_work && news.is_empty() && carried.peek().is_none() {
         return Ok(None);
     }
-    let last = facts(&crawl.tables)?;
     if counts.refused > 0 {
         let since = Since {
             turn: cycle_started.is_none().then_some(cycle),
@@ -301,6 +305,7 @@ fn make(
         carried,
         &news[..seeds as usize],
         &bodies,
+        measured.as_mut().map(|measured: &mut Measured| &mut measured.standings),
     )?;
     let is_by_formula = crawl.settings.policy.is_formula();
     let name = if is_by_formula { &formula.name } else { crawl.settings.policy.name };
@@ -309,6 +314,11 @@ fn make(
         cycle_started,
         formula_toml: if is_by_formula { formula.to_toml().ok() } else { None },
         cutoff,
+        population: measured.as_ref().map(|measured| measured.population.clone()),
+        next_rate: match &measured {
+            Some(measured) => Some(measured.next_rate),
+            None => last.as_ref().and_then(|last| last.next_rate),
+        },
         bursts,
         scheduled,
         random_seed: crawl.random_seed,
@@ -321,6 +331,7 @@ fn make(
         ..Facts::without_plan(to_plan.round, (crawl.clock)(), name)
     };
     keep(&crawl.tables, FACTS, &facts)?;
+    measured.map_or(Ok(()), |measured| measured.standings.keep_panel(crawl))?;
     crawl.tables.flush()?;
     // Finish last: an existing schedule is complete, and its facts are durable.
     writer.finish().map_err(Failure::work)?;
@@ -337,6 +348,7 @@ pub fn unavailable(tables: &SledTables) -> Result<Unavailable, Failure> {
 }
 
 /// The pass over the state columns, preceded by another if the formula reads the rates of sites. Adds to `bursts`.
+/// The plan is measured if `last` has the facts of the last one, if any.
 fn choose(
     crawl: &Crawl,
     generation: &Generation,
@@ -344,7 +356,8 @@ fn choose(
     request: PlanRequest,
     formula: &Formula,
     bursts: &mut Bursts,
-) -> Result<recrawl_scheduler::Plan, Failure> {
+    last: Option<Option<&Facts>>,
+) -> Result<(recrawl_scheduler::Plan, Option<Measured>), Failure> {
     let origins = generation.origins().map_err(Failure::work)?;
     let is_by_formula = request.policy.is_formula();
     let passes = 1 + if is_by_formula { FormulaInputs::passes(formula) } else { 0 };
@@ -370,17 +383,31 @@ fn choose(
     // Without a limit, hosts are not counted; this limit binds no available host.
     let max_per_host = request.max_per_host.or((!unavailable.is_empty()).then_some(generation.pages()));
     let samples_siblings = request.samples_siblings && inputs.need_keys();
-    let request = PlanRequest { max_per_host, samples_siblings, ..request };
+    let mut request = PlanRequest { max_per_host, samples_siblings, ..request };
     let runs = SpillRuns::new(crawl.storage.clone(), round);
     let memory = PlanMemory::new(crawl.settings.config.storage.plan_memory.0, Box::new(runs));
-    let mut planner = Planner::new(request, &mut *policy, hosts, memory).map_err(Failure::work)?;
+    let mut first = Vec::new();
+    let mut measuring = match last {
+        None => None,
+        Some(last) => {
+            let measuring = Measuring::begin(crawl, generation, &origins, &inputs, &request, last)?;
+            first = measuring.first(generation)?;
+            request = measuring.request(request);
+            Some(measuring)
+        }
+    };
+    let planner = Planner::new(request, &mut *policy, hosts, memory).map_err(Failure::work)?;
+    let mut planner = planner.due_first(first);
     generation.scan(inputs.need_keys(), |first, columns| {
         bursts.add(&inputs.fill(first, columns), &columns.keys);
         dates.keep_trusted(first, columns)?;
+        measuring.iter_mut().for_each(|measuring| measuring.add(columns));
         passed(columns.len());
         planner.scan(columns).map_err(Failure::work)
     })?;
-    planner.finish().map_err(Failure::work)
+    let plan = planner.finish().map_err(Failure::work)?;
+    let measured = measuring.map(|measuring| measuring.finish(plan.counts, plan.expected, plan.cutoff));
+    Ok((plan, measured))
 }
 
 #[cfg(test)]

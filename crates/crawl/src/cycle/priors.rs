@@ -47,6 +47,11 @@ impl SitePriors {
         self.priors.fill(columns, runs(&self.ends, first).take(rows));
     }
 
+    /// The rate of all pages together, in changes a cycle.
+    pub fn global(&self) -> f64 {
+        self.priors.global
+    }
+
     /// The rates of the page's site.
     pub fn of(&self, ordinal: u64) -> SiteRates {
         self.priors.of(run_of(&self.ends, ordinal))

@@ -17,6 +17,7 @@ use crate::admission::decisions::Decisions;
 use crate::cycle::carry::CycleTotals;
 use crate::data_dir::{TABLES, WARC};
 use crate::failure::Failure;
+use crate::improve::panel::Panel;
 use crate::labels::{self, counted, thousands};
 use crate::open_read::{self, InProgress};
 use crate::operator::control::Control;
@@ -225,6 +226,7 @@ impl Stopped<'_> {
         let tables = self.tables;
         let in_tables = InTables::remove(&tables, meant, false)?;
         CycleTotals::forget(&tables)?;
+        Panel::forget(&tables, &|url| meant.matches(url))?;
         CarriedPages::remove(&*self.storage, self.repository.current().number().next())?;
         tables.flush()?;
         drop(tables.written_anew(&folder.join(TABLES))?);

@@ -2,8 +2,8 @@
 
 use super::Tally;
 use crate::report::facts::Facts;
-use recrawl_scheduler::{Estimate, Response, Weighted};
-use recrawl_types::{Change, Outcome, ScheduleEntry, Share, Skip, Visit};
+use recrawl_estimation::{Audited, Estimate, Interval, Population, Response, Weighted};
+use recrawl_types::{Change, Outcome, ScheduleEntry, Share, Skip, Standing, Visit};
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 
@@ -73,15 +73,18 @@ pub struct Responses {
     /// Of the audit sample, without pages that no longer exist.
     audit: Response,
     score: Response,
+    /// The audit sample beside what was expected of it; empty unless the plan was measured.
+    #[serde(default)]
+    beside_expected: recrawl_estimation::Sample,
 }
 
 impl Responses {
     /// Counts a visit.
     pub fn add(&mut self, visit: &Visit) {
-        self.count(&visit.url.host(), visit.share, visit.outcome);
+        self.count(&visit.url.host(), visit.share, visit.standing, visit.outcome);
     }
 
-    fn count(&mut self, host: &str, share: Share, outcome: Outcome) {
+    fn count(&mut self, host: &str, share: Share, standing: Option<Standing>, outcome: Outcome) {
         let has_changed = match outcome.change() {
             Some(Change::Changed) => Some(true),
             Some(Change::Unchanged) => Some(false),
@@ -92,6 +95,10 @@ impl Responses {
             Share::Audit(probability) => {
                 let is_fresh = if is_gone { Some(false) } else { has_changed.map(|changed| !changed) };
                 self.freshness.count(host, is_fresh, probability);
+                if let Some(standing) = standing {
+                    let (changed, expected) = (is_fresh.map(|fresh| !fresh), standing.expected.into());
+                    self.beside_expected.count(host, Audited { changed, expected, probability });
+                }
                 if !is_gone {
                     self.audit.count(host, has_changed, probability);
                 }
@@ -116,6 +123,10 @@ pub struct Estimates {
     /// Share of changed pages among those chosen by score. Without failures it is exact: low and
     /// high equal the share.
     pub change_rate: Option<Estimate>,
+    /// The freshness again, by what was expected of every page and found beyond it in the audit sample. The 95 % interval
+    /// is value ± 1.96·√variance. None unless the plan was measured (`improve.mode`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adjusted_freshness: Option<Interval>,
 }
 
 /// What the estimates of a cycle are made from: the visits of the rounds since its pages were chosen.
@@ -128,6 +139,9 @@ pub struct Sample {
     /// Pages from which the audit sample was drawn, and pages chosen by score; none if unknown.
     audit_eligible: Option<u64>,
     by_score: Option<u64>,
+    /// The population of the audit sample, with the changes expected in it; none unless the plan was measured.
+    #[serde(default)]
+    population: Option<Population>,
 }
 
 impl Sample {
@@ -135,7 +149,11 @@ impl Sample {
     pub fn new(tally: &Tally, responses: Responses, facts: &Facts) -> Sample {
         let Tally { audit, score_visits, score_changed, .. } = *tally;
         let Facts { audit_eligible, by_score, .. } = *facts;
-        Sample { audit, score_visits, score_changed, responses, audit_eligible, by_score }
+        let population = facts.population.as_ref().map(|population| Population {
+            pages: population.audit_eligible,
+            expected: population.expected.changes,
+        });
+        Sample { audit, score_visits, score_changed, responses, audit_eligible, by_score, population }
     }
 
     /// Adds the visits of a later round of the cycle.
@@ -144,6 +162,7 @@ impl Sample {
         self.score_visits += later.score_visits;
         self.score_changed += later.score_changed;
         self.by_score = self.by_score.zip(later.by_score).map(|(chosen, more)| chosen + more);
+        self.responses.beside_expected.add(&later.responses.beside_expected);
         self.responses.freshness += &later.responses.freshness;
         self.responses.audit += &later.responses.audit;
         self.responses.score += &later.responses.score;
@@ -155,7 +174,7 @@ impl Sample {
         if let Share::Audit(probability) = entry.share {
             self.audit.add(outcome, probability);
         }
-        self.responses.count(&entry.url.host(), entry.share, outcome);
+        self.responses.count(&entry.url.host(), entry.share, entry.standing, outcome);
     }
 }
 
@@ -167,12 +186,15 @@ impl Estimates {
             freshness_bounds: self.freshness_bounds.or(before.freshness_bounds),
             audit_change_rate: self.audit_change_rate.or(before.audit_change_rate),
             change_rate: self.change_rate.or(before.change_rate),
+            adjusted_freshness: self.adjusted_freshness.or(before.adjusted_freshness),
         }
     }
 
     /// From the visits to the pages that were chosen.
     pub fn of(sample: &Sample) -> Estimates {
-        let Sample { audit, score_visits, score_changed, responses, audit_eligible, by_score } = sample;
+        let Sample { audit, score_visits, score_changed, responses, audit_eligible, by_score, population } =
+            sample;
+        let changed_pages = population.and_then(|population| responses.beside_expected.changed(population));
         let AuditTally { unchanged, changed, .. } = *audit;
         Estimates {
             freshness: audit.freshness(*audit_eligible, &responses.freshness),
@@ -184,6 +206,8 @@ impl Estimates {
                 *by_score,
                 &responses.score,
             ),
+            adjusted_freshness: changed_pages
+                .map(|changed| Interval { value: 1.0 - changed.value, ..changed }),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What was decided when a round was planned.
 
+use crate::improve::population::Population;
 use crate::report::Bursts;
 use recrawl_types::{Cycle, DatedRound, Round};
 use serde::{Deserialize, Serialize};
@@ -51,6 +52,12 @@ pub struct Facts {
     pub formula_toml: Option<String>,
     /// The lowest score that was selected; none without a score share.
     pub cutoff: Option<f64>,
+    /// All pages, as the plan saw them; none unless it was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub population: Option<Population>,
+    /// The rate of all pages together, in changes a cycle, for the next plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_rate: Option<f64>,
     /// Bursts that the plan met.
     #[serde(default, skip_serializing_if = "Bursts::is_none")]
     pub bursts: Bursts,
@@ -92,6 +99,8 @@ impl Facts {
             formula: name.into(),
             formula_toml: None,
             cutoff: None,
+            population: None,
+            next_rate: None,
             bursts: Bursts::default(),
             scheduled: 0,
             revisits_left: 0,
@@ -101,6 +110,14 @@ impl Facts {
             audit_eligible: None,
             rules: 0,
             rules_applied: None,
+        }
+    }
+
+    /// The rate of all pages together for a plan of this cycle that comes after these facts, or is made again.
+    pub fn rate_before(&self, cycle: Cycle) -> Option<f64> {
+        match &self.population {
+            Some(population) if self.cycle == cycle => Some(population.rate),
+            _ => self.next_rate,
         }
     }
 

@@ -297,7 +297,7 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
 mod tests {
     use super::*;
     use recrawl_crawl::report::{AuditTally, Estimates};
-    use recrawl_scheduler::{Response, Weighted};
+    use recrawl_estimation::{Response, Weighted};
 
     fn report(formula: &str, tally: Tally) -> RoundReport {
         let json = serde_json::json!({

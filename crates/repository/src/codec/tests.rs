@@ -198,6 +198,9 @@ fn shares_of_older_logs_mean_what_they_meant() {
         (5, Share::Announced),
     ] {
         assert_eq!(take_reason(&mut Take(&[tag])), Ok((share, None)));
+        let mut written = Vec::new();
+        put_reason(&mut written, share, None);
+        assert_eq!(written, [tag], "and without a standing they still are");
     }
     for unknown in [10, 0x10, 0x20, 0x40, 0x90] {
         assert!(take_reason(&mut Take(&[unknown, 0, 0, 0, 0, 0, 0, 0])).is_err(), "{unknown:#x}");

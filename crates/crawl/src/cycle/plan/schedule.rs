@@ -1,6 +1,7 @@
 //! Writes a round's schedule: chosen and carried pages and new seeds, in the order of their URLs.
 
 use super::NewSeed;
+use super::measure::Standings;
 use crate::cycle::carry::Carried;
 use crate::failure::Failure;
 use crate::progress::figures::Live;
@@ -28,6 +29,7 @@ pub(super) fn write(
     carried: Peekable<Carried<'_>>,
     seeds: &[NewSeed],
     bodies: &Bodies,
+    mut standings: Option<&mut Standings>,
 ) -> Result<u64, Failure> {
     let mut others = Unranked { carried, seeds: seeds.iter().peekable() };
     let mut scheduled = 0;
@@ -36,12 +38,12 @@ pub(super) fn write(
         bodies.forget_lost(&mut entry.record);
         writer.push_ranked(Ranked { entry, rank }).map_err(Failure::work)
     };
-    // Share and rank of the pages requested from `gather` and not yet returned.
-    let shares = RefCell::new(VecDeque::new());
+    // The pages requested from `gather` and not yet returned.
+    let requested = RefCell::new(VecDeque::new());
     let failed = RefCell::new(None);
     let mut pages = generation.gather(chosen.map_while(|page| match page {
         Ok(page) => {
-            shares.borrow_mut().push_back((page.share, page.rank));
+            requested.borrow_mut().push_back(page);
             Some(page.ordinal)
         }
         Err(error) => {
@@ -51,14 +53,15 @@ pub(super) fn write(
     }));
     while let Some((_, url, record)) = pages.next_page().map_err(Failure::work)? {
         live.moved();
-        let (share, rank) = shares.borrow_mut().pop_front().expect("one page for each chosen one");
+        let page = requested.borrow_mut().pop_front().expect("one page for each chosen one");
         let mut is_carried = false;
         while let Some(Ranked { entry, rank }) = others.next_up_to(Some(&url))? {
             is_carried |= entry.url == url;
             push(entry, rank)?;
         }
         if !is_carried {
-            push(ScheduleEntry::new(url, share, record), rank)?;
+            let standing = standings.as_mut().and_then(|standings| standings.of(&page, &url, &record));
+            push(ScheduleEntry { url, share: page.share, record, standing }, page.rank)?;
         }
     }
     if let Some(error) = failed.take() {

@@ -307,7 +307,7 @@ impl Crawl {
 
 impl Told {
     fn note(&mut self, report: &RoundReport, freshness: f64, by_score: &[bool]) {
-        let Estimates { freshness: fresh, audit_change_rate, change_rate, freshness_bounds } =
+        let Estimates { freshness: fresh, audit_change_rate, change_rate, freshness_bounds, .. } =
             report.estimates;
         let changed = by_score.iter().filter(|changed| **changed).count() as f64 / by_score.len() as f64;
         let tally = &report.tally;

@@ -24,6 +24,12 @@ pub const COLUMNS: &[Column] = &[
     Column::new("why", CellKind::Text),
     Column::new("status", CellKind::Count),
     Column::new("confirmed", CellKind::Count),
+    Column::new("age", CellKind::Count),
+    Column::new("score", CellKind::Number),
+    Column::new("above_cutoff", CellKind::Flag),
+    Column::new("expected", CellKind::Number),
+    Column::new("bytes", CellKind::Count),
+    Column::new("milliseconds", CellKind::Count),
 ];
 
 /// Writes all stored visits by cycle, then by URL.
@@ -58,7 +64,7 @@ pub fn export(settings: &Settings, out: &Path, format: Format) -> Result<(), Fai
     rows.finish("visits")
 }
 
-fn row(cycle: Cycle, visit: &KeptVisit) -> [Cell; 11] {
+fn row(cycle: Cycle, visit: &KeptVisit) -> [Cell; COLUMNS.len()] {
     let (share, probability) = labels::share(visit.share);
     let changed = match visit.outcome.change() {
         Some(Change::Changed) => Some(true),
@@ -67,6 +73,8 @@ fn row(cycle: Cycle, visit: &KeptVisit) -> [Cell; 11] {
     };
     let is_absent = matches!(visit.outcome, Outcome::NotFound(_));
     let confirmed = Some(visit.confirmed).filter(|confirmed| is_absent && *confirmed > 0);
+    let standing = visit.learned.map(|learned| learned.standing);
+    let score = standing.map(|standing| f64::from(standing.score)).filter(|score| !score.is_nan());
     [
         cycle.0.into(),
         visit.at.into(),
@@ -79,5 +87,11 @@ fn row(cycle: Cycle, visit: &KeptVisit) -> [Cell; 11] {
         Cell::of(visit.outcome.why()),
         Cell::of(visit.outcome.status().map(u32::from)),
         Cell::of(confirmed.map(u32::from)),
+        Cell::of(standing.map(|standing| standing.age)),
+        score.map_or(Cell::Null, Cell::Number),
+        Cell::of(score.and(standing).map(|standing| standing.is_above_cutoff)),
+        standing.map_or(Cell::Null, |standing| Cell::Number(standing.expected.into())),
+        Cell::of(visit.learned.map(|learned| learned.bytes)),
+        Cell::of(visit.learned.map(|learned| learned.took)),
     ]
 }

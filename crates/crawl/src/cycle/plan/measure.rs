@@ -1,0 +1,131 @@
+//! What a plan measures, and what the next one needs of it (`improve.mode`).
+
+use crate::crawl::Crawl;
+use crate::cycle::inputs::FormulaInputs;
+use crate::cycle::priors::SitePriors;
+use crate::failure::Failure;
+use crate::improve::panel::Panel;
+use crate::improve::population::{Population, PopulationCounter};
+use crate::report::facts::Facts;
+use recrawl_formula::expected_change;
+use recrawl_repository::{Generation, OriginRun};
+use recrawl_scheduler::{ChosenPage, Counts, DueFirst, ExpectedChanges, PlanRequest, WhyFirst};
+use recrawl_types::{CanonicalUrl, Cycle, Expected, PageRecord, Share, Standing, StateColumns};
+
+/// Part of the audit share that goes to the panel.
+const PANEL_PART: f64 = 0.25;
+
+/// A plan that is measured.
+pub(super) struct Measuring {
+    cycle: Cycle,
+    /// The rate of all pages together, in changes a cycle.
+    rate: f64,
+    counter: PopulationCounter,
+    panel: Panel,
+    entrants: u64,
+}
+
+/// How chosen pages stand in the plan.
+pub(super) struct Standings {
+    cycle: Cycle,
+    rate: f64,
+    cutoff: Option<f64>,
+    panel: Panel,
+    /// Pages that enter the panel, and those of them met so far.
+    entrants: u64,
+    entered: Vec<CanonicalUrl>,
+}
+
+/// What a plan measured.
+pub(super) struct Measured {
+    pub population: Population,
+    /// The rate of all pages together, for the next plan.
+    pub next_rate: f64,
+    pub standings: Standings,
+}
+
+impl Measuring {
+    /// Begins to measure a plan. The rate comes from what the formula reads anyway, or from the last plan, or from a
+    /// pass of its own if there was none.
+    ///
+    /// # Errors
+    /// When the generation or the tables cannot be read.
+    pub fn begin(
+        crawl: &Crawl,
+        generation: &Generation,
+        origins: &[OriginRun],
+        inputs: &FormulaInputs,
+        request: &PlanRequest,
+        last: Option<&Facts>,
+    ) -> Result<Measuring, Failure> {
+        let known = inputs.global_rate().or_else(|| last.and_then(|last| last.rate_before(request.cycle)));
+        let rate = match known {
+            Some(rate) => rate,
+            None => SitePriors::read(generation, origins, &|_| crawl.live.moved())?.global(),
+        };
+        let panel_pages = PANEL_PART * request.audit_share * request.pages as f64;
+        Ok(Measuring {
+            cycle: request.cycle,
+            rate,
+            counter: PopulationCounter::new(request.cycle, request.warmup),
+            panel: Panel::of(&crawl.tables, request.cycle)?,
+            entrants: Panel::entrants(panel_pages, request.cycle),
+        })
+    }
+
+    /// The request with the panel in place of a part of the audit sample.
+    pub fn request(&self, request: PlanRequest) -> PlanRequest {
+        let audit_share = request.audit_share * (1.0 - PANEL_PART);
+        PlanRequest { audit_share, sums_expected: true, ..request }
+    }
+
+    /// The pages of the panel.
+    ///
+    /// # Errors
+    /// When the generation cannot be read.
+    pub fn first(&self, generation: &Generation) -> Result<Vec<DueFirst>, Failure> {
+        let ordinals = generation.ordinals(&self.panel.urls()).map_err(Failure::work)?;
+        Ok(ordinals.into_iter().map(|ordinal| DueFirst { ordinal, why: WhyFirst::Panel }).collect())
+    }
+
+    /// Adds a block, and fills in the rate that the expectation reads.
+    pub fn add(&mut self, columns: &mut StateColumns) {
+        columns.global_rate = self.rate;
+        self.counter.add(columns);
+    }
+
+    /// What was measured, once all pages are chosen.
+    pub fn finish(self, counts: Counts, expected: ExpectedChanges, cutoff: Option<f64>) -> Measured {
+        let Measuring { cycle, rate, counter, panel, entrants } = self;
+        Measured {
+            next_rate: counter.rate(),
+            population: counter.finish(counts, expected, rate),
+            standings: Standings { cycle, rate, cutoff, panel, entrants, entered: Vec::new() },
+        }
+    }
+}
+
+impl Standings {
+    /// How a chosen page stands; none if it was never visited. The first pages drawn for the audit enter the panel.
+    pub fn of(&mut self, page: &ChosenPage, url: &CanonicalUrl, record: &PageRecord) -> Option<Standing> {
+        let history = &record.visited.as_ref()?.history;
+        if matches!(page.share, Share::Audit(_)) && page.rank <= self.entrants {
+            self.entered.push(url.clone());
+        }
+        Some(Standing {
+            age: self.cycle.since(history.last),
+            score: page.score,
+            expected: Expected::from(expected_change(history, self.cycle, self.rate)),
+            is_above_cutoff: self.cutoff.is_some_and(|cutoff| page.score >= cutoff as f32),
+            is_only_in_force: page.is_only_in_force,
+        })
+    }
+
+    /// Keeps the panel of the next cycle.
+    ///
+    /// # Errors
+    /// When the tables cannot be written.
+    pub fn keep_panel(self, crawl: &Crawl) -> Result<(), Failure> {
+        self.panel.keep(&crawl.tables, self.entered, self.cycle)
+    }
+}

@@ -1,0 +1,52 @@
+//! A value with its variance, and means of several.
+
+use serde::{Deserialize, Serialize};
+
+/// Quantile of the normal distribution: 95 % lie within this many standard deviations.
+pub const Z: f64 = 1.959_963_984_540_054;
+
+/// An estimated value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// The value.
+    pub value: f64,
+    /// Its variance.
+    pub variance: f64,
+    /// The size of the sample that it rests on.
+    pub sample: u64,
+}
+
+impl Interval {
+    /// Its ends: 95 % of such intervals hold the truth, if errors are normal.
+    pub fn ends(&self) -> [f64; 2] {
+        let half = Z * self.variance.sqrt();
+        [self.value - half, self.value + half]
+    }
+
+    /// The mean of values whose errors are independent: variances add up, divided by the square of their number. None
+    /// without a value.
+    pub fn mean(values: &[Interval]) -> Option<Interval> {
+        let count = values.len() as f64;
+        let sum = |of: fn(&Interval) -> f64| values.iter().map(of).sum::<f64>();
+        (!values.is_empty()).then(|| Interval {
+            value: sum(|v| v.value) / count,
+            variance: sum(|v| v.variance) / (count * count),
+            sample: values.iter().map(|v| v.sample).sum(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mean_of_independent_values_is_narrower_than_each() {
+        let of = |value, variance| Interval { value, variance, sample: 50 };
+        let mean = Interval::mean(&[of(0.8, 0.04), of(0.9, 0.02), of(0.7, 0.03)]).unwrap();
+        assert!((mean.value - 0.8).abs() < 1e-15 && (mean.variance - 0.01).abs() < 1e-15, "{mean:?}");
+        assert_eq!(mean.sample, 150);
+        assert_eq!(mean.ends(), [0.8 - Z * 0.1, 0.8 + Z * 0.1].map(|end: f64| end + (mean.value - 0.8)));
+        assert_eq!(Interval::mean(&[]), None);
+    }
+}

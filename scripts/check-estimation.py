@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""Computes the figures that the tests of the crate `estimation` expect, from their definitions.
+
+Run it with numpy: python3 scripts/check-estimation.py
+"""
+
+import numpy as np
+
+
+def difference(changed, expected, probability, hosts, lacking, pages, expected_sum):
+    y, p, w = np.array(changed, float), np.array(expected), 1 / np.array(probability)
+    d = y - p
+    mean = np.average(d, weights=w)
+    n = len(y)
+    variance = (1 - n / pages) * n / (n - 1) * np.sum((w * (d - mean)) ** 2) / w.sum() ** 2
+    value = expected_sum / pages + mean
+    if lacking:
+        missing = sum(1 / q for _, q in lacking)
+        share = missing / (missing + w.sum())
+        names = sorted(set(hosts))
+        sums = [np.sum((w * (d - mean))[np.array(hosts) == name]) for name in names]
+        count = len(names)
+        variance += share * count / (count - 1) * np.sum(np.square(sums)) / w.sum() ** 2
+        total = w.sum() + missing
+        low = expected_sum / pages + (np.sum(w * d) + sum((0 - e) / q for e, q in lacking)) / total
+        high = expected_sum / pages + (np.sum(w * d) + sum((1 - e) / q for e, q in lacking)) / total
+        return variance, low, high
+    return value, variance
+
+
+def half_width(n, sigma, alpha, best=5000):
+    spread = -2 * np.log(alpha)
+    rho2 = (spread + np.log(spread) + 1) / best
+    return sigma * np.sqrt(2 * (n * rho2 + 1) / (n**2 * rho2) * np.log(np.sqrt(n * rho2 + 1) / alpha))
+
+
+def psi(before, now):
+    a, b = np.array(before, float) + 0.5, np.array(now, float) + 0.5
+    a, b = a / a.sum(), b / b.sum()
+    return np.sum((a - b) * np.log(a / b))
+
+
+if __name__ == "__main__":
+    changed, expected = [1, 0, 0, 1, 0], [0.5, 0.25, 0.1, 0.2, 0.4]
+    unequal, hosts = [0.1, 0.05, 0.02, 0.04, 0.2], [0, 1, 2, 0, 1]
+    show = lambda name, *values: print(name, *(f"{value:.17g}" for value in values))
+    show("EQUAL", *difference(changed, expected, [0.05] * 5, hosts, [], 100, 31.5))
+    show("UNEQUAL", *difference(changed, expected, unequal, hosts, [], 100, 31.5))
+    show("LACKING", *difference(changed, expected, unequal, hosts, [(0.3, 0.05)] * 2, 100, 31.5))
+    show("WIDTHS", *(half_width(n, 0.5, 0.05) for n in (100.0, 5000.0, 1e6)))
+    show("STABILITY", psi([10, 20, 30, 0], [30, 20, 10, 0]))
