@@ -127,6 +127,9 @@ pub enum Command {
     /// List, show, check and select score formulas
     #[command(subcommand, after_help = "Example:\n  recrawl formula check 't * (X + 0.1) / (n + 1)'")]
     Formula(FormulaCommand),
+    /// Show what the crawl knows of its formula and its pages
+    #[command(subcommand, after_help = "Example:\n  recrawl improve status --data-dir data/example")]
+    Improve(ImproveCommand),
     /// Learn a score formula from recorded page changes
     #[command(
         after_help = "Examples:\n  recrawl learn --data data/pages\n  recrawl learn --data data/pages --fitness freshness \
@@ -332,6 +335,19 @@ pub struct ExplainArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// `recrawl improve`
+#[derive(Subcommand)]
+pub enum ImproveCommand {
+    /// How fresh the pages are, and whether visits find what was expected (improve.mode)
+    Status {
+        #[command(flatten)]
+        at: Where,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// `recrawl formula`

@@ -11,6 +11,7 @@ pub mod explain;
 pub mod export;
 mod formula;
 mod import;
+mod improve;
 mod learn;
 mod man;
 mod predict;
@@ -54,6 +55,7 @@ pub fn run(command: Command, serve: impl FnOnce(&ServeArgs) -> Result<(), Failur
         Command::Learn(args) => learn::run(&args),
         Command::Export(args) => export::run(&args),
         Command::Import(command) => import::run(&command),
+        Command::Improve(command) => improve::run(&command),
         Command::Pause(args) => control::pause(&args),
         Command::Resume(args) => control::resume(&args),
         Command::Block(args) => control::block(&args),

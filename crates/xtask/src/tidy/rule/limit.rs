@@ -37,6 +37,7 @@ const NO_LIMIT: &[&str] = &[
     "hints.guess",
     "hints.min_trust",
     "hints.sitemaps",
+    "improve",
     "pings.indexnow",
     "pings.websub",
     "politeness.delay_per_host",

@@ -1,0 +1,105 @@
+//! `recrawl improve`: what a measured crawl knows of its formula and of its pages.
+
+use super::{counted, print_json, print_labelled, thousands};
+use crate::cli::ImproveCommand;
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::improve::found::Found;
+use recrawl_crawl::improve::watch::{DriftWatch, Pooled, PopulationWatch, Watch, Watcher};
+use recrawl_crawl::open_read;
+use recrawl_crawl::settings::Settings;
+use recrawl_estimation::Alarm;
+use std::collections::VecDeque;
+
+pub fn run(command: &ImproveCommand) -> Result<(), Failure> {
+    match command {
+        ImproveCommand::Status { at, json } => {
+            let settings = at.settings()?;
+            let watch = watched(&settings)?;
+            if *json { print_json(&watch) } else { print_labelled(text(&settings, &watch)) }
+        }
+    }
+}
+
+/// Reads the reports of all cycles, one at a time.
+fn watched(settings: &Settings) -> Result<Watch, Failure> {
+    let repository = open_read::repository(settings)?;
+    let mut reports = repository.reports().map_err(Failure::work)?;
+    let (mut watcher, mut cycles) = (Watcher::new(), VecDeque::new());
+    while let Some(bytes) = reports.next_report().map_err(Failure::work)? {
+        let round = serde_json::from_slice(bytes).map_err(Failure::work)?;
+        open_read::add_round(&mut cycles, round, usize::MAX);
+        // Only the last one may go on.
+        while cycles.len() > 1 {
+            cycles.pop_front().into_iter().for_each(|cycle| watcher.add(cycle));
+        }
+    }
+    cycles.into_iter().for_each(|cycle| watcher.add(cycle));
+    Ok(watcher.finish())
+}
+
+fn text(settings: &Settings, watch: &Watch) -> String {
+    if watch.cycles == 0 {
+        let todo = match settings.is_measured {
+            true => "the next cycle is the first",
+            false => "set improve.mode = \"watch\"",
+        };
+        return format!("measured    no cycle yet; {todo}");
+    }
+    let Watch { cycles, last, pooled, freshness, score, audit, drift, population } = watch;
+    let lines = [
+        format!("measured    {}, the last is {last}", counted((*cycles).into(), "cycle")),
+        format!("freshness   {}", freshness_text(freshness, *pooled)),
+        format!("score       {}", found_text(score)),
+        format!("audit       {}", found_text(audit)),
+        format!("changes     {}", drift_text(drift)),
+        format!("pages       {}", population_text(population)),
+    ];
+    lines.join("\n")
+}
+
+fn freshness_text(freshness: &Pooled, pooled: u32) -> String {
+    let pages = counted(freshness.pages, "audited page");
+    let of = format!("{pages} of the last {}", counted(pooled.into(), "cycle"));
+    let (Some(share), Some([low, high])) = (freshness.share, freshness.interval) else {
+        return format!("{of}: too few for an estimate, which takes 100");
+    };
+    let wanted = freshness.pages_for_two_points.unwrap_or_default();
+    let more = match wanted {
+        wanted if wanted > freshness.pages => format!("; ± 0.02 takes {}", thousands(wanted)),
+        _ => String::new(),
+    };
+    format!("{share:.3} ({low:.3} to {high:.3}) before the visits of a cycle; {of}{more}")
+}
+
+fn found_text(found: &Found) -> String {
+    let Found { visits, changed, expected } = found;
+    let visits = counted(*visits, "visit");
+    format!("{} of {visits} found a change, {:.0} expected", thousands(*changed), expected.changes)
+}
+
+fn drift_text(drift: &DriftWatch) -> String {
+    let last = drift.alarm.map(|alarm| {
+        let changes = match alarm.changes {
+            Alarm::More => "more",
+            Alarm::Fewer => "fewer",
+        };
+        format!("since cycle {} {changes} changes than before", alarm.cycle)
+    });
+    let [above, below] = drift.sums;
+    let now = match drift.cycles_wanted {
+        0 => format!("as expected (sums {above:.1} and {below:.1}; an alarm comes above 5)"),
+        wanted => format!("{} until there is a norm to compare with", counted(wanted as u64, "cycle")),
+    };
+    last.map_or(now.clone(), |last| format!("{last}; {now}"))
+}
+
+fn population_text(population: &PopulationWatch) -> String {
+    let PopulationWatch { visits, change_rate, age, depth, has_moved } = *population;
+    let (Some(visits), Some(change_rate), Some(age), Some(depth)) = (visits, change_rate, age, depth) else {
+        return "not compared yet: that takes 29 measured cycles".into();
+    };
+    let verdict = if has_moved { "distributed in another way than" } else { "distributed as" };
+    format!(
+        "{verdict} 28 cycles before: stability by n {visits:.2}, X/n {change_rate:.2}, t {age:.2}, depth {depth:.2} (0.25 is much)"
+    )
+}
