@@ -2,7 +2,7 @@
 
 use clap::{Args, Parser, Subcommand};
 use recrawl_mockweb::fault::Rule;
-use recrawl_mockweb::procedural::{Format, Lastmod, Mix};
+use recrawl_mockweb::procedural::{Drift, Format, Habits, Lastmod, Mix};
 use recrawl_mockweb::recording::{CutConfig, Source};
 use recrawl_mockweb::{Config, ExternalLinks, ProceduralConfig, ReplayConfig, Validators, WebConfig};
 use std::path::PathBuf;
@@ -124,6 +124,18 @@ pub struct ProceduralArguments {
     /// Weights of the change laws
     #[arg(long, value_name = "WEIGHTS", default_value = "static=45,poisson=35,periodic=8,bursty=12")]
     mix: Mix,
+    /// The liveliest host changes this many times as often as the mean, the quietest as many times less
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    liveliness: f64,
+    /// From a cycle on, hosts change FACTOR times as often: CYCLE:FACTOR[@SHARE] of the hosts (repeatable)
+    #[arg(long, value_name = "DRIFT")]
+    drift: Vec<Drift>,
+    /// Cycle at which quiet and lively hosts trade places (repeatable); needs --liveliness
+    #[arg(long, value_name = "CYCLE", requires = "liveliness")]
+    swap: Vec<u32>,
+    /// Change less often on the last two days of every seven
+    #[arg(long)]
+    week: bool,
     /// Crawl-delay in every robots.txt, in seconds
     #[arg(long, value_name = "SECONDS")]
     crawl_delay: Option<u32>,
@@ -155,6 +167,12 @@ impl ProceduralArguments {
             skew: self.skew,
             single_page_hosts: self.single_page_hosts,
             mix: self.mix,
+            habits: Habits {
+                liveliness: self.liveliness,
+                drifts: self.drift.clone(),
+                swaps: self.swap.clone(),
+                week: self.week,
+            },
             crawl_delay_seconds: self.crawl_delay,
             sitemaps: self.sitemaps,
             sitemap_formats: self.sitemap_formats.clone(),

@@ -4,7 +4,7 @@ mod holdings;
 mod log;
 mod manners;
 
-pub use holdings::{Count, Counted, Freshness, Held, HeldPage};
+pub use holdings::{Changes, Count, Counted, Freshness, Held, HeldPage};
 pub use log::{Access, LogError, LogLines};
 pub use manners::{AddressManners, GapFigures, HostManners, Violations};
 
@@ -56,7 +56,7 @@ impl Ledger {
                 {
                     return false;
                 }
-                holdings.settle(access);
+                holdings.settle(access, web);
                 true
             })?,
         };
@@ -97,10 +97,10 @@ impl Ledger {
     }
 
     /// Enters a finished exchange; `was_handed_over` pairs it with [`Ledger::handed_over`].
-    pub(crate) fn settle(&self, address: usize, access: Access, was_handed_over: bool) {
+    pub(crate) fn settle(&self, address: usize, access: Access, web: &dyn Web, was_handed_over: bool) {
         let read_robots = access.complete && access.path == "/robots.txt";
         lock(&self.manners).finished(address, access.host_id, read_robots);
-        lock(&self.holdings).settle(&access);
+        lock(&self.holdings).settle(&access, web);
         lock(&self.log).push(access);
         if was_handed_over {
             self.unsettled.fetch_sub(1, Ordering::AcqRel);
@@ -127,6 +127,11 @@ impl Ledger {
     /// The held version of each page, by what was served.
     pub fn held(&self, web: &dyn Web, cycle: u32) -> Held {
         lock(&self.holdings).held(web, cycle)
+    }
+
+    /// The changes of held pages by host: seen, and overwritten unseen.
+    pub fn changes(&self, web: &dyn Web, cycle: u32) -> Vec<Changes> {
+        lock(&self.holdings).changes(web, cycle)
     }
 
     /// Complete responses by page.

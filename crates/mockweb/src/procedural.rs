@@ -4,6 +4,7 @@
 //! its index page, so that every page is reachable, plus random links. The text of a page is a
 //! function of (seed, page, version), and its version is a function of (seed, page, cycle).
 
+mod clock;
 mod evolve;
 mod layout;
 mod page;
@@ -12,12 +13,14 @@ mod sitemap;
 
 pub use sitemap::{Format, Lastmod};
 
+pub use clock::{Drift, Habits};
 pub use evolve::{Mix, Process};
 pub(crate) use prose::Prose;
 
 use crate::robots::Robots;
 use crate::seed::mix;
 use crate::web::{Address, Authorities, Web};
+use clock::Clock;
 use layout::Layout;
 use std::time::{Duration, SystemTime};
 
@@ -44,6 +47,8 @@ pub struct ProceduralConfig {
     pub single_page_hosts: u32,
     /// Weights of the change laws.
     pub mix: Mix,
+    /// How the habits of hosts differ and change.
+    pub habits: Habits,
     /// A `Crawl-delay` in every robots.txt, in seconds.
     pub crawl_delay_seconds: Option<u32>,
     /// A sitemap on every host.
@@ -66,6 +71,7 @@ impl Default for ProceduralConfig {
             skew: 0.8,
             single_page_hosts: 0,
             mix: Mix::default(),
+            habits: Habits::default(),
             crawl_delay_seconds: None,
             sitemaps: false,
             sitemap_formats: Vec::new(),
@@ -98,6 +104,9 @@ pub enum ProceduralError {
         /// Requested hosts.
         hosts: u32,
     },
+    /// A liveliness that is not a number from 1 to 1000.
+    #[error("liveliness {0}: use a number from 1 to 1000")]
+    Liveliness(f64),
     /// An exponent that is negative or not a number.
     #[error("skew {0}: use a number from 0 on")]
     Skew(f64),
@@ -109,6 +118,8 @@ pub struct Procedural {
     layout: Layout,
     prose: Prose,
     robots: Vec<Robots>,
+    /// By host; none if all have the time of the web.
+    clocks: Option<Vec<Clock>>,
 }
 
 impl Procedural {
@@ -126,6 +137,9 @@ impl Procedural {
         if !config.skew.is_finite() || config.skew < 0.0 {
             return Err(ProceduralError::Skew(config.skew));
         }
+        if !(1.0..=1000.0).contains(&config.habits.liveliness) {
+            return Err(ProceduralError::Liveliness(config.habits.liveliness));
+        }
         let single = config.single_page_hosts;
         if single > config.hosts || (single == config.hosts && config.pages > single) {
             return Err(ProceduralError::SinglePageHosts { single, hosts: config.hosts });
@@ -134,10 +148,16 @@ impl Procedural {
         let prose = Prose::new(config.seed);
         let robots =
             (0..config.hosts).map(|host| host_rules(config.seed, host, config.crawl_delay_seconds)).collect();
-        Ok(Procedural { config, layout, prose, robots })
+        let clocks = config.habits.clocks(config.seed, config.hosts);
+        Ok(Procedural { config, layout, prose, robots, clocks })
     }
 
-    /// The change law of the page.
+    /// The clock of the page's host, if it has one of its own.
+    fn clock(&self, page: u32) -> Option<&Clock> {
+        self.clocks.as_ref().map(|clocks| &clocks[self.layout.host_of(page) as usize])
+    }
+
+    /// The change law of the page, in the time of its host.
     pub fn process(&self, page: u32) -> Process {
         self.config.mix.process(self.config.seed, page)
     }
@@ -197,11 +217,28 @@ impl Web for Procedural {
     }
 
     fn changes(&self, page: u32, from: u32, to: u32) -> Vec<(u32, u32)> {
-        self.process(page).changes(self.key(page), from, to).into_iter().map(|cycle| (cycle, cycle)).collect()
+        let (process, key) = (self.process(page), self.key(page));
+        let mut cycles = match self.clock(page) {
+            None => process.changes(key, from, to),
+            Some(clock) => {
+                let changes = process.changes(key, clock.local(from), clock.local(to)).into_iter();
+                changes.map(|local| clock.cycle_of(local, to)).collect()
+            }
+        };
+        // Of several changes in one cycle the web shows the last.
+        cycles.dedup();
+        cycles.into_iter().map(|cycle| (cycle, cycle)).collect()
     }
 
     fn changed_at(&self, page: u32, cycle: u32) -> u32 {
-        self.process(page).last_change(self.key(page), cycle)
+        let (process, key) = (self.process(page), self.key(page));
+        match self.clock(page) {
+            None => process.last_change(key, cycle),
+            Some(clock) => match process.last_change(key, clock.local(cycle)) {
+                0 => 0,
+                local => clock.cycle_of(local, cycle),
+            },
+        }
     }
 
     fn date(&self, cycle: u32) -> SystemTime {

@@ -83,30 +83,58 @@ pub struct Held {
     pub pages: Vec<HeldPage>,
 }
 
+/// Changes since pages were first held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Changes {
+    /// Those of which the client holds, or held, the version.
+    pub seen: u64,
+    /// Those that another change replaced before the client asked again.
+    pub missed: u64,
+    /// Pages that have changed since they were last served or confirmed.
+    pub waiting: u64,
+    /// Changes of these pages that another has already replaced.
+    pub lost: u64,
+}
+
 /// The account of pages.
 pub struct Holdings {
     pages: Vec<Slot>,
     indexes: Vec<u32>,
+    /// Changes seen and missed, by host.
+    changes: Vec<[u64; 2]>,
 }
 
 impl Holdings {
     /// Nothing held.
     pub fn new(web: &dyn Web) -> Holdings {
         let nothing = Slot { version: NOTHING, cycle: 0, count: 0 };
-        Holdings { pages: vec![nothing; web.pages() as usize], indexes: vec![0; web.hosts() as usize] }
+        Holdings {
+            pages: vec![nothing; web.pages() as usize],
+            indexes: vec![0; web.hosts() as usize],
+            changes: vec![[0; 2]; web.hosts() as usize],
+        }
     }
 
     /// Enters an exchange that has ended.
-    pub fn settle(&mut self, access: &Access) {
+    pub fn settle(&mut self, access: &Access, web: &dyn Web) {
         if !access.complete || access.method != "GET" || !matches!(access.status, 200 | 304) {
             return;
         }
-        if let Some(slot) = access.page_id.and_then(|page| self.pages.get_mut(page as usize)) {
+        let page = access.page_id.filter(|page| (*page as usize) < self.pages.len());
+        if let Some(page) = page {
+            let slot = &mut self.pages[page as usize];
             slot.count += 1;
-            slot.cycle = access.cycle;
             if let Some(version) = access.holds {
+                let has_changed = slot.version != NOTHING && slot.version != version;
+                if has_changed && let Some(host) = access.host_id {
+                    let changes = web.changes(page, slot.cycle, access.cycle).len() as u64;
+                    let [seen, missed] = &mut self.changes[host as usize];
+                    *seen += u64::from(changes > 0);
+                    *missed += changes.saturating_sub(1);
+                }
                 slot.version = version;
             }
+            slot.cycle = access.cycle;
         } else if access.path == "/"
             && let Some(count) = access.host_id.and_then(|host| self.indexes.get_mut(host as usize))
         {
@@ -126,9 +154,25 @@ impl Holdings {
     /// Resets the counts; held versions stay.
     pub fn clear_counts(&mut self) {
         self.indexes.fill(0);
+        self.changes.fill([0; 2]);
         for slot in &mut self.pages {
             slot.count = 0;
         }
+    }
+
+    /// The changes of held pages by host, up to the cycle.
+    pub fn changes(&self, web: &dyn Web, cycle: u32) -> Vec<Changes> {
+        let account =
+            |[seen, missed]: &[u64; 2]| Changes { seen: *seen, missed: *missed, ..Changes::default() };
+        let mut hosts: Vec<Changes> = self.changes.iter().map(account).collect();
+        for (page, slot) in self.pages.iter().enumerate().filter(|(_, slot)| slot.version != NOTHING) {
+            let page = page as u32;
+            let changes = web.changes(page, slot.cycle, cycle).len() as u64;
+            let host = &mut hosts[web.address(page).host as usize];
+            host.waiting += u64::from(changes > 0);
+            host.lost += changes.saturating_sub(1);
+        }
+        hosts
     }
 
     /// All pages against the truth at the cycle.

@@ -49,6 +49,42 @@ fn pages_change_at_the_rate_of_their_laws() {
 }
 
 #[test]
+fn habits_change_what_comes_after_and_versions_stay_those_of_the_changes() {
+    let habits =
+        Habits { liveliness: 3.0, drifts: vec!["100:3@0.5".parse().unwrap()], swaps: vec![200], week: true };
+    let config = ProceduralConfig { pages: 400, hosts: 8, seed: 5, ..ProceduralConfig::default() };
+    let drifting = Procedural::new(ProceduralConfig { habits, ..config.clone() }).unwrap();
+    for page in 0..400 {
+        let changes = drifting.changes(page, 0, 300);
+        assert!(changes.windows(2).all(|pair| pair[0].0 < pair[1].0), "in order, one a cycle");
+        for cycle in [0, 1, 50, 99, 100, 150, 199, 200, 250, 300] {
+            let last = changes.iter().rev().find(|(at, _)| *at <= cycle).map_or(0, |change| change.1);
+            assert_eq!(drifting.version(page, cycle), Some(last), "page {page}, cycle {cycle}");
+            let part: Vec<_> = changes.iter().copied().filter(|(at, _)| *at > cycle).collect();
+            assert_eq!(drifting.changes(page, cycle, 300), part);
+        }
+    }
+    // Half of the hosts change three times as often, as far as pages change at most once a cycle.
+    let drift = Habits { drifts: vec!["100:3@0.5".parse().unwrap()], ..Habits::default() };
+    let [plain, drifting] = [Habits::default(), drift]
+        .map(|habits| Procedural::new(ProceduralConfig { habits, ..config.clone() }).unwrap());
+    let slow: Vec<u32> = (0..400)
+        .filter(|page| matches!(plain.process(*page), Process::Poisson { probability } if probability < 0.1))
+        .collect();
+    let count = |web: &Procedural, from, to| {
+        slow.iter().map(|page| web.changes(*page, from, to).len()).sum::<usize>()
+    };
+    assert_eq!(count(&plain, 0, 100), count(&drifting, 0, 100), "nothing before");
+    let ratio = count(&drifting, 100, 400) as f64 / count(&plain, 100, 400) as f64;
+    assert!((1.3..2.7).contains(&ratio), "{ratio}");
+    let bad = Procedural::new(ProceduralConfig {
+        habits: Habits { liveliness: 0.5, ..Habits::default() },
+        ..config
+    });
+    assert_eq!(bad.err(), Some(ProceduralError::Liveliness(0.5)));
+}
+
+#[test]
 fn no_page_lies_where_robots_are_not_welcome() {
     let web = web(3_000, 20, 3);
     for page in 0..3_000 {

@@ -161,7 +161,7 @@ impl ExchangeLog {
             exchange.status = 0;
         }
         drop(open);
-        self.core.ledger.settle(self.address, exchange, was_handed_over);
+        self.core.ledger.settle(self.address, exchange, &*self.core.web, was_handed_over);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::Core;
 use crate::fault::{KINDS, Rule};
-use crate::ledger::PATIENCE;
+use crate::ledger::{Changes, PATIENCE};
 use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming};
 use hyper::header::{self, HeaderValue};
@@ -122,6 +122,17 @@ fn route(
             Ok(document(&json!({ "cycle": held.cycle, "all": held.all, "fixed": held.fixed })))
         }
         (m, "/held/pages") if m == get => Ok(lines(core.held().pages.into_iter())),
+        (m, "/missed") if m == get => {
+            let hosts = core.changes();
+            let sum = |of: fn(&Changes) -> u64| hosts.iter().map(of).sum::<u64>();
+            let all = Changes {
+                seen: sum(|host| host.seen),
+                missed: sum(|host| host.missed),
+                waiting: sum(|host| host.waiting),
+                lost: sum(|host| host.lost),
+            };
+            Ok(document(&json!({ "cycle": core.clock(), "all": all, "hosts": hosts })))
+        }
         (m, "/log") if m == get => {
             let log = core.ledger.log(query.number("from", 0)?).map_err(Refusal::broken)?;
             // An unreadable line ends the list; the client notices by the number of lines.

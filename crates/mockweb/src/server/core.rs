@@ -2,7 +2,7 @@
 
 use super::config::ClockError;
 use crate::fault::Rule;
-use crate::ledger::{Count, Counted, Held, Ledger, Violations};
+use crate::ledger::{Changes, Count, Counted, Held, Ledger, Violations};
 use crate::noise::Noise;
 use crate::sites::Sites;
 use crate::validators::Validators;
@@ -126,6 +126,10 @@ impl Core {
 
     pub(crate) fn held(&self) -> Held {
         self.ledger.held(&*self.web, self.clock())
+    }
+
+    pub(crate) fn changes(&self) -> Vec<Changes> {
+        self.ledger.changes(&*self.web, self.clock())
     }
 
     pub(crate) fn counts(&self) -> Vec<Count> {

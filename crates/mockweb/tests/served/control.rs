@@ -61,6 +61,39 @@ fn everything_the_handle_says_can_be_asked_for() {
 }
 
 #[test]
+fn changes_that_nobody_saw_are_counted() {
+    let server = procedural(300, 3, |_| {});
+    (0..300).for_each(|page| drop(get(&server.url(page))));
+    let changed = |from: u32, to: u32| -> Vec<u64> {
+        server.truth(from, to).map(|page| page.changes.len() as u64).collect()
+    };
+    let sums = |changes: &[u64]| {
+        let changed = changes.iter().filter(|count| **count > 0).count() as u64;
+        (changed, changes.iter().sum::<u64>() - changed)
+    };
+    let missed = || document(&server, "GET", "/missed", "");
+    document(&server, "POST", "/clock", "{\"cycle\":30}");
+    let (waiting, lost) = sums(&changed(0, 30));
+    assert!(waiting > 50 && lost > 50, "{waiting} pages changed, {lost} changes overwritten");
+    assert_eq!(missed()["all"], json!({"seen": 0, "missed": 0, "waiting": waiting, "lost": lost}));
+    (0..300).for_each(|page| drop(get(&server.url(page))));
+    assert_eq!(missed()["all"], json!({"seen": waiting, "missed": lost, "waiting": 0, "lost": 0}));
+    document(&server, "POST", "/clock", "{\"cycle\":33}");
+    (0..300).for_each(|page| drop(get(&server.url(page))));
+    let (seen, overwritten) = sums(&changed(30, 33));
+    let found = missed();
+    assert_eq!(
+        (&found["all"]["seen"], &found["all"]["missed"]),
+        (&json!(waiting + seen), &json!(lost + overwritten))
+    );
+    let hosts = found["hosts"].as_array().unwrap();
+    let of_hosts: u64 = hosts.iter().map(|host| host["missed"].as_u64().unwrap()).sum();
+    assert_eq!((hosts.len(), of_hosts), (3, lost + overwritten));
+    document(&server, "POST", "/reset-log", "");
+    assert_eq!(missed()["all"]["missed"], 0);
+}
+
+#[test]
 fn faults_are_set_and_taken_back() {
     let server = procedural(20, 2, |_| {});
     document(&server, "POST", "/faults", "[\"/=status:500\"]");

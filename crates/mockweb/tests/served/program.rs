@@ -56,6 +56,10 @@ fn what_is_wrong_is_said_in_one_line() {
         (&["procedural", "--pages", "3", "--hosts", "4"][..], 1, "4 hosts for 3 pages"),
         (&["procedural", "--fault", "/=drought"][..], 2, "use status, busy"),
         (&["procedural", "--mix", "weekly=1"][..], 2, "use static, poisson"),
+        (&["procedural", "--drift", "60:0"][..], 2, "use a number above 0"),
+        (&["procedural", "--drift", "60"][..], 2, "CYCLE:FACTOR"),
+        (&["procedural", "--liveliness", "0.5"][..], 1, "liveliness 0.5: use a number from 1"),
+        (&["procedural", "--swap", "60"][..], 2, "--liveliness"),
         (&["cut", "/nowhere", "--out", "/nowhere/out"][..], 1, "/nowhere/cycles.tsv: "),
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_recrawl-mockweb")).args(arguments).output().unwrap();
