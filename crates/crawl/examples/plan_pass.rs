@@ -3,9 +3,11 @@
 //! `cargo run --release -p recrawl-crawl --example plan_pass FOLDER [PAGES [FORMULA]]`
 //!
 //! Writes the generation if the folder has none: hosts of 10,000 pages in folders of 25, nine of ten pages visited up
-//! to 40 times. k is 5 %. Without a formula, each of the list runs in turn.
+//! to 40 times. k is 5 %. Without a formula, each of the list runs in turn. Each is planned as in a crawl that is not
+//! measured (`improve.mode`), then as in one that is.
 
 use recrawl_crawl::cycle::inputs::FormulaInputs;
+use recrawl_crawl::improve::population::PopulationCounter;
 use recrawl_formula::Formula;
 use recrawl_repository::storage::FileStorage;
 use recrawl_repository::{Generation, Repository};
@@ -32,19 +34,20 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let generation = repository.current();
     let formulas = if given.is_empty() { FORMULAS.map(str::to_owned).to_vec() } else { given };
-    for text in formulas {
+    for (text, is_measured) in formulas.iter().flat_map(|text| [(text, false), (text, true)]) {
         let started = Instant::now();
-        let chosen = plan(&generation, &Formula::from_expression(&text)?)?;
+        let chosen = plan(&generation, &Formula::from_expression(text)?, is_measured)?;
         let (seconds, pages) = (started.elapsed().as_secs_f64(), generation.pages());
         println!(
-            "{text}: {seconds:.2} s for {pages} pages, {chosen} chosen; peak memory {} MB",
-            peak_memory()? >> 20
+            "{text}{}: {seconds:.2} s for {pages} pages, {chosen} chosen; peak memory {} MB",
+            if is_measured { ", measured" } else { "" },
+            peak_memory()? / 1_000_000
         );
     }
     Ok(())
 }
 
-fn plan(generation: &Generation, formula: &Formula) -> Result<u64, Box<dyn Error>> {
+fn plan(generation: &Generation, formula: &Formula, is_measured: bool) -> Result<u64, Box<dyn Error>> {
     let request = PlanRequest {
         cycle: generation.cycle().next(),
         pages: generation.pages() / 20,
@@ -56,7 +59,7 @@ fn plan(generation: &Generation, formula: &Formula) -> Result<u64, Box<dyn Error
         max_per_host: None,
         max_per_host_in_round: None,
         samples_siblings: false,
-        sums_expected: false,
+        sums_expected: is_measured,
         seed: 1,
         ties: Ties::Hash,
         policy: PolicyKind::default(),
@@ -65,9 +68,14 @@ fn plan(generation: &Generation, formula: &Formula) -> Result<u64, Box<dyn Error
     let inputs = FormulaInputs::read(formula, request.cycle, generation, &origins, None, &|_| {})?;
     let mut policy = request.policy(formula);
     let hosts = origins.iter().map(|origin| origin.pages);
+    let mut population = PopulationCounter::new(request.cycle, request.warmup);
     let mut planner = Planner::new(request, &mut *policy, hosts, PlanMemory::unlimited())?;
     generation.scan(inputs.need_keys(), |first, columns| -> Result<(), Box<dyn Error>> {
         inputs.fill(first, columns);
+        if is_measured {
+            columns.global_rate = inputs.global_rate().unwrap_or(0.02);
+            population.add(columns);
+        }
         Ok(planner.scan(columns)?)
     })?;
     Ok(planner.finish()?.chosen.count() as u64)

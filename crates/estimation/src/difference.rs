@@ -83,6 +83,11 @@ impl Sample {
         self.moments.iter_mut().zip(other.moments).for_each(|(sum, term)| *sum += term);
     }
 
+    /// Was no page counted?
+    pub fn is_empty(&self) -> bool {
+        self.pages == 0 && self.unanswered == 0.0
+    }
+
     /// Pages with an answer.
     pub fn pages(&self) -> u64 {
         self.pages

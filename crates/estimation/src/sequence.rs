@@ -76,7 +76,7 @@ impl Sequence {
     /// The interval, which holds at all looks with probability 1 − α. None for fewer than two values.
     pub fn interval(&self, alpha: f64) -> Option<[f64; 2]> {
         let half = half_width(self.count as f64, self.deviation(), alpha);
-        (self.count >= 2).then(|| [self.mean - half, self.mean + half])
+        (self.count >= 2).then_some([self.mean - half, self.mean + half])
     }
 }
 
@@ -101,7 +101,7 @@ mod tests {
     const WIDTHS: [(f64, f64); 3] = [
         (100.0, 0.320_887_489_786_382_6),
         (5_000.0, 0.021_463_847_309_895_374),
-        (1e6, 0.001_835_122_466_002_732_9),
+        (1e6, 0.001_835_122_466_002_733),
     ];
 
     #[test]

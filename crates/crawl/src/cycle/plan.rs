@@ -11,6 +11,7 @@ use crate::cycle::carry::Carried;
 use crate::cycle::clock::{NextRound, SoFar};
 use crate::cycle::inputs::FormulaInputs;
 use crate::cycle::plan::measure::{Measured, Measuring};
+use crate::cycle::plan::schedule::Unranked;
 use crate::cycle::readmission::{self, Refusals, Since};
 use crate::failure::Failure;
 use crate::lessons::dates::TrustedDates;
@@ -302,8 +303,7 @@ fn make(
         &mut writer,
         generation,
         chosen.into_iter().flatten(),
-        carried,
-        &news[..seeds as usize],
+        Unranked::new(carried, &news[..seeds as usize]),
         &bodies,
         measured.as_mut().map(|measured: &mut Measured| &mut measured.standings),
     )?;

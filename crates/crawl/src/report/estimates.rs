@@ -74,7 +74,7 @@ pub struct Responses {
     audit: Response,
     score: Response,
     /// The audit sample beside what was expected of it; empty unless the plan was measured.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "recrawl_estimation::Sample::is_empty")]
     beside_expected: recrawl_estimation::Sample,
 }
 
@@ -140,7 +140,7 @@ pub struct Sample {
     audit_eligible: Option<u64>,
     by_score: Option<u64>,
     /// The population of the audit sample, with the changes expected in it; none unless the plan was measured.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     population: Option<Population>,
 }
 

@@ -99,11 +99,11 @@ impl Habits {
             drawn.truncate((drift.share * f64::from(hosts)).round() as usize);
             drawn
         };
-        let mut events: Vec<(u32, Option<(f64, Vec<u32>)>)> =
-            self.swaps.iter().map(|cycle| (*cycle, None)).collect();
-        for (number, drift) in self.drifts.iter().enumerate() {
-            events.push((drift.cycle, Some((drift.factor, drifting(number, drift)))));
-        }
+        let swaps = self.swaps.iter().map(|cycle| (*cycle, Event::Swap));
+        let drifts = self.drifts.iter().enumerate().map(|(number, drift)| {
+            (drift.cycle, Event::Drift { factor: drift.factor, hosts: drifting(number, drift) })
+        });
+        let mut events: Vec<(u32, Event)> = swaps.chain(drifts).collect();
         events.sort_by_key(|(cycle, _)| *cycle);
         let clock = |host: u32| {
             let (mut is_swapped, mut factor) = (false, 1.0);
@@ -111,9 +111,9 @@ impl Habits {
             clock.begin(0, base[host as usize]);
             for (cycle, event) in &events {
                 match event {
-                    None => is_swapped = !is_swapped,
-                    Some((by, hosts)) if hosts.contains(&host) => factor *= by,
-                    Some(_) => continue,
+                    Event::Swap => is_swapped = !is_swapped,
+                    Event::Drift { factor: by, hosts } if hosts.contains(&host) => factor *= by,
+                    Event::Drift { .. } => continue,
                 }
                 let of = if is_swapped { partner[host as usize] } else { host };
                 clock.begin(*cycle, base[of as usize] * factor);
@@ -122,6 +122,12 @@ impl Habits {
         };
         Some((0..hosts).map(clock).collect())
     }
+}
+
+/// What changes the speeds of hosts at a cycle.
+enum Event {
+    Swap,
+    Drift { factor: f64, hosts: Vec<u32> },
 }
 
 /// The sum of the days' speeds in the cycles up to this one.

@@ -20,18 +20,16 @@ pub(super) fn in_turn(pages: &[Ranked], cycle: Cycle) -> Vec<u32> {
     visit_order(&pages.iter().map(due).collect::<Vec<_>>())
 }
 
-/// Writes chosen pages and new seeds in URL order.
+/// Writes the chosen pages and the others in URL order.
 pub(super) fn write(
     live: &Live,
     writer: &mut ScheduleWriter<'_>,
     generation: &Generation,
     chosen: impl Iterator<Item = Result<ChosenPage, PlanError>>,
-    carried: Peekable<Carried<'_>>,
-    seeds: &[NewSeed],
+    mut others: Unranked<'_, '_>,
     bodies: &Bodies,
     mut standings: Option<&mut Standings>,
 ) -> Result<u64, Failure> {
-    let mut others = Unranked { carried, seeds: seeds.iter().peekable() };
     let mut scheduled = 0;
     let mut push = |mut entry: ScheduleEntry, rank: u64| {
         scheduled += 1;
@@ -74,12 +72,16 @@ pub(super) fn write(
 }
 
 /// Carried pages, which are live, and seeds, which are new or gone, in the order of their URLs.
-struct Unranked<'g, 's> {
+pub(super) struct Unranked<'g, 's> {
     carried: Peekable<Carried<'g>>,
     seeds: Peekable<std::slice::Iter<'s, NewSeed>>,
 }
 
-impl Unranked<'_, '_> {
+impl<'g, 's> Unranked<'g, 's> {
+    pub(super) fn new(carried: Peekable<Carried<'g>>, seeds: &'s [NewSeed]) -> Unranked<'g, 's> {
+        Unranked { carried, seeds: seeds.iter().peekable() }
+    }
+
     /// The next page up to this URL.
     fn next_up_to(&mut self, last: Option<&CanonicalUrl>) -> Result<Option<Ranked>, Failure> {
         let is_in_reach = |url: &CanonicalUrl| last.is_none_or(|last| url <= last);

@@ -428,3 +428,12 @@ fn where_hosts_are_down_the_bounds_hold() {
     let freshness = Quality::of(&told, |told| &told.freshness);
     assert!(freshness.bias.abs() < 0.03 && freshness.coverage > 0.92);
 }
+
+#[test]
+fn an_unmeasured_sample_is_stored_as_before() {
+    let stored = serde_json::to_value(Sample::default()).unwrap();
+    assert!(
+        stored["responses"]["beside_expected"].is_null() && stored.get("population").is_none(),
+        "{stored}"
+    );
+}
