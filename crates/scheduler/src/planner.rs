@@ -7,7 +7,7 @@ use recrawl_types::{Cycle, StateColumns};
 
 /// Makes the plan of one cycle in one pass over all pages.
 ///
-/// Every page has a [`Gate`]. Due pages are chosen by share:
+/// Every page has a [`Gate`](crate::Gate). Due pages are chosen by share:
 ///
 /// - **Warm-up**: all warm-up pages, in addition to k.
 /// - **First**: pages that the caller names ([`Planner::due_first`]), instead of pages by score.
