@@ -40,6 +40,15 @@ def psi(before, now):
     return np.sum((a - b) * np.log(a / b))
 
 
+def posterior_means():
+    rates = np.exp(np.linspace(np.log(1e-4), np.log(3.0), 32))
+    logs = np.zeros(32)
+    for cycles, changed, count in [(3, 1, 2), (1, 0, 4), (30, 1, 1), (7, 0, 1)]:
+        logs += count * (np.log(1 - np.exp(-rates * cycles)) if changed else -rates * cycles)
+    weights = np.exp(logs) / np.exp(logs).sum()
+    return weights @ rates, weights @ np.exp(-rates)
+
+
 if __name__ == "__main__":
     changed, expected = [1, 0, 0, 1, 0], [0.5, 0.25, 0.1, 0.2, 0.4]
     unequal, hosts = [0.1, 0.05, 0.02, 0.04, 0.2], [0, 1, 2, 0, 1]
@@ -49,3 +58,4 @@ if __name__ == "__main__":
     show("LACKING", *difference(changed, expected, unequal, hosts, [(0.3, 0.05)] * 2, 100, 31.5))
     show("WIDTHS", *(half_width(n, 0.5, 0.05) for n in (100.0, 5000.0, 1e6)))
     show("STABILITY", psi([10, 20, 30, 0], [30, 20, 10, 0]))
+    show("POSTERIOR", *posterior_means())

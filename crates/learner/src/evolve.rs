@@ -62,6 +62,11 @@ impl Run {
         self.population.is_empty()
     }
 
+    /// Ends it before its last generation.
+    pub fn end(&mut self) {
+        self.population.clear();
+    }
+
     /// Evaluates the generation and breeds the next.
     pub fn step(&mut self, preset: &Preset, vocabulary: &Vocabulary, memo: &mut Memo<'_>) {
         let exprs = std::mem::take(&mut self.population);

@@ -183,7 +183,7 @@ impl Judge<'_> {
         Ok(FoldResult {
             fold: number,
             sizes: [&fold.train, &fold.validation, &fold.test]
-                .map(|part| (part.pages.len(), part.truth.cycles() - self.options.rules.warmup)),
+                .map(|part| (part.pages.len(), part.truth.cycles() - part.begun(&self.options.rules))),
             choices: self.choices(&kept, fold)?,
             chosen,
             rival,

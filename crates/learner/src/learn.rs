@@ -27,6 +27,11 @@ pub trait Observer {
 
     /// Called after each generation; true stops learning.
     fn stop(&mut self) -> bool;
+
+    /// Called after each generation of a run; true ends the run with what it has found.
+    fn ends_run(&mut self, _: &Progress) -> bool {
+        false
+    }
 }
 
 /// Progress of learning.
@@ -36,6 +41,10 @@ pub struct Progress {
     pub done: u64,
     /// Total number of generations.
     pub all: u64,
+    /// The run, from 0.
+    pub run: u64,
+    /// The number of all runs.
+    pub runs: u64,
     /// The fold, from 0.
     pub fold: usize,
     /// The random seed of the run.

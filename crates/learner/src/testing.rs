@@ -68,6 +68,7 @@ pub fn data(pages: usize, cycles: u32, sites: u32) -> Dataset {
         truth: Truth::from_words(last, (0..pages).map(word).collect()),
         signals: Default::default(),
         contents: None,
+        beginning: None,
     }
 }
 
@@ -100,5 +101,6 @@ pub fn folders(folders: usize, pages: usize, cycles: u32, seed: u64) -> Dataset 
         truth: Truth::from_words(last, words),
         signals: Default::default(),
         contents: None,
+        beginning: None,
     }
 }

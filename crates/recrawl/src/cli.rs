@@ -1,6 +1,7 @@
 //! Command-line arguments.
 
 mod cluster;
+mod forecast;
 mod learn;
 mod predict;
 mod replay;
@@ -9,6 +10,7 @@ mod simulate_clusters;
 pub use cluster::{
     ClusterCommand, ClusterCount, ClusterDataArgs, ClusterFitArgs, ClusterReportArgs, FeatureSet,
 };
+pub use forecast::{OwnVisitsArgs, PagesACycle, SavingsArgs, WhatIfArgs};
 pub use learn::{FoldBy, LearnArgs, Protocol, Terminals};
 pub use predict::PredictArgs;
 pub use replay::ReplayArgs;
@@ -130,6 +132,12 @@ pub enum Command {
     /// Show what the crawl knows of its formula and its pages
     #[command(subcommand, after_help = "Example:\n  recrawl improve status --data-dir data/example")]
     Improve(ImproveCommand),
+    /// Forecast how fresh the pages would be with more or fewer revisits
+    #[command(name = "whatif", after_help = "Example:\n  recrawl whatif --pages 2x --data-dir data/example")]
+    WhatIf(WhatIfArgs),
+    /// Tell how many revisits plain revisiting would need for the same freshness
+    #[command(after_help = "Example:\n  recrawl savings --data-dir data/example")]
+    Savings(SavingsArgs),
     /// Learn a score formula from recorded page changes
     #[command(
         after_help = "Examples:\n  recrawl learn --data data/pages\n  recrawl learn --data data/pages --fitness freshness \

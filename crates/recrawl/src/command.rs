@@ -9,6 +9,7 @@ mod dataset;
 mod dates;
 pub mod explain;
 pub mod export;
+mod forecast;
 mod formula;
 mod import;
 mod improve;
@@ -56,6 +57,8 @@ pub fn run(command: Command, serve: impl FnOnce(&ServeArgs) -> Result<(), Failur
         Command::Export(args) => export::run(&args),
         Command::Import(command) => import::run(&command),
         Command::Improve(command) => improve::run(&command),
+        Command::WhatIf(args) => forecast::what_if(&args),
+        Command::Savings(args) => forecast::savings(&args),
         Command::Pause(args) => control::pause(&args),
         Command::Resume(args) => control::resume(&args),
         Command::Block(args) => control::block(&args),

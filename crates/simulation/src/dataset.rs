@@ -1,7 +1,8 @@
 //! A recorded web in memory: its pages and their changes.
 
 use crate::format::calendar::parse_date;
-use crate::{Contents, Signals, Truth};
+use crate::{Contents, Rules, Signals, Truth};
+use recrawl_types::History;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -25,6 +26,17 @@ pub struct Dataset {
     pub signals: Signals,
     /// The contents of the pages, if they were [read](Dataset::read_contents).
     pub contents: Option<Arc<Contents>>,
+    /// What a crawl knew when the history begins; none if a replay begins with the first visits.
+    pub beginning: Option<Arc<Beginning>>,
+}
+
+/// What a crawl knew of the pages after a cycle. A replay goes on from there; all its pages were visited before.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Beginning {
+    /// The cycle.
+    pub cycle: u32,
+    /// The history of each page up to it.
+    pub histories: Vec<History>,
 }
 
 /// A page of a data set.
@@ -68,6 +80,11 @@ impl Dataset {
         steps.get(steps.len() / 2).copied()
     }
 
+    /// The cycle after which a replay spends its budget: that of the beginning, or else the last of the warm-up.
+    pub fn begun(&self, rules: &Rules) -> u32 {
+        self.beginning.as_ref().map_or(rules.warmup, |beginning| beginning.cycle)
+    }
+
     /// Only the [fixed](Dataset::fixed) pages.
     pub fn fixed_part(&self) -> Dataset {
         self.part(&self.fixed(), 0..self.truth.cycles() + 1)
@@ -93,11 +110,13 @@ impl Dataset {
             .map(|text| size_of::<String>() + text.len());
         let pages = self.pages.iter().map(|page| size_of::<RecordedPage>() + page.url.len());
         let contents = self.contents.as_ref().map_or(0, |contents| contents.bytes());
-        texts.chain(pages).sum::<usize>() as u64 + self.truth.bytes() + self.signals.bytes() + contents
+        let beginning = self.beginning.as_ref().map_or(0, |b| size_of_val(b.histories.as_slice()));
+        let own = texts.chain(pages).sum::<usize>() + beginning;
+        own as u64 + self.truth.bytes() + self.signals.bytes() + contents
     }
 
     /// Some pages, in the given order, over `cycles`; `cycles.start` becomes cycle 0. Sites and groups
-    /// keep their indexes.
+    /// keep their indexes. A part from a later cycle than 0 begins with the first visits.
     ///
     /// # Panics
     /// If a page or the range is outside the data, or the range is empty.
@@ -108,6 +127,10 @@ impl Dataset {
             let page = &self.pages[p as usize];
             RecordedPage { first: cut(page.first), last: cut(page.last), ..page.clone() }
         };
+        let beginning = self.beginning.as_ref().filter(|_| cycles.start == 0).map(|beginning| {
+            let histories = pages.iter().map(|&p| beginning.histories[p as usize]).collect();
+            Arc::new(Beginning { histories, ..**beginning })
+        });
         let dates = self.dates.get(cycles.start as usize..cycles.end as usize).unwrap_or_default();
         Dataset {
             name: self.name.clone(),
@@ -118,6 +141,7 @@ impl Dataset {
             signals: self.signals.part(pages, cycles.clone()),
             contents: self.contents.as_ref().map(|contents| Arc::new(contents.part(pages, cycles.clone()))),
             truth: self.truth.part(pages, cycles),
+            beginning,
         }
     }
 }
@@ -139,6 +163,7 @@ mod tests {
             truth: Truth::from_words(5, vec![0b110, 0b10_0000, 0b1000]),
             signals: Default::default(),
             contents: None,
+            beginning: None,
         };
         assert_eq!(data.fixed(), [0, 2]);
         assert_eq!(data.days_of_a_cycle(), Some(1));

@@ -91,6 +91,7 @@ mod tests {
             truth: Truth::from_words(3, vec![0b110, 0, 0b1000]),
             signals: Default::default(),
             contents: None,
+            beginning: None,
         }
     }
 

@@ -116,7 +116,7 @@ impl<'a> Replayer<'a> {
     /// earlier, or if there is a budget per site, or several rounds.
     pub fn new(data: &'a Dataset, rules: &'a Rules) -> Result<Replayer<'a>, ReplayerError> {
         let (pages, last) = (data.pages.len(), data.truth.cycles());
-        rules.check(pages, last).map_err(ReplayerError::Rules)?;
+        rules.check_begun(pages, data.begun(rules), last).map_err(ReplayerError::Rules)?;
         if rules.per_site.is_some() {
             return Err(ReplayerError::PerSite);
         }
@@ -174,9 +174,10 @@ impl<'a> Replayer<'a> {
         scratch.ends.clear();
         let mut place = self.memo.start(reads, wants);
         let mut caught_up = false;
-        let mut figures = Vec::with_capacity((self.data.truth.cycles() - self.rules.warmup) as usize);
+        let begun = self.data.begun(self.rules);
+        let mut figures = Vec::with_capacity((self.data.truth.cycles() - begun) as usize);
         let mut work = Work { runs: 1, ..Work::default() };
-        for cycle in self.rules.warmup + 1..=self.data.truth.cycles() {
+        for cycle in begun + 1..=self.data.truth.cycles() {
             work.state_scores += scratch.choose(program, cycle, self.k as u64, wants.ndcg);
             let known = place.and_then(|place| self.memo.follow(place, &scratch.choice.rows));
             if let (Some((next, step)), false) = (&known, caught_up) {
@@ -205,8 +206,14 @@ impl<'a> Replayer<'a> {
         figures
     }
 
-    /// Visits every page in every cycle of the warm-up.
+    /// Visits every page in every cycle of the warm-up, unless the history has a beginning.
     fn warm_up(&self, reads: Reads) -> Start {
+        if let Some(beginning) = &self.data.beginning {
+            let (states, rows) =
+                States::begun(reads, &beginning.histories, &self.sites, self.data.sites.len());
+            let pages = Pages::in_rows(&states, rows);
+            return Start { pages, states }.packed();
+        }
         let mut of_site = vec![0; self.data.sites.len()];
         self.sites.iter().for_each(|&site| of_site[site as usize] += 1);
         let states = States::first_fetch(reads, &of_site);
@@ -233,7 +240,7 @@ impl<'a> Replayer<'a> {
         let Scratch { pages, behind, ends, moves, staleness, states, .. } = scratch;
         pages.copy(&start.pages);
         let mut from = 0;
-        for (cycle, (to, step)) in (self.rules.warmup + 1..).zip(&*ends) {
+        for (cycle, (to, step)) in (self.data.begun(self.rules) + 1..).zip(&*ends) {
             pages.choose(&self.data.truth, &self.orders.of(cycle), &step.choice, self.k, moves);
             pages.settle(cycle, &behind[from..*to], states.counts.len());
             work.visits += self.k as u64;

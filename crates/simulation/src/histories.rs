@@ -132,6 +132,7 @@ impl Histories {
             truth,
             signals: self.signals,
             contents: None,
+            beginning: None,
         })
     }
 }

@@ -31,7 +31,7 @@ pub mod variation;
 pub use crate::bootstrap::Bootstrap;
 pub use crate::compare::Comparison;
 pub use crate::contents::{Contents, Document};
-pub use crate::dataset::{Dataset, RecordedPage};
+pub use crate::dataset::{Beginning, Dataset, RecordedPage};
 pub use crate::fast::{Replayer, ReplayerError, Scratch, WantedFigures, Work};
 pub use crate::figures::{CycleFigures, SiteFigures, Trace};
 pub use crate::format::{DatasetError, open};

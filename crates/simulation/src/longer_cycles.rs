@@ -123,6 +123,7 @@ mod tests {
                 groups: vec!["a".into()],
                 signals,
                 contents: None,
+                beginning: None,
             };
             with_contents(data, |page, version| Document {
                 bytes: 100 * page + u32::from(version),
@@ -187,6 +188,7 @@ mod tests {
             ),
             signals: Signals::default(),
             contents: None,
+            beginning: None,
         };
         let weeks = data.every(7);
         assert_eq!((weeks.name.as_str(), weeks.truth.cycles()), ("days, every 7 cycles", 2));

@@ -77,11 +77,15 @@ impl Observed {
         let (site_count, has_signals) = (data.sites.len(), !data.signals.is_empty());
         let mut columns = StateColumns::default();
         sites.iter().for_each(|_| columns.push(Known::default(), None));
-        let evidence = vec![Evidence::default(); site_count];
+        let mut evidence = vec![Evidence::default(); site_count];
         let mut shown = Vec::new();
         if has_signals {
             columns.signals = vec![0; sites.len()];
             shown = vec![SignalsShown::default(); site_count];
+        }
+        for (page, history) in data.beginning.iter().flat_map(|b| &b.histories).enumerate() {
+            columns.set_history(page, history);
+            evidence[sites[page] as usize].add(Evidence::of(history));
         }
         let Rules { seed, warmup, .. } = *rules;
         let related = reads.needs_siblings().then(|| Related::new(data));
@@ -294,6 +298,7 @@ mod tests {
             truth: Truth::from_words(5, vec![0; sites.len()]),
             signals: Default::default(),
             contents: None,
+            beginning: None,
         }
     }
 

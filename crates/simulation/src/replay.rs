@@ -45,7 +45,7 @@ pub fn run_judged(
     policy: &mut dyn Policy,
     judge: Option<&SearchJudge>,
 ) -> Result<Trace, RulesError> {
-    rules.check(data.pages.len(), data.truth.cycles())?;
+    rules.check_begun(data.pages.len(), data.begun(rules), data.truth.cycles())?;
     let mut replay = Replay::new(data, rules, policy.reads());
     if policy.reads_contents() {
         let none = || RulesError::NoContents { what: format!("policy {}", policy.name()) };
@@ -55,7 +55,8 @@ pub fn run_judged(
     if policy.reads_urls() {
         replay.observed.read_urls(data);
     }
-    for cycle in 0..=data.truth.cycles() {
+    let first = replay.begin(policy);
+    for cycle in first..=data.truth.cycles() {
         replay.step(cycle, policy);
     }
     Ok(replay.finish())
@@ -66,6 +67,8 @@ struct Replay<'a> {
     rules: &'a Rules,
     observed: Observed,
     unseen: Unseen,
+    /// The cycle after which the budget is spent.
+    begun: u32,
     log2: Ndcg,
     gp4c: Ndcg,
     harmonic_numbers: Vec<f64>,
@@ -85,14 +88,23 @@ struct Replay<'a> {
 
 impl<'a> Replay<'a> {
     fn new(data: &'a Dataset, rules: &'a Rules, reads: Reads) -> Replay<'a> {
-        let competes = |first: u32, last: u32| first.saturating_add(rules.warmup) < last;
+        let begun = data.begun(rules);
+        let competes = |first: u32, last: u32| first.saturating_add(begun) < last;
+        let unseen = match &data.beginning {
+            None => Unseen::new(data.pages.len()),
+            Some(beginning) => {
+                let last: Vec<u32> = beginning.histories.iter().map(|history| history.last.0).collect();
+                Unseen::since(&data.truth, &last, beginning.cycle)
+            }
+        };
         let pages = data.pages.iter().filter(|p| competes(p.first, p.last)).count() as u64;
         let ranks = rules.budget.of(data.pages.len() as u64) as usize;
         Replay {
             data,
             rules,
             observed: Observed::new(data, rules, reads),
-            unseen: Unseen::new(data.pages.len()),
+            unseen,
+            begun,
             log2: Ndcg::log2(ranks),
             gp4c: Ndcg::gp4c(ranks),
             harmonic_numbers: unseen::harmonic_numbers(data.truth.cycles()),
@@ -111,11 +123,20 @@ impl<'a> Replay<'a> {
         }
     }
 
+    /// Goes to the first cycle. With a beginning, a policy with a memory of its own sees all pages there as new.
+    fn begin(&mut self, policy: &mut dyn Policy) -> u32 {
+        let Some(beginning) = &self.data.beginning else { return 0 };
+        self.observed.begin(Cycle(beginning.cycle), 0, &[]);
+        self.visits.extend((0..self.data.pages.len() as u32).map(|page| PolicyVisit { page, changed: None }));
+        policy.observe(&self.observed, &self.visits);
+        beginning.cycle + 1
+    }
+
     fn step(&mut self, cycle: u32, policy: &mut dyn Policy) {
         self.pages_leave(cycle);
         self.unseen.note(&self.data.truth, cycle, &self.observed.columns().visited);
         let pages = self.data.pages.iter().filter(|p| p.first <= cycle && cycle <= p.last).count() as u64;
-        let k = if cycle > self.rules.warmup { self.rules.budget.of(pages) } else { 0 };
+        let k = if cycle > self.begun { self.rules.budget.of(pages) } else { 0 };
         self.observed.begin(Cycle(cycle), k, self.data.signals.of(cycle));
         let mut figures = CycleFigures { cycle, pages, ..CycleFigures::default() };
         self.of_site.fill(0);
@@ -131,7 +152,7 @@ impl<'a> Replay<'a> {
                 is_first = false;
             }
         }
-        if cycle > self.rules.warmup {
+        if cycle > self.begun {
             self.count(&hits, &mut figures);
             if let Some(judging) = &mut self.judging {
                 figures.contents = judging.figures(&self.observed, &self.found);

@@ -50,11 +50,16 @@ impl Rules {
     /// # Errors
     /// If there is no page, no cycle after the warm-up, or no visit in the budget.
     pub fn check(&self, pages: usize, cycles: u32) -> Result<(), RulesError> {
+        self.check_begun(pages, self.warmup, cycles)
+    }
+
+    /// The same for a history whose budget is spent after the cycle `begun`.
+    pub(crate) fn check_begun(&self, pages: usize, begun: u32, cycles: u32) -> Result<(), RulesError> {
         if pages == 0 {
             return Err(RulesError::NoPages);
         }
-        if self.warmup >= cycles {
-            return Err(RulesError::NoCycles { warmup: self.warmup, cycles });
+        if begun >= cycles {
+            return Err(RulesError::NoCycles { warmup: begun, cycles });
         }
         match self.budget {
             Budget::Share(share) if !(share > 0.0 && share <= 1.0) => Err(RulesError::Share { share }),

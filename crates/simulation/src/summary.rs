@@ -183,6 +183,7 @@ mod tests {
             truth: Truth::from_changes(4, changes.iter().copied()),
             signals: Default::default(),
             contents: None,
+            beginning: None,
         }
     }
 

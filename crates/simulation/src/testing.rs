@@ -70,6 +70,7 @@ pub(crate) fn datasets(fixed: bool, last: u32) -> impl Strategy<Value = Dataset>
             truth: Truth::from_changes(last, pages.iter().map(|(_, (_, _, changes))| changes.as_slice())),
             signals: Default::default(),
             contents: None,
+            beginning: None,
         }
     })
 }

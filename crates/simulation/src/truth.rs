@@ -20,8 +20,8 @@ pub struct Truth {
 enum Contents {
     /// Bit c of a page's word: whether it changed between cycles c − 1 and c.
     Words(Vec<u64>),
-    /// The content's number, all pages of cycle 0 first.
-    Versions { pages: usize, numbers: Vec<u16> },
+    /// The content's number, all pages of cycle `base` first. Cycles before are like it.
+    Versions { pages: usize, base: u32, numbers: Vec<u16> },
 }
 
 /// The last cycle that fits in a machine word.
@@ -61,14 +61,26 @@ impl Truth {
             let word = |page: &&[(u32, u16)]| page.iter().fold(0, |word, &(cycle, _)| word | 1 << cycle);
             return Truth::from_words(cycles, pages.iter().map(word).collect());
         }
-        Truth::from_versions(cycles, &pages)
+        Truth::from_versions(0, cycles, &pages)
     }
 
-    fn from_versions(cycles: u32, pages: &[&[(u32, u16)]]) -> Truth {
-        let mut numbers = vec![0; pages.len() * (cycles as usize + 1)];
+    /// From changes that all come after cycle `base`: memory is taken for the cycles from it on.
+    ///
+    /// # Panics
+    /// As of [`Truth::from_changes`], and if a change is not after `base`.
+    pub fn from_changes_after<'a>(
+        base: u32,
+        cycles: u32,
+        pages: impl Iterator<Item = &'a [(u32, u16)]>,
+    ) -> Truth {
+        Truth::from_versions(base, cycles, &pages.collect::<Vec<_>>())
+    }
+
+    fn from_versions(base: u32, cycles: u32, pages: &[&[(u32, u16)]]) -> Truth {
+        let mut numbers = vec![0; pages.len() * ((cycles - base) as usize + 1)];
         let mut changed = vec![Vec::new(); cycles as usize + 1];
         for (page, changes) in pages.iter().enumerate() {
-            let (mut before, mut version) = (0, 0);
+            let (mut before, mut version) = (base, 0);
             let ends = changes.iter().map(|c| c.0).skip(1).chain([cycles + 1]);
             for (&(cycle, next), end) in changes.iter().zip(ends) {
                 assert!(before < cycle && cycle <= cycles, "page {page}: cycle {cycle} after {before}");
@@ -76,11 +88,11 @@ impl Truth {
                 (before, version) = (cycle, next);
                 changed[cycle as usize].push(page as u32);
                 for c in cycle..end {
-                    numbers[c as usize * pages.len() + page] = version;
+                    numbers[(c - base) as usize * pages.len() + page] = version;
                 }
             }
         }
-        Truth { cycles, contents: Contents::Versions { pages: pages.len(), numbers }, changed }
+        Truth { cycles, contents: Contents::Versions { pages: pages.len(), base, numbers }, changed }
     }
 
     /// The number of the last cycle.
@@ -137,8 +149,8 @@ impl Truth {
                 let mask = (u64::MAX >> (LAST_OF_A_WORD - now)) & !(u64::MAX >> (LAST_OF_A_WORD - seen));
                 Since::Words { words, mask }
             }
-            Contents::Versions { pages, numbers } => {
-                let row = |cycle: u32| &numbers[cycle as usize * pages..][..*pages];
+            Contents::Versions { pages, base, numbers } => {
+                let row = |cycle: u32| &numbers[cycle.saturating_sub(*base) as usize * pages..][..*pages];
                 Since::Versions { seen: row(seen), now: row(now) }
             }
         }
@@ -182,7 +194,9 @@ impl Truth {
             for (place, &cycle) in (1..).zip(&cycles[next[page] - count as usize..next[page]]) {
                 let version = match &self.contents {
                     Contents::Words(_) => place,
-                    Contents::Versions { pages, numbers } => numbers[cycle as usize * pages + page],
+                    Contents::Versions { pages, base, numbers } => {
+                        numbers[(cycle - base) as usize * pages + page]
+                    }
                 };
                 changes.push((cycle, version));
             }
@@ -204,8 +218,10 @@ impl Truth {
                 let words = pages.iter().map(|&p| words[p as usize] >> cycles.start & room).collect();
                 Truth::from_words(last, words)
             }
-            Contents::Versions { pages: all, numbers } => {
-                let at = |page: u32, cycle: u32| numbers[cycle as usize * all + page as usize];
+            Contents::Versions { pages: all, base, numbers } => {
+                let at = |page: u32, cycle: u32| {
+                    numbers[cycle.saturating_sub(*base) as usize * all + page as usize]
+                };
                 let mut changes = Vec::with_capacity(pages.len());
                 for &page in pages {
                     let moved = |c: &u32| at(page, *c) != at(page, *c - 1);
@@ -218,7 +234,11 @@ impl Truth {
                 for (first, listed) in &mut changes {
                     number_from(*first, listed);
                 }
-                Truth::from_changes(last, changes.iter().map(|(_, listed)| listed.as_slice()))
+                let changes = changes.iter().map(|(_, listed)| listed.as_slice());
+                match base.saturating_sub(cycles.start) {
+                    0 => Truth::from_changes(last, changes),
+                    base => Truth::from_changes_after(base.min(last), last, changes),
+                }
             }
         }
     }
@@ -300,13 +320,43 @@ mod tests {
 
     proptest! {
         #[test]
+        fn cycles_before_the_base_are_like_it(pages in histories(true), base in 0u32..30, seen in 0u32..=40) {
+            let after: Vec<Vec<(u32, u16)>> = pages.iter().map(|changes| {
+                let mut kept: Vec<(u32, u16)> = changes.iter().copied().filter(|c| c.0 > base).collect();
+                if kept.first().is_some_and(|first| first.1 == 0) {
+                    kept.remove(0);
+                }
+                kept
+            }).collect();
+            let slices = || after.iter().map(Vec::as_slice);
+            let whole = Truth::from_versions(0, 40, &slices().collect::<Vec<_>>());
+            let truth = Truth::from_changes_after(base, 40, slices());
+            prop_assert!(truth.bytes() <= whole.bytes());
+            for page in 0..pages.len() {
+                for now in seen..=40 {
+                    prop_assert_eq!(truth.differs(page, seen, now), whole.differs(page, seen, now));
+                }
+            }
+            let ordinals: Vec<u32> = (0..pages.len() as u32).rev().collect();
+            for start in [0, base / 2, base, base + 3] {
+                let [part, expected] = [&truth, &whole].map(|truth| truth.part(&ordinals, start..41));
+                for page in 0..pages.len() {
+                    for seen in 0..=40 - start {
+                        prop_assert_eq!(part.differs(page, seen, 40 - start), expected.differs(page, seen, 40 - start));
+                    }
+                }
+                prop_assert_eq!(part.changes(), expected.changes());
+            }
+        }
+
+        #[test]
         fn both_forms_answer_as_the_list_of_changes(
             pages in any::<bool>().prop_flat_map(histories), seen in 0u32..=40, gap in 0u32..=40,
         ) {
             let now = (seen + gap).min(40);
             let truth = of(&pages);
             let slices: Vec<&[(u32, u16)]> = pages.iter().map(Vec::as_slice).collect();
-            let versions = Truth::from_versions(40, &slices);
+            let versions = Truth::from_versions(0, 40, &slices);
             for (page, changes) in pages.iter().enumerate() {
                 let differs = content(changes, seen) != content(changes, now);
                 prop_assert_eq!(truth.differs(page, seen, now), differs);

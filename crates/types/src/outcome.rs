@@ -363,6 +363,15 @@ impl Outcome {
         }
     }
 
+    /// Has the page changed since the visit before? None if that cannot be told.
+    pub fn has_changed(self) -> Option<bool> {
+        match self.change()? {
+            Change::Changed => Some(true),
+            Change::Unchanged => Some(false),
+            Change::First | Change::Undecided => None,
+        }
+    }
+
     /// The name of the reason of a failure (of the page or its robots.txt) or a skip.
     pub fn why(self) -> Option<&'static str> {
         if self.is_visit() { None } else { self.detail() }

@@ -1,7 +1,7 @@
 //! What the visits of a round found, beside what was expected of them.
 
 use recrawl_scheduler::{ExpectedChanges, Overlap};
-use recrawl_types::{Change, Outcome, Share, Visit};
+use recrawl_types::{Share, Visit};
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 
@@ -54,7 +54,7 @@ impl FoundByShare {
     /// Counts a visit, if it stood in the plan and could be compared.
     pub fn add(&mut self, visit: &Visit) {
         let Some(standing) = visit.standing else { return };
-        let Some(has_changed) = compared(visit.outcome) else { return };
+        let Some(has_changed) = visit.outcome.has_changed() else { return };
         let expected = f64::from(standing.expected);
         let found = match visit.share {
             Share::Score => &mut self.score,
@@ -81,19 +81,10 @@ impl AddAssign for FoundByShare {
     }
 }
 
-/// Has the page changed? None if the visit could not compare.
-fn compared(outcome: Outcome) -> Option<bool> {
-    match outcome.change()? {
-        Change::Changed => Some(true),
-        Change::Unchanged => Some(false),
-        Change::First | Change::Undecided => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_types::{Expected, Failure, Standing, UrlRules};
+    use recrawl_types::{Change, Expected, Failure, Outcome, Standing, UrlRules};
 
     #[test]
     fn visits_count_for_the_share_that_chose_them_if_they_compared() {

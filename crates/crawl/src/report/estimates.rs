@@ -85,11 +85,7 @@ impl Responses {
     }
 
     fn count(&mut self, host: &str, share: Share, standing: Option<Standing>, outcome: Outcome) {
-        let has_changed = match outcome.change() {
-            Some(Change::Changed) => Some(true),
-            Some(Change::Unchanged) => Some(false),
-            Some(Change::First | Change::Undecided) | None => None,
-        };
+        let has_changed = outcome.has_changed();
         let is_gone = matches!(outcome, Outcome::NotFound(_));
         match share {
             Share::Audit(probability) => {

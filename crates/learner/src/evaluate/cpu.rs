@@ -137,7 +137,7 @@ impl Evaluate for Plain<'_> {
 
     fn work(&self) -> Work {
         let replays = self.replays.load(Ordering::Relaxed);
-        let cycles = replays * u64::from(self.data.truth.cycles() - self.rules.warmup);
+        let cycles = replays * u64::from(self.data.truth.cycles() - self.data.begun(self.rules));
         let scores = cycles * self.data.pages.len() as u64;
         let visits = cycles * self.rules.budget.of(self.data.pages.len() as u64);
         Work {

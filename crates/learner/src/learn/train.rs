@@ -80,7 +80,9 @@ pub(crate) fn train<P: TrainingParts>(
             while !run.is_done() {
                 run.step(preset, &vocabulary, &mut memo);
                 let before = i as u64 * seeds as u64 + (runs.len() % seeds) as u64;
-                observer.generation(&Progress {
+                let progress = Progress {
+                    run: before,
+                    runs: (numbers.len() * seeds) as u64,
                     done: before * generations + u64::from(run.generation),
                     all: (numbers.len() * seeds) as u64 * generations,
                     fold: number,
@@ -88,7 +90,11 @@ pub(crate) fn train<P: TrainingParts>(
                     generation: run.generation - 1,
                     figures: *run.history.last().expect("a generation was evaluated"),
                     work: work + memo.work() + evaluator.work(),
-                });
+                };
+                observer.generation(&progress);
+                if observer.ends_run(&progress) {
+                    run.end();
+                }
                 if observer.stop() {
                     runs.push(run);
                     return Ok(Trained::Stopped(Checkpoint::new(data_name, options, runs)));

@@ -1,7 +1,8 @@
 //! Arguments of `recrawl learn`.
 
-use super::ReplayArgs;
+use super::{OwnVisitsArgs, ReplayArgs};
 use clap::{Args, ValueEnum};
+use recrawl_crawl::config::units::Span;
 use recrawl_scheduler::Parts;
 use std::path::PathBuf;
 
@@ -10,8 +11,11 @@ use std::path::PathBuf;
 pub struct LearnArgs {
     /// Recorded history: a folder or a file (repeatable: fitness is then the mean gain over the best known formula of
     /// each)
-    #[arg(long, value_name = "PATH", required = true)]
+    #[arg(long, value_name = "PATH", required_unless_present_any = ["config", "data_dir"])]
     pub data: Vec<PathBuf>,
+    /// Learn from the visits of a crawl: its configuration, its data directory, or both
+    #[command(flatten)]
+    pub own: OwnVisitsArgs,
     /// Format. Default: detected
     #[arg(long, value_name = "NAME")]
     pub format: Option<String>,
@@ -44,9 +48,9 @@ pub struct LearnArgs {
     /// Number of folds; each one is the test set once
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub folds: usize,
-    /// Unit that a fold never splits
-    #[arg(long, value_enum, default_value_t = FoldBy::Page)]
-    pub fold_by: FoldBy,
+    /// Unit that a fold never splits [default: page; site for the visits of a crawl]
+    #[arg(long, value_enum)]
+    pub fold_by: Option<FoldBy>,
     /// Run only this fold (counted from 1)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub only_fold: Option<u32>,
@@ -56,6 +60,10 @@ pub struct LearnArgs {
     /// page by page
     #[arg(long, value_name = "N|SHARES", default_value = "1")]
     pub rounds: Parts,
+    /// Processor time, such as "1 h": each run ends with what it has found when its part is spent. The result then depends
+    /// on the machine
+    #[arg(long, value_name = "DURATION", value_parser = Span::parse)]
+    pub cpu: Option<Span>,
     /// Threads; does not change the result. Default: one per core
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,

@@ -21,7 +21,10 @@ pub fn run(command: &ImproveCommand) -> Result<(), Failure> {
 }
 
 /// Reads the reports of all cycles, one at a time.
-fn watched(settings: &Settings) -> Result<Watch, Failure> {
+///
+/// # Errors
+/// When they cannot be read.
+pub fn watched(settings: &Settings) -> Result<Watch, Failure> {
     let repository = open_read::repository(settings)?;
     let mut reports = repository.reports().map_err(Failure::work)?;
     let (mut watcher, mut cycles) = (Watcher::new(), VecDeque::new());

@@ -3,6 +3,7 @@
 mod files;
 mod json;
 mod order;
+mod own_visits;
 mod progress;
 mod several;
 
@@ -10,6 +11,7 @@ use super::{counted, dataset, print, print_json, print_labelled, thousands};
 use crate::cli::LearnArgs;
 use crate::process::signals;
 use files::Files;
+use own_visits::OwnVisits;
 use progress::Progress;
 use recrawl_crawl::failure::Failure;
 use recrawl_formula::{Formula, Protection};
@@ -24,10 +26,17 @@ use std::time::Instant;
 
 pub fn run(args: &LearnArgs) -> Result<(), Failure> {
     let begun = Instant::now();
-    let order = order::of(args)?;
+    let (own, order) = (own_visits::of(args)?, order::of(args)?);
     let read =
         |path: &PathBuf| recrawl_simulation::open(path, args.format.as_deref()).map_err(dataset::failure);
-    let sets = args.data.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    let mut sets = args.data.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    let order = match own {
+        None => order,
+        Some(OwnVisits { data, visits_a_page, in_force }) => {
+            sets.push(data);
+            order.for_own_visits(visits_a_page, &in_force)?
+        }
+    };
     let name = match sets.as_slice() {
         [one] => one.name.clone(),
         several => format!("{}-sets", several.len()),
@@ -52,7 +61,7 @@ pub fn run(args: &LearnArgs) -> Result<(), Failure> {
     for set in &sets {
         tracing::info!(pages = set.pages.len(), cycles = set.truth.cycles(), "learning started");
     }
-    let mut progress = Progress::new(&shutdown);
+    let mut progress = Progress::new(&shutdown, args.cpu.map(|cpu| cpu.0));
     let failure = |e| failure(e, args);
     if let [data] = sets.as_slice() {
         let ending = learn(data, &options, runs, &pool, &mut progress).map_err(failure)?;

@@ -16,6 +16,7 @@ pub fn dataset(pages: usize, cycles: u32) -> Dataset {
         truth: Truth::from_changes(cycles, vec![&[][..]; pages].into_iter()),
         signals: Default::default(),
         contents: None,
+        beginning: None,
     }
 }
 

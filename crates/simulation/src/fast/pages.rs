@@ -46,14 +46,18 @@ impl Pages {
         if rows.len() > 1 {
             rows.for_each(|row| row_of_site[states.site(row) as usize] = row);
         }
+        Pages::in_rows(states, sites.iter().map(|&site| row_of_site[site as usize]).collect())
+    }
+
+    /// All pages, each in its row.
+    pub fn in_rows(states: &States, row_of: Vec<u32>) -> Pages {
         let mut start = 0;
-        let room = |&live: &u32| {
+        let room = |(row, &live): (u32, &u32)| {
             start += live;
-            Row { start: start - live, len: 0, live, seen: 0 }
+            Row { start: start - live, len: 0, live, seen: states.last(row) }
         };
-        let mut rows: Vec<Row> = states.counts.iter().map(room).collect();
-        let row_of: Vec<u32> = sites.iter().map(|&site| row_of_site[site as usize]).collect();
-        let mut lists = vec![0; sites.len()];
+        let mut rows: Vec<Row> = (0..).zip(&states.counts).map(room).collect();
+        let mut lists = vec![0; row_of.len()];
         for (page, &row) in (0..).zip(&row_of) {
             let row = &mut rows[row as usize];
             lists[(row.start + row.len) as usize] = page;

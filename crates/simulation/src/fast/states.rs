@@ -71,6 +71,37 @@ impl States {
         states
     }
 
+    /// Pages with these histories at these sites, and the row of each.
+    pub fn begun(
+        reads: Reads,
+        histories: &[History],
+        sites: &[u32],
+        site_count: usize,
+    ) -> (States, Vec<u32>) {
+        let by_site = reads.contains(Reads::SITE_RATE);
+        let mut states = States { reads: reads.closed(), ..States::default() };
+        if by_site {
+            states.shown_by_site = vec![Evidence::default(); site_count];
+        }
+        states.arrivals.clear(histories.len());
+        let place = |(history, site): (&History, &u32)| {
+            states.shown.add(Evidence::of(history));
+            if let Some(shown) = states.shown_by_site.get_mut(*site as usize) {
+                shown.add(Evidence::of(history));
+            }
+            let row = states.arrive(&states.reads.project(history), if by_site { *site } else { 0 });
+            states.counts[row as usize] += 1;
+            row
+        };
+        let rows = histories.iter().zip(sites).map(place).collect();
+        (states, rows)
+    }
+
+    /// The cycle in which the pages of a row were visited last.
+    pub fn last(&self, row: u32) -> u32 {
+        self.columns.last[row as usize]
+    }
+
     /// The rows that have pages.
     pub fn occupied(&self) -> Vec<u32> {
         (0..self.counts.len() as u32).filter(|&row| self.counts[row as usize] > 0).collect()

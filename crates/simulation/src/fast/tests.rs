@@ -5,6 +5,7 @@ use crate::{Budget, Observed, RulesError, Truth, replay};
 use proptest::prelude::*;
 use recrawl_formula::{Basis, Expr, Protection, function, terminal};
 use recrawl_scheduler::Ties;
+use recrawl_types::History;
 
 const LAST: u32 = 30;
 
@@ -116,6 +117,70 @@ proptest! {
     }
 }
 
+/// The program, and the histories that it knew when it chose the visits of a cycle.
+struct UpTo<'a>(Plain<'a>, u32, Vec<History>);
+
+impl Policy for UpTo<'_> {
+    fn name(&self) -> &str {
+        "up to"
+    }
+
+    fn reads(&self) -> Reads {
+        self.0.reads()
+    }
+
+    fn score(&mut self, observed: &Observed, out: &mut Vec<f64>) {
+        if observed.cycle() == Cycle(self.1) {
+            let columns = observed.columns();
+            self.2 = (0..columns.len()).map(|row| columns.history(row).unwrap()).collect();
+        }
+        self.0.score(observed, out);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    /// A replay that begins with what another one knew goes on like it, page by page and fast; also where the contents
+    /// before are kept only as what is unseen.
+    #[test]
+    fn a_replay_goes_on_from_a_beginning(
+        (data, rules) in worlds(), program in programs(), wants in wants(), begun in 1u32..LAST,
+    ) {
+        let begun = begun.max(rules.warmup);
+        let mut whole = UpTo(Plain(&program), begun + 1, Vec::new());
+        let trace = replay::run(&data, &rules, &mut whole).unwrap();
+        prop_assume!(!whole.2.is_empty());
+        let expected: Vec<CycleFigures> = trace.cycles.into_iter().filter(|c| c.cycle > begun).collect();
+        let rest = Dataset {
+            beginning: Some(Arc::new(crate::Beginning { cycle: begun, histories: whole.2 })),
+            ..data
+        };
+        // Pages are out of their warm-up.
+        let rules = Rules { warmup: 0, ..rules };
+        prop_assert_eq!(&plain(&rest, &rules, &program), &expected);
+        let replayer = Replayer::new(&rest, &rules).unwrap();
+        let figures = replayer.run(&program, wants, &mut Scratch::default());
+        prop_assert_eq!(bits(&figures, wants), bits(&expected, wants));
+        let all: Vec<u32> = (0..rest.pages.len() as u32).collect();
+        prop_assert_eq!(&rest.part(&all, 0..LAST + 1), &rest);
+    }
+}
+
+/// Policies with a memory of their own begin as well.
+#[test]
+fn every_policy_goes_on_from_a_beginning() {
+    let data = many_pages(false);
+    let histories = vec![History::first_fetch(Cycle(3)); data.pages.len()];
+    let data = Dataset { beginning: Some(Arc::new(crate::Beginning { cycle: 4, histories })), ..data };
+    let rules = Rules { warmup: 0, ..Rules::default() };
+    for kind in crate::policy::of_any_data() {
+        let trace = replay::run(&data, &rules, &mut *kind.build(&data, Basis::default())).unwrap();
+        let visits: u64 = trace.cycles.iter().map(|cycle| cycle.visited).sum();
+        assert_eq!((trace.cycles.len(), visits), (36, 36 * 150), "{}", kind.name);
+    }
+}
+
 /// Many pages, so that tie classes are large and small, lists are compacted, and rows are reused.
 fn many_pages(returns: bool) -> Dataset {
     let (pages, last) = (3000u32, 40u32);
@@ -147,6 +212,7 @@ fn many_pages(returns: bool) -> Dataset {
         truth: Truth::from_changes(last, changes.iter().map(Vec::as_slice)),
         signals: Default::default(),
         contents: None,
+        beginning: None,
     }
 }
 

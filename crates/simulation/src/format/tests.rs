@@ -88,6 +88,7 @@ fn what_bit_strings_lose_is_said() {
         truth: crate::Truth::from_changes(2, [[(1, 1), (2, 0)].as_slice()].into_iter()),
         signals: Default::default(),
         contents: None,
+        beginning: None,
     };
     data.signals.push(0, &[2]);
     let path = folder.path().join("bits");

@@ -28,6 +28,7 @@ fn kinds() -> Dataset {
         truth: Truth::from_words(LAST, (0..120).map(|i| words[i % 4]).collect()),
         signals: Default::default(),
         contents: None,
+        beginning: None,
     };
     with_contents(data, |page, version| Document {
         bytes: 1000 + page % 9 + u32::from(version),
@@ -57,6 +58,7 @@ fn pages_are_as_shown_in_the_cycle_with_the_content_before() {
         truth: Truth::from_words(6, vec![0b010_1000, 0, 0, 0b10, 0b100_0000]),
         signals: Default::default(),
         contents: None,
+        beginning: None,
     };
     // Page a links to page b until it changes in cycle 3, then to c.
     let with = with_contents(data.clone(), |page, version| Document {

@@ -120,6 +120,7 @@ mod tests {
             truth: Truth::from_words(cycles, words),
             signals: Default::default(),
             contents: None,
+            beginning: None,
         };
         let fitted = Gamma::fitted(&data);
         let mut pages = BTreeMap::new();

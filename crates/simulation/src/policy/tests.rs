@@ -93,6 +93,7 @@ fn all_rounds_but_the_last_visit_one_page_of_a_group() {
         truth: Truth::from_words(LAST, (0..100).map(|i| 0x2_4924 << (i % 3)).collect()),
         signals: Default::default(),
         contents: None,
+        beginning: None,
     };
     let rules = Rules { rounds: Parts::Equal(3), budget: Budget::Pages(45), ..Rules::default() };
     // Of each round the cycle, and the groups of siblings that it visited.

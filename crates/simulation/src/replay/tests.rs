@@ -283,6 +283,7 @@ fn three_pages() -> Dataset {
         truth: Truth::from_words(6, vec![0b111_1110, 0b100_0000, 0b000_0000]),
         signals: Default::default(),
         contents: None,
+        beginning: None,
     }
 }
 
@@ -337,6 +338,7 @@ fn two_sites() -> Dataset {
         truth: Truth::from_changes(20, changes),
         signals: crate::Signals::default(),
         contents: None,
+        beginning: None,
     }
 }
 

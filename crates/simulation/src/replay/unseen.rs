@@ -15,19 +15,34 @@ struct Changes {
     number: u32,
 }
 
+impl Changes {
+    fn add(&mut self, cycle: u32) {
+        if self.number == 0 {
+            self.first = cycle;
+        }
+        self.number += 1;
+    }
+}
+
 impl Unseen {
     pub fn new(pages: usize) -> Unseen {
         Unseen { pages: vec![Changes::default(); pages] }
     }
 
+    /// The changes since the last visits of all pages, up to this cycle.
+    pub fn since(truth: &Truth, last: &[u32], cycle: u32) -> Unseen {
+        let mut unseen = Unseen::new(last.len());
+        for cycle in 1..=cycle {
+            let behind = truth.changed_in(cycle).iter().filter(|&&page| last[page as usize] < cycle);
+            behind.for_each(|&page| unseen.pages[page as usize].add(cycle));
+        }
+        unseen
+    }
+
     /// Adds the changes of a cycle, for pages that were `visited` before.
     pub fn note(&mut self, truth: &Truth, cycle: u32, visited: &[bool]) {
         for &page in truth.changed_in(cycle).iter().filter(|&&page| visited[page as usize]) {
-            let changes = &mut self.pages[page as usize];
-            if changes.number == 0 {
-                changes.first = cycle;
-            }
-            changes.number += 1;
+            self.pages[page as usize].add(cycle);
         }
     }
 

@@ -6,7 +6,7 @@ use recrawl_crawl::failure::Failure;
 use recrawl_formula::Formula;
 use recrawl_formula::terminal::Set;
 use recrawl_learner::{Fitness, Options, Preset, Start, folds, options};
-use recrawl_simulation::{Dataset, Rules};
+use recrawl_simulation::{Budget, Dataset, Rules};
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -51,9 +51,9 @@ pub fn of(args: &LearnArgs) -> Result<Order, Failure> {
     Ok(Order(Options {
         preset,
         folds: args.folds,
-        fold_by: match args.fold_by {
-            FoldBy::Page => folds::FoldBy::Page,
-            FoldBy::Site => folds::FoldBy::Site,
+        fold_by: match (args.fold_by, args.data.is_empty()) {
+            (Some(FoldBy::Page), _) | (None, false) => folds::FoldBy::Page,
+            (Some(FoldBy::Site), _) | (None, true) => folds::FoldBy::Site,
         },
         only_fold: args.only_fold.map(|n| n as usize - 1),
         rules,
@@ -67,6 +67,27 @@ pub fn of(args: &LearnArgs) -> Result<Order, Failure> {
 }
 
 impl Order {
+    /// For the completed histories of a crawl: the budget is the crawl's unless another one is given, and learning starts
+    /// from its formula as well.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] if the histories cannot be divided by time, or the formula cannot be started from.
+    pub fn for_own_visits(mut self, visits_a_page: f64, in_force: &Formula) -> Result<Order, Failure> {
+        let Options { preset, rules, start, .. } = &mut self.0;
+        if preset.protocol != folds::Protocol::Thesis {
+            let text = "the visits of a crawl are not divided by time; use --protocol thesis";
+            return Err(Failure::Usage(text.into()));
+        }
+        if rules.budget == Rules::default().budget {
+            rules.budget = Budget::Share(visits_a_page.clamp(f64::MIN_POSITIVE, 1.0));
+        }
+        // A formula beyond the preset cannot be started from; it is compared all the same.
+        let one = options::start(preset, &[Start::Formula(Box::new(in_force.clone()))]);
+        let new = one.into_iter().flatten().filter(|expr| !start.contains(expr)).collect::<Vec<_>>();
+        start.extend(new);
+        Ok(self)
+    }
+
     /// Adds the name, and the digest of each data set.
     pub fn for_data(self, sets: &[Dataset], name: &str) -> Options {
         let digests: Vec<String> = sets.iter().map(Dataset::digest).collect();

@@ -4,7 +4,8 @@ use crate::process::progress_bar;
 use indicatif::ProgressBar;
 use recrawl_crawl::process::Shutdown;
 use recrawl_learner::Observer;
-use std::time::Instant;
+use rustix::time::{ClockId, clock_gettime};
+use std::time::{Duration, Instant};
 
 /// A progress bar: fold, seed, generation, best fitness, mean size, evaluations per second, time
 /// left.
@@ -12,13 +13,24 @@ pub struct Progress<'a> {
     shutdown: &'a Shutdown,
     bar: ProgressBar,
     begun: Instant,
+    /// Processor time to spend.
+    cpu: Option<Duration>,
+}
+
+/// Part of the processor time that training may take; the rest is for the choice and the test.
+const TRAINING: f64 = 0.85;
+
+/// Processor time of this process.
+fn spent() -> Duration {
+    let spent = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(spent.tv_sec as u64, spent.tv_nsec as u32)
 }
 
 impl<'a> Progress<'a> {
     /// Draws only if standard error is a terminal.
-    pub fn new(shutdown: &'a Shutdown) -> Progress<'a> {
+    pub fn new(shutdown: &'a Shutdown, cpu: Option<Duration>) -> Progress<'a> {
         let bar = progress_bar::line(None, "{bar:20} {pos}/{len}  {msg}  {eta} left");
-        Progress { shutdown, bar, begun: Instant::now() }
+        Progress { shutdown, bar, begun: Instant::now(), cpu }
     }
 
     /// Removes the bar.
@@ -57,6 +69,11 @@ impl Observer for Progress<'_> {
 
     fn stop(&mut self) -> bool {
         self.shutdown.requested()
+    }
+
+    fn ends_run(&mut self, at: &recrawl_learner::Progress) -> bool {
+        let part = TRAINING * (at.run + 1) as f64 / at.runs as f64;
+        self.cpu.is_some_and(|cpu| spent() >= cpu.mul_f64(part))
     }
 }
 

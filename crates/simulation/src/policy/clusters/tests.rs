@@ -24,6 +24,7 @@ fn kinds() -> Dataset {
         truth: Truth::from_words(LAST, words.collect()),
         signals: Default::default(),
         contents: None,
+        beginning: None,
     };
     with_contents(data, |page, _| Document {
         bytes: 1000 + page,

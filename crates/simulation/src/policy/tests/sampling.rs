@@ -26,6 +26,7 @@ fn directories() -> Dataset {
         truth: Truth::from_words(LAST, words.collect()),
         signals: Default::default(),
         contents: None,
+        beginning: None,
     })
 }
 
