@@ -110,7 +110,10 @@ fn what_is_off_leaves_no_trace() {
 fn a_crawl_that_cannot_be_measured_says_what_is_missing() {
     let world = World::new(web(10, 1), "");
     for (settings, what) in [
-        ("[improve]\nmode = \"on\"\n", "improve.mode is \"on\"; write \"off\" or \"watch\""),
+        (
+            "[improve]\nmode = \"on\"\n",
+            "improve.mode is \"on\"; write \"off\", \"watch\", \"propose\" or \"promote\"",
+        ),
         ("[improve]\nmode = \"watch\"\n[cycle]\naudit_share = 0.0\n", "cycle.audit_share"),
         ("[improve]\nmode = \"watch\"\n[storage]\nkeep_visits = 0\n", "storage.keep_visits"),
     ] {
@@ -118,4 +121,75 @@ fn a_crawl_that_cannot_be_measured_says_what_is_missing() {
         let line = fails(world.run(&["crawl", "--cycles", "1"]), 2);
         assert!(line.contains(what), "{line}");
     }
+}
+
+const PROMOTE: &str = "[improve]\nmode = \"promote\"\nshadow_cycles = 3\nbefore_cycles = 5\nsettling_cycles = 2\n\
+                       trial_cycles = 5\nguard_cycles = 3\nmax_loss = 0.9\ntrial_sites = 20\n[schedule]\n\
+                       formula = \"n\"\n[cycle]\npages = \"30%\"\naudit_share = 0.4\n";
+
+/// A crawl that starves some pages learns a formula from its own visits, tries it and puts it in force; the web told it
+/// what to expect of more visits.
+#[test]
+fn a_formula_learned_from_the_crawls_own_visits_is_tried_and_comes_into_force() {
+    let world = World::new(web(900, 40), PROMOTE);
+    let early = fails(world.run(&["improve", "run", "--cpu", "5 s"]), 2);
+    assert!(early.contains("cannot open data directory"), "{early}");
+    (0..20).for_each(|_| drop(world.next_cycle()));
+    let run: Value =
+        serde_json::from_str(&succeeds(world.run(&["improve", "run", "--cpu", "5 s", "--json"]))).unwrap();
+    let candidate = &run["candidate"];
+    let gain = |end: usize| candidate["back_test"]["gain"][end].as_f64().unwrap();
+    assert!(gain(0) > 0.002 && gain(0) < gain(1), "{run}");
+    let history = |world: &World| -> Value {
+        serde_json::from_str(&succeeds(world.run(&["improve", "history", "--json"]))).unwrap()
+    };
+    let mut arms = 0;
+    for cycle in 0..25 {
+        let report = world.next_cycle();
+        let overlap = report.pointer("/found/overlap").is_some();
+        assert_eq!(overlap, cycle < 3, "{cycle}: {report}");
+        arms += u32::from(report.pointer("/estimates/arms_freshness/1/value").is_some());
+        let formula = &report["formula"];
+        assert_eq!(formula == "n", cycle < 15, "{cycle}: {formula}");
+    }
+    assert!((10..=18).contains(&arms), "{arms} cycles with arms");
+    let told = history(&world);
+    let events: Vec<&str> =
+        told["events"].as_array().unwrap().iter().map(|event| event["what"].as_str().unwrap()).collect();
+    let steps: Vec<&str> = events.into_iter().filter(|what| *what != "alarm").collect();
+    assert_eq!(steps, ["shadowed", "trial_began", "promoted", "kept"], "{told}");
+    assert_eq!(told["step"], "idle");
+    world.is_sound();
+
+    // What the operator chooses is left alone.
+    succeeds(world.run(&["formula", "use", "t"]));
+    drop(world.next_cycle());
+    let told = history(&world);
+    assert_eq!(told["events"].as_array().unwrap().last().unwrap()["what"], "operator_chose", "{told}");
+    let refused = fails(world.run(&["improve", "promote"]), 1);
+    assert!(refused.contains("no candidate waits"), "{refused}");
+    let refused = fails(world.run(&["improve", "rollback"]), 1);
+    assert!(refused.contains("formula rollback"), "{refused}");
+
+    let forecast: Value =
+        serde_json::from_str(&succeeds(world.run(&["whatif", "--pages", "2x", "--json"]))).unwrap();
+    assert_eq!(forecast["enough"], true, "{forecast}");
+    let [now, twice] = [0, 1].map(|at| forecast["forecasts"][at]["share"].as_f64().unwrap());
+    assert!(now < twice && twice < 1.0, "{forecast}");
+    let saved: Value = serde_json::from_str(&succeeds(world.run(&["savings", "--json"]))).unwrap();
+    assert!(saved["plain"]["interval"].is_array(), "{saved}");
+}
+
+#[test]
+fn a_young_crawl_says_what_is_missing() {
+    let world = World::new(web(60, 2), WATCH);
+    (0..4).for_each(|_| drop(world.next_cycle()));
+    let forecast: Value = serde_json::from_str(&succeeds(world.run(&["whatif", "--json"]))).unwrap();
+    assert_eq!((&forecast["enough"], &forecast["forecasts"]), (&false.into(), &serde_json::json!([])));
+    let missing = forecast["missing"].to_string();
+    assert!(missing.contains("100 are needed") && missing.contains("14 are needed"), "{missing}");
+    let refused = fails(world.run(&["improve", "run"]), 1);
+    assert!(refused.contains("too little to learn from"), "{refused}");
+    let refused = fails(world.run(&["improve", "hold"]), 2);
+    assert!(refused.contains("improve.mode"), "{refused}");
 }

@@ -376,8 +376,29 @@ table! {
 table! {
     /// `[improve]`
     Improve {
-        /// `off`, or `watch`: measure what the formula is worth, and keep what another could learn from.
+        /// `off`; `watch`: measure what the formula is worth, and keep what another could learn from; `propose`: learn
+        /// others, compare them, and propose the better; `promote`: try these on some sites, and put them in force.
         mode: String = String::from("off"),
+        /// Number of cycles between two times of learning (only `serve`); an alarm begins one as well.
+        every: u32 = 7,
+        /// Processor time of learning, each time.
+        learn_cpu: Span = Span::millis(3_600_000),
+        /// Gain in the back-test that a candidate must exceed, in its fitness.
+        min_gain: f64 = 0.002,
+        /// Loss of freshness that a trial must exclude.
+        max_loss: f64 = 0.02,
+        /// Number of sites that a trial takes; with fewer, candidates are only proposed.
+        trial_sites: u64 = 60,
+        /// Number of cycles in which a candidate is only scored.
+        shadow_cycles: u32 = 7,
+        /// Number of cycles of a trial before the candidate visits its sites.
+        before_cycles: u32 = 14,
+        /// Number of cycles of a trial until the candidate's sites count.
+        settling_cycles: u32 = 14,
+        /// Number of cycles of a trial that are measured, at least.
+        trial_cycles: u32 = 28,
+        /// Number of cycles in which a promoted formula is guarded by some sites that keep the one before.
+        guard_cycles: u32 = 28,
     }
 }
 

@@ -29,6 +29,8 @@ use crate::cycle::clock::NextRound;
 use crate::cycle::gather::Gathered;
 use crate::cycle::plan::{Planned, RoundToPlan};
 use crate::failure::Failure;
+use crate::improve;
+use crate::improve::found::FoundByShare;
 use crate::lessons::dates::LastmodLesson;
 use crate::lessons::next_change::NextChangeLesson;
 use crate::lessons::site_noise::SiteNoise;
@@ -137,7 +139,9 @@ pub fn round(crawl: &mut Crawl, next: NextRound, seeds: &[CanonicalUrl]) -> Resu
 
     let now = (crawl.clock)();
     let report = RoundReport::new(&facts, tally, &with_carried, &merged, fetched.stopped_by, now);
+    let found = found.map(|found| FoundByShare { overlap: facts.overlap, ..found });
     let report = RoundReport { carried, found, ..report };
+    improve::note(crawl, &facts, &report)?;
     let revisits_left =
         if kind == RoundKind::Revisit { facts.revisits_left } else { crawl.so_far.revisits_left };
     let is_sampled_again = carried > 0 || revisits_left > 0;

@@ -1,7 +1,108 @@
-//! What a crawl measures in order to improve its formula: the pages of its plans, a panel, and what its visits found
-//! beside what was expected. With `improve.mode = "off"`, none of this is done or kept.
+//! How a crawl improves its formula: what it measures, and the steps by which a learned formula is tried, comes into
+//! force and is taken back. With `improve.mode = "off"`, none of this is done or kept.
 
+pub mod arms;
+pub mod attempt;
+pub mod candidate;
 pub mod found;
 pub mod panel;
 pub mod population;
+pub mod rules;
+pub mod steps;
 pub mod watch;
+
+use crate::crawl::Crawl;
+use crate::failure::Failure;
+use crate::improve::candidate::Candidate;
+use crate::improve::steps::{Comparison, LoopState, Now, Step};
+use crate::report::RoundReport;
+use crate::report::facts::Facts;
+use crate::settings::formula_file;
+use recrawl_estimation::drift::CycleFound;
+use recrawl_formula::Formula;
+use recrawl_repository::Generation;
+use recrawl_types::{Cycle, Site};
+
+/// What a plan of this cycle compares. When it begins the cycle, the loop moves on first, which may put another formula
+/// in force.
+///
+/// # Errors
+/// When the state, the candidate's formula or the generation cannot be read, or the state cannot be written.
+pub fn compared(
+    crawl: &Crawl,
+    generation: &Generation,
+    cycle: Cycle,
+    begins_cycle: bool,
+) -> Result<Option<Comparison>, Failure> {
+    let Some(rules) = crawl.settings.loop_rules else { return Ok(None) };
+    let mut state = LoopState::read(&crawl.tables)?;
+    put_in_force(crawl, &mut state)?;
+    if begins_cycle {
+        let in_force = formula_file::in_force(&crawl.settings)?;
+        let now = Now {
+            cycle,
+            at: (crawl.clock)(),
+            in_force: &in_force,
+            candidate: Candidate::read(&crawl.settings.data_dir),
+            sites: sites(generation)?,
+            seed: crawl.random_seed,
+        };
+        let is_done_with = state.advance(now, &rules);
+        // Kept before it acts: what is to be written is part of it.
+        state.keep(&crawl.tables)?;
+        crawl.tables.flush()?;
+        put_in_force(crawl, &mut state)?;
+        if is_done_with {
+            Candidate::remove(&crawl.settings.data_dir)?;
+        }
+    }
+    let k = crawl.settings.config.cycle.pages.of(generation.pages());
+    state.comparison(cycle, k, &rules)
+}
+
+/// Writes the formula that the loop decided on.
+fn put_in_force(crawl: &Crawl, state: &mut LoopState) -> Result<(), Failure> {
+    let Some(toml) = state.to_write() else { return Ok(()) };
+    let formula = Formula::from_toml(toml).map_err(Failure::work)?;
+    formula_file::keep_in_data_dir(&crawl.settings.data_dir, &formula)?;
+    state.has_written();
+    state.keep(&crawl.tables)
+}
+
+/// Sites with pages.
+fn sites(generation: &Generation) -> Result<u64, Failure> {
+    let (mut sites, mut last) = (0, None);
+    for origin in generation.origins().map_err(Failure::work)? {
+        // Hosts of a site are together in URL order.
+        let site = Site::of(&origin.home().map_err(Failure::work)?);
+        if last.as_ref() != Some(&site) {
+            sites += 1;
+            last = Some(site);
+        }
+    }
+    Ok(sites)
+}
+
+/// Notes what a round of a measured cycle found, again with each round of the cycle.
+///
+/// # Errors
+/// When the state cannot be read or written.
+pub fn note(crawl: &Crawl, facts: &Facts, report: &RoundReport) -> Result<(), Failure> {
+    let (Some(_), Some(found)) = (crawl.settings.loop_rules, &report.found) else { return Ok(()) };
+    let mut state = LoopState::read(&crawl.tables)?;
+    let expected = found.score.expected;
+    state.note(CycleFound {
+        cycle: facts.cycle.0,
+        changed: found.score.changed as f64,
+        expected: expected.changes,
+        variance: expected.variance,
+    });
+    match (&mut state.step, report.estimates.arms_freshness) {
+        (Step::Shadow(attempt), _) => attempt.note_shadow(facts.cycle, found),
+        (Step::Trial(attempt) | Step::Guard(attempt), Some(freshness)) => {
+            attempt.note_trial(facts.cycle, freshness);
+        }
+        _ => {}
+    }
+    state.keep(&crawl.tables)
+}

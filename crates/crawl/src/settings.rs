@@ -7,6 +7,7 @@ use crate::admission::scope::Scope;
 use crate::config::secrets::Secret;
 use crate::config::{Config, ConfigError, environment};
 use crate::failure::Failure;
+use crate::improve::rules::LoopRules;
 use crate::labels;
 use crate::lessons::traps::TrapRules;
 use crate::pings::websub;
@@ -55,6 +56,8 @@ pub struct Settings {
     pub policy: PolicyKind,
     /// Does the crawl measure what its formula is worth (`improve.mode`)?
     pub is_measured: bool,
+    /// The rules by which learned formulas come into force; none unless they may be tried.
+    pub loop_rules: Option<LoopRules>,
     /// Files named by the configuration or the command line, and the configuration itself: they may
     /// be in a new data directory.
     pub files: Vec<PathBuf>,
@@ -164,11 +167,7 @@ impl Settings {
         if config.events.keep == 0 {
             return Err("events.keep must not be 0: a restart continues the last file".into());
         }
-        let is_measured = match config.improve.mode.as_str() {
-            "off" => false,
-            "watch" => true,
-            other => return Err(format!("improve.mode is {other:?}; write \"off\" or \"watch\"")),
-        };
+        let (is_measured, loop_rules) = LoopRules::of(&config.improve)?;
         if is_measured && (cycle.audit_share.0 == 0.0 || config.storage.keep_visits == 0) {
             return Err("improve.mode needs cycle.audit_share and storage.keep_visits above 0".into());
         }
@@ -198,6 +197,7 @@ impl Settings {
             formula_is_given: false,
             ties,
             is_measured,
+            loop_rules,
             policy,
             files: files(&config),
             config,

@@ -32,7 +32,12 @@ pub struct Population {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// By host, in order, so that sums have the same digits in every run.
-    hosts: BTreeMap<Box<str>, HostSums>,
+    hosts: BTreeMap<Box<str>, Sums>,
+}
+
+/// Sums over the pages of a host, or of all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Sums {
     /// Pages without an answer: Σ1/π, and ΣP/π.
     unanswered: f64,
     unanswered_expected: f64,
@@ -41,56 +46,62 @@ pub struct Sample {
     moments: [f64; 5],
 }
 
-/// Σw and Σw·d of a host.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct HostSums {
-    weight: f64,
-    residual: f64,
-}
-
-impl Sample {
-    /// Counts a page of this host.
-    pub fn count(&mut self, host: &str, page: Audited) {
-        let weight = 1.0 / page.probability;
-        let Some(changed) = page.changed else {
-            self.unanswered += weight;
-            self.unanswered_expected += weight * page.expected;
-            return;
-        };
-        let residual = f64::from(u8::from(changed)) - page.expected;
-        self.pages += 1;
-        let square = weight * weight;
-        let terms = [weight, weight * residual, square, square * residual, square * residual * residual];
-        self.moments.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
-        let host = match self.hosts.get_mut(host) {
-            Some(host) => host,
-            None => self.hosts.entry(host.into()).or_default(),
-        };
-        host.weight += weight;
-        host.residual += weight * residual;
-    }
-
-    /// Adds another sample of the same population.
-    pub fn add(&mut self, other: &Sample) {
-        for (host, sums) in &other.hosts {
-            let sum = self.hosts.entry(host.clone()).or_default();
-            sum.weight += sums.weight;
-            sum.residual += sums.residual;
-        }
+impl Sums {
+    fn add(&mut self, other: &Sums) {
         self.unanswered += other.unanswered;
         self.unanswered_expected += other.unanswered_expected;
         self.pages += other.pages;
         self.moments.iter_mut().zip(other.moments).for_each(|(sum, term)| *sum += term);
     }
+}
+
+impl Sample {
+    /// Counts a page of this host.
+    pub fn count(&mut self, host: &str, page: Audited) {
+        let sums = match self.hosts.get_mut(host) {
+            Some(sums) => sums,
+            None => self.hosts.entry(host.into()).or_default(),
+        };
+        let weight = 1.0 / page.probability;
+        let Some(changed) = page.changed else {
+            sums.unanswered += weight;
+            sums.unanswered_expected += weight * page.expected;
+            return;
+        };
+        let residual = f64::from(u8::from(changed)) - page.expected;
+        sums.pages += 1;
+        let square = weight * weight;
+        let terms = [weight, weight * residual, square, square * residual, square * residual * residual];
+        sums.moments.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
+    }
+
+    /// Adds another sample of the same population.
+    pub fn add(&mut self, other: &Sample) {
+        for (host, sums) in &other.hosts {
+            self.hosts.entry(host.clone()).or_default().add(sums);
+        }
+    }
+
+    /// The pages of some hosts.
+    pub fn of_hosts(&self, is_meant: impl Fn(&str) -> bool) -> Sample {
+        let meant = self.hosts.iter().filter(|(host, _)| is_meant(host));
+        Sample { hosts: meant.map(|(host, sums)| (host.clone(), *sums)).collect() }
+    }
+
+    fn all(&self) -> Sums {
+        let mut all = Sums::default();
+        self.hosts.values().for_each(|sums| all.add(sums));
+        all
+    }
 
     /// Was no page counted?
     pub fn is_empty(&self) -> bool {
-        self.pages == 0 && self.unanswered == 0.0
+        self.hosts.is_empty()
     }
 
     /// Pages with an answer.
     pub fn pages(&self) -> u64 {
-        self.pages
+        self.all().pages
     }
 
     /// The share of changed pages in the population. None for fewer than two answers.
@@ -100,43 +111,44 @@ impl Sample {
     /// missing, hosts are taken for a second stage of the sample, of which the answered share r is drawn: (1 − r)·H/(H −
     /// 1)·Σ_h(Σ_{i∈h} w(d − d̄))²/(Σw)² is added (Särndal et al., sections 5.7 and 9.3).
     pub fn changed(&self, population: Population) -> Option<Interval> {
-        let [weight, sum, squares, crossed, residual_squares] = self.moments;
-        if self.pages < 2 || population.pages == 0 {
+        let Sums { pages, moments: [weight, sum, squares, crossed, residual_squares], .. } = self.all();
+        if pages < 2 || population.pages == 0 {
             return None;
         }
-        let (n, all) = (self.pages as f64, population.pages as f64);
+        let (n, all) = (pages as f64, population.pages as f64);
         let mean = sum / weight;
         let spread = (residual_squares - 2.0 * mean * crossed + mean * mean * squares).max(0.0);
         let drawn = (1.0 - n / all).max(0.0) * n / (n - 1.0) * spread / (weight * weight);
         let value = population.expected / all + mean;
-        Some(Interval { value, variance: drawn + self.missing_variance(mean), sample: self.pages })
+        Some(Interval { value, variance: drawn + self.missing_variance(mean), sample: pages })
     }
 
     /// The variance that missing answers add.
     fn missing_variance(&self, mean: f64) -> f64 {
-        let hosts = self.hosts.len() as f64;
-        if self.unanswered == 0.0 || hosts < 2.0 {
+        let all = self.all();
+        let answered = || self.hosts.values().filter(|host| host.pages > 0);
+        let hosts = answered().count() as f64;
+        if all.unanswered == 0.0 || hosts < 2.0 {
             return 0.0;
         }
-        let weight = self.moments[0];
-        let lacking = self.unanswered / (self.unanswered + weight);
-        let residual = |host: &HostSums| host.residual - mean * host.weight;
-        let squares: f64 = self.hosts.values().map(|host| residual(host).powi(2)).sum();
+        let weight = all.moments[0];
+        let lacking = all.unanswered / (all.unanswered + weight);
+        let residual = |host: &Sums| host.moments[1] - mean * host.moments[0];
+        let squares: f64 = answered().map(|host| residual(host).powi(2)).sum();
         lacking * hosts / (hosts - 1.0) * squares / (weight * weight)
     }
 
     /// The lowest and highest share that pages without an answer leave possible, sampling error aside (Manski 1989).
     pub fn bounds(&self, population: Population) -> Option<[f64; 2]> {
-        let [weight, sum, ..] = self.moments;
-        if self.pages == 0 || population.pages == 0 {
+        let Sums { unanswered: lacking, unanswered_expected, pages, moments: [weight, sum, ..] } = self.all();
+        if pages == 0 || population.pages == 0 {
             return None;
         }
-        let all = weight + self.unanswered;
+        let all = weight + lacking;
         let expected = population.expected / population.pages as f64;
-        let of = |unanswered: f64| {
-            (expected + (sum + unanswered - self.unanswered_expected) / all).clamp(0.0, 1.0)
-        };
-        Some([of(0.0), of(self.unanswered)])
+        let of =
+            |unanswered: f64| (expected + (sum + unanswered - unanswered_expected) / all).clamp(0.0, 1.0);
+        Some([of(0.0), of(lacking)])
     }
 }
 
@@ -199,6 +211,16 @@ mod tests {
     const EQUAL: [f64; 2] = [0.425, 0.050_444_999_999_999_99];
     const UNEQUAL: [f64; 2] = [0.433_181_818_181_818_17, 0.047_605_034_662_932_86];
     const LACKING: [f64; 3] = [0.069_204_788_778_088_93, 0.321_666_666_666_666_66, 0.588_333_333_333_333_3];
+
+    #[test]
+    fn a_part_has_the_pages_of_its_hosts() {
+        let pages: Vec<Audited> = (0..30).map(|i| page((i % 4 == 0).into(), 0.3, 0.05)).collect();
+        let whole = sample(&pages);
+        let mut own = Sample::default();
+        (0..30).filter(|i| i % 3 == 1).for_each(|i| own.count("h1", pages[i]));
+        assert_eq!(whole.of_hosts(|host| host == "h1"), own);
+        assert!(whole.of_hosts(|_| false).is_empty());
+    }
 
     #[test]
     fn without_a_sample_there_is_no_estimate() {

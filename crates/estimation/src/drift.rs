@@ -18,7 +18,7 @@ pub struct CycleFound {
 }
 
 /// The rules of the alarm.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DriftRules {
     /// Cycles whose mean and deviation are the norm.
     pub window: usize,
@@ -52,7 +52,7 @@ pub enum Alarm {
 /// with those of the same day among the last [`DriftRules::window`] cycles, in units of their deviation. Until there
 /// are as many, nothing is said. With k = ½ and h = 5, noise raises an alarm once in 465 cycles, and a shift by one
 /// deviation is found in ten (Montgomery 2013, table 9.3; sampling error of the norm makes both worse).
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Drift {
     rules: DriftRules,
     norm: VecDeque<(u32, f64)>,

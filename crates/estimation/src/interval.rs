@@ -36,9 +36,34 @@ impl Interval {
     }
 }
 
+/// The quantile of the standard normal distribution, of a part from 10⁻¹² to 1 − 10⁻¹².
+pub fn quantile(part: f64) -> f64 {
+    let below = |x: f64| 0.5 * libm::erfc(-x / std::f64::consts::SQRT_2);
+    let (mut low, mut high) = (-8.0, 8.0);
+    // Halved until no number lies between.
+    while low < (low + high) / 2.0 && (low + high) / 2.0 < high {
+        let middle = (low + high) / 2.0;
+        if below(middle) < part { low = middle } else { high = middle }
+    }
+    high
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn quantiles_agree_with_another_program() {
+        // scipy.stats.norm.ppf
+        for (part, expected) in [
+            (0.5, 0.0),
+            (0.975, 1.959_963_984_540_054),
+            (0.999_5, 3.290_526_731_491_925_5),
+            (0.01, -2.326_347_874_040_841),
+        ] {
+            assert!((quantile(part) - expected).abs() < 1e-9, "{part}: {}", quantile(part));
+        }
+    }
 
     #[test]
     fn a_mean_of_independent_values_is_narrower_than_each() {

@@ -5,6 +5,7 @@
 //! (multiple imputation, Rubin 1987). Other formulas and budgets are replayed over the completions, and these are
 //! anchored to the freshness that the crawl measured.
 
+pub mod back_test;
 pub mod completed;
 pub mod histories;
 pub mod rehearsal;

@@ -55,7 +55,7 @@ pub fn freshness(trace: &Trace) -> f64 {
 }
 
 /// The replay of a formula at a budget.
-fn replayed(data: &Dataset, policy: &mut dyn Policy, share: f64) -> Trace {
+pub(crate) fn replayed(data: &Dataset, policy: &mut dyn Policy, share: f64) -> Trace {
     let rules =
         Rules { warmup: 0, budget: Budget::Share(share.clamp(f64::MIN_POSITIVE, 1.0)), ..Rules::default() };
     replay::run(data, &rules, policy).expect("a completion has pages and cycles")

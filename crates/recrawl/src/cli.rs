@@ -10,7 +10,7 @@ mod simulate_clusters;
 pub use cluster::{
     ClusterCommand, ClusterCount, ClusterDataArgs, ClusterFitArgs, ClusterReportArgs, FeatureSet,
 };
-pub use forecast::{OwnVisitsArgs, PagesACycle, SavingsArgs, WhatIfArgs};
+pub use forecast::{ImproveRunArgs, OwnVisitsArgs, PagesACycle, SavingsArgs, WhatIfArgs};
 pub use learn::{FoldBy, LearnArgs, Protocol, Terminals};
 pub use predict::PredictArgs;
 pub use replay::ReplayArgs;
@@ -355,6 +355,36 @@ pub enum ImproveCommand {
         /// Print JSON
         #[arg(long)]
         json: bool,
+    },
+    /// Learn a formula from the crawl's own visits, test it, and leave it as a candidate
+    Run(ImproveRunArgs),
+    /// What was tried, put in force and taken back
+    History {
+        #[command(flatten)]
+        at: Where,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Try nothing; a trial ends, and what is in force stays
+    Hold {
+        #[command(flatten)]
+        at: Where,
+    },
+    /// Let the loop go on
+    Release {
+        #[command(flatten)]
+        at: Where,
+    },
+    /// Put the proposed candidate in force
+    Promote {
+        #[command(flatten)]
+        at: Where,
+    },
+    /// Take the promoted formula back
+    Rollback {
+        #[command(flatten)]
+        at: Where,
     },
 }
 

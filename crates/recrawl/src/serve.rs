@@ -10,6 +10,7 @@ mod errors;
 pub mod formulas;
 mod hangup;
 mod hosts;
+mod learning;
 mod next;
 mod notify;
 mod pages;
@@ -34,6 +35,7 @@ use crate::tokens::tokens_of;
 use crate::turn::{self, Turn};
 use cycle_timer::CycleTimer;
 use hangup::Hangup;
+use learning::Learner;
 use recrawl_archive::timestamp;
 use recrawl_console::local::LocalSocket;
 use recrawl_console::{ConsoleConfig, Running, ServeError, Tokens};
@@ -209,6 +211,7 @@ fn crawl_on(
 ) -> Result<Ended, Failure> {
     let mut timer = CycleTimer::new(crawl.so_far.started, shared.now(), shared.uptime());
     let mut failures = 0;
+    let mut learner = Learner::new(args.at.config.clone());
     while !crawl.shutdown.requested() {
         let is_called = hangup.take();
         if is_called {
@@ -271,6 +274,7 @@ fn crawl_on(
                 timer.is_in_cycle_since(report.cycle_started(), shared.now(), shared.uptime());
                 shared.committed(crawl, *report);
                 forget(&queued, crawl, shared);
+                learner.after_commit(crawl);
                 tell(events, crawl, shared);
             }
             Err(failure) => {

@@ -5,8 +5,9 @@
 
 use crate::planner::Scores;
 use crate::selection::{Block, Selection};
-use crate::{DueFirst, HostPages, Plan, PlanError, PlanMemory, PlanRequest, Policy};
+use crate::{Chosen, ChosenPage, DueFirst, HostPages, Plan, PlanError, PlanMemory, PlanRequest, Policy};
 use recrawl_types::{Spill, StateColumns};
+use std::iter::Peekable;
 
 /// One of the compared plans.
 pub struct Arm<H> {
@@ -111,6 +112,37 @@ where
     }
 }
 
+/// The chosen pages of all arms in the order of ordinals, each with the number of its arm.
+pub struct ChosenOfArms(Vec<Peekable<Chosen>>);
+
+impl ChosenOfArms {
+    /// The plans have hosts of their own.
+    pub fn new(arms: impl IntoIterator<Item = Chosen>) -> ChosenOfArms {
+        ChosenOfArms(arms.into_iter().map(Iterator::peekable).collect())
+    }
+}
+
+impl Iterator for ChosenOfArms {
+    type Item = Result<ChosenPage, PlanError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut first: Option<(u64, usize)> = None;
+        for (arm, chosen) in self.0.iter_mut().enumerate() {
+            match chosen.peek() {
+                None => {}
+                Some(Err(_)) => return chosen.next(),
+                Some(Ok(page)) if first.is_none_or(|first| page.ordinal < first.0) => {
+                    first = Some((page.ordinal, arm));
+                }
+                Some(Ok(_)) => {}
+            }
+        }
+        let (_, arm) = first?;
+        let page = self.0[arm].next()?;
+        Some(page.map(|page| ChosenPage { arm, ..page }))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -181,6 +213,29 @@ mod tests {
                 prop_assert_eq!(made, &alone);
             }
         }
+    }
+
+    #[test]
+    fn the_pages_of_all_arms_come_in_order() {
+        let pages = vec![crate::testing::fetched(3, 50); 40];
+        let mut policy = ListedScores((0..40).map(f64::from).collect());
+        let runs = [(5u64, 1usize), (10, 0), (5, 1), (20, 2)];
+        let request = PlanRequest { pages: 6, audit_share: 0.0, ..crate::testing::request() };
+        let hosts =
+            |arm: usize| runs.into_iter().filter(move |run| run.1 == arm).map(|run| HostPages::from(run.0));
+        let arm = |arm| Arm { request: request.clone(), policy: 0, hosts: hosts(arm), first: Vec::new() };
+        let arms = (0..3).map(arm).collect();
+        let mut planner =
+            ArmsPlanner::new(arms, vec![&mut policy], Some(runs.into_iter()), 1 << 20, no_spill).unwrap();
+        planner.scan(&columns(&pages)).unwrap();
+        let plans = planner.finish().unwrap();
+        let counts = plans.iter().fold(crate::Counts::default(), |sum, plan| sum + plan.counts);
+        assert_eq!((counts.pages, counts.chosen()), (40, 18));
+        let chosen = ChosenOfArms::new(plans.into_iter().map(|plan| plan.chosen)).map(Result::unwrap);
+        let chosen: Vec<(u64, usize)> = chosen.map(|page| (page.ordinal, page.arm)).collect();
+        let expected = [(4, 1), (9, 0), (10, 0), (11, 0), (12, 0), (13, 0), (14, 0)];
+        assert_eq!(chosen[..7], expected, "{chosen:?}");
+        assert!(chosen.is_sorted() && chosen.len() == 18 && chosen[17] == (39, 2), "{chosen:?}");
     }
 
     #[test]

@@ -94,6 +94,8 @@ pub struct ChosenPage {
     pub rank: u64,
     /// Its score; NaN for a page that does not compete by score.
     pub score: f32,
+    /// The number of its plan, of several with hosts of their own: [`ChosenOfArms`](crate::ChosenOfArms). Else 0.
+    pub arm: usize,
     /// Is it chosen by score in the plan in force, but not in that of a candidate? See [`Contested`](crate::Contested).
     pub is_only_in_force: bool,
 }
@@ -126,6 +128,6 @@ impl Iterator for Chosen {
             ChosenBy::Promised => Share::Promised,
         };
         let score = f32::from_bits(tie as u32);
-        Some(Ok(ChosenPage { ordinal, share, rank: tie >> 32, score, is_only_in_force: false }))
+        Some(Ok(ChosenPage { ordinal, share, rank: tie >> 32, score, arm: 0, is_only_in_force: false }))
     }
 }

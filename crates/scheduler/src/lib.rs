@@ -38,7 +38,7 @@ mod spilling_top_k;
 pub mod top_k;
 pub mod visit_order;
 
-pub use crate::arms::{Arm, ArmsPlanner};
+pub use crate::arms::{Arm, ArmsPlanner, ChosenOfArms};
 pub use crate::candidate::{Candidate, TieBreak};
 pub use crate::chosen::{Chosen, ChosenPage};
 pub use crate::contested::{Contested, Overlap};

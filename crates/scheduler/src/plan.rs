@@ -1,6 +1,7 @@
 //! The plan of a cycle.
 
 use crate::{Chosen, ExpectedChanges};
+use std::ops::Add;
 
 /// The plan of a cycle, with statistics.
 pub struct Plan {
@@ -52,6 +53,31 @@ pub struct Counts {
     pub panel: u64,
     /// Chosen for a promise.
     pub promised: u64,
+}
+
+impl Add for Counts {
+    type Output = Counts;
+
+    fn add(self, other: Counts) -> Counts {
+        Counts {
+            pages: self.pages + other.pages,
+            gone: self.gone + other.gone,
+            refused: self.refused + other.refused,
+            backing_off: self.backing_off + other.backing_off,
+            visited: self.visited + other.visited,
+            discovery_due: self.discovery_due + other.discovery_due,
+            warmup_due: self.warmup_due + other.warmup_due,
+            revisit_due: self.revisit_due + other.revisit_due,
+            audit_eligible: self.audit_eligible + other.audit_eligible,
+            discovery: self.discovery + other.discovery,
+            warmup: self.warmup + other.warmup,
+            audit: self.audit + other.audit,
+            announced: self.announced + other.announced,
+            score: self.score + other.score,
+            panel: self.panel + other.panel,
+            promised: self.promised + other.promised,
+        }
+    }
 }
 
 impl Counts {

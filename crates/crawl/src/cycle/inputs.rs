@@ -22,11 +22,6 @@ pub struct FormulaInputs {
 }
 
 impl FormulaInputs {
-    /// Passes over all pages before the one that scores them.
-    pub fn passes(formula: &Formula) -> u64 {
-        u64::from(formula.compile().reads().needs_priors())
-    }
-
     /// Does the formula read signals, or the model of the next change, which are in the tables?
     pub fn need_tables(formula: &Formula) -> bool {
         let reads = formula.compile().reads();
@@ -51,7 +46,21 @@ impl FormulaInputs {
         tables: Option<&SledTables>,
         passed: &dyn Fn(usize),
     ) -> Result<FormulaInputs, Failure> {
-        let reads = formula.compile().reads();
+        FormulaInputs::read_for(formula.compile().reads(), cycle, generation, origins, tables, passed)
+    }
+
+    /// The same for all that some formulas use.
+    ///
+    /// # Errors
+    /// As of [`FormulaInputs::read`].
+    pub fn read_for(
+        reads: Reads,
+        cycle: Cycle,
+        generation: &Generation,
+        origins: &[OriginRun],
+        tables: Option<&SledTables>,
+        passed: &dyn Fn(usize),
+    ) -> Result<FormulaInputs, Failure> {
         let mut inputs = FormulaInputs::of_records(reads, cycle, generation, origins, passed)?;
         if let Some(tables) = tables.filter(|_| reads.needs_signals()) {
             inputs.signals = Some(PageSignals::read(tables, generation, origins)?);

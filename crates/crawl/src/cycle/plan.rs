@@ -1,5 +1,6 @@
 //! From generation g to a schedule: one pass scores every page, another reads the chosen ones.
 
+mod choice;
 mod measure;
 mod request;
 mod schedule;
@@ -9,27 +10,23 @@ pub use request::request;
 use crate::crawl::Crawl;
 use crate::cycle::carry::Carried;
 use crate::cycle::clock::{NextRound, SoFar};
-use crate::cycle::inputs::FormulaInputs;
-use crate::cycle::plan::measure::{Measured, Measuring};
+use crate::cycle::plan::choice::{Choice, ChosenPages, ToChoose};
+use crate::cycle::plan::measure::Measured;
 use crate::cycle::plan::schedule::Unranked;
 use crate::cycle::readmission::{self, Refusals, Since};
 use crate::failure::Failure;
-use crate::lessons::dates::TrustedDates;
+use crate::improve;
 use crate::lessons::traps::Traps;
-use crate::report::Bursts;
 use crate::report::facts::{Facts, RoundKind};
 use crate::settings::formula_file;
 use crate::stored::{keep, kept};
 use recrawl_archive::Archive;
 use recrawl_archive::cap::Bodies;
 use recrawl_fetcher::unavailable::Unavailable;
-use recrawl_formula::Formula;
-use recrawl_repository::spill::SpillRuns;
 use recrawl_repository::{Generation, Ranked, Recovered, ScheduleFile, ScheduleWriter, SledTables, VisitLog};
-use recrawl_scheduler::{HostPages, PlanMemory, PlanRequest, Planner};
+use recrawl_scheduler::PlanRequest;
 use recrawl_types::{
-    CanonicalUrl, Cycle, DatedRound, Link, LogRecord, Origin, PageRecord, Round, ScheduleSource, Status,
-    Visit,
+    CanonicalUrl, Cycle, DatedRound, Link, LogRecord, PageRecord, ScheduleSource, Status, Visit,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -246,6 +243,11 @@ fn make(
 ) -> Result<Option<Facts>, Failure> {
     let RoundToPlan { round: DatedRound { round, cycle }, kind, cycle_started } = *to_plan;
     let rules = readmission::digest(crawl)?;
+    let begins_cycle = cycle_started.is_none() && kind == RoundKind::Revisit;
+    let comparison = match kind {
+        RoundKind::Revisit => improve::compared(crawl, generation, cycle, begins_cycle)?,
+        RoundKind::Fill | RoundKind::Urgent => None,
+    };
     let formula = formula_file::in_force(&crawl.settings)?;
     let whole = request(&crawl.settings, cycle, generation.pages() + news.len() as u64, crawl.random_seed);
     let parts = &crawl.settings.config.cycle.rounds.0;
@@ -271,12 +273,13 @@ fn make(
     };
     let k = request.pages + if kind == RoundKind::Revisit { seeds } else { 0 };
     let last = facts(&crawl.tables)?;
-    let (mut chosen, mut counts, mut cutoff, mut bursts, mut measured) = Default::default();
+    let (mut chosen, mut counts, mut cutoff, mut bursts, mut measured, mut arms) = Default::default();
     if kind != RoundKind::Urgent {
-        let is_measured = crawl.settings.is_measured && kind == RoundKind::Revisit && cycle_started.is_none();
-        let last = is_measured.then_some(last.as_ref());
-        let (plan, figures) = choose(crawl, generation, round, request, &formula, &mut bursts, last)?;
-        (chosen, counts, cutoff, measured) = (Some(plan.chosen), plan.counts, plan.cutoff, figures);
+        let last = (crawl.settings.is_measured && begins_cycle).then_some(last.as_ref());
+        let to_choose = ToChoose { round, formula: &formula, comparison, last };
+        let choice = choice::choose(crawl, generation, to_choose, request, &mut bursts)?;
+        let Choice { pages, counts: counted, cutoff: lowest, measured: figures, arms: divided } = choice;
+        (chosen, counts, cutoff, measured, arms) = (Some(pages), counted, lowest, figures, divided);
     }
     let mut carried = Carried::into_round(crawl, generation, to_plan).peekable();
     let has_work = match kind {
@@ -302,7 +305,7 @@ fn make(
         &crawl.live,
         &mut writer,
         generation,
-        chosen.into_iter().flatten(),
+        chosen.iter_mut().flatten(),
         Unranked::new(carried, &news[..seeds as usize]),
         &bodies,
         measured.as_mut().map(|measured: &mut Measured| &mut measured.standings),
@@ -314,6 +317,8 @@ fn make(
         cycle_started,
         formula_toml: if is_by_formula { formula.to_toml().ok() } else { None },
         cutoff,
+        arms,
+        overlap: chosen.as_ref().and_then(ChosenPages::overlap),
         population: measured.as_ref().map(|measured| measured.population.clone()),
         next_rate: match &measured {
             Some(measured) => Some(measured.next_rate),
@@ -345,69 +350,6 @@ fn make(
 pub fn unavailable(tables: &SledTables) -> Result<Unavailable, Failure> {
     let bytes = tables.setting(UNAVAILABLE)?;
     Ok(bytes.map(|bytes| Unavailable::from_bytes(&bytes)).unwrap_or_default())
-}
-
-/// The pass over the state columns, preceded by another if the formula reads the rates of sites. Adds to `bursts`.
-/// The plan is measured if `last` has the facts of the last one, if any.
-fn choose(
-    crawl: &Crawl,
-    generation: &Generation,
-    round: Round,
-    request: PlanRequest,
-    formula: &Formula,
-    bursts: &mut Bursts,
-    last: Option<Option<&Facts>>,
-) -> Result<(recrawl_scheduler::Plan, Option<Measured>), Failure> {
-    let origins = generation.origins().map_err(Failure::work)?;
-    let is_by_formula = request.policy.is_formula();
-    let passes = 1 + if is_by_formula { FormulaInputs::passes(formula) } else { 0 };
-    crawl.live.begin_passing(passes * generation.pages());
-    let passed = |pages: usize| crawl.live.passed(pages as u64);
-    let inputs = match is_by_formula {
-        true => {
-            FormulaInputs::read(formula, request.cycle, generation, &origins, Some(&crawl.tables), &passed)?
-        }
-        false => FormulaInputs::default(),
-    };
-    let mut policy = request.policy(formula);
-    let pinged = generation.ordinals(&crawl.pings.trusted()).map_err(Failure::work)?;
-    let mut dates =
-        TrustedDates::new(&crawl.tables, &origins, crawl.settings.config.hints.min_trust.0, &pinged);
-    let unavailable = unavailable(&crawl.tables)?;
-    let now = (crawl.clock)();
-    let hosts = origins.iter().map(|origin| {
-        let named = if unavailable.is_empty() { None } else { origin.home().ok() };
-        let at_most = named.and_then(|home| unavailable.at_most(&Origin::of(&home), now));
-        HostPages { pages: origin.pages, at_most }
-    });
-    // Without a limit, hosts are not counted; this limit binds no available host.
-    let max_per_host = request.max_per_host.or((!unavailable.is_empty()).then_some(generation.pages()));
-    let samples_siblings = request.samples_siblings && inputs.need_keys();
-    let mut request = PlanRequest { max_per_host, samples_siblings, ..request };
-    let runs = SpillRuns::new(crawl.storage.clone(), round);
-    let memory = PlanMemory::new(crawl.settings.config.storage.plan_memory.0, Box::new(runs));
-    let mut first = Vec::new();
-    let mut measuring = match last {
-        None => None,
-        Some(last) => {
-            let measuring = Measuring::begin(crawl, generation, &origins, &inputs, &request, last)?;
-            first = measuring.first(generation)?;
-            request = measuring.request(request);
-            Some(measuring)
-        }
-    };
-    let planner = Planner::new(request, &mut *policy, hosts, memory).map_err(Failure::work)?;
-    let mut planner = planner.due_first(first);
-    generation.scan(inputs.need_keys(), |first, columns| {
-        bursts.add(&inputs.fill(first, columns), &columns.keys);
-        dates.keep_trusted(first, columns)?;
-        measuring.iter_mut().for_each(|measuring| measuring.add(columns));
-        passed(columns.len());
-        planner.scan(columns).map_err(Failure::work)
-    })?;
-    let plan = planner.finish().map_err(Failure::work)?;
-    let measured = measuring.map(|measuring| measuring.finish(plan.counts, plan.expected, plan.cutoff));
-    Ok((plan, measured))
 }
 
 #[cfg(test)]

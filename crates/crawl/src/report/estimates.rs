@@ -1,6 +1,7 @@
 //! Estimates for a population of pages from a cycle's visits.
 
 use super::Tally;
+use crate::improve::arms::ArmsFacts;
 use crate::report::facts::Facts;
 use recrawl_estimation::{Audited, Estimate, Interval, Population, Response, Weighted};
 use recrawl_types::{Change, Outcome, ScheduleEntry, Share, Skip, Standing, Visit};
@@ -123,6 +124,9 @@ pub struct Estimates {
     /// is value ± 1.96·√variance. None unless the plan was measured (`improve.mode`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adjusted_freshness: Option<Interval>,
+    /// The same for the sites of a candidate and of the control; none unless they are compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arms_freshness: Option<[Option<Interval>; 2]>,
 }
 
 /// What the estimates of a cycle are made from: the visits of the rounds since its pages were chosen.
@@ -138,18 +142,21 @@ pub struct Sample {
     /// The population of the audit sample, with the changes expected in it; none unless the plan was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     population: Option<Population>,
+    /// How sites were divided, if they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    arms: Option<ArmsFacts>,
 }
 
 impl Sample {
     /// The visits of one round.
     pub fn new(tally: &Tally, responses: Responses, facts: &Facts) -> Sample {
         let Tally { audit, score_visits, score_changed, .. } = *tally;
-        let Facts { audit_eligible, by_score, .. } = *facts;
+        let Facts { audit_eligible, by_score, arms, .. } = *facts;
         let population = facts.population.as_ref().map(|population| Population {
             pages: population.audit_eligible,
             expected: population.expected.changes,
         });
-        Sample { audit, score_visits, score_changed, responses, audit_eligible, by_score, population }
+        Sample { audit, score_visits, score_changed, responses, audit_eligible, by_score, population, arms }
     }
 
     /// Adds the visits of a later round of the cycle.
@@ -183,13 +190,14 @@ impl Estimates {
             audit_change_rate: self.audit_change_rate.or(before.audit_change_rate),
             change_rate: self.change_rate.or(before.change_rate),
             adjusted_freshness: self.adjusted_freshness.or(before.adjusted_freshness),
+            arms_freshness: self.arms_freshness.or(before.arms_freshness),
         }
     }
 
     /// From the visits to the pages that were chosen.
     pub fn of(sample: &Sample) -> Estimates {
-        let Sample { audit, score_visits, score_changed, responses, audit_eligible, by_score, population } =
-            sample;
+        let Sample { audit, score_visits, score_changed, responses, .. } = sample;
+        let Sample { audit_eligible, by_score, population, arms, .. } = sample;
         let changed_pages = population.and_then(|population| responses.beside_expected.changed(population));
         let AuditTally { unchanged, changed, .. } = *audit;
         Estimates {
@@ -204,6 +212,7 @@ impl Estimates {
             ),
             adjusted_freshness: changed_pages
                 .map(|changed| Interval { value: 1.0 - changed.value, ..changed }),
+            arms_freshness: arms.as_ref().map(|arms| arms.freshness(&responses.beside_expected)),
         }
     }
 }

@@ -1,7 +1,9 @@
 //! What was decided when a round was planned.
 
+use crate::improve::arms::ArmsFacts;
 use crate::improve::population::Population;
 use crate::report::Bursts;
+use recrawl_scheduler::Overlap;
 use recrawl_types::{Cycle, DatedRound, Round};
 use serde::{Deserialize, Serialize};
 
@@ -55,6 +57,12 @@ pub struct Facts {
     /// All pages, as the plan saw them; none unless it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub population: Option<Population>,
+    /// How sites were divided to compare two formulas, if they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arms: Option<ArmsFacts>,
+    /// How the choices of two formulas differ, if both were scored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overlap: Option<Overlap>,
     /// The rate of all pages together, in changes a cycle, for the next plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_rate: Option<f64>,
@@ -100,6 +108,8 @@ impl Facts {
             formula_toml: None,
             cutoff: None,
             population: None,
+            arms: None,
+            overlap: None,
             next_rate: None,
             bursts: Bursts::default(),
             scheduled: 0,

@@ -1,4 +1,7 @@
-//! `recrawl improve`: what a measured crawl knows of its formula and of its pages.
+//! `recrawl improve`: what a measured crawl knows of its formula and of its pages, and the steps of its loop.
+
+mod run;
+mod steps;
 
 use super::{counted, print_json, print_labelled, thousands};
 use crate::cli::ImproveCommand;
@@ -9,6 +12,7 @@ use recrawl_crawl::open_read;
 use recrawl_crawl::settings::Settings;
 use recrawl_estimation::Alarm;
 use std::collections::VecDeque;
+use steps::Decision;
 
 pub fn run(command: &ImproveCommand) -> Result<(), Failure> {
     match command {
@@ -17,6 +21,12 @@ pub fn run(command: &ImproveCommand) -> Result<(), Failure> {
             let watch = watched(&settings)?;
             if *json { print_json(&watch) } else { print_labelled(text(&settings, &watch)) }
         }
+        ImproveCommand::Run(args) => run::run(args),
+        ImproveCommand::History { at, json } => steps::history(at, *json),
+        ImproveCommand::Hold { at } => steps::decide(at, Decision::Hold),
+        ImproveCommand::Release { at } => steps::decide(at, Decision::Release),
+        ImproveCommand::Promote { at } => steps::decide(at, Decision::Promote),
+        ImproveCommand::Rollback { at } => steps::decide(at, Decision::RollBack),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::cli::LearnArgs;
 use crate::process::signals;
 use files::Files;
 use own_visits::OwnVisits;
-use progress::Progress;
+pub use progress::Progress;
 use recrawl_crawl::failure::Failure;
 use recrawl_formula::{Formula, Protection};
 use recrawl_learner::{
@@ -56,8 +56,7 @@ pub fn run(args: &LearnArgs) -> Result<(), Failure> {
         false => files.vacant().map(|()| vec![])?,
     };
     let shutdown = signals::shutdown("stopping after this generation (a second signal stops at once)")?;
-    let threads = args.threads.map_or(0, |n| n as usize);
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(Failure::work)?;
+    let pool = pool(args.threads)?;
     for set in &sets {
         tracing::info!(pages = set.pages.len(), cycles = set.truth.cycles(), "learning started");
     }
@@ -77,6 +76,15 @@ pub fn run(args: &LearnArgs) -> Result<(), Failure> {
         Ending::Stopped(checkpoint) => stopped(&checkpoint, &files, args),
         Ending::Learned(learned) => several::finished(&learned, &options, &files, args, begun),
     }
+}
+
+/// Threads to learn with; one per core by default.
+///
+/// # Errors
+/// When they cannot be started.
+pub fn pool(threads: Option<u32>) -> Result<rayon::ThreadPool, Failure> {
+    let threads = threads.map_or(0, |threads| threads as usize);
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(Failure::work)
 }
 
 fn stopped(checkpoint: &Checkpoint, files: &Files, args: &LearnArgs) -> Result<(), Failure> {

@@ -13,6 +13,8 @@ use std::sync::Arc;
 pub struct SpillRuns {
     storage: Arc<dyn Storage>,
     round: Round,
+    /// Added to the numbers of runs.
+    first: u32,
     /// Runs on disk.
     parts: BTreeSet<u32>,
 }
@@ -20,18 +22,25 @@ pub struct SpillRuns {
 impl SpillRuns {
     /// No runs, of `round`.
     pub fn new(storage: Arc<dyn Storage>, round: Round) -> SpillRuns {
-        SpillRuns { storage, round, parts: BTreeSet::new() }
+        SpillRuns::of_plan(storage, round, 0)
+    }
+
+    /// No runs, of one of several plans of `round` that are made at once. Each has room for 2²⁴ runs.
+    pub fn of_plan(storage: Arc<dyn Storage>, round: Round, plan: u32) -> SpillRuns {
+        SpillRuns { storage, round, first: plan << 24, parts: BTreeSet::new() }
     }
 }
 
 impl Spill for SpillRuns {
     fn create(&mut self, run: u32) -> io::Result<Box<dyn Write>> {
+        let run = self.first + run;
         let records = SpillWriter::create(&*self.storage, self.round, run)?;
         self.parts.insert(run);
         Ok(Box::new(RunWriter(Some(records))))
     }
 
     fn take(&mut self, run: u32) -> io::Result<Box<dyn Read>> {
+        let run = self.first + run;
         let records = SpillReader::open(&*self.storage, self.round, run)?;
         // What is open stays readable.
         remove(&*self.storage, self.round, run)?;

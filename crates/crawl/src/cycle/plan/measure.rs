@@ -22,17 +22,19 @@ pub(super) struct Measuring {
     rate: f64,
     counter: PopulationCounter,
     panel: Panel,
-    entrants: u64,
+    /// Pages that the panel has in the long run.
+    panel_pages: f64,
 }
 
 /// How chosen pages stand in the plan.
 pub(super) struct Standings {
     cycle: Cycle,
     rate: f64,
-    cutoff: Option<f64>,
+    /// By arm, as the next.
+    cutoffs: Vec<Option<f64>>,
     panel: Panel,
     /// Pages that enter the panel, and those of them met so far.
-    entrants: u64,
+    entrants: Vec<u64>,
     entered: Vec<CanonicalUrl>,
 }
 
@@ -63,13 +65,12 @@ impl Measuring {
             Some(rate) => rate,
             None => SitePriors::read(generation, origins, &|_| crawl.live.moved())?.global(),
         };
-        let panel_pages = PANEL_PART * request.audit_share * request.pages as f64;
         Ok(Measuring {
             cycle: request.cycle,
             rate,
             counter: PopulationCounter::new(request.cycle, request.warmup),
             panel: Panel::of(&crawl.tables, request.cycle)?,
-            entrants: Panel::entrants(panel_pages, request.cycle),
+            panel_pages: PANEL_PART * request.audit_share * request.pages as f64,
         })
     }
 
@@ -94,13 +95,20 @@ impl Measuring {
         self.counter.add(columns);
     }
 
-    /// What was measured, once all pages are chosen.
-    pub fn finish(self, counts: Counts, expected: ExpectedChanges, cutoff: Option<f64>) -> Measured {
-        let Measuring { cycle, rate, counter, panel, entrants } = self;
+    /// What was measured, once all pages are chosen: of all arms, and the lowest score and the part of the pages of each.
+    pub fn finish(
+        self,
+        counts: Counts,
+        expected: ExpectedChanges,
+        cutoffs: Vec<Option<f64>>,
+        parts: &[f64],
+    ) -> Measured {
+        let Measuring { cycle, rate, counter, panel, panel_pages } = self;
+        let entrants = parts.iter().map(|part| Panel::entrants(part * panel_pages, cycle)).collect();
         Measured {
             next_rate: counter.rate(),
             population: counter.finish(counts, expected, rate),
-            standings: Standings { cycle, rate, cutoff, panel, entrants, entered: Vec::new() },
+            standings: Standings { cycle, rate, cutoffs, panel, entrants, entered: Vec::new() },
         }
     }
 }
@@ -109,14 +117,14 @@ impl Standings {
     /// How a chosen page stands; none if it was never visited. The first pages drawn for the audit enter the panel.
     pub fn of(&mut self, page: &ChosenPage, url: &CanonicalUrl, record: &PageRecord) -> Option<Standing> {
         let history = &record.visited.as_ref()?.history;
-        if matches!(page.share, Share::Audit(_)) && page.rank <= self.entrants {
+        if matches!(page.share, Share::Audit(_)) && page.rank <= self.entrants[page.arm] {
             self.entered.push(url.clone());
         }
         Some(Standing {
             age: self.cycle.since(history.last),
             score: page.score,
             expected: Expected::from(expected_change(history, self.cycle, self.rate)),
-            is_above_cutoff: self.cutoff.is_some_and(|cutoff| page.score >= cutoff as f32),
+            is_above_cutoff: self.cutoffs[page.arm].is_some_and(|cutoff| page.score >= cutoff as f32),
             is_only_in_force: page.is_only_in_force,
         })
     }

@@ -2,11 +2,12 @@ use super::request::part_of;
 use super::*;
 use crate::cycle::clock::SoFar;
 use crate::settings::Settings;
+use recrawl_repository::spill::SpillRuns;
 use recrawl_repository::storage::{FileStorage, Storage};
 use recrawl_scheduler::policy::age::AgePolicy;
-use recrawl_scheduler::{Parts, Ties};
-use recrawl_types::Share;
+use recrawl_scheduler::{Parts, PlanMemory, Planner, Ties};
 use recrawl_types::{History, Known, StateColumns};
+use recrawl_types::{Round, Share};
 use std::path::Path;
 
 const PAGES: u64 = 20_000;

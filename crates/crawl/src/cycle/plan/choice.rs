@@ -1,0 +1,279 @@
+//! The pages of a round: by one formula, or by two that are compared.
+
+use crate::crawl::Crawl;
+use crate::cycle::inputs::FormulaInputs;
+use crate::cycle::plan::measure::{Measured, Measuring};
+use crate::failure::Failure;
+use crate::improve::arms::{ArmsFacts, Division};
+use crate::improve::steps::Comparison;
+use crate::lessons::dates::TrustedDates;
+use crate::report::Bursts;
+use crate::report::facts::Facts;
+use recrawl_estimation::Population;
+use recrawl_fetcher::unavailable::Unavailable;
+use recrawl_formula::Formula;
+use recrawl_repository::spill::SpillRuns;
+use recrawl_repository::{Generation, OriginRun};
+use recrawl_scheduler::{
+    Arm, ArmsPlanner, Chosen, ChosenOfArms, ChosenPage, Contested, Counts, DueFirst, ExpectedChanges,
+    HostPages, Overlap, Plan, PlanError, PlanMemory, PlanRequest, Planner, Policy,
+};
+use recrawl_types::{Origin, Reads, Round, Site, Spill, StateColumns};
+
+/// Part of the audit share that goes to pages that only a candidate chooses.
+const CONTESTED_PART: f64 = 0.25;
+/// Part of the audit sample that each arm of a trial gets, and all other sites.
+const AUDIT_PARTS: [f64; 3] = [0.25, 0.25, 0.5];
+
+/// What to choose by.
+pub(super) struct ToChoose<'f> {
+    pub round: Round,
+    pub formula: &'f Formula,
+    /// What the plan compares.
+    pub comparison: Option<Comparison>,
+    /// The facts of the last plan, if any, for a plan that is measured.
+    pub last: Option<Option<&'f Facts>>,
+}
+
+/// What was chosen.
+pub(super) struct Choice {
+    pub pages: ChosenPages,
+    pub counts: Counts,
+    /// The lowest score chosen by score, outside of the arms of a trial.
+    pub cutoff: Option<f64>,
+    pub measured: Option<Measured>,
+    pub arms: Option<ArmsFacts>,
+}
+
+/// The chosen pages, in the order of ordinals.
+pub(super) enum ChosenPages {
+    One(Chosen),
+    Shadow(Box<Contested>),
+    Arms(ChosenOfArms),
+}
+
+impl ChosenPages {
+    /// How the choices of two formulas differ, once all pages are taken.
+    pub fn overlap(&self) -> Option<Overlap> {
+        match self {
+            ChosenPages::Shadow(contested) => Some(contested.overlap()),
+            ChosenPages::One(_) | ChosenPages::Arms(_) => None,
+        }
+    }
+}
+
+impl Iterator for ChosenPages {
+    type Item = Result<ChosenPage, PlanError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self {
+            ChosenPages::One(pages) => pages.next(),
+            ChosenPages::Shadow(pages) => pages.next(),
+            ChosenPages::Arms(pages) => pages.next(),
+        }
+    }
+}
+
+/// The pass over the state columns, preceded by another if a formula reads the rates of sites. Adds to `bursts`.
+pub(super) fn choose(
+    crawl: &Crawl,
+    generation: &Generation,
+    to_choose: ToChoose<'_>,
+    request: PlanRequest,
+    bursts: &mut Bursts,
+) -> Result<Choice, Failure> {
+    let ToChoose { round, formula, comparison, last } = to_choose;
+    let origins = generation.origins().map_err(Failure::work)?;
+    let is_by_formula = request.policy.is_formula();
+    let comparison = comparison.filter(|_| is_by_formula);
+    let other = comparison.as_ref().and_then(Comparison::other);
+    let mut reads = Reads::default();
+    if is_by_formula {
+        reads =
+            [Some(formula), other].into_iter().flatten().fold(reads, |reads, f| reads | f.compile().reads());
+    }
+    crawl.live.begin_passing((1 + u64::from(reads.needs_priors())) * generation.pages());
+    let passed = |pages: usize| crawl.live.passed(pages as u64);
+    let inputs =
+        FormulaInputs::read_for(reads, request.cycle, generation, &origins, Some(&crawl.tables), &passed)?;
+    let pinged = generation.ordinals(&crawl.pings.trusted()).map_err(Failure::work)?;
+    let mut dates =
+        TrustedDates::new(&crawl.tables, &origins, crawl.settings.config.hints.min_trust.0, &pinged);
+    let unavailable = super::unavailable(&crawl.tables)?;
+    // Without a limit, hosts are not counted; this limit binds no available host.
+    let max_per_host = request.max_per_host.or((!unavailable.is_empty()).then_some(generation.pages()));
+    let samples_siblings = request.samples_siblings && inputs.need_keys();
+    let mut request = PlanRequest { max_per_host, samples_siblings, ..request };
+    let mut first = Vec::new();
+    let mut measuring = match last {
+        None => None,
+        Some(last) => {
+            let measuring = Measuring::begin(crawl, generation, &origins, &inputs, &request, last)?;
+            first = measuring.first(generation)?;
+            request = measuring.request(request);
+            Some(measuring)
+        }
+    };
+    let mut scan = |each: &mut dyn FnMut(&StateColumns) -> Result<(), PlanError>| {
+        generation.scan(inputs.need_keys(), |first, columns| {
+            bursts.add(&inputs.fill(first, columns), &columns.keys);
+            dates.keep_trusted(first, columns)?;
+            measuring.iter_mut().for_each(|measuring| measuring.add(columns));
+            passed(columns.len());
+            each(columns).map_err(Failure::work)
+        })
+    };
+    let now = (crawl.clock)();
+    let hosts: Vec<HostPages> = origins.iter().map(|origin| pages_of(origin, &unavailable, now)).collect();
+    let mut policy = request.policy(formula);
+    let spill = |plan: usize| -> Box<dyn Spill> {
+        Box::new(SpillRuns::of_plan(crawl.storage.clone(), round, plan as u32))
+    };
+    let memory = crawl.settings.config.storage.plan_memory.0;
+    let (seed, cycle) = (request.seed, request.cycle);
+    let contested = CONTESTED_PART * request.audit_share * request.pages as f64;
+    let mut other_policy = other.map(|formula| request.policy(formula));
+    let mut parts = vec![1.0];
+    let (plans, divided) = match &comparison {
+        None => {
+            let planner =
+                Planner::new(request, &mut *policy, hosts.into_iter(), PlanMemory::new(memory, spill(0)));
+            let mut planner = planner.map_err(Failure::work)?.due_first(first);
+            scan(&mut |columns| planner.scan(columns))?;
+            (vec![planner.finish().map_err(Failure::work)?], None)
+        }
+        Some(comparison) => {
+            let divided = match comparison {
+                Comparison::Shadow { .. } => None,
+                Comparison::Arms { division, .. } => Some(Divided::of(*division, &origins)?),
+            };
+            let arms = match &divided {
+                None => shadowed(request, hosts, first),
+                Some(divided) => divided.arms(&request, &hosts, &first, comparison.arm_of_other()),
+            };
+            let mut policies: Vec<&mut dyn Policy> = vec![&mut *policy];
+            policies.extend(other_policy.as_mut().map(|policy| &mut **policy as &mut dyn Policy));
+            let runs = divided.as_ref().map(|divided| divided.runs.clone().into_iter());
+            let mut planner = ArmsPlanner::new(arms, policies, runs, memory, spill).map_err(Failure::work)?;
+            scan(&mut |columns| planner.scan(columns))?;
+            parts = divided.as_ref().map_or(parts, |divided| divided.parts().to_vec());
+            (planner.finish().map_err(Failure::work)?, divided)
+        }
+    };
+    // In a shadow run only the first plan is carried out.
+    let carried_out = if divided.is_some() { &plans[..] } else { &plans[..1] };
+    let counts = carried_out.iter().fold(Counts::default(), |sum, plan| sum + plan.counts);
+    let mut expected = ExpectedChanges::default();
+    carried_out.iter().for_each(|plan| expected += plan.expected);
+    let cutoffs: Vec<Option<f64>> = carried_out.iter().map(|plan| plan.cutoff).collect();
+    let measured = measuring.map(|measuring| measuring.finish(counts, expected, cutoffs.clone(), &parts));
+    let populations = |plans: &[Plan]| {
+        let of =
+            |plan: &Plan| Population { pages: plan.counts.audit_eligible, expected: plan.expected.changes };
+        [of(&plans[0]), of(&plans[1])]
+    };
+    let arms = divided
+        .as_ref()
+        .map(|divided| ArmsFacts { division: divided.division, populations: populations(&plans) });
+    let mut chosen = plans.into_iter().map(|plan| plan.chosen);
+    let pages = match (&comparison, divided) {
+        (Some(Comparison::Shadow { differing, .. }), _) => {
+            let (in_force, candidate) =
+                (chosen.next().expect("two plans"), chosen.next().expect("two plans"));
+            let probability = (contested / (*differing).max(1) as f64).min(1.0);
+            ChosenPages::Shadow(Box::new(Contested::new(in_force, candidate, seed, cycle, probability)))
+        }
+        (_, Some(_)) => ChosenPages::Arms(ChosenOfArms::new(chosen)),
+        (_, None) => ChosenPages::One(chosen.next().expect("one plan")),
+    };
+    // That of all other sites, which are not tried on.
+    let cutoff = cutoffs.last().copied().flatten();
+    Ok(Choice { pages, counts, cutoff, measured, arms })
+}
+
+/// The pages of an origin, and how many of them may be planned now.
+fn pages_of(origin: &OriginRun, unavailable: &Unavailable, now: u64) -> HostPages {
+    let named = if unavailable.is_empty() { None } else { origin.home().ok() };
+    let at_most = named.and_then(|home| unavailable.at_most(&Origin::of(&home), now));
+    HostPages { pages: origin.pages, at_most }
+}
+
+type HostsOfArm = std::vec::IntoIter<HostPages>;
+
+/// Two plans of all pages. A part of the audit sample is left to pages that only the candidate chooses.
+fn shadowed(request: PlanRequest, hosts: Vec<HostPages>, first: Vec<DueFirst>) -> Vec<Arm<HostsOfArm>> {
+    let request = PlanRequest { audit_share: request.audit_share * (1.0 - CONTESTED_PART), ..request };
+    let arm = |policy, hosts: Vec<HostPages>, first| Arm {
+        request: request.clone(),
+        policy,
+        hosts: hosts.into_iter(),
+        first,
+    };
+    vec![arm(0, hosts.clone(), first.clone()), arm(1, hosts, first)]
+}
+
+/// All origins in scan order, divided into the arms of a trial.
+struct Divided {
+    division: Division,
+    /// Pages of each origin, and its arm.
+    runs: Vec<(u64, usize)>,
+}
+
+impl Divided {
+    fn of(division: Division, origins: &[OriginRun]) -> Result<Divided, Failure> {
+        let run = |origin: &OriginRun| {
+            let home = origin.home().map_err(Failure::work)?;
+            Ok((origin.pages, division.arm(&Site::of(&home)).index()))
+        };
+        Ok(Divided { division, runs: origins.iter().map(run).collect::<Result<_, Failure>>()? })
+    }
+
+    /// The part of all pages that each arm has.
+    fn parts(&self) -> [f64; 3] {
+        let mut pages = [0; 3];
+        self.runs.iter().for_each(|(run, arm)| pages[*arm] += run);
+        let all = pages.iter().sum::<u64>().max(1) as f64;
+        pages.map(|pages| pages as f64 / all)
+    }
+
+    /// The plans of the arms: k by their pages, and of the audit sample their own part.
+    fn arms(
+        &self,
+        request: &PlanRequest,
+        hosts: &[HostPages],
+        first: &[DueFirst],
+        of_other: Option<usize>,
+    ) -> Vec<Arm<HostsOfArm>> {
+        let parts = self.parts();
+        let mut of_arm: [(Vec<HostPages>, Vec<DueFirst>); 3] = Default::default();
+        let (mut end, mut first) = (0, first.iter().peekable());
+        for (host, (pages, arm)) in hosts.iter().zip(&self.runs) {
+            end += pages;
+            of_arm[*arm].0.push(*host);
+            while let Some(page) = first.next_if(|page| page.ordinal < end) {
+                of_arm[*arm].1.push(*page);
+            }
+        }
+        let audited = request.audit_share * request.pages as f64;
+        let has_rest = parts[2] > 0.0;
+        let (mut before, mut up_to) = (0.0, 0.0);
+        let share = |of: f64, from: f64, to: f64| (of * to).round() as u64 - (of * from).round() as u64;
+        let arm = |(arm, (hosts, first)): (usize, (Vec<HostPages>, Vec<DueFirst>))| {
+            before = up_to;
+            up_to = if arm == 2 { 1.0 } else { before + parts[arm] };
+            let pages = share(request.pages as f64, before, up_to);
+            let audit_part = if has_rest { AUDIT_PARTS[arm] } else { parts[arm] };
+            let request = PlanRequest {
+                pages,
+                discovery_min: share(request.discovery_min as f64, before, up_to),
+                // The shares of k together are at most 1.
+                audit_share: (audited * audit_part / (pages as f64).max(1.0))
+                    .min(1.0 - request.discovery_share - request.announced_share)
+                    .max(0.0),
+                ..request.clone()
+            };
+            Arm { request, policy: usize::from(of_other == Some(arm)), hosts: hosts.into_iter(), first }
+        };
+        of_arm.into_iter().enumerate().map(arm).collect()
+    }
+}

@@ -1,0 +1,208 @@
+//! A candidate that is being tried, with what was measured of it, cycle by cycle.
+
+use crate::improve::arms::Division;
+use crate::improve::candidate::Candidate;
+use crate::improve::found::{Found, FoundByShare};
+use recrawl_estimation::Interval;
+use recrawl_estimation::interval::Z;
+use recrawl_estimation::sequence::half_width;
+use recrawl_scheduler::Overlap;
+use recrawl_types::Cycle;
+use serde::{Deserialize, Serialize};
+
+/// Error probability of the intervals that decide a trial.
+const ALPHA: f64 = 0.05;
+
+/// A candidate and its trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// The candidate.
+    pub candidate: Candidate,
+    /// The formula in force when the attempt began, as a file.
+    pub in_force: String,
+    /// The first cycle of the present step.
+    pub since: Cycle,
+    /// The first cycle of the trial.
+    pub trial_since: Cycle,
+    /// How sites are divided in the trial.
+    pub division: Division,
+    /// The cycles in which both formulas were scored.
+    pub shadow: Vec<ShadowDay>,
+    /// The cycles of the trial, from the time before the candidate on.
+    pub trial: Vec<TrialDay>,
+}
+
+/// A cycle in which both formulas scored, and one was carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ShadowDay {
+    /// The cycle.
+    pub cycle: Cycle,
+    /// How the choices differ.
+    pub overlap: Overlap,
+    /// Visits of pages that only the formula in force chose.
+    pub only_in_force: Found,
+    /// Visits of a sample of those that only the candidate chose.
+    pub only_candidate: Found,
+}
+
+/// A cycle of the trial: freshness before the visits by arm, [`Arm`](crate::improve::arms::Arm) after arm.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrialDay {
+    /// The cycle.
+    pub cycle: Cycle,
+    /// Of the candidate's sites, and of the control's.
+    pub freshness: [Option<Interval>; 2],
+}
+
+/// A difference with its interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Difference {
+    /// Candidate less control, or less the formula in force.
+    pub value: f64,
+    /// The ends of its interval.
+    pub ends: [f64; 2],
+    /// Pages that it rests on.
+    pub pages: u64,
+}
+
+impl Attempt {
+    /// Notes a cycle of the shadow run, again if it goes on.
+    pub fn note_shadow(&mut self, cycle: Cycle, found: &FoundByShare) {
+        let Some(overlap) = found.overlap else { return };
+        self.shadow.retain(|day| day.cycle != cycle);
+        let FoundByShare { only_in_force, only_candidate, .. } = *found;
+        self.shadow.push(ShadowDay { cycle, overlap, only_in_force, only_candidate });
+    }
+
+    /// Notes a cycle of the trial, again if it goes on.
+    pub fn note_trial(&mut self, cycle: Cycle, freshness: [Option<Interval>; 2]) {
+        self.trial.retain(|day| day.cycle != cycle);
+        self.trial.push(TrialDay { cycle, freshness });
+    }
+
+    /// One step of the candidate against the formula in force, without a fetch more: Δ = Σ(D·ȳ_G − Y_F)/Σk, where of the
+    /// D pages that only the candidate chooses a share ȳ_G of the sample has changed, and Y_F of those that only the
+    /// formula in force chose. Only the first term is sampled. None without a sample, or if both always choose the same.
+    pub fn one_step(&self) -> Option<Difference> {
+        let (mut gain, mut variance, mut chosen, mut pages) = (0.0, 0.0, 0.0, 0);
+        for day in &self.shadow {
+            let Overlap { both, only_in_force, only_candidate, .. } = day.overlap;
+            // Without an answer, a page is taken for the others.
+            let rate = |found: &Found| (found.visits > 0).then(|| found.changed as f64 / found.visits as f64);
+            let theirs = if only_candidate == 0 { Some(0.0) } else { rate(&day.only_candidate) };
+            let ours = if only_in_force == 0 { Some(0.0) } else { rate(&day.only_in_force) };
+            let (Some(theirs), Some(ours)) = (theirs, ours) else { continue };
+            let (all, drawn) = (only_candidate as f64, day.only_candidate.visits as f64);
+            gain += all * theirs - only_in_force as f64 * ours;
+            if drawn > 1.0 {
+                let spread = theirs * (1.0 - theirs) * drawn / (drawn - 1.0);
+                variance += all * all * (1.0 - drawn / all).max(0.0) * spread / drawn;
+            }
+            chosen += (both + only_in_force) as f64;
+            pages += day.only_candidate.visits;
+        }
+        let differs =
+            self.shadow.iter().any(|day| day.overlap.only_candidate + day.overlap.only_in_force > 0);
+        (chosen > 0.0 && differs).then(|| {
+            let (value, half) = (gain / chosen, Z * variance.sqrt() / chosen);
+            Difference { value, ends: [value - half, value + half], pages }
+        })
+    }
+
+    /// The part of the choices that both formulas share.
+    pub fn overlap(&self) -> Option<f64> {
+        let sum =
+            |of: fn(&Overlap) -> u64| self.shadow.iter().map(|day| of(&day.overlap)).sum::<u64>() as f64;
+        let (both, chosen) =
+            (sum(|overlap| overlap.both), sum(|overlap| overlap.both + overlap.only_in_force));
+        (chosen > 0.0).then(|| both / chosen)
+    }
+
+    /// How much fresher the candidate's sites are than the control's, less how much they were before the candidate. The
+    /// time before ends with the cycle `before`, and the measured time begins with `from`. The interval holds at every
+    /// look: a confidence sequence, widened by the error of the time before. None without both.
+    pub fn effect(&self, before: Cycle, from: Cycle) -> Option<Difference> {
+        let mean = |days: &mut dyn Iterator<Item = &TrialDay>| {
+            let differences: Vec<Interval> = days.filter_map(|day| difference(day.freshness)).collect();
+            Interval::mean(&differences)
+        };
+        let earlier = mean(&mut self.trial.iter().filter(|day| day.cycle <= before))?;
+        let now = mean(&mut self.trial.iter().filter(|day| day.cycle >= from))?;
+        let value = now.value - earlier.value;
+        let pages = now.sample as f64;
+        let half = half_width(pages, (now.variance * pages).sqrt(), ALPHA);
+        let half = half.hypot(Z * earlier.variance.sqrt());
+        Some(Difference { value, ends: [value - half, value + half], pages: now.sample })
+    }
+}
+
+fn difference(freshness: [Option<Interval>; 2]) -> Option<Interval> {
+    let [Some(candidate), Some(control)] = freshness else { return None };
+    Some(Interval {
+        value: candidate.value - control.value,
+        variance: candidate.variance + control.variance,
+        sample: candidate.sample + control.sample,
+    })
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::improve::candidate::tests::back_test;
+    use recrawl_formula::Formula;
+
+    pub fn attempt() -> Attempt {
+        let formula = |text: &str| Formula::from_expression(text).unwrap();
+        Attempt {
+            candidate: Candidate::new(&formula("t * p_eb"), 9, back_test([0.01, 0.03])).unwrap(),
+            in_force: formula("t * X").to_toml().unwrap(),
+            since: Cycle(10),
+            trial_since: Cycle(10),
+            division: Division::of(1, 100),
+            shadow: Vec::new(),
+            trial: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn one_step_is_what_the_other_choice_would_have_found() {
+        let found = |visits, changed| Found { visits, changed, ..Found::default() };
+        let overlap = Overlap { both: 60, only_in_force: 40, only_candidate: 40, drawn: 10 };
+        let of = |theirs: u64, ours: u64| FoundByShare {
+            only_in_force: found(40, ours),
+            only_candidate: found(10, theirs),
+            overlap: Some(overlap),
+            ..FoundByShare::default()
+        };
+        let mut attempt = attempt();
+        assert_eq!(attempt.one_step(), None);
+        attempt.note_shadow(Cycle(10), &of(9, 9));
+        attempt.note_shadow(Cycle(10), &of(5, 10));
+        let step = attempt.one_step().unwrap();
+        // 40·0.5 − 10 of 100, and √(40²·0.75·(0.25·10/9)/10)·1.96/100.
+        assert!((step.value - 0.10).abs() < 1e-12 && step.pages == 10, "{step:?}");
+        assert!((step.ends[1] - step.value - 0.113_161).abs() < 1e-4, "{step:?}");
+        attempt.note_shadow(Cycle(11), &of(5, 30));
+        assert!(attempt.one_step().unwrap().value.abs() < 1e-12);
+        assert_eq!(attempt.overlap(), Some(0.6));
+    }
+
+    #[test]
+    fn an_effect_is_beside_the_time_before() {
+        let day = |value: f64| Some(Interval { value, variance: 0.0004, sample: 200 });
+        let mut attempt = attempt();
+        for cycle in 10..24 {
+            attempt.note_trial(Cycle(cycle), [day(0.80), day(0.85)]);
+        }
+        assert_eq!(attempt.effect(Cycle(23), Cycle(38)), None);
+        for cycle in 24..66 {
+            attempt.note_trial(Cycle(cycle), [day(0.83), day(0.85)]);
+        }
+        attempt.note_trial(Cycle(66), [None, day(0.85)]);
+        let effect = attempt.effect(Cycle(23), Cycle(38)).unwrap();
+        assert!((effect.value - 0.03).abs() < 1e-12 && effect.pages == 28 * 400, "{effect:?}");
+        let half = effect.ends[1] - effect.value;
+        let plain = Z * (0.0008f64 / 28.0 + 0.0008 / 14.0).sqrt();
+        assert!(half > plain && half < 2.0 * plain, "{half} beside {plain}");
+    }
+}

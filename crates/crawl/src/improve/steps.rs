@@ -1,0 +1,536 @@
+//! The steps by which a learned formula comes into force, and is taken back: a state that is kept before it acts.
+//!
+//! A candidate is scored beside the formula in force (shadow), then visits the pages of some sites (trial), then all
+//! but those of some sites (guard). The state moves on only when a cycle begins, and only once for a cycle.
+
+use crate::failure::Failure;
+use crate::improve::arms::{Arm, Division};
+use crate::improve::attempt::{Attempt, Difference};
+use crate::improve::candidate::{Candidate, digest_of};
+use crate::improve::rules::LoopRules;
+use crate::stored::{keep, kept};
+use recrawl_estimation::drift::CycleFound;
+use recrawl_estimation::{Drift, DriftRules};
+use recrawl_formula::Formula;
+use recrawl_repository::SledTables;
+use recrawl_types::Cycle;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// The name under which the state is kept.
+const STATE: &str = "improve";
+/// Events that are remembered.
+const MAX_EVENTS: usize = 200;
+
+/// Where the loop stands.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LoopState {
+    /// The last cycle that it has moved on to.
+    as_of: Cycle,
+    /// The present step.
+    pub step: Step,
+    /// Digest of the formula that shall be in force; none before the first cycle.
+    in_force: Option<String>,
+    /// A formula file that is to be written before the next plan.
+    to_write: Option<String>,
+    /// Candidates tried since the last promotion, counting those that a back-test refused.
+    pub tries: u32,
+    /// Digests of candidates that failed, each with the cycle until which it is not tried again.
+    quarantine: Vec<(String, Cycle)>,
+    /// Does an operator hold the loop?
+    pub is_held: bool,
+    /// Until this cycle the loop leaves an operator's choice alone.
+    rests_until: Cycle,
+    /// The cycle after which learning was begun last.
+    pub learned: Cycle,
+    drift: Drift,
+    /// The last cycle's visits beside what was expected of them.
+    found: Option<CycleFound>,
+    /// The cycle of the last alarm.
+    pub alarm: Option<Cycle>,
+    /// What happened, oldest first.
+    pub events: VecDeque<Event>,
+}
+
+/// The present step.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// Nothing is tried.
+    #[default]
+    Idle,
+    /// The candidate is scored beside the formula in force.
+    Shadow(Box<Attempt>),
+    /// The candidate waits for an operator.
+    Proposed(Box<Attempt>),
+    /// The candidate visits the pages of some sites.
+    Trial(Box<Attempt>),
+    /// The candidate is in force on all but some sites.
+    Guard(Box<Attempt>),
+}
+
+/// Something that happened to a candidate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// The cycle that it began with.
+    pub cycle: Cycle,
+    /// When, in milliseconds since 1970.
+    pub at: u64,
+    /// What.
+    pub what: What,
+    /// The expression of the candidate; empty if there is none.
+    pub candidate: String,
+    /// Why, in words.
+    pub why: String,
+}
+
+/// What can happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum What {
+    /// A candidate was not tried.
+    Refused,
+    /// It is scored beside the formula in force.
+    Shadowed,
+    /// It waits for an operator.
+    Proposed,
+    /// Its trial began.
+    TrialBegan,
+    /// It failed.
+    Rejected,
+    /// It came into force.
+    Promoted,
+    /// It was taken back.
+    RolledBack,
+    /// It stays in force.
+    Kept,
+    /// An operator chose a formula.
+    OperatorChose,
+    /// Visits find more, or fewer, changes than expected.
+    Alarm,
+}
+
+/// What the loop sees when a cycle begins.
+pub struct Now<'n> {
+    /// The cycle.
+    pub cycle: Cycle,
+    /// The time, in milliseconds since 1970.
+    pub at: u64,
+    /// The formula in force.
+    pub in_force: &'n Formula,
+    /// The candidate that waits, or why it is refused.
+    pub candidate: Option<Result<Candidate, String>>,
+    /// Sites with pages.
+    pub sites: u64,
+    /// The seed of the crawl.
+    pub seed: u64,
+}
+
+/// What a plan compares.
+#[derive(Clone, Debug)]
+pub enum Comparison {
+    /// Both formulas score, the one in force is carried out.
+    Shadow {
+        /// The candidate.
+        candidate: Box<Formula>,
+        /// About as many pages only the candidate chooses.
+        differing: u64,
+    },
+    /// Sites are divided into arms; one of them may have another formula than the one in force.
+    Arms {
+        /// The arms.
+        division: Division,
+        /// The arm of another formula.
+        other: Option<(Arm, Box<Formula>)>,
+    },
+}
+
+impl Comparison {
+    /// The formula beside the one in force.
+    pub fn other(&self) -> Option<&Formula> {
+        match self {
+            Comparison::Shadow { candidate, .. } => Some(candidate),
+            Comparison::Arms { other, .. } => other.as_ref().map(|(_, formula)| &**formula),
+        }
+    }
+
+    /// The index of the arm that it visits.
+    pub fn arm_of_other(&self) -> Option<usize> {
+        match self {
+            Comparison::Shadow { .. } => None,
+            Comparison::Arms { other, .. } => other.as_ref().map(|(arm, _)| arm.index()),
+        }
+    }
+}
+
+impl LoopState {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// When the tables cannot be read.
+    pub fn read(tables: &SledTables) -> Result<LoopState, Failure> {
+        let fresh = || LoopState { drift: Drift::new(DriftRules::default()), ..LoopState::default() };
+        Ok(kept(tables, STATE)?.unwrap_or_else(fresh))
+    }
+
+    /// Keeps it.
+    ///
+    /// # Errors
+    /// When the tables cannot be written.
+    pub fn keep(&self, tables: &SledTables) -> Result<(), Failure> {
+        keep(tables, STATE, self)
+    }
+
+    /// The formula file to write before the next plan; afterwards [`LoopState::has_written`].
+    pub fn to_write(&self) -> Option<&str> {
+        self.to_write.as_deref()
+    }
+
+    /// The formula file is written.
+    pub fn has_written(&mut self) {
+        self.to_write = None;
+    }
+
+    /// Notes the visits of a cycle, again if it goes on.
+    pub fn note(&mut self, found: CycleFound) {
+        self.found = Some(found);
+    }
+
+    /// What the plan of a cycle of k pages compares.
+    ///
+    /// # Errors
+    /// If a formula cannot be read.
+    pub fn comparison(&self, cycle: Cycle, k: u64, rules: &LoopRules) -> Result<Option<Comparison>, Failure> {
+        let read = |toml: &str| Formula::from_toml(toml).map(Box::new).map_err(Failure::work);
+        Ok(Some(match &self.step {
+            Step::Idle | Step::Proposed(_) => return Ok(None),
+            Step::Shadow(attempt) => {
+                // In the first cycle nothing is known of it.
+                let differing = attempt.shadow.last().map_or(k / 2, |day| day.overlap.only_candidate);
+                Comparison::Shadow { candidate: Box::new(attempt.candidate.formula()?), differing }
+            }
+            Step::Trial(attempt) => {
+                let begins = Cycle(attempt.since.0 + rules.before);
+                let candidate = (cycle >= begins).then(|| attempt.candidate.formula()).transpose()?;
+                let other = candidate.map(|formula| (Arm::Candidate, Box::new(formula)));
+                Comparison::Arms { division: attempt.division, other }
+            }
+            Step::Guard(attempt) => {
+                let other = Some((Arm::Control, read(&attempt.in_force)?));
+                Comparison::Arms { division: attempt.division, other }
+            }
+        }))
+    }
+
+    /// Moves on when a cycle begins; once for a cycle. Returns whether the candidate's file is done with.
+    pub fn advance(&mut self, now: Now<'_>, rules: &LoopRules) -> bool {
+        if self.as_of == now.cycle {
+            return false;
+        }
+        self.as_of = now.cycle;
+        self.quarantine.retain(|(_, until)| *until > now.cycle);
+        if self.found.take().and_then(|found| self.drift.add(found)).is_some() {
+            self.alarm = Some(now.cycle);
+            self.tell(&now, What::Alarm, None, "visits find other numbers of changes than expected".into());
+        }
+        let digest = digest_of(now.in_force);
+        if self.in_force.as_ref().is_some_and(|expected| *expected != digest) {
+            let attempt = std::mem::take(&mut self.step).attempt();
+            self.tell(
+                &now,
+                What::OperatorChose,
+                attempt.as_deref(),
+                format!("{} is in force", now.in_force.name),
+            );
+            self.rests_until = Cycle(now.cycle.0 + rules.rest);
+        }
+        self.in_force = Some(digest);
+        if self.is_held {
+            return false;
+        }
+        match std::mem::take(&mut self.step) {
+            Step::Idle => self.take_up(now, rules, Step::Idle),
+            Step::Proposed(attempt) => self.take_up(now, rules, Step::Proposed(attempt)),
+            Step::Shadow(attempt) => self.after_shadow(&now, rules, attempt),
+            Step::Trial(attempt) => self.after_trial(&now, rules, attempt),
+            Step::Guard(attempt) => self.after_guard(&now, rules, attempt),
+        }
+    }
+
+    /// Shall a formula be learned now? Each `every` cycles, or after an alarm, if nothing is tried.
+    pub fn wants_learning(&self, cycle: Cycle, rules: &LoopRules) -> bool {
+        let is_free = matches!(self.step, Step::Idle | Step::Proposed(_)) && !self.is_held;
+        let is_due = cycle.since(self.learned) >= rules.every;
+        let is_alarmed = self.alarm.is_some_and(|alarm| alarm > self.learned);
+        is_free && (is_due || is_alarmed)
+    }
+
+    /// The error probability of the next back-test: α/(j(j + 1)) for the j-th try, so that all together stay below α.
+    pub fn alpha(&self) -> f64 {
+        let tries = f64::from(self.tries + 1);
+        0.05 / (tries * (tries + 1.0))
+    }
+
+    /// Puts the candidate in force at once, as an operator asks. Says why not if there is none, or a trial runs.
+    pub fn promote(&mut self, cycle: Cycle, at: u64) -> Result<String, String> {
+        match std::mem::take(&mut self.step) {
+            Step::Proposed(attempt) | Step::Shadow(attempt) => {
+                let expression = attempt.candidate.expression.clone();
+                let why = "an operator promoted it";
+                self.put_in_force(Cycle(cycle.0), at, attempt, why.into());
+                Ok(expression)
+            }
+            other => {
+                let why = match &other {
+                    Step::Idle => "no candidate waits; run recrawl improve run, or let the daemon learn one",
+                    Step::Trial(_) => "its trial runs; wait for its end, or hold the loop to end it",
+                    _ => "it is in force already; recrawl improve rollback takes it back",
+                };
+                self.step = other;
+                Err(why.into())
+            }
+        }
+    }
+
+    /// Takes the formula in force back, as an operator asks. Says why not if nothing came before it.
+    pub fn roll_back(&mut self, cycle: Cycle, at: u64, rules: &LoopRules) -> Result<String, String> {
+        match std::mem::take(&mut self.step) {
+            Step::Guard(attempt) => {
+                let expression = attempt.candidate.expression.clone();
+                self.take_back(cycle, at, rules, attempt, "an operator took it back".into());
+                Ok(expression)
+            }
+            other => {
+                self.step = other;
+                Err("no promoted formula is guarded; recrawl formula rollback goes back to an earlier one"
+                    .into())
+            }
+        }
+    }
+
+    /// Holds the loop, or lets it go on. A trial ends; what is in force stays.
+    pub fn hold(&mut self, is_held: bool) {
+        self.is_held = is_held;
+        if is_held && !matches!(self.step, Step::Proposed(_)) {
+            self.step = Step::Idle;
+        }
+    }
+
+    /// Takes up the candidate that waits, if it may be tried.
+    fn take_up(&mut self, mut now: Now<'_>, rules: &LoopRules, otherwise: Step) -> bool {
+        self.step = otherwise;
+        let candidate = match now.candidate.take() {
+            None => return false,
+            Some(Err(why)) => {
+                self.tell(&now, What::Refused, None, why);
+                return true;
+            }
+            Some(Ok(candidate)) => candidate,
+        };
+        self.tries += 1;
+        let digest = candidate.formula().map(|formula| digest_of(&formula)).unwrap_or_default();
+        let [low, high] = candidate.back_test.gain;
+        let [before, after] = candidate.back_test.coverage;
+        let why = if self.in_force.as_ref() == Some(&digest) {
+            Some("it is the formula in force".to_owned())
+        } else if let Some((_, until)) = self.quarantine.iter().find(|(failed, _)| *failed == digest) {
+            Some(format!("it failed before, and is not tried until cycle {until}"))
+        } else if low <= rules.min_gain {
+            Some(format!("its gain is {low:.4} to {high:.4}; above {} is needed", rules.min_gain))
+        } else if after < before {
+            Some(format!(
+                "it would visit {:.1} % of the pages, {:.1} % are visited now",
+                after * 100.0,
+                before * 100.0
+            ))
+        } else if now.cycle < self.rests_until {
+            Some(format!("an operator chose a formula; the loop rests until cycle {}", self.rests_until))
+        } else {
+            None
+        };
+        let text = candidate.expression.clone();
+        if let Some(why) = why {
+            self.tell_of(&now, What::Refused, text, why);
+            return true;
+        }
+        let attempt = Attempt {
+            candidate,
+            in_force: now.in_force.to_toml().unwrap_or_default(),
+            since: now.cycle,
+            trial_since: now.cycle,
+            division: Division::of(now.seed ^ u64::from(now.cycle.0), now.sites),
+            shadow: Vec::new(),
+            trial: Vec::new(),
+        };
+        self.tell_of(&now, What::Shadowed, text, format!("gain {low:.4} to {high:.4} in the back-test"));
+        self.step = Step::Shadow(Box::new(attempt));
+        true
+    }
+
+    fn after_shadow(&mut self, now: &Now<'_>, rules: &LoopRules, mut attempt: Box<Attempt>) -> bool {
+        if now.cycle.since(attempt.since) < rules.shadow {
+            self.step = Step::Shadow(attempt);
+            return false;
+        }
+        let Some(step) = attempt.one_step() else {
+            self.reject(now, rules, &attempt, "it chooses the same pages".into());
+            return false;
+        };
+        // It is told, and decides nothing: a formula that looks at pages which the one in force starves finds less at first.
+        (attempt.since, attempt.trial_since) = (now.cycle, now.cycle);
+        let overlap = attempt.overlap().unwrap_or(1.0);
+        let told =
+            format!("{:.0} % of the choices are the same; one step {:+.4}", overlap * 100.0, step.value);
+        let lacking = match rules.promotes {
+            false => Some("improve.mode is \"propose\"".to_owned()),
+            true if now.sites < rules.min_sites => {
+                Some(format!("{} sites, a trial takes {}", now.sites, rules.min_sites))
+            }
+            true => None,
+        };
+        match lacking {
+            Some(why) => {
+                self.tell(now, What::Proposed, Some(&attempt), format!("{told}; {why}"));
+                self.step = Step::Proposed(attempt);
+            }
+            None => {
+                self.tell(now, What::TrialBegan, Some(&attempt), told);
+                self.step = Step::Trial(attempt);
+            }
+        }
+        false
+    }
+
+    fn after_trial(&mut self, now: &Now<'_>, rules: &LoopRules, mut attempt: Box<Attempt>) -> bool {
+        let cycles = now.cycle.since(attempt.trial_since);
+        if cycles < rules.before + rules.settling + rules.trial {
+            self.step = Step::Trial(attempt);
+            return false;
+        }
+        let effect = attempt.effect(rules.ends_before(&attempt), rules.measured_from(&attempt));
+        let calm = self.alarm.is_none_or(|alarm| now.cycle.since(alarm) >= rules.calm);
+        match effect {
+            Some(effect) if effect.ends[1] < 0.0 => {
+                self.reject(now, rules, &attempt, format!("less fresh in the trial: {}", told(&effect)));
+            }
+            Some(effect) if effect.ends[0] > -rules.max_loss && calm => {
+                self.put_in_force(now.cycle, now.at, attempt, format!("in the trial: {}", told(&effect)));
+            }
+            effect if cycles >= rules.longest => {
+                let why = match effect {
+                    Some(effect) => {
+                        format!("the trial cannot exclude a loss of {}: {}", rules.max_loss, told(&effect))
+                    }
+                    None => "no page of the arms was audited".into(),
+                };
+                attempt.since = now.cycle;
+                self.tell(now, What::Proposed, Some(&attempt), why);
+                self.step = Step::Proposed(attempt);
+            }
+            _ => self.step = Step::Trial(attempt),
+        }
+        false
+    }
+
+    fn after_guard(&mut self, now: &Now<'_>, rules: &LoopRules, attempt: Box<Attempt>) -> bool {
+        let effect = attempt.effect(rules.ends_before(&attempt), rules.measured_from(&attempt));
+        let is_worse = effect.is_some_and(|effect| effect.ends[1] < -rules.max_loss / 2.0);
+        if let Some(effect) = effect.filter(|_| is_worse) {
+            let why = format!("the sites with the formula before are fresher: {}", told(&effect));
+            self.take_back(now.cycle, now.at, rules, attempt, why);
+        } else if now.cycle.since(attempt.since) >= rules.guard {
+            let why = effect.map_or("nothing was measured".into(), |effect| told(&effect));
+            self.tell(now, What::Kept, Some(&attempt), why);
+            self.tries = 0;
+        } else {
+            self.step = Step::Guard(attempt);
+        }
+        false
+    }
+
+    /// Takes a promoted formula back at once, since a plan with it has failed.
+    pub fn fail(&mut self, cycle: Cycle, at: u64, rules: &LoopRules, why: &str) {
+        match std::mem::take(&mut self.step) {
+            Step::Guard(attempt) => self.take_back(cycle, at, rules, attempt, why.into()),
+            Step::Shadow(attempt) | Step::Trial(attempt) => {
+                self.quarantine(cycle, rules, &attempt);
+                let candidate = attempt.candidate.expression.clone();
+                self.push(Event { cycle, at, what: What::Rejected, candidate, why: why.into() });
+            }
+            other => self.step = other,
+        }
+    }
+
+    fn reject(&mut self, now: &Now<'_>, rules: &LoopRules, attempt: &Attempt, why: String) {
+        self.quarantine(now.cycle, rules, attempt);
+        self.tell(now, What::Rejected, Some(attempt), why);
+        self.step = Step::Idle;
+    }
+
+    fn quarantine(&mut self, cycle: Cycle, rules: &LoopRules, attempt: &Attempt) {
+        if let Ok(formula) = attempt.candidate.formula() {
+            self.quarantine.push((digest_of(&formula), Cycle(cycle.0 + rules.quarantine)));
+        }
+    }
+
+    fn put_in_force(&mut self, cycle: Cycle, at: u64, mut attempt: Box<Attempt>, why: String) {
+        let candidate = attempt.candidate.expression.clone();
+        self.push(Event { cycle, at, what: What::Promoted, candidate, why });
+        self.to_write = Some(attempt.candidate.formula_toml.clone());
+        self.in_force = attempt.candidate.formula().ok().map(|formula| digest_of(&formula));
+        attempt.since = cycle;
+        self.step = Step::Guard(attempt);
+    }
+
+    fn take_back(&mut self, cycle: Cycle, at: u64, rules: &LoopRules, attempt: Box<Attempt>, why: String) {
+        self.quarantine(cycle, rules, &attempt);
+        let candidate = attempt.candidate.expression.clone();
+        self.push(Event { cycle, at, what: What::RolledBack, candidate, why });
+        self.in_force = Formula::from_toml(&attempt.in_force).ok().map(|formula| digest_of(&formula));
+        self.to_write = Some(attempt.in_force.clone());
+        self.step = Step::Idle;
+    }
+
+    fn tell(&mut self, now: &Now<'_>, what: What, attempt: Option<&Attempt>, why: String) {
+        let candidate = attempt.map_or(String::new(), |attempt| attempt.candidate.expression.clone());
+        self.tell_of(now, what, candidate, why);
+    }
+
+    fn tell_of(&mut self, now: &Now<'_>, what: What, candidate: String, why: String) {
+        self.push(Event { cycle: now.cycle, at: now.at, what, candidate, why });
+    }
+
+    fn push(&mut self, event: Event) {
+        tracing::info!(
+            cycle = event.cycle.0,
+            candidate = event.candidate,
+            "improve: {:?}: {}",
+            event.what,
+            event.why
+        );
+        self.events.push_back(event);
+        if self.events.len() > MAX_EVENTS {
+            self.events.pop_front();
+        }
+    }
+}
+
+impl Step {
+    /// The candidate that is tried.
+    pub fn attempt(self) -> Option<Box<Attempt>> {
+        match self {
+            Step::Idle => None,
+            Step::Shadow(attempt) | Step::Proposed(attempt) | Step::Trial(attempt) | Step::Guard(attempt) => {
+                Some(attempt)
+            }
+        }
+    }
+}
+
+fn told(effect: &Difference) -> String {
+    let Difference { value, ends: [low, high], pages } = effect;
+    format!("{value:+.4} ({low:+.4} to {high:+.4}) in freshness, from {pages} audited pages")
+}
+
+#[cfg(test)]
+mod tests;

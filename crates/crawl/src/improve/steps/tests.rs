@@ -1,0 +1,281 @@
+use super::*;
+use crate::improve::candidate::tests::back_test;
+use crate::improve::found::{Found, FoundByShare};
+use recrawl_estimation::Interval;
+use recrawl_scheduler::Overlap;
+
+fn rules() -> LoopRules {
+    LoopRules { promotes: true, ..LoopRules::default() }
+}
+
+fn formula(text: &str) -> Formula {
+    Formula::from_expression(text).unwrap()
+}
+
+fn candidate(text: &str, gain: [f64; 2]) -> Candidate {
+    Candidate::new(&formula(text), 1, back_test(gain)).unwrap()
+}
+
+/// A crawl in which only the loop is real.
+struct World {
+    state: LoopState,
+    in_force: Formula,
+    cycle: u32,
+    waiting: Option<Result<Candidate, String>>,
+    sites: u64,
+    rules: LoopRules,
+    /// By how much pages are fresher where the candidate visits.
+    effect: f64,
+    /// The error of a cycle's freshness in an arm.
+    variance: f64,
+    /// Does the candidate choose other pages?
+    differs: bool,
+}
+
+impl World {
+    fn new() -> World {
+        let state = LoopState { drift: Drift::new(DriftRules::default()), ..LoopState::default() };
+        World {
+            state,
+            in_force: formula("t * X"),
+            cycle: 1,
+            waiting: None,
+            sites: 200,
+            rules: rules(),
+            effect: 0.01,
+            variance: 0.0002,
+            differs: true,
+        }
+    }
+
+    fn offer(&mut self, text: &str) {
+        self.waiting = Some(Ok(candidate(text, [0.01, 0.03])));
+    }
+
+    fn write(&mut self) {
+        if let Some(toml) = self.state.to_write() {
+            self.in_force = Formula::from_toml(toml).unwrap();
+            self.state.has_written();
+        }
+    }
+
+    /// One cycle: the loop moves on, the plan compares, and the visits are noted.
+    fn next(&mut self) {
+        self.write();
+        let now = Now {
+            cycle: Cycle(self.cycle),
+            at: 0,
+            in_force: &self.in_force,
+            candidate: self.waiting.clone(),
+            sites: self.sites,
+            seed: 1,
+        };
+        if self.state.advance(now, &self.rules) {
+            self.waiting = None;
+        }
+        // As after a restart between the two.
+        self.state = serde_json::from_slice(&serde_json::to_vec(&self.state).unwrap()).unwrap();
+        self.write();
+        let comparison = self.state.comparison(Cycle(self.cycle), 100, &self.rules).unwrap();
+        let cycle = Cycle(self.cycle);
+        let (effect, differs, variance) = (self.effect, self.differs, self.variance);
+        match (&mut self.state.step, comparison) {
+            (Step::Shadow(attempt), Some(Comparison::Shadow { .. })) => {
+                let other = if differs { 40 } else { 0 };
+                let overlap =
+                    Overlap { both: 100 - other, only_in_force: other, only_candidate: other, drawn: other };
+                let found = |changed| Found { visits: other, changed, ..Found::default() };
+                let (only_in_force, only_candidate, overlap) =
+                    (found(other / 2), found(other / 4), Some(overlap));
+                attempt.note_shadow(
+                    cycle,
+                    &FoundByShare { only_in_force, only_candidate, overlap, ..FoundByShare::default() },
+                );
+            }
+            (Step::Trial(attempt) | Step::Guard(attempt), Some(Comparison::Arms { other, .. })) => {
+                let more = if other.is_some() { effect } else { 0.0 };
+                let of = |value| Some(Interval { value, variance, sample: 300 });
+                attempt.note_trial(cycle, [of(0.80 + more), of(0.82)]);
+            }
+            (_, None) => {}
+            other => panic!("{other:?}"),
+        }
+        self.cycle += 1;
+    }
+
+    fn run(&mut self, cycles: u32) {
+        (0..cycles).for_each(|_| self.next());
+    }
+
+    fn events(&self) -> Vec<(u32, What)> {
+        self.state.events.iter().map(|event| (event.cycle.0, event.what)).collect()
+    }
+
+    fn why(&self) -> &str {
+        &self.state.events.back().unwrap().why
+    }
+}
+
+#[test]
+fn a_better_candidate_comes_into_force_step_by_step_and_stays() {
+    let mut world = World::new();
+    world.run(2);
+    world.offer("t * p_eb");
+    world.run(150);
+    assert_eq!(
+        world.events(),
+        [(3, What::Shadowed), (10, What::TrialBegan), (66, What::Promoted), (94, What::Kept)],
+        "{:?}",
+        world.state.events
+    );
+    assert_eq!(world.in_force.expr, formula("t * p_eb").expr);
+    assert_eq!((world.state.tries, &world.state.step), (0, &Step::Idle));
+}
+
+#[test]
+fn a_candidate_that_loses_is_rejected_and_not_tried_again_for_a_while() {
+    let mut world = World::new();
+    world.effect = -0.05;
+    world.offer("t * p_eb");
+    world.run(70);
+    assert_eq!(world.events()[2], (64, What::Rejected), "{:?}", world.state.events);
+    world.offer("t * p_eb");
+    world.run(2);
+    assert_eq!(world.events().last(), Some(&(71, What::Refused)));
+    assert!(world.why().contains("not tried until cycle 154"), "{}", world.why());
+    assert_eq!(world.in_force.expr, formula("t * X").expr);
+    world.run(90);
+    world.offer("t * p_eb");
+    world.run(1);
+    assert_eq!(world.events().last().unwrap().1, What::Shadowed);
+}
+
+#[test]
+fn a_small_difference_that_cannot_be_told_is_proposed() {
+    let mut world = World::new();
+    (world.effect, world.variance) = (-0.005, 0.0006);
+    world.offer("t * p_eb");
+    world.run(130);
+    assert_eq!(world.events().last(), Some(&(120, What::Proposed)), "{:?}", world.state.events);
+    assert!(world.why().contains("cannot exclude a loss of 0.02"), "{}", world.why());
+}
+
+#[test]
+fn a_promoted_formula_that_turns_out_worse_is_taken_back() {
+    let mut world = World::new();
+    world.offer("t * p_eb");
+    world.run(70);
+    assert_eq!(world.in_force.expr, formula("t * p_eb").expr);
+    world.effect = -0.2;
+    world.run(28);
+    let (cycle, what) = *world.events().last().unwrap();
+    assert!(what == What::RolledBack && cycle < 94, "{:?}", world.state.events);
+    assert_eq!(world.in_force.expr, formula("t * X").expr);
+    assert_eq!(world.state.step, Step::Idle);
+}
+
+#[test]
+fn a_plan_that_fails_takes_it_back_at_once() {
+    let mut world = World::new();
+    world.offer("t * p_eb");
+    world.run(70);
+    world.state.fail(Cycle(71), 0, &rules(), "half of the chosen pages are tied");
+    world.run(1);
+    assert_eq!(world.events().last(), Some(&(71, What::RolledBack)));
+    assert_eq!(world.in_force.expr, formula("t * X").expr);
+}
+
+#[test]
+fn what_may_not_be_tried_is_refused_with_the_reason() {
+    for (offered, reason) in [
+        (Ok(candidate("t * X", [0.01, 0.03])), "it is the formula in force"),
+        (Ok(candidate("t * p_eb", [0.001, 0.03])), "above 0.002 is needed"),
+        (Err("changed by hand".to_owned()), "changed by hand"),
+    ] {
+        let mut world = World::new();
+        world.waiting = Some(offered);
+        world.run(1);
+        assert_eq!(world.events(), [(1, What::Refused)]);
+        assert!(world.why().contains(reason), "{}", world.why());
+        assert!(world.waiting.is_none() && world.state.step == Step::Idle);
+    }
+}
+
+#[test]
+fn a_candidate_that_chooses_the_same_pages_is_rejected() {
+    let mut world = World::new();
+    world.differs = false;
+    world.offer("t * p_eb");
+    world.run(9);
+    assert_eq!(world.events(), [(1, What::Shadowed), (8, What::Rejected)]);
+    assert_eq!(world.why(), "it chooses the same pages");
+}
+
+#[test]
+fn few_sites_or_the_mode_only_propose_and_an_operator_promotes() {
+    for (sites, promotes) in [(59, true), (200, false)] {
+        let mut world = World::new();
+        (world.sites, world.rules.promotes) = (sites, promotes);
+        assert!(world.state.promote(Cycle(1), 0).unwrap_err().contains("no candidate waits"));
+        world.offer("t * p_eb");
+        world.run(30);
+        assert_eq!(world.events(), [(1, What::Shadowed), (8, What::Proposed)]);
+        assert_eq!(world.in_force.expr, formula("t * X").expr);
+        assert_eq!(world.state.promote(Cycle(world.cycle), 0), Ok("t * p_eb".into()));
+        world.run(1);
+        assert_eq!(world.in_force.expr, formula("t * p_eb").expr);
+        assert!(world.state.promote(Cycle(32), 0).unwrap_err().contains("in force already"));
+        assert_eq!(world.state.roll_back(Cycle(32), 0, &rules()), Ok("t * p_eb".into()));
+        world.run(1);
+        assert_eq!(world.in_force.expr, formula("t * X").expr);
+        assert!(world.state.roll_back(Cycle(33), 0, &rules()).is_err());
+    }
+}
+
+#[test]
+fn an_operators_choice_wins_and_is_left_alone() {
+    let mut world = World::new();
+    world.offer("t * p_eb");
+    world.run(30);
+    world.in_force = formula("p_eb_site");
+    world.run(1);
+    assert_eq!(world.events().last(), Some(&(31, What::OperatorChose)));
+    assert_eq!(world.state.step, Step::Idle);
+    world.offer("t * eb_site");
+    world.run(1);
+    assert!(world.why().contains("rests until cycle 45"), "{}", world.why());
+    world.run(14);
+    world.offer("t * eb_site");
+    world.run(80);
+    assert_eq!(world.in_force.expr, formula("t * eb_site").expr);
+    assert!(world.state.promote(Cycle(100), 0).unwrap_err().contains("in force already"));
+    world.state.hold(true);
+    world.in_force = formula("t");
+    world.offer("t * p_eb");
+    world.run(40);
+    assert!(world.state.step == Step::Idle && world.waiting.is_some(), "held");
+}
+
+#[test]
+fn learning_is_due_every_week_and_after_an_alarm_but_not_beside_a_trial() {
+    let mut world = World::new();
+    world.state.learned = Cycle(10);
+    let wants = |world: &World, cycle: u32| world.state.wants_learning(Cycle(cycle), &rules());
+    assert_eq!([wants(&world, 16), wants(&world, 17)], [false, true]);
+    world.state.alarm = Some(Cycle(12));
+    assert!(wants(&world, 13));
+    world.offer("t * p_eb");
+    world.run(3);
+    assert!(!wants(&world, 30));
+}
+
+#[test]
+fn each_try_is_judged_more_strictly() {
+    let mut state = LoopState::default();
+    let mut sum = 0.0;
+    for _ in 0..1000 {
+        sum += state.alpha();
+        state.tries += 1;
+    }
+    assert!((0.049..0.05).contains(&sum), "{sum}");
+}

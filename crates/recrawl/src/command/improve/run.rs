@@ -1,0 +1,159 @@
+//! `recrawl improve run`: learns a formula from the crawl's own visits, back-tests it, and leaves it as a candidate.
+
+use crate::cli::ImproveRunArgs;
+use crate::command::learn::{self as learning, Progress};
+use crate::command::{forecast, print_json, print_labelled};
+use crate::process::{clock, signals};
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::improve::candidate::{BackTest, Candidate};
+use recrawl_crawl::settings::formula_file;
+use recrawl_forecast::back_test::{Tested, back_test};
+use recrawl_forecast::{Completions, Histories};
+use recrawl_formula::Formula;
+use recrawl_learner::{Ending, Fitness, FoldBy, Options, Preset, Protocol, Start, learn, options};
+use recrawl_simulation::{Budget, Dataset, Rules};
+use recrawl_types::Site;
+use serde_json::json;
+use std::time::SystemTime;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// Completions of each page that is learned from.
+const COMPLETIONS: u64 = 3;
+/// Folds of the sites that are learned from.
+const FOLDS: usize = 3;
+/// Individuals and generations of a run, and its seeds.
+const POPULATION: usize = 150;
+const GENERATIONS: u32 = 30;
+/// Sites of each half, below which nothing is learned.
+const MIN_SITES: usize = 10;
+
+/// # Errors
+/// When the crawl cannot be read, or has too little to learn from.
+pub fn run(args: &ImproveRunArgs) -> Result<(), Failure> {
+    if args.child {
+        give_way()?;
+    }
+    let settings = args.own.at.settings()?;
+    let in_force = formula_file::in_force(&settings)?;
+    let histories = forecast::histories(&settings, &args.own)?;
+    let seed = u64::from(histories.last.0);
+    let (to_learn, to_test) = halves(&histories, seed);
+    let [learn_sites, test_sites] = [&to_learn, &to_test].map(|half| Completions::new(half).groups());
+    if learn_sites.min(test_sites) < MIN_SITES {
+        let text = format!(
+            "too little to learn from: {learn_sites} and {test_sites} sites or folders with a history, {MIN_SITES} to learn \
+             from and as many to test on are needed"
+        );
+        return Err(Failure::Work(text));
+    }
+    let visits = histories.visits_a_page();
+    let data = Completions::new(&to_learn).pooled(COMPLETIONS);
+    let shutdown = signals::shutdown("stopping after this generation (a second signal stops at once)")?;
+    let pool = learning::pool(args.threads)?;
+    let cpu = args.cpu.unwrap_or(settings.config.improve.learn_cpu);
+    let options = options_of(&data, &in_force, visits)?;
+    let mut progress = Progress::new(&shutdown, Some(cpu.0));
+    let ending = learn(&data, &options, Vec::new(), &pool, &mut progress).map_err(Failure::work)?;
+    progress.finish();
+    let Ending::Learned(learned) = ending else {
+        return Err(Failure::Work("stopped; nothing was learned".into()));
+    };
+    // Closed forms are compared where the formula was learned; only the best of them is tested beside it.
+    let best_known = &learned.across.known.name;
+    let known = options::rivals(options.preset.tree.terminals);
+    let known = known.into_iter().find(|formula| formula.name == *best_known);
+    let formulas: Vec<Formula> =
+        [Some(in_force.clone()), Some(learned.formula.clone()), known].into_iter().flatten().collect();
+    let tested = pool.install(|| back_test(&Completions::new(&to_test), &formulas, visits));
+    let place = (1..formulas.len()).max_by(|a, b| tested[*a].gain.value.total_cmp(&tested[*b].gain.value));
+    let place = place.expect("a formula was learned");
+    let alpha = alpha(args.tries);
+    let found = BackTest {
+        fitness: "change_rate".into(),
+        in_force: (in_force.name.clone(), tested[0].change_rate),
+        candidate: tested[place].change_rate,
+        closed_forms: formulas
+            .iter()
+            .zip(&tested)
+            .skip(2)
+            .map(|(f, t)| (f.name.clone(), t.change_rate))
+            .collect(),
+        gain: tested[place].ends(alpha),
+        alpha,
+        coverage: [tested[0].coverage, tested[place].coverage],
+        sample: [
+            to_test.pages.len() as u64,
+            test_sites as u64,
+            u64::from(to_test.last.since(to_test.first)) + 1,
+        ],
+    };
+    let candidate = Candidate::new(&formulas[place], histories.last.0, found)?;
+    candidate.write(&settings.data_dir)?;
+    if args.json {
+        return print_json(&json!({"candidate": candidate, "why": learned.why()}));
+    }
+    print_labelled(text(&candidate, &tested[place]))
+}
+
+/// Takes the lowest priority, and ends with the process that started this one.
+fn give_way() -> Result<(), Failure> {
+    rustix::process::nice(19).map_err(Failure::work)?;
+    let death = Some(rustix::process::Signal::KILL);
+    rustix::process::set_parent_process_death_signal(death).map_err(Failure::work)
+}
+
+/// The error probability of the interval after this many tries, as the loop divides it.
+fn alpha(tries: u32) -> f64 {
+    let tries = f64::from(tries + 1);
+    0.05 / (tries * (tries + 1.0))
+}
+
+fn text(candidate: &Candidate, tested: &Tested) -> String {
+    let BackTest { in_force, gain: [low, high], coverage: [before, after], sample, .. } =
+        &candidate.back_test;
+    [
+        format!("candidate  {}", candidate.expression),
+        format!("in force   {}: {:.4} changes a visit", in_force.0, in_force.1),
+        format!("gain       {:+.4} ({low:+.4} to {high:+.4}) on {} pages of {} sites that it was not learned from", tested.gain.value, sample[0], sample[1]),
+        format!("coverage   {:.1} % of the pages, {:.1} % with the formula in force", 100.0 * after, 100.0 * before),
+        "next       the loop takes it up at the next cycle, if improve.mode is \"propose\" or \"promote\"".to_owned(),
+    ]
+    .join("\n")
+}
+
+/// Divides the sample by site: some to learn from, the others to test on.
+fn halves(histories: &Histories, seed: u64) -> (Histories, Histories) {
+    let is_tested = |site: &Site| xxh3_64_with_seed(site.as_str().as_bytes(), seed).is_multiple_of(2);
+    let (to_test, to_learn) =
+        histories.pages.iter().cloned().partition(|page| is_tested(&Site::of(&page.url)));
+    let bare = Histories { pages: Vec::new(), ..histories.clone() };
+    (Histories { pages: to_learn, ..bare.clone() }, Histories { pages: to_test, ..bare })
+}
+
+fn options_of(data: &Dataset, in_force: &Formula, visits: f64) -> Result<Options, Failure> {
+    let mut preset = Preset::find("recrawl").map_err(Failure::work)?;
+    preset.protocol = Protocol::Thesis;
+    (preset.population.size, preset.population.generations) = (POPULATION, GENERATIONS);
+    preset.population.random_seeds.truncate(1);
+    let start = |starts: &[Start]| options::start(&preset, starts).map_err(Failure::work);
+    // A formula beyond the preset cannot be started from.
+    let own = start(&[Start::Rivals, Start::Formula(Box::new(in_force.clone()))]);
+    let start = own.or_else(|_| start(&[Start::Rivals]))?;
+    Ok(Options {
+        folds: FOLDS,
+        fold_by: FoldBy::Site,
+        only_fold: None,
+        rules: Rules {
+            warmup: 0,
+            budget: Budget::Share(visits.clamp(f64::MIN_POSITIVE, 1.0)),
+            ..Rules::default()
+        },
+        fitness: "change_rate".parse::<Fitness>().map_err(Failure::work)?,
+        start,
+        name: "learned-here".into(),
+        data_digest: data.digest(),
+        date: clock::precise(SystemTime::now()).chars().take("2026-01-31".len()).collect(),
+        program_version: env!("CARGO_PKG_VERSION").to_owned(),
+        preset,
+    })
+}
