@@ -115,6 +115,10 @@ fn a_crawl_that_cannot_be_measured_says_what_is_missing() {
             "improve.mode is \"on\"; write \"off\", \"watch\", \"propose\" or \"promote\"",
         ),
         ("[improve]\nmode = \"watch\"\n[cycle]\naudit_share = 0.0\n", "cycle.audit_share"),
+        (
+            "[improve]\nmode = \"propose\"\n[cycle]\naudit_share = 0.1\n[schedule]\npolicy = \"age\"\n",
+            "schedule.policy",
+        ),
         ("[improve]\nmode = \"watch\"\n[storage]\nkeep_visits = 0\n", "storage.keep_visits"),
     ] {
         world.configure(settings);

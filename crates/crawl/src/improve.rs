@@ -60,6 +60,17 @@ pub fn compared(
     state.comparison(cycle, k, &rules)
 }
 
+/// Ends the attempt: a plan chose pages whose score is not a number, so the formula before plans the next cycle.
+///
+/// # Errors
+/// When the state cannot be read or written.
+pub fn fail(crawl: &Crawl, cycle: Cycle) -> Result<(), Failure> {
+    let Some(rules) = crawl.settings.loop_rules else { return Ok(()) };
+    let mut state = LoopState::read(&crawl.tables)?;
+    state.fail(cycle, (crawl.clock)(), &rules, "a plan chose pages whose score is not a number");
+    state.keep(&crawl.tables)
+}
+
 /// Writes the formula that the loop decided on.
 fn put_in_force(crawl: &Crawl, state: &mut LoopState) -> Result<(), Failure> {
     let Some(toml) = state.to_write() else { return Ok(()) };

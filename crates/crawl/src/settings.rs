@@ -180,6 +180,9 @@ impl Settings {
             let names: Vec<&str> = policy::ALL.iter().map(|kind| kind.name).collect();
             format!("schedule.policy is {:?}; write one of: {}", config.schedule.policy, names.join(", "))
         })?;
+        if loop_rules.is_some() && !policy.is_formula() {
+            return Err("improve.mode \"propose\" and \"promote\" need schedule.policy = \"formula\"".into());
+        }
         let formula =
             formula_file::find(&config.schedule.formula).map_err(|e| format!("schedule.formula: {e}"))?;
         if config.change.max_distance > 64 {

@@ -278,7 +278,11 @@ fn make(
         let last = (crawl.settings.is_measured && begins_cycle).then_some(last.as_ref());
         let to_choose = ToChoose { round, formula: &formula, comparison, last };
         let choice = choice::choose(crawl, generation, to_choose, request, &mut bursts)?;
-        let Choice { pages, counts: counted, cutoff: lowest, measured: figures, arms: divided } = choice;
+        let Choice { pages, counts: counted, cutoff: lowest, measured: figures, arms: divided, is_broken } =
+            choice;
+        if is_broken {
+            improve::fail(crawl, cycle)?;
+        }
         (chosen, counts, cutoff, measured, arms) = (Some(pages), counted, lowest, figures, divided);
     }
     let mut carried = Carried::into_round(crawl, generation, to_plan).peekable();

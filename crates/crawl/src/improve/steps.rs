@@ -448,7 +448,7 @@ impl LoopState {
         false
     }
 
-    /// Takes a promoted formula back at once, since a plan with it has failed.
+    /// Ends the attempt at once, since a plan has failed: a promoted formula is taken back.
     pub fn fail(&mut self, cycle: Cycle, at: u64, rules: &LoopRules, why: &str) {
         match std::mem::take(&mut self.step) {
             Step::Guard(attempt) => self.take_back(cycle, at, rules, attempt, why.into()),

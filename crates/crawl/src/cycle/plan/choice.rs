@@ -43,6 +43,8 @@ pub(super) struct Choice {
     pub cutoff: Option<f64>,
     pub measured: Option<Measured>,
     pub arms: Option<ArmsFacts>,
+    /// Did one of the compared formulas choose pages whose score is not a number?
+    pub is_broken: bool,
 }
 
 /// The chosen pages, in the order of ordinals.
@@ -165,6 +167,7 @@ pub(super) fn choose(
     let counts = carried_out.iter().fold(Counts::default(), |sum, plan| sum + plan.counts);
     let mut expected = ExpectedChanges::default();
     carried_out.iter().for_each(|plan| expected += plan.expected);
+    let is_broken = comparison.is_some() && plans.iter().any(|plan| plan.cutoff.is_some_and(f64::is_nan));
     let cutoffs: Vec<Option<f64>> = carried_out.iter().map(|plan| plan.cutoff).collect();
     let measured = measuring.map(|measuring| measuring.finish(counts, expected, cutoffs.clone(), &parts));
     let populations = |plans: &[Plan]| {
@@ -188,7 +191,7 @@ pub(super) fn choose(
     };
     // That of all other sites, which are not tried on.
     let cutoff = cutoffs.last().copied().flatten();
-    Ok(Choice { pages, counts, cutoff, measured, arms })
+    Ok(Choice { pages, counts, cutoff, measured, arms, is_broken })
 }
 
 /// The pages of an origin, and how many of them may be planned now.

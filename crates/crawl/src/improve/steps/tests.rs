@@ -179,7 +179,7 @@ fn a_plan_that_fails_takes_it_back_at_once() {
     let mut world = World::new();
     world.offer("t * p_eb");
     world.run(70);
-    world.state.fail(Cycle(71), 0, &rules(), "half of the chosen pages are tied");
+    world.state.fail(Cycle(71), 0, &rules(), "a plan chose pages whose score is not a number");
     world.run(1);
     assert_eq!(world.events().last(), Some(&(71, What::RolledBack)));
     assert_eq!(world.in_force.expr, formula("t * X").expr);
