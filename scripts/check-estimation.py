@@ -40,13 +40,43 @@ def psi(before, now):
     return np.sum((a - b) * np.log(a / b))
 
 
-def posterior_means():
-    rates = np.exp(np.linspace(np.log(1e-4), np.log(3.0), 32))
-    logs = np.zeros(32)
-    for cycles, changed, count in [(3, 1, 2), (1, 0, 4), (30, 1, 1), (7, 0, 1)]:
-        logs += count * (np.log(1 - np.exp(-rates * cycles)) if changed else -rates * cycles)
-    weights = np.exp(logs) / np.exp(logs).sum()
-    return weights @ rates, weights @ np.exp(-rates)
+def course(law, states, cycles):
+    """The probabilities of each state and number of changes after some cycles."""
+    chance, begin, end = law
+    table = np.zeros((2, cycles + 1))
+    table[:, 0] = states
+    for _ in range(cycles):
+        off = table[0] * (1 - begin) + table[1] * end
+        on = table[0] * begin + table[1] * (1 - end)
+        changed = np.concatenate([[0], on[:-1]]) * chance
+        table = np.array([off, on * (1 - chance) + changed])
+    return table
+
+
+def laws():
+    """Of two laws, the quotient of the likelihoods of the same visits; and the changes behind those of the second."""
+    rate = np.exp(np.linspace(np.log(1e-4), np.log(3.0), 32))[20]
+    likelihoods = []
+    for law in [(1 - np.exp(-rate), 1.0, 0.0), (0.95, 1 / 21, 1 / 5)]:
+        chance, begin, end = law
+        usual = np.array([end, begin]) / (begin + end)
+        likelihood, behind = 1.0, 0.0
+        for cycles, changed, count in [(3, 1, 2), (1, 0, 4), (30, 1, 1), (7, 0, 1)]:
+            unchanged = course(law, usual, cycles)[:, 0].sum()
+            likelihood *= (1 - unchanged if changed else unchanged) ** count
+        states = usual
+        for cycles, changed in [(2, 1), (3, 0), (1, 1), (4, 1)]:
+            table = course(law, states, cycles)
+            if changed:
+                table[:, 0] = 0
+            else:
+                table[:, 1:] = 0
+            likelihood *= table.sum()
+            if changed:
+                behind += (table.sum(axis=0) @ np.arange(cycles + 1)) / table.sum()
+            states = table.sum(axis=1) / table.sum()
+        likelihoods.append(likelihood)
+    return likelihoods[1] / likelihoods[0], behind
 
 
 if __name__ == "__main__":
@@ -58,4 +88,4 @@ if __name__ == "__main__":
     show("LACKING", *difference(changed, expected, unequal, hosts, [(0.3, 0.05)] * 2, 100, 31.5))
     show("WIDTHS", *(half_width(n, 0.5, 0.05) for n in (100.0, 5000.0, 1e6)))
     show("STABILITY", psi([10, 20, 30, 0], [30, 20, 10, 0]))
-    show("POSTERIOR", *posterior_means())
+    show("LAWS", *laws())

@@ -36,6 +36,18 @@ impl Interval {
     }
 }
 
+/// Combines the estimates of M completions, each with its variance: the mean, with the mean variance and (1 + 1/M) times
+/// the variance between them (Rubin 1987, section 3.1). None without estimates.
+pub fn combine(completions: &[Interval]) -> Option<Interval> {
+    let count = completions.len() as f64;
+    let sample = completions.first()?.sample;
+    let value = completions.iter().map(|one| one.value).sum::<f64>() / count;
+    let within = completions.iter().map(|one| one.variance).sum::<f64>() / count;
+    let squares: f64 = completions.iter().map(|one| (one.value - value).powi(2)).sum();
+    let between = if completions.len() > 1 { squares / (count - 1.0) } else { 0.0 };
+    Some(Interval { value, variance: within + (1.0 + 1.0 / count) * between, sample })
+}
+
 /// The quantile of the standard normal distribution, of a part from 10⁻¹² to 1 − 10⁻¹².
 pub fn quantile(part: f64) -> f64 {
     let below = |x: f64| 0.5 * libm::erfc(-x / std::f64::consts::SQRT_2);
@@ -51,6 +63,18 @@ pub fn quantile(part: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_spread_between_completions_widens_the_interval() {
+        let of = |value, variance| Interval { value, variance, sample: 10 };
+        assert_eq!(combine(&[]), None);
+        assert_eq!(combine(&[of(0.5, 0.1)]), Some(of(0.5, 0.1)));
+        let both = combine(&[of(0.4, 0.1), of(0.6, 0.3)]).unwrap();
+        assert!(
+            (both.value - 0.5).abs() < 1e-15 && (both.variance - (0.2 + 1.5 * 0.02)).abs() < 1e-15,
+            "{both:?}"
+        );
+    }
 
     #[test]
     fn quantiles_agree_with_another_program() {

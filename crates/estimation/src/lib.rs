@@ -3,18 +3,16 @@
 //! Everything here is a pure function of numbers: no clock, no disk, and randomness is passed in.
 //! `scripts/check-estimation.py` computes the same figures by another program.
 
-pub mod completion;
 pub mod difference;
 pub mod drift;
 pub mod interval;
-pub mod rates;
+pub mod laws;
 pub mod sequence;
 pub mod share;
 
-pub use crate::completion::{Clustering, combine, draw_changes};
 pub use crate::difference::{Audited, Population, Sample};
 pub use crate::drift::{Alarm, Drift, DriftRules, psi};
-pub use crate::interval::Interval;
-pub use crate::rates::{Gaps, Likelihoods, Rates};
+pub use crate::interval::{Interval, combine};
+pub use crate::laws::{Gaps, Laws, Visited, Weights};
 pub use crate::sequence::Sequence;
 pub use crate::share::{Estimate, Response, Weighted};

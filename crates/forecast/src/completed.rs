@@ -1,10 +1,11 @@
 //! Histories without gaps, as data sets that can be replayed.
 
 use crate::histories::{Histories, SeenPage};
-use rand::{RngExt, SeedableRng};
+use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use recrawl_estimation::rates::RATES;
-use recrawl_estimation::{Clustering, Likelihoods, Rates, completion, draw_changes};
+use rayon::prelude::*;
+use recrawl_estimation::laws::LAWS;
+use recrawl_estimation::{Laws, Visited, Weights};
 use recrawl_simulation::{Beginning, Dataset, RecordedPage, Signals, Truth};
 use recrawl_types::{Cycle, Site};
 use std::collections::HashMap;
@@ -18,9 +19,9 @@ const FEW_SITES: usize = 10;
 #[derive(Clone, Debug)]
 pub struct Completions<'h> {
     histories: &'h Histories,
-    prior: Rates,
-    posteriors: Vec<Rates>,
-    clustering: Clustering,
+    laws: Laws,
+    /// Of each page, its visits and what they tell of its law.
+    pages: Vec<(Visited, Weights)>,
     sites: Vec<String>,
     groups: Vec<String>,
     /// Of each page, its site and its group.
@@ -28,27 +29,25 @@ pub struct Completions<'h> {
 }
 
 impl<'h> Completions<'h> {
-    /// Fits the rates of the pages.
+    /// Fits the laws of the pages. A page of the panel counts as often as it was compared: only its history has no gaps, so
+    /// it alone tells steady changes from spells where all other visits are far apart.
     pub fn new(histories: &'h Histories) -> Completions<'h> {
-        let mut likelihoods = Likelihoods::default();
-        let pages: Vec<[f64; RATES]> =
-            histories.pages.iter().map(|page| likelihoods.of(&page.gaps())).collect();
-        let prior = Rates::fit(&pages);
-        let mut clustering = Clustering::default();
-        for spell in &histories.panel {
-            clustering.add(spell, |gap, visits| {
-                let rates = prior.posterior(&likelihoods.of(visits));
-                rates.mean(|rate| completion::changes_behind_one(rate, gap))
-            });
-        }
+        let visited: Vec<Visited> = histories.pages.iter().map(SeenPage::visited).collect();
+        let longest = visited.iter().flat_map(|page| &page.gaps).map(|gap| gap.0).max().unwrap_or(1);
+        let laws = Laws::up_to(longest);
+        let in_panel = histories.panel.iter().map(|changed| {
+            let gaps = changed.iter().map(|changed| (1, *changed)).collect();
+            (Visited { earlier: Vec::new(), gaps }, changed.len() as f64)
+        });
+        let all: Vec<(Visited, f64)> =
+            visited.iter().map(|page| (page.clone(), 1.0)).chain(in_panel).collect();
+        let likelihoods: Vec<([f64; LAWS], f64)> =
+            all.into_par_iter().map(|(page, count)| (laws.likelihood(&page), count)).collect();
+        let prior = Weights::fit(&likelihoods);
         let (sites, groups, places) = placed(&histories.pages);
-        let posteriors = pages.iter().map(|page| prior.posterior(page)).collect();
-        Completions { histories, prior, posteriors, clustering, sites, groups, places }
-    }
-
-    /// How often the pages of the sample change.
-    pub fn prior(&self) -> &Rates {
-        &self.prior
+        let weights = likelihoods.iter().map(|(page, _)| prior.posterior(page));
+        let pages = visited.into_iter().zip(weights).collect();
+        Completions { histories, laws, pages, sites, groups, places }
     }
 
     /// How many groups of pages there are, which change more alike than others.
@@ -59,19 +58,12 @@ impl<'h> Completions<'h> {
     /// Changes that were overwritten before a visit found them, for each change that a visit found (0 for none).
     /// None without a changed visit.
     pub fn missed_a_found(&self) -> Option<f64> {
-        let (mut found, mut missed) = (0u64, 0.0);
-        for (page, rates) in self.histories.pages.iter().zip(&self.posteriors) {
-            let mut last = page.before.last;
-            for &(cycle, changed) in &page.visits {
-                let gap = cycle.since(std::mem::replace(&mut last, cycle)).max(1);
-                if changed {
-                    let behind_one = rates.mean(|rate| completion::changes_behind_one(rate, gap));
-                    missed += (behind_one * self.clustering.factor(gap)).clamp(1.0, f64::from(gap)) - 1.0;
-                    found += 1;
-                }
-            }
+        let (mut found, mut behind) = (0, 0.0);
+        for (page, weights) in &self.pages {
+            found += page.gaps.iter().filter(|(_, has_changed)| *has_changed).count();
+            behind += self.laws.changes_behind(page, weights);
         }
-        (found > 0).then(|| missed / found as f64)
+        (found > 0).then(|| behind / found as f64 - 1.0)
     }
 
     /// Draws one completion. The same seed draws the same.
@@ -91,11 +83,10 @@ impl<'h> Completions<'h> {
         let mut changes: Vec<Vec<(u32, u16)>> = Vec::with_capacity(count);
         let (mut recorded, mut histories) = (Vec::with_capacity(count), Vec::with_capacity(count));
         for seed in seeds {
-            for (number, (page, rates)) in pages.iter().zip(&self.posteriors).enumerate() {
+            for (number, page) in pages.iter().enumerate() {
                 let mut random = ChaCha8Rng::seed_from_u64(seed);
                 random.set_stream(number as u64);
-                let rate = rates.quantile(random.random());
-                changes.push(completed(page, rate, begun, *last, &mut random));
+                changes.push(self.completed(number, begun, *last, &mut random));
                 let (site, group) = self.places[number];
                 let url = page.url.as_text().into();
                 recorded.push(RecordedPage { url, site, group, first: 0, last: last.0 });
@@ -114,30 +105,22 @@ impl<'h> Completions<'h> {
             beginning: Some(Arc::new(Beginning { cycle: begun, histories })),
         }
     }
-}
 
-/// The changes of a page of this rate. Those before the kept visits that nobody had seen yet count as one, in the last
-/// cycle before them.
-fn completed(
-    page: &SeenPage,
-    rate: f64,
-    begun: u32,
-    last: Cycle,
-    random: &mut ChaCha8Rng,
-) -> Vec<(u32, u16)> {
-    let mut changes: Vec<(u32, u16)> = Vec::new();
-    let mut seen = page.before.last;
-    let visits = page.visits.iter().map(|&(cycle, changed)| (cycle, Some(changed)));
-    for (cycle, has_changed) in visits.chain([(last, None)]) {
-        draw_changes(rate, cycle.since(seen), has_changed, random, |after| {
+    /// The changes of a page. Those before the kept visits that nobody had seen yet count as one, in the last cycle before
+    /// them.
+    fn completed(&self, number: usize, begun: u32, last: Cycle, random: &mut ChaCha8Rng) -> Vec<(u32, u16)> {
+        let (page, (visited, weights)) = (&self.histories.pages[number], &self.pages[number]);
+        let seen = page.before.last;
+        let ahead = last.since(page.visits.last().map_or(seen, |(cycle, _)| *cycle));
+        let mut changes: Vec<(u32, u16)> = Vec::new();
+        self.laws.draw(visited, weights, ahead, random, |after| {
             let cycle = (seen.0 + after).max(begun);
             if changes.last().is_none_or(|change| change.0 < cycle) {
                 changes.push((cycle, changes.len() as u16 + 1));
             }
         });
-        seen = cycle;
+        changes
     }
-    changes
 }
 
 /// Sites and groups with their pages'.

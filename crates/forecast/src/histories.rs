@@ -1,7 +1,7 @@
 //! The histories of a sample of pages, from their records and the kept visits: what learning, back-tests and forecasts
 //! start from.
 
-use recrawl_estimation::Gaps;
+use recrawl_estimation::{Gaps, Visited};
 use recrawl_repository::{Generation, KeptRounds, KeptVisit, ReadError};
 use recrawl_types::{CanonicalUrl, Cycle, DatedRound, History, PageRecord, Share, Status};
 use std::collections::{BTreeMap, BinaryHeap};
@@ -43,8 +43,9 @@ pub struct SeenPage {
 }
 
 impl SeenPage {
-    /// The gaps between its visits. Those before the kept ones are taken for equal.
-    pub fn gaps(&self) -> Vec<Gaps> {
+    /// Its visits as the laws of changes see them. Of those before the kept ones only sums are known; their gaps are taken
+    /// for equal.
+    pub fn visited(&self) -> Visited {
         let History { visits, changes, changed_cycles, first, last, .. } = self.before;
         let unchanged = visits.saturating_sub(changes);
         let mean = |cycles: u32, count: u32, changed| {
@@ -52,13 +53,13 @@ impl SeenPage {
             (count > 0).then_some(Gaps { cycles, changed, count })
         };
         let unchanged_cycles = last.since(first).saturating_sub(changed_cycles);
-        let before = [mean(changed_cycles, changes, true), mean(unchanged_cycles, unchanged, false)];
+        let earlier = [mean(changed_cycles, changes, true), mean(unchanged_cycles, unchanged, false)];
         let mut last = last;
-        let since = self.visits.iter().map(|&(cycle, changed)| {
-            let cycles = cycle.since(std::mem::replace(&mut last, cycle)).max(1);
-            Gaps { cycles, changed, count: 1 }
-        });
-        before.into_iter().flatten().chain(since).collect()
+        let gaps = self
+            .visits
+            .iter()
+            .map(|&(cycle, changed)| (cycle.since(std::mem::replace(&mut last, cycle)).max(1), changed));
+        Visited { earlier: earlier.into_iter().flatten().collect(), gaps: gaps.collect() }
     }
 }
 
@@ -289,7 +290,9 @@ fn before(history: &History, visits: &[Seeing], since: Cycle, censored: &mut u64
         None => {
             *censored += 1;
             let gap = history.last.since(history.first) / history.visits.max(1);
-            Cycle(earliest.cycle.0.saturating_sub(gap.max(1))).min(Cycle(since.0 - 1)).max(history.first)
+            let usual = Cycle(earliest.cycle.0.saturating_sub(gap.max(1))).min(Cycle(since.0 - 1));
+            // Each of the n visits was in a cycle of its own.
+            usual.max(Cycle(history.first.0.saturating_add(n)))
         }
     };
     if last >= since || last < history.first || (n > 0) != (last > history.first) {

@@ -32,7 +32,9 @@ proptest! {
             visits: visits.iter().map(|visit| (visit.cycle, visit.changed)).collect(),
         };
         let (mut count, mut changed) = (0, 0);
-        for gap in page.gaps() {
+        let visited = page.visited();
+        let kept = visited.gaps.iter().map(|&(cycles, changed)| Gaps { cycles, changed, count: 1 });
+        for gap in visited.earlier.iter().copied().chain(kept) {
             count += gap.count;
             changed += if gap.changed { gap.count } else { 0 };
         }

@@ -25,7 +25,7 @@ fn forecasts_are_near_what_other_budgets_really_bring() {
     for forecast in replays.forecasts(measured) {
         let truth = freshness(&of(0.08 * forecast.budget).1);
         println!("{forecast:?}, really {truth:.4}");
-        assert!((forecast.share - truth).abs() < 0.015, "{forecast:?}, really {truth}");
+        assert!((forecast.share - truth).abs() < 0.02, "{forecast:?}, really {truth}");
         assert!(forecast.interval[0] < forecast.share && forecast.share < forecast.interval[1]);
     }
     let plain = Formula::from_expression("t").unwrap();
