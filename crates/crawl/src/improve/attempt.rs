@@ -84,6 +84,11 @@ impl Attempt {
     /// D pages that only the candidate chooses a share ȳ_G of the sample has changed, and Y_F of those that only the
     /// formula in force chose. Only the first term is sampled. None without a sample, or if both always choose the same.
     pub fn one_step(&self) -> Option<Difference> {
+        let mut sampled = Found::default();
+        self.shadow.iter().for_each(|day| sampled += day.only_candidate);
+        // Two changed and two unchanged pages more: a small sample of pages that all changed has an error, too (Agresti
+        // and Coull 1998).
+        let share = (sampled.changed as f64 + 2.0) / (sampled.visits as f64 + 4.0);
         let (mut gain, mut variance, mut chosen, mut pages) = (0.0, 0.0, 0.0, 0);
         for day in &self.shadow {
             let Overlap { both, only_in_force, only_candidate, .. } = day.overlap;
@@ -94,9 +99,8 @@ impl Attempt {
             let (Some(theirs), Some(ours)) = (theirs, ours) else { continue };
             let (all, drawn) = (only_candidate as f64, day.only_candidate.visits as f64);
             gain += all * theirs - only_in_force as f64 * ours;
-            if drawn > 1.0 {
-                let spread = theirs * (1.0 - theirs) * drawn / (drawn - 1.0);
-                variance += all * all * (1.0 - drawn / all).max(0.0) * spread / drawn;
+            if drawn > 0.0 {
+                variance += all * all * (1.0 - drawn / all).max(0.0) * share * (1.0 - share) / drawn;
             }
             chosen += (both + only_in_force) as f64;
             pages += day.only_candidate.visits;
@@ -179,9 +183,9 @@ pub(crate) mod tests {
         attempt.note_shadow(Cycle(10), &of(9, 9));
         attempt.note_shadow(Cycle(10), &of(5, 10));
         let step = attempt.one_step().unwrap();
-        // 40·0.5 − 10 of 100, and √(40²·0.75·(0.25·10/9)/10)·1.96/100.
+        // 40·0.5 − 10 of 100, and √(40²·0.75·0.25/10)·1.96/100.
         assert!((step.value - 0.10).abs() < 1e-12 && step.pages == 10, "{step:?}");
-        assert!((step.ends[1] - step.value - 0.113_161).abs() < 1e-4, "{step:?}");
+        assert!((step.ends[1] - step.value - 0.107_353).abs() < 1e-4, "{step:?}");
         attempt.note_shadow(Cycle(11), &of(5, 30));
         assert!(attempt.one_step().unwrap().value.abs() < 1e-12);
         assert_eq!(attempt.overlap(), Some(0.6));

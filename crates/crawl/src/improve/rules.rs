@@ -4,6 +4,9 @@ use crate::config::Improve;
 use crate::improve::attempt::Attempt;
 use recrawl_types::Cycle;
 
+/// The first cycles of a guard without a trial, which stand for the time before.
+const UNTRIED_BEFORE: u32 = 3;
+
 /// The rules, in cycles unless said otherwise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoopRules {
@@ -124,6 +127,20 @@ impl LoopRules {
     /// The first cycle in which the candidate's sites count.
     pub fn measured_from(&self, attempt: &Attempt) -> Cycle {
         Cycle(attempt.trial_since.0 + self.before + self.settling)
+    }
+
+    /// The last cycle before the guarded formula shows, and the first in which its sites count. A formula that an operator
+    /// promoted without a trial has no time before: its first cycles stand for it, since freshness follows a formula
+    /// slowly. So its effect is told somewhat too small.
+    pub fn guarded(&self, attempt: &Attempt) -> (Cycle, Cycle) {
+        let had_trial = attempt.trial.first().is_some_and(|day| day.cycle < attempt.since);
+        match had_trial {
+            true => (self.ends_before(attempt), self.measured_from(attempt)),
+            false => (
+                Cycle(attempt.since.0 + UNTRIED_BEFORE - 1),
+                Cycle(attempt.since.0 + UNTRIED_BEFORE + self.guard / 4),
+            ),
+        }
     }
 }
 

@@ -433,7 +433,8 @@ impl LoopState {
     }
 
     fn after_guard(&mut self, now: &Now<'_>, rules: &LoopRules, attempt: Box<Attempt>) -> bool {
-        let effect = attempt.effect(rules.ends_before(&attempt), rules.measured_from(&attempt));
+        let (before, from) = rules.guarded(&attempt);
+        let effect = attempt.effect(before, from);
         let is_worse = effect.is_some_and(|effect| effect.ends[1] < -rules.max_loss / 2.0);
         if let Some(effect) = effect.filter(|_| is_worse) {
             let why = format!("the sites with the formula before are fresher: {}", told(&effect));

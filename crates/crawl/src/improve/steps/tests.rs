@@ -175,6 +175,22 @@ fn a_promoted_formula_that_turns_out_worse_is_taken_back() {
 }
 
 #[test]
+fn a_formula_that_was_promoted_without_a_trial_is_guarded_too() {
+    let mut world = World::new();
+    world.rules.promotes = false;
+    world.offer("t * p_eb");
+    world.run(10);
+    world.state.promote(Cycle(world.cycle), 0).unwrap();
+    world.effect = 0.0;
+    world.run(3);
+    world.effect = -0.2;
+    world.run(25);
+    let (cycle, what) = *world.events().last().unwrap();
+    assert!(what == What::RolledBack && cycle < 39, "{:?}", world.state.events);
+    assert_eq!(world.in_force.expr, formula("t * X").expr);
+}
+
+#[test]
 fn a_plan_that_fails_takes_it_back_at_once() {
     let mut world = World::new();
     world.offer("t * p_eb");
