@@ -16,7 +16,7 @@ pub mod hints;
 mod inbox;
 pub mod inputs;
 mod page;
-mod pipeline;
+pub mod pipeline;
 pub mod plan;
 pub mod priors;
 pub mod ranks;
@@ -27,7 +27,8 @@ use crate::crawl::Crawl;
 use crate::cycle::carry::CycleTotals;
 use crate::cycle::clock::NextRound;
 use crate::cycle::gather::Gathered;
-use crate::cycle::plan::{Planned, RoundToPlan};
+use crate::cycle::pipeline::Fetched;
+use crate::cycle::plan::{Plan, Planned, RoundToPlan};
 use crate::failure::Failure;
 use crate::improve;
 use crate::improve::found::FoundByShare;
@@ -65,6 +66,22 @@ pub enum RoundEnd {
 /// # Errors
 /// When a stage cannot continue. Nothing is lost: the round resumes where its log ends.
 pub fn round(crawl: &mut Crawl, next: NextRound, seeds: &[CanonicalUrl]) -> Result<RoundEnd, Failure> {
+    round_fetched_by(crawl, next, seeds, &mut pipeline::run)
+}
+
+/// Fetches the pages of a plan into its log.
+pub type Fetch<'f> = dyn FnMut(&Crawl, Plan, &Arc<Traps>) -> Result<Fetched, Failure> + 'f;
+
+/// Runs one round whose pages come from elsewhere than the network: a study of many crawls needs no sockets.
+///
+/// # Errors
+/// As [`round`], and those of `fetch`.
+pub fn round_fetched_by(
+    crawl: &mut Crawl,
+    next: NextRound,
+    seeds: &[CanonicalUrl],
+    fetch: &mut Fetch<'_>,
+) -> Result<RoundEnd, Failure> {
     let generation = crawl.repository.current();
     let to_plan = match crawl.begun()? {
         Some(begun) => begun,
@@ -87,7 +104,7 @@ pub fn round(crawl: &mut Crawl, next: NextRound, seeds: &[CanonicalUrl]) -> Resu
     crawl.is_begun = true;
     let (facts, schedule) = (plan.facts.clone(), plan.schedule.clone());
 
-    let fetched = pipeline::run(crawl, plan, &traps)?;
+    let fetched = fetch(crawl, plan, &traps)?;
     crawl.close_archive(fetched.archive)?;
     if fetched.stopped_by == StoppedBy::Stop {
         return Ok(RoundEnd::Interrupted);

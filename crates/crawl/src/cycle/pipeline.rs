@@ -52,6 +52,7 @@ type Batch = Vec<Result<ReadPage, Failure>>;
 
 /// How the fetching of a cycle ended.
 pub struct Fetched {
+    /// What ended it.
     pub stopped_by: StoppedBy,
     /// End of the archive; none if bodies are not archived.
     pub archive: Option<ArchiveEnd>,

@@ -1,0 +1,52 @@
+//! `recrawl-studies`: many seeded crawls without sockets, to see whether estimates hold and the loop decides well.
+//!
+//! A crawl runs the program's own cycle over its own files; the answers come from a web in memory, whose truth is
+//! known. The figures of docs/improving.md come from here.
+
+mod budgets;
+mod coverage;
+mod one_step;
+mod simulated;
+mod world;
+mod years;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Any error that stops a study.
+pub type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// Many seeded crawls without sockets.
+#[derive(Parser)]
+struct Arguments {
+    #[command(subcommand)]
+    study: Study,
+}
+
+#[derive(Subcommand)]
+enum Study {
+    /// How often intervals hold the truth, and how well missed changes are counted
+    Coverage(coverage::Size),
+    /// Is the one-step gain of a candidate what a twin crawl meets?
+    OneStep(one_step::Size),
+    /// Do forecasts for other budgets and savings hold?
+    Budgets(budgets::Size),
+    /// What the loop does in years of crawling
+    Years(years::Size),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().study {
+        Study::Coverage(size) => coverage::run(&size),
+        Study::OneStep(size) => one_step::run(&size),
+        Study::Budgets(size) => budgets::run(&size),
+        Study::Years(size) => years::run(&size),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("recrawl-studies: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! A crawl without sockets: plan, log, merge, lessons, reports and the loop are the program's own. Only the answers come
+//! from a [`World`] in memory.
+
+use crate::Failure;
+use crate::world::World;
+use recrawl_crawl::config::Config;
+use recrawl_crawl::cycle::clock::NextRound;
+use recrawl_crawl::cycle::pipeline::Fetched;
+use recrawl_crawl::cycle::plan::Plan;
+use recrawl_crawl::cycle::{self, RoundEnd};
+use recrawl_crawl::improve::candidate::{BackTest, Candidate};
+use recrawl_crawl::process::Process;
+use recrawl_crawl::report::RoundReport;
+use recrawl_crawl::settings::Settings;
+use recrawl_crawl::{self as crawl, Crawl};
+use recrawl_fetcher::StoppedBy;
+use recrawl_formula::Formula;
+use recrawl_scheduler::Gate;
+use recrawl_types::{
+    CanonicalUrl, Change, Content, Cycle, Fingerprint, LogRecord, Outcome, ScheduleEntry, ScheduleSource,
+    Visit,
+};
+use std::path::Path;
+use std::sync::Arc;
+use std::{fs, io};
+
+/// Milliseconds of a cycle.
+const DAY: u64 = 86_400_000;
+/// Entries of a schedule that are read at a time.
+const READ: usize = 1000;
+
+/// An open crawl of a world.
+pub struct Simulated<'w> {
+    /// The crawl.
+    pub crawl: Crawl,
+    world: &'w World,
+    /// Of each page by ordinal, its number; empty until all are known.
+    numbers: Vec<u32>,
+    /// What visits found so far.
+    pub met: Met,
+}
+
+/// What the visits of a crawl met, as only the world knows it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Met {
+    /// Visits that could compare.
+    pub visits: u64,
+    /// Of these, with a change.
+    pub changed: u64,
+    /// Changes that were overwritten before a visit saw them.
+    pub missed: u64,
+}
+
+/// A cycle with what was true when it began.
+pub struct Judged {
+    /// The program's report.
+    pub report: RoundReport,
+    /// Pages of the population, and how many of them were fresh before the visits.
+    pub eligible: u64,
+    /// Of these, fresh.
+    pub fresh: u64,
+}
+
+impl<'w> Simulated<'w> {
+    /// Opens a crawl of all pages of the world, with these settings beside those that every study needs.
+    pub fn open(
+        world: &'w World,
+        folder: &Path,
+        settings: &str,
+        seed: u64,
+    ) -> Result<Simulated<'w>, Failure> {
+        Simulated::open_with(world, folder, settings, seed, |_| true)
+    }
+
+    /// Opens a crawl of the pages of some hosts.
+    ///
+    /// # Errors
+    /// If the settings are wrong, or the folder cannot be opened.
+    pub fn open_with(
+        world: &'w World,
+        folder: &Path,
+        settings: &str,
+        seed: u64,
+        is_known: impl Fn(u32) -> bool,
+    ) -> Result<Simulated<'w>, Failure> {
+        let mut config: Config = toml::from_str(settings)?;
+        config.storage.data_dir = folder.into();
+        config.storage.reserve.0 = 0;
+        config.storage.archive = false;
+        config.crawler.contact = "https://studies.example/".into();
+        config.cycle.fill = false;
+        // All pages are visited in the first cycle.
+        config.cycle.discovery_min = world.pages.len() as u64;
+        let settings = Settings::check(config)?;
+        let seeds = of_hosts(world, is_known);
+        let mut crawl = Crawl::open(settings, &seeds, seed, Process::quiet()?)?;
+        let clock = crawl.repository.current().cycle();
+        crawl.clock = at(clock.next());
+        let mut simulated = Simulated { crawl, world, numbers: Vec::new(), met: Met::default() };
+        if simulated.crawl.repository.current().pages() == 0 {
+            simulated.round(&seeds)?;
+        }
+        simulated.number()?;
+        Ok(simulated)
+    }
+
+    /// Visits the pages of further hosts for the first time, in a cycle of its own.
+    ///
+    /// # Errors
+    /// As of [`Simulated::cycle`].
+    pub fn import(&mut self, is_new: impl Fn(u32) -> bool) -> Result<(), Failure> {
+        let seeds = of_hosts(self.world, is_new);
+        self.round(&seeds)?;
+        self.number()
+    }
+
+    /// Finds the numbers of all pages.
+    fn number(&mut self) -> Result<(), Failure> {
+        let generation = self.crawl.repository.current();
+        let mut pages = generation.gather(0..generation.pages());
+        self.numbers.clear();
+        while let Some((_, url, _)) = pages.next_page()? {
+            self.numbers.push(self.world.number(&url));
+        }
+        Ok(())
+    }
+
+    /// The cycle that comes next.
+    pub fn next(&self) -> Cycle {
+        self.crawl.repository.current().cycle().next()
+    }
+
+    /// Runs a cycle, and counts before it which pages are fresh.
+    pub fn cycle(&mut self) -> Result<Judged, Failure> {
+        let (eligible, fresh) = self.truth()?;
+        let report = self.round(&[])?;
+        Ok(Judged { report, eligible, fresh })
+    }
+
+    /// Pages that compete by score in the next cycle, and how many of them are as they were at their last visit.
+    fn truth(&self) -> Result<(u64, u64), Failure> {
+        let generation = self.crawl.repository.current();
+        let (cycle, warmup) = (self.next(), self.crawl.settings.config.cycle.warmup);
+        let (mut eligible, mut fresh) = (0, 0);
+        generation.scan(false, |first, columns| -> Result<(), Failure> {
+            for row in 0..columns.len() {
+                if Gate::of_row(columns, row, cycle, warmup) == Gate::Revisit {
+                    let page = self.numbers[first as usize + row];
+                    let seen = self.world.version(page, Cycle(columns.last[row]));
+                    eligible += 1;
+                    fresh += u64::from(seen == self.world.version(page, cycle));
+                }
+            }
+            Ok(())
+        })?;
+        Ok((eligible, fresh))
+    }
+
+    fn round(&mut self, seeds: &[CanonicalUrl]) -> Result<RoundReport, Failure> {
+        let cycle = self.next();
+        self.crawl.clock = at(cycle);
+        let (world, met) = (self.world, &mut self.met);
+        let mut fetch = |_: &Crawl, plan: Plan, _: &Arc<_>| -> Result<Fetched, crawl::Failure> {
+            let Plan { schedule, mut log, .. } = plan;
+            for host in schedule.hosts() {
+                let mut index = host.start;
+                while index < host.start + host.count {
+                    let entries = schedule.read(host, index, READ).map_err(crawl::Failure::work)?;
+                    for (index, entry) in (index..).zip(&entries) {
+                        let visit = answer(world, entry, index, cycle, met);
+                        log.append(&LogRecord::Visit(Box::new(visit))).map_err(crawl::Failure::work)?;
+                    }
+                    index += entries.len() as u64;
+                }
+            }
+            log.sync().map_err(crawl::Failure::work)?;
+            Ok(Fetched { stopped_by: StoppedBy::End, archive: None })
+        };
+        match cycle::round_fetched_by(&mut self.crawl, NextRound::OF_NEXT_CYCLE, seeds, &mut fetch)? {
+            RoundEnd::Committed(report) => Ok(*report),
+            RoundEnd::NothingDue | RoundEnd::Interrupted => Err("a cycle had nothing to do".into()),
+        }
+    }
+}
+
+/// The pages of some hosts.
+fn of_hosts(world: &World, is_wanted: impl Fn(u32) -> bool) -> Vec<CanonicalUrl> {
+    world.pages.iter().filter(|(_, host)| is_wanted(*host)).map(|(url, _)| url.clone()).collect()
+}
+
+/// What a visit finds.
+fn answer(world: &World, entry: &ScheduleEntry, index: u64, cycle: Cycle, met: &mut Met) -> Visit {
+    let page = world.number(&entry.url);
+    let visit = Visit {
+        index: Some(index),
+        share: entry.share,
+        standing: entry.standing,
+        at: u64::from(cycle.0) * DAY,
+        ..Visit::new(entry.url.clone(), Outcome::Failed(recrawl_types::Failure::Timeout))
+    };
+    if world.is_down(page, cycle) {
+        return visit;
+    }
+    let version = world.version(page, cycle);
+    let change = match &entry.record.visited {
+        None => Change::First,
+        Some(visited) => {
+            let behind = version - world.version(page, visited.history.last);
+            met.visits += 1;
+            met.changed += u64::from(behind > 0);
+            met.missed += u64::from(behind.saturating_sub(1));
+            if behind > 0 { Change::Changed } else { Change::Unchanged }
+        }
+    };
+    let simhash = u64::from(version).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let fingerprint = Fingerprint { simhash, digest: version.into() };
+    let content = Some(Content { fingerprint, ..Content::default() });
+    Visit { content, outcome: Outcome::Fetched(change), ..visit }
+}
+
+fn at(cycle: Cycle) -> recrawl_fetcher::WallClock {
+    Arc::new(move || u64::from(cycle.0) * DAY)
+}
+
+/// Copies the data directory of a crawl that is closed.
+///
+/// # Errors
+/// When a file cannot be copied.
+pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let (entry, to) = (entry?, to.to_owned());
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &target)?;
+        } else if entry.file_type()?.is_file() {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}
+
+/// Leaves a candidate in a data directory whose back-test gained this much.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn offer(folder: &Path, formula: &Formula, gain: [f64; 2]) -> Result<(), Failure> {
+    let back_test = BackTest {
+        fitness: "change_rate".into(),
+        in_force: (String::new(), 0.0),
+        candidate: 0.0,
+        closed_forms: Vec::new(),
+        gain,
+        alpha: 0.05,
+        coverage: [1.0, 1.0],
+        sample: [0; 3],
+    };
+    Ok(Candidate::new(formula, 0, back_test)?.write(folder)?)
+}
