@@ -4,6 +4,9 @@ use crate::config::Improve;
 use crate::improve::attempt::Attempt;
 use recrawl_types::Cycle;
 
+/// Cycles whose visits learning and forecasts need.
+pub const MIN_KEPT_CYCLES: u32 = 14;
+
 /// The rules, in cycles unless said otherwise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoopRules {

@@ -278,10 +278,14 @@ impl LoopState {
 
     /// Shall a formula be learned now? Each `every` cycles, or after an alarm, if nothing is tried.
     pub fn wants_learning(&self, cycle: Cycle, rules: &LoopRules) -> bool {
-        let is_free = matches!(self.step, Step::Idle | Step::Proposed(_)) && !self.is_held;
         let is_due = cycle.since(self.learned) >= rules.every;
         let is_alarmed = self.alarm.is_some_and(|alarm| alarm > self.learned);
-        is_free && (is_due || is_alarmed)
+        self.is_free() && (is_due || is_alarmed)
+    }
+
+    /// May another formula be learned: is nothing tried, and the loop not held?
+    pub fn is_free(&self) -> bool {
+        matches!(self.step, Step::Idle | Step::Proposed(_)) && !self.is_held
     }
 
     /// The error probability of the next back-test: α/(j(j + 1)) for the j-th try, so that all together stay below α.

@@ -158,7 +158,7 @@ fn entry(formula: &Formula, mark: Mark, from_cycle: Option<u64>) -> Result<Chose
 }
 
 /// The first cycle that is not yet planned.
-fn next_cycle(shared: &SharedState) -> u64 {
+pub fn next_cycle(shared: &SharedState) -> u64 {
     let running = shared.live.now().map(|now| u64::from(now.cycle.0));
     running.unwrap_or_else(|| shared.generation().cycle().0.into()) + 1
 }
