@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 
 mod operator;
 
-pub use operator::{Asked, Decision, Held, NotNow};
+pub use operator::{Asked, Decision, NotNow, Operator};
 
 /// The name under which the state is kept.
 const STATE: &str = "improve";

@@ -51,15 +51,15 @@ impl fmt::Display for NotNow {
     }
 }
 
-/// The operator who holds the loop or lets it go on, and when: cycle, and milliseconds since 1970.
+/// Who decides, and when.
 #[derive(Clone, Debug)]
-pub struct Held {
-    /// The operator.
+pub struct Operator {
+    /// The name of the operator.
     pub who: String,
-    /// The cycle that is not yet planned.
-    pub cycle: Cycle,
-    /// The time.
+    /// When, in milliseconds since 1970.
     pub at: u64,
+    /// The first cycle that is not yet planned.
+    pub cycle: Cycle,
 }
 
 impl LoopState {
@@ -67,7 +67,7 @@ impl LoopState {
     ///
     /// # Errors
     /// If there is none, a trial runs, or an operator has chosen another formula.
-    pub fn promote(&mut self, in_force: &Formula, who: &str, at: u64) -> Result<(String, bool), NotNow> {
+    pub fn promote(&mut self, in_force: &Formula, by: &Operator) -> Result<(String, bool), NotNow> {
         let attempt = match &self.step {
             Step::Proposed(attempt) | Step::Shadow(attempt) => attempt,
             Step::Idle => {
@@ -88,14 +88,14 @@ impl LoopState {
             return Err(NotNow::because(why, "choose the candidate's formula with recrawl formula use"));
         }
         let expression = attempt.candidate.expression.clone();
-        Ok((expression, self.ask(Decision::Promote, who, at)))
+        Ok((expression, self.ask(Decision::Promote, by)))
     }
 
     /// Asks for the promoted formula to be taken back with the next cycle. Returns its expression, and whether that is new.
     ///
     /// # Errors
     /// If none is guarded.
-    pub fn roll_back(&mut self, who: &str, at: u64) -> Result<(String, bool), NotNow> {
+    pub fn roll_back(&mut self, by: &Operator) -> Result<(String, bool), NotNow> {
         let Step::Guard(attempt) = &self.step else {
             return Err(match &self.asked {
                 Some(_) => {
@@ -108,21 +108,21 @@ impl LoopState {
             });
         };
         let expression = attempt.candidate.expression.clone();
-        Ok((expression, self.ask(Decision::RollBack, who, at)))
+        Ok((expression, self.ask(Decision::RollBack, by)))
     }
 
     /// Notes the decision; false if it is noted already.
-    fn ask(&mut self, what: Decision, who: &str, at: u64) -> bool {
+    fn ask(&mut self, what: Decision, by: &Operator) -> bool {
         let is_new = self.asked.is_none();
         if is_new {
-            self.asked = Some(Asked { what, who: who.into(), at });
+            self.asked = Some(Asked { what, who: by.who.clone(), at: by.at });
         }
         is_new
     }
 
     /// Holds the loop, or lets it go on; false if it is so already. A shadow run, a trial or a guard ends, and decisions
     /// that wait are dropped; what is in force stays, and so does a proposed candidate.
-    pub fn hold(&mut self, is_held: bool, by: &Held) -> bool {
+    pub fn hold(&mut self, is_held: bool, by: &Operator) -> bool {
         if self.is_held == is_held {
             return false;
         }

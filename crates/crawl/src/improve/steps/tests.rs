@@ -107,16 +107,20 @@ impl World {
         (0..cycles).for_each(|_| self.next());
     }
 
+    fn anna(&self) -> Operator {
+        Operator { who: "anna".into(), at: 0, cycle: Cycle(self.cycle) }
+    }
+
     fn promote(&mut self) -> Result<(String, bool), String> {
-        self.state.promote(&self.in_force, "anna", 0).map_err(|why| why.to_string())
+        self.state.promote(&self.in_force, &self.anna()).map_err(|why| why.to_string())
     }
 
     fn roll_back(&mut self) -> Result<(String, bool), String> {
-        self.state.roll_back("anna", 0).map_err(|why| why.to_string())
+        self.state.roll_back(&self.anna()).map_err(|why| why.to_string())
     }
 
     fn hold(&mut self, is_held: bool) -> bool {
-        self.state.hold(is_held, &Held { who: "anna".into(), cycle: Cycle(self.cycle), at: 0 })
+        self.state.hold(is_held, &self.anna())
     }
 
     fn events(&self) -> Vec<(u32, What)> {

@@ -1,25 +1,16 @@
 //! What operators decide of the loop: hold it, let it go on, promote, roll back, learn now.
 
+use crate::serve::formulas;
 use crate::serve::shared_state::SharedState;
 use crate::serve::view::failed;
 use recrawl_console::view::{Accepted, Change, Did, Refusal, Who};
-use recrawl_crawl::improve::steps::{Held, LoopState, NotNow, Step};
+use recrawl_crawl::improve::steps::{LoopState, NotNow, Operator, Step};
 use recrawl_crawl::settings::{Settings, formula_file};
-use recrawl_types::Cycle;
 
 /// Why nothing can be decided.
 pub const NOTHING_TRIED: &str = "nothing is tried";
 /// What to do about it.
 pub const SET_THE_MODE: &str = "set improve.mode to \"propose\" or \"promote\"";
-
-/// Who decides, and when.
-pub struct Operator {
-    pub who: String,
-    /// In milliseconds since 1970.
-    pub at: u64,
-    /// The first cycle that is not yet planned.
-    pub cycle: Cycle,
-}
 
 /// Makes a change of the loop. It is stored when this returns.
 pub fn make(shared: &SharedState, change: &Change, who: &Who) -> Result<Accepted, Refusal> {
@@ -30,12 +21,7 @@ pub fn make(shared: &SharedState, change: &Change, who: &Who) -> Result<Accepted
     if *change == Change::LearnNow {
         return learn_now(shared);
     }
-    let cycle = super::super::formulas::next_cycle(shared);
-    let by = Operator {
-        who: who.name.clone(),
-        at: shared.now(),
-        cycle: Cycle(cycle.try_into().unwrap_or(u32::MAX)),
-    };
+    let by = Operator { who: who.name.clone(), at: shared.now(), cycle: formulas::unplanned_cycle(shared) };
     let accepted = shared.store.change(|state| decide(state, &settings, change, &by)).map_err(failed)?;
     shared.improving.refresh(shared).map_err(failed)?;
     accepted
@@ -51,8 +37,7 @@ pub fn decide(
     change: &Change,
     by: &Operator,
 ) -> Result<Accepted, Refusal> {
-    let Operator { who, at, cycle } = by;
-    let held = || Held { who: who.clone(), cycle: *cycle, at: *at };
+    let cycle = by.cycle;
     let not_now = |NotNow { why, todo }| Refusal::conflict(why, todo);
     let asked = |(expression, is_new): (String, bool), what: &str| Accepted {
         did: if is_new { Did::NextCycle } else { Did::Already },
@@ -64,21 +49,21 @@ pub fn decide(
     };
     Ok(match change {
         Change::HoldLoop => at_once(
-            state.hold(true, &held()),
+            state.hold(true, by),
             "held: nothing is tried until the loop is released",
             "the loop is already held",
         ),
         Change::ReleaseLoop => at_once(
-            state.hold(false, &held()),
+            state.hold(false, by),
             "released: the loop goes on with the next cycle",
             "the loop is not held",
         ),
         Change::PromoteCandidate => {
             let in_force = formula_file::in_force(settings).map_err(failed)?;
-            asked(state.promote(&in_force, who, *at).map_err(not_now)?, "in force")
+            asked(state.promote(&in_force, by).map_err(not_now)?, "in force")
         }
         Change::RollBackCandidate => {
-            asked(state.roll_back(who, *at).map_err(not_now)?, "taken back; the formula before is in force")
+            asked(state.roll_back(by).map_err(not_now)?, "taken back; the formula before is in force")
         }
         other => unreachable!("{other} is no decision of the loop"),
     })

@@ -108,14 +108,14 @@ fn document(state: &LoopState, waiting: Option<Candidate>, id: &str) -> Option<C
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_crawl::improve::steps::Held;
+    use recrawl_crawl::improve::steps::Operator;
     use recrawl_types::Cycle;
 
     #[test]
     fn parts_of_the_history_join_also_while_events_are_forgotten() {
         let mut state = LoopState::default();
         let mut toggle = |state: &mut LoopState, cycle: u32| {
-            let by = Held { who: "anna".into(), cycle: Cycle(cycle), at: 0 };
+            let by = Operator { who: "anna".into(), cycle: Cycle(cycle), at: 0 };
             state.hold(!state.is_held, &by);
         };
         (1..=230).for_each(|cycle| toggle(&mut state, cycle));
