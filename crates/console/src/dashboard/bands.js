@@ -17,8 +17,9 @@ export function bands(width, series, { label, ticks, place = (x) => x, height = 
   const [floor, ceiling] = tenths(all);
   const x = (value) => LEFT + (to === from ? 0.5 : (place(value) - from) / (to - from)) * (width - LEFT - RIGHT);
   const y = (value) => ABOVE + (1 - (value - floor) / (ceiling - floor)) * (height - ABOVE - BELOW);
-  const grid = [0, 0.25, 0.5, 0.75, 1].flatMap((part) => {
-    const value = floor + part * (ceiling - floor);
+  const step = [0.05, 0.1].find((size) => (ceiling - floor) / size < 7.5) ?? 0.2;
+  const levels = Array.from({ length: Math.round((ceiling - floor) / step) + 1 }, (_, at) => floor + at * step);
+  const grid = levels.flatMap((value) => {
     return [
       s("line", { x1: LEFT, x2: width - RIGHT, y1: y(value), y2: y(value), class: "grid" }),
       s("text", { x: LEFT - 8, y: y(value) + 4, class: "tick end" }, `${Number((100 * value).toFixed(1))} %`),
@@ -47,11 +48,11 @@ export function bands(width, series, { label, ticks, place = (x) => x, height = 
   return frame(width, height, label, ...grid, ...drawn, ...named);
 }
 
-/** The tenths around all intervals. */
+/** The tenths around all intervals; the whole axis if these take most of it. */
 function tenths(points) {
   const low = Math.floor(10 * Math.min(1, ...points.map((point) => point.low)) + 1e-9) / 10;
   const high = Math.ceil(10 * Math.max(0, ...points.map((point) => point.high)) - 1e-9) / 10;
-  return high > low ? [low, high] : [0, 1];
+  return high > low && high - low < 0.75 ? [low, high] : [0, 1];
 }
 
 /** Cycles for the axis, at most one for each 70 pixels. */

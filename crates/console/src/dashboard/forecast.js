@@ -92,10 +92,13 @@ export function forecastPanel(signal) {
 /** The savings as a sentence. */
 function savingsText({ plain, bytes_a_visit: size }) {
   if (plain === null) return [];
-  const { budget, low, high, largest, pages_saved: pages } = plain;
-  const end = (number) => (number === null ? `over ${times(largest)}` : times(number));
+  const { budget, low, high, smallest, largest, pages_saved: pages } = plain;
+  const end = (number) => {
+    if (number === null) return `over ${times(largest)}`;
+    return number <= smallest ? `at most ${times(smallest)}` : times(number);
+  };
   const needs = ["Visiting the page that waited longest would need ", datum("plain", end(budget)), ` the revisits (${end(low)} to ${end(high)}) for the same freshness`];
-  if (pages <= 0) return [...needs, "."];
+  if (pages <= 0) return [...needs, ": the formula saves nothing."];
   const volume = size === null ? "" : `, or ${bytes(Math.round(pages * size))}`;
   return [...needs, `: the formula saves ${budget === null ? "at least " : ""}`, datum("saved", count(Math.round(pages))), ` revisits a cycle${volume}.`];
 }

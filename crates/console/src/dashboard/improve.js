@@ -23,10 +23,15 @@ export function open(main, { app, signal }) {
   const [candidate, arms, history] = [candidatePanel(), armsPanel(), historyPanel(signal)];
   const forecast = forecastPanel(signal);
   const [measured, tried] = [[fresh, expected], [loop, candidate, arms]];
+  const stack = (...parts) => h("div", { class: "stack" }, ...parts.map(({ element }) => element));
   const panels = h(
     "div",
     { class: "panels two" },
-    ...[fresh, loop, candidate, arms, expected, forecast, history].map(({ element }) => element),
+    fresh.element,
+    loop.element,
+    stack(candidate, expected),
+    stack(arms, forecast),
+    history.element,
   );
   panels.hidden = true;
   main.append(off, state, panels);

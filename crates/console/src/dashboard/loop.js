@@ -94,7 +94,7 @@ function learnerText({ running_since: since, is_asked: isAsked, cpu_seconds: cpu
   if (since !== null) return `A formula is being learned since ${duration((now - since) / 1000)}.${spent}`;
   if (isAsked) return "Learning is about to begin.";
   const failed = ended && !ended.has_learned ? ` It failed${failures > 1 ? `, ${count(failures)} times in a row` : ""}: ${ended.why}.` : "";
-  if (last === null) return `No formula was learned yet.${failed}`;
+  if (last === null) return `No learner has run yet.${failed}`;
   return `Learning was last begun after cycle ${count(last)}.${failed}${spent}`;
 }
 
@@ -117,14 +117,16 @@ export function candidatePanel() {
         return;
       }
       const test = candidate.back_test;
+      // A closed form may be the candidate.
+      const others = test.closed_forms.filter(({ name }) => name !== candidate.name);
       table.fill(
         [
-          { name: candidate.name, value: test.candidate, coverage: test.coverage.candidate },
-          { ...test.in_force, coverage: test.coverage.in_force },
-          ...test.closed_forms,
+          { kind: "candidate", name: candidate.name, value: test.candidate, coverage: test.coverage.candidate },
+          { kind: "in force", ...test.in_force, coverage: test.coverage.in_force },
+          ...others.map((form) => ({ kind: "closed form", ...form })),
         ],
-        ({ name }) => name,
-        (row) => [row.name, value(row.value), share(row.coverage)],
+        ({ kind, name }) => `${kind} ${name}`,
+        (row) => [`${row.name} (${row.kind})`, value(row.value), share(row.coverage)],
       );
       const parts = [
         isWaiting ? h("p", { class: "quiet" }, "It waits for the next cycle.") : null,

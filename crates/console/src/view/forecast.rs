@@ -128,6 +128,8 @@ pub struct PlainBudget {
     pub low: Option<f64>,
     /// Upper end; null above `largest`.
     pub high: Option<f64>,
+    /// The smallest budget that was replayed. One of these figures that is no larger may be smaller still.
+    pub smallest: f64,
     /// The largest budget that was replayed.
     pub largest: f64,
     /// Revisits of a cycle that the formula in force saves; at least these if `budget` is null. Below 0 if it needs

@@ -9,6 +9,7 @@ use recrawl_console::view::{
     Refusal, Savings, WhatIf,
 };
 use recrawl_crawl::failure::Failure;
+use recrawl_forecast::what_if::BUDGETS;
 use recrawl_repository::KeptRounds;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -125,6 +126,7 @@ fn compute(shared: &SharedState, cycle: u32) -> Result<Both, Failure> {
         budget: plain.savings.budget,
         low: plain.savings.interval[0],
         high: plain.savings.interval[1],
+        smallest: BUDGETS[0],
         largest: LARGEST,
         pages_saved: plain.pages_saved,
     });
