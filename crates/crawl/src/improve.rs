@@ -75,14 +75,13 @@ fn put_in_force(crawl: &Crawl) -> Result<(), Failure> {
     if crawl.improve.read()?.to_write().is_none() {
         return Ok(());
     }
-    let written = crawl.improve.change(|state| {
+    crawl.improve.change(|state| {
         let Some(toml) = state.to_write() else { return Ok(()) };
         let formula = Formula::from_toml(toml).map_err(Failure::work)?;
         formula_file::keep_in_data_dir(&crawl.settings.data_dir, &formula)?;
         state.has_written();
         Ok(())
-    })?;
-    written
+    })?
 }
 
 /// Sites with pages.

@@ -224,6 +224,6 @@ pub(crate) mod tests {
         // Here that loss is just excluded.
         let enough = needed(half - effect.value).unwrap();
         assert!(enough.abs_diff(effect.pages) <= 1, "{enough} of {}", effect.pages);
-        assert!(needed(0.04).unwrap() < enough && needed(-0.02) == None && needed(-0.05) == None);
+        assert!(needed(0.04).unwrap() < enough && needed(-0.02).is_none() && needed(-0.05).is_none());
     }
 }

@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn parts_of_the_history_join_also_while_events_are_forgotten() {
         let mut state = LoopState::default();
-        let mut toggle = |state: &mut LoopState, cycle: u32| {
+        let toggle = |state: &mut LoopState, cycle: u32| {
             let by = Operator { who: "anna".into(), cycle: Cycle(cycle), at: 0 };
             state.hold(!state.is_held, &by);
         };
