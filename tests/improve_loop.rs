@@ -5,7 +5,7 @@ use crate::daemon::{Daemon, PATIENCE, configure, world};
 use crate::harness::*;
 use recrawl_crawl::improve::candidate::{BackTest, Candidate};
 use recrawl_formula::Formula;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::time::Instant;
 
 const LOOP: &str = "[improve]\nmode = \"promote\"\nevery = 1000\nshadow_cycles = 2\nbefore_cycles = 1\n\
@@ -91,7 +91,7 @@ fn each_step_of_the_loop_is_told_and_what_does_not_apply_is_refused() {
             }
             assert!(forecast["state"] == "computing" && begun.elapsed() < PATIENCE, "{forecast}");
         };
-        assert_eq!((&forecast["enough"], &forecast["forecasts"]), (&false.into(), &serde_json::json!([])));
+        assert_eq!((&forecast["enough"], &forecast["forecasts"]), (&false.into(), &json!([])));
         let cycles = forecast["missing"].as_array().unwrap().iter().find(|one| one["needed"] == 14);
         assert!(cycles.is_some_and(|cycles| cycles["there"].as_u64() < Some(14)), "{forecast}");
         let again = ask(&daemon.address, "GET", "/api/v1/savings", false, "");
@@ -230,6 +230,9 @@ fn a_crawl_that_tries_nothing_says_what_to_set() {
         (&"off".into(), &Value::Null, &Value::Null)
     );
     assert!(improve["todo"].as_str().unwrap().contains("improve.mode"));
+    let forecast = daemon.get("/api/v1/whatif");
+    let missing = json!([{"what": "audited pages", "there": 0, "needed": 100}]);
+    assert_eq!((&forecast["enough"], &forecast["missing"]), (&false.into(), &missing), "at once");
     for path in ["promote", "rollback", "run"] {
         refused(&daemon, &format!("/api/v1/improve/{path}"), ["nothing is tried", "improve.mode"]);
     }

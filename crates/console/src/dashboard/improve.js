@@ -35,12 +35,13 @@ export function open(main, { app, signal }) {
   );
   panels.hidden = true;
   main.append(off, state, panels);
-  let isLearning = false;
+  let isLearning = false,
+    isOff = false;
   const load = () =>
     show(state, async () => {
       const improve = await ask("/api/v1/improve", { signal });
       isLearning = improve.loop !== null && (improve.loop.learner.running_since !== null || improve.loop.learner.is_asked);
-      const isOff = improve.mode === "off";
+      isOff = improve.mode === "off";
       off.replaceChildren(...modePanel(improve));
       panels.hidden = false;
       for (const one of measured) {
@@ -54,10 +55,10 @@ export function open(main, { app, signal }) {
       forecast.element.hidden = isOff;
       return [];
     });
-  const all = () => {
-    load();
+  const all = async () => {
     history.load();
-    forecast.load();
+    await load();
+    if (!isOff) forecast.load();
   };
   all();
   let ticks = 0;

@@ -2,7 +2,7 @@
 
 mod start;
 
-pub use start::{Basis, LARGEST, Plain, Start, histories, request};
+pub use start::{Basis, LARGEST, Plain, Scarce, Start, histories, request};
 
 use super::table::{self, number};
 use super::{counted, print, print_json, print_labelled, thousands};

@@ -29,7 +29,20 @@ const CYCLES: usize = 60;
 
 /// The answer, and what it is made of.
 #[derive(Default)]
-pub struct Improving(Mutex<Inner>);
+pub struct Improving {
+    /// Held while the answer is made, which reads the tables.
+    made_of: Mutex<Inner>,
+    /// Held for moments.
+    told: Mutex<Told>,
+}
+
+/// What requests read.
+#[derive(Default)]
+struct Told {
+    answer: Improve,
+    /// Events since the process started; none without a loop.
+    events: Vec<(LoopEventKind, u64)>,
+}
 
 #[derive(Default)]
 struct Inner {
@@ -37,7 +50,6 @@ struct Inner {
     follower: Option<Follower>,
     /// What was measured, by the reports.
     watch: Option<watch::Watch>,
-    answer: Option<Improve>,
     /// The number of the next event that is not counted, and the counts.
     counted: Option<u64>,
     counts: BTreeMap<&'static str, u64>,
@@ -45,7 +57,11 @@ struct Inner {
 
 impl Improving {
     fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().expect("no panic under the lock")
+        self.made_of.lock().expect("no panic under the lock")
+    }
+
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().expect("no panic under the lock")
     }
 
     /// Reads the reports of a crawl just opened, if it is measured.
@@ -103,13 +119,14 @@ impl Improving {
         let cycles =
             if mode == ImproveMode::Off { Vec::new() } else { freshness(&shared.crawl_reports(CYCLES)) };
         let watch = inner.watch.as_ref().filter(|watch| watch.cycles > 0).map(measured);
-        inner.answer = Some(Improve { mode, todo: todo(mode), watch, cycles, stands });
+        let events = if stands.is_some() { inner.events() } else { Vec::new() };
+        *self.told() = Told { answer: Improve { mode, todo: todo(mode), watch, cycles, stands }, events };
         Ok(())
     }
 
     /// The answer; what the learner does is of this moment.
     pub fn answer(&self, shared: &SharedState) -> Improve {
-        let mut answer = self.inner().answer.clone().unwrap_or_default();
+        let mut answer = self.told().answer.clone();
         if let Some(stands) = &mut answer.stands {
             shared.learner.tell(&mut stands.learner);
         }
@@ -123,9 +140,7 @@ impl Improving {
 
     /// Events since the process started; none without a loop.
     pub fn events(&self) -> Vec<(LoopEventKind, u64)> {
-        let inner = self.inner();
-        let count = |kind: LoopEventKind| (kind, inner.counts.get(kind.name()).copied().unwrap_or(0));
-        inner.counted.map_or(Vec::new(), |_| LoopEventKind::ALL.map(count).into())
+        self.told().events.clone()
     }
 }
 
@@ -133,6 +148,11 @@ impl Inner {
     fn follow(&mut self, follower: Follower) {
         self.watch = Some(follower.watch());
         self.follower = Some(follower);
+    }
+
+    fn events(&self) -> Vec<(LoopEventKind, u64)> {
+        let count = |kind: LoopEventKind| (kind, self.counts.get(kind.name()).copied().unwrap_or(0));
+        LoopEventKind::ALL.map(count).into()
     }
 
     /// Counts the events that are new. Those before the start of the process do not count.
@@ -217,4 +237,35 @@ fn measured(watch: &watch::Watch) -> Watch {
 pub fn freshness_of(pooled: &watch::Pooled) -> Option<Estimate> {
     let (share, [low, high]) = (pooled.share?, pooled.interval?);
     Some(Estimate { share, low, high, pages: pooled.pages })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recrawl_crawl::improve::steps::Operator;
+    use recrawl_types::Cycle;
+
+    #[test]
+    fn events_count_from_the_start_of_the_process_on_and_once() {
+        let mut state = LoopState::default();
+        let mut toggle = |times: u32| {
+            for _ in 0..times {
+                let by = Operator { who: "anna".into(), at: 0, cycle: Cycle(1) };
+                state.hold(!state.is_held, &by);
+            }
+            state.clone()
+        };
+        let mut inner = Inner::default();
+        let mut counted = |state: &LoopState| {
+            inner.count(state);
+            [LoopEventKind::Held, LoopEventKind::Released]
+                .map(|kind| inner.events().into_iter().find(|(other, _)| *other == kind).unwrap().1)
+        };
+        assert_eq!(counted(&toggle(5)), [0, 0]);
+        let now = toggle(3);
+        assert_eq!((counted(&now), counted(&now)), ([1, 2], [1, 2]));
+        // Beyond what is remembered, in parts.
+        (0..3).for_each(|_| drop(counted(&toggle(100))));
+        assert_eq!(counted(&toggle(0)), [151, 152]);
+    }
 }

@@ -1,7 +1,7 @@
 //! Forecasts for the console, computed in the background at the lowest priority, at most once a cycle.
 
 use super::freshness_of;
-use crate::command::forecast::{self, Basis, LARGEST, Start};
+use crate::command::forecast::{self, Basis, LARGEST, Scarce, Start};
 use crate::serve::shared_state::SharedState;
 use crate::serve::view::failed;
 use recrawl_console::view::{
@@ -9,6 +9,7 @@ use recrawl_console::view::{
     Refusal, Savings, WhatIf,
 };
 use recrawl_crawl::failure::Failure;
+use recrawl_crawl::improve::watch::ENOUGH_AUDITED;
 use recrawl_forecast::what_if::BUDGETS;
 use recrawl_repository::KeptRounds;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -58,6 +59,9 @@ pub fn savings(shared: &Arc<SharedState>) -> Result<Forecasted<Savings>, Refusal
 /// earlier one still are.
 fn both<T>(shared: &Arc<SharedState>, part: fn(Both) -> T) -> Result<Forecasted<T>, Refusal> {
     let cycle = shared.generation().cycle().0;
+    if !shared.settings().is_measured {
+        return Ok(Forecasted::Ready(part(unmeasured(shared, cycle))));
+    }
     let mut known = shared.forecasts.of_cycle();
     match &*known {
         Some(OfCycle { state: State::Computing(since), cycle }) => {
@@ -77,6 +81,20 @@ fn both<T>(shared: &Arc<SharedState>, part: fn(Both) -> T) -> Result<Forecasted<
 
 fn computing(cycle: u32, since: u64) -> Computing {
     Computing { state: ComputingState::Computing, cycle: cycle.into(), since }
+}
+
+/// What is known of a crawl that is not measured: nothing is read for it.
+fn unmeasured(shared: &SharedState, cycle: u32) -> Both {
+    let basis = ForecastBasis {
+        cycle: cycle.into(),
+        missing: vec![Missing { what: Scarce::Audited.name().into(), there: 0, needed: ENOUGH_AUDITED }],
+        formula: shared.formula().name.clone(),
+        ..ForecastBasis::default()
+    };
+    Both {
+        what_if: WhatIf { basis: basis.clone(), forecasts: Vec::new() },
+        savings: Savings { basis, plain: None, bytes_a_visit: None },
+    }
 }
 
 /// Computes in a thread of its own, which gives way to all others.
