@@ -13,10 +13,10 @@ use std::process::Command;
 use std::thread;
 
 /// An answer as it came.
-struct Answer {
-    status: u16,
+pub struct Answer {
+    pub status: u16,
     media_type: String,
-    body: String,
+    pub body: String,
 }
 
 impl Answer {
@@ -26,7 +26,7 @@ impl Answer {
 }
 
 /// Asks; of a stream of events the first one is read.
-fn ask(address: &str, method: &str, path: &str, token: bool, body: &str) -> Answer {
+pub fn ask(address: &str, method: &str, path: &str, token: bool, body: &str) -> Answer {
     let mut stream = TcpStream::connect(address).expect("the console listens");
     stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
     let token = if token { format!("Authorization: Bearer {TOKEN}\r\n") } else { String::new() };
@@ -135,7 +135,7 @@ fn named(document: &Value, schema: &Value) -> Option<BTreeSet<String>> {
 }
 
 /// Holds an answer to the document.
-fn check(document: &Value, method: &str, route: &str, path: &str, answer: &Answer) {
+pub fn check(document: &Value, method: &str, route: &str, path: &str, answer: &Answer) {
     let what = format!("{method} {path}: {}", answer.status);
     let responses = &document["paths"][route][method.to_lowercase()]["responses"];
     let described = responses.get(answer.status.to_string()).unwrap_or(&responses["default"]);
@@ -167,6 +167,8 @@ fn gets(document: &Value, daemon: &Daemon) -> Vec<(String, String)> {
         list.as_array().unwrap().iter().map(|row| encoded(row[key].as_str().unwrap())).collect()
     };
     let (hosts, pages) = (each(&hosts, "host"), each(&pages, "url"));
+    let waiting = daemon.get("/api/v1/improve")["loop"]["waiting"].clone();
+    let candidates = each(&Value::Array(Some(waiting).filter(Value::is_object).into_iter().collect()), "id");
     let mut all = Vec::new();
     for (route, operations) in document["paths"].as_object().unwrap() {
         // A ping is no read.
@@ -174,6 +176,11 @@ fn gets(document: &Value, daemon: &Daemon) -> Vec<(String, String)> {
             continue;
         }
         let paths: Vec<String> = match route.as_str() {
+            "/api/v1/improve/candidates/{id}" if candidates.is_empty() => continue,
+            "/api/v1/improve/candidates/{id}" => {
+                candidates.iter().map(|id| format!("/api/v1/improve/candidates/{id}")).collect()
+            }
+            "/api/v1/improve/history" => vec![route.clone(), format!("{route}?limit=1")],
             "/api/v1/hosts" => {
                 ["", "?sort=changes&limit=1", "?sort=queue", "?state=paused", "?state=backed_off&limit=2"]
                     .map(|query| format!("{route}{query}"))
@@ -197,13 +204,22 @@ fn gets(document: &Value, daemon: &Daemon) -> Vec<(String, String)> {
     all
 }
 
-/// A crawl with something to show of everything: failures, a blocked and a paused host, an audit sample, a promise.
+/// 200, or 202 while a forecast is computed.
+fn is_answer(status: u16) -> bool {
+    [200, 202].contains(&status)
+}
+
+/// A crawl with something to show of everything: failures, a blocked and a paused host, an audit sample, a promise, a
+/// candidate.
 fn shown_world() -> World {
-    let world = world(120, 3, "[cycle]\npages = \"50%\"\naudit_share = 0.2\n[pings]\nindexnow = true\n");
+    let settings = "[cycle]\npages = \"50%\"\naudit_share = 0.2\n[pings]\nindexnow = true\n[improve]\n\
+                    mode = \"propose\"\n";
+    let world = world(120, 3, settings);
     world.server.set_faults(vec!["2/=status:500".parse().unwrap()]);
     for _ in 0..5 {
         world.next_cycle();
     }
+    crate::improve_loop::offer(&world, "t * p_eb");
     world
 }
 
@@ -225,7 +241,7 @@ fn answers_are_as_the_openapi_document_says() {
     let seeds = json!({"urls": world.server.seeds()}).to_string();
     let formula = json!({"text": "t + n"}).to_string();
     let ping = json!({"urlList": [world.server.url(0)], "key": "a-key-of-nobody"}).to_string();
-    let changes: [(&str, &str, &str, &str, u16); 15] = [
+    let changes: [(&str, &str, &str, &str, u16); 20] = [
         ("PUT", "/api/v1/pause", "/api/v1/pause", "", 200),
         ("DELETE", "/api/v1/pause", "/api/v1/pause", "", 200),
         ("PUT", "/api/v1/hosts/{host}/pause", &pause, "", 200),
@@ -241,13 +257,18 @@ fn answers_are_as_the_openapi_document_says() {
         ("DELETE", "/api/v1/hosts/{host}/pause", &pause, "", 200),
         ("POST", "/indexnow", "/indexnow", &ping, 202),
         ("POST", "/websub/{id}", "/websub/none", "", 404),
+        ("PUT", "/api/v1/improve/hold", "/api/v1/improve/hold", "", 200),
+        ("DELETE", "/api/v1/improve/hold", "/api/v1/improve/hold", "", 200),
+        ("POST", "/api/v1/improve/promote", "/api/v1/improve/promote", "", 409),
+        ("POST", "/api/v1/improve/rollback", "/api/v1/improve/rollback", "", 409),
+        ("POST", "/api/v1/improve/run", "/api/v1/improve/run", "", 202),
     ];
     // While some of it is paused and blocked, and once more when nothing is.
     for (at, (method, route, path, body, status)) in changes.into_iter().enumerate() {
         assert_eq!(asked(method, route, path, true, body).status, status, "{method} {path}");
         if at % 4 == 3 {
             for (route, path) in gets(&document, &daemon) {
-                assert_eq!(asked("GET", &route, &path, false, "").status, 200, "{path}");
+                assert!(is_answer(asked("GET", &route, &path, false, "").status), "{path}");
             }
         }
     }
@@ -319,7 +340,7 @@ fn asked_at_once(address: &str, paths: &[(String, String)]) -> Vec<(String, u16,
             .map(|(_, path)| scope.spawn(move || (path.clone(), ask(address, "GET", path, false, ""))))
             .collect();
         let answers = all.into_iter().map(|thread| thread.join().expect("it is answered"));
-        let refused = answers.filter(|(_, answer)| answer.status != 200);
+        let refused = answers.filter(|(_, answer)| !is_answer(answer.status));
         refused.map(|(path, answer)| (path, answer.status, answer.json())).collect()
     })
 }

@@ -1,6 +1,6 @@
 //! A crawl that measures itself: the panel, what kept visits tell, reports, and nothing of it when it is off.
 
-use crate::harness::{World, count, fails, json_lines, succeeds, web};
+use crate::harness::{World, count, fails, json_lines, program, succeeds, web};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -119,11 +119,26 @@ fn a_crawl_that_cannot_be_measured_says_what_is_missing() {
             "[improve]\nmode = \"propose\"\n[cycle]\naudit_share = 0.1\n[schedule]\npolicy = \"age\"\n",
             "schedule.policy",
         ),
-        ("[improve]\nmode = \"watch\"\n[storage]\nkeep_visits = 0\n", "storage.keep_visits"),
+        (
+            "[improve]\nmode = \"watch\"\n[cycle]\naudit_share = 0.1\n[storage]\nkeep_visits = 0\n",
+            "storage.keep_visits is 0",
+        ),
+        (
+            "[improve]\nmode = \"promote\"\n[cycle]\naudit_share = 0.4\ndiscovery_share = 0.5\n",
+            "cycle.discovery_share is the largest",
+        ),
+        (
+            "[improve]\nmode = \"promote\"\n[cycle]\naudit_share = 0.1\n[storage]\nkeep_visits = 5\n",
+            "at least 14 cycles",
+        ),
     ] {
         world.configure(settings);
-        let line = fails(world.run(&["crawl", "--cycles", "1"]), 2);
-        assert!(line.contains(what), "{line}");
+        let checked =
+            program().args(["config", "check", "--config"]).arg(world.config_file()).output().unwrap();
+        for output in [world.run(&["crawl", "--cycles", "1"]), checked] {
+            let line = fails(output, 2);
+            assert!(line.contains(what), "{line}");
+        }
     }
 }
 
@@ -160,16 +175,16 @@ fn a_formula_learned_from_the_crawls_own_visits_is_tried_and_comes_into_force() 
     let told = history(&world);
     let events: Vec<&str> =
         told["events"].as_array().unwrap().iter().map(|event| event["what"].as_str().unwrap()).collect();
-    let steps: Vec<&str> = events.into_iter().filter(|what| *what != "alarm").collect();
+    let steps: Vec<&str> = events.into_iter().rev().filter(|what| *what != "alarm").collect();
     assert_eq!(steps, ["shadowed", "trial_began", "promoted", "kept"], "{told}");
-    assert_eq!(told["step"], "idle");
+    assert_eq!(told["loop"]["step"], "idle");
     world.is_sound();
 
     // What the operator chooses is left alone.
     succeeds(world.run(&["formula", "use", "t"]));
     drop(world.next_cycle());
     let told = history(&world);
-    assert_eq!(told["events"].as_array().unwrap().last().unwrap()["what"], "operator_chose", "{told}");
+    assert_eq!(told["events"][0]["what"], "operator_chose", "{told}");
     let refused = fails(world.run(&["improve", "promote"]), 1);
     assert!(refused.contains("no candidate waits"), "{refused}");
     let refused = fails(world.run(&["improve", "rollback"]), 1);

@@ -50,6 +50,8 @@ mod http;
 mod import;
 /// A crawl that measures itself, for a better formula.
 mod improve;
+/// Its loop, as the console tells and changes it: step by step, and by commands beside the daemon.
+mod improve_loop;
 /// A formula from recorded changes: what is written, refused, stopped and resumed.
 mod learn;
 /// What it says of its work: whole lines, in a form that programs read, and never waiting for a reader.

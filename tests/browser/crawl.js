@@ -1,7 +1,7 @@
 // A mock web and a daemon that crawls it.
 
 import { spawn, execFile } from "node:child_process";
-import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -49,7 +49,7 @@ tokens = "${join(folder, "tokens")}"
 export async function world() {
   const folder = await mkdtemp(join(tmpdir(), "recrawl-browser-"));
   const site = await hostile();
-  const web = await mockWeb();
+  const web = await mockWeb(FAILING);
   const [config, seeds] = ["recrawl.toml", "seeds.txt"].map((name) => join(folder, name));
   await writeFile(join(folder, "tokens"), `anna ${TOKEN}\n`);
   await chmod(join(folder, "tokens"), 0o600);
@@ -96,29 +96,102 @@ export async function world() {
   };
 }
 
-async function mockWeb() {
-  // One host fails often enough to be backed off (not with 503, which would slow down the host and the cycles).
-  // Pages of another host are missing now and then.
-  const words = [
-    "procedural",
-    "--pages",
-    "240",
-    "--hosts",
-    "5",
-    "--seed",
-    "7",
-    "--page-bytes",
-    "1500",
-    "--mix",
-    "static=20,poisson=60,periodic=10,bursty=10",
-    "--skew",
-    "0.3",
-    "--fault",
-    "3/=status@0.6:500",
-    "--fault",
-    "5/=status@0.2:404",
-    "--with-parent",
-  ];
+/** A crawl that starves some pages, measures itself and tries what it has learned. */
+const LEARNING = (folder) => `
+[cycle]
+pages = "30%"
+pages_min = 1
+discovery_min = 1000000
+discovery_share = 0
+audit_share = 0.4
+fill = false
+[schedule]
+formula = "n"
+[improve]
+mode = "promote"
+every = 1000
+min_gain = 0.0001
+max_loss = 0.001
+trial_sites = 20
+shadow_cycles = 4
+before_cycles = 3
+settling_cycles = 1
+trial_cycles = 20
+[politeness]
+delay_per_host = "0 s"
+delay_per_ip = "0 ms"
+delay_per_latency = 0.0
+[fetch]
+allow_addresses = ["127.0.0.0/8"]
+connections = 8
+validator_checks = 0
+[storage]
+reserve = "1 MiB"
+[serve]
+listen = "127.0.0.1:0"
+requests = 1000
+tokens = "${join(folder, "tokens")}"
+`;
+
+/** Two daemons of one crawl: at the shadow run of a candidate, and at its trial. Both wait for their next cycle. */
+export async function improving() {
+  const folder = await mkdtemp(join(tmpdir(), "recrawl-browser-"));
+  const web = await mockWeb(LEARNABLE);
+  const [config, seeds] = ["recrawl.toml", "seeds.txt"].map((name) => join(folder, name));
+  await writeFile(join(folder, "tokens"), `anna ${TOKEN}\n`);
+  await chmod(join(folder, "tokens"), 0o600);
+  await writeFile(seeds, web.seeds.join("\n"));
+  await writeFile(config, LEARNING(folder));
+  const recrawl = (...words) =>
+    run(join(BUILT, "recrawl"), [...words, "--config", config, "--data-dir", join(folder, "data")]);
+  const cycles = async (number) => {
+    for (let cycle = 0; cycle < number; cycle += 1) {
+      await web.advance();
+      await recrawl("crawl", "--cycles", "1", "--seeds", seeds);
+    }
+  };
+  await cycles(20);
+  await recrawl("improve", "run", "--cpu", "5 s", "--threads", "1");
+  await cycles(3);
+  await cp(join(folder, "data"), join(folder, "shadow"), { recursive: true });
+  await cycles(10);
+  const daemons = await Promise.all(["shadow", "data"].map((data) => serve(config, folder, data)));
+  const [shadow, trial] = daemons.map(({ origin }) => ({ origin, ...client(origin) }));
+  return {
+    shadow,
+    trial,
+    stop: async () => {
+      await Promise.all(daemons.map((daemon) => daemon.stop()));
+      web.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+// One host fails often enough to be backed off (not with 503, which would slow down the host and the cycles).
+// Pages of another host are missing now and then.
+const FAILING = [
+  "--pages",
+  "240",
+  "--hosts",
+  "5",
+  "--page-bytes",
+  "1500",
+  "--mix",
+  "static=20,poisson=60,periodic=10,bursty=10",
+  "--skew",
+  "0.3",
+  "--fault",
+  "3/=status@0.6:500",
+  "--fault",
+  "5/=status@0.2:404",
+];
+
+// Sites enough to learn from half of them, and for two arms.
+const LEARNABLE = ["--pages", "900", "--hosts", "40", "--page-bytes", "1500"];
+
+async function mockWeb(kind) {
+  const words = ["procedural", "--seed", "7", "--with-parent", ...kind];
   const child = spawn(join(BUILT, "recrawl-mockweb"), words, { stdio: ["pipe", "pipe", "inherit"] });
   const info = JSON.parse(await firstLine(child.stdout));
   const advance = async () => {
@@ -198,5 +271,6 @@ function client(origin) {
     await ask("PUT", "/api/v1/pause");
     return until("paused", ({ state, cycle }) => state === "paused" && cycle?.in_flight === 0);
   };
-  return { get, put: (path, body) => ask("PUT", path, body), del: (path) => ask("DELETE", path), until, hold };
+  const post = (path, body) => ask("POST", path, body);
+  return { get, post, put: (path, body) => ask("PUT", path, body), del: (path) => ask("DELETE", path), until, hold };
 }

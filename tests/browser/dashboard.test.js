@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
-import axe from "axe-core";
+import { violations } from "./axe.js";
 import { CYCLES, browser, figure, giveToken, open, retry, says } from "./browser.js";
 import { TOKEN, world } from "./crawl.js";
 import { MARKUP } from "./hostile.js";
@@ -10,14 +10,6 @@ import { MARKUP } from "./hostile.js";
 // Formats of figures; a test below checks the dashboard's own formatting.
 const count = (value) => (value === null || value === undefined ? "–" : value.toLocaleString("en"));
 const share = (value) => (value === null || value === undefined ? "–" : `${(100 * value).toFixed(1)}\u00a0%`);
-/** The violations that axe finds in a page. */
-const violations = async (page) => {
-  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axe.source);
-  const found = await page.evaluate(() => window.axe.run(document));
-  return found.violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
-  );
-};
 const encoded = encodeURIComponent;
 
 const VIEWS = async () => {
@@ -30,6 +22,7 @@ const VIEWS = async () => {
     "#/hosts",
     `#/host?name=${encoded(hosts[0].host)}`,
     "#/formula",
+    "#/improve",
     "#/control",
   ];
 };
@@ -462,6 +455,16 @@ describe("while a cycle is paused", () => {
     await page.fill("#candidate", "t *");
     await page.getByRole("button", { name: "Check" }).click();
     await page.locator(".problem", { hasText: "Invalid (422)" }).waitFor();
+    await done();
+  });
+
+  it("Improve says what to set while nothing is measured", async () => {
+    const { page, done } = await view("#/improve");
+    await says(page, "improve_mode", "This crawl does not measure what its formula is worth.");
+    await page.locator("code", { hasText: 'improve.mode = "watch"' }).waitFor();
+    await page.getByText("Nothing was tried yet.").waitFor();
+    for (const name of ["Measured freshness", "Loop", "Other budgets"])
+      assert.ok(!(await page.getByRole("heading", { name, exact: true }).isVisible()), name);
     await done();
   });
 
@@ -964,6 +967,7 @@ describe("while the crawl runs", () => {
         ["#/page", "No pages yet."],
         ["#/hosts", "No hosts yet."],
         ["#/formula", "No earlier formulas."],
+        ["#/improve", "Nothing was tried yet."],
         ["#/control", "No blocks."],
       ]) {
         await page.goto(`${daemon.origin}/${hash}`);

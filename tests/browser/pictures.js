@@ -4,13 +4,13 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { browser, giveToken, open } from "./browser.js";
-import { TOKEN, world } from "./crawl.js";
+import { TOKEN, improving, world } from "./crawl.js";
 
-const heightOf = (name, width) => (width < 500 || name.startsWith("formula") ? 1300 : 1000);
+const heightOf = (name, width) => (width < 500 || /^(formula|improve)/.test(name) ? 1300 : 1000);
 
 const folder = process.argv[2] ?? "../../docs/pictures";
 await mkdir(folder, { recursive: true });
-const [crawl, chromium] = await Promise.all([world(), browser()]);
+const [crawl, crawls, chromium] = await Promise.all([world(), improving(), browser()]);
 try {
   await crawl.put(`/api/v1/blocks/${encodeURIComponent("ads.example")}`);
   await crawl.put(`/api/v1/hosts/${new URL(crawl.web.seeds[1]).hostname}/pause`);
@@ -30,6 +30,7 @@ try {
     await giveToken(page, TOKEN);
     await page.locator(".accepted").waitFor();
   };
+  const forecast = (page) => page.locator("[data-figure=plain]").waitFor();
   const host = `#/host?name=${encodeURIComponent(new URL(crawl.web.seeds[2]).origin)}`;
   const all = [
     ["now-light", "#/now", "light", 1280],
@@ -39,6 +40,7 @@ try {
     ["page-narrow", url, "dark", 360],
     ["hosts-dark", "#/hosts", "dark", 1280],
     ["formula-light", "#/formula", "light", 1280, compare],
+    ["improve-light", "#/improve", "light", 1280, forecast],
     ["control-dark", "#/control", "dark", 1280, seed],
     ...(process.argv[3] === "all"
       ? [
@@ -55,13 +57,16 @@ try {
           ["host-narrow", host, "dark", 360],
           ["formula-dark", "#/formula", "dark", 1280, compare],
           ["formula-narrow", "#/formula", "light", 360, compare],
+          ["improve-dark", "#/improve", "dark", 1280, forecast],
+          ["improve-narrow", "#/improve", "light", 360, forecast],
           ["control-narrow", "#/control", "light", 360],
           ["pages-light", "#/page", "light", 1280],
         ]
       : []),
   ];
   for (const [name, hash, colorScheme, width, act] of all) {
-    const { page } = await open(chromium.context, crawl.origin, hash, { width, height: 800 });
+    const { origin } = name.startsWith("improve") ? crawls.trial : crawl;
+    const { page } = await open(chromium.context, origin, hash, { width, height: 800 });
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
     await act?.(page);
     await page.waitForTimeout(700);
@@ -78,5 +83,5 @@ try {
   }
 } finally {
   await chromium.close();
-  await crawl.stop();
+  await Promise.all([crawl.stop(), crawls.stop()]);
 }

@@ -6,6 +6,7 @@ mod document;
 mod event;
 pub mod formula;
 mod health;
+mod improve;
 mod list;
 mod overview;
 mod page;
@@ -46,6 +47,15 @@ fn routes() -> OpenApiRouter<Arc<Console>> {
         .routes(routes!(formula::formulas))
         .routes(routes!(formula::check))
         .routes(routes!(formula::compare))
+        .routes(routes!(improve::improve))
+        .routes(routes!(improve::history))
+        .routes(routes!(improve::candidate))
+        .routes(routes!(improve::what_if))
+        .routes(routes!(improve::savings))
+        .routes(routes!(improve::hold, improve::release))
+        .routes(routes!(improve::promote))
+        .routes(routes!(improve::take_back))
+        .routes(routes!(improve::learn))
         .routes(routes!(ping::one, ping::several))
         .routes(routes!(websub::verify, websub::notify))
         .routes(routes!(change::pause, change::resume))

@@ -9,7 +9,7 @@ pub mod registry;
 mod tests;
 pub mod traffic;
 
-use crate::view::{Meters, Status};
+use crate::view::{Improve, Meters, Status};
 use registry::{Histogram, METRICS, Metric, Read};
 use std::fmt::Write;
 use traffic::Traffic;
@@ -20,6 +20,8 @@ pub struct Reading<'a> {
     pub status: &'a Status,
     /// Figures read for metrics only.
     pub meters: &'a Meters,
+    /// What the crawl measures, and its loop.
+    pub improve: &'a Improve,
     /// Counters of the console.
     pub traffic: &'a Traffic,
     /// Open event streams.

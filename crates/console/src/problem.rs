@@ -24,6 +24,8 @@ pub enum ProblemType {
     NotFound,
     /// 405.
     MethodNotAllowed,
+    /// 409.
+    Conflict,
     /// 413.
     TooLarge,
     /// 415.
@@ -54,7 +56,7 @@ pub struct Facts {
 
 impl ProblemType {
     /// All kinds.
-    pub const ALL: [ProblemType; 14] = [
+    pub const ALL: [ProblemType; 15] = [
         ProblemType::Malformed,
         ProblemType::Unauthorized,
         ProblemType::ReadOnly,
@@ -62,6 +64,7 @@ impl ProblemType {
         ProblemType::WrongKey,
         ProblemType::NotFound,
         ProblemType::MethodNotAllowed,
+        ProblemType::Conflict,
         ProblemType::TooLarge,
         ProblemType::MediaType,
         ProblemType::UnknownHost,
@@ -98,6 +101,9 @@ impl ProblemType {
             ProblemType::NotFound => ("not-found", 404, "Not found", "The resource does not exist."),
             ProblemType::MethodNotAllowed => {
                 ("method-not-allowed", 405, "Method not allowed", "The Allow header lists the methods.")
+            }
+            ProblemType::Conflict => {
+                ("conflict", 409, "Conflict", "The change does not apply in the present state of the crawl.")
             }
             ProblemType::TooLarge => ("too-large", 413, "Too large", "The body is too long."),
             ProblemType::MediaType => {
@@ -222,6 +228,7 @@ impl From<Refusal> for Problem {
         match refusal {
             Refusal::NotFound(text) => Problem::new(ProblemType::NotFound, text),
             Refusal::Invalid { what, at, todo } => Problem::invalid(&at, what, &todo),
+            Refusal::Conflict { what, todo } => Problem::new(ProblemType::Conflict, what).todo(todo),
             Refusal::Busy(text) => Problem::busy(text),
             Refusal::Forbidden(text) => Problem::new(ProblemType::WrongKey, text),
             Refusal::TooMany { what, seconds } => {

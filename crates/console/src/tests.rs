@@ -3,6 +3,7 @@ pub mod client;
 pub mod crawl;
 mod document;
 mod event;
+pub mod improve;
 mod limit;
 mod local;
 mod ping;

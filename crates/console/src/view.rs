@@ -2,13 +2,15 @@
 //!
 //! Times are milliseconds since 1970 by the crawl's clock, unless a name says otherwise. The
 //! console calls [`CrawlView::status`] and [`CrawlView::errors`] on the threads that serve
-//! requests, the first several times a second. They must be cheap. All other methods run on
-//! blocking threads.
+//! requests, the first several times a second. They must be cheap, as [`CrawlView::improve`], which
+//! metrics read. All other methods run on blocking threads.
 
 mod control;
 mod errors;
+mod forecast;
 mod formula;
 pub mod health;
+mod improve;
 mod ping;
 mod query;
 mod recent;
@@ -17,10 +19,20 @@ mod status;
 
 pub use control::{Accepted, Change, Controls, Decision, Did, Who};
 pub use errors::{ErrorCount, ErrorGroup, ErrorKind, Errors, PageError};
+pub use forecast::{
+    BudgetForecast, Computing, ComputingState, ForecastBasis, Forecasted, Missing, PlainBudget, ReadyState,
+    Savings, WhatIf,
+};
 pub use formula::{
     Choice, ChoiceOf, FormulaCheck, FormulaText, FormulaUse, Formulas, RankChange, RankChanges,
 };
 pub use health::{CrawlHealth, HealthLevel};
+pub use improve::{
+    Arms, Asked, AskedFor, BackTest, Candidate, CandidateDocument, CandidateState, CycleFreshness,
+    Difference, DriftAlarm, DriftWatch, Estimate, EventList, FoundBeside, HistoryQuery, Improve, ImproveMode,
+    LearnerEnd, LearnerNow, Loop, LoopEvent, LoopEventKind, LoopStep, LoopTerms, MoreOrFewer,
+    PopulationWatch, Quarantined, Scored, ShadowSoFar, Split, TrialPhase, TrialSoFar, Watch,
+};
 pub use ping::{Delivery, IndexNow, IndexNowParams, PingFigures, Pinged, SubscriptionFigures, Verification};
 pub use query::{HostList, HostQuery, HostRow, HostSort, OnePage, PageList, PageQuery};
 pub use recent::{Answers, Meters, Recent, RecentPoint};
@@ -116,6 +128,33 @@ pub trait CrawlView: Send + Sync {
     /// # Errors
     /// As [`CrawlView::check_formula`], or if the pages cannot be read.
     fn rank_changes(&self, text: &str) -> Result<RankChanges, Refusal>;
+
+    /// What the crawl measures of its formula, and where its loop stands. As cheap as the status.
+    fn improve(&self) -> Improve;
+
+    /// What happened in the loop, newest first.
+    ///
+    /// # Errors
+    /// If the cursor is unknown, or the state cannot be read.
+    fn improve_history(&self, ask: &HistoryQuery) -> Result<EventList, Refusal>;
+
+    /// All that is known of a candidate: one that is tried, waits, or has an event.
+    ///
+    /// # Errors
+    /// If the id is unknown, or the state cannot be read.
+    fn candidate(&self, id: &str) -> Result<CandidateDocument, Refusal>;
+
+    /// What other budgets would bring. The first request in a cycle starts the computation.
+    ///
+    /// # Errors
+    /// If the visits cannot be read.
+    fn what_if(&self) -> Result<Forecasted<WhatIf>, Refusal>;
+
+    /// What plain revisiting would need. As [`CrawlView::what_if`].
+    ///
+    /// # Errors
+    /// As [`CrawlView::what_if`].
+    fn savings(&self) -> Result<Forecasted<Savings>, Refusal>;
 
     /// Takes a ping: a site owner tells which pages have changed.
     ///

@@ -6,6 +6,7 @@ use crate::cycle::clock::{self, NextRound, SoFar};
 use crate::cycle::plan::{self, RoundToPlan};
 use crate::data_dir::{self, WARC, check_pinned};
 use crate::failure::Failure;
+use crate::improve::store::LoopStore;
 use crate::open_read;
 use crate::operator::control::Control;
 use crate::pings::Pings;
@@ -56,6 +57,8 @@ pub struct Crawl {
     pub control: Arc<Control>,
     /// What site owners tell of changes.
     pub pings: Arc<Pings>,
+    /// Where the loop of `improve` stands.
+    pub improve: Arc<LoopStore>,
     /// Passes decisions to a running cycle.
     pub steering: Arc<Steering>,
     /// Figures of the running cycle.
@@ -141,6 +144,7 @@ impl Crawl {
         let steering = Arc::new(Steering::default());
         let control = Arc::new(Control::open(decided, storage.clone(), tables.clone(), steering.clone())?);
         let pings = Pings::open(tables.clone(), settings.config.hints.min_trust.0)?;
+        let improve = Arc::new(LoopStore::new(tables.clone()));
         Ok(Crawl {
             settings,
             storage,
@@ -151,6 +155,7 @@ impl Crawl {
             fetcher,
             control,
             pings: Arc::new(pings),
+            improve,
             steering,
             live,
             shutdown: process.shutdown,

@@ -9,12 +9,13 @@ pub mod panel;
 pub mod population;
 pub mod rules;
 pub mod steps;
+pub mod store;
 pub mod watch;
 
 use crate::crawl::Crawl;
 use crate::failure::Failure;
 use crate::improve::candidate::Candidate;
-use crate::improve::steps::{Comparison, LoopState, Now, Step};
+use crate::improve::steps::{Comparison, Now, Step};
 use crate::report::RoundReport;
 use crate::report::facts::Facts;
 use crate::settings::formula_file;
@@ -35,8 +36,7 @@ pub fn compared(
     begins_cycle: bool,
 ) -> Result<Option<Comparison>, Failure> {
     let Some(rules) = crawl.settings.loop_rules else { return Ok(None) };
-    let mut state = LoopState::read(&crawl.tables)?;
-    put_in_force(crawl, &mut state)?;
+    put_in_force(crawl)?;
     if begins_cycle {
         let in_force = formula_file::in_force(&crawl.settings)?;
         let now = Now {
@@ -47,17 +47,15 @@ pub fn compared(
             sites: sites(generation)?,
             seed: crawl.random_seed,
         };
-        let is_done_with = state.advance(now, &rules);
         // Kept before it acts: what is to be written is part of it.
-        state.keep(&crawl.tables)?;
-        crawl.tables.flush()?;
-        put_in_force(crawl, &mut state)?;
+        let is_done_with = crawl.improve.change(|state| state.advance(now, &rules))?;
+        put_in_force(crawl)?;
         if is_done_with {
             Candidate::remove(&crawl.settings.data_dir)?;
         }
     }
     let k = crawl.settings.config.cycle.pages.of(generation.pages());
-    state.comparison(cycle, k, &rules)
+    crawl.improve.read()?.comparison(cycle, k, &rules)
 }
 
 /// Ends the attempt: a plan chose pages whose score is not a number, so the formula before plans the next cycle.
@@ -66,18 +64,24 @@ pub fn compared(
 /// When the state cannot be read or written.
 pub fn fail(crawl: &Crawl, cycle: Cycle) -> Result<(), Failure> {
     let Some(rules) = crawl.settings.loop_rules else { return Ok(()) };
-    let mut state = LoopState::read(&crawl.tables)?;
-    state.fail(cycle, (crawl.clock)(), &rules, "a plan chose pages whose score is not a number");
-    state.keep(&crawl.tables)
+    let at = (crawl.clock)();
+    crawl.improve.change(|state| {
+        state.fail(cycle, at, &rules, "a plan chose pages whose score is not a number");
+    })
 }
 
 /// Writes the formula that the loop decided on.
-fn put_in_force(crawl: &Crawl, state: &mut LoopState) -> Result<(), Failure> {
-    let Some(toml) = state.to_write() else { return Ok(()) };
-    let formula = Formula::from_toml(toml).map_err(Failure::work)?;
-    formula_file::keep_in_data_dir(&crawl.settings.data_dir, &formula)?;
-    state.has_written();
-    state.keep(&crawl.tables)
+fn put_in_force(crawl: &Crawl) -> Result<(), Failure> {
+    if crawl.improve.read()?.to_write().is_none() {
+        return Ok(());
+    }
+    crawl.improve.change(|state| {
+        let Some(toml) = state.to_write() else { return Ok(()) };
+        let formula = Formula::from_toml(toml).map_err(Failure::work)?;
+        formula_file::keep_in_data_dir(&crawl.settings.data_dir, &formula)?;
+        state.has_written();
+        Ok(())
+    })?
 }
 
 /// Sites with pages.
@@ -100,20 +104,20 @@ fn sites(generation: &Generation) -> Result<u64, Failure> {
 /// When the state cannot be read or written.
 pub fn note(crawl: &Crawl, facts: &Facts, report: &RoundReport) -> Result<(), Failure> {
     let (Some(_), Some(found)) = (crawl.settings.loop_rules, &report.found) else { return Ok(()) };
-    let mut state = LoopState::read(&crawl.tables)?;
     let expected = found.score.expected;
-    state.note(CycleFound {
-        cycle: facts.cycle.0,
-        changed: found.score.changed as f64,
-        expected: expected.changes,
-        variance: expected.variance,
-    });
-    match (&mut state.step, report.estimates.arms_freshness) {
-        (Step::Shadow(attempt), _) => attempt.note_shadow(facts.cycle, found),
-        (Step::Trial(attempt) | Step::Guard(attempt), Some(freshness)) => {
-            attempt.note_trial(facts.cycle, freshness);
+    crawl.improve.change(|state| {
+        state.note(CycleFound {
+            cycle: facts.cycle.0,
+            changed: found.score.changed as f64,
+            expected: expected.changes,
+            variance: expected.variance,
+        });
+        match (&mut state.step, report.estimates.arms_freshness) {
+            (Step::Shadow(attempt), _) => attempt.note_shadow(facts.cycle, found),
+            (Step::Trial(attempt) | Step::Guard(attempt), Some(freshness)) => {
+                attempt.note_trial(facts.cycle, freshness);
+            }
+            _ => {}
         }
-        _ => {}
-    }
-    state.keep(&crawl.tables)
+    })
 }

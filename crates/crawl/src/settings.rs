@@ -2,6 +2,7 @@
 
 mod access;
 pub mod formula_file;
+mod measured;
 
 use crate::admission::scope::Scope;
 use crate::config::secrets::Secret;
@@ -168,8 +169,8 @@ impl Settings {
             return Err("events.keep must not be 0: a restart continues the last file".into());
         }
         let (is_measured, loop_rules) = LoopRules::of(&config.improve)?;
-        if is_measured && (cycle.audit_share.0 == 0.0 || config.storage.keep_visits == 0) {
-            return Err("improve.mode needs cycle.audit_share and storage.keep_visits above 0".into());
+        if is_measured {
+            measured::check(&config, loop_rules.is_some())?;
         }
         let ties = match config.schedule.ties.as_str() {
             "hash" => Ties::Hash,

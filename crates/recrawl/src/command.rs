@@ -9,7 +9,7 @@ mod dataset;
 mod dates;
 pub mod explain;
 pub mod export;
-mod forecast;
+pub mod forecast;
 mod formula;
 mod import;
 mod improve;

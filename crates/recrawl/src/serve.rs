@@ -10,6 +10,7 @@ mod errors;
 pub mod formulas;
 mod hangup;
 mod hosts;
+pub mod improve;
 mod learning;
 mod next;
 mod notify;
@@ -35,7 +36,6 @@ use crate::tokens::tokens_of;
 use crate::turn::{self, Turn};
 use cycle_timer::CycleTimer;
 use hangup::Hangup;
-use learning::Learner;
 use recrawl_archive::timestamp;
 use recrawl_console::local::LocalSocket;
 use recrawl_console::{ConsoleConfig, Running, ServeError, Tokens};
@@ -172,6 +172,7 @@ fn serve(
     let _disk = disk::watch(shared.clone(), crawl.storage.clone()).map_err(Failure::work)?;
     let _recent = recent::watch(shared.clone()).map_err(Failure::work)?;
     let ended = crawl_on(args, &mut seeds, &mut crawl, &shared, &console, &hangup, &mut events);
+    shared.learner.end();
     // Before the old one is dropped, so that no signal is lost.
     let next = hangup::Caught::new().map_err(Failure::work)?;
     let listen = console.address();
@@ -211,7 +212,7 @@ fn crawl_on(
 ) -> Result<Ended, Failure> {
     let mut timer = CycleTimer::new(crawl.so_far.started, shared.now(), shared.uptime());
     let mut failures = 0;
-    let mut learner = Learner::new(args.at.config.clone());
+    let config = args.at.config.as_deref();
     while !crawl.shutdown.requested() {
         let is_called = hangup.take();
         if is_called {
@@ -229,6 +230,7 @@ fn crawl_on(
         if crawl.pings.take_news() {
             crawl.stir();
         }
+        shared.learner.begin_if_asked(crawl, shared, config);
         crawl.live.moved();
         let has_nothing = has_nothing(crawl, given);
         let left = timer.left(crawl.settings.config.cycle.period.0, shared.now(), shared.uptime());
@@ -274,7 +276,7 @@ fn crawl_on(
                 timer.is_in_cycle_since(report.cycle_started(), shared.now(), shared.uptime());
                 shared.committed(crawl, *report);
                 forget(&queued, crawl, shared);
-                learner.after_commit(crawl);
+                shared.learner.begin_if_due(crawl, shared, config);
                 tell(events, crawl, shared);
             }
             Err(failure) => {

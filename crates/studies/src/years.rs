@@ -6,7 +6,7 @@ use crate::world::World;
 use clap::Args;
 use rayon::prelude::*;
 use recrawl_crawl::improve::candidate::{BackTest, Candidate};
-use recrawl_crawl::improve::steps::{Event, LoopState, What};
+use recrawl_crawl::improve::steps::{Event, LoopState, Operator, What};
 use recrawl_crawl::settings::formula_file;
 use recrawl_forecast::back_test::back_test;
 use recrawl_forecast::{Completions, Histories, SampleRequest};
@@ -231,10 +231,12 @@ fn year(size: &Size, seed: u64) -> Result<Year, Failure> {
             year.fresh.push(judged.fresh as f64 / judged.eligible as f64);
         }
         let Some(rules) = crawl.crawl.settings.loop_rules else { continue };
-        let mut state = LoopState::read(&crawl.crawl.tables)?;
+        let state = crawl.crawl.improve.read()?;
         if offered.as_ref().is_some_and(|(at, _)| size.forced && *at == cycle.0) {
-            state.promote(cycle.next(), 0)?;
-            state.keep(&crawl.crawl.tables)?;
+            let in_force = formula_file::in_force(&crawl.crawl.settings)?;
+            let by = Operator { who: "a study".into(), at: 0, cycle: cycle.next() };
+            let promoted = crawl.crawl.improve.change(|state| state.promote(&in_force, &by))?;
+            promoted.map_err(|why| why.to_string())?;
         }
         let new: VecDeque<&Event> =
             state.events.iter().rev().take_while(|event| event.cycle == cycle).collect();
@@ -246,8 +248,7 @@ fn year(size: &Size, seed: u64) -> Result<Year, Failure> {
         }
         before = formula_file::in_force(&crawl.crawl.settings)?.expr.to_string();
         if state.wants_learning(cycle, &rules) {
-            state.learned = cycle;
-            state.keep(&crawl.crawl.tables)?;
+            crawl.crawl.improve.change(|state| state.learned = cycle)?;
             match &size.learner {
                 Some(program) => {
                     let tries = state.tries;

@@ -17,9 +17,9 @@ use utoipa::ToSchema;
 pub const MAX_SEEDS: usize = 10_000;
 
 /// Response to a change: 202 if it applies only later.
-type Answer = Result<(StatusCode, Json<Accepted>), Problem>;
+pub type Answer = Result<(StatusCode, Json<Accepted>), Problem>;
 
-async fn answer(console: &Arc<Console>, Operator(who): Operator, change: Change) -> Answer {
+pub async fn answer(console: &Arc<Console>, Operator(who): Operator, change: Change) -> Answer {
     let accepted = console.change(who, change).await?;
     let status = match accepted.did {
         Did::Done | Did::Already => StatusCode::OK,

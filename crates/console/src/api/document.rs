@@ -36,7 +36,7 @@ pub async fn openapi(Extension(Document(json)): Extension<Document>) -> impl Int
     ([(CONTENT_TYPE, "application/json")], json)
 }
 
-/// Adds what all routes share: title, authentication, and the error response.
+/// Adds what all routes share: title, authentication, and the error responses.
 fn complete(mut described: OpenApi) -> OpenApi {
     described.info = InfoBuilder::new()
         .title("recrawl")
@@ -59,11 +59,16 @@ fn complete(mut described: OpenApi) -> OpenApi {
         )
         .build();
     components.responses.insert("Refused".into(), RefOr::T(refused));
+    // Before any route is chosen, so without a document.
+    let too_large = ResponseBuilder::new().description("The request header is too large; no body").build();
+    components.responses.insert("HeaderTooLarge".into(), RefOr::T(too_large));
     let operations = described.paths.paths.values_mut().flat_map(|item| {
         [&mut item.get, &mut item.put, &mut item.post, &mut item.delete].into_iter().flatten()
     });
     for operation in operations {
-        operation.responses.responses.insert("default".into(), Ref::from_response_name("Refused").into());
+        let responses = &mut operation.responses.responses;
+        responses.insert("default".into(), Ref::from_response_name("Refused").into());
+        responses.insert("431".into(), Ref::from_response_name("HeaderTooLarge").into());
     }
     described
 }

@@ -145,7 +145,8 @@ pub async fn page(
     }
 }
 
-fn cursor(given: Option<String>) -> Result<Option<String>, Problem> {
+/// The checked cursor.
+pub fn cursor(given: Option<String>) -> Result<Option<String>, Problem> {
     let Some(cursor) = given else { return Ok(None) };
     if cursor.len() > MAX_CURSOR_BYTES || cursor.chars().any(char::is_control) {
         return Err(Problem::invalid("cursor", "unknown cursor", "use the `next` of the previous response"));
@@ -153,7 +154,8 @@ fn cursor(given: Option<String>) -> Result<Option<String>, Problem> {
     Ok(Some(cursor))
 }
 
-fn limit(given: Option<usize>) -> Result<usize, Problem> {
+/// The checked number of rows.
+pub fn limit(given: Option<usize>) -> Result<usize, Problem> {
     match given {
         None => Ok(100),
         Some(limit @ 1..=MAX_ROWS) => Ok(limit),

@@ -101,6 +101,7 @@ pub async fn metrics(State(console): State<Arc<Console>>) -> impl IntoResponse {
     let reading = metrics::Reading {
         status: &status,
         meters: &console.view.meters(),
+        improve: &console.view.improve(),
         traffic: &console.traffic,
         streams: console.events.streams(),
     };

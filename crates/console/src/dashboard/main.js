@@ -7,10 +7,11 @@ import { light, sentence } from "./health.js";
 import * as control from "./control.js";
 import * as formula from "./formula.js";
 import * as hosts from "./hosts.js";
+import * as improve from "./improve.js";
 import * as now from "./now.js";
 import * as page from "./page.js";
 
-const VIEWS = { now, page, hosts, host: hosts.one, formula, control };
+const VIEWS = { now, page, hosts, host: hosts.one, formula, improve, control };
 /** Changes kept for the view "Control". */
 const CHANGES = 50;
 

@@ -147,6 +147,73 @@ pub const PANELS: &[Panel] = &[
         ],
     ),
     curves(
+        "Measured freshness",
+        "Share of pages unchanged since their last visit, before the visits of a cycle, with its interval: mean of 28 \
+         measured cycles (improve.mode).",
+        Unit::Share,
+        &[
+            ("recrawl_improve_freshness_ratio{}", "estimate"),
+            ("recrawl_improve_freshness_low_ratio{}", "low"),
+            ("recrawl_improve_freshness_high_ratio{}", "high"),
+        ],
+    ),
+    curves(
+        "Audit",
+        "Audited pages that the measured freshness rests on.",
+        Unit::Number,
+        &[("recrawl_improve_audited_pages{}", "audited pages")],
+    ),
+    curves(
+        "Drift",
+        "Changes that visits by score find beside what is expected: sums of a CUSUM, with an alarm above 5, and the \
+         cycles since the last alarm.",
+        Unit::Number,
+        &[
+            ("recrawl_improve_drift_sum{}", "{{direction}} the norm"),
+            ("recrawl_improve_alarm_age_cycles{}", "cycles since an alarm"),
+        ],
+    ),
+    curves(
+        "Population",
+        "Largest stability index of the pages that compete by score, against 28 cycles before. 0.25 is much.",
+        Unit::Number,
+        &[
+            ("recrawl_improve_population_psi{}", "largest index"),
+            ("recrawl_improve_population_moved{}", "has moved"),
+        ],
+    ),
+    curves(
+        "Loop",
+        "Step of the loop that learns and tries formulas, and whether an operator holds it.",
+        Unit::Number,
+        &[("recrawl_improve_step{}", "{{step}}"), ("recrawl_improve_held{}", "held")],
+    ),
+    curves(
+        "Loop events",
+        "Promotions, roll-backs, and candidates that were refused or rejected, per day.",
+        Unit::Number,
+        &[("increase(recrawl_improve_events_total{}[1d])", "{{event}}")],
+    ),
+    curves(
+        "Learning",
+        "Cycles since learning was begun, its period, and failures in a row.",
+        Unit::Number,
+        &[
+            ("recrawl_improve_cycles_since_learning{}", "cycles since learning"),
+            ("recrawl_improve_learning_period_cycles{}", "period"),
+            ("recrawl_learner_failures{}", "failures in a row"),
+        ],
+    ),
+    curves(
+        "Learner",
+        "Processor time of learning per second, 1 being one core, and whether a learner runs.",
+        Unit::Number,
+        &[
+            ("rate(recrawl_learner_cpu_seconds_total{}[$__rate_interval])", "cores"),
+            ("recrawl_learner_running{}", "running"),
+        ],
+    ),
+    curves(
         "Pages by outcome",
         "Scheduled pages by outcome.",
         Unit::PerSecond,

@@ -6,7 +6,7 @@
 //! like a restart.
 
 use super::Reading;
-use crate::view::{Counts, CycleDone, CycleNow, Freshness, HealthLevel, State};
+use crate::view::{Counts, CycleDone, CycleNow, Freshness, HealthLevel, Loop, LoopStep, State, Watch};
 
 /// A metric.
 pub struct Metric {
@@ -229,6 +229,86 @@ pub const METRICS: &[Metric] = &[
     gauge("recrawl_freshness_high_ratio", "Upper bound of freshness (95 % interval).", |r| {
         fresh(r).map(|f| f.high)
     }),
+    gauge(
+        "recrawl_improve_freshness_ratio",
+        "Share of pages unchanged since their last visit, before the visits of a cycle: mean of 28 cycles.",
+        |r| Some(watch(r)?.freshness?.share),
+    ),
+    gauge("recrawl_improve_freshness_low_ratio", "Its lower bound (95 % interval).", |r| {
+        Some(watch(r)?.freshness?.low)
+    }),
+    gauge("recrawl_improve_freshness_high_ratio", "Its upper bound (95 % interval).", |r| {
+        Some(watch(r)?.freshness?.high)
+    }),
+    gauge("recrawl_improve_audited_pages", "Audited pages that it rests on.", |r| {
+        watch(r).map(|watch| count(watch.pages))
+    }),
+    each(
+        "recrawl_improve_drift_sum",
+        MetricKind::Gauge,
+        "Sums of the CUSUM of changes by score, in deviations. Above 5 is an alarm.",
+        "direction",
+        |r| {
+            let sums =
+                watch(r).map(|w| [("above".to_owned(), w.drift.above), ("below".to_owned(), w.drift.below)]);
+            sums.into_iter().flatten().collect()
+        },
+    ),
+    gauge(
+        "recrawl_improve_alarm_age_cycles",
+        "Cycles since visits by score found other numbers of changes than expected.",
+        |r| watch(r).and_then(|w| Some(count(w.last.saturating_sub(w.drift.alarm?.cycle)))),
+    ),
+    gauge(
+        "recrawl_improve_population_psi",
+        "Largest stability index of the pages that compete by score, against 28 cycles before.",
+        |r| watch(r)?.population.max(),
+    ),
+    gauge(
+        "recrawl_improve_population_moved",
+        "1 if that index was at least 0.25 in three cycles in a row, else 0.",
+        |r| watch(r).map(|watch| truth(watch.population.has_moved)),
+    ),
+    each(
+        "recrawl_improve_step",
+        MetricKind::Gauge,
+        "1 for the step of the loop, 0 for all others.",
+        "step",
+        |r| {
+            let is = |step: LoopStep| improve_loop(r).map(|stands| truth(stands.step == step));
+            LoopStep::ALL.iter().filter_map(|&step| Some((step.name().to_owned(), is(step)?))).collect()
+        },
+    ),
+    gauge("recrawl_improve_held", "1 if an operator holds the loop, else 0.", |r| {
+        improve_loop(r).map(|stands| truth(stands.is_held))
+    }),
+    each(
+        "recrawl_improve_events_total",
+        MetricKind::Counter,
+        "Events of the loop, such as promotions, roll-backs, and candidates refused or rejected.",
+        "event",
+        |r| r.meters.loop_events.iter().map(|(kind, n)| (kind.name().to_owned(), count(*n))).collect(),
+    ),
+    gauge("recrawl_improve_cycles_since_learning", "Cycles since learning was begun.", |r| {
+        improve_loop(r).map(|stands| count(stands.learner.cycles_since))
+    }),
+    gauge(
+        "recrawl_improve_learning_period_cycles",
+        "Cycles between two times of learning (improve.every).",
+        |r| improve_loop(r).map(|stands| count(stands.terms.every)),
+    ),
+    gauge("recrawl_learner_running", "1 while a formula is learned, else 0.", |r| {
+        improve_loop(r).map(|stands| truth(stands.learner.running_since.is_some()))
+    }),
+    gauge("recrawl_learner_failures", "Times in a row that learning failed.", |r| {
+        improve_loop(r).map(|stands| count(stands.learner.failures))
+    }),
+    Metric {
+        name: "recrawl_learner_cpu_seconds_total",
+        kind: MetricKind::Counter,
+        help: "Processor time of learning, in seconds.",
+        read: Read::Sum(|r| improve_loop(r).map_or(0.0, |stands| stands.learner.cpu_seconds)),
+    },
     each(
         "recrawl_console_answers_total",
         MetricKind::Counter,
@@ -301,6 +381,18 @@ fn now<'a>(reading: &Reading<'a>) -> Option<&'a CycleNow> {
 
 fn last<'a>(reading: &Reading<'a>) -> Option<&'a CycleDone> {
     reading.status.last.as_ref()
+}
+
+fn watch<'a>(reading: &Reading<'a>) -> Option<&'a Watch> {
+    reading.improve.watch.as_ref()
+}
+
+fn improve_loop<'a>(reading: &Reading<'a>) -> Option<&'a Loop> {
+    reading.improve.stands.as_ref()
+}
+
+fn truth(is: bool) -> f64 {
+    f64::from(u8::from(is))
 }
 
 fn fresh<'a>(reading: &Reading<'a>) -> Option<&'a Freshness> {

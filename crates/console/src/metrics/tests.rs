@@ -3,6 +3,8 @@ use super::panel::PANELS;
 use super::registry::MetricKind;
 use super::*;
 use crate::tests::crawl::{meters, status};
+use crate::tests::improve::improve;
+use crate::view::ImproveMode;
 use crate::view::health::with_thresholds;
 use std::collections::BTreeSet;
 use std::io::{self, Write as _};
@@ -23,7 +25,8 @@ fn mentioned(expression: &str) -> impl Iterator<Item = &str> {
 fn all() -> String {
     let traffic = Traffic::default();
     traffic.answered(axum::http::StatusCode::NOT_FOUND);
-    text(&Reading { status: &status(), meters: &meters(), traffic: &traffic, streams: 3 })
+    let (status, meters, improve) = (status(), meters(), improve());
+    text(&Reading { status: &status, meters: &meters, improve: &improve, traffic: &traffic, streams: 3 })
 }
 
 #[test]
@@ -65,6 +68,15 @@ fn every_metric_is_told_once_with_its_values() {
         "recrawl_answer_duration_seconds_sum 12.5",
         "recrawl_answer_duration_seconds_count 100",
         "process_cpu_seconds_total 7.25",
+        "recrawl_improve_freshness_ratio 0.83",
+        "recrawl_improve_drift_sum{direction=\"below\"} 1.5",
+        "recrawl_improve_alarm_age_cycles 3",
+        "recrawl_improve_population_psi 0.04",
+        "recrawl_improve_step{step=\"trial\"} 1",
+        "recrawl_improve_step{step=\"idle\"} 0",
+        "recrawl_improve_events_total{event=\"rolled_back\"} 2",
+        "recrawl_learner_running 1",
+        "recrawl_learner_cpu_seconds_total 12.5",
     ] {
         assert!(text.lines().any(|l| l == line), "{line} in\n{text}");
     }
@@ -73,8 +85,13 @@ fn every_metric_is_told_once_with_its_values() {
 #[test]
 fn what_has_no_value_is_left_out() {
     let bare = Status { cycle: None, last: None, freshness: None, bytes_free: None, pings: None, ..status() };
-    let meters = Meters { open_files: None, ..meters() };
-    let text = text(&Reading { status: &bare, meters: &meters, traffic: &Traffic::default(), streams: 0 });
+    let meters = Meters { open_files: None, loop_events: Vec::new(), ..meters() };
+    let improve =
+        Improve { mode: ImproveMode::Off, todo: None, watch: None, cycles: Vec::new(), stands: None };
+    let traffic = Traffic::default();
+    let reading =
+        Reading { status: &bare, meters: &meters, improve: &improve, traffic: &traffic, streams: 0 };
+    let text = text(&reading);
     for name in [
         "recrawl_cycle_pages_done",
         "recrawl_last_cycle",
@@ -82,6 +99,8 @@ fn what_has_no_value_is_left_out() {
         "recrawl_disk_free_bytes",
         "recrawl_pings_total",
         "process_open_fds",
+        "recrawl_improve_",
+        "recrawl_learner_running",
     ] {
         assert!(!text.contains(name), "{text}");
     }

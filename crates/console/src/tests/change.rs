@@ -28,6 +28,10 @@ fn a_change_repeated_is_one_change() {
         ("POST", "/api/v1/recrawl", r#"{"url":"https://a.example/0007"}"#, "done"),
         ("PUT", "/api/v1/formula", r#"{"text":"cg * 2"}"#, "next_cycle"),
         ("DELETE", "/api/v1/formula", "", "next_cycle"),
+        ("PUT", "/api/v1/improve/hold", "", "done"),
+        ("DELETE", "/api/v1/improve/hold", "", "done"),
+        ("POST", "/api/v1/improve/rollback", "", "next_cycle"),
+        ("POST", "/api/v1/improve/run", "", "next_round"),
     ] {
         let once = served.change(method, path, body);
         let controls = served.get("/api/v1/controls").json();

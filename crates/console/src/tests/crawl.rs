@@ -1,5 +1,6 @@
 //! A made-up crawl with a few hosts and some thousand pages. It records changes.
 
+use super::improve;
 use crate::view::*;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -23,6 +24,8 @@ struct Inner {
     seeds: BTreeSet<String>,
     recrawls: BTreeSet<String>,
     formulas: Vec<FormulaUse>,
+    /// What was decided of the loop.
+    held: Vec<Decision>,
     /// Every accepted change.
     changes: Vec<(Change, Who)>,
 }
@@ -160,6 +163,7 @@ pub fn meters() -> Meters {
         cpu_seconds: 7.25,
         open_files: Some(40),
         max_files: Some(1024),
+        loop_events: LoopEventKind::ALL.map(|kind| (kind, 2)).into(),
     }
 }
 
@@ -171,6 +175,7 @@ impl MadeUp {
             seeds: BTreeSet::new(),
             recrawls: BTreeSet::new(),
             formulas: Vec::new(),
+            held: Vec::new(),
             changes: Vec::new(),
         };
         MadeUp { inner: Mutex::new(inner), gate: None }
@@ -367,6 +372,26 @@ impl CrawlView for MadeUp {
         })
     }
 
+    fn improve(&self) -> Improve {
+        improve::improve()
+    }
+
+    fn improve_history(&self, ask: &HistoryQuery) -> Result<EventList, Refusal> {
+        improve::history(ask)
+    }
+
+    fn candidate(&self, id: &str) -> Result<CandidateDocument, Refusal> {
+        improve::candidate(id)
+    }
+
+    fn what_if(&self) -> Result<Forecasted<WhatIf>, Refusal> {
+        Ok(Forecasted::Computing(improve::computing()))
+    }
+
+    fn savings(&self) -> Result<Forecasted<Savings>, Refusal> {
+        Ok(Forecasted::Ready(improve::savings()))
+    }
+
     fn ping(&self, ping: &IndexNow) -> Result<Pinged, Refusal> {
         match ping.key.as_str() {
             "unknown-key" => Ok(Pinged { pages: ping.url_list.len() as u64, checking: true }),
@@ -404,7 +429,7 @@ impl CrawlView for MadeUp {
             _ => {}
         }
         let mut inner = self.inner.lock().unwrap();
-        let Inner { status, controls, seeds, recrawls, formulas, .. } = &mut *inner;
+        let Inner { status, controls, seeds, recrawls, formulas, held, .. } = &mut *inner;
         let decision = |what: &str| Decision { what: what.into(), who: who.name.clone(), at: NOW };
         let put = |list: &mut Vec<Decision>, what: &str| {
             let is_new = list.iter().all(|d| d.what != what);
@@ -449,6 +474,14 @@ impl CrawlView for MadeUp {
                 is_new
             }
             Change::RollBackFormula => formulas.pop().is_some(),
+            Change::HoldLoop => put(held, "loop"),
+            Change::ReleaseLoop => take(held, "loop"),
+            Change::PromoteCandidate => {
+                let todo = "wait for its end, or hold the loop to end it";
+                return Err(Refusal::conflict("its trial runs", todo));
+            }
+            Change::RollBackCandidate => put(held, "rolled back"),
+            Change::LearnNow => put(held, "learning"),
             Change::StepAside => true,
         };
         status.paused_hosts = controls.paused_hosts.len() as u64;
@@ -462,10 +495,16 @@ impl CrawlView for MadeUp {
                 | Change::Block { .. }
                 | Change::Unblock { .. }
                 | Change::Recrawl { .. }
+                | Change::HoldLoop
+                | Change::ReleaseLoop
         );
         let did = match (is_new, waits) {
             (false, _) => Did::Already,
-            (true, true) if matches!(change, Change::AddSeeds { .. } | Change::StepAside) => Did::NextRound,
+            (true, true)
+                if matches!(change, Change::AddSeeds { .. } | Change::StepAside | Change::LearnNow) =>
+            {
+                Did::NextRound
+            }
             (true, true) => Did::NextCycle,
             (true, false) => Did::Done,
         };

@@ -20,6 +20,11 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("POST", "/api/v1/step-aside", ""),
     ("PUT", "/api/v1/formula", r#"{"text":"cg"}"#),
     ("DELETE", "/api/v1/formula", ""),
+    ("PUT", "/api/v1/improve/hold", ""),
+    ("DELETE", "/api/v1/improve/hold", ""),
+    ("POST", "/api/v1/improve/promote", ""),
+    ("POST", "/api/v1/improve/rollback", ""),
+    ("POST", "/api/v1/improve/run", ""),
 ];
 
 fn assert_nothing_changed(served: &Served) {

@@ -46,6 +46,16 @@ pub enum Change {
     },
     /// Roll back to the previous formula from the next cycle on.
     RollBackFormula,
+    /// Hold the loop of `improve`: nothing is tried.
+    HoldLoop,
+    /// Let the loop go on.
+    ReleaseLoop,
+    /// Put the candidate in force from the next cycle on.
+    PromoteCandidate,
+    /// Take the promoted formula back from the next cycle on.
+    RollBackCandidate,
+    /// Learn a formula from the crawl's own visits now.
+    LearnNow,
     /// Leave the data directory to a command that has the turn there, until it ends.
     StepAside,
 }
@@ -62,6 +72,11 @@ impl Change {
             Change::Recrawl { .. } => "recrawl",
             Change::UseFormula { .. } => "use_formula",
             Change::RollBackFormula => "roll_back_formula",
+            Change::HoldLoop => "hold_loop",
+            Change::ReleaseLoop => "release_loop",
+            Change::PromoteCandidate => "promote_candidate",
+            Change::RollBackCandidate => "roll_back_candidate",
+            Change::LearnNow => "learn_now",
             Change::StepAside => "step_aside",
         }
     }
@@ -84,6 +99,11 @@ impl fmt::Display for Change {
             Change::Recrawl { url } => write!(f, "fetch {url} now"),
             Change::UseFormula { .. } => f.write_str("use another formula"),
             Change::RollBackFormula => f.write_str("roll back the formula"),
+            Change::HoldLoop => f.write_str("hold the loop"),
+            Change::ReleaseLoop => f.write_str("release the loop"),
+            Change::PromoteCandidate => f.write_str("promote the candidate"),
+            Change::RollBackCandidate => f.write_str("take the promoted formula back"),
+            Change::LearnNow => f.write_str("learn a formula now"),
             Change::StepAside => f.write_str("step aside for a command"),
         }
     }
@@ -170,6 +190,11 @@ mod tests {
             (Change::Recrawl { url }, "fetch https://a.example/ now"),
             (Change::UseFormula { text: "name = \"x\"\n".into() }, "use another formula"),
             (Change::RollBackFormula, "roll back the formula"),
+            (Change::HoldLoop, "hold the loop"),
+            (Change::ReleaseLoop, "release the loop"),
+            (Change::PromoteCandidate, "promote the candidate"),
+            (Change::RollBackCandidate, "take the promoted formula back"),
+            (Change::LearnNow, "learn a formula now"),
             (Change::StepAside, "step aside for a command"),
         ] {
             assert_eq!(serde_json::to_value(&change).unwrap()["kind"], change.kind());

@@ -1,5 +1,6 @@
 //! What the crawl did lately, and figures of its process.
 
+use super::LoopEventKind;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -78,4 +79,6 @@ pub struct Meters {
     pub open_files: Option<u64>,
     /// Their limit; none without one.
     pub max_files: Option<u64>,
+    /// Events of the loop of `improve` by kind, since the process started; none without a loop.
+    pub loop_events: Vec<(LoopEventKind, u64)>,
 }

@@ -16,6 +16,14 @@ pub enum Refusal {
         /// What to do.
         todo: String,
     },
+    /// 409: impossible in the present state, and what to do.
+    #[error("{what}; {todo}")]
+    Conflict {
+        /// Why.
+        what: String,
+        /// What to do.
+        todo: String,
+    },
     /// 503: temporarily impossible, and why.
     #[error("{0}")]
     Busy(String),
@@ -36,6 +44,11 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// Creates [`Refusal::Conflict`].
+    pub fn conflict(what: impl Into<String>, todo: impl Into<String>) -> Refusal {
+        Refusal::Conflict { what: what.into(), todo: todo.into() }
+    }
+
     /// Creates [`Refusal::Invalid`].
     pub fn invalid(at: impl Into<String>, what: impl Into<String>, todo: impl Into<String>) -> Refusal {
         Refusal::Invalid { what: what.into(), at: at.into(), todo: todo.into() }

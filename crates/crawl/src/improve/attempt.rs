@@ -5,7 +5,7 @@ use crate::improve::candidate::Candidate;
 use crate::improve::found::{Found, FoundByShare};
 use recrawl_estimation::Interval;
 use recrawl_estimation::interval::Z;
-use recrawl_estimation::sequence::half_width;
+use recrawl_estimation::sequence::{half_width, values_for};
 use recrawl_scheduler::Overlap;
 use recrawl_types::Cycle;
 use serde::{Deserialize, Serialize};
@@ -126,17 +126,33 @@ impl Attempt {
     /// time before ends with the cycle `before`, and the measured time begins with `from`. The interval holds at every
     /// look: a confidence sequence, widened by the error of the time before. None without both.
     pub fn effect(&self, before: Cycle, from: Cycle) -> Option<Difference> {
-        let mean = |days: &mut dyn Iterator<Item = &TrialDay>| {
-            let differences: Vec<Interval> = days.filter_map(|day| difference(day.freshness)).collect();
-            Interval::mean(&differences)
-        };
-        let earlier = mean(&mut self.trial.iter().filter(|day| day.cycle <= before))?;
-        let now = mean(&mut self.trial.iter().filter(|day| day.cycle >= from))?;
+        let [earlier, now] = self.compared(before, from)?;
         let value = now.value - earlier.value;
         let pages = now.sample as f64;
         let half = half_width(pages, (now.variance * pages).sqrt(), ALPHA);
         let half = half.hypot(Z * earlier.variance.sqrt());
         Some(Difference { value, ends: [value - half, value + half], pages: now.sample })
+    }
+
+    /// Audited pages after which the lower end of [`Attempt::effect`] is above −`max_loss`, if its value and the deviation
+    /// of a page stay as they are. None if no number of pages is enough.
+    pub fn pages_to_exclude(&self, max_loss: f64, before: Cycle, from: Cycle) -> Option<u64> {
+        let [earlier, now] = self.compared(before, from)?;
+        let half = now.value - earlier.value + max_loss;
+        // The error of the time before stays.
+        let left = half.powi(2) - (Z * Z * earlier.variance);
+        let deviation = (now.variance * now.sample as f64).sqrt();
+        (half > 0.0 && left > 0.0).then(|| values_for(left.sqrt(), deviation, ALPHA))?
+    }
+
+    /// The mean difference of freshness between the arms in the time before, and in the measured time.
+    fn compared(&self, before: Cycle, from: Cycle) -> Option<[Interval; 2]> {
+        let mean = |days: &mut dyn Iterator<Item = &TrialDay>| {
+            let differences: Vec<Interval> = days.filter_map(|day| difference(day.freshness)).collect();
+            Interval::mean(&differences)
+        };
+        let earlier = mean(&mut self.trial.iter().filter(|day| day.cycle <= before))?;
+        Some([earlier, mean(&mut self.trial.iter().filter(|day| day.cycle >= from))?])
     }
 }
 
@@ -208,5 +224,10 @@ pub(crate) mod tests {
         let half = effect.ends[1] - effect.value;
         let plain = Z * (0.0008f64 / 28.0 + 0.0008 / 14.0).sqrt();
         assert!(half > plain && half < 2.0 * plain, "{half} beside {plain}");
+        let needed = |max_loss| attempt.pages_to_exclude(max_loss, Cycle(23), Cycle(38));
+        // Here that loss is just excluded.
+        let enough = needed(half - effect.value).unwrap();
+        assert!(enough.abs_diff(effect.pages) <= 1, "{enough} of {}", effect.pages);
+        assert!(needed(0.04).unwrap() < enough && needed(-0.02).is_none() && needed(-0.05).is_none());
     }
 }

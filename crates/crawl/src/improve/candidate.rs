@@ -97,6 +97,11 @@ impl Candidate {
         Formula::from_toml(&self.formula_toml).map_err(Failure::work)
     }
 
+    /// The digest of its formula, by which it is known; empty if this version cannot read the formula.
+    pub fn id(&self) -> String {
+        self.formula().map(|formula| digest_of(&formula)).unwrap_or_default()
+    }
+
     /// Writes it to the data directory, atomically.
     ///
     /// # Errors

@@ -7,6 +7,9 @@ use recrawl_types::Cycle;
 /// The first cycles of a guard without a trial, which stand for the time before.
 const UNTRIED_BEFORE: u32 = 3;
 
+/// Cycles whose visits learning and forecasts need.
+pub const MIN_KEPT_CYCLES: u32 = 14;
+
 /// The rules, in cycles unless said otherwise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoopRules {

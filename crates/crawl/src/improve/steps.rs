@@ -17,6 +17,10 @@ use recrawl_types::Cycle;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
+mod operator;
+
+pub use operator::{Asked, Decision, NotNow, Operator};
+
 /// The name under which the state is kept.
 const STATE: &str = "improve";
 /// Events that are remembered.
@@ -36,11 +40,14 @@ pub struct LoopState {
     /// Candidates tried since the last promotion, counting those that a back-test refused.
     pub tries: u32,
     /// Digests of candidates that failed, each with the cycle until which it is not tried again.
-    quarantine: Vec<(String, Cycle)>,
+    pub quarantine: Vec<(String, Cycle)>,
     /// Does an operator hold the loop?
     pub is_held: bool,
+    /// What an operator decided for the next cycle.
+    #[serde(default)]
+    pub asked: Option<Asked>,
     /// Until this cycle the loop leaves an operator's choice alone.
-    rests_until: Cycle,
+    pub rests_until: Cycle,
     /// The cycle after which learning was begun last.
     pub learned: Cycle,
     drift: Drift,
@@ -50,6 +57,9 @@ pub struct LoopState {
     pub alarm: Option<Cycle>,
     /// What happened, oldest first.
     pub events: VecDeque<Event>,
+    /// Earlier events, which are not remembered any more.
+    #[serde(default)]
+    pub forgotten: u64,
 }
 
 /// The present step.
@@ -80,6 +90,9 @@ pub struct Event {
     pub what: What,
     /// The expression of the candidate; empty if there is none.
     pub candidate: String,
+    /// Its digest ([`Candidate::id`]); empty if there is none.
+    #[serde(default)]
+    pub id: String,
     /// Why, in words.
     pub why: String,
 }
@@ -106,6 +119,10 @@ pub enum What {
     Kept,
     /// An operator chose a formula.
     OperatorChose,
+    /// An operator held the loop.
+    Held,
+    /// An operator let it go on.
+    Released,
     /// Visits find more, or fewer, changes than expected.
     Alarm,
 }
@@ -235,16 +252,18 @@ impl LoopState {
         }
         let digest = digest_of(now.in_force);
         if self.in_force.as_ref().is_some_and(|expected| *expected != digest) {
-            let attempt = std::mem::take(&mut self.step).attempt();
+            let ended = std::mem::take(&mut self.step);
+            self.asked = None;
             self.tell(
                 &now,
                 What::OperatorChose,
-                attempt.as_deref(),
+                ended.attempt().map(|attempt| &attempt.candidate),
                 format!("{} is in force", now.in_force.name),
             );
             self.rests_until = Cycle(now.cycle.0 + rules.rest);
         }
         self.in_force = Some(digest);
+        self.carry_out(&now, rules);
         if self.is_held {
             return false;
         }
@@ -259,61 +278,20 @@ impl LoopState {
 
     /// Shall a formula be learned now? Each `every` cycles, or after an alarm, if nothing is tried.
     pub fn wants_learning(&self, cycle: Cycle, rules: &LoopRules) -> bool {
-        let is_free = matches!(self.step, Step::Idle | Step::Proposed(_)) && !self.is_held;
         let is_due = cycle.since(self.learned) >= rules.every;
         let is_alarmed = self.alarm.is_some_and(|alarm| alarm > self.learned);
-        is_free && (is_due || is_alarmed)
+        self.is_free() && (is_due || is_alarmed)
+    }
+
+    /// May another formula be learned: is nothing tried, and the loop not held?
+    pub fn is_free(&self) -> bool {
+        matches!(self.step, Step::Idle | Step::Proposed(_)) && !self.is_held
     }
 
     /// The error probability of the next back-test: α/(j(j + 1)) for the j-th try, so that all together stay below α.
     pub fn alpha(&self) -> f64 {
         let tries = f64::from(self.tries + 1);
         0.05 / (tries * (tries + 1.0))
-    }
-
-    /// Puts the candidate in force at once, as an operator asks. Says why not if there is none, or a trial runs.
-    pub fn promote(&mut self, cycle: Cycle, at: u64) -> Result<String, String> {
-        match std::mem::take(&mut self.step) {
-            Step::Proposed(attempt) | Step::Shadow(attempt) => {
-                let expression = attempt.candidate.expression.clone();
-                let why = "an operator promoted it";
-                self.put_in_force(Cycle(cycle.0), at, attempt, why.into());
-                Ok(expression)
-            }
-            other => {
-                let why = match &other {
-                    Step::Idle => "no candidate waits; run recrawl improve run, or let the daemon learn one",
-                    Step::Trial(_) => "its trial runs; wait for its end, or hold the loop to end it",
-                    _ => "it is in force already; recrawl improve rollback takes it back",
-                };
-                self.step = other;
-                Err(why.into())
-            }
-        }
-    }
-
-    /// Takes the formula in force back, as an operator asks. Says why not if nothing came before it.
-    pub fn roll_back(&mut self, cycle: Cycle, at: u64, rules: &LoopRules) -> Result<String, String> {
-        match std::mem::take(&mut self.step) {
-            Step::Guard(attempt) => {
-                let expression = attempt.candidate.expression.clone();
-                self.take_back(cycle, at, rules, attempt, "an operator took it back".into());
-                Ok(expression)
-            }
-            other => {
-                self.step = other;
-                Err("no promoted formula is guarded; recrawl formula rollback goes back to an earlier one"
-                    .into())
-            }
-        }
-    }
-
-    /// Holds the loop, or lets it go on. A trial ends; what is in force stays.
-    pub fn hold(&mut self, is_held: bool) {
-        self.is_held = is_held;
-        if is_held && !matches!(self.step, Step::Proposed(_)) {
-            self.step = Step::Idle;
-        }
     }
 
     /// Takes up the candidate that waits, if it may be tried.
@@ -328,7 +306,7 @@ impl LoopState {
             Some(Ok(candidate)) => candidate,
         };
         self.tries += 1;
-        let digest = candidate.formula().map(|formula| digest_of(&formula)).unwrap_or_default();
+        let digest = candidate.id();
         let [low, high] = candidate.back_test.gain;
         let [before, after] = candidate.back_test.coverage;
         let why = if self.in_force.as_ref() == Some(&digest) {
@@ -348,9 +326,8 @@ impl LoopState {
         } else {
             None
         };
-        let text = candidate.expression.clone();
         if let Some(why) = why {
-            self.tell_of(&now, What::Refused, text, why);
+            self.tell(&now, What::Refused, Some(&candidate), why);
             return true;
         }
         let attempt = Attempt {
@@ -362,7 +339,8 @@ impl LoopState {
             shadow: Vec::new(),
             trial: Vec::new(),
         };
-        self.tell_of(&now, What::Shadowed, text, format!("gain {low:.4} to {high:.4} in the back-test"));
+        let why = format!("gain {low:.4} to {high:.4} in the back-test");
+        self.tell(&now, What::Shadowed, Some(&attempt.candidate), why);
         self.step = Step::Shadow(Box::new(attempt));
         true
     }
@@ -390,11 +368,11 @@ impl LoopState {
         };
         match lacking {
             Some(why) => {
-                self.tell(now, What::Proposed, Some(&attempt), format!("{told}; {why}"));
+                self.tell(now, What::Proposed, Some(&attempt.candidate), format!("{told}; {why}"));
                 self.step = Step::Proposed(attempt);
             }
             None => {
-                self.tell(now, What::TrialBegan, Some(&attempt), told);
+                self.tell(now, What::TrialBegan, Some(&attempt.candidate), told);
                 self.step = Step::Trial(attempt);
             }
         }
@@ -424,7 +402,7 @@ impl LoopState {
                     None => "no page of the arms was audited".into(),
                 };
                 attempt.since = now.cycle;
-                self.tell(now, What::Proposed, Some(&attempt), why);
+                self.tell(now, What::Proposed, Some(&attempt.candidate), why);
                 self.step = Step::Proposed(attempt);
             }
             _ => self.step = Step::Trial(attempt),
@@ -441,7 +419,7 @@ impl LoopState {
             self.take_back(now.cycle, now.at, rules, attempt, why);
         } else if now.cycle.since(attempt.since) >= rules.guard {
             let why = effect.map_or("nothing was measured".into(), |effect| told(&effect));
-            self.tell(now, What::Kept, Some(&attempt), why);
+            self.tell(now, What::Kept, Some(&attempt.candidate), why);
             self.tries = 0;
         } else {
             self.step = Step::Guard(attempt);
@@ -455,8 +433,7 @@ impl LoopState {
             Step::Guard(attempt) => self.take_back(cycle, at, rules, attempt, why.into()),
             Step::Shadow(attempt) | Step::Trial(attempt) => {
                 self.quarantine(cycle, rules, &attempt);
-                let candidate = attempt.candidate.expression.clone();
-                self.push(Event { cycle, at, what: What::Rejected, candidate, why: why.into() });
+                self.happened((cycle, at), What::Rejected, Some(&attempt.candidate), why.into());
             }
             other => self.step = other,
         }
@@ -464,41 +441,44 @@ impl LoopState {
 
     fn reject(&mut self, now: &Now<'_>, rules: &LoopRules, attempt: &Attempt, why: String) {
         self.quarantine(now.cycle, rules, attempt);
-        self.tell(now, What::Rejected, Some(attempt), why);
+        self.tell(now, What::Rejected, Some(&attempt.candidate), why);
         self.step = Step::Idle;
     }
 
     fn quarantine(&mut self, cycle: Cycle, rules: &LoopRules, attempt: &Attempt) {
-        if let Ok(formula) = attempt.candidate.formula() {
-            self.quarantine.push((digest_of(&formula), Cycle(cycle.0 + rules.quarantine)));
-        }
+        self.quarantine.push((attempt.candidate.id(), Cycle(cycle.0 + rules.quarantine)));
     }
 
     fn put_in_force(&mut self, cycle: Cycle, at: u64, mut attempt: Box<Attempt>, why: String) {
-        let candidate = attempt.candidate.expression.clone();
-        self.push(Event { cycle, at, what: What::Promoted, candidate, why });
+        self.happened((cycle, at), What::Promoted, Some(&attempt.candidate), why);
         self.to_write = Some(attempt.candidate.formula_toml.clone());
-        self.in_force = attempt.candidate.formula().ok().map(|formula| digest_of(&formula));
+        self.in_force = Some(attempt.candidate.id());
         attempt.since = cycle;
         self.step = Step::Guard(attempt);
     }
 
     fn take_back(&mut self, cycle: Cycle, at: u64, rules: &LoopRules, attempt: Box<Attempt>, why: String) {
         self.quarantine(cycle, rules, &attempt);
-        let candidate = attempt.candidate.expression.clone();
-        self.push(Event { cycle, at, what: What::RolledBack, candidate, why });
+        self.happened((cycle, at), What::RolledBack, Some(&attempt.candidate), why);
         self.in_force = Formula::from_toml(&attempt.in_force).ok().map(|formula| digest_of(&formula));
         self.to_write = Some(attempt.in_force.clone());
         self.step = Step::Idle;
     }
 
-    fn tell(&mut self, now: &Now<'_>, what: What, attempt: Option<&Attempt>, why: String) {
-        let candidate = attempt.map_or(String::new(), |attempt| attempt.candidate.expression.clone());
-        self.tell_of(now, what, candidate, why);
+    fn tell(&mut self, now: &Now<'_>, what: What, candidate: Option<&Candidate>, why: String) {
+        self.happened((now.cycle, now.at), what, candidate, why);
     }
 
-    fn tell_of(&mut self, now: &Now<'_>, what: What, candidate: String, why: String) {
-        self.push(Event { cycle: now.cycle, at: now.at, what, candidate, why });
+    fn happened(
+        &mut self,
+        (cycle, at): (Cycle, u64),
+        what: What,
+        candidate: Option<&Candidate>,
+        why: String,
+    ) {
+        let id = candidate.map(Candidate::id).unwrap_or_default();
+        let candidate = candidate.map(|candidate| candidate.expression.clone()).unwrap_or_default();
+        self.push(Event { cycle, at, what, candidate, id, why });
     }
 
     fn push(&mut self, event: Event) {
@@ -512,13 +492,14 @@ impl LoopState {
         self.events.push_back(event);
         if self.events.len() > MAX_EVENTS {
             self.events.pop_front();
+            self.forgotten += 1;
         }
     }
 }
 
 impl Step {
     /// The candidate that is tried.
-    pub fn attempt(self) -> Option<Box<Attempt>> {
+    pub fn attempt(&self) -> Option<&Attempt> {
         match self {
             Step::Idle => None,
             Step::Shadow(attempt) | Step::Proposed(attempt) | Step::Trial(attempt) | Step::Guard(attempt) => {

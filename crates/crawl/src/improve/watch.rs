@@ -1,20 +1,22 @@
 //! What the reports of measured cycles say: how fresh the pages are, whether visits find what is expected, and whether
 //! the Web has changed its habits. A pure function of the reports, so nothing of it is kept.
 
+use crate::failure::Failure;
 use crate::improve::found::Found;
 use crate::report::RoundReport;
 use recrawl_estimation::drift::CycleFound;
 use recrawl_estimation::interval::Z;
 use recrawl_estimation::{Alarm, Drift, DriftRules, Interval, psi};
+use recrawl_repository::Repository;
 use serde::Serialize;
 use std::collections::VecDeque;
 
 /// Cycles whose estimates are pooled.
 const POOLED: usize = 28;
 /// Audited pages below which no pooled estimate is given.
-const ENOUGH: u64 = 100;
+pub const ENOUGH_AUDITED: u64 = 100;
 /// Stability index from which pages are distributed in another way.
-const UNSTABLE: f64 = 0.25;
+pub const UNSTABLE: f64 = 0.25;
 /// Cycles in which it must be reached in a row.
 const UNSTABLE_CYCLES: u32 = 3;
 /// The error that a good estimate has.
@@ -91,8 +93,49 @@ pub struct PopulationWatch {
     pub has_moved: bool,
 }
 
+/// Follows the rounds of a crawl: the last cycle may go on.
+#[derive(Clone, Default)]
+pub struct Follower {
+    watcher: Watcher,
+    last: Option<RoundReport>,
+}
+
+impl Follower {
+    /// After all committed rounds.
+    ///
+    /// # Errors
+    /// When the reports cannot be read.
+    pub fn of(repository: &Repository) -> Result<Follower, Failure> {
+        let mut follower = Follower { watcher: Watcher::new(), last: None };
+        let mut reports = repository.reports().map_err(Failure::work)?;
+        while let Some(bytes) = reports.next_report().map_err(Failure::work)? {
+            follower.add_round(serde_json::from_slice(bytes).map_err(Failure::work)?);
+        }
+        Ok(follower)
+    }
+
+    /// Adds the report of a round.
+    pub fn add_round(&mut self, round: RoundReport) {
+        match &mut self.last {
+            Some(cycle) if cycle.is_continued_by(&round) => cycle.add(&round),
+            last => {
+                if let Some(cycle) = last.replace(round) {
+                    self.watcher.add(cycle);
+                }
+            }
+        }
+    }
+
+    /// What was measured so far.
+    pub fn watch(&self) -> Watch {
+        let mut watcher = self.watcher.clone();
+        self.last.clone().into_iter().for_each(|cycle| watcher.add(cycle));
+        watcher.finish()
+    }
+}
+
 /// Reads the reports of cycles in order.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Watcher {
     watch: Watch,
     /// The pooled cycles, and the one before them.
@@ -171,7 +214,7 @@ impl Watcher {
 impl Pooled {
     fn of(estimates: &[Interval]) -> Pooled {
         let pages = estimates.iter().map(|estimate| estimate.sample).sum();
-        let mean = Interval::mean(estimates).filter(|_| pages >= ENOUGH);
+        let mean = Interval::mean(estimates).filter(|_| pages >= ENOUGH_AUDITED);
         // The variance falls with the number of pages.
         let needed = |mean: &Interval| (mean.variance * pages as f64 * (Z / WANTED).powi(2)).ceil() as u64;
         Pooled {
@@ -240,6 +283,17 @@ mod tests {
         assert_eq!(many.score.visits, 28_000);
         assert_eq!((many.drift.alarm, many.drift.cycles_wanted), (None, 0));
         assert!(!many.population.has_moved && many.population.depth == Some(0.0), "{:?}", many.population);
+    }
+
+    #[test]
+    fn a_follower_has_seen_what_a_reader_of_all_reports_sees() {
+        let all: Vec<RoundReport> =
+            (1..=40).map(|cycle| report(cycle, 380 + u64::from(cycle % 5) * 10, 100)).collect();
+        let mut follower = Follower { watcher: Watcher::new(), last: None };
+        for (at, round) in all.iter().enumerate() {
+            follower.add_round(round.clone());
+            assert_eq!(follower.watch(), watch(all[..=at].iter().cloned()), "{at}");
+        }
     }
 
     #[test]

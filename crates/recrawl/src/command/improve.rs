@@ -5,14 +5,13 @@ mod steps;
 
 use super::{counted, print_json, print_labelled, thousands};
 use crate::cli::ImproveCommand;
+use recrawl_console::view::Change;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::improve::found::Found;
-use recrawl_crawl::improve::watch::{DriftWatch, Pooled, PopulationWatch, Watch, Watcher};
+use recrawl_crawl::improve::watch::{DriftWatch, Follower, Pooled, PopulationWatch, Watch};
 use recrawl_crawl::open_read;
 use recrawl_crawl::settings::Settings;
 use recrawl_estimation::Alarm;
-use std::collections::VecDeque;
-use steps::Decision;
 
 pub fn run(command: &ImproveCommand) -> Result<(), Failure> {
     match command {
@@ -23,10 +22,10 @@ pub fn run(command: &ImproveCommand) -> Result<(), Failure> {
         }
         ImproveCommand::Run(args) => run::run(args),
         ImproveCommand::History { at, json } => steps::history(at, *json),
-        ImproveCommand::Hold { at } => steps::decide(at, Decision::Hold),
-        ImproveCommand::Release { at } => steps::decide(at, Decision::Release),
-        ImproveCommand::Promote { at } => steps::decide(at, Decision::Promote),
-        ImproveCommand::Rollback { at } => steps::decide(at, Decision::RollBack),
+        ImproveCommand::Hold { at } => steps::decide(at, &Change::HoldLoop),
+        ImproveCommand::Release { at } => steps::decide(at, &Change::ReleaseLoop),
+        ImproveCommand::Promote { at } => steps::decide(at, &Change::PromoteCandidate),
+        ImproveCommand::Rollback { at } => steps::decide(at, &Change::RollBackCandidate),
     }
 }
 
@@ -35,19 +34,7 @@ pub fn run(command: &ImproveCommand) -> Result<(), Failure> {
 /// # Errors
 /// When they cannot be read.
 pub fn watched(settings: &Settings) -> Result<Watch, Failure> {
-    let repository = open_read::repository(settings)?;
-    let mut reports = repository.reports().map_err(Failure::work)?;
-    let (mut watcher, mut cycles) = (Watcher::new(), VecDeque::new());
-    while let Some(bytes) = reports.next_report().map_err(Failure::work)? {
-        let round = serde_json::from_slice(bytes).map_err(Failure::work)?;
-        open_read::add_round(&mut cycles, round, usize::MAX);
-        // Only the last one may go on.
-        while cycles.len() > 1 {
-            cycles.pop_front().into_iter().for_each(|cycle| watcher.add(cycle));
-        }
-    }
-    cycles.into_iter().for_each(|cycle| watcher.add(cycle));
-    Ok(watcher.finish())
+    Ok(Follower::of(&open_read::repository(settings)?)?.watch())
 }
 
 fn text(settings: &Settings, watch: &Watch) -> String {

@@ -2,6 +2,7 @@
 
 use super::formulas;
 use super::hosts;
+use super::improve::decisions;
 use super::shared_state::{Phase, SharedState};
 use super::view::failed;
 use crate::command::explain;
@@ -46,6 +47,11 @@ pub fn make(shared: &SharedState, change: &Change, who: &Who) -> Result<Accepted
         Change::Recrawl { url } => recrawl(shared, url, mark),
         Change::UseFormula { text } => formulas::choose(shared, text, who),
         Change::RollBackFormula => formulas::roll_back(shared),
+        Change::HoldLoop
+        | Change::ReleaseLoop
+        | Change::PromoteCandidate
+        | Change::RollBackCandidate
+        | Change::LearnNow => return decisions::make(shared, change, who),
         Change::StepAside => step_aside(shared),
     };
     if accepted.is_ok() {

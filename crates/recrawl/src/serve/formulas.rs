@@ -19,6 +19,7 @@ use recrawl_formula::{Formula, builtin};
 use recrawl_repository::{Generation, OriginRun, SledTables};
 use recrawl_scheduler::policy::PolicyKind;
 use recrawl_scheduler::{Gate, PlanRequest, TieBreak};
+use recrawl_types::Cycle;
 use std::sync::Arc;
 
 /// The answer to a roll-back without an earlier formula.
@@ -158,9 +159,12 @@ fn entry(formula: &Formula, mark: Mark, from_cycle: Option<u64>) -> Result<Chose
 }
 
 /// The first cycle that is not yet planned.
+pub fn unplanned_cycle(shared: &SharedState) -> Cycle {
+    shared.live.now().map_or_else(|| shared.generation().cycle(), |now| now.cycle).next()
+}
+
 fn next_cycle(shared: &SharedState) -> u64 {
-    let running = shared.live.now().map(|now| u64::from(now.cycle.0));
-    running.unwrap_or_else(|| shared.generation().cycle().0.into()) + 1
+    unplanned_cycle(shared).0.into()
 }
 
 /// How a formula would rank pages differently from the next cycle.
@@ -296,7 +300,6 @@ fn ranked(scored: &[(u64, f64)], ties: &TieBreak) -> Vec<u32> {
 mod tests {
     use super::*;
     use recrawl_scheduler::Ties;
-    use recrawl_types::Cycle;
     use std::collections::BTreeSet;
 
     #[test]

@@ -1,73 +1,214 @@
 //! The learner of a daemon: a child process of the lowest priority, that ends with the daemon.
 
+use super::shared_state::SharedState;
+use recrawl_console::view::{LearnerEnd, LearnerNow};
 use recrawl_crawl::crawl::Crawl;
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::improve::steps::LoopState;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, MutexGuard};
+
+/// Parts of a second in which Linux counts processor time for other processes (USER_HZ).
+const TICKS: f64 = 100.0;
+/// Bytes of the learner's last words that are read.
+const MAX_WORDS: u64 = 4096;
 
 /// Learns formulas from the crawl's own visits, one at a time.
-pub struct Learner {
-    /// The configuration file of the daemon.
-    config: Option<PathBuf>,
-    child: Option<Child>,
+#[derive(Default)]
+pub struct Learner(Mutex<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    running: Option<Running>,
+    is_asked: bool,
+    /// Processor time of learners that ended, in seconds.
+    cpu_before: f64,
+    failures: u64,
+    ended: Option<LearnerEnd>,
+}
+
+struct Running {
+    child: Child,
+    /// In milliseconds since 1970.
+    since: u64,
+    /// As last read, in seconds.
+    cpu: f64,
 }
 
 impl Learner {
-    pub fn new(config: Option<PathBuf>) -> Learner {
-        Learner { config, child: None }
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().expect("no panic under the lock")
     }
 
-    /// After a commit: tells how learning ended, and begins anew when it is due. A learner that cannot be started is
-    /// logged; the crawl goes on without.
-    pub fn after_commit(&mut self, crawl: &Crawl) {
-        self.reap();
-        if let Err(failure) = self.begin(crawl) {
+    /// Asks the crawl thread to begin; false if a learner runs or is asked for.
+    pub fn ask(&self) -> bool {
+        let mut inner = self.inner();
+        let is_new = inner.running.is_none() && !inner.is_asked;
+        inner.is_asked = true;
+        is_new
+    }
+
+    /// Begins if it is due, or an operator asked. Only the crawl thread may call this: the child ends with the thread
+    /// that starts it. A learner that cannot be started is logged; the crawl goes on without.
+    pub fn begin_if_due(&self, crawl: &Crawl, shared: &SharedState, config: Option<&Path>) {
+        self.look(shared);
+        let begun = self.begin(crawl, shared, config);
+        if let Err(failure) = begun {
             tracing::error!("cannot learn from the crawl's visits: {failure}");
+            self.inner().ended(shared.now(), Err(failure.to_string()));
         }
     }
 
-    fn reap(&mut self) {
-        let Some(child) = &mut self.child else { return };
-        match child.try_wait() {
-            Ok(None) => return,
-            Ok(Some(status)) if status.success() => {
-                tracing::info!("learned a candidate from the crawl's visits")
-            }
-            Ok(Some(status)) => tracing::warn!("learning from the crawl's visits ended with {status}"),
-            Err(error) => tracing::error!("lost the learner: {error}"),
+    /// Begins at once if an operator asked. See [`Learner::begin_if_due`].
+    pub fn begin_if_asked(&self, crawl: &Crawl, shared: &SharedState, config: Option<&Path>) {
+        if self.inner().is_asked {
+            self.begin_if_due(crawl, shared, config);
         }
-        self.child = None;
     }
 
-    fn begin(&mut self, crawl: &Crawl) -> Result<(), Failure> {
+    fn begin(&self, crawl: &Crawl, shared: &SharedState, config: Option<&Path>) -> Result<(), Failure> {
+        let is_asked = std::mem::take(&mut self.inner().is_asked);
         let Some(rules) = crawl.settings.loop_rules else { return Ok(()) };
         let cycle = crawl.repository.current().cycle();
-        let mut state = LoopState::read(&crawl.tables)?;
-        if self.child.is_some() || !state.wants_learning(cycle, &rules) {
+        let state = crawl.improve.read()?;
+        let is_wanted = state.wants_learning(cycle, &rules) || is_asked && state.is_free();
+        if self.inner().running.is_some() || !is_wanted {
             return Ok(());
         }
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["improve", "run", "--child", "--quiet", "--threads", "1", "--tries"]);
         command.arg(state.tries.to_string()).arg("--data-dir").arg(&crawl.settings.data_dir);
-        if let Some(config) = &self.config {
+        if let Some(config) = config {
             command.arg("--config").arg(config);
         }
-        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
-        self.child = Some(child);
+        let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+        self.inner().running = Some(Running { child, since: shared.now(), cpu: 0.0 });
         tracing::info!("learning from the crawl's visits");
         // Kept last: a start that failed is tried again.
-        state.learned = cycle;
-        state.keep(&crawl.tables)
+        crawl.improve.change(|state| state.learned = cycle)?;
+        shared.improving.refresh(shared)
+    }
+
+    /// Tells how learning ended, if it did.
+    pub fn look(&self, shared: &SharedState) {
+        let has_ended = self.inner().look(shared.now());
+        if has_ended && let Err(failure) = shared.improving.refresh(shared) {
+            tracing::error!("cannot read what the learner left: {failure}");
+        }
+    }
+
+    /// What it does now, and since the daemon started.
+    pub fn tell(&self, told: &mut LearnerNow) {
+        let mut inner = self.inner();
+        let running = inner.running.as_mut().map(|running| {
+            running.read_cpu();
+            (running.since, running.cpu)
+        });
+        told.running_since = running.map(|(since, _)| since);
+        told.cpu_seconds = inner.cpu_before + running.map_or(0.0, |(_, cpu)| cpu);
+        told.is_asked = inner.is_asked;
+        told.failures = inner.failures;
+        told.ended.clone_from(&inner.ended);
+    }
+
+    /// Ends the learner, as the daemon ends. Its files are whole or not there.
+    pub fn end(&self) {
+        if let Some(mut running) = self.inner().running.take() {
+            let _ended = running.child.kill();
+            let _status = running.child.wait();
+        }
     }
 }
 
-impl Drop for Learner {
-    fn drop(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            // It may have ended by itself; its files are whole or not there.
-            let _ended = child.kill();
-            let _status = child.wait();
+impl Inner {
+    /// Has the learner ended since the last look?
+    fn look(&mut self, now: u64) -> bool {
+        let Some(running) = &mut self.running else { return false };
+        // What has ended and is not waited for yet still has its figures.
+        running.read_cpu();
+        let ended = match running.child.try_wait() {
+            Ok(None) => return false,
+            Ok(Some(status)) if status.success() => Ok(()),
+            Ok(Some(status)) => Err(last_words(&mut running.child, status)),
+            Err(error) => Err(format!("lost the learner: {error}")),
+        };
+        self.cpu_before += running.cpu;
+        self.running = None;
+        match &ended {
+            Ok(()) => tracing::info!("learned a candidate from the crawl's visits"),
+            Err(why) => tracing::warn!("learning from the crawl's visits failed: {why}"),
         }
+        self.ended(now, ended);
+        true
+    }
+
+    fn ended(&mut self, at: u64, ended: Result<(), String>) {
+        self.failures = if ended.is_ok() { 0 } else { self.failures + 1 };
+        self.ended = Some(LearnerEnd { at, has_learned: ended.is_ok(), why: ended.err() });
+    }
+}
+
+impl Running {
+    /// Reads the processor time from /proc; the last one stays if there is none.
+    fn read_cpu(&mut self) {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();
+        self.cpu = cpu_of(&stat).unwrap_or(0.0).max(self.cpu);
+    }
+}
+
+/// Processor time of a process and its threads, in seconds, by the text of /proc/PID/stat.
+fn cpu_of(stat: &str) -> Option<f64> {
+    // The name in parentheses may have spaces. After it come the fields from the third on; user and system time are the
+    // 14th and 15th.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
+    let mut ticks = || fields.next()?.parse::<u64>().ok();
+    Some((ticks()? + ticks()?) as f64 / TICKS)
+}
+
+/// Why a learner failed.
+fn last_words(child: &mut Child, status: ExitStatus) -> String {
+    let mut words = String::new();
+    if let Some(stdout) = child.stdout.take() {
+        // Not UTF-8, or not readable: the status tells at least something.
+        let _read = stdout.take(MAX_WORDS).read_to_string(&mut words);
+    }
+    match words.trim() {
+        "" => format!("it ended with {status}"),
+        words => words.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processor_time_is_read_behind_any_name() {
+        let stat = "42 (a) b (c)) S 1 42 42 0 -1 4194560 100 0 0 0 250 50 0 0 39 19 1 0 12345 0 0";
+        assert_eq!(cpu_of(stat), Some(3.0));
+        assert_eq!(cpu_of(""), None);
+        assert!(cpu_of(&fs::read_to_string("/proc/self/stat").unwrap()).is_some());
+    }
+
+    #[test]
+    fn failures_in_a_row_are_counted_and_their_reason_is_kept() {
+        let mut inner = Inner::default();
+        let run = |inner: &mut Inner, words: &str, code: u8| {
+            let mut shell = Command::new("sh");
+            let script = format!("echo '{words}'; exit {code}");
+            let child = shell.args(["-c", &script]).stdout(Stdio::piped()).spawn().unwrap();
+            inner.running = Some(Running { child, since: 1, cpu: 0.0 });
+            while !inner.look(7) {
+                std::thread::yield_now();
+            }
+            inner.ended.clone().unwrap()
+        };
+        assert_eq!(run(&mut inner, "too little", 1).why.as_deref(), Some("too little"));
+        assert!(run(&mut inner, "", 3).why.unwrap().contains('3'));
+        assert_eq!(inner.failures, 2);
+        let learned = run(&mut inner, "candidate", 0);
+        assert_eq!((learned.has_learned, learned.why, inner.failures), (true, None, 0));
     }
 }

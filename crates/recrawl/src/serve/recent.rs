@@ -82,7 +82,7 @@ fn counts(answers: &answers::Answers) -> Answers {
     }
 }
 
-/// Takes a point every [`EVERY`].
+/// Takes a point every [`EVERY`], and looks whether the learner has ended.
 ///
 /// # Errors
 /// When no thread can be started.
@@ -92,6 +92,7 @@ pub fn watch(shared: Arc<SharedState>) -> io::Result<Ticker> {
         let now = Counters::of(&shared);
         shared.recent.push(now.since(&before, shared.now()));
         before = now;
+        shared.learner.look(&shared);
     })
 }
 
@@ -108,6 +109,7 @@ pub fn meters(shared: &SharedState) -> Meters {
         // The listing itself has one open.
         open_files: fs::read_dir("/proc/self/fd").ok().map(|files| files.count().saturating_sub(1) as u64),
         max_files: getrlimit(Resource::Nofile).current,
+        loop_events: shared.improving.events(),
     }
 }
 

@@ -79,6 +79,7 @@ fn put_in_force(
     // The file may have changed since the signal.
     console.set_tokens(tokens);
     shared.next.reread(&crawl.settings);
+    shared.refresh_improve();
     Ok(changes)
 }
 

@@ -2,6 +2,9 @@
 
 use super::disk::{self, Disk};
 use super::hosts::Hosts;
+use super::improve::Improving;
+use super::improve::forecasts::Forecasts;
+use super::learning::Learner;
 use super::next::Next;
 use super::recent::Ring;
 use super::scans::Scans;
@@ -10,6 +13,7 @@ use recrawl_console::view::NextRound;
 use recrawl_crawl::crawl::Crawl;
 use recrawl_crawl::cycle::ranks::KeptRanks;
 use recrawl_crawl::failure::Failure;
+use recrawl_crawl::improve::store::LoopStore;
 use recrawl_crawl::open_read;
 use recrawl_crawl::operator::control::Control;
 use recrawl_crawl::output::page_history::VisitedPages;
@@ -59,6 +63,8 @@ pub struct SharedState {
     pub tables: Arc<SledTables>,
     pub control: Arc<Control>,
     pub pings: Arc<Pings>,
+    /// The state of the loop of `improve`.
+    pub store: Arc<LoopStore>,
     pub steering: Arc<Steering>,
     pub live: Arc<Live>,
     pub data_dir: PathBuf,
@@ -89,6 +95,9 @@ pub struct SharedState {
     pub visited: VisitedPages,
     pub hosts: Hosts,
     pub recent: Ring,
+    pub improving: Improving,
+    pub forecasts: Forecasts,
+    pub learner: Learner,
     woken: Notify,
 }
 
@@ -100,10 +109,11 @@ impl SharedState {
     pub fn new(crawl: &Crawl) -> Result<SharedState, Failure> {
         let reports = open_read::last_cycles(&crawl.repository, MAX_REPORTS)?;
         let generation = crawl.repository.current();
-        Ok(SharedState {
+        let shared = SharedState {
             tables: crawl.tables.clone(),
             control: crawl.control.clone(),
             pings: crawl.pings.clone(),
+            store: crawl.improve.clone(),
             steering: crawl.steering.clone(),
             live: crawl.live.clone(),
             data_dir: crawl.settings.data_dir.clone(),
@@ -129,8 +139,14 @@ impl SharedState {
             visited: VisitedPages::default(),
             hosts: Hosts::default(),
             recent: Ring::default(),
+            improving: Improving::default(),
+            forecasts: Forecasts::default(),
+            learner: Learner::default(),
             woken: Notify::new(),
-        })
+        };
+        shared.improving.open(crawl)?;
+        shared.improving.refresh(&shared)?;
+        Ok(shared)
     }
 
     /// The time in milliseconds since 1970.
@@ -202,14 +218,25 @@ impl SharedState {
     /// Publishes a committed round.
     pub fn committed(&self, crawl: &Crawl, report: RoundReport) {
         let begins_cycle = report.kind == RoundKind::Revisit;
+        if let Err(failure) = self.improving.committed(crawl, &report) {
+            tracing::error!("cannot read what was measured: {failure}");
+        }
         open_read::add_round(&mut lock(&self.reports), report, MAX_REPORTS);
         // Readers who see the generation must find its report.
         *self.generation.write().expect("no panic under the lock") = crawl.repository.current();
+        self.refresh_improve();
         *lock(&self.disk) = disk::measure(&self.data_dir, &*crawl.storage);
         *lock(&self.failure) = None;
         self.cycles_done.fetch_add(u64::from(begins_cycle), Relaxed);
         // `recrawl formula use` may have set another one.
         self.next.reread(&crawl.settings);
+    }
+
+    /// Makes the answer about the loop again.
+    pub fn refresh_improve(&self) {
+        if let Err(failure) = self.improving.refresh(self) {
+            tracing::error!("cannot tell where the loop of improve stands: {failure}");
+        }
     }
 
     /// Notes that a cycle, or something after its commit, failed.

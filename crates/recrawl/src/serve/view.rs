@@ -1,5 +1,6 @@
 //! Implements the console's view of the crawl.
 
+use super::improve::{documents, forecasts};
 use super::shared_state::SharedState;
 use super::{changes, errors, formulas, hosts, pages, pings, recent, status, websub};
 use crate::command::status::host;
@@ -7,8 +8,9 @@ use crate::process::terminal;
 use recrawl_console::CrawlView;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{
-    Accepted, Change, Controls, Decision, Delivery, Errors, FormulaCheck, Formulas, HostList, HostQuery,
-    IndexNow, Meters, OnePage, PageList, PageQuery, Pinged, RankChanges, Recent, Status, Verification, Who,
+    Accepted, CandidateDocument, Change, Controls, Decision, Delivery, Errors, EventList, Forecasted,
+    FormulaCheck, Formulas, HistoryQuery, HostList, HostQuery, Improve, IndexNow, Meters, OnePage, PageList,
+    PageQuery, Pinged, RankChanges, Recent, Savings, Status, Verification, WhatIf, Who,
 };
 use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::operator::control::Mark;
@@ -114,6 +116,26 @@ impl CrawlView for View {
 
     fn rank_changes(&self, text: &str) -> Result<RankChanges, Refusal> {
         formulas::rank_changes(&self.0, text)
+    }
+
+    fn improve(&self) -> Improve {
+        self.0.improving.answer(&self.0)
+    }
+
+    fn improve_history(&self, ask: &HistoryQuery) -> Result<EventList, Refusal> {
+        documents::history(&self.0, ask)
+    }
+
+    fn candidate(&self, id: &str) -> Result<CandidateDocument, Refusal> {
+        documents::candidate(&self.0, id)
+    }
+
+    fn what_if(&self) -> Result<Forecasted<WhatIf>, Refusal> {
+        forecasts::what_if(&self.0)
+    }
+
+    fn savings(&self) -> Result<Forecasted<Savings>, Refusal> {
+        forecasts::savings(&self.0)
     }
 
     fn ping(&self, ping: &IndexNow) -> Result<Pinged, Refusal> {

@@ -107,6 +107,22 @@ impl World {
         (0..cycles).for_each(|_| self.next());
     }
 
+    fn anna(&self) -> Operator {
+        Operator { who: "anna".into(), at: 0, cycle: Cycle(self.cycle) }
+    }
+
+    fn promote(&mut self) -> Result<(String, bool), String> {
+        self.state.promote(&self.in_force, &self.anna()).map_err(|why| why.to_string())
+    }
+
+    fn roll_back(&mut self) -> Result<(String, bool), String> {
+        self.state.roll_back(&self.anna()).map_err(|why| why.to_string())
+    }
+
+    fn hold(&mut self, is_held: bool) -> bool {
+        self.state.hold(is_held, &self.anna())
+    }
+
     fn events(&self) -> Vec<(u32, What)> {
         self.state.events.iter().map(|event| (event.cycle.0, event.what)).collect()
     }
@@ -180,7 +196,7 @@ fn a_formula_that_was_promoted_without_a_trial_is_guarded_too() {
     world.rules.promotes = false;
     world.offer("t * p_eb");
     world.run(10);
-    world.state.promote(Cycle(world.cycle), 0).unwrap();
+    world.promote().unwrap();
     world.effect = 0.0;
     world.run(3);
     world.effect = -0.2;
@@ -232,19 +248,27 @@ fn few_sites_or_the_mode_only_propose_and_an_operator_promotes() {
     for (sites, promotes) in [(59, true), (200, false)] {
         let mut world = World::new();
         (world.sites, world.rules.promotes) = (sites, promotes);
-        assert!(world.state.promote(Cycle(1), 0).unwrap_err().contains("no candidate waits"));
+        assert!(world.promote().unwrap_err().contains("no candidate waits"));
         world.offer("t * p_eb");
         world.run(30);
         assert_eq!(world.events(), [(1, What::Shadowed), (8, What::Proposed)]);
         assert_eq!(world.in_force.expr, formula("t * X").expr);
-        assert_eq!(world.state.promote(Cycle(world.cycle), 0), Ok("t * p_eb".into()));
+        assert_eq!(world.promote(), Ok(("t * p_eb".into(), true)));
+        assert_eq!(world.promote(), Ok(("t * p_eb".into(), false)), "asked for already");
+        assert!(world.roll_back().unwrap_err().contains("hold the loop to drop it"));
+        assert_eq!(world.in_force.expr, formula("t * X").expr, "not before the next cycle");
         world.run(1);
         assert_eq!(world.in_force.expr, formula("t * p_eb").expr);
-        assert!(world.state.promote(Cycle(32), 0).unwrap_err().contains("in force already"));
-        assert_eq!(world.state.roll_back(Cycle(32), 0, &rules()), Ok("t * p_eb".into()));
+        assert_eq!((world.events().last(), world.why()), (Some(&(31, What::Promoted)), "promoted by anna"));
+        assert!(world.promote().unwrap_err().contains("in force already"));
+        assert_eq!(world.roll_back(), Ok(("t * p_eb".into(), true)));
         world.run(1);
         assert_eq!(world.in_force.expr, formula("t * X").expr);
-        assert!(world.state.roll_back(Cycle(33), 0, &rules()).is_err());
+        assert_eq!(
+            (world.events().last(), world.why()),
+            (Some(&(32, What::RolledBack)), "taken back by anna")
+        );
+        assert!(world.roll_back().is_err());
     }
 }
 
@@ -264,12 +288,57 @@ fn an_operators_choice_wins_and_is_left_alone() {
     world.offer("t * eb_site");
     world.run(80);
     assert_eq!(world.in_force.expr, formula("t * eb_site").expr);
-    assert!(world.state.promote(Cycle(100), 0).unwrap_err().contains("in force already"));
-    world.state.hold(true);
+    assert!(world.promote().unwrap_err().contains("in force already"));
+    assert!(world.hold(true) && !world.hold(true));
     world.in_force = formula("t");
     world.offer("t * p_eb");
     world.run(40);
     assert!(world.state.step == Step::Idle && world.waiting.is_some(), "held");
+}
+
+#[test]
+fn a_decision_is_dropped_when_the_loop_is_held_or_another_formula_is_chosen() {
+    let mut world = World::new();
+    world.rules.promotes = false;
+    world.offer("t * p_eb");
+    world.run(10);
+    world.promote().unwrap();
+    assert!(world.hold(true));
+    world.run(2);
+    assert_eq!(world.in_force.expr, formula("t * X").expr);
+    assert!(world.hold(false));
+    assert_eq!(world.events()[2..], [(11, What::Held), (13, What::Released)]);
+    assert!(world.state.events.iter().all(|event| event.id.is_empty() == event.candidate.is_empty()));
+    world.promote().unwrap();
+    world.in_force = formula("p_eb_site");
+    assert!(world.promote().unwrap_err().contains("an operator chose p_eb_site"));
+    world.run(1);
+    assert_eq!(world.events().last(), Some(&(13, What::OperatorChose)));
+    assert_eq!(world.in_force.expr, formula("p_eb_site").expr);
+}
+
+#[test]
+fn a_trial_can_only_be_ended_by_holding_the_loop() {
+    let mut world = World::new();
+    world.offer("t * p_eb");
+    world.run(20);
+    let why = world.promote().unwrap_err();
+    assert!(why.contains("its trial runs") && why.contains("hold the loop"), "{why}");
+    assert!(world.roll_back().unwrap_err().contains("recrawl formula rollback"));
+    assert!(world.hold(true));
+    assert_eq!((world.state.step.clone(), world.events().last()), (Step::Idle, Some(&(21, What::Held))));
+    assert_eq!(world.state.events.back().unwrap().candidate, "t * p_eb");
+}
+
+#[test]
+fn events_are_counted_even_when_they_are_forgotten() {
+    let mut world = World::new();
+    for _ in 0..120 {
+        world.hold(true);
+        world.hold(false);
+    }
+    let LoopState { events, forgotten, .. } = &world.state;
+    assert_eq!((events.len(), *forgotten), (MAX_EVENTS, 40));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::cli::ImproveRunArgs;
 use crate::command::learn::{self as learning, Progress};
-use crate::command::{forecast, print_json, print_labelled};
+use crate::command::{forecast, print, print_json, print_labelled};
 use crate::process::{clock, signals};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::improve::candidate::{BackTest, Candidate};
@@ -30,9 +30,15 @@ const MIN_SITES: usize = 10;
 /// # Errors
 /// When the crawl cannot be read, or has too little to learn from.
 pub fn run(args: &ImproveRunArgs) -> Result<(), Failure> {
-    if args.child {
-        give_way()?;
+    if !args.child {
+        return learn_and_test(args);
     }
+    give_way()?;
+    // The daemon reads standard output to tell why there is no candidate.
+    learn_and_test(args).inspect_err(|failure| _ = print(failure.to_string()))
+}
+
+fn learn_and_test(args: &ImproveRunArgs) -> Result<(), Failure> {
     let settings = args.own.at.settings()?;
     let in_force = formula_file::in_force(&settings)?;
     let histories = forecast::histories(&settings, &args.own)?;

@@ -1,97 +1,144 @@
-//! `recrawl improve history|hold|release|promote|rollback`: what the loop did, and what an operator decides of it.
+//! `recrawl improve history|hold|release|promote|rollback`: what the loop did, and what an operator decides of it; by the
+//! running daemon, or else in the data directory.
 
+use crate::audit::{self, COMMAND_LINE};
 use crate::cli::Where;
-use crate::command::{counted, print_json, print_labelled};
+use crate::command::{control, counted, print_json, print_labelled};
+use crate::daemon::Daemon;
 use crate::process::clock;
-use crate::turn::Turn;
+use crate::serve::improve::{decisions, documents, stands};
+use recrawl_console::view::Change;
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::improve::steps::{LoopState, Step};
+use recrawl_crawl::improve::candidate::Candidate;
+use recrawl_crawl::improve::steps::{LoopState, Operator};
+use recrawl_crawl::open_read;
 use recrawl_crawl::operator::stopped::StoppedCrawl;
-use recrawl_types::Cycle;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use recrawl_crawl::settings::Settings;
+use recrawl_fetcher::system_clock;
+use serde::Serialize;
+use serde_json::Value;
+use std::time::{Duration, UNIX_EPOCH};
 
-/// What an operator decides.
-#[derive(Clone, Copy)]
-pub enum Decision {
-    Hold,
-    Release,
-    Promote,
-    RollBack,
+/// The loop and its events, as the API of the console has them.
+#[derive(Serialize)]
+struct History {
+    /// Null if `improve.mode` tries nothing.
+    #[serde(rename = "loop")]
+    stands: Value,
+    /// Newest first.
+    events: Vec<Value>,
+}
+
+impl History {
+    fn of_daemon(daemon: &Daemon) -> Result<History, Failure> {
+        let missing = || Failure::Work("the daemon does not tell what its loop did".into());
+        let mut improve = daemon.json("/api/v1/improve")?.ok_or_else(missing)?;
+        let (mut events, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let mut list =
+                daemon.json(&format!("/api/v1/improve/history?limit=1000{cursor}"))?.ok_or_else(missing)?;
+            if let Value::Array(part) = list["events"].take() {
+                events.extend(part);
+            }
+            match list["next"].as_str() {
+                Some(next) => cursor = format!("&cursor={next}"),
+                None => return Ok(History { stands: improve["loop"].take(), events }),
+            }
+        }
+    }
+
+    fn of_stopped(settings: &Settings) -> Result<History, Failure> {
+        let stopped = StoppedCrawl::open(settings)?;
+        let state = LoopState::read(&stopped.tables)?;
+        let cycle = stopped.repository.current().cycle();
+        let waiting = Candidate::read(&settings.data_dir);
+        let stands = settings.loop_rules.map(|rules| stands::of(&state, &rules, cycle, waiting));
+        let value = |event| serde_json::to_value(event).map_err(Failure::work);
+        Ok(History {
+            stands: serde_json::to_value(stands).map_err(Failure::work)?,
+            events: documents::events(&state).map(|(_, event)| value(event)).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// The step in words.
+    fn step(&self) -> String {
+        let stands = &self.stands;
+        let expression = stands["candidate"]["expression"].as_str().unwrap_or_default();
+        let since = format!("since cycle {}", stands["since"]);
+        match stands["step"].as_str() {
+            None => "nothing is tried; set improve.mode to \"propose\" or \"promote\"".into(),
+            Some("shadow") => format!("{since}, {expression} is scored beside the formula in force"),
+            Some("proposed") => format!("{expression} waits for an operator: recrawl improve promote"),
+            Some("trial") => format!("{since}, {expression} is tried on some sites"),
+            Some("guard") => format!("{since}, {expression} is in force and guarded"),
+            Some(_) if stands["is_held"] == true => "held".into(),
+            Some(_) => "nothing is tried".into(),
+        }
+    }
 }
 
 /// # Errors
 /// When the state cannot be read.
 pub fn history(at: &Where, as_json: bool) -> Result<(), Failure> {
     let settings = at.settings()?;
-    let _turn = Turn::alone(&settings.data_dir)?;
-    let state = LoopState::read(&StoppedCrawl::open(&settings)?.tables)?;
-    if as_json {
-        return print_json(&state);
-    }
-    let step = match &state.step {
-        Step::Idle if state.is_held => "held".to_owned(),
-        Step::Idle => "nothing is tried".into(),
-        Step::Shadow(attempt) => format!(
-            "since cycle {}, {} is scored beside the formula in force",
-            attempt.since, attempt.candidate.expression
-        ),
-        Step::Proposed(attempt) => {
-            format!("{} waits for an operator: recrawl improve promote", attempt.candidate.expression)
-        }
-        Step::Trial(attempt) => format!(
-            "since cycle {}, {} is tried on some sites",
-            attempt.trial_since, attempt.candidate.expression
-        ),
-        Step::Guard(attempt) => {
-            format!("since cycle {}, {} is in force and guarded", attempt.since, attempt.candidate.expression)
-        }
+    let history = match Daemon::in_charge(&settings.data_dir)? {
+        Some(daemon) => History::of_daemon(&daemon)?,
+        None => History::of_stopped(&settings)?,
     };
-    print_labelled(format!("step       {step}"))?;
-    print_labelled(format!(
-        "tries      {} since the last promotion",
-        counted(state.tries.into(), "candidate")
-    ))?;
-    state.events.iter().try_for_each(|event| {
-        let at = clock::precise(UNIX_EPOCH + Duration::from_millis(event.at));
-        let what = serde_json::to_value(event.what).map_err(Failure::work)?;
-        let what = what.as_str().unwrap_or_default().replace('_', " ");
-        let of = if event.candidate.is_empty() { String::new() } else { format!(" {}", event.candidate) };
-        print_labelled(format!("cycle {}  {at} {what}{of}: {}", event.cycle, event.why))
-    })
+    if as_json {
+        return print_json(&history);
+    }
+    print_labelled(format!("step       {}", history.step()))?;
+    for what in history.stands["needs"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        print_labelled(format!("next       {what}"))?;
+    }
+    if let Some(tries) = history.stands["tries"].as_u64() {
+        print_labelled(format!("tries      {} since the last promotion", counted(tries, "candidate")))?;
+    }
+    history.events.iter().rev().try_for_each(|event| print_labelled(event_text(event)))
+}
+
+fn event_text(event: &Value) -> String {
+    let at = clock::precise(UNIX_EPOCH + Duration::from_millis(event["at"].as_u64().unwrap_or_default()));
+    let what = event["what"].as_str().unwrap_or_default().replace('_', " ");
+    let of = event["candidate"].as_str().map(|candidate| format!(" {candidate}")).unwrap_or_default();
+    format!("cycle {}  {at} {what}{of}: {}", event["cycle"], event["why"].as_str().unwrap_or_default())
+}
+
+/// The route of a decision.
+fn route(change: &Change) -> (&'static str, &'static str) {
+    match change {
+        Change::HoldLoop => ("PUT", "/api/v1/improve/hold"),
+        Change::ReleaseLoop => ("DELETE", "/api/v1/improve/hold"),
+        Change::PromoteCandidate => ("POST", "/api/v1/improve/promote"),
+        Change::RollBackCandidate => ("POST", "/api/v1/improve/rollback"),
+        other => unreachable!("{other} is no decision of the loop"),
+    }
 }
 
 /// # Errors
 /// When the state cannot be read or written, or the decision does not apply: why, and what to do.
-pub fn decide(at: &Where, decision: Decision) -> Result<(), Failure> {
+pub fn decide(at: &Where, change: &Change) -> Result<(), Failure> {
     let settings = at.settings()?;
-    let Some(rules) = settings.loop_rules else {
-        let text = "nothing is tried; set improve.mode to \"propose\" or \"promote\"";
-        return Err(Failure::Usage(text.into()));
-    };
-    let _turn = Turn::alone(&settings.data_dir)?;
+    if let Some(daemon) = Daemon::in_charge(&settings.data_dir)? {
+        let (method, path) = route(change);
+        return control::tell(&daemon.change(method, path, None)?, false);
+    }
+    if settings.loop_rules.is_none() {
+        return Err(Failure::Usage(format!("{}; {}", decisions::NOTHING_TRIED, decisions::SET_THE_MODE)));
+    }
     let stopped = StoppedCrawl::open(&settings)?;
-    let mut state = LoopState::read(&stopped.tables)?;
-    let cycle = Cycle(stopped.repository.current().cycle().0 + 1);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
-    let refused = |why: String| Failure::Work(why);
-    let told = match decision {
-        Decision::Hold => {
-            state.hold(true);
-            "held: nothing is tried until recrawl improve release".to_owned()
-        }
-        Decision::Release => {
-            state.hold(false);
-            "released: the loop goes on with the next cycle".into()
-        }
-        Decision::Promote => {
-            format!("{}: in force from the next cycle on", state.promote(cycle, now).map_err(refused)?)
-        }
-        Decision::RollBack => {
-            let taken = state.roll_back(cycle, now, &rules).map_err(refused)?;
-            format!("{taken}: taken back; the formula before is in force from the next cycle on")
-        }
-    };
-    state.keep(&stopped.tables)?;
-    stopped.tables.flush()?;
-    print_labelled(told)
+    let generation = stopped.repository.current();
+    let planned = open_read::in_progress(&*stopped.storage, &generation, Some(&stopped.tables))?;
+    // The first cycle that is not yet planned.
+    let last = planned.and_then(|planned| planned.cycle).unwrap_or_else(|| generation.cycle());
+    let by = Operator { who: COMMAND_LINE.into(), at: system_clock()(), cycle: last.next() };
+    let accepted = audit::logged(&settings.data_dir, change, || {
+        let mut state = LoopState::read(&stopped.tables)?;
+        let made = decisions::decide(&mut state, &settings, change, &by).map_err(control::failure)?;
+        state.keep(&stopped.tables)?;
+        stopped.tables.flush()?;
+        Ok((made.clone(), made))
+    })?;
+    control::tell(&accepted, false)
 }

@@ -1,0 +1,157 @@
+//! What operators decide of the loop. A promotion or a roll-back waits for the next cycle, which begins with it; the loop
+//! is held at once.
+
+use super::{LoopState, Now, Step, What};
+use crate::improve::candidate::digest_of;
+use crate::improve::rules::LoopRules;
+use recrawl_formula::Formula;
+use recrawl_types::Cycle;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A decision that waits for the next cycle.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// The decision.
+    pub what: Decision,
+    /// The operator who made it.
+    pub who: String,
+    /// When, in milliseconds since 1970.
+    pub at: u64,
+}
+
+/// What can be decided for the next cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// Put the candidate in force.
+    Promote,
+    /// Take the promoted formula back.
+    RollBack,
+}
+
+/// Why a decision does not apply, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotNow {
+    /// Why.
+    pub why: String,
+    /// What to do.
+    pub todo: String,
+}
+
+impl NotNow {
+    fn because(why: impl Into<String>, todo: &str) -> NotNow {
+        NotNow { why: why.into(), todo: todo.into() }
+    }
+}
+
+impl fmt::Display for NotNow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.why, self.todo)
+    }
+}
+
+/// Who decides, and when.
+#[derive(Clone, Debug)]
+pub struct Operator {
+    /// The name of the operator.
+    pub who: String,
+    /// When, in milliseconds since 1970.
+    pub at: u64,
+    /// The first cycle that is not yet planned.
+    pub cycle: Cycle,
+}
+
+impl LoopState {
+    /// Asks for the candidate to come into force with the next cycle. Returns its expression, and whether that is new.
+    ///
+    /// # Errors
+    /// If there is none, a trial runs, or an operator has chosen another formula.
+    pub fn promote(&mut self, in_force: &Formula, by: &Operator) -> Result<(String, bool), NotNow> {
+        let attempt = match &self.step {
+            Step::Proposed(attempt) | Step::Shadow(attempt) => attempt,
+            Step::Idle => {
+                let todo = "run recrawl improve run, or let the daemon learn one";
+                return Err(NotNow::because("no candidate waits", todo));
+            }
+            Step::Trial(_) => {
+                let todo = "wait for its end, or hold the loop to end it";
+                return Err(NotNow::because("its trial runs", todo));
+            }
+            Step::Guard(_) => {
+                let todo = "recrawl improve rollback takes it back";
+                return Err(NotNow::because("it is in force already", todo));
+            }
+        };
+        if self.in_force.as_ref().is_some_and(|expected| *expected != digest_of(in_force)) {
+            let why = format!("an operator chose {}, which ends what is tried", in_force.name);
+            return Err(NotNow::because(why, "choose the candidate's formula with recrawl formula use"));
+        }
+        let expression = attempt.candidate.expression.clone();
+        Ok((expression, self.ask(Decision::Promote, by)))
+    }
+
+    /// Asks for the promoted formula to be taken back with the next cycle. Returns its expression, and whether that is new.
+    ///
+    /// # Errors
+    /// If none is guarded.
+    pub fn roll_back(&mut self, by: &Operator) -> Result<(String, bool), NotNow> {
+        let Step::Guard(attempt) = &self.step else {
+            return Err(match &self.asked {
+                Some(_) => {
+                    NotNow::because("the promotion waits for the next cycle", "hold the loop to drop it")
+                }
+                None => NotNow::because(
+                    "no promoted formula is guarded",
+                    "recrawl formula rollback goes back to an earlier one",
+                ),
+            });
+        };
+        let expression = attempt.candidate.expression.clone();
+        Ok((expression, self.ask(Decision::RollBack, by)))
+    }
+
+    /// Notes the decision; false if it is noted already.
+    fn ask(&mut self, what: Decision, by: &Operator) -> bool {
+        let is_new = self.asked.is_none();
+        if is_new {
+            self.asked = Some(Asked { what, who: by.who.clone(), at: by.at });
+        }
+        is_new
+    }
+
+    /// Holds the loop, or lets it go on; false if it is so already. A shadow run, a trial or a guard ends, and decisions
+    /// that wait are dropped; what is in force stays, and so does a proposed candidate.
+    pub fn hold(&mut self, is_held: bool, by: &Operator) -> bool {
+        if self.is_held == is_held {
+            return false;
+        }
+        self.is_held = is_held;
+        let ended = match &self.step {
+            Step::Shadow(_) | Step::Trial(_) | Step::Guard(_) if is_held => std::mem::take(&mut self.step),
+            _ => Step::Idle,
+        };
+        if is_held {
+            self.asked = None;
+        }
+        let what = if is_held { What::Held } else { What::Released };
+        let candidate = ended.attempt().map(|attempt| &attempt.candidate);
+        self.happened((by.cycle, by.at), what, candidate, format!("by {}", by.who));
+        true
+    }
+
+    /// Carries out what was decided for this cycle.
+    pub(super) fn carry_out(&mut self, now: &Now<'_>, rules: &LoopRules) {
+        let Some(Asked { what, who, .. }) = self.asked.take() else { return };
+        match (what, std::mem::take(&mut self.step)) {
+            (Decision::Promote, Step::Proposed(attempt) | Step::Shadow(attempt)) => {
+                self.put_in_force(now.cycle, now.at, attempt, format!("promoted by {who}"));
+            }
+            (Decision::RollBack, Step::Guard(attempt)) => {
+                self.take_back(now.cycle, now.at, rules, attempt, format!("taken back by {who}"));
+            }
+            // A plan that failed has ended the step since.
+            (_, other) => self.step = other,
+        }
+    }
+}
