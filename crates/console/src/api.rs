@@ -11,6 +11,7 @@ mod overview;
 mod page;
 mod ping;
 mod read;
+mod report;
 mod websub;
 
 use crate::console::Console;
@@ -40,6 +41,7 @@ fn routes() -> OpenApiRouter<Arc<Console>> {
         .routes(routes!(overview::controls))
         .routes(routes!(list::hosts))
         .routes(routes!(list::host))
+        .routes(routes!(report::host_report))
         .routes(routes!(list::pages))
         .routes(routes!(list::page))
         .routes(routes!(event::events))

@@ -72,6 +72,19 @@ pub trait CrawlView: Send + Sync {
     /// As [`CrawlView::host`].
     fn host_text(&self, host: &str) -> Result<String, Refusal>;
 
+    /// The document of `recrawl report HOST --json`, with at most the last `cycles` cycles in which the host was
+    /// asked.
+    ///
+    /// # Errors
+    /// As [`CrawlView::host`], or if the kept rows cannot be read.
+    fn host_report(&self, host: &str, cycles: usize) -> Result<Value, Refusal>;
+
+    /// The text of `recrawl report HOST`.
+    ///
+    /// # Errors
+    /// As [`CrawlView::host_report`].
+    fn host_report_text(&self, host: &str, cycles: usize) -> Result<String, Refusal>;
+
     /// The pages with a URL prefix, in URL order.
     ///
     /// # Errors

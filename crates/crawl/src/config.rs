@@ -418,6 +418,8 @@ table! {
         sync_every: Span = Span::millis(5_000),
         /// Number of cycles whose visits are kept; 0 for none.
         keep_visits: u32 = 100,
+        /// Is it kept what each host was asked in these cycles?
+        keep_hosts: bool = false,
         /// Minimum free bytes on the disk of the data directory, below which the crawl stops; 0 for
         /// no check.
         reserve: Size = Size(1 << 30),

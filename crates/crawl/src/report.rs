@@ -4,6 +4,7 @@
 mod bursts;
 mod estimates;
 pub mod facts;
+pub mod hosts;
 mod tally;
 
 pub use bursts::{Bursts, SiblingVisits};

@@ -171,6 +171,9 @@ impl Settings {
         if is_measured && (cycle.audit_share.0 == 0.0 || config.storage.keep_visits == 0) {
             return Err("improve.mode needs cycle.audit_share and storage.keep_visits above 0".into());
         }
+        if config.storage.keep_hosts && config.storage.keep_visits == 0 {
+            return Err("storage.keep_hosts needs storage.keep_visits above 0, the number of cycles".into());
+        }
         let ties = match config.schedule.ties.as_str() {
             "hash" => Ties::Hash,
             "index" => Ties::Index,

@@ -17,6 +17,7 @@ mod pages;
 mod pings;
 mod recent;
 mod reload;
+mod reports;
 mod scans;
 mod shared_state;
 mod status;

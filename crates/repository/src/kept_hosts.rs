@@ -8,18 +8,29 @@ use crate::format::{FileKind, UNFINISHED};
 use crate::frames::{FrameReader, FrameWriter};
 use crate::kept_file::Kept;
 use crate::storage::Storage;
-use recrawl_types::{CanonicalUrl, DatedRound, HostRequests, Origin, RobotsInForce, Round, ShortestGap};
+use recrawl_types::{
+    CanonicalUrl, DatedRound, HostRequests, Minute, Origin, RobotsInForce, Round, Scheme, ShortestGap,
+};
 
 /// A frame is closed when it holds this much.
 const FRAME: usize = 64 << 10;
 
-/// What an origin was asked in a round.
+/// What a host was asked in a round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptHost {
-    /// The origin.
-    pub origin: Origin,
+    /// The host, whatever its schemes and ports.
+    pub host: Box<str>,
     /// Its requests.
     pub requests: HostRequests,
+    /// The robots.txt of each of its origins that was asked, in the order of scheme and port.
+    pub robots: Vec<(Scheme, u16, RobotsInForce)>,
+}
+
+impl KeptHost {
+    /// Its place among others, and how it is written.
+    fn home(&self) -> CanonicalUrl {
+        CanonicalUrl::home_of(&Origin { scheme: Scheme::Http, host: self.host.clone(), port: 80 })
+    }
 }
 
 /// Writes the hosts of a round.
@@ -44,11 +55,12 @@ impl KeptHostsWriter {
 
     /// Appends a host, which must come behind the last one.
     pub fn push(&mut self, host: &KeptHost) -> Result<(), WriteError> {
-        let home = CanonicalUrl::home_of(&host.origin);
+        let home = host.home();
         assert!(self.last.as_ref().is_none_or(|last| *last < home), "{home} is out of order");
         let near = self.last.as_ref().filter(|_| self.held > 0).map_or(&[][..], CanonicalUrl::key);
         put_key(&mut self.payload, near, home.key());
         put_requests(&mut self.payload, &host.requests);
+        put_robots(&mut self.payload, &host.robots);
         self.last = Some(home);
         self.held += 1;
         if self.payload.len() >= FRAME { self.close_frame() } else { Ok(()) }
@@ -75,23 +87,34 @@ impl KeptHostsWriter {
 }
 
 fn put_requests(out: &mut Vec<u8>, requests: &HostRequests) {
-    let HostRequests { answers, bytes, first, last, shortest, early, delay, robots } = requests;
+    let HostRequests { answers, bytes, first, last, shortest, early, delay, busiest, at_ends } = requests;
     answers.iter().for_each(|answers| out.put_varint(*answers));
-    for number in [*bytes, *first, last - first, *early, *delay] {
+    for number in [*bytes, *first, last.saturating_sub(*first), *early, *delay] {
+        out.put_varint(number);
+    }
+    for number in [busiest.at, busiest.requests, at_ends[0], at_ends[1]] {
         out.put_varint(number);
     }
     out.put_u8(u8::from(shortest.is_some()));
-    for ShortestGap { millis, delay } in shortest {
+    if let Some(ShortestGap { millis, delay }) = shortest {
         out.put_varint(*millis);
         out.put_varint(*delay);
     }
-    match robots {
-        RobotsInForce::Unknown => out.put_u8(0),
-        RobotsInForce::Absent => out.put_u8(1),
-        RobotsInForce::Unreachable => out.put_u8(2),
-        RobotsInForce::File(digest) => {
-            out.put_u8(3);
-            out.extend_from_slice(digest);
+}
+
+fn put_robots(out: &mut Vec<u8>, robots: &[(Scheme, u16, RobotsInForce)]) {
+    out.put_varint(robots.len() as u64);
+    for (scheme, port, robots) in robots {
+        out.put_u8(*scheme as u8);
+        out.put_varint((*port).into());
+        match robots {
+            RobotsInForce::Unknown => out.put_u8(0),
+            RobotsInForce::Absent => out.put_u8(1),
+            RobotsInForce::Unreachable => out.put_u8(2),
+            RobotsInForce::File(digest) => {
+                out.put_u8(3);
+                out.extend_from_slice(digest);
+            }
         }
     }
 }
@@ -107,24 +130,40 @@ fn take_requests(take: &mut Take<'_>) -> Result<HostRequests, Malformed> {
     requests.last = last.ok_or(Malformed("a time is out of range"))?;
     requests.early = take.varint()?;
     requests.delay = take.varint()?;
+    requests.busiest = Minute { at: take.varint()?, requests: take.varint()? };
+    requests.at_ends = [take.varint()?, take.varint()?];
     requests.shortest = match take.u8()? {
         0 => None,
         1 => Some(ShortestGap { millis: take.varint()?, delay: take.varint()? }),
         _ => return Err(Malformed("a gap is there or not")),
     };
-    requests.robots = match take.u8()? {
-        0 => RobotsInForce::Unknown,
-        1 => RobotsInForce::Absent,
-        2 => RobotsInForce::Unreachable,
-        3 => RobotsInForce::File(take.array()?),
-        _ => return Err(Malformed("an unknown kind of robots.txt")),
-    };
     Ok(requests)
 }
 
+fn take_robots(take: &mut Take<'_>) -> Result<Vec<(Scheme, u16, RobotsInForce)>, Malformed> {
+    let mut robots = Vec::new();
+    for _ in 0..take.varint()? {
+        let scheme = match take.u8()? {
+            0 => Scheme::Http,
+            1 => Scheme::Https,
+            _ => return Err(Malformed("an unknown scheme")),
+        };
+        let port = take.narrow()?;
+        let in_force = match take.u8()? {
+            0 => RobotsInForce::Unknown,
+            1 => RobotsInForce::Absent,
+            2 => RobotsInForce::Unreachable,
+            3 => RobotsInForce::File(take.array()?),
+            _ => return Err(Malformed("an unknown kind of robots.txt")),
+        };
+        robots.push((scheme, port, in_force));
+    }
+    Ok(robots)
+}
+
 fn take_host(take: &mut Take<'_>, key: &mut Vec<u8>) -> Result<KeptHost, Malformed> {
-    let home = take_url(take, key)?;
-    Ok(KeptHost { origin: Origin::of(&home), requests: take_requests(take)? })
+    let host = take_url(take, key)?.host().into();
+    Ok(KeptHost { host, requests: take_requests(take)?, robots: take_robots(take)? })
 }
 
 /// The hosts of a frame, as far as they can be read.
@@ -181,6 +220,19 @@ impl KeptHosts {
         Ok(None)
     }
 
+    /// What a host was asked; none if nothing. All hosts up to it are taken.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn find(&mut self, host: &str) -> Result<Option<KeptHost>, ReadError> {
+        while let Some(kept) = self.next_host()? {
+            if *kept.host == *host {
+                return Ok(Some(kept));
+            }
+        }
+        Ok(None)
+    }
+
     /// The next host of the frame, or none where the file ends.
     fn take(&mut self) -> Result<Option<KeptHost>, Malformed> {
         let mut take = Take(&self.payload[self.taken..]);
@@ -213,7 +265,7 @@ pub(crate) fn remove(
     let mut meant = 0;
     let Some(mut hosts) = read()? else { return Ok(0) };
     while let Some(host) = hosts.next_host()? {
-        meant += u64::from(is_meant(&host.origin.host));
+        meant += u64::from(is_meant(&host.host));
     }
     if meant == 0 || only_count {
         return Ok(meant);
@@ -223,7 +275,7 @@ pub(crate) fn remove(
     let mut writer = KeptHostsWriter::create_as(storage, &part, kept.round)?;
     let Some(mut hosts) = read()? else { return Ok(0) };
     while let Some(host) = hosts.next_host()? {
-        if !is_meant(&host.origin.host) {
+        if !is_meant(&host.host) {
             writer.push(&host)?;
         }
     }

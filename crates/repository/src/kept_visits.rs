@@ -207,6 +207,23 @@ impl KeptVisits {
         }
     }
 
+    /// Calls `each` with the visits among those not taken yet whose keys begin so; all up to them, and one more, is
+    /// taken.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn visits_below(&mut self, prefix: &[u8], mut each: impl FnMut(KeptVisit)) -> Result<(), ReadError> {
+        loop {
+            let passed = self.pass_to(prefix);
+            passed.map_err(|Malformed(what)| self.frames.damaged(self.offset, what))?;
+            match self.next_visit()? {
+                Some(visit) if visit.url.key().starts_with(prefix) => each(visit),
+                Some(visit) if visit.url.key() < prefix => {}
+                _ => return Ok(()),
+            }
+        }
+    }
+
     /// The frame of the next visit, by the byte at which it begins, and the key of its URL. The visit is passed over; none at
     /// the end.
     ///

@@ -241,7 +241,7 @@ impl<'g> GenerationWriter<'g> {
     /// When the disk takes no more.
     ///
     /// # Panics
-    /// When its origin does not come behind the one before.
+    /// When it does not come behind the one before.
     pub fn keep_host(&mut self, host: &KeptHost) -> Result<(), WriteError> {
         if self.kept_hosts.is_none() {
             let Summary { number: round, cycle, .. } = self.summary;

@@ -41,7 +41,9 @@ pub use crate::page::{
 };
 pub use crate::ping::Ping;
 pub use crate::reads::Reads;
-pub use crate::request::{AnswerClass, HostRequests, RequestLog, RobotsInForce, SentRequest, ShortestGap};
+pub use crate::request::{
+    AnswerClass, HostRequests, Minute, RequestLog, RobotsInForce, SentRequest, ShortestGap,
+};
 pub use crate::schedule::{Expected, Found, HostRun, ScheduleEntry, ScheduleSource, Share, Standing};
 pub use crate::site::Site;
 pub use crate::spill::Spill;

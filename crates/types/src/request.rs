@@ -88,6 +88,15 @@ pub struct ShortestGap {
     pub delay: u64,
 }
 
+/// A minute by the clock, and the requests that started in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Minute {
+    /// Its start, in milliseconds since 1970.
+    pub at: u64,
+    /// Its requests.
+    pub requests: u64,
+}
+
 /// The robots.txt that was in force when a round ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RobotsInForce {
@@ -102,7 +111,7 @@ pub enum RobotsInForce {
     File([u8; 32]),
 }
 
-/// The requests to an origin in a round, or in several.
+/// The requests to a host in a round, or in several: all its schemes and ports, which share one pace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostRequests {
     /// By class, in the order of [`AnswerClass::ALL`].
@@ -119,8 +128,11 @@ pub struct HostRequests {
     pub early: u64,
     /// The delay in force at the last request, in milliseconds.
     pub delay: u64,
-    /// robots.txt at the end.
-    pub robots: RobotsInForce,
+    /// The minute with the most requests, the first of equals.
+    pub busiest: Minute,
+    /// Requests in the minute of the first one, and in that of the last one: they may go on in the
+    /// rounds before and after.
+    pub at_ends: [u64; 2],
 }
 
 impl HostRequests {
@@ -134,25 +146,21 @@ impl HostRequests {
         self.answers[class as usize]
     }
 
-    /// Counts a request. `before`: start of the last request to the host, in milliseconds since
-    /// 1970, where the fetcher did not measure the gap.
-    pub fn count(&mut self, request: &SentRequest, before: Option<u64>) {
-        if self.requests() == 0 {
-            self.first = request.at;
-        }
-        self.answers[AnswerClass::of(request.status) as usize] += 1;
-        self.bytes = self.bytes.saturating_add(request.bytes);
-        // Requests end in another order than they start, and clocks are set back.
-        (self.first, self.last) = (self.first.min(request.at), self.last.max(request.at));
-        self.delay = millis(request.delay);
+    /// Counts a request. Minutes are exact as long as requests end in the order in which they start, as
+    /// they do over one connection. A gap that the fetcher did not measure is told by the clock.
+    pub fn count(&mut self, request: &SentRequest) {
+        let at = request.at;
+        let before = (self.requests() > 0).then_some(self.last);
         let measured = request.gap.map(|gap| (millis(gap), gap < request.delay));
-        let by_clock = || {
-            let gap = request.at.checked_sub(before?)?;
-            Some((gap, gap < self.delay))
-        };
+        self.delay = millis(request.delay);
+        let by_clock = || before.and_then(|last| at.checked_sub(last)).map(|gap| (gap, gap < self.delay));
         if let Some((millis, is_early)) = measured.or_else(by_clock) {
             self.gap(ShortestGap { millis, delay: self.delay }, is_early);
         }
+        let one = HostRequests { first: at, last: at, at_ends: [1, 1], ..HostRequests::default() };
+        self.join_minutes(&HostRequests { busiest: Minute { at: at - at % MINUTE, requests: 1 }, ..one });
+        self.answers[AnswerClass::of(request.status) as usize] += 1;
+        self.bytes = self.bytes.saturating_add(request.bytes);
     }
 
     /// Adds the requests of a later time.
@@ -164,19 +172,50 @@ impl HostRequests {
             let gap = later.first - self.last;
             self.gap(ShortestGap { millis: gap, delay: later.delay }, false);
         }
-        self.first = if self.requests() == 0 { later.first } else { self.first.min(later.first) };
-        self.last = self.last.max(later.last);
+        self.join_minutes(later);
         self.answers.iter_mut().zip(later.answers).for_each(|(sum, answers)| *sum += answers);
         self.bytes = self.bytes.saturating_add(later.bytes);
         self.shortest = self.shortest.into_iter().chain(later.shortest).min();
         self.early += later.early;
-        (self.delay, self.robots) = (later.delay, later.robots);
+        self.delay = later.delay;
+    }
+
+    /// Times and minutes of requests that started later, but for a clock that was set back.
+    fn join_minutes(&mut self, later: &HostRequests) {
+        if self.requests() == 0 {
+            (self.first, self.last) = (later.first, later.last);
+            (self.busiest, self.at_ends) = (later.busiest, later.at_ends);
+            return;
+        }
+        let minute = |at: u64| at / MINUTE;
+        let [first, last] = self.at_ends;
+        let is_one = |requests: &HostRequests| minute(requests.first) == minute(requests.last);
+        let mut busiest = self.busiest;
+        if minute(later.first) == minute(self.last) {
+            let joined = Minute { at: minute(self.last) * MINUTE, requests: last + later.at_ends[0] };
+            self.at_ends = [
+                if is_one(self) { joined.requests } else { first },
+                if is_one(later) { joined.requests } else { later.at_ends[1] },
+            ];
+            busiest = busier(busiest, joined);
+        } else if later.last > self.last {
+            self.at_ends = [first, later.at_ends[1]];
+        }
+        self.busiest = busier(busiest, later.busiest);
+        (self.first, self.last) = (self.first.min(later.first), self.last.max(later.last));
     }
 
     fn gap(&mut self, gap: ShortestGap, is_early: bool) {
         self.shortest = Some(self.shortest.map_or(gap, |shortest| shortest.min(gap)));
         self.early += u64::from(is_early);
     }
+}
+
+/// A minute in milliseconds.
+const MINUTE: u64 = 60_000;
+
+fn busier(minute: Minute, other: Minute) -> Minute {
+    if other.requests > minute.requests { other } else { minute }
 }
 
 fn millis(time: Duration) -> u64 {
@@ -222,16 +261,16 @@ mod tests {
     #[test]
     fn gaps_are_measured_or_told_by_the_clock() {
         let mut sum = HostRequests::default();
-        sum.count(&request(10_000, None, 200), None);
+        sum.count(&request(10_000, None, 200));
         assert_eq!((sum.shortest, sum.first), (None, 10_000));
-        sum.count(&request(11_500, None, 200), Some(10_000));
+        sum.count(&request(11_500, None, 200));
         assert_eq!(sum.shortest, Some(ShortestGap { millis: 1500, delay: 1000 }));
         // The clock was set back; the fetcher measured the gap without it.
-        sum.count(&request(5_000, Some(1_200), 304), Some(11_500));
+        sum.count(&request(5_000, Some(1_200), 304));
         assert_eq!(sum.shortest, Some(ShortestGap { millis: 1200, delay: 1000 }));
-        sum.count(&request(4_000, None, 304), Some(11_500));
+        sum.count(&request(4_000, None, 304));
         assert_eq!(sum.early, 0, "no gap is known");
-        sum.count(&request(12_000, Some(999), 0), Some(11_500));
+        sum.count(&request(12_000, Some(999), 0));
         assert_eq!((sum.early, sum.shortest.map(|gap| gap.millis)), (1, Some(999)));
         assert_eq!((sum.first, sum.last, sum.requests(), sum.bytes), (4_000, 12_000, 5, 50));
         assert_eq!(sum.of(AnswerClass::NotModified), 2);
@@ -240,9 +279,9 @@ mod tests {
     #[test]
     fn the_time_between_two_rounds_is_a_gap_too() {
         let mut first = HostRequests::default();
-        first.count(&request(1_000, None, 200), None);
+        first.count(&request(1_000, None, 200));
         let mut later = HostRequests::default();
-        later.count(&request(4_000, None, 200), None);
+        later.count(&request(4_000, None, 200));
         first.add(&HostRequests::default());
         first.add(&later);
         assert_eq!(first.shortest, Some(ShortestGap { millis: 3_000, delay: 1_000 }));
@@ -252,31 +291,34 @@ mod tests {
     }
 
     proptest! {
-        /// Rounds added up are what one long round would be.
+        /// Rounds added up are what one long round would be, and minutes are those of a plain count.
         #[test]
         fn parts_add_up_to_the_whole(
-            steps in proptest::collection::vec((1u64..3000, prop::sample::select(vec![0u16, 200, 304, 404, 429])), 1..40),
-            cut in any::<prop::sample::Index>(),
+            steps in proptest::collection::vec((1u64..50_000, prop::sample::select(vec![0u16, 200, 304, 404, 429])), 1..40),
+            cuts in any::<[prop::sample::Index; 2]>(),
         ) {
-            let (mut at, mut last, mut all) = (0, None, Vec::new());
+            let (mut at, mut all) = (0, Vec::new());
             for (step, status) in steps {
                 at += step;
-                all.push((request(at, None, status), last));
-                last = Some(at);
+                all.push(request(at, None, status));
             }
-            let sum = |part: &[(SentRequest, Option<u64>)]| {
+            let sum = |part: &[SentRequest]| {
                 let mut sum = HostRequests::default();
-                for (place, (request, before)) in part.iter().enumerate() {
-                    sum.count(request, before.filter(|_| place > 0));
-                }
+                part.iter().for_each(|request| sum.count(request));
                 sum
             };
-            let (head, tail) = all.split_at(cut.index(all.len()));
-            let mut parts = sum(head);
-            parts.add(&sum(tail));
+            let mut cuts = cuts.map(|cut| cut.index(all.len()));
+            cuts.sort_unstable();
+            let mut parts = sum(&all[..cuts[0]]);
+            parts.add(&sum(&all[cuts[0]..cuts[1]]));
+            parts.add(&sum(&all[cuts[1]..]));
             let whole = sum(&all);
             prop_assert!(whole.early >= parts.early, "a gap between two rounds is not judged");
-            prop_assert_eq!(HostRequests { early: 0, ..parts }, HostRequests { early: 0, ..whole });
+            let early = 0;
+            prop_assert_eq!(HostRequests { early, ..parts }, HostRequests { early, ..whole.clone() });
+            let of = |minute: u64| all.iter().filter(|request| request.at / MINUTE == minute).count() as u64;
+            let busiest = (0..=at / MINUTE).rev().max_by_key(|minute| of(*minute)).unwrap();
+            prop_assert_eq!(whole.busiest, Minute { at: busiest * MINUTE, requests: of(busiest) });
         }
     }
 }

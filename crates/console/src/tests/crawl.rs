@@ -291,6 +291,14 @@ impl CrawlView for MadeUp {
         self.host(host).map(|_| format!("host          {host}\n"))
     }
 
+    fn host_report(&self, host: &str, cycles: usize) -> Result<Value, Refusal> {
+        self.host(host).map(|_| json!({"host": host, "cycles": vec![json!({"requests": 3}); cycles]}))
+    }
+
+    fn host_report_text(&self, host: &str, _cycles: usize) -> Result<String, Refusal> {
+        self.host_text(host)
+    }
+
     fn pages(&self, ask: &PageQuery) -> Result<PageList, Refusal> {
         let begin = match &ask.cursor {
             None => 0,

@@ -22,6 +22,7 @@ const ROUTES: &[(&str, &str, &str, &str, u16)] = &[
     ("GET", "/api/v1/controls", "/api/v1/controls", "", 200),
     ("GET", "/api/v1/hosts", "/api/v1/hosts?sort=queue&state=waiting&limit=2", "", 200),
     ("GET", "/api/v1/hosts/{host}", "/api/v1/hosts/a.example", "", 200),
+    ("GET", "/api/v1/hosts/{host}/report", "/api/v1/hosts/a.example/report?cycles=3", "", 200),
     ("GET", "/api/v1/pages", "/api/v1/pages?prefix=https%3A%2F%2Fa.example%2F00", "", 200),
     ("GET", "/api/v1/page", "/api/v1/page?url=https://a.example/0007", "", 200),
     ("GET", "/api/v1/formulas", "/api/v1/formulas", "", 200),

@@ -5,7 +5,7 @@ mod decisions_in_force;
 mod guarded;
 pub mod host;
 pub mod live;
-mod refused;
+pub mod refused;
 
 use super::{counted, print, print_heading, print_json, print_labelled, table, thousands};
 use crate::cli::StatusArgs;

@@ -1,7 +1,7 @@
 //! Implements the console's view of the crawl.
 
 use super::shared_state::SharedState;
-use super::{changes, errors, formulas, hosts, pages, pings, recent, status, websub};
+use super::{changes, errors, formulas, hosts, pages, pings, recent, reports, status, websub};
 use crate::command::status::host;
 use crate::process::terminal;
 use recrawl_console::CrawlView;
@@ -29,7 +29,7 @@ pub fn failed(error: impl std::fmt::Display) -> Refusal {
     Refusal::Failed(error.to_string())
 }
 
-fn unknown_host(name: &str) -> Refusal {
+pub fn unknown_host(name: &str) -> Refusal {
     Refusal::NotFound(format!("{name}: unknown host; /api/v1/hosts lists the known ones"))
 }
 
@@ -73,6 +73,15 @@ impl CrawlView for View {
         let kept = KeptRounds::new(shared.storage.clone(), generation.number());
         let found = host::text(&shared.settings(), &shared.tables, &generation, &kept, &decided, &named);
         let text = found.map_err(failed)?.ok_or_else(|| unknown_host(name))?;
+        Ok(terminal::lines(&text).into_owned())
+    }
+
+    fn host_report(&self, host: &str, cycles: usize) -> Result<Value, Refusal> {
+        Ok(reports::host(&self.0, host, cycles)?.json())
+    }
+
+    fn host_report_text(&self, host: &str, cycles: usize) -> Result<String, Refusal> {
+        let text = reports::host(&self.0, host, cycles)?.text();
         Ok(terminal::lines(&text).into_owned())
     }
 
