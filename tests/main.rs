@@ -75,6 +75,8 @@ mod serve;
 mod siblings;
 /// Policies replayed over a recorded history.
 mod simulate;
+/// What site owners are told: requests, gaps, delays, robots.txt, beside the web's log.
+mod site_owner;
 /// Formulas that read the rates of sites.
 mod sites;
 /// What is told of a crawl: at rest, beside a daemon, and where something is broken.
