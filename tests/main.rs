@@ -64,6 +64,8 @@ mod pings;
 mod politeness;
 /// Changes predicted from related pages.
 mod predict;
+/// Promises to visit pages in time: kept, counted, and refused by the limit that binds.
+mod promises;
 /// What a rule keeps out takes no place of a cycle, and comes back with the rule.
 mod refused;
 /// What operators do with a repository: look at it, copy it, save what damage has left.

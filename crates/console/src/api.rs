@@ -10,6 +10,7 @@ mod list;
 mod overview;
 mod page;
 mod ping;
+mod promise;
 mod read;
 mod report;
 mod websub;
@@ -42,6 +43,7 @@ fn routes() -> OpenApiRouter<Arc<Console>> {
         .routes(routes!(list::hosts))
         .routes(routes!(list::host))
         .routes(routes!(report::host_report))
+        .routes(routes!(promise::promises))
         .routes(routes!(list::pages))
         .routes(routes!(list::page))
         .routes(routes!(event::events))

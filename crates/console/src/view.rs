@@ -27,7 +27,7 @@ pub use recent::{Answers, Meters, Recent, RecentPoint};
 pub use refusal::Refusal;
 pub use status::{
     ByteBudget, Counts, CycleDone, CycleNow, CycleStage, Fetching, Freshness, HostNow, HostState, NextRound,
-    Promise, SeedsRefused, State, Status,
+    Promise, PromiseFigures, SeedsRefused, State, Status,
 };
 
 use serde_json::Value;
@@ -84,6 +84,18 @@ pub trait CrawlView: Send + Sync {
     /// # Errors
     /// As [`CrawlView::host_report`].
     fn host_report_text(&self, host: &str, cycles: usize) -> Result<String, Refusal>;
+
+    /// The document of `recrawl promises --json`. Reads all pages below the prefixes.
+    ///
+    /// # Errors
+    /// If pages or visits cannot be read.
+    fn promises(&self) -> Result<Value, Refusal>;
+
+    /// The text of `recrawl promises`.
+    ///
+    /// # Errors
+    /// As [`CrawlView::promises`].
+    fn promises_text(&self) -> Result<String, Refusal>;
 
     /// The pages with a URL prefix, in URL order.
     ///

@@ -11,6 +11,7 @@ use crate::improve::rules::LoopRules;
 use crate::labels;
 use crate::lessons::traps::TrapRules;
 use crate::pings::websub;
+use crate::promises::Promise;
 use recrawl_change::ChangeRules;
 use recrawl_extractor::{Limits, Options, Types};
 use recrawl_fetcher::FetchConfig;
@@ -58,6 +59,8 @@ pub struct Settings {
     pub is_measured: bool,
     /// The rules by which learned formulas come into force; none unless they may be tried.
     pub loop_rules: Option<LoopRules>,
+    /// Promises to visit pages in time, by prefix.
+    pub promises: Vec<Promise>,
     /// Files named by the configuration or the command line, and the configuration itself: they may
     /// be in a new data directory.
     pub files: Vec<PathBuf>,
@@ -205,6 +208,7 @@ impl Settings {
             is_measured,
             loop_rules,
             policy,
+            promises: Promise::all(&config)?,
             files: files(&config),
             config,
         })

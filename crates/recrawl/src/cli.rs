@@ -87,6 +87,9 @@ pub enum Command {
         after_help = "Example:\n  recrawl report example.com --data-dir data/example\n  recrawl report example.com --cycles 30 --json"
     )]
     Report(ReportArgs),
+    /// Show whether pages are visited as promised, now and in the last cycles
+    #[command(after_help = "Example:\n  recrawl promises --data-dir data/example")]
+    Promises(PromisesArgs),
     /// Show the record of a URL and why it is or is not visited next
     #[command(after_help = "Example:\n  recrawl explain https://example.com/ --data-dir data/example")]
     Explain(ExplainArgs),
@@ -320,6 +323,16 @@ pub struct ReportArgs {
     /// The last cycles in which the host was asked
     #[arg(long, value_name = "N", default_value_t = 14, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub cycles: u32,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `recrawl promises`
+#[derive(Args)]
+pub struct PromisesArgs {
+    #[command(flatten)]
+    pub at: Where,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

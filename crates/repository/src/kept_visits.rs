@@ -207,19 +207,17 @@ impl KeptVisits {
         }
     }
 
-    /// Calls `each` with the visits among those not taken yet whose keys begin so; all up to them, and one more, is
-    /// taken.
+    /// The next visit that does not come before this key; those before are passed over.
     ///
     /// # Errors
     /// When they cannot be read.
-    pub fn visits_below(&mut self, prefix: &[u8], mut each: impl FnMut(KeptVisit)) -> Result<(), ReadError> {
+    pub fn next_from(&mut self, key: &[u8]) -> Result<Option<KeptVisit>, ReadError> {
         loop {
-            let passed = self.pass_to(prefix);
+            let passed = self.pass_to(key);
             passed.map_err(|Malformed(what)| self.frames.damaged(self.offset, what))?;
             match self.next_visit()? {
-                Some(visit) if visit.url.key().starts_with(prefix) => each(visit),
-                Some(visit) if visit.url.key() < prefix => {}
-                _ => return Ok(()),
+                Some(visit) if visit.url.key() < key => {}
+                next => return Ok(next),
             }
         }
     }

@@ -229,6 +229,14 @@ pub const METRICS: &[Metric] = &[
     gauge("recrawl_freshness_high_ratio", "Upper bound of freshness (95 % interval).", |r| {
         fresh(r).map(|f| f.high)
     }),
+    gauge(
+        "recrawl_promises_broken",
+        "Promises kept for fewer pages than promised when the last cycle began.",
+        |r| r.status.promises.as_ref().map(|promises| count(promises.broken)),
+    ),
+    gauge("recrawl_promises_limited", "Promises that a limit keeps from being kept, likewise.", |r| {
+        r.status.promises.as_ref().map(|promises| count(promises.limited))
+    }),
     each(
         "recrawl_console_answers_total",
         MetricKind::Counter,

@@ -72,13 +72,22 @@ fn every_metric_is_told_once_with_its_values() {
 
 #[test]
 fn what_has_no_value_is_left_out() {
-    let bare = Status { cycle: None, last: None, freshness: None, bytes_free: None, pings: None, ..status() };
+    let bare = Status {
+        cycle: None,
+        last: None,
+        freshness: None,
+        promises: None,
+        bytes_free: None,
+        pings: None,
+        ..status()
+    };
     let meters = Meters { open_files: None, ..meters() };
     let text = text(&Reading { status: &bare, meters: &meters, traffic: &Traffic::default(), streams: 0 });
     for name in [
         "recrawl_cycle_pages_done",
         "recrawl_last_cycle",
         "recrawl_freshness_ratio",
+        "recrawl_promises",
         "recrawl_disk_free_bytes",
         "recrawl_pings_total",
         "process_open_fds",

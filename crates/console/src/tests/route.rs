@@ -24,6 +24,7 @@ const ROUTES: &[(&str, &str, &str, &str, u16)] = &[
     ("GET", "/api/v1/hosts/{host}", "/api/v1/hosts/a.example", "", 200),
     ("GET", "/api/v1/hosts/{host}/report", "/api/v1/hosts/a.example/report?cycles=3", "", 200),
     ("GET", "/api/v1/pages", "/api/v1/pages?prefix=https%3A%2F%2Fa.example%2F00", "", 200),
+    ("GET", "/api/v1/promises", "/api/v1/promises", "", 200),
     ("GET", "/api/v1/page", "/api/v1/page?url=https://a.example/0007", "", 200),
     ("GET", "/api/v1/formulas", "/api/v1/formulas", "", 200),
     ("POST", "/api/v1/formulas/check", "/api/v1/formulas/check", r#"{"text":"cg"}"#, 200),

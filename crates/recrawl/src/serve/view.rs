@@ -1,7 +1,7 @@
 //! Implements the console's view of the crawl.
 
 use super::shared_state::SharedState;
-use super::{changes, errors, formulas, hosts, pages, pings, recent, reports, status, websub};
+use super::{changes, errors, formulas, hosts, pages, pings, promises, recent, reports, status, websub};
 use crate::command::status::host;
 use crate::process::terminal;
 use recrawl_console::CrawlView;
@@ -82,6 +82,15 @@ impl CrawlView for View {
 
     fn host_report_text(&self, host: &str, cycles: usize) -> Result<String, Refusal> {
         let text = reports::host(&self.0, host, cycles)?.text();
+        Ok(terminal::lines(&text).into_owned())
+    }
+
+    fn promises(&self) -> Result<Value, Refusal> {
+        Ok(promises::now(&self.0)?.json())
+    }
+
+    fn promises_text(&self) -> Result<String, Refusal> {
+        let text = promises::now(&self.0)?.text();
         Ok(terminal::lines(&text).into_owned())
     }
 
