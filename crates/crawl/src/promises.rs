@@ -23,7 +23,7 @@ use recrawl_types::{CanonicalUrl, Cycle, UrlRules};
 use std::time::Duration;
 
 /// A cycle that seems to have taken longer than so many periods was interrupted.
-const MAX_OVERRUN: u32 = 4;
+const OVERRUN: u32 = 4;
 
 /// Promises at most: each page below a prefix is compared with all.
 pub const MAX_PROMISES: usize = 100;
@@ -140,7 +140,7 @@ fn survey_of<T: Default>(
 pub fn period(settings: &Settings, since: u64, now: u64) -> Duration {
     let period = settings.config.cycle.period.0;
     let ran = Duration::from_millis(now.saturating_sub(since));
-    if ran <= period * MAX_OVERRUN { period.max(ran) } else { period }
+    if ran <= period * OVERRUN { period.max(ran) } else { period }
 }
 
 /// Cycles of kept visits that tell whether a promise was kept: those within its time, the one that is open, and the

@@ -22,11 +22,11 @@ pub struct Account {
     pub never_visited: u64,
     /// Pages that are gone.
     pub gone: u64,
-    /// Pages that a rule of the operator refuses, in their records.
+    /// Pages that robots.txt or another rule keeps out, as their records say.
     pub refused: u64,
     /// Pages that are left alone after failures, or whose host is.
     pub backing_off: u64,
-    /// Pages kept out by robots.txt, a block, a pause, an opt-out or another rule.
+    /// Pages kept out that are not refused in their records yet, and those of paused hosts.
     pub kept_out: u64,
     /// kept / (kept + late); none without such pages.
     pub kept_share: Option<f64>,

@@ -15,6 +15,9 @@ use recrawl_scheduler::Gate;
 use recrawl_types::{CanonicalUrl, Change, Cycle, HostState, HostTable, Origin, Outcome, PageRecord, Status};
 use std::time::Duration;
 
+/// Part of a period that is left for the plan and the requests.
+const HEADROOM: i64 = 10;
+
 /// What a survey reads.
 pub struct Survey<'s> {
     /// The promises, and what bounds them.
@@ -164,7 +167,7 @@ impl Survey<'_> {
                     let visits = record.visited.as_ref().map(|visited| visited.history.visits);
                     if Gate::of(&record.known, visits, self.cycle, warmup) == Gate::Revisit {
                         let (rhythm, _) = &rhythms[place];
-                        let slack = within as i64 - rhythm.spread.as_millis() as i64;
+                        let slack = within as i64 - rhythm.spread.as_millis() as i64 - period / HEADROOM;
                         let age =
                             gaps.last.map_or(within as i64, |last| self.now as i64 - last as i64 * 1000);
                         let tie = tie(url.key());
