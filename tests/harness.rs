@@ -63,7 +63,11 @@ impl World {
     pub fn configure(&self, extra: &str) {
         let mut settings: toml::Table = SETTINGS.parse().expect("TOML");
         for (table, values) in extra.parse::<toml::Table>().expect("TOML") {
-            let toml::Value::Table(values) = values else { panic!("{table} is no table") };
+            let toml::Value::Table(values) = values else {
+                // A list of tables has no defaults to go over.
+                settings.insert(table, values);
+                continue;
+            };
             match settings.entry(table).or_insert_with(|| toml::Table::new().into()) {
                 toml::Value::Table(known) => known.extend(values),
                 other => panic!("{other} is no table"),

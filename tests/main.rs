@@ -66,6 +66,8 @@ mod pings;
 mod politeness;
 /// Changes predicted from related pages.
 mod predict;
+/// Promises to visit pages in time: kept, counted, and refused by the limit that binds.
+mod promises;
 /// What a rule keeps out takes no place of a cycle, and comes back with the rule.
 mod refused;
 /// What operators do with a repository: look at it, copy it, save what damage has left.
@@ -77,6 +79,8 @@ mod serve;
 mod siblings;
 /// Policies replayed over a recorded history.
 mod simulate;
+/// What site owners are told: requests, gaps, delays, robots.txt, beside the web's log.
+mod site_owner;
 /// Formulas that read the rates of sites.
 mod sites;
 /// What is told of a crawl: at rest, beside a daemon, and where something is broken.

@@ -11,7 +11,9 @@ mod list;
 mod overview;
 mod page;
 mod ping;
+mod promise;
 mod read;
+mod report;
 mod websub;
 
 use crate::console::Console;
@@ -41,6 +43,8 @@ fn routes() -> OpenApiRouter<Arc<Console>> {
         .routes(routes!(overview::controls))
         .routes(routes!(list::hosts))
         .routes(routes!(list::host))
+        .routes(routes!(report::host_report))
+        .routes(routes!(promise::promises))
         .routes(routes!(list::pages))
         .routes(routes!(list::page))
         .routes(routes!(event::events))

@@ -39,7 +39,7 @@ pub use recent::{Answers, Meters, Recent, RecentPoint};
 pub use refusal::Refusal;
 pub use status::{
     ByteBudget, Counts, CycleDone, CycleNow, CycleStage, Fetching, Freshness, HostNow, HostState, NextRound,
-    Promise, SeedsRefused, State, Status,
+    Promise, PromiseFigures, SeedsRefused, State, Status,
 };
 
 use serde_json::Value;
@@ -83,6 +83,31 @@ pub trait CrawlView: Send + Sync {
     /// # Errors
     /// As [`CrawlView::host`].
     fn host_text(&self, host: &str) -> Result<String, Refusal>;
+
+    /// The document of `recrawl report HOST --json`, with at most the last `cycles` cycles in which the host was
+    /// asked.
+    ///
+    /// # Errors
+    /// As [`CrawlView::host`], or if the kept rows cannot be read.
+    fn host_report(&self, host: &str, cycles: usize) -> Result<Value, Refusal>;
+
+    /// The text of `recrawl report HOST`.
+    ///
+    /// # Errors
+    /// As [`CrawlView::host_report`].
+    fn host_report_text(&self, host: &str, cycles: usize) -> Result<String, Refusal>;
+
+    /// The document of `recrawl promises --json`. Reads all pages below the prefixes.
+    ///
+    /// # Errors
+    /// If pages or visits cannot be read.
+    fn promises(&self) -> Result<Value, Refusal>;
+
+    /// The text of `recrawl promises`.
+    ///
+    /// # Errors
+    /// As [`CrawlView::promises`].
+    fn promises_text(&self) -> Result<String, Refusal>;
 
     /// The pages with a URL prefix, in URL order.
     ///

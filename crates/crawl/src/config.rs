@@ -49,6 +49,8 @@ table! {
         proxy: ProxyTable = ProxyTable::default(),
         /// Credentials, headers and cookies for single hosts.
         hosts: Vec<HostTable> = Vec::new(),
+        /// Promises to visit pages in time.
+        promises: Vec<PromiseTable> = Vec::new(),
         /// Name resolution.
         dns: Dns = Dns::default(),
         /// URL normalization.
@@ -227,6 +229,18 @@ table! {
         headers: BTreeMap<String, Secret> = BTreeMap::new(),
         /// Cookies that are sent.
         cookies: BTreeMap<String, Secret> = BTreeMap::new(),
+    }
+}
+
+table! {
+    /// `[[promises]]`
+    PromiseTable {
+        /// Prefix of the pages' URLs.
+        prefix: String = String::new(),
+        /// Longest time between two visits of a page.
+        within: Span = Span::millis(86_400_000),
+        /// Share of the pages that is promised.
+        share: Share = Share(0.95),
     }
 }
 
@@ -418,6 +432,8 @@ table! {
         sync_every: Span = Span::millis(5_000),
         /// Number of cycles whose visits are kept; 0 for none.
         keep_visits: u32 = 100,
+        /// Is it kept what each host was asked in these cycles?
+        keep_hosts: bool = false,
         /// Minimum free bytes on the disk of the data directory, below which the crawl stops; 0 for
         /// no check.
         reserve: Size = Size(1 << 30),
@@ -588,6 +604,7 @@ fn complete() -> Config {
     Config {
         cycle: CycleConfig { deadline: Some(Span::millis(1000)), ..CycleConfig::default() },
         hosts: vec![HostTable::default()],
+        promises: vec![PromiseTable::default()],
         ..Config::default()
     }
 }

@@ -21,6 +21,7 @@ pub mod plan;
 pub mod priors;
 pub mod ranks;
 pub mod readmission;
+pub mod requests;
 mod signals;
 
 use crate::crawl::Crawl;
@@ -154,6 +155,7 @@ pub fn round_fetched_by(
     let merge = || recrawl_verifier::merge(&generation, batch, &mut next, &rules);
     let merged = tracing::error_span!("merge").in_scope(merge).map_err(Failure::work)?;
 
+    requests::keep(crawl, round.round, &mut next)?;
     let now = (crawl.clock)();
     let report = RoundReport::new(&facts, tally, &with_carried, &merged, fetched.stopped_by, now);
     let found = found.map(|found| FoundByShare { overlap: facts.overlap, ..found });

@@ -25,6 +25,7 @@ pub mod output;
 pub mod pings;
 pub mod process;
 pub mod progress;
+pub mod promises;
 pub mod report;
 pub mod settings;
 pub mod space;

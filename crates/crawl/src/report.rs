@@ -4,6 +4,7 @@
 mod bursts;
 mod estimates;
 pub mod facts;
+pub mod hosts;
 mod tally;
 
 pub use bursts::{Bursts, SiblingVisits};
@@ -12,6 +13,7 @@ pub use tally::Tally;
 
 use crate::improve::found::FoundByShare;
 use crate::improve::population::Population;
+use crate::promises::account::Account;
 use crate::report::facts::{Facts, RoundKind};
 use recrawl_fetcher::StoppedBy;
 use recrawl_types::DatedRound;
@@ -84,6 +86,9 @@ pub struct RoundReport {
     /// All pages, as the plan of the cycle's first round saw them; none unless it was measured (`improve.mode`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub population: Option<Population>,
+    /// What was kept of promises when the cycle began (`[[promises]]`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub promises: Vec<Account>,
     /// Visits beside what was expected of them, likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<FoundByShare>,
@@ -154,6 +159,7 @@ impl RoundReport {
             cutoff: facts.cutoff.filter(|c| c.is_finite()),
             bursts: facts.bursts.clone(),
             population: facts.population.clone(),
+            promises: facts.promises.clone(),
             found: None,
             formula: facts.formula.clone(),
             random_seed: facts.random_seed,

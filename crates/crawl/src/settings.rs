@@ -12,6 +12,7 @@ use crate::improve::rules::LoopRules;
 use crate::labels;
 use crate::lessons::traps::TrapRules;
 use crate::pings::websub;
+use crate::promises::Promise;
 use recrawl_change::ChangeRules;
 use recrawl_extractor::{Limits, Options, Types};
 use recrawl_fetcher::FetchConfig;
@@ -59,6 +60,8 @@ pub struct Settings {
     pub is_measured: bool,
     /// The rules by which learned formulas come into force; none unless they may be tried.
     pub loop_rules: Option<LoopRules>,
+    /// Promises to visit pages in time, by prefix.
+    pub promises: Vec<Promise>,
     /// Files named by the configuration or the command line, and the configuration itself: they may
     /// be in a new data directory.
     pub files: Vec<PathBuf>,
@@ -172,6 +175,9 @@ impl Settings {
         if is_measured {
             measured::check(&config, loop_rules.is_some())?;
         }
+        if config.storage.keep_hosts && config.storage.keep_visits == 0 {
+            return Err("storage.keep_hosts needs storage.keep_visits above 0, the number of cycles".into());
+        }
         let ties = match config.schedule.ties.as_str() {
             "hash" => Ties::Hash,
             "index" => Ties::Index,
@@ -203,6 +209,7 @@ impl Settings {
             is_measured,
             loop_rules,
             policy,
+            promises: Promise::all(&config)?,
             files: files(&config),
             config,
         })

@@ -19,8 +19,8 @@ use crate::unavailable::Unavailable;
 use crate::visit::{HostVisit, VisitEnd, VisitEndKind, deliver};
 use crate::visit_task::{self, PanickedVisit};
 use recrawl_types::{
-    CanonicalUrl, DatedRound, Found, HostTable, Origin, Outcome, ScheduleEntry, ScheduleSource, Skip,
-    UrlRules, Validators,
+    CanonicalUrl, DatedRound, Found, HostTable, Origin, Outcome, RequestLog, ScheduleEntry, ScheduleSource,
+    Skip, UrlRules, Validators,
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
@@ -77,6 +77,8 @@ pub struct Job {
     pub patience: Option<Patience>,
     /// Commands of an operator during the run.
     pub control: Arc<Steering>,
+    /// Writes down each request that may have reached a server; none if nobody asks for it.
+    pub requests: Option<Arc<dyn RequestLog>>,
 }
 
 /// How long a run waits for slow hosts. Then it starts no more requests, and neither visits nor delivers
@@ -126,6 +128,7 @@ impl Fetcher {
             budget: Mutex::new(Budget::new(&self.config, &job.spent, start)),
             unavailable: Mutex::new(job.unavailable),
             report: Mutex::default(),
+            requests: job.requests,
             taken_early: Mutex::default(),
         });
         let mut state = Loop {
@@ -298,6 +301,7 @@ impl Loop {
                     if matches!(action, Some((Some(_), _))) && host.is_early(&self.run) {
                         self.run.control.count_early();
                     }
+                    let start = matches!(action, Some((Some(_), _))).then(|| host.request_starts(&self.run));
                     host.in_flight += 1;
                     let span = host.span.clone();
                     let retry = host.retry_policy();
@@ -310,7 +314,7 @@ impl Loop {
                     if let Some(address) = address {
                         self.addresses.request_started(address);
                     }
-                    let visit = HostVisit { host: id, finished, action, address, last, retry };
+                    let visit = HostVisit { host: id, finished, action, start, address, last, retry };
                     let panicked = PanickedVisit::of(&visit);
                     if let Some(page) = panicked.page() {
                         self.frontier.host(id).fetching.start(page, self.run.now());
@@ -355,6 +359,9 @@ impl Loop {
     fn on_visit_end(&mut self, ended: VisitEnd) -> Result<(), FetchError> {
         if ended.output_closed {
             return Err(FetchError::OutputClosed);
+        }
+        if let Some(error) = ended.not_written {
+            return Err(FetchError::Requests(error));
         }
         let now = self.run.now();
         self.run.budget().received(ended.received);

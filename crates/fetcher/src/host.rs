@@ -93,6 +93,17 @@ enum AddressCheck {
     Busy(IpAddr),
 }
 
+/// The start of a request.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestStart {
+    /// In milliseconds since 1970.
+    pub at: u64,
+    /// Since the start of the host's request before; none for the first since the host was opened.
+    pub gap: Option<Duration>,
+    /// The host's delay.
+    pub delay: Duration,
+}
+
 /// One host. While all its connections are in use it is in no queue, so no request can start.
 #[derive(Debug)]
 pub struct Host {
@@ -124,6 +135,8 @@ pub struct Host {
     pub fetching: Fetches,
     /// End of the last response, to detect early requests.
     answered: Option<Instant>,
+    /// Start of the last request.
+    started: Option<Instant>,
     /// Runs of the schedule that this host has not started.
     runs: Range<usize>,
     /// Started runs of origins that are not in memory.
@@ -162,6 +175,7 @@ impl Host {
             done: 0,
             fetching: Fetches::default(),
             answered: None,
+            started: None,
             runs,
             unloaded: Vec::new(),
             name: name.into(),
@@ -332,6 +346,8 @@ impl Host {
         self.retries += 1;
         self.idle_closes += u32::from(was_closed_idle);
         self.address_state = AddressState::Unknown;
+        // A request that no server took is no start of a gap.
+        self.started = None;
         self.origin(origin).put_back(action);
     }
 
@@ -459,6 +475,13 @@ impl Host {
     pub fn take_requested(&mut self) -> Vec<QueuedPage> {
         let queued = self.origins.iter_mut().flat_map(|queue| queue.followed.drain(..));
         queued.filter(|page| page.entry.share != Share::Followed).collect()
+    }
+
+    /// Notes that a request starts now.
+    pub fn request_starts(&mut self, run: &Run) -> RequestStart {
+        let now = Instant::now();
+        let gap = self.started.replace(now).map(|before| now.saturating_duration_since(before));
+        RequestStart { at: run.now(), gap, delay: self.pace.delay() }
     }
 
     /// Would a request now be earlier than the configured delay allows?

@@ -245,6 +245,9 @@ pub enum FetchError {
         /// The cause.
         source: io::Error,
     },
+    /// A request cannot be written down.
+    #[error("cannot append to the log of requests: {0}")]
+    Requests(#[source] io::Error),
     /// This machine had no file descriptor, buffer, port or memory left, for
     /// [`MAX_EXHAUSTED_WAIT`](crate::limits::MAX_EXHAUSTED_WAIT).
     #[error(

@@ -9,7 +9,8 @@ use crate::report::FetchReport;
 use crate::suspension::Suspension;
 use crate::unavailable::Unavailable;
 use recrawl_types::{
-    CanonicalUrl, DatedRound, HostTable, ScheduleEntry, ScheduleSource, Skip, UrlRules, ValidatorTrust,
+    CanonicalUrl, DatedRound, HostTable, RequestLog, ScheduleEntry, ScheduleSource, Skip, UrlRules,
+    ValidatorTrust,
 };
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -39,6 +40,8 @@ pub struct Run {
     pub budget: Mutex<Budget>,
     pub unavailable: Mutex<Unavailable>,
     pub report: Mutex<FetchReport>,
+    /// Where requests are written down; none if they are not.
+    pub requests: Option<Arc<dyn RequestLog>>,
     /// Indexes of entries that operators requested and that were taken before they were read.
     pub taken_early: Mutex<HashSet<u64>>,
 }

@@ -4,7 +4,7 @@
 
 use crate::client::{Meter, NetworkError, Reply, Request};
 use crate::feedback::{HostFeedback, RetryPolicy, retry_while_exhausted};
-use crate::host::{Action, OriginId, QueuedPage, RobotsRequest};
+use crate::host::{Action, OriginId, QueuedPage, RequestStart, RobotsRequest};
 use crate::limits::MAX_ROBOTS;
 use crate::outcome::{
     Condition, FetchResult, FetchedPage, Hold, is_host_failure, is_new_redirect, result_of,
@@ -12,7 +12,10 @@ use crate::outcome::{
 };
 use crate::politeness::ServerHealth;
 use crate::run::{HostId, Run};
-use recrawl_types::{CanonicalUrl, Failure, Known, Outcome, PageRecord, ScheduleEntry, Share, Validators};
+use recrawl_types::{
+    CanonicalUrl, Failure, Known, Origin, Outcome, PageRecord, ScheduleEntry, SentRequest, Share, Validators,
+};
+use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +27,8 @@ pub struct HostVisit {
     pub finished: Vec<FetchedPage>,
     /// The request, if any. A DNS lookup has no origin.
     pub action: Option<(Option<OriginId>, Action)>,
+    /// The start of the request, if there is one.
+    pub start: Option<RequestStart>,
     /// The address that the request counts for.
     pub address: Option<IpAddr>,
     /// Is this the last known request of the host?
@@ -43,6 +48,8 @@ pub struct VisitEnd {
     pub feedback: Option<HostFeedback>,
     /// Bytes received over the network.
     pub received: u64,
+    /// Why the request could not be written down.
+    pub not_written: Option<io::Error>,
     /// The receiver of pages is gone.
     pub output_closed: bool,
 }
@@ -92,15 +99,16 @@ impl HostVisit {
             kind: VisitEndKind::NoRequest,
             feedback: None,
             received: 0,
+            not_written: None,
             output_closed: false,
         };
-        let retry = self.retry;
+        let sending = Sending { retry: self.retry, start: self.start };
         for page in self.finished {
             ended.output_closed |= deliver(page, &run, &out).await.is_err();
         }
         match self.action {
             Some((_, Action::Page(queued))) => {
-                if let Some(page) = visit_page(*queued, self.last, retry, &run, &mut ended).await {
+                if let Some(page) = visit_page(*queued, self.last, &sending, &run, &mut ended).await {
                     let (hold, taken) = Hold::new();
                     let page = FetchedPage { hold, ..page };
                     ended.output_closed |= deliver(page, &run, &out).await.is_err();
@@ -111,7 +119,7 @@ impl HostVisit {
             Some((_, Action::Robots(robots_request))) => {
                 let (url, validators) = (robots_request.url.clone(), robots_request.validators.clone());
                 let request = Request { url, validators, max_body: MAX_ROBOTS, last: false };
-                let answer = send(&request, retry, &run, &mut ended).await;
+                let answer = send(&request, &sending, &run, &mut ended).await;
                 run.report().robots_requests += u64::from(ended.feedback.is_some());
                 ended.kind = match answer {
                     Err(error @ (NetworkError::TryNextAddress | NetworkError::NotProcessed)) => {
@@ -149,9 +157,15 @@ pub async fn deliver(page: FetchedPage, run: &Run, out: &Sender<FetchedPage>) ->
 #[derive(Debug)]
 pub struct OutputClosed;
 
+/// How a request is sent.
+struct Sending {
+    retry: RetryPolicy,
+    start: Option<RequestStart>,
+}
+
 async fn send(
     request: &Request,
-    retry: RetryPolicy,
+    &Sending { retry, start: started }: &Sending,
     run: &Run,
     ended: &mut VisitEnd,
 ) -> Result<Reply, NetworkError> {
@@ -189,6 +203,13 @@ async fn send(
     report.received += ended.received;
     report.bytes += answer.as_ref().map_or(0, |reply| reply.body.len() as u64);
     drop(report);
+    if let (Some(log), Some(RequestStart { at, gap, delay }), Some(_)) =
+        (&run.requests, started, &ended.feedback)
+    {
+        let (origin, status) = (Origin::of(&request.url), answer.as_ref().map_or(0, |reply| reply.status));
+        let sent = SentRequest { origin, at, gap, delay, status, bytes: ended.received };
+        ended.not_written = log.append(&sent).err();
+    }
     answer
 }
 
@@ -196,14 +217,14 @@ async fn send(
 async fn visit_page(
     queued: QueuedPage,
     last: bool,
-    retry: RetryPolicy,
+    sending: &Sending,
     run: &Run,
     ended: &mut VisitEnd,
 ) -> Option<FetchedPage> {
     let conditional = queued.condition == Condition::Conditional;
     let validators = if conditional { validators_to_send(&queued.entry) } else { Validators::default() };
     let request = Request { url: queued.entry.url.clone(), validators, max_body: run.config.max_body, last };
-    let answer = send(&request, retry, run, ended).await;
+    let answer = send(&request, sending, run, ended).await;
     if let Err(error @ (NetworkError::TryNextAddress | NetworkError::NotProcessed)) = &answer {
         ended.kind = VisitEndKind::retry(Action::Page(Box::new(queued)), error);
         return None;

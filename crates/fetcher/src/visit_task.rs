@@ -69,7 +69,16 @@ impl PanickedVisit {
                 VisitEndKind::Page { host_failed: false, follow: None, bytes: 0 }
             }
         };
-        VisitEnd { host, origin, address, kind, feedback: None, received: 0, output_closed }
+        VisitEnd {
+            host,
+            origin,
+            address,
+            kind,
+            feedback: None,
+            received: 0,
+            not_written: None,
+            output_closed,
+        }
     }
 }
 

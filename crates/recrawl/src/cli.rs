@@ -82,6 +82,14 @@ pub enum Command {
         after_help = "Example:\n  recrawl status --data-dir data/example\n  recrawl status --host example.com"
     )]
     Status(StatusArgs),
+    /// Show a site owner what a host was asked, and how to opt out
+    #[command(
+        after_help = "Example:\n  recrawl report example.com --data-dir data/example\n  recrawl report example.com --cycles 30 --json"
+    )]
+    Report(ReportArgs),
+    /// Show whether pages are visited as promised, now and in the last cycles
+    #[command(after_help = "Example:\n  recrawl promises --data-dir data/example")]
+    Promises(PromisesArgs),
     /// Show the record of a URL and why it is or is not visited next
     #[command(after_help = "Example:\n  recrawl explain https://example.com/ --data-dir data/example")]
     Explain(ExplainArgs),
@@ -118,7 +126,7 @@ pub enum Command {
                       recrawl import cdx example.cdx.gz --data-dir data/example"
     )]
     Import(ImportCommand),
-    /// Export pages, visits, cycle reports or the WARC index
+    /// Export pages, visits, hosts, cycle reports or the WARC index
     #[command(
         after_help = "Example:\n  recrawl export pages --out pages.parquet --data-dir data/example\n  recrawl export visits --out visits.jsonl --data-dir data/example\n  recrawl export cdxj --out data/example/warc/index.cdxj --data-dir data/example"
     )]
@@ -300,6 +308,31 @@ pub struct StatusArgs {
     /// Show only this host
     #[arg(long, value_name = "HOST")]
     pub host: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `recrawl report`
+#[derive(Args)]
+pub struct ReportArgs {
+    /// Host name; all schemes and ports
+    pub host: String,
+    #[command(flatten)]
+    pub at: Where,
+    /// The last cycles in which the host was asked
+    #[arg(long, value_name = "N", default_value_t = 14, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub cycles: u32,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `recrawl promises`
+#[derive(Args)]
+pub struct PromisesArgs {
+    #[command(flatten)]
+    pub at: Where,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -644,6 +677,8 @@ pub enum Exported {
     Pages,
     /// Every visit of the last storage.keep_visits cycles
     Visits,
+    /// What every host was asked in every round of these cycles (storage.keep_hosts)
+    Hosts,
     /// The report of every cycle, as JSON lines
     Cycles,
     /// The report of every round, as JSON lines

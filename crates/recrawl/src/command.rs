@@ -16,6 +16,8 @@ mod improve;
 mod learn;
 mod man;
 mod predict;
+pub mod promises;
+pub mod report;
 mod repository;
 mod simulate;
 pub mod status;
@@ -46,6 +48,8 @@ pub fn run(command: Command, serve: impl FnOnce(&ServeArgs) -> Result<(), Failur
         Command::Crawl(args) => crawl::run(&args),
         Command::Serve(args) => serve(&args),
         Command::Status(args) => status::run(&args),
+        Command::Report(args) => report::run(&args),
+        Command::Promises(args) => promises::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Formula(command) => formula::run(&command),
         Command::Dataset(command) => dataset::run(&command),

@@ -45,6 +45,10 @@ pub enum FileKind {
     Kept = 13,
     /// Links that wait to be merged.
     Waiting = 14,
+    /// What the hosts of a committed round were asked.
+    KeptHosts = 15,
+    /// The requests of a round.
+    Requests = 16,
 }
 
 /// The committed state.

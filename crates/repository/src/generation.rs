@@ -212,6 +212,12 @@ impl Generation {
         self.blocks[at].pages as usize
     }
 
+    /// The ordinal of the first page of the block that holds a key, or would; the number of pages if it has none.
+    pub fn first_ordinal(&self, key: &[u8]) -> u64 {
+        let after = self.blocks.partition_point(|block| &*block.key <= key);
+        self.blocks.get(after.saturating_sub(1)).map_or(0, |block| block.first)
+    }
+
     /// Reads blocks as they lie on disk, for a merge.
     pub fn packed_blocks(&self) -> PackedBlocks<'_> {
         PackedBlocks::new(self)

@@ -2,6 +2,8 @@
 
 use crate::error::ReadError;
 use crate::frames::Source;
+use crate::kept_file::Kept;
+use crate::kept_hosts::KeptHosts;
 use crate::kept_visits::{self, KeptVisits};
 use crate::storage::Storage;
 use recrawl_types::{DatedRound, Round};
@@ -25,8 +27,20 @@ impl KeptRounds {
     /// # Errors
     /// When the folder cannot be listed.
     pub fn list(&self) -> Result<Vec<DatedRound>, ReadError> {
+        self.rounds(Kept::Visits)
+    }
+
+    /// The rounds of which it is kept what hosts were asked, oldest first.
+    ///
+    /// # Errors
+    /// As of [`KeptRounds::list`].
+    pub fn list_hosts(&self) -> Result<Vec<DatedRound>, ReadError> {
+        self.rounds(Kept::Hosts)
+    }
+
+    fn rounds(&self, kind: Kept) -> Result<Vec<DatedRound>, ReadError> {
         let names = self.storage.list().map_err(ReadError::io(self.storage.locate("")))?;
-        let kept = names.iter().filter_map(|name| kept_visits::round_in(name));
+        let kept = names.iter().filter_map(|name| kind.round_in(name));
         // One that is being written is not committed.
         let mut rounds: Vec<DatedRound> = kept.filter(|kept| kept.round <= self.committed).collect();
         rounds.sort_unstable();
@@ -56,6 +70,14 @@ impl KeptRounds {
     /// When they cannot be read.
     pub fn visits(&self, kept: DatedRound) -> Result<Option<KeptVisits>, ReadError> {
         KeptVisits::open(&*self.storage, kept)
+    }
+
+    /// What hosts were asked in a round; none when it is not kept, or no longer.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn hosts(&self, kept: DatedRound) -> Result<Option<KeptHosts>, ReadError> {
+        KeptHosts::open(&*self.storage, kept)
     }
 
     /// The visits of a round from a frame on that [`KeptVisits::next_key`] told of. Each frame is checked then, but not that

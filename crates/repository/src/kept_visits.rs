@@ -10,10 +10,11 @@
 use crate::bytes::{Malformed, Put, Take};
 use crate::codec::{outcome, put_key, put_reason, take_reason, take_url};
 use crate::error::{CommitError, ReadError, WriteError};
-use crate::format::{FileKind, UNFINISHED, number_in};
+use crate::format::{FileKind, UNFINISHED};
 use crate::frames::{FrameReader, FrameWriter};
+use crate::kept_file::Kept;
 use crate::storage::Storage;
-use recrawl_types::{CanonicalUrl, Cycle, DatedRound, Outcome, Round, Share, Standing, Visit};
+use recrawl_types::{CanonicalUrl, DatedRound, Outcome, Round, Share, Standing, Visit};
 use std::cmp::Ordering;
 
 /// A frame is closed when it holds this much.
@@ -60,23 +61,9 @@ impl Learned {
 /// Above the status in the detail of a visit that did not find the page: how often its absence is confirmed.
 const CONFIRMED: u32 = 16;
 
-const PREFIX: &str = "visits";
-
-/// The name of a round's file, which names the cycle where that has another number than the round.
+/// The name of a round's file.
 pub(crate) fn file(dated: DatedRound) -> String {
-    let DatedRound { round, cycle } = dated;
-    match dated.is_only() {
-        true => format!("{PREFIX}-{round:010}.kept"),
-        false => format!("{PREFIX}-{round:010}.{cycle:010}.kept"),
-    }
-}
-
-/// The round in a name that [`file()`] made.
-pub(crate) fn round_in(name: &str) -> Option<DatedRound> {
-    let round = number_in(name, PREFIX)?;
-    let cycle = name.strip_suffix(".kept")?.split_once('.').map(|(_, cycle)| cycle.parse().ok());
-    let cycle = cycle.map_or(Some(round.0), |cycle| cycle).map(Cycle)?;
-    Some(DatedRound { round, cycle }).filter(|kept| file(*kept) == name)
+    Kept::Visits.file(dated)
 }
 
 /// Writes the visits of a round.
@@ -216,6 +203,21 @@ impl KeptVisits {
                 Some(visit) if visit.url == *url => found.push(visit),
                 Some(visit) if visit.url < *url => {}
                 _ => return Ok(found),
+            }
+        }
+    }
+
+    /// The next visit that does not come before this key; those before are passed over.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn next_from(&mut self, key: &[u8]) -> Result<Option<KeptVisit>, ReadError> {
+        loop {
+            let passed = self.pass_to(key);
+            passed.map_err(|Malformed(what)| self.frames.damaged(self.offset, what))?;
+            match self.next_visit()? {
+                Some(visit) if visit.url.key() < key => {}
+                next => return Ok(next),
             }
         }
     }

@@ -8,6 +8,8 @@ use crate::format::{
 };
 use crate::frames::{FrameReader, FrameWriter, Source};
 use crate::generation::Generation;
+use crate::kept_file;
+use crate::kept_hosts;
 use crate::kept_rounds::KeptRounds;
 use crate::kept_visits;
 use crate::manifest::{self, Manifest};
@@ -150,6 +152,22 @@ impl Repository {
         Ok(removed)
     }
 
+    /// Removes what is kept of hosts that are meant, as [`Repository::remove_visits`]; gives the number of rows.
+    ///
+    /// # Errors
+    /// As of [`Repository::remove_visits`].
+    pub fn remove_hosts(
+        &self,
+        is_meant: &dyn Fn(&str) -> bool,
+        only_count: bool,
+    ) -> Result<u64, CommitError> {
+        let mut removed = 0;
+        for kept in self.kept().list_hosts()? {
+            removed += kept_hosts::remove(&*self.storage, kept, is_meant, only_count)?;
+        }
+        Ok(removed)
+    }
+
     /// Begins the next generation, of a round in `cycle`, from `base`, the current one, whose blocks can be carried, or
     /// from an empty one.
     ///
@@ -235,7 +253,7 @@ impl Repository {
             let of_another_generation = number_in(&name, "generation").is_some() && !current.contains(&name);
             let of_another_cycle = number_in(&name, "cycle").is_some_and(|n| n != number.next());
             // A commit that failed may have been tried again in another cycle.
-            let of_no_commit = kept_visits::round_in(&name).is_some_and(|kept| {
+            let of_no_commit = kept_file::round_in(&name).is_some_and(|kept| {
                 kept.round > number || kept.round == number && kept != self.current.dated()
             });
             let unfinished = name == MANIFEST_NEXT || name.ends_with(UNFINISHED) || name.contains(".spill-");
@@ -246,16 +264,15 @@ impl Repository {
         Ok(())
     }
 
-    /// Removes the visits of cycles that are older than what is to be kept, oldest first.
+    /// Removes the kept files of cycles that are older than what is to be kept, oldest first.
     fn remove_old_visits(&self) -> Result<(), WriteError> {
         let folder = self.storage.locate("");
         let names = self.storage.list().map_err(WriteError::of(&folder, "list"))?;
         let is_old = |kept: &DatedRound| self.current.cycle().since(kept.cycle) >= self.keep_visits;
-        let mut old: Vec<DatedRound> =
-            names.iter().filter_map(|n| kept_visits::round_in(n)).filter(is_old).collect();
+        let dated = |name: String| kept_file::round_in(&name).filter(is_old).map(|kept| (kept, name));
+        let mut old: Vec<(DatedRound, String)> = names.into_iter().filter_map(dated).collect();
         old.sort_unstable();
-        for kept in old {
-            let name = kept_visits::file(kept);
+        for (_, name) in old {
             self.storage.remove(&name).map_err(WriteError::of(self.storage.locate(&name), "remove"))?;
         }
         Ok(())
@@ -279,7 +296,20 @@ impl Repository {
             }
             Err(error) => damage.push(error.into_damage()),
         }
+        match self.kept().list_hosts() {
+            Ok(rounds) => {
+                let kept = rounds.into_iter().filter_map(|kept| self.verify_hosts(kept).err());
+                damage.extend(kept.map(ReadError::into_damage));
+            }
+            Err(error) => damage.push(error.into_damage()),
+        }
         damage
+    }
+
+    fn verify_hosts(&self, kept: DatedRound) -> Result<(), ReadError> {
+        let Some(mut hosts) = self.kept().hosts(kept)? else { return Ok(()) };
+        while hosts.next_host()?.is_some() {}
+        Ok(())
     }
 
     fn verify_visits(&self, kept: DatedRound) -> Result<(), ReadError> {

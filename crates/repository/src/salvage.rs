@@ -18,6 +18,8 @@ use crate::format::{FileKind, MANIFEST, REPORTS, number_in, open_frame};
 use crate::frames::{FrameWriter, Source};
 use crate::generation::{FileName, Generation, waiting_file};
 use crate::index::{self, Block, Part};
+use crate::kept_file::{self, Kept};
+use crate::kept_hosts::{self, KeptHostsWriter};
 use crate::kept_visits::{self, KeptWriter};
 use crate::manifest::{self, Manifest};
 use crate::origins;
@@ -90,6 +92,7 @@ pub fn salvage(
     let summary = writer.finish()?;
     let reports = save_reports(from, &**to, manifest.map(|m| m.reports), &mut found)?;
     save_visits(from, &**to, &names, &mut found)?;
+    save_hosts(from, &**to, &names, &mut found)?;
     let decided = match decisions::read(from) {
         Ok(None) if manifest.is_some_and(|m| !m.has_decisions) => older(),
         Ok(text) => text,
@@ -129,7 +132,7 @@ fn newest(from: &dyn Storage, names: &[String]) -> Option<Round> {
 /// The latest cycle that a generation can be of: each cycle has one round or more, and names of kept visits may say the
 /// cycle of an earlier round.
 fn latest_cycle(names: &[String], generation: Round) -> Cycle {
-    let kept = names.iter().filter_map(|name| kept_visits::round_in(name));
+    let kept = names.iter().filter_map(|name| kept_file::round_in(name));
     let last = kept.filter(|kept| kept.round <= generation).max().unwrap_or_default();
     Cycle(last.cycle.0 + generation.since(last.round))
 }
@@ -372,7 +375,7 @@ fn save_visits(
     names: &[String],
     found: &mut Salvaged,
 ) -> Result<(), SalvageError> {
-    let rounds = names.iter().filter_map(|name| kept_visits::round_in(name));
+    let rounds = names.iter().filter_map(|name| Kept::Visits.round_in(name));
     for kept in rounds.filter(|kept| kept.round <= found.generation) {
         let name = kept_visits::file(kept);
         let Some(mut frames) = SoundFrames::open(from, &name, FileKind::Kept, kept.round, &mut found.damage)
@@ -386,6 +389,26 @@ fn save_visits(
                 saved.push(&visit)?;
                 found.visits += 1;
             }
+        }
+        saved.finish()?;
+    }
+    Ok(())
+}
+
+fn save_hosts(
+    from: &dyn Storage,
+    to: &dyn Storage,
+    names: &[String],
+    found: &mut Salvaged,
+) -> Result<(), SalvageError> {
+    let rounds = names.iter().filter_map(|name| Kept::Hosts.round_in(name));
+    for kept in rounds.filter(|kept| kept.round <= found.generation) {
+        let name = Kept::Hosts.file(kept);
+        let frames = SoundFrames::open(from, &name, FileKind::KeptHosts, kept.round, &mut found.damage);
+        let Some(mut frames) = frames else { continue };
+        let mut saved = KeptHostsWriter::create(to, kept)?;
+        while let Some(payload) = frames.next_frame(&mut found.damage) {
+            kept_hosts::hosts_in(payload).iter().try_for_each(|host| saved.push(host))?;
         }
         saved.finish()?;
     }

@@ -8,11 +8,11 @@ use crate::decisions;
 use crate::error::{OpenError, ReadError, WriteError};
 use crate::format::{FileKind, REPORTS};
 use crate::frames::Source;
-use crate::kept_visits;
+use crate::kept_file::Kept;
 use crate::manifest;
 use crate::repository::Repository;
 use crate::storage::Storage;
-use recrawl_types::Round;
+use recrawl_types::{DatedRound, Round};
 
 /// Bytes copied at a time.
 const COPY: usize = 1 << 20;
@@ -92,11 +92,14 @@ impl Repository {
         for (name, source) in generation.sources() {
             made.take(&name, source, to, link)?;
         }
-        for kept in self.kept().list()? {
-            let name = kept_visits::file(kept);
-            match Source::open(&**self.storage(), &name, FileKind::Kept, kept.round) {
+        let of = |kind, rounds: Vec<DatedRound>| rounds.into_iter().map(move |kept| (kind, kept));
+        let visits = of((Kept::Visits, FileKind::Kept), self.kept().list()?);
+        let hosts = of((Kept::Hosts, FileKind::KeptHosts), self.kept().list_hosts()?);
+        for ((kind, of_kind), kept) in visits.chain(hosts) {
+            let name = kind.file(kept);
+            match Source::open(&**self.storage(), &name, of_kind, kept.round) {
                 Ok(source) => made.take(&name, &source, to, link)?,
-                // Visits are kept for so many cycles: a commit removed the oldest just now.
+                // They are kept for so many cycles: a commit removed the oldest just now.
                 Err(error) if error.is_absent() => {}
                 Err(error) => return Err(error.into()),
             }

@@ -7,14 +7,14 @@ pub use chunk::LogChunk;
 use crate::bytes::Malformed;
 use crate::codec::{put_log_record, take_log_record};
 use crate::error::{ReadError, WriteError};
-use crate::format::{FileKind, HEADER_BYTES, MAX_FRAME_BYTES, header, put_frame, round_file};
+use crate::format::{FileKind, round_file};
 use crate::frames::{FrameReader, Source};
+use crate::log_file::LogFile;
 use crate::read_ahead::read_ahead;
 use crate::repository::sound_length;
-use crate::storage::{Storage, WriteFile};
+use crate::storage::Storage;
 use recrawl_types::{CanonicalUrl, LogRecord, Origin, Round, Visit};
 use std::collections::BTreeMap;
-use std::io;
 
 /// Schedules are shorter than this: a damaged index must not make [`Done`] as large as it says.
 const MAX_INDEX: u64 = 1 << 32;
@@ -25,15 +25,8 @@ fn file(round: Round) -> String {
 
 /// The log, open for appending.
 pub struct VisitLog {
-    path: String,
-    file: Box<dyn WriteFile>,
+    log: LogFile,
     payload: Vec<u8>,
-    frame: Vec<u8>,
-    /// Bytes in the file, and how many of them are durable.
-    length: u64,
-    synced: u64,
-    /// A write failed: what came behind half a record would be cut off with it.
-    broken: bool,
 }
 
 /// What an earlier run of the round left in the log.
@@ -127,72 +120,31 @@ impl VisitLog {
         observe: impl FnMut(&Visit) -> bool,
     ) -> Result<(VisitLog, Recovered), LogError> {
         let name = file(round);
-        let path = storage.locate(&name);
         let mut recovered = Recovered::default();
-        let mut begun = None;
-        match Source::open_unchecked(storage, &name) {
-            Err(e) if e.is_absent() => {}
-            Err(e) => return Err(e.into()),
-            // No more than a header, and not a sound one: the crash came while the file was made.
-            Ok(source)
-                if source.length() <= HEADER_BYTES as u64
-                    && source.check_header(FileKind::Visits, round).is_err() => {}
-            Ok(source) => {
-                source.check_header(FileKind::Visits, round)?;
+        let log = match LogFile::begun(storage, &name, FileKind::Visits, round)? {
+            None => LogFile::create(storage, &name, FileKind::Visits, round)?,
+            Some(source) => {
                 let sound = sound_length(&source, FileKind::Visits)?;
                 let frames = FrameReader::over(source.clone(), FileKind::Visits, sound);
                 let sound = recover(frames, &mut recovered, observe)?;
-                let mut file = storage.append(&name).map_err(WriteError::of(&path, "open"))?;
                 recovered.cut = source.length() - sound;
-                if recovered.cut > 0 {
-                    file.truncate(sound).map_err(WriteError::of(&path, "truncate"))?;
-                }
-                begun = Some((file, sound));
-            }
-        }
-        let log = |file, length, synced| {
-            let (path, payload, frame) = (path.clone(), Vec::new(), Vec::new());
-            VisitLog { path, file, payload, frame, length, synced, broken: false }
-        };
-        let mut log = match begun {
-            Some((file, sound)) => log(file, sound, sound),
-            None => {
-                let mut file = storage.create(&name).map_err(WriteError::of(&path, "create"))?;
-                file.write(&header(FileKind::Visits, round)).map_err(WriteError::of(&path, "write"))?;
-                log(file, HEADER_BYTES as u64, 0)
+                LogFile::resume(storage, &name, FileKind::Visits, sound, source.length())?
             }
         };
-        // Also of a log found: the run that wrote it may not have come so far.
-        log.sync()?;
-        storage.sync_dir().map_err(WriteError::of(&path, "sync"))?;
-        Ok((log, recovered))
+        Ok((VisitLog { log, payload: Vec::new() }, recovered))
     }
 
     /// Appends a record, in one write. It survives the process at once, and the machine after
     /// [`VisitLog::sync`].
     ///
     /// # Errors
-    /// When the record is longer than [`MAX_FRAME_BYTES`], or the disk takes no more. A part of the
-    /// record may be in the file then: every further call fails, and the next [`VisitLog::open`] cuts
+    /// When the record is longer than [`MAX_FRAME_BYTES`](crate::MAX_FRAME_BYTES), or the disk takes no more. A part of
+    /// the record may be in the file then: every further call fails, and the next [`VisitLog::open`] cuts
     /// it off.
     pub fn append(&mut self, record: &LogRecord) -> Result<(), WriteError> {
-        if self.broken {
-            return Err(WriteError::after_failure(&self.path));
-        }
         self.payload.clear();
         put_log_record(&mut self.payload, record);
-        if self.payload.len() > MAX_FRAME_BYTES {
-            let what = format!("a record of {} bytes is too long", self.payload.len());
-            let source = io::Error::new(io::ErrorKind::InvalidInput, what);
-            return Err(WriteError { file: self.path.clone(), action: "write", source });
-        }
-        self.frame.clear();
-        put_frame(&mut self.frame, FileKind::Visits, &self.payload);
-        self.broken = true;
-        self.file.write(&self.frame).map_err(WriteError::of(&self.path, "write"))?;
-        self.length += self.frame.len() as u64;
-        self.broken = false;
-        Ok(())
+        self.log.append(&self.payload)
     }
 
     /// Makes all records durable.
@@ -201,18 +153,7 @@ impl VisitLog {
     /// When the disk refuses, now or before: what a failed sync lost, a second one does not bring back. It is cut
     /// off, as it could still be read for a while, and a later run would write behind it.
     pub fn sync(&mut self) -> Result<(), WriteError> {
-        if self.broken {
-            return Err(WriteError::after_failure(&self.path));
-        }
-        self.broken = true;
-        if let Err(e) = self.file.sync() {
-            // The error that is told is the one that came first.
-            let _ = self.file.truncate(self.synced);
-            return Err(WriteError::of(&self.path, "sync")(e));
-        }
-        self.synced = self.length;
-        self.broken = false;
-        Ok(())
+        self.log.sync()
     }
 
     /// Bytes of a round's log; 0 where there is none.

@@ -7,6 +7,7 @@ use crate::format::{FileKind, check_frame};
 use crate::frames::FrameWriter;
 use crate::generation::{FileName, Generation, waiting_file};
 use crate::index::{self, Block, Part, Place};
+use crate::kept_hosts::{KeptHost, KeptHostsWriter};
 use crate::kept_visits::{KeptVisit, KeptWriter};
 use crate::manifest::Summary;
 use crate::origins::OriginWriter;
@@ -33,6 +34,8 @@ pub struct GenerationWriter<'g> {
     waiting: Option<SpillWriter>,
     /// None when the visits of the cycle are not kept.
     kept: Option<KeptWriter>,
+    /// None as long as nothing is kept of hosts.
+    kept_hosts: Option<KeptHostsWriter>,
     blocks: Vec<Block>,
     summary: Summary,
     /// Pages pushed one by one.
@@ -60,6 +63,7 @@ impl<'g> GenerationWriter<'g> {
             origins,
             waiting: None,
             kept,
+            kept_hosts: None,
             blocks: Vec::with_capacity(base.blocks.len()),
             summary: Summary { number, cycle, ..Summary::default() },
             open: PageBlock::default(),
@@ -231,6 +235,21 @@ impl<'g> GenerationWriter<'g> {
         self.kept.as_mut().map_or(Ok(()), |kept| kept.push(visit))
     }
 
+    /// Keeps what a host was asked in the round that makes this generation.
+    ///
+    /// # Errors
+    /// When the disk takes no more.
+    ///
+    /// # Panics
+    /// When it does not come behind the one before.
+    pub fn keep_host(&mut self, host: &KeptHost) -> Result<(), WriteError> {
+        if self.kept_hosts.is_none() {
+            let Summary { number: round, cycle, .. } = self.summary;
+            self.kept_hosts = Some(KeptHostsWriter::create(&*self.storage, DatedRound { round, cycle })?);
+        }
+        self.kept_hosts.as_mut().expect("just made").push(host)
+    }
+
     /// Counts of what was written so far.
     pub fn summary(&self) -> &Summary {
         &self.summary
@@ -251,6 +270,9 @@ impl<'g> GenerationWriter<'g> {
         }
         if let Some(kept) = &mut self.kept {
             kept.finish()?;
+        }
+        if let Some(hosts) = &mut self.kept_hosts {
+            hosts.finish()?;
         }
         bytes += carried_bytes(self.base, &self.blocks);
         self.summary.origins = self.origins.origins;

@@ -1,7 +1,8 @@
 //! The order in which the chosen pages of one host are visited.
 //!
 //! A cycle with a deadline or a budget may end before all pages of a host are visited, so the order
-//! matters. It repeats these four positions:
+//! matters. [Promised](Share::Promised) pages come first, as they must be visited in time. Then it repeats these four
+//! positions:
 //!
 //! | position | page |
 //! |---|---|
@@ -13,8 +14,8 @@
 //! four positions, so that its pages are visited with their recorded probability. It does not have
 //! all positions, since a slow host would then visit no other page.
 //!
-//! **Bound.** Let a page p be due in each cycle. Let at most N pages of its host be due. Consider
-//! only cycles that visit the host, and let each visit at least r ≥ 1 of its pages. Then p is
+//! **Bound.** Let a page p that is not promised be due in each cycle. Let at most N pages of its host be due. Consider
+//! only cycles that visit the host, and let each visit at least r ≥ 1 of its pages beyond promised ones. Then p is
 //! visited at the latest in the ⌈N / ⌈r/4⌉⌉th of them. *Proof.* At least ⌈r/4⌉ of the first r
 //! positions are of the first kind. Let A be the pages that have waited at least as long as p,
 //! including p: at most N pages. While p is not visited, no page joins A. A page outside A has
@@ -45,9 +46,10 @@ impl DuePage {
 
 /// The visit order of one host's pages, as indexes into `pages`. Memory: 24 bytes per page.
 pub fn visit_order(pages: &[DuePage]) -> Vec<u32> {
-    let (audit, others): (Vec<u32>, Vec<u32>) =
-        (0..pages.len() as u32).partition(|&page| is_drawn(pages[page as usize].share));
     let of = |page: &u32| pages[*page as usize];
+    let (promised, others): (Vec<u32>, Vec<u32>) =
+        (0..pages.len() as u32).partition(|page| of(page).share == Share::Promised);
+    let (audit, others): (Vec<u32>, Vec<u32>) = others.into_iter().partition(|page| is_drawn(of(page).share));
     let audit = sorted(audit, |page| of(page).rank);
     let best = interleaved(others, pages);
     let longest =
@@ -55,6 +57,7 @@ pub fn visit_order(pages: &[DuePage]) -> Vec<u32> {
     let mut queues = [longest, audit, best].map(Vec::into_iter);
     let mut taken = vec![false; pages.len()];
     let mut order = Vec::with_capacity(pages.len());
+    order.extend(sorted(promised, |page| of(page).rank));
     for queue in [0, 1, 2, 1].into_iter().cycle() {
         if order.len() == pages.len() {
             break;
@@ -88,8 +91,7 @@ fn interleaved(pages: Vec<u32>, all: &[DuePage]) -> Vec<u32> {
         Share::Warmup => 2,
         Share::Discovery => 3,
         Share::Audit(_) | Share::Contested(_) | Share::Panel => 4,
-        Share::Followed | Share::Asked => 4,
-        Share::Promised => 5,
+        Share::Followed | Share::Asked | Share::Promised => 4,
     };
     let pages = sorted(pages, |page| (kind(of(page).share), of(page).rank));
     let mut placed = Vec::with_capacity(pages.len());

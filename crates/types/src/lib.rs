@@ -20,6 +20,7 @@ pub mod outcome;
 pub mod page;
 pub mod ping;
 pub mod reads;
+pub mod request;
 pub mod schedule;
 pub mod site;
 pub mod spill;
@@ -40,6 +41,9 @@ pub use crate::page::{
 };
 pub use crate::ping::Ping;
 pub use crate::reads::Reads;
+pub use crate::request::{
+    AnswerClass, HostRequests, Minute, RequestLog, RobotsInForce, SentRequest, ShortestGap,
+};
 pub use crate::schedule::{Expected, Found, HostRun, ScheduleEntry, ScheduleSource, Share, Standing};
 pub use crate::site::Site;
 pub use crate::spill::Spill;

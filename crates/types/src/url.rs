@@ -15,6 +15,7 @@ mod normalize;
 
 pub use normalize::{UrlError, UrlRules, is_refused_port};
 
+use crate::Origin;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
@@ -116,6 +117,11 @@ impl CanonicalUrl {
     /// length is not checked.
     pub fn at_origin(&self, path: &'static str) -> CanonicalUrl {
         CanonicalUrl([self.origin_key(), path.as_bytes()].concat().into())
+    }
+
+    /// The home page of an origin: the path `/`.
+    pub fn home_of(origin: &Origin) -> CanonicalUrl {
+        CanonicalUrl::from_parts(origin.scheme, &origin.host, origin.port, "/")
     }
 
     /// Builds the key of a URL from canonical parts.

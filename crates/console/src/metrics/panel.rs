@@ -214,6 +214,13 @@ pub const PANELS: &[Panel] = &[
         ],
     ),
     curves(
+        "Promises",
+        "Promises to visit pages in time that are kept for fewer pages than promised, and those that a limit keeps from \
+         being kept.",
+        Unit::Number,
+        &[("recrawl_promises_broken{}", "broken"), ("recrawl_promises_limited{}", "limited")],
+    ),
+    curves(
         "Pages by outcome",
         "Scheduled pages by outcome.",
         Unit::PerSecond,

@@ -309,6 +309,14 @@ pub const METRICS: &[Metric] = &[
         help: "Processor time of learning, in seconds.",
         read: Read::Sum(|r| improve_loop(r).map_or(0.0, |stands| stands.learner.cpu_seconds)),
     },
+    gauge(
+        "recrawl_promises_broken",
+        "Promises kept for fewer pages than promised when the last cycle began.",
+        |r| r.status.promises.as_ref().map(|promises| count(promises.broken)),
+    ),
+    gauge("recrawl_promises_limited", "Promises that a limit keeps from being kept, likewise.", |r| {
+        r.status.promises.as_ref().map(|promises| count(promises.limited))
+    }),
     each(
         "recrawl_console_answers_total",
         MetricKind::Counter,

@@ -84,7 +84,15 @@ fn every_metric_is_told_once_with_its_values() {
 
 #[test]
 fn what_has_no_value_is_left_out() {
-    let bare = Status { cycle: None, last: None, freshness: None, bytes_free: None, pings: None, ..status() };
+    let bare = Status {
+        cycle: None,
+        last: None,
+        freshness: None,
+        promises: None,
+        bytes_free: None,
+        pings: None,
+        ..status()
+    };
     let meters = Meters { open_files: None, loop_events: Vec::new(), ..meters() };
     let improve =
         Improve { mode: ImproveMode::Off, todo: None, watch: None, cycles: Vec::new(), stands: None };
@@ -96,6 +104,7 @@ fn what_has_no_value_is_left_out() {
         "recrawl_cycle_pages_done",
         "recrawl_last_cycle",
         "recrawl_freshness_ratio",
+        "recrawl_promises",
         "recrawl_disk_free_bytes",
         "recrawl_pings_total",
         "process_open_fds",

@@ -143,6 +143,7 @@ pub fn status() -> Status {
             population: Some(9_000),
             basis: "48 audited pages answered.".into(),
         }),
+        promises: Some(PromiseFigures { made: 3, broken: 1, limited: 0 }),
         pings: Some(PingFigures { results: [("taken".into(), 12)].into(), ..PingFigures::default() }),
         totals: counts(),
         cycles_done: 7,
@@ -294,6 +295,22 @@ impl CrawlView for MadeUp {
 
     fn host_text(&self, host: &str) -> Result<String, Refusal> {
         self.host(host).map(|_| format!("host          {host}\n"))
+    }
+
+    fn host_report(&self, host: &str, cycles: usize) -> Result<Value, Refusal> {
+        self.host(host).map(|_| json!({"host": host, "cycles": vec![json!({"requests": 3}); cycles]}))
+    }
+
+    fn host_report_text(&self, host: &str, _cycles: usize) -> Result<String, Refusal> {
+        self.host_text(host)
+    }
+
+    fn promises(&self) -> Result<Value, Refusal> {
+        Ok(json!({"promises": [], "cycles": []}))
+    }
+
+    fn promises_text(&self) -> Result<String, Refusal> {
+        Ok("promises    none\n".into())
     }
 
     fn pages(&self, ask: &PageQuery) -> Result<PageList, Refusal> {

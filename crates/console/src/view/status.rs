@@ -61,6 +61,8 @@ pub struct Status {
     pub seeds_refused: Option<SeedsRefused>,
     /// Freshness, estimated from the last audit sample.
     pub freshness: Option<Freshness>,
+    /// Promises to visit pages in time, as the last cycle found them; null without any.
+    pub promises: Option<PromiseFigures>,
     /// Counters since the process started, including the running cycle. They only grow.
     pub totals: Counts,
     /// Cycles committed since the process started.
@@ -326,6 +328,17 @@ pub struct Promise {
     pub high: Option<f64>,
     /// Basis, in words.
     pub basis: String,
+}
+
+/// Promises to visit pages in time (`[[promises]]`), as counted when the last cycle began.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct PromiseFigures {
+    /// Promises made.
+    pub made: u64,
+    /// Of these, kept for a lower share of their pages than promised.
+    pub broken: u64,
+    /// Promises that a limit keeps from being kept.
+    pub limited: u64,
 }
 
 /// Freshness: share of the pages due for a revisit whose copy was current.

@@ -14,6 +14,7 @@ use crate::cycle::inbox::{Inbox, LOOK_EVERY, Reading, Taken, Turn, Work};
 use crate::cycle::page::{PageReader, ReadPage};
 use crate::cycle::plan::{Plan, UNAVAILABLE, request, unavailable};
 use crate::cycle::readmission::Refusals;
+use crate::cycle::requests;
 use crate::failure::Failure;
 use crate::lessons::site_noise::SiteNoise;
 use crate::lessons::traps::Traps;
@@ -24,8 +25,8 @@ use crossbeam_channel::RecvTimeoutError;
 use recrawl_archive::cap::Bodies;
 use recrawl_archive::{Archive, ArchiveEnd, Compressor};
 use recrawl_fetcher::{FetchReport, FetchedPage, Job, Patience, Precedence, StoppedBy, UnvisitedHosts};
-use recrawl_repository::{Done, VisitLog};
-use recrawl_types::{Cycle, LogRecord, ScheduleEntry, ScheduleSource, Share};
+use recrawl_repository::{Done, RequestFile, VisitLog};
+use recrawl_types::{Cycle, LogRecord, RequestLog, ScheduleEntry, ScheduleSource, Share};
 use rustix::time::{ClockId, clock_gettime};
 use std::convert::Infallible;
 use std::sync::{Arc, LockResult, Mutex, MutexGuard, TryLockError};
@@ -92,9 +93,11 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
     crawl.display.begin(facts.cycle, schedule.len(), schedule.hosts().len(), done.count());
     let shown = Shown(&*crawl.display);
     let room = crawl.space.watch();
+    let requests = requests::open(crawl, facts.round().round)?;
     let recorder = Recorder {
         archive: archive.as_mut(),
         log: &mut log,
+        requests: requests.clone(),
         traps,
         display: &*crawl.display,
         room,
@@ -120,6 +123,7 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
         crawl.tables.setting(LEFT_OUT)?.map(|bytes| UnvisitedHosts::from_bytes(&bytes)).unwrap_or_default();
     let precedence = Precedence { seed: crawl.random_seed, unvisited };
     let unavailable = unavailable(&crawl.tables)?;
+    let written = requests.clone().map(|requests| requests as Arc<dyn RequestLog>);
     let report = join_stages(crawl, &reader, recorder, &stop, pages, |now| {
         let opt_out = crawl.settings.scope.opt_out().clone();
         Job {
@@ -139,9 +143,13 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
             held_deadline: Some(now + left_of_cycle),
             patience: is_filling.then_some(Patience { linger: round.linger.0, end: now + max }),
             control: crawl.steering.clone(),
+            requests: written,
         }
     })?;
     drop(shown);
+    if let Some(requests) = requests {
+        requests.sync().map_err(Failure::work)?;
+    }
     crawl.steering.forget_asked();
     crawl.control.keep_answers();
     crawl.tables.set_setting(LEFT_OUT, &report.unvisited_hosts.to_bytes())?;
@@ -311,6 +319,8 @@ struct Recorder<'r> {
     /// Page bodies; none if they are not archived.
     archive: Option<&'r mut Archive>,
     log: &'r mut VisitLog,
+    /// The requests that were sent; none if they are not kept.
+    requests: Option<Arc<RequestFile>>,
     /// Learns from each logged visit.
     traps: &'r Traps,
     display: &'r dyn Display,
@@ -370,6 +380,9 @@ impl Recorder<'_> {
     fn sync(&mut self) -> Result<(), Failure> {
         if let Some(archive) = self.archive.as_deref_mut() {
             archive.sync()?;
+        }
+        if let Some(requests) = &self.requests {
+            requests.sync().map_err(Failure::work)?;
         }
         self.log.sync().map_err(Failure::work)
     }

@@ -17,6 +17,7 @@ use crate::cycle::readmission::{self, Refusals, Since};
 use crate::failure::Failure;
 use crate::improve;
 use crate::lessons::traps::Traps;
+use crate::promises::{self, Surveyed};
 use crate::report::facts::{Facts, RoundKind};
 use crate::settings::formula_file;
 use crate::stored::{keep, kept};
@@ -272,11 +273,15 @@ fn make(
         }
     };
     let k = request.pages + if kind == RoundKind::Revisit { seeds } else { 0 };
+    let promised = match begins_cycle {
+        true => promises::planned(crawl, generation, cycle, k)?,
+        false => Surveyed::default(),
+    };
     let last = facts(&crawl.tables)?;
     let (mut chosen, mut counts, mut cutoff, mut bursts, mut measured, mut arms) = Default::default();
     if kind != RoundKind::Urgent {
         let last = (crawl.settings.is_measured && begins_cycle).then_some(last.as_ref());
-        let to_choose = ToChoose { round, formula: &formula, comparison, last };
+        let to_choose = ToChoose { round, formula: &formula, comparison, last, promised: &promised.due };
         let choice = choice::choose(crawl, generation, to_choose, request, &mut bursts)?;
         let Choice { pages, counts: counted, cutoff: lowest, measured: figures, arms: divided, is_broken } =
             choice;
@@ -323,6 +328,7 @@ fn make(
         cutoff,
         arms,
         overlap: chosen.as_ref().and_then(ChosenPages::overlap),
+        promises: promised.accounts,
         population: measured.as_ref().map(|measured| measured.population.clone()),
         next_rate: match &measured {
             Some(measured) => Some(measured.next_rate),

@@ -48,6 +48,9 @@ pub struct Summary {
     pub emptied: u64,
     /// Stored visits.
     pub visits: u64,
+    /// Rows of what the host was asked in a round.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub host_rows: u64,
     /// Records in WARC files.
     pub warc_records: u64,
     /// WARC files with such records.
@@ -83,12 +86,19 @@ impl Summary {
         Summary { pages: covered.pages, in_tables: Some(InTables::default()), ..Summary::default() }
     }
 
-    fn of(covered: &Covered, warc: TakenDown, visits: u64, in_tables: Option<InTables>) -> Summary {
+    fn of(
+        covered: &Covered,
+        warc: TakenDown,
+        visits: u64,
+        host_rows: u64,
+        in_tables: Option<InTables>,
+    ) -> Summary {
         let TakenDown { files, records, bytes, unreadable } = warc;
         Summary {
             pages: covered.pages,
             emptied: covered.visited,
             visits,
+            host_rows,
             warc_records: records,
             warc_files: files,
             warc_bytes: bytes,
@@ -109,6 +119,10 @@ impl InTables {
             forgotten;
         Ok(InTables { hosts, dates: dates + pings, trap_patterns, noise_floors, asked })
     }
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The main figures.
@@ -218,6 +232,8 @@ impl Stopped<'_> {
         let warc = overwrite(&folder.join(WARC), meant, now, false)?;
         let visits =
             self.repository.remove_visits(&|url| meant.matches(url), false).map_err(Failure::work)?;
+        let host_rows =
+            self.repository.remove_hosts(&|host| meant.covers_host(host), false).map_err(Failure::work)?;
         if covered.visited > 0 {
             let reserve = self.settings.config.storage.reserve;
             Space::of(&self.storage, reserve).check_merge(&generation, 0)?;
@@ -230,7 +246,7 @@ impl Stopped<'_> {
         CarriedPages::remove(&*self.storage, self.repository.current().number().next())?;
         tables.flush()?;
         drop(tables.written_anew(&folder.join(TABLES))?);
-        Ok(Ok(done(Summary::of(&covered, warc, visits, Some(in_tables)), covered)))
+        Ok(Ok(done(Summary::of(&covered, warc, visits, host_rows, Some(in_tables)), covered)))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::improve::arms::ArmsFacts;
 use crate::improve::population::Population;
+use crate::promises::account::Account;
 use crate::report::Bursts;
 use recrawl_scheduler::Overlap;
 use recrawl_types::{Cycle, DatedRound, Round};
@@ -57,6 +58,9 @@ pub struct Facts {
     /// All pages, as the plan saw them; none unless it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub population: Option<Population>,
+    /// What was kept of promises when the cycle began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub promises: Vec<Account>,
     /// How sites were divided to compare two formulas, if they were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arms: Option<ArmsFacts>,
@@ -108,6 +112,7 @@ impl Facts {
             formula_toml: None,
             cutoff: None,
             population: None,
+            promises: Vec::new(),
             arms: None,
             overlap: None,
             next_rate: None,

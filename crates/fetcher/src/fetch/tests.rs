@@ -11,6 +11,7 @@ mod patience;
 mod politeness;
 mod redirects;
 mod repeated;
+mod requests;
 mod robots;
 mod running;
 mod sockets;
@@ -25,8 +26,8 @@ use crate::{
 use recrawl_types::host::MemoryHostTable;
 use recrawl_types::schedule::{MemorySchedule, ScheduleSource};
 use recrawl_types::{
-    CanonicalUrl, Cycle, DatedRound, HostState, HostTable, Known, Origin, Outcome, PageRecord, ScheduleEntry,
-    Share, UrlRules,
+    CanonicalUrl, Cycle, DatedRound, HostState, HostTable, Known, Origin, Outcome, PageRecord, RequestLog,
+    ScheduleEntry, Share, UrlRules,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -67,6 +68,7 @@ pub struct Setup {
     held_deadline: Option<Instant>,
     patience: Option<Patience>,
     control: Arc<Steering>,
+    requests: Option<Arc<dyn RequestLog>>,
     now: u64,
 }
 
@@ -107,6 +109,7 @@ pub fn job(schedule: Arc<dyn ScheduleSource>, out: Sender<FetchedPage>) -> Job {
         held_deadline: None,
         patience: None,
         control: Arc::default(),
+        requests: None,
     }
 }
 
@@ -131,6 +134,7 @@ impl Setup {
             held_deadline: None,
             patience: None,
             control: Arc::default(),
+            requests: None,
             now: NOW,
         }
     }
@@ -165,6 +169,7 @@ impl Setup {
             held_deadline: self.held_deadline,
             patience: self.patience,
             control: self.control.clone(),
+            requests: self.requests.clone(),
         }
     }
 

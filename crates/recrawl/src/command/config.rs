@@ -1,6 +1,6 @@
 //! `recrawl config`: checks or prints a configuration.
 
-use super::{print, print_json};
+use super::{print, print_json, promises};
 use crate::cli::{ConfigCommand, load};
 use crate::tokens::tokens_of;
 use recrawl_crawl::failure::Failure;
@@ -18,6 +18,7 @@ pub fn run(command: &ConfigCommand) -> Result<(), Failure> {
             let settings = load(config.as_deref(), None)?;
             // Checked as the daemon does at its start.
             tokens_of(&settings)?;
+            promises::check(&settings)?;
             match config {
                 Some(file) => print(format!("{}: ok", file.display())),
                 None => print("built-in defaults: ok"),

@@ -18,6 +18,7 @@ use recrawl_crawl::labels;
 use recrawl_crawl::operator::control::Mark;
 use recrawl_crawl::operator::seeds;
 use recrawl_crawl::output::events::Events;
+use recrawl_crawl::promises;
 use recrawl_crawl::report::facts::RoundKind;
 use recrawl_crawl::report::{RoundReport, Tally};
 use recrawl_crawl::settings::formula_file;
@@ -56,6 +57,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
     }
     let mut crawl =
         Crawl::open(settings, &seeds, args.random_seed, process::of_crawl(process::stopped_by_signals()?))?;
+    promises::check(&crawl)?;
     if let Some(Mark { who, at }) = crawl.control.paused() {
         let text = format!(
             "{who} paused this crawl at {}; resume it in the console of `recrawl serve`",

@@ -3,6 +3,7 @@
 
 mod cdxj;
 mod cycles;
+mod hosts;
 mod lines;
 mod pages;
 mod parquet;
@@ -23,11 +24,12 @@ pub fn run(args: &ExportArgs) -> Result<(), Failure> {
     match args.what {
         Exported::Pages => pages::export(&settings, &args.out, format(args)?),
         Exported::Visits => visits::export(&settings, &args.out, format(args)?),
+        Exported::Hosts => hosts::export(&settings, &args.out, format(args)?),
         Exported::Cycles if format(args)? == Format::Jsonl => cycles::export(&settings, &args.out),
         Exported::Rounds if format(args)? == Format::Jsonl => cycles::export_rounds(&settings, &args.out),
         Exported::Cdxj if args.format.is_none() => cdxj::export(&settings, &args.out),
         Exported::Cycles | Exported::Rounds | Exported::Cdxj => {
-            let text = "CSV and Parquet are only for pages and visits; cycles and rounds are JSON lines, and cdxj takes \
+            let text = "CSV and Parquet are only for pages, visits and hosts; cycles and rounds are JSON lines, and cdxj takes \
                         no --format";
             Err(Failure::Usage(text.into()))
         }

@@ -5,7 +5,7 @@ mod decisions_in_force;
 mod guarded;
 pub mod host;
 pub mod live;
-mod refused;
+pub mod refused;
 
 use super::{counted, print, print_heading, print_json, print_labelled, table, thousands};
 use crate::cli::StatusArgs;
@@ -143,6 +143,9 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     let files = counted(files.into(), "WARC file");
     lines.push(format!("archive     {} in {files}", counted(bytes, "byte")));
     print_labelled(lines.join("\n"))?;
+    if let Some(words) = promises(&reports) {
+        print_labelled(format!("promises    {words}"))?;
+    }
     let rows: Vec<_> = reports.iter().map(cycle_row).collect();
     print_table(&table::lines(&OF_CYCLES, &rows, colour::width()))?;
     if let Some(words) = carried(&reports) {
@@ -165,6 +168,22 @@ fn print_table(lines: &[String]) -> Result<(), Failure> {
     print("")?;
     print_heading(&lines[0])?;
     lines[1..].iter().try_for_each(print)
+}
+
+/// Promises, as the last cycle that counted found them; none without any.
+fn promises(reports: &VecDeque<RoundReport>) -> Option<String> {
+    let last = reports.iter().rev().find(|report| !report.promises.is_empty())?;
+    let broken: Vec<String> =
+        last.promises.iter().filter(|of| !of.is_kept()).map(|of| of.prefix.clone()).collect();
+    let made = counted(last.promises.len() as u64, "promise");
+    Some(match broken.is_empty() {
+        true => format!("{made}, all kept when cycle {} began; see `recrawl promises`", last.cycle),
+        false => format!(
+            "{made}, broken when cycle {} began: {}; see `recrawl promises`",
+            last.cycle,
+            labels::some_of(&broken)
+        ),
+    })
 }
 
 /// Pages of the newest cycles that were planned and neither visited nor skipped; none if there are none.

@@ -11,7 +11,7 @@ use recrawl_console::view::Refusal;
 use recrawl_console::view::{OnePage, PageList, PageQuery};
 use recrawl_crawl::cycle::plan;
 use recrawl_crawl::data_dir::WARC;
-use recrawl_repository::{Generation, KeptRounds};
+use recrawl_repository::KeptRounds;
 use recrawl_types::{CanonicalUrl, UrlRules};
 use serde_json::Value;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub fn list(shared: &SharedState, ask: &PageQuery) -> Result<PageList, Refusal> 
     let from = after.as_ref().map_or(prefix, |after| after.key().max(prefix));
     let generation = shared.generation();
     let bodies = Bodies::of(&shared.data_dir.join(WARC)).map_err(failed)?;
-    let mut pages = generation.gather(first_block(&generation, from)..generation.pages());
+    let mut pages = generation.gather(generation.first_ordinal(from)..generation.pages());
     let mut list = PageList { pages: Vec::new(), next: None };
     let mut last = None;
     while let Some((_, url, record)) = pages.next_page().map_err(failed)? {
@@ -56,16 +56,6 @@ pub fn list(shared: &SharedState, ask: &PageQuery) -> Result<PageList, Refusal> 
         last = Some(url.to_string());
     }
     Ok(list)
-}
-
-/// The ordinal of the first page of the block that holds a key, or would.
-fn first_block(generation: &Generation, key: &[u8]) -> u64 {
-    let (mut low, mut high) = (0, generation.blocks());
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if generation.first_key(middle) <= key { low = middle + 1 } else { high = middle }
-    }
-    (0..low.saturating_sub(1)).map(|block| generation.block_pages(block) as u64).sum()
 }
 
 /// The document of `recrawl explain URL --json`, with the difference of the last two texts.

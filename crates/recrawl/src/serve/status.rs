@@ -1,7 +1,7 @@
 //! Status of the crawl, from the shared state.
 
 use super::shared_state::{Phase, SharedState};
-use super::{disk, formulas, hosts, pings};
+use super::{disk, formulas, hosts, pings, promises};
 use crate::process::logging;
 use recrawl_console::view::{
     ByteBudget, Counts, CrawlHealth, CycleDone, CycleNow, CycleStage, Fetching, FormulaText, Freshness,
@@ -85,6 +85,7 @@ pub fn of(shared: &SharedState) -> Status {
             at: refused.at,
         }),
         freshness: reports.iter().find_map(freshness),
+        promises: promises::figures(&reports),
         totals: counts(&shared.live.totals()),
         cycles_done: shared.cycles_done.load(Relaxed),
         cycles_failed: shared.cycles_failed.load(Relaxed),

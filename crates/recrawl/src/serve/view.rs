@@ -2,7 +2,7 @@
 
 use super::improve::{documents, forecasts};
 use super::shared_state::SharedState;
-use super::{changes, errors, formulas, hosts, pages, pings, recent, status, websub};
+use super::{changes, errors, formulas, hosts, pages, pings, promises, recent, reports, status, websub};
 use crate::command::status::host;
 use crate::process::terminal;
 use recrawl_console::CrawlView;
@@ -31,7 +31,7 @@ pub fn failed(error: impl std::fmt::Display) -> Refusal {
     Refusal::Failed(error.to_string())
 }
 
-fn unknown_host(name: &str) -> Refusal {
+pub fn unknown_host(name: &str) -> Refusal {
     Refusal::NotFound(format!("{name}: unknown host; /api/v1/hosts lists the known ones"))
 }
 
@@ -75,6 +75,24 @@ impl CrawlView for View {
         let kept = KeptRounds::new(shared.storage.clone(), generation.number());
         let found = host::text(&shared.settings(), &shared.tables, &generation, &kept, &decided, &named);
         let text = found.map_err(failed)?.ok_or_else(|| unknown_host(name))?;
+        Ok(terminal::lines(&text).into_owned())
+    }
+
+    fn host_report(&self, host: &str, cycles: usize) -> Result<Value, Refusal> {
+        Ok(reports::host(&self.0, host, cycles)?.json())
+    }
+
+    fn host_report_text(&self, host: &str, cycles: usize) -> Result<String, Refusal> {
+        let text = reports::host(&self.0, host, cycles)?.text();
+        Ok(terminal::lines(&text).into_owned())
+    }
+
+    fn promises(&self) -> Result<Value, Refusal> {
+        Ok(promises::now(&self.0)?.json())
+    }
+
+    fn promises_text(&self) -> Result<String, Refusal> {
+        let text = promises::now(&self.0)?.text();
         Ok(terminal::lines(&text).into_owned())
     }
 

@@ -1,12 +1,14 @@
 //! The log keeps what stands before a torn tail, exactly.
 
 use super::*;
+use crate::format::HEADER_BYTES;
 use crate::storage::{Fault, FaultyStorage, MemoryStorage, Survivors};
 use crate::testing::{link, put_back, visit};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use recrawl_types::Visit;
 use std::collections::BTreeSet;
+use std::io;
 
 const ROUND: Round = Round(6);
 

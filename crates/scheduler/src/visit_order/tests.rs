@@ -23,6 +23,17 @@ fn places_are_dealt_to_the_longest_wait_the_audit_and_the_best() {
 }
 
 #[test]
+fn promised_pages_come_first() {
+    let pages = [
+        due(Share::Score, 1, 9),
+        due(Share::Promised, 7, 1),
+        due(Share::Audit(0.1), 3, 9),
+        due(Share::Promised, 4, 0),
+    ];
+    assert_eq!(visit_order(&pages), [3, 1, 0, 2]);
+}
+
+#[test]
 fn shares_are_mixed_in_proportion_to_their_pages() {
     let score = (0..20).map(|rank| due(Share::Score, rank, 1));
     let discovery = (0..5).map(|rank| due(Share::Discovery, 1000 + rank, 1));

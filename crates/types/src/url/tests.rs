@@ -133,6 +133,16 @@ fn parts_of_a_key_come_back() {
 }
 
 #[test]
+fn an_origin_has_a_home_page() {
+    for url in ["http://a.example:8080/x", "https://www.a.example/", "http://[::1]/y?z", "http://127.0.0.1/"]
+    {
+        let url = UrlRules::keep_all().canonicalize(url).unwrap();
+        let home = CanonicalUrl::home_of(&Origin::of(&url));
+        assert_eq!(home, url.at_origin("/"), "{url}");
+    }
+}
+
+#[test]
 fn a_damaged_key_is_refused() {
     let good = UrlRules::default().canonicalize("http://example.com/a").unwrap();
     assert_eq!(CanonicalUrl::from_key(good.key()).unwrap(), good);

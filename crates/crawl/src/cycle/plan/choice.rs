@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::improve::arms::{ArmsFacts, Division};
 use crate::improve::steps::Comparison;
 use crate::lessons::dates::TrustedDates;
+use crate::promises::Due;
 use crate::report::Bursts;
 use crate::report::facts::Facts;
 use recrawl_estimation::Population;
@@ -16,7 +17,7 @@ use recrawl_repository::spill::SpillRuns;
 use recrawl_repository::{Generation, OriginRun};
 use recrawl_scheduler::{
     Arm, ArmsPlanner, Chosen, ChosenOfArms, ChosenPage, Contested, Counts, DueFirst, ExpectedChanges,
-    HostPages, Overlap, Plan, PlanError, PlanMemory, PlanRequest, Planner, Policy,
+    HostPages, Overlap, Plan, PlanError, PlanMemory, PlanRequest, Planner, Policy, WhyFirst,
 };
 use recrawl_types::{Origin, Reads, Round, Site, Spill, StateColumns};
 
@@ -33,6 +34,8 @@ pub(super) struct ToChoose<'f> {
     pub comparison: Option<Comparison>,
     /// The facts of the last plan, if any, for a plan that is measured.
     pub last: Option<Option<&'f Facts>>,
+    /// Pages that promises visit in this cycle.
+    pub promised: &'f [Due],
 }
 
 /// What was chosen.
@@ -84,7 +87,7 @@ pub(super) fn choose(
     request: PlanRequest,
     bursts: &mut Bursts,
 ) -> Result<Choice, Failure> {
-    let ToChoose { round, formula, comparison, last } = to_choose;
+    let ToChoose { round, formula, comparison, last, promised } = to_choose;
     let origins = generation.origins().map_err(Failure::work)?;
     let is_by_formula = request.policy.is_formula();
     let comparison = comparison.filter(|_| is_by_formula);
@@ -116,6 +119,9 @@ pub(super) fn choose(
             Some(measuring)
         }
     };
+    first.extend(promised.iter().map(|page| DueFirst { ordinal: page.ordinal, why: WhyFirst::Promised }));
+    // Arms take them in order.
+    first.sort_unstable();
     let mut scan = |each: &mut dyn FnMut(&StateColumns) -> Result<(), PlanError>| {
         generation.scan(inputs.need_keys(), |first, columns| {
             bursts.add(&inputs.fill(first, columns), &columns.keys);

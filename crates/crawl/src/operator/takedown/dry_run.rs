@@ -18,11 +18,12 @@ pub fn dry_run(settings: &Settings, order: &Order, now: u64) -> Result<Done, Fai
     let folder = &settings.data_dir;
     let repository = open_read::repository(settings)?;
     let generation = repository.current();
-    let (warc, visits) = match end {
+    let (warc, visits, host_rows) = match end {
         true => Default::default(),
         false => (
             overwrite(&folder.join(WARC), meant, now, true)?,
             repository.remove_visits(&|url| meant.matches(url), true).map_err(Failure::work)?,
+            repository.remove_hosts(&|host| meant.covers_host(host), true).map_err(Failure::work)?,
         ),
     };
     // After the long readings: a crawl that starts waits for those who have the tables open.
@@ -41,7 +42,7 @@ pub fn dry_run(settings: &Settings, order: &Order, now: u64) -> Result<Done, Fai
     let in_progress =
         tables.map(|tables| open_read::in_progress(&**repository.storage(), &generation, Some(tables)));
     Ok(Done {
-        removed: Summary::of(&covered, warc, visits, in_tables),
+        removed: Summary::of(&covered, warc, visits, host_rows, in_tables),
         covered,
         in_progress: in_progress.transpose()?.flatten(),
         tables_unread: opened.err(),

@@ -25,15 +25,18 @@ const ROBOTS_LINES: usize = 20;
 
 /// An origin's state and pages.
 #[derive(Default)]
-struct KnownOrigin {
+pub struct KnownOrigin {
     /// The default if the origin has never been contacted.
-    state: HostState,
+    pub state: HostState,
     /// None if no page is known.
-    run: Option<OriginRun>,
+    pub run: Option<OriginRun>,
 }
 
 /// The origins that match `host` and were contacted, or have known pages.
-fn origins_of(
+///
+/// # Errors
+/// When pages or tables cannot be read.
+pub fn origins_of(
     tables: &SledTables,
     generation: &Generation,
     host: &NamedHost,

@@ -59,6 +59,7 @@ const NO_LIMIT: &[&str] = &[
     "serve.tokens",
     "storage.archive",
     "storage.data_dir",
+    "storage.keep_hosts",
     "traps",
     "urls",
 ];

@@ -1,0 +1,221 @@
+//! Promises: pages below a prefix are visited within a time (`[[promises]]`).
+//!
+//! A page is due when its gap would pass the time before the next cycle could visit it. Due pages
+//! are planned first, in a share of their own of at most k/2, early enough that no cycle has more of
+//! them than it can visit. What was kept is counted from kept visits, not estimated. Without
+//! promises, none of this is done.
+
+pub mod account;
+mod due;
+pub mod limits;
+mod survey;
+
+pub use due::Due;
+pub use survey::{Survey, Surveyed};
+
+use crate::config::{Config, PromiseTable};
+use crate::crawl::Crawl;
+use crate::failure::Failure;
+use crate::labels;
+use crate::settings::Settings;
+use recrawl_repository::Generation;
+use recrawl_types::{CanonicalUrl, Cycle, UrlRules};
+use std::time::Duration;
+
+/// A cycle that seems to have taken longer than so many periods was interrupted.
+const OVERRUN: u32 = 4;
+
+/// Promises at most: each page below a prefix is compared with all.
+pub const MAX_PROMISES: usize = 100;
+
+/// A promise.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Promise {
+    /// The prefix of its pages, as a URL.
+    pub prefix: CanonicalUrl,
+    /// The longest gap between two visits of a page.
+    pub within: Duration,
+    /// The share of the pages whose gaps stay within.
+    pub share: f64,
+}
+
+impl Promise {
+    /// Reads the promises of a configuration.
+    ///
+    /// # Errors
+    /// What is wrong, with the key.
+    pub fn all(config: &Config) -> Result<Vec<Promise>, String> {
+        let tables = &config.promises;
+        if tables.len() > MAX_PROMISES {
+            return Err(format!("at most {MAX_PROMISES} [[promises]] can be made"));
+        }
+        let promises = tables.iter().map(|table| Promise::of(table, config));
+        let mut promises = promises.collect::<Result<Vec<Promise>, String>>()?;
+        promises.sort_by(|a, b| a.prefix.cmp(&b.prefix));
+        if let Some(pair) = promises.windows(2).find(|pair| pair[0].prefix == pair[1].prefix) {
+            return Err(format!("promises.prefix {} is there twice", pair[0].prefix));
+        }
+        Ok(promises)
+    }
+
+    fn of(table: &PromiseTable, config: &Config) -> Result<Promise, String> {
+        let PromiseTable { prefix, within, share } = table;
+        let url = UrlRules::keep_all().canonicalize(prefix).map_err(|e| {
+            format!("promises.prefix {prefix:?}: {e}; write a URL such as \"https://example.com/news/\"")
+        })?;
+        if share.0 <= 0.0 {
+            return Err(format!("promises.share of {url} must be above 0"));
+        }
+        let period = config.cycle.period;
+        if within.0 < period.0 {
+            return Err(limits::Limit::Period { within: within.0, period: period.0 }.of(&url).to_string());
+        }
+        let cycles = cycles_of(within.0, period.0);
+        if u64::from(config.storage.keep_visits) < cycles {
+            return Err(format!(
+                "promises.within of {url} is {within}: storage.keep_visits must be at least {cycles} cycles of {period}, \
+                 since gaps are counted from kept visits"
+            ));
+        }
+        Ok(Promise { prefix: url, within: within.0, share: share.0 })
+    }
+
+    /// The promise that a page falls under: that of the longest prefix.
+    pub fn covering<'p>(promises: &'p [Promise], key: &[u8]) -> Option<(usize, &'p Promise)> {
+        let covers = |(_, promise): &(usize, &Promise)| key.starts_with(promise.prefix.key());
+        promises.iter().enumerate().filter(covers).max_by_key(|(_, promise)| promise.prefix.key().len())
+    }
+}
+
+/// What a plan of this cycle visits to keep promises, and what was kept so far. Warns of promises that are broken, or
+/// cannot be kept.
+///
+/// # Errors
+/// When pages, visits or tables cannot be read.
+pub fn planned(crawl: &Crawl, generation: &Generation, cycle: Cycle, k: u64) -> Result<Surveyed, Failure> {
+    let surveyed = survey_of(crawl, generation, cycle, k, |survey| survey.survey())?;
+    surveyed.accounts.iter().for_each(account::Account::log);
+    Ok(surveyed)
+}
+
+/// Refuses to start a crawl with a promise that cannot be kept.
+///
+/// # Errors
+/// [`Failure::Usage`] with the limit that binds; when something cannot be read.
+pub fn check(crawl: &Crawl) -> Result<(), Failure> {
+    let generation = crawl.repository.current();
+    let (cycle, pages) = (generation.cycle().next(), generation.pages());
+    let k = crate::cycle::plan::request(&crawl.settings, cycle, pages, crawl.random_seed).pages;
+    survey_of(crawl, &generation, cycle, k, |survey| survey.check())
+}
+
+fn survey_of<T: Default>(
+    crawl: &Crawl,
+    generation: &Generation,
+    cycle: Cycle,
+    k: u64,
+    work: impl FnOnce(&Survey<'_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    if crawl.settings.promises.is_empty() {
+        return Ok(T::default());
+    }
+    let (now, since) = ((crawl.clock)(), crawl.so_far.started.unwrap_or_default());
+    work(&Survey {
+        settings: &crawl.settings,
+        period: period(&crawl.settings, since, now),
+        generation,
+        kept: &crawl.repository.kept(),
+        tables: Some(&crawl.tables),
+        decided: &crawl.control.decided(),
+        cycle,
+        k,
+        now,
+        since,
+        on_progress: &|| crawl.live.moved(),
+    })
+}
+
+/// The time from cycle to cycle if the last one began at `since` and the next one begins now: more than `cycle.period`
+/// if it took longer, but not because the crawl stood still.
+pub fn period(settings: &Settings, since: u64, now: u64) -> Duration {
+    let period = settings.config.cycle.period.0;
+    let ran = Duration::from_millis(now.saturating_sub(since));
+    if ran <= period * OVERRUN { period.max(ran) } else { period }
+}
+
+/// Cycles of kept visits that tell whether a promise was kept: those within its time, the one that is open, and the
+/// one before, whose visit begins a gap.
+pub fn cycles_of(within: Duration, period: Duration) -> u64 {
+    within.as_nanos().div_ceil(period.as_nanos().max(1)).try_into().unwrap_or(u64::MAX).saturating_add(2)
+}
+
+/// A time in its largest whole unit.
+fn spelled(time: Duration) -> String {
+    // A spread has fractions; seconds are enough for people.
+    let seconds = time.as_secs_f64();
+    let time = if seconds >= 10.0 { Duration::from_secs(seconds.ceil() as u64) } else { time };
+    crate::config::units::Span(time).to_string()
+}
+
+/// "1,234 pages".
+fn pages(count: u64) -> String {
+    labels::counted(count, "page")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::units::{Share, Span};
+
+    fn config(prefix: &str, within: u64, share: f64) -> Config {
+        let mut config = Config::default();
+        config.cycle.period = Span(Duration::from_secs(3600));
+        let table = PromiseTable {
+            prefix: prefix.into(),
+            within: Span(Duration::from_secs(within)),
+            share: Share(share),
+        };
+        config.promises = vec![table];
+        config
+    }
+
+    #[test]
+    fn a_promise_that_no_crawl_can_keep_is_refused() {
+        let of = |prefix: &str, within: u64, share: f64| Promise::all(&config(prefix, within, share));
+        assert_eq!(of("https://a.example/news/", 7200, 0.95).unwrap().len(), 1);
+        for (prefix, within, share, what) in [
+            ("news", 7200, 0.95, "promises.prefix \"news\""),
+            ("https://a.example/", 7200, 0.0, "promises.share"),
+            ("https://a.example/", 3599, 0.95, "at most once a cycle"),
+            (
+                "https://a.example/",
+                3600 * 200,
+                0.95,
+                "storage.keep_visits must be at least 202 cycles of 1 h",
+            ),
+        ] {
+            let refused = of(prefix, within, share).unwrap_err();
+            assert!(refused.contains(what), "{refused}");
+        }
+        let mut twice = config("https://a.example/", 7200, 0.5);
+        twice.promises.push(twice.promises[0].clone());
+        assert!(Promise::all(&twice).unwrap_err().contains("twice"));
+        twice.promises = vec![twice.promises[0].clone(); MAX_PROMISES + 1];
+        assert!(Promise::all(&twice).unwrap_err().contains("at most 100"));
+    }
+
+    #[test]
+    fn the_longest_prefix_decides() {
+        let mut both = config("https://a.example/", 7200, 0.5);
+        both.promises.push(config("https://a.example/news/", 3600, 0.9).promises[0].clone());
+        let promises = Promise::all(&both).unwrap();
+        let of = |url: &str| {
+            let url = UrlRules::keep_all().canonicalize(url).unwrap();
+            Promise::covering(&promises, url.key()).map(|(_, promise)| promise.share)
+        };
+        assert_eq!(of("https://a.example/news/x"), Some(0.9));
+        assert_eq!(of("https://a.example/old"), Some(0.5));
+        assert_eq!(of("http://a.example/old"), None, "another scheme");
+        assert_eq!(of("https://b.example/"), None);
+    }
+}

@@ -1,0 +1,41 @@
+//! Promises of a running crawl.
+
+use super::shared_state::SharedState;
+use super::view::failed;
+use crate::command::promises::{CYCLES, Promises, Sources};
+use recrawl_console::view::{PromiseFigures, Refusal};
+use recrawl_crawl::report::RoundReport;
+use recrawl_repository::KeptRounds;
+
+/// Promises, as counted now.
+pub fn now(shared: &SharedState) -> Result<Promises, Refusal> {
+    let _scan = shared
+        .scans
+        .begin()
+        .ok_or_else(|| Refusal::Busy("too many page requests are running; try again later".into()))?;
+    let generation = shared.generation();
+    let sources = Sources {
+        settings: &shared.settings(),
+        tables: &shared.tables,
+        generation: &generation,
+        kept: &KeptRounds::new(shared.storage.clone(), generation.number()),
+        decided: &shared.control.decided(),
+        reports: shared.reports(CYCLES),
+        random_seed: shared.random_seed,
+        now: shared.now(),
+    };
+    Promises::of(sources).map_err(failed)
+}
+
+/// How many are broken, as the last cycle that counted found; none without promises.
+pub fn figures(reports: &[RoundReport]) -> Option<PromiseFigures> {
+    let last = reports.iter().find(|report| report.is_of_crawl())?;
+    let count = |is: &dyn Fn(&recrawl_crawl::promises::account::Account) -> bool| {
+        last.promises.iter().filter(|account| is(account)).count() as u64
+    };
+    (!last.promises.is_empty()).then(|| PromiseFigures {
+        made: last.promises.len() as u64,
+        broken: count(&|account| !account.is_kept()),
+        limited: count(&|account| account.limit.is_some()),
+    })
+}

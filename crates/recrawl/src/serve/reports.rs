@@ -1,0 +1,27 @@
+//! Reports for site owners.
+
+use super::hosts;
+use super::shared_state::SharedState;
+use super::view::{failed, unknown_host};
+use crate::command::report::{HostReport, Sources};
+use recrawl_console::view::Refusal;
+use recrawl_repository::KeptRounds;
+
+/// The report of a host.
+pub fn host(shared: &SharedState, name: &str, cycles: usize) -> Result<HostReport, Refusal> {
+    let (named, decided) = (hosts::named(name)?, shared.control.decided());
+    let _scan = shared
+        .scans
+        .begin()
+        .ok_or_else(|| Refusal::Busy("too many page requests are running; try again later".into()))?;
+    let generation = shared.generation();
+    let sources = Sources {
+        settings: &shared.settings(),
+        tables: &shared.tables,
+        generation: &generation,
+        kept: &KeptRounds::new(shared.storage.clone(), generation.number()),
+        decided: &decided,
+        now: shared.now(),
+    };
+    HostReport::of(&sources, &named, cycles).map_err(failed)?.ok_or_else(|| unknown_host(name))
+}
