@@ -262,3 +262,6 @@ pub fn fit(
 fn example<const N: usize>(features: [f64; N], is_positive: bool) -> Example<N> {
     Example { features, target: f64::from(u8::from(is_positive)), weight: 1.0 }
 }
+
+#[cfg(test)]
+mod tests;

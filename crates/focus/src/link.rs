@@ -180,3 +180,6 @@ impl LinkModel {
         logistic(self.verdict.logit(&verdict_features(verdict)))
     }
 }
+
+#[cfg(test)]
+mod tests;

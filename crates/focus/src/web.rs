@@ -105,3 +105,6 @@ pub fn readings(corpus: &Corpus, hide_urls: bool, words: &mut Words) -> Vec<Read
     };
     corpus.pages.iter().enumerate().map(read).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -26,7 +26,10 @@ pub const BITS: u32 = 18;
 /// Passes over the examples.
 const EPOCHS: usize = 8;
 /// AdaGrad's step.
-const RATE: f32 = 0.3;
+const RATE: f32 = 0.5;
+/// First sum of squared gradients. With 0, one page moves a word that it alone has by a whole step; of 0, 0.1 and 1, this
+/// one told unseen sites best.
+const START: f32 = 1.0;
 /// Penalty of a squared weight, at each example that has its feature.
 const RIDGE: f32 = 1e-4;
 /// Folds of sites by which margins are calibrated.
@@ -111,7 +114,7 @@ fn margin(weights: &[f32], bias: f32, features: &[(u32, f32)]) -> f32 {
 fn trained(examples: &[(&[(u32, f32)], bool)]) -> (Vec<f32>, f32) {
     let size = 1 << BITS;
     let mut training =
-        Training { weights: vec![0.0; size], squares: vec![0.0; size], bias: 0.0, bias_squares: 0.0 };
+        Training { weights: vec![0.0; size], squares: vec![START; size], bias: 0.0, bias_squares: 0.0 };
     let relevant = examples.iter().filter(|(_, is_relevant)| *is_relevant).count();
     let others = examples.len() - relevant;
     let of_relevant = (others as f32 / relevant.max(1) as f32 / 4.0).max(1.0);
