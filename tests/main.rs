@@ -40,6 +40,8 @@ mod explain;
 mod fairness;
 /// What a new user sets: a configuration to start from, the environment, colours, the log.
 mod first_steps;
+/// Focused crawling: term files, scores, classifiers, replays.
+mod focus;
 /// What the Web does to crawlers: each hazard ends, is told right, and costs nobody else anything.
 mod hazards;
 /// Sitemaps and feeds: every format found, hostile ones survived, dates believed as far as they deserve.

@@ -8,6 +8,7 @@
 //! refusing is right, and panicking, looping, growing without bound or contradicting itself is wrong.
 
 pub mod dataset;
+pub mod focus;
 pub mod formula;
 pub mod hints;
 pub mod html;
@@ -28,6 +29,7 @@ pub struct Target {
 /// Every target.
 pub const TARGETS: &[Target] = &[
     dataset::TARGET,
+    focus::TARGET,
     formula::TARGET,
     hints::TARGET,
     html::TARGET,

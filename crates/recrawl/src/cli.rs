@@ -1,6 +1,7 @@
 //! Command-line arguments.
 
 mod cluster;
+mod focus;
 mod forecast;
 mod learn;
 mod predict;
@@ -9,6 +10,10 @@ mod simulate_clusters;
 
 pub use cluster::{
     ClusterCommand, ClusterCount, ClusterDataArgs, ClusterFitArgs, ClusterReportArgs, FeatureSet,
+};
+pub use focus::{
+    Anchors, FocusCheckArgs, FocusCommand, FocusCorpusArgs, FocusReplayArgs, FocusScoreArgs, FocusTermsArgs,
+    FocusTrainArgs, GenerateBy, Idf, Lower, ParentsArg, TiesArg,
 };
 pub use forecast::{ImproveRunArgs, OwnVisitsArgs, PagesACycle, SavingsArgs, WhatIfArgs};
 pub use learn::{FoldBy, LearnArgs, Protocol, Terminals};
@@ -186,6 +191,13 @@ pub enum Command {
                       recrawl cluster show clusters.toml"
     )]
     Cluster(ClusterCommand),
+    /// Find pages of a genre and a content: term files, classifiers, replays of focused crawls
+    #[command(
+        subcommand,
+        after_help = "Example:\n  recrawl focus check topic.toml\n  \
+                      recrawl focus replay data/syllabi --terms syllabus-statistics.toml --seeds 10"
+    )]
+    Focus(FocusCommand),
     /// Print a shell completion script
     #[command(
         after_help = "Example:\n  recrawl completions bash > ~/.local/share/bash-completion/completions/recrawl"

@@ -9,6 +9,7 @@ mod dataset;
 mod dates;
 pub mod explain;
 pub mod export;
+mod focus;
 pub mod forecast;
 mod formula;
 mod import;
@@ -54,6 +55,7 @@ pub fn run(command: Command, serve: impl FnOnce(&ServeArgs) -> Result<(), Failur
         Command::Formula(command) => formula::run(&command),
         Command::Dataset(command) => dataset::run(&command),
         Command::Cluster(command) => cluster::run(&command),
+        Command::Focus(command) => focus::run(&command),
         Command::Repository(command) => repository::run(&command),
         Command::Simulate(args) => simulate::run(&args),
         Command::Predict(args) => predict::run(&args),

@@ -1,0 +1,110 @@
+//! A corpus as one topic sees it: what each page scores, and what each link shows of its target.
+
+use crate::classifier::{Assessment, Classifier, PageText, Reading, terms::Terms};
+use crate::corpus::{Corpus, Link, LinkKind};
+use crate::terms::Set;
+use crate::words::{Language, MAX_ANCHOR_WORDS, MAX_TEXT, MAX_URL, Words, joined};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// What a link shows before its target is fetched.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Evidence {
+    /// Words of the anchor, as hashes of stems.
+    pub words: Vec<u64>,
+    /// Share of the anchor's words that are in a genre term.
+    pub genre: f64,
+    /// Share of them that are in a content term.
+    pub content: f64,
+    /// Share of the terms of U that the target's URL has.
+    pub url: f64,
+    /// Whether the link stands in a menu.
+    pub framed: bool,
+    /// Hash of the parent, and of the target's URL up to its last slash: links beside each other.
+    pub group: u64,
+}
+
+impl Evidence {
+    /// Reads a link.
+    pub fn of(
+        parent: u32,
+        anchor: &str,
+        url: Option<&str>,
+        framed: bool,
+        language: Language,
+        terms: &Terms,
+        words: &mut Words,
+    ) -> Evidence {
+        let mut evidence = Evidence { framed, ..Evidence::default() };
+        words.hashes(anchor, language, MAX_URL, MAX_ANCHOR_WORDS, &mut evidence.words);
+        let matcher = terms.matcher(language);
+        let (mut genre, mut content) = (0, 0);
+        matcher.each(&evidence.words, |set, _| match set {
+            Set::Genre => genre += 1,
+            Set::Content => content += 1,
+            Set::Url => {}
+        });
+        let count = evidence.words.len().max(1) as f64;
+        evidence.genre = (f64::from(genre) / count).min(1.0);
+        evidence.content = (f64::from(content) / count).min(1.0);
+        let folder = url.map_or("", |url| url.rfind('/').map_or(url, |slash| &url[..slash]));
+        evidence.group = joined(joined(xxh3_64(folder.as_bytes()), u64::from(parent)), u64::from(framed));
+        if let Some(url) = url {
+            let mut found = vec![];
+            words.of_url(url, language, &mut found);
+            let counts = matcher.count(&found);
+            let with = counts.of(Set::Url).iter().filter(|&&count| count > 0).count();
+            evidence.url = with as f64 / counts.of(Set::Url).len().max(1) as f64;
+        }
+        evidence
+    }
+}
+
+/// A corpus, scored for one topic.
+pub struct Web<'a> {
+    /// The corpus.
+    pub corpus: &'a Corpus,
+    /// The verdict on each page.
+    pub assessments: Vec<Assessment>,
+    /// What the links of each page show, in their order.
+    pub evidence: Vec<Vec<Evidence>>,
+}
+
+impl<'a> Web<'a> {
+    /// Scores all pages and reads all links. URLs are read unless `hide_urls`; then groups are the links of one page.
+    pub fn new(
+        corpus: &'a Corpus,
+        readings: &[Reading],
+        classifier: &dyn Classifier,
+        terms: &Terms,
+        hide_urls: bool,
+        words: &mut Words,
+    ) -> Web<'a> {
+        let assessments = readings.iter().map(|reading| classifier.assess(reading)).collect();
+        let mut read = |parent: usize, link: &Link| {
+            let url = (!hide_urls).then(|| corpus.pages[link.to as usize].url.as_str());
+            let framed = link.kind == LinkKind::Nav;
+            let language = readings[parent].language;
+            Evidence::of(parent as u32, &link.anchor, url, framed, language, terms, words)
+        };
+        let evidence = corpus
+            .links
+            .iter()
+            .enumerate()
+            .map(|(parent, links)| links.iter().map(|link| read(parent, link)).collect())
+            .collect();
+        Web { corpus, assessments, evidence }
+    }
+}
+
+/// Reads all pages of a corpus, with or without their URLs.
+pub fn readings(corpus: &Corpus, hide_urls: bool, words: &mut Words) -> Vec<Reading> {
+    let read = |(number, page): (usize, &crate::corpus::Page)| {
+        let url = (!hide_urls).then_some(page.url.as_str());
+        let language = corpus.language(number as u32);
+        Reading::of(&PageText { url, language, title: &page.title, text: &page.text }, MAX_TEXT, words)
+    };
+    corpus.pages.iter().enumerate().map(read).collect()
+}
+
+#[cfg(test)]
+mod tests;

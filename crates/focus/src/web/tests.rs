@@ -1,0 +1,59 @@
+use super::*;
+use crate::corpus::{Page, Site};
+use crate::crawl::crawl;
+use crate::policy::{ALL, Rule, Rules};
+use crate::terms::Topic;
+
+fn terms(words: &mut Words) -> Terms {
+    let file = "genre = [\"lab\", \"exercise sheet\"]\ncontent = [\"sql\"]\nurl = [\"lab\", \"db\"]\n";
+    Terms::new(Topic::from_toml(file).unwrap(), words)
+}
+
+fn evidence(parent: u32, anchor: &str, url: Option<&str>, framed: bool) -> Evidence {
+    let mut words = Words::new();
+    let terms = terms(&mut words);
+    Evidence::of(parent, anchor, url, framed, Language::of_tag("en"), &terms, &mut words)
+}
+
+#[test]
+fn a_link_shows_terms_of_its_anchor_and_url_and_its_group() {
+    let link = evidence(1, "the SQL lab", Some("https://x.example/db/labs/1"), false);
+    assert_eq!((link.genre, link.content, link.url), (0.5, 0.5, 1.0));
+    assert_eq!(evidence(1, "exercise sheet", None, false).genre, 0.5, "one term of two words");
+    let group = |parent, url, framed| evidence(parent, "", Some(url), framed).group;
+    let one = group(1, "https://x.example/labs/1", false);
+    assert_eq!(group(1, "https://x.example/labs/2", false), one);
+    for other in [
+        group(2, "https://x.example/labs/2", false),
+        group(1, "https://x.example/2", false),
+        group(1, "https://x.example/labs/2", true),
+    ] {
+        assert_ne!(other, one);
+    }
+    assert_eq!(evidence(1, "", None, false).group, evidence(1, "a", None, false).group);
+}
+
+#[test]
+fn hostile_links_are_bounded() {
+    let long = evidence(
+        0,
+        &"lab ".repeat(100_000),
+        Some(&format!("https://x.example/{}", "db/".repeat(100_000))),
+        false,
+    );
+    assert_eq!((long.words.len(), long.genre), (MAX_ANCHOR_WORDS, 1.0));
+    // A page with ten thousand links, twice each.
+    let to = |place: u32| Link { to: 1 + place % 10_000, kind: LinkKind::Body, anchor: "lab".into() };
+    let mut links = vec![vec![]; 10_001];
+    links[0] = (0..20_000).map(to).collect();
+    let pages = (0..10_001).map(|_| Page { text: "lab sql".into(), ..Page::default() }).collect();
+    let corpus = Corpus { pages, links, sites: vec![Site { language: "en".into(), ..Site::default() }] };
+    let mut words = Words::new();
+    let terms = terms(&mut words);
+    let readings = readings(&corpus, true, &mut words);
+    let web = Web::new(&corpus, &readings, &terms, &terms, true, &mut words);
+    let rules = Rules::default();
+    for policy in ALL.iter().filter(|policy| policy.rule != Rule::Learned) {
+        assert_eq!(crawl(&web, policy.rule, &rules, &[0], 0).len(), 1 + rules.max_links, "{}", policy.name);
+    }
+}

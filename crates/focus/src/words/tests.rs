@@ -1,0 +1,155 @@
+use super::*;
+use proptest::prelude::*;
+
+fn stems(text: &str, language: &str) -> Vec<String> {
+    let words = Words::new().pairs(text, Language::of_tag(language), MAX_TEXT);
+    words.into_iter().map(|(_, stem)| stem).collect()
+}
+
+#[test]
+fn words_lose_capitals_endings_accents_and_stopwords() {
+    assert_eq!(stems("The Data Structures, and their ALGORITHMS.", "en"), ["data", "structur", "algorithm"]);
+    assert_eq!(stems("As Disciplinas de Computação", "pt-BR"), ["disciplin", "comput"]);
+    assert_eq!(stems("entity-relationship", "en"), ["entiti", "relationship"]);
+    // Without a stemmer nothing is cut off, and no word is a stopword; accents go all the same.
+    assert_eq!(stems("The Žluťoučký kůň", "cs"), ["the", "zlutoucky", "kun"]);
+    // The accent goes after the stemmer, which needs it.
+    assert_eq!(stems("élève", "fr"), stems("élèves", "fr"));
+}
+
+#[test]
+fn scripts_without_spaces_give_pairs_of_characters() {
+    assert_eq!(stems("数据库 SQL", "zh"), ["数据", "据库", "sql"]);
+    assert_eq!(stems("データ", "ja"), ["デー", "ータ"]);
+    assert_eq!(stems("字", "zh"), ["字"]);
+    let thai = stems("ภาษาไทย", "th");
+    assert!(thai.len() >= 4 && thai.iter().all(|pair| pair.chars().count() == 2), "{thai:?}");
+    // Words with vowel signs stay whole.
+    assert_eq!(stems("हिन्दी भाषा", "hi").len(), 2);
+}
+
+#[test]
+fn the_language_is_the_one_named_or_guessed() {
+    let name = |tag: &str| Language::of_tag(tag).name();
+    assert_eq!(
+        [name("en-GB"), name("nb"), name("PT_br"), name("xx"), name("")].join(" "),
+        "English Norwegian Portuguese other other"
+    );
+    let portuguese = "Esta disciplina apresenta os conceitos fundamentais de bancos de dados, com ênfase no modelo \
+                      relacional e nas linguagens de consulta que os alunos usarão durante o semestre.";
+    assert_eq!(Language::of_page(None, portuguese).name(), "Portuguese");
+    assert_eq!(Language::of_page(Some(" "), portuguese).name(), "Portuguese");
+    assert_eq!(Language::of_page(Some("de"), portuguese).name(), "German");
+    assert_eq!(Language::guess("ok").name(), "other");
+    assert_eq!(Language::all().count(), Language::COUNT);
+}
+
+#[test]
+fn every_language_with_a_stemmer_has_stopwords() {
+    for language in Language::all().filter(|language| *language != Language::OTHER) {
+        assert!(language.stopwords().len() > 20, "{}: {}", language.name(), language.stopwords().len());
+    }
+}
+
+#[test]
+fn a_url_is_read_by_its_letters() {
+    let mut words = vec![];
+    Words::new().of_url(
+        "https://cs.example.edu/db/01_Syllabus.html?hw=3",
+        Language::of_tag("en"),
+        &mut words,
+    );
+    let mut expected = vec![];
+    let text = "cs example edu db syllabus html hw";
+    Words::new().hashes(text, Language::of_tag("en"), MAX_TEXT, usize::MAX, &mut expected);
+    assert_eq!(words, expected);
+}
+
+#[test]
+fn hostile_texts_are_bounded() {
+    let (mut words, mut out) = (Words::new(), vec![]);
+    let english = Language::of_tag("en");
+    words.hashes(&"a1 ".repeat(400_000), english, MAX_TEXT, usize::MAX, &mut out);
+    assert_eq!(out.len(), MAX_TEXT / 3, "one word for every three of the bytes read");
+    out.clear();
+    words.hashes(&"syllabus ".repeat(10_000), english, MAX_TEXT, MAX_ANCHOR_WORDS, &mut out);
+    assert_eq!(out.len(), MAX_ANCHOR_WORDS);
+    let long = words.pairs(&"é".repeat(1 << 20), Language::OTHER, MAX_TEXT);
+    assert!(long.len() == 1 && long[0].0.len() <= MAX_WORD, "{}", long.len());
+    let broken = String::from_utf8_lossy(b"sylla\xff\xfebus \xc3 lab");
+    assert_eq!(words.pairs(&broken, english, MAX_TEXT).last().map(|(word, _)| word.as_str()), Some("lab"));
+}
+
+/// Greetings and sentences in forty languages.
+const TONGUES: [&str; 40] = [
+    "Goeiemôre wêreld",
+    "Përshëndetje botë",
+    "ሰላም ለዓለም",
+    "مرحبا بالعالم",
+    "Բարեւ աշխարհ",
+    "Salam dünya",
+    "Kaixo mundua",
+    "Прывітанне свет",
+    "ওহে বিশ্ব",
+    "Здравей свят",
+    "မင်္ဂလာပါ ကမ္ဘာ",
+    "Hola món",
+    "你好世界",
+    "Bok svijete",
+    "Ahoj světe",
+    "Hej verden",
+    "Hallo wereld",
+    "Hello world",
+    "Tere maailm",
+    "Hei maailma",
+    "Bonjour le monde",
+    "გამარჯობა მსოფლიო",
+    "Hallo Welt",
+    "Γειά σου Κόσμε",
+    "હેલો વિશ્વ",
+    "שלום עולם",
+    "नमस्ते दुनिया",
+    "Helló világ",
+    "Halló heimur",
+    "Halo dunia",
+    "Ciao mondo",
+    "こんにちは世界",
+    "ಹಲೋ ವಿಶ್ವ",
+    "សួស្តីពិភពលោក",
+    "안녕 세계",
+    "ສະບາຍດີຊາວໂລກ",
+    "Sveika pasaule",
+    "สวัสดีชาวโลก",
+    "Merhaba dünya",
+    "Xin chào thế giới",
+];
+
+#[test]
+fn forty_languages_are_read_by_every_stemmer() {
+    let mut words = Words::new();
+    for language in Language::all() {
+        for text in TONGUES {
+            let read = words.pairs(text, language, MAX_TEXT);
+            assert!(!read.is_empty() || language != Language::OTHER, "{text}");
+            let mut hashes = vec![];
+            words.hashes(text, language, MAX_TEXT, usize::MAX, &mut hashes);
+            assert_eq!(hashes.len(), read.len(), "{text} in {}", language.name());
+        }
+    }
+}
+
+proptest! {
+    /// What was read before changes nothing, though stems are kept.
+    #[test]
+    fn the_order_of_texts_does_not_matter(texts in prop::collection::vec("\\PC{0,60}", 1..6)) {
+        let mut kept = Words::new();
+        for text in &texts {
+            for language in [Language::OTHER, Language::of_tag("en"), Language::of_tag("tr")] {
+                let (mut warm, mut cold) = (vec![], vec![]);
+                kept.hashes(text, language, MAX_TEXT, usize::MAX, &mut warm);
+                Words::new().hashes(text, language, MAX_TEXT, usize::MAX, &mut cold);
+                prop_assert_eq!(&warm, &cold);
+            }
+        }
+    }
+}
