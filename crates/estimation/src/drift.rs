@@ -20,6 +20,9 @@ pub struct CycleFound {
 /// The rules of the alarm.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DriftRules {
+    /// The first cycles, which are left out: a young crawl still learns how often its pages change.
+    #[serde(default)]
+    pub settling: usize,
     /// Cycles whose mean and deviation are the norm.
     pub window: usize,
     /// Cycles after which cycles are alike: a week.
@@ -32,7 +35,7 @@ pub struct DriftRules {
 
 impl Default for DriftRules {
     fn default() -> DriftRules {
-        DriftRules { window: 28, period: 7, slack: 0.5, limit: 5.0 }
+        DriftRules { settling: 28, window: 28, period: 7, slack: 0.5, limit: 5.0 }
     }
 }
 
@@ -55,6 +58,9 @@ pub enum Alarm {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Drift {
     rules: DriftRules,
+    /// Cycles that were left out.
+    #[serde(default)]
+    left_out: usize,
     norm: VecDeque<(u32, f64)>,
     above: f64,
     below: f64,
@@ -71,6 +77,10 @@ impl Drift {
         if found.variance <= 0.0 {
             return None;
         }
+        if self.left_out < self.rules.settling {
+            self.left_out += 1;
+            return None;
+        }
         let z = (found.changed - found.expected) / found.variance.sqrt();
         let step = self.standardised(found.cycle, z);
         self.norm.push_back((found.cycle, z));
@@ -85,13 +95,13 @@ impl Drift {
             limit if self.below > limit => Alarm::Fewer,
             _ => return None,
         };
-        *self = Drift::new(self.rules);
+        *self = Drift { left_out: self.left_out, ..Drift::new(self.rules) };
         Some(alarm)
     }
 
     /// Cycles until there is a norm.
     pub fn cycles_wanted(&self) -> usize {
-        self.rules.window - self.norm.len()
+        self.rules.settling.saturating_sub(self.left_out) + self.rules.window - self.norm.len()
     }
 
     /// The sums of the CUSUM above and below the norm, in deviations; an alarm is raised beyond the limit.
@@ -149,10 +159,26 @@ mod tests {
         CycleFound { cycle, changed: 400.0 + 16.0 * z, expected: 400.0, variance: 256.0 }
     }
 
+    const SETTLED: DriftRules = DriftRules { settling: 0, window: 28, period: 7, slack: 0.5, limit: 5.0 };
+
+    #[test]
+    fn a_young_crawl_is_no_norm() {
+        let mut rng = ChaCha8Rng::seed_from_u64(5);
+        let mut drift = Drift::new(DriftRules::default());
+        for cycle in 0..56 {
+            assert_eq!(drift.cycles_wanted(), 56 - cycle as usize);
+            let young = if cycle < 28 { -9.0 } else { 0.0 };
+            assert_eq!(drift.add(found(cycle, young + noise(&mut rng))), None);
+        }
+        assert_eq!(drift.cycles_wanted(), 0);
+        let first = (56..70).find_map(|cycle| drift.add(found(cycle, 3.0 + noise(&mut rng))));
+        assert_eq!((first, drift.cycles_wanted()), (Some(Alarm::More), 28));
+    }
+
     #[test]
     fn noise_rarely_raises_an_alarm_and_weekdays_do_not() {
         let mut rng = ChaCha8Rng::seed_from_u64(3);
-        let (mut alarms, mut drift) = (0, Drift::new(DriftRules::default()));
+        let (mut alarms, mut drift) = (0, Drift::new(SETTLED));
         let cycles = 40_000;
         for cycle in 0..cycles {
             // The best of a ranking are over-promised, and Sundays are quiet.
@@ -169,7 +195,7 @@ mod tests {
         for (shift, alarm) in [(2.0, Alarm::More), (-2.0, Alarm::Fewer)] {
             let mut waited = 0;
             for _ in 0..100 {
-                let mut drift = Drift::new(DriftRules::default());
+                let mut drift = Drift::new(SETTLED);
                 for cycle in 0..28 {
                     assert_eq!(drift.add(found(cycle, noise(&mut rng))), None, "no norm yet");
                 }
@@ -188,7 +214,7 @@ mod tests {
 
     #[test]
     fn cycles_without_visits_or_variance_say_nothing() {
-        let mut drift = Drift::new(DriftRules::default());
+        let mut drift = Drift::new(SETTLED);
         for cycle in 0..100 {
             assert_eq!(drift.add(CycleFound { cycle, ..CycleFound::default() }), None);
         }

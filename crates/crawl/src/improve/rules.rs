@@ -1,11 +1,14 @@
 //! How long each step of the loop takes, and what a candidate must show.
 
 use crate::config::Improve;
-use crate::improve::attempt::Attempt;
+use crate::improve::attempt::{Attempt, Difference};
 use recrawl_types::Cycle;
 
 /// The first cycles of a guard without a trial, which stand for the time before.
 const UNTRIED_BEFORE: u32 = 3;
+
+/// The longest guard, in lengths of an ordinary one.
+const LONGEST_GUARD: u32 = 4;
 
 /// Cycles whose visits learning and forecasts need.
 pub const MIN_KEPT_CYCLES: u32 = 14;
@@ -130,6 +133,12 @@ impl LoopRules {
     /// The first cycle in which the candidate's sites count.
     pub fn measured_from(&self, attempt: &Attempt) -> Cycle {
         Cycle(attempt.trial_since.0 + self.before + self.settling)
+    }
+
+    /// Cycles of the guard: longer while a loss cannot be excluded, as of a formula that was promoted without a trial.
+    pub fn guarded_for(&self, effect: Option<&Difference>) -> u32 {
+        let excludes_loss = effect.is_none_or(|effect| effect.ends[0] > -self.max_loss);
+        if excludes_loss { self.guard } else { LONGEST_GUARD * self.guard }
     }
 
     /// The last cycle before the guarded formula shows, and the first in which its sites count. A formula that an operator

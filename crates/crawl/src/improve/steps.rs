@@ -417,7 +417,7 @@ impl LoopState {
         if let Some(effect) = effect.filter(|_| is_worse) {
             let why = format!("the sites with the formula before are fresher: {}", told(&effect));
             self.take_back(now.cycle, now.at, rules, attempt, why);
-        } else if now.cycle.since(attempt.since) >= rules.guard {
+        } else if now.cycle.since(attempt.since) >= rules.guarded_for(effect.as_ref()) {
             let why = effect.map_or("nothing was measured".into(), |effect| told(&effect));
             self.tell(now, What::Kept, Some(&attempt.candidate), why);
             self.tries = 0;

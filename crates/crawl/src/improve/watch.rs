@@ -298,10 +298,10 @@ mod tests {
 
     #[test]
     fn a_web_that_changes_more_raises_an_alarm_and_one_that_grows_deeper_is_seen() {
-        let changed = |cycle: u32| 380 + u64::from(cycle % 5) * 10 + if cycle > 50 { 100 } else { 0 };
-        let found = watch((1..=60).map(|cycle| report(cycle, changed(cycle), 100)));
+        let changed = |cycle: u32| 380 + u64::from(cycle % 5) * 10 + if cycle > 70 { 100 } else { 0 };
+        let found = watch((1..=80).map(|cycle| report(cycle, changed(cycle), 100)));
         let alarm = found.drift.alarm.unwrap();
-        assert!((51..55).contains(&alarm.cycle) && alarm.changes == Alarm::More, "{alarm:?}");
+        assert!((71..75).contains(&alarm.cycle) && alarm.changes == Alarm::More, "{alarm:?}");
         let deep = |cycle: u32| if cycle > 50 { 600 } else { 100 };
         let moved = |cycles: u32| {
             let found =
