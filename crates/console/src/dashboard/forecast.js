@@ -30,7 +30,7 @@ export function forecastPanel(signal) {
     [["Budget"], ["Revisits a cycle", true], ["Fresh", true], ["Its interval", true]],
     "No forecast.",
   );
-  const [state, missing, trouble] = [h("p", { class: "quiet", role: "status" }, "Loading …"), h("ul"), h("div")];
+  const [state, missing, trouble] = [h("p", { class: "quiet", role: "status" }), h("ul"), h("div")];
   const saved = h("p", { class: "lead", "data-figure": "savings" });
   const chart = h("div", { hidden: true }, drawn.element, legend([{ kind: "main", name: "freshness, with its 95 % interval" }]), alternative(table));
   const element = panel(
