@@ -381,16 +381,18 @@ impl LoopState {
 
     fn after_trial(&mut self, now: &Now<'_>, rules: &LoopRules, mut attempt: Box<Attempt>) -> bool {
         let cycles = now.cycle.since(attempt.trial_since);
+        let effect = attempt.effect(rules.ends_before(&attempt), rules.measured_from(&attempt));
+        // The interval holds at every look, so a loss ends the trial as soon as it shows.
+        if let Some(effect) = effect.filter(|effect| effect.ends[1] < 0.0) {
+            self.reject(now, rules, &attempt, format!("less fresh in the trial: {}", told(&effect)));
+            return false;
+        }
         if cycles < rules.before + rules.settling + rules.trial {
             self.step = Step::Trial(attempt);
             return false;
         }
-        let effect = attempt.effect(rules.ends_before(&attempt), rules.measured_from(&attempt));
         let calm = self.alarm.is_none_or(|alarm| now.cycle.since(alarm) >= rules.calm);
         match effect {
-            Some(effect) if effect.ends[1] < 0.0 => {
-                self.reject(now, rules, &attempt, format!("less fresh in the trial: {}", told(&effect)));
-            }
             Some(effect) if effect.ends[0] > -rules.max_loss && calm => {
                 self.put_in_force(now.cycle, now.at, attempt, format!("in the trial: {}", told(&effect)));
             }
