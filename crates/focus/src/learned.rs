@@ -8,7 +8,10 @@ use crate::web::Web;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Step of an update by default.
-pub const RATE: f64 = 0.005;
+pub const RATE: f64 = 0.001;
+
+/// Least visits between two rankings in crawls that weights are fitted on.
+const FIT_ROUND: usize = 50;
 
 /// How a learned crawl goes on.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,7 +30,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { round: 20, explore: 0.05, rate: RATE, max_weight: 20.0, fits: 3 }
+        Settings { round: 20, explore: 0.02, rate: RATE, max_weight: 20.0, fits: 2 }
     }
 }
 
@@ -236,7 +239,7 @@ pub fn fit(
         }
     }
     let mut model = LinkModel { verdict: Weights::fit(&verdicts), link: Weights([0.0; LINK_FEATURES]) };
-    let still = Settings { rate: 0.0, explore: 0.0, round: settings.round.max(50), ..*settings };
+    let still = Settings { rate: 0.0, explore: 0.0, round: settings.round.max(FIT_ROUND), ..*settings };
     let mut examples: Vec<Example<LINK_FEATURES>> = vec![];
     for round in 0..settings.fits {
         for Labelled { web, labels } in webs {

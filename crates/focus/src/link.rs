@@ -8,6 +8,7 @@ use crate::logistic::{Weights, logistic};
 use crate::web::Evidence;
 use libm::log;
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// Number of features of a page's verdict.
 pub const VERDICT_FEATURES: usize = 6;
@@ -85,12 +86,36 @@ impl Sum {
     }
 }
 
+/// Hashes keys that are hashes or small numbers: one multiplication.
+#[derive(Default)]
+struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(u64::from(byte)));
+    }
+
+    fn write_u32(&mut self, key: u32) {
+        self.write_u64(u64::from(key));
+    }
+
+    fn write_u64(&mut self, key: u64) {
+        self.0 = (self.0 ^ key).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+type Sums<K> = HashMap<K, Sum, BuildHasherDefault<KeyHasher>>;
+
 /// What visits showed: of the links of a group, of a site, with a word in the anchor, and of all.
 #[derive(Clone, Debug, Default)]
 pub struct Yields {
-    groups: HashMap<u64, Sum>,
-    sites: HashMap<u32, Sum>,
-    anchors: HashMap<u64, Sum>,
+    groups: Sums<u64>,
+    sites: Sums<u32>,
+    anchors: Sums<u64>,
     all: Sum,
 }
 

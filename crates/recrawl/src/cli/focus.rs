@@ -207,7 +207,7 @@ pub struct FocusReplayArgs {
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..=50))]
     pub folds: u32,
     /// Share of visits that the learned order draws uniformly
-    #[arg(long, value_name = "SHARE", default_value_t = 0.05, value_parser = share)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.02, value_parser = share)]
     pub explore: f64,
     /// Step by which the learned order updates its weights; 0 keeps them
     #[arg(long, value_name = "STEP", default_value_t = recrawl_focus::learned::RATE, value_parser = share)]

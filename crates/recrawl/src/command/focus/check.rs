@@ -7,7 +7,7 @@ use recrawl_crawl::failure::Failure;
 use recrawl_focus::terms::Matcher;
 use recrawl_focus::{Combine, Language, Set, Topic, UrlTerms, Weights, Words};
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A term file that passed.
 #[derive(Serialize)]
@@ -39,7 +39,7 @@ pub fn run(args: &FocusCheckArgs) -> Result<(), Failure> {
     }
 }
 
-fn checked(path: &PathBuf, topic: &Topic, language: Language, words: &mut Words) -> Checked {
+fn checked(path: &Path, topic: &Topic, language: Language, words: &mut Words) -> Checked {
     let matcher = Matcher::new(topic, language, words);
     let set = |set: Set| {
         let (terms, places) = (topic.terms(set), matcher.places(set));
@@ -51,7 +51,7 @@ fn checked(path: &PathBuf, topic: &Topic, language: Language, words: &mut Words)
         SetOfTerms { set, terms: terms.to_vec(), same }
     };
     Checked {
-        file: path.clone(),
+        file: path.to_owned(),
         digest: topic.digest(),
         combine: topic.combine,
         url_terms: topic.url_terms,
