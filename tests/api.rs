@@ -187,6 +187,9 @@ fn gets(document: &Value, daemon: &Daemon) -> Vec<(String, String)> {
                     .into()
             }
             "/api/v1/hosts/{host}" => hosts.iter().map(|host| format!("/api/v1/hosts/{host}")).collect(),
+            "/api/v1/hosts/{host}/report" => {
+                hosts.iter().map(|host| format!("/api/v1/hosts/{host}/report?cycles=2")).collect()
+            }
             "/api/v1/pages" => {
                 vec![route.clone(), format!("{route}?limit=1"), format!("{route}?prefix={}", hosts[0])]
             }

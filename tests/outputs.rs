@@ -55,7 +55,7 @@ fn the_format_is_chosen_by_name_or_by_word_and_never_guessed() {
     assert!(line.contains(".jsonl, .csv or .parquet") && !out.exists(), "{line}");
     for what in ["cdxj", "cycles"] {
         let line = fails(world.run(&["export", what, "--out", "-", "--format", "parquet"]), 2);
-        assert!(line.contains("Parquet are only for pages and visits"), "{line}");
+        assert!(line.contains("Parquet are only for pages, visits and hosts"), "{line}");
     }
     let cycles = json_lines(&succeeds(world.run(&["export", "cycles", "--out", "-"])));
     assert_eq!(cycles.iter().map(|c| count(c, "cycle")).collect::<Vec<_>>(), [Some(1)]);

@@ -11,9 +11,9 @@ use recrawl_repository::KeptRounds;
 pub fn host(shared: &SharedState, name: &str, cycles: usize) -> Result<HostReport, Refusal> {
     let (named, decided) = (hosts::named(name)?, shared.control.decided());
     let _scan = shared
-        .scans
+        .report_scans
         .begin()
-        .ok_or_else(|| Refusal::Busy("too many page requests are running; try again later".into()))?;
+        .ok_or_else(|| Refusal::Busy("too many reports are running; try again later".into()))?;
     let generation = shared.generation();
     let sources = Sources {
         settings: &shared.settings(),

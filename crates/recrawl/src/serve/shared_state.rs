@@ -91,6 +91,8 @@ pub struct SharedState {
     /// Does a command wait for the data directory?
     is_aside_asked: AtomicBool,
     pub scans: Scans,
+    /// Reports read kept files, and promises pages: they take no place of scans for single pages.
+    pub report_scans: Scans,
     pub ranks: KeptRanks,
     pub visited: VisitedPages,
     pub hosts: Hosts,
@@ -135,6 +137,7 @@ impl SharedState {
             changed: AtomicBool::new(false),
             is_aside_asked: AtomicBool::new(false),
             scans: Scans::default(),
+            report_scans: Scans::default(),
             ranks: KeptRanks::default(),
             visited: VisitedPages::default(),
             hosts: Hosts::default(),
