@@ -32,7 +32,7 @@ enum Study {
     /// Do forecasts for other budgets and savings hold?
     Budgets(budgets::Size),
     /// What the loop does in years of crawling
-    Years(years::Size),
+    Years(Box<years::Size>),
 }
 
 fn main() -> ExitCode {

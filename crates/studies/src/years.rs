@@ -14,6 +14,7 @@ use recrawl_formula::Formula;
 use recrawl_mockweb::ProceduralConfig;
 use recrawl_mockweb::procedural::{Drift, Habits};
 use recrawl_types::Site;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -266,9 +267,9 @@ fn year(size: &Size, seed: u64) -> Result<Year, Failure> {
     if size.hindsight {
         for (before, candidate) in year.promoted.clone() {
             for formula in [before, candidate] {
-                if !year.hindsight.contains_key(&formula) {
-                    let figures = plain(size, &world, &formula, seed)?;
-                    year.hindsight.insert(formula, figures);
+                if let Entry::Vacant(vacant) = year.hindsight.entry(formula) {
+                    let figures = plain(size, &world, vacant.key(), seed)?;
+                    vacant.insert(figures);
                 }
             }
         }
