@@ -4,8 +4,8 @@
 use crate::Failure;
 use crate::world::World;
 use recrawl_crawl::config::Config;
+use recrawl_crawl::cycle::Fetched;
 use recrawl_crawl::cycle::clock::NextRound;
-use recrawl_crawl::cycle::pipeline::Fetched;
 use recrawl_crawl::cycle::plan::Plan;
 use recrawl_crawl::cycle::{self, RoundEnd};
 use recrawl_crawl::improve::candidate::{BackTest, Candidate};
