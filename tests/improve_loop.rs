@@ -6,7 +6,7 @@ use crate::harness::*;
 use recrawl_crawl::improve::candidate::{BackTest, Candidate};
 use recrawl_formula::Formula;
 use serde_json::{Value, json};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 const LOOP: &str = "[improve]\nmode = \"promote\"\nevery = 1000\nshadow_cycles = 2\nbefore_cycles = 1\n\
                     settling_cycles = 1\ntrial_cycles = 2\nguard_cycles = 3\nmax_loss = 0.9\ntrial_sites = 20\n\
@@ -90,6 +90,8 @@ fn each_step_of_the_loop_is_told_and_what_does_not_apply_is_refused() {
                 break forecast;
             }
             assert!(forecast["state"] == "computing" && begun.elapsed() < PATIENCE, "{forecast}");
+            // The console answers a limited number of requests a second.
+            std::thread::sleep(Duration::from_millis(100));
         };
         assert_eq!((&forecast["enough"], &forecast["forecasts"]), (&false.into(), &json!([])));
         let cycles = forecast["missing"].as_array().unwrap().iter().find(|one| one["needed"] == 14);

@@ -3,6 +3,7 @@
 mod cluster;
 mod focus;
 mod forecast;
+mod improve;
 mod learn;
 mod predict;
 mod replay;
@@ -15,7 +16,8 @@ pub use focus::{
     Anchors, FocusCheckArgs, FocusCommand, FocusCorpusArgs, FocusReplayArgs, FocusScoreArgs, FocusTermsArgs,
     FocusTrainArgs, GenerateBy, Idf, Lower, ParentsArg, TiesArg,
 };
-pub use forecast::{ImproveRunArgs, OwnVisitsArgs, PagesACycle, SavingsArgs, WhatIfArgs};
+pub use forecast::{OwnVisitsArgs, PagesACycle, SavingsArgs, WhatIfArgs};
+pub use improve::{ImproveCommand, ImproveRunArgs};
 pub use learn::{FoldBy, LearnArgs, Protocol, Terminals};
 pub use predict::PredictArgs;
 pub use replay::ReplayArgs;
@@ -388,49 +390,6 @@ pub struct ExplainArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
-}
-
-/// `recrawl improve`
-#[derive(Subcommand)]
-pub enum ImproveCommand {
-    /// How fresh the pages are, and whether visits find what was expected (improve.mode)
-    Status {
-        #[command(flatten)]
-        at: Where,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Learn a formula from the crawl's own visits, test it, and leave it as a candidate
-    Run(ImproveRunArgs),
-    /// What was tried, put in force and taken back
-    History {
-        #[command(flatten)]
-        at: Where,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Try nothing; a trial ends, and what is in force stays
-    Hold {
-        #[command(flatten)]
-        at: Where,
-    },
-    /// Let the loop go on
-    Release {
-        #[command(flatten)]
-        at: Where,
-    },
-    /// Put the proposed candidate in force
-    Promote {
-        #[command(flatten)]
-        at: Where,
-    },
-    /// Take the promoted formula back
-    Rollback {
-        #[command(flatten)]
-        at: Where,
-    },
 }
 
 /// `recrawl formula`

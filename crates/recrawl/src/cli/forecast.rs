@@ -2,7 +2,6 @@
 
 use super::Where;
 use clap::Args;
-use recrawl_crawl::config::units::Span;
 use std::str::FromStr;
 
 /// A sample of a crawl's own pages and visits.
@@ -36,28 +35,6 @@ pub struct WhatIfArgs {
 pub struct SavingsArgs {
     #[command(flatten)]
     pub own: OwnVisitsArgs,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// `recrawl improve run`
-#[derive(Args)]
-pub struct ImproveRunArgs {
-    #[command(flatten)]
-    pub own: OwnVisitsArgs,
-    /// Processor time [default: improve.learn_cpu]
-    #[arg(long, value_name = "DURATION", value_parser = Span::parse)]
-    pub cpu: Option<Span>,
-    /// Threads. Default: one per core
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub threads: Option<u32>,
-    /// Give way to all other processes, and end with the one that started it
-    #[arg(long, hide = true)]
-    pub child: bool,
-    /// Candidates tried since the last promotion: each makes the test of the next one stricter
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub tries: u32,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -41,6 +41,8 @@ pub fn of(shared: &SharedState) -> Status {
     };
     let running = shared.live.now();
     let (next_cycle_at, next_round) = match (phase, &running) {
+        // The crawl thread notes a pause with its next look.
+        _ if state == State::Paused => (None, None),
         (Phase::Waiting { cycle_at, next, .. }, _) => (cycle_at, next),
         // A cycle that runs too long is followed by the next one at once.
         (Phase::Crawling, Some(now)) if state == State::Crawling => {

@@ -1,0 +1,70 @@
+//! Arguments of `recrawl improve`.
+
+use super::{OwnVisitsArgs, Where};
+use clap::{Args, Subcommand};
+use recrawl_crawl::config::units::Span;
+
+/// `recrawl improve`
+#[derive(Subcommand)]
+pub enum ImproveCommand {
+    /// How fresh the pages are, and whether visits find what was expected (improve.mode)
+    Status {
+        #[command(flatten)]
+        at: Where,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Learn a formula from the crawl's own visits, test it, and leave it as a candidate
+    Run(ImproveRunArgs),
+    /// What was tried, put in force and taken back
+    History {
+        #[command(flatten)]
+        at: Where,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Try nothing; a trial ends, and what is in force stays
+    Hold {
+        #[command(flatten)]
+        at: Where,
+    },
+    /// Let the loop go on
+    Release {
+        #[command(flatten)]
+        at: Where,
+    },
+    /// Put the proposed candidate in force
+    Promote {
+        #[command(flatten)]
+        at: Where,
+    },
+    /// Take the promoted formula back
+    Rollback {
+        #[command(flatten)]
+        at: Where,
+    },
+}
+
+/// `recrawl improve run`
+#[derive(Args)]
+pub struct ImproveRunArgs {
+    #[command(flatten)]
+    pub own: OwnVisitsArgs,
+    /// Processor time [default: improve.learn_cpu]
+    #[arg(long, value_name = "DURATION", value_parser = Span::parse)]
+    pub cpu: Option<Span>,
+    /// Threads. Default: one per core
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub threads: Option<u32>,
+    /// Give way to all other processes, and end with the one that started it
+    #[arg(long, hide = true)]
+    pub child: bool,
+    /// Candidates tried since the last promotion: each makes the test of the next one stricter
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub tries: u32,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
