@@ -257,3 +257,39 @@ pub fn offer(folder: &Path, formula: &Formula, gain: [f64; 2]) -> Result<(), Fai
     };
     Ok(Candidate::new(formula, 0, back_test)?.write(folder)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recrawl_mockweb::ProceduralConfig;
+
+    #[test]
+    fn a_crawl_without_sockets_is_judged_by_what_is_true() {
+        let config = ProceduralConfig { pages: 300, hosts: 6, seed: 3, ..ProceduralConfig::default() };
+        let world = World::procedural(config, 20).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let settings = "[cycle]\npages = \"20%\"\naudit_share = 0.2\n[improve]\nmode = \"watch\"\n";
+        let mut crawl = Simulated::open(&world, folder.path(), settings, 1).unwrap();
+        let judged: Vec<Judged> = (0..12).map(|_| crawl.cycle().unwrap()).collect();
+        for Judged { report, eligible, fresh } in &judged {
+            let population = report.population.as_ref().unwrap();
+            assert_eq!(population.revisit_due, *eligible);
+            assert!(fresh <= eligible);
+        }
+        // The first visits after the warm-up are of pages that changed, or not, as the web says.
+        let last = judged.last().unwrap();
+        assert!(last.eligible == world.pages.len() as u64 && last.fresh < last.eligible && last.fresh > 0);
+        let Met { visits, changed, missed } = crawl.met;
+        assert!(visits > 300 && changed > 0 && changed < visits && missed > 0, "{:?}", crawl.met);
+        // A copy goes on as the crawl itself.
+        drop(crawl);
+        let copied = folder.path().with_extension("copy");
+        copy(folder.path(), &copied).unwrap();
+        let [own, copy] = [folder.path(), &copied].map(|place| {
+            let mut crawl = Simulated::open(&world, place, settings, 1).unwrap();
+            crawl.cycle().unwrap().report.found
+        });
+        assert_eq!(own, copy);
+        fs::remove_dir_all(copied).unwrap();
+    }
+}
