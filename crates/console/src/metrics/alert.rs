@@ -177,6 +177,14 @@ pub const ALERTS: &[Alert] = &[
         runbook: "/api/v1/improve/history says why. The formula before is in force, so nothing needs to be done at once.",
     },
     Alert {
+        name: "RecrawlPromiseBroken",
+        when: "recrawl_promises_broken > 0 or recrawl_promises_limited > 0",
+        lasting: "0m",
+        severity: Severity::Warning,
+        summary: "Pages are not visited as promised, or a limit keeps them from it.",
+        runbook: "`recrawl promises` or /api/v1/promises names the promise and the limit that binds.",
+    },
+    Alert {
         name: "RecrawlManyFiles",
         when: "process_open_fds > FILES_SHARE * process_max_fds",
         lasting: "5m",
