@@ -22,7 +22,7 @@ use recrawl_repository::Generation;
 use recrawl_types::{CanonicalUrl, Cycle, UrlRules};
 use std::time::Duration;
 
-/// A cycle that seems to have taken longer than so many periods was interrupted.
+/// Periods beyond which a cycle counts as interrupted.
 const OVERRUN: u32 = 4;
 
 /// Promises at most: each page below a prefix is compared with all.

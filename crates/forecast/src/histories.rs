@@ -3,7 +3,7 @@
 
 use recrawl_estimation::{Gaps, Visited};
 use recrawl_repository::{Generation, KeptRounds, KeptVisit, ReadError};
-use recrawl_types::{CanonicalUrl, Cycle, DatedRound, History, PageRecord, Share, Status};
+use recrawl_types::{CanonicalUrl, Cycle, DatedRound, History, PageRecord, Share, Site, Status};
 use std::collections::{BTreeMap, BinaryHeap};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -132,6 +132,15 @@ impl Histories {
             let visits = visits.iter().map(|visit| (visit.cycle, visit.changed)).collect();
             self.pages.push(SeenPage { url, before, visits });
         }
+    }
+
+    /// Divides the sample by site: pages to learn from, and pages to test on.
+    pub fn halves(&self, seed: u64) -> (Histories, Histories) {
+        let is_tested = |site: &Site| xxh3_64_with_seed(site.as_str().as_bytes(), seed).is_multiple_of(2);
+        let (to_test, to_learn) =
+            self.pages.iter().cloned().partition(|page| is_tested(&Site::of(&page.url)));
+        let bare = Histories { pages: Vec::new(), ..self.clone() };
+        (Histories { pages: to_learn, ..bare.clone() }, Histories { pages: to_test, ..bare })
     }
 
     /// Visits of a page of the sample in a cycle, on average.

@@ -13,13 +13,11 @@ use recrawl_forecast::{Completions, Histories, SampleRequest};
 use recrawl_formula::Formula;
 use recrawl_mockweb::ProceduralConfig;
 use recrawl_mockweb::procedural::{Drift, Habits};
-use recrawl_types::Site;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::str::FromStr;
-use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Cycles of which a mean of freshness is told.
 const WINDOW: usize = 28;
@@ -302,11 +300,7 @@ fn choose(crawl: &Simulated<'_>, data: &Path, pool: &[Formula], state: &LoopStat
         return Ok(());
     }
     let seed = u64::from(histories.last.0);
-    let is_tested = |site: &Site| xxh3_64_with_seed(site.as_str().as_bytes(), seed).is_multiple_of(2);
-    let (to_test, to_learn) =
-        histories.pages.iter().cloned().partition(|page| is_tested(&Site::of(&page.url)));
-    let bare = Histories { pages: Vec::new(), ..histories.clone() };
-    let [to_learn, to_test] = [to_learn, to_test].map(|pages| Histories { pages, ..bare.clone() });
+    let (to_learn, to_test) = histories.halves(seed);
     if to_learn.pages.is_empty() || to_test.pages.is_empty() {
         return Ok(());
     }

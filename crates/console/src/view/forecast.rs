@@ -100,7 +100,7 @@ pub struct Missing {
     pub what: String,
     /// There are so many.
     pub there: u64,
-    /// So many are needed.
+    /// Number that is needed.
     pub needed: u64,
 }
 

@@ -13,6 +13,13 @@ const LONGEST_GUARD: u32 = 4;
 /// Cycles whose visits learning and forecasts need.
 pub const MIN_KEPT_CYCLES: u32 = 14;
 
+/// The error probability of the back-test after this number of tries since the last promotion: 0.05/(j(j + 1)) for the
+/// j-th, so that all together stay below 0.05.
+pub fn alpha_of(tries: u32) -> f64 {
+    let try_number = f64::from(tries) + 1.0;
+    0.05 / (try_number * (try_number + 1.0))
+}
+
 /// The rules, in cycles unless said otherwise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoopRules {

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::improve::arms::{Arm, Division};
 use crate::improve::attempt::{Attempt, Difference};
 use crate::improve::candidate::{Candidate, digest_of};
-use crate::improve::rules::LoopRules;
+use crate::improve::rules::{LoopRules, alpha_of};
 use crate::stored::{keep, kept};
 use recrawl_estimation::drift::CycleFound;
 use recrawl_estimation::{Drift, DriftRules};
@@ -288,10 +288,9 @@ impl LoopState {
         matches!(self.step, Step::Idle | Step::Proposed(_)) && !self.is_held
     }
 
-    /// The error probability of the next back-test: α/(j(j + 1)) for the j-th try, so that all together stay below α.
+    /// The error probability of the next back-test.
     pub fn alpha(&self) -> f64 {
-        let tries = f64::from(self.tries + 1);
-        0.05 / (tries * (tries + 1.0))
+        alpha_of(self.tries)
     }
 
     /// Takes up the candidate that waits, if it may be tried.

@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::fs;
 use std::path::PathBuf;
 
-/// What is told of a page.
+/// Figures of a page.
 #[derive(Serialize)]
 struct Scored {
     page: PathBuf,

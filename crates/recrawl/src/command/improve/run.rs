@@ -6,16 +6,15 @@ use crate::command::{forecast, print, print_json, print_labelled};
 use crate::process::{clock, signals};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::improve::candidate::{BackTest, Candidate};
+use recrawl_crawl::improve::rules::alpha_of;
 use recrawl_crawl::settings::formula_file;
 use recrawl_forecast::back_test::{Tested, back_test};
-use recrawl_forecast::{Completions, Histories};
+use recrawl_forecast::Completions;
 use recrawl_formula::Formula;
 use recrawl_learner::{Ending, Fitness, FoldBy, Options, Preset, Protocol, Start, learn, options};
 use recrawl_simulation::{Budget, Dataset, Rules};
-use recrawl_types::Site;
 use serde_json::json;
 use std::time::SystemTime;
-use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Completions of each page that is learned from.
 const COMPLETIONS: u64 = 3;
@@ -43,7 +42,7 @@ fn learn_and_test(args: &ImproveRunArgs) -> Result<(), Failure> {
     let in_force = formula_file::in_force(&settings)?;
     let histories = forecast::histories(&settings, &args.own)?;
     let seed = u64::from(histories.last.0);
-    let (to_learn, to_test) = halves(&histories, seed);
+    let (to_learn, to_test) = histories.halves(seed);
     let [learn_sites, test_sites] = [&to_learn, &to_test].map(|half| Completions::new(half).groups());
     if learn_sites.min(test_sites) < MIN_SITES {
         let text = format!(
@@ -73,7 +72,7 @@ fn learn_and_test(args: &ImproveRunArgs) -> Result<(), Failure> {
     let tested = pool.install(|| back_test(&Completions::new(&to_test), &formulas, visits));
     let place = (1..formulas.len()).max_by(|a, b| tested[*a].gain.value.total_cmp(&tested[*b].gain.value));
     let place = place.expect("a formula was learned");
-    let alpha = alpha(args.tries);
+    let alpha = alpha_of(args.tries);
     let found = BackTest {
         fitness: "change_rate".into(),
         in_force: (in_force.name.clone(), tested[0].change_rate),
@@ -108,12 +107,6 @@ fn give_way() -> Result<(), Failure> {
     rustix::process::set_parent_process_death_signal(death).map_err(Failure::work)
 }
 
-/// The error probability of the interval after this many tries, as the loop divides it.
-fn alpha(tries: u32) -> f64 {
-    let tries = f64::from(tries + 1);
-    0.05 / (tries * (tries + 1.0))
-}
-
 fn text(candidate: &Candidate, tested: &Tested) -> String {
     let BackTest { in_force, gain: [low, high], coverage: [before, after], sample, .. } =
         &candidate.back_test;
@@ -125,15 +118,6 @@ fn text(candidate: &Candidate, tested: &Tested) -> String {
         "next       the loop takes it up at the next cycle, if improve.mode is \"propose\" or \"promote\"".to_owned(),
     ]
     .join("\n")
-}
-
-/// Divides the sample by site: some to learn from, the others to test on.
-fn halves(histories: &Histories, seed: u64) -> (Histories, Histories) {
-    let is_tested = |site: &Site| xxh3_64_with_seed(site.as_str().as_bytes(), seed).is_multiple_of(2);
-    let (to_test, to_learn) =
-        histories.pages.iter().cloned().partition(|page| is_tested(&Site::of(&page.url)));
-    let bare = Histories { pages: Vec::new(), ..histories.clone() };
-    (Histories { pages: to_learn, ..bare.clone() }, Histories { pages: to_test, ..bare })
 }
 
 fn options_of(data: &Dataset, in_force: &Formula, visits: f64) -> Result<Options, Failure> {
