@@ -9,10 +9,7 @@ use recrawl_repository::KeptRounds;
 
 /// Promises, as counted now.
 pub fn now(shared: &SharedState) -> Result<Promises, Refusal> {
-    let _scan = shared
-        .report_scans
-        .begin()
-        .ok_or_else(|| Refusal::Busy("too many reports are running; try again later".into()))?;
+    let _scan = shared.begin_report()?;
     let generation = shared.generation();
     let sources = Sources {
         settings: &shared.settings(),

@@ -10,10 +10,7 @@ use recrawl_repository::KeptRounds;
 /// The report of a host.
 pub fn host(shared: &SharedState, name: &str, cycles: usize) -> Result<HostReport, Refusal> {
     let (named, decided) = (hosts::named(name)?, shared.control.decided());
-    let _scan = shared
-        .report_scans
-        .begin()
-        .ok_or_else(|| Refusal::Busy("too many reports are running; try again later".into()))?;
+    let _scan = shared.begin_report()?;
     let generation = shared.generation();
     let sources = Sources {
         settings: &shared.settings(),

@@ -7,9 +7,9 @@ use super::improve::forecasts::Forecasts;
 use super::learning::Learner;
 use super::next::Next;
 use super::recent::Ring;
-use super::scans::Scans;
+use super::scans::{Scan, Scans};
 use crate::turn::Turn;
-use recrawl_console::view::NextRound;
+use recrawl_console::view::{NextRound, Refusal};
 use recrawl_crawl::crawl::Crawl;
 use recrawl_crawl::cycle::ranks::KeptRanks;
 use recrawl_crawl::failure::Failure;
@@ -92,7 +92,7 @@ pub struct SharedState {
     is_aside_asked: AtomicBool,
     pub scans: Scans,
     /// Reports read kept files, and promises pages: they take no place of scans for single pages.
-    pub report_scans: Scans,
+    report_scans: Scans,
     pub ranks: KeptRanks,
     pub visited: VisitedPages,
     pub hosts: Hosts,
@@ -246,6 +246,12 @@ impl SharedState {
     pub fn failed(&self, why: &Failure) {
         *lock(&self.failure) = Some(why.to_string());
         self.cycles_failed.fetch_add(1, Relaxed);
+    }
+
+    /// Permission for a report, which reads many pages.
+    pub fn begin_report(&self) -> Result<Scan<'_>, Refusal> {
+        let too_many = || Refusal::Busy("too many reports are running; try again later".into());
+        self.report_scans.begin().ok_or_else(too_many)
     }
 
     /// Waits for the next cycle, a signal or an operator, for at most one tick.
