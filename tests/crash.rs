@@ -26,7 +26,7 @@ pub fn most_in_flight() -> u64 {
 
 /// What a kill waits for.
 #[derive(Debug)]
-enum Moment {
+pub enum Moment {
     /// So many more requests.
     Requests(u64),
     /// So long after the start: before the first request, or anywhere.
@@ -36,7 +36,7 @@ enum Moment {
 }
 
 impl Moment {
-    fn draw(lot: &mut StdRng, most_requests: u64) -> Moment {
+    pub fn draw(lot: &mut StdRng, most_requests: u64) -> Moment {
         match lot.random_range(0..10) {
             0..=6 => Moment::Requests(lot.random_range(1..=most_requests)),
             7..=8 => Moment::Time(Duration::from_millis(lot.random_range(0..150))),
@@ -45,7 +45,7 @@ impl Moment {
     }
 
     /// Waits for it, or for the end of the crawl.
-    fn wait(&self, world: &World, child: &mut Child) {
+    pub fn wait(&self, world: &World, child: &mut Child) {
         let log_length = || world.server.log(0).expect("the log is in memory").len() as u64;
         let (asked, generation) = (log_length(), newest_file(world));
         loop {

@@ -6,6 +6,7 @@ use crate::harness::*;
 use recrawl_crawl::improve::candidate::{BackTest, Candidate};
 use recrawl_formula::Formula;
 use serde_json::{Value, json};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 const LOOP: &str = "[improve]\nmode = \"promote\"\nevery = 1000\nshadow_cycles = 2\nbefore_cycles = 1\n\
@@ -25,6 +26,10 @@ fn propose() -> String {
 
 /// A candidate as a back-test leaves it; its id.
 pub fn offer(world: &World, expression: &str) -> String {
+    offer_to(&world.data_dir, expression)
+}
+
+pub fn offer_to(data_dir: &Path, expression: &str) -> String {
     let back_test = BackTest {
         fitness: "change_rate".into(),
         in_force: ("n".into(), 0.2),
@@ -36,7 +41,7 @@ pub fn offer(world: &World, expression: &str) -> String {
         sample: [1000, 80, 60],
     };
     let candidate = Candidate::new(&Formula::from_expression(expression).unwrap(), 6, back_test).unwrap();
-    candidate.write(&world.data_dir).unwrap();
+    candidate.write(data_dir).unwrap();
     candidate.id()
 }
 
@@ -191,8 +196,10 @@ fn a_promotion_comes_with_the_next_cycle_and_not_before() {
         report.unwrap_or_else(|| panic!("{of}: {reports}"))["formula"].clone()
     };
     assert_eq!((formula(cycle), formula(cycle + 1)), ("n".into(), "t".into()));
-    let improve = daemon.get("/api/v1/improve");
-    assert_eq!((&improve["loop"]["step"], &improve["loop"]["asked"]), (&"guard".into(), &Value::Null));
+    daemon.until("guarded", |_| {
+        let stands = daemon.get("/api/v1/improve")["loop"].clone();
+        (&stands["step"], &stands["asked"]) == (&"guard".into(), &Value::Null)
+    });
     daemon.stop();
 }
 
@@ -218,6 +225,63 @@ fn a_learner_that_fails_says_why() {
     }
     assert_eq!(daemon.change("PUT", "/api/v1/improve/hold", None), "done");
     refused(&daemon, "/api/v1/improve/run", ["an operator holds the loop", "release it"]);
+    daemon.stop();
+}
+
+/// A learner that is killed failed, and is due only after `every` cycles; one that a daemon's end took with it begins again.
+#[test]
+fn a_learner_ends_with_its_daemon_and_begins_again_with_the_next() {
+    let often = LOOP.replace("every = 1000", "every = 20\nlearn_cpu = \"10 min\"");
+    let world = measured(&(often.clone() + "[politeness]\ndelay_per_host = \"1 ms\"\n"));
+    (0..15).for_each(|_| drop(world.next_cycle()));
+    configure(&world, &often.replace("[cycle]\n", "[cycle]\nperiod = \"200 ms\"\n"));
+    let running = |daemon: &Daemon| {
+        let begun = Instant::now();
+        loop {
+            let learner = daemon.get("/api/v1/improve")["loop"]["learner"].clone();
+            if learner["running_since"].is_u64() {
+                return learner;
+            }
+            assert!(begun.elapsed() < PATIENCE, "{learner}\n{}", daemon.log.lock().unwrap());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    let child = |daemon: &Daemon| {
+        let id = daemon.child.id();
+        let tasks = std::fs::read_dir(format!("/proc/{id}/task")).unwrap();
+        let children =
+            tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("children")).ok());
+        children.collect::<String>().trim().to_owned()
+    };
+    let is_gone = |id: &str| {
+        let begun = Instant::now();
+        while std::fs::metadata(format!("/proc/{id}")).is_ok() {
+            assert!(begun.elapsed() < PATIENCE, "the learner {id} is left");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    let daemon = Daemon::start(&world);
+    running(&daemon);
+    let killed = child(&daemon);
+    daemon.kill();
+    is_gone(&killed);
+    let daemon = Daemon::start(&world);
+    let learner = running(&daemon);
+    assert_eq!(learner["last"], Value::Null, "it has not ended: {learner}");
+    let stopped = child(&daemon);
+    daemon.stop();
+    is_gone(&stopped);
+    let daemon = Daemon::start(&world);
+    running(&daemon);
+    let sent = std::process::Command::new("kill").args(["-9", &child(&daemon)]).status();
+    assert!(sent.unwrap().success());
+    daemon.until("told", |_| {
+        let learner = daemon.get("/api/v1/improve")["loop"]["learner"].clone();
+        learner["ended"]["has_learned"] == false && learner["last"].is_u64()
+    });
+    let learner = daemon.get("/api/v1/improve")["loop"]["learner"].clone();
+    assert!(learner["ended"]["why"].as_str().unwrap().contains("signal: 9"), "{learner}");
+    assert_eq!(learner["next"], learner["last"].as_u64().unwrap() + 20, "{learner}");
     daemon.stop();
 }
 

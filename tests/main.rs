@@ -97,6 +97,8 @@ mod traces;
 mod traps;
 /// Bad disks, other versions, a directory in use.
 mod trouble;
+/// A loop that nobody looks after: killed, out of disk.
+mod unattended;
 /// What is exported of visits, and how long they are kept.
 mod visits;
 /// Subscriptions to feeds at their hub.

@@ -70,15 +70,16 @@ pub fn fail(crawl: &Crawl, cycle: Cycle) -> Result<(), Failure> {
     })
 }
 
-/// Writes the formula that the loop decided on.
+/// Writes the formula that the loop decided on, unless an operator has chosen one since.
 fn put_in_force(crawl: &Crawl) -> Result<(), Failure> {
-    if crawl.improve.read()?.to_write().is_none() {
+    if !crawl.improve.read()?.has_to_write() {
         return Ok(());
     }
     crawl.improve.change(|state| {
-        let Some(toml) = state.to_write() else { return Ok(()) };
-        let formula = Formula::from_toml(toml).map_err(Failure::work)?;
-        formula_file::keep_in_data_dir(&crawl.settings.data_dir, &formula)?;
+        if let Some(toml) = state.to_write(&formula_file::in_force(&crawl.settings)?) {
+            let formula = Formula::from_toml(toml).map_err(Failure::work)?;
+            formula_file::keep_in_data_dir(&crawl.settings.data_dir, &formula)?;
+        }
         state.has_written();
         Ok(())
     })?
@@ -112,12 +113,11 @@ pub fn note(crawl: &Crawl, facts: &Facts, report: &RoundReport) -> Result<(), Fa
             expected: expected.changes,
             variance: expected.variance,
         });
-        match (&mut state.step, report.estimates.arms_freshness) {
-            (Step::Shadow(attempt), _) => attempt.note_shadow(facts.cycle, found),
-            (Step::Trial(attempt) | Step::Guard(attempt), Some(freshness)) => {
-                attempt.note_trial(facts.cycle, freshness);
-            }
-            _ => {}
+        if let Step::Shadow(attempt) = &mut state.step {
+            attempt.note_shadow(facts.cycle, found);
+        }
+        if let Some(freshness) = report.estimates.arms_freshness {
+            state.note_arms(facts.cycle, freshness);
         }
     })
 }

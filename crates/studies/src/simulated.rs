@@ -83,17 +83,8 @@ impl<'w> Simulated<'w> {
         seed: u64,
         is_known: impl Fn(u32) -> bool,
     ) -> Result<Simulated<'w>, Failure> {
-        let mut config: Config = toml::from_str(settings)?;
-        config.storage.data_dir = folder.into();
-        config.storage.reserve.0 = 0;
-        config.storage.archive = false;
-        config.crawler.contact = "https://studies.example/".into();
-        config.cycle.fill = false;
-        // All pages are visited in the first cycle.
-        config.cycle.discovery_min = world.pages.len() as u64;
-        let settings = Settings::check(config)?;
         let seeds = of_hosts(world, is_known);
-        let mut crawl = Crawl::open(settings, &seeds, seed, Process::quiet()?)?;
+        let mut crawl = open(world, folder, settings, seed, &seeds)?;
         let clock = crawl.repository.current().cycle();
         crawl.clock = at(clock.next());
         let mut simulated = Simulated { crawl, world, numbers: Vec::new(), met: Met::default() };
@@ -183,6 +174,25 @@ impl<'w> Simulated<'w> {
     }
 }
 
+/// Opens a crawl with these settings beside those that every study needs.
+fn open(
+    world: &World,
+    folder: &Path,
+    settings: &str,
+    seed: u64,
+    seeds: &[CanonicalUrl],
+) -> Result<Crawl, Failure> {
+    let mut config: Config = toml::from_str(settings)?;
+    config.storage.data_dir = folder.into();
+    config.storage.reserve.0 = 0;
+    config.storage.archive = false;
+    config.crawler.contact = "https://studies.example/".into();
+    config.cycle.fill = false;
+    // All pages are visited in the first cycle.
+    config.cycle.discovery_min = world.pages.len() as u64;
+    Ok(Crawl::open(Settings::check(config)?, seeds, seed, Process::quiet()?)?)
+}
+
 /// The pages of some hosts.
 fn of_hosts(world: &World, is_wanted: impl Fn(u32) -> bool) -> Vec<CanonicalUrl> {
     world.pages.iter().filter(|(_, host)| is_wanted(*host)).map(|(url, _)| url.clone()).collect()
@@ -261,7 +271,8 @@ pub fn offer(folder: &Path, formula: &Formula, gain: [f64; 2]) -> Result<(), Fai
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_mockweb::ProceduralConfig;
+    use recrawl_mockweb::{ProceduralConfig, Server, WebConfig};
+    use serde_json::Value;
 
     #[test]
     fn a_crawl_without_sockets_is_judged_by_what_is_true() {
@@ -291,5 +302,80 @@ mod tests {
         });
         assert_eq!(own, copy);
         fs::remove_dir_all(copied).unwrap();
+    }
+
+    /// Equal but for rounding: visits are added up in the order in which they came.
+    fn are_close(one: &Value, other: &Value) -> bool {
+        match (one, other) {
+            (Value::Object(one), Value::Object(other)) => {
+                one.len() == other.len()
+                    && one.iter().zip(other).all(|(a, b)| a.0 == b.0 && are_close(a.1, b.1))
+            }
+            (Value::Array(one), Value::Array(other)) => {
+                one.len() == other.len() && one.iter().zip(other).all(|(a, b)| are_close(a, b))
+            }
+            (Value::Number(one), Value::Number(other)) if one.is_f64() => {
+                other.as_f64().is_some_and(|other| (one.as_f64().unwrap() - other).abs() < 1e-9)
+            }
+            (one, other) => one == other,
+        }
+    }
+
+    /// What a study finds is what the program would find: seeds of webs and crawls, with and without bursts.
+    #[test]
+    fn a_crawl_over_sockets_reports_the_same_as_one_without() {
+        const CYCLES: u32 = 24;
+        let settings = "[cycle]\npages = \"15%\"\npages_min = 1\ndiscovery_share = 0\naudit_share = 0.3\n\
+                        [politeness]\ndelay_per_host = \"0 ms\"\ndelay_per_ip = \"0 ms\"\n\
+                        [fetch]\nallow_addresses = [\"127.0.0.0/8\"]\n\
+                        [scope]\nmax_depth = 0\n[schedule]\nformula = \"n\"\n\
+                        [improve]\nmode = \"promote\"\nshadow_cycles = 3\nbefore_cycles = 2\n\
+                        settling_cycles = 2\ntrial_cycles = 4\nguard_cycles = 5\nmax_loss = 0.4\ntrial_sites = 20\n";
+        let mut promoted = 0;
+        for (seed, mix) in [(1, "poisson=100"), (2, "static=30,poisson=70"), (3, "bursty=100")] {
+            let config = ProceduralConfig {
+                pages: 300,
+                hosts: 24,
+                seed,
+                mix: mix.parse().unwrap(),
+                page_bytes: 2_000,
+                ..ProceduralConfig::default()
+            };
+            let web = WebConfig::Procedural(config.clone());
+            let server = Server::start(recrawl_mockweb::Config::new(web)).unwrap();
+            let world = World::procedural_at(config, CYCLES + 2, |page, _, _| server.url(page)).unwrap();
+            let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
+            let mut simulated = Simulated::open(&world, folders[0].path(), settings, seed).unwrap();
+            let seeds = of_hosts(&world, |_| true);
+            let mut real = open(&world, folders[1].path(), settings, seed, &seeds).unwrap();
+            let mut round = |seeds: &[CanonicalUrl], offered: bool| {
+                let cycle = real.repository.current().cycle().next();
+                server.set_clock(cycle.0).unwrap();
+                real.clock = at(cycle);
+                if offered {
+                    offer(folders[1].path(), &Formula::from_expression("t").unwrap(), [0.01, 0.02]).unwrap();
+                }
+                match cycle::round(&mut real, NextRound::OF_NEXT_CYCLE, seeds).unwrap() {
+                    RoundEnd::Committed(report) => *report,
+                    RoundEnd::NothingDue | RoundEnd::Interrupted => panic!("nothing was due"),
+                }
+            };
+            round(&seeds, false);
+            for number in 0..CYCLES {
+                let offered = number == 4;
+                if offered {
+                    offer(folders[0].path(), &Formula::from_expression("t").unwrap(), [0.01, 0.02]).unwrap();
+                }
+                let expected = simulated.cycle().unwrap().report;
+                let report = round(&[], offered);
+                let [of_sockets, without] = [&report, &expected].map(|report| {
+                    let RoundReport { formula, population, found, estimates, .. } = report;
+                    serde_json::to_value((formula, population, found, estimates)).unwrap()
+                });
+                assert!(are_close(&of_sockets, &without), "{mix}, {number}: {of_sockets} {without}");
+                promoted += u32::from(report.formula != "n");
+            }
+        }
+        assert!(promoted > 0, "no formula came into force");
     }
 }

@@ -32,11 +32,24 @@ impl World {
     /// # Errors
     /// If the configuration is out of range.
     pub fn procedural(config: ProceduralConfig, cycles: u32) -> Result<World, Failure> {
+        let address = |_, host, target: &str| format!("http://h{host:04}.test{target}");
+        World::procedural_at(config, cycles, address)
+    }
+
+    /// The same, with these URLs, of page, host and target.
+    ///
+    /// # Errors
+    /// If the configuration is out of range.
+    pub fn procedural_at(
+        config: ProceduralConfig,
+        cycles: u32,
+        url: impl Fn(u32, u32, &str) -> String,
+    ) -> Result<World, Failure> {
         let seed = config.seed;
         let web = Procedural::new(config)?;
         let page = |page| -> Result<_, Failure> {
             let address = web.address(page);
-            let url = format!("http://h{:04}.test{}", address.host, address.target);
+            let url = url(page, address.host, &address.target);
             Ok((UrlRules::keep_all().canonicalize(&url)?, address.host))
         };
         let pages = (0..web.pages()).map(page).collect::<Result<Vec<_>, _>>()?;

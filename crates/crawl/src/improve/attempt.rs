@@ -9,9 +9,13 @@ use recrawl_estimation::sequence::{half_width, values_for};
 use recrawl_scheduler::Overlap;
 use recrawl_types::Cycle;
 use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
 
 /// Error probability of the intervals that decide a trial.
 const ALPHA: f64 = 0.05;
+
+/// Cycles without a trial or a guard whose arms are remembered.
+const IDLE_DAYS: usize = 28;
 
 /// A candidate and its trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,14 +26,14 @@ pub struct Attempt {
     pub in_force: String,
     /// The first cycle of the present step.
     pub since: Cycle,
-    /// The first cycle of the trial.
-    pub trial_since: Cycle,
-    /// How sites are divided in the trial.
+    /// The first cycle of the trial; none before, or without one.
+    pub trial_since: Option<Cycle>,
+    /// How sites are divided into arms in its trial or guard.
     pub division: Division,
     /// The cycles in which both formulas were scored.
     pub shadow: Vec<ShadowDay>,
-    /// The cycles of the trial, from the time before the candidate on.
-    pub trial: Vec<TrialDay>,
+    /// Freshness by arm: cycles without the candidate, then those with it.
+    pub arms: Vec<ArmsDay>,
 }
 
 /// A cycle in which both formulas scored, and one was carried out.
@@ -45,13 +49,52 @@ pub struct ShadowDay {
     pub only_candidate: Found,
 }
 
-/// A cycle of the trial: freshness before the visits by arm, [`Arm`](crate::improve::arms::Arm) after arm.
+/// A cycle's freshness before the visits by arm, [`Arm`](crate::improve::arms::Arm) after arm.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TrialDay {
+pub struct ArmsDay {
     /// The cycle.
     pub cycle: Cycle,
     /// Of the candidate's sites, and of the control's.
     pub freshness: [Option<Interval>; 2],
+}
+
+/// The sites of the next trial or guard, while all have the same formula.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NextArms {
+    /// The arms.
+    pub division: Division,
+    /// Their freshness in the last cycles.
+    pub days: Vec<ArmsDay>,
+}
+
+impl NextArms {
+    /// Arms of which nothing is known yet.
+    pub fn new(division: Division) -> NextArms {
+        NextArms { division, days: Vec::new() }
+    }
+
+    /// Notes a cycle, again if it goes on.
+    pub fn note(&mut self, cycle: Cycle, freshness: [Option<Interval>; 2]) {
+        ArmsDay::note(&mut self.days, cycle, freshness);
+        let surplus = self.days.len().saturating_sub(IDLE_DAYS);
+        self.days.drain(..surplus);
+    }
+}
+
+impl ArmsDay {
+    fn note(days: &mut Vec<ArmsDay>, cycle: Cycle, freshness: [Option<Interval>; 2]) {
+        days.retain(|day| day.cycle != cycle);
+        days.push(ArmsDay { cycle, freshness });
+    }
+}
+
+/// The cycles that a trial or a guard compares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Times {
+    /// Before the candidate shows.
+    pub before: RangeInclusive<Cycle>,
+    /// The first in which its sites count.
+    pub from: Cycle,
 }
 
 /// A difference with its interval.
@@ -74,10 +117,9 @@ impl Attempt {
         self.shadow.push(ShadowDay { cycle, overlap, only_in_force, only_candidate });
     }
 
-    /// Notes a cycle of the trial, again if it goes on.
-    pub fn note_trial(&mut self, cycle: Cycle, freshness: [Option<Interval>; 2]) {
-        self.trial.retain(|day| day.cycle != cycle);
-        self.trial.push(TrialDay { cycle, freshness });
+    /// Notes the arms of a cycle, again if it goes on.
+    pub fn note_arms(&mut self, cycle: Cycle, freshness: [Option<Interval>; 2]) {
+        ArmsDay::note(&mut self.arms, cycle, freshness);
     }
 
     /// One step of the candidate against the formula in force, without a fetch more: Δ = Σ(D·ȳ_G − Y_F)/Σk, where of the
@@ -123,10 +165,9 @@ impl Attempt {
     }
 
     /// How much fresher the candidate's sites are than the control's, less how much they were before the candidate. The
-    /// time before ends with the cycle `before`, and the measured time begins with `from`. The interval holds at every
-    /// look: a confidence sequence, widened by the error of the time before. None without both.
-    pub fn effect(&self, before: Cycle, from: Cycle) -> Option<Difference> {
-        let [earlier, now] = self.compared(before, from)?;
+    /// interval holds at every look: a confidence sequence, widened by the error of the time before. None without both.
+    pub fn effect(&self, times: &Times) -> Option<Difference> {
+        let [earlier, now] = self.compared(times)?;
         let value = now.value - earlier.value;
         let pages = now.sample as f64;
         let half = half_width(pages, (now.variance * pages).sqrt(), ALPHA);
@@ -136,8 +177,8 @@ impl Attempt {
 
     /// Audited pages after which the lower end of [`Attempt::effect`] is above −`max_loss`, if its value and the deviation
     /// of a page stay as they are. None if no number of pages is enough.
-    pub fn pages_to_exclude(&self, max_loss: f64, before: Cycle, from: Cycle) -> Option<u64> {
-        let [earlier, now] = self.compared(before, from)?;
+    pub fn pages_to_exclude(&self, max_loss: f64, times: &Times) -> Option<u64> {
+        let [earlier, now] = self.compared(times)?;
         let half = now.value - earlier.value + max_loss;
         // The error of the time before stays.
         let left = half.powi(2) - (Z * Z * earlier.variance);
@@ -146,13 +187,13 @@ impl Attempt {
     }
 
     /// The mean difference of freshness between the arms in the time before, and in the measured time.
-    fn compared(&self, before: Cycle, from: Cycle) -> Option<[Interval; 2]> {
-        let mean = |days: &mut dyn Iterator<Item = &TrialDay>| {
+    fn compared(&self, times: &Times) -> Option<[Interval; 2]> {
+        let mean = |days: &mut dyn Iterator<Item = &ArmsDay>| {
             let differences: Vec<Interval> = days.filter_map(|day| difference(day.freshness)).collect();
             Interval::mean(&differences)
         };
-        let earlier = mean(&mut self.trial.iter().filter(|day| day.cycle <= before))?;
-        Some([earlier, mean(&mut self.trial.iter().filter(|day| day.cycle >= from))?])
+        let earlier = mean(&mut self.arms.iter().filter(|day| times.before.contains(&day.cycle)))?;
+        Some([earlier, mean(&mut self.arms.iter().filter(|day| day.cycle >= times.from))?])
     }
 }
 
@@ -177,10 +218,10 @@ pub(crate) mod tests {
             candidate: Candidate::new(&formula("t * p_eb"), 9, back_test([0.01, 0.03])).unwrap(),
             in_force: formula("t * X").to_toml().unwrap(),
             since: Cycle(10),
-            trial_since: Cycle(10),
+            trial_since: Some(Cycle(10)),
             division: Division::of(1, 100),
             shadow: Vec::new(),
-            trial: Vec::new(),
+            arms: Vec::new(),
         }
     }
 
@@ -210,21 +251,24 @@ pub(crate) mod tests {
     #[test]
     fn an_effect_is_beside_the_time_before() {
         let day = |value: f64| Some(Interval { value, variance: 0.0004, sample: 200 });
+        let times = Times { before: Cycle(10)..=Cycle(23), from: Cycle(38) };
         let mut attempt = attempt();
+        // Too early: not of the time before.
+        attempt.note_arms(Cycle(9), [day(0.10), day(0.85)]);
         for cycle in 10..24 {
-            attempt.note_trial(Cycle(cycle), [day(0.80), day(0.85)]);
+            attempt.note_arms(Cycle(cycle), [day(0.80), day(0.85)]);
         }
-        assert_eq!(attempt.effect(Cycle(23), Cycle(38)), None);
+        assert_eq!(attempt.effect(&times), None);
         for cycle in 24..66 {
-            attempt.note_trial(Cycle(cycle), [day(0.83), day(0.85)]);
+            attempt.note_arms(Cycle(cycle), [day(0.83), day(0.85)]);
         }
-        attempt.note_trial(Cycle(66), [None, day(0.85)]);
-        let effect = attempt.effect(Cycle(23), Cycle(38)).unwrap();
+        attempt.note_arms(Cycle(66), [None, day(0.85)]);
+        let effect = attempt.effect(&times).unwrap();
         assert!((effect.value - 0.03).abs() < 1e-12 && effect.pages == 28 * 400, "{effect:?}");
         let half = effect.ends[1] - effect.value;
         let plain = Z * (0.0008f64 / 28.0 + 0.0008 / 14.0).sqrt();
         assert!(half > plain && half < 2.0 * plain, "{half} beside {plain}");
-        let needed = |max_loss| attempt.pages_to_exclude(max_loss, Cycle(23), Cycle(38));
+        let needed = |max_loss| attempt.pages_to_exclude(max_loss, &times);
         // Here that loss is just excluded.
         let enough = needed(half - effect.value).unwrap();
         assert!(enough.abs_diff(effect.pages) <= 1, "{enough} of {}", effect.pages);

@@ -1,10 +1,10 @@
 //! How long each step of the loop takes, and what a candidate must show.
 
 use crate::config::Improve;
-use crate::improve::attempt::{Attempt, Difference};
+use crate::improve::attempt::{Attempt, Difference, Times};
 use recrawl_types::Cycle;
 
-/// The first cycles of a guard without a trial, which stand for the time before.
+/// The first cycles of a guard without a trial, which count as time before.
 const UNTRIED_BEFORE: u32 = 3;
 
 /// The longest guard, in lengths of an ordinary one.
@@ -132,14 +132,12 @@ impl LoopRules {
         Ok((true, Some(rules)))
     }
 
-    /// The last cycle before the candidate visits its sites.
-    pub fn ends_before(&self, attempt: &Attempt) -> Cycle {
-        Cycle(attempt.trial_since.0 + self.before.saturating_sub(1))
-    }
-
-    /// The first cycle in which the candidate's sites count.
-    pub fn measured_from(&self, attempt: &Attempt) -> Cycle {
-        Cycle(attempt.trial_since.0 + self.before + self.settling)
+    /// What a trial that began with this cycle compares.
+    pub fn of_trial(&self, since: Cycle) -> Times {
+        Times {
+            before: since..=Cycle(since.0 + self.before.saturating_sub(1)),
+            from: Cycle(since.0 + self.before + self.settling),
+        }
     }
 
     /// Cycles of the guard: longer while a loss cannot be excluded, as of a formula that was promoted without a trial.
@@ -148,17 +146,15 @@ impl LoopRules {
         if excludes_loss { self.guard } else { LONGEST_GUARD * self.guard }
     }
 
-    /// The last cycle before the guarded formula shows, and the first in which its sites count. A formula that an operator
-    /// promoted without a trial has no time before: its first cycles stand for it, since freshness follows a formula
-    /// slowly. So its effect is told somewhat too small.
-    pub fn guarded(&self, attempt: &Attempt) -> (Cycle, Cycle) {
-        let had_trial = attempt.trial.first().is_some_and(|day| day.cycle < attempt.since);
-        match had_trial {
-            true => (self.ends_before(attempt), self.measured_from(attempt)),
-            false => (
-                Cycle(attempt.since.0 + UNTRIED_BEFORE - 1),
-                Cycle(attempt.since.0 + UNTRIED_BEFORE + self.guard / 4),
-            ),
+    /// What the guard of a formula compares. Of one that was promoted without a trial, the cycles before and its own first
+    /// ones are the time before, since freshness follows a formula slowly.
+    pub fn of_guard(&self, attempt: &Attempt) -> Times {
+        match attempt.trial_since {
+            Some(since) => self.of_trial(since),
+            None => Times {
+                before: Cycle(0)..=Cycle(attempt.since.0 + UNTRIED_BEFORE - 1),
+                from: Cycle(attempt.since.0 + UNTRIED_BEFORE + self.guard / 4),
+            },
         }
     }
 }

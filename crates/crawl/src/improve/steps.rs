@@ -5,12 +5,12 @@
 
 use crate::failure::Failure;
 use crate::improve::arms::{Arm, Division};
-use crate::improve::attempt::{Attempt, Difference};
+use crate::improve::attempt::{Attempt, Difference, NextArms};
 use crate::improve::candidate::{Candidate, digest_of};
 use crate::improve::rules::{LoopRules, alpha_of};
 use crate::stored::{keep, kept};
 use recrawl_estimation::drift::CycleFound;
-use recrawl_estimation::{Drift, DriftRules};
+use recrawl_estimation::{Drift, DriftRules, Interval};
 use recrawl_formula::Formula;
 use recrawl_repository::SledTables;
 use recrawl_types::Cycle;
@@ -36,7 +36,7 @@ pub struct LoopState {
     /// Digest of the formula that shall be in force; none before the first cycle.
     in_force: Option<String>,
     /// A formula file that is to be written before the next plan.
-    to_write: Option<String>,
+    to_write: Option<ToWrite>,
     /// Candidates tried since the last promotion, counting those that a back-test refused.
     pub tries: u32,
     /// Digests of candidates that failed, each with the cycle until which it is not tried again.
@@ -48,8 +48,11 @@ pub struct LoopState {
     pub asked: Option<Asked>,
     /// Until this cycle the loop leaves an operator's choice alone.
     pub rests_until: Cycle,
-    /// The cycle after which learning was begun last.
+    /// The cycle after which learning began that ended last.
     pub learned: Cycle,
+    /// The arms of the next trial or guard; none before the first cycle.
+    #[serde(default)]
+    pub next_arms: Option<NextArms>,
     drift: Drift,
     /// The last cycle's visits beside what was expected of them.
     found: Option<CycleFound>,
@@ -60,6 +63,15 @@ pub struct LoopState {
     /// Earlier events, which are not remembered any more.
     #[serde(default)]
     pub forgotten: u64,
+}
+
+/// A formula file to write in place of another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToWrite {
+    /// The file.
+    pub toml: String,
+    /// Digest of the formula that it replaces.
+    replaces: String,
 }
 
 /// The present step.
@@ -152,7 +164,11 @@ pub enum Comparison {
         candidate: Box<Formula>,
         /// About as many pages only the candidate chooses.
         differing: u64,
+        /// The arms of a later trial, or guard. They are only looked at.
+        division: Division,
     },
+    /// The arms of the next trial or guard are only looked at.
+    NextArms(Division),
     /// Sites are divided into arms; one of them may have another formula than the one in force.
     Arms {
         /// The arms.
@@ -167,6 +183,7 @@ impl Comparison {
     pub fn other(&self) -> Option<&Formula> {
         match self {
             Comparison::Shadow { candidate, .. } => Some(candidate),
+            Comparison::NextArms(_) => None,
             Comparison::Arms { other, .. } => other.as_ref().map(|(_, formula)| &**formula),
         }
     }
@@ -174,8 +191,16 @@ impl Comparison {
     /// The index of the arm that it visits.
     pub fn arm_of_other(&self) -> Option<usize> {
         match self {
-            Comparison::Shadow { .. } => None,
+            Comparison::Shadow { .. } | Comparison::NextArms(_) => None,
             Comparison::Arms { other, .. } => other.as_ref().map(|(arm, _)| arm.index()),
+        }
+    }
+
+    /// The arms, if the plan only looks at them.
+    pub fn looked_at(&self) -> Option<Division> {
+        match self {
+            Comparison::Shadow { division, .. } | Comparison::NextArms(division) => Some(*division),
+            Comparison::Arms { .. } => None,
         }
     }
 }
@@ -198,12 +223,19 @@ impl LoopState {
         keep(tables, STATE, self)
     }
 
-    /// The formula file to write before the next plan; afterwards [`LoopState::has_written`].
-    pub fn to_write(&self) -> Option<&str> {
-        self.to_write.as_deref()
+    /// Is a formula file to be written before the next plan?
+    pub fn has_to_write(&self) -> bool {
+        self.to_write.is_some()
     }
 
-    /// The formula file is written.
+    /// The formula file to write before the next plan; afterwards [`LoopState::has_written`]. None if an operator has
+    /// chosen another formula meanwhile than the one to replace.
+    pub fn to_write(&self, in_force: &Formula) -> Option<&str> {
+        let to_write = self.to_write.as_ref()?;
+        (to_write.replaces == digest_of(in_force)).then_some(&to_write.toml)
+    }
+
+    /// The formula file is written, or not to be written any more.
     pub fn has_written(&mut self) {
         self.to_write = None;
     }
@@ -213,6 +245,15 @@ impl LoopState {
         self.found = Some(found);
     }
 
+    /// Notes the arms of a cycle, again if it goes on.
+    pub fn note_arms(&mut self, cycle: Cycle, freshness: [Option<Interval>; 2]) {
+        match (&mut self.step, &mut self.next_arms) {
+            (Step::Trial(attempt) | Step::Guard(attempt), _) => attempt.note_arms(cycle, freshness),
+            (_, Some(arms)) => arms.note(cycle, freshness),
+            (_, None) => {}
+        }
+    }
+
     /// What the plan of a cycle of k pages compares.
     ///
     /// # Errors
@@ -220,15 +261,18 @@ impl LoopState {
     pub fn comparison(&self, cycle: Cycle, k: u64, rules: &LoopRules) -> Result<Option<Comparison>, Failure> {
         let read = |toml: &str| Formula::from_toml(toml).map(Box::new).map_err(Failure::work);
         Ok(Some(match &self.step {
-            Step::Idle | Step::Proposed(_) => return Ok(None),
+            Step::Idle | Step::Proposed(_) => {
+                return Ok(self.next_arms.as_ref().map(|arms| Comparison::NextArms(arms.division)));
+            }
             Step::Shadow(attempt) => {
                 // In the first cycle nothing is known of it.
                 let differing = attempt.shadow.last().map_or(k / 2, |day| day.overlap.only_candidate);
-                Comparison::Shadow { candidate: Box::new(attempt.candidate.formula()?), differing }
+                let candidate = Box::new(attempt.candidate.formula()?);
+                Comparison::Shadow { candidate, differing, division: attempt.division }
             }
             Step::Trial(attempt) => {
-                let begins = Cycle(attempt.since.0 + rules.before);
-                let candidate = (cycle >= begins).then(|| attempt.candidate.formula()).transpose()?;
+                let has_begun = cycle > *rules.of_trial(attempt.since).before.end();
+                let candidate = has_begun.then(|| attempt.candidate.formula()).transpose()?;
                 let other = candidate.map(|formula| (Arm::Candidate, Box::new(formula)));
                 Comparison::Arms { division: attempt.division, other }
             }
@@ -261,8 +305,11 @@ impl LoopState {
                 format!("{} is in force", now.in_force.name),
             );
             self.rests_until = Cycle(now.cycle.0 + rules.rest);
+            self.next_arms = None;
         }
         self.in_force = Some(digest);
+        let division = || Division::of(now.seed ^ u64::from(now.cycle.0), now.sites);
+        self.next_arms.get_or_insert_with(|| NextArms::new(division()));
         self.carry_out(&now, rules);
         if self.is_held {
             return false;
@@ -329,14 +376,15 @@ impl LoopState {
             self.tell(&now, What::Refused, Some(&candidate), why);
             return true;
         }
+        let Some(NextArms { division, .. }) = self.next_arms else { return true };
         let attempt = Attempt {
             candidate,
             in_force: now.in_force.to_toml().unwrap_or_default(),
             since: now.cycle,
-            trial_since: now.cycle,
-            division: Division::of(now.seed ^ u64::from(now.cycle.0), now.sites),
+            trial_since: None,
+            division,
             shadow: Vec::new(),
-            trial: Vec::new(),
+            arms: Vec::new(),
         };
         let why = format!("gain {low:.4} to {high:.4} in the back-test");
         self.tell(&now, What::Shadowed, Some(&attempt.candidate), why);
@@ -354,7 +402,7 @@ impl LoopState {
             return false;
         };
         // It is told, and decides nothing: a formula that looks at pages which the one in force starves finds less at first.
-        (attempt.since, attempt.trial_since) = (now.cycle, now.cycle);
+        attempt.since = now.cycle;
         let overlap = attempt.overlap().unwrap_or(1.0);
         let told =
             format!("{:.0} % of the choices are the same; one step {:+.4}", overlap * 100.0, step.value);
@@ -372,6 +420,8 @@ impl LoopState {
             }
             None => {
                 self.tell(now, What::TrialBegan, Some(&attempt.candidate), told);
+                attempt.trial_since = Some(now.cycle);
+                self.next_arms = None;
                 self.step = Step::Trial(attempt);
             }
         }
@@ -379,8 +429,8 @@ impl LoopState {
     }
 
     fn after_trial(&mut self, now: &Now<'_>, rules: &LoopRules, mut attempt: Box<Attempt>) -> bool {
-        let cycles = now.cycle.since(attempt.trial_since);
-        let effect = attempt.effect(rules.ends_before(&attempt), rules.measured_from(&attempt));
+        let cycles = now.cycle.since(attempt.since);
+        let effect = attempt.effect(&rules.of_trial(attempt.since));
         // The interval holds at every look, so a loss ends the trial as soon as it shows.
         if let Some(effect) = effect.filter(|effect| effect.ends[1] < 0.0) {
             self.reject(now, rules, &attempt, format!("less fresh in the trial: {}", told(&effect)));
@@ -412,8 +462,7 @@ impl LoopState {
     }
 
     fn after_guard(&mut self, now: &Now<'_>, rules: &LoopRules, attempt: Box<Attempt>) -> bool {
-        let (before, from) = rules.guarded(&attempt);
-        let effect = attempt.effect(before, from);
+        let effect = attempt.effect(&rules.of_guard(&attempt));
         let is_worse = effect.is_some_and(|effect| effect.ends[1] < -rules.max_loss / 2.0);
         if let Some(effect) = effect.filter(|_| is_worse) {
             let why = format!("the sites with the formula before are fresher: {}", told(&effect));
@@ -452,8 +501,10 @@ impl LoopState {
 
     fn put_in_force(&mut self, cycle: Cycle, at: u64, mut attempt: Box<Attempt>, why: String) {
         self.happened((cycle, at), What::Promoted, Some(&attempt.candidate), why);
-        self.to_write = Some(attempt.candidate.formula_toml.clone());
-        self.in_force = Some(attempt.candidate.id());
+        self.replace(attempt.candidate.formula_toml.clone(), attempt.candidate.id());
+        if let Some(arms) = self.next_arms.take().filter(|_| attempt.trial_since.is_none()) {
+            (attempt.division, attempt.arms) = (arms.division, arms.days);
+        }
         attempt.since = cycle;
         self.step = Step::Guard(attempt);
     }
@@ -461,9 +512,16 @@ impl LoopState {
     fn take_back(&mut self, cycle: Cycle, at: u64, rules: &LoopRules, attempt: Box<Attempt>, why: String) {
         self.quarantine(cycle, rules, &attempt);
         self.happened((cycle, at), What::RolledBack, Some(&attempt.candidate), why);
-        self.in_force = Formula::from_toml(&attempt.in_force).ok().map(|formula| digest_of(&formula));
-        self.to_write = Some(attempt.in_force.clone());
+        if let Ok(before) = Formula::from_toml(&attempt.in_force) {
+            self.replace(attempt.in_force.clone(), digest_of(&before));
+        }
         self.step = Step::Idle;
+    }
+
+    /// Decides on another formula.
+    fn replace(&mut self, toml: String, digest: String) {
+        let replaces = self.in_force.replace(digest).unwrap_or_default();
+        self.to_write = Some(ToWrite { toml, replaces });
     }
 
     fn tell(&mut self, now: &Now<'_>, what: What, candidate: Option<&Candidate>, why: String) {

@@ -4,6 +4,7 @@ use super::shared_state::SharedState;
 use recrawl_console::view::{LearnerEnd, LearnerNow};
 use recrawl_crawl::crawl::Crawl;
 use recrawl_crawl::failure::Failure;
+use recrawl_types::Cycle;
 use std::fs;
 use std::io::Read;
 use std::path::Path;
@@ -31,6 +32,8 @@ struct Inner {
 
 struct Running {
     child: Child,
+    /// The cycle after which it began.
+    cycle: Cycle,
     /// In milliseconds since 1970.
     since: u64,
     /// As last read, in seconds.
@@ -84,18 +87,19 @@ impl Learner {
             command.arg("--config").arg(config);
         }
         let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
-        self.inner().running = Some(Running { child, since: shared.now(), cpu: 0.0 });
+        self.inner().running = Some(Running { child, cycle, since: shared.now(), cpu: 0.0 });
         tracing::info!("learning from the crawl's visits");
-        // Kept last: a start that failed is tried again.
-        crawl.improve.change(|state| state.learned = cycle)?;
         shared.improving.refresh(shared)
     }
 
     /// Tells how learning ended, if it did.
     pub fn look(&self, shared: &SharedState) {
-        let has_ended = self.inner().look(shared.now());
-        if has_ended && let Err(failure) = shared.improving.refresh(shared) {
-            tracing::error!("cannot read what the learner left: {failure}");
+        let ended = self.inner().look(shared.now());
+        let Some(cycle) = ended else { return };
+        // Kept only now: a daemon that ends while it learns begins anew after its start.
+        let kept = shared.store.change(|state| state.learned = state.learned.max(cycle));
+        if let Err(failure) = kept.and_then(|()| shared.improving.refresh(shared)) {
+            tracing::error!("cannot note what the learner left: {failure}");
         }
     }
 
@@ -123,25 +127,26 @@ impl Learner {
 }
 
 impl Inner {
-    /// Has the learner ended since the last look?
-    fn look(&mut self, now: u64) -> bool {
-        let Some(running) = &mut self.running else { return false };
+    /// The cycle after which the learner began that has ended since the last look.
+    fn look(&mut self, now: u64) -> Option<Cycle> {
+        let running = self.running.as_mut()?;
         // What has ended and is not waited for yet still has its figures.
         running.read_cpu();
         let ended = match running.child.try_wait() {
-            Ok(None) => return false,
+            Ok(None) => return None,
             Ok(Some(status)) if status.success() => Ok(()),
             Ok(Some(status)) => Err(last_words(&mut running.child, status)),
             Err(error) => Err(format!("lost the learner: {error}")),
         };
         self.cpu_before += running.cpu;
+        let cycle = running.cycle;
         self.running = None;
         match &ended {
             Ok(()) => tracing::info!("learned a candidate from the crawl's visits"),
             Err(why) => tracing::warn!("learning from the crawl's visits failed: {why}"),
         }
         self.ended(now, ended);
-        true
+        Some(cycle)
     }
 
     fn ended(&mut self, at: u64, ended: Result<(), String>) {
@@ -199,10 +204,11 @@ mod tests {
             let mut shell = Command::new("sh");
             let script = format!("echo '{words}'; exit {code}");
             let child = shell.args(["-c", &script]).stdout(Stdio::piped()).spawn().unwrap();
-            inner.running = Some(Running { child, since: 1, cpu: 0.0 });
-            while !inner.look(7) {
+            inner.running = Some(Running { child, cycle: Cycle(5), since: 1, cpu: 0.0 });
+            while inner.look(7) != Some(Cycle(5)) {
                 std::thread::yield_now();
             }
+            assert_eq!(inner.look(8), None);
             inner.ended.clone().unwrap()
         };
         assert_eq!(run(&mut inner, "too little", 1).why.as_deref(), Some("too little"));

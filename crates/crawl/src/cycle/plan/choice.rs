@@ -4,7 +4,7 @@ use crate::crawl::Crawl;
 use crate::cycle::inputs::FormulaInputs;
 use crate::cycle::plan::measure::{Measured, Measuring};
 use crate::failure::Failure;
-use crate::improve::arms::{ArmsFacts, Division};
+use crate::improve::arms::{ArmRuns, ArmsFacts, Division};
 use crate::improve::steps::Comparison;
 use crate::lessons::dates::TrustedDates;
 use crate::promises::Due;
@@ -119,6 +119,10 @@ pub(super) fn choose(
             Some(measuring)
         }
     };
+    let looked_at = comparison.as_ref().and_then(Comparison::looked_at);
+    if let (Some(measuring), Some(division)) = (&mut measuring, looked_at) {
+        measuring.look_at(Divided::of(division, &origins)?.runs);
+    }
     first.extend(promised.iter().map(|page| DueFirst { ordinal: page.ordinal, why: WhyFirst::Promised }));
     // Arms take them in order.
     first.sort_unstable();
@@ -143,7 +147,7 @@ pub(super) fn choose(
     let mut other_policy = other.map(|formula| request.policy(formula));
     let mut parts = vec![1.0];
     let (plans, divided) = match &comparison {
-        None => {
+        None | Some(Comparison::NextArms(_)) => {
             let planner =
                 Planner::new(request, &mut *policy, hosts.into_iter(), PlanMemory::new(memory, spill(0)));
             let mut planner = planner.map_err(Failure::work)?.due_first(first);
@@ -152,8 +156,8 @@ pub(super) fn choose(
         }
         Some(comparison) => {
             let divided = match comparison {
-                Comparison::Shadow { .. } => None,
                 Comparison::Arms { division, .. } => Some(Divided::of(*division, &origins)?),
+                Comparison::Shadow { .. } | Comparison::NextArms(_) => None,
             };
             let arms = match &divided {
                 None => shadowed(request, hosts, first),
@@ -173,7 +177,7 @@ pub(super) fn choose(
     let counts = carried_out.iter().fold(Counts::default(), |sum, plan| sum + plan.counts);
     let mut expected = ExpectedChanges::default();
     carried_out.iter().for_each(|plan| expected += plan.expected);
-    let is_broken = comparison.is_some() && plans.iter().any(|plan| plan.cutoff.is_some_and(f64::is_nan));
+    let is_broken = other.is_some() && plans.iter().any(|plan| plan.cutoff.is_some_and(f64::is_nan));
     let cutoffs: Vec<Option<f64>> = carried_out.iter().map(|plan| plan.cutoff).collect();
     let measured = measuring.map(|measuring| measuring.finish(counts, expected, cutoffs.clone(), &parts));
     let populations = |plans: &[Plan]| {
@@ -181,9 +185,14 @@ pub(super) fn choose(
             |plan: &Plan| Population { pages: plan.counts.audit_eligible, expected: plan.expected.changes };
         [of(&plans[0]), of(&plans[1])]
     };
-    let arms = divided
-        .as_ref()
-        .map(|divided| ArmsFacts { division: divided.division, populations: populations(&plans) });
+    let looked_at = || {
+        let populations = measured.as_ref()?.arms?;
+        Some(ArmsFacts { division: looked_at?, populations })
+    };
+    let arms = match &divided {
+        Some(divided) => Some(ArmsFacts { division: divided.division, populations: populations(&plans) }),
+        None => looked_at(),
+    };
     let mut chosen = plans.into_iter().map(|plan| plan.chosen);
     let pages = match (&comparison, divided) {
         (Some(Comparison::Shadow { differing, .. }), _) => {
@@ -224,8 +233,7 @@ fn shadowed(request: PlanRequest, hosts: Vec<HostPages>, first: Vec<DueFirst>) -
 /// All origins in scan order, divided into the arms of a trial.
 struct Divided {
     division: Division,
-    /// Pages of each origin, and its arm.
-    runs: Vec<(u64, usize)>,
+    runs: ArmRuns,
 }
 
 impl Divided {

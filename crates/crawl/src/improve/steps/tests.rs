@@ -53,10 +53,10 @@ impl World {
     }
 
     fn write(&mut self) {
-        if let Some(toml) = self.state.to_write() {
+        if let Some(toml) = self.state.to_write(&self.in_force) {
             self.in_force = Formula::from_toml(toml).unwrap();
-            self.state.has_written();
         }
+        self.state.has_written();
     }
 
     /// One cycle: the loop moves on, the plan compares, and the visits are noted.
@@ -79,6 +79,10 @@ impl World {
         let comparison = self.state.comparison(Cycle(self.cycle), 100, &self.rules).unwrap();
         let cycle = Cycle(self.cycle);
         let (effect, differs, variance) = (self.effect, self.differs, self.variance);
+        let freshness = |more: f64| {
+            let of = |value| Some(Interval { value, variance, sample: 300 });
+            [of(0.80 + more), of(0.82)]
+        };
         match (&mut self.state.step, comparison) {
             (Step::Shadow(attempt), Some(Comparison::Shadow { .. })) => {
                 let other = if differs { 40 } else { 0 };
@@ -91,11 +95,13 @@ impl World {
                     cycle,
                     &FoundByShare { only_in_force, only_candidate, overlap, ..FoundByShare::default() },
                 );
+                self.state.note_arms(cycle, freshness(0.0));
             }
-            (Step::Trial(attempt) | Step::Guard(attempt), Some(Comparison::Arms { other, .. })) => {
-                let more = if other.is_some() { effect } else { 0.0 };
-                let of = |value| Some(Interval { value, variance, sample: 300 });
-                attempt.note_trial(cycle, [of(0.80 + more), of(0.82)]);
+            (Step::Trial(_) | Step::Guard(_), Some(Comparison::Arms { other, .. })) => {
+                self.state.note_arms(cycle, freshness(if other.is_some() { effect } else { 0.0 }));
+            }
+            (Step::Idle | Step::Proposed(_), Some(Comparison::NextArms(_))) => {
+                self.state.note_arms(cycle, freshness(0.0));
             }
             (_, None) => {}
             other => panic!("{other:?}"),
@@ -194,19 +200,24 @@ fn a_promoted_formula_that_turns_out_worse_is_taken_back() {
 }
 
 #[test]
-fn a_formula_that_was_promoted_without_a_trial_is_guarded_too() {
-    let mut world = World::new();
-    world.rules.promotes = false;
-    world.offer("t * p_eb");
-    world.run(10);
-    world.promote().unwrap();
-    world.effect = 0.0;
-    world.run(3);
-    world.effect = -0.2;
-    world.run(25);
-    let (cycle, what) = *world.events().last().unwrap();
-    assert!(what == What::RolledBack && cycle < 39, "{:?}", world.state.events);
-    assert_eq!(world.in_force.expr, formula("t * X").expr);
+fn a_formula_that_was_promoted_without_a_trial_is_compared_with_the_time_before() {
+    // In the first cycle of the shadow run, and long after the proposal.
+    for (effect, waited, end) in [-0.2, 0.0].into_iter().flat_map(|effect| {
+        let end = if effect < 0.0 { What::RolledBack } else { What::Kept };
+        [(effect, 1, end), (effect, 60, end)]
+    }) {
+        let mut world = World::new();
+        world.rules.promotes = false;
+        world.run(40);
+        world.offer("t * p_eb");
+        world.run(waited);
+        world.promote().unwrap();
+        world.effect = effect;
+        world.run(28 * 4 + 1);
+        let (cycle, what) = *world.events().last().unwrap();
+        assert_eq!(what, end, "{:?}", world.state.events);
+        assert!(what == What::Kept || cycle < 40 + waited + 29, "{:?}", world.state.events);
+    }
 }
 
 #[test]
@@ -218,6 +229,19 @@ fn a_plan_that_fails_takes_it_back_at_once() {
     world.run(1);
     assert_eq!(world.events().last(), Some(&(71, What::RolledBack)));
     assert_eq!(world.in_force.expr, formula("t * X").expr);
+}
+
+#[test]
+fn a_formula_that_an_operator_chose_is_not_overwritten_by_one_taken_back_before() {
+    let mut world = World::new();
+    world.offer("t * p_eb");
+    world.run(70);
+    world.state.fail(Cycle(71), 0, &rules(), "a plan chose pages whose score is not a number");
+    world.in_force = formula("p_eb_site");
+    assert!(world.state.has_to_write() && world.state.to_write(&world.in_force).is_none());
+    world.run(1);
+    assert_eq!(world.events().last(), Some(&(71, What::OperatorChose)));
+    assert_eq!(world.in_force.expr, formula("p_eb_site").expr);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use recrawl_console::view::{
     self, Arms, Asked, AskedFor, Difference, Estimate, LearnerNow, Loop, LoopStep, LoopTerms, Quarantined,
     Scored, ShadowSoFar, Split, TrialPhase, TrialSoFar,
 };
-use recrawl_crawl::improve::attempt::{self, Attempt};
+use recrawl_crawl::improve::attempt::{self, Attempt, Times};
 use recrawl_crawl::improve::candidate::{BackTest, Candidate};
 use recrawl_crawl::improve::rules::LoopRules;
 use recrawl_crawl::improve::steps::{Decision, LoopState, Step};
@@ -27,13 +27,12 @@ pub fn of(
         Some(Ok(candidate)) => (None, Some(candidate)),
         None => (None, None),
     };
-    let has_trial =
-        attempt.is_some_and(|attempt| !attempt.trial.is_empty()) || matches!(state.step, Step::Trial(_));
-    let trial = attempt.filter(|_| has_trial).map(|attempt| trial(attempt, step, rules, cycle));
+    let times = times(&state.step, rules);
+    let trial = attempt.zip(times.as_ref()).map(|(attempt, times)| trial(attempt, times, step, rules, cycle));
     let learner = learner(state, rules, cycle);
     Loop {
         step,
-        since: attempt.map(|attempt| since(attempt, step).0.into()),
+        since: attempt.map(|attempt| attempt.since.0.into()),
         ends: attempt.and_then(|attempt| ends(attempt, step, rules)).map(|cycle| cycle.0.into()),
         needs: needs(state, rules, cycle, waiting.is_some(), trial.as_ref(), &learner),
         is_held: state.is_held,
@@ -118,14 +117,9 @@ fn step(step: &Step) -> LoopStep {
     }
 }
 
-/// The first cycle of the step.
-fn since(attempt: &Attempt, step: LoopStep) -> Cycle {
-    if step == LoopStep::Trial { attempt.trial_since } else { attempt.since }
-}
-
 /// The first cycle that can end the step.
 fn ends(attempt: &Attempt, step: LoopStep, rules: &LoopRules) -> Option<Cycle> {
-    let after = |cycles| Some(Cycle(since(attempt, step).0 + cycles));
+    let after = |cycles| Some(Cycle(attempt.since.0 + cycles));
     match step {
         LoopStep::Idle | LoopStep::Proposed => None,
         LoopStep::Shadow => after(rules.shadow),
@@ -134,21 +128,30 @@ fn ends(attempt: &Attempt, step: LoopStep, rules: &LoopRules) -> Option<Cycle> {
     }
 }
 
-fn trial(attempt: &Attempt, step: LoopStep, rules: &LoopRules, cycle: Cycle) -> TrialSoFar {
-    let is_guard = step == LoopStep::Guard;
-    let (before, from) = match is_guard {
-        true => rules.guarded(attempt),
-        false => (rules.ends_before(attempt), rules.measured_from(attempt)),
-    };
-    // Without a trial, the first cycles of the guard stand for the time before.
-    let candidate_from = if is_guard { before.next().min(attempt.since) } else { before.next() };
+/// What is compared, if the candidate has visited sites, or will.
+fn times(step: &Step, rules: &LoopRules) -> Option<Times> {
+    match step {
+        Step::Idle | Step::Shadow(_) => None,
+        Step::Guard(attempt) => Some(rules.of_guard(attempt)),
+        Step::Trial(attempt) | Step::Proposed(attempt) => {
+            attempt.trial_since.map(|since| rules.of_trial(since))
+        }
+    }
+}
+
+fn trial(attempt: &Attempt, times: &Times, step: LoopStep, rules: &LoopRules, cycle: Cycle) -> TrialSoFar {
+    let before = *times.before.end();
+    // The first cycles of a guard without a trial count as time before.
+    let candidate_from =
+        if step == LoopStep::Guard { before.next().min(attempt.since) } else { before.next() };
     let next = cycle.next();
     let phase = (step == LoopStep::Trial).then_some(match next {
         next if next <= before => TrialPhase::Before,
-        next if next < from => TrialPhase::Settling,
+        next if next < times.from => TrialPhase::Settling,
         _ => TrialPhase::Measured,
     });
-    let arms = attempt.trial.iter().map(|day| Arms {
+    let compared = attempt.arms.iter().filter(|day| day.cycle >= *times.before.start());
+    let arms = compared.map(|day| Arms {
         cycle: day.cycle.0.into(),
         candidate: day.freshness[0].as_ref().map(estimate),
         control: day.freshness[1].as_ref().map(estimate),
@@ -156,10 +159,10 @@ fn trial(attempt: &Attempt, step: LoopStep, rules: &LoopRules, cycle: Cycle) -> 
     TrialSoFar {
         phase,
         candidate_from: candidate_from.0.into(),
-        measured_from: from.0.into(),
+        measured_from: times.from.0.into(),
         part: attempt.division.part,
-        effect: attempt.effect(before, from).map(difference),
-        pages_needed: attempt.pages_to_exclude(rules.max_loss, before, from),
+        effect: attempt.effect(times).map(difference),
+        pages_needed: attempt.pages_to_exclude(rules.max_loss, times),
         arms: arms.collect(),
     }
 }
@@ -240,8 +243,8 @@ fn trial_needs(
     trial: Option<&TrialSoFar>,
     left: impl Fn(Cycle) -> String,
 ) -> Vec<String> {
-    let after = |cycles| Cycle(attempt.trial_since.0 + cycles);
-    let from = rules.measured_from(attempt);
+    let after = |cycles| Cycle(attempt.since.0 + cycles);
+    let from = rules.of_trial(attempt.since).from;
     let mut needs = Vec::new();
     match trial.and_then(|trial| trial.phase) {
         Some(TrialPhase::Before) => {
