@@ -4,16 +4,17 @@
 //!
 //! Writes the generation if the folder has none: hosts of 10,000 pages in folders of 25, nine of ten pages visited up
 //! to 40 times. k is 5 %. Without a formula, each of the list runs in turn. Each is planned as in a crawl that is not
-//! measured (`improve.mode`), then as in one that is.
+//! measured (`improve.mode`), in one that is, in one whose loop looks at the next arms, and in a shadow run beside `t`.
 
 use recrawl_crawl::cycle::inputs::FormulaInputs;
 use recrawl_crawl::improve::population::PopulationCounter;
 use recrawl_formula::Formula;
+use recrawl_repository::spill::SpillRuns;
 use recrawl_repository::storage::FileStorage;
 use recrawl_repository::{Generation, Repository};
 use recrawl_scheduler::policy::PolicyKind;
-use recrawl_scheduler::{PlanMemory, PlanRequest, Planner, Ties};
-use recrawl_types::{Content, Cycle, History, PageRecord, UrlRules, Visited};
+use recrawl_scheduler::{Arm, ArmsPlanner, PlanMemory, PlanRequest, Planner, Policy, Ties};
+use recrawl_types::{Content, Cycle, History, PageRecord, Round, Spill, UrlRules, Visited};
 use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
@@ -28,26 +29,47 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = arguments.next().ok_or("which folder?")?;
     let pages: u64 = arguments.next().map_or(Ok(10_000_000), |pages| pages.parse())?;
     let given: Vec<String> = arguments.collect();
-    let mut repository = Repository::open(Arc::new(FileStorage::create(Path::new(&folder))?))?;
+    let storage = Arc::new(FileStorage::create(Path::new(&folder))?);
+    let mut repository = Repository::open(storage.clone())?;
     if repository.current().pages() == 0 {
         write(&mut repository, pages)?;
     }
     let generation = repository.current();
     let formulas = if given.is_empty() { FORMULAS.map(str::to_owned).to_vec() } else { given };
-    for (text, is_measured) in formulas.iter().flat_map(|text| [(text, false), (text, true)]) {
-        let started = Instant::now();
-        let chosen = plan(&generation, &Formula::from_expression(text)?, is_measured)?;
-        let (seconds, pages) = (started.elapsed().as_secs_f64(), generation.pages());
-        println!(
-            "{text}{}: {seconds:.2} s for {pages} pages, {chosen} chosen; peak memory {} MB",
-            if is_measured { ", measured" } else { "" },
-            peak_memory()? / 1_000_000
-        );
+    for text in &formulas {
+        for kind in [Kind::Plain, Kind::Measured, Kind::Loop, Kind::Shadow] {
+            let (started, used) = (Instant::now(), processor_time()?);
+            let chosen = plan(&storage, &generation, &Formula::from_expression(text)?, kind)?;
+            let (seconds, pages) = (started.elapsed().as_secs_f64(), generation.pages());
+            println!(
+                "{text}, {kind:?}: {:.2} CPU s, {seconds:.2} s for {pages} pages, {chosen} chosen; peak memory {} MB",
+                processor_time()? - used,
+                peak_memory()? / 1_000_000
+            );
+        }
     }
     Ok(())
 }
 
-fn plan(generation: &Generation, formula: &Formula, is_measured: bool) -> Result<u64, Box<dyn Error>> {
+/// What a plan does beside choosing pages by one formula.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Plain,
+    /// It sums up what is expected of all pages.
+    Measured,
+    /// And of the next arms.
+    Loop,
+    /// And scores by another formula, too.
+    Shadow,
+}
+
+fn plan(
+    storage: &Arc<FileStorage>,
+    generation: &Generation,
+    formula: &Formula,
+    kind: Kind,
+) -> Result<u64, Box<dyn Error>> {
+    let is_measured = kind != Kind::Plain;
     let request = PlanRequest {
         cycle: generation.cycle().next(),
         pages: generation.pages() / 20,
@@ -69,16 +91,40 @@ fn plan(generation: &Generation, formula: &Formula, is_measured: bool) -> Result
     let mut policy = request.policy(formula);
     let hosts = origins.iter().map(|origin| origin.pages);
     let mut population = PopulationCounter::new(request.cycle, request.warmup);
-    let mut planner = Planner::new(request, &mut *policy, hosts, PlanMemory::unlimited())?;
+    let runs = || hosts.clone().zip([0, 1, 2, 2, 2, 2, 2, 2, 2, 2].into_iter().cycle()).collect();
+    let other = Formula::from_expression("t")?;
+    let mut other = request.policy(&other);
+    let (mut planner, mut shadow) = match kind {
+        Kind::Shadow => {
+            let arm =
+                |policy| Arm { request: request.clone(), policy, hosts: hosts.clone(), first: Vec::new() };
+            let spill = |number| -> Box<dyn Spill> {
+                Box::new(SpillRuns::of_plan(storage.clone(), Round(1), number as u32))
+            };
+            let none = None::<std::iter::Empty<(u64, usize)>>;
+            let policies: Vec<&mut dyn Policy> = vec![&mut *policy, &mut *other];
+            let planner = ArmsPlanner::new(vec![arm(0), arm(1)], policies, none, u64::MAX, spill)?;
+            (None, Some(planner.look_at(runs())))
+        }
+        _ => {
+            let planner = Planner::new(request, &mut *policy, hosts.clone(), PlanMemory::unlimited())?;
+            (Some(if kind == Kind::Loop { planner.look_at(runs()) } else { planner }), None)
+        }
+    };
     generation.scan(inputs.need_keys(), |first, columns| -> Result<(), Box<dyn Error>> {
         inputs.fill(first, columns);
         if is_measured {
             columns.global_rate = inputs.global_rate().unwrap_or(0.02);
             population.add(columns);
         }
-        Ok(planner.scan(columns)?)
+        planner.iter_mut().try_for_each(|planner| planner.scan(columns))?;
+        Ok(shadow.iter_mut().try_for_each(|shadow| shadow.scan(columns))?)
     })?;
-    Ok(planner.finish()?.chosen.count() as u64)
+    let mut plans = match (planner, shadow) {
+        (Some(planner), _) => vec![planner.finish()?],
+        (None, shadow) => shadow.ok_or("one of them plans")?.finish()?,
+    };
+    Ok(plans.swap_remove(0).chosen.count() as u64)
 }
 
 fn write(repository: &mut Repository, pages: u64) -> Result<(), Box<dyn Error>> {
@@ -103,6 +149,14 @@ fn write(repository: &mut Repository, pages: u64) -> Result<(), Box<dyn Error>> 
     }
     repository.commit(writer, b"")?;
     Ok(())
+}
+
+/// Processor time of this process in seconds.
+fn processor_time() -> Result<f64, Box<dyn Error>> {
+    let stat = std::fs::read_to_string("/proc/self/stat")?;
+    let fields = stat.rsplit_once(')').ok_or("no name")?.1.split_whitespace();
+    let ticks: Vec<u64> = fields.skip(11).take(2).map(str::parse).collect::<Result<_, _>>()?;
+    Ok(ticks.iter().sum::<u64>() as f64 / 100.0)
 }
 
 /// Peak memory of this process in bytes.

@@ -1,19 +1,16 @@
 //! Histories without gaps, as data sets that can be replayed.
 
 use crate::histories::{Histories, SeenPage};
+use crate::places::Places;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use recrawl_estimation::laws::LAWS;
 use recrawl_estimation::{Laws, Visited, Weights};
 use recrawl_simulation::{Beginning, Dataset, RecordedPage, Signals, Truth};
-use recrawl_types::{Cycle, Site};
-use std::collections::HashMap;
+use recrawl_types::Cycle;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// Sites below which the first segment of the path counts as well, so that groups can be compared.
-const FEW_SITES: usize = 10;
 
 /// What is needed to complete the histories of a sample.
 #[derive(Clone, Debug)]
@@ -22,10 +19,7 @@ pub struct Completions<'h> {
     laws: Laws,
     /// Of each page, its visits and what they tell of its law.
     pages: Vec<(Visited, Weights)>,
-    sites: Vec<String>,
-    groups: Vec<String>,
-    /// Of each page, its site and its group.
-    places: Vec<(u32, u32)>,
+    places: Places,
 }
 
 impl<'h> Completions<'h> {
@@ -44,15 +38,14 @@ impl<'h> Completions<'h> {
         let likelihoods: Vec<([f64; LAWS], f64)> =
             all.into_par_iter().map(|(page, count)| (laws.likelihood(&page), count)).collect();
         let prior = Weights::fit(&likelihoods);
-        let (sites, groups, places) = placed(&histories.pages);
         let weights = likelihoods.iter().map(|(page, _)| prior.posterior(page));
         let pages = visited.into_iter().zip(weights).collect();
-        Completions { histories, laws, pages, sites, groups, places }
+        Completions { histories, laws, pages, places: Places::of(&histories.pages) }
     }
 
     /// How many groups of pages there are, which change more alike than others.
     pub fn groups(&self) -> usize {
-        self.groups.len()
+        self.places.groups.len()
     }
 
     /// Changes that were overwritten before a visit found them, for each change that a visit found (0 for none).
@@ -87,7 +80,7 @@ impl<'h> Completions<'h> {
                 let mut random = ChaCha8Rng::seed_from_u64(seed);
                 random.set_stream(number as u64);
                 changes.push(self.completed(number, begun, *last, &mut random));
-                let (site, group) = self.places[number];
+                let (site, group) = self.places.of_pages[number];
                 let url = page.url.as_text().into();
                 recorded.push(RecordedPage { url, site, group, first: 0, last: last.0 });
                 histories.push(page.before);
@@ -97,8 +90,8 @@ impl<'h> Completions<'h> {
             name,
             dates: Vec::new(),
             pages: recorded,
-            sites: self.sites.clone(),
-            groups: self.groups.clone(),
+            sites: self.places.sites.clone(),
+            groups: self.places.groups.clone(),
             truth: Truth::from_changes_after(begun - 1, last.0, changes.iter().map(Vec::as_slice)),
             signals: Signals::default(),
             contents: None,
@@ -120,41 +113,6 @@ impl<'h> Completions<'h> {
             }
         });
         changes
-    }
-}
-
-/// Sites and groups with their pages'.
-fn placed(pages: &[SeenPage]) -> (Vec<String>, Vec<String>, Vec<(u32, u32)>) {
-    let (mut sites, mut groups) = (Names::default(), Names::default());
-    let site_of = |page: &SeenPage| Site::of_host(&page.url.host()).to_string();
-    let of_site: Vec<u32> = pages.iter().map(|page| sites.place(site_of(page))).collect();
-    let has_few = sites.all.len() < FEW_SITES;
-    let group = |(page, site): (&SeenPage, &u32)| {
-        let text = page.url.as_text();
-        let path = text.splitn(4, '/').nth(3).unwrap_or_default();
-        let folder = path.split_once('/').map_or("", |(folder, _)| folder);
-        let name = &sites.all[*site as usize];
-        if has_few { format!("{name}/{folder}") } else { name.clone() }
-    };
-    let names: Vec<String> = pages.iter().zip(&of_site).map(group).collect();
-    let of_group = names.into_iter().map(|name| groups.place(name));
-    let places = of_site.iter().copied().zip(of_group).collect();
-    (sites.all, groups.all, places)
-}
-
-/// Names in the order of their first use.
-#[derive(Default)]
-struct Names {
-    all: Vec<String>,
-    places: HashMap<String, u32>,
-}
-
-impl Names {
-    fn place(&mut self, name: String) -> u32 {
-        *self.places.entry(name).or_insert_with_key(|name| {
-            self.all.push(name.clone());
-            self.all.len() as u32 - 1
-        })
     }
 }
 

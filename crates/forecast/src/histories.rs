@@ -1,9 +1,10 @@
 //! The histories of a sample of pages, from their records and the kept visits: what learning, back-tests and forecasts
 //! start from.
 
+use crate::places::Places;
 use recrawl_estimation::{Gaps, Visited};
 use recrawl_repository::{Generation, KeptRounds, KeptVisit, ReadError};
-use recrawl_types::{CanonicalUrl, Cycle, DatedRound, History, PageRecord, Share, Site, Status};
+use recrawl_types::{CanonicalUrl, Cycle, DatedRound, History, PageRecord, Share, Status};
 use std::collections::{BTreeMap, BinaryHeap};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -134,11 +135,15 @@ impl Histories {
         }
     }
 
-    /// Divides the sample by site: pages to learn from, and pages to test on.
+    /// Divides the sample by site, or by folder where there are few sites: pages to learn from, and pages to test on.
     pub fn halves(&self, seed: u64) -> (Histories, Histories) {
-        let is_tested = |site: &Site| xxh3_64_with_seed(site.as_str().as_bytes(), seed).is_multiple_of(2);
-        let (to_test, to_learn) =
-            self.pages.iter().cloned().partition(|page| is_tested(&Site::of(&page.url)));
+        let places = Places::of(&self.pages);
+        let is_tested = |group: &String| xxh3_64_with_seed(group.as_bytes(), seed).is_multiple_of(2);
+        let are_tested: Vec<bool> = places.groups.iter().map(is_tested).collect();
+        let (mut to_learn, mut to_test) = (Vec::new(), Vec::new());
+        for (page, (_, group)) in self.pages.iter().zip(&places.of_pages) {
+            if are_tested[*group as usize] { &mut to_test } else { &mut to_learn }.push(page.clone());
+        }
         let bare = Histories { pages: Vec::new(), ..self.clone() };
         (Histories { pages: to_learn, ..bare.clone() }, Histories { pages: to_test, ..bare })
     }

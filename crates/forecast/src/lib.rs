@@ -8,6 +8,7 @@
 pub mod back_test;
 pub mod completed;
 pub mod histories;
+mod places;
 pub mod rehearsal;
 pub mod what_if;
 

@@ -56,7 +56,10 @@ where
         let mut scores = Vec::new();
         if let Some(request) = &request {
             policies.iter_mut().for_each(|policy| policy.prepare(request.cycle, request.seed));
-            scores.extend(policies.iter().map(|_| Scores::new(request)));
+            // What is expected does not depend on the formula, so it is computed once.
+            let others = PlanRequest { sums_expected: false, ..request.clone() };
+            scores.push(Scores::new(request));
+            scores.extend(policies.iter().skip(1).map(|_| Scores::new(&others)));
         }
         let of_arm = memory / arms.len().max(1) as u64;
         let arms = arms.into_iter().enumerate().map(|(number, arm)| {
@@ -66,6 +69,15 @@ where
         });
         let arms = arms.collect::<Result<_, PlanError>>()?;
         Ok(ArmsPlanner { policies, scores, arms, runs, arm: 0, left: 0, scanned: 0 })
+    }
+
+    /// Adds up the population of the first plan, as [`Planner::look_at`](crate::Planner::look_at).
+    #[must_use]
+    pub fn look_at(mut self, runs: Vec<(u64, usize)>) -> ArmsPlanner<'p, H, R> {
+        let mut arms = self.arms.into_iter();
+        let first = arms.next().map(|(policy, plan)| (policy, plan.look_at(runs)));
+        self.arms = first.into_iter().chain(arms).collect();
+        self
     }
 
     /// Scans the next block of pages.
@@ -80,8 +92,8 @@ where
         self.scanned += columns.len() as u64;
         let ArmsPlanner { scores, arms, runs, arm, left, .. } = self;
         let block = |policy: usize| {
-            let Scores { scores, expected, .. } = &scores[policy];
-            Block { columns, scores, expected, first }
+            let expected = &scores[0].expected;
+            Block { columns, scores: &scores[policy].scores, expected, first }
         };
         let Some(runs) = runs else {
             return arms
@@ -195,6 +207,46 @@ mod tests {
                 let mut alone = plan(&request, &mut ListedScores(listed), &own, &lengths, 30).unwrap();
                 alone.chosen.iter_mut().for_each(|page| page.0 = ordinals[page.0 as usize] as u64);
                 prop_assert_eq!(&alone, &made[arm]);
+            }
+        }
+
+        /// A plan that looks at the arms sees the populations that they have.
+        #[test]
+        fn arms_that_are_looked_at_are_those_of_a_trial(
+            request in requests(),
+            hosts in prop::collection::vec((pages(30), 0usize..3), 1..8),
+            block in 1usize..60,
+        ) {
+            let max_per_host = request.max_per_host.or(Some(50));
+            let request = PlanRequest { max_per_host, sums_expected: true, ..request };
+            let all: Vec<Page> = hosts.iter().flat_map(|(pages, _)| pages.clone()).collect();
+            let lengths = || hosts.iter().map(|host| host.0.len() as u64);
+            let of_arm = |arm: usize| hosts.iter().filter(move |host| host.1 == arm).map(|host| host.0.len() as u64);
+            let arms = (0..3).map(|arm| Arm { request: request.clone(), policy: 0, hosts: of_arm(arm), first: Vec::new() });
+            let runs = || lengths().zip(hosts.iter().map(|host| host.1));
+            let mut policies = [(); 3].map(|()| ListedScores(vec![1.0; all.len()]));
+            let [trial, plain, shadow] = &mut policies;
+            let mut trial = ArmsPlanner::new(arms.collect(), vec![trial], Some(runs()), 1 << 30, no_spill).unwrap();
+            let mut plain = crate::Planner::new(request.clone(), plain, lengths(), PlanMemory::unlimited())
+                .unwrap().look_at(runs().collect());
+            let none = None::<std::iter::Empty<(u64, usize)>>;
+            let arm = |_| Arm { request: request.clone(), policy: 0, hosts: lengths(), first: Vec::new() };
+            let mut shadow = ArmsPlanner::new([0, 1].map(arm).into(), vec![shadow], none, 1 << 30, no_spill)
+                .unwrap().look_at(runs().collect());
+            for pages in all.chunks(block) {
+                let columns = StateColumns { global_rate: 0.1, ..columns(pages) };
+                trial.scan(&columns).unwrap();
+                plain.scan(&columns).unwrap();
+                shadow.scan(&columns).unwrap();
+            }
+            let trial = trial.finish().unwrap();
+            let plans = [plain.finish().unwrap(), shadow.finish().unwrap().swap_remove(0)];
+            for (arm, of_trial) in trial.iter().enumerate() {
+                for plan in &plans {
+                    let (pages, expected) = plan.looked_at.get(arm).copied().unwrap_or_default();
+                    prop_assert_eq!(pages, of_trial.counts.audit_eligible);
+                    prop_assert!((expected - of_trial.expected.changes).abs() < 1e-9);
+                }
             }
         }
 

@@ -20,6 +20,7 @@ pub mod expected;
 pub mod first;
 pub mod gate;
 mod hosts;
+mod looked_at;
 pub mod memory;
 mod merge;
 pub mod parts;

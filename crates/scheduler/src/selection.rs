@@ -4,6 +4,7 @@ use crate::candidate::{Candidate, TieBreak, discovery_key, score_key, warmup_key
 use crate::chosen::{Choice, ChosenBy};
 use crate::first::FirstInOrder;
 use crate::hosts::{HostPages, HostSlots, Hosts};
+use crate::looked_at::LookedAt;
 use crate::pools::{Limits, Pools};
 use crate::runs::Runs;
 use crate::shares::ShareRules;
@@ -24,6 +25,7 @@ pub(crate) struct Selection<H> {
     disk: Runs,
     /// Only with a limit per host.
     hosts: Option<Hosts<H>>,
+    looked_at: Option<LookedAt>,
     scanned: u64,
     rules: ShareRules,
 }
@@ -89,6 +91,7 @@ impl<H: Iterator<Item: Into<HostPages>>> Selection<H> {
                 let [cap, in_round] = [cap, in_round].map(|limit| limit.unwrap_or(u64::MAX));
                 Hosts::new(hosts, cap, in_round, Pools::new(&limits, division))
             }),
+            looked_at: None,
             scanned: 0,
             rules: ShareRules {
                 pages: k,
@@ -99,6 +102,13 @@ impl<H: Iterator<Item: Into<HostPages>>> Selection<H> {
                 audit,
             },
         })
+    }
+
+    /// Adds up the population by runs of pages, each with its number of pages and the index of its part. A run is one
+    /// host, or several.
+    pub fn look_at(mut self, runs: Vec<(u64, usize)>) -> Selection<H> {
+        self.looked_at = Some(LookedAt::new(runs));
+        self
     }
 
     /// Visits these pages whatever their score.
@@ -113,17 +123,30 @@ impl<H: Iterator<Item: Into<HostPages>>> Selection<H> {
     /// With `max_per_host`, the hosts have fewer pages than were scanned; or a run cannot be
     /// written.
     pub fn scan(&mut self, block: &Block<'_>, rows: Range<usize>) -> Result<(), PlanError> {
+        let best = if self.collector.samples { self.collector.best(block) } else { Vec::new() };
+        let Some(mut looked_at) = self.looked_at.take() else { return self.scan_rows(block, &best, rows) };
+        let mut row = rows.start;
+        while row < rows.end {
+            let end = row + looked_at.in_run(rows.end - row);
+            self.scan_rows(block, &best, row..end)?;
+            looked_at.add(end - row, self.all.eligible, self.all.expected.changes);
+            row = end;
+        }
+        self.looked_at = Some(looked_at);
+        Ok(())
+    }
+
+    fn scan_rows(&mut self, block: &Block<'_>, best: &[usize], rows: Range<usize>) -> Result<(), PlanError> {
         let Selection { collector, all, choice, disk, hosts, .. } = self;
-        let best = if collector.samples { collector.best(block) } else { Vec::new() };
         self.scanned += rows.len() as u64;
         match hosts {
-            None => collector.offer(block, &best, rows, all, choice, disk)?,
+            None => collector.offer(block, best, rows, all, choice, disk)?,
             Some(hosts) => {
                 let mut row = rows.start;
                 while row < rows.end {
                     let ordinal = block.first + row as u64;
                     let run = hosts.next_run(ordinal, rows.end - row)?;
-                    collector.offer(block, &best, row..row + run, &mut hosts.pools, choice, disk)?;
+                    collector.offer(block, best, row..row + run, &mut hosts.pools, choice, disk)?;
                     hosts.advance(ordinal, run, &collector.ties, all, choice, disk)?;
                     row += run;
                 }
@@ -144,7 +167,8 @@ impl<H: Iterator<Item: Into<HostPages>>> Selection<H> {
         let [warmup, panel, promised] =
             [ChosenBy::Warmup, ChosenBy::Panel, ChosenBy::Promised].map(|by| self.choice.of_share(by));
         let counts = Counts { warmup, panel, promised, ..self.collector.counts };
-        Ok(self.rules.fill(self.all, self.choice, host_slots, counts, self.disk)?)
+        let looked_at = self.looked_at.map(LookedAt::finish).unwrap_or_default();
+        Ok(Plan { looked_at, ..self.rules.fill(self.all, self.choice, host_slots, counts, self.disk)? })
     }
 }
 

@@ -103,7 +103,8 @@ impl ShareRules {
 
         let Allocation { host_slots, choice, disk, .. } = allocation;
         let chosen = choice.finish(drawn as f64 / eligible.max(1) as f64, host_slots, disk)?;
-        Ok(Plan { chosen, cutoff: score.last_key.map(key_score), counts, expected })
+        let cutoff = score.last_key.map(key_score);
+        Ok(Plan { chosen, cutoff, counts, expected, looked_at: Vec::new() })
     }
 }
 

@@ -58,47 +58,6 @@ impl Division {
     }
 }
 
-/// Origins in scan order: the pages of each, and the index of its arm.
-pub type ArmRuns = Vec<(u64, usize)>;
-
-/// Counts the population of each arm of a plan that is not divided.
-#[derive(Debug)]
-pub struct ArmsCounter {
-    runs: std::vec::IntoIter<(u64, usize)>,
-    /// Pages that are left of the present origin, and its arm.
-    left: u64,
-    arm: usize,
-    populations: [Population; 3],
-}
-
-impl ArmsCounter {
-    /// Before the first page.
-    pub fn new(runs: ArmRuns) -> ArmsCounter {
-        let populations = [Population { pages: 0, expected: 0.0 }; 3];
-        ArmsCounter { runs: runs.into_iter(), left: 0, arm: Arm::Rest.index(), populations }
-    }
-
-    /// Adds the next page of the scan. With a probability that it has changed, it competes by score.
-    pub fn add(&mut self, probability: Option<f64>) {
-        while self.left == 0 {
-            // Pages beyond the last origin would be of no arm.
-            (self.left, self.arm) = self.runs.next().unwrap_or((u64::MAX, Arm::Rest.index()));
-        }
-        self.left -= 1;
-        if let Some(probability) = probability {
-            let population = &mut self.populations[self.arm];
-            population.pages += 1;
-            population.expected += probability;
-        }
-    }
-
-    /// The populations of the candidate's sites, and of the control's.
-    pub fn finish(self) -> [Population; 2] {
-        let [candidate, control, _] = self.populations;
-        [candidate, control]
-    }
-}
-
 /// How a plan was divided.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ArmsFacts {

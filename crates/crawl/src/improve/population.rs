@@ -1,10 +1,8 @@
 //! All pages, as a plan saw them: how many by gate, how many changes were expected, how they are distributed.
 
-use crate::improve::arms::{ArmRuns, ArmsCounter};
-use recrawl_estimation::Population as Sampled;
-use recrawl_formula::{Evidence, Priors, expected_change};
+use recrawl_formula::{Evidence, Priors};
 use recrawl_scheduler::{Counts, ExpectedChanges, Gate};
-use recrawl_types::{Cycle, History, StateColumns};
+use recrawl_types::{Cycle, StateColumns};
 use serde::{Deserialize, Serialize};
 
 /// Bins of a histogram.
@@ -56,7 +54,6 @@ pub struct PopulationCounter {
     warmup: u32,
     evidence: Evidence,
     histograms: Histograms,
-    arms: Option<ArmsCounter>,
 }
 
 fn bin_of_digits(number: u32) -> usize {
@@ -69,22 +66,11 @@ impl PopulationCounter {
         PopulationCounter { cycle, warmup, ..PopulationCounter::default() }
     }
 
-    /// Counts the arms of a plan that only looks at them, too.
-    pub fn look_at(&mut self, arms: ArmRuns) {
-        self.arms = Some(ArmsCounter::new(arms));
-    }
-
-    /// Adds the pages of a block, with the rate of all pages filled in.
+    /// Adds the pages of a block.
     pub fn add(&mut self, columns: &StateColumns) {
         for row in 0..columns.len() {
             self.evidence.add(Evidence::of_row(columns, row));
-            let competes = Gate::of_row(columns, row, self.cycle, self.warmup) == Gate::Revisit;
-            if let Some(arms) = &mut self.arms {
-                let probability =
-                    |history: History| expected_change(&history, self.cycle, columns.global_rate);
-                arms.add(columns.history(row).filter(|_| competes).map(probability));
-            }
-            if !competes {
+            if Gate::of_row(columns, row, self.cycle, self.warmup) != Gate::Revisit {
                 continue;
             }
             let (n, x) = (columns.visits[row], columns.changes[row]);
@@ -102,11 +88,6 @@ impl PopulationCounter {
     /// The rate of all pages together, in changes a cycle, for the next plan.
     pub fn rate(&self) -> f64 {
         Priors::new(&[self.evidence]).global
-    }
-
-    /// The arms that were looked at.
-    pub fn arms(&mut self) -> Option<[Sampled; 2]> {
-        self.arms.take().map(ArmsCounter::finish)
     }
 
     /// The population, whose changes were expected at this rate.
@@ -145,14 +126,7 @@ mod tests {
         push(1, &[(2, true)]);
         columns.push(Known::default(), None);
         let mut counter = PopulationCounter::new(Cycle(13), 2);
-        columns.global_rate = 0.1;
-        // The last origin is of no arm; its page was never visited.
-        counter.look_at(vec![(1, 0), (0, 0), (3, 1), (1, 2)]);
         counter.add(&columns);
-        let [candidate, control] = counter.arms().unwrap();
-        assert_eq!((candidate.pages, control.pages), (1, 2), "one of the control's is in its warm-up");
-        let expected = |row: usize| expected_change(&columns.history(row).unwrap(), Cycle(13), 0.1);
-        assert_eq!((candidate.expected, control.expected), (expected(0), expected(1) + expected(2)));
         let Histograms { visits, change_rate, age, depth } = &counter.histograms;
         assert_eq!(visits, &[0, 0, 2, 1, 0, 0, 0, 0, 0, 0], "n = 2, 3, 4");
         assert_eq!(change_rate, &[1, 0, 0, 1, 0, 0, 0, 0, 0, 1], "X/n = 0, 1, 1/4");

@@ -67,3 +67,26 @@ fn the_longest_run_of_the_panel_counts() {
     assert_eq!(of(&[9, 1, 2, 5, 6, 7]), Some(vec![false, true, false]));
     assert_eq!(of(&[1, 3, 5]), None);
 }
+
+#[test]
+fn halves_share_no_site_and_where_there_are_few_no_folder() {
+    let pages = |sites: usize| -> Vec<SeenPage> {
+        let page = |number: usize| {
+            let url = format!("http://s{}.example/f{}/{number}", number % sites, number / sites % 20);
+            let url = recrawl_types::UrlRules::keep_all().canonicalize(&url).unwrap();
+            SeenPage { url, before: History::first_fetch(Cycle(1)), visits: Vec::new() }
+        };
+        (0..600).map(page).collect()
+    };
+    for (sites, segments) in [(1, 4), (9, 4), (30, 3)] {
+        let all = Histories { pages: pages(sites), ..Histories::default() };
+        let (to_learn, to_test) = all.halves(7);
+        assert_eq!(to_learn.pages.len() + to_test.pages.len(), 600);
+        let groups = |half: &Histories| -> std::collections::BTreeSet<String> {
+            let group = |page: &SeenPage| page.url.as_text().split('/').take(segments).collect();
+            half.pages.iter().map(group).collect()
+        };
+        assert!(groups(&to_learn).is_disjoint(&groups(&to_test)), "{sites}");
+        assert!(to_learn.pages.len().min(to_test.pages.len()) > 150, "{sites}: {}", to_test.pages.len());
+    }
+}

@@ -4,7 +4,7 @@ use crate::crawl::Crawl;
 use crate::cycle::inputs::FormulaInputs;
 use crate::cycle::plan::measure::{Measured, Measuring};
 use crate::failure::Failure;
-use crate::improve::arms::{ArmRuns, ArmsFacts, Division};
+use crate::improve::arms::{ArmsFacts, Division};
 use crate::improve::steps::Comparison;
 use crate::lessons::dates::TrustedDates;
 use crate::promises::Due;
@@ -119,10 +119,9 @@ pub(super) fn choose(
             Some(measuring)
         }
     };
-    let looked_at = comparison.as_ref().and_then(Comparison::looked_at);
-    if let (Some(measuring), Some(division)) = (&mut measuring, looked_at) {
-        measuring.look_at(Divided::of(division, &origins)?.runs);
-    }
+    let looked_at = comparison.as_ref().and_then(Comparison::looked_at).filter(|_| measuring.is_some());
+    let looked_runs =
+        looked_at.map(|division| Ok::<_, Failure>(Divided::of(division, &origins)?.runs)).transpose()?;
     first.extend(promised.iter().map(|page| DueFirst { ordinal: page.ordinal, why: WhyFirst::Promised }));
     // Arms take them in order.
     first.sort_unstable();
@@ -151,6 +150,9 @@ pub(super) fn choose(
             let planner =
                 Planner::new(request, &mut *policy, hosts.into_iter(), PlanMemory::new(memory, spill(0)));
             let mut planner = planner.map_err(Failure::work)?.due_first(first);
+            if let Some(runs) = looked_runs {
+                planner = planner.look_at(runs);
+            }
             scan(&mut |columns| planner.scan(columns))?;
             (vec![planner.finish().map_err(Failure::work)?], None)
         }
@@ -167,6 +169,9 @@ pub(super) fn choose(
             policies.extend(other_policy.as_mut().map(|policy| &mut **policy as &mut dyn Policy));
             let runs = divided.as_ref().map(|divided| divided.runs.clone().into_iter());
             let mut planner = ArmsPlanner::new(arms, policies, runs, memory, spill).map_err(Failure::work)?;
+            if let Some(runs) = looked_runs {
+                planner = planner.look_at(runs);
+            }
             scan(&mut |columns| planner.scan(columns))?;
             parts = divided.as_ref().map_or(parts, |divided| divided.parts().to_vec());
             (planner.finish().map_err(Failure::work)?, divided)
@@ -185,13 +190,13 @@ pub(super) fn choose(
             |plan: &Plan| Population { pages: plan.counts.audit_eligible, expected: plan.expected.changes };
         [of(&plans[0]), of(&plans[1])]
     };
-    let looked_at = || {
-        let populations = measured.as_ref()?.arms?;
-        Some(ArmsFacts { division: looked_at?, populations })
+    let seen = |arm: usize| {
+        let (pages, expected) = plans[0].looked_at.get(arm).copied().unwrap_or_default();
+        Population { pages, expected }
     };
     let arms = match &divided {
         Some(divided) => Some(ArmsFacts { division: divided.division, populations: populations(&plans) }),
-        None => looked_at(),
+        None => looked_at.map(|division| ArmsFacts { division, populations: [seen(0), seen(1)] }),
     };
     let mut chosen = plans.into_iter().map(|plan| plan.chosen);
     let pages = match (&comparison, divided) {
@@ -233,7 +238,8 @@ fn shadowed(request: PlanRequest, hosts: Vec<HostPages>, first: Vec<DueFirst>) -
 /// All origins in scan order, divided into the arms of a trial.
 struct Divided {
     division: Division,
-    runs: ArmRuns,
+    /// Pages of each origin, and its arm.
+    runs: Vec<(u64, usize)>,
 }
 
 impl Divided {

@@ -4,11 +4,9 @@ use crate::crawl::Crawl;
 use crate::cycle::inputs::FormulaInputs;
 use crate::cycle::priors::SitePriors;
 use crate::failure::Failure;
-use crate::improve::arms::ArmRuns;
 use crate::improve::panel::Panel;
 use crate::improve::population::{Population, PopulationCounter};
 use crate::report::facts::Facts;
-use recrawl_estimation::Population as Sampled;
 use recrawl_formula::expected_change;
 use recrawl_repository::{Generation, OriginRun};
 use recrawl_scheduler::{ChosenPage, Counts, DueFirst, ExpectedChanges, PlanRequest, WhyFirst};
@@ -45,8 +43,6 @@ pub(super) struct Measured {
     pub population: Population,
     /// The rate of all pages together, for the next plan.
     pub next_rate: f64,
-    /// The arms that were looked at: the candidate's sites, and the control's.
-    pub arms: Option<[Sampled; 2]>,
     pub standings: Standings,
 }
 
@@ -93,11 +89,6 @@ impl Measuring {
         Ok(ordinals.into_iter().map(|ordinal| DueFirst { ordinal, why: WhyFirst::Panel }).collect())
     }
 
-    /// Counts these arms, which the plan only looks at.
-    pub fn look_at(&mut self, arms: ArmRuns) {
-        self.counter.look_at(arms);
-    }
-
     /// Adds a block, and fills in the rate that the expectation reads.
     pub fn add(&mut self, columns: &mut StateColumns) {
         columns.global_rate = self.rate;
@@ -112,11 +103,10 @@ impl Measuring {
         cutoffs: Vec<Option<f64>>,
         parts: &[f64],
     ) -> Measured {
-        let Measuring { cycle, rate, mut counter, panel, panel_pages } = self;
+        let Measuring { cycle, rate, counter, panel, panel_pages } = self;
         let entrants = parts.iter().map(|part| Panel::entrants(part * panel_pages, cycle)).collect();
         Measured {
             next_rate: counter.rate(),
-            arms: counter.arms(),
             population: counter.finish(counts, expected, rate),
             standings: Standings { cycle, rate, cutoffs, panel, entrants, entered: Vec::new() },
         }

@@ -1,0 +1,60 @@
+//! Seconds and memory of completing the histories of many pages, and of replaying a formula over them.
+//!
+//! `cargo run --release -p recrawl-forecast --example completion_speed [PAGES [CYCLES]]`
+//!
+//! A crawl of a generated web visits 10 % of its pages a cycle; all its visits are kept. Then, as `recrawl improve run`
+//! and `recrawl whatif` do: laws are fitted; five completions are drawn, and one formula is replayed over each; and it is
+//! replayed over five completions at seven budgets.
+
+use recrawl_forecast::back_test::back_test;
+use recrawl_forecast::what_if::{BUDGETS, Replays};
+use recrawl_forecast::{Completions, rehearsal};
+use recrawl_formula::Formula;
+use recrawl_simulation::policy::formula::FormulaPolicy;
+use recrawl_simulation::{Budget, Recipe, Rules, generate};
+use std::error::Error;
+use std::time::Instant;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let pages = arguments.next().map_or(Ok(50_000), |pages| pages.parse())?;
+    let cycles = arguments.next().map_or(Ok(100), |cycles| cycles.parse())?;
+    let formula = Formula::from_expression("p_eb_site")?;
+    let histories = {
+        let recipe = Recipe { pages, sites: pages / 50, cycles: cycles + 5, ..Recipe::default() };
+        let data = generate(&recipe)?.fixed_part();
+        let rules = Rules { budget: Budget::Share(0.1), ..Rules::default() };
+        rehearsal::crawl(&data, &rules, &mut FormulaPolicy::new(&formula), 5, 1)?.0
+    };
+    let visits = histories.visits_a_page();
+    println!(
+        "{} pages, {} visits",
+        histories.pages.len(),
+        visits * histories.pages.len() as f64 * f64::from(cycles)
+    );
+    let before = forget_peak()?;
+    let begun = Instant::now();
+    let completions = Completions::new(&histories);
+    println!("laws fitted after {:.2} s", begun.elapsed().as_secs_f64());
+    back_test(&completions, std::slice::from_ref(&formula), visits);
+    println!("one formula replayed over all completions after {:.2} s", begun.elapsed().as_secs_f64());
+    println!("memory above the histories: {} MiB at most", peak()?.saturating_sub(before) >> 20);
+    let begun = Instant::now();
+    Replays::of(&completions, &formula, visits, &BUDGETS);
+    println!("replayed at {} budgets in {:.2} s", BUDGETS.len(), begun.elapsed().as_secs_f64());
+    println!("memory above the histories: {} MiB at most", peak()?.saturating_sub(before) >> 20);
+    Ok(())
+}
+
+/// Lets the peak begin anew; the present memory in bytes.
+fn forget_peak() -> Result<u64, Box<dyn Error>> {
+    std::fs::write("/proc/self/clear_refs", "5")?;
+    peak()
+}
+
+/// Peak memory of this process in bytes.
+fn peak() -> Result<u64, Box<dyn Error>> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).ok_or("no VmHWM")?;
+    Ok(line.split_whitespace().nth(1).ok_or("no figure")?.parse::<u64>()? << 10)
+}
