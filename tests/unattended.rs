@@ -1,11 +1,10 @@
 //! A loop that nobody looks after: killed, out of disk, it decides what it decides when nothing happens.
 
 use crate::crash::{Moment, setting};
-use crate::harness::{World, succeeds, web};
+use crate::harness::{World, count, json_lines, succeeds, web};
 use crate::improve_loop::offer_to;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use recrawl_mockweb::Config;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -27,8 +26,8 @@ enum Trouble {
     Full(u64),
 }
 
-/// One cycle of the crawl, after all this trouble.
-fn cycle(world: &World, troubles: &[Trouble]) -> u64 {
+/// This cycle of the crawl, after all this trouble.
+fn cycle(world: &World, number: u64, troubles: &[Trouble]) -> u64 {
     let mut met = 0;
     for trouble in troubles {
         let ended = match trouble {
@@ -41,7 +40,7 @@ fn cycle(world: &World, troubles: &[Trouble]) -> u64 {
             Trouble::Full(bytes) => {
                 let crawl = world.crawl_command(1);
                 let mut shell = Command::new("bash");
-                // In a shell whose ignored signals its commands inherit: a write fails, and nobody is killed.
+                // SIGXFSZ is ignored, so that the write fails and the program is not killed.
                 let script = format!("trap '' XFSZ; ulimit -f {}; exec \"$@\"", bytes / 1024);
                 shell.args(["-c", &script, "bash"]).arg(crawl.get_program()).args(crawl.get_args());
                 shell.envs(crawl.get_envs().filter_map(|(name, value)| Some((name, value?))));
@@ -52,6 +51,12 @@ fn cycle(world: &World, troubles: &[Trouble]) -> u64 {
             return met;
         }
         met += 1;
+        // Trouble after the commit, before the end.
+        let is_done =
+            world.data_dir.join("MANIFEST").exists() && count(&world.status(), "generation") == Some(number);
+        if is_done {
+            return met;
+        }
         if let Trouble::Full(_) = trouble {
             let told = String::from_utf8_lossy(&ended.stderr);
             assert_eq!(ended.status.code(), Some(1), "{trouble:?}: {told}");
@@ -78,14 +83,14 @@ fn crawl(world: &World, cycles: u64, troubles: u64, lot: &mut StdRng) -> (Vec<Va
             _ => Trouble::Killed(Moment::draw(lot, 60)),
         };
         let troubles: Vec<Trouble> = (0..due).map(draw).collect();
-        met += cycle(world, &troubles);
+        met += cycle(world, number, &troubles);
     }
     let history = succeeds(world.run(&["improve", "history", "--json"]));
     let history: Value = serde_json::from_str(&history).unwrap();
     let told = |event: &Value| ["cycle", "what", "candidate", "why"].map(|name| event[name].clone()).into();
     let events = history["events"].as_array().unwrap().iter().map(told).collect();
     let cycles = succeeds(world.run(&["export", "cycles", "--out", "-"]));
-    let formulas = crate::harness::json_lines(&cycles).iter().map(|cycle| cycle["formula"].clone()).collect();
+    let formulas = json_lines(&cycles).iter().map(|cycle| cycle["formula"].clone()).collect();
     (events, formulas, met)
 }
 
@@ -94,7 +99,7 @@ fn crawl(world: &World, cycles: u64, troubles: u64, lot: &mut StdRng) -> (Vec<Va
 fn killed_and_out_of_disk_the_loop_decides_as_if_nothing_had_happened() {
     let (cycles, troubles) = (setting("RECRAWL_CYCLES", 40), setting("RECRAWL_KILLS", 12));
     let mut lot = StdRng::seed_from_u64(setting("RECRAWL_KILL_SEED", 1));
-    let mut world = World::new(Config { ..web(240, 24) }, LOOP);
+    let mut world = World::new(web(240, 24), LOOP);
     let (events, formulas, _) = crawl(&world, cycles, 0, &mut lot);
     let promoted = events.iter().filter(|event| event[1] == "promoted").count();
     assert!(promoted > 0, "{events:?}");

@@ -4,7 +4,7 @@
 //!
 //! Writes the generation if the folder has none: hosts of 10,000 pages in folders of 25, nine of ten pages visited up
 //! to 40 times. k is 5 %. Without a formula, each of the list runs in turn. Each is planned as in a crawl that is not
-//! measured (`improve.mode`), in one that is, in one whose loop looks at the next arms, and in a shadow run beside `t`.
+//! measured (`improve.mode`), in one that is, in one whose loop counts the next arms, and in a shadow run beside `t`.
 
 use recrawl_crawl::cycle::inputs::FormulaInputs;
 use recrawl_crawl::improve::population::PopulationCounter;
@@ -104,11 +104,11 @@ fn plan(
             let none = None::<std::iter::Empty<(u64, usize)>>;
             let policies: Vec<&mut dyn Policy> = vec![&mut *policy, &mut *other];
             let planner = ArmsPlanner::new(vec![arm(0), arm(1)], policies, none, u64::MAX, spill)?;
-            (None, Some(planner.look_at(runs())))
+            (None, Some(planner.count_arms(runs())))
         }
         _ => {
             let planner = Planner::new(request, &mut *policy, hosts.clone(), PlanMemory::unlimited())?;
-            (Some(if kind == Kind::Loop { planner.look_at(runs()) } else { planner }), None)
+            (Some(if kind == Kind::Loop { planner.count_arms(runs()) } else { planner }), None)
         }
     };
     generation.scan(inputs.need_keys(), |first, columns| -> Result<(), Box<dyn Error>> {

@@ -160,7 +160,7 @@ pub fn round_fetched_by(
     let report = RoundReport::new(&facts, tally, &with_carried, &merged, fetched.stopped_by, now);
     let found = found.map(|found| FoundByShare { overlap: facts.overlap, ..found });
     let report = RoundReport { carried, found, ..report };
-    improve::note(crawl, &facts, &report)?;
+    improve::note(crawl, &facts, &report, with_carried.division())?;
     let revisits_left =
         if kind == RoundKind::Revisit { facts.revisits_left } else { crawl.so_far.revisits_left };
     let is_sampled_again = carried > 0 || revisits_left > 0;

@@ -14,6 +14,7 @@ pub mod watch;
 
 use crate::crawl::Crawl;
 use crate::failure::Failure;
+use crate::improve::arms::Division;
 use crate::improve::candidate::Candidate;
 use crate::improve::steps::{Comparison, Now, Step};
 use crate::report::RoundReport;
@@ -36,7 +37,7 @@ pub fn compared(
     begins_cycle: bool,
 ) -> Result<Option<Comparison>, Failure> {
     let Some(rules) = crawl.settings.loop_rules else { return Ok(None) };
-    put_in_force(crawl)?;
+    carry_out(crawl)?;
     if begins_cycle {
         let in_force = formula_file::in_force(&crawl.settings)?;
         let now = Now {
@@ -48,11 +49,8 @@ pub fn compared(
             seed: crawl.random_seed,
         };
         // Kept before it acts: what is to be written is part of it.
-        let is_done_with = crawl.improve.change(|state| state.advance(now, &rules))?;
-        put_in_force(crawl)?;
-        if is_done_with {
-            Candidate::remove(&crawl.settings.data_dir)?;
-        }
+        crawl.improve.change(|state| state.advance(now, &rules))?;
+        carry_out(crawl)?;
     }
     let k = crawl.settings.config.cycle.pages.of(generation.pages());
     crawl.improve.read()?.comparison(cycle, k, &rules)
@@ -70,12 +68,22 @@ pub fn fail(crawl: &Crawl, cycle: Cycle) -> Result<(), Failure> {
     })
 }
 
-/// Writes the formula that the loop decided on, unless an operator has chosen one since.
-fn put_in_force(crawl: &Crawl) -> Result<(), Failure> {
-    if !crawl.improve.read()?.has_to_write() {
+/// Carries out what the loop has decided, also after a kill: writes the formula, unless an operator has chosen one since,
+/// and removes the file of a candidate that was taken up or refused.
+fn carry_out(crawl: &Crawl) -> Result<(), Failure> {
+    let state = crawl.improve.read()?;
+    if !state.has_to_write() && state.done_with.is_none() {
         return Ok(());
     }
     crawl.improve.change(|state| {
+        if let Some(done_with) = &state.done_with {
+            let data_dir = &crawl.settings.data_dir;
+            let id = Candidate::read(data_dir).map(|read| read.map_or(String::new(), |file| file.id()));
+            if id.as_ref() == Some(done_with) {
+                Candidate::remove(data_dir)?;
+            }
+            state.done_with = None;
+        }
         if let Some(toml) = state.to_write(&formula_file::in_force(&crawl.settings)?) {
             let formula = Formula::from_toml(toml).map_err(Failure::work)?;
             formula_file::keep_in_data_dir(&crawl.settings.data_dir, &formula)?;
@@ -99,11 +107,17 @@ fn sites(generation: &Generation) -> Result<u64, Failure> {
     Ok(sites)
 }
 
-/// Notes what a round of a measured cycle found, again with each round of the cycle.
+/// Notes what a round of a measured cycle found, again with each round of the cycle. `division` has the arms that its
+/// estimates are of.
 ///
 /// # Errors
 /// When the state cannot be read or written.
-pub fn note(crawl: &Crawl, facts: &Facts, report: &RoundReport) -> Result<(), Failure> {
+pub fn note(
+    crawl: &Crawl,
+    facts: &Facts,
+    report: &RoundReport,
+    division: Option<Division>,
+) -> Result<(), Failure> {
     let (Some(_), Some(found)) = (crawl.settings.loop_rules, &report.found) else { return Ok(()) };
     let expected = found.score.expected;
     crawl.improve.change(|state| {
@@ -116,8 +130,8 @@ pub fn note(crawl: &Crawl, facts: &Facts, report: &RoundReport) -> Result<(), Fa
         if let Step::Shadow(attempt) = &mut state.step {
             attempt.note_shadow(facts.cycle, found);
         }
-        if let Some(freshness) = report.estimates.arms_freshness {
-            state.note_arms(facts.cycle, freshness);
+        if let (Some(division), Some(freshness)) = (division, report.estimates.arms_freshness) {
+            state.note_arms(facts.cycle, division, freshness);
         }
     })
 }

@@ -33,17 +33,38 @@ fn main() -> Result<(), Box<dyn Error>> {
         visits * histories.pages.len() as f64 * f64::from(cycles)
     );
     let before = forget_peak()?;
-    let begun = Instant::now();
+    let begun = Begun::now()?;
     let completions = Completions::new(&histories);
-    println!("laws fitted after {:.2} s", begun.elapsed().as_secs_f64());
+    println!("laws fitted after {}", begun.elapsed()?);
     back_test(&completions, std::slice::from_ref(&formula), visits);
-    println!("one formula replayed over all completions after {:.2} s", begun.elapsed().as_secs_f64());
+    println!("one formula replayed over all completions after {}", begun.elapsed()?);
     println!("memory above the histories: {} MiB at most", peak()?.saturating_sub(before) >> 20);
-    let begun = Instant::now();
+    let begun = Begun::now()?;
     Replays::of(&completions, &formula, visits, &BUDGETS);
-    println!("replayed at {} budgets in {:.2} s", BUDGETS.len(), begun.elapsed().as_secs_f64());
+    println!("replayed at {} budgets in {}", BUDGETS.len(), begun.elapsed()?);
     println!("memory above the histories: {} MiB at most", peak()?.saturating_sub(before) >> 20);
     Ok(())
+}
+
+/// A moment, by the clock and in processor time.
+struct Begun(Instant, f64);
+
+impl Begun {
+    fn now() -> Result<Begun, Box<dyn Error>> {
+        Ok(Begun(Instant::now(), processor_time()?))
+    }
+
+    fn elapsed(&self) -> Result<String, Box<dyn Error>> {
+        Ok(format!("{:.2} s, {:.2} CPU s", self.0.elapsed().as_secs_f64(), processor_time()? - self.1))
+    }
+}
+
+/// Processor time of this process in seconds.
+fn processor_time() -> Result<f64, Box<dyn Error>> {
+    let stat = std::fs::read_to_string("/proc/self/stat")?;
+    let fields = stat.rsplit_once(')').ok_or("no name")?.1.split_whitespace();
+    let ticks: Vec<u64> = fields.skip(11).take(2).map(str::parse).collect::<Result<_, _>>()?;
+    Ok(ticks.iter().sum::<u64>() as f64 / 100.0)
 }
 
 /// Lets the peak begin anew; the present memory in bytes.

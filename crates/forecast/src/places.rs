@@ -1,4 +1,4 @@
-//! Sites and groups of pages. Pages of a group change more alike than others, so samples and halves are drawn by groups.
+//! Sites and groups of pages. Pages of a group change more alike than others, so halves and resamples go by groups.
 
 use crate::histories::SeenPage;
 use recrawl_types::Site;

@@ -71,11 +71,11 @@ where
         Ok(ArmsPlanner { policies, scores, arms, runs, arm: 0, left: 0, scanned: 0 })
     }
 
-    /// Adds up the population of the first plan, as [`Planner::look_at`](crate::Planner::look_at).
+    /// Counts arms for the first plan, as [`Planner::count_arms`](crate::Planner::count_arms).
     #[must_use]
-    pub fn look_at(mut self, runs: Vec<(u64, usize)>) -> ArmsPlanner<'p, H, R> {
+    pub fn count_arms(mut self, runs: Vec<(u64, usize)>) -> ArmsPlanner<'p, H, R> {
         let mut arms = self.arms.into_iter();
-        let first = arms.next().map(|(policy, plan)| (policy, plan.look_at(runs)));
+        let first = arms.next().map(|(policy, plan)| (policy, plan.count_arms(runs)));
         self.arms = first.into_iter().chain(arms).collect();
         self
     }
@@ -210,15 +210,14 @@ mod tests {
             }
         }
 
-        /// A plan that looks at the arms sees the populations that they have.
+        /// A plan that counts arms finds the populations that they have in a trial.
         #[test]
-        fn arms_that_are_looked_at_are_those_of_a_trial(
+        fn counted_arms_are_those_of_a_trial(
             request in requests(),
             hosts in prop::collection::vec((pages(30), 0usize..3), 1..8),
             block in 1usize..60,
         ) {
-            let max_per_host = request.max_per_host.or(Some(50));
-            let request = PlanRequest { max_per_host, sums_expected: true, ..request };
+            let request = PlanRequest { sums_expected: true, ..request };
             let all: Vec<Page> = hosts.iter().flat_map(|(pages, _)| pages.clone()).collect();
             let lengths = || hosts.iter().map(|host| host.0.len() as u64);
             let of_arm = |arm: usize| hosts.iter().filter(move |host| host.1 == arm).map(|host| host.0.len() as u64);
@@ -228,11 +227,11 @@ mod tests {
             let [trial, plain, shadow] = &mut policies;
             let mut trial = ArmsPlanner::new(arms.collect(), vec![trial], Some(runs()), 1 << 30, no_spill).unwrap();
             let mut plain = crate::Planner::new(request.clone(), plain, lengths(), PlanMemory::unlimited())
-                .unwrap().look_at(runs().collect());
+                .unwrap().count_arms(runs().collect());
             let none = None::<std::iter::Empty<(u64, usize)>>;
             let arm = |_| Arm { request: request.clone(), policy: 0, hosts: lengths(), first: Vec::new() };
             let mut shadow = ArmsPlanner::new([0, 1].map(arm).into(), vec![shadow], none, 1 << 30, no_spill)
-                .unwrap().look_at(runs().collect());
+                .unwrap().count_arms(runs().collect());
             for pages in all.chunks(block) {
                 let columns = StateColumns { global_rate: 0.1, ..columns(pages) };
                 trial.scan(&columns).unwrap();
@@ -243,7 +242,7 @@ mod tests {
             let plans = [plain.finish().unwrap(), shadow.finish().unwrap().swap_remove(0)];
             for (arm, of_trial) in trial.iter().enumerate() {
                 for plan in &plans {
-                    let (pages, expected) = plan.looked_at.get(arm).copied().unwrap_or_default();
+                    let (pages, expected) = plan.arms.get(arm).copied().unwrap_or_default();
                     prop_assert_eq!(pages, of_trial.counts.audit_eligible);
                     prop_assert!((expected - of_trial.expected.changes).abs() < 1e-9);
                 }

@@ -12,6 +12,7 @@
 //! This crate knows nothing of disk (the spill storage is a parameter), HTTP or URLs. A page is an
 //! ordinal, and a host is a number of consecutive ordinals.
 
+mod arm_counter;
 pub mod arms;
 pub mod candidate;
 pub mod chosen;
@@ -20,7 +21,6 @@ pub mod expected;
 pub mod first;
 pub mod gate;
 mod hosts;
-mod looked_at;
 pub mod memory;
 mod merge;
 pub mod parts;

@@ -14,9 +14,9 @@ pub struct Plan {
     pub counts: Counts,
     /// The changes expected in the population of the audit sample; 0 unless asked for.
     pub expected: ExpectedChanges,
-    /// Of each part of the hosts that was looked at ([`Planner::look_at`](crate::Planner::look_at)): pages of that
-    /// population, and the changes expected in them. Parts after the last one that has pages are missing.
-    pub looked_at: Vec<(u64, f64)>,
+    /// Of each arm that was counted ([`Planner::count_arms`](crate::Planner::count_arms)): pages of that population, and
+    /// the changes expected in them. Arms after the last one that has pages are missing.
+    pub arms: Vec<(u64, f64)>,
 }
 
 /// Number of scanned pages by gate (their sum is `pages`), and of chosen pages by share (their sum

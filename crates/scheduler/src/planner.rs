@@ -98,11 +98,11 @@ impl<'p, H: Iterator<Item: Into<HostPages>>> Planner<'p, H> {
         Planner { selection: self.selection.due_first(pages), ..self }
     }
 
-    /// Adds up the population by runs of pages ([`Plan::looked_at`](crate::Plan::looked_at)), each with its number of
-    /// pages and the index of its part. A run is one host, or several.
+    /// Counts the population of each arm ([`Plan::arms`](crate::Plan::arms)), and plans as without. `runs` are runs of
+    /// pages in scan order, each with its number of pages and the index of its arm. A run is one host, or several.
     #[must_use]
-    pub fn look_at(self, runs: Vec<(u64, usize)>) -> Planner<'p, H> {
-        Planner { selection: self.selection.look_at(runs), ..self }
+    pub fn count_arms(self, runs: Vec<(u64, usize)>) -> Planner<'p, H> {
+        Planner { selection: self.selection.count_arms(runs), ..self }
     }
 
     /// Scans the next block of pages.

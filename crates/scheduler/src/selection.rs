@@ -1,10 +1,10 @@
 //! Chooses pages by scores that are given, in one pass: a [`Planner`](crate::Planner) without its policy.
 
+use crate::arm_counter::ArmCounter;
 use crate::candidate::{Candidate, TieBreak, discovery_key, score_key, warmup_key};
 use crate::chosen::{Choice, ChosenBy};
 use crate::first::FirstInOrder;
 use crate::hosts::{HostPages, HostSlots, Hosts};
-use crate::looked_at::LookedAt;
 use crate::pools::{Limits, Pools};
 use crate::runs::Runs;
 use crate::shares::ShareRules;
@@ -25,7 +25,8 @@ pub(crate) struct Selection<H> {
     disk: Runs,
     /// Only with a limit per host.
     hosts: Option<Hosts<H>>,
-    looked_at: Option<LookedAt>,
+    /// Only if arms are counted.
+    arms: Option<ArmCounter>,
     scanned: u64,
     rules: ShareRules,
 }
@@ -91,7 +92,7 @@ impl<H: Iterator<Item: Into<HostPages>>> Selection<H> {
                 let [cap, in_round] = [cap, in_round].map(|limit| limit.unwrap_or(u64::MAX));
                 Hosts::new(hosts, cap, in_round, Pools::new(&limits, division))
             }),
-            looked_at: None,
+            arms: None,
             scanned: 0,
             rules: ShareRules {
                 pages: k,
@@ -104,10 +105,9 @@ impl<H: Iterator<Item: Into<HostPages>>> Selection<H> {
         })
     }
 
-    /// Adds up the population by runs of pages, each with its number of pages and the index of its part. A run is one
-    /// host, or several.
-    pub fn look_at(mut self, runs: Vec<(u64, usize)>) -> Selection<H> {
-        self.looked_at = Some(LookedAt::new(runs));
+    /// Counts the population of each arm. See [`Planner::count_arms`](crate::Planner::count_arms).
+    pub fn count_arms(mut self, runs: Vec<(u64, usize)>) -> Selection<H> {
+        self.arms = Some(ArmCounter::new(runs));
         self
     }
 
@@ -124,15 +124,15 @@ impl<H: Iterator<Item: Into<HostPages>>> Selection<H> {
     /// written.
     pub fn scan(&mut self, block: &Block<'_>, rows: Range<usize>) -> Result<(), PlanError> {
         let best = if self.collector.samples { self.collector.best(block) } else { Vec::new() };
-        let Some(mut looked_at) = self.looked_at.take() else { return self.scan_rows(block, &best, rows) };
+        let Some(mut arms) = self.arms.take() else { return self.scan_rows(block, &best, rows) };
         let mut row = rows.start;
         while row < rows.end {
-            let end = row + looked_at.in_run(rows.end - row);
+            let end = row + arms.in_run(block.first + row as u64, rows.end - row)?;
             self.scan_rows(block, &best, row..end)?;
-            looked_at.add(end - row, self.all.eligible, self.all.expected.changes);
+            arms.add(end - row, self.all.eligible, self.all.expected.changes);
             row = end;
         }
-        self.looked_at = Some(looked_at);
+        self.arms = Some(arms);
         Ok(())
     }
 
@@ -167,8 +167,8 @@ impl<H: Iterator<Item: Into<HostPages>>> Selection<H> {
         let [warmup, panel, promised] =
             [ChosenBy::Warmup, ChosenBy::Panel, ChosenBy::Promised].map(|by| self.choice.of_share(by));
         let counts = Counts { warmup, panel, promised, ..self.collector.counts };
-        let looked_at = self.looked_at.map(LookedAt::finish).unwrap_or_default();
-        Ok(Plan { looked_at, ..self.rules.fill(self.all, self.choice, host_slots, counts, self.disk)? })
+        let arms = self.arms.map(ArmCounter::finish).unwrap_or_default();
+        Ok(Plan { arms, ..self.rules.fill(self.all, self.choice, host_slots, counts, self.disk)? })
     }
 }
 

@@ -104,7 +104,7 @@ impl ShareRules {
         let Allocation { host_slots, choice, disk, .. } = allocation;
         let chosen = choice.finish(drawn as f64 / eligible.max(1) as f64, host_slots, disk)?;
         let cutoff = score.last_key.map(key_score);
-        Ok(Plan { chosen, cutoff, counts, expected, looked_at: Vec::new() })
+        Ok(Plan { chosen, cutoff, counts, expected, arms: Vec::new() })
     }
 }
 

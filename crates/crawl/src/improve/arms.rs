@@ -58,7 +58,7 @@ impl Division {
     }
 }
 
-/// How a plan was divided.
+/// The arms of a plan: planned apart, or only counted.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ArmsFacts {
     /// The sites of the arms.

@@ -14,8 +14,8 @@ use std::ops::RangeInclusive;
 /// Error probability of the intervals that decide a trial.
 const ALPHA: f64 = 0.05;
 
-/// Cycles without a trial or a guard whose arms are remembered.
-const IDLE_DAYS: usize = 28;
+/// The last cycles without a trial or a guard, whose arms are remembered.
+pub(super) const IDLE_CYCLES: u32 = 28;
 
 /// A candidate and its trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,8 +28,8 @@ pub struct Attempt {
     pub since: Cycle,
     /// The first cycle of the trial; none before, or without one.
     pub trial_since: Option<Cycle>,
-    /// How sites are divided into arms in its trial or guard.
-    pub division: Division,
+    /// How sites are divided into arms; none before its trial or guard.
+    pub division: Option<Division>,
     /// The cycles in which both formulas were scored.
     pub shadow: Vec<ShadowDay>,
     /// Freshness by arm: cycles without the candidate, then those with it.
@@ -76,8 +76,7 @@ impl NextArms {
     /// Notes a cycle, again if it goes on.
     pub fn note(&mut self, cycle: Cycle, freshness: [Option<Interval>; 2]) {
         ArmsDay::note(&mut self.days, cycle, freshness);
-        let surplus = self.days.len().saturating_sub(IDLE_DAYS);
-        self.days.drain(..surplus);
+        self.days.retain(|day| cycle.since(day.cycle) < IDLE_CYCLES);
     }
 }
 
@@ -219,7 +218,7 @@ pub(crate) mod tests {
             in_force: formula("t * X").to_toml().unwrap(),
             since: Cycle(10),
             trial_since: Some(Cycle(10)),
-            division: Division::of(1, 100),
+            division: Some(Division::of(1, 100)),
             shadow: Vec::new(),
             arms: Vec::new(),
         }

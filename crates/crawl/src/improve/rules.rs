@@ -1,7 +1,7 @@
 //! How long each step of the loop takes, and what a candidate must show.
 
 use crate::config::Improve;
-use crate::improve::attempt::{Attempt, Difference, Times};
+use crate::improve::attempt::{Attempt, Difference, IDLE_CYCLES, Times};
 use recrawl_types::Cycle;
 
 /// The first cycles of a guard without a trial, which count as time before.
@@ -152,7 +152,8 @@ impl LoopRules {
         match attempt.trial_since {
             Some(since) => self.of_trial(since),
             None => Times {
-                before: Cycle(0)..=Cycle(attempt.since.0 + UNTRIED_BEFORE - 1),
+                before: Cycle(attempt.since.0.saturating_sub(IDLE_CYCLES))
+                    ..=Cycle(attempt.since.0 + UNTRIED_BEFORE - 1),
                 from: Cycle(attempt.since.0 + UNTRIED_BEFORE + self.guard / 4),
             },
         }

@@ -23,6 +23,8 @@ pub use operator::{Asked, Decision, NotNow, Operator};
 
 /// The name under which the state is kept.
 const STATE: &str = "improve";
+/// By how much the part of the sites in an arm may differ from the one that their number asks for.
+const PART_TOLERANCE: f64 = 0.2;
 /// Events that are remembered.
 const MAX_EVENTS: usize = 200;
 
@@ -48,8 +50,11 @@ pub struct LoopState {
     pub asked: Option<Asked>,
     /// Until this cycle the loop leaves an operator's choice alone.
     pub rests_until: Cycle,
-    /// The cycle after which learning began that ended last.
+    /// The cycle after which the last finished learning began.
     pub learned: Cycle,
+    /// The candidate whose file is to be removed, by its digest; empty if the file could not be read.
+    #[serde(default)]
+    pub done_with: Option<String>,
     /// The arms of the next trial or guard; none before the first cycle.
     #[serde(default)]
     pub next_arms: Option<NextArms>,
@@ -164,10 +169,10 @@ pub enum Comparison {
         candidate: Box<Formula>,
         /// About as many pages only the candidate chooses.
         differing: u64,
-        /// The arms of a later trial, or guard. They are only looked at.
-        division: Division,
+        /// The arms of the next trial or guard, which are counted.
+        division: Option<Division>,
     },
-    /// The arms of the next trial or guard are only looked at.
+    /// Nothing; the arms of the next trial or guard are counted.
     NextArms(Division),
     /// Sites are divided into arms; one of them may have another formula than the one in force.
     Arms {
@@ -196,10 +201,11 @@ impl Comparison {
         }
     }
 
-    /// The arms, if the plan only looks at them.
-    pub fn looked_at(&self) -> Option<Division> {
+    /// The arms, if the plan only counts them.
+    pub fn counted(&self) -> Option<Division> {
         match self {
-            Comparison::Shadow { division, .. } | Comparison::NextArms(division) => Some(*division),
+            Comparison::Shadow { division, .. } => *division,
+            Comparison::NextArms(division) => Some(*division),
             Comparison::Arms { .. } => None,
         }
     }
@@ -245,12 +251,17 @@ impl LoopState {
         self.found = Some(found);
     }
 
-    /// Notes the arms of a cycle, again if it goes on.
-    pub fn note_arms(&mut self, cycle: Cycle, freshness: [Option<Interval>; 2]) {
+    /// Notes the freshness of these arms in a cycle, again if it goes on. Arms that were planned before the step ended
+    /// are not noted.
+    pub fn note_arms(&mut self, cycle: Cycle, division: Division, freshness: [Option<Interval>; 2]) {
         match (&mut self.step, &mut self.next_arms) {
-            (Step::Trial(attempt) | Step::Guard(attempt), _) => attempt.note_arms(cycle, freshness),
-            (_, Some(arms)) => arms.note(cycle, freshness),
-            (_, None) => {}
+            (Step::Trial(attempt) | Step::Guard(attempt), _) if attempt.division == Some(division) => {
+                attempt.note_arms(cycle, freshness);
+            }
+            (Step::Idle | Step::Proposed(_) | Step::Shadow(_), Some(arms)) if arms.division == division => {
+                arms.note(cycle, freshness);
+            }
+            _ => {}
         }
     }
 
@@ -260,33 +271,36 @@ impl LoopState {
     /// If a formula cannot be read.
     pub fn comparison(&self, cycle: Cycle, k: u64, rules: &LoopRules) -> Result<Option<Comparison>, Failure> {
         let read = |toml: &str| Formula::from_toml(toml).map(Box::new).map_err(Failure::work);
-        Ok(Some(match &self.step {
+        let arms =
+            |attempt: &Attempt, other| attempt.division.map(|division| Comparison::Arms { division, other });
+        Ok(match &self.step {
             Step::Idle | Step::Proposed(_) => {
-                return Ok(self.next_arms.as_ref().map(|arms| Comparison::NextArms(arms.division)));
+                self.next_arms.as_ref().map(|arms| Comparison::NextArms(arms.division))
             }
             Step::Shadow(attempt) => {
                 // In the first cycle nothing is known of it.
                 let differing = attempt.shadow.last().map_or(k / 2, |day| day.overlap.only_candidate);
                 let candidate = Box::new(attempt.candidate.formula()?);
-                Comparison::Shadow { candidate, differing, division: attempt.division }
+                let division = self.next_arms.as_ref().map(|arms| arms.division);
+                Some(Comparison::Shadow { candidate, differing, division })
             }
             Step::Trial(attempt) => {
                 let has_begun = cycle > *rules.of_trial(attempt.since).before.end();
                 let candidate = has_begun.then(|| attempt.candidate.formula()).transpose()?;
                 let other = candidate.map(|formula| (Arm::Candidate, Box::new(formula)));
-                Comparison::Arms { division: attempt.division, other }
+                arms(attempt, other)
             }
             Step::Guard(attempt) => {
                 let other = Some((Arm::Control, read(&attempt.in_force)?));
-                Comparison::Arms { division: attempt.division, other }
+                arms(attempt, other)
             }
-        }))
+        })
     }
 
-    /// Moves on when a cycle begins; once for a cycle. Returns whether the candidate's file is done with.
-    pub fn advance(&mut self, now: Now<'_>, rules: &LoopRules) -> bool {
+    /// Moves on when a cycle begins; once for a cycle.
+    pub fn advance(&mut self, now: Now<'_>, rules: &LoopRules) {
         if self.as_of == now.cycle {
-            return false;
+            return;
         }
         self.as_of = now.cycle;
         self.quarantine.retain(|(_, until)| *until > now.cycle);
@@ -308,11 +322,13 @@ impl LoopState {
             self.next_arms = None;
         }
         self.in_force = Some(digest);
-        let division = || Division::of(now.seed ^ u64::from(now.cycle.0), now.sites);
-        self.next_arms.get_or_insert_with(|| NextArms::new(division()));
+        let division = Division::of(now.seed ^ u64::from(now.cycle.0), now.sites);
+        let fits = |arms: &NextArms| (arms.division.part / division.part - 1.0).abs() <= PART_TOLERANCE;
+        // A crawl that has grown needs smaller arms.
+        self.next_arms = Some(self.next_arms.take().filter(fits).unwrap_or_else(|| NextArms::new(division)));
         self.carry_out(&now, rules);
         if self.is_held {
-            return false;
+            return;
         }
         match std::mem::take(&mut self.step) {
             Step::Idle => self.take_up(now, rules, Step::Idle),
@@ -341,18 +357,20 @@ impl LoopState {
     }
 
     /// Takes up the candidate that waits, if it may be tried.
-    fn take_up(&mut self, mut now: Now<'_>, rules: &LoopRules, otherwise: Step) -> bool {
+    fn take_up(&mut self, mut now: Now<'_>, rules: &LoopRules, otherwise: Step) {
         self.step = otherwise;
         let candidate = match now.candidate.take() {
-            None => return false,
+            None => return,
             Some(Err(why)) => {
                 self.tell(&now, What::Refused, None, why);
-                return true;
+                self.done_with = Some(String::new());
+                return;
             }
             Some(Ok(candidate)) => candidate,
         };
         self.tries += 1;
         let digest = candidate.id();
+        self.done_with = Some(digest.clone());
         let [low, high] = candidate.back_test.gain;
         let [before, after] = candidate.back_test.coverage;
         let why = if self.in_force.as_ref() == Some(&digest) {
@@ -374,32 +392,30 @@ impl LoopState {
         };
         if let Some(why) = why {
             self.tell(&now, What::Refused, Some(&candidate), why);
-            return true;
+            return;
         }
-        let Some(NextArms { division, .. }) = self.next_arms else { return true };
         let attempt = Attempt {
             candidate,
             in_force: now.in_force.to_toml().unwrap_or_default(),
             since: now.cycle,
             trial_since: None,
-            division,
+            division: None,
             shadow: Vec::new(),
             arms: Vec::new(),
         };
         let why = format!("gain {low:.4} to {high:.4} in the back-test");
         self.tell(&now, What::Shadowed, Some(&attempt.candidate), why);
         self.step = Step::Shadow(Box::new(attempt));
-        true
     }
 
-    fn after_shadow(&mut self, now: &Now<'_>, rules: &LoopRules, mut attempt: Box<Attempt>) -> bool {
+    fn after_shadow(&mut self, now: &Now<'_>, rules: &LoopRules, mut attempt: Box<Attempt>) {
         if now.cycle.since(attempt.since) < rules.shadow {
             self.step = Step::Shadow(attempt);
-            return false;
+            return;
         }
         let Some(step) = attempt.one_step() else {
             self.reject(now, rules, &attempt, "it chooses the same pages".into());
-            return false;
+            return;
         };
         // It is told, and decides nothing: a formula that looks at pages which the one in force starves finds less at first.
         attempt.since = now.cycle;
@@ -421,24 +437,23 @@ impl LoopState {
             None => {
                 self.tell(now, What::TrialBegan, Some(&attempt.candidate), told);
                 attempt.trial_since = Some(now.cycle);
-                self.next_arms = None;
+                attempt.division = self.next_arms.take().map(|arms| arms.division);
                 self.step = Step::Trial(attempt);
             }
         }
-        false
     }
 
-    fn after_trial(&mut self, now: &Now<'_>, rules: &LoopRules, mut attempt: Box<Attempt>) -> bool {
+    fn after_trial(&mut self, now: &Now<'_>, rules: &LoopRules, mut attempt: Box<Attempt>) {
         let cycles = now.cycle.since(attempt.since);
         let effect = attempt.effect(&rules.of_trial(attempt.since));
         // The interval holds at every look, so a loss ends the trial as soon as it shows.
         if let Some(effect) = effect.filter(|effect| effect.ends[1] < 0.0) {
             self.reject(now, rules, &attempt, format!("less fresh in the trial: {}", told(&effect)));
-            return false;
+            return;
         }
         if cycles < rules.before + rules.settling + rules.trial {
             self.step = Step::Trial(attempt);
-            return false;
+            return;
         }
         let calm = self.alarm.is_none_or(|alarm| now.cycle.since(alarm) >= rules.calm);
         match effect {
@@ -458,10 +473,9 @@ impl LoopState {
             }
             _ => self.step = Step::Trial(attempt),
         }
-        false
     }
 
-    fn after_guard(&mut self, now: &Now<'_>, rules: &LoopRules, attempt: Box<Attempt>) -> bool {
+    fn after_guard(&mut self, now: &Now<'_>, rules: &LoopRules, attempt: Box<Attempt>) {
         let effect = attempt.effect(&rules.of_guard(&attempt));
         let is_worse = effect.is_some_and(|effect| effect.ends[1] < -rules.max_loss / 2.0);
         if let Some(effect) = effect.filter(|_| is_worse) {
@@ -474,7 +488,6 @@ impl LoopState {
         } else {
             self.step = Step::Guard(attempt);
         }
-        false
     }
 
     /// Ends the attempt at once, since a plan has failed: a promoted formula is taken back.
@@ -503,7 +516,7 @@ impl LoopState {
         self.happened((cycle, at), What::Promoted, Some(&attempt.candidate), why);
         self.replace(attempt.candidate.formula_toml.clone(), attempt.candidate.id());
         if let Some(arms) = self.next_arms.take().filter(|_| attempt.trial_since.is_none()) {
-            (attempt.division, attempt.arms) = (arms.division, arms.days);
+            (attempt.division, attempt.arms) = (Some(arms.division), arms.days);
         }
         attempt.since = cycle;
         self.step = Step::Guard(attempt);

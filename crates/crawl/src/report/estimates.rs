@@ -1,7 +1,7 @@
 //! Estimates for a population of pages from a cycle's visits.
 
 use super::Tally;
-use crate::improve::arms::ArmsFacts;
+use crate::improve::arms::{ArmsFacts, Division};
 use crate::report::facts::Facts;
 use recrawl_estimation::{Audited, Estimate, Interval, Population, Response, Weighted};
 use recrawl_types::{Change, Outcome, ScheduleEntry, Share, Skip, Standing, Visit};
@@ -124,7 +124,7 @@ pub struct Estimates {
     /// is value ± 1.96·√variance. None unless the plan was measured (`improve.mode`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adjusted_freshness: Option<Interval>,
-    /// The same for the sites of a candidate and of the control; none unless they are compared.
+    /// The same for the sites of a candidate and of the control; none unless these arms were planned apart or counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arms_freshness: Option<[Option<Interval>; 2]>,
 }
@@ -142,7 +142,7 @@ pub struct Sample {
     /// The population of the audit sample, with the changes expected in it; none unless the plan was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     population: Option<Population>,
-    /// How sites were divided, if they were.
+    /// The arms of the sites, if they were planned apart or counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     arms: Option<ArmsFacts>,
 }
@@ -157,6 +157,11 @@ impl Sample {
             expected: population.expected.changes,
         });
         Sample { audit, score_visits, score_changed, responses, audit_eligible, by_score, population, arms }
+    }
+
+    /// The arms of the sites, if they were planned apart or counted.
+    pub fn division(&self) -> Option<Division> {
+        self.arms.as_ref().map(|arms| arms.division)
     }
 
     /// Adds the visits of a later round of the cycle.

@@ -61,7 +61,7 @@ pub struct Facts {
     /// What was kept of promises when the cycle began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub promises: Vec<Account>,
-    /// How sites were divided to compare two formulas, if they were.
+    /// The arms of the sites, if they were planned apart or counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arms: Option<ArmsFacts>,
     /// How the choices of two formulas differ, if both were scored.

@@ -114,7 +114,8 @@ impl Improving {
         if let Some(rules) = settings.loop_rules {
             let state = shared.store.read()?;
             inner.count(&state);
-            stands = Some(stands::of(&state, &rules, cycle, Candidate::read(&shared.data_dir)));
+            let (waiting, learning) = (Candidate::read(&shared.data_dir), shared.learner.began_after());
+            stands = Some(stands::of(&state, &rules, cycle, waiting, learning));
         }
         let cycles =
             if mode == ImproveMode::Off { Vec::new() } else { freshness(&shared.crawl_reports(CYCLES)) };

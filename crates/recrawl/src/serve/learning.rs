@@ -38,6 +38,8 @@ struct Running {
     since: u64,
     /// As last read, in seconds.
     cpu: f64,
+    /// Has it ended, and is only to be noted?
+    has_ended: bool,
 }
 
 impl Learner {
@@ -75,9 +77,12 @@ impl Learner {
         let is_asked = std::mem::take(&mut self.inner().is_asked);
         let Some(rules) = crawl.settings.loop_rules else { return Ok(()) };
         let cycle = crawl.repository.current().cycle();
+        // In this order: what has ended is noted before it runs no more.
+        if self.inner().running.is_some() {
+            return Ok(());
+        }
         let state = crawl.improve.read()?;
-        let is_wanted = state.wants_learning(cycle, &rules) || is_asked && state.is_free();
-        if self.inner().running.is_some() || !is_wanted {
+        if !(state.wants_learning(cycle, &rules) || is_asked && state.is_free()) {
             return Ok(());
         }
         let mut command = Command::new(std::env::current_exe()?);
@@ -87,7 +92,8 @@ impl Learner {
             command.arg("--config").arg(config);
         }
         let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
-        self.inner().running = Some(Running { child, cycle, since: shared.now(), cpu: 0.0 });
+        self.inner().running =
+            Some(Running { child, cycle, since: shared.now(), cpu: 0.0, has_ended: false });
         tracing::info!("learning from the crawl's visits");
         shared.improving.refresh(shared)
     }
@@ -96,17 +102,23 @@ impl Learner {
     pub fn look(&self, shared: &SharedState) {
         let ended = self.inner().look(shared.now());
         let Some(cycle) = ended else { return };
-        // Kept only now: a daemon that ends while it learns begins anew after its start.
+        // Kept only now, so a daemon that ends while it learns begins again. No other learner begins before it is kept.
         let kept = shared.store.change(|state| state.learned = state.learned.max(cycle));
+        self.inner().running = None;
         if let Err(failure) = kept.and_then(|()| shared.improving.refresh(shared)) {
             tracing::error!("cannot note what the learner left: {failure}");
         }
     }
 
+    /// The cycle after which the learner began that runs.
+    pub fn began_after(&self) -> Option<Cycle> {
+        self.inner().running.as_ref().map(|running| running.cycle)
+    }
+
     /// What it does now, and since the daemon started.
     pub fn tell(&self, told: &mut LearnerNow) {
         let mut inner = self.inner();
-        let running = inner.running.as_mut().map(|running| {
+        let running = inner.running.as_mut().filter(|running| !running.has_ended).map(|running| {
             running.read_cpu();
             (running.since, running.cpu)
         });
@@ -129,7 +141,7 @@ impl Learner {
 impl Inner {
     /// The cycle after which the learner began that has ended since the last look.
     fn look(&mut self, now: u64) -> Option<Cycle> {
-        let running = self.running.as_mut()?;
+        let running = self.running.as_mut().filter(|running| !running.has_ended)?;
         // What has ended and is not waited for yet still has its figures.
         running.read_cpu();
         let ended = match running.child.try_wait() {
@@ -138,9 +150,9 @@ impl Inner {
             Ok(Some(status)) => Err(last_words(&mut running.child, status)),
             Err(error) => Err(format!("lost the learner: {error}")),
         };
-        self.cpu_before += running.cpu;
+        running.has_ended = true;
         let cycle = running.cycle;
-        self.running = None;
+        self.cpu_before += std::mem::take(&mut running.cpu);
         match &ended {
             Ok(()) => tracing::info!("learned a candidate from the crawl's visits"),
             Err(why) => tracing::warn!("learning from the crawl's visits failed: {why}"),
@@ -204,7 +216,7 @@ mod tests {
             let mut shell = Command::new("sh");
             let script = format!("echo '{words}'; exit {code}");
             let child = shell.args(["-c", &script]).stdout(Stdio::piped()).spawn().unwrap();
-            inner.running = Some(Running { child, cycle: Cycle(5), since: 1, cpu: 0.0 });
+            inner.running = Some(Running { child, cycle: Cycle(5), since: 1, cpu: 0.0, has_ended: false });
             while inner.look(7) != Some(Cycle(5)) {
                 std::thread::yield_now();
             }

@@ -119,9 +119,8 @@ pub(super) fn choose(
             Some(measuring)
         }
     };
-    let looked_at = comparison.as_ref().and_then(Comparison::looked_at).filter(|_| measuring.is_some());
-    let looked_runs =
-        looked_at.map(|division| Ok::<_, Failure>(Divided::of(division, &origins)?.runs)).transpose()?;
+    let counted = comparison.as_ref().and_then(Comparison::counted).filter(|_| measuring.is_some());
+    let runs = counted.map(|division| Ok::<_, Failure>(Divided::of(division, &origins)?.runs)).transpose()?;
     first.extend(promised.iter().map(|page| DueFirst { ordinal: page.ordinal, why: WhyFirst::Promised }));
     // Arms take them in order.
     first.sort_unstable();
@@ -150,8 +149,8 @@ pub(super) fn choose(
             let planner =
                 Planner::new(request, &mut *policy, hosts.into_iter(), PlanMemory::new(memory, spill(0)));
             let mut planner = planner.map_err(Failure::work)?.due_first(first);
-            if let Some(runs) = looked_runs {
-                planner = planner.look_at(runs);
+            if let Some(runs) = runs {
+                planner = planner.count_arms(runs);
             }
             scan(&mut |columns| planner.scan(columns))?;
             (vec![planner.finish().map_err(Failure::work)?], None)
@@ -167,10 +166,11 @@ pub(super) fn choose(
             };
             let mut policies: Vec<&mut dyn Policy> = vec![&mut *policy];
             policies.extend(other_policy.as_mut().map(|policy| &mut **policy as &mut dyn Policy));
-            let runs = divided.as_ref().map(|divided| divided.runs.clone().into_iter());
-            let mut planner = ArmsPlanner::new(arms, policies, runs, memory, spill).map_err(Failure::work)?;
-            if let Some(runs) = looked_runs {
-                planner = planner.look_at(runs);
+            let of_arms = divided.as_ref().map(|divided| divided.runs.clone().into_iter());
+            let mut planner =
+                ArmsPlanner::new(arms, policies, of_arms, memory, spill).map_err(Failure::work)?;
+            if let Some(runs) = runs {
+                planner = planner.count_arms(runs);
             }
             scan(&mut |columns| planner.scan(columns))?;
             parts = divided.as_ref().map_or(parts, |divided| divided.parts().to_vec());
@@ -190,13 +190,13 @@ pub(super) fn choose(
             |plan: &Plan| Population { pages: plan.counts.audit_eligible, expected: plan.expected.changes };
         [of(&plans[0]), of(&plans[1])]
     };
-    let seen = |arm: usize| {
-        let (pages, expected) = plans[0].looked_at.get(arm).copied().unwrap_or_default();
+    let counted_arm = |arm: usize| {
+        let (pages, expected) = plans[0].arms.get(arm).copied().unwrap_or_default();
         Population { pages, expected }
     };
     let arms = match &divided {
         Some(divided) => Some(ArmsFacts { division: divided.division, populations: populations(&plans) }),
-        None => looked_at.map(|division| ArmsFacts { division, populations: [seen(0), seen(1)] }),
+        None => counted.map(|division| ArmsFacts { division, populations: [0, 1].map(counted_arm) }),
     };
     let mut chosen = plans.into_iter().map(|plan| plan.chosen);
     let pages = match (&comparison, divided) {
@@ -295,7 +295,9 @@ impl Divided {
                     .max(0.0),
                 ..request.clone()
             };
-            Arm { request, policy: usize::from(of_other == Some(arm)), hosts: hosts.into_iter(), first }
+            // Where one arm has all pages, nothing is compared, and they follow the formula in force.
+            let is_other = of_other == Some(arm) && parts[arm] < 1.0;
+            Arm { request, policy: usize::from(is_other), hosts: hosts.into_iter(), first }
         };
         of_arm.into_iter().enumerate().map(arm).collect()
     }

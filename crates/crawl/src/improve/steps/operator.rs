@@ -144,7 +144,9 @@ impl LoopState {
     pub(super) fn carry_out(&mut self, now: &Now<'_>, rules: &LoopRules) {
         let Some(Asked { what, who, .. }) = self.asked.take() else { return };
         match (what, std::mem::take(&mut self.step)) {
-            (Decision::Promote, Step::Proposed(attempt) | Step::Shadow(attempt)) => {
+            (Decision::Promote, Step::Proposed(mut attempt) | Step::Shadow(mut attempt)) => {
+                // The cycles before tell more than a trial that has ended.
+                attempt.trial_since = None;
                 self.put_in_force(now.cycle, now.at, attempt, format!("promoted by {who}"));
             }
             (Decision::RollBack, Step::Guard(attempt)) => {

@@ -70,7 +70,8 @@ impl World {
             sites: self.sites,
             seed: 1,
         };
-        if self.state.advance(now, &self.rules) {
+        self.state.advance(now, &self.rules);
+        if self.state.done_with.take().is_some() {
             self.waiting = None;
         }
         // As after a restart between the two.
@@ -83,6 +84,10 @@ impl World {
             let of = |value| Some(Interval { value, variance, sample: 300 });
             [of(0.80 + more), of(0.82)]
         };
+        let of_plan = comparison.as_ref().and_then(|comparison| match comparison {
+            Comparison::Arms { division, .. } => Some(*division),
+            other => other.counted(),
+        });
         match (&mut self.state.step, comparison) {
             (Step::Shadow(attempt), Some(Comparison::Shadow { .. })) => {
                 let other = if differs { 40 } else { 0 };
@@ -95,13 +100,17 @@ impl World {
                     cycle,
                     &FoundByShare { only_in_force, only_candidate, overlap, ..FoundByShare::default() },
                 );
-                self.state.note_arms(cycle, freshness(0.0));
+                self.state.note_arms(cycle, of_plan.unwrap(), freshness(0.0));
             }
             (Step::Trial(_) | Step::Guard(_), Some(Comparison::Arms { other, .. })) => {
-                self.state.note_arms(cycle, freshness(if other.is_some() { effect } else { 0.0 }));
+                self.state.note_arms(
+                    cycle,
+                    of_plan.unwrap(),
+                    freshness(if other.is_some() { effect } else { 0.0 }),
+                );
             }
             (Step::Idle | Step::Proposed(_), Some(Comparison::NextArms(_))) => {
-                self.state.note_arms(cycle, freshness(0.0));
+                self.state.note_arms(cycle, of_plan.unwrap(), freshness(0.0));
             }
             (_, None) => {}
             other => panic!("{other:?}"),
@@ -218,6 +227,32 @@ fn a_formula_that_was_promoted_without_a_trial_is_compared_with_the_time_before(
         assert_eq!(what, end, "{:?}", world.state.events);
         assert!(what == What::Kept || cycle < 40 + waited + 29, "{:?}", world.state.events);
     }
+}
+
+#[test]
+fn arms_are_a_tenth_of_the_sites_once_the_crawl_has_grown() {
+    let mut world = World::new();
+    world.sites = 0;
+    world.run(2);
+    let part = |world: &World| world.state.next_arms.as_ref().unwrap().division.part;
+    assert_eq!(part(&world), 0.5);
+    world.sites = 5000;
+    world.offer("t * p_eb");
+    world.run(20);
+    let Step::Trial(attempt) = &world.state.step else { panic!("{:?}", world.state.step) };
+    assert_eq!(attempt.division.unwrap().part, 0.1);
+}
+
+#[test]
+fn arms_that_were_planned_before_an_operator_held_the_loop_are_no_time_before() {
+    let mut world = World::new();
+    world.offer("t * p_eb");
+    world.run(30);
+    let Step::Trial(attempt) = &world.state.step else { panic!("{:?}", world.state.step) };
+    let division = attempt.division.unwrap();
+    world.hold(true);
+    world.state.note_arms(Cycle(30), division, [None, None]);
+    assert_eq!(world.state.next_arms.as_ref().unwrap().days, []);
 }
 
 #[test]

@@ -113,7 +113,7 @@ fn text(candidate: &Candidate, tested: &Tested) -> String {
     [
         format!("candidate  {}", candidate.expression),
         format!("in force   {}: {:.4} changes a visit", in_force.0, in_force.1),
-        format!("gain       {:+.4} ({low:+.4} to {high:+.4}) on {} pages of {} sites that it was not learned from", tested.gain.value, sample[0], sample[1]),
+        format!("gain       {:+.4} ({low:+.4} to {high:+.4}) on {} pages of {} sites or folders that it was not learned from", tested.gain.value, sample[0], sample[1]),
         format!("coverage   {:.1} % of the pages, {:.1} % with the formula in force", 100.0 * after, 100.0 * before),
         "next       the loop takes it up at the next cycle, if improve.mode is \"propose\" or \"promote\"".to_owned(),
     ]

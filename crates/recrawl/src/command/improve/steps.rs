@@ -52,7 +52,7 @@ impl History {
         let state = LoopState::read(&stopped.tables)?;
         let cycle = stopped.repository.current().cycle();
         let waiting = Candidate::read(&settings.data_dir);
-        let stands = settings.loop_rules.map(|rules| stands::of(&state, &rules, cycle, waiting));
+        let stands = settings.loop_rules.map(|rules| stands::of(&state, &rules, cycle, waiting, None));
         let value = |event| serde_json::to_value(event).map_err(Failure::work);
         Ok(History {
             stands: serde_json::to_value(stands).map_err(Failure::work)?,

@@ -13,12 +13,14 @@ use recrawl_estimation::Interval;
 use recrawl_formula::Formula;
 use recrawl_types::Cycle;
 
-/// The loop after this cycle. `waiting` is the file of the next candidate. Of the learner, only what the state says.
+/// The loop after this cycle. `waiting` is the file of the next candidate, and `learning` the cycle after which a learner
+/// began that runs.
 pub fn of(
     state: &LoopState,
     rules: &LoopRules,
     cycle: Cycle,
     waiting: Option<Result<Candidate, String>>,
+    learning: Option<Cycle>,
 ) -> Loop {
     let attempt = state.step.attempt();
     let step = step(&state.step);
@@ -29,7 +31,7 @@ pub fn of(
     };
     let times = times(&state.step, rules);
     let trial = attempt.zip(times.as_ref()).map(|(attempt, times)| trial(attempt, times, step, rules, cycle));
-    let learner = learner(state, rules, cycle);
+    let learner = learner(state, rules, cycle, learning);
     Loop {
         step,
         since: attempt.map(|attempt| attempt.since.0.into()),
@@ -160,18 +162,19 @@ fn trial(attempt: &Attempt, times: &Times, step: LoopStep, rules: &LoopRules, cy
         phase,
         candidate_from: candidate_from.0.into(),
         measured_from: times.from.0.into(),
-        part: attempt.division.part,
+        part: attempt.division.map_or(0.0, |division| division.part),
         effect: attempt.effect(times).map(difference),
         pages_needed: attempt.pages_to_exclude(rules.max_loss, times),
         arms: arms.collect(),
     }
 }
 
-fn learner(state: &LoopState, rules: &LoopRules, cycle: Cycle) -> LearnerNow {
+fn learner(state: &LoopState, rules: &LoopRules, cycle: Cycle, learning: Option<Cycle>) -> LearnerNow {
+    let begun = learning.unwrap_or(state.learned);
     LearnerNow {
         last: Some(state.learned).filter(|learned| learned.0 > 0).map(|learned| learned.0.into()),
-        cycles_since: cycle.since(state.learned).into(),
-        next: u64::from(state.learned.0) + u64::from(rules.every),
+        cycles_since: cycle.since(begun).into(),
+        next: u64::from(begun.0) + u64::from(rules.every),
         ..LearnerNow::default()
     }
 }
