@@ -12,12 +12,13 @@ use recrawl_crawl::improve::population::PopulationCounter;
 use recrawl_crawl::lessons::next_change::NextChangeLesson;
 use recrawl_crawl::report::facts::Facts;
 use recrawl_formula::Formula;
+use recrawl_repository::spill::SpillRuns;
 use recrawl_repository::storage::FileStorage;
 use recrawl_repository::{Generation, Repository, SledTables};
 use recrawl_scheduler::policy::PolicyKind;
 use recrawl_scheduler::{PlanMemory, PlanRequest, Planner, Ties};
 use recrawl_types::{
-    CanonicalUrl, Content, Cycle, DatedRound, History, PageRecord, Reads, UrlRules, Visited,
+    CanonicalUrl, Content, Cycle, DatedRound, History, PageRecord, Reads, Round, UrlRules, Visited,
 };
 use rustix::time::{ClockId, clock_gettime};
 use std::error::Error;
@@ -27,6 +28,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const FORMULAS: [&str; 4] = ["t", "p_eb_site", "p_burst", "u_fresh_sib"];
+/// As `storage.plan_memory` is by default.
+const MEMORY: u64 = 128 << 20;
 const OF_HOST: u64 = 10_000;
 const OF_FOLDER: u64 = 25;
 
@@ -35,7 +38,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = arguments.next().ok_or("which folder?")?;
     let pages: u64 = arguments.next().map_or(Ok(10_000_000), |pages| pages.parse())?;
     let given: Vec<String> = arguments.collect();
-    let mut repository = Repository::open(Arc::new(FileStorage::create(Path::new(&folder))?))?;
+    let storage = Arc::new(FileStorage::create(Path::new(&folder))?);
+    let mut repository = Repository::open(storage.clone())?;
     if repository.current().pages() == 0 {
         write(&mut repository, pages)?;
     }
@@ -44,7 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (text, is_measured) in formulas.iter().flat_map(|text| [(text, false), (text, true)]) {
         let formula = Formula::from_expression(text)?;
         let started = Used::now()?;
-        let chosen = plan(&generation, &formula, is_measured)?;
+        let chosen = plan(&storage, &generation, &formula, is_measured)?;
         println!(
             "{text}{}: {} for {} pages, {chosen} chosen; peak memory {} MB",
             if is_measured { ", measured" } else { "" },
@@ -93,7 +97,12 @@ fn lesson(generation: &Generation, formula: &Formula) -> Result<(), Box<dyn Erro
     Ok(())
 }
 
-fn plan(generation: &Generation, formula: &Formula, is_measured: bool) -> Result<u64, Box<dyn Error>> {
+fn plan(
+    storage: &Arc<FileStorage>,
+    generation: &Generation,
+    formula: &Formula,
+    is_measured: bool,
+) -> Result<u64, Box<dyn Error>> {
     let request = PlanRequest {
         cycle: generation.cycle().next(),
         pages: generation.pages() / 20,
@@ -115,7 +124,8 @@ fn plan(generation: &Generation, formula: &Formula, is_measured: bool) -> Result
     let mut policy = request.policy(formula);
     let hosts = origins.iter().map(|origin| origin.pages);
     let mut population = PopulationCounter::new(request.cycle, request.warmup);
-    let mut planner = Planner::new(request, &mut *policy, hosts, PlanMemory::unlimited())?;
+    let memory = PlanMemory::new(MEMORY, Box::new(SpillRuns::new(storage.clone(), Round(0))));
+    let mut planner = Planner::new(request, &mut *policy, hosts, memory)?;
     generation.scan(inputs.need_keys(), |first, columns| -> Result<(), Box<dyn Error>> {
         inputs.fill(first, columns);
         if is_measured {
