@@ -1,9 +1,10 @@
 //! Measures repeated bisection over generated rows, and the assignment of rows: seconds and peak memory.
 //!
-//! `cargo run --release -p recrawl-clusters --example fit_time [ROWS] [DIMS] [CLUSTERS] [THREADS] [WORDS]`
+//! `cargo run --release -p recrawl-clusters --example fit_time [ROWS] [DIMS] [CLUSTERS] [THREADS] [WORDS] [ASSIGNED]`
 //!
 //! Rows are points around 300 directions of unequal weight, dense. With `WORDS` they are sparse instead: each has
-//! `WORDS` different words of `DIMS`, rare ones less often.
+//! `WORDS` different words of `DIMS`, rare ones less often. `ASSIGNED` rows are assigned on one thread: 1,000, over and
+//! over.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -14,14 +15,12 @@ use std::error::Error;
 use std::time::Instant;
 
 const DIRECTIONS: usize = 300;
-/// Rows to assign, over and over the same.
-const ASSIGNED: usize = 10_000_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let mut number = |default: usize| arguments.next().map_or(Ok(default), |a| a.parse::<usize>());
     let (rows, dims, clusters) = (number(200_000)?, number(48)?, number(100)?);
-    let (threads, words) = (number(1)?, number(0)?);
+    let (threads, words, assigned) = (number(1)?, number(0)?, number(10_000_000)?);
     let matrix = if words > 0 { sparse(rows, dims, words)? } else { dense(rows, dims)? };
     println!("{rows} rows of {dims} dimensions made, peak memory {} MiB", peak()?);
 
@@ -37,10 +36,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut random = ChaCha8Rng::seed_from_u64(2);
     let sample: Vec<f64> = (0..1000 * dims).map(|_| random.random_range(-1.0..1.0)).collect();
     let start = Instant::now();
-    let rows = sample.chunks_exact(dims).cycle().take(ASSIGNED);
+    let rows = sample.chunks_exact(dims).cycle().take(assigned);
     let sum = rows.map(|row| found.centroids.nearest(row).0).sum::<usize>();
     let seconds = start.elapsed().as_secs_f64();
-    println!("{ASSIGNED} rows assigned in {seconds:.1} s, sum of numbers {sum}, {} MiB", peak()?);
+    println!("{assigned} rows assigned in {seconds:.1} s, sum of numbers {sum}, {} MiB", peak()?);
     Ok(())
 }
 

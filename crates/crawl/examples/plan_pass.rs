@@ -1,4 +1,5 @@
-//! Measures the passes of a plan over a generation on disk, by what the formula reads: seconds and peak memory.
+//! Measures the passes of a plan over a generation on disk, by what the formula reads: seconds, bytes and peak
+//! memory. For a formula that reads the model of the next change, then what the model learns from a round of k visits.
 //!
 //! `cargo run --release -p recrawl-crawl --example plan_pass FOLDER [PAGES [FORMULA]]`
 //!
@@ -8,19 +9,27 @@
 
 use recrawl_crawl::cycle::inputs::FormulaInputs;
 use recrawl_crawl::improve::population::PopulationCounter;
+use recrawl_crawl::lessons::next_change::NextChangeLesson;
+use recrawl_crawl::report::facts::Facts;
 use recrawl_formula::Formula;
 use recrawl_repository::spill::SpillRuns;
 use recrawl_repository::storage::FileStorage;
-use recrawl_repository::{Generation, Repository};
+use recrawl_repository::{Generation, Repository, SledTables};
 use recrawl_scheduler::policy::PolicyKind;
 use recrawl_scheduler::{Arm, ArmsPlanner, PlanMemory, PlanRequest, Planner, Policy, Ties};
-use recrawl_types::{Content, Cycle, History, PageRecord, Round, Spill, UrlRules, Visited};
+use recrawl_types::{
+    CanonicalUrl, Content, Cycle, DatedRound, History, PageRecord, Reads, Round, Spill, UrlRules, Visited,
+};
+use rustix::time::{ClockId, clock_gettime};
 use std::error::Error;
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::Duration;
 
 const FORMULAS: [&str; 4] = ["t", "p_eb_site", "p_burst", "u_fresh_sib"];
+/// As `storage.plan_memory` is by default.
+const MEMORY: u64 = 128 << 20;
 const OF_HOST: u64 = 10_000;
 const OF_FOLDER: u64 = 25;
 
@@ -36,16 +45,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let generation = repository.current();
     let formulas = if given.is_empty() { FORMULAS.map(str::to_owned).to_vec() } else { given };
-    for text in &formulas {
-        for kind in [Kind::Plain, Kind::Measured, Kind::Loop, Kind::Shadow] {
-            let (started, used) = (Instant::now(), processor_time()?);
-            let chosen = plan(&storage, &generation, &Formula::from_expression(text)?, kind)?;
-            let (seconds, pages) = (started.elapsed().as_secs_f64(), generation.pages());
-            println!(
-                "{text}, {kind:?}: {:.2} CPU s, {seconds:.2} s for {pages} pages, {chosen} chosen; peak memory {} MB",
-                processor_time()? - used,
-                peak_memory()? / 1_000_000
-            );
+    let kinds = [Kind::Plain, Kind::Measured, Kind::Loop, Kind::Shadow];
+    for (text, kind) in formulas.iter().flat_map(|text| kinds.map(|kind| (text, kind))) {
+        let formula = Formula::from_expression(text)?;
+        let started = Used::now()?;
+        let chosen = plan(&storage, &generation, &formula, kind)?;
+        println!(
+            "{text}, {kind:?}: {} for {} pages, {chosen} chosen; peak memory {} MB",
+            Used::now()?.since(started),
+            generation.pages(),
+            peak_memory()? / 1_000_000
+        );
+        if kind == Kind::Plain && formula.compile().reads().contains(Reads::NEXT_CHANGE) {
+            lesson(&generation, &formula)?;
         }
     }
     Ok(())
@@ -61,6 +73,40 @@ enum Kind {
     Loop,
     /// And scores by another formula, too.
     Shadow,
+}
+
+/// What a round of every twentieth page teaches the model. Making their URLs is not counted.
+fn lesson(generation: &Generation, formula: &Formula) -> Result<(), Box<dyn Error>> {
+    let round = DatedRound::only_of(generation.cycle().next());
+    let mut facts = Facts::without_plan(round, 0, "next");
+    facts.formula_toml = Some(formula.to_toml()?);
+    let tables = SledTables::temporary()?;
+    let mut taken = Used::default();
+    let started = Used::now()?;
+    let lesson = NextChangeLesson::of_round(&tables, generation, &facts, &|_| {})?;
+    let mut lesson = lesson.ok_or("a revisit round by this formula teaches")?;
+    taken.add(Used::now()?.since(started));
+    let rules = UrlRules::keep_all();
+    let mut pages = (0..generation.pages()).step_by(20).peekable();
+    let mut count = 0;
+    while pages.peek().is_some() {
+        let batch: Vec<CanonicalUrl> = pages
+            .by_ref()
+            .take(100_000)
+            .map(|page| rules.canonicalize(&url(page)))
+            .collect::<Result<_, _>>()?;
+        let started = Used::now()?;
+        for url in &batch {
+            count += 1;
+            lesson.compared(url, count % 11 == 0);
+        }
+        taken.add(Used::now()?.since(started));
+    }
+    let started = Used::now()?;
+    lesson.keep(&tables)?;
+    taken.add(Used::now()?.since(started));
+    println!("  lesson of {count} visits: {taken}; peak memory {} MB", peak_memory()? / 1_000_000);
+    Ok(())
 }
 
 fn plan(
@@ -92,22 +138,23 @@ fn plan(
     let hosts = origins.iter().map(|origin| origin.pages);
     let mut population = PopulationCounter::new(request.cycle, request.warmup);
     let runs = || hosts.clone().zip([0, 1, 2, 2, 2, 2, 2, 2, 2, 2].into_iter().cycle()).collect();
+    let spill = |number: usize| -> Box<dyn Spill> {
+        Box::new(SpillRuns::of_plan(storage.clone(), Round(0), number as u32))
+    };
     let other = Formula::from_expression("t")?;
     let mut other = request.policy(&other);
     let (mut planner, mut shadow) = match kind {
         Kind::Shadow => {
             let arm =
                 |policy| Arm { request: request.clone(), policy, hosts: hosts.clone(), first: Vec::new() };
-            let spill = |number| -> Box<dyn Spill> {
-                Box::new(SpillRuns::of_plan(storage.clone(), Round(1), number as u32))
-            };
             let none = None::<std::iter::Empty<(u64, usize)>>;
             let policies: Vec<&mut dyn Policy> = vec![&mut *policy, &mut *other];
-            let planner = ArmsPlanner::new(vec![arm(0), arm(1)], policies, none, u64::MAX, spill)?;
+            let planner = ArmsPlanner::new(vec![arm(0), arm(1)], policies, none, MEMORY, spill)?;
             (None, Some(planner.count_arms(runs())))
         }
         _ => {
-            let planner = Planner::new(request, &mut *policy, hosts.clone(), PlanMemory::unlimited())?;
+            let memory = PlanMemory::new(MEMORY, spill(0));
+            let planner = Planner::new(request, &mut *policy, hosts.clone(), memory)?;
             (Some(if kind == Kind::Loop { planner.count_arms(runs()) } else { planner }), None)
         }
     };
@@ -132,9 +179,7 @@ fn write(repository: &mut Repository, pages: u64) -> Result<(), Box<dyn Error>> 
     let empty = Generation::default();
     let mut writer = repository.begin(&empty, Cycle(365))?;
     for page in 0..pages {
-        let (host, folder, page_of) = (page / OF_HOST, page % OF_HOST / OF_FOLDER, page % OF_FOLDER);
-        let url = format!("https://host-{host:06}.example/section-{folder:04}/an-article-about-{page_of:02}");
-        let url = rules.canonicalize(&url)?;
+        let url = rules.canonicalize(&url(page))?;
         let mut record = PageRecord::discovered(Cycle(1), 1);
         let lot = page.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         if lot % 10 > 0 {
@@ -151,12 +196,55 @@ fn write(repository: &mut Repository, pages: u64) -> Result<(), Box<dyn Error>> 
     Ok(())
 }
 
-/// Processor time of this process in seconds.
-fn processor_time() -> Result<f64, Box<dyn Error>> {
-    let stat = std::fs::read_to_string("/proc/self/stat")?;
-    let fields = stat.rsplit_once(')').ok_or("no name")?.1.split_whitespace();
-    let ticks: Vec<u64> = fields.skip(11).take(2).map(str::parse).collect::<Result<_, _>>()?;
-    Ok(ticks.iter().sum::<u64>() as f64 / 100.0)
+fn url(page: u64) -> String {
+    let (host, folder, page_of) = (page / OF_HOST, page % OF_HOST / OF_FOLDER, page % OF_FOLDER);
+    format!("https://host-{host:06}.example/section-{folder:04}/an-article-about-{page_of:02}")
+}
+
+/// What a step took: seconds of a clock and of all processors together, and bytes read and written.
+#[derive(Clone, Copy, Default)]
+struct Used {
+    clock: f64,
+    processor: f64,
+    read: f64,
+    written: f64,
+}
+
+impl Used {
+    /// Of this process until now.
+    fn now() -> Result<Used, Box<dyn Error>> {
+        let of = |clock| Ok::<_, Box<dyn Error>>(Duration::try_from(clock_gettime(clock))?.as_secs_f64());
+        let io = std::fs::read_to_string("/proc/self/io")?;
+        let bytes = |name: &str| -> Result<f64, Box<dyn Error>> {
+            let line = io.lines().find_map(|line| line.strip_prefix(name)).ok_or("no such figure")?;
+            Ok(line.trim_start_matches(':').trim().parse()?)
+        };
+        let (clock, processor) = (of(ClockId::Monotonic)?, of(ClockId::ProcessCPUTime)?);
+        Ok(Used { clock, processor, read: bytes("rchar")?, written: bytes("wchar")? })
+    }
+
+    fn since(self, earlier: Used) -> Used {
+        Used {
+            clock: self.clock - earlier.clock,
+            processor: self.processor - earlier.processor,
+            read: self.read - earlier.read,
+            written: self.written - earlier.written,
+        }
+    }
+
+    fn add(&mut self, more: Used) {
+        self.clock += more.clock;
+        self.processor += more.processor;
+        self.read += more.read;
+        self.written += more.written;
+    }
+}
+
+impl fmt::Display for Used {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.2} s, of processors {:.2} s, ", self.clock, self.processor)?;
+        write!(f, "read {:.0} MB, written {:.0} MB", self.read / 1e6, self.written / 1e6)
+    }
 }
 
 /// Peak memory of this process in bytes.

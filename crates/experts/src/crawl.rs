@@ -13,7 +13,7 @@ use crate::Method;
 use crate::draws::{Purpose, stream};
 use crate::evaluate::Settings;
 use crate::platt::Sigmoid;
-use crate::recording::{Page, Recording, Text};
+use crate::recording::{Page, Recording, Text, distance};
 use crate::related::{self, RelatedPages, Search};
 use crate::svm::{Gram, Machine};
 use rand::RngExt;
@@ -36,6 +36,52 @@ struct Known {
     seen: Recording,
     /// Days of visits of each page, ascending.
     visits: Vec<Vec<u32>>,
+    /// The texts that visits of each page met.
+    met: Vec<MetTexts>,
+}
+
+/// The texts that visits of a page met, with their inner products: each day asks for the same ones again.
+#[derive(Default)]
+struct MetTexts {
+    /// The different texts by their places in the page, in the order of the visits.
+    places: Vec<u32>,
+    /// Row i holds the products of the word distributions of text i and the texts 0 to i.
+    products: Vec<Vec<f64>>,
+}
+
+impl MetTexts {
+    /// Adds a text unless it was met before.
+    fn add(&mut self, texts: &[Text], place: u32) {
+        if !self.places.contains(&place) {
+            self.places.push(place);
+            let product = |&other: &u32| texts[place as usize].product(&texts[other as usize]);
+            self.products.push(self.places.iter().map(product).collect());
+        }
+    }
+
+    /// The number of a text among those met.
+    ///
+    /// # Panics
+    /// If no visit met it.
+    fn number(&self, place: u32) -> usize {
+        self.places.iter().position(|&met| met == place).expect("a page is known to show what a visit met")
+    }
+
+    fn product(&self, a: usize, b: usize) -> f64 {
+        self.products[a.max(b)][a.min(b)]
+    }
+
+    fn cosine(&self, a: usize, b: usize) -> f64 {
+        match self.product(a, a).sqrt() * self.product(b, b).sqrt() {
+            0.0 => 0.0,
+            lengths => self.product(a, b) / lengths,
+        }
+    }
+
+    /// The distance of the word distributions of two texts.
+    fn distance(&self, a: usize, b: usize) -> f64 {
+        distance(self.product(a, a), self.product(b, b), self.product(a, b))
+    }
 }
 
 /// The probabilities of a page, learned at the last training.
@@ -135,35 +181,39 @@ impl Known {
         };
         let pages = targets.iter().map(page).collect();
         let seen = Recording { pages, last: recording.last, has_texts: recording.has_texts };
-        Known { visits: vec![Vec::new(); targets.len()], seen }
+        let met = targets.iter().map(|_| MetTexts::default()).collect();
+        Known { visits: vec![Vec::new(); targets.len()], seen, met }
     }
 
     /// Visits pages; what they show stays known until the next visit.
     fn visit(&mut self, day: u32, chosen: &[u32], truth: &[&Page]) {
         for &page in chosen {
-            let (seen, page) = (&mut self.seen.pages[page as usize], page as usize);
+            let page = page as usize;
+            let seen = &mut self.seen.pages[page];
             let last = self.visits[page].last().copied();
             seen.observed[day as usize] = last
                 .is_some_and(|last| truth[page].changed[last as usize + 1..=day as usize].contains(&true));
             if let Some(&now) = truth[page].shown.get(day as usize) {
                 seen.shown[day as usize..].fill(now);
+                self.met[page].add(&seen.texts, now);
             }
             self.visits[page].push(day);
         }
     }
 
-    /// What is known of a page on a day: bits and sizes of its last two steps between visits, and its text.
-    fn features(&self, page: usize, day: u32) -> ([f64; 4], Option<u32>) {
-        let seen = &self.seen.pages[page];
+    /// What is known of a page on a day: bits and sizes of its last two steps between visits, and the number of its text.
+    fn features(&self, page: usize, day: u32) -> ([f64; 4], Option<usize>) {
+        let (seen, met) = (&self.seen.pages[page], &self.met[page]);
+        let text = |day: u32| seen.shown.get(day as usize).map(|&place| met.number(place));
         let visits = &self.visits[page][..self.visits[page].partition_point(|&visit| visit <= day)];
         let step = |back: usize| -> (f64, f64) {
             let Some(place) = visits.len().checked_sub(back + 2) else { return (0.0, 0.0) };
             let (before, now) = (visits[place], visits[place + 1]);
-            let size = if seen.texts.is_empty() { 0.0 } else { seen.moved(before, now) };
+            let size = text(before).zip(text(now)).map_or(0.0, |(before, now)| met.distance(before, now));
             (f64::from(u8::from(seen.observed[now as usize])), size)
         };
         let ((bit, size), (bit_before, size_before)) = (step(0), step(1));
-        ([bit, bit_before, size, size_before], seen.shown.get(day as usize).copied())
+        ([bit, bit_before, size, size_before], text(day))
     }
 
     /// The products of the features of an expert on the days of a target's visits and, last, today.
@@ -175,16 +225,12 @@ impl Known {
             let values: Vec<f64> = features.iter().map(|(values, _)| values[column]).collect();
             gram.add_feature(&values);
         }
-        let texts = &self.seen.pages[expert].texts;
-        if !texts.is_empty() {
-            let shown: Vec<usize> = features.iter().map(|(_, shown)| shown.unwrap_or(0) as usize).collect();
-            let length = |place: usize| texts[place].product(&texts[place]).sqrt();
-            let cosine = |a: usize, b: usize| match length(a) * length(b) {
-                0.0 => 0.0,
-                lengths => texts[a].product(&texts[b]) / lengths,
-            };
+        if self.seen.has_texts {
+            let shown: Vec<usize> = features.iter().filter_map(|(_, shown)| *shown).collect();
             for (row, &a) in gram.products.chunks_exact_mut(examples).zip(&shown) {
-                row.iter_mut().zip(&shown).for_each(|(product, &b)| *product += cosine(a, b));
+                row.iter_mut()
+                    .zip(&shown)
+                    .for_each(|(product, &b)| *product += self.met[expert].cosine(a, b));
             }
             gram.features += 1;
         }
@@ -298,6 +344,36 @@ mod tests {
             differs |= known != other;
         }
         assert!(differs, "texts are read");
+    }
+
+    #[test]
+    fn kept_products_change_no_digit() {
+        let recording = threes(9, 60, 2);
+        let targets: Vec<u32> = (0..9).collect();
+        let truth: Vec<&Page> = recording.pages.iter().collect();
+        let mut known = Known::before(&recording, &targets);
+        for day in 0..=60 {
+            known.visit(day, &targets[day as usize % 4..], &truth);
+        }
+        let mut differing = 0;
+        for ((page, visits), met) in truth.iter().zip(&known.visits).zip(&known.met) {
+            let pairs = visits.iter().flat_map(|&a| visits.iter().map(move |&b| (a, b)));
+            for (a, b) in pairs {
+                let [number_a, number_b] = [a, b].map(|day| met.number(page.shown[day as usize]));
+                let length = |day: u32| page.text(day).product(page.text(day)).sqrt();
+                let cosine = page.text(a).product(page.text(b)) / (length(a) * length(b));
+                assert_eq!(met.cosine(number_a, number_b), cosine);
+                assert_eq!(met.distance(number_a, number_b), page.moved(a, b));
+                differing += usize::from(page.moved(a, b) > 0.0);
+            }
+        }
+        assert!(differing > 1_000, "{differing} pairs of different texts");
+        // Pages that are fresh, of the 90 of nine pages on ten days; as of 2026-11-23, when each product was computed anew.
+        let fresh = |method| {
+            let by_ten = freshness(&recording, &targets, &settings(), method, 0.3).unwrap();
+            by_ten[..5].iter().map(|fresh| (fresh * 90.0).round() as u32).collect::<Vec<u32>>()
+        };
+        assert_eq!(METHODS.map(fresh), [[54, 46, 44, 47, 50], [54, 45, 40, 51, 50], [54, 47, 41, 48, 54]]);
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! beyond these counts as their end. A word distribution is taken from its mean over the training days and scaled to a
 //! mean square length of 1, so it weighs as much as one feature. A later one has at most their greatest length.
 
-use crate::recording::{Page, Recording, Text};
+use crate::recording::{Page, Recording, distance};
 use crate::series::Window;
 use crate::svm::Gram;
 use std::collections::HashMap;
@@ -132,25 +132,18 @@ impl PairFeatures {
             return PairFeatures::default();
         }
         let [a, b] = [target, related].map(|page| &recording.pages[page as usize]);
-        let mut products = Products::default();
+        let [mut cross, mut own_a, mut own_b] = [[a, b], [a, a], [b, b]].map(Products::between);
         let mut columns = vec![vec![0.0; recording.last as usize + 1]; 3];
         for day in days {
             let [now_a, now_b] = [a, b].map(|page| page.shown[day as usize]);
             let [old_a, old_b] = [a, b].map(|page| page.shown[day.saturating_sub(1) as usize]);
-            let mut cross = |i: u32, j: u32| products.of((a, i), (b, j));
-            let (now_now, now_old) = (cross(now_a, now_b), cross(now_a, old_b));
-            let (old_now, old_old) = (cross(old_a, now_b), cross(old_a, old_b));
-            let length = |page: &Page, shown: u32| {
-                let text: &Text = &page.texts[shown as usize];
-                text.product(text).sqrt()
-            };
-            let (step_a, step_b) = match day {
-                0 => (0.0, 0.0),
-                _ => (a.moved(day - 1, day), b.moved(day - 1, day)),
-            };
+            let (now_now, now_old) = (cross.of(now_a, now_b), cross.of(now_a, old_b));
+            let (old_now, old_old) = (cross.of(old_a, now_b), cross.of(old_a, old_b));
+            let (length_a, length_b) = (own_a.of(now_a, now_a).sqrt(), own_b.of(now_b, now_b).sqrt());
+            let (step_a, step_b) = (own_a.distance(old_a, now_a), own_b.distance(old_b, now_b));
             let values = [
-                (now_now, length(a, now_a) * length(b, now_b)),
-                (now_now - now_old, step_b * length(a, now_a)),
+                (now_now, length_a * length_b),
+                (now_now - now_old, step_b * length_a),
                 (now_now - now_old - old_now + old_old, step_b * step_a),
             ];
             for (column, (product, lengths)) in columns.iter_mut().zip(values) {
@@ -166,13 +159,28 @@ impl PairFeatures {
     }
 }
 
-/// Products of contents of two pages, each computed once.
-#[derive(Default)]
-struct Products(HashMap<(u32, u32), f64>);
+/// Products of the contents of two pages, or of one page, each computed once.
+struct Products<'p> {
+    pages: [&'p Page; 2],
+    known: HashMap<(u32, u32), f64>,
+}
 
-impl Products {
-    fn of(&mut self, (a, i): (&Page, u32), (b, j): (&Page, u32)) -> f64 {
-        *self.0.entry((i, j)).or_insert_with(|| a.texts[i as usize].product(&b.texts[j as usize]))
+impl<'p> Products<'p> {
+    fn between(pages: [&'p Page; 2]) -> Products<'p> {
+        Products { pages, known: HashMap::new() }
+    }
+
+    fn of(&mut self, i: u32, j: u32) -> f64 {
+        let [a, b] = self.pages;
+        *self.known.entry((i, j)).or_insert_with(|| a.texts[i as usize].product(&b.texts[j as usize]))
+    }
+
+    /// The distance of two contents of one page.
+    fn distance(&mut self, i: u32, j: u32) -> f64 {
+        match i == j {
+            true => 0.0,
+            false => distance(self.of(i, i), self.of(j, j), self.of(i, j)),
+        }
     }
 }
 

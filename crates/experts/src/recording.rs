@@ -200,6 +200,11 @@ impl Page {
             return 0.0;
         }
         let (a, b) = (&self.texts[a as usize], &self.texts[b as usize]);
-        (a.product(a) + b.product(b) - 2.0 * a.product(b)).max(0.0).sqrt()
+        distance(a.product(a), b.product(b), a.product(b))
     }
+}
+
+/// The distance of two word distributions from the products of each with itself and of both.
+pub fn distance(a: f64, b: f64, both: f64) -> f64 {
+    (a + b - 2.0 * both).max(0.0).sqrt()
 }

@@ -93,6 +93,10 @@ mod tests {
         assert_eq!(warping(&[0.0, 0.0, 1.0, 2.0, 2.0], &[0.0, 1.0, 1.0, 1.0, 2.0], &mut rows), 0.0);
         assert_eq!(warping(&[1.0, 2.0, 3.0], &[2.0, 2.0, 2.0, 3.0, 4.0], &mut rows), 2.0);
         assert_eq!(warping(&[1.0, 5.0], &[2.0, 2.0], &mut rows), warping_to(&[1.0, 5.0], 2.0));
+        // dtw-python 1.9.0, dtw(page, expert, dist_method="cityblock", step_pattern="symmetric1").distance
+        let page: Vec<f64> = (0..40).map(|day| f64::from(day * day % 11)).collect();
+        let expert: Vec<f64> = (0..36).map(|day: i32| f64::from((day - 3) * (day - 3) % 11)).collect();
+        assert_eq!(warping(&page, &expert, &mut rows), 32.0);
     }
 
     proptest! {

@@ -13,9 +13,8 @@ use crate::policy::{Policy, PolicyVisit};
 use crate::search::SearchJudging;
 use crate::{CycleFigures, Dataset, Observed, Rules, RulesError, SearchJudge, SiteFigures, Trace};
 use ndcg::Ndcg;
-use recrawl_scheduler::{Gate, TieBreak, TopK};
-use recrawl_types::{Cycle, Reads, StateColumns};
-use std::collections::HashSet;
+use recrawl_scheduler::{Candidate, Gate, TieBreak, TopK};
+use recrawl_types::{Cycle, Reads};
 use unseen::Unseen;
 
 pub use unseen::harmonic;
@@ -82,6 +81,8 @@ struct Replay<'a> {
     found: Vec<u32>,
     // Buffers, reused in each cycle.
     scores: Vec<f64>,
+    /// The best candidate of each group of siblings, by its number.
+    best_of_group: Vec<Option<Candidate>>,
     visits: Vec<PolicyVisit>,
     stale_by_changes: Vec<u64>,
 }
@@ -118,6 +119,7 @@ impl<'a> Replay<'a> {
             judging: None,
             found: Vec::new(),
             scores: Vec::new(),
+            best_of_group: Vec::new(),
             visits: Vec::new(),
             stale_by_changes: Vec::new(),
         }
@@ -208,23 +210,28 @@ impl<'a> Replay<'a> {
         let ties = TieBreak::new(self.rules.ties, self.rules.seed, self.observed.cycle());
         let limit = self.rules.per_site;
         let samples = !is_last && policy.reads().needs_siblings();
-        let mut best = TopK::new(if limit.is_some() || samples { u64::MAX } else { k });
+        let siblings = &self.observed.columns().siblings;
+        let mut best = TopK::new(if limit.is_some() { u64::MAX } else { k });
+        self.best_of_group.clear();
+        self.best_of_group.resize(if samples { pages } else { 0 }, None);
         for page in (0..pages).filter(|&page| self.observed.competes(page)) {
-            best.offer(ties.by_score(self.scores[page], page as u64));
+            let candidate = ties.by_score(self.scores[page], page as u64);
+            // A page without siblings has no number of a group.
+            let group = if samples { self.best_of_group.get_mut(siblings[page] as usize) } else { None };
+            match group {
+                Some(group) => *group = Some(group.map_or(candidate, |other| other.min(candidate))),
+                None => best.offer(candidate),
+            }
         }
+        self.best_of_group.iter().flatten().for_each(|&candidate| best.offer(candidate));
         let of_site = &mut self.of_site;
         let has_room = |&page: &usize| {
             let taken: &mut u64 = &mut of_site[self.data.pages[page].site as usize];
             *taken += 1;
             limit.is_none_or(|limit| *taken <= limit)
         };
-        let siblings = &self.observed.columns().siblings;
-        let mut sampled = HashSet::new();
-        let is_in_sample = |&page: &usize| {
-            !samples || siblings[page] == StateColumns::ALONE || sampled.insert(siblings[page])
-        };
         let ranked = best.into_sorted().into_iter().map(|candidate| ties.ordinal(candidate) as usize);
-        ranked.filter(is_in_sample).filter(has_room).take(k as usize).collect()
+        ranked.filter(has_room).take(k as usize).collect()
     }
 
     /// Fetches new pages, and visits pages in their warm-up.

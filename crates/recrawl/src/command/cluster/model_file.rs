@@ -130,16 +130,20 @@ impl ModelFile {
         let words = data.contents.as_ref().map(|contents| contents.digest_of_words());
         let is_of_words = self.digest_of_words.is_none() || self.digest_of_words == words;
         let digest = data.digest();
-        if self.digest == digest && is_of_words {
-            return Ok(());
-        }
-        Err(Failure::Usage(format!(
-            "{}: fitted to other data ({}, digest {}), not to {} (digest {digest}): fit it again",
-            path.display(),
-            self.data,
-            self.digest,
-            data.name,
-        )))
+        let path = path.display();
+        Err(Failure::Usage(match (self.digest == digest, is_of_words) {
+            (true, true) => return Ok(()),
+            (true, false) => {
+                format!(
+                    "{path}: fitted to {} with other contents than {} has: fit it again",
+                    self.data, data.name
+                )
+            }
+            (false, _) => format!(
+                "{path}: fitted to other data ({}, digest {}), not to {} (digest {digest}): fit it again",
+                self.data, self.digest, data.name
+            ),
+        }))
     }
 }
 
