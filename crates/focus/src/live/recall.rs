@@ -14,10 +14,8 @@ pub const STRATA: usize = 10;
 const EDGES: [f64; STRATA - 1] = [-6.0, -5.0, -4.0, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0];
 /// Explored visits that are kept: the newest.
 pub const MAX_EXPLORED: usize = 4096;
-/// Finds below which nothing is estimated.
-pub const MIN_FOUND: u64 = 5;
-/// Explored visits below which nothing is estimated.
-pub const MIN_EXPLORED: usize = 10;
+/// Finds below which nothing is estimated, and finds among explored visits: with fewer, the interval covers too rarely.
+pub const MIN_FOUND: usize = 5;
 /// Resamples of the bootstrap.
 const RESAMPLES: usize = 200;
 /// Sites below which single visits are resampled instead.
@@ -52,9 +50,10 @@ pub struct Recall {
     pub high: f64,
 }
 
-/// Estimates recall; none with too few finds or explored visits.
+/// Estimates recall; none with too few finds, of all visits or of explored ones.
 pub fn recall(found: u64, pending: &[u64; STRATA], explored: &[Explored], seed: u64) -> Option<Recall> {
-    if found < MIN_FOUND || explored.len() < MIN_EXPLORED {
+    let explored_finds = explored.iter().filter(|visit| visit.is_relevant).count();
+    if found < MIN_FOUND as u64 || explored_finds < MIN_FOUND {
         return None;
     }
     let of = |missed: f64| found as f64 / (found as f64 + missed);
@@ -132,10 +131,11 @@ mod tests {
 
     #[test]
     fn too_little_is_unknown() {
-        let visit = Explored { site: 1, stratum: 0, is_relevant: false, propensity: 0.1 };
-        assert_eq!(recall(4, &[0; STRATA], &[visit; 50], 1), None);
-        assert_eq!(recall(9, &[0; STRATA], &[visit; 9], 1), None);
-        let all = recall(9, &[0; STRATA], &[visit; 50], 1).unwrap();
+        let visit = |n| Explored { site: 1, stratum: 0, is_relevant: n % 10 == 0, propensity: 0.1 };
+        let visits = |count| (0..count).map(visit).collect::<Vec<_>>();
+        assert_eq!(recall(4, &[0; STRATA], &visits(50), 1), None);
+        assert_eq!(recall(9, &[0; STRATA], &visits(40), 1), None, "four explored finds");
+        let all = recall(9, &[0; STRATA], &visits(50), 1).unwrap();
         assert_eq!(all, Recall { estimate: 1.0, low: 1.0, high: 1.0 }, "nothing is pending");
     }
 
