@@ -36,6 +36,8 @@ pub struct FocusRules {
     pub order: Order,
     /// Digest of all that verdicts depend on.
     pub digest: String,
+    /// Is the discovery share `"auto"`, so that revisits are weighed against discovery?
+    pub weighs_revisits: bool,
 }
 
 impl fmt::Debug for FocusRules {
@@ -93,7 +95,8 @@ impl FocusRules {
             other => return Err(format!("focus.classifier is {other:?}; write one of: {}", kinds())),
         };
         let terms = Terms::new(topic, &mut words);
-        Ok(Some(FocusRules { config: focus.clone(), terms, linear, order, digest }))
+        let weighs_revisits = config.cycle.discovery_share == DiscoveryShare::Auto;
+        Ok(Some(FocusRules { config: focus.clone(), terms, linear, order, digest, weighs_revisits }))
     }
 
     /// Judges pages.

@@ -183,7 +183,9 @@ impl Survey {
                 let (visits, finds) = &mut sums.ages[age];
                 *visits = visits.saturating_add(1);
                 *finds = finds.saturating_add(u32::from(is_relevant));
-                if let Some(history) = columns.history(row) {
+                if rules.weighs_revisits
+                    && let Some(history) = columns.history(row)
+                {
                     self.worth.add(relevance * expected_change(&history, self.cycle, rate));
                 }
             } else if Gate::of(known, None, self.cycle, 0) == Gate::Discovery {
@@ -239,7 +241,7 @@ impl Survey {
         self.rate
     }
 
-    /// What the next places of revisits are worth, from a rank on.
+    /// What the next places of revisits are worth, from a rank on; 0 unless the discovery share is `"auto"`.
     pub fn worth_of_revisits(&self, from: u64, places: u64) -> f64 {
         self.worth.of(from, places)
     }

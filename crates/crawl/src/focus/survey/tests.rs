@@ -1,5 +1,6 @@
 use super::*;
 use crate::config::Config;
+use crate::config::units::DiscoveryShare;
 use recrawl_repository::Repository;
 use recrawl_repository::storage::MemoryStorage;
 use recrawl_types::{CanonicalUrl, Content, History, PageRecord, UrlRules, Verdict, Visited};
@@ -13,6 +14,11 @@ fn rules(change: impl FnOnce(&mut Config)) -> Arc<FocusRules> {
     (config.focus.enabled, config.focus.terms) = (true, terms);
     change(&mut config);
     Arc::new(FocusRules::of(&config).unwrap().unwrap())
+}
+
+/// Sets a discovery share that weighs revisits.
+fn weighing(config: &mut Config) {
+    config.cycle.discovery_share = DiscoveryShare::Auto;
 }
 
 fn url(text: &str) -> CanonicalUrl {
@@ -142,7 +148,7 @@ fn a_pinned_order_ranks_by_scores_and_breadth_by_none() {
 #[test]
 fn the_worth_of_revisits_falls_with_their_rank() {
     let generation = generation(&pages());
-    let survey = survey(&rules(|_| {}), &generation);
+    let survey = survey(&rules(weighing), &generation);
     let [first, next, all] =
         [(0, 20), (300, 20), (0, 630)].map(|(from, places)| survey.worth_of_revisits(from, places));
     assert!(first > 4.0 * next && next > 0.0 && all >= first + next, "{first} {next} {all}");
@@ -152,7 +158,7 @@ fn the_worth_of_revisits_falls_with_their_rank() {
 #[test]
 fn the_discovery_share_moves_to_where_places_bring_more() {
     let generation = generation(&pages());
-    let rules = rules(|_| {});
+    let rules = rules(weighing);
     let survey = survey(&rules, &generation);
     let share = |pending: [u64; STRATA], worth: f64| {
         let state = FocusState { pending, discovery_share: Some(0.2), ..FocusState::default() };
