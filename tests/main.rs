@@ -42,6 +42,8 @@ mod fairness;
 mod first_steps;
 /// Focused crawling: term files, scores, classifiers, replays.
 mod focus;
+/// Focused crawls: relevant pages first, the same plan after a kill, and nothing of it without the key.
+mod focused_crawl;
 /// What the Web does to crawlers: each hazard ends, is told right, and costs nobody else anything.
 mod hazards;
 /// Sitemaps and feeds: every format found, hostile ones survived, dates believed as far as they deserve.

@@ -52,6 +52,7 @@ pub fn rules(cycle: Cycle, waiting: Waiting, threads: usize) -> MergeRules<'stat
         judge: &|_: &CanonicalUrl, before: &Content, after: &Content| before.fingerprint != after.fingerprint,
         on_comparison: &|_, _, _| {},
         on_first_visit: &|_, _| {},
+        on_tried: &|_, _| {},
         on_progress: &|_| {},
     }
 }
@@ -239,6 +240,8 @@ fn plan(generation: &Generation, storage: Arc<dyn Storage>) -> Result<u64, Failu
         max_per_host_in_round: None,
         samples_siblings: false,
         sums_expected: false,
+        explore: 0.0,
+        round: 0,
         seed: 1,
         ties: Ties::Hash,
         policy: PolicyKind::default(),

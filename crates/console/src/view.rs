@@ -38,8 +38,8 @@ pub use query::{HostList, HostQuery, HostRow, HostSort, OnePage, PageList, PageQ
 pub use recent::{Answers, Meters, Recent, RecentPoint};
 pub use refusal::Refusal;
 pub use status::{
-    ByteBudget, Counts, CycleDone, CycleNow, CycleStage, Fetching, Freshness, HostNow, HostState, NextRound,
-    Promise, PromiseFigures, SeedsRefused, State, Status,
+    ByteBudget, Counts, CycleDone, CycleNow, CycleStage, Fetching, FocusFigures, Freshness, HostNow,
+    HostState, NextRound, Promise, PromiseFigures, SeedsRefused, State, Status,
 };
 
 use serde_json::Value;

@@ -1,16 +1,21 @@
 //! Measures the passes of a plan over a generation on disk, by what the formula reads: seconds, bytes and peak
 //! memory. For a formula that reads the model of the next change, then what the model learns from a round of k visits.
 //!
-//! `cargo run --release -p recrawl-crawl --example plan_pass FOLDER [PAGES [FORMULA]]`
+//! `cargo run --release -p recrawl-crawl --example plan_pass FOLDER [PAGES [focus] [FORMULA]]`
 //!
 //! Writes the generation if the folder has none: hosts of 10,000 pages in folders of 25, nine of ten pages visited up
 //! to 40 times. k is 5 %. Without a formula, each of the list runs in turn. Each is planned as in a crawl that is not
 //! measured (`improve.mode`), in one that is, in one whose loop counts the next arms, and in a shadow run beside `t`.
+//! With `focus`, the generation is that of a focused crawl, with a group a folder, and each plan has a survey.
 
+use recrawl_crawl::config::Config;
 use recrawl_crawl::cycle::inputs::FormulaInputs;
+use recrawl_crawl::focus::FocusRules;
+use recrawl_crawl::focus::survey::Survey;
 use recrawl_crawl::improve::population::PopulationCounter;
 use recrawl_crawl::lessons::next_change::NextChangeLesson;
 use recrawl_crawl::report::facts::Facts;
+use recrawl_focus::live::LiveModel;
 use recrawl_formula::Formula;
 use recrawl_repository::spill::SpillRuns;
 use recrawl_repository::storage::FileStorage;
@@ -18,7 +23,8 @@ use recrawl_repository::{Generation, Repository, SledTables};
 use recrawl_scheduler::policy::PolicyKind;
 use recrawl_scheduler::{Arm, ArmsPlanner, PlanMemory, PlanRequest, Planner, Policy, Ties};
 use recrawl_types::{
-    CanonicalUrl, Content, Cycle, DatedRound, History, PageRecord, Reads, Round, Spill, UrlRules, Visited,
+    CanonicalUrl, Content, Cycle, DatedRound, Expectation, History, PageRecord, Reads, Round, Spill,
+    UrlRules, Verdict, Visited,
 };
 use rustix::time::{ClockId, clock_gettime};
 use std::error::Error;
@@ -37,11 +43,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let folder = arguments.next().ok_or("which folder?")?;
     let pages: u64 = arguments.next().map_or(Ok(10_000_000), |pages| pages.parse())?;
-    let given: Vec<String> = arguments.collect();
+    let mut given: Vec<String> = arguments.collect();
+    let is_focused = given.first().is_some_and(|first| first == "focus");
+    given.drain(..usize::from(is_focused));
+    let rules = if is_focused { Some(rules()?) } else { None };
     let storage = Arc::new(FileStorage::create(Path::new(&folder))?);
     let mut repository = Repository::open(storage.clone())?;
     if repository.current().pages() == 0 {
-        write(&mut repository, pages)?;
+        write(&mut repository, pages, is_focused)?;
     }
     let generation = repository.current();
     let formulas = if given.is_empty() { FORMULAS.map(str::to_owned).to_vec() } else { given };
@@ -49,7 +58,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (text, kind) in formulas.iter().flat_map(|text| kinds.map(|kind| (text, kind))) {
         let formula = Formula::from_expression(text)?;
         let started = Used::now()?;
-        let chosen = plan(&storage, &generation, &formula, kind)?;
+        let chosen = plan(&storage, &generation, &formula, kind, rules.as_ref())?;
         println!(
             "{text}, {kind:?}: {} for {} pages, {chosen} chosen; peak memory {} MB",
             Used::now()?.since(started),
@@ -109,11 +118,20 @@ fn lesson(generation: &Generation, formula: &Formula) -> Result<(), Box<dyn Erro
     Ok(())
 }
 
+/// Rules of a focused crawl with the example of a term file.
+fn rules() -> Result<Arc<FocusRules>, Box<dyn Error>> {
+    let mut config = Config::default();
+    let terms = concat!(env!("CARGO_MANIFEST_DIR"), "/../../config/focus/recipe-vegetarian.toml");
+    (config.focus.enabled, config.focus.terms) = (true, terms.into());
+    Ok(Arc::new(FocusRules::of(&config)?.ok_or("no focus")?))
+}
+
 fn plan(
     storage: &Arc<FileStorage>,
     generation: &Generation,
     formula: &Formula,
     kind: Kind,
+    rules: Option<&Arc<FocusRules>>,
 ) -> Result<u64, Box<dyn Error>> {
     let is_measured = kind != Kind::Plain;
     let request = PlanRequest {
@@ -128,12 +146,19 @@ fn plan(
         max_per_host_in_round: None,
         samples_siblings: false,
         sums_expected: is_measured,
+        explore: 0.0,
+        round: 0,
         seed: 1,
         ties: Ties::Hash,
         policy: PolicyKind::default(),
     };
     let origins = generation.origins()?;
     let inputs = FormulaInputs::read(formula, request.cycle, generation, &origins, None, &|_| {})?;
+    let survey = rules.map(|rules| {
+        Survey::read(rules, LiveModel::default(), 0.02, request.cycle, generation, &origins, &|_| {})
+    });
+    let survey = survey.transpose()?;
+    let mut filler = survey.as_ref().map(|survey| survey.filler(false));
     let mut policy = request.policy(formula);
     let hosts = origins.iter().map(|origin| origin.pages);
     let mut population = PopulationCounter::new(request.cycle, request.warmup);
@@ -160,6 +185,7 @@ fn plan(
     };
     generation.scan(inputs.need_keys(), |first, columns| -> Result<(), Box<dyn Error>> {
         inputs.fill(first, columns);
+        filler.iter_mut().for_each(|filler| filler.fill(first, columns));
         if is_measured {
             columns.global_rate = inputs.global_rate().unwrap_or(0.02);
             population.add(columns);
@@ -174,7 +200,7 @@ fn plan(
     Ok(plans.swap_remove(0).chosen.count() as u64)
 }
 
-fn write(repository: &mut Repository, pages: u64) -> Result<(), Box<dyn Error>> {
+fn write(repository: &mut Repository, pages: u64, is_focused: bool) -> Result<(), Box<dyn Error>> {
     let rules = UrlRules::keep_all();
     let empty = Generation::default();
     let mut writer = repository.begin(&empty, Cycle(365))?;
@@ -182,7 +208,14 @@ fn write(repository: &mut Repository, pages: u64) -> Result<(), Box<dyn Error>> 
         let url = rules.canonicalize(&url(page))?;
         let mut record = PageRecord::discovered(Cycle(1), 1);
         let lot = page.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        if is_focused {
+            let group = ((page / OF_FOLDER) as u32).wrapping_mul(0x9e37_79b9);
+            record.known.expectation =
+                Some(Expectation::new((lot % 8) as f64 - 6.0, (lot >> 4) as u8 % 4, group));
+        }
         if lot % 10 > 0 {
+            let relevance = (lot >> 5) % 100;
+            record.known.verdict = is_focused.then(|| Verdict::new(relevance as f64 / 100.0, 0.2, 0.3, 0.0));
             let mut history = History::first_fetch(Cycle(1 + (lot % 20) as u32));
             for visit in 0..(lot >> 8) % 40 {
                 let cycle = Cycle(21 + (visit * 8 + (lot >> 3) % 8) as u32);

@@ -8,7 +8,7 @@ pub mod secrets;
 pub mod units;
 
 use crate::config::secrets::Secret;
-use crate::config::units::{Amount, Rounds, Share, Size, Span};
+use crate::config::units::{Amount, DiscoveryShare, Rounds, Share, Size, Span};
 use recrawl_change::ChangeRules;
 use recrawl_scheduler::Parts;
 use recrawl_scheduler::policy::PolicyKind;
@@ -71,6 +71,8 @@ table! {
         change: ChangeRules = ChangeRules::default(),
         /// Ranking of pages.
         schedule: Schedule = Schedule::default(),
+        /// Looking for relevant pages first.
+        focus: Focus = Focus::default(),
         /// Measuring and improving the formula.
         improve: Improve = Improve::default(),
         /// Data directory and archive.
@@ -108,7 +110,7 @@ table! {
         /// Visits after the first that are due regardless of the score.
         warmup: u32 = 2,
         /// Share of k for URLs never fetched.
-        discovery_share: Share = Share(0.2),
+        discovery_share: DiscoveryShare = DiscoveryShare::Fixed(Share(0.2)),
         /// Never-fetched URLs that the first round visits even if they exceed k.
         discovery_min: u64 = 0,
         /// Share of k for pages whose trusted date announces a change.
@@ -384,6 +386,42 @@ table! {
         max_per_host: u64 = 0,
         /// `hash` or `index`: how ties between equal scores are broken.
         ties: String = String::from("hash"),
+    }
+}
+
+table! {
+    /// `[focus]`
+    Focus {
+        /// Are pages judged, and never-fetched URLs visited in the order of their expected relevance?
+        enabled: bool = false,
+        /// Term file.
+        terms: PathBuf = PathBuf::new(),
+        /// Name of the classifier.
+        classifier: String = String::from("terms"),
+        /// File of the classifier's model, if it needs one.
+        model: PathBuf = PathBuf::new(),
+        /// Relevance from which on a page is relevant.
+        threshold: Share = Share(0.47),
+        /// Score from which on `fs-2` and `pfs-2` pass a score on.
+        change_threshold: Share = Share(0.2),
+        /// Order of discovery.
+        order: String = String::from("learned"),
+        /// Number of fill rounds a cycle that are planned from what earlier ones found.
+        rounds: u32 = 8,
+        /// Share of a round's discovery that is drawn uniformly.
+        explore_share: Share = Share(0.1),
+        /// Maximum irrelevant pages in a row that are crossed, but by exploration.
+        tunnel: u8 = 3,
+        /// Discovery visits of a site before it may be called exhausted.
+        site_patience: u64 = 50,
+        /// Lower bound of the recall at which discovery stops; 1 for never.
+        target_recall: Share = Share(0.95),
+        /// With `cycle.discovery_share = "auto"`: how many changes seen one relevant page found is worth.
+        worth: f64 = 1.0,
+        /// Maximum bytes of a page's text that are judged.
+        max_text: Size = Size(64 << 10),
+        /// Maximum groups of links whose yield is kept while a round is planned.
+        groups: usize = 900_000,
     }
 }
 

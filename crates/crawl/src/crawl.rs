@@ -6,6 +6,8 @@ use crate::cycle::clock::{self, NextRound, SoFar};
 use crate::cycle::plan::{self, RoundToPlan};
 use crate::data_dir::{self, WARC, check_pinned};
 use crate::failure::Failure;
+use crate::focus::lesson::FocusState;
+use crate::focus::survey::Survey;
 use crate::improve::store::LoopStore;
 use crate::open_read;
 use crate::operator::control::Control;
@@ -19,10 +21,10 @@ use crate::stored::{keep, kept, seed_sites};
 use recrawl_archive::{self as archive, Archive, ArchiveEnd, ArchiveMark, Recovery, cap};
 use recrawl_fetcher::{Fetcher, HttpNetwork, Steering, WallClock};
 use recrawl_repository::storage::{FileStorage, Storage};
-use recrawl_repository::{Repository, ScheduleFile, SledTables, SyncFolder};
-use recrawl_types::{CanonicalUrl, HostTable};
+use recrawl_repository::{Generation, Repository, ScheduleFile, SledTables, SyncFolder};
+use recrawl_types::{CanonicalUrl, DatedRound, HostTable};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// Names of settings in the tables.
 const ARCHIVE_END: &str = "archive_end";
@@ -79,6 +81,8 @@ pub struct Crawl {
     pub nothing_due_at: Option<u64>,
     /// Has an operator, or a ping, changed something since the last round?
     pub is_stirred: bool,
+    /// What the plan of a round summed up for a focused crawl; its lesson reads the same.
+    surveyed: Mutex<Option<(DatedRound, Arc<Survey>)>>,
 }
 
 impl Crawl {
@@ -166,7 +170,35 @@ impl Crawl {
             is_begun,
             nothing_due_at: None,
             is_stirred: false,
+            surveyed: Mutex::default(),
         })
+    }
+
+    /// What visits yielded before a round of a focused crawl. Read once a round, and again after a restart.
+    ///
+    /// # Errors
+    /// When the generation or the tables cannot be read.
+    ///
+    /// # Panics
+    /// If the crawl is not focused.
+    pub fn survey(&self, generation: &Generation, round: DatedRound) -> Result<Arc<Survey>, Failure> {
+        let mut surveyed = self.surveyed.lock().expect("no panic under the lock");
+        if let Some((_, survey)) = surveyed.as_ref().filter(|(of, _)| *of == round) {
+            return Ok(survey.clone());
+        }
+        let rules = self.settings.focus.as_ref().expect("the crawl is focused");
+        let FocusState { model, rate, .. } = FocusState::before(&self.tables, round)?.with(rules);
+        let origins = generation.origins().map_err(Failure::work)?;
+        let moved = |_| self.live.moved();
+        let survey = Survey::read(rules, model, rate, round.cycle, generation, &origins, &moved)?;
+        let survey = Arc::new(survey);
+        *surveyed = Some((round, survey.clone()));
+        Ok(survey)
+    }
+
+    /// Forgets it, once the round is committed.
+    pub fn forget_survey(&self) {
+        *self.surveyed.lock().expect("no panic under the lock") = None;
     }
 
     /// The next round; none until the next cycle is due, which the caller's timer tells, or something

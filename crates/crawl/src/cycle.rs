@@ -31,6 +31,7 @@ use crate::cycle::gather::Gathered;
 pub use crate::cycle::pipeline::Fetched;
 use crate::cycle::plan::{Plan, Planned, RoundToPlan};
 use crate::failure::Failure;
+use crate::focus::lesson::FocusLesson;
 use crate::improve;
 use crate::improve::found::FoundByShare;
 use crate::lessons::dates::LastmodLesson;
@@ -133,6 +134,7 @@ pub fn round_fetched_by(
     let next_change =
         NextChangeLesson::of_round(&crawl.tables, &generation, &facts, &|_| crawl.live.moved())?
             .map(RefCell::new);
+    let focus = FocusLesson::of_round(crawl, &generation, round, facts.focus.as_ref())?.map(RefCell::new);
     let mut next = crawl.repository.begin(&generation, cycle).map_err(Failure::work)?;
     let (floors, dates) = (SiteNoise::new(&crawl.tables), LastmodLesson::default());
     let lesson = TrapLesson::new(&crawl.settings.traps, &crawl.tables, round);
@@ -150,6 +152,7 @@ pub fn round_fetched_by(
             next_change.iter().for_each(|lesson| lesson.borrow_mut().compared(url, changed));
         },
         on_first_visit: &|url, content| lesson.observe(url, content),
+        on_tried: &|url, tried| focus.iter().for_each(|focus| focus.borrow_mut().tried(url, tried)),
         on_progress: &|pages| crawl.live.passed(pages),
     };
     let merge = || recrawl_verifier::merge(&generation, batch, &mut next, &rules);
@@ -159,7 +162,8 @@ pub fn round_fetched_by(
     let now = (crawl.clock)();
     let report = RoundReport::new(&facts, tally, &with_carried, &merged, fetched.stopped_by, now);
     let found = found.map(|found| FoundByShare { overlap: facts.overlap, ..found });
-    let report = RoundReport { carried, found, ..report };
+    let focus = focus.map(|focus| focus.into_inner().keep(&crawl.tables)).transpose()?;
+    let report = RoundReport { carried, found, focus, ..report };
     improve::note(crawl, &facts, &report, with_carried.division())?;
     let revisits_left =
         if kind == RoundKind::Revisit { facts.revisits_left } else { crawl.so_far.revisits_left };
@@ -175,6 +179,7 @@ pub fn round_fetched_by(
     let commit = || crawl.repository.commit(next, &report.to_json());
     tracing::error_span!("commit").in_scope(commit).map_err(Failure::work)?;
     pings.forget()?;
+    crawl.forget_survey();
     crawl.so_far.add(&report);
     crawl.is_begun = false;
     (crawl.nothing_due_at, crawl.is_stirred) = (None, false);

@@ -17,6 +17,7 @@ pub fn share(share: Share) -> (&'static str, Option<f64>) {
         Share::Panel => ("panel", None),
         Share::Contested(probability) => ("contested", Some(probability)),
         Share::Promised => ("promised", None),
+        Share::Explored(probability) => ("explored", Some(probability)),
     }
 }
 

@@ -16,6 +16,7 @@ pub mod cycle;
 pub mod data_dir;
 pub mod explain;
 pub mod failure;
+pub mod focus;
 pub mod improve;
 pub mod labels;
 pub mod lessons;

@@ -11,6 +11,7 @@ pub use bursts::{Bursts, SiblingVisits};
 pub use estimates::{AuditTally, Estimates, Responses, Sample};
 pub use tally::Tally;
 
+use crate::focus::report::FocusReport;
 use crate::improve::found::FoundByShare;
 use crate::improve::population::Population;
 use crate::promises::account::Account;
@@ -89,7 +90,10 @@ pub struct RoundReport {
     /// What was kept of promises when the cycle began (`[[promises]]`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub promises: Vec<Account>,
-    /// Visits beside what was expected of them, likewise.
+    /// What a focused crawl found (`[focus]`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub focus: Option<FocusReport>,
+    /// Visits beside what was expected of them, if the plan was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<FoundByShare>,
     /// Name of the formula.
@@ -160,6 +164,7 @@ impl RoundReport {
             bursts: facts.bursts.clone(),
             population: facts.population.clone(),
             promises: facts.promises.clone(),
+            focus: None,
             found: None,
             formula: facts.formula.clone(),
             random_seed: facts.random_seed,
@@ -222,6 +227,10 @@ impl RoundReport {
             stopped_by: next.stopped_by.clone(),
             tally: std::mem::take(&mut self.tally),
             bursts: std::mem::take(&mut self.bursts),
+            focus: match (&self.focus, &next.focus) {
+                (Some(focus), Some(next)) => Some(focus.then(next)),
+                (focus, next) => next.clone().or_else(|| focus.clone()),
+            },
             found: match (self.found, next.found) {
                 (Some(mut found), Some(more)) => {
                     found += more;

@@ -8,6 +8,7 @@ use crate::admission::scope::Scope;
 use crate::config::secrets::Secret;
 use crate::config::{Config, ConfigError, environment};
 use crate::failure::Failure;
+use crate::focus::FocusRules;
 use crate::improve::rules::LoopRules;
 use crate::labels;
 use crate::lessons::traps::TrapRules;
@@ -22,6 +23,7 @@ use recrawl_scheduler::policy::{self, PolicyKind};
 use recrawl_types::UrlRules;
 use recrawl_verifier::Waiting;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Maximum number of longest links that fit in a record of the visit log.
 const MAX_LINKS: u32 = 30_000;
@@ -60,6 +62,8 @@ pub struct Settings {
     pub is_measured: bool,
     /// The rules by which learned formulas come into force; none unless they may be tried.
     pub loop_rules: Option<LoopRules>,
+    /// Rules of a focused crawl; none unless it is one.
+    pub focus: Option<Arc<FocusRules>>,
     /// Promises to visit pages in time, by prefix.
     pub promises: Vec<Promise>,
     /// Files named by the configuration or the command line, and the configuration itself: they may
@@ -125,8 +129,9 @@ impl Settings {
     /// # Errors
     /// The key, and what is wrong with it.
     pub fn check(config: Config) -> Result<Settings, String> {
+        let focus = FocusRules::of(&config)?.map(Arc::new);
         let cycle = &config.cycle;
-        let shares = cycle.discovery_share.0 + cycle.announced_share.0 + cycle.audit_share.0;
+        let shares = cycle.discovery_share.start() + cycle.announced_share.0 + cycle.audit_share.0;
         if shares > 1.0 {
             return Err(format!(
                 "cycle.discovery_share, announced_share and audit_share add up to {shares}; the maximum is 1"
@@ -209,6 +214,7 @@ impl Settings {
             is_measured,
             loop_rules,
             policy,
+            focus,
             promises: Promise::all(&config)?,
             files: files(&config),
             config,
@@ -217,7 +223,9 @@ impl Settings {
 }
 
 fn files(config: &Config) -> Vec<PathBuf> {
-    let named = [&config.scope.opt_out, &config.serve.tokens, &config.serve.events];
+    let focus = &config.focus;
+    let named =
+        [&config.scope.opt_out, &config.serve.tokens, &config.serve.events, &focus.terms, &focus.model];
     let secrets = config.hosts.iter().flat_map(|host| {
         [&host.password, &host.bearer].into_iter().chain(host.headers.values()).chain(host.cookies.values())
     });
@@ -241,7 +249,8 @@ fn reading(config: &Config) -> Result<Options, String> {
         max_unpacked: config.hints.max_unpacked.0 as usize,
     };
     let agent = recrawl_fetcher::limits::product_token(&config.crawler.user_agent).to_owned();
-    Ok(Options { limits, types: types.map_err(|e| format!("extract.types: {e}"))?, agent })
+    let types = types.map_err(|e| format!("extract.types: {e}"))?;
+    Ok(Options { limits, types, agent, anchors: config.focus.enabled })
 }
 
 fn fetch_config(config: &Config) -> Result<FetchConfig, String> {

@@ -15,6 +15,7 @@
 //! visit. The tokenizer has a quadratic cost of its own, for tags with many attributes, which the
 //! module `oversized_tags` bounds.
 
+use crate::anchor;
 use crate::oversized_tags;
 use crate::sink::CountingSink;
 use crate::text;
@@ -45,13 +46,13 @@ const STEPS_A_BYTE: u64 = 8;
 
 /// Parses a document and returns the cost: its bytes plus the tree builder's steps. Never fails:
 /// the standard gives every text a tree.
-pub(crate) fn parse(text: &str) -> (Html, u64) {
-    let (html, steps) = build(text);
+pub(crate) fn parse(text: &str, reads_anchors: bool) -> (Html, u64) {
+    let (html, steps) = build(text, reads_anchors);
     (html, text.len() as u64 + steps)
 }
 
 /// The tree and its steps.
-fn build(text: &str) -> (Html, u64) {
+fn build(text: &str, reads_anchors: bool) -> (Html, u64) {
     let text = oversized_tags::bound(text);
     // Without scripting, the content of <noscript> is elements, so its links can be read.
     let options = TreeBuilderOpts { scripting_enabled: false, drop_doctype: true, ..Default::default() };
@@ -63,6 +64,7 @@ fn build(text: &str) -> (Html, u64) {
         max_steps: Cell::new(budget),
         max_open: Cell::new(MAX_OPEN),
         stopped: Cell::new(false),
+        reads_anchors,
     };
     let tokenizer = Tokenizer::new(filter, TokenizerOpts::default());
     let input = BufferQueue::default();
@@ -88,6 +90,8 @@ struct Filter {
     /// Set when the tree explodes, or the budget is spent at the lower depth too: drops the rest of
     /// the page.
     stopped: Cell<bool>,
+    /// Are the attributes kept that only anchors need?
+    reads_anchors: bool,
 }
 
 impl TokenSink for Filter {
@@ -102,7 +106,7 @@ impl TokenSink for Filter {
             Token::EOFToken => self.builder.process_token(token, line),
             _ if self.stopped.get() => TokenSinkResult::Continue,
             Token::TagToken(mut tag) if tag.kind == StartTag => {
-                keep_what_is_read(&mut tag);
+                keep_what_is_read(&mut tag, self.reads_anchors);
                 self.start_tags.set(self.start_tags.get().wrapping_add(1));
                 let every = CHECK_INTERVAL.min(self.max_open.get() as u32 / 2);
                 if self.start_tags.get().is_multiple_of(every) {
@@ -190,12 +194,13 @@ impl Filter {
 /// The tree builder compares a formatting element with all open ones of its name, attribute by
 /// attribute, and keeps three equal ones. So the kept attributes get one canonical spelling each,
 /// which leaves only a few different elements.
-fn keep_what_is_read(tag: &mut Tag) {
+fn keep_what_is_read(tag: &mut Tag, reads_anchors: bool) {
     if tag.attrs.is_empty() {
         return;
     }
     if !is_formatting(&tag.name) {
-        return tag.attrs.retain(|a| is_read(&a.name.local));
+        let is_kept = |name: &LocalName| is_read(name) || reads_anchors && anchor::is_read(name);
+        return tag.attrs.retain(|a| is_kept(&a.name.local));
     }
     let says = |what: fn(&LocalName, &str) -> bool| tag.attrs.iter().any(|a| what(&a.name.local, &a.value));
     let said = [
@@ -301,7 +306,7 @@ mod tests {
             }
             text.push_str(&piece.replace('#', &format!("{number}")));
         }
-        (build(&text).1, text.len())
+        (build(&text, true).1, text.len())
     }
 
     #[test]
@@ -336,7 +341,7 @@ mod tests {
     fn what_stands_in_the_innermost_of_many_elements_is_found() {
         for name in ["div", "p", "li", "a", "b", "font", "span", "table", "svg", "ul"] {
             let html = format!("{}<a href=/innermost>link</a>", format!("<{name}>").repeat(100_000));
-            let (html, taken) = build(&html);
+            let (html, taken) = build(&html, true);
             let is_link = |node: &scraper::Node| {
                 node.as_element().is_some_and(|e| e.attr("href") == Some("/innermost"))
             };
@@ -348,7 +353,7 @@ mod tests {
     fn a_page_that_spent_its_steps_goes_on_at_a_lower_depth() {
         // 450 open elements at each tag: the budget is spent soon, but all links are found.
         let links: String = (0..9_000).map(|i| format!("<p><a href=/{i}>link</a></p>")).collect();
-        let (html, taken) = build(&format!("{}{links}", "<div>".repeat(450)));
+        let (html, taken) = build(&format!("{}{links}", "<div>".repeat(450)), true);
         let budget = MIN_STEPS + STEPS_A_BYTE * (links.len() as u64 + 450 * 5);
         assert!(budget < taken && taken < 2 * budget, "{taken} steps, {budget} at the full depth");
         let is_link =

@@ -8,6 +8,7 @@
 //! but each a pass over the tree. A bare tokenizer would be faster, but on misnested pages, which
 //! are most of the web, it could only guess which text is hidden or belongs to the navigation.
 
+mod anchor;
 mod base;
 mod canonical;
 mod charset;
@@ -23,10 +24,12 @@ mod sink;
 mod text;
 mod walk;
 
+pub use anchor::{MAX_ANCHOR_BYTES, MAX_ANCHORS_BYTES};
 pub use dated::{DatedLine, dated_line};
 pub use listings::{Hub, Listing, ListingEntry, ListingKind};
 pub use media::Types;
 
+use crate::anchor::Context;
 use crate::base::Resolver;
 use crate::canonical::Claims;
 use crate::directives::Directives;
@@ -71,6 +74,9 @@ pub struct Options {
     pub types: Types,
     /// Our product token; pages may address directives to it.
     pub agent: String,
+    /// Are the anchors of links read, whether they stand in the page's frame, and the page's language? If not, anchors are
+    /// empty.
+    pub anchors: bool,
 }
 
 /// Header fields that describe the body. Without them, the body alone decides.
@@ -134,6 +140,8 @@ pub struct PageContent {
     pub text: String,
     /// The document's title, white space collapsed.
     pub title: Option<String>,
+    /// The tag of the `lang` attribute of the document, if anchors are read.
+    pub language: Option<String>,
     /// The page's directives and canonical URL. Its links are listed even if it forbids following
     /// them; the caller decides. The canonical URL is not among the links.
     pub consent: Consent,
@@ -156,6 +164,11 @@ pub struct FoundLink {
     pub url: CanonicalUrl,
     /// Whether every reference to this URL on the page is marked `nofollow`, `ugc` or `sponsored`.
     pub nofollow: bool,
+    /// Its text, of the first reference that has one, at most [`MAX_ANCHOR_BYTES`]; empty unless anchors are read. What
+    /// the page says: escape it where it is shown.
+    pub anchor: String,
+    /// Whether every reference to this URL stands in the page's frame, such as a menu.
+    pub framed: bool,
 }
 
 /// Extracts links, text and consent from a response. `url` is the URL of the body, after redirects.
@@ -186,6 +199,7 @@ pub fn extract(
                 feeds: Vec::new(),
                 text: text.finish(),
                 title: None,
+                language: None,
                 consent: directives.decide(),
                 base: url.to_url(),
                 links_refused: 0,
@@ -194,8 +208,8 @@ pub fn extract(
             })
         }
         BodyKind::Html => {
-            let (html, work) = html::parse(&decoded());
-            let found = walk::walk(&html, options.limits.max_text);
+            let (html, work) = html::parse(&decoded(), options.anchors);
+            let found = walk::walk(&html, options.limits.max_text, options.anchors);
             let resolver = Resolver::new(url, found.base, rules);
             found.metas.iter().for_each(|(name, content)| directives.directives.meta(name, content));
             let claims = found.canonicals.iter().take_while(|_| !resolver.is_spent());
@@ -250,6 +264,7 @@ fn read(
         feeds: Vec::new(),
         text: found.text,
         title: found.title,
+        language: found.language,
         consent,
         base: resolver.base().clone(),
         links_refused: 0,
@@ -257,7 +272,9 @@ fn read(
         work: 0,
     };
     let mut places: HashMap<CanonicalUrl, usize> = HashMap::with_capacity(found.references.len().min(256));
+    let mut contexts = found.contexts.into_iter();
     for reference in &found.references {
+        let Context { anchor, is_framed } = contexts.next().unwrap_or_default();
         // Feeds have a limit of their own.
         let is_full = page.links.len() == limits.max_links && !reference.is_feed;
         if is_full || resolver.is_spent() {
@@ -278,9 +295,17 @@ fn read(
             continue;
         }
         match places.entry(target) {
-            Entry::Occupied(place) => page.links[*place.get()].nofollow &= reference.nofollow,
+            Entry::Occupied(place) => {
+                let link = &mut page.links[*place.get()];
+                link.nofollow &= reference.nofollow;
+                link.framed &= is_framed;
+                if link.anchor.is_empty() {
+                    link.anchor = anchor;
+                }
+            }
             Entry::Vacant(place) => {
-                page.links.push(FoundLink { url: place.key().clone(), nofollow: reference.nofollow });
+                let (url, nofollow) = (place.key().clone(), reference.nofollow);
+                page.links.push(FoundLink { url, nofollow, anchor, framed: is_framed });
                 place.insert(page.links.len() - 1);
             }
         }

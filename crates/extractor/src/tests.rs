@@ -3,6 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 
+mod anchors;
 mod consent;
 
 fn at(url: &str) -> CanonicalUrl {

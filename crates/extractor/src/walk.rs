@@ -3,6 +3,7 @@
 //! Without recursion, since the page decides how deep its tree is.
 
 use crate::MAX_TITLE_BYTES;
+use crate::anchor::{Context, Contexts};
 use crate::scope::{Reference, attribute, canonical, reference};
 use crate::text::{Collapsed, Effect, effect, is_mostly_frame};
 use html5ever::{local_name, ns};
@@ -12,6 +13,10 @@ use scraper::{Html, Node};
 /// The results of a walk.
 pub(crate) struct Found<'d> {
     pub(crate) references: Vec<Reference<'d>>,
+    /// What is said of each reference; empty unless anchors are read.
+    pub(crate) contexts: Vec<Context>,
+    /// The language that the page declares, likewise.
+    pub(crate) language: Option<String>,
     pub(crate) text: String,
     pub(crate) title: Option<String>,
     /// The first `href` of a base element.
@@ -24,15 +29,19 @@ pub(crate) struct Found<'d> {
 }
 
 /// Walks the tree; a second time if the page is mostly frame.
-pub(crate) fn walk(html: &Html, max_text: usize) -> Found<'_> {
+pub(crate) fn walk(html: &Html, max_text: usize, reads_anchors: bool) -> Found<'_> {
     let mut walk = Walk::new(max_text, false);
+    walk.contexts = reads_anchors.then(Contexts::new);
     walk.run(html);
     if is_mostly_frame(walk.text.len(), walk.frame_text) {
         let mut whole = Walk::new(max_text, true);
         whole.run(html);
         walk.text = whole.text;
     }
+    let (contexts, language) = walk.contexts.map(Contexts::finish).unwrap_or_default();
     Found {
+        contexts,
+        language,
         references: walk.references,
         text: walk.text.finish(),
         title: walk.title,
@@ -44,6 +53,8 @@ pub(crate) fn walk(html: &Html, max_text: usize) -> Found<'_> {
 
 struct Walk<'d> {
     references: Vec<Reference<'d>>,
+    /// None unless anchors are read.
+    contexts: Option<Contexts<'d>>,
     text: Collapsed,
     title: Option<String>,
     base: Option<&'d str>,
@@ -67,6 +78,7 @@ impl<'d> Walk<'d> {
     fn new(max_text: usize, keeps_frame: bool) -> Walk<'d> {
         Walk {
             references: Vec::new(),
+            contexts: None,
             text: Collapsed::new(max_text),
             title: None,
             base: None,
@@ -136,15 +148,24 @@ impl<'d> Walk<'d> {
             local_name!("link") if self.head.is_some() => self.canonicals.extend(canonical(element)),
             _ => {}
         }
-        if !element.attrs.is_empty() {
-            self.references.extend(reference(element));
-        }
+        let found = if element.attrs.is_empty() { None } else { reference(element) };
+        let is_reference = found.is_some();
+        self.references.extend(found);
         let effect = effect(element, self.sections > 0);
         self.hiding += u32::from(effect.hides);
         self.framing += u32::from(effect.is_frame);
         self.sections += u32::from(effect.is_section);
         if effect.is_block {
             self.text.block();
+        }
+        if let Some(contexts) = &mut self.contexts {
+            match is_reference {
+                true => contexts.reference(element, self.open.len(), self.framing > 0),
+                false => contexts.enter(element),
+            }
+            if effect.is_block {
+                contexts.block();
+            }
         }
         self.open.push(effect);
         effect.is_closed
@@ -159,9 +180,20 @@ impl<'d> Walk<'d> {
         if effect.is_block {
             self.text.block();
         }
+        if let Some(contexts) = &mut self.contexts {
+            contexts.leave(self.open.len());
+            if effect.is_block {
+                contexts.block();
+            }
+        }
     }
 
     fn text(&mut self, text: &str) {
+        if self.hiding == 0
+            && let Some(contexts) = &mut self.contexts
+        {
+            contexts.text(text);
+        }
         match (self.hiding > 0, self.framing > 0 && !self.keeps_frame) {
             (true, _) => {}
             (false, true) => self.frame_text += text.trim_ascii().len(),

@@ -12,6 +12,7 @@ mod frontier;
 pub mod generate;
 pub mod learned;
 pub mod link;
+pub mod live;
 pub mod logistic;
 pub mod policy;
 pub mod replay;

@@ -34,7 +34,7 @@ pub enum Rule {
 }
 
 /// An order of the list.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Policy {
     /// Name on the command line.
     pub name: &'static str,

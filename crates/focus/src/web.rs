@@ -48,7 +48,8 @@ impl Evidence {
         evidence.content = (f64::from(content) / count).min(1.0);
         let folder = url.map_or("", |url| url.rfind('/').map_or(url, |slash| &url[..slash]));
         evidence.group = joined(joined(xxh3_64(folder.as_bytes()), u64::from(parent)), u64::from(framed));
-        if let Some(url) = url {
+        // Without URL terms there is nothing to look for.
+        if let Some(url) = url.filter(|_| !terms.topic().terms(Set::Url).is_empty()) {
             let mut found = vec![];
             words.of_url(url, language, &mut found);
             let counts = matcher.count(&found);

@@ -24,6 +24,7 @@ mod quiet;
 mod recent_2;
 mod recent_32;
 mod recent_8;
+mod relevance;
 mod sad;
 mod sib_rate;
 mod signals;
@@ -117,10 +118,11 @@ pub static ALL: &[&Terminal] = &[
     &signals::TERMINAL,
     &p_signal::TERMINAL,
     &u_fresh_signal::TERMINAL,
+    &relevance::TERMINAL,
 ];
 
-/// The terminals at the end of [`ALL`] that no set has, since the learner's replays have no signals.
-const IN_NO_SET: usize = 3;
+/// The terminals at the end of [`ALL`] that no set has, since the learner's replays have no signals and no focus.
+const IN_NO_SET: usize = 4;
 /// The terminals before these, which only [`Set::Related`] has.
 const OF_RELATED_PAGES: usize = 9;
 

@@ -93,6 +93,7 @@ pub(crate) fn blocks(most: usize) -> impl Strategy<Value = StateColumns> {
             columns.burst.push(*burst);
             if has_signals {
                 columns.signals.push(*signals);
+                columns.relevance.push(*precision);
                 columns.signal_precision.push(*precision);
                 columns.signal_recall.push(*recall);
             }
@@ -115,6 +116,7 @@ pub(crate) struct Beside {
     pub siblings: (f64, f64),
     pub next_change: [f64; NEXT_CHANGE_WEIGHTS],
     pub signals: (u8, f64, f64),
+    pub relevance: f64,
 }
 
 /// What the record of the page in a row does not hold.
@@ -126,6 +128,7 @@ pub(crate) fn beside(columns: &StateColumns, row: usize) -> Beside {
         siblings: (columns.sibling_rate[row], columns.burst[row]),
         next_change: columns.next_change,
         signals: (signals, share(&columns.signal_precision), share(&columns.signal_recall)),
+        relevance: columns.relevance.get(row).copied().unwrap_or(1.0),
     }
 }
 
@@ -251,7 +254,7 @@ fn naive_terminal(name: &str, basis: Basis, h: &History, beside: Beside, cycle: 
 
 /// The terminals beyond those of the papers; `None` for one of theirs.
 fn naive_extended(name: &str, h: &History, beside: Beside, cycle: Cycle) -> Option<f64> {
-    let Beside { rates, siblings, next_change, signals: (signals, precision, recall) } = beside;
+    let Beside { rates, siblings, next_change, signals: (signals, precision, recall), relevance } = beside;
     let x = f64::from(h.changes);
     let t = f64::from(cycle.0 - h.last.0);
     let span = f64::from(h.last.0 - h.first.0);
@@ -314,6 +317,7 @@ fn naive_extended(name: &str, h: &History, beside: Beside, cycle: Cycle) -> Opti
         "u_fresh" => refresh::freshness(shape / watched, t),
         "u_harm" => refresh::harmonic(shape / watched, t),
         "signals" => f64::from(signals),
+        "relevance" => relevance,
         "p_signal" | "u_fresh_signal" => {
             let rate = shape / (Priors::SHAPE / rates.site + (span - s1 / 2.0));
             let page = Signalled { rate, precision, recall, age: t, signals: signals.into() };

@@ -3,7 +3,8 @@
 
 use crate::{Target, first_line};
 use recrawl_extractor::{
-    Extracted, Fields, Limits, MAX_FEEDS, MAX_TITLE_BYTES, Options, PageContent, extract,
+    Extracted, Fields, Limits, MAX_ANCHOR_BYTES, MAX_ANCHORS_BYTES, MAX_FEEDS, MAX_TITLE_BYTES, Options,
+    PageContent, extract,
 };
 use recrawl_types::{Canonical, CanonicalUrl, UrlRules};
 use std::collections::BTreeSet;
@@ -19,7 +20,8 @@ pub fn check(data: &[u8]) {
     let rules = UrlRules::default();
     let url = rules.canonicalize("https://example.com/folder/page?q=1").expect("a sound address");
     let read = |body: &[u8], fields: &Fields<'_>, limits: &Limits| {
-        let options = Options { limits: limits.clone(), agent: "recrawl".into(), ..Options::default() };
+        let options =
+            Options { limits: limits.clone(), agent: "recrawl".into(), anchors: true, ..Options::default() };
         extract(body, fields, &url, &rules, &options)
     };
     let all = Limits::default();
@@ -70,6 +72,9 @@ fn is_sound(page: &PageContent, url: &CanonicalUrl, limits: &Limits) {
     assert!(page.title.as_ref().is_none_or(|title| title.len() <= MAX_TITLE_BYTES && is_collapsed(title)));
     assert!(page.feeds.len() <= MAX_FEEDS);
     assert!(is_collapsed(&page.text), "{:?}", page.text);
+    let anchors = page.links.iter().map(|link| link.anchor.len());
+    assert!(anchors.clone().all(|bytes| bytes <= MAX_ANCHOR_BYTES));
+    assert!(anchors.sum::<usize>() <= MAX_ANCHORS_BYTES);
     let different: BTreeSet<_> = page.links.iter().map(|link| &link.url).collect();
     assert_eq!(different.len(), page.links.len(), "a link twice");
     assert!(!different.contains(url), "a link to the page itself");

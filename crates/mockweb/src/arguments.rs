@@ -152,6 +152,9 @@ pub struct ProceduralArguments {
     /// URL of a WebSub hub, which the feeds name
     #[arg(long, value_name = "URL", requires = "sitemaps")]
     hub: Option<String>,
+    /// Share of the lists of pages that hold syllabi of courses on databases, for focused crawls
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    syllabi: f64,
     #[command(flatten)]
     pub serving: ServingArguments,
 }
@@ -178,6 +181,7 @@ impl ProceduralArguments {
             sitemap_formats: self.sitemap_formats.clone(),
             lastmod: self.lastmod,
             hub: self.hub.clone(),
+            syllabi: self.syllabi,
         }))
     }
 }

@@ -10,6 +10,7 @@ mod layout;
 mod page;
 mod prose;
 mod sitemap;
+mod topic;
 
 pub use sitemap::{Format, Lastmod};
 
@@ -59,6 +60,8 @@ pub struct ProceduralConfig {
     pub lastmod: Lastmod,
     /// URL of a WebSub hub, which the feeds name.
     pub hub: Option<String>,
+    /// Share of the lists of pages that hold syllabi of courses on databases; 0 for none.
+    pub syllabi: f64,
 }
 
 impl Default for ProceduralConfig {
@@ -77,6 +80,7 @@ impl Default for ProceduralConfig {
             sitemap_formats: Vec::new(),
             lastmod: Lastmod::True,
             hub: None,
+            syllabi: 0.0,
         }
     }
 }
@@ -107,6 +111,9 @@ pub enum ProceduralError {
     /// A liveliness that is not a number from 1 to 1000.
     #[error("liveliness {0}: use a number from 1 to 1000")]
     Liveliness(f64),
+    /// A share of syllabi that is not from 0 to 1.
+    #[error("syllabi {0}: use a share from 0 to 1")]
+    Syllabi(f64),
     /// An exponent that is negative or not a number.
     #[error("skew {0}: use a number from 0 on")]
     Skew(f64),
@@ -139,6 +146,9 @@ impl Procedural {
         }
         if !(1.0..=1000.0).contains(&config.habits.liveliness) {
             return Err(ProceduralError::Liveliness(config.habits.liveliness));
+        }
+        if !(0.0..=1.0).contains(&config.syllabi) {
+            return Err(ProceduralError::Syllabi(config.syllabi));
         }
         let single = config.single_page_hosts;
         if single > config.hosts || (single == config.hosts && config.pages > single) {

@@ -13,8 +13,8 @@ pub use cluster::{
     ClusterCommand, ClusterCount, ClusterDataArgs, ClusterFitArgs, ClusterReportArgs, FeatureSet,
 };
 pub use focus::{
-    Anchors, FocusCheckArgs, FocusCommand, FocusCorpusArgs, FocusReplayArgs, FocusScoreArgs, FocusTermsArgs,
-    FocusTrainArgs, GenerateBy, Idf, Lower, ParentsArg, TiesArg,
+    Anchors, FocusCheckArgs, FocusCommand, FocusCorpusArgs, FocusLabelArgs, FocusReplayArgs, FocusSampleArgs,
+    FocusScoreArgs, FocusTermsArgs, FocusTrainArgs, GenerateBy, Idf, Lower, ParentsArg, TiesArg,
 };
 pub use forecast::{OwnVisitsArgs, PagesACycle, SavingsArgs, WhatIfArgs};
 pub use improve::{ImproveCommand, ImproveRunArgs};

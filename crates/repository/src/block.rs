@@ -9,9 +9,10 @@ use crate::format::{open_frame, put_frame};
 use crate::index::Part;
 use crate::version_1;
 use recrawl_types::{
-    ArchivePosition, Content, ContentKind, Fingerprint, History, Known, StateColumns, Status, history_fields,
-    known_fields,
+    ArchivePosition, Content, ContentKind, Expectation, Fingerprint, History, Known, StateColumns, Status,
+    Verdict, history_fields, known_fields,
 };
+use std::num::NonZeroU16;
 
 /// Pages in a block when it is new. Its keys are some 20 kB packed: large enough that an index entry for each
 /// block of a hundred million pages fits in memory, small enough that one look-up is cheap.
@@ -32,10 +33,14 @@ macro_rules! known_columns {
             put_flags(out, visited);
             put_column(out, known.iter().map(|k| k.status as u8));
             $(Field::put_columns(out, known, |k| &k.$name);)*
-            // Where no sitemap gave a date, the block is as it was before there were any.
-            if known.iter().any(|k| k.lastmod > 0) {
+            // Where no sitemap gave a date and the crawl is not focused, the block is as it was before there were any.
+            let is_focused = is_focused(known);
+            if is_focused || known.iter().any(|k| k.lastmod > 0) {
                 put_column(out, known.iter().map(|k| k.lastmod));
                 put_flags(out, &known.iter().map(|k| k.is_announced).collect::<Vec<_>>());
+            }
+            if is_focused {
+                put_focus(out, known);
             }
         }
 
@@ -51,6 +56,53 @@ macro_rules! known_columns {
 }
 
 known_fields!(known_columns);
+
+/// Has one of these pages what only a focused crawl stores?
+pub(crate) fn is_focused(known: &[Known]) -> bool {
+    known.iter().any(|known| known.expectation.is_some() || known.verdict.is_some())
+}
+
+/// The columns of a focused crawl: what links let expect of each page, and how relevant each page with a verdict is. Code 0
+/// stands for none.
+fn put_focus(out: &mut Vec<u8>, known: &[Known]) {
+    let code = |code: Option<NonZeroU16>| code.map_or(0, NonZeroU16::get);
+    put_column(out, known.iter().map(|k| code(k.expectation.map(Expectation::code))));
+    let expected = || known.iter().filter_map(|k| k.expectation);
+    put_column(out, expected().map(|expectation| expectation.tunnel));
+    put_column(out, expected().map(|expectation| expectation.group));
+    put_column(out, known.iter().map(|k| code(k.verdict.map(Verdict::code))));
+    let verdicts = || known.iter().filter_map(|k| k.verdict);
+    put_column(out, verdicts().map(|verdict| verdict.genre));
+    put_column(out, verdicts().map(|verdict| verdict.content));
+    put_column(out, verdicts().map(|verdict| verdict.url));
+}
+
+/// Takes what [`put_focus`] wrote.
+fn take_focus(take: &mut Take<'_>, rows: usize, known: &mut [Known]) -> Result<(), Malformed> {
+    let (mut codes, mut tunnels, mut groups) = (Vec::<u16>::new(), Vec::<u8>::new(), Vec::<u32>::new());
+    take_into(take, rows, &mut codes)?;
+    let there = codes.iter().filter(|code| **code > 0).count();
+    take_into(take, there, &mut tunnels)?;
+    take_into(take, there, &mut groups)?;
+    let mut rest = tunnels.into_iter().zip(groups);
+    for (known, code) in known.iter_mut().zip(codes) {
+        let code = NonZeroU16::new(code).and_then(|code| Some((code, rest.next()?)));
+        known.expectation = code.map(|(code, (tunnel, group))| Expectation::of_code(code, tunnel, group));
+    }
+    let (mut codes, mut bytes) = (Vec::<u16>::new(), [const { Vec::<u8>::new() }; 3]);
+    take_into(take, rows, &mut codes)?;
+    let there = codes.iter().filter(|code| **code > 0).count();
+    bytes.iter_mut().try_for_each(|column| take_into(take, there, column))?;
+    let mut next = 0;
+    for (known, code) in known.iter_mut().zip(codes) {
+        known.verdict = NonZeroU16::new(code).map(|code| {
+            let [genre, content, url] = [0, 1, 2].map(|column| bytes[column][next]);
+            next += 1;
+            Verdict::of_code(code, genre, content, url)
+        });
+    }
+    Ok(())
+}
 
 /// Appends the known part, as `version` has it, to `columns`.
 pub(crate) fn take_block_known(
@@ -75,6 +127,9 @@ pub(crate) fn take_block_known(
         let mut announced = Vec::new();
         take_flags(&mut take, rows, &mut announced)?;
         known.iter_mut().zip(announced).for_each(|(known, is)| known.is_announced = is);
+    }
+    if !take.0.is_empty() {
+        take_focus(&mut take, rows, known)?;
     }
     take.end()?;
     if statuses_are_sound { Ok(()) } else { Err(Malformed("unknown page status")) }

@@ -14,10 +14,11 @@ use crate::bytes::{Malformed, Put, Take};
 use crate::column::Field;
 use crate::version_1;
 use recrawl_types::{
-    ArchivePosition, Canonical, CanonicalUrl, Consent, Content, ContentKind, Difference, Fingerprint,
-    History, Known, LeftOut, Link, LogRecord, Outcome, PageRecord, ScheduleEntry, Status, ValidatorSign,
-    Validators, Visit, Visited, history_fields, known_fields,
+    ArchivePosition, Canonical, CanonicalUrl, Consent, Content, ContentKind, Difference, Expectation,
+    Fingerprint, History, Known, LeftOut, Link, LogRecord, Outcome, PageRecord, ScheduleEntry, Status,
+    ValidatorSign, Validators, Verdict, Visit, Visited, history_fields, known_fields,
 };
+use std::num::NonZeroU16;
 
 /// Appends a number in as few bytes as it needs (LEB128).
 pub fn put_number(out: &mut Vec<u8>, value: u64) {
@@ -90,9 +91,47 @@ pub(crate) fn content_kind(byte: u8) -> Result<ContentKind, Malformed> {
 
 /// A status beside which there is room for those two flags.
 const IS_REFUSED: u8 = 8;
+/// Beside a page's status: an expectation follows; a verdict follows.
+const HAS_EXPECTATION: u8 = 16;
+const HAS_VERDICT: u8 = 32;
 /// Beside a page's status: a lastmod follows; it moved since the last visit.
 const HAS_LASTMOD: u8 = 2;
 const IS_ANNOUNCED: u8 = 4;
+
+/// Appends what links let expect, in seven bytes.
+pub fn put_expectation(out: &mut Vec<u8>, expectation: Expectation) {
+    out.extend_from_slice(&expectation.code().get().to_le_bytes());
+    out.put_u8(expectation.tunnel);
+    out.put_u32(expectation.group);
+}
+
+fn take_expectation(take: &mut Take<'_>) -> Result<Expectation, Malformed> {
+    let code = NonZeroU16::new(u16::from_le_bytes(take.array()?));
+    let code = code.ok_or(Malformed("an expectation of nothing"))?;
+    Ok(Expectation::of_code(code, take.u8()?, take.u32()?))
+}
+
+/// Takes what [`put_expectation`] wrote from the front of `bytes`.
+///
+/// # Errors
+/// When none stands there.
+pub fn take_expectation_of(bytes: &mut &[u8]) -> Result<Expectation, Malformed> {
+    let mut take = Take(bytes);
+    let expectation = take_expectation(&mut take)?;
+    *bytes = take.0;
+    Ok(expectation)
+}
+
+fn put_verdict(out: &mut Vec<u8>, verdict: Verdict) {
+    out.extend_from_slice(&verdict.code().get().to_le_bytes());
+    [verdict.genre, verdict.content, verdict.url].into_iter().for_each(|byte| out.put_u8(byte));
+}
+
+fn take_verdict(take: &mut Take<'_>) -> Result<Verdict, Malformed> {
+    let code = NonZeroU16::new(u16::from_le_bytes(take.array()?));
+    let code = code.ok_or(Malformed("a verdict without relevance"))?;
+    Ok(Verdict::of_code(code, take.u8()?, take.u8()?, take.u8()?))
+}
 
 /// Functions for the rows of the table in `recrawl_types::fields`.
 macro_rules! known {
@@ -101,23 +140,29 @@ macro_rules! known {
             let has_lastmod = if known.lastmod > 0 { HAS_LASTMOD } else { 0 };
             let is_announced = if known.is_announced { IS_ANNOUNCED } else { 0 };
             let status = if known.status == Status::Refused { IS_REFUSED } else { known.status as u8 };
-            out.put_u8(status | has_lastmod | is_announced);
+            let has_expectation = known.expectation.map_or(0, |_| HAS_EXPECTATION);
+            let has_verdict = known.verdict.map_or(0, |_| HAS_VERDICT);
+            out.put_u8(status | has_lastmod | is_announced | has_expectation | has_verdict);
             $(known.$name.put(out);)*
             if known.lastmod > 0 {
                 out.put_varint(known.lastmod.into());
             }
+            known.expectation.into_iter().for_each(|expectation| put_expectation(out, expectation));
+            known.verdict.into_iter().for_each(|verdict| put_verdict(out, verdict));
         }
 
         fn take_known(take: &mut Take<'_>, version: u32) -> Result<Known, Malformed> {
             let flags = take.u8()?;
             Ok(Known {
-                status: match flags & !(HAS_LASTMOD | IS_ANNOUNCED) {
+                status: match flags & !(HAS_LASTMOD | IS_ANNOUNCED | HAS_EXPECTATION | HAS_VERDICT) {
                     IS_REFUSED => Status::Refused,
                     byte => status(byte)?,
                 },
                 $($name: if version >= $since { Field::take(take)? } else { Default::default() },)*
                 lastmod: if flags & HAS_LASTMOD == 0 { 0 } else { take.narrow()? },
                 is_announced: flags & IS_ANNOUNCED != 0,
+                expectation: if flags & HAS_EXPECTATION == 0 { None } else { Some(take_expectation(take)?) },
+                verdict: if flags & HAS_VERDICT == 0 { None } else { Some(take_verdict(take)?) },
             })
         }
     };
@@ -298,22 +343,32 @@ pub(crate) fn outcome(tag: u8, detail: u64) -> Result<Outcome, Malformed> {
     Outcome::of_code(tag, detail).ok_or(Malformed("unknown outcome"))
 }
 
+/// In the byte of a link's flags: an expectation follows.
+const LINK_HAS_EXPECTATION: u8 = 4;
+
+fn take_link_expectation(take: &mut Take<'_>, flags: u8) -> Result<Option<Expectation>, Malformed> {
+    if flags & LINK_HAS_EXPECTATION == 0 { Ok(None) } else { take_expectation(take).map(Some) }
+}
+
 fn put_link_near(out: &mut Vec<u8>, near: &[u8], link: &Link) {
     put_key(out, near, link.url.key());
     out.put_varint(link.depth.into());
     out.put_u8(link.hops);
     let has_lastmod = if link.lastmod > 0 { HAS_LASTMOD } else { 0 };
-    out.put_u8(u8::from(link.counted) | has_lastmod);
+    let has_expectation = link.expectation.map_or(0, |_| LINK_HAS_EXPECTATION);
+    out.put_u8(u8::from(link.counted) | has_lastmod | has_expectation);
     if link.lastmod > 0 {
         out.put_varint(link.lastmod.into());
     }
+    link.expectation.into_iter().for_each(|expectation| put_expectation(out, expectation));
 }
 
 fn take_link_near(take: &mut Take<'_>, near: &mut Vec<u8>) -> Result<Link, Malformed> {
     let url = take_url(take, near)?;
     let (depth, hops, flags) = (take.narrow()?, take.u8()?, take.u8()?);
     let lastmod = if flags & HAS_LASTMOD == 0 { 0 } else { take.narrow()? };
-    Ok(Link { url, depth, hops, counted: flags & 1 == 1, lastmod })
+    let expectation = take_link_expectation(take, flags)?;
+    Ok(Link { url, depth, hops, counted: flags & 1 == 1, lastmod, expectation })
 }
 
 fn put_links(out: &mut Vec<u8>, page: &[u8], links: &[Link]) {
@@ -335,6 +390,9 @@ fn take_links(take: &mut Take<'_>, page: &[u8]) -> Result<Vec<Link>, Malformed> 
     }
     Ok(links)
 }
+
+/// In the byte that tells how contents differ: a verdict follows.
+const VISIT_HAS_VERDICT: u8 = 128;
 
 const HAS_CONTENT: u8 = 1;
 /// In the same byte: links were left out, and how many follows.
@@ -364,11 +422,13 @@ pub fn put_visit(out: &mut Vec<u8>, visit: &Visit) {
     out.put_varint(visit.at);
     put_outcome(out, visit.outcome);
     out.put_varint(visit.bytes);
-    out.put_u8(visit.difference.map_or(0, |d| 1 + u8::from(d.same_digest)));
+    let has_verdict = visit.verdict.map_or(0, |_| VISIT_HAS_VERDICT);
+    out.put_u8(visit.difference.map_or(0, |d| 1 + u8::from(d.same_digest)) | has_verdict);
     if let Some(difference) = visit.difference {
         out.put_u8(difference.distance);
         out.put_varint(difference.cycles.into());
     }
+    visit.verdict.into_iter().for_each(|verdict| put_verdict(out, verdict));
     let sign = visit.sign.map_or(0, |sign| 1 + sign as u8);
     let LeftOut { filtered, trapped } = visit.left_out;
     let has_content = if visit.content.is_some() { HAS_CONTENT } else { 0 };
@@ -405,10 +465,12 @@ fn take_visit_alone(take: &mut Take<'_>) -> Result<Visit, Malformed> {
     let at = take.varint()?;
     let outcome = outcome(take.u8()?, take.varint()?)?;
     let bytes = take.varint()?;
-    let difference = match take.u8()? {
+    let compared = take.u8()?;
+    let difference = match compared & !VISIT_HAS_VERDICT {
         0 => None,
         same => Some(Difference { same_digest: same == 2, distance: take.u8()?, cycles: take.narrow()? }),
     };
+    let verdict = if compared & VISIT_HAS_VERDICT == 0 { None } else { Some(take_verdict(take)?) };
     let flags = take.u8()?;
     let sign = take_sign(flags)?;
     let left_out = match flags & HAS_LEFT_OUT {
@@ -434,6 +496,7 @@ fn take_visit_alone(take: &mut Take<'_>) -> Result<Visit, Malformed> {
         bytes,
         sign,
         left_out,
+        verdict,
     })
 }
 

@@ -3,8 +3,8 @@
 use crate::bytes::{Malformed, Put, Take};
 use crate::error::{OpenError, WriteError};
 use crate::format::{
-    FORMAT_VERSION, FileKind, HEADER_BYTES, HeaderError, MANIFEST, MANIFEST_NEXT, WRITTEN_VERSION,
-    check_header, header_of, open_frame, put_frame,
+    FOCUS_VERSION, FORMAT_VERSION, FileKind, HEADER_BYTES, HeaderError, MANIFEST, MANIFEST_NEXT,
+    ROUNDS_VERSION, WRITTEN_VERSION, check_header, header_of, open_frame, put_frame,
 };
 use crate::frames::Source;
 use crate::storage::Storage;
@@ -31,6 +31,8 @@ pub struct Summary {
     pub origins: u64,
     /// Bytes of all its files, and of all files of older generations that hold a part of it.
     pub bytes: u64,
+    /// Has it, or had an earlier one, the columns of a focused crawl?
+    pub is_focused: bool,
 }
 
 impl Summary {
@@ -81,8 +83,10 @@ pub(crate) fn read(storage: &dyn Storage) -> Result<Option<Manifest>, OpenError>
         // Up to version 3 nothing waited.
         let [untried, waiting] = if version < 4 { [0, 0] } else { [next()?, next()?] };
         // Up to version 5 round and cycle have the same number.
-        let cycle = if version < 6 { Cycle(number.0) } else { Cycle(take.u32()?) };
-        let summary = Summary { number, cycle, pages, visited, gone, untried, waiting, origins, bytes };
+        let cycle = if version < ROUNDS_VERSION { Cycle(number.0) } else { Cycle(take.u32()?) };
+        let is_focused = version >= FOCUS_VERSION;
+        let summary =
+            Summary { number, cycle, pages, visited, gone, untried, waiting, origins, bytes, is_focused };
         let manifest = Manifest { summary, reports, has_decisions: version >= 5 };
         take.end()?;
         Ok(manifest)
@@ -99,13 +103,14 @@ pub(crate) fn write(storage: &dyn Storage, manifest: &Manifest) -> Result<(), Wr
     for number in counts.into_iter().chain([manifest.reports, summary.untried, summary.waiting]) {
         payload.put_u64(number);
     }
-    let version = match summary.dated().is_only() {
-        true => WRITTEN_VERSION,
-        false => {
-            payload.put_u32(summary.cycle.0);
-            FORMAT_VERSION
-        }
+    let version = match (summary.is_focused, summary.dated().is_only()) {
+        (true, _) => FOCUS_VERSION,
+        (false, false) => ROUNDS_VERSION,
+        (false, true) => WRITTEN_VERSION,
     };
+    if version >= ROUNDS_VERSION {
+        payload.put_u32(summary.cycle.0);
+    }
     let mut bytes = header_of(version, FileKind::Manifest, summary.number).to_vec();
     put_frame(&mut bytes, FileKind::Manifest, &payload);
     let path = storage.locate(MANIFEST_NEXT);

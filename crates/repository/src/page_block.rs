@@ -2,7 +2,7 @@
 //! thread may do them.
 
 use crate::block::{
-    BLOCK_PAGES, is_gone, put_block_content, put_block_history, put_block_key, put_block_known,
+    BLOCK_PAGES, is_focused, is_gone, put_block_content, put_block_history, put_block_key, put_block_known,
     take_block_content, take_block_known, take_histories,
 };
 use crate::bytes::{Malformed, Take};
@@ -325,6 +325,7 @@ impl PageBlock {
             visited: visited.iter().filter(|&&v| v).count() as u32,
             gone,
             untried,
+            is_focused: is_focused(known),
             frames,
         }
     }
@@ -367,6 +368,8 @@ pub(crate) struct PackedPiece {
     pub visited: u32,
     pub gone: u32,
     pub untried: u32,
+    /// Has it the columns of a focused crawl?
+    pub is_focused: bool,
     /// By [`Part`]; none for what is as it was.
     pub frames: [Option<Vec<u8>>; 4],
 }

@@ -7,8 +7,8 @@ use proptest::option;
 use proptest::prelude::*;
 use recrawl_types::{
     ArchivePosition, Canonical, CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, Difference,
-    Expected, Fingerprint, History, Known, LeftOut, Link, LogRecord, Outcome, PageRecord, Round,
-    ScheduleEntry, Share, Standing, Status, UrlRules, ValidatorSign, Validators, Visit, Visited,
+    Expectation, Expected, Fingerprint, History, Known, LeftOut, Link, LogRecord, Outcome, PageRecord, Round,
+    ScheduleEntry, Share, Standing, Status, UrlRules, ValidatorSign, Validators, Verdict, Visit, Visited,
     history_fields, known_fields,
 };
 
@@ -87,8 +87,10 @@ macro_rules! known {
         fn known() -> impl Strategy<Value = Known> {
             let status = prop_oneof![Just(Status::Live), Just(Status::Gone), Just(Status::Refused)];
             let dated = (lastmod(), any::<bool>()).prop_map(|(at, moved)| (at, moved && at > 0));
-            let known = (status, dated).prop_map(|(status, (lastmod, is_announced))| {
-                Known { status, lastmod, is_announced, ..Known::default() }
+            let focus = (expectation(), verdict());
+            let known = (status, dated, focus).prop_map(|(status, (lastmod, is_announced), focus)| {
+                let (expectation, verdict) = focus;
+                Known { status, lastmod, is_announced, expectation, verdict, ..Known::default() }
             });
             $(let known = (known, <$type>::any_value()).prop_map(|(mut known, value)| {
                 known.$name = value;
@@ -174,6 +176,7 @@ fn share() -> impl Strategy<Value = Share> {
         Just(Share::Panel),
         (0.0..=1.0f64).prop_map(Share::Contested),
         Just(Share::Promised),
+        (0.0..=1.0f64).prop_map(Share::Explored),
     ]
 }
 
@@ -195,14 +198,24 @@ fn lastmod() -> impl Strategy<Value = u32> {
     prop_oneof![3 => Just(0u32), 1 => any::<u32>()]
 }
 
+/// What links let expect; none in most cases, as in a crawl that is not focused.
+fn expectation() -> impl Strategy<Value = Option<Expectation>> {
+    let some = (-20.0..20.0f64, any::<(u8, u32)>()).prop_map(|(l, (t, g))| Some(Expectation::new(l, t, g)));
+    prop_oneof![3 => Just(None), 1 => some]
+}
+
+/// How relevant a page is; likewise.
+fn verdict() -> impl Strategy<Value = Option<Verdict>> {
+    let some = (0.0..=1.0f64, any::<[u8; 2]>()).prop_map(|(relevance, [g, c])| {
+        Some(Verdict::new(relevance, f64::from(g) / 255.0, f64::from(c) / 255.0, relevance))
+    });
+    prop_oneof![3 => Just(None), 1 => some]
+}
+
 /// Any link.
 pub fn link() -> impl Strategy<Value = Link> {
-    (url(), any::<(u16, u8, bool)>(), lastmod()).prop_map(|(url, n, lastmod)| Link {
-        url,
-        depth: n.0,
-        hops: n.1,
-        counted: n.2,
-        lastmod,
+    (url(), any::<(u16, u8, bool)>(), lastmod(), expectation()).prop_map(|(url, n, lastmod, expectation)| {
+        Link { url, depth: n.0, hops: n.1, counted: n.2, lastmod, expectation }
     })
 }
 
@@ -216,9 +229,10 @@ pub fn visit() -> impl Strategy<Value = Visit> {
     let sign = option::of(proptest::sample::select(signs.to_vec()));
     let left_out = prop_oneof![3 => Just((0u32, 0u32)), 1 => any::<(u32, u32)>()]
         .prop_map(|(filtered, trapped)| LeftOut { filtered, trapped });
-    let found = (option::of(content()), difference, vec(link(), 0..8), any::<u64>(), sign, left_out);
+    let found =
+        (option::of(content()), difference, vec(link(), 0..8), any::<u64>(), sign, left_out, verdict());
     (url(), place, outcome, found).prop_map(|(url, (index, share, standing, (at, took)), outcome, found)| {
-        let (content, difference, links, bytes, sign, left_out) = found;
+        let (content, difference, links, bytes, sign, left_out, verdict) = found;
         let took = if standing.is_some() { took } else { 0 };
         Visit {
             url,
@@ -234,6 +248,7 @@ pub fn visit() -> impl Strategy<Value = Visit> {
             bytes,
             sign,
             left_out,
+            verdict,
         }
     })
 }
@@ -254,8 +269,8 @@ pub fn put_back<'a>(record: &mut LogRecord, apart: impl Iterator<Item = LinkRef<
         LogRecord::Visit(visit) => &mut visit.links,
         LogRecord::Seeds(links) => links,
     };
-    links.extend(apart.map(|LinkRef { key, depth, hops, counted, lastmod }| {
+    links.extend(apart.map(|LinkRef { key, depth, hops, counted, lastmod, expectation }| {
         let url = CanonicalUrl::from_key(key).expect("a link leads to a URL");
-        Link { url, depth, hops, counted, lastmod }
+        Link { url, depth, hops, counted, lastmod, expectation }
     }));
 }

@@ -65,7 +65,7 @@ impl<'g> GenerationWriter<'g> {
             kept,
             kept_hosts: None,
             blocks: Vec::with_capacity(base.blocks.len()),
-            summary: Summary { number, cycle, ..Summary::default() },
+            summary: Summary { number, cycle, is_focused: base.summary().is_focused, ..Summary::default() },
             open: PageBlock::default(),
         })
     }
@@ -115,6 +115,7 @@ impl<'g> GenerationWriter<'g> {
 
     fn put(&mut self, at: Option<usize>, pages: PackedPages) -> Result<(), CommitError> {
         for piece in pages.0 {
+            self.summary.is_focused |= piece.is_focused;
             let mut places = [Place::default(); 4];
             for (part, frame) in Part::ALL.into_iter().zip(piece.frames) {
                 places[part as usize] = match frame {

@@ -45,6 +45,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         max_per_host_in_round: None,
         samples_siblings: false,
         sums_expected: false,
+        explore: 0.0,
+        round: 0,
         seed: 1,
         ties: Ties::Hash,
         policy: PolicyKind::default(),

@@ -80,6 +80,18 @@ pub(crate) fn discovery_key(known: &Known) -> u64 {
     u64::from(known.depth) << 48 | linked << 47 | u64::from(!known.in_links)
 }
 
+/// The order of discovery of a focused crawl: higher expected relevance first, then as [`discovery_key`].
+pub(crate) fn focused_key(expected: f32, known: &Known) -> u64 {
+    let bits = (expected + 0.0).to_bits();
+    // As `score_key`, in 32 bits: greater is less, NaN last.
+    let falling = match bits >> 31 {
+        _ if expected.is_nan() => u32::MAX,
+        1 => bits,
+        _ => !(bits | 1 << 31),
+    };
+    u64::from(falling) << 32 | discovery_key(known) >> 32
+}
+
 /// The order of the warm-up if a host's limit cuts it: longest wait first.
 pub(crate) fn warmup_key(last: u32) -> u64 {
     u64::from(last)

@@ -23,10 +23,11 @@ pub(crate) enum ChosenBy {
     Discovery,
     Panel,
     Promised,
+    Explored,
 }
 
 impl ChosenBy {
-    const ALL: [ChosenBy; 7] = [
+    const ALL: [ChosenBy; 8] = [
         ChosenBy::Warmup,
         ChosenBy::Audit,
         ChosenBy::Announced,
@@ -34,6 +35,7 @@ impl ChosenBy {
         ChosenBy::Discovery,
         ChosenBy::Panel,
         ChosenBy::Promised,
+        ChosenBy::Explored,
     ];
 }
 
@@ -77,8 +79,15 @@ impl Choice {
     }
 
     /// Returns all pages in order. `drawn` is the sampling probability of eligible pages.
-    pub fn finish(self, drawn: f64, host_slots: HostSlots, mut disk: Runs) -> io::Result<Chosen> {
-        Ok(Chosen { pages: self.best.into_merge(&mut disk)?, drawn, host_slots, _disk: disk })
+    /// `explored` is that of URLs that are explored.
+    pub fn finish(
+        self,
+        drawn: f64,
+        explored: f64,
+        host_slots: HostSlots,
+        mut disk: Runs,
+    ) -> io::Result<Chosen> {
+        Ok(Chosen { pages: self.best.into_merge(&mut disk)?, drawn, explored, host_slots, _disk: disk })
     }
 }
 
@@ -105,6 +114,7 @@ pub struct ChosenPage {
 pub struct Chosen {
     pages: Merge<Candidate>,
     drawn: f64,
+    explored: f64,
     host_slots: HostSlots,
     _disk: Runs,
 }
@@ -126,6 +136,7 @@ impl Iterator for Chosen {
             ChosenBy::Discovery => Share::Discovery,
             ChosenBy::Panel => Share::Panel,
             ChosenBy::Promised => Share::Promised,
+            ChosenBy::Explored => Share::Explored(self.explored),
         };
         let score = f32::from_bits(tie as u32);
         Some(Ok(ChosenPage { ordinal, share, rank: tie >> 32, score, arm: 0, is_only_in_force: false }))

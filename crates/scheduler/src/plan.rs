@@ -44,6 +44,8 @@ pub struct Counts {
     pub audit_eligible: u64,
     /// Chosen because they were never fetched.
     pub discovery: u64,
+    /// Of these, explored.
+    pub explored: u64,
     /// Chosen for their warm-up.
     pub warmup: u64,
     /// Chosen for the audit sample.
@@ -73,6 +75,7 @@ impl Add for Counts {
             revisit_due: self.revisit_due + other.revisit_due,
             audit_eligible: self.audit_eligible + other.audit_eligible,
             discovery: self.discovery + other.discovery,
+            explored: self.explored + other.explored,
             warmup: self.warmup + other.warmup,
             audit: self.audit + other.audit,
             announced: self.announced + other.announced,

@@ -45,6 +45,11 @@ pub struct PlanRequest {
     /// Sums up the changes that are expected in the population of the audit sample. The caller fills in
     /// [`StateColumns::global_rate`](recrawl_types::StateColumns::global_rate).
     pub sums_expected: bool,
+    /// Probability with which each URL that was never fetched and is due is explored: visited before others of its share,
+    /// whatever is expected of it. 0 for none.
+    pub explore: f64,
+    /// The round, which varies what is explored within a cycle.
+    pub round: u32,
     /// Seed of all randomness in the plan, together with the cycle.
     pub seed: u64,
     /// How ties between equal scores are broken.

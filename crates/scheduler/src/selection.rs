@@ -1,8 +1,9 @@
 //! Chooses pages by scores that are given, in one pass: a [`Planner`](crate::Planner) without its policy.
 
 use crate::arm_counter::ArmCounter;
-use crate::candidate::{Candidate, TieBreak, discovery_key, score_key, warmup_key};
+use crate::candidate::{Candidate, TieBreak, discovery_key, focused_key, score_key, warmup_key};
 use crate::chosen::{Choice, ChosenBy};
+use crate::explore::Explore;
 use crate::first::FirstInOrder;
 use crate::hosts::{HostPages, HostSlots, Hosts};
 use crate::pools::{Limits, Pools};
@@ -41,6 +42,7 @@ struct Collector {
     first: FirstInOrder,
     ties: TieBreak,
     audit: Shuffle,
+    explore: Option<Explore>,
     counts: Counts,
 }
 
@@ -83,6 +85,7 @@ impl<H: Iterator<Item: Into<HostPages>>> Selection<H> {
                 first: FirstInOrder::default(),
                 ties,
                 audit,
+                explore: Explore::of(&request),
                 counts: Counts::default(),
             },
             all: Pools::new(&all, division),
@@ -101,6 +104,7 @@ impl<H: Iterator<Item: Into<HostPages>>> Selection<H> {
                 targets,
                 ties,
                 audit,
+                explore: Explore::of(&request),
             },
         })
     }
@@ -206,8 +210,9 @@ impl Collector {
                 Gate::Discovery => {
                     self.counts.discovery_due += 1;
                     pools.unfetched += 1;
-                    let key = discovery_key(&block.columns.known[row]);
-                    self.offer_by(key, ordinal, &mut pools.discovery, disk)?;
+                    if let Some(key) = self.discovery_key(block, row) {
+                        self.offer_by(key, ordinal, &mut pools.discovery, disk)?;
+                    }
                 }
                 Gate::Warmup => {
                     self.counts.warmup_due += 1;
@@ -251,6 +256,19 @@ impl Collector {
             }
         }
         Ok(())
+    }
+
+    /// The place of a URL in the order of discovery; none if it is excluded.
+    fn discovery_key(&self, block: &Block<'_>, row: usize) -> Option<u64> {
+        let known = &block.columns.known[row];
+        if self.explore.is_some_and(|explore| explore.draws(block.first + row as u64)) {
+            return Some(0);
+        }
+        match block.columns.expected.get(row) {
+            None => Some(discovery_key(known)),
+            Some(&expected) if expected == f32::NEG_INFINITY => None,
+            Some(&expected) => Some(focused_key(expected, known)),
+        }
     }
 
     /// By group of siblings, the row of its best page that competes by score and is not announced.

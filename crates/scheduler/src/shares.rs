@@ -19,6 +19,7 @@ use crate::Counts;
 use crate::Plan;
 use crate::candidate::{Candidate, TieBreak, key_score};
 use crate::chosen::{Choice, ChosenBy};
+use crate::explore::Explore;
 use crate::hosts::HostSlots;
 use crate::merge::Merge;
 use crate::pools::Pools;
@@ -35,6 +36,7 @@ pub(crate) struct ShareRules {
     pub targets: Targets,
     pub ties: TieBreak,
     pub audit: Shuffle,
+    pub explore: Option<Explore>,
 }
 
 /// A plan while its shares are filled.
@@ -100,9 +102,11 @@ impl ShareRules {
         // Beyond k if needed: a young repository grows without taking pages from the score.
         while discovery.taken < self.discovery_min && allocation.choose_next(&mut discovery)? {}
         (counts.score, counts.discovery) = (score.taken, discovery.taken);
+        counts.explored = allocation.choice.of_share(ChosenBy::Explored);
+        let explored = self.explore.map_or(0.0, |explore| explore.probability());
 
         let Allocation { host_slots, choice, disk, .. } = allocation;
-        let chosen = choice.finish(drawn as f64 / eligible.max(1) as f64, host_slots, disk)?;
+        let chosen = choice.finish(drawn as f64 / eligible.max(1) as f64, explored, host_slots, disk)?;
         let cutoff = score.last_key.map(key_score);
         Ok(Plan { chosen, cutoff, counts, expected, arms: Vec::new() })
     }
@@ -151,7 +155,10 @@ impl Allocation<'_> {
                 queue.last_key = Some(candidate.key);
                 let score =
                     if queue.by == ChosenBy::Discovery { f32::NAN } else { key_score(candidate.key) as f32 };
-                self.choice.push(ordinal, queue.by, queue.taken, score, &mut self.disk)?;
+                let is_explored = queue.by == ChosenBy::Discovery
+                    && self.rules.explore.is_some_and(|explore| explore.draws(ordinal));
+                let by = if is_explored { ChosenBy::Explored } else { queue.by };
+                self.choice.push(ordinal, by, queue.taken, score, &mut self.disk)?;
                 return Ok(true);
             }
         }

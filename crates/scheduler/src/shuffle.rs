@@ -29,6 +29,8 @@ pub enum Purpose {
     Contested = 3,
     /// Draws the pages that enter the panel.
     Panel = 4,
+    /// Draws what a focused crawl explores.
+    Explore = 5,
 }
 
 const FIRST: u64 = 0xbf58_476d_1ce4_e5b9;

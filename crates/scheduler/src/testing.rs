@@ -28,6 +28,8 @@ pub(crate) fn request() -> PlanRequest {
         max_per_host_in_round: None,
         samples_siblings: false,
         sums_expected: false,
+        explore: 0.0,
+        round: 0,
         seed: 1,
         ties: Ties::Hash,
         policy: PolicyKind::default(),

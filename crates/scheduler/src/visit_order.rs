@@ -10,6 +10,8 @@
 //! | 2, 4 | the next page of the audit sample, in the order drawn |
 //! | 3 | the best page: the other shares in proportion to their pages at this host, each in its own order |
 //!
+//! Explored URLs are in the order of discovery, and the first there.
+//!
 //! When the audit has no pages left, its positions go to the others in turn. The audit has two of
 //! four positions, so that its pages are visited with their recorded probability. It does not have
 //! all positions, since a slow host would then visit no other page.
@@ -89,7 +91,7 @@ fn interleaved(pages: Vec<u32>, all: &[DuePage]) -> Vec<u32> {
         Share::Announced => 0,
         Share::Score => 1,
         Share::Warmup => 2,
-        Share::Discovery => 3,
+        Share::Discovery | Share::Explored(_) => 3,
         Share::Audit(_) | Share::Contested(_) | Share::Panel => 4,
         Share::Followed | Share::Asked | Share::Promised => 4,
     };

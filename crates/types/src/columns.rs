@@ -116,6 +116,13 @@ macro_rules! state_columns {
             pub signal_precision: Vec<f64>,
             /// Their recall, 0 to 1, likewise.
             pub signal_recall: Vec<f64>,
+            /// The relevance of each page, 0 to 1. Not part of a record. The caller fills it if the crawl is focused; empty
+            /// means 1.
+            pub relevance: Vec<f64>,
+            /// Log odds that a URL that was never fetched is relevant, by its links and what visits showed. Filled with
+            /// `relevance`. −∞ excludes it from discovery but for what is explored; empty means that discovery does not
+            /// go by it.
+            pub expected: Vec<f32>,
         }
 
         impl StateColumns {
@@ -134,6 +141,8 @@ macro_rules! state_columns {
                 self.signals.clear();
                 self.signal_precision.clear();
                 self.signal_recall.clear();
+                self.relevance.clear();
+                self.expected.clear();
             }
 
             /// Adds one page.
@@ -184,6 +193,8 @@ impl StateColumns {
             signals: part(&self.signals, i),
             signal_precision: part(&self.signal_precision, i),
             signal_recall: part(&self.signal_recall, i),
+            relevance: part(&self.relevance, i),
+            expected: part(&self.expected, i),
             ..StateColumns::default()
         };
         page.push(self.known[i], self.history(i).as_ref());

@@ -4,7 +4,7 @@
 //! every URL ever discovered; [`History`] and [`Content`] only to pages that were fetched at least
 //! once. Scoring reads the first two and nothing else.
 
-use crate::{Change, Consent, Cycle, decay, history_fields, known_fields};
+use crate::{Change, Consent, Cycle, Expectation, Verdict, decay, history_fields, known_fields};
 use serde::{Deserialize, Serialize};
 
 /// All that is remembered of one URL.
@@ -54,6 +54,10 @@ macro_rules! known {
             pub lastmod: u32,
             /// Did that date move forward since the last visit?
             pub is_announced: bool,
+            /// What links to it let expect; none without `[focus]`.
+            pub expectation: Option<Expectation>,
+            /// How relevant its text was; none without `[focus]`, and before the first visit.
+            pub verdict: Option<Verdict>,
         }
     };
 }

@@ -24,6 +24,8 @@ impl Reads {
     pub const SIBLINGS: Reads = Reads(1 << 17);
     /// [`StateColumns::next_change`](crate::StateColumns::next_change).
     pub const NEXT_CHANGE: Reads = Reads(1 << 18);
+    /// [`StateColumns::relevance`](crate::StateColumns::relevance).
+    pub const RELEVANCE: Reads = Reads(1 << 19);
 
     /// Are all of `other` in this set?
     pub const fn contains(self, other: Reads) -> bool {
@@ -164,8 +166,8 @@ mod tests {
     fn every_field_has_bits_of_its_own() {
         for bit in (0..u32::BITS).map(|bit| Reads(1 << bit)) {
             let beside = [bit.needs_priors(), bit.needs_signals(), bit.needs_siblings()];
-            let others =
-                beside.map(usize::from).iter().sum::<usize>() + usize::from(bit == Reads::NEXT_CHANGE);
+            let others = beside.map(usize::from).iter().sum::<usize>()
+                + usize::from(bit == Reads::NEXT_CHANGE || bit == Reads::RELEVANCE);
             assert!(owners(bit).len() + others <= 1, "{bit:?} stands for {:?}", owners(bit));
         }
         let mut whole = History::first_fetch(Cycle(3));

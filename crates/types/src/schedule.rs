@@ -30,6 +30,9 @@ pub enum Share {
     Contested(f64),
     /// A promise to visit it in time would be broken in the next cycle.
     Promised,
+    /// It was never fetched, and was drawn with this probability from all such URLs that were due. What a focused crawl
+    /// chooses does not show what it avoids; these visits do.
+    Explored(f64),
 }
 
 /// How a page stood when its visit was planned. A crawl that learns from its visits keeps it with them.

@@ -1,6 +1,6 @@
 //! A visit: the outcome of a fetch and what it found.
 
-use crate::{CanonicalUrl, Content, Outcome, Share, Standing, ValidatorSign};
+use crate::{CanonicalUrl, Content, Expectation, Outcome, Share, Standing, ValidatorSign, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// A visit: one record of the cycle's visit log.
@@ -35,6 +35,8 @@ pub struct Visit {
     pub sign: Option<ValidatorSign>,
     /// Links of the crawl that are missing from `links`.
     pub left_out: LeftOut,
+    /// How relevant the fetched text is; none without `[focus]`, and where nothing was fetched.
+    pub verdict: Option<Verdict>,
 }
 
 impl Visit {
@@ -54,6 +56,7 @@ impl Visit {
             bytes: 0,
             sign: None,
             left_out: LeftOut::default(),
+            verdict: None,
         }
     }
 }
@@ -93,12 +96,14 @@ pub struct Link {
     /// Modification date from a sitemap or feed of the page's own host, in seconds since 1970; 0
     /// for none.
     pub lastmod: u32,
+    /// What the link lets expect of its target; none without `[focus]`.
+    pub expectation: Option<Expectation>,
 }
 
 impl Link {
     /// A link without redirects and date, which is not counted.
     pub fn to(url: CanonicalUrl, depth: u16) -> Link {
-        Link { url, depth, hops: 0, counted: false, lastmod: 0 }
+        Link { url, depth, hops: 0, counted: false, lastmod: 0, expectation: None }
     }
 }
 

@@ -19,7 +19,7 @@ fn url(host: u64, page: u64) -> CanonicalUrl {
 }
 
 fn link(url: CanonicalUrl) -> Link {
-    Link { url, depth: 1, hops: 0, counted: true, lastmod: 0 }
+    Link { url, depth: 1, hops: 0, counted: true, lastmod: 0, expectation: None }
 }
 
 /// Runs one cycle and returns its report with the seconds of the pass alone.
@@ -54,6 +54,7 @@ fn cycle(
         judge: &judge,
         on_comparison: &|_, _, _| {},
         on_first_visit: &|_, _| {},
+        on_tried: &|_, _| {},
         on_progress: &|_| {},
     };
     let start = Instant::now();

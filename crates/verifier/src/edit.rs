@@ -3,7 +3,7 @@
 use crate::host_cap::HostCap;
 use crate::matched::{Matched, Place};
 use crate::touch::Touch;
-use crate::{MergeError, MergeReport, MergeRules, lastmod, update};
+use crate::{MergeError, MergeReport, MergeRules, Tried, lastmod, update};
 use recrawl_repository::{Changed, Generation, GenerationWriter, KeptVisit, Learned, PackedPages, PageBlock};
 use recrawl_types::{CanonicalUrl, Change, Outcome, PageRecord};
 
@@ -89,7 +89,8 @@ impl<'a> Editor<'a> {
                 self.report.links_over_hops += 1;
             } else {
                 self.report.links_known += 1;
-                update::apply_links(block.known_mut(row), links, &mut self.report);
+                let is_visited = block.is_visited(row);
+                update::apply_links(block.known_mut(row), is_visited, links, &mut self.report);
             }
         }
         if touch.visits.is_empty() {
@@ -158,7 +159,8 @@ impl<'a> Editor<'a> {
         let claimed = touch.links.map_or(0, |links| links.lastmod);
         for visit in touch.visits {
             let (url, at, share) = (visit.url.clone(), visit.at / 1000, visit.share);
-            let learned = Learned::of(&visit);
+            let (learned, verdict) = (Learned::of(&visit), visit.verdict);
+            let is_tried = record.visited.is_none().then_some(record.known);
             let is_dated = record.known.lastmod > 0;
             lastmod::claim_before(&mut record.known, record.visited.is_some(), claimed, visit.at);
             let outcome = update::apply_visit(record, visit, rules.cycle, rules.judge, &mut self.report);
@@ -168,6 +170,9 @@ impl<'a> Editor<'a> {
             }
             if let (Outcome::Fetched(Change::First), Some(visited)) = (outcome, &record.visited) {
                 (rules.on_first_visit)(&url, &visited.content);
+            }
+            if let Some((known, verdict)) = is_tried.zip(verdict).filter(|_| record.visited.is_some()) {
+                (rules.on_tried)(&url, &Tried { known, share, verdict });
             }
             lastmod::seen(&mut record.known, outcome);
             let is_absent = matches!(outcome, Outcome::NotFound(_));

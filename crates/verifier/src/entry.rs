@@ -1,7 +1,8 @@
 //! One entry of a batch in memory: a link or a visit, in 32 bytes plus its path.
 
 use crate::touch::Links;
-use recrawl_types::Cycle;
+use recrawl_repository::codec::take_expectation_of;
+use recrawl_types::{Cycle, Expectation};
 use std::cmp::Ordering;
 
 /// Bytes of the path that an entry caches for sorting.
@@ -26,6 +27,8 @@ pub(crate) struct Entry {
     lastmod: u32,
     hops: u8,
     kind: EntryKind,
+    /// Do the bytes of an expectation follow the path? So links without one take no room for it.
+    is_expected: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,12 +39,22 @@ enum EntryKind {
 }
 
 impl Entry {
-    /// A link to the path at the end of `paths`.
+    /// A link to the path at the end of `paths`. The caller puts the link's expectation, if it has one, behind the path.
     pub fn link(paths: &[u8], length: usize, origin: u32, links: &Links) -> Entry {
         let Links { depth, hops, seed, lastmod, .. } = *links;
         let kind = if seed { EntryKind::Seed } else { EntryKind::Links };
         let (seen, counted) = (links.seen as u16, links.counted as u16);
-        Entry { depth, seen, counted, lastmod, hops, kind, ..Entry::at_end(paths, length, origin) }
+        let is_expected = links.expectation.is_some();
+        Entry {
+            depth,
+            seen,
+            counted,
+            lastmod,
+            hops,
+            kind,
+            is_expected,
+            ..Entry::at_end(paths, length, origin)
+        }
     }
 
     /// Visit number `visit`, of the path at the end of `paths`.
@@ -61,6 +74,7 @@ impl Entry {
             lastmod: 0,
             hops: 0,
             kind: EntryKind::Visit,
+            is_expected: false,
         };
         entry.load_chunk(paths, FIRST_CHUNK);
         entry
@@ -72,7 +86,7 @@ impl Entry {
     }
 
     /// The links, found in `since`, if this is not a visit.
-    pub fn as_links(&self, since: Cycle) -> Option<Links> {
+    pub fn as_links(&self, since: Cycle, paths: &[u8]) -> Option<Links> {
         let Entry { depth, hops, lastmod, .. } = *self;
         (self.kind != EntryKind::Visit).then(|| Links {
             seen: self.seen.into(),
@@ -82,7 +96,13 @@ impl Entry {
             seed: self.kind == EntryKind::Seed,
             lastmod,
             since,
+            expectation: self.expectation(paths),
         })
+    }
+
+    fn expectation(&self, paths: &[u8]) -> Option<Expectation> {
+        let mut behind = self.is_expected.then(|| &paths[self.at as usize + self.length()..])?;
+        Some(take_expectation_of(&mut behind).expect("it was put there"))
     }
 
     pub fn length(&self) -> usize {

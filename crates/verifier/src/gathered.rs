@@ -4,6 +4,7 @@
 use crate::entry::Entry;
 use crate::sort::sort;
 use crate::touch::{Links, Touch};
+use recrawl_repository::codec::put_expectation;
 use recrawl_types::{CanonicalUrl, Cycle, Visit};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -38,6 +39,7 @@ impl Gathered {
     pub fn add_links(&mut self, key: &[u8], links: &Links) {
         let (origin, length) = self.put(key);
         self.entries.push(Entry::link(&self.paths, length, origin, links));
+        links.expectation.into_iter().for_each(|expectation| put_expectation(&mut self.paths, expectation));
     }
 
     /// Adds a visit without its links.
@@ -92,7 +94,9 @@ impl Gathered {
         while let Some(entry) = next {
             match entry.as_visit() {
                 Some(visit) => visits.push(visit),
-                None => entry.as_links(cycle).into_iter().for_each(|links| touch.add_links(links)),
+                None => {
+                    entry.as_links(cycle, &self.paths).into_iter().for_each(|links| touch.add_links(links))
+                }
             }
             self.ahead_at += entry.length();
             self.read += 1;

@@ -4,7 +4,7 @@ use crate::pass::Pass;
 use crate::workers::Workers;
 use crate::{MergeError, MergeReport, SortedBatch};
 use recrawl_repository::{Generation, GenerationWriter};
-use recrawl_types::{CanonicalUrl, Content, Cycle};
+use recrawl_types::{CanonicalUrl, Content, Cycle, Known, Share, Verdict};
 use std::fmt;
 
 /// Decides whether a page changed between two visits, given the page and the contents of the
@@ -17,6 +17,21 @@ pub type OnComparison<'j> = &'j dyn Fn(&CanonicalUrl, Option<bool>, bool);
 
 /// Called for each page's first visit, with its content, in URL order.
 pub type OnFirstVisit<'j> = &'j dyn Fn(&CanonicalUrl, &Content);
+
+/// A page visited for the first time in a focused crawl: what was known of it before, why it was visited, and how relevant
+/// it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tried {
+    /// What links let expect, the depth and the rest, the links of this batch included.
+    pub known: Known,
+    /// Why it was visited.
+    pub share: Share,
+    /// What its text showed.
+    pub verdict: Verdict,
+}
+
+/// Called for each page that is [`Tried`], in URL order.
+pub type OnTried<'j> = &'j dyn Fn(&CanonicalUrl, &Tried);
 
 /// Called for each block with the number of its pages in the old generation.
 pub type OnProgress<'j> = &'j dyn Fn(u64);
@@ -44,6 +59,8 @@ pub struct MergeRules<'j> {
     pub on_comparison: OnComparison<'j>,
     /// Learns from pages visited for the first time.
     pub on_first_visit: OnFirstVisit<'j>,
+    /// Learns from pages whose relevance became known.
+    pub on_tried: OnTried<'j>,
     /// Reports progress. The numbers add up to the pages of the old generation.
     pub on_progress: OnProgress<'j>,
 }

@@ -1,9 +1,11 @@
 //! A touched URL: its combined links, and its visits in log order.
 
 use recrawl_repository::Malformed;
-use recrawl_repository::codec::{LinkRef, put_number, put_visit, take_number, take_visit};
+use recrawl_repository::codec::{
+    LinkRef, put_expectation, put_number, put_visit, take_expectation_of, take_number, take_visit,
+};
 use recrawl_types::url::MAX_URL_BYTES;
-use recrawl_types::{CanonicalUrl, Cycle, Visit};
+use recrawl_types::{CanonicalUrl, Cycle, Expectation, Visit};
 
 /// The combined links and the visits of one URL.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,12 +31,15 @@ pub(crate) struct Links {
     pub lastmod: u32,
     /// The earliest cycle that found one of them.
     pub since: Cycle,
+    /// What they let expect of the target; none without `[focus]`.
+    pub expectation: Option<Expectation>,
 }
 
 impl Links {
     pub fn of(link: &LinkRef<'_>, seed: bool, cycle: Cycle) -> Links {
-        let LinkRef { depth, hops, lastmod, .. } = *link;
-        Links { seen: 1, counted: u32::from(link.counted), depth, hops, seed, lastmod, since: cycle }
+        let LinkRef { depth, hops, lastmod, expectation, .. } = *link;
+        let counted = u32::from(link.counted);
+        Links { seen: 1, counted, depth, hops, seed, lastmod, since: cycle, expectation }
     }
 
     pub fn and(self, other: Links) -> Links {
@@ -46,6 +51,7 @@ impl Links {
             seed: self.seed || other.seed,
             lastmod: self.lastmod.max(other.lastmod),
             since: self.since.min(other.since),
+            expectation: Expectation::combined(self.expectation, other.expectation),
         }
     }
 }
@@ -74,14 +80,18 @@ impl Touch {
 const LINKS: u8 = 0;
 const SEED: u8 = 1;
 const VISIT: u8 = 2;
+/// In the first byte of links: an expectation follows the numbers.
+const HAS_EXPECTATION: u8 = 4;
 
 /// Encodes links for a sorted run or for the file of waiting links.
 pub(crate) fn put_waiting(out: &mut Vec<u8>, key: &[u8], links: &Links) {
-    let Links { seen, counted, depth, hops, seed, lastmod, since } = *links;
-    out.push(if seed { SEED } else { LINKS });
+    let Links { seen, counted, depth, hops, seed, lastmod, since, expectation } = *links;
+    let has_expectation = expectation.map_or(0, |_| HAS_EXPECTATION);
+    out.push(if seed { SEED } else { LINKS } | has_expectation);
     for number in [seen, counted.into(), depth.into(), hops.into(), lastmod.into(), since.0.into()] {
         put_number(out, number);
     }
+    expectation.into_iter().for_each(|expectation| put_expectation(out, expectation));
     put_number(out, key.len() as u64);
     out.extend_from_slice(key);
 }
@@ -96,7 +106,7 @@ pub(crate) fn put_one_visit(out: &mut Vec<u8>, visit: &Visit) {
 /// come in key order and mostly share the previous one's origin, which is then not checked again.
 pub(crate) fn take(record: &[u8], key: &mut Vec<u8>) -> Result<Touch, Malformed> {
     let (&kind, mut rest) = record.split_first().ok_or(Malformed("it is empty"))?;
-    match kind {
+    match kind & !HAS_EXPECTATION {
         LINKS | SEED => {
             let rest = &mut rest;
             let links = Links {
@@ -106,7 +116,11 @@ pub(crate) fn take(record: &[u8], key: &mut Vec<u8>) -> Result<Touch, Malformed>
                 hops: take_number(rest)?,
                 lastmod: take_number(rest)?,
                 since: take_number(rest).map(Cycle)?,
-                seed: kind == SEED,
+                seed: kind & SEED > 0,
+                expectation: match kind & HAS_EXPECTATION {
+                    0 => None,
+                    _ => Some(take_expectation_of(rest)?),
+                },
             };
             let length: usize = take_number(rest)?;
             if length != rest.len() || !is_key_after(key, rest) {
@@ -116,7 +130,7 @@ pub(crate) fn take(record: &[u8], key: &mut Vec<u8>) -> Result<Touch, Malformed>
             key.extend_from_slice(rest);
             Ok(Touch { links: Some(links), visits: Vec::new() })
         }
-        VISIT => {
+        VISIT if kind == VISIT => {
             let visit = take_visit(rest)?;
             key.clear();
             key.extend_from_slice(visit.url.key());
@@ -150,10 +164,13 @@ mod tests {
             before in prop::sample::select(vec![
                 &b""[..], b"example\x01a\0\0\x50\0/", b"example\x01a\0\0\x50\0/p?q=0", b"example\x01a\0\0\x51\0/p", b"com\0\0\x50\0/",
             ]),
-            cut in 0usize..1000
+            cut in 0usize..1000,
+            expected in proptest::option::of((-9.0..9.0f64, any::<u8>(), any::<u32>()))
         ) {
             let url = b"example\x01a\0\0\x50\0/p?q=1".to_vec();
-            let links = Links { seen, counted, depth, hops, seed, lastmod, since: Cycle(since) };
+            let expectation = expected.map(|(logit, tunnel, group)| Expectation::new(logit, tunnel, group));
+            let since = Cycle(since);
+            let links = Links { seen, counted, depth, hops, seed, lastmod, since, expectation };
             let (mut bytes, mut key) = (Vec::new(), before.to_vec());
             put_waiting(&mut bytes, &url, &links);
             prop_assert_eq!(take(&bytes, &mut key), Ok(Touch { links: Some(links), visits: Vec::new() }));

@@ -3,7 +3,8 @@
 use crate::touch::Links;
 use crate::{Judge, MergeReport};
 use recrawl_types::{
-    CanonicalUrl, Change, Content, Cycle, Effect, Failure, Known, Outcome, PageRecord, Status, Visit, Visited,
+    CanonicalUrl, Change, Content, Cycle, Effect, Expectation, Failure, Known, Outcome, PageRecord, Status,
+    Visit, Visited,
 };
 
 /// The record of a new URL. A visit without a link is that of a seed.
@@ -12,12 +13,16 @@ pub(crate) fn discover(cycle: Cycle, links: Option<&Links>) -> PageRecord {
     if let Some(links) = links {
         record.known.hops = links.hops;
         record.known.in_links = links.counted;
+        record.known.expectation = links.expectation;
     }
     record
 }
 
-/// Applies new links to a known page.
-pub(crate) fn apply_links(known: &mut Known, links: &Links, report: &mut MergeReport) {
+/// Applies new links to a known page. What they let expect matters until it is visited.
+pub(crate) fn apply_links(known: &mut Known, is_visited: bool, links: &Links, report: &mut MergeReport) {
+    if !is_visited {
+        known.expectation = Expectation::combined(known.expectation, links.expectation);
+    }
     known.depth = known.depth.min(links.depth);
     known.hops = known.hops.min(links.hops);
     known.in_links = known.in_links.saturating_add(links.counted);
@@ -36,7 +41,7 @@ pub(crate) fn apply_visit(
     judge: Judge<'_>,
     report: &mut MergeReport,
 ) -> Outcome {
-    let Visit { url, outcome, content, at, .. } = visit;
+    let Visit { url, outcome, content, at, verdict, .. } = visit;
     match outcome.effect() {
         Effect::Visit => match (outcome, content) {
             (Outcome::NotModified, content) if record.visited.is_some() => {
@@ -52,6 +57,9 @@ pub(crate) fn apply_visit(
                 let change = decide(&url, change, record.visited.as_ref(), &content, judge, report);
                 let history = change.fold(record.visited.take().map(|v| v.history), cycle);
                 record.visited = Some(Visited { history, content });
+                // A redirect has no text of its own. A crawl that is no longer focused leaves what was known.
+                let is_redirect = matches!(outcome, Outcome::Redirected(_));
+                record.known.verdict = if is_redirect { None } else { verdict.or(record.known.verdict) };
                 succeed(&mut record.known, cycle, report);
                 let change = if is_first { Change::First } else { change };
                 return match outcome {

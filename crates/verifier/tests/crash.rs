@@ -27,7 +27,7 @@ fn url(host: u32, page: u32) -> CanonicalUrl {
 }
 
 fn link(url: CanonicalUrl) -> Link {
-    Link { url, depth: 1, hops: 0, counted: true, lastmod: 0 }
+    Link { url, depth: 1, hops: 0, counted: true, lastmod: 0, expectation: None }
 }
 
 /// The pages to visit in cycle `cycle`, of two of the hosts.
@@ -110,6 +110,7 @@ fn run(storage: &Arc<dyn Storage>, synced: &mut BTreeSet<u64>) -> Result<(), Box
         judge: &changed,
         on_comparison: &|_, _, _| {},
         on_first_visit: &|_, _| {},
+        on_tried: &|_, _| {},
         on_progress: &|_| {},
     };
     merge(&generation, batch.finish()?, &mut writer, &rules)?;

@@ -97,6 +97,7 @@ impl Plan {
             judge: &changed,
             on_comparison: &|_, _, _| {},
             on_first_visit: &|_, _| {},
+            on_tried: &|_, _| {},
             on_progress: &|_| {},
         }
     }
@@ -150,6 +151,7 @@ impl Life {
             hops: self.dice.any(&[0, 0, 0, 1, 2, 3, 4]),
             counted: self.dice.one_in(2),
             lastmod: (date.saturating_sub(4) * 86_400) as u32,
+            expectation: None,
         }
     }
 

@@ -8,7 +8,8 @@ use proptest::prelude::*;
 use recrawl_repository::storage::{MemoryStorage, Storage};
 use recrawl_repository::{BLOCK_PAGES, Repository};
 use recrawl_types::{
-    CanonicalUrl, Change, Content, Cycle, Failure, Link, LogRecord, Outcome, Share, Skip, UrlRules, Visit,
+    CanonicalUrl, Change, Content, Cycle, Expectation, Failure, Link, LogRecord, Outcome, Share, Skip,
+    UrlRules, Verdict, Visit,
 };
 use recrawl_verifier::{Batch, BatchLimits, MergeRules, Waiting, merge};
 use reference::{Merged, Reference};
@@ -33,6 +34,7 @@ fn rules(cycle: Cycle) -> MergeRules<'static> {
         judge: &changed,
         on_comparison: &|_, _, _| {},
         on_first_visit: &|_, _| {},
+        on_tried: &|_, _| {},
         on_progress: &|_| {},
     }
 }
@@ -105,8 +107,17 @@ fn any_date() -> impl Strategy<Value = u32> {
 }
 
 fn any_link() -> impl Strategy<Value = Link> {
-    (0..PAGES, 0u16..6, 0u8..5, any::<bool>(), any_date()).prop_map(
-        |(page, depth, hops, counted, lastmod)| Link { url: url(page), depth, hops, counted, lastmod },
+    let expected = proptest::option::of((-3..3i32, 0..4u8, 0..3u32));
+    let expected = expected.prop_map(|some| some.map(|(l, t, g)| Expectation::new(f64::from(l), t, g)));
+    (0..PAGES, 0u16..6, 0u8..5, any::<bool>(), any_date(), expected).prop_map(
+        |(page, depth, hops, counted, lastmod, expectation)| Link {
+            url: url(page),
+            depth,
+            hops,
+            counted,
+            lastmod,
+            expectation,
+        },
     )
 }
 
@@ -131,8 +142,11 @@ fn any_visit() -> impl Strategy<Value = Visit> {
     let links = proptest::collection::vec(any_link(), 0..5);
     let content = proptest::option::weighted(0.9, any_content());
     // Few distinct pages, so that some become gone.
-    (0..8usize, outcome, content, links).prop_map(|(page, outcome, content, links)| Visit {
+    let verdict =
+        proptest::option::of((0..9u8).prop_map(|n| Verdict::new(f64::from(n) / 9.0, 0.5, 0.0, 0.0)));
+    (0..8usize, outcome, content, links, verdict).prop_map(|(page, outcome, content, links, verdict)| Visit {
         content: content.filter(|_| outcome.is_visit()),
+        verdict: verdict.filter(|_| matches!(outcome, Outcome::Fetched(_))),
         links,
         bytes: 10,
         ..Visit::new(url(page), outcome)
@@ -142,7 +156,9 @@ fn any_visit() -> impl Strategy<Value = Visit> {
 fn any_cycle() -> impl Strategy<Value = (u64, Vec<LogRecord>)> {
     let seeds = proptest::collection::vec((0..PAGES).prop_map(url), 0..3).prop_map(|urls| {
         LogRecord::Seeds(
-            urls.into_iter().map(|url| Link { url, depth: 0, hops: 0, counted: false, lastmod: 0 }).collect(),
+            urls.into_iter()
+                .map(|url| Link { url, depth: 0, hops: 0, counted: false, lastmod: 0, expectation: None })
+                .collect(),
         )
     });
     let record = prop_oneof![
@@ -188,6 +204,7 @@ fn more_runs_than_may_be_open_become_one() {
                 hops: 0,
                 counted: true,
                 lastmod: 0,
+                expectation: None,
             }])
         })
         .collect();
@@ -228,6 +245,7 @@ fn an_origin_is_filled_up_in_the_order_of_its_urls() {
         hops: 0,
         counted: false,
         lastmod: 0,
+        expectation: None,
     };
     let page = |links: Vec<Link>| {
         LogRecord::Visit(Box::new(Visit {

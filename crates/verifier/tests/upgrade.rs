@@ -26,7 +26,7 @@ fn left_by(version: u32) -> Arc<dyn Storage> {
 
 /// Links to every fifth page.
 fn links(pages: &Pages) -> LogRecord {
-    let link = |url| Link { url, depth: 3, hops: 0, counted: true, lastmod: 0 };
+    let link = |url| Link { url, depth: 3, hops: 0, counted: true, lastmod: 0, expectation: None };
     LogRecord::Seeds(pages.keys().step_by(5).cloned().map(link).collect())
 }
 
@@ -67,6 +67,7 @@ fn old_parts_are_carried_and_rewritten_as_they_were() {
                 judge: &changed,
                 on_comparison: &|_, _, _| {},
                 on_first_visit: &|_, _| {},
+                on_tried: &|_, _| {},
                 on_progress: &|_| {},
             };
             let mut log = vec![links(&reference.pages)];

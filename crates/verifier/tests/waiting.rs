@@ -22,6 +22,7 @@ fn visit(host: u8, links: &[(u8, u8)]) -> LogRecord {
         hops: 0,
         counted: true,
         lastmod: 0,
+        expectation: None,
     };
     LogRecord::Visit(Box::new(Visit {
         links: links.iter().map(link).collect(),
@@ -41,8 +42,14 @@ impl Subject {
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
         let repository = Repository::open(storage.clone()).unwrap();
         let mut subject = Subject { storage, repository, waiting };
-        let seeds =
-            (0..HOSTS).map(|host| Link { url: url(host, 0), depth: 0, hops: 0, counted: false, lastmod: 0 });
+        let seeds = (0..HOSTS).map(|host| Link {
+            url: url(host, 0),
+            depth: 0,
+            hops: 0,
+            counted: false,
+            lastmod: 0,
+            expectation: None,
+        });
         subject.cycle(&[LogRecord::Seeds(seeds.collect())]);
         subject
     }
@@ -65,6 +72,7 @@ impl Subject {
             judge: &|_, _, _| true,
             on_comparison: &|_, _, _| {},
             on_first_visit: &|_, _| {},
+            on_tried: &|_, _| {},
             on_progress: &|_| {},
         };
         let report = merge(&generation, batch.finish().unwrap(), &mut writer, &rules).unwrap();

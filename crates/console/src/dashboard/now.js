@@ -8,6 +8,7 @@ import { h } from "./dom.js";
 import { errorsPanel } from "./errors.js";
 import { changesPanel, politePanel } from "./polite.js";
 import { flightPanel } from "./flight.js";
+import { focusPanel } from "./focus.js";
 import { healthPanel } from "./health.js";
 import { recentPanel } from "./recent.js";
 import { seedsPanel } from "./seeds.js";
@@ -32,7 +33,8 @@ export function open(main, { app, signal }) {
     polite = politePanel(),
     errors = errorsPanel(),
     bulk = bulkPanel(),
-    bursts = burstsPanel();
+    bursts = burstsPanel(),
+    focus = focusPanel();
   // A crawl without pages needs nothing but a seed.
   const seeds = seedsPanel("Start with a seed", {
     kind: "main",
@@ -52,6 +54,7 @@ export function open(main, { app, signal }) {
       h("div", { class: "group" }, pages.element, changes.element),
       h("div", { class: "stack" }, fresh.element, bulk.element),
       polite.element,
+      focus.element,
       bursts.element,
       errors.element,
     ),
@@ -63,6 +66,7 @@ export function open(main, { app, signal }) {
     rate.cycles(reports);
     pages.cycles(reports);
     bursts.cycles(reports);
+    focus.cycles(reports);
   };
   const load = async () => {
     try {

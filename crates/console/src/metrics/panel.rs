@@ -221,6 +221,30 @@ pub const PANELS: &[Panel] = &[
         &[("recrawl_promises_broken{}", "broken"), ("recrawl_promises_limited{}", "limited")],
     ),
     curves(
+        "Harvest and recall",
+        "Of a focused crawl: the relevant share of the pages first judged in the last cycle, and the estimated share of all \
+         relevant pages that was found, each with its 90 % interval.",
+        Unit::Share,
+        &[
+            ("recrawl_focus_harvest_ratio{}", "harvest"),
+            ("recrawl_focus_harvest_low_ratio{}", "harvest, low"),
+            ("recrawl_focus_harvest_high_ratio{}", "harvest, high"),
+            ("recrawl_focus_recall_ratio{}", "recall"),
+            ("recrawl_focus_recall_low_ratio{}", "recall, low"),
+            ("recrawl_focus_recall_high_ratio{}", "recall, high"),
+        ],
+    ),
+    curves(
+        "Relevant pages",
+        "Of a focused crawl: relevant pages known, pages of the last cycle that were drawn uniformly, and exhausted sites.",
+        Unit::Number,
+        &[
+            ("recrawl_focus_relevant_pages{}", "relevant"),
+            ("recrawl_focus_explored_pages{}", "explored"),
+            ("recrawl_focus_sites_exhausted{}", "exhausted sites"),
+        ],
+    ),
+    curves(
         "Pages by outcome",
         "Scheduled pages by outcome.",
         Unit::PerSecond,

@@ -6,7 +6,9 @@
 //! like a restart.
 
 use super::Reading;
-use crate::view::{Counts, CycleDone, CycleNow, Freshness, HealthLevel, Loop, LoopStep, State, Watch};
+use crate::view::{
+    Counts, CycleDone, CycleNow, FocusFigures, Freshness, HealthLevel, Loop, LoopStep, State, Watch,
+};
 
 /// A metric.
 pub struct Metric {
@@ -317,6 +319,27 @@ pub const METRICS: &[Metric] = &[
     gauge("recrawl_promises_limited", "Promises that a limit keeps from being kept, likewise.", |r| {
         r.status.promises.as_ref().map(|promises| count(promises.limited))
     }),
+    gauge("recrawl_focus_relevant_pages", "Relevant pages known to a focused crawl.", |r| {
+        focus(r).map(|focus| count(focus.relevant_known))
+    }),
+    gauge(
+        "recrawl_focus_harvest_ratio",
+        "Relevant share of the pages first judged in the last cycle.",
+        |r| focus(r)?.harvest_rate,
+    ),
+    gauge("recrawl_focus_harvest_low_ratio", "Its lower bound (90 % interval).", |r| focus(r)?.harvest_low),
+    gauge("recrawl_focus_harvest_high_ratio", "Its upper bound (90 % interval).", |r| focus(r)?.harvest_high),
+    gauge("recrawl_focus_recall_ratio", "Estimated share of all relevant pages that was found.", |r| {
+        focus(r)?.recall_estimate
+    }),
+    gauge("recrawl_focus_recall_low_ratio", "Its lower bound (90 % interval).", |r| focus(r)?.recall_low),
+    gauge("recrawl_focus_recall_high_ratio", "Its upper bound (90 % interval).", |r| focus(r)?.recall_high),
+    gauge("recrawl_focus_explored_pages", "Pages of the last cycle that were drawn uniformly.", |r| {
+        focus(r).map(|focus| count(focus.explored))
+    }),
+    gauge("recrawl_focus_sites_exhausted", "Sites whose new URLs are visited only if drawn.", |r| {
+        focus(r).map(|focus| count(focus.sites_exhausted))
+    }),
     each(
         "recrawl_console_answers_total",
         MetricKind::Counter,
@@ -393,6 +416,10 @@ fn last<'a>(reading: &Reading<'a>) -> Option<&'a CycleDone> {
 
 fn watch<'a>(reading: &Reading<'a>) -> Option<&'a Watch> {
     reading.improve.watch.as_ref()
+}
+
+fn focus<'a>(reading: &Reading<'a>) -> Option<&'a FocusFigures> {
+    reading.status.focus.as_ref()
 }
 
 fn improve_loop<'a>(reading: &Reading<'a>) -> Option<&'a Loop> {

@@ -89,6 +89,7 @@ fn what_has_no_value_is_left_out() {
         last: None,
         freshness: None,
         promises: None,
+        focus: None,
         bytes_free: None,
         pings: None,
         ..status()
@@ -105,6 +106,7 @@ fn what_has_no_value_is_left_out() {
         "recrawl_last_cycle",
         "recrawl_freshness_ratio",
         "recrawl_promises",
+        "recrawl_focus",
         "recrawl_disk_free_bytes",
         "recrawl_pings_total",
         "process_open_fds",

@@ -63,6 +63,9 @@ pub struct Status {
     pub freshness: Option<Freshness>,
     /// Promises to visit pages in time, as the last cycle found them; null without any.
     pub promises: Option<PromiseFigures>,
+    /// What a focused crawl found (`[focus]`); absent in another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub focus: Option<FocusFigures>,
     /// Counters since the process started, including the running cycle. They only grow.
     pub totals: Counts,
     /// Cycles committed since the process started.
@@ -339,6 +342,33 @@ pub struct PromiseFigures {
     pub broken: u64,
     /// Promises that a limit keeps from being kept.
     pub limited: u64,
+}
+
+/// What a focused crawl found, as of the last cycle. Intervals are of 90 %.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct FocusFigures {
+    /// Relevant pages known.
+    pub relevant_known: u64,
+    /// Pages judged for the first time in the cycle.
+    pub discovered: u64,
+    /// Of these, relevant.
+    pub relevant_found: u64,
+    /// Share of relevant ones among them, from 0 to 1; null without any.
+    pub harvest_rate: Option<f64>,
+    /// Its lower bound.
+    pub harvest_low: Option<f64>,
+    /// Its upper bound.
+    pub harvest_high: Option<f64>,
+    /// Found share of all relevant pages, from 0 to 1; null while unknown.
+    pub recall_estimate: Option<f64>,
+    /// Its lower bound.
+    pub recall_low: Option<f64>,
+    /// Its upper bound.
+    pub recall_high: Option<f64>,
+    /// Of the discovered pages, drawn uniformly.
+    pub explored: u64,
+    /// Sites whose URLs are visited only if they are drawn.
+    pub sites_exhausted: u64,
 }
 
 /// Freshness: share of the pages due for a revisit whose copy was current.

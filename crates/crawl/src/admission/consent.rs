@@ -35,13 +35,12 @@ impl config::Consent {
     }
 
     /// The links of a page that may be followed, and its canonical URL.
-    pub fn links(&self, found: Vec<FoundLink>, consent: &Consent) -> Vec<CanonicalUrl> {
+    pub fn links(&self, found: Vec<FoundLink>, consent: &Consent) -> Vec<FoundLink> {
         let canonical = consent.canonical.other().filter(|_| self.canonical).cloned();
         let follows = |nofollow: bool| !(self.link_nofollow && nofollow);
-        let mut links: Vec<CanonicalUrl> =
-            found.into_iter().filter(|link| follows(link.nofollow)).map(|link| link.url).collect();
-        if let Some(canonical) = canonical.filter(|url| !links.contains(url)) {
-            links.push(canonical);
+        let mut links: Vec<FoundLink> = found.into_iter().filter(|link| follows(link.nofollow)).collect();
+        if let Some(url) = canonical.filter(|url| links.iter().all(|link| link.url != *url)) {
+            links.push(FoundLink { url, nofollow: false, anchor: String::new(), framed: false });
         }
         links
     }
@@ -76,7 +75,8 @@ mod tests {
         if !obeyed.follows(&page.consent) {
             return Vec::new();
         }
-        obeyed.links(page.links, &page.consent).iter().map(|url| url.path_and_query().to_owned()).collect()
+        let followed = obeyed.links(page.links, &page.consent);
+        followed.iter().map(|link| link.url.path_and_query().to_owned()).collect()
     }
 
     #[test]

@@ -29,6 +29,48 @@ pub enum Amount {
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Share(pub f64);
 
+/// The share of k for URLs never fetched: fixed, or moved to where places bring more (`"auto"`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum DiscoveryShare {
+    /// Always this.
+    Fixed(Share),
+    /// Moved from cycle to cycle; needs `[focus]`.
+    Auto,
+}
+
+impl DiscoveryShare {
+    /// Where `"auto"` begins.
+    const START: f64 = 0.2;
+
+    /// Parses a share or `auto`.
+    pub fn parse(text: &str) -> Result<DiscoveryShare, String> {
+        match text.trim() {
+            "auto" => Ok(DiscoveryShare::Auto),
+            text => match Share::parse(text) {
+                Ok(share) => Ok(DiscoveryShare::Fixed(share)),
+                Err(wrong) => Err(format!("{wrong}, or \"auto\"")),
+            },
+        }
+    }
+
+    /// The share of the first cycle.
+    pub fn start(self) -> f64 {
+        match self {
+            DiscoveryShare::Fixed(share) => share.0,
+            DiscoveryShare::Auto => DiscoveryShare::START,
+        }
+    }
+}
+
+impl fmt::Display for DiscoveryShare {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DiscoveryShare::Fixed(Share(share)) => share.fmt(f),
+            DiscoveryShare::Auto => f.write_str("auto"),
+        }
+    }
+}
+
 /// How the revisit rounds of a cycle divide k, in the configuration: a number, or a list of shares.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rounds(pub Parts);
@@ -178,6 +220,7 @@ written!(Span);
 written!(Size);
 written!(Amount);
 written!(Share);
+written!(DiscoveryShare);
 
 impl<'de> Deserialize<'de> for Rounds {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
@@ -226,6 +269,15 @@ impl Serialize for Amount {
     }
 }
 
+impl Serialize for DiscoveryShare {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match self {
+            DiscoveryShare::Fixed(share) => share.serialize(s),
+            DiscoveryShare::Auto => s.serialize_str("auto"),
+        }
+    }
+}
+
 impl Serialize for Share {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         s.serialize_f64(self.0)
@@ -254,6 +306,10 @@ mod tests {
         assert_eq!(Amount::parse("5%").unwrap().of(1000), 50);
         assert_eq!(Amount::parse("200").unwrap().of(1000), 200);
         assert_eq!(Share::parse("0.05").unwrap(), Share::parse("5%").unwrap());
+        for text in ["0.05", "auto"] {
+            assert_eq!(DiscoveryShare::parse(text).unwrap().to_string(), text);
+        }
+        assert!(DiscoveryShare::parse("Auto").unwrap_err().contains("or \"auto\""));
     }
 
     #[test]

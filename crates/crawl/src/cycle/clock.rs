@@ -29,6 +29,8 @@ pub struct SoFar {
     pub of_k: u64,
     /// Never-fetched URLs that its fill rounds visited.
     pub filled: u64,
+    /// Its fill rounds.
+    pub fills: u32,
     /// Pages that the last round fetched.
     pub fetched: u64,
     /// Pages that pings brought in beyond the plan.
@@ -61,6 +63,7 @@ impl SoFar {
             revisits_left: if is_revisit { report.revisits_left } else { self.revisits_left },
             of_k: self.of_k + report.of_k,
             filled: self.filled + if is_revisit { 0 } else { report.tally.discoveries },
+            fills: self.fills + u32::from(report.kind == RoundKind::Fill),
             fetched: report.tally.fetched,
             pinged: self.pinged + report.tally.pinged,
         };

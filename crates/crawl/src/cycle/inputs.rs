@@ -4,12 +4,14 @@
 use crate::cycle::priors::SitePriors;
 use crate::cycle::signals::PageSignals;
 use crate::failure::Failure;
+use crate::focus::survey::Survey;
 use crate::lessons::next_change;
 use crate::report::SiblingVisits;
 use recrawl_clusters::siblings;
 use recrawl_formula::{Formula, SiteRates};
 use recrawl_repository::{Generation, OriginRun, ReadError, SledTables};
 use recrawl_types::{Cycle, NEXT_CHANGE_WEIGHTS, Reads, StateColumns};
+use std::sync::Arc;
 
 /// The inputs of a formula for all pages of a generation. The default has none.
 #[derive(Debug, Default)]
@@ -18,14 +20,22 @@ pub struct FormulaInputs {
     /// The cycle as of which siblings are read.
     siblings: Option<Cycle>,
     signals: Option<PageSignals>,
+    /// For the relevance of pages.
+    focus: Option<Arc<Survey>>,
     next_change: [f64; NEXT_CHANGE_WEIGHTS],
 }
 
 impl FormulaInputs {
-    /// Does the formula read signals, or the model of the next change, which are in the tables?
+    /// Does the formula read signals, the model of the next change, or relevance, which need the tables?
     pub fn need_tables(formula: &Formula) -> bool {
         let reads = formula.compile().reads();
-        reads.needs_signals() || reads.contains(Reads::NEXT_CHANGE)
+        reads.needs_signals() || reads.contains(Reads::NEXT_CHANGE) || reads.contains(Reads::RELEVANCE)
+    }
+
+    /// The same, with the relevance that a survey of the generation shows.
+    #[must_use]
+    pub fn with_focus(self, focus: Option<Arc<Survey>>) -> FormulaInputs {
+        FormulaInputs { focus, ..self }
     }
 
     /// Are the keys of a block needed to fill it?
@@ -92,6 +102,9 @@ impl FormulaInputs {
     /// burst, if the formula reads siblings.
     pub fn fill(&self, first: u64, columns: &mut StateColumns) -> Vec<siblings::Group> {
         columns.next_change = self.next_change;
+        if let Some(survey) = &self.focus {
+            survey.filler(false).fill(first, columns);
+        }
         if let Some(priors) = &self.priors {
             priors.fill(first, columns);
         }

@@ -8,6 +8,7 @@ use crate::admission::scope::Scope;
 use crate::config;
 use crate::cycle::hints::HintRules;
 use crate::failure::Failure;
+use crate::focus::reading::{FocusReader, Judged};
 use crate::lessons::site_noise::SiteNoise;
 use crate::lessons::traps::Traps;
 use crate::lessons::trust;
@@ -16,6 +17,7 @@ use recrawl_archive::{Compressor, Head, Record};
 use recrawl_change::ChangeRules;
 use recrawl_extractor::{Extracted, Hub, Options};
 use recrawl_fetcher::{FetchResult, FetchedPage, Response};
+use recrawl_focus::Words;
 use recrawl_types::{
     ArchivePosition, CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, Difference, Fingerprint,
     History, LeftOut, Link, Outcome, Site, UrlRules, Validators, Visit, Visited,
@@ -42,8 +44,23 @@ pub struct PageReader<'c> {
     pub hints: &'c HintRules<'c>,
     /// Are bodies archived?
     pub archive: bool,
+    /// Judges pages and links, if the crawl is focused.
+    pub focus: Option<FocusReader<'c>>,
     /// The present WARC files: a body whose file was removed is archived again.
     pub bodies: &'c Bodies,
+}
+
+/// What a thread that parses pages keeps from page to page.
+pub struct Tools {
+    compressor: Compressor,
+    /// For the words of pages, if the crawl is focused.
+    words: Option<Words>,
+}
+
+impl Tools {
+    pub fn new(is_focused: bool) -> Tools {
+        Tools { compressor: Compressor::new(), words: is_focused.then(Words::new) }
+    }
 }
 
 /// A parsed and compared page.
@@ -66,14 +83,14 @@ impl PageReader<'_> {
     ///
     /// # Errors
     /// When the noise floor of the site cannot be read.
-    pub fn read(&self, page: FetchedPage, compressor: &mut Compressor) -> Result<ReadPage, Failure> {
+    pub fn read(&self, page: FetchedPage, tools: &mut Tools) -> Result<ReadPage, Failure> {
         let _page = tracing::error_span!("page", host = %page.entry.url.host()).entered();
         let mut failed = blank_visit(&page);
         failed.outcome = Outcome::Failed(recrawl_types::Failure::Encoding);
-        let reading = AssertUnwindSafe(|| self.read_sound(page, compressor));
+        let reading = AssertUnwindSafe(|| self.read_sound(page, tools));
         let read = catch_unwind(reading).unwrap_or_else(|_| {
             tracing::error!(url = %failed.url, "internal error while parsing the page; please report it");
-            *compressor = Compressor::new();
+            *tools = Tools::new(self.focus.is_some());
             Ok(ReadPage { visit: failed, hub: None, member: None, holds_body: false, work: 0 })
         })?;
         let Visit { url, outcome, bytes, .. } = &read.visit;
@@ -82,7 +99,7 @@ impl PageReader<'_> {
         Ok(read)
     }
 
-    fn read_sound(&self, page: FetchedPage, compressor: &mut Compressor) -> Result<ReadPage, Failure> {
+    fn read_sound(&self, page: FetchedPage, tools: &mut Tools) -> Result<ReadPage, Failure> {
         let mut visit = blank_visit(&page);
         let (mut work, mut hub) = (0, None);
         let member = match &page.result {
@@ -92,7 +109,7 @@ impl PageReader<'_> {
                     hub = listing.hub.take();
                 }
                 work = extracted.work();
-                self.document(&page, response, extracted, &mut visit, compressor)?
+                self.document(&page, response, extracted, &mut visit, tools)?
             }
             FetchResult::NotModified(response) => {
                 let visited = page.entry.record.visited.as_ref();
@@ -102,7 +119,7 @@ impl PageReader<'_> {
                     visit.difference = difference(history, self.cycle, content, content);
                 }
                 match renewed.is_none_or(|content| self.consent.admits_archive(&content.consent, visit.at)) {
-                    true => self.member(&visit, response, &Record::NotModified, compressor),
+                    true => self.member(&visit, response, &Record::NotModified, &mut tools.compressor),
                     false => None,
                 }
             }
@@ -110,7 +127,7 @@ impl PageReader<'_> {
                 self.redirect(&page, target, &mut visit);
                 let before = body_before(&page);
                 let record = Record::Response { truncated: false, body: b"", before };
-                self.member(&visit, response, &record, compressor)
+                self.member(&visit, response, &record, &mut tools.compressor)
             }
             FetchResult::Nothing(outcome) => {
                 visit.outcome = *outcome;
@@ -139,7 +156,7 @@ impl PageReader<'_> {
         response: &Response,
         extracted: Extracted,
         visit: &mut Visit,
-        compressor: &mut Compressor,
+        tools: &mut Tools,
     ) -> Result<Option<Vec<u8>>, Failure> {
         let (kind, fingerprint) = match &extracted {
             Extracted::Page(read) => (ContentKind::Text, self.change.fingerprint(&read.text)),
@@ -172,8 +189,16 @@ impl PageReader<'_> {
         };
         visit.outcome = Outcome::Fetched(change);
         visit.bytes = response.body.len() as u64;
+        let judged = self.focus.as_ref().zip(tools.words.as_mut()).map(|(focus, words)| {
+            let text = match &extracted {
+                Extracted::Page(text) => Some(text),
+                _ => None,
+            };
+            (focus.judge(&page.entry.url, &page.entry.record.known, text, words), focus, words)
+        });
+        visit.verdict = judged.as_ref().map(|(judged, ..)| judged.verdict);
         if self.consent.follows(&content.consent) {
-            visit.links = self.links(page, extracted, &content.consent, change)?;
+            visit.links = self.links(page, extracted, &content.consent, change, judged)?;
         }
         if !self.consent.admits_archive(&content.consent, visit.at) {
             visit.content = Some(content);
@@ -191,7 +216,7 @@ impl PageReader<'_> {
             }
         };
         visit.content = Some(content);
-        Ok(self.member(visit, response, &record, compressor))
+        Ok(self.member(visit, response, &record, &mut tools.compressor))
     }
 
     /// The links of a page, a sitemap or a feed.
@@ -201,6 +226,7 @@ impl PageReader<'_> {
         extracted: Extracted,
         consent: &Consent,
         change: Change,
+        mut judged: Option<(Judged, &FocusReader<'_>, &mut Words)>,
     ) -> Result<Vec<Link>, Failure> {
         let (found, feeds) = match extracted {
             Extracted::Listing(hints, _) => return self.hints.entries(page, hints).map_err(Failure::from),
@@ -210,8 +236,12 @@ impl PageReader<'_> {
         let depth = page.entry.record.known.depth.saturating_add(1);
         let counted = change == Change::First;
         let followed = self.consent.links(found, consent).into_iter();
-        let in_scope = followed.filter(|url| self.scope.admits_link(url, depth));
-        let links = in_scope.map(|url| Link { counted, ..Link::to(url, depth) });
+        let in_scope = followed.filter(|link| self.scope.admits_link(&link.url, depth));
+        let links = in_scope.map(|link| {
+            let expected =
+                judged.as_mut().map(|(judged, focus, words)| focus.expectation(judged, &link, words));
+            Link { counted, expectation: expected, ..Link::to(link.url, depth) }
+        });
         Ok(links.chain(self.hints.feeds(page, feeds)).collect())
     }
 
@@ -231,7 +261,9 @@ impl PageReader<'_> {
         let known = &page.entry.record.known;
         if self.scope.admits_link(target, known.depth) {
             let hops = page.hops.saturating_add(1);
-            visit.links.push(Link { hops, ..Link::to(target.clone(), known.depth) });
+            // The target takes the place of what the links lead to.
+            let expectation = known.expectation.filter(|_| self.focus.is_some());
+            visit.links.push(Link { hops, expectation, ..Link::to(target.clone(), known.depth) });
         }
         visit.outcome = Outcome::Redirected(change);
         visit.content = Some(content);
@@ -288,6 +320,7 @@ fn blank_visit(page: &FetchedPage) -> Visit {
         left_out: LeftOut::default(),
         links: Vec::new(),
         bytes: 0,
+        verdict: None,
     }
 }
 

@@ -11,11 +11,13 @@ use crate::crawl::Crawl;
 use crate::cycle::carry::CycleTotals;
 use crate::cycle::hints::HintRules;
 use crate::cycle::inbox::{Inbox, LOOK_EVERY, Reading, Taken, Turn, Work};
-use crate::cycle::page::{PageReader, ReadPage};
+use crate::cycle::page::{PageReader, ReadPage, Tools};
 use crate::cycle::plan::{Plan, UNAVAILABLE, request, unavailable};
 use crate::cycle::readmission::Refusals;
 use crate::cycle::requests;
 use crate::failure::Failure;
+use crate::focus::lesson::FocusState;
+use crate::focus::reading::FocusReader;
 use crate::lessons::site_noise::SiteNoise;
 use crate::lessons::traps::Traps;
 use crate::process::Display;
@@ -23,7 +25,7 @@ use crate::report::facts::{Facts, RoundKind};
 use crate::space::Watch;
 use crossbeam_channel::RecvTimeoutError;
 use recrawl_archive::cap::Bodies;
-use recrawl_archive::{Archive, ArchiveEnd, Compressor};
+use recrawl_archive::{Archive, ArchiveEnd};
 use recrawl_fetcher::{FetchReport, FetchedPage, Job, Patience, Precedence, StoppedBy, UnvisitedHosts};
 use recrawl_repository::{Done, RequestFile, VisitLog};
 use recrawl_types::{Cycle, LogRecord, RequestLog, ScheduleEntry, ScheduleSource, Share};
@@ -76,6 +78,10 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
         hosts: &*crawl.tables,
         product_token: crawl.settings.fetch.product_token(),
     };
+    let focus = match &crawl.settings.focus {
+        Some(rules) => Some(FocusReader::new(rules, FocusState::before(&crawl.tables, facts.round())?.model)),
+        None => None,
+    };
     let reader = PageReader {
         cycle: facts.cycle,
         rules: &crawl.settings.rules,
@@ -87,6 +93,7 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
         consent: &crawl.settings.config.consent,
         hints: &hints,
         archive: archive.is_some(),
+        focus,
         bodies: &bodies,
     };
     let done = Arc::new(recovered.done);
@@ -187,7 +194,7 @@ fn join_stages(
             let worker = move || {
                 let _span = span.entered();
                 let _reading = Reading(&pages);
-                let mut compressor = Compressor::new();
+                let mut tools = Tools::new(reader.focus.is_some());
                 let (mut fetched, mut taken) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
                 loop {
                     let is_patient = is_last || taken.iter().any(Taken::is_notable);
@@ -218,7 +225,7 @@ fn join_stages(
                             }
                             Err(failure) => return Some(Err(failure)),
                         }
-                        let read = reader.read(page, &mut compressor);
+                        let read = reader.read(page, &mut tools);
                         let work = read.as_ref().map_or(0, |read| read.work);
                         if let (Some(websub), Ok(ReadPage { visit, hub, .. })) = (crawl.pings.websub(), &read)
                         {

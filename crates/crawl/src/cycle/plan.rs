@@ -1,6 +1,7 @@
 //! From generation g to a schedule: one pass scores every page, another reads the chosen ones.
 
 mod choice;
+mod focused;
 mod measure;
 mod request;
 mod schedule;
@@ -15,6 +16,7 @@ use crate::cycle::plan::measure::Measured;
 use crate::cycle::plan::schedule::Unranked;
 use crate::cycle::readmission::{self, Refusals, Since};
 use crate::failure::Failure;
+use crate::focus::report::FocusFacts;
 use crate::improve;
 use crate::lessons::traps::Traps;
 use crate::promises::{self, Surveyed};
@@ -272,6 +274,10 @@ fn make(
             (news.len() as u64, PlanRequest { pages: 0, discovery_min: 0, warmup: 0, ..whole })
         }
     };
+    let (focus, request) = match (&crawl.settings.focus, kind) {
+        (None, _) | (_, RoundKind::Urgent) => (None, request),
+        (Some(_), _) => focused::request(crawl, generation, to_plan, request).map(|(f, r)| (Some(f), r))?,
+    };
     let k = request.pages + if kind == RoundKind::Revisit { seeds } else { 0 };
     let promised = match begins_cycle {
         true => promises::planned(crawl, generation, cycle, k)?,
@@ -279,12 +285,16 @@ fn make(
     };
     let last = facts(&crawl.tables)?;
     let (mut chosen, mut counts, mut cutoff, mut bursts, mut measured, mut arms) = Default::default();
+    let mut pending = None;
     if kind != RoundKind::Urgent {
         let last = (crawl.settings.is_measured && begins_cycle).then_some(last.as_ref());
-        let to_choose = ToChoose { round, formula: &formula, comparison, last, promised: &promised.due };
+        let survey = focus.as_ref().map(|focus| (&*focus.survey, focus.facts.is_satisfied));
+        let to_choose =
+            ToChoose { round, formula: &formula, comparison, last, promised: &promised.due, focus: survey };
         let choice = choice::choose(crawl, generation, to_choose, request, &mut bursts)?;
-        let Choice { pages, counts: counted, cutoff: lowest, measured: figures, arms: divided, is_broken } =
-            choice;
+        let Choice { pages, counts: counted, cutoff: lowest, measured: figures, .. } = choice;
+        let (divided, is_broken) = (choice.arms, choice.is_broken);
+        pending = choice.pending;
         if is_broken {
             improve::fail(crawl, cycle)?;
         }
@@ -329,6 +339,7 @@ fn make(
         arms,
         overlap: chosen.as_ref().and_then(ChosenPages::overlap),
         promises: promised.accounts,
+        focus: focus.map(|focus| FocusFacts { pending: pending.unwrap_or_default(), ..focus.facts }),
         population: measured.as_ref().map(|measured| measured.population.clone()),
         next_rate: match &measured {
             Some(measured) => Some(measured.next_rate),

@@ -60,18 +60,27 @@ impl SitePriors {
 
 /// The ordinal after the last page of each site.
 fn site_ends(origins: &[OriginRun]) -> Result<Vec<u64>, Failure> {
-    let mut ends: Vec<u64> = Vec::new();
-    let mut last = None;
+    site_runs(origins).map(|(ends, _)| ends)
+}
+
+/// The same, and the site of each run.
+///
+/// # Errors
+/// When the key of an origin is no URL's.
+pub fn site_runs(origins: &[OriginRun]) -> Result<(Vec<u64>, Vec<Site>), Failure> {
+    let (mut ends, mut sites): (Vec<u64>, Vec<Site>) = Default::default();
     for origin in origins {
         let home = origin.home().map_err(Failure::work)?;
         let (site, end) = (Site::of(&home), origin.first + origin.pages);
         match ends.last_mut() {
-            Some(before) if last.as_ref() == Some(&site) => *before = end,
-            _ => ends.push(end),
+            Some(before) if sites.last() == Some(&site) => *before = end,
+            _ => {
+                ends.push(end);
+                sites.push(site);
+            }
         }
-        last = Some(site);
     }
-    Ok(ends)
+    Ok((ends, sites))
 }
 
 fn run_of(ends: &[u64], ordinal: u64) -> usize {
@@ -80,7 +89,7 @@ fn run_of(ends: &[u64], ordinal: u64) -> usize {
 
 /// The runs of consecutive pages, the first of which has the ordinal `first`. `ends` has the ordinal after
 /// the last page of each run.
-pub(super) fn runs(ends: &[u64], first: u64) -> impl Iterator<Item = usize> {
+pub fn runs(ends: &[u64], first: u64) -> impl Iterator<Item = usize> {
     let mut run = run_of(ends, first);
     (first..).map(move |ordinal| {
         while ends[run] <= ordinal {

@@ -3,6 +3,8 @@
 
 use crate::cycle::inputs::FormulaInputs;
 use crate::failure::Failure;
+use crate::focus::survey;
+use crate::settings::Settings;
 use recrawl_formula::Formula;
 use recrawl_repository::{Generation, OriginRun, SledTables};
 use recrawl_scheduler::{PlanRequest, Ranking, RankingGatherer};
@@ -43,6 +45,7 @@ impl KeptRanks {
         generation: &Generation,
         origins: &[OriginRun],
         tables: &SledTables,
+        settings: &Settings,
     ) -> Result<Option<Arc<Ranks>>, Failure> {
         if generation.pages() > MAX_RANKED {
             return Ok(None);
@@ -57,7 +60,7 @@ impl KeptRanks {
         }
         // Free the old ranks first.
         *kept = None;
-        let ranks = Arc::new(Ranks::gather(request, formula, generation, origins, tables)?);
+        let ranks = Arc::new(Ranks::gather(request, formula, generation, origins, tables, settings)?);
         *kept = Some(ranks.clone());
         Ok(Some(ranks))
     }
@@ -70,8 +73,11 @@ impl Ranks {
         generation: &Generation,
         origins: &[OriginRun],
         tables: &SledTables,
+        settings: &Settings,
     ) -> Result<Ranks, Failure> {
+        let focus = survey::of_formula(formula, settings, generation, Some(tables))?;
         let inputs = FormulaInputs::read(formula, request.cycle, generation, origins, Some(tables), &|_| {})?;
+        let inputs = inputs.with_focus(focus);
         let policy = request.policy(formula);
         let mut gatherer = RankingGatherer::new(request);
         generation.scan(inputs.need_keys(), |first, columns| -> Result<(), Failure> {

@@ -1,5 +1,6 @@
 //! What was decided when a round was planned.
 
+use crate::focus::report::FocusFacts;
 use crate::improve::arms::ArmsFacts;
 use crate::improve::population::Population;
 use crate::promises::account::Account;
@@ -61,6 +62,9 @@ pub struct Facts {
     /// What was kept of promises when the cycle began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub promises: Vec<Account>,
+    /// What the plan of a focused crawl knew; none of another, and of urgent rounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub focus: Option<FocusFacts>,
     /// The arms of the sites, if they were planned apart or counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arms: Option<ArmsFacts>,
@@ -113,6 +117,7 @@ impl Facts {
             cutoff: None,
             population: None,
             promises: Vec::new(),
+            focus: None,
             arms: None,
             overlap: None,
             next_rate: None,

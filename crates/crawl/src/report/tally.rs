@@ -131,7 +131,7 @@ impl Tally {
         self.links_trapped += u64::from(visit.left_out.trapped);
         if visit.outcome.effect() != Effect::Nothing {
             self.conclusive += 1;
-            self.discoveries += u64::from(visit.share == Share::Discovery);
+            self.discoveries += u64::from(matches!(visit.share, Share::Discovery | Share::Explored(_)));
         }
         self.pinged += u64::from(visit.share == Share::Announced && visit.index.is_none());
         if let Share::Audit(probability) = visit.share {
@@ -194,7 +194,7 @@ impl Tally {
             Share::Panel => count(&mut self.panel_changed, &mut self.panel_visits),
             Share::Contested(_) => count(&mut self.contested_changed, &mut self.contested_visits),
             Share::Promised => self.promised_visits += 1,
-            Share::Discovery | Share::Followed | Share::Asked => {}
+            Share::Discovery | Share::Explored(_) | Share::Followed | Share::Asked => {}
         }
         if changed {
             self.changed += 1;

@@ -20,7 +20,7 @@ pub fn check(config: &Config, learns: bool) -> Result<(), String> {
         return Err(format!("cycle.audit_share is 0, and {mode} measures by it; set it to 0.02"));
     }
     let shares = [
-        ("cycle.discovery_share", cycle.discovery_share.0),
+        ("cycle.discovery_share", cycle.discovery_share.start()),
         ("cycle.announced_share", cycle.announced_share.0),
         ("cycle.audit_share", audit),
     ];
@@ -59,7 +59,7 @@ pub fn check(config: &Config, learns: bool) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::units::Share;
+    use crate::config::units::{DiscoveryShare, Share};
 
     fn wrong(learns: bool, change: fn(&mut Config)) -> Option<String> {
         let mut config = Config::default();
@@ -79,7 +79,7 @@ mod tests {
             ),
             (
                 true,
-                |c| c.cycle.discovery_share = Share(0.89),
+                |c| c.cycle.discovery_share = DiscoveryShare::Fixed(Share(0.89)),
                 [
                     "leave nothing of k to the score",
                     "improve.mode = \"propose\"",

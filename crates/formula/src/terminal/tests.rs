@@ -36,7 +36,10 @@ fn sets_are_those_of_the_papers_and_then_everything() {
     let (extended, related) = in_sets.split_at(Set::Extended.terminals().len());
     assert_eq!(Set::Extended.terminals(), extended);
     let siblings = |t: &&Terminal| (t.reads)(Basis::Visits).needs_siblings();
-    let signals = |t: &&Terminal| (t.reads)(Basis::Visits).needs_signals();
+    let signals = |t: &&Terminal| {
+        let reads = (t.reads)(Basis::Visits);
+        reads.needs_signals() || reads.contains(Reads::RELEVANCE)
+    };
     assert!(in_none.iter().all(signals) && !in_sets.iter().any(signals));
     assert!(related.iter().all(siblings) && !extended.iter().any(siblings));
     for set in Set::ALL {

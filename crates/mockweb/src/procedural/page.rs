@@ -4,7 +4,7 @@
 //! Links have every usual form: absolute, without scheme, from the root, relative to the page, with
 //! fragments, and with `&amp;` if the target has a query.
 
-use super::{OPEN, Procedural, REFUSED, refused_on, sitemap};
+use super::{OPEN, Procedural, REFUSED, refused_on, sitemap, topic};
 use crate::seed::Stream;
 use crate::web::{Authorities, neighbours, push_number};
 use jiff::Span;
@@ -55,6 +55,8 @@ impl<'a> PageWriter<'a> {
         let id = u64::from(self.page);
         self.out
             .extend_from_slice(b"<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>");
+        let is_syllabus = self.web.is_syllabus(self.page);
+        self.name(is_syllabus);
         self.web.prose.push_phrase([id, 0, LINKS], self.out);
         self.out.extend_from_slice(
             b"</title>\n<style>main { max-width: 40em } nav li { display: inline }</style>\n\
@@ -69,9 +71,15 @@ impl<'a> PageWriter<'a> {
             self.item(target, &mut stream);
         }
         self.out.extend_from_slice(b"</ul></nav>\n<main>\n<h1>");
+        self.name(is_syllabus);
         self.web.prose.push_phrase([id, 0, LINKS], self.out);
         self.out.extend_from_slice(b"</h1>\n");
         self.out.extend_from_slice(notice.as_bytes());
+        if is_syllabus {
+            self.out.extend_from_slice(topic::TEXT);
+        } else if below.clone().any(|page| self.web.is_syllabus(page)) {
+            self.out.extend_from_slice(topic::LIST_TEXT);
+        }
         self.paragraphs(version, inside, &mut stream);
         self.out.extend_from_slice(b"<h2>In this section</h2>\n<ul>\n");
         for target in below {
@@ -123,6 +131,12 @@ impl<'a> PageWriter<'a> {
         }
     }
 
+    fn name(&mut self, is_syllabus: bool) {
+        if is_syllabus {
+            self.out.extend_from_slice(topic::NAME);
+        }
+    }
+
     fn item(&mut self, target: u32, stream: &mut Stream) {
         self.out.extend_from_slice(b"<li>");
         self.link(target, stream);
@@ -157,6 +171,7 @@ impl<'a> PageWriter<'a> {
             self.out.extend_from_slice(b"#section");
         }
         self.out.extend_from_slice(b"\">");
+        self.name(self.web.names_syllabus(self.page, target));
         self.web.prose.push_phrase([u64::from(target), 0, LINKS], self.out);
         self.out.extend_from_slice(b"</a>");
     }

@@ -116,3 +116,24 @@ fn impossible_webs_are_refused() {
     assert_eq!(make(5, 5, -1.0), Some(ProceduralError::Skew(-1.0)));
     assert_eq!(make(5, 5, 3.0), None);
 }
+
+#[test]
+fn syllabi_stand_in_lists_and_nowhere_else() {
+    let config = |syllabi| ProceduralConfig {
+        pages: 4_000,
+        hosts: 10,
+        seed: 3,
+        syllabi,
+        ..ProceduralConfig::default()
+    };
+    let web = Procedural::new(config(0.1)).unwrap();
+    let syllabi = (0..4_000).filter(|&page| web.is_syllabus(page)).count();
+    assert!((200..500).contains(&syllabi), "{syllabi}");
+    let without = Procedural::new(config(0.0)).unwrap();
+    assert!((0..4_000).all(|page| !without.is_syllabus(page)));
+    // A syllabus has siblings that are syllabi too.
+    let alone = (1..3_999)
+        .filter(|&page| web.is_syllabus(page) && !web.is_syllabus(page - 1) && !web.is_syllabus(page + 1));
+    assert!(alone.count() * 10 < syllabi);
+    assert!(Procedural::new(config(1.5)).is_err());
+}

@@ -1,5 +1,6 @@
 //! Arguments of `recrawl focus`.
 
+use super::Where;
 use clap::{Args, Subcommand, ValueEnum};
 use recrawl_focus::policy;
 use std::path::PathBuf;
@@ -33,6 +34,38 @@ pub enum FocusCommand {
                             --policy fs-2,learned --hide-urls --anchors body --json"
     )]
     Replay(FocusReplayArgs),
+    /// Draw judged pages of a crawl to be labelled by hand, half of each verdict
+    #[command(after_help = "Example:\n  recrawl focus sample --config recrawl.toml > labels.tsv")]
+    Sample(FocusSampleArgs),
+    /// Tell what labels by hand say of the classifier and of the recall of a crawl
+    #[command(after_help = "Example:\n  recrawl focus label labels.tsv --config recrawl.toml")]
+    Label(FocusLabelArgs),
+}
+
+/// `recrawl focus sample`
+#[derive(Args)]
+pub struct FocusSampleArgs {
+    #[command(flatten)]
+    pub at: Where,
+    /// Number of pages
+    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    pub pages: u32,
+    /// Seed of the draw
+    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    pub random_seed: u64,
+}
+
+/// `recrawl focus label`
+#[derive(Args)]
+pub struct FocusLabelArgs {
+    /// Lines of `recrawl focus sample` with yes or no in the last column
+    #[arg(value_name = "FILE")]
+    pub labels: PathBuf,
+    #[command(flatten)]
+    pub at: Where,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `recrawl focus check`

@@ -3,6 +3,7 @@
 
 mod canonical;
 mod competition;
+mod focus;
 mod lookup;
 mod obstacle;
 mod siblings;
@@ -17,6 +18,7 @@ use crate::cli::ExplainArgs;
 use crate::daemon::{Daemon, encoded};
 use canonical::CanonicalState;
 use competition::Competition;
+use focus::ShownByFocus;
 use lookup::{Held, Lastmod, Robots};
 use obstacle::Obstacle;
 use recrawl_archive::cap::Bodies;
@@ -29,6 +31,7 @@ use recrawl_crawl::cycle::plan;
 use recrawl_crawl::cycle::ranks::Ranks;
 use recrawl_crawl::data_dir::WARC;
 use recrawl_crawl::failure::Failure;
+use recrawl_crawl::focus::survey;
 use recrawl_crawl::lessons::trust;
 use recrawl_crawl::open_read::{self, Tables};
 use recrawl_crawl::output::page_history::PageHistory;
@@ -71,6 +74,7 @@ pub struct Explanation {
     rank: Option<u64>,
     /// What its siblings show, if the formula reads siblings and it has any.
     siblings: Option<ShownBySiblings>,
+    focus: Option<ShownByFocus>,
     /// The page's place under `schedule.max_per_host`; none without that limit, or if the page does
     /// not compete.
     places: Option<HostPlaces>,
@@ -243,7 +247,9 @@ impl Explanation {
             Some(ranks) => &ranks.inputs,
             None => {
                 let open = FormulaInputs::need_tables(&formula).then(|| tables.as_deref().ok()).flatten();
-                read = FormulaInputs::read(&formula, cycle, generation, origins, open, &|_| {})?;
+                let focus = survey::of_formula(&formula, settings, generation, open)?;
+                read = FormulaInputs::read(&formula, cycle, generation, origins, open, &|_| {})?
+                    .with_focus(focus);
                 &read
             }
         };
@@ -274,6 +280,13 @@ impl Explanation {
         };
         let siblings = match ranked {
             Some(_) => ShownBySiblings::of(ordinal, competing, &among, ranks)?,
+            None => None,
+        };
+        let focus = match &settings.focus {
+            Some(_) => {
+                let tables = tables.as_deref().ok();
+                ShownByFocus::of(ordinal, &record, settings, generation, tables)?
+            }
             None => None,
         };
         let places = HostPlacesCounter::new(&request, host.clone(), ordinal, &record, score);
@@ -311,6 +324,7 @@ impl Explanation {
             terms: terms.unwrap_or_default(),
             rank,
             siblings,
+            focus,
             places,
             chosen: request.pages,
             score_places: request.score_places(),
@@ -443,7 +457,7 @@ impl Explanation {
     pub fn json(&self) -> Value {
         let obstacles = self.obstacles();
         let history = self.record.visited.as_ref().map(|v| v.history);
-        json!({
+        let mut document = json!({
             "site_rate": self.rates.map(|r| r.site), "global_rate": self.rates.map(|r| r.global),
             "page": page_json(&self.url, &self.record, &self.bodies), "cycle": self.cycle, "gate": self.gate_name(),
             "policy": self.policy.name, "formula": self.policy.is_formula().then(|| self.formula.expr.to_string()), "score": self.score, "rank": self.rank,
@@ -462,7 +476,11 @@ impl Explanation {
             "would_be_fetched_if": obstacles.iter().map(|o| &o.lifted).collect::<Vec<_>>(),
             "visits": visits::json(&self.history.visits),
             "visits_since": self.history.since.map(|cycle| cycle.0),
-        })
+        });
+        if let Some(focus) = &self.focus {
+            document["focus"] = focus.json();
+        }
+        document
     }
 
     /// The page and what is known of its visits.
@@ -543,6 +561,7 @@ impl Explanation {
             print(format!("rank        {rank} by score"));
         }
         self.siblings.iter().flat_map(ShownBySiblings::lines).for_each(&mut print);
+        self.focus.iter().flat_map(ShownByFocus::lines).for_each(&mut print);
         print(format!("robots.txt  {}", self.robots.words));
         if let Some(delay) = self.delay {
             print(format!("host        delay {delay:?} after each response"));

@@ -4,6 +4,7 @@ mod check;
 mod corpus;
 mod pages;
 mod replay;
+mod sample;
 mod score;
 mod terms;
 mod train;
@@ -23,6 +24,8 @@ pub fn run(command: &FocusCommand) -> Result<(), Failure> {
         FocusCommand::Terms(args) => terms::run(args),
         FocusCommand::Train(args) => train::run(args),
         FocusCommand::Replay(args) => replay::run(args),
+        FocusCommand::Sample(args) => sample::sample(args),
+        FocusCommand::Label(args) => sample::label(args),
     }
 }
 

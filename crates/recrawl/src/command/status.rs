@@ -146,6 +146,9 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     if let Some(words) = promises(&reports) {
         print_labelled(format!("promises    {words}"))?;
     }
+    for line in focus(&reports) {
+        print_labelled(line)?;
+    }
     let rows: Vec<_> = reports.iter().map(cycle_row).collect();
     print_table(&table::lines(&OF_CYCLES, &rows, colour::width()))?;
     if let Some(words) = carried(&reports) {
@@ -184,6 +187,39 @@ fn promises(reports: &VecDeque<RoundReport>) -> Option<String> {
             labels::some_of(&broken)
         ),
     })
+}
+
+/// What the last cycle of a focused crawl found, and its exhausted sites with the evidence; nothing of another crawl.
+fn focus(reports: &VecDeque<RoundReport>) -> Vec<String> {
+    let last =
+        reports.iter().rev().find_map(|report| report.focus.as_ref().map(|focus| (report.cycle, focus)));
+    let Some((cycle, found)) = last else { return Vec::new() };
+    let within = |[estimate, low, high]: [Option<f64>; 3]| match (estimate, low, high) {
+        (Some(estimate), Some(low), Some(high)) => format!("{estimate:.3} ({low:.3} to {high:.3})"),
+        _ => "unknown".into(),
+    };
+    let harvest = within([found.harvest_rate, found.harvest_low, found.harvest_high]);
+    let recall = within([found.recall_estimate, found.recall_low, found.recall_high]);
+    let known = counted(found.relevant_known, "relevant page");
+    let mut lines = vec![
+        format!(
+            "focus       {known}; in cycle {cycle}, {} of {} judged, by order {:?}",
+            found.relevant_found, found.discovered, found.order
+        ),
+        format!("            harvest {harvest}, recall {recall}"),
+    ];
+    if found.is_satisfied {
+        lines.push("            enough was found: discovery has stopped (focus.target_recall)".into());
+    }
+    if found.sites_exhausted > 0 {
+        lines.push(format!("exhausted   {}", counted(found.sites_exhausted, "site")));
+        lines.extend(found.exhausted.iter().map(|site| {
+            let (name, visits) = (&site.site, site.visits);
+            let (finds, pending) = (site.finds, site.pending);
+            format!("            {name}: {finds} relevant in {visits} visits, {pending:.1} still expected")
+        }));
+    }
+    lines
 }
 
 /// Pages of the newest cycles that were planned and neither visited nor skipped; none if there are none.

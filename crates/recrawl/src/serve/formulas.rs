@@ -12,11 +12,12 @@ use recrawl_console::view::{
 use recrawl_crawl::cycle::inputs::FormulaInputs;
 use recrawl_crawl::cycle::plan;
 use recrawl_crawl::failure::Failure;
+use recrawl_crawl::focus::survey;
 use recrawl_crawl::operator::control::{Chosen, Mark};
 use recrawl_crawl::operator::rollback::{self, RolledBack};
 use recrawl_crawl::settings::Settings;
 use recrawl_formula::{Formula, builtin};
-use recrawl_repository::{Generation, OriginRun, SledTables};
+use recrawl_repository::{Generation, OriginRun};
 use recrawl_scheduler::policy::PolicyKind;
 use recrawl_scheduler::{Gate, PlanRequest, TieBreak};
 use recrawl_types::Cycle;
@@ -178,8 +179,7 @@ pub fn rank_changes(shared: &SharedState, text: &str) -> Result<RankChanges, Ref
     let origins = shared.hosts.origins(&generation)?;
     let by_formula = PlanRequest { policy: PolicyKind::default(), ..request.clone() };
     let estimator = builtin::resolve(ESTIMATOR).map_err(failed)?;
-    let scored =
-        |formula: &Formula, request| scores(&generation, &origins, &shared.tables, formula, request, step);
+    let scored = |formula: &Formula, request| scores(&generation, &origins, shared, formula, request, step);
     let mine = scored(&in_force, &request).map_err(failed)?;
     let others = scored(&other, &by_formula).map_err(failed)?;
     let chances = scored(&estimator, &by_formula).map_err(failed)?;
@@ -258,12 +258,15 @@ fn expected(chances: &[f64], k: u64, [mine, others, best]: [&[u32]; 3]) -> Vec<C
 fn scores(
     generation: &Generation,
     origins: &[OriginRun],
-    tables: &SledTables,
+    shared: &SharedState,
     formula: &Formula,
     request: &PlanRequest,
     step: u64,
 ) -> Result<Vec<(u64, f64)>, Failure> {
-    let inputs = FormulaInputs::read(formula, request.cycle, generation, origins, Some(tables), &|_| {})?;
+    let tables = Some(&*shared.tables);
+    let focus = survey::of_formula(formula, &shared.settings(), generation, tables)?;
+    let inputs = FormulaInputs::read(formula, request.cycle, generation, origins, tables, &|_| {})?;
+    let inputs = inputs.with_focus(focus);
     let policy = request.policy(formula);
     let (mut scores, mut scored) = (Vec::new(), Vec::new());
     generation.scan(inputs.need_keys(), |first, columns| -> Result<(), Failure> {

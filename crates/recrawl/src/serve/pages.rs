@@ -96,7 +96,8 @@ pub fn explained(shared: &SharedState, page: &OnePage) -> Result<Explanation, Re
     let ranks = match is_other_formula {
         true => None,
         false => {
-            shared.ranks.of(&request, &formula, &generation, &origins, &shared.tables).map_err(failed)?
+            let (tables, ranks) = (&shared.tables, &shared.ranks);
+            ranks.of(&request, &formula, &generation, &origins, tables, &settings).map_err(failed)?
         }
     };
     let decided = shared.control.decided();

@@ -4,8 +4,8 @@ use super::shared_state::{Phase, SharedState};
 use super::{disk, formulas, hosts, pings, promises};
 use crate::process::logging;
 use recrawl_console::view::{
-    ByteBudget, Counts, CrawlHealth, CycleDone, CycleNow, CycleStage, Fetching, FormulaText, Freshness,
-    HealthLevel, HostNow, Promise, SeedsRefused, State, Status,
+    ByteBudget, Counts, CrawlHealth, CycleDone, CycleNow, CycleStage, Fetching, FocusFigures, FormulaText,
+    Freshness, HealthLevel, HostNow, Promise, SeedsRefused, State, Status,
 };
 use recrawl_crawl::labels::thousands;
 use recrawl_crawl::progress::figures::{Now, Stage};
@@ -88,6 +88,7 @@ pub fn of(shared: &SharedState) -> Status {
         }),
         freshness: reports.iter().find_map(freshness),
         promises: promises::figures(&reports),
+        focus: reports.first().and_then(focus),
         totals: counts(&shared.live.totals()),
         cycles_done: shared.cycles_done.load(Relaxed),
         cycles_failed: shared.cycles_failed.load(Relaxed),
@@ -294,6 +295,23 @@ fn freshness(report: &RoundReport) -> Option<Freshness> {
 
 fn ratio(part: u64, whole: u64) -> Option<f64> {
     recrawl_crawl::report::ratio(part, whole)
+}
+
+/// What a focused crawl found in this cycle.
+fn focus(report: &RoundReport) -> Option<FocusFigures> {
+    report.focus.as_ref().map(|found| FocusFigures {
+        relevant_known: found.relevant_known,
+        discovered: found.discovered,
+        relevant_found: found.relevant_found,
+        harvest_rate: found.harvest_rate,
+        harvest_low: found.harvest_low,
+        harvest_high: found.harvest_high,
+        recall_estimate: found.recall_estimate,
+        recall_low: found.recall_low,
+        recall_high: found.recall_high,
+        explored: found.explored,
+        sites_exhausted: found.sites_exhausted,
+    })
 }
 
 #[cfg(test)]

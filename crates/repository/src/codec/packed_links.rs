@@ -1,9 +1,9 @@
 //! Links as a log gives them, without an allocation for each.
 
-use super::HAS_LASTMOD;
+use super::{HAS_LASTMOD, take_link_expectation};
 use crate::bytes::{Malformed, Take};
 use recrawl_types::url::MAX_URL_BYTES;
-use recrawl_types::{CanonicalUrl, Link};
+use recrawl_types::{CanonicalUrl, Expectation, Link};
 
 /// Links one behind the other, their keys in one buffer.
 #[derive(Debug, Default)]
@@ -20,6 +20,7 @@ struct Packed {
     hops: u8,
     counted: bool,
     lastmod: u32,
+    expectation: Option<Expectation>,
 }
 
 /// A [`Link`] that lies in a buffer.
@@ -35,12 +36,14 @@ pub struct LinkRef<'a> {
     pub counted: bool,
     /// [`Link::lastmod`].
     pub lastmod: u32,
+    /// [`Link::expectation`].
+    pub expectation: Option<Expectation>,
 }
 
 impl<'a> From<&'a Link> for LinkRef<'a> {
     fn from(link: &'a Link) -> LinkRef<'a> {
-        let Link { depth, hops, counted, lastmod, .. } = *link;
-        LinkRef { key: link.url.key(), depth, hops, counted, lastmod }
+        let Link { depth, hops, counted, lastmod, expectation, .. } = *link;
+        LinkRef { key: link.url.key(), depth, hops, counted, lastmod, expectation }
     }
 }
 
@@ -63,8 +66,9 @@ impl PackedLinks {
     /// The links number `range`, in order.
     pub fn get(&self, range: std::ops::Range<usize>) -> impl ExactSizeIterator<Item = LinkRef<'_>> {
         self.links[range].iter().map(|link| {
-            let Packed { start, length, depth, hops, counted, lastmod } = *link;
-            LinkRef { key: &self.keys[start..start + usize::from(length)], depth, hops, counted, lastmod }
+            let Packed { start, length, depth, hops, counted, lastmod, expectation } = *link;
+            let key = &self.keys[start..start + usize::from(length)];
+            LinkRef { key, depth, hops, counted, lastmod, expectation }
         })
     }
 
@@ -110,8 +114,9 @@ impl PackedLinks {
             near = start..self.keys.len();
             let (depth, hops, flags) = (take.narrow()?, take.u8()?, take.u8()?);
             let lastmod = if flags & HAS_LASTMOD == 0 { 0 } else { take.narrow()? };
-            let length = near.len() as u16;
-            self.links.push(Packed { start, length, depth, hops, counted: flags & 1 == 1, lastmod });
+            let expectation = take_link_expectation(take, flags)?;
+            let (length, counted) = (near.len() as u16, flags & 1 == 1);
+            self.links.push(Packed { start, length, depth, hops, counted, lastmod, expectation });
         }
         Ok(())
     }

@@ -26,6 +26,7 @@ pub(crate) fn put_reason(out: &mut Vec<u8>, share: Share, standing: Option<Stand
         Share::Panel => (7, None),
         Share::Contested(probability) => (8, Some(probability)),
         Share::Promised => (9, None),
+        Share::Explored(probability) => (10, Some(probability)),
     };
     let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
     let flags = standing.map_or(0, |standing| {
@@ -56,6 +57,7 @@ pub(crate) fn take_reason(take: &mut Take<'_>) -> Result<(Share, Option<Standing
         7 => Share::Panel,
         8 => Share::Contested(Field::take(take)?),
         9 => Share::Promised,
+        10 => Share::Explored(Field::take(take)?),
         _ => return Err(Malformed("unknown share")),
     };
     let standing = match first & !SHARE {

@@ -1,13 +1,13 @@
 //! What is written comes back; what was never written is refused and harms nothing.
 
 use super::*;
-use crate::block::{put_block_history, put_block_known};
+use crate::block::{put_block_history, put_block_known, take_block_known};
 use crate::format::FORMAT_VERSION;
 use crate::testing::{entry, link, put_back, record, visit};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use recrawl_types::{Cycle, Share};
+use recrawl_types::{Cycle, Share, StateColumns};
 
 fn log_record() -> impl Strategy<Value = LogRecord> {
     prop_oneof![
@@ -154,6 +154,42 @@ fn the_columns_of_a_block_stay_what_they_are() {
     assert_eq!((values(&bytes), bytes.len()), (expected, 21 * 9));
 }
 
+/// A crawl that is not focused stores no byte of a focus; one page that has something of it brings the columns, of which those
+/// pages that have it take seven bytes and five.
+#[test]
+fn the_columns_of_a_focused_crawl_are_absent_without_one() {
+    let plain = |n: u32| Known { depth: 3, discovered: Cycle(n), lastmod: n % 2, ..Known::default() };
+    let bytes_of = |known: &[Known]| {
+        let mut bytes = Vec::new();
+        put_block_known(&mut bytes, &vec![false; known.len()], known);
+        let mut columns = StateColumns::default();
+        take_block_known(&bytes, FORMAT_VERSION, known.len(), &mut columns).unwrap();
+        assert_eq!(columns.known, known);
+        bytes.len()
+    };
+    let mut known: Vec<Known> = (0..1000).map(plain).collect();
+    let without = bytes_of(&known);
+    let dated = 9 + 1000 + 125;
+    let undated: Vec<Known> = known.iter().map(|known| Known { lastmod: 0, ..*known }).collect();
+    assert_eq!(bytes_of(&undated) + dated, without, "the dates, and nothing else");
+    for (n, known) in (0u32..).zip(&mut known) {
+        known.expectation =
+            Some(Expectation::new(f64::from(n % 31) - 15.0, n as u8, n.wrapping_mul(0x9e37_79b9)));
+    }
+    let columns = 7 * 9;
+    assert_eq!(bytes_of(&known), without + columns + 7 * 1000);
+    for (n, known) in (0u32..100).zip(&mut known) {
+        let part = |of: u32| f64::from(n % of) / f64::from(of);
+        known.verdict = Some(Verdict::new(part(97), part(7), part(11), part(13)));
+    }
+    assert_eq!(bytes_of(&known), without + columns + 7 * 1000 + 2 * 1000 + 3 * 100);
+    let mut entry = Vec::new();
+    put_known(&mut entry, &undated[0]);
+    let short = entry.len();
+    put_known(&mut entry, &known[0]);
+    assert_eq!(entry.len() - 2 * short, 7 + 5);
+}
+
 /// Fields that hold their numbers in the order on disk.
 fn counting() -> (Known, History) {
     let known = Known {
@@ -169,6 +205,8 @@ fn counting() -> (Known, History) {
         not_found_at: 9,
         lastmod: 10,
         is_announced: true,
+        expectation: None,
+        verdict: None,
     };
     let history = History {
         visits: 1,

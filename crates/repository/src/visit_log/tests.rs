@@ -161,6 +161,7 @@ fn an_index_beyond_all_schedules_and_a_record_beyond_all_frames_are_refused() {
         hops: 0,
         counted: false,
         lastmod: 0,
+        expectation: None,
     };
     let other = recrawl_types::Link {
         url: crate::testing::canonical(&format!("http://b.example/{}", "y".repeat(1900))),

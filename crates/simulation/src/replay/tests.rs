@@ -75,6 +75,8 @@ fn request(cycle: Cycle, pages: u64, rules: &Rules) -> PlanRequest {
         max_per_host_in_round: None,
         samples_siblings: false,
         sums_expected: false,
+        explore: 0.0,
+        round: 0,
         seed: rules.seed,
         ties: rules.ties,
         policy: recrawl_scheduler::policy::PolicyKind::default(),

@@ -35,6 +35,7 @@ fn link() -> impl Strategy<Value = Link> {
         hops,
         counted,
         lastmod,
+        expectation: (lastmod > 1).then(|| recrawl_types::Expectation::new(f64::from(depth), hops, lastmod)),
     })
 }
 

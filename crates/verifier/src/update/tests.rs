@@ -193,8 +193,17 @@ fn a_refused_page_is_live_again_once_its_server_was_asked_or_a_seed_names_it() {
     let visited = after(refused.clone(), visit(Outcome::NotModified, None)).0;
     assert_eq!((visited.known.status, visited.known.failures), (Status::Live, 0));
     let mut named = refused.known;
-    let links = Links { seen: 1, counted: 0, depth: 9, hops: 9, seed: true, lastmod: 0, since: NOW };
-    apply_links(&mut named, &links, &mut MergeReport::default());
+    let links = Links {
+        seen: 1,
+        counted: 0,
+        depth: 9,
+        hops: 9,
+        seed: true,
+        lastmod: 0,
+        since: NOW,
+        expectation: None,
+    };
+    apply_links(&mut named, false, &links, &mut MergeReport::default());
     assert_eq!((named.status, named.failures), (Status::Live, 0));
     assert_eq!((named.depth, named.hops), (refused.known.depth, refused.known.hops));
     let mut gone = refused;
@@ -254,19 +263,28 @@ fn links_lower_depth_and_hops_and_only_a_seed_revives() {
         not_found_at: 5,
         ..Known::default()
     };
-    let link = Links { seen: 9, counted: 3, depth: 6, hops: 0, seed: false, lastmod: 0, since: Cycle(1) };
+    let link = Links {
+        seen: 9,
+        counted: 3,
+        depth: 6,
+        hops: 0,
+        seed: false,
+        lastmod: 0,
+        since: Cycle(1),
+        expectation: None,
+    };
     let mut report = MergeReport::default();
     let mut known = gone;
-    apply_links(&mut known, &link, &mut report);
+    apply_links(&mut known, false, &link, &mut report);
     assert_eq!(known, Known { hops: 0, in_links: u32::MAX, ..gone });
 
-    apply_links(&mut known, &Links { depth: 0, seed: true, ..link }, &mut report);
+    apply_links(&mut known, false, &Links { depth: 0, seed: true, ..link }, &mut report);
     assert_eq!(known, Known { in_links: u32::MAX, ..Known::default() });
     assert_eq!(report.revived, 1);
 
     // A seed takes nothing back from a live page.
     let doubted = Known { failures: 2, not_found: 1, ..Known::default() };
     let mut known = doubted;
-    apply_links(&mut known, &Links { counted: 0, depth: 0, seed: true, ..link }, &mut report);
+    apply_links(&mut known, false, &Links { counted: 0, depth: 0, seed: true, ..link }, &mut report);
     assert_eq!(known, doubted);
 }

@@ -4,11 +4,12 @@
 use crate::pages::Pages;
 use recrawl_repository::{KeptVisit, Learned};
 use recrawl_types::{
-    CanonicalUrl, Change, Cycle, Failure, History, LogRecord, Outcome, PageRecord, Skip, Status, Visit,
-    Visited,
+    CanonicalUrl, Change, Cycle, Expectation, Failure, History, LogRecord, Outcome, PageRecord, Skip, Status,
+    Visit, Visited,
 };
 use recrawl_verifier::{MergeReport, MergeRules};
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU16;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Links {
@@ -19,6 +20,8 @@ pub struct Links {
     pub seeded: bool,
     pub lastmod: u32,
     pub since: Cycle,
+    /// Highest odds, least tunnel and group, of those links that have them.
+    pub expected: Option<(NonZeroU16, u8, u32)>,
 }
 
 /// Known pages and waiting links.
@@ -75,6 +78,7 @@ impl Reference {
                     seeded: false,
                     lastmod: 0,
                     since: rules.cycle,
+                    expected: None,
                 });
                 all.seen += 1;
                 all.counted += u32::from(link.counted);
@@ -82,6 +86,9 @@ impl Reference {
                 all.hops = all.hops.min(link.hops);
                 all.seeded |= seeded;
                 all.lastmod = all.lastmod.max(link.lastmod);
+                if let Some(new) = link.expectation {
+                    all.expected = Some(raised(all.expected, (new.code(), new.tunnel, new.group)));
+                }
                 if seeded {
                     main.insert(link.url.origin_key());
                 }
@@ -152,6 +159,10 @@ impl Reference {
                 known.depth = known.depth.min(links.depth);
                 known.hops = known.hops.min(links.hops);
                 known.in_links += links.counted;
+                if let Some(new) = links.expected.filter(|_| record.visited.is_none()) {
+                    let old = known.expectation.map(|old| (old.code(), old.tunnel, old.group));
+                    known.expectation = Some(expectation(raised(old, new)));
+                }
                 if links.seeded && known.status != Status::Live {
                     forget_doubts(&mut record, report);
                 }
@@ -180,6 +191,7 @@ impl Reference {
                 record = PageRecord::discovered(links.since, links.depth);
                 record.known.hops = links.hops;
                 record.known.in_links = links.counted;
+                record.known.expectation = links.expected.map(expectation);
             }
             record
         };
@@ -214,6 +226,16 @@ impl Reference {
         merged.report.pages_updated += u64::from(is_updated);
         self.pages.insert(url.clone(), record);
     }
+}
+
+type Expected = (NonZeroU16, u8, u32);
+
+fn raised(old: Option<Expected>, new: Expected) -> Expected {
+    old.map_or(new, |old| (old.0.max(new.0), old.1.min(new.1), old.2.min(new.2)))
+}
+
+fn expectation((code, tunnel, group): Expected) -> Expectation {
+    Expectation::of_code(code, tunnel, group)
 }
 
 fn claim(record: &mut PageRecord, date: u32) {
@@ -280,6 +302,11 @@ fn enter(record: &mut PageRecord, visit: &Visit, cycle: Cycle, report: &mut Merg
     };
     let content = new.unwrap_or_else(|| old.expect("a 304 is of a page that was seen").content);
     record.visited = Some(Visited { history, content });
+    match outcome {
+        Outcome::Fetched(_) if visit.verdict.is_some() => record.known.verdict = visit.verdict,
+        Outcome::Redirected(_) => record.known.verdict = None,
+        _ => {}
+    }
     match outcome {
         Outcome::Fetched(_) => Outcome::Fetched(change),
         Outcome::Redirected(_) => Outcome::Redirected(change),

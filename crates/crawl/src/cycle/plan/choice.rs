@@ -4,6 +4,7 @@ use crate::crawl::Crawl;
 use crate::cycle::inputs::FormulaInputs;
 use crate::cycle::plan::measure::{Measured, Measuring};
 use crate::failure::Failure;
+use crate::focus::survey::Survey;
 use crate::improve::arms::{ArmsFacts, Division};
 use crate::improve::steps::Comparison;
 use crate::lessons::dates::TrustedDates;
@@ -12,6 +13,7 @@ use crate::report::Bursts;
 use crate::report::facts::Facts;
 use recrawl_estimation::Population;
 use recrawl_fetcher::unavailable::Unavailable;
+use recrawl_focus::live::recall::STRATA;
 use recrawl_formula::Formula;
 use recrawl_repository::spill::SpillRuns;
 use recrawl_repository::{Generation, OriginRun};
@@ -36,6 +38,8 @@ pub(super) struct ToChoose<'f> {
     pub last: Option<Option<&'f Facts>>,
     /// Pages that promises visit in this cycle.
     pub promised: &'f [Due],
+    /// What visits of a focused crawl yielded, and whether enough was found.
+    pub focus: Option<(&'f Survey, bool)>,
 }
 
 /// What was chosen.
@@ -46,6 +50,8 @@ pub(super) struct Choice {
     pub cutoff: Option<f64>,
     pub measured: Option<Measured>,
     pub arms: Option<ArmsFacts>,
+    /// Never-fetched URLs by expected relevance, in a focused crawl.
+    pub pending: Option<[u64; STRATA]>,
     /// Did one of the compared formulas choose pages whose score is not a number?
     pub is_broken: bool,
 }
@@ -87,7 +93,8 @@ pub(super) fn choose(
     request: PlanRequest,
     bursts: &mut Bursts,
 ) -> Result<Choice, Failure> {
-    let ToChoose { round, formula, comparison, last, promised } = to_choose;
+    let ToChoose { round, formula, comparison, last, promised, focus } = to_choose;
+    let mut filler = focus.map(|(survey, is_satisfied)| survey.filler(is_satisfied));
     let origins = generation.origins().map_err(Failure::work)?;
     let is_by_formula = request.policy.is_formula();
     let comparison = comparison.filter(|_| is_by_formula);
@@ -127,6 +134,7 @@ pub(super) fn choose(
     let mut scan = |each: &mut dyn FnMut(&StateColumns) -> Result<(), PlanError>| {
         generation.scan(inputs.need_keys(), |first, columns| {
             bursts.add(&inputs.fill(first, columns), &columns.keys);
+            filler.iter_mut().for_each(|filler| filler.fill(first, columns));
             dates.keep_trusted(first, columns)?;
             measuring.iter_mut().for_each(|measuring| measuring.add(columns));
             passed(columns.len());
@@ -211,7 +219,8 @@ pub(super) fn choose(
     };
     // That of all other sites, which are not tried on.
     let cutoff = cutoffs.last().copied().flatten();
-    Ok(Choice { pages, counts, cutoff, measured, arms, is_broken })
+    let pending = filler.map(|filler| filler.pending());
+    Ok(Choice { pages, counts, cutoff, measured, arms, pending, is_broken })
 }
 
 /// The pages of an origin, and how many of them may be planned now.

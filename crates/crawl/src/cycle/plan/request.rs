@@ -9,13 +9,16 @@ use recrawl_types::Cycle;
 /// Pages that a fill round may plan, however few the round before it fetched.
 const FILL: u64 = 100_000;
 
+/// Pages that the first fill round of a focused crawl without `cycle.fill_pages` may plan.
+const FIRST_FOCUSED: u64 = 100;
+
 /// The plan request for this many known pages.
 pub fn request(settings: &Settings, cycle: Cycle, known: u64, seed: u64) -> PlanRequest {
     let config = &settings.config;
     PlanRequest {
         cycle,
         pages: config.cycle.pages.of(known).max(config.cycle.pages_min),
-        discovery_share: config.cycle.discovery_share.0,
+        discovery_share: config.cycle.discovery_share.start(),
         discovery_min: config.cycle.discovery_min,
         audit_share: config.cycle.audit_share.0,
         announced_share: config.cycle.announced_share.0,
@@ -24,6 +27,8 @@ pub fn request(settings: &Settings, cycle: Cycle, known: u64, seed: u64) -> Plan
         max_per_host_in_round: None,
         samples_siblings: false,
         sums_expected: false,
+        explore: 0.0,
+        round: 0,
         seed,
         ties: settings.ties,
         policy: settings.policy,
@@ -68,11 +73,25 @@ pub(super) fn of_fill(crawl: &Crawl, revisit: &PlanRequest) -> PlanRequest {
     let delay = config.politeness.delay_per_host.0.as_millis() as u64;
     // What a host can deliver before the round ends.
     let of_host = (config.round.max.0.as_millis() as u64).checked_div(delay).map(|pages| pages.max(1));
+    let all = left.min(FILL.max(4 * so_far.fetched));
     PlanRequest {
         pages: 0,
-        discovery_min: left.min(FILL.max(4 * so_far.fetched)),
+        discovery_min: if config.focus.enabled { all.min(focused_fill(crawl, left)) } else { all },
         warmup: 0,
         max_per_host_in_round: of_host,
         ..revisit.clone()
+    }
+}
+
+/// URLs that a fill round of a focused crawl visits before the next one is planned from what it found: an equal part of what
+/// is left of `cycle.fill_pages`. Without that limit, as many as were visited so far, so that rounds double; the last of
+/// `focus.rounds` takes all.
+fn focused_fill(crawl: &Crawl, left: u64) -> u64 {
+    let rounds = crawl.settings.config.focus.rounds;
+    let rounds_left = rounds.saturating_sub(crawl.so_far.fills).max(1);
+    match (crawl.settings.config.cycle.fill_pages, rounds_left) {
+        (_, 1) => u64::MAX,
+        (0, _) => crawl.repository.current().summary().visited.max(FIRST_FOCUSED),
+        _ => left.div_ceil(rounds_left.into()),
     }
 }

@@ -25,6 +25,8 @@ fn planner_in(policy: &mut AgePolicy, memory: PlanMemory) -> Planner<'_, impl It
         max_per_host_in_round: None,
         samples_siblings: false,
         sums_expected: false,
+        explore: 0.0,
+        round: 0,
         seed: 3,
         ties: Ties::Hash,
         policy: recrawl_scheduler::policy::PolicyKind::default(),

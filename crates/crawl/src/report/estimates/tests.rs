@@ -142,6 +142,7 @@ impl Crawl {
             judge: &|_, before, after| before.fingerprint != after.fingerprint,
             on_comparison: &|_, _, _| {},
             on_first_visit: &|_, _| {},
+            on_tried: &|_, _| {},
             on_progress: &|_| {},
         };
         let mut next = self.repository.begin(&generation, self.repository.current().cycle().next()).unwrap();
@@ -186,6 +187,8 @@ impl Crawl {
             max_per_host_in_round: None,
             samples_siblings: false,
             sums_expected: false,
+            explore: 0.0,
+            round: 0,
             seed: self.world.seed,
             ties: Ties::Hash,
             policy: recrawl_scheduler::policy::PolicyKind::default(),

@@ -8,12 +8,13 @@ use recrawl_crawl::data_dir::WARC;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::settings::Settings;
+use recrawl_focus::logistic::logistic;
 use recrawl_types::{CanonicalUrl, ContentKind, PageRecord, Status};
 use serde_json::Value;
 use std::path::Path;
 
-/// Columns of a page. Those from `n` on are null before the first visit.
-pub const COLUMNS: &[Column] = &[
+/// Columns of a page. Those from `n` on are null before the first visit. The last ones are those of a focused crawl.
+const ALL_COLUMNS: [Column; 34] = [
     Column::new("url", CellKind::Text),
     Column::new("status", CellKind::Text),
     Column::new("depth", CellKind::Count),
@@ -43,7 +44,21 @@ pub const COLUMNS: &[Column] = &[
     Column::new("warc_file", CellKind::Count),
     Column::new("warc_offset", CellKind::Count),
     Column::new("body", CellKind::Text),
+    Column::new("relevance", CellKind::Number),
+    Column::new("genre", CellKind::Number),
+    Column::new("content", CellKind::Number),
+    Column::new("expected", CellKind::Number),
+    Column::new("tunnel", CellKind::Count),
 ];
+
+/// Number of columns of any crawl.
+const UNFOCUSED: usize = ALL_COLUMNS.len() - 5;
+
+/// The columns of a crawl that was never focused, and of one that is or was.
+pub const fn columns(is_focused: bool) -> &'static [Column] {
+    const ALL: &[Column] = &ALL_COLUMNS;
+    if is_focused { ALL } else { ALL.split_at(UNFOCUSED).0 }
+}
 
 /// Writes all known pages in URL order.
 ///
@@ -52,12 +67,13 @@ pub const COLUMNS: &[Column] = &[
 pub fn export(settings: &Settings, out: &Path, format: Format) -> Result<(), Failure> {
     let repository = open_read::repository(settings)?;
     let bodies = Bodies::of(&settings.data_dir.join(WARC))?;
-    let mut rows = Rows::create(out, format, COLUMNS)?;
     let generation = repository.current();
+    let columns = columns(generation.summary().is_focused);
+    let mut rows = Rows::create(out, format, columns)?;
     let mut records = generation.records();
     while let Some((_, key, record)) = records.next_record().map_err(Failure::work)? {
         let url = CanonicalUrl::from_key(key).map_err(Failure::work)?;
-        if !rows.write(&row(&url, &record, &bodies))? {
+        if !rows.write(&row(&url, &record, &bodies)[..columns.len()])? {
             return Ok(());
         }
     }
@@ -67,11 +83,12 @@ pub fn export(settings: &Settings, out: &Path, format: Format) -> Result<(), Fai
 /// A page as one JSON object.
 pub fn page_json(url: &CanonicalUrl, record: &PageRecord, bodies: &Bodies) -> Value {
     let row = row(url, record, bodies);
-    let named = COLUMNS.iter().zip(row).map(|(column, cell)| (column.name.into(), cell.json()));
+    let is_focused = record.known.expectation.is_some() || record.known.verdict.is_some();
+    let named = columns(is_focused).iter().zip(row).map(|(column, cell)| (column.name.into(), cell.json()));
     Value::Object(named.collect())
 }
 
-fn row(url: &CanonicalUrl, record: &PageRecord, bodies: &Bodies) -> [Cell; COLUMNS.len()] {
+fn row(url: &CanonicalUrl, record: &PageRecord, bodies: &Bodies) -> [Cell; ALL_COLUMNS.len()] {
     let known = &record.known;
     let history = record.visited.as_ref().map(|v| &v.history);
     let content = record.visited.as_ref().map(|v| &v.content);
@@ -107,7 +124,19 @@ fn row(url: &CanonicalUrl, record: &PageRecord, bodies: &Bodies) -> [Cell; COLUM
         Cell::of(archive.map(|position| position.file)),
         Cell::of(archive.map(|position| position.offset)),
         Cell::of(bodies.state(content)),
+        Cell::of(known.verdict.map(|verdict| Cell::Number(rounded(verdict.relevance(), 1e4)))),
+        Cell::of(known.verdict.map(|verdict| Cell::Number(rounded(f64::from(verdict.genre) / 255.0, 1e3)))),
+        Cell::of(known.verdict.map(|verdict| Cell::Number(rounded(f64::from(verdict.content) / 255.0, 1e3)))),
+        Cell::of(
+            known.expectation.map(|expectation| Cell::Number(rounded(logistic(expectation.logit()), 1e6))),
+        ),
+        Cell::of(known.expectation.map(|expectation| u32::from(expectation.tunnel))),
     ]
+}
+
+/// In the steps in which it is kept, or less.
+fn rounded(number: f64, steps: f64) -> f64 {
+    (number * steps).round() / steps
 }
 
 fn status(status: Status) -> &'static str {

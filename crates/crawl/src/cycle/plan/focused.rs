@@ -1,0 +1,57 @@
+//! What a focused crawl changes of a round's request: exploration, and the discovery share.
+
+use super::RoundToPlan;
+use crate::config::units::DiscoveryShare;
+use crate::crawl::Crawl;
+use crate::failure::Failure;
+use crate::focus::lesson::FocusState;
+use crate::focus::report::FocusFacts;
+use crate::focus::survey::Survey;
+use crate::report::facts::RoundKind;
+use recrawl_repository::Generation;
+use recrawl_scheduler::PlanRequest;
+use std::sync::Arc;
+
+/// The survey of a round, and what is said of it.
+pub(super) struct Focus {
+    pub survey: Arc<Survey>,
+    pub facts: FocusFacts,
+}
+
+/// The survey of a round, and its request.
+///
+/// # Errors
+/// When the generation or the tables cannot be read.
+pub(super) fn request(
+    crawl: &Crawl,
+    generation: &Generation,
+    to_plan: &RoundToPlan,
+    request: PlanRequest,
+) -> Result<(Focus, PlanRequest), Failure> {
+    let rules = crawl.settings.focus.as_ref().expect("the crawl is focused");
+    let survey = crawl.survey(generation, to_plan.round)?;
+    let state = FocusState::before(&crawl.tables, to_plan.round)?.with(rules);
+    let mut facts = survey.facts().clone();
+    let target = rules.config.target_recall.0;
+    facts.is_satisfied = target < 1.0 && state.recall.is_some_and(|recall| recall.low >= target);
+    let mut request = PlanRequest { round: to_plan.round.round.0, ..request };
+    if crawl.settings.config.cycle.discovery_share == DiscoveryShare::Auto
+        && to_plan.kind == RoundKind::Revisit
+    {
+        let others = request.audit_share + request.announced_share;
+        let start = DiscoveryShare::Auto.start();
+        let share = match to_plan.begins_cycle() {
+            true => state.next_share(rules.config.worth, &survey, request.pages, others, start),
+            false => state.discovery_share.unwrap_or(start),
+        };
+        request.discovery_share = share.min(1.0 - others);
+        facts.discovery_share = Some(share);
+    }
+    // Places of discovery, as far as there are URLs for them; each due URL has the same chance to be explored.
+    let share = (request.discovery_share * request.pages as f64).round() as u64;
+    let open = if facts.is_satisfied { 0 } else { facts.open };
+    let places = share.max(request.discovery_min).min(open) as f64;
+    facts.explore = (rules.config.explore_share.0 * places / facts.due.max(1) as f64).min(1.0);
+    request.explore = facts.explore;
+    Ok((Focus { survey, facts }, request))
+}

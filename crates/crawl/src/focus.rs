@@ -1,0 +1,143 @@
+//! Focused crawling (`[focus]`): relevant pages first, and how many are left.
+//!
+//! The crate `focus` judges pages and links; this module joins it to the crawl. [`reading`] judges a fetched page and its
+//! links. [`survey`] is the pass before a plan that sums up what visits yielded, and ranks what was never fetched. [`lesson`]
+//! teaches the model at the commit. [`report`] is what a round says of it.
+
+pub mod lesson;
+pub mod reading;
+pub mod report;
+pub mod survey;
+
+use crate::config;
+use crate::config::units::DiscoveryShare;
+use recrawl_focus::classifier;
+use recrawl_focus::classifier::linear::{Linear, Model};
+use recrawl_focus::classifier::terms::Terms;
+use recrawl_focus::live::Order;
+use recrawl_focus::terms::MAX_FILE_BYTES;
+use recrawl_focus::words::MAX_TEXT;
+use recrawl_focus::{Classifier, Topic, Words};
+use std::fmt;
+use std::path::Path;
+
+/// Greatest number of groups: their table has 2^24 places, 220 MB.
+const MAX_GROUPS: usize = 14_000_000;
+
+/// The checked configuration of a focused crawl.
+pub struct FocusRules {
+    /// The keys as typed.
+    pub config: config::Focus,
+    /// The terms in the words of all languages.
+    pub terms: Terms,
+    /// The model of another classifier than `terms`.
+    linear: Option<Linear>,
+    /// The order of discovery.
+    pub order: Order,
+    /// Digest of all that verdicts depend on.
+    pub digest: String,
+    /// Is the discovery share `"auto"`, so that revisits are weighed against discovery?
+    pub weighs_revisits: bool,
+}
+
+impl fmt::Debug for FocusRules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FocusRules").field("config", &self.config).field("digest", &self.digest).finish()
+    }
+}
+
+impl FocusRules {
+    /// Reads the files and checks the keys; none unless the crawl is focused.
+    ///
+    /// # Errors
+    /// The key, what is wrong with it, and what to do.
+    pub fn of(config: &config::Config) -> Result<Option<FocusRules>, String> {
+        let focus = &config.focus;
+        if !focus.enabled {
+            if config.cycle.discovery_share == DiscoveryShare::Auto {
+                return Err("cycle.discovery_share \"auto\" needs focus.enabled = true".into());
+            }
+            return Ok(None);
+        }
+        let order = Order::named(&focus.order, focus.change_threshold.0).ok_or_else(|| {
+            format!("focus.order is {:?}; write one of: {}", focus.order, Order::names().join(", "))
+        })?;
+        if focus.rounds == 0 || focus.groups == 0 || focus.max_text.0 == 0 || focus.site_patience == 0 {
+            return Err(
+                "focus.rounds, focus.groups, focus.max_text and focus.site_patience must not be 0".into()
+            );
+        }
+        if focus.groups > MAX_GROUPS {
+            return Err(format!("focus.groups must be at most {MAX_GROUPS}"));
+        }
+        if focus.max_text.0 > MAX_TEXT as u64 {
+            return Err(format!("focus.max_text must be at most {} KiB", MAX_TEXT >> 10));
+        }
+        if !(focus.worth.is_finite() && focus.worth >= 0.0) {
+            return Err("focus.worth must be a number from 0 up".into());
+        }
+        let mut words = Words::new();
+        let topic = topic(&focus.terms)?;
+        let digest = topic.digest();
+        let terms = || Terms::new(topic.clone(), &mut Words::new());
+        let kinds = || classifier::ALL.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ");
+        let (linear, digest) = match focus.classifier.as_str() {
+            "terms" if !focus.model.as_os_str().is_empty() => {
+                return Err(
+                    "focus.model is set, but focus.classifier \"terms\" needs none; write \"linear\"".into(),
+                );
+            }
+            "terms" => (None, digest),
+            "linear" => {
+                let (model, of_model) = model(&focus.model)?;
+                (Some(Linear::new(model, terms())), format!("{digest}-{of_model}"))
+            }
+            other => return Err(format!("focus.classifier is {other:?}; write one of: {}", kinds())),
+        };
+        let terms = Terms::new(topic, &mut words);
+        let weighs_revisits = config.cycle.discovery_share == DiscoveryShare::Auto;
+        Ok(Some(FocusRules { config: focus.clone(), terms, linear, order, digest, weighs_revisits }))
+    }
+
+    /// Judges pages.
+    pub fn classifier(&self) -> &dyn Classifier {
+        match &self.linear {
+            Some(linear) => linear,
+            None => &self.terms,
+        }
+    }
+
+    /// Is a page of this relevance relevant?
+    pub fn is_relevant(&self, relevance: f64) -> bool {
+        // A step of the stored form below the threshold is the threshold.
+        relevance + 1e-5 >= self.config.threshold.0
+    }
+}
+
+/// The topic of a term file.
+fn topic(file: &Path) -> Result<Topic, String> {
+    if file.as_os_str().is_empty() {
+        return Err("focus.terms names no file; write a term file (config/focus has an example)".into());
+    }
+    let failed = |cause: &dyn fmt::Display| format!("focus.terms: {}: {cause}", file.display());
+    let length = std::fs::metadata(file).map_err(|e| failed(&e))?.len();
+    if length > MAX_FILE_BYTES as u64 {
+        return Err(failed(&recrawl_focus::TermsError::TooLong));
+    }
+    let text = std::fs::read_to_string(file).map_err(|e| failed(&e))?;
+    Topic::from_toml(&text).map_err(|e| failed(&e))
+}
+
+/// A trained model, and its digest.
+fn model(file: &Path) -> Result<(Model, String), String> {
+    if file.as_os_str().is_empty() {
+        return Err("focus.model names no file; train one with `recrawl focus train --out FILE`".into());
+    }
+    let failed = |cause: &dyn fmt::Display| format!("focus.model: {}: {cause}", file.display());
+    let bytes = std::fs::read(file).map_err(|e| failed(&e))?;
+    let model = Model::from_bytes(&bytes).map_err(|e| failed(&e))?;
+    Ok((model, format!("{:016x}", xxhash_rust::xxh3::xxh3_64(&bytes))))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,218 @@
+//! What a focused crawl learns at each commit: the model, from links that were tried; and the explored visits by which recall
+//! is estimated. Kept in the tables, beside the model of the next change.
+
+use super::FocusRules;
+use super::report::{Discovered, FocusFacts, FocusReport};
+use super::survey::{Survey, hash};
+use crate::crawl::Crawl;
+use crate::failure::Failure;
+use crate::stored::{keep, kept};
+use recrawl_focus::live::LiveModel;
+use recrawl_focus::live::recall::{Explored, MAX_EXPLORED, Recall, STRATA, recall, stratum};
+use recrawl_focus::logistic::logistic;
+use recrawl_repository::{Generation, SledTables};
+use recrawl_types::{CanonicalUrl, DatedRound, Share, Site};
+use recrawl_verifier::Tried;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// The name under which it is kept.
+const FOCUS: &str = "focus";
+/// Change rate of all pages, in changes a cycle, before anything is known.
+const FIRST_RATE: f64 = 0.05;
+/// Part of k that `cycle.discovery_share = "auto"` moves at most in a cycle, and that each side keeps.
+const MAX_MOVED: f64 = 0.1;
+const LEAST_SHARE: f64 = 0.05;
+/// Places whose worth is compared.
+const NEXT_PLACES: u64 = 100;
+
+/// The state in the tables. A round that is merged again after a crash finds the state that it began with.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Kept {
+    /// The round of the last lesson.
+    round: u32,
+    before: FocusState,
+    now: FocusState,
+}
+
+/// What is learned from round to round.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FocusState {
+    /// Digest of the terms that it was learned with.
+    pub digest: String,
+    /// Expected relevance of links.
+    pub model: LiveModel,
+    /// Explored visits, the newest last.
+    pub explored: Vec<Explored>,
+    /// Never-fetched URLs after the last round, by what was expected of them.
+    pub pending: [u64; STRATA],
+    /// Recall after it.
+    pub recall: Option<Recall>,
+    /// Change rate of all pages, in changes a cycle.
+    pub rate: f64,
+    /// The discovery share of the last cycle, if it is `"auto"`.
+    pub discovery_share: Option<f64>,
+}
+
+impl Default for FocusState {
+    fn default() -> FocusState {
+        FocusState {
+            digest: String::new(),
+            model: LiveModel::default(),
+            explored: Vec::new(),
+            pending: [0; STRATA],
+            recall: None,
+            rate: FIRST_RATE,
+            discovery_share: None,
+        }
+    }
+}
+
+impl FocusState {
+    /// What the last committed round left.
+    ///
+    /// # Errors
+    /// When the tables cannot be read.
+    pub fn of(tables: &SledTables) -> Result<FocusState, Failure> {
+        Ok(kept::<Kept>(tables, FOCUS)?.unwrap_or_default().now)
+    }
+
+    /// What this round begins with, also if it was merged before.
+    ///
+    /// # Errors
+    /// When the tables cannot be read.
+    pub fn before(tables: &SledTables, round: DatedRound) -> Result<FocusState, Failure> {
+        let kept = kept::<Kept>(tables, FOCUS)?.unwrap_or_default();
+        Ok(if kept.round == round.round.0 { kept.before } else { kept.now })
+    }
+
+    /// The state for these rules: what was learned with other terms does not tell of these, but for the weights.
+    #[must_use]
+    pub fn with(self, rules: &FocusRules) -> FocusState {
+        if self.digest == rules.digest {
+            return self;
+        }
+        let FocusState { model, rate, discovery_share, .. } = self;
+        FocusState { digest: rules.digest.clone(), model, rate, discovery_share, ..FocusState::default() }
+    }
+
+    /// The discovery share of the next cycle: it moves to where the next places bring more. Pages that are expected, at the
+    /// lower end of their stratum, count `worth` each; revisits count relevance × P(change).
+    pub fn next_share(&self, worth: f64, survey: &Survey, k: u64, others: f64, start: f64) -> f64 {
+        let share = self.discovery_share.unwrap_or(start);
+        let places = |share: f64| (share * k as f64) as u64;
+        let discovery = worth * expected(&self.pending, places(share), NEXT_PLACES);
+        let revisits = survey.worth_of_revisits(places((1.0 - others - share).max(0.0)), NEXT_PLACES);
+        let sum = discovery + revisits;
+        let moved = if sum > 0.0 { MAX_MOVED * (discovery - revisits) / sum } else { 0.0 };
+        (share + moved).clamp(LEAST_SHARE, (1.0 - others - LEAST_SHARE).max(LEAST_SHARE))
+    }
+}
+
+/// Relevant pages expected in places from a rank on, each at the lower end of its stratum.
+fn expected(pending: &[u64; STRATA], mut from: u64, mut places: u64) -> f64 {
+    let mut sum = 0.0;
+    for at in (0..STRATA).rev() {
+        let passed = from.min(pending[at]);
+        from -= passed;
+        let taken = places.min(pending[at] - passed);
+        places -= taken;
+        // The strata are one unit of log odds wide; below the lowest nothing is expected.
+        let low = at as f64 - 7.0;
+        sum += if at > 0 { taken as f64 * logistic(low) } else { 0.0 };
+    }
+    sum
+}
+
+/// The lesson of a round, whose tried links are met in URL order.
+pub struct FocusLesson {
+    rules: Arc<FocusRules>,
+    round: DatedRound,
+    before: FocusState,
+    now: FocusState,
+    survey: Arc<Survey>,
+    sites: Vec<(u64, usize)>,
+    facts: FocusFacts,
+    discovered: Discovered,
+    seed: u64,
+}
+
+impl FocusLesson {
+    /// Begins the lesson of a round; none unless the crawl is focused.
+    ///
+    /// # Errors
+    /// When the generation or the tables cannot be read.
+    pub fn of_round(
+        crawl: &Crawl,
+        generation: &Generation,
+        round: DatedRound,
+        facts: Option<&FocusFacts>,
+    ) -> Result<Option<FocusLesson>, Failure> {
+        let Some(rules) = crawl.settings.focus.clone() else { return Ok(None) };
+        let before = FocusState::before(&crawl.tables, round)?;
+        let survey = crawl.survey(generation, round)?;
+        let now = before.clone().with(&rules);
+        Ok(Some(FocusLesson {
+            sites: survey.index_of_sites(),
+            facts: facts
+                .cloned()
+                .unwrap_or_else(|| FocusFacts { pending: now.pending, ..survey.facts().clone() }),
+            discovered: Discovered::default(),
+            seed: crawl.random_seed ^ u64::from(round.round.0),
+            rules,
+            round,
+            before,
+            now,
+            survey,
+        }))
+    }
+
+    /// Adds a page that was judged for the first time.
+    pub fn tried(&mut self, url: &CanonicalUrl, tried: &Tried) {
+        let is_relevant = self.rules.is_relevant(tried.verdict.relevance());
+        self.discovered.pages += 1;
+        self.discovered.relevant += u64::from(is_relevant);
+        let hash = hash(&Site::of(url));
+        let at = self.sites.partition_point(|(other, _)| *other < hash);
+        let site = self.sites.get(at).filter(|(other, _)| *other == hash).map(|(_, site)| *site);
+        let candidate = self.survey.candidate(&tried.known, site);
+        let odds = self.rules.order.planned(&self.now.model, &candidate);
+        let of_stratum = &mut self.facts.pending[stratum(odds)];
+        *of_stratum = of_stratum.saturating_sub(1);
+        let propensity = match tried.share {
+            Share::Explored(probability) => {
+                self.discovered.explored += 1;
+                self.discovered.explored_relevant += u64::from(is_relevant);
+                self.now.explored.push(Explored {
+                    site: hash as u32,
+                    stratum: stratum(odds) as u8,
+                    is_relevant,
+                    propensity: probability as f32,
+                });
+                probability
+            }
+            _ => 1.0,
+        };
+        if !self.rules.order.is_of_thesis() && tried.known.expectation.is_some() {
+            self.now.model.learn(&candidate, is_relevant, propensity);
+        }
+    }
+
+    /// Keeps what was learned; gives the report of the round.
+    ///
+    /// # Errors
+    /// When the tables cannot be written.
+    pub fn keep(self, tables: &SledTables) -> Result<FocusReport, Failure> {
+        let FocusLesson { rules: _, round, before, mut now, survey, facts, discovered, seed, .. } = self;
+        let surplus = now.explored.len().saturating_sub(MAX_EXPLORED);
+        now.explored.drain(..surplus);
+        let relevant = survey.facts().relevant + discovered.relevant;
+        (now.pending, now.rate) = (facts.pending, survey.rate());
+        now.recall = recall(relevant, &now.pending, &now.explored, seed);
+        now.discovery_share = facts.discovery_share.or(now.discovery_share);
+        let report = FocusReport::new(&facts, &discovered, relevant, now.recall);
+        keep(tables, FOCUS, &Kept { round: round.round.0, before, now })?;
+        Ok(report)
+    }
+}

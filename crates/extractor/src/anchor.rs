@@ -1,0 +1,128 @@
+//! What a page says of its links: their anchors, and whether they stand in its frame.
+//!
+//! The anchor is the visible text of the link; if there is none, its `aria-label`, or the `alt` of an image in it. Collected
+//! only on demand ([`Options::anchors`](crate::Options::anchors)), and bounded for each link and each page.
+
+use crate::scope::attribute;
+use crate::text::Collapsed;
+use html5ever::{LocalName, local_name};
+use scraper::node::Element;
+
+/// Maximum bytes of an anchor; a longer one is cut.
+pub const MAX_ANCHOR_BYTES: usize = 120;
+/// Maximum bytes of all anchors of a page; links after that have none.
+pub const MAX_ANCHORS_BYTES: usize = 256 * 1024;
+/// Maximum bytes of a language tag; a longer one is ignored.
+const MAX_TAG_BYTES: usize = 35;
+
+/// What is said of a reference.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Context {
+    pub(crate) anchor: String,
+    pub(crate) is_framed: bool,
+}
+
+/// Collects the contexts of the references of a page.
+pub(crate) struct Contexts<'d> {
+    /// In the order of references.
+    found: Vec<Context>,
+    /// The innermost link that is open.
+    open: Option<Open<'d>>,
+    /// Bytes of anchors so far.
+    bytes: usize,
+    language: Option<&'d str>,
+}
+
+/// A link whose content is being walked.
+struct Open<'d> {
+    /// Its number among the references.
+    reference: usize,
+    /// Number of open elements around it.
+    depth: usize,
+    text: Collapsed,
+    /// `aria-label`, else the first `alt` in it.
+    label: Option<&'d str>,
+}
+
+impl<'d> Contexts<'d> {
+    pub(crate) fn new() -> Contexts<'d> {
+        Contexts { found: Vec::new(), open: None, bytes: 0, language: None }
+    }
+
+    /// Notes the reference of an element, within `depth` open ones.
+    pub(crate) fn reference(&mut self, element: &'d Element, depth: usize, is_framed: bool) {
+        self.close();
+        let label = attribute(element, &aria_label()).filter(|label| !label.trim().is_empty());
+        let label = label.or_else(|| attribute(element, &local_name!("alt")));
+        let text = Collapsed::new(MAX_ANCHOR_BYTES);
+        self.open = Some(Open { reference: self.found.len(), depth, text, label });
+        self.found.push(Context { anchor: String::new(), is_framed });
+    }
+
+    /// Reads an element that is no reference.
+    pub(crate) fn enter(&mut self, element: &'d Element) {
+        match element.name.local {
+            local_name!("html") if self.language.is_none() => {
+                let tag = attribute(element, &local_name!("lang")).map(str::trim);
+                self.language = tag.filter(|tag| !tag.is_empty() && tag.len() <= MAX_TAG_BYTES);
+            }
+            local_name!("img") => {
+                if let Some(open) = &mut self.open {
+                    let alt = || attribute(element, &local_name!("alt"));
+                    open.label = open.label.filter(|label| !label.trim().is_empty()).or_else(alt);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds visible text.
+    pub(crate) fn text(&mut self, text: &str) {
+        if let Some(open) = &mut self.open {
+            open.text.push(text);
+        }
+    }
+
+    /// Ends an element within `depth` open ones.
+    pub(crate) fn leave(&mut self, depth: usize) {
+        if self.open.as_ref().is_some_and(|open| open.depth == depth) {
+            self.close();
+        }
+    }
+
+    /// Separates words, as the edge of a block does.
+    pub(crate) fn block(&mut self) {
+        self.open.iter_mut().for_each(|open| open.text.block());
+    }
+
+    fn close(&mut self) {
+        let Some(Open { reference, text, label, .. }) = self.open.take() else { return };
+        let mut anchor = text.finish();
+        if anchor.is_empty()
+            && let Some(label) = label
+        {
+            let mut text = Collapsed::new(MAX_ANCHOR_BYTES);
+            text.push(label);
+            anchor = text.finish();
+        }
+        if self.bytes + anchor.len() <= MAX_ANCHORS_BYTES {
+            self.bytes += anchor.len();
+            self.found[reference].anchor = anchor;
+        }
+    }
+
+    /// The contexts in the order of references, and the language that the page declares.
+    pub(crate) fn finish(mut self) -> (Vec<Context>, Option<String>) {
+        self.close();
+        (self.found, self.language.map(str::to_owned))
+    }
+}
+
+fn aria_label() -> LocalName {
+    LocalName::from("aria-label")
+}
+
+/// Is this one of the attributes that are read for anchors alone?
+pub(crate) fn is_read(name: &LocalName) -> bool {
+    *name == local_name!("alt") || *name == local_name!("lang") || **name == *"aria-label"
+}

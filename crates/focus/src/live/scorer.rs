@@ -1,0 +1,92 @@
+//! Log odds of many untried URLs, in the order of sites: as [`Order::planned`], with all logarithms taken beforehand.
+
+use super::yields::Yield;
+use super::{Candidate, LiveModel, Order, planned_features};
+use libm::{log, log1p};
+
+/// Depths whose logarithms are kept.
+const DEPTHS: usize = 64;
+
+/// Scores untried URLs.
+pub struct Scorer<'m> {
+    model: &'m LiveModel,
+    order: Order,
+    all: Yield,
+    /// Weighted features that depend on the tunnel and the depth alone.
+    tunnels: [f64; 9],
+    depths: [f64; DEPTHS],
+    /// The site's shrunk yield, and its part of the sum.
+    site: f64,
+    of_site: f64,
+}
+
+impl<'m> Scorer<'m> {
+    /// Scores in this order, with the yield of the crawl.
+    pub fn new(model: &'m LiveModel, order: Order, all: Yield) -> Scorer<'m> {
+        let weights = &model.planned.0;
+        let mut scorer = Scorer {
+            model,
+            order,
+            all,
+            tunnels: std::array::from_fn(|tunnel| weights[2] * tunnel as f64 / 8.0),
+            depths: std::array::from_fn(|depth| weights[3] * log1p(depth as f64)),
+            site: 0.0,
+            of_site: 0.0,
+        };
+        scorer.enter(Yield::default());
+        scorer
+    }
+
+    /// The next URLs are of a site with this yield.
+    pub fn enter(&mut self, site: Yield) {
+        let features = planned_features(&Candidate { site, all: self.all, ..Candidate::default() });
+        let weights = &self.model.planned.0;
+        self.site = site.shrunk(self.all.shrunk(0.01));
+        self.of_site = [0, 6, 7].iter().map(|&at| weights[at] * features[at]).sum();
+    }
+
+    /// Log odds of a URL of this site.
+    pub fn score(&self, links: f64, tunnel: u8, depth: u16, group: Yield) -> f64 {
+        if self.order.is_of_thesis() {
+            return self.order.planned(self.model, &Candidate { links, group, ..Candidate::default() });
+        }
+        let weights = &self.model.planned.0;
+        let depth = match self.depths.get(usize::from(depth)) {
+            Some(depth) => *depth,
+            None => weights[3] * log1p(f64::from(depth)),
+        };
+        let of_group = match group.visits {
+            0 => 0.0,
+            visits => {
+                weights[4] * log(group.shrunk(self.site) / self.site) + weights[5] * log1p(visits as f64)
+            }
+        };
+        self.of_site + weights[1] * links + self.tunnels[usize::from(tunnel.min(8))] + depth + of_group
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn any_yield() -> impl Strategy<Value = Yield> {
+        (0u64..30, 0u64..30).prop_map(|(visits, finds)| Yield::of(visits, finds.min(visits)))
+    }
+
+    proptest! {
+        #[test]
+        fn it_scores_as_the_order_does(
+            links in -15.0..15.0f64, tunnel: u8, depth in 0u16..200,
+            group in any_yield(), site in any_yield(), all in any_yield(), order in 0usize..7
+        ) {
+            let order = Order::named(Order::names()[order], 0.2).expect("it is listed");
+            let model = LiveModel::default();
+            let candidate = Candidate { links, tunnel, depth, group, site, all };
+            let mut scorer = Scorer::new(&model, order, all);
+            scorer.enter(site);
+            let score = scorer.score(links, tunnel, depth, group);
+            prop_assert!((score - order.planned(&model, &candidate)).abs() < 1e-9);
+        }
+    }
+}
