@@ -137,6 +137,8 @@ impl Default for LiveModel {
 pub const RATE: f64 = 0.003;
 /// Greatest weight, 1 / propensity, of a tried link.
 pub const MAX_WEIGHT: f64 = 20.0;
+/// By how much a visit moves a weight at most, however low the log odds of its link are.
+const MAX_STEP: f64 = 0.05;
 
 impl LiveModel {
     /// Log odds of a link that is found.
@@ -155,7 +157,7 @@ impl LiveModel {
         let weight = (1.0 / propensity).clamp(1.0, MAX_WEIGHT);
         let error = f64::from(u8::from(is_relevant)) - logistic(self.planned.logit(&features));
         for (weight_of, feature) in self.planned.0.iter_mut().zip(features) {
-            *weight_of += RATE * weight * error * feature;
+            *weight_of += (RATE * weight * error * feature).clamp(-MAX_STEP, MAX_STEP);
         }
         self.lessons += 1;
     }

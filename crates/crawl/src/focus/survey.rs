@@ -246,13 +246,26 @@ impl Survey {
         self.worth.of(from, places)
     }
 
+    /// Never-fetched URLs of the generation, by what is expected of them.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn pending(&self, generation: &Generation) -> Result<[u64; STRATA], Failure> {
+        let mut filler = self.filler(false);
+        generation.scan(false, |first, columns| -> Result<(), Failure> {
+            filler.fill(first, columns);
+            Ok(())
+        })?;
+        Ok(filler.pending())
+    }
+
     /// Begins to fill blocks. If `is_satisfied`, nothing is open to discovery.
     pub fn filler(&self, is_satisfied: bool) -> Filler<'_> {
         let scorer = Scorer::new(&self.model, self.rules.order, self.all);
         Filler { survey: self, scorer, pending: [0; STRATA], is_satisfied }
     }
 
-    /// The hash of a site, and its yield; nothing for one without pages.
+    /// What the visits of a site yielded.
     fn site(&self, site: usize) -> Yield {
         let (visits, finds) = self.sites[site].all();
         Yield::of(visits, finds)
@@ -281,9 +294,7 @@ impl Survey {
 
     /// Why a URL of a site is open to exploration alone, if it is.
     pub fn closed(&self, known: &Known, site: Option<usize>) -> Option<&'static str> {
-        if !self.rules.order.is_by_expectation() {
-            None
-        } else if !is_within(&self.rules, known) {
+        if !is_within(&self.rules, known) {
             Some("too many irrelevant pages in a row (focus.tunnel)")
         } else if site.is_some_and(|site| self.is_exhausted[site]) {
             Some("its site is exhausted")
@@ -352,9 +363,10 @@ pub fn hash(site: &Site) -> u64 {
     xxh3_64(site.to_string().as_bytes())
 }
 
-/// Is the URL within the tunnel?
+/// Is the URL within the tunnel? An order that expects nothing has none.
 fn is_within(rules: &FocusRules, known: &Known) -> bool {
-    known.expectation.is_none_or(|expectation| expectation.tunnel <= rules.config.tunnel)
+    let is_short = |expectation: Expectation| expectation.tunnel <= rules.config.tunnel;
+    !rules.order.is_by_expectation() || known.expectation.is_none_or(is_short)
 }
 
 /// Fills the columns of blocks.
@@ -391,8 +403,7 @@ impl Filler<'_> {
             // A page that is gone, or that a rule refuses, is not one that was missed.
             pending[stratum(odds)] += u64::from(known.status == Status::Live);
             columns.relevance.push(logistic(odds));
-            let is_closed = survey.is_exhausted[site] || !is_within(&survey.rules, known);
-            let is_open = !*is_satisfied && (!is_closed || !order.is_by_expectation());
+            let is_open = !*is_satisfied && !survey.is_exhausted[site] && is_within(&survey.rules, known);
             columns.expected.push(if is_open { odds as f32 } else { f32::NEG_INFINITY });
         }
         if !order.is_by_expectation() && !*is_satisfied {

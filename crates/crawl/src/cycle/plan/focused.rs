@@ -8,6 +8,7 @@ use crate::focus::lesson::FocusState;
 use crate::focus::report::FocusFacts;
 use crate::focus::survey::Survey;
 use crate::report::facts::RoundKind;
+use recrawl_focus::live::recall::{Recall, recall};
 use recrawl_repository::Generation;
 use recrawl_scheduler::PlanRequest;
 use std::sync::Arc;
@@ -33,7 +34,13 @@ pub(super) fn request(
     let state = FocusState::before(&crawl.tables, to_plan.round)?.with(rules);
     let mut facts = survey.facts().clone();
     let target = rules.config.target_recall.0;
-    facts.is_satisfied = target < 1.0 && state.recall.is_some_and(|recall| recall.low >= target);
+    let reaches = |recall: Option<Recall>| target < 1.0 && recall.is_some_and(|recall| recall.low >= target);
+    if reaches(state.recall) {
+        // The last round's links came after its estimate.
+        let seed = crawl.random_seed ^ u64::from(to_plan.round.round.0);
+        let pending = survey.pending(generation)?;
+        facts.is_satisfied = reaches(recall(facts.relevant, &pending, &state.explored, seed));
+    }
     let mut request = PlanRequest { round: to_plan.round.round.0, ..request };
     if crawl.settings.config.cycle.discovery_share == DiscoveryShare::Auto
         && to_plan.kind == RoundKind::Revisit
@@ -47,10 +54,11 @@ pub(super) fn request(
         request.discovery_share = share.min(1.0 - others);
         facts.discovery_share = Some(share);
     }
-    // Places of discovery, as far as there are URLs for them; each due URL has the same chance to be explored.
+    // Places of discovery, as far as there are URLs for them; each due URL has the same chance to be explored, also where no
+    // other is open.
     let share = (request.discovery_share * request.pages as f64).round() as u64;
-    let open = if facts.is_satisfied { 0 } else { facts.open };
-    let places = share.max(request.discovery_min).min(open) as f64;
+    let due = if facts.is_satisfied { 0 } else { facts.due };
+    let places = share.max(request.discovery_min).min(due) as f64;
     facts.explore = (rules.config.explore_share.0 * places / facts.due.max(1) as f64).min(1.0);
     request.explore = facts.explore;
     Ok((Focus { survey, facts }, request))

@@ -104,6 +104,7 @@ fn expected(
         Ok(())
     });
     scanned.unwrap();
+    assert_eq!(survey.pending(generation).unwrap(), filler.pending());
     (found, filler.pending())
 }
 
@@ -137,6 +138,7 @@ fn a_pinned_order_ranks_by_scores_and_breadth_by_none() {
     assert!(found["http://rich.example/a/next"] > 0.0, "{found:?}");
     let by_breadth = survey(&rules(|config| config.focus.order = "breadth".into()), &generation);
     assert_eq!((by_breadth.facts().sites_exhausted, by_breadth.facts().judged), (0, 630));
+    assert_eq!(by_breadth.facts().open, by_breadth.facts().due, "it closes nothing");
     let mut filler = by_breadth.filler(false);
     let mut states = generation.states();
     while let Some((first, columns)) = states.next_block().unwrap() {

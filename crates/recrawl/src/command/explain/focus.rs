@@ -15,6 +15,7 @@ pub struct ShownByFocus {
     threshold: f64,
     order: &'static str,
     verdict: Option<Verdict>,
+    is_relevant: bool,
     untried: Option<Untried>,
 }
 
@@ -45,6 +46,7 @@ impl ShownByFocus {
             threshold: rules.config.threshold.0,
             order: rules.order.name(),
             verdict: record.known.verdict,
+            is_relevant: record.known.verdict.is_some_and(|verdict| rules.is_relevant(verdict.relevance())),
             untried: None,
         };
         if record.visited.is_none()
@@ -73,7 +75,7 @@ impl ShownByFocus {
         let mut lines = Vec::new();
         if let Some(verdict) = self.verdict {
             let (relevance, threshold) = (verdict.relevance(), self.threshold);
-            let is = if relevance + 1e-5 >= threshold { "relevant" } else { "not relevant" };
+            let is = if self.is_relevant { "relevant" } else { "not relevant" };
             let [genre, content, url] = parts(verdict);
             lines.push(format!("relevance   {relevance:.4}, {is} (focus.threshold {threshold})"));
             lines.push(format!("            genre {genre:.3}, content {content:.3}, URL {url:.3}"));
