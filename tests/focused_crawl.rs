@@ -71,6 +71,34 @@ fn a_focused_crawl_finds_relevant_pages_much_earlier_than_one_by_breadth() {
     assert!(siblings > breadth, "{siblings} pfs-2, {breadth} breadth");
 }
 
+#[test]
+fn sitemaps_are_no_pages_of_a_genre_and_discovery_stops_where_enough_is_found() {
+    let WebConfig::Procedural(procedural) = courses(3_000).web else { panic!("it is procedural") };
+    let web = Config::new(WebConfig::Procedural(ProceduralConfig { sitemaps: true, ..procedural }));
+    let enough =
+        settings("learned", 200).replace("target_recall = 1", "target_recall = 0.03\nexplore_share = 0.5");
+    let world = focused(web, &enough);
+    let mut command = world.command(&["crawl", "--json", "--until", "filled"]);
+    command.arg("--seeds").arg(world.seed_file());
+    let reports = json_lines(&succeeds(command.output().expect("the program runs")));
+    let pages = world.pages();
+    let fetched = |page: &Value| page["n"].is_u64();
+    let judged = |page: &Value| page["relevance"].is_number();
+    let (sitemaps, others): (Vec<(_, &Value)>, Vec<(_, &Value)>) =
+        pages.iter().partition(|(url, _)| url.contains("sitemap"));
+    assert!(sitemaps.iter().any(|(_, page)| fetched(page)), "{sitemaps:?}");
+    assert!(!sitemaps.iter().any(|(_, page)| judged(page)), "{sitemaps:?}");
+    assert!(others.iter().filter(|(_, page)| judged(page)).count() > 100);
+    // The round that reaches it is the last.
+    let reaches = |report: &Value| report["focus"]["recall_low"].as_f64().is_some_and(|low| low >= 0.03);
+    let (last, before) = reports.split_last().expect("rounds");
+    assert!(reaches(last) && !before.iter().any(reaches), "{reports:?}");
+    assert!(others.iter().any(|(_, page)| !fetched(page)), "it stopped before all was fetched");
+    let next = world.next_cycle();
+    assert_eq!(next["focus"]["is_satisfied"], true, "{next}");
+    assert_eq!((count(&next["focus"], "explored"), count(&next["focus"], "discovered")), (Some(0), Some(0)));
+}
+
 /// What a focused crawl knows of each page, and why each was visited.
 fn knowledge(world: &World) -> (BTreeMap<String, Vec<Value>>, Vec<String>) {
     let columns = ["n", "depth", "relevance", "genre", "content", "expected", "tunnel"];

@@ -189,7 +189,10 @@ impl PageReader<'_> {
         };
         visit.outcome = Outcome::Fetched(change);
         visit.bytes = response.body.len() as u64;
-        let judged = self.focus.as_ref().zip(tools.words.as_mut()).map(|(focus, words)| {
+        // A sitemap or feed is no page of any genre, and tells of others.
+        let is_listing = matches!(extracted, Extracted::Listing(..));
+        let judged = self.focus.as_ref().zip(tools.words.as_mut()).filter(|_| !is_listing);
+        let judged = judged.map(|(focus, words)| {
             let text = match &extracted {
                 Extracted::Page(text) => Some(text),
                 _ => None,
