@@ -27,7 +27,7 @@ fn courses(pages: u32) -> Config {
     Config::new(WebConfig::Procedural(procedural))
 }
 
-/// A crawl of so many URLs a cycle, in an order.
+/// The settings of a crawl that fills `fill_pages` URLs a cycle in this order.
 fn settings(order: &str, fill_pages: u32) -> String {
     format!(
         "[cycle]\nfill = true\nfill_pages = {fill_pages}\ndiscovery_min = 0\nwarmup = 0\n\

@@ -22,7 +22,7 @@ const FORMULAS: [&str; 5] = ["t", "1 / (1 + t)", "t * X", "p_eb_site", "t * p_eb
 #[derive(Debug)]
 enum Trouble {
     Killed(Moment),
-    /// No file may grow beyond so many bytes: each write that would make it larger fails, as on a full disk.
+    /// A file cannot grow beyond this size in bytes. A write beyond it fails, as on a full disk.
     Full(u64),
 }
 

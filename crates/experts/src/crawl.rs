@@ -368,7 +368,8 @@ mod tests {
             }
         }
         assert!(differing > 1_000, "{differing} pairs of different texts");
-        // Pages that are fresh, of the 90 of nine pages on ten days; as of 2026-11-23, when each product was computed anew.
+        // How many of nine pages are fresh, summed over ten days. The program of 2026-11-23, which kept no products, gave the
+        // same.
         let fresh = |method| {
             let by_ten = freshness(&recording, &targets, &settings(), method, 0.3).unwrap();
             by_ten[..5].iter().map(|fresh| (fresh * 90.0).round() as u32).collect::<Vec<u32>>()

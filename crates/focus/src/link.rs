@@ -43,6 +43,23 @@ pub const FEATURES: [&str; 20] = [
     "crawl yield",
 ];
 
+/// The features that a link itself shows, and the page that has it: that page's relevance, genre and content, four of the
+/// anchor, the URL's terms, and whether the link stands in the page's frame.
+pub(crate) fn shown_features(relevance: f64, verdict: &Assessment, link: &Evidence) -> [f64; 9] {
+    let flag = |is: bool| f64::from(u8::from(is));
+    [
+        log(relevance + 0.01) - log(0.02),
+        verdict.genre,
+        verdict.content,
+        flag(link.genre > 0.0),
+        link.genre,
+        flag(link.content > 0.0),
+        flag(link.words.is_empty()),
+        link.url,
+        flag(link.framed),
+    ]
+}
+
 /// Number of features of a link.
 pub const LINK_FEATURES: usize = FEATURES.len();
 /// Words of anchors whose yield is kept.
@@ -150,7 +167,8 @@ impl Yields {
 
     /// The features of a link.
     pub fn features(&self, parent: &Parent, link: &Evidence, site: u32) -> [f64; LINK_FEATURES] {
-        let flag = |is: bool| f64::from(u8::from(is));
+        let [parent_yield, genre, content, has_genre, genre_share, has_content, is_empty, url, framed] =
+            shown_features(parent.relevance, &parent.verdict, link);
         let all = &self.all;
         let mean = all.shrunk(all.relevance, 0.01);
         let mean_genre = all.shrunk(all.genre, 0.1);
@@ -167,16 +185,16 @@ impl Yields {
         let most = link.words.iter().map(word).fold(f64::NEG_INFINITY, f64::max);
         [
             1.0,
-            log(parent.relevance + 0.01) - log(0.02),
-            parent.verdict.genre,
-            parent.verdict.content,
-            flag(link.genre > 0.0),
-            link.genre,
-            flag(link.content > 0.0),
-            flag(link.words.is_empty()),
+            parent_yield,
+            genre,
+            content,
+            has_genre,
+            genre_share,
+            has_content,
+            is_empty,
             if link.words.is_empty() { 0.0 } else { most },
-            link.url,
-            flag(link.framed),
+            url,
+            framed,
             log(1.0 + f64::from(parent.depth)),
             f64::from(parent.tunnel.min(8)) / 8.0,
             log(group_yield / site_yield),

@@ -14,6 +14,7 @@ pub mod stop;
 pub mod yields;
 
 use crate::classifier::Assessment;
+use crate::link::shown_features;
 use crate::logistic::{Weights, logistic};
 use crate::policy::{Policy, Rule, When};
 use crate::web::Evidence;
@@ -62,19 +63,9 @@ impl Parent {
 
 /// The features of a link when it is found, in the order of [`FOUND`].
 pub fn found_features(parent: &Parent, link: &Evidence) -> [f64; FOUND.len()] {
-    let flag = |is: bool| f64::from(u8::from(is));
-    [
-        1.0,
-        log(parent.relevance() + 0.01) - log(0.02),
-        parent.verdict.genre,
-        parent.verdict.content,
-        flag(link.genre > 0.0),
-        link.genre,
-        flag(link.content > 0.0),
-        flag(link.words.is_empty()),
-        link.url,
-        flag(link.framed),
-    ]
+    let mut features = [1.0; FOUND.len()];
+    features[1..].copy_from_slice(&shown_features(parent.relevance(), &parent.verdict, link));
+    features
 }
 
 /// What is known of an untried URL when a round is planned.
@@ -177,7 +168,7 @@ impl Order {
         crate::policy::ALL.iter().filter(is_live).map(|policy| policy.name).collect()
     }
 
-    /// The order of this name; none if there is none, or a crawl that plans in rounds cannot have it.
+    /// The order of this name. None if no order has it, or if a crawl in rounds cannot follow that order.
     pub fn named(name: &str, change_threshold: f64) -> Option<Order> {
         let policy = crate::policy::named(name).filter(|policy| is_live(policy.rule))?;
         Some(Order { policy, change_threshold })

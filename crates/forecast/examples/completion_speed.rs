@@ -67,7 +67,7 @@ fn processor_time() -> Result<f64, Box<dyn Error>> {
     Ok(ticks.iter().sum::<u64>() as f64 / 100.0)
 }
 
-/// Lets the peak begin anew; the present memory in bytes.
+/// Resets the peak; returns the present memory in bytes.
 fn forget_peak() -> Result<u64, Box<dyn Error>> {
     std::fs::write("/proc/self/clear_refs", "5")?;
     peak()

@@ -92,8 +92,8 @@ impl CycleTotals {
 }
 
 /// Writes the pages of a schedule that are not done, for the next round. Those of the sample count as not
-/// answered yet. Never-fetched pages of a fill round are left out, because the next one plans them anew; but not explored
-/// ones, or hosts that are slow would be explored less.
+/// answered yet. Never-fetched pages of a fill round are left out, because the next one plans them again. Explored ones
+/// stay, or slow hosts would be explored less.
 /// Memory: the rest of one host.
 ///
 /// # Errors

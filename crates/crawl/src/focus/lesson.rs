@@ -8,7 +8,7 @@ use crate::crawl::Crawl;
 use crate::failure::Failure;
 use crate::stored::{keep, kept};
 use recrawl_focus::live::LiveModel;
-use recrawl_focus::live::recall::{Explored, MAX_EXPLORED, Recall, STRATA, recall, stratum};
+use recrawl_focus::live::recall::{Explored, MAX_EXPLORED, Recall, STRATA, lower_end, recall, stratum};
 use recrawl_focus::logistic::logistic;
 use recrawl_repository::{Generation, SledTables};
 use recrawl_types::{CanonicalUrl, DatedRound, Share, Site};
@@ -118,9 +118,8 @@ fn expected(pending: &[u64; STRATA], mut from: u64, mut places: u64) -> f64 {
         from -= passed;
         let taken = places.min(pending[at] - passed);
         places -= taken;
-        // The strata are one unit of log odds wide; below the lowest nothing is expected.
-        let low = at as f64 - 7.0;
-        sum += if at > 0 { taken as f64 * logistic(low) } else { 0.0 };
+        // In the lowest nothing is expected.
+        sum += lower_end(at).map_or(0.0, |low| taken as f64 * logistic(low));
     }
     sum
 }

@@ -29,8 +29,6 @@ pub struct FocusFacts {
     pub judged: u64,
     /// URLs never fetched and due.
     pub due: u64,
-    /// Of these, open to discovery: not beyond the tunnel, and not of an exhausted site.
-    pub open: u64,
     /// Probability with which each due URL is explored.
     pub explore: f64,
     /// Never-fetched URLs by expected relevance.

@@ -1,7 +1,7 @@
 //! The pass before a plan: what visits yielded, by group, site and crawl; which sites are exhausted; and with these the
 //! expected relevance of what was never fetched.
 //!
-//! Memory: 12 bytes a group up to `focus.groups`, and 56 bytes a site. Nothing grows with known pages.
+//! Memory: 12 bytes a group up to `focus.groups`, and 53 bytes a site. Nothing grows with known pages.
 
 use super::FocusRules;
 use super::lesson::FocusState;
@@ -40,8 +40,6 @@ struct SiteSums {
     ages: [(u32, u32); AGES.len() + 1],
     /// Σ expected relevance of never-fetched URLs, by their links alone.
     pending: f32,
-    /// Never-fetched URLs that are due and within the tunnel.
-    open: u32,
 }
 
 impl SiteSums {
@@ -193,7 +191,6 @@ impl Survey {
                 let sums = &mut self.sites[site];
                 sums.pending +=
                     known.expectation.map_or(0.0, |expectation| logistic(expectation.logit())) as f32;
-                sums.open = sums.open.saturating_add(u32::from(is_within(&rules, known)));
             }
         }
     }
@@ -206,9 +203,8 @@ impl Survey {
         for (site, sums) in self.sites.iter().enumerate() {
             let newest = sums.newest(patience);
             self.is_exhausted[site] = is_by_expectation && is_exhausted(&newest, crawl_yield, patience);
-            match self.is_exhausted[site] {
-                true => exhausted.push((site, newest)),
-                false => self.facts.open += u64::from(sums.open),
+            if self.is_exhausted[site] {
+                exhausted.push((site, newest));
             }
         }
         self.facts.sites_exhausted = exhausted.len() as u64;

@@ -26,6 +26,11 @@ pub fn stratum(logit: f64) -> usize {
     EDGES.iter().filter(|edge| logit >= **edge).count()
 }
 
+/// The log odds from which on a stratum begins; none for the lowest.
+pub fn lower_end(stratum: usize) -> Option<f64> {
+    stratum.checked_sub(1).map(|below| EDGES[below])
+}
+
 /// An explored visit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Explored {

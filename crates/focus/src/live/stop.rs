@@ -24,8 +24,8 @@ pub fn is_exhausted(site: &Evidence, crawl_yield: f64, patience: u64) -> bool {
         && chance_above(WORTH * crawl_yield, site.finds, site.visits) < RULED_OUT
 }
 
-/// The posterior probability that a yield is above `bound`, after so many finds in so many visits, with a uniform prior: the
-/// tail of Beta(finds + 1, visits − finds + 1). It equals that of a binomial, P(Bin(visits + 1, bound) ≤ finds).
+/// The posterior probability that a yield is above `bound`, with a uniform prior: the tail of Beta(finds + 1, visits − finds
+/// + 1). It equals that of a binomial, P(Bin(visits + 1, bound) ≤ finds).
 pub fn chance_above(bound: f64, finds: u64, visits: u64) -> f64 {
     if bound <= 0.0 {
         return 1.0;

@@ -27,7 +27,7 @@ impl Yield {
         self.visits += 1;
     }
 
-    /// So many visits, of which some found what is wholly relevant.
+    /// The yield of `visits` pages, of which `finds` have relevance 1 and the others 0.
     pub fn of(visits: u64, finds: u64) -> Yield {
         Yield { sum: finds * STEPS as u64, visits }
     }
