@@ -53,6 +53,7 @@ pub fn rules(cycle: Cycle, waiting: Waiting, threads: usize) -> MergeRules<'stat
         on_comparison: &|_, _, _| {},
         on_first_visit: &|_, _| {},
         on_tried: &|_, _| {},
+        on_found: &|_, _| {},
         on_progress: &|_| {},
     }
 }

@@ -413,11 +413,11 @@ table! {
         /// Maximum irrelevant pages in a row that are crossed, but by exploration.
         tunnel: u8 = 3,
         /// Discovery visits of a site before it may be called exhausted.
-        site_patience: u64 = 50,
+        site_patience: u64 = 20,
         /// Lower bound of the recall at which discovery stops; 1 for never.
         target_recall: Share = Share(0.95),
         /// With `cycle.discovery_share = "auto"`: how many changes seen one relevant page found is worth.
-        worth: f64 = 1.0,
+        worth: f64 = 4.0,
         /// Maximum bytes of a page's text that are judged.
         max_text: Size = Size(64 << 10),
         /// Maximum groups of links whose yield is kept while a round is planned.

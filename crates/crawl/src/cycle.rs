@@ -153,6 +153,7 @@ pub fn round_fetched_by(
         },
         on_first_visit: &|url, content| lesson.observe(url, content),
         on_tried: &|url, tried| focus.iter().for_each(|focus| focus.borrow_mut().tried(url, tried)),
+        on_found: &|key, known| focus.iter().for_each(|focus| focus.borrow_mut().found(key, known)),
         on_progress: &|pages| crawl.live.passed(pages),
     };
     let merge = || recrawl_verifier::merge(&generation, batch, &mut next, &rules);

@@ -62,16 +62,15 @@ impl FocusRules {
         let order = Order::named(&focus.order, focus.change_threshold.0).ok_or_else(|| {
             format!("focus.order is {:?}; write one of: {}", focus.order, Order::names().join(", "))
         })?;
-        if focus.rounds == 0 || focus.groups == 0 || focus.max_text.0 == 0 || focus.site_patience == 0 {
-            return Err(
-                "focus.rounds, focus.groups, focus.max_text and focus.site_patience must not be 0".into()
-            );
-        }
-        if focus.groups > MAX_GROUPS {
-            return Err(format!("focus.groups must be at most {MAX_GROUPS}"));
-        }
-        if focus.max_text.0 > MAX_TEXT as u64 {
-            return Err(format!("focus.max_text must be at most {} KiB", MAX_TEXT >> 10));
+        for (key, value, most, told) in [
+            ("rounds", u64::from(focus.rounds), u64::from(u32::MAX), u32::MAX.to_string()),
+            ("groups", focus.groups as u64, MAX_GROUPS as u64, MAX_GROUPS.to_string()),
+            ("max_text", focus.max_text.0, MAX_TEXT as u64, format!("{} KiB", MAX_TEXT >> 10)),
+            ("site_patience", focus.site_patience, u64::MAX, u64::MAX.to_string()),
+        ] {
+            if value == 0 || value > most {
+                return Err(format!("focus.{key} is out of range; write 1 to {told}, or leave it out"));
+            }
         }
         if !(focus.worth.is_finite() && focus.worth >= 0.0) {
             return Err("focus.worth must be a number from 0 up".into());

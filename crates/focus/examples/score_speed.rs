@@ -36,14 +36,21 @@ fn main() {
 /// Links with anchors of three words, in a thousand groups on a hundred sites.
 fn links(terms: &Terms, words: &mut Words) {
     let english = Language::of_tag("en");
-    let read = |number: usize, words: &mut Words| {
-        let anchor = format!("{} w{} w{}", ["recipe", "menu", "home"][number % 3], number % 977, number % 89);
-        let url = format!("https://example.com/g{}/p{number}", number % 1000);
-        Evidence::of((number % 1000) as u32, &anchor, Some(&url), false, english, terms, words)
-    };
-    let start = Instant::now();
-    let evidence: Vec<Evidence> = (0..LINKS).map(|number| read(number, words)).collect();
-    println!("{:18} {:8.0} ns a link", "link read", start.elapsed().as_secs_f64() * 1e9 / LINKS as f64);
+    let shown: Vec<(String, String)> = (0..LINKS)
+        .map(|number| {
+            let first = ["recipe", "menu", "home"][number % 3];
+            let url = format!("https://example.com/g{}/p{number}", number % 1000);
+            (format!("{first} w{} w{}", number % 977, number % 89), url)
+        })
+        .collect();
+    let mut evidence: Vec<Evidence> = vec![];
+    let seconds = best_of(|| {
+        evidence.clear();
+        evidence.extend(shown.iter().enumerate().map(|(number, (anchor, url))| {
+            Evidence::of((number % 1000) as u32, anchor, Some(url), false, english, terms, words)
+        }));
+    });
+    println!("{:18} {:8.0} ns a link", "link read", seconds.as_secs_f64() * 1e9 / LINKS as f64);
     let mut yields = Yields::default();
     for (number, link) in evidence.iter().enumerate().step_by(7) {
         let verdict = Default::default();

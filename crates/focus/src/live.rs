@@ -7,6 +7,7 @@
 //!
 //! All features are fixed, so the models of all crawls can be compared.
 
+mod gamma;
 pub mod labels;
 pub mod recall;
 pub mod scorer;

@@ -52,9 +52,7 @@ impl Evidence {
         if let Some(url) = url.filter(|_| !terms.topic().terms(Set::Url).is_empty()) {
             let mut found = vec![];
             words.of_url(url, language, &mut found);
-            let counts = matcher.count(&found);
-            let with = counts.of(Set::Url).iter().filter(|&&count| count > 0).count();
-            evidence.url = with as f64 / counts.of(Set::Url).len().max(1) as f64;
+            evidence.url = matcher.share(Set::Url, &found);
         }
         evidence
     }

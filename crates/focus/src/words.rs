@@ -97,7 +97,13 @@ impl Words {
     pub fn of_url(&mut self, url: &str, language: Language, out: &mut Vec<u64>) {
         let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
         let parts = head(rest, MAX_URL).split(|c: char| !c.is_alphabetic()).filter(|part| !part.is_empty());
-        parts.for_each(|part| self.hashes(part, language, MAX_URL, MAX_URL, out));
+        for part in parts {
+            match part.is_ascii() {
+                // A run of Latin letters is one word.
+                true => out.extend(self.hash(part, language)),
+                false => self.hashes(part, language, MAX_URL, MAX_URL, out),
+            }
+        }
     }
 
     /// The hash of a word's stem; nothing for a stopword.

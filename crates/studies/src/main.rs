@@ -4,7 +4,10 @@
 //! known. The figures of docs/improving.md come from here.
 
 mod budgets;
+mod course_web;
 mod coverage;
+mod focused;
+mod one_budget;
 mod one_step;
 mod simulated;
 mod world;
@@ -31,6 +34,10 @@ enum Study {
     OneStep(one_step::Size),
     /// Do forecasts for other budgets and savings hold?
     Budgets(budgets::Size),
+    /// How soon focused crawls find relevant pages, and whether their recall is estimated well
+    Focused(focused::Size),
+    /// One budget for finding relevant pages and keeping them fresh: the share "auto" beside fixed ones
+    OneBudget(one_budget::Size),
     /// What the loop does in years of crawling
     Years(Box<years::Size>),
 }
@@ -40,6 +47,8 @@ fn main() -> ExitCode {
         Study::Coverage(size) => coverage::run(&size),
         Study::OneStep(size) => one_step::run(&size),
         Study::Budgets(size) => budgets::run(&size),
+        Study::Focused(size) => focused::run(&size),
+        Study::OneBudget(size) => one_budget::run(&size),
         Study::Years(size) => years::run(&size),
     };
     match outcome {

@@ -151,27 +151,37 @@ impl<'w> Simulated<'w> {
         let cycle = self.next();
         self.crawl.clock = at(cycle);
         let (world, met) = (self.world, &mut self.met);
-        let mut fetch = |_: &Crawl, plan: Plan, _: &Arc<_>| -> Result<Fetched, crawl::Failure> {
-            let Plan { schedule, mut log, .. } = plan;
-            for host in schedule.hosts() {
-                let mut index = host.start;
-                while index < host.start + host.count {
-                    let entries = schedule.read(host, index, READ).map_err(crawl::Failure::work)?;
-                    for (index, entry) in (index..).zip(&entries) {
-                        let visit = answer(world, entry, index, cycle, met);
-                        log.append(&LogRecord::Visit(Box::new(visit))).map_err(crawl::Failure::work)?;
-                    }
-                    index += entries.len() as u64;
-                }
-            }
-            log.sync().map_err(crawl::Failure::work)?;
-            Ok(Fetched { stopped_by: StoppedBy::End, archive: None })
-        };
+        let mut answer = |entry: &ScheduleEntry, index| answer(world, entry, index, cycle, met);
+        let mut fetch = |_: &Crawl, plan: Plan, _: &Arc<_>| fetch(plan, &mut answer);
         match cycle::round_fetched_by(&mut self.crawl, NextRound::OF_NEXT_CYCLE, seeds, &mut fetch)? {
             RoundEnd::Committed(report) => Ok(*report),
             RoundEnd::NothingDue | RoundEnd::Interrupted => Err("a cycle had nothing to do".into()),
         }
     }
+}
+
+/// Fetches the pages of a plan by these answers, of entry and index.
+///
+/// # Errors
+/// When the schedule cannot be read, or the log not written.
+pub fn fetch(
+    plan: Plan,
+    answer: &mut dyn FnMut(&ScheduleEntry, u64) -> Visit,
+) -> Result<Fetched, crawl::Failure> {
+    let Plan { schedule, mut log, .. } = plan;
+    for host in schedule.hosts() {
+        let mut index = host.start;
+        while index < host.start + host.count {
+            let entries = schedule.read(host, index, READ).map_err(crawl::Failure::work)?;
+            for (index, entry) in (index..).zip(&entries) {
+                log.append(&LogRecord::Visit(Box::new(answer(entry, index))))
+                    .map_err(crawl::Failure::work)?;
+            }
+            index += entries.len() as u64;
+        }
+    }
+    log.sync().map_err(crawl::Failure::work)?;
+    Ok(Fetched { stopped_by: StoppedBy::End, archive: None })
 }
 
 /// Opens a crawl with these settings beside those that every study needs.
@@ -182,15 +192,24 @@ fn open(
     seed: u64,
     seeds: &[CanonicalUrl],
 ) -> Result<Crawl, Failure> {
+    let mut config = config(folder, settings)?;
+    config.cycle.fill = false;
+    // All pages are visited in the first cycle.
+    config.cycle.discovery_min = world.pages.len() as u64;
+    Ok(Crawl::open(Settings::check(config)?, seeds, seed, Process::quiet()?)?)
+}
+
+/// These settings of a crawl that has no sockets and keeps no bodies.
+///
+/// # Errors
+/// If they are wrong.
+pub fn config(folder: &Path, settings: &str) -> Result<Config, Failure> {
     let mut config: Config = toml::from_str(settings)?;
     config.storage.data_dir = folder.into();
     config.storage.reserve.0 = 0;
     config.storage.archive = false;
     config.crawler.contact = "https://studies.example/".into();
-    config.cycle.fill = false;
-    // All pages are visited in the first cycle.
-    config.cycle.discovery_min = world.pages.len() as u64;
-    Ok(Crawl::open(Settings::check(config)?, seeds, seed, Process::quiet()?)?)
+    Ok(config)
 }
 
 /// The pages of some hosts.
@@ -199,7 +218,7 @@ fn of_hosts(world: &World, is_wanted: impl Fn(u32) -> bool) -> Vec<CanonicalUrl>
 }
 
 /// What a visit finds.
-fn answer(world: &World, entry: &ScheduleEntry, index: u64, cycle: Cycle, met: &mut Met) -> Visit {
+pub fn answer(world: &World, entry: &ScheduleEntry, index: u64, cycle: Cycle, met: &mut Met) -> Visit {
     let page = world.number(&entry.url);
     let visit = Visit {
         index: Some(index),
@@ -228,7 +247,8 @@ fn answer(world: &World, entry: &ScheduleEntry, index: u64, cycle: Cycle, met: &
     Visit { content, outcome: Outcome::Fetched(change), ..visit }
 }
 
-fn at(cycle: Cycle) -> recrawl_fetcher::WallClock {
+/// The clock of a cycle.
+pub fn at(cycle: Cycle) -> recrawl_fetcher::WallClock {
     Arc::new(move || u64::from(cycle.0) * DAY)
 }
 

@@ -87,9 +87,15 @@ impl World {
         Ok(World::of(data.name, pages, changes, seed))
     }
 
-    fn of(name: String, pages: Vec<(CanonicalUrl, u32)>, changes: Vec<Vec<u32>>, seed: u64) -> World {
+    /// Pages with their hosts, and of each the cycles of its changes.
+    pub fn of(name: String, pages: Vec<(CanonicalUrl, u32)>, changes: Vec<Vec<u32>>, seed: u64) -> World {
         let numbers = (0..).zip(&pages).map(|(number, (url, _))| (url.clone(), number)).collect();
         World { name, pages, changes, numbers, seed, outages: 0.0 }
+    }
+
+    /// The cycles in which each page changes.
+    pub fn changes(&self) -> &[Vec<u32>] {
+        &self.changes
     }
 
     /// The number of a page.

@@ -55,6 +55,7 @@ fn cycle(
         on_comparison: &|_, _, _| {},
         on_first_visit: &|_, _| {},
         on_tried: &|_, _| {},
+        on_found: &|_, _| {},
         on_progress: &|_| {},
     };
     let start = Instant::now();

@@ -145,6 +145,9 @@ impl<'a> Editor<'a> {
         let mut record = update::discover(cycle, touch.links.as_ref());
         self.visit(&mut record, touch, writer)?;
         writer.add_to_origin(origin, 1, u64::from(record.visited.is_some()))?;
+        if record.visited.is_none() {
+            (self.rules.on_found)(key, &record.known);
+        }
         Ok(Some(record))
     }
 

@@ -33,6 +33,9 @@ pub struct Tried {
 /// Called for each page that is [`Tried`], in URL order.
 pub type OnTried<'j> = &'j dyn Fn(&CanonicalUrl, &Tried);
 
+/// Called for each new URL that was not visited, by key, in URL order.
+pub type OnFound<'j> = &'j dyn Fn(&[u8], &Known);
+
 /// Called for each block with the number of its pages in the old generation.
 pub type OnProgress<'j> = &'j dyn Fn(u64);
 
@@ -61,6 +64,8 @@ pub struct MergeRules<'j> {
     pub on_first_visit: OnFirstVisit<'j>,
     /// Learns from pages whose relevance became known.
     pub on_tried: OnTried<'j>,
+    /// Learns of new URLs.
+    pub on_found: OnFound<'j>,
     /// Reports progress. The numbers add up to the pages of the old generation.
     pub on_progress: OnProgress<'j>,
 }

@@ -111,6 +111,7 @@ fn run(storage: &Arc<dyn Storage>, synced: &mut BTreeSet<u64>) -> Result<(), Box
         on_comparison: &|_, _, _| {},
         on_first_visit: &|_, _| {},
         on_tried: &|_, _| {},
+        on_found: &|_, _| {},
         on_progress: &|_| {},
     };
     merge(&generation, batch.finish()?, &mut writer, &rules)?;

@@ -98,6 +98,7 @@ impl Plan {
             on_comparison: &|_, _, _| {},
             on_first_visit: &|_, _| {},
             on_tried: &|_, _| {},
+            on_found: &|_, _| {},
             on_progress: &|_| {},
         }
     }

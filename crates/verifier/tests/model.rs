@@ -35,6 +35,7 @@ fn rules(cycle: Cycle) -> MergeRules<'static> {
         on_comparison: &|_, _, _| {},
         on_first_visit: &|_, _| {},
         on_tried: &|_, _| {},
+        on_found: &|_, _| {},
         on_progress: &|_| {},
     }
 }

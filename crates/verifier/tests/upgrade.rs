@@ -68,6 +68,7 @@ fn old_parts_are_carried_and_rewritten_as_they_were() {
                 on_comparison: &|_, _, _| {},
                 on_first_visit: &|_, _| {},
                 on_tried: &|_, _| {},
+                on_found: &|_, _| {},
                 on_progress: &|_| {},
             };
             let mut log = vec![links(&reference.pages)];

@@ -73,6 +73,7 @@ impl Subject {
             on_comparison: &|_, _, _| {},
             on_first_visit: &|_, _| {},
             on_tried: &|_, _| {},
+            on_found: &|_, _| {},
             on_progress: &|_| {},
         };
         let report = merge(&generation, batch.finish().unwrap(), &mut writer, &rules).unwrap();

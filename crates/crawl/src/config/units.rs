@@ -40,7 +40,7 @@ pub enum DiscoveryShare {
 
 impl DiscoveryShare {
     /// Where `"auto"` begins.
-    const START: f64 = 0.2;
+    const START: f64 = 0.5;
 
     /// Parses a share or `auto`.
     pub fn parse(text: &str) -> Result<DiscoveryShare, String> {

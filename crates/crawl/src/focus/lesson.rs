@@ -7,11 +7,10 @@ use super::survey::{Survey, hash};
 use crate::crawl::Crawl;
 use crate::failure::Failure;
 use crate::stored::{keep, kept};
-use recrawl_focus::live::LiveModel;
-use recrawl_focus::live::recall::{Explored, MAX_EXPLORED, Recall, STRATA, lower_end, recall, stratum};
-use recrawl_focus::logistic::logistic;
+use recrawl_focus::live::recall::{AllPending, Explored, MAX_EXPLORED, Pending, Recall, recall};
+use recrawl_focus::live::{Candidate, LiveModel};
 use recrawl_repository::{Generation, SledTables};
-use recrawl_types::{CanonicalUrl, DatedRound, Share, Site};
+use recrawl_types::{CanonicalUrl, DatedRound, Known, Share, Site, Status};
 use recrawl_verifier::Tried;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -46,7 +45,7 @@ pub struct FocusState {
     /// Explored visits, the newest last.
     pub explored: Vec<Explored>,
     /// Never-fetched URLs after the last round, by what was expected of them.
-    pub pending: [u64; STRATA],
+    pub pending: AllPending,
     /// Recall after it.
     pub recall: Option<Recall>,
     /// Change rate of all pages, in changes a cycle.
@@ -61,7 +60,7 @@ impl Default for FocusState {
             digest: String::new(),
             model: LiveModel::default(),
             explored: Vec::new(),
-            pending: [0; STRATA],
+            pending: AllPending::default(),
             recall: None,
             rate: FIRST_RATE,
             discovery_share: None,
@@ -97,12 +96,20 @@ impl FocusState {
         FocusState { digest: rules.digest.clone(), model, rate, discovery_share, ..FocusState::default() }
     }
 
-    /// The discovery share of the next cycle: it moves to where the next places bring more. Pages that are expected, at the
-    /// lower end of their stratum, count `worth` each; revisits count relevance × P(change).
-    pub fn next_share(&self, worth: f64, survey: &Survey, k: u64, others: f64, start: f64) -> f64 {
+    /// The discovery share of the next cycle: it moves to where the next places bring more. Relevant pages that are expected
+    /// of `pending` URLs count `worth` each; revisits count relevance × P(change).
+    pub fn next_share(
+        &self,
+        worth: f64,
+        survey: &Survey,
+        pending: &AllPending,
+        k: u64,
+        others: f64,
+        start: f64,
+    ) -> f64 {
         let share = self.discovery_share.unwrap_or(start);
         let places = |share: f64| (share * k as f64) as u64;
-        let discovery = worth * expected(&self.pending, places(share), NEXT_PLACES);
+        let discovery = worth * expected(pending, places(share), NEXT_PLACES);
         let revisits = survey.worth_of_revisits(places((1.0 - others - share).max(0.0)), NEXT_PLACES);
         let sum = discovery + revisits;
         let moved = if sum > 0.0 { MAX_MOVED * (discovery - revisits) / sum } else { 0.0 };
@@ -110,16 +117,15 @@ impl FocusState {
     }
 }
 
-/// Relevant pages expected in places from a rank on, each at the lower end of its stratum.
-fn expected(pending: &[u64; STRATA], mut from: u64, mut places: u64) -> f64 {
+/// Relevant pages expected in places from a rank on.
+fn expected(pending: &AllPending, mut from: u64, mut places: u64) -> f64 {
     let mut sum = 0.0;
-    for at in (0..STRATA).rev() {
-        let passed = from.min(pending[at]);
+    for stratum in pending.iter().rev() {
+        let passed = from.min(stratum.urls);
         from -= passed;
-        let taken = places.min(pending[at] - passed);
+        let taken = places.min(stratum.urls - passed);
         places -= taken;
-        // In the lowest nothing is expected.
-        sum += lower_end(at).map_or(0.0, |low| taken as f64 * logistic(low));
+        sum += stratum.expected * taken as f64 / stratum.urls.max(1) as f64;
     }
     sum
 }
@@ -134,7 +140,6 @@ pub struct FocusLesson {
     sites: Vec<(u64, usize)>,
     facts: FocusFacts,
     discovered: Discovered,
-    seed: u64,
 }
 
 impl FocusLesson {
@@ -158,7 +163,6 @@ impl FocusLesson {
                 .cloned()
                 .unwrap_or_else(|| FocusFacts { pending: now.pending, ..survey.facts().clone() }),
             discovered: Discovered::default(),
-            seed: crawl.random_seed ^ u64::from(round.round.0),
             rules,
             round,
             before,
@@ -172,23 +176,14 @@ impl FocusLesson {
         let is_relevant = self.rules.is_relevant(tried.verdict.relevance());
         self.discovered.pages += 1;
         self.discovered.relevant += u64::from(is_relevant);
-        let hash = hash(&Site::of(url));
-        let at = self.sites.partition_point(|(other, _)| *other < hash);
-        let site = self.sites.get(at).filter(|(other, _)| *other == hash).map(|(_, site)| *site);
-        let candidate = self.survey.candidate(&tried.known, site);
-        let odds = self.rules.order.planned(&self.now.model, &candidate);
-        let of_stratum = &mut self.facts.pending[stratum(odds)];
-        *of_stratum = of_stratum.saturating_sub(1);
+        // As the plan counted it.
+        let (hash, candidate, odds) = self.expected(url, &tried.known);
+        Pending::remove(&mut self.facts.pending, odds);
         let propensity = match tried.share {
             Share::Explored(probability) => {
                 self.discovered.explored += 1;
                 self.discovered.explored_relevant += u64::from(is_relevant);
-                self.now.explored.push(Explored {
-                    site: hash as u32,
-                    stratum: stratum(odds) as u8,
-                    is_relevant,
-                    propensity: probability as f32,
-                });
+                self.now.explored.push(Explored { site: hash as u32, odds: odds as f32, is_relevant });
                 probability
             }
             _ => 1.0,
@@ -198,17 +193,36 @@ impl FocusLesson {
         }
     }
 
+    /// Adds a URL that was found and not visited.
+    pub fn found(&mut self, key: &[u8], known: &Known) {
+        if known.status == Status::Live
+            && let Ok(url) = CanonicalUrl::from_key(key)
+        {
+            let (.., odds) = self.expected(&url, known);
+            Pending::add(&mut self.facts.pending, odds);
+        }
+    }
+
+    /// Hash of its site, what the plan knew of a URL, and its log odds.
+    fn expected(&self, url: &CanonicalUrl, known: &Known) -> (u64, Candidate, f64) {
+        let hash = hash(&Site::of(url));
+        let at = self.sites.partition_point(|(other, _)| *other < hash);
+        let site = self.sites.get(at).filter(|(other, _)| *other == hash).map(|(_, site)| *site);
+        let candidate = self.survey.candidate(known, site);
+        (hash, candidate, self.rules.order.planned(self.survey.model(), &candidate))
+    }
+
     /// Keeps what was learned; gives the report of the round.
     ///
     /// # Errors
     /// When the tables cannot be written.
     pub fn keep(self, tables: &SledTables) -> Result<FocusReport, Failure> {
-        let FocusLesson { rules: _, round, before, mut now, survey, facts, discovered, seed, .. } = self;
+        let FocusLesson { rules: _, round, before, mut now, survey, facts, discovered, .. } = self;
         let surplus = now.explored.len().saturating_sub(MAX_EXPLORED);
         now.explored.drain(..surplus);
         let relevant = survey.facts().relevant + discovered.relevant;
         (now.pending, now.rate) = (facts.pending, survey.rate());
-        now.recall = recall(relevant, &now.pending, &now.explored, seed);
+        now.recall = recall(relevant, &now.pending, &now.explored);
         now.discovery_share = facts.discovery_share.or(now.discovery_share);
         let report = FocusReport::new(&facts, &discovered, relevant, now.recall);
         keep(tables, FOCUS, &Kept { round: round.round.0, before, now })?;

@@ -1,6 +1,6 @@
 //! What plans and rounds of a focused crawl say of it.
 
-use recrawl_focus::live::recall::{Recall, STRATA, wilson};
+use recrawl_focus::live::recall::{AllPending, Recall, wilson};
 use serde::{Deserialize, Serialize};
 
 /// A site that is exhausted, with the evidence.
@@ -29,10 +29,13 @@ pub struct FocusFacts {
     pub judged: u64,
     /// URLs never fetched and due.
     pub due: u64,
+    /// Of these, open to more than exploration.
+    #[serde(default)]
+    pub open: u64,
     /// Probability with which each due URL is explored.
     pub explore: f64,
     /// Never-fetched URLs by expected relevance.
-    pub pending: [u64; STRATA],
+    pub pending: AllPending,
     /// Sites that are exhausted.
     pub sites_exhausted: u64,
     /// Some of them, those with the most visits.

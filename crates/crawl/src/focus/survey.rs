@@ -1,7 +1,7 @@
 //! The pass before a plan: what visits yielded, by group, site and crawl; which sites are exhausted; and with these the
 //! expected relevance of what was never fetched.
 //!
-//! Memory: 12 bytes a group up to `focus.groups`, and 53 bytes a site. Nothing grows with known pages.
+//! Memory: 12 bytes a group up to `focus.groups`, and 57 bytes a site. Nothing grows with known pages.
 
 use super::FocusRules;
 use super::lesson::FocusState;
@@ -9,7 +9,7 @@ use super::report::{ExhaustedSite, FocusFacts};
 use crate::cycle::priors::{runs, site_runs};
 use crate::failure::Failure;
 use crate::settings::Settings;
-use recrawl_focus::live::recall::{STRATA, stratum};
+use recrawl_focus::live::recall::{AllPending, Pending};
 use recrawl_focus::live::scorer::Scorer;
 use recrawl_focus::live::stop::{Evidence, is_exhausted};
 use recrawl_focus::live::yields::{GroupYields, Yield};
@@ -38,8 +38,10 @@ const BINS: usize = 64;
 struct SiteSums {
     /// Visits and finds, the newest first.
     ages: [(u32, u32); AGES.len() + 1],
-    /// Σ expected relevance of never-fetched URLs, by their links alone.
+    /// Σ odds of never-fetched URLs, without those of their groups and sites.
     pending: f32,
+    /// Never-fetched URLs that are due and within the tunnel.
+    open: u32,
 }
 
 impl SiteSums {
@@ -49,9 +51,9 @@ impl SiteSums {
             .fold((0, 0), |(visits, finds), age| (visits + u64::from(age.0), finds + u64::from(age.1)))
     }
 
-    /// The newest visits, at least `patience` of them if there are so many.
-    fn newest(&self, patience: u64) -> Evidence {
-        let mut newest = Evidence { pending: self.pending.into(), ..Evidence::default() };
+    /// The newest visits, at least `patience` of them if there are so many. `odds` are those of the site.
+    fn newest(&self, patience: u64, odds: f64) -> Evidence {
+        let mut newest = Evidence { pending: f64::from(self.pending) * odds, ..Evidence::default() };
         for (visits, finds) in self.ages {
             if newest.visits >= patience {
                 break;
@@ -143,9 +145,10 @@ impl Survey {
             worth: Worth([(0, 0.0); BINS]),
             rate,
         };
+        let scorer = Scorer::new(&model, rules.order, Yield::default());
         let (mut changes, mut cycles) = (0, 0);
         generation.scan(false, |first, columns| -> Result<(), Failure> {
-            survey.add(first, columns, rate);
+            survey.add(first, columns, rate, &scorer);
             for row in 0..columns.len() {
                 changes += u64::from(columns.changes[row]);
                 cycles += u64::from(columns.last[row] - columns.first[row]);
@@ -160,7 +163,7 @@ impl Survey {
         Ok(survey)
     }
 
-    fn add(&mut self, first: u64, columns: &StateColumns, rate: f64) {
+    fn add(&mut self, first: u64, columns: &StateColumns, rate: f64, scorer: &Scorer<'_>) {
         let rules = self.rules.clone();
         let mut sites = runs(&self.ends, first);
         for (row, known) in columns.known.iter().enumerate() {
@@ -188,9 +191,11 @@ impl Survey {
                 }
             } else if Gate::of(known, None, self.cycle, 0) == Gate::Discovery {
                 self.facts.due += 1;
+                let tunnel = known.expectation.map_or(0, |expectation| expectation.tunnel);
+                let odds = scorer.odds_alone(self.links(known), tunnel, known.depth);
                 let sums = &mut self.sites[site];
-                sums.pending +=
-                    known.expectation.map_or(0.0, |expectation| logistic(expectation.logit())) as f32;
+                sums.pending += odds as f32;
+                sums.open += u32::from(is_within(&rules, known));
             }
         }
     }
@@ -200,11 +205,15 @@ impl Survey {
         let crawl_yield = self.all.mean();
         let is_by_expectation = self.rules.order.is_by_expectation();
         let mut exhausted = Vec::new();
+        let mut scorer = Scorer::new(&self.model, self.rules.order, self.all);
         for (site, sums) in self.sites.iter().enumerate() {
-            let newest = sums.newest(patience);
+            scorer.enter(self.site(site));
+            let newest = sums.newest(patience, scorer.odds_of_site());
             self.is_exhausted[site] = is_by_expectation && is_exhausted(&newest, crawl_yield, patience);
             if self.is_exhausted[site] {
                 exhausted.push((site, newest));
+            } else {
+                self.facts.open += u64::from(sums.open);
             }
         }
         self.facts.sites_exhausted = exhausted.len() as u64;
@@ -246,7 +255,7 @@ impl Survey {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn pending(&self, generation: &Generation) -> Result<[u64; STRATA], Failure> {
+    pub fn pending(&self, generation: &Generation) -> Result<AllPending, Failure> {
         let mut filler = self.filler(false);
         generation.scan(false, |first, columns| -> Result<(), Failure> {
             filler.fill(first, columns);
@@ -258,7 +267,7 @@ impl Survey {
     /// Begins to fill blocks. If `is_satisfied`, nothing is open to discovery.
     pub fn filler(&self, is_satisfied: bool) -> Filler<'_> {
         let scorer = Scorer::new(&self.model, self.rules.order, self.all);
-        Filler { survey: self, scorer, pending: [0; STRATA], is_satisfied }
+        Filler { survey: self, scorer, pending: AllPending::default(), is_satisfied }
     }
 
     /// What the visits of a site yielded.
@@ -297,6 +306,11 @@ impl Survey {
         } else {
             None
         }
+    }
+
+    /// Is the site of this number exhausted?
+    pub fn is_exhausted(&self, site: usize) -> bool {
+        self.is_exhausted[site]
     }
 
     /// The number of the site of a page.
@@ -369,7 +383,7 @@ fn is_within(rules: &FocusRules, known: &Known) -> bool {
 pub struct Filler<'s> {
     survey: &'s Survey,
     scorer: Scorer<'s>,
-    pending: [u64; STRATA],
+    pending: AllPending,
     is_satisfied: bool,
 }
 
@@ -397,7 +411,9 @@ impl Filler<'_> {
             });
             let odds = scorer.score(links, tunnel, known.depth, group);
             // A page that is gone, or that a rule refuses, is not one that was missed.
-            pending[stratum(odds)] += u64::from(known.status == Status::Live);
+            if known.status == Status::Live {
+                Pending::add(pending, odds);
+            }
             columns.relevance.push(logistic(odds));
             let is_open = !*is_satisfied && !survey.is_exhausted[site] && is_within(&survey.rules, known);
             columns.expected.push(if is_open { odds as f32 } else { f32::NEG_INFINITY });
@@ -408,7 +424,7 @@ impl Filler<'_> {
     }
 
     /// Never-fetched URLs of the filled blocks, by what is expected of them.
-    pub fn pending(&self) -> [u64; STRATA] {
+    pub fn pending(&self) -> AllPending {
         self.pending
     }
 }

@@ -188,6 +188,7 @@ impl Import {
             on_comparison: &|_, _, _| {},
             on_first_visit: &|_, _| {},
             on_tried: &|_, _| {},
+            on_found: &|_, _| {},
             on_progress: &|_| {},
         };
         let merged = recrawl_verifier::merge(&generation, batch, &mut next, &rules).map_err(Failure::work)?;

@@ -2,7 +2,7 @@
 
 use super::yields::Yield;
 use super::{Candidate, LiveModel, Order, planned_features};
-use libm::{log, log1p};
+use libm::{exp, log, log1p};
 
 /// Depths whose logarithms are kept.
 const DEPTHS: usize = 64;
@@ -45,23 +45,38 @@ impl<'m> Scorer<'m> {
         self.of_site = [0, 6, 7].iter().map(|&at| weights[at] * features[at]).sum();
     }
 
+    /// By how much the odds of a URL of this site are those of [`Scorer::odds_alone`], whatever its group yielded.
+    pub fn odds_of_site(&self) -> f64 {
+        if self.order.is_of_thesis() { 1.0 } else { exp(self.of_site) }
+    }
+
+    /// The part of a URL's odds that depends on no visits.
+    pub fn odds_alone(&self, links: f64, tunnel: u8, depth: u16) -> f64 {
+        exp(if self.order.is_of_thesis() { links } else { self.alone(links, tunnel, depth) })
+    }
+
+    fn alone(&self, links: f64, tunnel: u8, depth: u16) -> f64 {
+        let weights = &self.model.planned.0;
+        let depth = match self.depths.get(usize::from(depth)) {
+            Some(depth) => *depth,
+            None => weights[3] * log1p(f64::from(depth)),
+        };
+        weights[1] * links + self.tunnels[usize::from(tunnel.min(8))] + depth
+    }
+
     /// Log odds of a URL of this site.
     pub fn score(&self, links: f64, tunnel: u8, depth: u16, group: Yield) -> f64 {
         if self.order.is_of_thesis() {
             return self.order.planned(self.model, &Candidate { links, group, ..Candidate::default() });
         }
         let weights = &self.model.planned.0;
-        let depth = match self.depths.get(usize::from(depth)) {
-            Some(depth) => *depth,
-            None => weights[3] * log1p(f64::from(depth)),
-        };
         let of_group = match group.visits {
             0 => 0.0,
             visits => {
                 weights[4] * log(group.shrunk(self.site) / self.site) + weights[5] * log1p(visits as f64)
             }
         };
-        self.of_site + weights[1] * links + self.tunnels[usize::from(tunnel.min(8))] + depth + of_group
+        self.of_site + self.alone(links, tunnel, depth) + of_group
     }
 }
 

@@ -4,6 +4,8 @@
 const RULED_OUT: f64 = 0.05;
 /// A site's yield is worth having from this part of the crawl's on.
 const WORTH: f64 = 0.1;
+/// Expected relevant pages that are too few to look for, whatever the yield was.
+const FEW: f64 = 0.1;
 
 /// What was found of a site lately.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -16,12 +18,19 @@ pub struct Evidence {
     pub pending: f64,
 }
 
-/// Is a site exhausted: does its posterior all but rule out a yield above a tenth of the crawl's, and do its links let expect
-/// less than one relevant page?
+/// Is a site exhausted? Its URLs let expect less than a tenth of a relevant page; or less than one, while its posterior all but
+/// rules out a yield above a tenth of the crawl's.
 pub fn is_exhausted(site: &Evidence, crawl_yield: f64, patience: u64) -> bool {
-    site.visits >= patience.max(1)
-        && site.pending < 1.0
-        && chance_above(WORTH * crawl_yield, site.finds, site.visits) < RULED_OUT
+    let bound = WORTH * crawl_yield;
+    if site.visits < patience.max(1) || site.pending >= 1.0 || bound <= 0.0 {
+        return false;
+    }
+    // Where the yield is above the bound, it is not ruled out: so the sum below is short.
+    let is_ruled_out = || {
+        (site.finds as f64) < bound * site.visits as f64
+            && chance_above(bound, site.finds, site.visits) < RULED_OUT
+    };
+    site.pending < FEW || is_ruled_out()
 }
 
 /// The posterior probability that a yield is above `bound`, with a uniform prior: the tail of Beta(finds + 1, visits − finds
@@ -74,6 +83,9 @@ mod tests {
         assert!(!is_exhausted(&Evidence { visits: 49, ..barren }, 0.9, 50), "patience");
         assert!(!is_exhausted(&Evidence { pending: 1.0, ..barren }, 0.2, 50), "its links promise a page");
         assert!(!is_exhausted(&Evidence { finds: 5, ..barren }, 0.2, 50), "a find reopens it");
+        let hopeless = Evidence { visits: 50, finds: 5, pending: 0.09 };
+        assert!(is_exhausted(&hopeless, 0.2, 50), "its links promise hardly anything");
+        assert!(!is_exhausted(&hopeless, 0.0, 50), "nothing was found anywhere");
         assert!(!is_exhausted(&Evidence { visits: 60, ..barren }, 0.2, 50), "too little evidence");
         assert!(!is_exhausted(&barren, 0.0, 50), "nothing is worse than nothing");
     }

@@ -1,6 +1,6 @@
 //! Finds the terms of a topic in a sequence of words, in one pass.
 
-use super::{MAX_TERM_BYTES, MAX_TERM_WORDS, Set, Topic};
+use super::{MAX_TERM_BYTES, MAX_TERM_WORDS, MAX_TERMS, Set, Topic};
 use crate::words::{Language, Words, joined};
 
 /// The terms of a topic in the words of one language. Terms with the same stems are one term: each is in its set once.
@@ -115,6 +115,18 @@ impl Matcher {
         let mut counts = Counts(self.sizes.map(|size| vec![0; size]));
         self.each(words, |set, term| counts.0[set as usize][term] += 1);
         counts
+    }
+
+    /// The share of a set's terms that are in a sequence of words; 0 for an empty set.
+    pub fn share(&self, wanted: Set, words: &[u64]) -> f64 {
+        let mut seen = [0u64; MAX_TERMS.div_ceil(64)];
+        self.each(words, |set, term| {
+            if set == wanted {
+                seen[term / 64] |= 1 << (term % 64);
+            }
+        });
+        let found: u32 = seen.iter().map(|bits| bits.count_ones()).sum();
+        f64::from(found) / self.size(wanted).max(1) as f64
     }
 
     /// Calls `with` for each term found: its set, and its place there.

@@ -13,7 +13,7 @@ use crate::report::Bursts;
 use crate::report::facts::Facts;
 use recrawl_estimation::Population;
 use recrawl_fetcher::unavailable::Unavailable;
-use recrawl_focus::live::recall::STRATA;
+use recrawl_focus::live::recall::AllPending;
 use recrawl_formula::Formula;
 use recrawl_repository::spill::SpillRuns;
 use recrawl_repository::{Generation, OriginRun};
@@ -51,7 +51,7 @@ pub(super) struct Choice {
     pub measured: Option<Measured>,
     pub arms: Option<ArmsFacts>,
     /// Never-fetched URLs by expected relevance, in a focused crawl.
-    pub pending: Option<[u64; STRATA]>,
+    pub pending: Option<AllPending>,
     /// Did one of the compared formulas choose pages whose score is not a number?
     pub is_broken: bool,
 }

@@ -36,10 +36,9 @@ pub(super) fn request(
     let target = rules.config.target_recall.0;
     let reaches = |recall: Option<Recall>| target < 1.0 && recall.is_some_and(|recall| recall.low >= target);
     if reaches(state.recall) {
-        // The last round's links came after its estimate.
-        let seed = crawl.random_seed ^ u64::from(to_plan.round.round.0);
+        // Imported URLs came after its estimate.
         let pending = survey.pending(generation)?;
-        facts.is_satisfied = reaches(recall(facts.relevant, &pending, &state.explored, seed));
+        facts.is_satisfied = reaches(recall(facts.relevant, &pending, &state.explored));
     }
     let mut request = PlanRequest { round: to_plan.round.round.0, ..request };
     if crawl.settings.config.cycle.discovery_share == DiscoveryShare::Auto
@@ -48,17 +47,24 @@ pub(super) fn request(
         let others = request.audit_share + request.announced_share;
         let start = DiscoveryShare::Auto.start();
         let share = match to_plan.begins_cycle() {
-            true => state.next_share(rules.config.worth, &survey, request.pages, others, start),
+            true => {
+                let pending = survey.pending(generation)?;
+                state.next_share(rules.config.worth, &survey, &pending, request.pages, others, start)
+            }
             false => state.discovery_share.unwrap_or(start),
         };
         request.discovery_share = share.min(1.0 - others);
         facts.discovery_share = Some(share);
     }
-    // Places of discovery, as far as there are URLs for them; each due URL has the same chance to be explored, also where no
-    // other is open.
+    // Places of discovery, as far as there are URLs for them; each due URL has the same chance to be explored. Once in a cycle
+    // also where none is open: fill rounds would go on until all is explored.
     let share = (request.discovery_share * request.pages as f64).round() as u64;
-    let due = if facts.is_satisfied { 0 } else { facts.due };
-    let places = share.max(request.discovery_min).min(due) as f64;
+    let wanted = match to_plan.kind {
+        _ if facts.is_satisfied => 0,
+        RoundKind::Fill => facts.open,
+        _ => facts.due,
+    };
+    let places = share.max(request.discovery_min).min(wanted) as f64;
     facts.explore = (rules.config.explore_share.0 * places / facts.due.max(1) as f64).min(1.0);
     request.explore = facts.explore;
     Ok((Focus { survey, facts }, request))

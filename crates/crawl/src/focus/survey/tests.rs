@@ -80,7 +80,7 @@ fn expected(
     survey: &Survey,
     generation: &Generation,
     is_satisfied: bool,
-) -> (BTreeMap<String, f32>, [u64; STRATA]) {
+) -> (BTreeMap<String, f32>, AllPending) {
     let mut filler = survey.filler(is_satisfied);
     let mut found = BTreeMap::new();
     let scanned = generation.scan(true, |first, columns| -> Result<(), Failure> {
@@ -120,8 +120,12 @@ fn visits_raise_their_group_and_exhaust_their_site() {
     assert_eq!((site.as_str(), *visits, *finds), ("barren.example", 400, 0));
     let (found, pending) = expected(&survey, &generation, false);
     let open = found.values().filter(|expected| expected.is_finite()).count();
-    assert_eq!((facts.due, open), (5, 3), "beyond the tunnel and in the exhausted site, none is open");
-    assert_eq!(pending.iter().sum::<u64>(), 5);
+    assert_eq!(
+        (facts.due, facts.open, open),
+        (5, 3, 3),
+        "beyond the tunnel and in the exhausted site, none is open"
+    );
+    assert_eq!(pending.iter().map(|stratum| stratum.urls).sum::<u64>(), 5);
     let of = |path: &str| found[&format!("http://{path}")];
     assert!(of("rich.example/a/next") > of("rich.example/b/next"), "{found:?}");
     assert_eq!(of("rich.example/far"), f32::NEG_INFINITY);
@@ -169,11 +173,13 @@ fn the_discovery_share_moves_to_where_places_bring_more() {
     let generation = generation(&pages());
     let rules = rules(weighing);
     let survey = survey(&rules, &generation);
-    let share = |pending: [u64; STRATA], worth: f64| {
-        let state = FocusState { pending, discovery_share: Some(0.2), ..FocusState::default() };
-        state.next_share(worth, &survey, 100, 0.1, 0.2)
+    let share = |odds: f64, worth: f64| {
+        let state = FocusState { discovery_share: Some(0.2), ..FocusState::default() };
+        let mut pending = AllPending::default();
+        (0..1000).for_each(|_| Pending::add(&mut pending, odds));
+        state.next_share(worth, &survey, &pending, 100, 0.1, 0.2)
     };
-    let (poor, rich) = ([1000, 0, 0, 0, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 0, 0, 0, 1000]);
+    let (poor, rich) = (-30.0, 4.0);
     assert!((share(poor, 1.0) - 0.1).abs() < 1e-9, "at most a tenth");
     assert!(share(rich, 1.0) > 0.25 && share(rich, 1.0) <= 0.3);
     assert!(share(rich, 0.0) < 0.2, "finds that are worth nothing");

@@ -143,6 +143,7 @@ impl Crawl {
             on_comparison: &|_, _, _| {},
             on_first_visit: &|_, _| {},
             on_tried: &|_, _| {},
+            on_found: &|_, _| {},
             on_progress: &|_| {},
         };
         let mut next = self.repository.begin(&generation, self.repository.current().cycle().next()).unwrap();
