@@ -19,7 +19,7 @@ pub struct Evidence {
     pub url: f64,
     /// Whether the link stands in a menu.
     pub framed: bool,
-    /// Hash of the parent, and of the target's URL up to its last slash: links beside each other.
+    /// Hash of the parent, and of the target's folder: links beside each other.
     pub group: u64,
 }
 
@@ -46,7 +46,11 @@ impl Evidence {
         let count = evidence.words.len().max(1) as f64;
         evidence.genre = (f64::from(genre) / count).min(1.0);
         evidence.content = (f64::from(content) / count).min(1.0);
-        let folder = url.map_or("", |url| url.rfind('/').map_or(url, |slash| &url[..slash]));
+        // `/labs/1/` and `/labs/2/` are beside each other, as `/labs/1` and `/labs/2` are.
+        let folder = url.map_or("", |url| {
+            let url = url.strip_suffix('/').unwrap_or(url);
+            url.rfind('/').map_or(url, |slash| &url[..slash])
+        });
         evidence.group = joined(joined(xxh3_64(folder.as_bytes()), u64::from(parent)), u64::from(framed));
         // Without URL terms there is nothing to look for.
         if let Some(url) = url.filter(|_| !terms.topic().terms(Set::Url).is_empty()) {
