@@ -168,6 +168,60 @@ export async function improving() {
   };
 }
 
+/** A crawl that looks for syllabi and knows the whole web but for what it has no reason to visit. */
+const FOCUSED = (folder) => `
+[cycle]
+pages_min = 1
+discovery_share = 0
+discovery_min = 0
+audit_share = 0
+fill_pages = 500
+[focus]
+enabled = true
+terms = "${join(folder, "terms.toml")}"
+threshold = 0.75
+target_recall = 1
+site_patience = 10
+[politeness]
+delay_per_host = "0 s"
+delay_per_ip = "0 ms"
+delay_per_latency = 0.0
+[fetch]
+allow_addresses = ["127.0.0.0/8"]
+connections = 8
+[storage]
+reserve = "1 MiB"
+[serve]
+listen = "127.0.0.1:0"
+requests = 1000
+`;
+
+const TERMS = `genre = ["syllabus", "grading", "homework", "lecture", "midterm exam"]
+content = ["database", "sql", "transaction", "relational model"]
+`;
+
+/** A daemon of a focused crawl that waits for its next cycle. */
+export async function focused() {
+  const folder = await mkdtemp(join(tmpdir(), "recrawl-browser-"));
+  const web = await mockWeb(["--pages", "1500", "--hosts", "12", "--page-bytes", "1500", "--syllabi", "0.05"]);
+  const [config, seeds] = ["recrawl.toml", "seeds.txt"].map((name) => join(folder, name));
+  await writeFile(join(folder, "terms.toml"), TERMS);
+  await writeFile(seeds, web.seeds.join("\n"));
+  await writeFile(config, FOCUSED(folder));
+  const words = ["crawl", "--until", "filled", "--config", config, "--data-dir", join(folder, "data"), "--seeds", seeds];
+  await run(join(BUILT, "recrawl"), words);
+  const daemon = await serve(config, folder);
+  return {
+    ...client(daemon.origin),
+    origin: daemon.origin,
+    stop: async () => {
+      await daemon.stop();
+      web.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
 // One host fails often enough to be backed off (not with 503, which would slow down the host and the cycles).
 // Pages of another host are missing now and then.
 const FAILING = [

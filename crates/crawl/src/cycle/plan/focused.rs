@@ -53,7 +53,8 @@ pub(super) fn request(
             }
             false => state.discovery_share.unwrap_or(start),
         };
-        request.discovery_share = share.min(1.0 - others);
+        // A part of a cycle has its part of the share.
+        request.discovery_share = (request.discovery_share * share / start).min(1.0 - others);
         facts.discovery_share = Some(share);
     }
     // Places of discovery, as far as there are URLs for them; each due URL has the same chance to be explored. Once in a cycle
