@@ -46,6 +46,7 @@ impl<'k> Walk<'k> {
     }
 
     /// The next key, as the number of bytes that it shares with the one before and the rest. [`Walk::key`] is all of it.
+    #[inline]
     fn step(&mut self) -> Result<(usize, &'k [u8]), Malformed> {
         let shared: usize = self.take.narrow()?;
         let rest = self.take.bytes()?;

@@ -73,9 +73,8 @@ impl PackedBlock {
             return Ok(block);
         }
         let histories = self.histories(scratch)?;
-        let contents = self.part(Part::Content, &mut scratch.payload, |payload, _| {
-            Contents::take(payload, self.visited)
-        })?;
+        let contents = self
+            .part(Part::Content, &mut scratch.payload, |payload, _| Contents::take(payload, self.visited))?;
         let mut past = (0..)
             .zip(histories)
             .map(|(row, history)| Box::new(Visited { history, content: contents.get(row) }));

@@ -208,8 +208,7 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
                     self.held -= touched.len();
                     let packed = self.packed.read(at, extent)?;
                     self.report_progress(at..at + 1);
-                    let opened =
-                        self.workers.submit(move |scratch| Matched::open(&packed, touched, scratch));
+                    let opened = self.workers.submit(move |scratch| Matched::open(&packed, touched, scratch));
                     Opening::Opened(at, opened)
                 }
             };

@@ -18,9 +18,8 @@ fn packed(keys: &Names) -> FrontCoded {
 
 /// Few letters, so that keys share beginnings, and one key is often the beginning of another.
 fn names() -> impl Strategy<Value = Names> {
-    btree_set("[ab]{1,12}|(ab){0,80}[a-c]{1,4}", 0..40).prop_map(|names| {
-        names.into_iter().map(String::into_bytes).collect()
-    })
+    btree_set("[ab]{1,12}|(ab){0,80}[a-c]{1,4}", 0..40)
+        .prop_map(|names| names.into_iter().map(String::into_bytes).collect())
 }
 
 proptest! {
