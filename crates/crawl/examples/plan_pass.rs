@@ -1,5 +1,6 @@
 //! Measures the passes of a plan over a generation on disk, by what the formula reads: seconds, bytes and peak
-//! memory. For a formula that reads the model of the next change, then what the model learns from a round of k visits.
+//! memory. Then what the ranks of all pages take, and a question about one. For a formula that reads the model of the
+//! next change, then what the model learns from a round of k visits.
 //!
 //! `cargo run --release -p recrawl-crawl --example plan_pass FOLDER [PAGES [focus] [FORMULA]]`
 //!
@@ -10,11 +11,13 @@
 
 use recrawl_crawl::config::Config;
 use recrawl_crawl::cycle::inputs::FormulaInputs;
+use recrawl_crawl::cycle::ranks::KeptRanks;
 use recrawl_crawl::focus::FocusRules;
 use recrawl_crawl::focus::survey::Survey;
 use recrawl_crawl::improve::population::PopulationCounter;
 use recrawl_crawl::lessons::next_change::NextChangeLesson;
 use recrawl_crawl::report::facts::Facts;
+use recrawl_crawl::settings::Settings;
 use recrawl_focus::live::LiveModel;
 use recrawl_formula::Formula;
 use recrawl_repository::spill::SpillRuns;
@@ -36,6 +39,8 @@ use std::time::Duration;
 const FORMULAS: [&str; 4] = ["t", "p_eb_site", "p_burst", "u_fresh_sib"];
 /// As `storage.plan_memory` is by default.
 const MEMORY: u64 = 128 << 20;
+/// Pages that are asked for.
+const QUESTIONS: u64 = 200;
 const OF_HOST: u64 = 10_000;
 const OF_FOLDER: u64 = 25;
 
@@ -65,6 +70,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             generation.pages(),
             peak_memory()? / 1_000_000
         );
+        if kind == Kind::Plain && rules.is_none() {
+            ranks(&generation, &formula)?;
+        }
         if kind == Kind::Plain && formula.compile().reads().contains(Reads::NEXT_CHANGE) {
             lesson(&generation, &formula)?;
         }
@@ -82,6 +90,29 @@ enum Kind {
     Loop,
     /// And scores by another formula, too.
     Shadow,
+}
+
+/// What the ranks of all pages take, and a question about one of them.
+fn ranks(generation: &Generation, formula: &Formula) -> Result<(), Box<dyn Error>> {
+    let (settings, tables) = (Settings::check(Config::default())?, SledTables::temporary()?);
+    let (request, origins) = (request(generation, false), generation.origins()?);
+    let started = Used::now()?;
+    let kept = KeptRanks::default();
+    let ranks = kept.of(&request, formula, generation, &origins, &tables, &settings)?;
+    let ranks = ranks.ok_or("too many pages to rank all")?;
+    let gathered = Used::now()?.since(started);
+    let (policy, mut scores, mut answers) = (request.policy(formula), Vec::new(), Vec::new());
+    for ordinal in (0..generation.pages()).step_by((generation.pages() / QUESTIONS).max(1) as usize) {
+        let page = ranks.inputs.page(generation, ordinal)?;
+        policy.score(&page, ordinal, &mut scores);
+        let started = Used::now()?;
+        ranks.rank(generation, ordinal, scores[0])?;
+        answers.push(Used::now()?.since(started).clock * 1e3);
+    }
+    answers.sort_unstable_by(f64::total_cmp);
+    let (median, longest) = (answers[answers.len() / 2], answers[answers.len() - 1]);
+    println!("  ranks: {gathered}; a question {median:.1} ms, at most {longest:.1} ms");
+    Ok(())
 }
 
 /// What a round of every twentieth page teaches the model. Making their URLs is not counted.
@@ -126,15 +157,8 @@ fn rules() -> Result<Arc<FocusRules>, Box<dyn Error>> {
     Ok(Arc::new(FocusRules::of(&config)?.ok_or("no focus")?))
 }
 
-fn plan(
-    storage: &Arc<FileStorage>,
-    generation: &Generation,
-    formula: &Formula,
-    kind: Kind,
-    rules: Option<&Arc<FocusRules>>,
-) -> Result<u64, Box<dyn Error>> {
-    let is_measured = kind != Kind::Plain;
-    let request = PlanRequest {
+fn request(generation: &Generation, sums_expected: bool) -> PlanRequest {
+    PlanRequest {
         cycle: generation.cycle().next(),
         pages: generation.pages() / 20,
         discovery_share: 0.2,
@@ -145,13 +169,24 @@ fn plan(
         max_per_host: None,
         max_per_host_in_round: None,
         samples_siblings: false,
-        sums_expected: is_measured,
+        sums_expected,
         explore: 0.0,
         round: 0,
         seed: 1,
         ties: Ties::Hash,
         policy: PolicyKind::default(),
-    };
+    }
+}
+
+fn plan(
+    storage: &Arc<FileStorage>,
+    generation: &Generation,
+    formula: &Formula,
+    kind: Kind,
+    rules: Option<&Arc<FocusRules>>,
+) -> Result<u64, Box<dyn Error>> {
+    let is_measured = kind != Kind::Plain;
+    let request = request(generation, is_measured);
     let origins = generation.origins()?;
     let inputs = FormulaInputs::read(formula, request.cycle, generation, &origins, None, &|_| {})?;
     let survey = rules.map(|rules| {

@@ -1,7 +1,7 @@
 //! A block: up to [`MAX_BLOCK_PAGES`] consecutive pages, as four frames: keys, known, history, content.
 
 use crate::bytes::{Malformed, Take};
-use crate::codec::{content_kind, put_extras, put_key, status, take_extras};
+use crate::codec::{put_key, status};
 use crate::column::{
     Columns, Field, put_column, put_flags, take_column, take_column_over_zeros, take_flags, take_into,
 };
@@ -9,8 +9,7 @@ use crate::format::{open_frame, put_frame};
 use crate::index::Part;
 use crate::version_1;
 use recrawl_types::{
-    ArchivePosition, Content, ContentKind, Expectation, Fingerprint, History, Known, StateColumns, Status,
-    Verdict, history_fields, known_fields,
+    Expectation, History, Known, StateColumns, Status, Verdict, history_fields, known_fields,
 };
 use std::num::NonZeroU16;
 
@@ -230,53 +229,6 @@ pub(crate) fn renew(frame: &[u8], part: Part, version: u32, rows: usize) -> Resu
     }
     put_frame(&mut renewed, part.kind(), &payload);
     Ok(renewed)
-}
-
-/// The contents of a block's visited pages: fixed-width columns, then validators and consent.
-pub(crate) fn put_block_content(out: &mut Vec<u8>, contents: &[&Content]) {
-    let position = |c: &Content| c.archive.unwrap_or(ArchivePosition { file: 0, offset: 0 });
-    put_column(out, contents.iter().map(|c| c.kind as u8));
-    put_column(out, contents.iter().map(|c| c.fingerprint.simhash));
-    put_column(out, contents.iter().map(|c| c.fingerprint.digest as u64));
-    put_column(out, contents.iter().map(|c| (c.fingerprint.digest >> 64) as u64));
-    put_column(out, contents.iter().map(|c| c.payload));
-    // WARC files are numbered from 1: 0 says that there is none.
-    put_column(out, contents.iter().map(|c| position(c).file));
-    put_column(out, contents.iter().map(|c| position(c).offset));
-    for content in contents {
-        put_extras(out, content);
-    }
-}
-
-/// Takes the contents of `rows` visited pages.
-pub(crate) fn take_block_content(payload: &[u8], rows: usize) -> Result<Vec<Content>, Malformed> {
-    let mut take = Take(payload);
-    let mut kinds: Vec<u8> = Vec::new();
-    let mut words: [Vec<u64>; 4] = Default::default();
-    let (mut files, mut offsets): (Vec<u32>, Vec<u64>) = Default::default();
-    take_into(&mut take, rows, &mut kinds)?;
-    for column in &mut words {
-        take_into(&mut take, rows, column)?;
-    }
-    take_into(&mut take, rows, &mut files)?;
-    take_into(&mut take, rows, &mut offsets)?;
-    let [simhash, low, high, payloads] = words;
-    let mut contents = Vec::with_capacity(rows);
-    for row in 0..rows {
-        let kind: ContentKind = content_kind(kinds[row])?;
-        let digest = u128::from(high[row]) << 64 | u128::from(low[row]);
-        let (validators, consent) = take_extras(&mut take)?;
-        contents.push(Content {
-            kind,
-            fingerprint: Fingerprint { simhash: simhash[row], digest },
-            payload: payloads[row],
-            validators,
-            archive: (files[row] > 0).then(|| ArchivePosition { file: files[row], offset: offsets[row] }),
-            consent,
-        });
-    }
-    take.end()?;
-    Ok(contents)
 }
 
 /// Is the page gone?

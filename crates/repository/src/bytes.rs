@@ -72,7 +72,17 @@ impl<'a> Take<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
+    #[inline]
     pub fn varint(&mut self) -> Result<u64, Malformed> {
+        // Most numbers are that short.
+        if let [byte @ ..0x80, rest @ ..] = self.0 {
+            self.0 = rest;
+            return Ok(u64::from(*byte));
+        }
+        self.long_varint()
+    }
+
+    fn long_varint(&mut self) -> Result<u64, Malformed> {
         let mut value = 0;
         for shift in (0..64).step_by(7) {
             let byte = self.u8()?;
@@ -89,11 +99,13 @@ impl<'a> Take<'a> {
     }
 
     /// A variable-length number that fits the narrower type asked for.
+    #[inline]
     pub fn narrow<T: TryFrom<u64>>(&mut self) -> Result<T, Malformed> {
         T::try_from(self.varint()?).map_err(|_| Malformed("a number is out of range"))
     }
 
     /// What [`Put::put_bytes`] wrote.
+    #[inline]
     pub fn bytes(&mut self) -> Result<&'a [u8], Malformed> {
         let length = self.narrow()?;
         self.slice(length)

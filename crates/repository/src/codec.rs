@@ -44,8 +44,8 @@ pub(crate) fn put_key(out: &mut Vec<u8>, near: &[u8], key: &[u8]) {
 }
 
 /// The bytes that both begin with. Neighbouring keys share most of theirs, so they are compared eight at a time.
-fn shared_beginning(a: &[u8], b: &[u8]) -> usize {
-    let words = a.chunks_exact(8).zip(b.chunks_exact(8)).take_while(|(a, b)| a == b).count() * 8;
+pub(crate) fn shared_beginning(a: &[u8], b: &[u8]) -> usize {
+    let words = a.as_chunks::<8>().0.iter().zip(b.as_chunks().0).take_while(|(a, b)| a == b).count() * 8;
     words + a[words..].iter().zip(&b[words..]).take_while(|(a, b)| a == b).count()
 }
 
@@ -242,15 +242,23 @@ pub(crate) fn put_extras(out: &mut Vec<u8>, content: &Content) {
 
 /// Takes what [`put_extras`] wrote.
 pub(crate) fn take_extras(take: &mut Take<'_>) -> Result<(Validators, Consent), Malformed> {
+    let ([etag, last_modified], consent) = take_extras_in_place(take)?;
+    Ok((Validators { etag: etag.map(Box::from), last_modified: last_modified.map(Box::from) }, consent))
+}
+
+/// The same; ETag and Last-Modified stay where they are.
+pub(crate) fn take_extras_in_place<'b>(
+    take: &mut Take<'b>,
+) -> Result<([Option<&'b str>; 2], Consent), Malformed> {
     let has = take.u8()?;
-    let mut text = |bit| -> Result<Option<Box<str>>, Malformed> {
+    let mut text = |bit| -> Result<Option<&'b str>, Malformed> {
         if has & bit == 0 {
             return Ok(None);
         }
         let text = std::str::from_utf8(take.bytes()?).map_err(|_| Malformed("a validator is not text"))?;
-        Ok(Some(text.into()))
+        Ok(Some(text))
     };
-    let validators = Validators { etag: text(HAS_ETAG)?, last_modified: text(HAS_LAST_MODIFIED)? };
+    let validators = [text(HAS_ETAG)?, text(HAS_LAST_MODIFIED)?];
     let directives = if has & HAS_DIRECTIVES == 0 { 0 } else { take.u8()? };
     let is_dated = has & HAS_UNAVAILABLE_AFTER != 0;
     let consent = Consent {

@@ -237,6 +237,14 @@ pub(crate) fn open_frame<'a>(
     }
 }
 
+/// The same, in a buffer of its own.
+pub(crate) fn unpack_frame(frame: &[u8], kind: FileKind) -> Result<Vec<u8>, Malformed> {
+    let mut unpacked = Vec::new();
+    let payload = open_frame(frame, kind, &mut unpacked)?;
+    let raw = (frame[8] == RAW).then(|| payload.to_vec());
+    Ok(raw.unwrap_or(unpacked))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,15 +2,16 @@
 //! thread may do them.
 
 use crate::block::{
-    BLOCK_PAGES, is_focused, is_gone, put_block_content, put_block_history, put_block_key, put_block_known,
-    take_block_content, take_block_known, take_histories,
+    BLOCK_PAGES, is_focused, is_gone, put_block_history, put_block_key, put_block_known, take_block_known,
+    take_histories,
 };
 use crate::bytes::{Malformed, Take};
+use crate::contents::{Contents, Packable, put_contents};
 use crate::error::ReadError;
 use crate::format::{open_frame, put_frame};
 use crate::frames::Source;
 use crate::index::Part;
-use recrawl_types::{CanonicalUrl, Cycle, Keys, Known, PageRecord, StateColumns, Visited};
+use recrawl_types::{CanonicalUrl, Cycle, History, Keys, Known, PageRecord, StateColumns, Visited};
 
 /// How much of a block is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +50,7 @@ pub struct PackedBlock {
 /// Buffers for unpacking, to be used again and again.
 #[derive(Default)]
 pub struct Scratch {
-    payload: Vec<u8>,
+    pub(crate) payload: Vec<u8>,
     places: Vec<usize>,
     columns: StateColumns,
 }
@@ -67,6 +68,22 @@ impl PackedBlock {
         if block.key(0) != self.key {
             return Err(self.damaged(Part::Keys, "its first key differs from the index"));
         }
+        (block.visited, block.known) = self.known(scratch)?;
+        if self.frames[Part::History as usize].is_none() {
+            return Ok(block);
+        }
+        let histories = self.histories(scratch)?;
+        let contents = self
+            .part(Part::Content, &mut scratch.payload, |payload, _| Contents::take(payload, self.visited))?;
+        let mut past = (0..)
+            .zip(histories)
+            .map(|(row, history)| Box::new(Visited { history, content: contents.get(row) }));
+        block.past = block.visited.iter().map(|&v| if v { past.next() } else { None }).collect();
+        Ok(block)
+    }
+
+    /// Which pages were visited, and what every known page has.
+    pub(crate) fn known(&self, scratch: &mut Scratch) -> Result<(Vec<bool>, Vec<Known>), ReadError> {
         let columns = &mut scratch.columns;
         columns.clear();
         self.part(Part::Known, &mut scratch.payload, |payload, version| {
@@ -75,39 +92,35 @@ impl PackedBlock {
         if columns.visited.iter().filter(|&&v| v).count() != self.visited {
             return Err(self.damaged(Part::Known, "the index has another number of visited pages"));
         }
-        block.known = std::mem::take(&mut columns.known);
-        block.visited = std::mem::take(&mut columns.visited);
-        if self.frames[Part::History as usize].is_none() {
-            return Ok(block);
-        }
-        let (places, rows) = (&mut scratch.places, self.visited);
-        let histories = self.part(Part::History, &mut scratch.payload, |payload, version| {
-            take_histories(payload, version, rows, places, columns)
-        })?;
-        let contents =
-            self.part(Part::Content, &mut scratch.payload, |payload, _| take_block_content(payload, rows))?;
-        let mut past = histories
-            .into_iter()
-            .zip(contents)
-            .map(|(history, content)| Box::new(Visited { history, content }));
-        block.past = block.visited.iter().map(|&v| if v { past.next() } else { None }).collect();
-        Ok(block)
+        Ok((std::mem::take(&mut columns.visited), std::mem::take(&mut columns.known)))
     }
 
-    fn part<T>(
+    /// The histories of visited pages.
+    pub(crate) fn histories(&self, scratch: &mut Scratch) -> Result<Vec<History>, ReadError> {
+        let Scratch { payload, places, columns } = scratch;
+        self.part(Part::History, payload, |payload, version| {
+            take_histories(payload, version, self.visited, places, columns)
+        })
+    }
+
+    pub(crate) fn part<T>(
         &self,
         part: Part,
         scratch: &mut Vec<u8>,
         take: impl FnOnce(&[u8], u32) -> Result<T, Malformed>,
     ) -> Result<T, ReadError> {
-        let frame = self.frames[part as usize].as_ref().expect("the part was read");
+        let frame = self.frame(part);
         open_frame(&frame.bytes, part.kind(), scratch)
             .and_then(|payload| take(payload, frame.source.version()))
             .map_err(|Malformed(what)| frame.source.damaged(frame.offset, what))
     }
 
-    fn damaged(&self, part: Part, what: &str) -> ReadError {
-        let frame = self.frames[part as usize].as_ref().expect("the part was read");
+    pub(crate) fn frame(&self, part: Part) -> &PackedFrame {
+        self.frames[part as usize].as_ref().expect("the part was read")
+    }
+
+    pub(crate) fn damaged(&self, part: Part, what: &str) -> ReadError {
+        let frame = self.frame(part);
         frame.source.damaged(frame.offset, what)
     }
 }
@@ -163,37 +176,12 @@ impl PageBlock {
         self.keys.row_of(key)
     }
 
-    /// Was the page in `row` ever visited?
-    pub fn is_visited(&self, row: usize) -> bool {
-        self.visited[row]
-    }
-
-    /// What every known page has, of the page in `row`.
-    pub fn known(&self, row: usize) -> &Known {
-        &self.known[row]
-    }
-
-    /// The same, to be changed.
-    pub fn known_mut(&mut self, row: usize) -> &mut Known {
-        &mut self.known[row]
-    }
-
-    /// Moves the record of the page in `row` out, which has to be put back by [`PageBlock::put_record`].
+    /// Moves the record of the page in `row` out; its history and content are there no more.
     ///
     /// # Panics
     /// When only [`Extent::Known`] was read.
     pub fn take_record(&mut self, row: usize) -> PageRecord {
         PageRecord { known: self.known[row], visited: self.past[row].take().map(|visited| *visited) }
-    }
-
-    /// Puts a record in the place of the one in `row`.
-    ///
-    /// # Panics
-    /// When only [`Extent::Known`] was read.
-    pub fn put_record(&mut self, row: usize, record: PageRecord) {
-        self.known[row] = record.known;
-        self.visited[row] = record.visited.is_some();
-        self.past[row] = record.visited.map(Box::new);
     }
 
     /// Appends a page, whose key comes behind those before it.
@@ -202,61 +190,6 @@ impl PageBlock {
         self.known.push(record.known);
         self.visited.push(record.visited.is_some());
         self.past.push(record.visited.map(Box::new));
-    }
-
-    /// Moves the pages from `row` on into a block of their own.
-    #[must_use]
-    pub fn split_off(&mut self, row: usize) -> PageBlock {
-        PageBlock {
-            keys: self.keys.split_off(row),
-            visited: self.visited.split_off(row),
-            known: self.known.split_off(row),
-            past: if self.past.is_empty() { Vec::new() } else { self.past.split_off(row) },
-        }
-    }
-
-    /// Puts new pages among those that are there. `at[i]` is the row before which page *i* of `new` comes, in
-    /// ascending order.
-    ///
-    /// # Panics
-    /// When a new page was visited and only [`Extent::Known`] was read.
-    pub fn insert(&mut self, new: PageBlock, at: &[usize]) {
-        assert_eq!(new.len(), at.len(), "a place for each new page");
-        if new.is_empty() {
-            return;
-        }
-        let mut whole = PageBlock::default();
-        whole.keys.reserve(self.len() + new.len());
-        let keeps_past = !self.past.is_empty() || self.is_empty();
-        assert!(keeps_past || !new.visited.contains(&true), "the pasts of visited pages are needed");
-        let mut old_past = std::mem::take(&mut self.past).into_iter();
-        let mut new_past = new.past.iter().cloned();
-        let mut row = 0;
-        for (i, &before) in at.iter().enumerate() {
-            whole.append(self, row..before, &mut old_past);
-            row = before;
-            whole.append(&new, i..i + 1, &mut new_past);
-        }
-        whole.append(self, row..self.len(), &mut old_past);
-        if !keeps_past {
-            whole.past.clear();
-        }
-        *self = whole;
-    }
-
-    fn append(
-        &mut self,
-        from: &PageBlock,
-        rows: std::ops::Range<usize>,
-        past: &mut impl Iterator<Item = Option<Box<Visited>>>,
-    ) {
-        if rows.is_empty() {
-            return;
-        }
-        self.keys.extend_from(&from.keys, rows.clone());
-        self.visited.extend_from_slice(&from.visited[rows.clone()]);
-        self.known.extend_from_slice(&from.known[rows.clone()]);
-        self.past.extend(past.take(rows.len()));
     }
 
     /// Gone pages, and those that no fetch was ever tried of.
@@ -289,45 +222,64 @@ impl PageBlock {
     }
 
     fn pack_rows(&self, rows: std::ops::Range<usize>, changed: Changed) -> PackedPiece {
-        let (mut payload, mut frames) = (Vec::new(), [const { None }; 4]);
-        let mut pack = |part: Part, payload: &mut Vec<u8>| {
-            let mut frame = Vec::new();
-            put_frame(&mut frame, part.kind(), payload);
-            frames[part as usize] = Some(frame);
-            payload.clear();
-        };
-        let known = &self.known[rows.clone()];
-        let visited = &self.visited[rows.clone()];
+        let (mut keys, mut last) = (Vec::new(), &[][..]);
         if changed.keys {
-            let mut last: &[u8] = &[];
             for row in rows.clone() {
-                put_block_key(&mut payload, last, self.key(row));
+                put_block_key(&mut keys, last, self.key(row));
                 last = self.key(row);
             }
-            pack(Part::Keys, &mut payload);
         }
-        if changed.keys || changed.known || changed.past {
-            put_block_known(&mut payload, visited, known);
-            pack(Part::Known, &mut payload);
-        }
-        if changed.past {
+        let past: Vec<_> = if changed.past {
             assert_eq!(self.past.len(), self.len(), "the pasts were read");
-            let past = || self.past[rows.clone()].iter().flatten();
-            put_block_history(&mut payload, &past().map(|v| &v.history).collect::<Vec<_>>());
-            pack(Part::History, &mut payload);
-            put_block_content(&mut payload, &past().map(|v| &v.content).collect::<Vec<_>>());
-            pack(Part::Content, &mut payload);
-        }
-        let (gone, untried) = gone_and_untried(known);
-        PackedPiece {
-            key: self.key(rows.start).to_vec(),
-            pages: rows.len() as u32,
-            visited: visited.iter().filter(|&&v| v).count() as u32,
-            gone,
-            untried,
-            is_focused: is_focused(known),
-            frames,
-        }
+            let visited = self.past[rows.clone()].iter().flatten();
+            visited.map(|v| (&v.history, Packable::Given(&v.content))).collect()
+        } else {
+            Vec::new()
+        };
+        let (known, visited) = (&self.known[rows.clone()], &self.visited[rows.clone()]);
+        pack_piece(self.key(rows.start), &keys, known, visited, &past, changed)
+    }
+}
+
+/// Packs what changed of a block. `keys` are front-coded.
+pub(crate) fn pack_piece(
+    first: &[u8],
+    keys: &[u8],
+    known: &[Known],
+    visited: &[bool],
+    past: &[(&History, Packable<'_>)],
+    changed: Changed,
+) -> PackedPiece {
+    let (mut payload, mut frames) = (Vec::new(), [const { None }; 4]);
+    let mut pack = |part: Part, payload: &[u8]| {
+        let mut frame = Vec::new();
+        put_frame(&mut frame, part.kind(), payload);
+        frames[part as usize] = Some(frame);
+    };
+    if changed.keys {
+        pack(Part::Keys, keys);
+    }
+    if changed.keys || changed.known || changed.past {
+        put_block_known(&mut payload, visited, known);
+        pack(Part::Known, &payload);
+    }
+    if changed.past {
+        payload.clear();
+        put_block_history(&mut payload, &past.iter().map(|of| of.0).collect::<Vec<_>>());
+        pack(Part::History, &payload);
+        payload.clear();
+        put_contents(&mut payload, &past.iter().map(|of| of.1).collect::<Vec<_>>());
+        pack(Part::Content, &payload);
+    }
+    let (gone, untried) = gone_and_untried(known);
+    PackedPiece {
+        key: first.to_vec(),
+        pages: known.len() as u32,
+        visited: visited.iter().filter(|&&v| v).count() as u32,
+        gone,
+        untried,
+        is_focused: is_focused(known),
+        frames,
     }
 }
 
@@ -362,6 +314,7 @@ impl Changed {
 pub struct PackedPages(pub(crate) Vec<PackedPiece>);
 
 /// One block to be written.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PackedPiece {
     pub key: Vec<u8>,
     pub pages: u32,

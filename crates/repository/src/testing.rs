@@ -136,7 +136,7 @@ fn consent() -> impl Strategy<Value = Consent> {
     )
 }
 
-fn content() -> impl Strategy<Value = Content> {
+pub fn content() -> impl Strategy<Value = Content> {
     let kind = prop_oneof![
         Just(ContentKind::Text),
         Just(ContentKind::Opaque),

@@ -179,6 +179,13 @@ impl<'g> States<'g> {
         self
     }
 
+    /// Announces nothing: for one who wants a block or two.
+    #[must_use]
+    pub fn without_read_ahead(mut self) -> States<'g> {
+        self.blocks.walked = usize::MAX;
+        self
+    }
+
     /// The next block, with the ordinal of its first page; none at the end. What is no part of a record,
     /// such as the rates of sites, is for the caller to fill in.
     ///

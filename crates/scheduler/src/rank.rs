@@ -1,4 +1,4 @@
-//! The rank of a page by score: of one page without memory, or of all.
+//! The rank of a page by score: of one page without memory, or of all in little.
 
 use crate::candidate::{Candidate, TieBreak};
 use crate::{Gate, PlanRequest, Policy};
@@ -65,44 +65,130 @@ impl RankCounter {
     }
 }
 
-/// Collects a [`Ranking`].
+/// Classes that a [`Ranking`] divides pages into, at most: a class is a `u16`.
+const CLASSES: usize = u16::MAX as usize;
+/// The class of pages that do not compete.
+const NO_CLASS: u16 = u16::MAX;
+/// Candidates that are sampled to divide all pages: a few per class, so that classes are of about the same size.
+const SAMPLED: u64 = 1 << 18;
+
+/// The first of the two passes that give a [`Ranking`]: samples candidates, to divide all pages into classes.
 #[derive(Debug)]
-pub struct RankingGatherer {
+pub struct RankingSample {
     competing: Competing,
-    candidates: Vec<Candidate>,
+    request: PlanRequest,
+    pages: u64,
+    /// Every so many-th candidate is taken.
+    step: u64,
+    seen: u64,
+    sample: Vec<Candidate>,
+    classes: usize,
 }
 
-impl RankingGatherer {
-    /// For the plan of this request.
-    pub fn new(request: &PlanRequest) -> RankingGatherer {
-        RankingGatherer { competing: Competing::new(request), candidates: Vec::new() }
+impl RankingSample {
+    /// For the plan of this request, over so many pages.
+    pub fn new(request: &PlanRequest, pages: u64) -> RankingSample {
+        RankingSample::sized(request, pages, pages.div_ceil(SAMPLED), CLASSES)
+    }
+
+    pub(crate) fn sized(request: &PlanRequest, pages: u64, step: u64, classes: usize) -> RankingSample {
+        let (competing, request) = (Competing::new(request), request.clone());
+        RankingSample { competing, request, pages, step: step.max(1), seen: 0, sample: Vec::new(), classes }
     }
 
     /// Scans like [`RankCounter::scan`].
     pub fn scan(&mut self, policy: &dyn Policy, columns: &StateColumns) {
-        let candidates = &mut self.candidates;
-        self.competing.scan(policy, columns, |candidate| candidates.push(candidate));
+        let RankingSample { competing, step, seen, sample, .. } = self;
+        competing.scan(policy, columns, |candidate| {
+            if seen.is_multiple_of(*step) {
+                sample.push(candidate);
+            }
+            *seen += 1;
+        });
+    }
+
+    /// Divides the pages; the second pass follows.
+    pub fn divide(mut self) -> RankingGatherer {
+        self.sample.sort_unstable();
+        let (count, classes) = (self.sample.len(), self.classes);
+        let mut fences: Vec<Candidate> =
+            (1..classes.min(count)).map(|i| self.sample[i * count / classes.min(count)]).collect();
+        fences.dedup();
+        let sizes = vec![0; fences.len() + 1];
+        let classes = Vec::with_capacity(self.pages as usize);
+        RankingGatherer { competing: Competing::new(&self.request), fences, sizes, classes }
+    }
+}
+
+/// The second pass.
+#[derive(Debug)]
+pub struct RankingGatherer {
+    competing: Competing,
+    fences: Vec<Candidate>,
+    sizes: Vec<u64>,
+    classes: Vec<u16>,
+}
+
+impl RankingGatherer {
+    /// Scans like [`RankCounter::scan`].
+    pub fn scan(&mut self, policy: &dyn Policy, columns: &StateColumns) {
+        let RankingGatherer { competing, fences, sizes, classes } = self;
+        let first = classes.len();
+        classes.resize(first + columns.len(), NO_CLASS);
+        let ties = competing.ties;
+        competing.scan(policy, columns, |candidate| {
+            let class = class_of(fences, candidate);
+            sizes[class] += 1;
+            classes[ties.ordinal(candidate) as usize] = class as u16;
+        });
     }
 
     /// Returns the ranking, after the last block.
-    pub fn finish(mut self) -> Ranking {
-        self.candidates.sort_unstable();
-        self.candidates.shrink_to_fit();
-        Ranking { ties: self.competing.ties, best_first: self.candidates }
+    pub fn finish(self) -> Ranking {
+        let RankingGatherer { competing, fences, mut sizes, classes } = self;
+        let mut better = 0;
+        for size in &mut sizes {
+            better += std::mem::replace(size, better);
+        }
+        Ranking { ties: competing.ties, fences, better: sizes, classes }
     }
 }
 
-/// The ranks of all pages that compete by score. Memory: 16 bytes per page.
+/// The ranks of all pages that compete by score, in two bytes per known page: the number of pages that are better than all of a
+/// page's class is known, and those of its class are looked at again.
 #[derive(Debug)]
 pub struct Ranking {
     ties: TieBreak,
-    best_first: Vec<Candidate>,
+    /// The best candidate of each class but the first.
+    fences: Vec<Candidate>,
+    /// By class: pages of better ones.
+    better: Vec<u64>,
+    /// By ordinal.
+    classes: Vec<u16>,
 }
 
 impl Ranking {
-    /// The rank that a [`RankCounter`] would find for a page with this ordinal and score.
-    pub fn rank(&self, ordinal: u64, score: f64) -> u64 {
+    /// The rank that a [`RankCounter`] would find for a page with this ordinal and score. `score_of` gives the scores of other
+    /// pages, by ordinal: some hundred of ten million.
+    ///
+    /// # Errors
+    /// Those of `score_of`.
+    pub fn rank<E>(
+        &self,
+        ordinal: u64,
+        score: f64,
+        mut score_of: impl FnMut(u64) -> Result<f64, E>,
+    ) -> Result<u64, E> {
         let page = self.ties.by_score(score, ordinal);
-        self.best_first.partition_point(|other| *other < page) as u64 + 1
+        let class = class_of(&self.fences, page);
+        let mut rank = self.better[class] + 1;
+        for (other, _) in (0..).zip(&self.classes).filter(|(_, of)| **of == class as u16) {
+            rank += u64::from(self.ties.by_score(score_of(other)?, other) < page);
+        }
+        Ok(rank)
     }
+}
+
+fn class_of(fences: &[Candidate], candidate: Candidate) -> usize {
+    fences.partition_point(|fence| *fence <= candidate)
 }

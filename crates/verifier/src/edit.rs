@@ -1,10 +1,12 @@
 //! Applies a batch to the pages of a block: updates known pages and inserts new ones.
 
 use crate::host_cap::HostCap;
-use crate::matched::{Matched, Place};
+use crate::matched::Matched;
 use crate::touch::Touch;
 use crate::{MergeError, MergeReport, MergeRules, Tried, lastmod, update};
-use recrawl_repository::{Changed, Generation, GenerationWriter, KeptVisit, Learned, PackedPages, PageBlock};
+use recrawl_repository::{
+    Changed, Generation, GenerationWriter, KeptVisit, Learned, NewPages, OpenBlock, PackedPages, Place,
+};
 use recrawl_types::{CanonicalUrl, Change, Outcome, PageRecord};
 
 pub(crate) struct Editor<'a> {
@@ -15,10 +17,8 @@ pub(crate) struct Editor<'a> {
 
 /// A block, its new pages, and which parts changed.
 pub(crate) struct Edited {
-    block: PageBlock,
-    new: PageBlock,
-    /// For each new page, the row of `block` before which it is inserted.
-    at: Vec<usize>,
+    block: OpenBlock,
+    new: NewPages,
     pub changed: Changed,
 }
 
@@ -33,9 +33,8 @@ impl Edited {
         Edited { changed: Changed::ALL, ..self }
     }
 
-    pub fn pack(mut self, block_pages: usize) -> PackedPages {
-        self.block.insert(self.new, &self.at);
-        self.block.pack(self.changed, block_pages)
+    pub fn pack(self, block_pages: usize) -> PackedPages {
+        self.block.pack(self.new, self.changed, block_pages)
     }
 }
 
@@ -52,18 +51,16 @@ impl<'a> Editor<'a> {
         writer: &mut GenerationWriter<'_>,
     ) -> Result<Edited, MergeError> {
         let Matched { block, mut touched, places } = matched;
-        let (new, at) = (PageBlock::default(), Vec::new());
-        let mut edited = Edited { block, new, at, changed: Changed::default() };
+        let mut edited = Edited { block, new: NewPages::default(), changed: Changed::default() };
         for (i, place) in places.into_iter().enumerate() {
             let touch = touched.take(i);
             match place {
-                Place::Known(row) => self.known(&mut edited, row, touch, writer)?,
-                Place::New(row) => {
+                Place::Known(row) => self.known(&mut edited, row, touched.key(i), touch, writer)?,
+                Place::New(gap) => {
                     if let Some(record) = self.unknown(touched.key(i), touch, writer)? {
                         edited.changed.keys = true;
                         edited.changed.past |= record.visited.is_some();
-                        edited.new.push(touched.key(i), record);
-                        edited.at.push(row);
+                        edited.new.push(touched.key(i), gap, record);
                     }
                 }
             }
@@ -78,6 +75,7 @@ impl<'a> Editor<'a> {
         &mut self,
         edited: &mut Edited,
         row: usize,
+        key: &[u8],
         touch: Touch,
         writer: &mut GenerationWriter<'_>,
     ) -> Result<(), MergeError> {
@@ -98,10 +96,10 @@ impl<'a> Editor<'a> {
             lastmod::claim(block.known_mut(row), is_visited, lastmod);
         } else {
             let was_visited = block.is_visited(row);
-            let mut record = block.take_record(row);
+            let mut record = block.record(row);
             self.visit(&mut record, touch, writer)?;
             if record.visited.is_some() && !was_visited {
-                writer.add_to_origin(CanonicalUrl::origin_of(block.key(row)), 0, 1)?;
+                writer.add_to_origin(CanonicalUrl::origin_of(key), 0, 1)?;
             }
             // A failed visit leaves history and content as they are.
             let seen = record.visited.as_ref().map(|visited| visited.history.last);

@@ -1,36 +1,25 @@
-//! The touched URLs of a block, each with its place.
+//! A block with the touched URLs that belong in its key range, each with its place.
 
 use crate::touched::Touched;
-use recrawl_repository::PageBlock;
+use recrawl_repository::{OpenBlock, PackedBlock, Place, ReadError, Scratch};
 
-/// A block, with the touched URLs that belong in its key range.
 pub(crate) struct Matched {
-    pub block: PageBlock,
+    pub block: OpenBlock,
     pub touched: Touched,
     /// One per touched URL.
     pub places: Vec<Place>,
 }
 
-/// Where a URL belongs in a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// The page in this row.
-    Known(usize),
-    /// Not known; its place is before this row.
-    New(usize),
-}
-
 impl Matched {
-    /// Finds the places in one walk over both sides.
-    pub fn new(block: PageBlock, touched: Touched) -> Matched {
-        let mut row = 0;
-        let mut place = |key: &[u8]| {
-            while row < block.len() && block.key(row) < key {
-                row += 1;
-            }
-            if row < block.len() && block.key(row) == key { Place::Known(row) } else { Place::New(row) }
-        };
-        let places = (0..touched.len()).map(|i| place(touched.key(i))).collect();
+    /// Opens a block and finds the places.
+    pub fn open(packed: &PackedBlock, touched: Touched, scratch: &mut Scratch) -> Result<Matched, ReadError> {
+        let (block, places) = packed.open(touched.keys(), scratch)?;
+        Ok(Matched { block, touched, places })
+    }
+
+    /// Finds the places in an open block.
+    pub fn find(block: OpenBlock, touched: Touched) -> Matched {
+        let places = block.find(touched.keys());
         Matched { block, touched, places }
     }
 }

@@ -12,7 +12,7 @@ use crate::touched::Touched;
 use crate::workers::{Promise, Workers};
 use crate::{MergeError, MergeReport, MergeRules, SortedBatch};
 use recrawl_repository::{
-    Changed, Extent, Generation, GenerationWriter, PackedBlocks, PackedPages, PageBlock, ReadError, Scratch,
+    Changed, Extent, Generation, GenerationWriter, OpenBlock, PackedBlocks, PackedPages, ReadError, Scratch,
 };
 use recrawl_types::CanonicalUrl;
 use std::collections::VecDeque;
@@ -92,7 +92,7 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
     pub fn run(mut self) -> Result<MergeReport, MergeError> {
         if self.generation.blocks() == 0 {
             let touched = self.take_touched(None)?;
-            self.in_parts(PageBlock::default(), touched, None)?;
+            self.in_parts(OpenBlock::default(), touched, None)?;
         }
         for at in 0..self.generation.blocks() {
             self.block(at)?;
@@ -125,7 +125,8 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
             // Edits are in URL order, so all earlier blocks are edited first.
             self.finish_edits()?;
             let packed = self.packed.read(at, Extent::All)?;
-            self.in_parts(packed.unpack(&mut Scratch::default())?, touched, end)?;
+            let (block, _) = packed.open(std::iter::empty(), &mut Scratch::default())?;
+            self.in_parts(block, touched, end)?;
             self.report_progress(at..at + 1);
             return Ok(());
         }
@@ -207,9 +208,7 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
                     self.held -= touched.len();
                     let packed = self.packed.read(at, extent)?;
                     self.report_progress(at..at + 1);
-                    let opened = self.workers.submit(move |scratch| {
-                        packed.unpack(scratch).map(|block| Matched::new(block, touched))
-                    });
+                    let opened = self.workers.submit(move |scratch| Matched::open(&packed, touched, scratch));
                     Opening::Opened(at, opened)
                 }
             };
@@ -255,7 +254,7 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
     /// done.
     fn in_parts(
         &mut self,
-        mut block: PageBlock,
+        mut block: OpenBlock,
         mut touched: Touched,
         end: Option<&[u8]>,
     ) -> Result<(), MergeError> {
@@ -263,14 +262,11 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
         loop {
             let next = self.batch.peek().filter(|key| end.is_none_or(|end| *key < end));
             let rest = match next {
-                Some(next) => {
-                    let row = (0..block.len()).find(|&row| block.key(row) >= next);
-                    block.split_off(row.unwrap_or(block.len()))
-                }
-                None => PageBlock::default(),
+                Some(next) => block.split_before(next),
+                None => OpenBlock::default(),
             };
             let is_last = next.is_none();
-            let edited = self.editor.edit(Matched::new(block, touched), self.writer)?;
+            let edited = self.editor.edit(Matched::find(block, touched), self.writer)?;
             if !edited.is_empty() {
                 let packed = self.workers.submit(move |_| edited.whole().pack(block_pages));
                 self.packing.push_back(Packing::New(packed));

@@ -28,6 +28,11 @@ impl Touched {
         &self.keys[start..self.touches[at].0]
     }
 
+    /// All keys, in order.
+    pub fn keys(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        (0..self.len()).map(|at| self.key(at))
+    }
+
     /// The links and visits of URL number `at`.
     pub fn touch(&self, at: usize) -> &Touch {
         &self.touches[at].1

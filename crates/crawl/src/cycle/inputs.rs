@@ -136,7 +136,7 @@ impl FormulaInputs {
     /// When the block cannot be read.
     pub fn siblings(&self, generation: &Generation, ordinal: u64) -> Result<Option<Siblings>, ReadError> {
         let Some(cycle) = self.siblings else { return Ok(None) };
-        let mut states = generation.states_from(ordinal).with_keys(true);
+        let mut states = generation.states_from(ordinal).with_keys(true).without_read_ahead();
         let Some((first, columns)) = states.next_block()? else { return Ok(None) };
         self.fill(first, columns);
         let row = (ordinal - first) as usize;
@@ -152,7 +152,7 @@ impl FormulaInputs {
     /// # Errors
     /// When the block cannot be read.
     pub fn page(&self, generation: &Generation, ordinal: u64) -> Result<StateColumns, ReadError> {
-        let mut states = generation.states_from(ordinal).with_keys(self.need_keys());
+        let mut states = generation.states_from(ordinal).with_keys(self.need_keys()).without_read_ahead();
         let Some((first, columns)) = states.next_block()? else { return Ok(StateColumns::default()) };
         self.fill(first, columns);
         Ok(columns.page((ordinal - first) as usize))

@@ -1,5 +1,5 @@
-//! The ranks of all pages in the next cycle, cached until the next commit: one pass over all pages
-//! serves all queries.
+//! The ranks of all pages in the next cycle, cached until the next commit: two passes over all pages
+//! serve all queries.
 
 use crate::cycle::inputs::FormulaInputs;
 use crate::failure::Failure;
@@ -7,15 +7,15 @@ use crate::focus::survey;
 use crate::settings::Settings;
 use recrawl_formula::Formula;
 use recrawl_repository::{Generation, OriginRun, SledTables};
-use recrawl_scheduler::{PlanRequest, Ranking, RankingGatherer};
-use recrawl_types::Round;
+use recrawl_scheduler::{PlanRequest, Ranking, RankingSample};
+use recrawl_types::{Round, StateColumns};
 use std::sync::{Arc, Mutex};
 
 /// Maximum number of pages whose ranks are cached; with more, each query counts better pages
 /// without memory.
-const MAX_RANKED: u64 = 2_000_000;
+const MAX_RANKED: u64 = 20_000_000;
 
-/// The ranks of all pages of a generation. Memory: 16 bytes per page, and 16 per site if the
+/// The ranks of all pages of a generation. Memory: 2 bytes per page, and 16 per site if the
 /// formula uses rates.
 #[derive(Debug)]
 pub struct Ranks {
@@ -24,8 +24,7 @@ pub struct Ranks {
     formula: Formula,
     /// What the formula reads beside the records.
     pub inputs: FormulaInputs,
-    /// The rank of each page.
-    pub ranking: Ranking,
+    ranking: Ranking,
 }
 
 /// The last ranks that were computed.
@@ -67,6 +66,19 @@ impl KeptRanks {
 }
 
 impl Ranks {
+    /// The rank of a page of this generation that competes by this score. Reads the states of some pages about as good.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn rank(&self, generation: &Generation, ordinal: u64, score: f64) -> Result<u64, Failure> {
+        let (policy, mut scores) = (self.request.policy(&self.formula), Vec::new());
+        self.ranking.rank(ordinal, score, |other| {
+            let page = self.inputs.page(generation, other).map_err(Failure::work)?;
+            policy.score(&page, other, &mut scores);
+            Ok(scores[0])
+        })
+    }
+
     fn gather(
         request: &PlanRequest,
         formula: &Formula,
@@ -79,12 +91,17 @@ impl Ranks {
         let inputs = FormulaInputs::read(formula, request.cycle, generation, origins, Some(tables), &|_| {})?;
         let inputs = inputs.with_focus(focus);
         let policy = request.policy(formula);
-        let mut gatherer = RankingGatherer::new(request);
-        generation.scan(inputs.need_keys(), |first, columns| -> Result<(), Failure> {
-            inputs.fill(first, columns);
-            gatherer.scan(&*policy, columns);
-            Ok(())
-        })?;
+        let scan = |each: &mut dyn FnMut(&StateColumns)| {
+            generation.scan(inputs.need_keys(), |first, columns| -> Result<(), Failure> {
+                inputs.fill(first, columns);
+                each(columns);
+                Ok(())
+            })
+        };
+        let mut sample = RankingSample::new(request, generation.pages());
+        scan(&mut |columns| sample.scan(&*policy, columns))?;
+        let mut gatherer = sample.divide();
+        scan(&mut |columns| gatherer.scan(&*policy, columns))?;
         let (request, formula) = (request.clone(), formula.clone());
         Ok(Ranks { generation: generation.number(), request, formula, inputs, ranking: gatherer.finish() })
     }

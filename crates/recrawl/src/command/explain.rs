@@ -264,8 +264,8 @@ impl Explanation {
         }
         let ranked = record.visited.as_ref().filter(|_| request.policy.is_formula());
         let terms: Option<Vec<Term>> = ranked.map(explained).transpose()?;
-        let mut hosts = origins.iter().map(|origin| origin.first..origin.first + origin.pages);
-        let host = hosts.find(|host| host.contains(&ordinal)).unwrap_or_default();
+        let host = origins.partition_point(|origin| origin.first + origin.pages <= ordinal);
+        let host = origins.get(host).map(|host| host.first..host.first + host.pages).unwrap_or_default();
         let among = Competition { request: &request, generation, formula: &formula, inputs };
         let score = match &record.visited {
             Some(_) if request.policy.is_formula() => terms.as_ref().map(|terms| terms[0].value),
@@ -273,11 +273,7 @@ impl Explanation {
             None => None,
         };
         let competing = score.filter(|_| gate == Gate::Revisit);
-        let rank = match (competing, ranks) {
-            (Some(score), Some(ranks)) => Some(ranks.ranking.rank(ordinal, score)),
-            (Some(score), None) => Some(among.rank(ordinal, score)?),
-            (None, _) => None,
-        };
+        let rank = competing.map(|score| among.rank(ordinal, score, ranks)).transpose()?;
         let siblings = match ranked {
             Some(_) => ShownBySiblings::of(ordinal, competing, &among, ranks)?,
             None => None,

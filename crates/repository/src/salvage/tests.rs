@@ -52,24 +52,18 @@ fn repository() -> (Image, Pages) {
     assert_eq!(base.blocks(), PAGES as usize / BLOCK);
     for at in 0..base.blocks() {
         if at == 2 {
-            let mut changed = PageBlock::default();
-            for (url, record) in pages.iter_mut().skip(at * BLOCK).take(BLOCK) {
-                record.known.in_links = 9;
-                changed.push(url.key(), record.clone());
-            }
             let (new, record) =
                 (canonical("https://host0.example/page/009a"), PageRecord::discovered(Cycle(2), 1));
-            changed.insert(
-                {
-                    let mut one = PageBlock::default();
-                    one.push(new.key(), record.clone());
-                    one
-                },
-                &[2],
-            );
             writer.add_to_origin(new.origin_key(), 1, 0).unwrap();
-            writer.replace(at, changed.pack(Changed::ALL, BLOCK)).unwrap();
+            let mut changed = PageBlock::default();
+            for (_, record) in pages.iter_mut().skip(at * BLOCK).take(BLOCK) {
+                record.known.in_links = 9;
+            }
             pages.insert(new, record);
+            for (url, record) in pages.iter().skip(at * BLOCK).take(BLOCK + 1) {
+                changed.push(url.key(), record.clone());
+            }
+            writer.replace(at, changed.pack(Changed::ALL, BLOCK)).unwrap();
         } else {
             writer.carry(at).unwrap();
         }

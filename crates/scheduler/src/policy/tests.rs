@@ -92,21 +92,31 @@ proptest! {
 
     /// The rank is the position in a full sort, for one page and for all.
     #[test]
-    fn ranks_are_places_in_the_order(pages in testing::pages(60), seed: u64, ties in prop_oneof![Just(Ties::Index), Just(Ties::Hash)]) {
+    fn ranks_are_places_in_the_order(
+        pages in testing::pages(60), seed: u64, ties in prop_oneof![Just(Ties::Index), Just(Ties::Hash)],
+        step in 1u64..5, classes in prop_oneof![1usize..9, Just(1000)], other: u8,
+    ) {
         let request = PlanRequest { pages: u64::MAX, seed, ties, ..request() };
         let mut policy = age::AgePolicy::default();
         policy.prepare(request.cycle, seed);
         let mut scores = Vec::new();
         policy.score(&columns(&pages), 0, &mut scores);
         let competing = testing::plan(&request, &mut policy, &pages, &[], 9).unwrap().chosen;
-        let mut all = crate::RankingGatherer::new(&request);
+        let mut sample = crate::RankingSample::sized(&request, pages.len() as u64, step, classes);
+        pages.chunks(7).for_each(|block| sample.scan(&policy, &columns(block)));
+        let mut all = sample.divide();
         pages.chunks(7).for_each(|block| all.scan(&policy, &columns(block)));
         let all = all.finish();
+        let rank = |ordinal, score| all.rank(ordinal, score, |other| Ok::<_, ()>(scores[other as usize])).unwrap();
         let mut ranks = Vec::new();
         for (ordinal, _) in competing.iter().filter(|c| c.1 == recrawl_types::Share::Score) {
             let mut counter = crate::RankCounter::new(&request, *ordinal, scores[*ordinal as usize]);
             pages.chunks(7).for_each(|block| counter.scan(&policy, &columns(block)));
-            prop_assert_eq!(all.rank(*ordinal, scores[*ordinal as usize]), counter.rank());
+            prop_assert_eq!(rank(*ordinal, scores[*ordinal as usize]), counter.rank());
+            // A page may be asked for with another score than its own.
+            let mut counter_of_other = crate::RankCounter::new(&request, *ordinal, other.into());
+            pages.chunks(7).for_each(|block| counter_of_other.scan(&policy, &columns(block)));
+            prop_assert_eq!(rank(*ordinal, other.into()), counter_of_other.rank());
             // With k = rank, this page is the last one chosen.
             let k = PlanRequest { pages: counter.rank(), ..request.clone() };
             let plan = testing::plan(&k, &mut policy, &pages, &[], 9).unwrap();

@@ -1,6 +1,7 @@
 //! The page's rank among all pages, and among those of its host, in the next cycle.
 
 use recrawl_crawl::cycle::inputs::FormulaInputs;
+use recrawl_crawl::cycle::ranks::Ranks;
 use recrawl_crawl::failure::Failure;
 use recrawl_formula::Formula;
 use recrawl_repository::Generation;
@@ -35,9 +36,13 @@ impl Competition<'_> {
         scores[0]
     }
 
-    /// The rank of a page that competes by this score. Reads the state of all pages.
-    pub fn rank(&self, ordinal: u64, score: f64) -> Result<u64, Failure> {
-        let (policy, mut counter) = (self.policy(), RankCounter::new(self.request, ordinal, score));
+    /// The rank of a page that competes by this score. Without ranks, it reads the state of all pages.
+    pub fn rank(&self, ordinal: u64, score: f64, ranks: Option<&Ranks>) -> Result<u64, Failure> {
+        if let Some(ranks) = ranks {
+            return ranks.rank(self.generation, ordinal, score);
+        }
+        let policy = self.policy();
+        let mut counter = RankCounter::new(self.request, ordinal, score);
         self.generation.scan(self.inputs.need_keys(), |first, columns| -> Result<(), Failure> {
             self.inputs.fill(first, columns);
             counter.scan(&*policy, columns);

@@ -30,11 +30,7 @@ impl ShownBySiblings {
         let shown = among.inputs.siblings(among.generation, ordinal).map_err(Failure::work)?;
         let Some(siblings) = shown else { return Ok(None) };
         let score = among.score_of(&siblings.alone, ordinal);
-        let rank = match (competing, ranks) {
-            (None, _) => None,
-            (Some(_), Some(ranks)) => Some(ranks.ranking.rank(ordinal, score)),
-            (Some(_), None) => Some(among.rank(ordinal, score)?),
-        };
+        let rank = competing.map(|_| among.rank(ordinal, score, ranks)).transpose()?;
         // The page itself, with its siblings, is no competitor.
         let is_ahead = competing.is_some_and(|with| with > score);
         Ok(Some(ShownBySiblings { siblings, score, rank: rank.map(|rank| rank - u64::from(is_ahead)) }))
