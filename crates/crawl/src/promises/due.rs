@@ -108,7 +108,8 @@ mod tests {
 
     proptest! {
         /// A simulated crawl with a feasible promise: pages are visited in the order in which they are chosen, a delay
-        /// apart; some visits fail. All gaps of visits that do not fail stay within, from the first rotation on.
+        /// apart; some visits fail. All gaps stay within, but for those of a visit that fails
+        /// and of the few that its repetition pushes aside.
         #[test]
         fn a_feasible_promise_is_kept(
             count in 1u64..150, within in 1u64..12, delay in 0u64..8, failing in 0u64..4, seed in any::<u64>(),
@@ -122,7 +123,7 @@ mod tests {
             // All pages were found at once, and lie at any time within the first cycle.
             let mut last: Vec<i64> = (0..count).map(|page| (page * delay) as i64).collect();
             let mut lot = seed;
-            let (mut gaps, mut late) = (0u64, 0u64);
+            let (mut failed, mut late) = (0u64, 0u64);
             for cycle in 1..60i64 {
                 let now = cycle * PERIOD as i64;
                 let mut pages = DuePages::new(PERIOD as i64, rhythm.every, count);
@@ -134,16 +135,15 @@ mod tests {
                     lot = lot.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                     let at = now + place * delay as i64;
                     if lot >> 33 & 127 < failing {
+                        failed += 1;
                         continue;
                     }
                     let gap = at - last[page.ordinal as usize];
-                    gaps += 1;
                     late += u64::from(gap > within);
                     last[page.ordinal as usize] = at;
                 }
             }
-            let allowed = if failing == 0 { 0 } else { gaps * 5 / 100 + 2 };
-            prop_assert!(late <= allowed, "{late} of {gaps} gaps, every {} cycles", rhythm.every);
+            prop_assert!(late <= 3 * failed, "{late} gaps late, {failed} visits failed, every {} cycles", rhythm.every);
         }
     }
 }
