@@ -97,7 +97,7 @@ fn named(text: &str, in_attribute: bool) -> Result<Option<(Reference, usize)>, S
 /// The attribute value that stands at these places of a text.
 ///
 /// # Errors
-/// Those of [`reference`].
+/// Those of [`reference()`].
 pub(super) fn value(text: &str, start: usize, end: usize) -> Result<Cow<'_, str>, Slow> {
     let next = |at: usize| memchr2(b'&', b'\r', &text.as_bytes()[at..end]).map(|len| at + len);
     let Some(mut at) = next(start) else { return Ok(Cow::Borrowed(&text[start..end])) };
