@@ -23,35 +23,48 @@ impl Words {
             bytes: Vec::with_capacity(text.len() + 1 + Self::PADDING),
             ends: Vec::with_capacity(text.len() / 5),
         };
-        words.split(text.as_bytes());
+        if !words.take(text.as_bytes()) {
+            words.bytes.clear();
+            words.ends.clear();
+            words.split(text.as_bytes());
+        }
         words.bytes.resize(words.len() + Self::PADDING, 0);
         words
     }
 
+    /// Takes a text whose words have one byte of white space between them, as the extractor's texts
+    /// have, as it is. False if it is none.
+    fn take(&mut self, text: &[u8]) -> bool {
+        self.bytes.extend_from_slice(text);
+        let mut start = 0;
+        let is_taken = candidates(text, |at| {
+            match space(&text[at..]) {
+                0 => {}
+                1 if at > start => {
+                    self.bytes[at] = b' ';
+                    self.ends.push(at);
+                    start = at + 1;
+                }
+                _ => return false,
+            }
+            true
+        });
+        if start < text.len() {
+            self.ends.push(text.len());
+        }
+        is_taken && (start < text.len() || text.is_empty())
+    }
+
     fn split(&mut self, text: &[u8]) {
         let mut start = 0;
-        let mut at_candidate = |words: &mut Words, at: usize| {
+        candidates(text, |at| {
             let length = space(&text[at..]);
             if length > 0 {
-                words.push(&text[start..at]);
+                self.push(&text[start..at]);
                 start = at + length;
             }
-        };
-        let mut blocks = text.chunks_exact(8);
-        for (i, block) in blocks.by_ref().enumerate() {
-            let block = u64::from_le_bytes(block.try_into().expect("eight bytes"));
-            // Bytes below 0x21 or above ASCII: adding 0x5F carries into a byte's high bit from 0x21
-            // on.
-            let low = !((block & !HIGH) + 0x5F5F_5F5F_5F5F_5F5F);
-            let mut candidates = (low | block) & HIGH;
-            while candidates != 0 {
-                at_candidate(self, i * 8 + candidates.trailing_zeros() as usize / 8);
-                candidates &= candidates - 1;
-            }
-        }
-        for at in text.len() - blocks.remainder().len()..text.len() {
-            at_candidate(self, at);
-        }
+            true
+        });
         self.push(&text[start..]);
     }
 
@@ -95,6 +108,26 @@ impl Words {
     }
 }
 
+/// Calls a function with each place where white space may begin, until it returns false. Returns
+/// whether it never did.
+#[inline]
+fn candidates(text: &[u8], mut take: impl FnMut(usize) -> bool) -> bool {
+    let mut blocks = text.chunks_exact(8);
+    for (i, block) in blocks.by_ref().enumerate() {
+        let block = u64::from_le_bytes(block.try_into().expect("eight bytes"));
+        // Bytes below 0x21 or above ASCII: adding 0x5F carries into a byte's high bit from 0x21 on.
+        let low = !((block & !HIGH) + 0x5F5F_5F5F_5F5F_5F5F);
+        let mut candidates = (low | block) & HIGH;
+        while candidates != 0 {
+            if !take(i * 8 + candidates.trailing_zeros() as usize / 8) {
+                return false;
+            }
+            candidates &= candidates - 1;
+        }
+    }
+    (text.len() - blocks.remainder().len()..text.len()).all(take)
+}
+
 /// Bytes of the white space (Unicode's property White_Space) that `text` begins with; 0 for none.
 fn space(text: &[u8]) -> usize {
     match text {
@@ -116,7 +149,7 @@ mod tests {
     proptest! {
         #[test]
         fn words_and_runs_equal_splitting_and_windows(
-            text in "[a-z\u{0}-\u{20}]{0,40}|[abß€\u{85}\u{a0}\u{1680}\u{2003}\u{200b}\u{2028}\u{202f}\u{205f}\u{3000}\u{1c} \n]{0,40}",
+            text in "[a-z\u{0}-\u{20}]{0,40}|[a-c]{1,3}([ \n][a-cé]{1,5}){0,9}|[abß€\u{85}\u{a0}\u{1680}\u{2003}\u{200b}\u{2028}\u{202f}\u{205f}\u{3000}\u{1c} \n]{0,40}",
             n in 1usize..5,
         ) {
             let words = Words::of(&text);

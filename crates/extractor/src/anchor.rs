@@ -3,10 +3,10 @@
 //! The anchor is the visible text of the link. A link without text gives its `aria-label`, or the `alt` of an image in it.
 //! Anchors are collected only on demand ([`Options::anchors`](crate::Options::anchors)), and bounded for each link and page.
 
-use crate::scope::attribute;
+use crate::element::{Element, part};
+use crate::names::{Attr, Name};
 use crate::text::Collapsed;
-use html5ever::{LocalName, local_name};
-use scraper::node::Element;
+use std::borrow::Cow;
 
 /// Maximum bytes of an anchor; a longer one is cut.
 pub const MAX_ANCHOR_BYTES: usize = 120;
@@ -30,7 +30,7 @@ pub(crate) struct Contexts<'d> {
     open: Option<Open<'d>>,
     /// Bytes of anchors so far.
     bytes: usize,
-    language: Option<&'d str>,
+    language: Option<Cow<'d, str>>,
 }
 
 /// A link whose content is being walked.
@@ -41,7 +41,7 @@ struct Open<'d> {
     depth: usize,
     text: Collapsed,
     /// `aria-label`, else the first `alt` in it.
-    label: Option<&'d str>,
+    label: Option<Cow<'d, str>>,
 }
 
 impl<'d> Contexts<'d> {
@@ -50,26 +50,27 @@ impl<'d> Contexts<'d> {
     }
 
     /// Notes the reference of an element, within `depth` open ones.
-    pub(crate) fn reference(&mut self, element: &'d Element, depth: usize, is_framed: bool) {
+    pub(crate) fn reference(&mut self, element: &Element<'d>, depth: usize, is_framed: bool) {
         self.close();
-        let label = attribute(element, &aria_label()).filter(|label| !label.trim().is_empty());
-        let label = label.or_else(|| attribute(element, &local_name!("alt")));
+        let label = element.get(Attr::AriaLabel).filter(|label| !label.trim().is_empty());
+        let label = label.or_else(|| element.get(Attr::Alt)).cloned();
         let text = Collapsed::new(MAX_ANCHOR_BYTES);
         self.open = Some(Open { reference: self.found.len(), depth, text, label });
         self.found.push(Context { anchor: String::new(), is_framed });
     }
 
     /// Reads an element that is no reference.
-    pub(crate) fn enter(&mut self, element: &'d Element) {
-        match element.name.local {
-            local_name!("html") if self.language.is_none() => {
-                let tag = attribute(element, &local_name!("lang")).map(str::trim);
+    pub(crate) fn enter(&mut self, element: &Element<'d>) {
+        match element.name {
+            Name::Html if self.language.is_none() => {
+                let tag = element.get(Attr::Lang).and_then(|tag| part(tag, |tag| Some(tag.trim())));
                 self.language = tag.filter(|tag| !tag.is_empty() && tag.len() <= MAX_TAG_BYTES);
             }
-            local_name!("img") => {
-                if let Some(open) = &mut self.open {
-                    let alt = || attribute(element, &local_name!("alt"));
-                    open.label = open.label.filter(|label| !label.trim().is_empty()).or_else(alt);
+            Name::Img => {
+                if let Some(open) = &mut self.open
+                    && open.label.as_ref().is_none_or(|label| label.trim().is_empty())
+                {
+                    open.label = element.get(Attr::Alt).cloned();
                 }
             }
             _ => {}
@@ -102,7 +103,7 @@ impl<'d> Contexts<'d> {
             && let Some(label) = label
         {
             let mut text = Collapsed::new(MAX_ANCHOR_BYTES);
-            text.push(label);
+            text.push(&label);
             anchor = text.finish();
         }
         if self.bytes + anchor.len() <= MAX_ANCHORS_BYTES {
@@ -114,15 +115,6 @@ impl<'d> Contexts<'d> {
     /// The contexts in the order of references, and the language that the page declares.
     pub(crate) fn finish(mut self) -> (Vec<Context>, Option<String>) {
         self.close();
-        (self.found, self.language.map(str::to_owned))
+        (self.found, self.language.map(Cow::into_owned))
     }
-}
-
-fn aria_label() -> LocalName {
-    LocalName::from("aria-label")
-}
-
-/// Is this one of the attributes that are read for anchors alone?
-pub(crate) fn is_read(name: &LocalName) -> bool {
-    *name == local_name!("alt") || *name == local_name!("lang") || **name == *"aria-label"
 }

@@ -1,7 +1,7 @@
 //! Resolves references to canonical URLs.
 //!
 //! A document's base is its own URL, or that of its first `<base href>` (WHATWG HTML §4.2.3). Most
-//! references are plain paths of the same origin. Their canonical URL follows from the canonical
+//! references are plain paths of the same origin, maybe with a query. Their canonical URL follows from the canonical
 //! base by copying bytes. A property test compares this fast path with the general one, which
 //! parses.
 
@@ -62,7 +62,7 @@ impl<'r> Resolver<'r> {
     /// Those of [`UrlRules::join`].
     pub(crate) fn resolve(&self, href: &str) -> Result<CanonicalUrl, UrlError> {
         self.joined.set(self.joined.get() + self.base.as_str().len() + href.len());
-        match self.fast.as_ref().and_then(|fast| fast.resolve(href)) {
+        match self.fast.as_ref().and_then(|fast| fast.resolve(href, self.rules)) {
             Some(url) => Ok(url),
             None => self.rules.join(&self.base, href),
         }
@@ -88,7 +88,7 @@ impl FastPath {
     }
 
     /// `None` if the general path has to decide.
-    fn resolve(&self, href: &str) -> Option<CanonicalUrl> {
+    fn resolve(&self, href: &str, rules: &UrlRules) -> Option<CanonicalUrl> {
         let href = match href.find('#') {
             Some(at) => &href[..at],
             None => href,
@@ -99,10 +99,18 @@ impl FastPath {
             None if href.starts_with("//") => return None,
             None => href,
         };
-        if href.is_empty() || !is_plain(href) {
+        let mut folder = if href.starts_with('/') { "" } else { self.folder.as_str() };
+        let mut href = href;
+        while let Some(rest) = href.strip_prefix("../") {
+            href = rest;
+            // The folder above; that of the root is the root.
+            folder = folder[..folder.len() - 1].rfind('/').map_or("/", |at| &folder[..=at]);
+        }
+        let (path, query) = href.split_once('?').map_or((href, None), |(path, query)| (path, Some(query)));
+        let is_odd = |query: &str| !query.bytes().all(is_plain_in_query) || !rules.keeps_query(query);
+        if path.is_empty() || !is_plain(path) || query.is_some_and(is_odd) {
             return None;
         }
-        let folder = if href.starts_with('/') { "" } else { self.folder.as_str() };
         if folder.len() + href.len() > self.room {
             return None;
         }
@@ -118,24 +126,16 @@ impl FastPath {
 fn is_plain(path: &str) -> bool {
     let mut last = b'/';
     path.bytes().all(|byte| {
-        let plain = match byte {
-            b'a'..=b'z'
-            | b'A'..=b'Z'
-            | b'0'..=b'9'
-            | b'-'
-            | b'_'
-            | b'~'
-            | b'/'
-            | b'+'
-            | b','
-            | b'='
-            | b'@' => true,
-            b'.' => last != b'/',
-            _ => false,
-        };
+        let plain = byte != b'&' && is_plain_in_query(byte) && !(byte == b'.' && last == b'/');
         last = byte;
         plain
     })
+}
+
+/// Whether parsing leaves this character of a query as it is.
+fn is_plain_in_query(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(byte, b'-' | b'_' | b'~' | b'/' | b'+' | b',' | b'=' | b'@' | b'.' | b'&')
 }
 
 #[cfg(test)]
@@ -183,6 +183,7 @@ mod tests {
             ],
             href in prop_oneof![
                 "[/a-z.%;:?#@=~ ,+\\\\\t\u{e9}]{0,12}",
+                "(\\.\\./){0,4}/?[a-z./]{0,6}(\\?([a-z]{0,2}|utm_source|sid|a&b)=?[a-z&=./?]{0,6})?",
                 "(https?://h(\\.x)?|http://192.168.0.1|https://\\[::1\\]|//h)?(:80|:8080)?/{0,2}[A-Za-z0-9._~/,+=@-]{0,20}(#.{0,3})?",
             ],
             long in 0usize..4,
@@ -191,7 +192,7 @@ mod tests {
             let Ok(base) = Url::parse(&base) else { return Ok(()) };
             let Some(fast) = FastPath::of(&base, &rules) else { return Ok(()) };
             let href = format!("{href}{}", "x".repeat([0, 0, 1_960, 2_100][long]));
-            if let Some(url) = fast.resolve(&href) {
+            if let Some(url) = fast.resolve(&href, &rules) {
                 prop_assert_eq!(Ok(url), rules.join(&base, &href), "{} {}", base, href);
             }
         }
@@ -204,7 +205,7 @@ mod tests {
             let fast = FastPath::of(&base, &rules).unwrap();
             let href = "x".repeat(extra);
             let long = rules.join(&base, &href);
-            prop_assert_eq!(fast.resolve(&href), long.ok());
+            prop_assert_eq!(fast.resolve(&href, &rules), long.ok());
         }
     }
 }

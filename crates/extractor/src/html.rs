@@ -15,7 +15,7 @@
 //! visit. The tokenizer has a quadratic cost of its own, for tags with many attributes, which the
 //! module `oversized_tags` bounds.
 
-use crate::anchor;
+use crate::names::Attr;
 use crate::oversized_tags;
 use crate::sink::CountingSink;
 use crate::text;
@@ -46,17 +46,22 @@ const STEPS_A_BYTE: u64 = 8;
 
 /// Parses a document and returns the cost: its bytes plus the tree builder's steps. Never fails:
 /// the standard gives every text a tree.
-pub(crate) fn parse(text: &str, reads_anchors: bool) -> (Html, u64) {
-    let (html, steps) = build(text, reads_anchors);
+pub(crate) fn parse(text: &str) -> (Html, u64) {
+    let (html, steps) = build(text);
     (html, text.len() as u64 + steps)
 }
 
+/// The steps that the builder may take before bounds apply.
+pub(crate) fn budget(text: &str) -> u64 {
+    MIN_STEPS + STEPS_A_BYTE * text.len() as u64
+}
+
 /// The tree and its steps.
-fn build(text: &str, reads_anchors: bool) -> (Html, u64) {
+fn build(text: &str) -> (Html, u64) {
     let text = oversized_tags::bound(text);
     // Without scripting, the content of <noscript> is elements, so its links can be read.
     let options = TreeBuilderOpts { scripting_enabled: false, drop_doctype: true, ..Default::default() };
-    let budget = MIN_STEPS + STEPS_A_BYTE * text.len() as u64;
+    let budget = budget(&text);
     let filter = Filter {
         builder: TreeBuilder::new(CountingSink::new(), options),
         start_tags: Cell::new(0),
@@ -64,7 +69,6 @@ fn build(text: &str, reads_anchors: bool) -> (Html, u64) {
         max_steps: Cell::new(budget),
         max_open: Cell::new(MAX_OPEN),
         stopped: Cell::new(false),
-        reads_anchors,
     };
     let tokenizer = Tokenizer::new(filter, TokenizerOpts::default());
     let input = BufferQueue::default();
@@ -90,8 +94,6 @@ struct Filter {
     /// Set when the tree explodes, or the budget is spent at the lower depth too: drops the rest of
     /// the page.
     stopped: Cell<bool>,
-    /// Are the attributes kept that only anchors need?
-    reads_anchors: bool,
 }
 
 impl TokenSink for Filter {
@@ -106,7 +108,7 @@ impl TokenSink for Filter {
             Token::EOFToken => self.builder.process_token(token, line),
             _ if self.stopped.get() => TokenSinkResult::Continue,
             Token::TagToken(mut tag) if tag.kind == StartTag => {
-                keep_what_is_read(&mut tag, self.reads_anchors);
+                keep_what_is_read(&mut tag);
                 self.start_tags.set(self.start_tags.get().wrapping_add(1));
                 let every = CHECK_INTERVAL.min(self.max_open.get() as u32 / 2);
                 if self.start_tags.get().is_multiple_of(every) {
@@ -194,19 +196,19 @@ impl Filter {
 /// The tree builder compares a formatting element with all open ones of its name, attribute by
 /// attribute, and keeps three equal ones. So the kept attributes get one canonical spelling each,
 /// which leaves only a few different elements.
-fn keep_what_is_read(tag: &mut Tag, reads_anchors: bool) {
+fn keep_what_is_read(tag: &mut Tag) {
     if tag.attrs.is_empty() {
         return;
     }
+    let attr = |a: &Attribute| Attr::of(a.name.local.as_bytes());
     if !is_formatting(&tag.name) {
-        let is_kept = |name: &LocalName| is_read(name) || reads_anchors && anchor::is_read(name);
-        return tag.attrs.retain(|a| is_kept(&a.name.local));
+        return tag.attrs.retain(|a| attr(a) != Attr::Other);
     }
-    let says = |what: fn(&LocalName, &str) -> bool| tag.attrs.iter().any(|a| what(&a.name.local, &a.value));
+    let says = |what: fn(Attr, &str) -> bool| tag.attrs.iter().any(|a| what(attr(a), &a.value));
     let said = [
         (says(text::hides), local_name!("hidden"), ""),
         (says(text::frames), local_name!("role"), "navigation"),
-        (says(|name, _| breaks_out(name)), local_name!("color"), ""),
+        (says(|attr, _| breaks_out(attr)), local_name!("color"), ""),
     ];
     tag.attrs.clear();
     tag.attrs.extend(
@@ -238,31 +240,8 @@ fn is_formatting(name: &LocalName) -> bool {
 }
 
 /// The attributes with which `<font>` ends foreign content.
-fn breaks_out(name: &LocalName) -> bool {
-    matches!(*name, local_name!("color") | local_name!("face") | local_name!("size"))
-}
-
-/// The attributes that the walk reads, and the two that change how the parser treats `<input>` and
-/// `<annotation-xml>`.
-fn is_read(name: &LocalName) -> bool {
-    matches!(
-        *name,
-        local_name!("href")
-            | local_name!("src")
-            | local_name!("rel")
-            | local_name!("name")
-            | local_name!("content")
-            | local_name!("http-equiv")
-            | local_name!("hreflang")
-            | local_name!("role")
-            | local_name!("hidden")
-            | local_name!("aria-hidden")
-            | local_name!("style")
-            | local_name!("open")
-            | local_name!("type")
-            | local_name!("encoding")
-            | local_name!("xlink:href")
-    )
+fn breaks_out(attr: Attr) -> bool {
+    matches!(attr, Attr::Color | Attr::Face | Attr::Size)
 }
 
 #[cfg(test)]
@@ -306,7 +285,7 @@ mod tests {
             }
             text.push_str(&piece.replace('#', &format!("{number}")));
         }
-        (build(&text, true).1, text.len())
+        (build(&text).1, text.len())
     }
 
     #[test]
@@ -341,7 +320,7 @@ mod tests {
     fn what_stands_in_the_innermost_of_many_elements_is_found() {
         for name in ["div", "p", "li", "a", "b", "font", "span", "table", "svg", "ul"] {
             let html = format!("{}<a href=/innermost>link</a>", format!("<{name}>").repeat(100_000));
-            let (html, taken) = build(&html, true);
+            let (html, taken) = build(&html);
             let is_link = |node: &scraper::Node| {
                 node.as_element().is_some_and(|e| e.attr("href") == Some("/innermost"))
             };
@@ -353,7 +332,7 @@ mod tests {
     fn a_page_that_spent_its_steps_goes_on_at_a_lower_depth() {
         // 450 open elements at each tag: the budget is spent soon, but all links are found.
         let links: String = (0..9_000).map(|i| format!("<p><a href=/{i}>link</a></p>")).collect();
-        let (html, taken) = build(&format!("{}{links}", "<div>".repeat(450)), true);
+        let (html, taken) = build(&format!("{}{links}", "<div>".repeat(450)));
         let budget = MIN_STEPS + STEPS_A_BYTE * (links.len() as u64 + 450 * 5);
         assert!(budget < taken && taken < 2 * budget, "{taken} steps, {budget} at the full depth");
         let is_link =

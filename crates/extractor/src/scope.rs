@@ -12,75 +12,68 @@
 //! frame do: most pages are found through menus. Links in `noscript` count too, but not those in
 //! `template`, which only scripts show.
 
-use html5ever::{LocalName, local_name};
-use scraper::node::Element;
+use crate::element::{Element, part};
+use crate::names::{Attr, Name};
+use std::borrow::Cow;
 
 /// A reference as written in the page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reference<'d> {
     /// Not yet resolved; entities are decoded.
-    pub(crate) href: &'d str,
+    pub(crate) href: Cow<'d, str>,
     /// Marked `nofollow`, `ugc` or `sponsored`.
     pub(crate) nofollow: bool,
     /// Whether it is a feed of the page (RSS and Atom autodiscovery).
     pub(crate) is_feed: bool,
 }
 
-/// The value of an attribute.
-pub(crate) fn attribute<'d>(element: &'d Element, name: &LocalName) -> Option<&'d str> {
-    element.attrs.iter().find(|(n, _)| n.local == *name).map(|(_, value)| &**value)
-}
-
 /// The reference of an element, if it counts.
-pub(crate) fn reference(element: &Element) -> Option<Reference<'_>> {
-    match element.name.local {
-        local_name!("a") | local_name!("area") => {
+pub(crate) fn reference<'d>(element: &Element<'d>) -> Option<Reference<'d>> {
+    let plain = |href: Cow<'d, str>| Reference { href, nofollow: false, is_feed: false };
+    match element.name {
+        Name::A | Name::Area => {
             // In SVG the parser maps `xlink:href` to an `href` of another namespace.
-            let href = attribute(element, &local_name!("href"))?;
-            let nofollow = attribute(element, &local_name!("rel"))
+            let href = element.get(Attr::Href)?.clone();
+            let nofollow = element
+                .get(Attr::Rel)
                 .is_some_and(|rel| tokens(rel).any(|t| is_one_of(t, &["nofollow", "ugc", "sponsored"])));
-            Some(Reference { href, nofollow, is_feed: false })
+            Some(Reference { nofollow, ..plain(href) })
         }
-        local_name!("iframe") | local_name!("frame") => {
-            let href = attribute(element, &local_name!("src"))?;
-            Some(Reference { href, nofollow: false, is_feed: false })
-        }
-        local_name!("link") => {
-            let rel = attribute(element, &local_name!("rel"))?;
+        Name::Iframe | Name::Frame => element.get(Attr::Src).cloned().map(plain),
+        Name::Link => {
+            let rel = element.get(Attr::Rel)?;
             let counts = |t: &str| {
                 is_one_of(t, &["next", "prev"])
-                    || t.eq_ignore_ascii_case("alternate")
-                        && attribute(element, &local_name!("hreflang")).is_some()
+                    || t.eq_ignore_ascii_case("alternate") && element.get(Attr::Hreflang).is_some()
             };
             let is_feed = tokens(rel).any(|t| t.eq_ignore_ascii_case("alternate"))
-                && attribute(element, &local_name!("type")).is_some_and(is_feed_type);
+                && element.get(Attr::Type).is_some_and(|value| is_feed_type(value));
             if !(is_feed || tokens(rel).any(counts))
                 || tokens(rel).any(|t| t.eq_ignore_ascii_case("stylesheet"))
             {
                 return None;
             }
-            Some(Reference { href: attribute(element, &local_name!("href"))?, nofollow: false, is_feed })
+            Some(Reference { is_feed, ..plain(element.get(Attr::Href)?.clone()) })
         }
-        local_name!("meta") => {
-            let kind = attribute(element, &local_name!("http-equiv"))?;
+        Name::Meta => {
+            let kind = element.get(Attr::HttpEquiv)?;
             if !kind.trim().eq_ignore_ascii_case("refresh") {
                 return None;
             }
-            let href = refresh_target(attribute(element, &local_name!("content"))?)?;
-            Some(Reference { href, nofollow: false, is_feed: false })
+            part(element.get(Attr::Content)?, refresh_target).map(plain)
         }
         _ => None,
     }
 }
 
 /// The target of a `<link rel=canonical>`.
-pub(crate) fn canonical(link: &Element) -> Option<&str> {
-    let rel = attribute(link, &local_name!("rel"))?;
+pub(crate) fn canonical<'d>(link: &Element<'d>) -> Option<Cow<'d, str>> {
+    let rel = link.get(Attr::Rel)?;
     if !tokens(rel).any(|t| t.eq_ignore_ascii_case("canonical")) {
         return None;
     }
     // An empty one would name the page itself, whatever its URL.
-    attribute(link, &local_name!("href")).filter(|href| !href.trim().is_empty())
+    link.get(Attr::Href).filter(|href| !href.trim().is_empty()).cloned()
 }
 
 /// `5; url='next.html'` → `next.html` (WHATWG HTML, shared declarative refresh steps). `None` if it

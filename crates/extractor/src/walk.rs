@@ -1,16 +1,18 @@
-//! One walk over the tree: references, text, title, base, metas and canonical URLs together.
-//!
-//! Without recursion, since the page decides how deep its tree is.
+//! Reads references, text, title, base, metas and canonical URLs from the elements and texts of a
+//! page in the order of its tree, whether there is a tree or not.
 
 use crate::MAX_TITLE_BYTES;
 use crate::anchor::{Context, Contexts};
-use crate::scope::{Reference, attribute, canonical, reference};
+use crate::element::Element;
+use crate::names::{Attr, Name};
+use crate::scope::{Reference, canonical, reference};
 use crate::text::{Collapsed, Effect, effect, is_mostly_frame};
-use html5ever::{local_name, ns};
-use scraper::node::Element;
 use scraper::{Html, Node};
+use std::borrow::Cow;
+use std::convert::Infallible;
 
 /// The results of a walk.
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Found<'d> {
     pub(crate) references: Vec<Reference<'d>>,
     /// What is said of each reference; empty unless anchors are read.
@@ -20,52 +22,75 @@ pub(crate) struct Found<'d> {
     pub(crate) text: String,
     pub(crate) title: Option<String>,
     /// The first `href` of a base element.
-    pub(crate) base: Option<&'d str>,
+    pub(crate) base: Option<Cow<'d, str>>,
     /// Name and content of each meta element that has both.
-    pub(crate) metas: Vec<(&'d str, &'d str)>,
+    pub(crate) metas: Vec<(Cow<'d, str>, Cow<'d, str>)>,
     /// Targets of the canonical links in the head. Those elsewhere do not count: a body may contain
     /// what users wrote.
-    pub(crate) canonicals: Vec<&'d str>,
+    pub(crate) canonicals: Vec<Cow<'d, str>>,
 }
 
-/// Walks the tree; a second time if the page is mostly frame.
-pub(crate) fn walk(html: &Html, max_text: usize, reads_anchors: bool) -> Found<'_> {
-    let mut walk = Walk::new(max_text, false);
-    walk.contexts = reads_anchors.then(Contexts::new);
-    walk.run(html);
-    if is_mostly_frame(walk.text.len(), walk.frame_text) {
-        let mut whole = Walk::new(max_text, true);
-        whole.run(html);
-        walk.text = whole.text;
+impl<'d> Found<'d> {
+    /// Reads a page with a way to walk it; twice if the page is mostly frame.
+    ///
+    /// # Errors
+    /// Those of the way.
+    pub(crate) fn by<E>(
+        max_text: usize,
+        reads_anchors: bool,
+        way: impl Fn(&mut Walk<'d>) -> Result<(), E>,
+    ) -> Result<Found<'d>, E> {
+        let mut walk = Walk::new(max_text, false);
+        walk.contexts = reads_anchors.then(Contexts::new);
+        way(&mut walk)?;
+        if is_mostly_frame(walk.text.len(), walk.frame.bytes) {
+            let mut whole = Walk::new(max_text, true);
+            way(&mut whole)?;
+            walk.text = whole.text;
+        }
+        let (contexts, language) = walk.contexts.map(Contexts::finish).unwrap_or_default();
+        Ok(Found {
+            contexts,
+            language,
+            references: walk.references,
+            text: walk.text.finish(),
+            title: walk.title,
+            base: walk.base,
+            metas: walk.metas,
+            canonicals: walk.canonicals,
+        })
     }
-    let (contexts, language) = walk.contexts.map(Contexts::finish).unwrap_or_default();
-    Found {
-        contexts,
-        language,
-        references: walk.references,
-        text: walk.text.finish(),
-        title: walk.title,
-        base: walk.base,
-        metas: walk.metas,
-        canonicals: walk.canonicals,
+
+    /// Reads a tree.
+    pub(crate) fn of_tree(html: &'d Html, max_text: usize, reads_anchors: bool) -> Found<'d> {
+        let way = |walk: &mut Walk<'d>| -> Result<(), Infallible> {
+            walk.tree(html);
+            Ok(())
+        };
+        match Found::by(max_text, reads_anchors, way) {
+            Ok(found) => found,
+            Err(never) => match never {},
+        }
     }
 }
 
-struct Walk<'d> {
+/// What is read on the way.
+pub(crate) struct Walk<'d> {
     references: Vec<Reference<'d>>,
     /// None unless anchors are read.
     contexts: Option<Contexts<'d>>,
     text: Collapsed,
     title: Option<String>,
-    base: Option<&'d str>,
-    metas: Vec<(&'d str, &'d str)>,
-    canonicals: Vec<&'d str>,
+    /// The title that is being read, and the number of open elements in it.
+    open_title: Option<(usize, Collapsed)>,
+    base: Option<Cow<'d, str>>,
+    metas: Vec<(Cow<'d, str>, Cow<'d, str>)>,
+    canonicals: Vec<Cow<'d, str>>,
     /// Number of open elements at the head element; `None` outside the head.
     head: Option<usize>,
     /// Whether the frame's text counts.
     keeps_frame: bool,
-    /// Bytes of text in the frame, before collapsing and without blank nodes.
-    frame_text: usize,
+    frame: FrameText,
     /// Number of open elements that hide, are frame, or make sections.
     hiding: u32,
     framing: u32,
@@ -81,12 +106,13 @@ impl<'d> Walk<'d> {
             contexts: None,
             text: Collapsed::new(max_text),
             title: None,
+            open_title: None,
             base: None,
             metas: Vec::new(),
             canonicals: Vec::new(),
             head: None,
             keeps_frame,
-            frame_text: 0,
+            frame: FrameText::default(),
             hiding: 0,
             framing: 0,
             sections: 0,
@@ -94,22 +120,17 @@ impl<'d> Walk<'d> {
         }
     }
 
-    fn run(&mut self, html: &'d Html) {
+    /// Walks a tree, without recursion, since the page decides how deep it is.
+    fn tree(&mut self, html: &'d Html) {
         let mut node = html.tree.root();
         loop {
             let mut goes_down = true;
             match node.value() {
-                Node::Element(element) => {
-                    goes_down = !self.enter(element);
-                    if element.name.local == local_name!("title")
-                        && element.name.ns == ns!(html)
-                        && self.title.is_none()
-                    {
-                        let texts = node.children().filter_map(|c| c.value().as_text().map(|t| &**t));
-                        self.title = title(texts);
-                    }
+                Node::Element(element) => goes_down = !self.enter(&Element::of_node(element)),
+                Node::Text(text) => {
+                    self.frame.end_node();
+                    self.text(text);
                 }
-                Node::Text(text) => self.text(text),
                 _ => {}
             }
             if goes_down && let Some(child) = node.first_child() {
@@ -133,22 +154,22 @@ impl<'d> Walk<'d> {
     }
 
     /// Reads and opens an element. True if its children need no walk.
-    fn enter(&mut self, element: &'d Element) -> bool {
-        match element.name.local {
-            local_name!("base") if self.base.is_none() => {
-                self.base = attribute(element, &local_name!("href"))
+    pub(crate) fn enter(&mut self, element: &Element<'d>) -> bool {
+        self.frame.end_node();
+        match element.name {
+            Name::Base if self.base.is_none() => self.base = element.get(Attr::Href).cloned(),
+            Name::Meta => {
+                let name = element.get(Attr::Name).cloned();
+                self.metas.extend(name.zip(element.get(Attr::Content).cloned()));
             }
-            local_name!("meta") => {
-                let name = attribute(element, &local_name!("name"));
-                self.metas.extend(name.zip(attribute(element, &local_name!("content"))));
+            Name::Head if self.head.is_none() && element.is(Name::Head) => self.head = Some(self.open.len()),
+            Name::Link if self.head.is_some() => self.canonicals.extend(canonical(element)),
+            Name::Title if self.title.is_none() && self.open_title.is_none() && element.is(Name::Title) => {
+                self.open_title = Some((self.open.len() + 1, Collapsed::new(MAX_TITLE_BYTES)));
             }
-            local_name!("head") if self.head.is_none() && element.name.ns == ns!(html) => {
-                self.head = Some(self.open.len())
-            }
-            local_name!("link") if self.head.is_some() => self.canonicals.extend(canonical(element)),
             _ => {}
         }
-        let found = if element.attrs.is_empty() { None } else { reference(element) };
+        let found = if element.attributes.is_empty() { None } else { reference(element) };
         let is_reference = found.is_some();
         self.references.extend(found);
         let effect = effect(element, self.sections > 0);
@@ -171,7 +192,13 @@ impl<'d> Walk<'d> {
         effect.is_closed
     }
 
-    fn leave(&mut self) {
+    /// Closes the innermost open element.
+    pub(crate) fn leave(&mut self) {
+        self.frame.end_node();
+        let depth = self.open.len();
+        if let Some((_, title)) = self.open_title.take_if(|(at, _)| *at == depth) {
+            self.title = Some(title.finish()).filter(|title| !title.is_empty());
+        }
         let effect = self.open.pop().expect("what is left was entered");
         self.head = self.head.filter(|head| self.open.len() > *head);
         self.hiding -= u32::from(effect.hides);
@@ -188,25 +215,51 @@ impl<'d> Walk<'d> {
         }
     }
 
-    fn text(&mut self, text: &str) {
-        if self.hiding == 0
-            && let Some(contexts) = &mut self.contexts
-        {
+    /// Reads a text, or a further part of it.
+    pub(crate) fn text(&mut self, text: &str) {
+        let depth = self.open.len();
+        if let Some((_, title)) = self.open_title.as_mut().filter(|(at, _)| *at == depth) {
+            title.push(text);
+        }
+        if self.hiding > 0 {
+            return;
+        }
+        if let Some(contexts) = &mut self.contexts {
             contexts.text(text);
         }
-        match (self.hiding > 0, self.framing > 0 && !self.keeps_frame) {
-            (true, _) => {}
-            (false, true) => self.frame_text += text.trim_ascii().len(),
-            (false, false) => self.text.push(text),
+        match self.framing > 0 && !self.keeps_frame {
+            true => self.frame.add(text),
+            false => self.text.push(text),
         }
     }
 }
 
-/// The title's text, collapsed and cut; `None` if blank.
-fn title<'t>(texts: impl Iterator<Item = &'t str>) -> Option<String> {
-    let mut title = Collapsed::new(MAX_TITLE_BYTES);
-    for text in texts {
-        title.push(text);
+/// The size of the text in the frame: bytes before collapsing, without white space at either end
+/// of a text node.
+#[derive(Default)]
+struct FrameText {
+    bytes: usize,
+    /// White space at the end of the present text node; `None` before its first word.
+    trailing: Option<usize>,
+}
+
+impl FrameText {
+    fn add(&mut self, text: &str) {
+        let (text, trailing) = match self.trailing {
+            Some(trailing) => (text, trailing),
+            None => (text.trim_ascii_start(), 0),
+        };
+        match text.trim_ascii_end().len() {
+            0 if self.trailing.is_none() => {}
+            0 => self.trailing = Some(trailing + text.len()),
+            words => {
+                self.bytes += trailing + words;
+                self.trailing = Some(text.len() - words);
+            }
+        }
     }
-    Some(title.finish()).filter(|t| !t.is_empty())
+
+    fn end_node(&mut self) {
+        self.trailing = None;
+    }
 }

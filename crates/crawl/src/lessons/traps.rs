@@ -144,16 +144,17 @@ impl Traps {
 
     /// The evidence of the URL's origin, if something of it is cut off.
     fn of(&self, url: &CanonicalUrl) -> io::Result<CutOff> {
-        let if_cut = |known: &Arc<OriginTraps>| known.cut_patterns().next().is_some();
-        if let Some(known) = self.running.read().expect("no panic under the lock").get(url.origin_key()) {
-            return Ok(Some(known).filter(|known| if_cut(known)).cloned());
+        let running = self.running.read().expect("no panic under the lock");
+        if let Some(cut_off) = running.cut_off(url.origin_key()) {
+            return Ok(cut_off.cloned());
         }
+        drop(running);
         self.begun.get_or_load(url.origin_key(), || {
             if !self.rules.hold_for(&url.host()) {
                 return Ok(None);
             }
             let known = Arc::new(known(&self.tables, &Origin::of(url))?);
-            Ok(Some(known).filter(if_cut))
+            Ok(Some(known).filter(|known| known.cut_patterns().next().is_some()))
         })
     }
 

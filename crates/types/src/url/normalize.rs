@@ -175,6 +175,11 @@ impl UrlRules {
         Ok(CanonicalUrl::from_parts(scheme, host, port, &rest))
     }
 
+    /// Does this query stay as it is, if percent-encoding changes nothing in it?
+    pub fn keeps_query(&self, query: &str) -> bool {
+        query.bytes().any(|byte| byte != b'&') && !query.split('&').any(|parameter| self.drops(parameter))
+    }
+
     /// Is this `name=value` one to drop?
     fn drops(&self, parameter: &str) -> bool {
         let name = parameter.split('=').next().unwrap_or(parameter).as_bytes();

@@ -25,14 +25,17 @@ pub struct Running {
 
 struct Counted {
     known: Arc<OriginTraps>,
+    /// Is something of it cut off? Asked for every few links, changed by few visits.
+    is_cut: bool,
     /// Number of its last first visit.
     last: u64,
 }
 
 impl Running {
-    /// The current evidence of an origin; none if this cycle has added nothing.
-    pub fn get(&self, origin_key: &[u8]) -> Option<&Arc<OriginTraps>> {
-        self.origins.get(origin_key).map(|counted| &counted.known)
+    /// The current evidence of an origin, if something of it is cut off; the outer one is none if this
+    /// cycle has added nothing.
+    pub fn cut_off(&self, origin_key: &[u8]) -> Option<Option<&Arc<OriginTraps>>> {
+        self.origins.get(origin_key).map(|counted| Some(&counted.known).filter(|_| counted.is_cut))
     }
 
     /// Adds a first visit and returns the patterns that it cut off. `load` returns the evidence of
@@ -52,7 +55,8 @@ impl Running {
         if !self.origins.contains_key(key) {
             let known = load()?;
             self.patterns += known.patterns();
-            self.origins.insert(key.into(), Counted { known: Arc::new(known), last: 0 });
+            let is_cut = known.cut_patterns().next().is_some();
+            self.origins.insert(key.into(), Counted { known: Arc::new(known), is_cut, last: 0 });
         }
         let counted = self.origins.get_mut(key).expect("it was put there");
         self.visits += 1;
@@ -63,6 +67,9 @@ impl Running {
         }
         let before = counted.known.patterns();
         let news = Arc::make_mut(&mut counted.known).observe_and_judge(url, simhash, dated.cycle, rule);
+        if counted.is_cut || !news.is_empty() {
+            counted.is_cut = counted.known.cut_patterns().next().is_some();
+        }
         self.patterns = self.patterns + counted.known.patterns() - before;
         if self.patterns > MAX_RUNNING {
             self.forget_half();
@@ -72,8 +79,8 @@ impl Running {
 
     /// The origins of which something is cut off.
     pub fn cut(&self) -> impl Iterator<Item = (&[u8], &Arc<OriginTraps>)> {
-        let all = self.origins.iter().map(|(key, counted)| (&**key, &counted.known));
-        all.filter(|(_, known)| known.cut_patterns().next().is_some())
+        let cut = self.origins.iter().filter(|(_, counted)| counted.is_cut);
+        cut.map(|(key, counted)| (&**key, &counted.known))
     }
 
     fn forget_half(&mut self) {
@@ -108,7 +115,7 @@ mod tests {
         assert!((MAX_RUNNING / 8..=MAX_RUNNING / 2).contains(&origins), "{origins}");
         let is_there = |host: usize| {
             let url = UrlRules::default().canonicalize(&format!("http://h{host}.example/")).unwrap();
-            running.get(url.origin_key()).is_some()
+            running.cut_off(url.origin_key()).is_some()
         };
         assert!(is_there(MAX_RUNNING - 1) && !is_there(0));
     }

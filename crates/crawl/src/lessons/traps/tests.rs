@@ -118,7 +118,7 @@ fn a_running_cycle_cuts_off_what_its_log_shows_and_a_resumed_one_the_same() {
     assert_eq!(known(&tables, &Origin::of(&cut)).unwrap().cut_patterns().count(), 1);
     let again = Traps::new(&rules, &tables, DatedRound::only_of(Cycle(3)));
     log.iter().for_each(|visit| again.observe(visit).unwrap());
-    let counted = again.running.read().unwrap().get(cut.origin_key()).cloned().unwrap();
+    let counted = again.running.read().unwrap().cut_off(cut.origin_key()).unwrap().cloned().unwrap();
     assert_eq!(*counted, known(&tables, &Origin::of(&cut)).unwrap(), "a cycle counts once");
 }
 
