@@ -39,13 +39,13 @@ def best_f1(scores, labels):
 
 
 def judge(texts, labels, sites, seed):
-    """The margin of each page by a model of other sites."""
+    """The probability (Platt scaling) of each page by a model of other sites."""
     draw = random.Random(seed)
     names = sorted(set(sites))
     draw.shuffle(names)
     fold = {site: place % FOLDS for place, site in enumerate(names)}
     folds = numpy.array([fold[site] for site in sites])
-    margins = numpy.zeros(len(texts))
+    scores = numpy.zeros(len(texts))
     for held in range(FOLDS):
         train = numpy.flatnonzero(folds != held)
         relevant = [page for page in train if labels[page]]
@@ -56,11 +56,11 @@ def judge(texts, labels, sites, seed):
         words = TfidfVectorizer(sublinear_tf=True, min_df=2)
         features = words.fit_transform([texts[page] for page in chosen])
         grid = {"C": [1, 10, 100], "gamma": [0.01, 0.1, 1]}
-        search = GridSearchCV(SVC(kernel="rbf"), grid, scoring="average_precision", cv=GroupKFold(3))
+        search = GridSearchCV(SVC(kernel="rbf", probability=True), grid, scoring="average_precision", cv=GroupKFold(3))
         search.fit(features, labels[chosen], groups=[sites[page] for page in chosen])
         test = numpy.flatnonzero(folds == held)
-        margins[test] = search.decision_function(words.transform([texts[page] for page in test]))
-    return margins
+        scores[test] = search.predict_proba(words.transform([texts[page] for page in test]))[:, 1]
+    return scores
 
 
 def main():

@@ -48,8 +48,9 @@ impl Evidence {
         evidence.content = (f64::from(content) / count).min(1.0);
         // `/labs/1/` and `/labs/2/` are beside each other, as `/labs/1` and `/labs/2` are.
         let folder = url.map_or("", |url| {
-            let url = url.strip_suffix('/').unwrap_or(url);
-            url.rfind('/').map_or(url, |slash| &url[..slash])
+            let path = url.find("://").map_or(0, |at| at + 3);
+            let end = url.strip_suffix('/').map_or(url.len(), str::len);
+            url[path..end].rfind('/').map_or(url, |slash| &url[..path + slash])
         });
         evidence.group = joined(joined(xxh3_64(folder.as_bytes()), u64::from(parent)), u64::from(framed));
         // Without URL terms there is nothing to look for.

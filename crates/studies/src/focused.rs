@@ -332,6 +332,14 @@ mod tests {
         let mut last = None;
         while let Some(report) = crawl.round().unwrap() {
             last = report.focus;
+            // The state counts what waits, without another pass.
+            let generation = crawl.crawl.repository.current();
+            let (mut records, mut waiting) = (generation.records(), 0);
+            while let Some((.., record)) = records.next_record().unwrap() {
+                waiting += u64::from(record.visited.is_none());
+            }
+            let state = FocusState::of(&crawl.crawl.tables).unwrap();
+            assert_eq!(state.pending.iter().map(|stratum| stratum.urls).sum::<u64>(), waiting);
         }
         let found = (0..12).filter(|site| crawl.visited[site * 42 + 1].is_some()).count();
         assert_eq!((found, crawl.relevance.iter().filter(|relevance| **relevance >= 0.5).count()), (12, 12));

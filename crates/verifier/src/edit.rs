@@ -7,7 +7,7 @@ use crate::{MergeError, MergeReport, MergeRules, Tried, lastmod, update};
 use recrawl_repository::{
     Changed, Generation, GenerationWriter, KeptVisit, Learned, NewPages, OpenBlock, PackedPages, Place,
 };
-use recrawl_types::{CanonicalUrl, Change, Outcome, PageRecord};
+use recrawl_types::{CanonicalUrl, Change, Known, Outcome, PageRecord, Status};
 
 pub(crate) struct Editor<'a> {
     rules: &'a MergeRules<'a>,
@@ -97,7 +97,8 @@ impl<'a> Editor<'a> {
         } else {
             let was_visited = block.is_visited(row);
             let mut record = block.record(row);
-            self.visit(&mut record, touch, writer)?;
+            let pending = (!was_visited && before.status == Status::Live).then_some(before);
+            self.visit(&mut record, pending, touch, writer)?;
             if record.visited.is_some() && !was_visited {
                 writer.add_to_origin(CanonicalUrl::origin_of(key), 0, 1)?;
             }
@@ -141,7 +142,7 @@ impl<'a> Editor<'a> {
         // A link that waited counts as discovered in the cycle that found it.
         let cycle = touch.links.map_or(self.rules.cycle, |links| links.since);
         let mut record = update::discover(cycle, touch.links.as_ref());
-        self.visit(&mut record, touch, writer)?;
+        self.visit(&mut record, None, touch, writer)?;
         writer.add_to_origin(origin, 1, u64::from(record.visited.is_some()))?;
         if record.visited.is_none() {
             (self.rules.on_found)(key, &record.known);
@@ -149,19 +150,22 @@ impl<'a> Editor<'a> {
         Ok(Some(record))
     }
 
-    /// Applies one visit. Visits come in URL order; a comparison left open is decided here.
+    /// Applies one visit. Visits come in URL order; a comparison left open is decided here. `pending` is what was known before
+    /// this batch of a URL that was never visited and could be.
     fn visit(
         &mut self,
         record: &mut PageRecord,
+        pending: Option<Known>,
         touch: Touch,
         writer: &mut GenerationWriter<'_>,
     ) -> Result<(), MergeError> {
         let rules = self.rules;
         let claimed = touch.links.map_or(0, |links| links.lastmod);
+        let (was_visited, known) = (record.visited.is_some(), pending.unwrap_or(record.known));
+        let mut tried = None;
         for visit in touch.visits {
             let (url, at, share) = (visit.url.clone(), visit.at / 1000, visit.share);
             let (learned, verdict) = (Learned::of(&visit), visit.verdict);
-            let is_tried = record.visited.is_none().then_some(record.known);
             let is_dated = record.known.lastmod > 0;
             lastmod::claim_before(&mut record.known, record.visited.is_some(), claimed, visit.at);
             let outcome = update::apply_visit(record, visit, rules.cycle, rules.judge, &mut self.report);
@@ -172,8 +176,10 @@ impl<'a> Editor<'a> {
             if let (Outcome::Fetched(Change::First), Some(visited)) = (outcome, &record.visited) {
                 (rules.on_first_visit)(&url, &visited.content);
             }
-            if let Some((known, verdict)) = is_tried.zip(verdict).filter(|_| record.visited.is_some()) {
-                (rules.on_tried)(&url, &Tried { known, share, verdict });
+            let is_first = verdict.is_some() || !matches!(tried, Some((_, Tried { verdict: Some(_), .. })));
+            if !was_visited && is_first {
+                let tried_now = Tried { known, was_pending: pending.is_some(), share, verdict };
+                tried = Some((url.clone(), tried_now));
             }
             lastmod::seen(&mut record.known, outcome);
             let is_absent = matches!(outcome, Outcome::NotFound(_));
@@ -181,6 +187,10 @@ impl<'a> Editor<'a> {
             writer.keep_visit(&KeptVisit { url, at, share, outcome, confirmed, learned })?;
         }
         lastmod::claim(&mut record.known, record.visited.is_some(), claimed);
+        let is_tried = record.visited.is_some() || record.known.status != Status::Live;
+        if let Some((url, tried)) = tried.filter(|_| is_tried) {
+            (rules.on_tried)(&url, &tried);
+        }
         Ok(())
     }
 }

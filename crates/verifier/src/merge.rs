@@ -18,16 +18,17 @@ pub type OnComparison<'j> = &'j dyn Fn(&CanonicalUrl, Option<bool>, bool);
 /// Called for each page's first visit, with its content, in URL order.
 pub type OnFirstVisit<'j> = &'j dyn Fn(&CanonicalUrl, &Content);
 
-/// A page visited for the first time in a focused crawl: what was known of it before, why it was visited, and how relevant
-/// it is.
+/// A URL that was visited for the first time, or turned out to be none that can be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tried {
-    /// What links let expect, the depth and the rest, the links of this batch included.
+    /// What was known before this batch, or by its links if nothing was.
     pub known: Known,
+    /// Was it known before, and could be visited?
+    pub was_pending: bool,
     /// Why it was visited.
     pub share: Share,
-    /// What its text showed.
-    pub verdict: Verdict,
+    /// What its text showed; none without `[focus]`, and of what is no page: a redirect, a sitemap, a page that is gone.
+    pub verdict: Option<Verdict>,
 }
 
 /// Called for each page that is [`Tried`], in URL order.
@@ -62,7 +63,7 @@ pub struct MergeRules<'j> {
     pub on_comparison: OnComparison<'j>,
     /// Learns from pages visited for the first time.
     pub on_first_visit: OnFirstVisit<'j>,
-    /// Learns from pages whose relevance became known.
+    /// Learns from URLs that were tried.
     pub on_tried: OnTried<'j>,
     /// Learns of new URLs.
     pub on_found: OnFound<'j>,

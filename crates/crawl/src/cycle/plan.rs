@@ -262,21 +262,23 @@ fn make(
     let (seeds, request) = match kind {
         RoundKind::Revisit => {
             let so_far = cycle_started.map(|_| &crawl.so_far);
-            let whole = request::part_of(whole, parts, so_far);
+            let part = request::part_of(whole.clone(), parts, so_far);
             // New seeds come first: they reduce all shares of k alike.
-            let seeds = (news.len() as u64).min(whole.pages.max(whole.discovery_min));
-            let pages = whole.pages.saturating_sub(seeds);
-            let discovery_min = whole.discovery_min.saturating_sub(seeds);
-            (seeds, PlanRequest { pages, discovery_min, ..whole })
+            let seeds = (news.len() as u64).min(part.pages.max(part.discovery_min));
+            let pages = part.pages.saturating_sub(seeds);
+            let discovery_min = part.discovery_min.saturating_sub(seeds);
+            (seeds, PlanRequest { pages, discovery_min, ..part })
         }
         RoundKind::Fill => (news.len() as u64, request::of_fill(crawl, &whole)),
         RoundKind::Urgent => {
-            (news.len() as u64, PlanRequest { pages: 0, discovery_min: 0, warmup: 0, ..whole })
+            (news.len() as u64, PlanRequest { pages: 0, discovery_min: 0, warmup: 0, ..whole.clone() })
         }
     };
     let (focus, request) = match (&crawl.settings.focus, kind) {
         (None, _) | (_, RoundKind::Urgent) => (None, request),
-        (Some(_), _) => focused::request(crawl, generation, to_plan, request).map(|(f, r)| (Some(f), r))?,
+        (Some(_), _) => {
+            focused::request(crawl, generation, to_plan, &whole, request).map(|(f, r)| (Some(f), r))?
+        }
     };
     let k = request.pages + if kind == RoundKind::Revisit { seeds } else { 0 };
     let promised = match begins_cycle {
@@ -303,7 +305,8 @@ fn make(
     let mut carried = Carried::into_round(crawl, generation, to_plan).peekable();
     let has_work = match kind {
         RoundKind::Revisit => true,
-        RoundKind::Fill => counts.discovery > 0 || generation.summary().waiting > 0,
+        // What is only drawn is no reason for a fill round.
+        RoundKind::Fill => counts.discovery > counts.explored || generation.summary().waiting > 0,
         RoundKind::Urgent => crawl.has_requests(),
     };
     if !has_work && news.is_empty() && carried.peek().is_none() {

@@ -43,8 +43,10 @@ pub struct FocusState {
     /// Expected relevance of links.
     pub model: LiveModel,
     /// Explored visits, the newest last.
+    #[serde(rename = "drawn")]
     pub explored: Vec<Explored>,
     /// Never-fetched URLs after the last round, by what was expected of them.
+    #[serde(rename = "strata")]
     pub pending: AllPending,
     /// Recall after it.
     pub recall: Option<Recall>,
@@ -140,6 +142,8 @@ pub struct FocusLesson {
     sites: Vec<(u64, usize)>,
     facts: FocusFacts,
     discovered: Discovered,
+    /// The site of the last URL: its name, the hash of it, and its number.
+    last: Option<(Site, u64, Option<usize>)>,
 }
 
 impl FocusLesson {
@@ -163,6 +167,7 @@ impl FocusLesson {
                 .cloned()
                 .unwrap_or_else(|| FocusFacts { pending: now.pending, ..survey.facts().clone() }),
             discovered: Discovered::default(),
+            last: None,
             rules,
             round,
             before,
@@ -171,14 +176,13 @@ impl FocusLesson {
         }))
     }
 
-    /// Adds a page that was judged for the first time.
+    /// Adds a URL that was tried: judged for the first time, or found to be no page.
     pub fn tried(&mut self, url: &CanonicalUrl, tried: &Tried) {
-        let is_relevant = self.rules.is_relevant(tried.verdict.relevance());
-        self.discovered.pages += 1;
-        self.discovered.relevant += u64::from(is_relevant);
-        // As the plan counted it.
         let (hash, candidate, odds) = self.expected(url, &tried.known);
-        Pending::remove(&mut self.facts.pending, odds);
+        if tried.was_pending {
+            Pending::remove(&mut self.facts.pending, odds);
+        }
+        let is_relevant = tried.verdict.is_some_and(|verdict| self.rules.is_relevant(verdict.relevance()));
         let propensity = match tried.share {
             Share::Explored(probability) => {
                 self.discovered.explored += 1;
@@ -188,6 +192,11 @@ impl FocusLesson {
             }
             _ => 1.0,
         };
+        if tried.verdict.is_none() {
+            return;
+        }
+        self.discovered.pages += 1;
+        self.discovered.relevant += u64::from(is_relevant);
         if !self.rules.order.is_of_thesis() && tried.known.expectation.is_some() {
             self.now.model.learn(&candidate, is_relevant, propensity);
         }
@@ -203,11 +212,17 @@ impl FocusLesson {
         }
     }
 
-    /// Hash of its site, what the plan knew of a URL, and its log odds.
-    fn expected(&self, url: &CanonicalUrl, known: &Known) -> (u64, Candidate, f64) {
-        let hash = hash(&Site::of(url));
-        let at = self.sites.partition_point(|(other, _)| *other < hash);
-        let site = self.sites.get(at).filter(|(other, _)| *other == hash).map(|(_, site)| *site);
+    /// Hash of its site, what the plan knew of a URL, and its log odds as the plan counted them.
+    fn expected(&mut self, url: &CanonicalUrl, known: &Known) -> (u64, Candidate, f64) {
+        let name = Site::of(url);
+        // URLs come in the order of sites.
+        if self.last.as_ref().is_none_or(|(last, ..)| *last != name) {
+            let hash = hash(&name);
+            let at = self.sites.partition_point(|(other, _)| *other < hash);
+            let site = self.sites.get(at).filter(|(other, _)| *other == hash).map(|(_, site)| *site);
+            self.last = Some((name, hash, site));
+        }
+        let (hash, site) = self.last.as_ref().map_or((0, None), |(_, hash, site)| (*hash, *site));
         let candidate = self.survey.candidate(known, site);
         (hash, candidate, self.rules.order.planned(self.survey.model(), &candidate))
     }

@@ -12,7 +12,7 @@ pub struct ExhaustedSite {
     pub visits: u64,
     /// Of these, relevant.
     pub finds: u64,
-    /// Σ expected relevance of its URLs that were never fetched.
+    /// Σ odds of its URLs that were never fetched: a little more relevant pages than are expected.
     pub pending: f64,
 }
 
@@ -35,6 +35,7 @@ pub struct FocusFacts {
     /// Probability with which each due URL is explored.
     pub explore: f64,
     /// Never-fetched URLs by expected relevance.
+    #[serde(rename = "strata", default)]
     pub pending: AllPending,
     /// Sites that are exhausted.
     pub sites_exhausted: u64,

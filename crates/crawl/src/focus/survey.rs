@@ -19,6 +19,7 @@ use recrawl_formula::{Formula, expected_change};
 use recrawl_repository::{Generation, OriginRun, SledTables};
 use recrawl_scheduler::Gate;
 use recrawl_types::{Cycle, Expectation, Known, Reads, Site, StateColumns, Status};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -26,6 +27,8 @@ use xxhash_rust::xxh3::xxh3_64;
 const SEED_ODDS: f64 = 15.0;
 /// Cycles since their first visit that part the visits of a site, the newest first.
 const AGES: [u32; 3] = [2, 8, 32];
+/// Groups of a site whose yield counts for what still waits there.
+const MAX_SITE_GROUPS: usize = 1 << 16;
 /// Exhausted sites that are named.
 const NAMED_SITES: usize = 20;
 /// Parts of the halvings of a value in the histogram of what revisits are worth.
@@ -38,7 +41,7 @@ const BINS: usize = 64;
 struct SiteSums {
     /// Visits and finds, the newest first.
     ages: [(u32, u32); AGES.len() + 1],
-    /// Σ odds of never-fetched URLs, without those of their groups and sites.
+    /// Σ odds of never-fetched URLs, without those of their site.
     pending: f32,
     /// Never-fetched URLs that are due and within the tunnel.
     open: u32,
@@ -62,6 +65,27 @@ impl SiteSums {
             newest.finds += u64::from(finds);
         }
         newest
+    }
+}
+
+/// What waits on the site that is read, Σ odds without those of the site.
+#[derive(Debug, Default)]
+struct SitePending {
+    site: usize,
+    /// By group.
+    groups: BTreeMap<u32, f64>,
+    /// Of URLs without a group, and of groups beyond the limit.
+    alone: f64,
+}
+
+impl SitePending {
+    fn add(&mut self, group: Option<u32>, odds: f64) {
+        match group {
+            Some(group) if self.groups.len() < MAX_SITE_GROUPS || self.groups.contains_key(&group) => {
+                *self.groups.entry(group).or_default() += odds;
+            }
+            _ => self.alone += odds,
+        }
     }
 }
 
@@ -146,9 +170,10 @@ impl Survey {
             rate,
         };
         let scorer = Scorer::new(&model, rules.order, Yield::default());
+        let mut of_site = SitePending::default();
         let (mut changes, mut cycles) = (0, 0);
         generation.scan(false, |first, columns| -> Result<(), Failure> {
-            survey.add(first, columns, rate, &scorer);
+            survey.add(first, columns, rate, &scorer, &mut of_site);
             for row in 0..columns.len() {
                 changes += u64::from(columns.changes[row]);
                 cycles += u64::from(columns.last[row] - columns.first[row]);
@@ -159,15 +184,29 @@ impl Survey {
         if cycles > 0 {
             survey.rate = (changes as f64 / cycles as f64).max(1e-6);
         }
+        if !survey.sites.is_empty() {
+            survey.sites[of_site.site].pending = survey.waiting(&of_site, &scorer);
+        }
         survey.end(&names);
         Ok(survey)
     }
 
-    fn add(&mut self, first: u64, columns: &StateColumns, rate: f64, scorer: &Scorer<'_>) {
+    fn add(
+        &mut self,
+        first: u64,
+        columns: &StateColumns,
+        rate: f64,
+        scorer: &Scorer<'_>,
+        of_site: &mut SitePending,
+    ) {
         let rules = self.rules.clone();
         let mut sites = runs(&self.ends, first);
         for (row, known) in columns.known.iter().enumerate() {
             let site = sites.next().expect("each page is of a site");
+            if of_site.site != site {
+                self.sites[of_site.site].pending = self.waiting(of_site, scorer);
+                *of_site = SitePending { site, ..SitePending::default() };
+            }
             if columns.visited[row] {
                 let Some(verdict) = known.verdict else { continue };
                 let (relevance, sums) = (verdict.relevance(), &mut self.sites[site]);
@@ -193,11 +232,18 @@ impl Survey {
                 self.facts.due += 1;
                 let tunnel = known.expectation.map_or(0, |expectation| expectation.tunnel);
                 let odds = scorer.odds_alone(self.links(known), tunnel, known.depth);
-                let sums = &mut self.sites[site];
-                sums.pending += odds as f32;
-                sums.open += u32::from(is_within(&rules, known));
+                of_site.add(known.expectation.map(|expectation| expectation.group), odds);
+                self.sites[site].open += u32::from(is_within(&rules, known));
             }
         }
+    }
+
+    /// What waits on a site, all of whose pages were read: a group is of one site, so its yield is known.
+    fn waiting(&self, of: &SitePending, scorer: &Scorer<'_>) -> f32 {
+        let of_site = self.site(of.site).shrunk(self.all.shrunk(0.01));
+        let of_group =
+            |(group, odds): (&u32, &f64)| odds * scorer.odds_of_group(self.groups.of(*group), of_site);
+        (of.alone + of.groups.iter().map(of_group).sum::<f64>()) as f32
     }
 
     fn end(&mut self, names: &[Site]) {
@@ -209,7 +255,9 @@ impl Survey {
         for (site, sums) in self.sites.iter().enumerate() {
             scorer.enter(self.site(site));
             let newest = sums.newest(patience, scorer.odds_of_site());
-            self.is_exhausted[site] = is_by_expectation && is_exhausted(&newest, crawl_yield, patience);
+            // A site where nothing waits has nothing to close.
+            self.is_exhausted[site] =
+                is_by_expectation && sums.pending > 0.0 && is_exhausted(&newest, crawl_yield, patience);
             if self.is_exhausted[site] {
                 exhausted.push((site, newest));
             } else {
@@ -251,23 +299,29 @@ impl Survey {
         self.worth.of(from, places)
     }
 
-    /// Never-fetched URLs of the generation, by what is expected of them.
+    /// Never-fetched URLs of the generation, by what is expected of them: all, and those open to discovery.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn pending(&self, generation: &Generation) -> Result<AllPending, Failure> {
+    pub fn pending(&self, generation: &Generation) -> Result<[AllPending; 2], Failure> {
         let mut filler = self.filler(false);
         generation.scan(false, |first, columns| -> Result<(), Failure> {
             filler.fill(first, columns);
             Ok(())
         })?;
-        Ok(filler.pending())
+        Ok([filler.pending, filler.open])
     }
 
     /// Begins to fill blocks. If `is_satisfied`, nothing is open to discovery.
     pub fn filler(&self, is_satisfied: bool) -> Filler<'_> {
         let scorer = Scorer::new(&self.model, self.rules.order, self.all);
-        Filler { survey: self, scorer, pending: AllPending::default(), is_satisfied }
+        Filler {
+            survey: self,
+            scorer,
+            pending: AllPending::default(),
+            open: AllPending::default(),
+            is_satisfied,
+        }
     }
 
     /// What the visits of a site yielded.
@@ -384,13 +438,14 @@ pub struct Filler<'s> {
     survey: &'s Survey,
     scorer: Scorer<'s>,
     pending: AllPending,
+    open: AllPending,
     is_satisfied: bool,
 }
 
 impl Filler<'_> {
     /// Fills the relevance of each page of a block, and what is expected of URLs that were never fetched.
     pub fn fill(&mut self, first: u64, columns: &mut StateColumns) {
-        let Filler { survey, scorer, pending, is_satisfied } = self;
+        let Filler { survey, scorer, pending, open, is_satisfied } = self;
         let order = survey.rules.order;
         columns.relevance.clear();
         columns.expected.clear();
@@ -417,6 +472,9 @@ impl Filler<'_> {
             columns.relevance.push(logistic(odds));
             let is_open = !*is_satisfied && !survey.is_exhausted[site] && is_within(&survey.rules, known);
             columns.expected.push(if is_open { odds as f32 } else { f32::NEG_INFINITY });
+            if is_open && Gate::of(known, None, survey.cycle, 0) == Gate::Discovery {
+                Pending::add(open, odds);
+            }
         }
         if !order.is_by_expectation() && !*is_satisfied {
             columns.expected.clear();

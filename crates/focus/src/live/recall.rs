@@ -3,8 +3,8 @@
 //! What a focused crawl fetched does not show what it avoided. So pending URLs are stratified by their log odds, and the visits
 //! that were drawn uniformly tell of each stratum how many pages are relevant for each that its odds let expect. Relevant in all
 //! = found + Σ expected · that ratio (a ratio estimator, poststratified: Cochran 1977, §6.10). The interval is that of Fay and
-//! Feuer (1997) for a weighted sum of rare events: so it holds without any find among the drawn visits too. Finds of one site
-//! count as one event, since pages of a site are alike.
+//! Feuer (1997) for a weighted sum of rare events: the upper end of what was missed has one event more, of the greatest weight.
+//! So it holds without any find among the drawn visits too. Finds of one site count as one event, since its pages are alike.
 
 use super::gamma;
 use crate::logistic::logistic;
@@ -87,25 +87,27 @@ pub fn recall(found: u64, pending: &AllPending, explored: &[Explored]) -> Option
         finds[at] += f64::from(u8::from(visit.is_relevant));
         visits[at] += 1;
     }
-    // Of each stratum, the pending pages that a find stands for. One visit more, as likely to be relevant as the stratum's odds
-    // say, gives one that was never explored a ratio too.
+    // How many pending pages a find stands for. One visit more in each stratum, as likely to be relevant as its odds say, gives
+    // one that was never explored a ratio too.
     let prior: [f64; STRATA] = std::array::from_fn(|at| logistic(middle(at)));
     let stands_for: [f64; STRATA] =
         std::array::from_fn(|at| pending[at].expected / (expected[at] + prior[at]));
+    let missed_in =
+        |at: usize, finds: f64| (stands_for[at] * (finds + prior[at])).min(pending[at].urls as f64);
+    let missed: f64 = (0..STRATA).map(|at| missed_in(at, finds[at])).sum();
     let mut by_site: BTreeMap<u32, f64> = BTreeMap::new();
     for visit in explored.iter().filter(|visit| visit.is_relevant) {
         *by_site.entry(visit.site).or_default() += stands_for[stratum(visit.odds.into())];
     }
-    let missed: f64 = (0..STRATA).map(|at| stands_for[at] * (finds[at] + prior[at])).sum();
-    let of_prior: f64 = (0..STRATA).map(|at| stands_for[at] * stands_for[at] * prior[at]).sum();
-    let variance = by_site.values().map(|finds| finds * finds).sum::<f64>() + of_prior;
-    // One find more than there were, of a page like any other.
+    let of_finds: f64 = by_site.values().sum();
+    let variance: f64 = by_site.values().map(|finds| finds * finds).sum();
+    // One find more than there were, in the stratum that was explored least.
+    let one = (0..STRATA).map(|at| pending[at].urls as f64 / (visits[at] + 1) as f64).fold(0.0, f64::max);
     let urls = pending.iter().map(|stratum| stratum.urls).sum::<u64>() as f64;
-    let one = urls / explored.len() as f64;
-    let few = gamma::quantile(0.05, missed, variance);
-    let many = gamma::quantile(0.95, missed + one, variance + one * one).min(urls);
+    let few = gamma::quantile(0.05, of_finds, variance).min(missed);
+    let many = gamma::quantile(0.95, missed + one, variance + one * one).min(urls).max(missed);
     let of = |missed: f64| found as f64 / (found as f64 + missed);
-    Some(Recall { estimate: of(missed), low: of(many.max(missed)), high: of(few) })
+    Some(Recall { estimate: of(missed), low: of(many), high: of(few) })
 }
 
 /// Log odds in the middle of a stratum.
@@ -147,10 +149,27 @@ mod tests {
         let all = recall(9, &Default::default(), &visits).unwrap();
         assert_eq!(all, Recall { estimate: 1.0, low: 1.0, high: 1.0 }, "nothing is pending");
         // 50 visits without a find, 500 URLs wait: by the rule of three, up to 30 are relevant.
-        let mut pending = AllPending::default();
-        (0..500).for_each(|_| Pending::add(&mut pending, -7.0));
-        let some = recall(30, &pending, &visits).unwrap();
+        let waiting = |urls: usize, odds: f64| {
+            let mut pending = AllPending::default();
+            (0..urls).for_each(|_| Pending::add(&mut pending, odds));
+            pending
+        };
+        let some = recall(30, &waiting(500, -7.0), &visits).unwrap();
         assert!((0.48..0.52).contains(&some.low) && some.estimate > 0.95 && some.high > 0.99, "{some:?}");
+        // Ten thousand URLs of which none was explored.
+        let odds_of = |odds: f32| [Explored { site: 1, odds, is_relevant: false }; 3000];
+        let unknown = recall(500, &waiting(10_000, -6.5), &odds_of(-2.5)).unwrap();
+        assert!(unknown.low < 0.05 && unknown.estimate > 0.95, "{unknown:?}");
+        // The more of them were explored in vain, the fewer are left.
+        let lows = [1, 10, 100, 1000].map(|count| {
+            let visits = [&odds_of(-2.5)[..], &odds_of(-6.5)[..count]].concat();
+            recall(500, &waiting(10_000, -6.5), &visits).unwrap().low
+        });
+        assert!(lows.is_sorted() && lows[2] < 0.7 && lows[3] > 0.9, "{lows:?}");
+        // No more can be missed than wait.
+        let all = [Explored { site: 1, odds: -1.99, is_relevant: true }; 10];
+        let most = recall(500, &waiting(100, -1.01), &all).unwrap();
+        assert!(most.low >= 500.0 / 600.0 - 1e-9 && most.estimate >= most.low, "{most:?}");
     }
 
     #[test]
@@ -182,7 +201,8 @@ mod tests {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (random >> 11) as f64 / (1u64 << 53) as f64
         };
-        for (most, least_covered) in [(0.3, 170), (0.02, 170)] {
+        // With equal parts of all strata explored, and with hardly any of what is least expected.
+        for (most, of_low) in [(0.3, 0.1), (0.02, 0.1), (0.3, 0.02), (0.02, 0.02)] {
             let (mut covered, mut known) = (0, 0);
             for _ in 0..200 {
                 let (mut pending, mut explored, mut relevant, mut found) =
@@ -193,7 +213,7 @@ mod tests {
                         let is_relevant = uniform() < rate;
                         // Odds that know something of the page.
                         let odds = if is_relevant { -3.0 + 2.0 * uniform() } else { -5.0 + 3.0 * uniform() };
-                        if uniform() < 0.1 {
+                        if uniform() < if odds < -3.5 { of_low } else { 0.1 } {
                             explored.push(Explored { site, odds: odds as f32, is_relevant });
                             found += u64::from(is_relevant);
                         } else {
@@ -207,7 +227,7 @@ mod tests {
                 known += 1;
                 covered += u32::from((recall.low..=recall.high).contains(&truth));
             }
-            assert!(covered >= least_covered, "{covered} of {known} at rates up to {most}");
+            assert!(covered >= 172, "{covered} of {known} at rates up to {most}, explored {of_low}");
         }
     }
 }

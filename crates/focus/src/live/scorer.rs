@@ -45,14 +45,28 @@ impl<'m> Scorer<'m> {
         self.of_site = [0, 6, 7].iter().map(|&at| weights[at] * features[at]).sum();
     }
 
-    /// By how much the odds of a URL of this site are those of [`Scorer::odds_alone`], whatever its group yielded.
+    /// By how much the odds of a URL of this site are those of [`Scorer::odds_alone`], without its group. An order of the
+    /// thesis expects of each URL what its site yielded.
     pub fn odds_of_site(&self) -> f64 {
-        if self.order.is_of_thesis() { 1.0 } else { exp(self.of_site) }
+        if self.order.is_of_thesis() { self.site } else { exp(self.of_site) }
+    }
+
+    /// By how much a group raises the odds of its URLs on a site of this (shrunk) yield.
+    pub fn odds_of_group(&self, group: Yield, site: f64) -> f64 {
+        if self.order.is_of_thesis() { 1.0 } else { exp(self.of_group(group, site)) }
     }
 
     /// The part of a URL's odds that depends on no visits.
     pub fn odds_alone(&self, links: f64, tunnel: u8, depth: u16) -> f64 {
-        exp(if self.order.is_of_thesis() { links } else { self.alone(links, tunnel, depth) })
+        if self.order.is_of_thesis() { 1.0 } else { exp(self.alone(links, tunnel, depth)) }
+    }
+
+    fn of_group(&self, group: Yield, site: f64) -> f64 {
+        let weights = &self.model.planned.0;
+        match group.visits {
+            0 => 0.0,
+            visits => weights[4] * log(group.shrunk(site) / site) + weights[5] * log1p(visits as f64),
+        }
     }
 
     fn alone(&self, links: f64, tunnel: u8, depth: u16) -> f64 {
@@ -69,14 +83,7 @@ impl<'m> Scorer<'m> {
         if self.order.is_of_thesis() {
             return self.order.planned(self.model, &Candidate { links, group, ..Candidate::default() });
         }
-        let weights = &self.model.planned.0;
-        let of_group = match group.visits {
-            0 => 0.0,
-            visits => {
-                weights[4] * log(group.shrunk(self.site) / self.site) + weights[5] * log1p(visits as f64)
-            }
-        };
-        self.of_site + self.alone(links, tunnel, depth) + of_group
+        self.of_site + self.alone(links, tunnel, depth) + self.of_group(group, self.site)
     }
 }
 
@@ -102,6 +109,14 @@ mod tests {
             scorer.enter(site);
             let score = scorer.score(links, tunnel, depth, group);
             prop_assert!((score - order.planned(&model, &candidate)).abs() < 1e-9);
+            if !order.is_of_thesis() {
+                let parts = [
+                    scorer.odds_alone(links, tunnel, depth),
+                    scorer.odds_of_site(),
+                    scorer.odds_of_group(group, site.shrunk(all.shrunk(0.01))),
+                ];
+                prop_assert!((log(parts.iter().product()) - score).abs() < 1e-9);
+            }
         }
     }
 }

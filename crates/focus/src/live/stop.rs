@@ -4,7 +4,7 @@
 const RULED_OUT: f64 = 0.05;
 /// A site's yield is worth having from this part of the crawl's on.
 const WORTH: f64 = 0.1;
-/// Expected relevant pages that are too few to look for, whatever the yield was.
+/// With fewer relevant pages left to expect, a site is not worth more visits, whatever it yielded.
 const FEW: f64 = 0.1;
 
 /// What was found of a site lately.
@@ -14,7 +14,7 @@ pub struct Evidence {
     pub visits: u64,
     /// Of these, relevant.
     pub finds: u64,
-    /// Σ expected relevance of its URLs that were never fetched.
+    /// Σ odds of its URLs that were never fetched: a little more relevant pages than are expected.
     pub pending: f64,
 }
 

@@ -24,6 +24,7 @@ fn a_link_shows_terms_of_its_anchor_and_url_and_its_group() {
     let one = group(1, "https://x.example/labs/1", false);
     assert_eq!(group(1, "https://x.example/labs/2", false), one);
     assert_eq!(group(1, "https://x.example/labs/3/", false), one, "a folder beside the others");
+    assert_ne!(group(1, "https://x.example/", false), group(1, "https://y.example/", false), "two hosts");
     for other in [
         group(2, "https://x.example/labs/2", false),
         group(1, "https://x.example/2", false),

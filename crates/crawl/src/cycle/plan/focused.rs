@@ -19,7 +19,7 @@ pub(super) struct Focus {
     pub facts: FocusFacts,
 }
 
-/// The survey of a round, and its request.
+/// The survey of a round, and its request, which is a part of that of the whole cycle.
 ///
 /// # Errors
 /// When the generation or the tables cannot be read.
@@ -27,6 +27,7 @@ pub(super) fn request(
     crawl: &Crawl,
     generation: &Generation,
     to_plan: &RoundToPlan,
+    whole: &PlanRequest,
     request: PlanRequest,
 ) -> Result<(Focus, PlanRequest), Failure> {
     let rules = crawl.settings.focus.as_ref().expect("the crawl is focused");
@@ -37,28 +38,29 @@ pub(super) fn request(
     let reaches = |recall: Option<Recall>| target < 1.0 && recall.is_some_and(|recall| recall.low >= target);
     if reaches(state.recall) {
         // Imported URLs came after its estimate.
-        let pending = survey.pending(generation)?;
+        let [pending, _] = survey.pending(generation)?;
         facts.is_satisfied = reaches(recall(facts.relevant, &pending, &state.explored));
     }
     let mut request = PlanRequest { round: to_plan.round.round.0, ..request };
     if crawl.settings.config.cycle.discovery_share == DiscoveryShare::Auto
         && to_plan.kind == RoundKind::Revisit
     {
-        let others = request.audit_share + request.announced_share;
+        let others = whole.audit_share + whole.announced_share;
         let start = DiscoveryShare::Auto.start();
         let share = match to_plan.begins_cycle() {
             true => {
-                let pending = survey.pending(generation)?;
-                state.next_share(rules.config.worth, &survey, &pending, request.pages, others, start)
+                let [_, open] = survey.pending(generation)?;
+                state.next_share(rules.config.worth, &survey, &open, whole.pages, others, start)
             }
             false => state.discovery_share.unwrap_or(start),
         };
         // A part of a cycle has its part of the share.
+        let others = request.audit_share + request.announced_share;
         request.discovery_share = (request.discovery_share * share / start).min(1.0 - others);
         facts.discovery_share = Some(share);
     }
-    // Places of discovery, as far as there are URLs for them; each due URL has the same chance to be explored. Once in a cycle
-    // also where none is open: fill rounds would go on until all is explored.
+    // Places of discovery, as far as there are URLs for them; each due URL has the same chance to be explored. Where none is
+    // open, only revisit rounds explore: fill rounds would go on until all is explored.
     let share = (request.discovery_share * request.pages as f64).round() as u64;
     let wanted = match to_plan.kind {
         _ if facts.is_satisfied => 0,

@@ -104,7 +104,7 @@ fn expected(
         Ok(())
     });
     scanned.unwrap();
-    assert_eq!(survey.pending(generation).unwrap(), filler.pending());
+    assert_eq!(survey.pending(generation).unwrap()[0], filler.pending());
     (found, filler.pending())
 }
 
