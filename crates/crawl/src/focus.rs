@@ -63,13 +63,13 @@ impl FocusRules {
             format!("focus.order is {:?}; write one of: {}", focus.order, Order::names().join(", "))
         })?;
         for (key, value, most, told) in [
-            ("rounds", u64::from(focus.rounds), u64::from(u32::MAX), u32::MAX.to_string()),
-            ("groups", focus.groups as u64, MAX_GROUPS as u64, MAX_GROUPS.to_string()),
-            ("max_text", focus.max_text.0, MAX_TEXT as u64, format!("{} KiB", MAX_TEXT >> 10)),
-            ("site_patience", focus.site_patience, u64::MAX, u64::MAX.to_string()),
+            ("rounds", u64::from(focus.rounds), u64::MAX, "or more".into()),
+            ("groups", focus.groups as u64, MAX_GROUPS as u64, format!("to {MAX_GROUPS}")),
+            ("max_text", focus.max_text.0, MAX_TEXT as u64, format!("to {} KiB", MAX_TEXT >> 10)),
+            ("site_patience", focus.site_patience, u64::MAX, "or more".into()),
         ] {
             if value == 0 || value > most {
-                return Err(format!("focus.{key} is out of range; write 1 to {told}, or leave it out"));
+                return Err(format!("focus.{key} is out of range; write 1 {told}, or leave it out"));
             }
         }
         if !(focus.worth.is_finite() && focus.worth >= 0.0) {

@@ -131,7 +131,7 @@ impl Settings {
     pub fn check(config: Config) -> Result<Settings, String> {
         let focus = FocusRules::of(&config)?.map(Arc::new);
         let cycle = &config.cycle;
-        let shares = cycle.discovery_share.start() + cycle.announced_share.0 + cycle.audit_share.0;
+        let shares = cycle.discovery_share.least() + cycle.announced_share.0 + cycle.audit_share.0;
         if shares > 1.0 {
             return Err(format!(
                 "cycle.discovery_share, announced_share and audit_share add up to {shares}; the maximum is 1"

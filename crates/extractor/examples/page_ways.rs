@@ -7,7 +7,7 @@ fn main() -> std::io::Result<()> {
     let mut ways = BTreeMap::<_, (usize, String)>::new();
     for file in std::env::args().skip(1) {
         let body = std::fs::read(&file)?;
-        let way = recrawl_extractor::check_both_ways(&String::from_utf8_lossy(&body));
+        let way = recrawl_extractor::assert_both_ways(&String::from_utf8_lossy(&body));
         ways.entry(way.err()).or_insert((0, file)).0 += 1;
     }
     for (why, (count, first)) in ways {

@@ -31,7 +31,7 @@ pub use anchor::{MAX_ANCHOR_BYTES, MAX_ANCHORS_BYTES};
 pub use dated::{DatedLine, dated_line};
 pub use listings::{Hub, Listing, ListingEntry, ListingKind};
 pub use media::Types;
-pub use stream::check_both_ways;
+pub use stream::assert_both_ways;
 
 use crate::anchor::Context;
 use crate::base::Resolver;

@@ -46,7 +46,7 @@ pub(crate) fn read(text: &str, max_text: usize, reads_anchors: bool) -> Result<F
 ///
 /// # Panics
 /// If the two ways find different things.
-pub fn check_both_ways(text: &str) -> Result<(), &'static str> {
+pub fn assert_both_ways(text: &str) -> Result<(), &'static str> {
     let mut result = Ok(());
     for (max_text, reads_anchors) in [(1 << 20, true), (40, false)] {
         match read(text, max_text, reads_anchors) {

@@ -17,7 +17,7 @@ pub const TARGET: Target = Target { name: "html", check };
 /// nothing.
 pub fn check(data: &[u8]) {
     let (fields, body) = fields(data);
-    let _ = recrawl_extractor::check_both_ways(&String::from_utf8_lossy(body));
+    let _ = recrawl_extractor::assert_both_ways(&String::from_utf8_lossy(body));
     let rules = UrlRules::default();
     let url = rules.canonicalize("https://example.com/folder/page?q=1").expect("a sound address");
     let read = |body: &[u8], fields: &Fields<'_>, limits: &Limits| {

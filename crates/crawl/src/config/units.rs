@@ -53,11 +53,19 @@ impl DiscoveryShare {
         }
     }
 
-    /// The share of the first cycle.
-    pub fn start(self) -> f64 {
+    /// The least share that there may be: none if it moves, since it then takes what the others leave.
+    pub fn least(self) -> f64 {
         match self {
             DiscoveryShare::Fixed(share) => share.0,
-            DiscoveryShare::Auto => DiscoveryShare::START,
+            DiscoveryShare::Auto => 0.0,
+        }
+    }
+
+    /// The share of the first cycle, beside others.
+    pub fn start(self, others: f64) -> f64 {
+        match self {
+            DiscoveryShare::Fixed(share) => share.0,
+            DiscoveryShare::Auto => DiscoveryShare::START.min(1.0 - others),
         }
     }
 }

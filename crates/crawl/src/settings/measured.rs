@@ -20,7 +20,7 @@ pub fn check(config: &Config, learns: bool) -> Result<(), String> {
         return Err(format!("cycle.audit_share is 0, and {mode} measures by it; set it to 0.02"));
     }
     let shares = [
-        ("cycle.discovery_share", cycle.discovery_share.start()),
+        ("cycle.discovery_share", cycle.discovery_share.least()),
         ("cycle.announced_share", cycle.announced_share.0),
         ("cycle.audit_share", audit),
     ];

@@ -46,7 +46,7 @@ pub(super) fn request(
         && to_plan.kind == RoundKind::Revisit
     {
         let others = whole.audit_share + whole.announced_share;
-        let start = DiscoveryShare::Auto.start();
+        let start = DiscoveryShare::Auto.start(others);
         let share = match to_plan.begins_cycle() {
             true => {
                 let [_, open] = survey.pending(generation)?;

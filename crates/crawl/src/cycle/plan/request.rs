@@ -18,7 +18,10 @@ pub fn request(settings: &Settings, cycle: Cycle, known: u64, seed: u64) -> Plan
     PlanRequest {
         cycle,
         pages: config.cycle.pages.of(known).max(config.cycle.pages_min),
-        discovery_share: config.cycle.discovery_share.start(),
+        discovery_share: config
+            .cycle
+            .discovery_share
+            .start(config.cycle.audit_share.0 + config.cycle.announced_share.0),
         discovery_min: config.cycle.discovery_min,
         audit_share: config.cycle.audit_share.0,
         announced_share: config.cycle.announced_share.0,

@@ -9,8 +9,12 @@ const TABLE: &str = "docs/architecture.md";
 const HEAD: &str = "| crate | purpose | imports |";
 
 /// Additional imports for tests.
-const TEST_ARROWS: &[(&str, &[&str])] =
-    &[("change", &["extractor"]), ("crawl", &["mockweb"]), ("recrawl", &["mockweb"])];
+const TEST_ARROWS: &[(&str, &[&str])] = &[
+    ("change", &["extractor"]),
+    ("crawl", &["mockweb"]),
+    ("extractor", &["mockweb"]),
+    ("recrawl", &["mockweb"]),
+];
 
 const HERE: &str = "crates/xtask/src/tidy/rule/import.rs";
 
