@@ -44,8 +44,17 @@ fn a_learned_formula_is_written_with_its_report_and_can_be_used() {
     let json: Value = serde_json::from_str(&succeeds(json)).unwrap();
     assert_eq!(json["formula"]["name"], "mine");
     assert_eq!(json["folds"].as_array().unwrap().len(), 3);
-    let known = json["standings"].as_array().unwrap();
-    assert!(known.iter().any(|s| s["name"] == "age" && s["role"] == "known"));
+    let known: Vec<&Value> =
+        json["standings"].as_array().unwrap().iter().filter(|s| s["role"] != "learned").collect();
+    assert_eq!((known.len(), &known[0]["name"]), (1, &json["choice"]["known"]));
+    let all = learn(folder.path(), &SMALL).args(["--json", "--all-policies", "--out", "all.toml"]).output();
+    let all: Value = serde_json::from_str(&succeeds(all.unwrap())).unwrap();
+    let standings = all["standings"].as_array().unwrap();
+    assert!(standings.iter().any(|s| s["name"] == "age" && s["role"] == "known"));
+    assert_eq!((&all["folds"], &all["choice"]), (&json["folds"], &json["choice"]));
+    for name in ["all.toml", "all.md", "all.svg"] {
+        std::fs::remove_file(folder.path().join(name)).unwrap();
+    }
     let expression = json["formula"]["expression"].as_str().unwrap();
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
     assert!(read("mine.md").contains(&format!("    {expression}\n")));

@@ -1,4 +1,4 @@
-//! Validation, selection, and the test against every known policy (thesis sections 3.5 and 4.3).
+//! Validation, selection, and the test against known policies (thesis sections 3.5 and 4.3).
 
 pub(crate) mod choice;
 mod fold_comparison;
@@ -84,7 +84,7 @@ pub struct FoldResult {
     pub front: Vec<Candidate>,
     /// The fitness of each of these on the test part.
     pub front_test: Vec<f64>,
-    /// Every known policy on the test part.
+    /// Known policies on the test part: all of them with [`Options::all_policies`], else the best known formula.
     pub policies: Vec<Tested>,
     /// The generations of each run.
     pub runs: Vec<RunHistory>,
@@ -143,7 +143,10 @@ pub(crate) fn judge(
         results.push(judge.fold(number, &folds.fold(number), runs)?);
     }
     observer.begins("fold by fold: the formulas of the other folds");
-    let across = judge.across(folds, &results)?;
+    let (across, known) = judge.across(folds, &results)?;
+    if !options.all_policies {
+        results.iter_mut().zip(known).for_each(|(fold, known)| fold.policies.push(known));
+    }
     let from = across.best();
     let formula = if across.is_worth_it() {
         artifact::formula(&results[from], folds, options)
@@ -189,7 +192,7 @@ impl Judge<'_> {
             rival,
             front_test: front_test.iter().map(|cycles| mean(cycles)).collect(),
             front,
-            policies: self.policies(&fold.test)?,
+            policies: if self.options.all_policies { self.policies(&fold.test)? } else { Vec::new() },
             runs: runs.iter().map(|r| RunHistory { seed: r.seed, generations: r.history.clone() }).collect(),
         })
     }
@@ -219,18 +222,18 @@ impl Judge<'_> {
     pub(crate) fn prove(&self, name: &str, candidate: &Candidate, fold: &Fold) -> Result<Tested, LearnError> {
         let Meaning { protection, basis, .. } = *self.meaning;
         let forms = [&candidate.bred, &candidate.simplified];
-        let equal = |part: &&Dataset| proof::equal(part, &self.options.rules, forms, protection, basis);
-        let parts = [&fold.train, &fold.validation, &fold.test];
-        let traces: Vec<_> = self.pool.install(|| parts.par_iter().map(equal).collect());
-        let mut test = None;
-        for trace in traces {
-            let Some(trace) = trace.map_err(LearnError::Rules)? else {
+        let rules = &self.options.rules;
+        let test = || proof::equal(&fold.test, rules, forms, protection, basis).map_err(LearnError::Rules);
+        let is_equal = |part| proof::is_equal(part, rules, forms, protection, basis);
+        let others = || Ok(is_equal(&fold.train)? && is_equal(&fold.validation)?);
+        let (test, others): (_, Result<bool, LearnError>) = self.pool.join(test, others);
+        match test? {
+            Some(trace) if others? => Ok(self.tested(name, false, trace)),
+            _ => {
                 let [bred, simplified] = forms.map(Expr::to_string);
-                return Err(LearnError::NotEqual { bred, simplified });
-            };
-            test = Some(trace);
+                Err(LearnError::NotEqual { bred, simplified })
+            }
         }
-        Ok(self.tested(name, false, test.expect("three parts")))
     }
 
     /// Replays every known policy that needs no contents.

@@ -1,7 +1,7 @@
 //! GP4C: genetic programming learns the score formula from recorded page changes.
 //!
 //! [`learn()`] takes a recorded history and options. It returns a formula, how it was selected, and
-//! a comparison with every known policy on pages and cycles that learning did not use (Santos 2013;
+//! a comparison with known policies on pages and cycles that learning did not use (Santos 2013;
 //! Santos et al. 2015). [`learn_sets()`] learns from several histories. A [`Preset`] holds every parameter; an [`Evaluate`] replays the history.
 //!
 //! The learner knows nothing of HTTP or the disk layout of a crawl, and reads no files except

@@ -24,6 +24,8 @@ pub struct Options {
     pub rules: Rules,
     /// The fitness to maximise.
     pub fitness: Fitness,
+    /// Whether every known policy is replayed on the test parts, for the report. The formula does not depend on it.
+    pub all_policies: bool,
     /// Trees of the first generation of every run, as made by [`start`].
     pub start: Vec<Expr>,
     /// Name of the formula.
@@ -37,6 +39,11 @@ pub struct Options {
 }
 
 impl Options {
+    /// The best of what learning is compared with.
+    pub fn best_known(&self) -> &'static str {
+        if self.all_policies { "best known policy" } else { "best known formula" }
+    }
+
     /// How expressions become a fitness.
     pub fn meaning(&self) -> Meaning {
         Meaning {

@@ -1,4 +1,4 @@
-//! The learned formula compared with every known policy, on all test parts together.
+//! The learned formula compared with known policies, on all test parts together.
 
 use crate::fitness::{Fitness, mean};
 use crate::judge::{FoldResult, Learned, Tested};

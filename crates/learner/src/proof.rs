@@ -1,6 +1,9 @@
-//! Checks that a simplified formula schedules like the original: both score every page of a replay.
+//! Checks that a simplified formula schedules like the original: both score every page of a replay, or every state of
+//! pages.
 
+use crate::learn::LearnError;
 use recrawl_formula::{Basis, Expr, Formula, Program, Protection};
+use recrawl_simulation::fast::{Replayer, Scratch};
 use recrawl_simulation::policy::FormulaPolicy;
 use recrawl_simulation::{Dataset, Observed, Policy, Rules, RulesError, Trace, replay};
 use recrawl_types::Reads;
@@ -34,6 +37,29 @@ pub fn equal(
     Ok(Some(trace))
 }
 
+/// Whether both forms score every page of a replay equally, as [`equal`] checks. The pages of a state have one score, so
+/// states are compared, if the formulas read nothing that states lack.
+///
+/// # Errors
+/// If the history cannot be replayed under the rules.
+pub fn is_equal(
+    data: &Dataset,
+    rules: &Rules,
+    forms: [&Expr; 2],
+    protection: Protection,
+    basis: Basis,
+) -> Result<bool, LearnError> {
+    let programs = forms.map(|expr| Program::compile(expr, protection, basis));
+    let reads = programs[0].reads() | programs[1].reads();
+    if rules.rounds.count() > 1 || reads.needs_siblings() || reads.needs_signals() {
+        return equal(data, rules, forms, protection, basis)
+            .map(|trace| trace.is_some())
+            .map_err(LearnError::Rules);
+    }
+    let replayer = Replayer::new(data, rules).map_err(LearnError::Replay)?.with_memo(0);
+    Ok(replayer.score_alike(programs.each_ref(), &mut Scratch::default()))
+}
+
 struct Twins {
     bred: Program,
     simplified: Program,
@@ -64,13 +90,16 @@ mod tests {
     use super::*;
     use crate::testing::{self, data};
     use proptest::prelude::*;
-    use recrawl_formula::{parse, simplify};
+    use recrawl_formula::terminal::Set;
+    use recrawl_formula::{Function, parse, simplify};
 
+    /// Both proofs must agree.
     fn proved(bred: &Expr, simplified: &Expr) -> bool {
-        let rules = Rules::default();
-        equal(&data(40, 20, 4), &rules, [bred, simplified], Protection::Program, Basis::Visits)
-            .unwrap()
-            .is_some()
+        let (data, rules, forms) = (data(40, 20, 4), Rules::default(), [bred, simplified]);
+        let by_page = equal(&data, &rules, forms, Protection::Program, Basis::Visits).unwrap().is_some();
+        let by_state = is_equal(&data, &rules, forms, Protection::Program, Basis::Visits).unwrap();
+        assert_eq!(by_state, by_page, "{bred} and {simplified}");
+        by_page
     }
 
     #[test]
@@ -87,6 +116,17 @@ mod tests {
         #[test]
         fn what_is_simplified_schedules_as_before(tree in testing::trees(7)) {
             prop_assert!(proved(&tree, &simplify(&tree, Protection::Program)));
+        }
+
+        /// States find a difference where pages find one.
+        #[test]
+        fn states_tell_formulas_apart_as_pages_do(
+            tree in testing::trees_of(Set::Extended, 5), other in testing::trees_of(Set::Extended, 4), part in 0.0..1.0f64,
+        ) {
+            proved(&tree, &other);
+            let call = |name, arguments| Expr::Call(Function::named(name).unwrap(), arguments);
+            let flag = call("max", vec![other, Expr::Constant(part)]);
+            proved(&tree, &call("add", vec![tree.clone(), call("sub", vec![flag, Expr::Constant(part)])]));
         }
     }
 }

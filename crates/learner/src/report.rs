@@ -12,7 +12,7 @@ use recrawl_simulation::compare::{Comparison, Role, Verdict};
 use recrawl_simulation::table;
 use std::fmt::Write;
 
-/// The learned formula and every known policy.
+/// The learned formula and known policies.
 #[derive(Debug)]
 pub struct Report<'a> {
     learned: &'a Learned,
@@ -95,7 +95,8 @@ impl<'a> Report<'a> {
         put(
             out,
             format_args!(
-                "| fold | pages: training, validation, test | training | validation | others | test | best known policy | formula |"
+                "| fold | pages: training, validation, test | training | validation | others | test | {} | formula |",
+                self.options.best_known()
             ),
         );
         put(out, format_args!("|---|---|---|---|---|---|---|---|"));

@@ -96,10 +96,8 @@ pub struct Scratch {
     staleness: Staleness,
     choice: Choice,
     scores: Vec<f64>,
-    /// The moves of the cycles that the pages still have to follow, and the end of each cycle's
-    /// moves.
-    behind: Vec<Move>,
-    ends: Vec<(usize, Arc<Step>)>,
+    /// The cycles that the pages still have to follow.
+    behind: Vec<Arc<Step>>,
     moves: Vec<Move>,
     class: Vec<(u64, bool)>,
     hits: Vec<bool>,
@@ -164,21 +162,53 @@ impl<'a> Replayer<'a> {
     /// # Panics
     /// If the formula reads signals and the history has them, or siblings: states hold neither.
     pub fn run(&self, program: &Program, wants: WantedFigures, scratch: &mut Scratch) -> Vec<CycleFigures> {
-        let reads = program.reads().closed();
-        let signals = program.reads().needs_signals() && !self.data.signals.is_empty();
-        let siblings = program.reads().needs_siblings();
-        assert!(!signals && !siblings, "formulas that read signals or siblings are replayed page by page");
+        let score = |states: &States, cycle, out: &mut _| program.evaluate(&states.columns, cycle, out);
+        self.replay(program.reads(), wants, scratch, score)
+    }
+
+    /// Replays the first formula; returns whether the second one gives all pages the same scores in every cycle, bit for
+    /// bit or both NaN.
+    ///
+    /// # Panics
+    /// As [`run`](Self::run), for either formula.
+    pub fn score_alike(&self, [first, second]: [&Program; 2], scratch: &mut Scratch) -> bool {
+        let (mut alike, mut others) = (true, Vec::new());
+        let score = |states: &States, cycle, out: &mut Vec<f64>| {
+            first.evaluate(&states.columns, cycle, out);
+            second.evaluate(&states.columns, cycle, &mut others);
+            let same = |(a, b): (&f64, &f64)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
+            // A row without pages may be a state that no page is in.
+            let rows = out.iter().zip(&others).zip(&states.counts);
+            alike &= rows.filter(|(_, pages)| **pages > 0).all(|(scores, _)| same(scores));
+        };
+        self.replay(first.reads() | second.reads(), WantedFigures::default(), scratch, score);
+        alike
+    }
+
+    /// Replays a score that reads these fields.
+    fn replay(
+        &self,
+        reads: Reads,
+        wants: WantedFigures,
+        scratch: &mut Scratch,
+        mut score: impl FnMut(&States, Cycle, &mut Vec<f64>),
+    ) -> Vec<CycleFigures> {
+        let signals = reads.needs_signals() && !self.data.signals.is_empty();
+        assert!(
+            !signals && !reads.needs_siblings(),
+            "formulas that read signals or siblings are replayed page by page"
+        );
+        let reads = reads.closed();
         let start = self.starts.get(reads, || self.warm_up(reads));
         scratch.states = start.states.clone();
         scratch.behind.clear();
-        scratch.ends.clear();
         let mut place = self.memo.start(reads, wants);
         let mut caught_up = false;
         let begun = self.data.begun(self.rules);
         let mut figures = Vec::with_capacity((self.data.truth.cycles() - begun) as usize);
         let mut work = Work { runs: 1, ..Work::default() };
         for cycle in begun + 1..=self.data.truth.cycles() {
-            work.state_scores += scratch.choose(program, cycle, self.k as u64, wants.ndcg);
+            work.state_scores += scratch.choose(&mut score, cycle, self.k as u64, wants.ndcg);
             let known = place.and_then(|place| self.memo.follow(place, &scratch.choice.rows));
             if let (Some((next, step)), false) = (&known, caught_up) {
                 figures.push(step.figures);
@@ -237,14 +267,12 @@ impl<'a> Replayer<'a> {
         now: u32,
         work: &mut Work,
     ) {
-        let Scratch { pages, behind, ends, moves, staleness, states, .. } = scratch;
+        let Scratch { pages, behind, moves, staleness, states, .. } = scratch;
         pages.copy(&start.pages);
-        let mut from = 0;
-        for (cycle, (to, step)) in (self.data.begun(self.rules) + 1..).zip(&*ends) {
+        for (cycle, step) in (self.data.begun(self.rules) + 1..).zip(&*behind) {
             pages.choose(&self.data.truth, &self.orders.of(cycle), &step.choice, self.k, moves);
-            pages.settle(cycle, &behind[from..*to], states.counts.len());
+            pages.settle(cycle, &step.moves, states.counts.len());
             work.visits += self.k as u64;
-            from = *to;
         }
         staleness.count(wants, &self.data.truth, &self.lists, pages, now);
     }
@@ -275,19 +303,23 @@ impl<'a> Replayer<'a> {
 
 impl Scratch {
     /// Scores the states and chooses; returns the number of scored states.
-    fn choose(&mut self, program: &Program, cycle: u32, k: u64, ranked: bool) -> u64 {
+    fn choose(
+        &mut self,
+        score: &mut impl FnMut(&States, Cycle, &mut Vec<f64>),
+        cycle: u32,
+        k: u64,
+        ranked: bool,
+    ) -> u64 {
         self.states.fill_priors();
-        program.evaluate(&self.states.columns, Cycle(cycle), &mut self.scores);
+        score(&self.states, Cycle(cycle), &mut self.scores);
         self.choice.make(&self.scores, &self.states.counts, k, ranked);
         self.scores.len() as u64
     }
 
     /// Applies a cached step; the pages follow later.
     fn follow(&mut self, cycle: u32, step: &Arc<Step>) {
-        let from = self.behind.len();
-        self.behind.extend(step.moves());
-        self.states.apply(cycle, &mut self.behind[from..]);
-        self.ends.push((self.behind.len(), step.clone()));
+        self.states.repeat(cycle, &step.moves);
+        self.behind.push(step.clone());
     }
 
     /// The step just taken, for the cache.

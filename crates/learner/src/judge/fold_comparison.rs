@@ -77,12 +77,12 @@ impl Validated {
 
 impl Judge<'_> {
     /// Replays each fold's formula on the validation parts of the others, and the best known
-    /// formula on all test parts.
+    /// formula on all test parts, which are returned too.
     pub(super) fn across(
         &self,
         folds: &Folds<'_>,
         results: &[FoldResult],
-    ) -> Result<FoldComparison, LearnError> {
+    ) -> Result<(FoldComparison, Vec<Tested>), LearnError> {
         let known = rivals(self.options.preset.tree.terminals);
         let chosen: Vec<Expr> =
             results.iter().map(|fold| fold.choices[fold.chosen].candidate.simplified.clone()).collect();
@@ -97,34 +97,28 @@ impl Judge<'_> {
         let best = validated.best_known();
         let Meaning { protection, basis, .. } = *self.meaning;
         let known = Formula { protection, basis, ..known[best].clone() };
-        let (gain_on_tests, error) = self.on_tests(folds, results, &known)?;
-        Ok(FoldComparison {
-            gains: validated.on_others(|part, fitness| fitness - part[best]),
-            known,
-            gain: gain_on_tests,
-            error,
-        })
+        let tested = self.on_tests(folds, results, &known)?;
+        let learned: Vec<&Tested> = results.iter().map(|fold| &fold.choices[fold.chosen].test).collect();
+        let of_known: Vec<&Tested> = tested.iter().collect();
+        let paired = Paired::of([&learned, &of_known], &self.meaning.fitness, self.options.rules.seed);
+        let gains = validated.on_others(|part, fitness| fitness - part[best]);
+        let (gain, error) = (paired.over_cycles.mean, paired.error());
+        Ok((FoldComparison { gains, known, gain, error }, tested))
     }
 
-    /// The gain of the folds' formulas over a known one on their test parts, and its standard
-    /// error.
+    /// A known formula on the test part of each fold.
     fn on_tests(
         &self,
         folds: &Folds<'_>,
         results: &[FoldResult],
         known: &Formula,
-    ) -> Result<(f64, f64), LearnError> {
-        let mut tested = Vec::with_capacity(results.len());
-        for fold in results {
+    ) -> Result<Vec<Tested>, LearnError> {
+        let of_fold = |fold: &FoldResult| {
             let part = folds.fold(fold.fold).test;
-            let trace = replay::run(&part, &self.options.rules, &mut FormulaPolicy::new(known))
-                .map_err(LearnError::Rules)?;
-            tested.push(self.tested(&known.name, false, trace));
-        }
-        let learned: Vec<&Tested> = results.iter().map(|fold| &fold.choices[fold.chosen].test).collect();
-        let known: Vec<&Tested> = tested.iter().collect();
-        let paired = Paired::of([&learned, &known], &self.meaning.fitness, self.options.rules.seed);
-        Ok((paired.over_cycles.mean, paired.error()))
+            let trace = replay::run(&part, &self.options.rules, &mut FormulaPolicy::new(known));
+            Ok(self.tested(&known.name, false, trace.map_err(LearnError::Rules)?))
+        };
+        results.iter().map(of_fold).collect()
     }
 }
 

@@ -23,6 +23,7 @@ pub(crate) fn options(preset: &str) -> Options {
         only_fold: None,
         rules: Rules { budget: Budget::Share(0.2), ..Rules::default() },
         fitness: "change_rate".parse().unwrap(),
+        all_policies: true,
         start: Vec::new(),
         name: "learned".into(),
         data_digest: "xxh3:0".into(),
@@ -105,6 +106,34 @@ fn a_formula_is_learned_with_all_that_tells_where_it_comes_from() {
         assert_eq!(Formula::from_toml(&formula.to_toml().unwrap()).unwrap(), *formula);
     }
     assert_eq!(learned.formula, if learned.across.is_worth_it() { formula } else { known });
+}
+
+/// Without the other policies all else is the same, to the last digit.
+#[test]
+fn known_policies_change_nothing_but_their_own_lines() {
+    let data = data(60, 30, 6);
+    for preset in ["thesis", "recrawl"] {
+        let all = options(preset);
+        let few = Options { all_policies: false, ..options(preset) };
+        let (with, mut without) = (learned(&data, &all, 2), learned(&data, &few, 2));
+        let [long, short] =
+            [(&with, &all), (&without, &few)].map(|(l, o)| crate::Report::new(l, o).markdown());
+        let name = &without.across.known.name;
+        assert!(long.contains("| oracle (bound) |") && !short.contains("oracle"), "{short}");
+        assert!(short.contains(&format!("\n| {name} |")), "{short}");
+        for line in short.lines().filter(|line| line.starts_with("| gp4c_") || line.starts_with("wrote")) {
+            assert!(long.contains(line), "{line}");
+        }
+        let mut gains = 0.0;
+        for (fold, whole) in without.folds.iter_mut().zip(&with.folds) {
+            let [known] = fold.policies.as_slice() else { panic!("the known formula only") };
+            assert_eq!((&known.name, known.is_bound), (&without.across.known.name, false));
+            gains += fold.choices[fold.chosen].test.fitness - known.fitness;
+            fold.policies.clone_from(&whole.policies);
+        }
+        assert!((gains / 3.0 - without.across.gain).abs() < 1e-12, "{gains}");
+        assert_eq!(without, with);
+    }
 }
 
 /// If pages change at constant rates, known formulas are optimal, so the best of them is written.

@@ -54,6 +54,9 @@ pub struct LearnArgs {
     /// Run only this fold (counted from 1)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub only_fold: Option<u32>,
+    /// Compare with every known policy in the report, not only with the best known formula; one data set only
+    #[arg(long)]
+    pub all_policies: bool,
     #[command(flatten)]
     pub replay: ReplayArgs,
     /// Rounds of a cycle, or the share of k of each, such as 0.4,0.6; with more than one, all formulas are replayed

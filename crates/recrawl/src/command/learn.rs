@@ -42,6 +42,10 @@ pub fn run(args: &LearnArgs) -> Result<(), Failure> {
         several => format!("{}-sets", several.len()),
     };
     let files = Files::new(args.out.as_deref(), &name)?;
+    if args.all_policies && sets.len() > 1 {
+        let text = "--all-policies compares on one data set; replay others with recrawl simulate";
+        return Err(Failure::Usage(text.into()));
+    }
     let sets = sets.into_iter().map(|set| args.replay.cut(set)).collect::<Result<Vec<_>, _>>()?;
     sets.iter().for_each(|set| args.replay.warn_of_few(set));
     sets::check(&sets).map_err(Failure::usage)?;
@@ -119,7 +123,7 @@ fn finished(
             Verdict::CannotTell => "no significant difference on this data".to_owned(),
             verdict => format!("the learned formula is {}", verdict.name()),
         };
-        print(format!("  {:16}  {:.4}  the best known policy: {told}", best.name, best.fitness))?;
+        print(format!("  {:16}  {:.4}  the {}: {told}", best.name, best.fitness, options.best_known()))?;
     }
     closing(&learned.why(), &warnings, learned.work, seconds, files)
 }

@@ -5,7 +5,7 @@
 //! without looking at a page.
 
 use super::WantedFigures;
-use super::states::{Move, NOWHERE};
+use super::states::Move;
 use crate::CycleFigures;
 use recrawl_types::Reads;
 use std::collections::HashMap;
@@ -17,8 +17,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(super) struct Step {
     /// The rows chosen.
     pub choice: Box<[u32]>,
-    /// For each move its source, the visited pages, and those that had changed.
-    moves: Box<[[u32; 3]]>,
+    /// The moves with their destinations.
+    pub moves: Box<[Move]>,
     /// The figures of the cycle.
     pub figures: CycleFigures,
 }
@@ -26,15 +26,7 @@ pub(super) struct Step {
 impl Step {
     /// From the choice and its results.
     pub fn new(choice: &[u32], moves: &[Move], figures: CycleFigures) -> Step {
-        let moves = moves.iter().map(|m| [m.source, m.visited, m.changed]).collect();
-        Step { choice: choice.into(), moves, figures }
-    }
-
-    /// The moves, without their destinations.
-    pub fn moves(&self) -> impl Iterator<Item = Move> + '_ {
-        let ahead =
-            |&[source, visited, changed]: &[u32; 3]| Move { source, visited, changed, to: [NOWHERE; 2] };
-        self.moves.iter().map(ahead)
+        Step { choice: choice.into(), moves: moves.into(), figures }
     }
 }
 
@@ -130,7 +122,7 @@ impl Memo {
 /// Size of a step in bytes, with its entries in the tables, which may be half empty.
 fn bytes(step: &Step) -> usize {
     const TABLES: usize = 2 * (size_of::<((u32, u64), u32)>() + size_of::<Option<Arc<Step>>>());
-    size_of::<Step>() + 16 + 4 * step.choice.len() + 12 * step.moves.len() + TABLES
+    size_of::<Step>() + 16 + 4 * step.choice.len() + size_of_val(&*step.moves) + TABLES
 }
 
 fn hash(choice: &[u32]) -> u64 {

@@ -88,7 +88,7 @@ impl Pages {
         k: usize,
         moves: &mut Vec<Move>,
     ) {
-        self.chosen.clear();
+        // Every entry is set below.
         self.chosen.resize(k, 0);
         moves.clear();
         let first_partly = choice.partition_point(|row| row & Choice::PARTLY == 0);
@@ -174,7 +174,6 @@ impl Pages {
             *sum += n;
             Some(*sum)
         }));
-        self.parted.clear();
         self.parted.resize(self.drawn.len(), 0);
         for &page in &self.drawn {
             let end = &mut self.ends[place(page)];
@@ -232,10 +231,10 @@ impl Pages {
         }
     }
 
-    /// Lists grow by the pages visited in each cycle. When they are three times as long as the
+    /// Lists grow by the pages visited in each cycle. When they are five times as long as the
     /// number of pages, outdated entries are dropped.
     fn make_room(&mut self) {
-        if self.lists.len() + self.chosen.len() > 3 * self.row_of.len() {
+        if self.lists.len() + self.chosen.len() > 5 * self.row_of.len() {
             self.pack();
         }
     }

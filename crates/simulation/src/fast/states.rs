@@ -149,7 +149,31 @@ impl States {
             }
             self.counts[source] -= m.visited;
         }
-        // Free rows only now, so that no row is left and reused in one cycle.
+        self.free_left(moves);
+    }
+
+    /// The same with the destinations of an earlier replay, which came here by the same moves.
+    pub fn repeat(&mut self, cycle: u32, moves: &[Move]) {
+        for m in moves {
+            let source = m.source as usize;
+            self.show(m, self.sites[source], u64::from(cycle - self.histories[source].last.0));
+            for (pages, changed, to) in m.parts().into_iter().filter(|part| part.0 > 0) {
+                // The first pages of a cycle that reach a row make it.
+                if self.columns.last.get(to as usize) != Some(&cycle) {
+                    let mut next = self.histories[source];
+                    next.record(Cycle(cycle), changed);
+                    let row = self.add(&self.reads.project(&next), self.sites[source]);
+                    assert_eq!(row, to, "the same moves make the same rows");
+                }
+                self.counts[to as usize] += pages;
+            }
+            self.counts[source] -= m.visited;
+        }
+        self.free_left(moves);
+    }
+
+    /// Frees the rows that moves have emptied; only after all of them, so that no row is left and reused in one cycle.
+    fn free_left(&mut self, moves: &[Move]) {
         let left = moves.iter().map(|m| m.source).filter(|&row| self.counts[row as usize] == 0);
         self.free.extend(left);
     }

@@ -139,6 +139,7 @@ fn options_of(data: &Dataset, in_force: &Formula, visits: f64) -> Result<Options
             ..Rules::default()
         },
         fitness: "change_rate".parse::<Fitness>().map_err(Failure::work)?,
+        all_policies: false,
         start,
         name: "learned-here".into(),
         data_digest: data.digest(),

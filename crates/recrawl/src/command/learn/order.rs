@@ -58,6 +58,7 @@ pub fn of(args: &LearnArgs) -> Result<Order, Failure> {
         only_fold: args.only_fold.map(|n| n as usize - 1),
         rules,
         fitness: args.fitness.parse::<Fitness>().map_err(Failure::usage)?,
+        all_policies: args.all_policies,
         start,
         name: String::new(),
         data_digest: String::new(),
