@@ -100,6 +100,10 @@ export async function says(page, key, text, patience) {
   await retry(async () => assert.equal((await figure(page, key).textContent())?.trim(), text, key), patience);
 }
 
+/** How the dashboard writes a number and a share; a test of the dashboard checks its own formatting. */
+export const count = (value) => (value === null || value === undefined ? "–" : value.toLocaleString("en"));
+export const share = (value) => (value === null || value === undefined ? "–" : `${(100 * value).toFixed(1)}\u00a0%`);
+
 /** Milliseconds to wait for the end of a cycle. */
 export const CYCLES = 120_000;
 

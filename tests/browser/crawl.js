@@ -160,11 +160,7 @@ export async function improving() {
   return {
     shadow,
     trial,
-    stop: async () => {
-      await Promise.all(daemons.map((daemon) => daemon.stop()));
-      web.stop();
-      await rm(folder, { recursive: true, force: true });
-    },
+    stop: ending(folder, web, ...daemons),
   };
 }
 
@@ -214,11 +210,7 @@ export async function focused() {
   return {
     ...client(daemon.origin),
     origin: daemon.origin,
-    stop: async () => {
-      await daemon.stop();
-      web.stop();
-      await rm(folder, { recursive: true, force: true });
-    },
+    stop: ending(folder, web, daemon),
   };
 }
 
@@ -279,6 +271,13 @@ async function serve(config, folder, data = "data") {
     });
   return { origin, stop };
 }
+
+/** Ends daemons and their web, and removes their folder. */
+const ending = (folder, web, ...daemons) => async () => {
+  await Promise.all(daemons.map((daemon) => daemon.stop()));
+  web.stop();
+  await rm(folder, { recursive: true, force: true });
+};
 
 function firstLine(stream) {
   return new Promise((resolve, reject) => {

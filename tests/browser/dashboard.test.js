@@ -3,13 +3,10 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
 import { violations } from "./axe.js";
-import { CYCLES, browser, figure, giveToken, open, retry, says } from "./browser.js";
+import { browser, count, CYCLES, figure, giveToken, open, retry, says, share } from "./browser.js";
 import { TOKEN, world } from "./crawl.js";
 import { MARKUP } from "./hostile.js";
 
-// Formats of figures; a test below checks the dashboard's own formatting.
-const count = (value) => (value === null || value === undefined ? "–" : value.toLocaleString("en"));
-const share = (value) => (value === null || value === undefined ? "–" : `${(100 * value).toFixed(1)}\u00a0%`);
 const encoded = encodeURIComponent;
 
 const VIEWS = async () => {

@@ -3,11 +3,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { violations } from "./axe.js";
-import { browser, open, says } from "./browser.js";
+import { browser, count, open, says, share } from "./browser.js";
 import { focused } from "./crawl.js";
 
-const count = (value) => value.toLocaleString("en");
-const share = (value) => `${(100 * value).toFixed(1)}\u00a0%`;
 const within = (estimate, low, high) => `${share(estimate)} (${share(low)} to ${share(high)})`;
 
 let crawl, chromium;

@@ -3,11 +3,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { violations } from "./axe.js";
-import { browser, figure, giveToken, open, retry, says } from "./browser.js";
+import { browser, count, figure, giveToken, open, retry, says, share } from "./browser.js";
 import { TOKEN, improving } from "./crawl.js";
 
-const count = (value) => (value === null || value === undefined ? "–" : value.toLocaleString("en"));
-const share = (value) => (value === null || value === undefined ? "–" : `${(100 * value).toFixed(1)}\u00a0%`);
 const points = (value) => `${value < 0 ? "−" : "+"}${(100 * Math.abs(value)).toFixed(1)}`;
 
 let crawls, chromium;

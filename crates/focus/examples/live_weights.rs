@@ -6,7 +6,7 @@
 //! assumed, and the latter menus that are given once. Genre and content of the parent are told by its relevance already.
 
 use recrawl_focus::classifier::terms::Terms;
-use recrawl_focus::corpus::{read_links, read_pages, read_sites, read_texts};
+use recrawl_focus::corpus::PARTS;
 use recrawl_focus::live::yields::{GroupYields, Yield};
 use recrawl_focus::live::{Candidate, FOUND, PLANNED, Parent, found_features, planned_features};
 use recrawl_focus::logistic::{Example, Weights};
@@ -33,10 +33,9 @@ fn main() {
     let folder = args.next().expect("CORPUS TERMS...");
     let open = |name: &str| BufReader::new(File::open(Path::new(&folder).join(name)).expect("a corpus"));
     let mut corpus = Corpus::default();
-    read_sites(open("sites.tsv"), &mut corpus).expect("sites");
-    read_pages(open("pages.tsv"), &mut corpus).expect("pages");
-    read_links(open("links.tsv"), &mut corpus).expect("links");
-    read_texts(open("text.jsonl"), &mut corpus).expect("texts");
+    for (name, read) in PARTS {
+        read(Box::new(open(name)), &mut corpus).expect(name);
+    }
     let mut words = Words::new();
     let texts = readings(&corpus, true, &mut words);
     let webs: Vec<Scored> = args

@@ -5,7 +5,7 @@
 //! examples of one half and are judged on the other, in turns. The corpus is a folder with its four files, unpacked.
 
 use recrawl_focus::classifier::terms::Terms;
-use recrawl_focus::corpus::{read_links, read_pages, read_sites, read_texts};
+use recrawl_focus::corpus::PARTS;
 use recrawl_focus::evaluate::{at, best, labelled};
 use recrawl_focus::generate::{Example, Generated, Proposed, by_contrast, by_frequency};
 use recrawl_focus::web::readings;
@@ -34,10 +34,9 @@ fn main() {
     let folder = args.next().expect("CORPUS TERMS...");
     let open = |name: &str| BufReader::new(File::open(Path::new(&folder).join(name)).expect("a corpus"));
     let mut corpus = Corpus::default();
-    read_sites(open("sites.tsv"), &mut corpus).expect("sites");
-    read_pages(open("pages.tsv"), &mut corpus).expect("pages");
-    read_links(open("links.tsv"), &mut corpus).expect("links");
-    read_texts(open("text.jsonl"), &mut corpus).expect("texts");
+    for (name, read) in PARTS {
+        read(Box::new(open(name)), &mut corpus).expect(name);
+    }
     let wanted = args.map(|path| {
         let name = Path::new(&path).file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned();
         let (genre, subject) = name.split_once('-').expect("GENRE-TOPIC.toml");
@@ -54,7 +53,7 @@ fn main() {
         wanted.iter().for_each(|wanted| combinations(wanted, &pages, &mut words));
         println!("topic F1 of the mean at thresholds 0.05, 0.10, ... 0.95");
         for wanted in &wanted {
-            let scored = scored(wanted.topic.clone(), &pages, &wanted.labels, &mut words);
+            let scored = scored(&Terms::new(wanted.topic.clone(), &mut words), &pages, &wanted.labels);
             let sweep = (1..20).map(|step| format!("{:.3}", at(f64::from(step) / 20.0, &scored).f1));
             println!("{} {}", wanted.name, sweep.collect::<Vec<_>>().join(" "));
         }
@@ -83,8 +82,7 @@ fn combined(topic: &Topic, combine: &str) -> Topic {
     Topic::from_toml(&lines.collect::<String>()).expect("a sound topic")
 }
 
-fn scored(topic: Topic, pages: &[Reading], labels: &[Option<bool>], words: &mut Words) -> Vec<(f64, bool)> {
-    let terms = Terms::new(topic, words);
+fn scored(terms: &Terms, pages: &[Reading], labels: &[Option<bool>]) -> Vec<(f64, bool)> {
     let scores: Vec<f64> = pages.iter().map(|page| terms.assess(page).relevance).collect();
     labelled(&scores, labels)
 }
@@ -101,8 +99,7 @@ fn combinations(wanted: &Wanted, pages: &[Reading], words: &mut Words) {
             if counted {
                 terms = terms.weighted(pages);
             }
-            let scores: Vec<f64> = pages.iter().map(|page| terms.assess(page).relevance).collect();
-            let best = best(&labelled(&scores, &wanted.labels));
+            let best = best(&scored(&terms, pages, &wanted.labels));
             format!("{:.3}@{:.2}", best.f1, best.threshold)
         });
         let idf = if counted { "counted" } else { "1" };
@@ -147,7 +144,7 @@ fn generated(
             (0..pages.len()).map(|page| if is_example(&page) { None } else { wanted.labels[page] }).collect();
         for (part, scores) in [100, 75, 50, 25].into_iter().zip(&mut scored_by_part) {
             if let Some(topic) = topic(&found, part) {
-                scores.extend(scored(topic, pages, &labels, words));
+                scores.extend(scored(&Terms::new(topic, words), pages, &labels));
             }
         }
     }

@@ -5,6 +5,18 @@ mod read;
 pub use read::{CorpusError, read_links, read_pages, read_sites, read_texts};
 
 use std::collections::HashMap;
+use std::io::BufRead;
+
+/// Reads a part of a corpus into it.
+pub type ReadPart = fn(Box<dyn BufRead>, &mut Corpus) -> Result<(), CorpusError>;
+
+/// The files of a corpus, in the order in which they are read.
+pub const PARTS: [(&str, ReadPart); 4] = [
+    ("sites.tsv", read_sites),
+    ("pages.tsv", read_pages),
+    ("links.tsv", read_links),
+    ("text.jsonl", read_texts),
+];
 
 /// Pages, their links and sites.
 #[derive(Clone, Debug, Default)]

@@ -4,7 +4,7 @@ use crate::Failure;
 use crate::world::World;
 use recrawl_extractor::{FoundLink, PageContent};
 use recrawl_focus::Corpus;
-use recrawl_focus::corpus::{LinkKind, read_links, read_pages, read_sites, read_texts};
+use recrawl_focus::corpus::{LinkKind, PARTS};
 use recrawl_scheduler::shuffle::{Purpose, Shuffle};
 use recrawl_types::{CanonicalUrl, Consent, Cycle, UrlRules};
 use std::fs::File;
@@ -29,16 +29,12 @@ pub struct CourseWeb {
 /// # Errors
 /// When one cannot be read.
 pub fn corpus(folder: &Path, hide_urls: bool) -> Result<Corpus, Failure> {
-    let open = |name: &str| -> Result<_, Failure> {
+    let mut corpus = Corpus::default();
+    for (name, read) in PARTS {
         let path = folder.join(name);
         let file = File::open(&path).map_err(|e| format!("{}: {e} (unpack the corpus)", path.display()))?;
-        Ok(BufReader::new(file))
-    };
-    let mut corpus = Corpus::default();
-    read_sites(open("sites.tsv")?, &mut corpus)?;
-    read_pages(open("pages.tsv")?, &mut corpus)?;
-    read_links(open("links.tsv")?, &mut corpus)?;
-    read_texts(open("text.jsonl")?, &mut corpus)?;
+        read(Box::new(BufReader::new(file)), &mut corpus)?;
+    }
     if hide_urls {
         corpus.hide_urls();
     }

@@ -27,15 +27,37 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// What crawls look for, and where.
+#[derive(Args)]
+pub struct Courses {
+    /// The corpus: a folder with its four files, unpacked
+    #[arg(long)]
+    pub corpus: PathBuf,
+    /// Term files, named GENRE-TOPIC.toml
+    #[arg(long, num_args = 1.., required = true)]
+    pub terms: Vec<PathBuf>,
+    /// Further keys of `[focus]`, parted by semicolons, such as "order = 'fs-2'"
+    #[arg(long, default_value = "")]
+    pub focus: String,
+}
+
+impl Courses {
+    /// The table `[focus]` of a crawl for what is wanted.
+    pub fn settings(&self, wanted: &Wanted) -> String {
+        format!(
+            "[focus]\nenabled = true\nterms = {:?}\nthreshold = {}\ntarget_recall = 1\n{}\n",
+            wanted.terms.display().to_string(),
+            wanted.threshold,
+            self.focus.replace(';', "\n"),
+        )
+    }
+}
+
 /// The crawls.
 #[derive(Args)]
 pub struct Size {
-    /// The corpus: a folder with its four files, unpacked
-    #[arg(long)]
-    corpus: PathBuf,
-    /// Term files, named GENRE-TOPIC.toml
-    #[arg(long, num_args = 1.., required = true)]
-    terms: Vec<PathBuf>,
+    #[command(flatten)]
+    courses: Courses,
     /// Crawls of each topic, each with a seed of its own
     #[arg(long, default_value_t = 10)]
     crawls: u64,
@@ -48,20 +70,17 @@ pub struct Size {
     /// Replace paths of URLs by numbers, since labels come from them
     #[arg(long)]
     hide_urls: bool,
-    /// Further keys of `[focus]`, such as "order = 'fs-2'"
-    #[arg(long, default_value = "")]
-    focus: String,
     /// Print each round, not only the last
     #[arg(long)]
     rounds: bool,
 }
 
 pub fn run(size: &Size) -> Result<(), Failure> {
-    let corpus = corpus(&size.corpus, size.hide_urls)?;
+    let corpus = corpus(&size.courses.corpus, size.hide_urls)?;
     println!(
         "topic seed round visits found all known labelled of low estimate high explored finds exhausted left lost"
     );
-    for wanted in wanted(&size.terms, &corpus)? {
+    for wanted in wanted(&size.courses.terms, &corpus)? {
         let rows: Vec<Vec<String>> = (0..size.crawls)
             .into_par_iter()
             .map(|seed| one(size, &corpus, &wanted, seed))
@@ -108,12 +127,9 @@ fn one(size: &Size, corpus: &Corpus, wanted: &Wanted, seed: u64) -> Result<Vec<S
     let web = CourseWeb::new(corpus, size.sites, None, seed)?;
     let folder = tempfile::tempdir()?;
     let settings = format!(
-        "[cycle]\ndiscovery_share = 0\ndiscovery_min = 0\naudit_share = 0\nwarmup = 0\nfill = true\nfill_pages = {}\n\
-         [focus]\nenabled = true\nterms = {:?}\nthreshold = {}\ntarget_recall = 1\n{}\n",
+        "[cycle]\ndiscovery_share = 0\ndiscovery_min = 0\naudit_share = 0\nwarmup = 0\nfill = true\nfill_pages = {}\n{}",
         size.fill_pages,
-        wanted.terms.display().to_string(),
-        wanted.threshold,
-        size.focus.replace(';', "\n"),
+        size.courses.settings(wanted),
     );
     let mut crawl = Focused::open(&web, folder.path(), &settings, seed)?;
     let labels: Vec<bool> = web.original.iter().map(|page| wanted.labels[*page as usize]).collect();

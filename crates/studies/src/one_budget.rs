@@ -2,7 +2,7 @@
 
 use crate::Failure;
 use crate::course_web::{CourseWeb, corpus};
-use crate::focused::{Focused, Wanted, wanted};
+use crate::focused::{Courses, Focused, Wanted, wanted};
 use crate::world::World;
 use clap::Args;
 use rayon::prelude::*;
@@ -14,12 +14,8 @@ use std::path::PathBuf;
 /// The crawls.
 #[derive(Args)]
 pub struct Size {
-    /// The corpus: a folder with its four files, unpacked
-    #[arg(long)]
-    corpus: PathBuf,
-    /// Term files, named GENRE-TOPIC.toml
-    #[arg(long, num_args = 1.., required = true)]
-    terms: Vec<PathBuf>,
+    #[command(flatten)]
+    courses: Courses,
     /// The data set whose changes the pages show
     #[arg(long)]
     changes: PathBuf,
@@ -38,9 +34,6 @@ pub struct Size {
     /// Formula of revisits
     #[arg(long, default_value = "relevance * u_harm")]
     formula: String,
-    /// Further keys of `[focus]`, parted by semicolons
-    #[arg(long, default_value = "")]
-    focus: String,
 }
 
 /// What a crawl was worth.
@@ -56,9 +49,9 @@ struct Worth {
 }
 
 pub fn run(size: &Size) -> Result<(), Failure> {
-    let corpus = corpus(&size.corpus, false)?;
+    let corpus = corpus(&size.courses.corpus, false)?;
     println!("topic share crawls relevant_fresh weighted last_tenth found");
-    for wanted in wanted(&size.terms, &corpus)? {
+    for wanted in wanted(&size.courses.terms, &corpus)? {
         for share in &size.shares {
             let worth: Vec<Worth> = (0..size.crawls)
                 .into_par_iter()
@@ -86,13 +79,10 @@ fn one(size: &Size, corpus: &Corpus, wanted: &Wanted, share: &str, seed: u64) ->
     let share = if share == "auto" { "\"auto\"" } else { share };
     let settings = format!(
         "[cycle]\npages = {}\ndiscovery_share = {share}\ndiscovery_min = 0\naudit_share = 0\nwarmup = 0\nfill = false\n\
-         [schedule]\nformula = \"{}\"\n\
-         [focus]\nenabled = true\nterms = {:?}\nthreshold = {}\ntarget_recall = 1\n{}\n",
+         [schedule]\nformula = \"{}\"\n{}",
         size.pages,
         size.formula,
-        wanted.terms.display().to_string(),
-        wanted.threshold,
-        size.focus.replace(';', "\n"),
+        size.courses.settings(wanted),
     );
     let mut crawl = Focused::open(&web, folder.path(), &settings, seed)?;
     let all = crawl.relevance.iter().filter(|relevance| **relevance >= wanted.threshold).count();

@@ -176,10 +176,9 @@ impl<'a> Editor<'a> {
             if let (Outcome::Fetched(Change::First), Some(visited)) = (outcome, &record.visited) {
                 (rules.on_first_visit)(&url, &visited.content);
             }
-            let is_first = verdict.is_some() || !matches!(tried, Some((_, Tried { verdict: Some(_), .. })));
-            if !was_visited && is_first {
-                let tried_now = Tried { known, was_pending: pending.is_some(), share, verdict };
-                tried = Some((url.clone(), tried_now));
+            let had_verdict = |(_, tried): &(CanonicalUrl, Tried)| tried.verdict.is_some();
+            if !was_visited && (verdict.is_some() || !tried.as_ref().is_some_and(had_verdict)) {
+                tried = Some((url.clone(), Tried { known, was_pending: pending.is_some(), share, verdict }));
             }
             lastmod::seen(&mut record.known, outcome);
             let is_absent = matches!(outcome, Outcome::NotFound(_));

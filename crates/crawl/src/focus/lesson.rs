@@ -216,13 +216,16 @@ impl FocusLesson {
     fn expected(&mut self, url: &CanonicalUrl, known: &Known) -> (u64, Candidate, f64) {
         let name = Site::of(url);
         // URLs come in the order of sites.
-        if self.last.as_ref().is_none_or(|(last, ..)| *last != name) {
-            let hash = hash(&name);
-            let at = self.sites.partition_point(|(other, _)| *other < hash);
-            let site = self.sites.get(at).filter(|(other, _)| *other == hash).map(|(_, site)| *site);
-            self.last = Some((name, hash, site));
-        }
-        let (hash, site) = self.last.as_ref().map_or((0, None), |(_, hash, site)| (*hash, *site));
+        let (hash, site) = match &self.last {
+            Some((last, hash, site)) if *last == name => (*hash, *site),
+            _ => {
+                let hash = hash(&name);
+                let at = self.sites.partition_point(|(other, _)| *other < hash);
+                let site = self.sites.get(at).filter(|(other, _)| *other == hash).map(|(_, site)| *site);
+                self.last = Some((name, hash, site));
+                (hash, site)
+            }
+        };
         let candidate = self.survey.candidate(known, site);
         (hash, candidate, self.rules.order.planned(self.survey.model(), &candidate))
     }

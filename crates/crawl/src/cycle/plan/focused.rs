@@ -36,22 +36,21 @@ pub(super) fn request(
     let mut facts = survey.facts().clone();
     let target = rules.config.target_recall.0;
     let reaches = |recall: Option<Recall>| target < 1.0 && recall.is_some_and(|recall| recall.low >= target);
-    if reaches(state.recall) {
-        // Imported URLs came after its estimate.
-        let [pending, _] = survey.pending(generation)?;
-        facts.is_satisfied = reaches(recall(facts.relevant, &pending, &state.explored));
-    }
+    let is_auto = crawl.settings.config.cycle.discovery_share == DiscoveryShare::Auto
+        && to_plan.kind == RoundKind::Revisit;
+    let may_be_satisfied = reaches(state.recall);
+    let [pending, open] = match may_be_satisfied || is_auto && to_plan.begins_cycle() {
+        true => survey.pending(generation)?,
+        false => Default::default(),
+    };
+    // Imported URLs came after the estimate of the last round.
+    facts.is_satisfied = may_be_satisfied && reaches(recall(facts.relevant, &pending, &state.explored));
     let mut request = PlanRequest { round: to_plan.round.round.0, ..request };
-    if crawl.settings.config.cycle.discovery_share == DiscoveryShare::Auto
-        && to_plan.kind == RoundKind::Revisit
-    {
+    if is_auto {
         let others = whole.audit_share + whole.announced_share;
         let start = DiscoveryShare::Auto.start(others);
         let share = match to_plan.begins_cycle() {
-            true => {
-                let [_, open] = survey.pending(generation)?;
-                state.next_share(rules.config.worth, &survey, &open, whole.pages, others, start)
-            }
+            true => state.next_share(rules.config.worth, &survey, &open, whole.pages, others, start),
             false => state.discovery_share.unwrap_or(start),
         };
         // A part of a cycle has its part of the share.

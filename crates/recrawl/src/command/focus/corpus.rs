@@ -4,7 +4,7 @@ use super::read_topic;
 use crate::cli::{FocusCorpusArgs, Idf};
 use recrawl_crawl::failure::Failure;
 use recrawl_focus::classifier::terms::Terms;
-use recrawl_focus::corpus::{CorpusError, read_links, read_pages, read_sites, read_texts};
+use recrawl_focus::corpus::{PARTS, ReadPart};
 use recrawl_focus::{Corpus, Reading, Words, web};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -88,17 +88,14 @@ fn missing(corpus: &Corpus, genre: &str, topic: &str) -> String {
 /// Reads the four parts of a corpus.
 fn open(folder: &Path) -> Result<Corpus, Failure> {
     let mut corpus = Corpus::default();
-    part(folder, "sites.tsv", &mut corpus, read_sites)?;
-    part(folder, "pages.tsv", &mut corpus, read_pages)?;
-    part(folder, "links.tsv", &mut corpus, read_links)?;
-    part(folder, "text.jsonl", &mut corpus, read_texts)?;
+    for (name, read) in PARTS {
+        part(folder, name, &mut corpus, read)?;
+    }
     Ok(corpus)
 }
 
-type Reader = fn(Box<dyn BufRead>, &mut Corpus) -> Result<(), CorpusError>;
-
 /// Reads a part: plain, or packed with gzip or zstd.
-fn part(folder: &Path, name: &str, corpus: &mut Corpus, read: Reader) -> Result<(), Failure> {
+fn part(folder: &Path, name: &str, corpus: &mut Corpus, read: ReadPart) -> Result<(), Failure> {
     let packed = ["", ".gz", ".zst"].map(|ending| folder.join(format!("{name}{ending}")));
     let path = packed.iter().find(|path| path.is_file()).ok_or_else(|| {
         Failure::Usage(format!("{}: no {name}, {name}.gz or {name}.zst (name a corpus)", folder.display()))
