@@ -1,6 +1,6 @@
 #!/bin/sh
-# Checks the build tools: cargo, a C compiler (for linking, ring and zstd), and with the argument `lint` also rustfmt and
-# clippy. Installs missing tools if possible, and otherwise prints what to install.
+# Checks the build tools: cargo, make, a C compiler (for linking, ring, zstd and jemalloc), and with the argument `lint` also
+# rustfmt and clippy. Installs missing tools if possible, and otherwise prints what to install.
 set -eu
 
 if ! command -v cargo >/dev/null; then
@@ -8,13 +8,13 @@ if ! command -v cargo >/dev/null; then
     exit 1
 fi
 
-if ! command -v cc >/dev/null; then
+if ! command -v cc >/dev/null || ! command -v make >/dev/null; then
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-        echo "no C compiler; installing build-essential" >&2
+        echo "no C compiler or no make; installing build-essential" >&2
         apt-get update -qq
         DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes --no-install-recommends build-essential
     else
-        echo "no C compiler; run 'sudo apt-get install build-essential', or install another compiler named cc" >&2
+        echo "no C compiler or no make; run 'sudo apt-get install build-essential', or install make and a compiler named cc" >&2
         exit 1
     fi
 fi

@@ -24,10 +24,15 @@ use recrawl_repository::storage::{FileStorage, Storage};
 use recrawl_repository::{Generation, Repository, ScheduleFile, SledTables, SyncFolder};
 use recrawl_types::{CanonicalUrl, DatedRound, HostTable};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
+use tokio::runtime::Runtime;
 
 /// Names of settings in the tables.
 const ARCHIVE_END: &str = "archive_end";
+
+/// Maximum threads that make requests. The loop that starts them takes about a fifth of a request's time, so
+/// more would wait for it.
+const MAX_FETCH_THREADS: usize = 16;
 
 /// The storage of a crawl.
 pub struct Disk {
@@ -83,6 +88,8 @@ pub struct Crawl {
     pub is_stirred: bool,
     /// What the plan of a round summed up for a focused crawl; its lesson reads the same.
     surveyed: Mutex<Option<(DatedRound, Arc<Survey>)>>,
+    /// See [`Crawl::fetching`].
+    fetching: OnceLock<Runtime>,
 }
 
 impl Crawl {
@@ -171,7 +178,28 @@ impl Crawl {
             nothing_due_at: None,
             is_stirred: false,
             surveyed: Mutex::default(),
+            fetching: OnceLock::new(),
         })
+    }
+
+    /// The threads that make requests, one per core. They start with the first round that fetches, and keep
+    /// open connections from round to round. One loop still decides what is requested and when, so their
+    /// number changes no schedule, order of pages or delay.
+    ///
+    /// # Errors
+    /// When the system gives no thread or event queue.
+    pub fn fetching(&self) -> Result<&Runtime, Failure> {
+        if let Some(runtime) = self.fetching.get() {
+            return Ok(runtime);
+        }
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_FETCH_THREADS);
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(threads)
+            .thread_name("fetcher")
+            .enable_all()
+            .build()
+            .map_err(|e| Failure::work(format_args!("cannot start threads that fetch: {e}")))?;
+        Ok(self.fetching.get_or_init(|| runtime))
     }
 
     /// What visits yielded before a round of a focused crawl. Read once a round, and again after a restart.

@@ -31,7 +31,7 @@ pub struct Shutdown {
 }
 
 impl Shutdown {
-    /// Starts the runtime. One thread is enough: the fetcher waits more than it works.
+    /// Starts the runtime. It only waits, so it needs no thread of its own.
     ///
     /// # Errors
     /// When the system gives no event queue.
@@ -48,7 +48,7 @@ impl Shutdown {
         Ok(Shutdown { token: self.token.child_token(), ..Shutdown::new()? })
     }
 
-    /// The runtime of the crawl.
+    /// The runtime, to wait on.
     pub fn runtime(&self) -> &Runtime {
         &self.runtime
     }

@@ -17,6 +17,10 @@ use recrawl_crawl::Failure;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
+/// The threads allocate and free each other's pages: the C library would keep much of what was freed.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 fn main() -> ExitCode {
     let cli = cli::Cli::parse(); // on wrong arguments clap prints an error and exits with 2
     let cli::OutputArgs { quiet, verbose, color } = cli.output;

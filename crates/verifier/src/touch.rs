@@ -72,7 +72,11 @@ impl Touch {
         if let Some(links) = later.links {
             self.add_links(links);
         }
-        self.visits.extend(later.visits);
+        match self.visits.is_empty() {
+            // `extend` would reserve room for four visits.
+            true => self.visits = later.visits,
+            false => later.visits.into_iter().for_each(|visit| self.add_visit(visit)),
+        }
     }
 }
 

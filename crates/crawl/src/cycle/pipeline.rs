@@ -1,8 +1,8 @@
 //! The stages of a running cycle, connected by bounded queues: fetch, parse, record.
 //!
-//! The fetcher runs on this thread's runtime. Page workers parse, compare and compress. One
-//! recorder appends to the archive and then to the visit log, so that a logged visit never points
-//! at a missing record. It syncs both in that order every `storage.sync_every`. Pages waiting to be
+//! The fetcher decides on this thread, and its requests run on all cores. Page workers parse, compare
+//! and compress. One recorder appends to the archive and then to the visit log, so that a logged visit
+//! never points at a missing record. It syncs both in that order every `storage.sync_every`. Pages waiting to be
 //! parsed are bounded by the fetcher's connections, and taken in an order that is fair by site
 //! ([`Inbox`]). Every other queue holds at most [`QUEUE`] pages, so a slow disk slows down the
 //! fetcher.
@@ -177,6 +177,7 @@ fn join_stages(
     pages: mpsc::Receiver<FetchedPage>,
     job: impl FnOnce(tokio::time::Instant) -> Job,
 ) -> Result<FetchReport, Failure> {
+    let fetching = crawl.fetching()?;
     // Two at least: while one reads a costly page, the other reads those of other sites.
     let workers = thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1)).max(2);
     // Only the workers hold the receiver: should they all end, the fetcher learns that nobody takes pages.
@@ -255,7 +256,7 @@ fn join_stages(
                 never = sign_of_life(crawl) => match never {},
             }
         };
-        let report = crawl.shutdown.runtime().block_on(run);
+        let report = fetching.block_on(run);
         recording
             .join()
             .map_err(|_| Failure::work("the recorder panicked; the visits before that are in the log"))??;

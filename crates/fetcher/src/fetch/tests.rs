@@ -15,6 +15,7 @@ mod requests;
 mod robots;
 mod running;
 mod sockets;
+mod threads;
 mod validators;
 
 use crate::testing::{LoggedRequest, Script, ScriptedNetwork, collect, reply, tokio_clock};
