@@ -64,6 +64,8 @@ mod logs;
 mod not_gone;
 /// What other programs read: Parquet, the index of the archive, events.
 mod outputs;
+/// What part of a page counts: rules, their changes, and what is shown of a page.
+mod page_rules;
 /// Pings: whose are taken, and which are obeyed.
 mod pings;
 /// What the web's owners see: robots.txt, delays, refused addresses.

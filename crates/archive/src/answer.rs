@@ -20,6 +20,8 @@ pub struct Answer {
     http: Vec<u8>,
     /// The body after decoding.
     pub body: Vec<u8>,
+    /// Is the body longer than what was read?
+    pub is_cut: bool,
 }
 
 impl Answer {
@@ -28,6 +30,14 @@ impl Answer {
     /// # Errors
     /// [`io::ErrorKind::NotFound`] if the file is missing; other errors name the file and byte.
     pub fn read(folder: &Path, position: ArchivePosition) -> io::Result<Answer> {
+        Answer::read_up_to(folder, position, MAX_ARCHIVED_BODY)
+    }
+
+    /// The same, with the body truncated to this length.
+    ///
+    /// # Errors
+    /// As [`Answer::read`].
+    pub fn read_up_to(folder: &Path, position: ArchivePosition, max_body: u64) -> io::Result<Answer> {
         let path = file_path(folder, position.file);
         let named = |e: io::Error| {
             let text = format!("{}, byte {}: {e}", path.display(), position.offset);
@@ -35,25 +45,31 @@ impl Answer {
         };
         let mut file = File::open(&path).map_err(named)?;
         file.seek(SeekFrom::Start(position.offset)).map_err(named)?;
-        Answer::of_member(BufReader::with_capacity(64 << 10, file)).map_err(named)
+        Answer::of_member(BufReader::with_capacity(64 << 10, file), max_body).map_err(named)
     }
 
-    fn of_member(member: impl io::BufRead) -> io::Result<Answer> {
+    fn of_member(member: impl io::BufRead, max_body: u64) -> io::Result<Answer> {
         let mut bytes = Vec::new();
-        GzDecoder::new(member).take(MAX_HEAD + MAX_ARCHIVED_BODY).read_to_end(&mut bytes)?;
+        GzDecoder::new(member).take(MAX_HEAD + max_body).read_to_end(&mut bytes)?;
         if !bytes.starts_with(b"WARC/1.") {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "not a WARC record"));
         }
         let (head, block) = cut_head(&bytes);
         let length = field(head, "Content-Length").and_then(|text| text.parse().ok()).unwrap_or(usize::MAX);
         let (http, body) = cut_head(&block[..length.min(block.len())]);
-        let body = &body[..body.len().min(MAX_ARCHIVED_BODY as usize)];
-        Ok(Answer { body: body.to_vec(), head: head.to_vec(), http: http.to_vec() })
+        let kept = &body[..body.len().min(max_body.try_into().unwrap_or(usize::MAX))];
+        let is_cut = kept.len() < body.len() || length > block.len();
+        Ok(Answer { body: kept.to_vec(), is_cut, head: head.to_vec(), http: http.to_vec() })
     }
 
     /// A field of the WARC record.
     pub fn field(&self, name: &str) -> Option<&str> {
         field(&self.head, name)
+    }
+
+    /// Status line and headers of the HTTP response, as archived.
+    pub fn http_head(&self) -> &[u8] {
+        &self.http
     }
 
     /// A header of the HTTP response.

@@ -34,7 +34,8 @@ impl ChangeRules {
     ///
     /// A page whose kind changed (to a redirect, a file) changed. Redirects, sitemaps and opaque
     /// bodies have no near-duplicates: only the digest decides, whatever the detector and the
-    /// floor.
+    /// floor. Texts that different rules selected show no change: the caller makes both fingerprints under the same
+    /// rule where it can.
     pub fn changed(&self, before: &Content, after: &Content, floor: &NoiseFloor) -> bool {
         if before.kind != after.kind {
             return true;
@@ -43,6 +44,7 @@ impl ChangeRules {
             ContentKind::Opaque | ContentKind::Redirect | ContentKind::Hints => {
                 before.fingerprint.digest != after.fingerprint.digest
             }
+            ContentKind::Text if before.rule != after.rule => false,
             ContentKind::Text => self.detector.changed(&Comparison::of(
                 &before.fingerprint,
                 &after.fingerprint,
@@ -54,10 +56,11 @@ impl ChangeRules {
 }
 
 /// Bits in which the SimHashes of two contents differ, for [`crate::Tally`]. `None` unless both are
-/// texts.
+/// texts that the same rule selected.
 pub fn distance(before: &Content, after: &Content) -> Option<u32> {
     let texts = before.kind == ContentKind::Text && after.kind == ContentKind::Text;
-    texts.then(|| simhash::hamming_distance(before.fingerprint.simhash, after.fingerprint.simhash))
+    (texts && before.rule == after.rule)
+        .then(|| simhash::hamming_distance(before.fingerprint.simhash, after.fingerprint.simhash))
 }
 
 #[cfg(test)]
@@ -102,6 +105,10 @@ mod tests {
             );
             assert_eq!(rules.changed(&before, &after, &floor), on_noisy, "{before:?} {after:?}");
         }
+        let ruled = |rule, digest| Content { rule, ..content(ContentKind::Text, 0, digest) };
+        for (before, after, expected) in [(0, 1, false), (1, 2, false), (1, 1, true)] {
+            assert_eq!(rules.changed(&ruled(before, 1), &ruled(after, 2), &NoiseFloor::default()), expected);
+        }
         let lax = ChangeRules { detector: "simhash".parse().unwrap(), max_distance: 64, ..rules };
         let (a, b) = (content(ContentKind::Opaque, 0, 1), content(ContentKind::Opaque, 0, 2));
         assert!(lax.changed(&a, &b, &floor));
@@ -112,6 +119,7 @@ mod tests {
         let text = content(ContentKind::Text, 0b1011, 1);
         assert_eq!(distance(&text, &content(ContentKind::Text, 0b1, 2)), Some(2));
         assert_eq!(distance(&text, &content(ContentKind::Redirect, 0, 2)), None);
+        assert_eq!(distance(&text, &Content { rule: 1, ..text.clone() }), None);
     }
 
     #[test]

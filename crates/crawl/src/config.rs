@@ -49,6 +49,8 @@ table! {
         proxy: ProxyTable = ProxyTable::default(),
         /// Credentials, headers and cookies for single hosts.
         hosts: Vec<HostTable> = Vec::new(),
+        /// What part of a page counts.
+        pages: Vec<PagesTable> = Vec::new(),
         /// Promises to visit pages in time.
         promises: Vec<PromiseTable> = Vec::new(),
         /// Name resolution.
@@ -231,6 +233,21 @@ table! {
         headers: BTreeMap<String, Secret> = BTreeMap::new(),
         /// Cookies that are sent.
         cookies: BTreeMap<String, Secret> = BTreeMap::new(),
+    }
+}
+
+table! {
+    /// `[[pages]]`
+    PagesTable {
+        /// The pages: a host, `*.example.com` with subdomains, `*` for all, or a URL prefix.
+        #[serde(rename = "match")]
+        matches: String = String::new(),
+        /// CSS selectors of the elements that count; empty for the whole page.
+        include: Vec<String> = Vec::new(),
+        /// CSS selectors of elements that do not count.
+        ignore: Vec<String> = Vec::new(),
+        /// Regular expressions of text that does not count.
+        ignore_text: Vec<String> = Vec::new(),
     }
 }
 
@@ -642,6 +659,7 @@ fn complete() -> Config {
     Config {
         cycle: CycleConfig { deadline: Some(Span::millis(1000)), ..CycleConfig::default() },
         hosts: vec![HostTable::default()],
+        pages: vec![PagesTable::default()],
         promises: vec![PromiseTable::default()],
         ..Config::default()
     }

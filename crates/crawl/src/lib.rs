@@ -23,6 +23,7 @@ pub mod lessons;
 pub mod open_read;
 pub mod operator;
 pub mod output;
+pub mod page_rules;
 pub mod pings;
 pub mod process;
 pub mod progress;

@@ -12,6 +12,7 @@ use crate::focus::FocusRules;
 use crate::improve::rules::LoopRules;
 use crate::labels;
 use crate::lessons::traps::TrapRules;
+use crate::page_rules::PageRules;
 use crate::pings::websub;
 use crate::promises::Promise;
 use recrawl_change::ChangeRules;
@@ -64,6 +65,8 @@ pub struct Settings {
     pub loop_rules: Option<LoopRules>,
     /// Rules of a focused crawl; none unless it is one.
     pub focus: Option<Arc<FocusRules>>,
+    /// What part of a page counts.
+    pub pages: PageRules,
     /// Promises to visit pages in time, by prefix.
     pub promises: Vec<Promise>,
     /// Files named by the configuration or the command line, and the configuration itself: they may
@@ -215,6 +218,7 @@ impl Settings {
             loop_rules,
             policy,
             focus,
+            pages: PageRules::new(&config.pages)?,
             promises: Promise::all(&config)?,
             files: files(&config),
             config,

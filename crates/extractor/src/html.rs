@@ -9,7 +9,7 @@
 //! - limits the tree builder's steps in proportion to the page's bytes ([`Filter::overspent`]):
 //!   first by a lower cap on the depth, then by dropping the rest of the page;
 //! - stops when the tree has far more nodes than the page has tags ([`Filter::is_exploding`]);
-//! - drops comments and the attributes that nothing here reads.
+//! - drops comments and, unless selectors may ask for them, the attributes that nothing here reads.
 //!
 //! Steps are counted, not seconds, so a text gives the same tree on every machine and at every
 //! visit. The tokenizer has a quadratic cost of its own, for tags with many attributes, which the
@@ -44,10 +44,19 @@ const MIN_STEPS: u64 = 1 << 17;
 /// Further steps per byte of the page. Real pages take 1 to 2.
 const STEPS_A_BYTE: u64 = 8;
 
+/// Which attributes stay in the tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Attributes {
+    /// Those that the walk or the parser reads.
+    Read,
+    /// All: a selector may ask for any.
+    All,
+}
+
 /// Parses a document and returns the cost: its bytes plus the tree builder's steps. Never fails:
 /// the standard gives every text a tree.
-pub(crate) fn parse(text: &str) -> (Html, u64) {
-    let (html, steps) = build(text);
+pub(crate) fn parse(text: &str, attributes: Attributes) -> (Html, u64) {
+    let (html, steps) = build(text, attributes);
     (html, text.len() as u64 + steps)
 }
 
@@ -57,7 +66,7 @@ pub(crate) fn budget(text: &str) -> u64 {
 }
 
 /// The tree and its steps.
-fn build(text: &str) -> (Html, u64) {
+fn build(text: &str, attributes: Attributes) -> (Html, u64) {
     let text = oversized_tags::bound(text);
     // Without scripting, the content of <noscript> is elements, so its links can be read.
     let options = TreeBuilderOpts { scripting_enabled: false, drop_doctype: true, ..Default::default() };
@@ -69,6 +78,7 @@ fn build(text: &str) -> (Html, u64) {
         max_steps: Cell::new(budget),
         max_open: Cell::new(MAX_OPEN),
         stopped: Cell::new(false),
+        attributes,
     };
     let tokenizer = Tokenizer::new(filter, TokenizerOpts::default());
     let input = BufferQueue::default();
@@ -94,6 +104,7 @@ struct Filter {
     /// Set when the tree explodes, or the budget is spent at the lower depth too: drops the rest of
     /// the page.
     stopped: Cell<bool>,
+    attributes: Attributes,
 }
 
 impl TokenSink for Filter {
@@ -108,7 +119,9 @@ impl TokenSink for Filter {
             Token::EOFToken => self.builder.process_token(token, line),
             _ if self.stopped.get() => TokenSinkResult::Continue,
             Token::TagToken(mut tag) if tag.kind == StartTag => {
-                keep_what_is_read(&mut tag);
+                if self.attributes == Attributes::Read {
+                    keep_what_is_read(&mut tag);
+                }
                 self.start_tags.set(self.start_tags.get().wrapping_add(1));
                 let every = CHECK_INTERVAL.min(self.max_open.get() as u32 / 2);
                 if self.start_tags.get().is_multiple_of(every) {
@@ -277,7 +290,7 @@ mod tests {
         ]
     }
 
-    fn steps(head: &str, piece: &str, bytes: usize) -> (u64, usize) {
+    fn steps(head: &str, piece: &str, bytes: usize, attributes: Attributes) -> (u64, usize) {
         let mut text = head.to_owned();
         for number in 0.. {
             if text.len() >= bytes {
@@ -285,13 +298,16 @@ mod tests {
             }
             text.push_str(&piece.replace('#', &format!("{number}")));
         }
-        (build(&text).1, text.len())
+        (build(&text, attributes).1, text.len())
     }
 
     #[test]
     fn the_work_is_linear_in_the_bytes_whatever_is_open() {
-        for (head, piece) in hostile() {
-            let cost = |bytes| steps(&head, piece, bytes);
+        let kinds = [Attributes::Read, Attributes::All];
+        for ((head, piece), kind) in
+            hostile().into_iter().flat_map(|page| kinds.map(|kind| (page.clone(), kind)))
+        {
+            let cost = |bytes| steps(&head, piece, bytes, kind);
             let ((small, _), (large, bytes)) = (cost(100_000), cost(200_000));
             // The budget at both depths, plus the maximum excess of one token or one check.
             let most = 3 * (MIN_STEPS + STEPS_A_BYTE * bytes as u64) + 20_000;
@@ -311,7 +327,7 @@ mod tests {
             // As deep as page builders go.
             (format!("{}{menu}", "<div class=wrap>".repeat(60)), post),
         ] {
-            let (taken, bytes) = steps(&head, piece, 300_000);
+            let (taken, bytes) = steps(&head, piece, 300_000, Attributes::All);
             assert!(taken < MIN_STEPS + STEPS_A_BYTE * bytes as u64 / 2, "{taken} steps for {bytes} bytes");
         }
     }
@@ -320,7 +336,7 @@ mod tests {
     fn what_stands_in_the_innermost_of_many_elements_is_found() {
         for name in ["div", "p", "li", "a", "b", "font", "span", "table", "svg", "ul"] {
             let html = format!("{}<a href=/innermost>link</a>", format!("<{name}>").repeat(100_000));
-            let (html, taken) = build(&html);
+            let (html, taken) = build(&html, Attributes::Read);
             let is_link = |node: &scraper::Node| {
                 node.as_element().is_some_and(|e| e.attr("href") == Some("/innermost"))
             };
@@ -332,7 +348,7 @@ mod tests {
     fn a_page_that_spent_its_steps_goes_on_at_a_lower_depth() {
         // 450 open elements at each tag: the budget is spent soon, but all links are found.
         let links: String = (0..9_000).map(|i| format!("<p><a href=/{i}>link</a></p>")).collect();
-        let (html, taken) = build(&format!("{}{links}", "<div>".repeat(450)));
+        let (html, taken) = build(&format!("{}{links}", "<div>".repeat(450)), Attributes::Read);
         let budget = MIN_STEPS + STEPS_A_BYTE * (links.len() as u64 + 450 * 5);
         assert!(budget < taken && taken < 2 * budget, "{taken} steps, {budget} at the full depth");
         let is_link =

@@ -6,7 +6,8 @@
 //!
 //! HTML is read in one pass over its tags and texts, in the order of the tree that a browser builds
 //! (module `stream`). Where the standard moves parts of the tree, as in misnested pages, html5ever
-//! builds scraper's tree, which is walked once (module `html`). Both ways find the same.
+//! builds scraper's tree, which is walked once (module `html`). Both ways find the same. A page with
+//! selectors for its text is always read by its tree (module `part`).
 
 mod anchor;
 mod base;
@@ -21,6 +22,7 @@ mod listings;
 mod media;
 mod names;
 mod oversized_tags;
+mod part;
 mod scope;
 mod sink;
 mod stream;
@@ -31,12 +33,14 @@ pub use anchor::{MAX_ANCHOR_BYTES, MAX_ANCHORS_BYTES};
 pub use dated::{DatedLine, dated_line};
 pub use listings::{Hub, Listing, ListingEntry, ListingKind};
 pub use media::Types;
+pub use part::{MAX_PART_ENTRIES, Part, PartError};
 pub use stream::assert_both_ways;
 
 use crate::anchor::Context;
 use crate::base::Resolver;
 use crate::canonical::Claims;
 use crate::directives::Directives;
+use crate::html::Attributes;
 use crate::media::{BodyKind, MediaType};
 use crate::walk::Found;
 use recrawl_types::{CanonicalUrl, Consent, UrlRules};
@@ -184,6 +188,22 @@ pub fn extract(
     rules: &UrlRules,
     options: &Options,
 ) -> Extracted {
+    extract_part(body, fields, url, rules, options, None)
+}
+
+/// The same, with the text of a part of the page. Selectors concern HTML; patterns also plain text.
+pub fn extract_part(
+    body: &[u8],
+    fields: &Fields<'_>,
+    url: &CanonicalUrl,
+    rules: &UrlRules,
+    options: &Options,
+    part: Option<&Part>,
+) -> Extracted {
+    let strip = |text: String| match part {
+        Some(part) => part.strip(text),
+        None => text,
+    };
     let media = MediaType::of(fields, body, &options.types);
     let decoded = || charset::decode(body, media.charset.as_deref(), &url.host());
     let mut directives = PageDirectives::of_header(fields, url, rules, options);
@@ -202,7 +222,7 @@ pub fn extract(
             Extracted::Page(PageContent {
                 links: Vec::new(),
                 feeds: Vec::new(),
-                text: text.finish(),
+                text: strip(text.finish()),
                 title: None,
                 language: None,
                 consent: directives.decide(),
@@ -222,12 +242,18 @@ pub fn extract(
                 let claims = claims.filter_map(|href| resolver.resolve(href).ok());
                 claims.for_each(|target| directives.canonical.add(target));
                 let page = read(found, &resolver, directives.decide(), url, &options.limits);
-                Extracted::Page(PageContent { work, ..page })
+                Extracted::Page(PageContent { work, text: strip(page.text), ..page })
             };
+            if let Some(part) = part.filter(|part| part.selects()) {
+                let (html, work) = html::parse(&text, Attributes::All);
+                let selected = part.select(&html, text.len());
+                let found = Found::of_part(&html, Some(&selected), max_text, anchors);
+                return page(found, work + selected.steps);
+            }
             match stream::read(&text, max_text, anchors) {
                 Ok(found) => page(found, text.len() as u64 / 2),
                 Err(_) => {
-                    let (html, work) = html::parse(&text);
+                    let (html, work) = html::parse(&text, Attributes::Read);
                     page(Found::of_tree(&html, max_text, anchors), work)
                 }
             }

@@ -10,7 +10,8 @@ use scraper::{Html, HtmlTreeSink};
 use std::borrow::Cow;
 use std::cell::{Cell, Ref};
 
-type Handle = <HtmlTreeSink as TreeSink>::Handle;
+/// Names a node of the tree.
+pub(crate) type Handle = <HtmlTreeSink as TreeSink>::Handle;
 
 /// scraper's sink, with a count of its calls.
 pub(crate) struct CountingSink {

@@ -9,7 +9,7 @@ mod references;
 mod stack;
 mod tokens;
 
-use crate::html;
+use crate::html::{self, Attributes};
 use crate::oversized_tags;
 use crate::walk::Found;
 use builder::Builder;
@@ -51,7 +51,7 @@ pub fn assert_both_ways(text: &str) -> Result<(), &'static str> {
     for (max_text, reads_anchors) in [(1 << 20, true), (40, false)] {
         match read(text, max_text, reads_anchors) {
             Ok(found) => {
-                let (html, _) = html::parse(text);
+                let (html, _) = html::parse(text, Attributes::Read);
                 assert_eq!(found, Found::of_tree(&html, max_text, reads_anchors), "{text}");
             }
             Err(Slow(why)) => result = Err(why),

@@ -28,6 +28,10 @@ pub(crate) struct Effect {
     pub(crate) is_block: bool,
     /// Nothing inside can be a link either, so its children need no walk.
     pub(crate) is_closed: bool,
+    /// The part of the page that counts includes it.
+    pub(crate) is_included: bool,
+    /// The part of the page that counts leaves it out.
+    pub(crate) is_ignored: bool,
 }
 
 /// The effect of an element; `in_section` tells whether an ancestor is a section.

@@ -5,6 +5,7 @@ use crate::MAX_TITLE_BYTES;
 use crate::anchor::{Context, Contexts};
 use crate::element::Element;
 use crate::names::{Attr, Name};
+use crate::part::Selected;
 use crate::scope::{Reference, canonical, reference};
 use crate::text::{Collapsed, Effect, effect, is_mostly_frame};
 use scraper::{Html, Node};
@@ -63,8 +64,22 @@ impl<'d> Found<'d> {
 
     /// Reads a tree.
     pub(crate) fn of_tree(html: &'d Html, max_text: usize, reads_anchors: bool) -> Found<'d> {
+        Found::of_part(html, None, max_text, reads_anchors)
+    }
+
+    /// Reads a tree, and the text of the selected part only. An included element counts even in the frame: its
+    /// selector names it.
+    pub(crate) fn of_part(
+        html: &'d Html,
+        part: Option<&Selected>,
+        max_text: usize,
+        reads_anchors: bool,
+    ) -> Found<'d> {
         let way = |walk: &mut Walk<'d>| -> Result<(), Infallible> {
-            walk.tree(html);
+            if part.is_some_and(|part| part.included.is_some()) {
+                (walk.keeps_frame, walk.including) = (true, Some(0));
+            }
+            walk.tree(html, part);
             Ok(())
         };
         match Found::by(max_text, reads_anchors, way) {
@@ -95,6 +110,9 @@ pub(crate) struct Walk<'d> {
     hiding: u32,
     framing: u32,
     sections: u32,
+    /// Number of open elements that the part of the page ignores, and that it includes; none if it is the whole page.
+    ignoring: u32,
+    including: Option<u32>,
     /// The effects of the open elements.
     open: Vec<Effect>,
 }
@@ -116,17 +134,25 @@ impl<'d> Walk<'d> {
             hiding: 0,
             framing: 0,
             sections: 0,
+            ignoring: 0,
+            including: None,
             open: Vec::with_capacity(32),
         }
     }
 
     /// Walks a tree, without recursion, since the page decides how deep it is.
-    fn tree(&mut self, html: &'d Html) {
+    fn tree(&mut self, html: &'d Html, part: Option<&Selected>) {
         let mut node = html.tree.root();
         loop {
             let mut goes_down = true;
             match node.value() {
-                Node::Element(element) => goes_down = !self.enter(&Element::of_node(element)),
+                Node::Element(element) => {
+                    goes_down = !self.enter(&Element::of_node(element));
+                    if let Some(part) = part {
+                        let is_included = part.included.as_ref().is_some_and(|of| of.contains(&node.id()));
+                        self.select(is_included, part.ignored.contains(&node.id()));
+                    }
+                }
                 Node::Text(text) => {
                     self.frame.end_node();
                     self.text(text);
@@ -192,6 +218,18 @@ impl<'d> Walk<'d> {
         effect.is_closed
     }
 
+    /// Marks the innermost open element as selected by the part of the page.
+    fn select(&mut self, is_included: bool, is_ignored: bool) {
+        let effect = self.open.last_mut().expect("it was just entered");
+        (effect.is_included, effect.is_ignored) = (is_included, is_ignored);
+        self.ignoring += u32::from(is_ignored);
+        if let Some(including) = self.including.as_mut().filter(|_| is_included) {
+            *including += 1;
+            // Its text does not continue what was included before.
+            self.text.block();
+        }
+    }
+
     /// Closes the innermost open element.
     pub(crate) fn leave(&mut self) {
         self.frame.end_node();
@@ -204,6 +242,11 @@ impl<'d> Walk<'d> {
         self.hiding -= u32::from(effect.hides);
         self.framing -= u32::from(effect.is_frame);
         self.sections -= u32::from(effect.is_section);
+        self.ignoring -= u32::from(effect.is_ignored);
+        if let Some(including) = self.including.as_mut().filter(|_| effect.is_included) {
+            *including -= 1;
+            self.text.block();
+        }
         if effect.is_block {
             self.text.block();
         }
@@ -226,6 +269,9 @@ impl<'d> Walk<'d> {
         }
         if let Some(contexts) = &mut self.contexts {
             contexts.text(text);
+        }
+        if self.ignoring > 0 || self.including == Some(0) {
+            return;
         }
         match self.framing > 0 && !self.keeps_frame {
             true => self.frame.add(text),

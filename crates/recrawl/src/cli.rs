@@ -5,6 +5,7 @@ mod focus;
 mod forecast;
 mod improve;
 mod learn;
+mod page;
 mod predict;
 mod replay;
 mod simulate_clusters;
@@ -19,6 +20,7 @@ pub use focus::{
 pub use forecast::{OwnVisitsArgs, PagesACycle, SavingsArgs, WhatIfArgs};
 pub use improve::{ImproveCommand, ImproveRunArgs};
 pub use learn::{FoldBy, LearnArgs, Protocol, Terminals};
+pub use page::{PageCommand, PageTestArgs, ShowArgs};
 pub use predict::PredictArgs;
 pub use replay::ReplayArgs;
 pub use simulate_clusters::SimulateClusterArgs;
@@ -100,6 +102,17 @@ pub enum Command {
     /// Show the record of a URL and why it is or is not visited next
     #[command(after_help = "Example:\n  recrawl explain https://example.com/ --data-dir data/example")]
     Explain(ExplainArgs),
+    /// Show what the archive holds of a page: text, body, headers, versions and their differences
+    #[command(
+        after_help = "Examples:\n  recrawl show https://example.com/ --data-dir data/example\n  recrawl show https://example.com/ --diff\n  recrawl show https://example.com/ --list"
+    )]
+    Show(ShowArgs),
+    /// Test what part of a page counts
+    #[command(
+        subcommand,
+        after_help = "Example:\n  recrawl page test https://example.com/ --include 'main article' --data-dir data/example"
+    )]
+    Page(PageCommand),
     /// Start, check or show a configuration
     #[command(
         subcommand,

@@ -16,10 +16,12 @@ mod import;
 mod improve;
 mod learn;
 mod man;
+mod page;
 mod predict;
 pub mod promises;
 pub mod report;
 mod repository;
+mod show;
 mod simulate;
 pub mod status;
 mod table;
@@ -34,7 +36,7 @@ use crate::process::logging;
 use crate::process::terminal;
 use recrawl_crawl::config::Log;
 use recrawl_crawl::failure::Failure;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 /// Runs a command, the daemon by `serve`.
 ///
@@ -52,6 +54,8 @@ pub fn run(command: Command, serve: impl FnOnce(&ServeArgs) -> Result<(), Failur
         Command::Report(args) => report::run(&args),
         Command::Promises(args) => promises::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Show(args) => show::run(&args),
+        Command::Page(command) => page::run(&command),
         Command::Formula(command) => formula::run(&command),
         Command::Dataset(command) => dataset::run(&command),
         Command::Cluster(command) => cluster::run(&command),
@@ -112,6 +116,22 @@ fn print_labelled(text: impl AsRef<str>) -> Result<(), Failure> {
 
 fn write(escaped: &str) -> Result<(), Failure> {
     match writeln!(io::stdout(), "{escaped}") {
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(e) => Err(Failure::Work(format!("cannot write to standard output: {e}"))),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// Writes bytes as they are, but to a terminal as escaped text.
+///
+/// # Errors
+/// As [`print()`].
+fn write_bytes(bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = io::stdout();
+    if out.is_terminal() {
+        return print(String::from_utf8_lossy(bytes));
+    }
+    match out.write_all(bytes) {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         Err(e) => Err(Failure::Work(format!("cannot write to standard output: {e}"))),
         Ok(()) => Ok(()),

@@ -8,6 +8,7 @@ mod command;
 mod daemon;
 mod process;
 mod serve;
+mod texts;
 mod tokens;
 mod turn;
 

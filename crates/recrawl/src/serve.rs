@@ -23,7 +23,6 @@ mod reports;
 mod scans;
 mod shared_state;
 mod status;
-mod texts;
 mod ticker;
 mod view;
 mod websub;

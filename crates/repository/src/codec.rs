@@ -201,15 +201,31 @@ const CANONICAL: u8 = 0x30;
 const CANONICAL_ITSELF: u8 = 0x10;
 const CANONICAL_CONTRADICTORY: u8 = 0x20;
 const CANONICAL_OTHER: u8 = 0x30;
+/// The rule that selected the text follows, since version 8.
+pub(crate) const HAS_RULE: u8 = 0x40;
 
 const NOINDEX: u8 = 1;
 const NOFOLLOW: u8 = 2;
 const NOARCHIVE: u8 = 4;
 
-/// Appends what of a content few pages have, validators and consent, behind a byte that says what there is.
+/// What [`put_extras`] writes; ETag and Last-Modified stay where they are.
+pub(crate) struct Extras<'b> {
+    etag: Option<&'b str>,
+    last_modified: Option<&'b str>,
+    pub consent: Consent,
+    pub rule: u32,
+}
+
+impl Extras<'_> {
+    pub fn validators(&self) -> Validators {
+        Validators { etag: self.etag.map(Box::from), last_modified: self.last_modified.map(Box::from) }
+    }
+}
+
+/// Appends what of a content few pages have, validators, consent and rule, behind a byte that says what there is.
 /// Version 2 knew the validators alone.
 pub(crate) fn put_extras(out: &mut Vec<u8>, content: &Content) {
-    let Content { validators: Validators { etag, last_modified }, consent, .. } = content;
+    let Content { validators: Validators { etag, last_modified }, consent, rule, .. } = content;
     let has = |there: bool, bit| if there { bit } else { 0 };
     let directives =
         has(consent.noindex, NOINDEX) | has(consent.nofollow, NOFOLLOW) | has(consent.noarchive, NOARCHIVE);
@@ -224,6 +240,7 @@ pub(crate) fn put_extras(out: &mut Vec<u8>, content: &Content) {
             | has(last_modified.is_some(), HAS_LAST_MODIFIED)
             | has(directives != 0, HAS_DIRECTIVES)
             | has(consent.unavailable_after.is_some(), HAS_UNAVAILABLE_AFTER)
+            | has(*rule != 0, HAS_RULE)
             | canonical,
     );
     for text in [etag, last_modified].into_iter().flatten() {
@@ -238,18 +255,13 @@ pub(crate) fn put_extras(out: &mut Vec<u8>, content: &Content) {
     if let Canonical::Other(url) = &consent.canonical {
         out.put_bytes(url.key());
     }
+    if *rule != 0 {
+        out.put_u32(*rule);
+    }
 }
 
 /// Takes what [`put_extras`] wrote.
-pub(crate) fn take_extras(take: &mut Take<'_>) -> Result<(Validators, Consent), Malformed> {
-    let ([etag, last_modified], consent) = take_extras_in_place(take)?;
-    Ok((Validators { etag: etag.map(Box::from), last_modified: last_modified.map(Box::from) }, consent))
-}
-
-/// The same; ETag and Last-Modified stay where they are.
-pub(crate) fn take_extras_in_place<'b>(
-    take: &mut Take<'b>,
-) -> Result<([Option<&'b str>; 2], Consent), Malformed> {
+pub(crate) fn take_extras<'b>(take: &mut Take<'b>) -> Result<Extras<'b>, Malformed> {
     let has = take.u8()?;
     let mut text = |bit| -> Result<Option<&'b str>, Malformed> {
         if has & bit == 0 {
@@ -258,7 +270,7 @@ pub(crate) fn take_extras_in_place<'b>(
         let text = std::str::from_utf8(take.bytes()?).map_err(|_| Malformed("a validator is not text"))?;
         Ok(Some(text))
     };
-    let validators = [text(HAS_ETAG)?, text(HAS_LAST_MODIFIED)?];
+    let (etag, last_modified) = (text(HAS_ETAG)?, text(HAS_LAST_MODIFIED)?);
     let directives = if has & HAS_DIRECTIVES == 0 { 0 } else { take.u8()? };
     let is_dated = has & HAS_UNAVAILABLE_AFTER != 0;
     let consent = Consent {
@@ -273,7 +285,8 @@ pub(crate) fn take_extras_in_place<'b>(
             _ => Canonical::Unclaimed,
         },
     };
-    Ok((validators, consent))
+    let rule = if has & HAS_RULE == 0 { 0 } else { take.u32()? };
+    Ok(Extras { etag, last_modified, consent, rule })
 }
 
 fn put_content(out: &mut Vec<u8>, content: &Content) {
@@ -300,8 +313,10 @@ fn take_content(take: &mut Take<'_>) -> Result<Content, Malformed> {
         false => None,
     };
     let digest = u128::from(high) << 64 | u128::from(low);
-    let (validators, consent) = take_extras(take)?;
-    Ok(Content { kind, fingerprint: Fingerprint { simhash, digest }, payload, validators, archive, consent })
+    let extras = take_extras(take)?;
+    let (validators, rule) = (extras.validators(), extras.rule);
+    let fingerprint = Fingerprint { simhash, digest };
+    Ok(Content { kind, fingerprint, rule, payload, validators, archive, consent: extras.consent })
 }
 
 fn put_record(out: &mut Vec<u8>, record: &PageRecord) {

@@ -2,7 +2,7 @@
 //! be unpacked.
 
 use crate::bytes::{Malformed, Take};
-use crate::codec::{content_kind, put_extras, take_extras, take_extras_in_place};
+use crate::codec::{HAS_RULE, content_kind, put_extras, take_extras};
 use crate::column::{put_column, take_into};
 use recrawl_types::{ArchivePosition, Content, Fingerprint};
 
@@ -42,7 +42,7 @@ impl Contents {
         contents.extras.extend_from_slice(take.0);
         contents.ends.reserve(rows);
         for _ in 0..rows {
-            take_extras_in_place(&mut take)?;
+            take_extras(&mut take)?;
             contents.ends.push(contents.extras.len() - take.0.len());
         }
         take.end()?;
@@ -54,14 +54,15 @@ impl Contents {
         let [kind, simhash, low, high, payload, file, offset] =
             [0, 1, 2, 3, 4, 5, 6].map(|column| self.columns[column][row]);
         let checked = "the contents were checked";
-        let (validators, consent) = take_extras(&mut Take(self.extras(row))).expect(checked);
+        let extras = take_extras(&mut Take(self.extras(row))).expect(checked);
         Content {
             kind: byte(kind).and_then(content_kind).expect(checked),
             fingerprint: Fingerprint { simhash, digest: u128::from(high) << 64 | u128::from(low) },
+            rule: extras.rule,
             payload,
-            validators,
+            validators: extras.validators(),
             archive: (file > 0).then_some(ArchivePosition { file: file as u32, offset }),
-            consent,
+            consent: extras.consent,
         }
     }
 
@@ -76,6 +77,14 @@ fn byte(cell: u64) -> Result<u8, Malformed> {
 }
 
 impl Packable<'_> {
+    /// Did a rule select its text?
+    pub fn has_rule(&self) -> bool {
+        match self {
+            Packable::Kept(contents, row) => contents.extras(*row)[0] & HAS_RULE != 0,
+            Packable::Given(content) => content.rule != 0,
+        }
+    }
+
     fn cell(&self, column: usize) -> u64 {
         let content = match self {
             Packable::Kept(contents, row) => return contents.columns[column][*row],

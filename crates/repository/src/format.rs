@@ -5,14 +5,17 @@ use crate::bytes::{Malformed, Put, Take};
 use recrawl_types::Round;
 
 /// The newest version that is read. A change of any byte's meaning is a new version.
-pub const FORMAT_VERSION: u32 = 7;
+pub const FORMAT_VERSION: u32 = 8;
 /// The version of what this crate writes, but for some manifests: that of a generation whose round and cycle have different
-/// numbers is of version 6, and that of a focused crawl of version 7. So other crawls can be read by an older program.
+/// numbers is of version 6, that of a focused crawl of version 7, and that of a crawl with rules for pages of version 8. So
+/// other crawls can be read by an older program.
 pub const WRITTEN_VERSION: u32 = 5;
 /// The version of the manifest of a generation whose round and cycle have different numbers.
 pub(crate) const ROUNDS_VERSION: u32 = 6;
 /// The version of the manifest of a generation with the columns of a focused crawl.
 pub(crate) const FOCUS_VERSION: u32 = 7;
+/// The version of the manifest of a generation with contents whose text a rule selected.
+pub(crate) const RULES_VERSION: u32 = 8;
 /// The oldest version that is read: what it lacks is worked out (`version_1.rs`). What the next commits do not
 /// change stays in its files until these are emptied.
 pub const OLDEST_VERSION: u32 = 1;

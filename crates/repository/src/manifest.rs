@@ -4,7 +4,7 @@ use crate::bytes::{Malformed, Put, Take};
 use crate::error::{OpenError, WriteError};
 use crate::format::{
     FOCUS_VERSION, FORMAT_VERSION, FileKind, HEADER_BYTES, HeaderError, MANIFEST, MANIFEST_NEXT,
-    ROUNDS_VERSION, WRITTEN_VERSION, check_header, header_of, open_frame, put_frame,
+    ROUNDS_VERSION, RULES_VERSION, WRITTEN_VERSION, check_header, header_of, open_frame, put_frame,
 };
 use crate::frames::Source;
 use crate::storage::Storage;
@@ -33,12 +33,20 @@ pub struct Summary {
     pub bytes: u64,
     /// Has it, or had an earlier one, the columns of a focused crawl?
     pub is_focused: bool,
+    /// Was, in it or in an earlier one, the text of a page selected by a rule?
+    pub has_rules: bool,
 }
 
 impl Summary {
     /// The generation's round and cycle.
     pub fn dated(&self) -> DatedRound {
         DatedRound { round: self.number, cycle: self.cycle }
+    }
+
+    /// The counts of the next generation, before its first block.
+    pub(crate) fn begin(&self, number: Round, cycle: Cycle) -> Summary {
+        let Summary { is_focused, has_rules, .. } = *self;
+        Summary { number, cycle, is_focused, has_rules, ..Summary::default() }
     }
 }
 
@@ -84,9 +92,10 @@ pub(crate) fn read(storage: &dyn Storage) -> Result<Option<Manifest>, OpenError>
         let [untried, waiting] = if version < 4 { [0, 0] } else { [next()?, next()?] };
         // Up to version 5 round and cycle have the same number.
         let cycle = if version < ROUNDS_VERSION { Cycle(number.0) } else { Cycle(take.u32()?) };
-        let is_focused = version >= FOCUS_VERSION;
-        let summary =
-            Summary { number, cycle, pages, visited, gone, untried, waiting, origins, bytes, is_focused };
+        let has_rules = version >= RULES_VERSION;
+        let is_focused = if has_rules { take.u8()? != 0 } else { version == FOCUS_VERSION };
+        let counts = Summary { number, cycle, pages, visited, gone, untried, waiting, ..Summary::default() };
+        let summary = Summary { origins, bytes, is_focused, has_rules, ..counts };
         let manifest = Manifest { summary, reports, has_decisions: version >= 5 };
         take.end()?;
         Ok(manifest)
@@ -103,13 +112,17 @@ pub(crate) fn write(storage: &dyn Storage, manifest: &Manifest) -> Result<(), Wr
     for number in counts.into_iter().chain([manifest.reports, summary.untried, summary.waiting]) {
         payload.put_u64(number);
     }
-    let version = match (summary.is_focused, summary.dated().is_only()) {
-        (true, _) => FOCUS_VERSION,
-        (false, false) => ROUNDS_VERSION,
-        (false, true) => WRITTEN_VERSION,
+    let version = match (summary.has_rules, summary.is_focused, summary.dated().is_only()) {
+        (true, ..) => RULES_VERSION,
+        (false, true, _) => FOCUS_VERSION,
+        (false, false, false) => ROUNDS_VERSION,
+        (false, false, true) => WRITTEN_VERSION,
     };
     if version >= ROUNDS_VERSION {
         payload.put_u32(summary.cycle.0);
+    }
+    if summary.has_rules {
+        payload.put_u8(u8::from(summary.is_focused));
     }
     let mut bytes = header_of(version, FileKind::Manifest, summary.number).to_vec();
     put_frame(&mut bytes, FileKind::Manifest, &payload);

@@ -279,6 +279,7 @@ pub(crate) fn pack_piece(
         gone,
         untried,
         is_focused: is_focused(known),
+        has_rules: past.iter().any(|(_, content)| content.has_rule()),
         frames,
     }
 }
@@ -323,6 +324,8 @@ pub(crate) struct PackedPiece {
     pub untried: u32,
     /// Has it the columns of a focused crawl?
     pub is_focused: bool,
+    /// Was a text of it selected by a rule?
+    pub has_rules: bool,
     /// By [`Part`]; none for what is as it was.
     pub frames: [Option<Vec<u8>>; 4],
 }

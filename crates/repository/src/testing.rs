@@ -145,10 +145,11 @@ pub fn content() -> impl Strategy<Value = Content> {
     ];
     let text = |most| option::of(proptest::string::string_regex(&format!("[ -~é]{{1,{most}}}")).unwrap());
     let archive = option::of((1u32.., any::<u64>()));
-    (kind, any::<(u64, u128, u64)>(), text(100), text(29), archive, consent()).prop_map(
+    (kind, any::<(u64, u128, u64, u32)>(), text(100), text(29), archive, consent()).prop_map(
         |(kind, f, etag, modified, at, consent)| Content {
             kind,
             fingerprint: Fingerprint { simhash: f.0, digest: f.1 },
+            rule: f.3 % 3,
             payload: f.2,
             validators: Validators { etag: etag.map(Into::into), last_modified: modified.map(Into::into) },
             archive: at.map(|(file, offset)| ArchivePosition { file, offset }),

@@ -65,7 +65,7 @@ impl<'g> GenerationWriter<'g> {
             kept,
             kept_hosts: None,
             blocks: Vec::with_capacity(base.blocks.len()),
-            summary: Summary { number, cycle, is_focused: base.summary().is_focused, ..Summary::default() },
+            summary: base.summary().begin(number, cycle),
             open: PageBlock::default(),
         })
     }
@@ -116,6 +116,7 @@ impl<'g> GenerationWriter<'g> {
     fn put(&mut self, at: Option<usize>, pages: PackedPages) -> Result<(), CommitError> {
         for piece in pages.0 {
             self.summary.is_focused |= piece.is_focused;
+            self.summary.has_rules |= piece.has_rules;
             let mut places = [Place::default(); 4];
             for (part, frame) in Part::ALL.into_iter().zip(piece.frames) {
                 places[part as usize] = match frame {

@@ -149,6 +149,9 @@ pub struct Content {
     pub kind: ContentKind,
     /// The detectors' view of the content.
     pub fingerprint: Fingerprint,
+    /// The rule that selected the text for the fingerprint ([`Content::rule_of`]); 0 for none. Fingerprints of
+    /// different rules cannot be compared.
+    pub rule: u32,
     /// XXH3-64 of the decoded body, byte for byte: tells the archive whether it has this very body
     /// already. 0 for a redirect.
     pub payload: u64,
@@ -164,6 +167,11 @@ impl Content {
     /// [`Content::payload`] of a body.
     pub fn payload_of(body: &[u8]) -> u64 {
         xxhash_rust::xxh3::xxh3_64(body)
+    }
+
+    /// The number of a rule that selects text, from what it says. Never 0.
+    pub fn rule_of(text: &str) -> u32 {
+        (xxhash_rust::xxh3::xxh3_64(text.as_bytes()) as u32).max(1)
     }
 }
 

@@ -57,6 +57,44 @@ impl Pattern {
         Ok(Pattern::Page(url.to_string()))
     }
 
+    /// Pages as the configuration names them: `*`, `example.com`, `*.example.com`, or a URL prefix.
+    ///
+    /// # Errors
+    /// That it is neither.
+    pub fn of_pages(text: &str) -> Result<Pattern, String> {
+        match text.contains("://") {
+            true => Pattern::prefix(text),
+            false => HostPattern::parse(text).map(Pattern::Host).map_err(|_| {
+                format!(
+                    "{text:?} is neither a host nor a URL prefix; write example.com, *.example.com, * or \
+                     https://example.com/news/"
+                )
+            }),
+        }
+    }
+
+    /// Does the pattern match all pages of the other one?
+    pub fn covers(&self, other: &Pattern) -> bool {
+        match (self, other) {
+            (Pattern::Host(HostPattern::Any), _) => true,
+            (_, Pattern::Host(HostPattern::Any)) => false,
+            (
+                Pattern::Host(HostPattern::WithSubdomains(name)),
+                Pattern::Host(HostPattern::Exact(host) | HostPattern::WithSubdomains(host)),
+            ) => is_within(host, name),
+            (Pattern::Host(one), Pattern::Host(other)) => one == other,
+            (Pattern::Host(host), Pattern::Prefix(url) | Pattern::Page(url)) => {
+                host_of(url).is_some_and(|of| host.matches(&of))
+            }
+            (Pattern::Prefix(prefix), Pattern::Prefix(url) | Pattern::Page(url)) => {
+                url.starts_with(prefix.as_str())
+            }
+            (Pattern::Page(page), Pattern::Page(url)) => page == url,
+            (Pattern::Prefix(_) | Pattern::Page(_), Pattern::Host(_))
+            | (Pattern::Page(_), Pattern::Prefix(_)) => false,
+        }
+    }
+
     /// Does the pattern match this page?
     pub fn matches(&self, url: &CanonicalUrl) -> bool {
         match self {

@@ -7,6 +7,7 @@ use crate::improve::found::FoundByShare;
 use crate::lessons::site_noise::NoiseLesson;
 use crate::lessons::traps::Traps;
 use crate::lessons::trust::TrustLesson;
+use crate::page_rules::RuleUse;
 use crate::pings::PingLesson;
 use crate::report::{Responses, Tally};
 use recrawl_repository::{Done, VisitLog};
@@ -51,6 +52,7 @@ pub fn read_log(crawl: &Crawl, round: DatedRound, traps: &Traps) -> Result<Gathe
     let budget = &crawl.settings.config.budget;
     let is_limited = budget.bytes_per_host.0 > 0 || budget.bytes_per_cycle.0 > 0;
     let (mut done, mut bytes, mut found) = (Done::default(), BTreeMap::new(), None::<FoundByShare>);
+    let mut rule_use = RuleUse::default();
     let observe = |visit: &Visit, links: usize| {
         visit.index.into_iter().for_each(|index| done.insert(index));
         if is_limited && visit.bytes > 0 {
@@ -58,6 +60,7 @@ pub fn read_log(crawl: &Crawl, round: DatedRound, traps: &Traps) -> Result<Gathe
             *sum = sum.saturating_add(visit.bytes);
         }
         tally.add(visit, links);
+        tally.without_text += u64::from(rule_use.observe(visit, &crawl.settings.change));
         responses.add(visit);
         if visit.standing.is_some() {
             found.get_or_insert_default().add(visit);
@@ -74,6 +77,7 @@ pub fn read_log(crawl: &Crawl, round: DatedRound, traps: &Traps) -> Result<Gathe
         !is_left_out
     };
     batch.add_log(log, observe, admit).map_err(Failure::work)?;
+    rule_use.warn(&crawl.settings.pages);
     tally.links_seen -= left_out;
     tally.links_trapped += left_out;
     let batch = batch.finish().map_err(Failure::work)?;

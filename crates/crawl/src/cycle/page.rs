@@ -12,10 +12,11 @@ use crate::focus::reading::{FocusReader, Judged};
 use crate::lessons::site_noise::SiteNoise;
 use crate::lessons::traps::Traps;
 use crate::lessons::trust;
+use crate::page_rules::{KnownRules, PageRules};
 use recrawl_archive::cap::Bodies;
 use recrawl_archive::{Compressor, Head, Record};
 use recrawl_change::ChangeRules;
-use recrawl_extractor::{Extracted, Hub, Options};
+use recrawl_extractor::{Extracted, Hub, Options, Part};
 use recrawl_fetcher::{FetchResult, FetchedPage, Response};
 use recrawl_focus::Words;
 use recrawl_types::{
@@ -38,6 +39,10 @@ pub struct PageReader<'c> {
     pub noise: &'c SiteNoise<'c>,
     /// Options of the extractor.
     pub reading: &'c Options,
+    /// What part of a page counts.
+    pub pages: &'c PageRules,
+    /// The rules under which earlier visits read it.
+    pub known_rules: &'c KnownRules,
     /// Page directives that are obeyed.
     pub consent: &'c config::Consent,
     /// Rules for sitemaps and feeds.
@@ -104,7 +109,8 @@ impl PageReader<'_> {
         let (mut work, mut hub) = (0, None);
         let member = match &page.result {
             FetchResult::Page(response) => {
-                let mut extracted = self.extract(&page, response);
+                let rule = self.pages.of(&page.entry.url);
+                let mut extracted = self.extract(&page, response, rule.map(|rule| &rule.part));
                 if let Extracted::Listing(listing, _) = &mut extracted {
                     hub = listing.hub.take();
                 }
@@ -144,9 +150,34 @@ impl PageReader<'_> {
         Ok(ReadPage { visit, hub, member, holds_body, work })
     }
 
-    fn extract(&self, page: &FetchedPage, response: &Response) -> Extracted {
-        let fields = consent::fields(response);
-        recrawl_extractor::extract(&response.body, &fields, &page.entry.url, self.rules, self.reading)
+    fn extract(&self, page: &FetchedPage, response: &Response, part: Option<&Part>) -> Extracted {
+        let (fields, url) = (consent::fields(response), &page.entry.url);
+        recrawl_extractor::extract_part(&response.body, &fields, url, self.rules, self.reading, part)
+    }
+
+    /// The content as the rule of the last visit would have made it, if that was another one and is known.
+    fn under_rule_of(
+        &self,
+        before: &Content,
+        page: &FetchedPage,
+        response: &Response,
+        content: &Content,
+    ) -> Option<Content> {
+        let are_texts = before.kind == ContentKind::Text && content.kind == ContentKind::Text;
+        if !are_texts || before.rule == content.rule {
+            return None;
+        }
+        let fingerprint = match before.payload == content.payload {
+            true => before.fingerprint,
+            false => {
+                let selection = self.known_rules.of_content(before)?;
+                let Extracted::Page(read) = self.extract(page, response, selection.part()) else {
+                    return None;
+                };
+                self.change.fingerprint(&read.text)
+            }
+        };
+        Some(Content { fingerprint, rule: before.rule, ..content.clone() })
     }
 
     /// 2xx: compares the page and collects links.
@@ -165,9 +196,11 @@ impl PageReader<'_> {
             }
             Extracted::Opaque(_) => (ContentKind::Opaque, Fingerprint::of_bytes(&response.body)),
         };
+        let rule = self.pages.of(&page.entry.url).filter(|_| kind == ContentKind::Text);
         let mut content = Content {
             kind,
             fingerprint,
+            rule: rule.map_or(0, |rule| rule.number),
             payload: Content::payload_of(&response.body),
             validators: response.validators.clone(),
             archive: None,
@@ -178,13 +211,11 @@ impl PageReader<'_> {
             _ if page.index.is_none() => Change::Undecided,
             None => Change::First,
             Some(Visited { history, content: before }) => {
-                visit.difference = difference(history, self.cycle, before, &content);
+                let under_rule = self.under_rule_of(before, page, response, &content);
+                let after = under_rule.as_ref().unwrap_or(&content);
+                visit.difference = difference(history, self.cycle, before, after);
                 let floor = self.noise.of(&Site::of(&page.entry.url))?;
-                if self.change.changed(before, &content, &floor) {
-                    Change::Changed
-                } else {
-                    Change::Unchanged
-                }
+                if self.change.changed(before, after, &floor) { Change::Changed } else { Change::Unchanged }
             }
         };
         visit.outcome = Outcome::Fetched(change);

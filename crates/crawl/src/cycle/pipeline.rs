@@ -20,6 +20,7 @@ use crate::focus::lesson::FocusState;
 use crate::focus::reading::FocusReader;
 use crate::lessons::site_noise::SiteNoise;
 use crate::lessons::traps::Traps;
+use crate::page_rules::KnownRules;
 use crate::process::Display;
 use crate::report::facts::{Facts, RoundKind};
 use crate::space::Watch;
@@ -82,6 +83,7 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
         Some(rules) => Some(FocusReader::new(rules, FocusState::before(&crawl.tables, facts.round())?.model)),
         None => None,
     };
+    let known_rules = KnownRules::open(&crawl.tables, &crawl.settings.pages)?;
     let reader = PageReader {
         cycle: facts.cycle,
         rules: &crawl.settings.rules,
@@ -90,6 +92,8 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
         traps,
         noise: &noise,
         reading: &crawl.settings.reading,
+        pages: &crawl.settings.pages,
+        known_rules: &known_rules,
         consent: &crawl.settings.config.consent,
         hints: &hints,
         archive: archive.is_some(),

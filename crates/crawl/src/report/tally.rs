@@ -95,6 +95,9 @@ tally! {
     noarchive: u64,
     /// Fetched pages that name another page as canonical.
     duplicates: u64,
+    /// Fetched pages of which a rule (`[[pages]]`) left no text.
+    #[serde(skip_serializing_if = "is_zero")]
+    without_text: u64,
     /// Links found, duplicates included.
     links_seen: u64,
     /// Further links, skipped for their shape, such as by `scope.max_segments`.

@@ -2,10 +2,10 @@
 
 use super::formulas;
 use super::shared_state::SharedState;
-use super::texts;
 use super::view::failed;
 use crate::command::explain::{Explanation, Page, unknown};
 use crate::command::export::page_json;
+use crate::texts;
 use recrawl_archive::cap::Bodies;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{OnePage, PageList, PageQuery};

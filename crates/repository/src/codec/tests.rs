@@ -133,6 +133,20 @@ fn the_bytes_of_a_record_stay_what_they_are() {
     assert_eq!(bytes, expected);
 }
 
+/// Contents whose text no rule selected have the bytes that they had before there were rules.
+#[test]
+fn a_rule_costs_four_bytes_and_only_where_there_is_one() {
+    let content = Content { validators: Validators::new(Some("e"), None), ..Content::default() };
+    let bytes_of = |content: &Content| {
+        let mut bytes = Vec::new();
+        put_extras(&mut bytes, content);
+        assert_eq!(take_extras(&mut Take(&bytes)).unwrap().rule, content.rule);
+        bytes
+    };
+    assert_eq!(bytes_of(&content), [1, 1, b'e']);
+    assert_eq!(bytes_of(&Content { rule: 0x0102_0304, ..content }), [0x41, 1, b'e', 4, 3, 2, 1]);
+}
+
 /// In a block of one page, a column is the byte 0 and the value.
 #[test]
 fn the_columns_of_a_block_stay_what_they_are() {

@@ -79,6 +79,7 @@ fn visit(entry: &ScheduleEntry, index: u64, cycle: Cycle) -> Visit {
         content: Some(Content {
             kind: ContentKind::Text,
             fingerprint: Fingerprint { simhash: version.into(), digest: index.into() },
+            rule: 0,
             payload: 7,
             validators: Validators::new(Some("\"tag\""), None),
             archive: Some(ArchivePosition { file: cycle.0, offset: 100 * index }),

@@ -2,20 +2,21 @@
 //!
 //! A page's record has the position of its last body, and each body that of the one before
 //! ([`BODY_BEFORE`]), so nothing is searched. Revisits (without body) and redirects (without text)
-//! are skipped.
+//! are skipped. Of a page with a rule (`[[pages]]`), the part that counts is shown.
 //!
 //! [`BODY_BEFORE`]: recrawl_archive::BODY_BEFORE
 
 mod difference;
+mod versions;
+
+pub use versions::{Version, Versions, extracted, text_of};
 
 use difference::Difference;
-use recrawl_archive::answer::Answer;
-use recrawl_archive::{file_name, timestamp};
+pub use difference::unified;
 use recrawl_crawl::settings::Settings;
-use recrawl_extractor::{Extracted, Fields, extract};
+use recrawl_extractor::Part;
 use recrawl_types::{ArchivePosition, CanonicalUrl, Visited};
 use serde_json::{Value, json};
-use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -25,20 +26,20 @@ const MAX_ANSWERS: usize = 8;
 const DIFF_TIME: Duration = Duration::from_millis(500);
 
 /// A text and its position.
-struct Text {
+pub struct Text {
     /// Time of the fetch, in seconds since 1970.
-    time: u64,
-    at: ArchivePosition,
-    text: String,
+    pub time: u64,
+    pub at: ArchivePosition,
+    pub text: String,
 }
 
 /// Why there are not two texts to compare.
 #[derive(Debug, PartialEq)]
-struct Missing {
+pub struct Missing {
     /// The reason for programs.
-    none: &'static str,
+    pub none: &'static str,
     /// The reason for people.
-    why: String,
+    pub why: String,
 }
 
 fn missing(none: &'static str, why: impl Into<String>) -> Missing {
@@ -56,8 +57,16 @@ pub fn document(
 ) -> Value {
     let found = match visited {
         None => Err(missing("never_fetched", "never fetched")),
-        Some(visited) => last_two(folder, url, visited, settings, now),
+        Some(visited) => {
+            let part = settings.pages.of(url).map(|rule| &rule.part);
+            last_two(Versions::of(folder, url, visited.content.archive), url, visited, settings, part, now)
+        }
     };
+    document_of(found)
+}
+
+/// The difference of two texts, the newer first, or why there are not two.
+pub fn document_of(found: Result<[Text; 2], Missing>) -> Value {
     match found {
         Ok([newer, older]) => {
             let found = Difference::of(&older.text, &newer.text, Instant::now() + DIFF_TIME);
@@ -71,29 +80,31 @@ pub fn document(
     }
 }
 
-/// The last text, then the one before.
-fn last_two(
-    folder: &Path,
+/// The last text, then the one before, as far as this part of the page counts.
+pub fn last_two(
+    versions: Versions<'_>,
     url: &CanonicalUrl,
     visited: &Visited,
     settings: &Settings,
+    part: Option<&Part>,
     now: u64,
 ) -> Result<[Text; 2], Missing> {
-    let (mut next, mut newest, mut answers) = (visited.content.archive, None, 0);
-    while let Some(at) = next {
+    let mut newest = None;
+    for (answers, version) in versions.enumerate() {
         if answers == MAX_ANSWERS {
             let why = format!("fewer than two texts among the last {MAX_ANSWERS} archived responses");
             return Err(missing("no_text", why));
         }
-        answers += 1;
-        let answer = read(folder, at, url)?;
-        next = answer.before();
+        let Version { at, answer } = version.map_err(|Missing { none, why }| match none {
+            "unreadable" => missing(none, why),
+            _ => missing(none, format!("one of the last two versions is gone: {why}")),
+        })?;
         // A redirect's body is not content of the page.
         if !(200..300).contains(&answer.status()) {
             continue;
         }
         let why = "one of the last two bodies is not text (for example, an image)";
-        let text = text_of(&answer, url, settings).ok_or_else(|| missing("no_text", why))?;
+        let text = text_of(&answer, url, settings, part).ok_or_else(|| missing("no_text", why))?;
         let text = Text { time: answer.time(), at, text };
         match newest.take() {
             None => newest = Some(text),
@@ -103,46 +114,8 @@ fn last_two(
     Err(none_before(newest.as_ref(), visited, settings, now))
 }
 
-fn read(folder: &Path, at: ArchivePosition, url: &CanonicalUrl) -> Result<Answer, Missing> {
-    let name = file_name(at.file);
-    let answer = Answer::read(folder, at).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => {
-            let why =
-                format!("one of the last two bodies was in {name}, which was removed (storage.archive_max)");
-            missing("removed", why)
-        }
-        _ => missing("unreadable", error.to_string()),
-    })?;
-    match (answer.field("WARC-Type"), answer.field("WARC-Target-URI")) {
-        (Some("response"), Some(of)) if of == url.as_text() => Ok(answer),
-        (Some("metadata"), None) => Err(missing("taken_down", "one of the last two bodies was taken down")),
-        _ => Err(missing("unreadable", format!("{name}, byte {}: not a response of this page", at.offset))),
-    }
-}
-
-/// The text of a body for display: the visible text, or the entries of a sitemap or feed.
-fn text_of(answer: &Answer, url: &CanonicalUrl, settings: &Settings) -> Option<String> {
-    let nosniff = answer.http_field("X-Content-Type-Options");
-    let fields = Fields {
-        content_type: answer.http_field("Content-Type"),
-        nosniff: nosniff.is_some_and(|value| value.eq_ignore_ascii_case("nosniff")),
-        ..Fields::default()
-    };
-    match extract(&answer.body, &fields, url, &settings.rules, &settings.reading) {
-        Extracted::Page(page) => Some(page.text),
-        Extracted::Listing(hints, _) => {
-            let line = |entry: &recrawl_extractor::ListingEntry| match entry.lastmod {
-                0 => format!("{}\n", entry.url),
-                lastmod => format!("{} {}\n", entry.url, timestamp(u64::from(lastmod) * 1000)),
-            };
-            Some(hints.entries.iter().map(line).collect())
-        }
-        Extracted::Opaque(_) => None,
-    }
-}
-
 /// Why there is no text before the newest, or none at all.
-fn none_before(newest: Option<&Text>, visited: &Visited, settings: &Settings, now: u64) -> Missing {
+pub fn none_before(newest: Option<&Text>, visited: &Visited, settings: &Settings, now: u64) -> Missing {
     let (content, history) = (&visited.content, &visited.history);
     match newest {
         None if !settings.config.storage.archive => {

@@ -1,5 +1,7 @@
 //! The difference of two texts: by lines, and by words within replaced lines.
 
+use super::{DIFF_TIME, Text};
+use recrawl_archive::timestamp;
 use serde::Serialize;
 use similar::{ChangeTag, DiffTag, TextDiff, TextDiffConfig};
 use std::time::Instant;
@@ -28,6 +30,14 @@ pub struct Difference {
     pub removed: usize,
     /// Some is missing: the texts or their difference exceed a limit.
     pub is_cut: bool,
+}
+
+/// The difference of two texts by lines, as `diff -u` prints it.
+pub fn unified(older: &Text, newer: &Text) -> String {
+    let (old, new) = (beginning(&older.text, MAX_DIFF_TEXT), beginning(&newer.text, MAX_DIFF_TEXT));
+    let diff = TextDiff::configure().timeout(DIFF_TIME).diff_lines(old, new);
+    let time = |text: &Text| timestamp(text.time * 1000);
+    diff.unified_diff().missing_newline_hint(false).header(&time(older), &time(newer)).to_string()
 }
 
 /// A part of the difference.

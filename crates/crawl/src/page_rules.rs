@@ -1,0 +1,238 @@
+//! What part of a page counts, for change detection and its text (`[[pages]]`).
+//!
+//! The first rule that matches a page applies. A content keeps the number of the rule under which its
+//! fingerprint was made. When the rule of a page has changed, its next visit is compared under the rule of the
+//! last visit, from the body at hand, and stored under the new one. So a new rule is no change of any page, and
+//! needs no archive. For that the tables keep the lists of former rules ([`KnownRules`]).
+//!
+//! Without `[[pages]]` nothing is stored, and pages are read as ever.
+
+use crate::admission::pattern::Pattern;
+use crate::config::PagesTable;
+use crate::failure::Failure;
+use crate::stored::{keep, kept};
+use recrawl_change::ChangeRules;
+use recrawl_extractor::{Part, PartError};
+use recrawl_repository::SledTables;
+use recrawl_types::{CanonicalUrl, Content, Outcome, Visit};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+/// Rules at most: each page is compared with all.
+pub const MAX_PAGE_RULES: usize = 100;
+/// Former and present rules that are remembered. The rule that was in force longest ago is forgotten first.
+const MAX_KNOWN_RULES: usize = 400;
+
+/// The stored lists of rules, by name in the tables.
+const KNOWN: &str = "page_rules";
+
+/// What a rule says of the text: the selectors and patterns of `[[pages]]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lists {
+    /// CSS selectors of the elements that count; empty for the whole page.
+    pub include: Vec<String>,
+    /// CSS selectors of elements that do not count.
+    pub ignore: Vec<String>,
+    /// Regular expressions of text that does not count.
+    pub ignore_text: Vec<String>,
+}
+
+impl Lists {
+    /// Compiles the lists.
+    ///
+    /// # Errors
+    /// What is wrong with an entry.
+    pub fn part(&self) -> Result<Part, PartError> {
+        Part::new(&self.include, &self.ignore, &self.ignore_text)
+    }
+
+    /// Is there no entry?
+    pub fn are_empty(&self) -> bool {
+        *self == Lists::default()
+    }
+
+    /// [`Content::rule`] of pages that were read with these lists.
+    pub fn number(&self) -> u32 {
+        Content::rule_of(&serde_json::to_string(self).expect("lists are plain data"))
+    }
+}
+
+/// A rule of the configuration.
+#[derive(Clone, Debug)]
+pub struct PageRule {
+    /// `pages.match`, as written.
+    pub matches: String,
+    /// Its selectors and patterns, as written.
+    pub lists: Lists,
+    /// The part of the page that counts.
+    pub part: Part,
+    /// [`Lists::number`].
+    pub number: u32,
+    pattern: Pattern,
+}
+
+/// The rules of a configuration, in their order.
+#[derive(Clone, Debug, Default)]
+pub struct PageRules(Vec<PageRule>);
+
+impl PageRules {
+    /// Checks and compiles the `[[pages]]` tables.
+    ///
+    /// # Errors
+    /// The rule and the key, and what is wrong.
+    pub fn new(tables: &[PagesTable]) -> Result<PageRules, String> {
+        if tables.len() > MAX_PAGE_RULES {
+            return Err(format!("at most {MAX_PAGE_RULES} [[pages]] can be given, not {}", tables.len()));
+        }
+        let mut rules: Vec<PageRule> = Vec::new();
+        for table in tables {
+            let rule = PageRule::new(table)?;
+            if let Some(earlier) = rules.iter().find(|earlier| earlier.pattern.covers(&rule.pattern)) {
+                return Err(format!(
+                    "pages.match {:?} never applies, since {:?} before it matches all its pages: put it first",
+                    rule.matches, earlier.matches
+                ));
+            }
+            rules.push(rule);
+        }
+        Ok(PageRules(rules))
+    }
+
+    /// The rule of a page: the first that matches.
+    pub fn of(&self, url: &CanonicalUrl) -> Option<&PageRule> {
+        self.0.iter().find(|rule| rule.pattern.matches(url))
+    }
+}
+
+impl PageRule {
+    fn new(table: &PagesTable) -> Result<PageRule, String> {
+        let PagesTable { matches, include, ignore, ignore_text } = table.clone();
+        let pattern = Pattern::of_pages(&matches).map_err(|e| format!("pages.match: {e}"))?;
+        let lists = Lists { include, ignore, ignore_text };
+        if lists.are_empty() {
+            let text = "needs include, ignore or ignore_text; remove the rule to count the whole page";
+            return Err(format!("[[pages]] with match {matches:?} {text}"));
+        }
+        let part =
+            lists.part().map_err(|PartError { key, why }| format!("pages.{key} of {matches:?}: {why}"))?;
+        Ok(PageRule { number: lists.number(), matches, lists, part, pattern })
+    }
+}
+
+/// The rules in force and former ones, of the contents that were made under them.
+#[derive(Debug, Default)]
+pub struct KnownRules {
+    /// By number; compiled when a page needs it.
+    former: BTreeMap<u32, (Lists, OnceLock<Option<Part>>)>,
+}
+
+impl KnownRules {
+    /// The rules known so far, after the present ones were stored durably. Without any, nothing is written.
+    ///
+    /// # Errors
+    /// When the tables cannot be read or written.
+    pub fn open(tables: &SledTables, present: &PageRules) -> Result<KnownRules, Failure> {
+        let before = KnownRules::stored(tables)?;
+        let numbers: Vec<u32> = present.0.iter().map(|rule| rule.number).collect();
+        // The newest come last.
+        let mut known: Vec<Lists> =
+            before.iter().filter(|lists| !numbers.contains(&lists.number())).cloned().collect();
+        for rule in &present.0 {
+            if !known.contains(&rule.lists) {
+                known.push(rule.lists.clone());
+            }
+        }
+        known.drain(..known.len().saturating_sub(MAX_KNOWN_RULES));
+        if known != before {
+            keep(tables, KNOWN, &known)?;
+            tables.flush()?;
+        }
+        Ok(KnownRules::of(known))
+    }
+
+    fn stored(tables: &SledTables) -> Result<Vec<Lists>, Failure> {
+        Ok(kept(tables, KNOWN)?.unwrap_or_default())
+    }
+
+    fn of(lists: Vec<Lists>) -> KnownRules {
+        let numbered = |lists: Lists| (lists.number(), (lists, OnceLock::new()));
+        KnownRules { former: lists.into_iter().map(numbered).collect() }
+    }
+
+    /// How the text of a content was selected; none if its rule is no longer known.
+    pub fn of_content(&self, content: &Content) -> Option<Selection<'_>> {
+        match content.rule {
+            0 => Some(Selection::Whole),
+            number => {
+                let (lists, part) = self.former.get(&number)?;
+                // A former version compiled it, so it fails only if a newer library reads it otherwise.
+                part.get_or_init(|| lists.part().ok()).as_ref().map(Selection::Part)
+            }
+        }
+    }
+}
+
+/// How the text of a page is selected.
+#[derive(Clone, Copy, Debug)]
+pub enum Selection<'p> {
+    /// The whole page.
+    Whole,
+    /// By a rule.
+    Part(&'p Part),
+}
+
+impl<'p> Selection<'p> {
+    /// The part; none for the whole page.
+    pub fn part(self) -> Option<&'p Part> {
+        match self {
+            Selection::Whole => None,
+            Selection::Part(part) => Some(part),
+        }
+    }
+}
+
+/// How many pages of a round each rule left without text.
+#[derive(Debug, Default)]
+pub struct RuleUse {
+    /// Pages, and those without text, by number of the rule.
+    pages: BTreeMap<u32, (u64, u64)>,
+}
+
+impl RuleUse {
+    /// Counts a visit. True if its rule left no text.
+    pub fn observe(&mut self, visit: &Visit, change: &ChangeRules) -> bool {
+        let content = visit.content.as_ref().filter(|content| content.rule != 0);
+        let Some(content) = content.filter(|_| matches!(visit.outcome, Outcome::Fetched(_))) else {
+            return false;
+        };
+        let is_empty = content.fingerprint.digest == change.fingerprint("").digest;
+        let (pages, empty) = self.pages.entry(content.rule).or_default();
+        *pages += 1;
+        *empty += u64::from(is_empty);
+        is_empty
+    }
+
+    /// The rules in force that left no page of the round any text, with the number of pages.
+    pub fn without_text<'r>(&self, rules: &'r PageRules) -> Vec<(&'r PageRule, u64)> {
+        let of = |rule: &'r PageRule| match self.pages.get(&rule.number) {
+            Some((pages, empty)) if pages == empty => Some((rule, *pages)),
+            _ => None,
+        };
+        rules.0.iter().filter_map(of).collect()
+    }
+
+    /// Warns of such rules.
+    pub fn warn(&self, rules: &PageRules) {
+        for (rule, pages) in self.without_text(rules) {
+            let matches = &rule.matches;
+            tracing::warn!(
+                "[[pages]] match {matches:?} left no text of any of the {pages} pages that this round read under it, so \
+                 none of them can change; test it with recrawl page test URL"
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

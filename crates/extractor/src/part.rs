@@ -1,0 +1,184 @@
+//! Selects the part of a page's text that counts: CSS selectors over the tree, patterns over the text.
+//!
+//! Links, title and directives are those of the whole page. A page with a part is read by its tree, since
+//! selectors ask for ancestors, siblings and any attribute.
+
+use crate::sink::Handle;
+use crate::text::Collapsed;
+use regex::{Regex, RegexBuilder};
+use scraper::{Html, Selector};
+use std::collections::HashSet;
+
+/// Maximum selectors, and maximum patterns, of one part: each costs time at every visit.
+pub const MAX_PART_ENTRIES: usize = 50;
+/// Maximum bytes of a selector or pattern. Real ones have a few dozen.
+pub const MAX_PART_ENTRY_BYTES: usize = 1000;
+/// Maximum bytes of a compiled pattern. Searching takes time in proportion to this and to the text.
+pub const MAX_PATTERN_BYTES: usize = 1 << 20;
+/// Steps of selectors that any page may take: elements, each with the ancestors it is asked about.
+const MIN_SELECTOR_STEPS: u64 = 1 << 22;
+/// Further steps per byte of the page. Real pages take less than one for each selector.
+const SELECTOR_STEPS_A_BYTE: u64 = 64;
+
+/// The part of a page's text that counts.
+#[derive(Clone, Debug, Default)]
+pub struct Part {
+    include: Option<Selector>,
+    ignore: Option<Selector>,
+    ignore_text: Vec<Regex>,
+    /// Number of selectors.
+    selectors: u64,
+    /// Does a selector ask for earlier siblings?
+    asks_siblings: bool,
+}
+
+/// Error: an entry of a part is invalid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartError {
+    /// The list: `include`, `ignore` or `ignore_text`.
+    pub key: &'static str,
+    /// What is wrong, with the entry, and what to do.
+    pub why: String,
+}
+
+impl Part {
+    /// Checks and compiles selectors and patterns. Without `include`, the whole page counts.
+    ///
+    /// # Errors
+    /// The first list with an invalid entry.
+    pub fn new(include: &[String], ignore: &[String], ignore_text: &[String]) -> Result<Part, PartError> {
+        let selectors = include.iter().chain(ignore);
+        Ok(Part {
+            // A comma within an entry begins another selector.
+            selectors: selectors.clone().map(|text| 1 + text.matches(',').count() as u64).sum(),
+            asks_siblings: selectors.clone().any(|text| text.contains('~')),
+            include: list("include", include)?,
+            ignore: list("ignore", ignore)?,
+            ignore_text: patterns(ignore_text)?,
+        })
+    }
+
+    /// Are there selectors? Otherwise the page needs no tree.
+    pub(crate) fn selects(&self) -> bool {
+        self.selectors > 0
+    }
+
+    /// The elements that are selected in a tree. Nothing of a page that would need too many steps: only hostile
+    /// pages are so deep, and a page without text is counted.
+    pub(crate) fn select(&self, html: &Html, bytes: usize) -> Selected {
+        let most = MIN_SELECTOR_STEPS + SELECTOR_STEPS_A_BYTE * bytes as u64;
+        let steps = self.steps(html, most);
+        if steps > most {
+            return Selected { included: Some(HashSet::new()), ignored: HashSet::new(), steps };
+        }
+        let select = |selector: &Selector| html.select(selector).map(|element| element.id()).collect();
+        Selected {
+            included: self.include.as_ref().map(select),
+            ignored: self.ignore.as_ref().map(select).unwrap_or_default(),
+            steps,
+        }
+    }
+
+    /// The steps that the selectors need at most, counted until they are more than `most`. A descendant selector
+    /// asks each ancestor, and `~` each earlier sibling.
+    fn steps(&self, html: &Html, most: u64) -> u64 {
+        let mut steps = 0u64;
+        for node in html.tree.nodes().filter(|node| node.value().is_element()) {
+            let siblings = if self.asks_siblings { node.prev_siblings().count() } else { 0 };
+            steps += self.selectors * (node.ancestors().count() + siblings) as u64;
+            if steps > most {
+                break;
+            }
+        }
+        steps
+    }
+
+    /// The text without what the patterns match, collapsed again.
+    pub(crate) fn strip(&self, text: String) -> String {
+        if self.ignore_text.is_empty() {
+            return text;
+        }
+        let limit = text.len();
+        let left = self.ignore_text.iter().fold(text, |text, pattern| match pattern.replace_all(&text, "") {
+            std::borrow::Cow::Borrowed(_) => text,
+            std::borrow::Cow::Owned(left) => left,
+        });
+        let mut collapsed = Collapsed::new(limit);
+        for line in left.lines() {
+            collapsed.block();
+            collapsed.push(line);
+        }
+        collapsed.finish()
+    }
+}
+
+/// The elements that a part selects.
+pub(crate) struct Selected {
+    /// None if the whole page counts.
+    pub(crate) included: Option<HashSet<Handle>>,
+    pub(crate) ignored: HashSet<Handle>,
+    /// What it cost.
+    pub(crate) steps: u64,
+}
+
+fn bounded(key: &'static str, entries: &[String]) -> Result<(), PartError> {
+    if entries.len() > MAX_PART_ENTRIES {
+        let why = format!("{} entries; at most {MAX_PART_ENTRIES} are read", entries.len());
+        return Err(PartError { key, why });
+    }
+    match entries.iter().find(|entry| entry.len() > MAX_PART_ENTRY_BYTES) {
+        Some(entry) => {
+            let why = format!("an entry of {} bytes; at most {MAX_PART_ENTRY_BYTES} are read", entry.len());
+            Err(PartError { key, why })
+        }
+        None => Ok(()),
+    }
+}
+
+/// One selector that matches whatever an entry matches.
+fn list(key: &'static str, entries: &[String]) -> Result<Option<Selector>, PartError> {
+    bounded(key, entries)?;
+    for entry in entries {
+        let failed = |why: &str| Err(PartError { key, why: format!("{entry:?} {why}") });
+        if Selector::parse(entry).is_err() {
+            return failed(
+                "is not a CSS selector; write one such as \"main article\", \"#price\" or \".ads\"",
+            );
+        }
+        if entry.to_ascii_lowercase().contains(":has(") {
+            return failed("contains :has(), whose cost on a page has no bound; select the element itself");
+        }
+    }
+    let joined = (!entries.is_empty()).then(|| Selector::parse(&entries.join(", ")));
+    joined
+        .transpose()
+        .map_err(|_| PartError { key, why: format!("{entries:?} is not a list of CSS selectors") })
+}
+
+fn patterns(entries: &[String]) -> Result<Vec<Regex>, PartError> {
+    let key = "ignore_text";
+    bounded(key, entries)?;
+    let compile = |entry: &String| {
+        // Each block of the text is a line, so `^` and `$` stand for its ends.
+        let mut builder = RegexBuilder::new(entry);
+        builder.multi_line(true).size_limit(MAX_PATTERN_BYTES).dfa_size_limit(MAX_PATTERN_BYTES);
+        builder.build().map_err(|error| {
+            let why = match error {
+                regex::Error::CompiledTooBig(limit) => {
+                    format!("{entry:?} needs more than {limit} bytes when compiled; write smaller repetitions")
+                }
+                // The parser draws the position over several lines; the last one says what is wrong.
+                error => {
+                    let text = error.to_string();
+                    let last = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
+                    format!("{entry:?} is not a regular expression: {last} (put a backslash before a literal character)")
+                }
+            };
+            PartError { key, why }
+        })
+    };
+    entries.iter().map(compile).collect()
+}
+
+#[cfg(test)]
+mod tests;

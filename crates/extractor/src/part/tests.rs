@@ -1,0 +1,157 @@
+use super::*;
+use crate::{Extracted, Fields, Options, PageContent, extract, extract_part};
+use proptest::prelude::*;
+use recrawl_types::UrlRules;
+
+fn part(include: &[&str], ignore: &[&str], ignore_text: &[&str]) -> Part {
+    let owned = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    Part::new(&owned(include), &owned(ignore), &owned(ignore_text)).unwrap()
+}
+
+fn read(html: &str, content_type: &str, part: Option<&Part>) -> PageContent {
+    let rules = UrlRules::default();
+    let url = rules.canonicalize("http://a.example/p").unwrap();
+    let fields = Fields { content_type: Some(content_type), ..Fields::default() };
+    let options = Options { anchors: true, ..Options::default() };
+    match extract_part(html.as_bytes(), &fields, &url, &rules, &options, part) {
+        Extracted::Page(page) => page,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn text(html: &str, part: &Part) -> String {
+    read(html, "text/html", Some(part)).text
+}
+
+const PAGE: &str = "<title>Title</title><header>Shop <b class=price>12</b></header><nav><a href=/menu>Menu</a></nav>\
+    <main><p class='ads x'>Buy <a href=/ad>this</a></p><article id=a>Story of <time>12:00</time> words</article>\
+    <p>Seen 17 times</p><p class=note>Note</p></main><footer>Imprint</footer>";
+
+#[test]
+fn included_elements_count_and_ignored_ones_do_not() {
+    for (include, ignore, expected) in [
+        (&[][..], &[][..], "Buy this\nStory of 12:00 words\nSeen 17 times\nNote"),
+        (&[], &[".ads", "time"], "Story of words\nSeen 17 times\nNote"),
+        (&["main article"], &[], "Story of 12:00 words"),
+        (&["article, .note"], &["time"], "Story of words\nNote"),
+        (&["article", "main"], &[".ads", "article"], "Seen 17 times\nNote"),
+        // A selector names what counts, so the frame does not matter, and two elements are two lines.
+        (&[".price", ".note"], &[], "12\nNote"),
+        (&["nav"], &[], "Menu"),
+        (&["#nothing"], &[], ""),
+        (&[], &["body"], ""),
+        (&["main > p:not(.ads):nth-of-type(2)"], &[], "Seen 17 times"),
+        (&["article ~ p[class^=no]"], &[], "Note"),
+    ] {
+        assert_eq!(text(PAGE, &part(include, ignore, &[])), expected, "{include:?} {ignore:?}");
+    }
+    // What nobody sees stays out, also inside of an included element.
+    let hidden = "<div id=d>a<script>x</script><p hidden>b</p><p style='display:none'>c</p></div>";
+    assert_eq!(text(hidden, &part(&["#d", "p"], &[], &[])), "a");
+}
+
+#[test]
+fn links_title_and_anchors_are_those_of_the_whole_page() {
+    let whole = read(PAGE, "text/html", None);
+    let part = read(PAGE, "text/html", Some(&part(&["article"], &[".ads"], &["Story"])));
+    assert_eq!(part.text, "of 12:00 words");
+    assert_eq!(
+        PageContent { text: String::new(), work: 0, ..part },
+        PageContent { text: String::new(), work: 0, ..whole }
+    );
+}
+
+#[test]
+fn patterns_drop_what_they_match_and_see_a_line_for_each_block() {
+    let strip = |patterns: &[&str]| text(PAGE, &part(&["main"], &[], patterns));
+    assert_eq!(strip(&[r"Seen \d+ times"]), "Buy this\nStory of 12:00 words\nNote");
+    assert_eq!(strip(&[r"\d+", ":"]), "Buy this\nStory of words\nSeen times\nNote");
+    assert_eq!(strip(&["^.*[Ss]een.*$", "^Note$"]), "Buy this\nStory of 12:00 words");
+    assert_eq!(strip(&["(?s).*"]), "");
+    let plain = read("Line one\nLine two", "text/plain", Some(&part(&["main"], &["p"], &["(?i)LINE"])));
+    assert_eq!(plain.text, "one\ntwo", "plain text has no elements, and keeps its lines");
+}
+
+#[test]
+fn invalid_entries_are_refused_with_their_list_and_a_remedy() {
+    let new = |include: &str, ignore: &str, text: &str| {
+        let list = |entry: &str| if entry == "-" { vec![] } else { vec![entry.to_owned()] };
+        Part::new(&list(include), &list(ignore), &list(text)).unwrap_err()
+    };
+    for (error, key, says) in [
+        (new("main[", "-", "-"), "include", "\"main[\" is not a CSS selector"),
+        (new("", "-", "-"), "include", "\"\" is not a CSS selector"),
+        (new("-", "p::before", "-"), "ignore", "is not a CSS selector"),
+        (new("-", "a:hover)", "-"), "ignore", "is not a CSS selector"),
+        (new("div:HAS(p)", "-", "-"), "include", "no bound"),
+        (new("-", "-", "a("), "ignore_text", "is not a regular expression: unclosed group"),
+        (new("-", "-", "(a{1000}){1000}"), "ignore_text", "smaller repetitions"),
+        (new(&"a".repeat(2000), "-", "-"), "include", "2000 bytes"),
+    ] {
+        assert_eq!(error.key, key, "{error:?}");
+        assert!(error.why.contains(says), "{error:?}");
+        assert!(!error.why.contains('\n'), "{error:?}");
+    }
+    let many = vec!["p".to_owned(); MAX_PART_ENTRIES + 1];
+    assert!(Part::new(&[], &many, &[]).unwrap_err().why.starts_with("51 entries"));
+}
+
+/// A page of 2 MB with an element every few bytes costs few steps if it is flat, and is given up if it is deep or
+/// if each element would be compared with all earlier ones.
+#[test]
+fn the_steps_of_selectors_are_bounded_by_the_bytes_of_a_page() {
+    let flat = "<i class=x>a</i>".repeat(100_000);
+    let deep = format!("{}{flat}", "<span>".repeat(500));
+    let cost = |html: &str, selectors: &[&str]| {
+        let (tree, _) = crate::html::parse(html, crate::html::Attributes::All);
+        let selected = part(&[], selectors, &[]).select(&tree, html.len());
+        (selected.steps, selected.included.is_none())
+    };
+    let most = |html: &str| MIN_SELECTOR_STEPS + SELECTOR_STEPS_A_BYTE * html.len() as u64;
+    for (html, selectors, is_read) in
+        [(&flat, &["b .x", "i + .y"][..], true), (&flat, &[".x ~ .y"], false), (&deep, &["b .x"; 40], false)]
+    {
+        let (steps, found) = cost(html, selectors);
+        assert_eq!(found, is_read, "{selectors:?}");
+        assert!(steps <= most(html) + 200_000, "{steps} steps for {selectors:?}");
+    }
+    assert_eq!(text(&deep, &part(&[], &["b .x"; 40], &[])), "", "a page that is given up has no text");
+}
+
+fn markup() -> impl Strategy<Value = String> {
+    let tags = "<(div|p|main|nav|header|b|table|tr|td|li|ul|section|a href=/x|b class=k|p hidden|form|svg|select)>|</(div|p|main|nav|b|table|td|a|section)>";
+    proptest::collection::vec(
+        prop_oneof![3 => proptest::string::string_regex(tags).unwrap(), 2 => "[a-z ]{0,6}"],
+        0..60,
+    )
+    .prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    /// A part that selects nothing away finds what the fast path finds, which has no tree.
+    #[test]
+    fn a_part_without_effect_changes_nothing(html in markup()) {
+        let rules = UrlRules::default();
+        let url = rules.canonicalize("http://a.example/p").unwrap();
+        let (fields, options) = (Fields { content_type: Some("text/html"), ..Fields::default() }, Options { anchors: true, ..Options::default() });
+        let Extracted::Page(whole) = extract(html.as_bytes(), &fields, &url, &rules, &options) else { panic!() };
+        for idle in [part(&[], &["#none"], &[]), part(&[], &[], &["\u{1}"]), Part::default()] {
+            let same = read(&html, "text/html", Some(&idle));
+            prop_assert_eq!(PageContent { work: 0, ..same }, PageContent { work: 0, ..whole.clone() });
+        }
+    }
+
+    /// What is included and what is ignored divide the text of a page.
+    #[test]
+    fn included_and_ignored_text_divide_the_page(html in markup()) {
+        let words = |part: &Part| {
+            let mut letters: Vec<char> = text(&html, part).chars().filter(|c| !c.is_whitespace()).collect();
+            letters.sort_unstable();
+            letters
+        };
+        let mut both = words(&part(&["html"], &["b, td"], &[]));
+        both.extend(words(&part(&["b, td"], &[], &[])));
+        both.sort_unstable();
+        prop_assert_eq!(both, words(&part(&["html"], &[], &[])));
+    }
+}

@@ -1,0 +1,165 @@
+//! `recrawl page test`: what a rule of `[[pages]]` leaves of a page, before or after it is in the configuration.
+
+use super::show::{ArchivedPage, now};
+use super::{print, print_json, print_labelled};
+use crate::cli::{PageCommand, PageTestArgs};
+use crate::texts::{Text, document_of, extracted, last_two, unified};
+use recrawl_archive::timestamp;
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::page_rules::Lists;
+use recrawl_crawl::settings::Settings;
+use recrawl_extractor::{Extracted, Fields, Part, PartError, extract_part};
+use recrawl_types::CanonicalUrl;
+use serde_json::{Value, json};
+use std::path::Path;
+
+pub fn run(command: &PageCommand) -> Result<(), Failure> {
+    let PageCommand::Test(args) = command;
+    match &args.file {
+        Some(file) => test_file(args, file),
+        None => test_archived(args),
+    }
+}
+
+/// The rule that is tested.
+struct Tested {
+    words: String,
+    lists: Lists,
+    part: Option<Part>,
+}
+
+impl Tested {
+    fn of(args: &PageTestArgs, settings: &Settings, url: &CanonicalUrl) -> Result<Tested, Failure> {
+        let PageTestArgs { include, ignore, ignore_text, no_rule, .. } = args;
+        let lists =
+            Lists { include: include.clone(), ignore: ignore.clone(), ignore_text: ignore_text.clone() };
+        if !lists.are_empty() {
+            let failed =
+                |PartError { key, why }| Failure::Usage(format!("--{}: {why}", key.replace('_', "-")));
+            let part = Some(lists.part().map_err(failed)?);
+            return Ok(Tested { words: "of the command line".into(), lists, part });
+        }
+        match settings.pages.of(url).filter(|_| !no_rule) {
+            Some(rule) => Ok(Tested {
+                words: format!("[[pages]] match {:?}", rule.matches),
+                lists: rule.lists.clone(),
+                part: Some(rule.part.clone()),
+            }),
+            None => Ok(Tested { words: "none: the whole page counts".into(), lists, part: None }),
+        }
+    }
+
+    /// The rule left nothing: a mistake in most cases, so the exit code tells it.
+    fn check(&self, url: &CanonicalUrl, left: &str) -> Result<(), Failure> {
+        if !left.is_empty() || self.part.is_none() {
+            return Ok(());
+        }
+        let why = match self.lists.include.is_empty() {
+            true => "ignore and ignore_text cover all of it",
+            false => "include matches no element with text outside of ignore",
+        };
+        Err(Failure::Work(format!("{url}: the rule leaves no text of this page: {why}")))
+    }
+}
+
+fn test_file(args: &PageTestArgs, file: &Path) -> Result<(), Failure> {
+    let settings = args.at.settings()?;
+    let url = settings
+        .rules
+        .canonicalize(&args.url)
+        .map_err(|e| Failure::Usage(format!("invalid URL {}: {e}", args.url)))?;
+    let body = std::fs::read(file)
+        .map_err(|e| Failure::Usage(format!("--file: cannot read {}: {e}", file.display())))?;
+    let tested = Tested::of(args, &settings, &url)?;
+    let text = |part: Option<&Part>| match extract_part(
+        &body,
+        &Fields::default(),
+        &url,
+        &settings.rules,
+        &settings.reading,
+        part,
+    ) {
+        Extracted::Page(page) => Ok(page.text),
+        _ => Err(Failure::Work(format!("--file: {} is neither HTML nor plain text", file.display()))),
+    };
+    let (whole, left) = (text(None)?, text(tested.part.as_ref())?);
+    match args.json {
+        true => print_json(&json(&url, &tested, &whole, &left, Value::Null))?,
+        false => head(&url, &tested, &whole, &left)?,
+    }
+    tested.check(&url, &left)
+}
+
+fn test_archived(args: &PageTestArgs) -> Result<(), Failure> {
+    let page = ArchivedPage::find(&args.at, &args.url)?;
+    let (url, settings) = (&page.url, &page.settings);
+    let tested = Tested::of(args, settings, url)?;
+    // Redirects have no text of the page.
+    let mut versions = page.versions().filter(|version| {
+        version.as_ref().map_or(true, |version| (200..300).contains(&version.answer.status()))
+    });
+    let Some(newest) = versions.next() else {
+        let missing = crate::texts::none_before(None, &page.visited, settings, now());
+        return Err(page.failure(&missing));
+    };
+    let newest = newest.map_err(|missing| page.failure(&missing))?;
+    let text = |part| match extracted(&newest.answer, url, settings, part) {
+        Extracted::Page(page) => Ok(page.text),
+        _ => Err(Failure::Work(format!(
+            "{url}: its last version is not HTML or plain text, so no rule concerns it"
+        ))),
+    };
+    let (whole, left) = (text(None)?, text(tested.part.as_ref())?);
+    let two = |part| last_two(page.versions(), url, &page.visited, settings, part, now());
+    let found = two(tested.part.as_ref());
+    if args.json {
+        print_json(&json(url, &tested, &whole, &left, document_of(found)))?;
+        return tested.check(url, &left);
+    }
+    head(url, &tested, &whole, &left)?;
+    match found {
+        Err(missing) => print_labelled(format!("difference  none: {}", missing.why))?,
+        Ok([newer, older]) => {
+            let of = format!("from {} to {}", at(&older), at(&newer));
+            let without = || tested.part.as_ref().and_then(|_| two(None).ok());
+            match newer.text == older.text {
+                true if without().is_some_and(|[newer, older]| newer.text != older.text) => {
+                    print_labelled(format!("difference  none {of} under the rule; the whole texts differ"))?;
+                }
+                true => print_labelled(format!("difference  none {of}"))?,
+                false => {
+                    print_labelled(format!("difference  {of}:"))?;
+                    print(unified(&older, &newer).trim_end())?;
+                }
+            }
+        }
+    }
+    tested.check(url, &left)
+}
+
+fn at(text: &Text) -> String {
+    timestamp(text.time * 1000)
+}
+
+fn head(url: &CanonicalUrl, tested: &Tested, whole: &str, left: &str) -> Result<(), Failure> {
+    print_labelled(format!("url         {url}"))?;
+    print_labelled(format!("rule        {}", tested.words))?;
+    let Lists { include, ignore, ignore_text } = &tested.lists;
+    for (name, list) in [("include", include), ("ignore", ignore), ("ignore_text", ignore_text)] {
+        if !list.is_empty() {
+            print_labelled(format!("{name:<10}  {}", list.join(" | ")))?;
+        }
+    }
+    print_labelled(format!("text        {} of {} bytes count", left.len(), whole.len()))?;
+    match left.is_empty() {
+        true => Ok(()),
+        false => print(format!("\n{left}\n")),
+    }
+}
+
+fn json(url: &CanonicalUrl, tested: &Tested, whole: &str, left: &str, difference: Value) -> Value {
+    json!({
+        "url": url.as_text(), "rule": tested.words, "lists": tested.lists, "whole_bytes": whole.len(), "text": left,
+        "difference": difference,
+    })
+}

@@ -1,0 +1,97 @@
+//! The archived versions of a page, from the last body back to the first.
+
+use super::{Missing, missing};
+use recrawl_archive::answer::{Answer, MAX_ARCHIVED_BODY};
+use recrawl_archive::{file_name, timestamp};
+use recrawl_crawl::settings::Settings;
+use recrawl_extractor::{Extracted, Fields, Part, extract_part};
+use recrawl_types::{ArchivePosition, CanonicalUrl};
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// One archived response.
+pub struct Version {
+    /// Where its record begins.
+    pub at: ArchivePosition,
+    /// The response.
+    pub answer: Answer,
+}
+
+/// The versions of a page, newest first. Ends after the first one that cannot be read.
+pub struct Versions<'f> {
+    folder: &'f Path,
+    url: &'f CanonicalUrl,
+    next: Option<ArchivePosition>,
+    max_body: u64,
+}
+
+impl<'f> Versions<'f> {
+    /// From the position in the page's record; bodies are read up to a limit.
+    pub fn of(folder: &'f Path, url: &'f CanonicalUrl, last: Option<ArchivePosition>) -> Versions<'f> {
+        Versions { folder, url, next: last, max_body: MAX_ARCHIVED_BODY }
+    }
+
+    /// The same, with bodies up to this length.
+    pub fn with_bodies(self, max_body: usize) -> Versions<'f> {
+        Versions { max_body: max_body as u64, ..self }
+    }
+}
+
+impl Iterator for Versions<'_> {
+    type Item = Result<Version, Missing>;
+
+    fn next(&mut self) -> Option<Result<Version, Missing>> {
+        let at = self.next.take()?;
+        Some(read(self.folder, at, self.url, self.max_body).map(|answer| {
+            self.next = answer.before();
+            Version { at, answer }
+        }))
+    }
+}
+
+fn read(folder: &Path, at: ArchivePosition, url: &CanonicalUrl, max_body: u64) -> Result<Answer, Missing> {
+    let name = file_name(at.file);
+    let answer = Answer::read_up_to(folder, at, max_body).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => {
+            missing("removed", format!("its body was in {name}, which was removed (storage.archive_max)"))
+        }
+        _ => missing("unreadable", error.to_string()),
+    })?;
+    match (answer.field("WARC-Type"), answer.field("WARC-Target-URI")) {
+        (Some("response"), Some(of)) if of == url.as_text() => Ok(answer),
+        (Some("metadata"), None) => Err(missing("taken_down", "its body was taken down")),
+        _ => Err(missing("unreadable", format!("{name}, byte {}: not a response of this page", at.offset))),
+    }
+}
+
+/// The text of a body for display: the visible text, as far as this part of the page counts, or the entries of a
+/// sitemap or feed.
+pub fn text_of(
+    answer: &Answer,
+    url: &CanonicalUrl,
+    settings: &Settings,
+    part: Option<&Part>,
+) -> Option<String> {
+    match extracted(answer, url, settings, part) {
+        Extracted::Page(page) => Some(page.text),
+        Extracted::Listing(hints, _) => {
+            let line = |entry: &recrawl_extractor::ListingEntry| match entry.lastmod {
+                0 => format!("{}\n", entry.url),
+                lastmod => format!("{} {}\n", entry.url, timestamp(u64::from(lastmod) * 1000)),
+            };
+            Some(hints.entries.iter().map(line).collect())
+        }
+        Extracted::Opaque(_) => None,
+    }
+}
+
+/// What the extractor reads in a body.
+pub fn extracted(answer: &Answer, url: &CanonicalUrl, settings: &Settings, part: Option<&Part>) -> Extracted {
+    let nosniff = answer.http_field("X-Content-Type-Options");
+    let fields = Fields {
+        content_type: answer.http_field("Content-Type"),
+        nosniff: nosniff.is_some_and(|value| value.eq_ignore_ascii_case("nosniff")),
+        ..Fields::default()
+    };
+    extract_part(&answer.body, &fields, url, &settings.rules, &settings.reading, part)
+}
