@@ -14,6 +14,7 @@ use crate::origins::OriginWriter;
 use crate::page_block::{Changed, PackedPages, PageBlock};
 use crate::spill::SpillWriter;
 use crate::storage::Storage;
+use crate::symbols::Symbols;
 use crate::walk::BlockReader;
 use recrawl_types::{CanonicalUrl, Cycle, DatedRound, PageRecord, Round};
 use std::borrow::Cow;
@@ -40,6 +41,8 @@ pub struct GenerationWriter<'g> {
     summary: Summary,
     /// Pages pushed one by one.
     open: PageBlock,
+    /// Those of the keys that were packed last.
+    symbols: Arc<Symbols>,
 }
 
 impl<'g> GenerationWriter<'g> {
@@ -67,6 +70,7 @@ impl<'g> GenerationWriter<'g> {
             blocks: Vec::with_capacity(base.blocks.len()),
             summary: Summary { number, cycle, is_focused: base.summary().is_focused, ..Summary::default() },
             open: PageBlock::default(),
+            symbols: Arc::default(),
         })
     }
 
@@ -206,7 +210,7 @@ impl<'g> GenerationWriter<'g> {
     }
 
     fn close_block(&mut self) -> Result<(), CommitError> {
-        let pages = std::mem::take(&mut self.open).pack(Changed::ALL, BLOCK_PAGES);
+        let pages = std::mem::take(&mut self.open).pack_near(Changed::ALL, BLOCK_PAGES, &mut self.symbols);
         self.append(pages)
     }
 
