@@ -18,6 +18,7 @@ use recrawl_repository::{BLOCK_PAGES, Generation, Repository, VisitLog};
 use recrawl_scheduler::policy::PolicyKind;
 use recrawl_scheduler::policy::formula::FormulaPolicy;
 use recrawl_scheduler::{PlanMemory, PlanRequest, Planner, Ties};
+use recrawl_types::schedule::MemorySchedule;
 use recrawl_types::{CanonicalUrl, Content, Cycle, Visit};
 use recrawl_verifier::{Batch, BatchLimits, MergeReport, MergeRules, Waiting, merge};
 use std::collections::{BTreeMap, HashSet};
@@ -116,7 +117,12 @@ impl Ours {
         let processor = processor_seconds().unwrap_or_default();
         let mut clock = Clock::start();
         let mut batch = Batch::new(self.storage.clone(), round, BatchLimits::default());
-        batch.add_log(VisitLog::read(&*self.storage, round.round)?, |_: &Visit, _| {}, |_| true)?;
+        batch.add_log(
+            VisitLog::read(&*self.storage, round.round)?,
+            &MemorySchedule::default(),
+            |_: &Visit, _| {},
+            |_| true,
+        )?;
         let batch = batch.finish()?;
         clock.stage("read and sort");
         let merged = self.merge(&generation, batch, cycle, waiting, &mut clock)?;

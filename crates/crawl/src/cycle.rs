@@ -23,6 +23,7 @@ pub mod ranks;
 pub mod readmission;
 pub mod requests;
 mod signals;
+mod skipped;
 
 use crate::crawl::Crawl;
 use crate::cycle::carry::CycleTotals;
@@ -116,7 +117,7 @@ pub fn round_fetched_by(
         .space
         .check_merge(&generation, VisitLog::bytes(&*crawl.storage, round.round).map_err(Failure::work)?)?;
     let Gathered { batch, tally, responses, found, noise, trust, pings, done, bytes } =
-        gather::read_log(crawl, round, &traps)?;
+        gather::read_log(crawl, round, &*schedule, &traps)?;
     let totals = CycleTotals::before(crawl, &facts)?;
     let spent = totals.spent(&bytes);
     let sample = Sample::new(&tally, responses, &facts);

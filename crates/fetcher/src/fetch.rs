@@ -6,7 +6,7 @@ use crate::budget::Budget;
 use crate::client::{Network, NetworkError, Reply};
 use crate::control::{FIGURES_EVERY, HostActivity, HostsNow, MAX_FETCHING, MAX_SLOWEST, Steering};
 use crate::frontier::Frontier;
-use crate::host::{Action, Next, QueuedPage, RobotsRequest, SlotState};
+use crate::host::{Action, Cursor, Next, QueuedPage, RobotsRequest, SlotState};
 use crate::host_delay::LeftAlone;
 use crate::host_order::Precedence;
 use crate::limits::{FetchConfig, LONG_WAIT, MAX_FOLLOWED, MAX_ROBOTS_REDIRECTS};
@@ -25,6 +25,7 @@ use recrawl_types::{
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::mpsc::Sender;
@@ -69,7 +70,7 @@ pub struct Job {
     pub precedence: Precedence,
     /// Origins that earlier runs found unavailable.
     pub unavailable: Unavailable,
-    /// From then on no request starts, and the run delivers the rest as skipped.
+    /// From then on no request starts, and the run skips the rest: [`FetchReport::skipped`].
     pub deadline: Option<Instant>,
     /// The same, but only once all remaining pages are at held hosts.
     pub held_deadline: Option<Instant>,
@@ -103,7 +104,7 @@ impl Fetcher {
     }
 
     /// Visits a schedule. Delivers each entry that is not done exactly once, unless the run is
-    /// stopped. It also delivers new redirect targets and pages that an operator requested, without
+    /// stopped or skips the rest. It also delivers new redirect targets and pages that an operator requested, without
     /// an index.
     ///
     /// # Errors
@@ -154,11 +155,11 @@ impl Fetcher {
         if stopped_by != StoppedBy::Stop {
             state.frontier.note_unvisited(&run, &mut unvisited);
         }
-        match stopped_by {
+        let skipped = match stopped_by {
             StoppedBy::Deadline => state.skip_rest(Skip::Deadline).await?,
             StoppedBy::ByteBudget => state.skip_rest(Skip::ByteBudget).await?,
-            StoppedBy::End | StoppedBy::Stop | StoppedBy::SlowHosts => {}
-        }
+            StoppedBy::End | StoppedBy::Stop | StoppedBy::SlowHosts => Vec::new(),
+        };
         for host in state.frontier.hosts() {
             host.store(&run)?;
         }
@@ -167,6 +168,7 @@ impl Fetcher {
         let mut report = run.report().clone();
         report.elapsed = start.elapsed();
         report.stopped_by = stopped_by;
+        report.skipped = skipped;
         report.unvisited_hosts = unvisited;
         report.unavailable = std::mem::take(&mut *run.unavailable());
         Ok(report)
@@ -580,20 +582,26 @@ impl Loop {
         Ok(())
     }
 
-    /// Delivers the rest of the schedule as skipped, after the deadline or with the budget spent.
-    async fn skip_rest(&mut self, why: Skip) -> Result<(), FetchError> {
+    /// Skips the rest of the schedule, after the deadline or with the budget spent. Delivers pages that were taken from it
+    /// already, and returns the others as ranges.
+    async fn skip_rest(&mut self, why: Skip) -> Result<Vec<Range<u64>>, FetchError> {
         let again: Vec<QueuedPage> = self.frontier.hosts().flat_map(|host| host.take_requested()).collect();
         for queued in again {
             let page = queued.finish(Outcome::Skipped(why), self.run.now());
             deliver(page, &self.run, &self.out).await.map_err(|_| FetchError::OutputClosed)?;
         }
-        for mut cursor in self.frontier.take_rest(self.run.schedule.hosts()) {
-            while let Some(queued) = cursor.next(&self.run)? {
-                let page = queued.finish(Outcome::Skipped(why), self.run.now());
-                deliver(page, &self.run, &self.out).await.map_err(|_| FetchError::OutputClosed)?;
+        let mut rest = self.frontier.take_rest(self.run.schedule.hosts());
+        rest.sort_unstable_by_key(Cursor::start);
+        let mut skipped: Vec<Range<u64>> = Vec::new();
+        for index in rest.into_iter().flat_map(|cursor| cursor.rest(&self.run)) {
+            match skipped.last_mut() {
+                Some(range) if range.end == index => range.end += 1,
+                _ => skipped.push(index..index + 1),
             }
         }
-        Ok(())
+        let pages = skipped.iter().map(|range| range.end - range.start).sum();
+        self.run.report().outcomes.count_skipped(why, pages);
+        Ok(skipped)
     }
 }
 

@@ -5,6 +5,7 @@ use crate::unavailable::Unavailable;
 use crate::unvisited_hosts::UnvisitedHosts;
 use recrawl_types::{Failure, Outcome, Skip};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 use std::time::Duration;
 
 /// The report of one run. Only the program publishes it.
@@ -35,6 +36,10 @@ pub struct FetchReport {
     pub elapsed: Duration,
     /// Why the run ended.
     pub stopped_by: StoppedBy,
+    /// Pages of the schedule that were neither visited nor delivered, because the deadline came or the byte budget was
+    /// spent: ranges of its entries, in order.
+    #[serde(skip)]
+    pub skipped: Vec<Range<u64>>,
     /// Hosts that were not visited. The next run begins with them.
     #[serde(skip)]
     pub unvisited_hosts: UnvisitedHosts,
@@ -114,21 +119,30 @@ impl Outcomes {
                 Outcome::RobotsDenied => &mut self.robots_denied,
                 Outcome::RobotsUnreachable(_) => &mut self.robots_unreachable,
                 Outcome::RefusedAddress => &mut self.refused_address,
-                Outcome::Skipped(skip) => match skip {
-                    Skip::Deadline => &mut self.skipped_deadline,
-                    Skip::HostBackOff => &mut self.skipped_host_back_off,
-                    Skip::OutOfScope => &mut self.skipped_out_of_scope,
-                    Skip::CrawlDelay => &mut self.skipped_crawl_delay,
-                    Skip::OptedOut => &mut self.skipped_opted_out,
-                    Skip::ByteBudget => &mut self.skipped_byte_budget,
-                    Skip::Trap => &mut self.skipped_trap,
-                    Skip::Blocked => &mut self.skipped_blocked,
-                },
+                Outcome::Skipped(skip) => self.skipped_by(*skip),
                 Outcome::Fetched(_) | Outcome::NotModified | Outcome::Redirected(_) => {
                     unreachable!("{outcome:?} has a response")
                 }
             },
         } += 1;
+    }
+
+    /// Counts pages that were skipped together.
+    pub(crate) fn count_skipped(&mut self, why: Skip, pages: u64) {
+        *self.skipped_by(why) += pages;
+    }
+
+    fn skipped_by(&mut self, why: Skip) -> &mut u64 {
+        match why {
+            Skip::Deadline => &mut self.skipped_deadline,
+            Skip::HostBackOff => &mut self.skipped_host_back_off,
+            Skip::OutOfScope => &mut self.skipped_out_of_scope,
+            Skip::CrawlDelay => &mut self.skipped_crawl_delay,
+            Skip::OptedOut => &mut self.skipped_opted_out,
+            Skip::ByteBudget => &mut self.skipped_byte_budget,
+            Skip::Trap => &mut self.skipped_trap,
+            Skip::Blocked => &mut self.skipped_blocked,
+        }
     }
 
     /// All pages.

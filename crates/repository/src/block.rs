@@ -1,7 +1,7 @@
 //! A block: up to [`MAX_BLOCK_PAGES`] consecutive pages, as four frames: keys, known, history, content.
 
 use crate::bytes::{Malformed, Take};
-use crate::codec::{put_key, status};
+use crate::codec::status;
 use crate::column::{
     Columns, Field, put_column, put_flags, take_column, take_column_over_zeros, take_flags, take_into,
 };
@@ -18,11 +18,6 @@ use std::num::NonZeroU16;
 pub const BLOCK_PAGES: usize = 1024;
 /// A block that grows beyond this many pages is cut into blocks of [`BLOCK_PAGES`] or nearly so.
 pub const MAX_BLOCK_PAGES: usize = 2 * BLOCK_PAGES;
-
-/// Appends a key to a block's keys; `last` is the key before it in the block, empty for the first.
-pub(crate) fn put_block_key(out: &mut Vec<u8>, last: &[u8], key: &[u8]) {
-    put_key(out, last, key);
-}
 
 /// Functions for the rows of the table in `recrawl_types::fields`.
 macro_rules! known_columns {

@@ -15,8 +15,8 @@ use crate::column::Field;
 use crate::version_1;
 use recrawl_types::{
     ArchivePosition, Canonical, CanonicalUrl, Consent, Content, ContentKind, Difference, Expectation,
-    Fingerprint, History, Known, LeftOut, Link, LogRecord, Outcome, PageRecord, ScheduleEntry, Status,
-    ValidatorSign, Validators, Verdict, Visit, Visited, history_fields, known_fields,
+    Fingerprint, History, Known, LeftOut, Link, LogRecord, Outcome, PageRecord, ScheduleEntry, Skip, Skipped,
+    Status, ValidatorSign, Validators, Verdict, Visit, Visited, history_fields, known_fields,
 };
 use std::num::NonZeroU16;
 
@@ -202,7 +202,7 @@ const CANONICAL_ITSELF: u8 = 0x10;
 const CANONICAL_CONTRADICTORY: u8 = 0x20;
 const CANONICAL_OTHER: u8 = 0x30;
 /// The rule that selected the text follows, since version 8.
-pub(crate) const HAS_RULE: u8 = 0x40;
+const HAS_RULE: u8 = 0x40;
 
 const NOINDEX: u8 = 1;
 const NOFOLLOW: u8 = 2;
@@ -541,6 +541,7 @@ pub fn take_link(bytes: &[u8]) -> Result<Link, Malformed> {
 
 const VISIT: u8 = 0;
 const SEEDS: u8 = 1;
+const SKIPPED: u8 = 2;
 
 /// Appends a record of the visit log.
 pub(crate) fn put_log_record(out: &mut Vec<u8>, record: &LogRecord) {
@@ -553,7 +554,26 @@ pub(crate) fn put_log_record(out: &mut Vec<u8>, record: &LogRecord) {
             out.put_u8(SEEDS);
             put_links(out, &[], links);
         }
+        LogRecord::Skipped(Skipped { pages, why, at }) => {
+            out.put_u8(SKIPPED);
+            let (_, why) = Outcome::Skipped(*why).code();
+            [pages.start, pages.end - pages.start, *at, why]
+                .into_iter()
+                .for_each(|number| out.put_varint(number));
+        }
     }
+}
+
+/// Takes what follows the kind of a record of skipped pages.
+fn take_skipped(take: &mut Take<'_>) -> Result<LogRecord, Malformed> {
+    let (start, count, at) = (take.varint()?, take.varint()?, take.varint()?);
+    let (tag, _) = Outcome::Skipped(Skip::Deadline).code();
+    let Outcome::Skipped(why) = outcome(tag, take.varint()?)? else {
+        return Err(Malformed("pages are skipped for no reason"));
+    };
+    let end =
+        start.checked_add(count).filter(|end| *end > start).ok_or(Malformed("a range without pages"))?;
+    Ok(LogRecord::Skipped(Skipped { pages: start..end, why, at }))
 }
 
 /// Reads a record of the visit log.
@@ -565,6 +585,11 @@ pub(crate) fn take_log_record(bytes: &[u8]) -> Result<LogRecord, Malformed> {
             let links = take_links(&mut take, &[])?;
             take.end()?;
             Ok(LogRecord::Seeds(links))
+        }
+        SKIPPED => {
+            let skipped = take_skipped(&mut take)?;
+            take.end()?;
+            Ok(skipped)
         }
         _ => Err(Malformed("unknown kind of record")),
     }
@@ -583,6 +608,7 @@ pub(crate) fn take_log_record_apart(bytes: &[u8], links: &mut PackedLinks) -> Re
             links.take(&mut take, &[])?;
             LogRecord::Seeds(Vec::new())
         }
+        SKIPPED => take_skipped(&mut take)?,
         _ => return Err(Malformed("unknown kind of record")),
     };
     take.end()?;

@@ -2,7 +2,7 @@
 //! be unpacked.
 
 use crate::bytes::{Malformed, Take};
-use crate::codec::{HAS_RULE, content_kind, put_extras, take_extras};
+use crate::codec::{content_kind, put_extras, take_extras};
 use crate::column::{put_column, take_into};
 use recrawl_types::{ArchivePosition, Content, Fingerprint};
 
@@ -77,14 +77,6 @@ fn byte(cell: u64) -> Result<u8, Malformed> {
 }
 
 impl Packable<'_> {
-    /// Did a rule select its text?
-    pub fn has_rule(&self) -> bool {
-        match self {
-            Packable::Kept(contents, row) => contents.extras(*row)[0] & HAS_RULE != 0,
-            Packable::Given(content) => content.rule != 0,
-        }
-    }
-
     fn cell(&self, column: usize) -> u64 {
         let content = match self {
             Packable::Kept(contents, row) => return contents.columns[column][*row],

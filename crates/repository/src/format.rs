@@ -6,16 +6,12 @@ use recrawl_types::Round;
 
 /// The newest version that is read. A change of any byte's meaning is a new version.
 pub const FORMAT_VERSION: u32 = 8;
-/// The version of what this crate writes, but for some manifests: that of a generation whose round and cycle have different
-/// numbers is of version 6, that of a focused crawl of version 7, and that of a crawl with rules for pages of version 8. So
-/// other crawls can be read by an older program.
-pub const WRITTEN_VERSION: u32 = 5;
-/// The version of the manifest of a generation whose round and cycle have different numbers.
+/// The version of what this crate writes.
+pub const WRITTEN_VERSION: u32 = 8;
+/// From this version on a manifest has the number of its cycle.
 pub(crate) const ROUNDS_VERSION: u32 = 6;
-/// The version of the manifest of a generation with the columns of a focused crawl.
+/// The version of the manifest of a focused crawl; from the next one on it says itself whether it is that of one.
 pub(crate) const FOCUS_VERSION: u32 = 7;
-/// The version of the manifest of a generation with contents whose text a rule selected.
-pub(crate) const RULES_VERSION: u32 = 8;
 /// The oldest version that is read: what it lacks is worked out (`version_1.rs`). What the next commits do not
 /// change stays in its files until these are emptied.
 pub const OLDEST_VERSION: u32 = 1;
@@ -90,18 +86,22 @@ pub(crate) const HEADER_BYTES: usize = 24;
 
 /// The first bytes of every file.
 pub(crate) fn header(kind: FileKind, number: Round) -> [u8; HEADER_BYTES] {
-    header_of(WRITTEN_VERSION, kind, number)
-}
-
-/// The first bytes of a file of a version.
-pub(crate) fn header_of(version: u32, kind: FileKind, number: Round) -> [u8; HEADER_BYTES] {
     let mut bytes = Vec::with_capacity(HEADER_BYTES);
     bytes.extend_from_slice(MAGIC);
-    bytes.put_u32(version);
+    bytes.put_u32(WRITTEN_VERSION);
     bytes.put_u32(kind as u32);
     bytes.put_u32(number.0);
     bytes.put_u32(crc32fast::hash(&bytes));
     bytes.try_into().expect("a header has its length")
+}
+
+/// A header, of another version.
+#[cfg(test)]
+pub(crate) fn with_version(version: u32, mut header: [u8; HEADER_BYTES]) -> [u8; HEADER_BYTES] {
+    header[8..12].copy_from_slice(&version.to_le_bytes());
+    let crc = crc32fast::hash(&header[..HEADER_BYTES - 4]);
+    header[HEADER_BYTES - 4..].copy_from_slice(&crc.to_le_bytes());
+    header
 }
 
 /// Why a header is not the one expected.
@@ -156,11 +156,20 @@ const MIN_COMPRESSED: usize = 64;
 /// # Panics
 /// When the payload is longer than [`MAX_FRAME_BYTES`]; writers bound what they put in.
 pub(crate) fn put_frame(out: &mut Vec<u8>, kind: FileKind, payload: &[u8]) {
+    put_frame_as(out, kind, payload, payload.len() >= MIN_COMPRESSED);
+}
+
+/// The same, as it is: the payload is known not to shrink.
+pub(crate) fn put_raw_frame(out: &mut Vec<u8>, kind: FileKind, payload: &[u8]) {
+    put_frame_as(out, kind, payload, false);
+}
+
+fn put_frame_as(out: &mut Vec<u8>, kind: FileKind, payload: &[u8], may_shrink: bool) {
     assert!(payload.len() <= MAX_FRAME_BYTES, "a frame of {} bytes is too long", payload.len());
     let start = out.len();
     out.resize(start + FRAME_HEADER_BYTES, 0);
     let mut codec = RAW;
-    if payload.len() >= MIN_COMPRESSED {
+    if may_shrink {
         let body = out.len();
         out.resize(body + lz4_flex::block::get_maximum_output_size(payload.len()), 0);
         let compressed = lz4_flex::block::compress_into(payload, &mut out[body..]);

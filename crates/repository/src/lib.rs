@@ -44,6 +44,7 @@ mod snapshot;
 mod sound_frames;
 pub mod spill;
 pub mod storage;
+mod symbols;
 mod tables;
 #[cfg(test)]
 mod testing;

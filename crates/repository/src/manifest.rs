@@ -4,7 +4,7 @@ use crate::bytes::{Malformed, Put, Take};
 use crate::error::{OpenError, WriteError};
 use crate::format::{
     FOCUS_VERSION, FORMAT_VERSION, FileKind, HEADER_BYTES, HeaderError, MANIFEST, MANIFEST_NEXT,
-    ROUNDS_VERSION, RULES_VERSION, WRITTEN_VERSION, check_header, header_of, open_frame, put_frame,
+    ROUNDS_VERSION, check_header, header, open_frame, put_frame,
 };
 use crate::frames::Source;
 use crate::storage::Storage;
@@ -33,20 +33,12 @@ pub struct Summary {
     pub bytes: u64,
     /// Has it, or had an earlier one, the columns of a focused crawl?
     pub is_focused: bool,
-    /// Was, in it or in an earlier one, the text of a page selected by a rule?
-    pub has_rules: bool,
 }
 
 impl Summary {
     /// The generation's round and cycle.
     pub fn dated(&self) -> DatedRound {
         DatedRound { round: self.number, cycle: self.cycle }
-    }
-
-    /// The counts of the next generation, before its first block.
-    pub(crate) fn begin(&self, number: Round, cycle: Cycle) -> Summary {
-        let Summary { is_focused, has_rules, .. } = *self;
-        Summary { number, cycle, is_focused, has_rules, ..Summary::default() }
     }
 }
 
@@ -92,10 +84,9 @@ pub(crate) fn read(storage: &dyn Storage) -> Result<Option<Manifest>, OpenError>
         let [untried, waiting] = if version < 4 { [0, 0] } else { [next()?, next()?] };
         // Up to version 5 round and cycle have the same number.
         let cycle = if version < ROUNDS_VERSION { Cycle(number.0) } else { Cycle(take.u32()?) };
-        let has_rules = version >= RULES_VERSION;
-        let is_focused = if has_rules { take.u8()? != 0 } else { version == FOCUS_VERSION };
-        let counts = Summary { number, cycle, pages, visited, gone, untried, waiting, ..Summary::default() };
-        let summary = Summary { origins, bytes, is_focused, has_rules, ..counts };
+        let is_focused = if version > FOCUS_VERSION { take.u8()? == 1 } else { version == FOCUS_VERSION };
+        let summary =
+            Summary { number, cycle, pages, visited, gone, untried, waiting, origins, bytes, is_focused };
         let manifest = Manifest { summary, reports, has_decisions: version >= 5 };
         take.end()?;
         Ok(manifest)
@@ -112,19 +103,9 @@ pub(crate) fn write(storage: &dyn Storage, manifest: &Manifest) -> Result<(), Wr
     for number in counts.into_iter().chain([manifest.reports, summary.untried, summary.waiting]) {
         payload.put_u64(number);
     }
-    let version = match (summary.has_rules, summary.is_focused, summary.dated().is_only()) {
-        (true, ..) => RULES_VERSION,
-        (false, true, _) => FOCUS_VERSION,
-        (false, false, false) => ROUNDS_VERSION,
-        (false, false, true) => WRITTEN_VERSION,
-    };
-    if version >= ROUNDS_VERSION {
-        payload.put_u32(summary.cycle.0);
-    }
-    if summary.has_rules {
-        payload.put_u8(u8::from(summary.is_focused));
-    }
-    let mut bytes = header_of(version, FileKind::Manifest, summary.number).to_vec();
+    payload.put_u32(summary.cycle.0);
+    payload.put_u8(summary.is_focused.into());
+    let mut bytes = header(FileKind::Manifest, summary.number).to_vec();
     put_frame(&mut bytes, FileKind::Manifest, &payload);
     let path = storage.locate(MANIFEST_NEXT);
     let mut file = storage.create(MANIFEST_NEXT).map_err(WriteError::of(&path, "create"))?;
@@ -135,4 +116,37 @@ pub(crate) fn write(storage: &dyn Storage, manifest: &Manifest) -> Result<(), Wr
     storage.sync_dir().map_err(WriteError::of(&folder, "sync"))?;
     storage.rename(MANIFEST_NEXT, MANIFEST).map_err(WriteError::of(&path, "rename"))?;
     storage.sync_dir().map_err(WriteError::of(&folder, "sync"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::with_version;
+    use crate::storage::MemoryStorage;
+
+    /// Only the last version says in a byte whether the crawl is focused, and only those from 6 on which cycle it was.
+    #[test]
+    fn manifests_of_all_versions_are_read() {
+        for (version, cycle, is_focused) in
+            [(5, 3, false), (6, 2, false), (7, 2, true), (8, 2, false), (8, 2, true)]
+        {
+            let summary =
+                Summary { number: Round(3), cycle: Cycle(cycle), pages: 9, is_focused, ..Summary::default() };
+            let manifest = Manifest { summary, reports: 77, has_decisions: true };
+            let storage = MemoryStorage::new();
+            write(&storage, &manifest).unwrap();
+            let bytes = &storage.image()[MANIFEST];
+            let mut scratch = Vec::new();
+            let payload = open_frame(&bytes[HEADER_BYTES..], FileKind::Manifest, &mut scratch).unwrap();
+            let cut = match version {
+                5 => 5,
+                6 | 7 => 1,
+                _ => 0,
+            };
+            let mut older = with_version(version, bytes[..HEADER_BYTES].try_into().unwrap()).to_vec();
+            put_frame(&mut older, FileKind::Manifest, &payload[..payload.len() - cut]);
+            let storage = MemoryStorage::with_files([(MANIFEST.to_owned(), older)].into());
+            assert_eq!(read(&storage).unwrap(), Some(manifest), "version {version}");
+        }
+    }
 }

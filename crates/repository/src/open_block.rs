@@ -182,7 +182,7 @@ impl OpenBlock {
         };
         let keys = keys.as_ref().unwrap_or(&self.keys);
         let piece = |keys: &FrontCoded, rows: Range<usize>, past: &[_]| {
-            pack_piece(keys.first(), keys.bytes(), &known[rows.clone()], &visited[rows], past, changed)
+            pack_piece(&keys.first(), keys, &known[rows.clone()], &visited[rows], past, changed)
         };
         if pages <= 2 * block_pages {
             return PackedPages(vec![piece(keys, 0..pages, &past)]);

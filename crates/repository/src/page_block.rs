@@ -2,16 +2,18 @@
 //! thread may do them.
 
 use crate::block::{
-    BLOCK_PAGES, is_focused, is_gone, put_block_history, put_block_key, put_block_known, take_block_known,
-    take_histories,
+    BLOCK_PAGES, is_focused, is_gone, put_block_history, put_block_known, take_block_known, take_histories,
 };
-use crate::bytes::{Malformed, Take};
+use crate::bytes::Malformed;
 use crate::contents::{Contents, Packable, put_contents};
 use crate::error::ReadError;
-use crate::format::{open_frame, put_frame};
+use crate::format::{open_frame, put_frame, put_raw_frame};
 use crate::frames::Source;
+use crate::front_coded::{FrontCoded, take_keys};
 use crate::index::Part;
+use crate::symbols::Symbols;
 use recrawl_types::{CanonicalUrl, Cycle, History, Keys, Known, PageRecord, StateColumns, Visited};
+use std::sync::Arc;
 
 /// How much of a block is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,26 +127,6 @@ impl PackedBlock {
     }
 }
 
-/// Adds the keys of a block.
-pub(crate) fn take_keys(payload: &[u8], rows: usize, keys: &mut Keys) -> Result<(), Malformed> {
-    let mut take = Take(payload);
-    keys.reserve(rows);
-    for row in 0..rows {
-        let shared: usize = take.narrow()?;
-        let rest = take.bytes()?;
-        let last = if row == 0 { &[][..] } else { keys.get(row - 1) };
-        if shared > last.len() {
-            return Err(Malformed("a key shares more bytes than the last one has"));
-        }
-        // Greater than the key before, with which it shares `shared` bytes and no more.
-        if row > 0 && rest.first() <= last.get(shared) {
-            return Err(Malformed("its keys are not in order"));
-        }
-        keys.push_behind(shared, rest);
-    }
-    take.end()
-}
-
 /// Consecutive pages, unpacked: as many as there is memory for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PageBlock {
@@ -210,24 +192,37 @@ impl PageBlock {
     /// When it has more pages, or other visited ones, than `changed` allows, or no page at all, or when
     /// `block_pages` is 0 or more than [`BLOCK_PAGES`].
     pub fn pack(&self, changed: Changed, block_pages: usize) -> PackedPages {
+        self.pack_near(changed, block_pages, &mut Arc::default())
+    }
+
+    /// The same, with the symbols of the block before if they suit the keys; gives those of the last one.
+    pub(crate) fn pack_near(
+        &self,
+        changed: Changed,
+        block_pages: usize,
+        symbols: &mut Arc<Symbols>,
+    ) -> PackedPages {
         assert!(!self.is_empty(), "a block has pages");
         assert!((1..=BLOCK_PAGES).contains(&block_pages), "blocks of {block_pages} pages");
         if self.len() <= 2 * block_pages {
-            return PackedPages(vec![self.pack_rows(0..self.len(), changed)]);
+            return PackedPages(vec![self.pack_rows(0..self.len(), changed, symbols)]);
         }
         assert_eq!(changed, Changed::ALL, "what is cut must be packed anew");
         let pieces = self.len().div_ceil(block_pages);
         let cut = |piece: usize| piece * self.len() / pieces;
-        PackedPages((0..pieces).map(|i| self.pack_rows(cut(i)..cut(i + 1), changed)).collect())
+        PackedPages((0..pieces).map(|i| self.pack_rows(cut(i)..cut(i + 1), changed, symbols)).collect())
     }
 
-    fn pack_rows(&self, rows: std::ops::Range<usize>, changed: Changed) -> PackedPiece {
-        let (mut keys, mut last) = (Vec::new(), &[][..]);
+    fn pack_rows(
+        &self,
+        rows: std::ops::Range<usize>,
+        changed: Changed,
+        symbols: &mut Arc<Symbols>,
+    ) -> PackedPiece {
+        let mut keys = FrontCoded::default();
         if changed.keys {
-            for row in rows.clone() {
-                put_block_key(&mut keys, last, self.key(row));
-                last = self.key(row);
-            }
+            keys = FrontCoded::packed(&self.keys, rows.clone(), symbols);
+            *symbols = keys.symbols().clone();
         }
         let past: Vec<_> = if changed.past {
             assert_eq!(self.past.len(), self.len(), "the pasts were read");
@@ -241,10 +236,10 @@ impl PageBlock {
     }
 }
 
-/// Packs what changed of a block. `keys` are front-coded.
+/// Packs what changed of a block.
 pub(crate) fn pack_piece(
     first: &[u8],
-    keys: &[u8],
+    keys: &FrontCoded,
     known: &[Known],
     visited: &[bool],
     past: &[(&History, Packable<'_>)],
@@ -253,11 +248,14 @@ pub(crate) fn pack_piece(
     let (mut payload, mut frames) = (Vec::new(), [const { None }; 4]);
     let mut pack = |part: Part, payload: &[u8]| {
         let mut frame = Vec::new();
-        put_frame(&mut frame, part.kind(), payload);
+        // Keys in codes hold nothing that LZ4 would find.
+        let is_coded = part == Part::Keys && !keys.symbols().is_empty();
+        let put = if is_coded { put_raw_frame } else { put_frame };
+        put(&mut frame, part.kind(), payload);
         frames[part as usize] = Some(frame);
     };
     if changed.keys {
-        pack(Part::Keys, keys);
+        pack(Part::Keys, keys.bytes());
     }
     if changed.keys || changed.known || changed.past {
         put_block_known(&mut payload, visited, known);
@@ -279,7 +277,6 @@ pub(crate) fn pack_piece(
         gone,
         untried,
         is_focused: is_focused(known),
-        has_rules: past.iter().any(|(_, content)| content.has_rule()),
         frames,
     }
 }
@@ -324,8 +321,6 @@ pub(crate) struct PackedPiece {
     pub untried: u32,
     /// Has it the columns of a focused crawl?
     pub is_focused: bool,
-    /// Was a text of it selected by a rule?
-    pub has_rules: bool,
     /// By [`Part`]; none for what is as it was.
     pub frames: [Option<Vec<u8>>; 4],
 }

@@ -269,6 +269,7 @@ pub fn put_back<'a>(record: &mut LogRecord, apart: impl Iterator<Item = LinkRef<
     let links = match record {
         LogRecord::Visit(visit) => &mut visit.links,
         LogRecord::Seeds(links) => links,
+        LogRecord::Skipped(_) => return assert_eq!(apart.count(), 0, "what was skipped has no links"),
     };
     links.extend(apart.map(|LinkRef { key, depth, hops, counted, lastmod, expectation }| {
         let url = CanonicalUrl::from_key(key).expect("a link leads to a URL");

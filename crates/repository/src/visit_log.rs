@@ -193,6 +193,12 @@ fn recover(
             return Ok(offset);
         }
         recovered.records += 1;
+        if let LogRecord::Skipped(skipped) = &record {
+            if let (true, Some(frames)) = (skipped.pages.end > MAX_INDEX, &reader.0) {
+                return Err(frames.damaged(offset, "a visit of a page outside the schedule"));
+            }
+            skipped.pages.clone().for_each(|index| recovered.done.insert(index));
+        }
         if let LogRecord::Visit(visit) = record {
             if visit.bytes > 0 {
                 let bytes = recovered.bytes.entry(Origin::of(&visit.url)).or_default();

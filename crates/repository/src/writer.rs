@@ -14,6 +14,7 @@ use crate::origins::OriginWriter;
 use crate::page_block::{Changed, PackedPages, PageBlock};
 use crate::spill::SpillWriter;
 use crate::storage::Storage;
+use crate::symbols::Symbols;
 use crate::walk::BlockReader;
 use recrawl_types::{CanonicalUrl, Cycle, DatedRound, PageRecord, Round};
 use std::borrow::Cow;
@@ -40,6 +41,8 @@ pub struct GenerationWriter<'g> {
     summary: Summary,
     /// Pages pushed one by one.
     open: PageBlock,
+    /// Those of the keys that were packed last.
+    symbols: Arc<Symbols>,
 }
 
 impl<'g> GenerationWriter<'g> {
@@ -65,8 +68,9 @@ impl<'g> GenerationWriter<'g> {
             kept,
             kept_hosts: None,
             blocks: Vec::with_capacity(base.blocks.len()),
-            summary: base.summary().begin(number, cycle),
+            summary: Summary { number, cycle, is_focused: base.summary().is_focused, ..Summary::default() },
             open: PageBlock::default(),
+            symbols: Arc::default(),
         })
     }
 
@@ -116,7 +120,6 @@ impl<'g> GenerationWriter<'g> {
     fn put(&mut self, at: Option<usize>, pages: PackedPages) -> Result<(), CommitError> {
         for piece in pages.0 {
             self.summary.is_focused |= piece.is_focused;
-            self.summary.has_rules |= piece.has_rules;
             let mut places = [Place::default(); 4];
             for (part, frame) in Part::ALL.into_iter().zip(piece.frames) {
                 places[part as usize] = match frame {
@@ -207,7 +210,7 @@ impl<'g> GenerationWriter<'g> {
     }
 
     fn close_block(&mut self) -> Result<(), CommitError> {
-        let pages = std::mem::take(&mut self.open).pack(Changed::ALL, BLOCK_PAGES);
+        let pages = std::mem::take(&mut self.open).pack_near(Changed::ALL, BLOCK_PAGES, &mut self.symbols);
         self.append(pages)
     }
 

@@ -51,4 +51,4 @@ pub use crate::site::Site;
 pub use crate::spill::Spill;
 pub use crate::trust::{Belief, SignTally, ValidatorSign, ValidatorTrust};
 pub use crate::url::{CanonicalUrl, Scheme, UrlError, UrlRules};
-pub use crate::visit::{Difference, LeftOut, Link, LogRecord, Visit};
+pub use crate::visit::{Difference, LeftOut, Link, LogRecord, Skipped, Visit};

@@ -1,7 +1,12 @@
 //! A visit: the outcome of a fetch and what it found.
 
-use crate::{CanonicalUrl, Content, Expectation, Outcome, Share, Standing, ValidatorSign, Verdict};
+use crate::{
+    CanonicalUrl, Content, Expectation, HostRun, Outcome, ScheduleSource, Share, Skip, Standing,
+    ValidatorSign, Verdict,
+};
 use serde::{Deserialize, Serialize};
+use std::io;
+use std::ops::Range;
 
 /// A visit: one record of the cycle's visit log.
 #[derive(Clone, Debug, PartialEq)]
@@ -115,4 +120,52 @@ pub enum LogRecord {
     Visit(Box<Visit>),
     /// Seeds: URLs that no page linked to. Their depth is 0, which also revives a gone page.
     Seeds(Vec<Link>),
+    /// Pages of the schedule that the end of a cycle left unvisited.
+    Skipped(Skipped),
+}
+
+/// Entries of a schedule read at a time.
+const READ: usize = 1024;
+
+/// Pages of the schedule that the end of a cycle left unvisited, however many, in one record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// Their positions in the schedule.
+    pub pages: Range<u64>,
+    /// Why.
+    pub why: Skip,
+    /// When, in milliseconds since 1970.
+    pub at: u64,
+}
+
+impl Skipped {
+    /// Calls `work` with the visit of each page, in the order of the schedule.
+    ///
+    /// # Errors
+    /// When the schedule cannot be read or does not have the pages, or what `work` returns.
+    pub fn each<E: From<io::Error>>(
+        &self,
+        schedule: &dyn ScheduleSource,
+        mut work: impl FnMut(Visit) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (hosts, mut next) = (schedule.hosts(), self.pages.start);
+        let end = |host: &HostRun| host.start + host.count;
+        let mut host = hosts.partition_point(|host| end(host) <= next);
+        while next < self.pages.end {
+            let run = hosts.get(host).ok_or_else(|| io::Error::other("pages outside the schedule"))?;
+            let to = end(run).min(self.pages.end);
+            let entries = schedule.read(run, next, READ.min((to - next) as usize))?;
+            if entries.is_empty() {
+                return Err(io::Error::other("the schedule ends within a host").into());
+            }
+            for entry in entries.into_iter().take((to - next) as usize) {
+                let (share, standing) = (entry.share, entry.standing);
+                let visit = Visit::new(entry.url, Outcome::Skipped(self.why));
+                work(Visit { index: Some(next), share, standing, at: self.at, ..visit })?;
+                next += 1;
+            }
+            host += usize::from(next == end(run));
+        }
+        Ok(())
+    }
 }

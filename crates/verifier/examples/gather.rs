@@ -5,6 +5,7 @@
 
 use recrawl_repository::storage::{MemoryStorage, Storage};
 use recrawl_repository::{LogChunk, VisitLog};
+use recrawl_types::schedule::MemorySchedule;
 use recrawl_types::{
     CanonicalUrl, Change, Content, Cycle, DatedRound, Fingerprint, Link, LogRecord, Outcome, Round, UrlRules,
     Visit,
@@ -105,7 +106,12 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let timer = Timer::start();
     let mut batch = Batch::new(storage.clone(), ROUND, limits);
-    batch.add_log(VisitLog::read(&*storage, ROUND.round)?, |_, _| {}, |_| true)?;
+    batch.add_log(
+        VisitLog::read(&*storage, ROUND.round)?,
+        &MemorySchedule::default(),
+        |_, _| {},
+        |_| true,
+    )?;
     timer.tell("read and add");
     let sorting = Timer::start();
     let batch = batch.finish()?;

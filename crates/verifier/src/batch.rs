@@ -8,7 +8,7 @@ use crate::touch::Links;
 use recrawl_repository::VisitReader;
 use recrawl_repository::codec::LinkRef;
 use recrawl_repository::storage::Storage;
-use recrawl_types::{CanonicalUrl, Cycle, DatedRound, LogRecord, Visit};
+use recrawl_types::{CanonicalUrl, Cycle, DatedRound, Effect, LogRecord, ScheduleSource, Visit};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::thread;
@@ -61,14 +61,15 @@ impl Batch {
     }
 
     /// Adds the cycle's whole log, which another thread reads. `observe` gets each visit and its
-    /// number of links, in log order. `admit` decides by key whether a link is added; seeds always
-    /// are.
+    /// number of links, in log order; also those of pages that the log says were skipped, which
+    /// `schedule` names. `admit` decides by key whether a link is added; seeds always are.
     ///
     /// # Errors
-    /// If reading the log or writing a run fails. Drop the batch then.
+    /// If reading the log or the schedule, or writing a run fails. Drop the batch then.
     pub fn add_log(
         &mut self,
         log: VisitReader,
+        schedule: &dyn ScheduleSource,
         mut observe: impl FnMut(&Visit, usize),
         mut admit: impl FnMut(&[u8]) -> bool,
     ) -> Result<(), BatchError> {
@@ -76,6 +77,10 @@ impl Batch {
             for (record, links) in chunk.drain() {
                 match &record {
                     LogRecord::Seeds(_) => self.add_apart(record, links)?,
+                    LogRecord::Skipped(skipped) => skipped.each(schedule, |visit| {
+                        observe(&visit, 0);
+                        self.add_visit(Box::new(visit))
+                    })?,
                     LogRecord::Visit(visit) => {
                         observe(visit, links.len());
                         self.add_apart(record, links.filter(|link| admit(link.key)))?;
@@ -86,13 +91,18 @@ impl Batch {
         })
     }
 
+    /// Adds a record.
     ///
     /// # Errors
     /// If writing a run fails. Drop the batch then; the log still has every record.
+    ///
+    /// # Panics
+    /// If the record is of skipped pages, which only their schedule names.
     pub fn add(&mut self, mut record: LogRecord) -> Result<(), BatchError> {
         let links = match &mut record {
             LogRecord::Visit(visit) => std::mem::take(&mut visit.links),
             LogRecord::Seeds(links) => std::mem::take(links),
+            LogRecord::Skipped(_) => panic!("skipped pages come with a log"),
         };
         self.add_apart(record, links.iter().map(LinkRef::from))
     }
@@ -111,12 +121,16 @@ impl Batch {
             self.gathered.add_links(link.key, &Links::of(&link, is_seed, self.cycle));
             self.spill_if_full()?;
         }
-        if let LogRecord::Visit(visit) = record {
+        if let LogRecord::Visit(visit) = record { self.add_visit(visit) } else { Ok(()) }
+    }
+
+    fn add_visit(&mut self, visit: Box<Visit>) -> Result<(), BatchError> {
+        // A page that is only skipped needs no block, so its origin's links need not hurry.
+        if visit.outcome.effect() != Effect::Nothing {
             self.note_main(visit.url.origin_key());
-            self.gathered.add_visit(visit);
-            self.spill_if_full()?;
         }
-        Ok(())
+        self.gathered.add_visit(visit);
+        self.spill_if_full()
     }
 
     fn note_main(&mut self, origin: &[u8]) {

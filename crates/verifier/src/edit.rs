@@ -3,11 +3,12 @@
 use crate::host_cap::HostCap;
 use crate::matched::Matched;
 use crate::touch::Touch;
+use crate::touched::Touched;
 use crate::{MergeError, MergeReport, MergeRules, Tried, lastmod, update};
 use recrawl_repository::{
     Changed, Generation, GenerationWriter, KeptVisit, Learned, NewPages, OpenBlock, PackedPages, Place,
 };
-use recrawl_types::{CanonicalUrl, Change, Known, Outcome, PageRecord, Status};
+use recrawl_types::{CanonicalUrl, Change, Known, Outcome, PageRecord, Status, Visit};
 
 pub(crate) struct Editor<'a> {
     rules: &'a MergeRules<'a>,
@@ -69,6 +70,25 @@ impl<'a> Editor<'a> {
             edited.changed = Changed::ALL;
         }
         Ok(edited)
+    }
+
+    /// Keeps the visits of pages that were only skipped: their block stays as it is.
+    pub fn keep_skipped(mut touched: Touched, writer: &mut GenerationWriter<'_>) -> Result<(), MergeError> {
+        for at in 0..touched.len() {
+            for visit in touched.take(at).visits {
+                let learned = Learned::of(&visit);
+                let Visit { url, at, share, outcome, .. } = visit;
+                writer.keep_visit(&KeptVisit {
+                    url,
+                    at: at / 1000,
+                    share,
+                    outcome,
+                    confirmed: 0,
+                    learned,
+                })?;
+            }
+        }
+        Ok(())
     }
 
     fn known(

@@ -13,6 +13,9 @@ pub enum BatchError {
     /// The log or a sorted run could not be read.
     #[error("{0}")]
     Read(#[from] ReadError),
+    /// The pages that a log calls skipped cannot be read from the schedule.
+    #[error("the schedule cannot be read: {0}")]
+    Schedule(#[from] std::io::Error),
     /// A record of a sorted run cannot be decoded although its checksum is right.
     #[error("sorted run {part} of cycle {cycle} is malformed ({what}); restart to rebuild it from the log")]
     Malformed {

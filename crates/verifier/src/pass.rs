@@ -50,11 +50,13 @@ pub(crate) struct Pass<'p, 's, 'g> {
 
 enum Announced {
     Carried(Range<usize>),
+    Skipped(usize, Touched),
     Opened(usize, Extent, Touched),
 }
 
 enum Opening {
     Carried(Range<usize>),
+    Skipped(usize, Touched),
     Opened(usize, Promise<Result<Matched, ReadError>>),
 }
 
@@ -128,6 +130,11 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
             let (block, _) = packed.open(std::iter::empty(), &mut Scratch::default())?;
             self.in_parts(block, touched, end)?;
             self.report_progress(at..at + 1);
+            return Ok(());
+        }
+        if touched.is_skipped() {
+            self.held += touched.len();
+            self.announced.push_back(Announced::Skipped(at, touched));
             return Ok(());
         }
         if !self.has_its_turn(at) && self.may_wait(&touched) {
@@ -204,6 +211,11 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
                     self.report_progress(range.clone());
                     Opening::Carried(range)
                 }
+                Announced::Skipped(at, touched) => {
+                    self.held -= touched.len();
+                    self.report_progress(at..at + 1);
+                    Opening::Skipped(at, touched)
+                }
                 Announced::Opened(at, extent, touched) => {
                     self.held -= touched.len();
                     let packed = self.packed.read(at, extent)?;
@@ -235,6 +247,10 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
         while self.opening.len() > room {
             match self.opening.pop_front().expect("there is one") {
                 Opening::Carried(range) => self.packing.push_back(Packing::Carried(range)),
+                Opening::Skipped(at, touched) => {
+                    Editor::keep_skipped(touched, self.writer)?;
+                    self.packing.push_back(Packing::Carried(at..at + 1));
+                }
                 Opening::Opened(at, opened) => {
                     let edited = self.editor.edit(opened.wait()?, self.writer)?;
                     if edited.changed == Changed::default() {

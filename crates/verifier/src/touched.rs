@@ -1,6 +1,7 @@
 //! Consecutive URLs of a batch, without an allocation for each.
 
 use crate::touch::Touch;
+use recrawl_types::{Effect, Visit};
 
 /// Consecutive touched URLs, in key order.
 #[derive(Debug, Default)]
@@ -21,6 +22,12 @@ impl Touched {
 
     pub fn has_visits(&self) -> bool {
         self.touches.iter().any(|(_, touch)| !touch.visits.is_empty())
+    }
+
+    /// Is there nothing but scheduled pages, which are known, that were not visited?
+    pub fn is_skipped(&self) -> bool {
+        let is_skipped = |visit: &Visit| visit.index.is_some() && visit.outcome.effect() == Effect::Nothing;
+        self.touches.iter().all(|(_, touch)| touch.links.is_none() && touch.visits.iter().all(is_skipped))
     }
 
     pub fn key(&self, at: usize) -> &[u8] {

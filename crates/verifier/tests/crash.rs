@@ -7,6 +7,7 @@ mod pages;
 use pages::{Pages, changed, content, pages_of};
 use recrawl_repository::storage::{Fault, FaultyStorage, MemoryStorage, Storage, Survivors};
 use recrawl_repository::{KeptVisit, Repository, ScheduleFile, ScheduleWriter, VisitLog};
+use recrawl_types::schedule::MemorySchedule;
 use recrawl_types::{
     CanonicalUrl, Change, Cycle, Link, LogRecord, Outcome, Round, ScheduleEntry, ScheduleSource, Share,
     UrlRules, Visit,
@@ -98,7 +99,12 @@ fn run(storage: &Arc<dyn Storage>, synced: &mut BTreeSet<u64>) -> Result<(), Box
     log.sync()?;
     synced.extend(unsynced);
     let mut batch = Batch::new(storage.clone(), round, BatchLimits { memory_bytes: 1500 });
-    batch.add_log(VisitLog::read(&**storage, round.round)?, |_, _| {}, |_| true)?;
+    batch.add_log(
+        VisitLog::read(&**storage, round.round)?,
+        &MemorySchedule::default(),
+        |_, _| {},
+        |_| true,
+    )?;
     let mut writer = repository.begin(&generation, repository.current().cycle().next())?;
     let rules = MergeRules {
         cycle,

@@ -15,6 +15,7 @@ mod reference;
 use pages::{Pages, changed, content, pages_of};
 use recrawl_repository::storage::{Fault, FaultyStorage, Storage, Survivors};
 use recrawl_repository::{Generation, KeptVisit, OriginRun, Repository, VisitLog};
+use recrawl_types::schedule::MemorySchedule;
 use recrawl_types::{CanonicalUrl, Change, Cycle, Failure, Link, LogRecord, Outcome, Skip, UrlRules, Visit};
 use recrawl_verifier::{Batch, BatchLimits, MergeReport, MergeRules, Waiting, merge};
 use reference::{Merged, Reference};
@@ -378,7 +379,12 @@ fn turn(repository: &mut Repository, plan: &Plan, synced: &mut usize) -> Result<
     *synced = plan.log.len();
     let mut batch = Batch::new(storage.clone(), round, BatchLimits { memory_bytes: plan.memory_bytes });
     let mut logged = 0;
-    batch.add_log(VisitLog::read(&*storage, round.round)?, |_, _| logged += 1, |_| true)?;
+    batch.add_log(
+        VisitLog::read(&*storage, round.round)?,
+        &MemorySchedule::default(),
+        |_, _| logged += 1,
+        |_| true,
+    )?;
     let visits = plan.log.iter().filter(|record| matches!(record, LogRecord::Visit(_)));
     assert_eq!(logged, visits.count());
     let mut writer = repository.begin(&generation, repository.current().cycle().next())?;

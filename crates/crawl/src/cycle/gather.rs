@@ -11,7 +11,7 @@ use crate::page_rules::RuleUse;
 use crate::pings::PingLesson;
 use crate::report::{Responses, Tally};
 use recrawl_repository::{Done, VisitLog};
-use recrawl_types::{DatedRound, Origin, Visit};
+use recrawl_types::{DatedRound, Origin, ScheduleSource, Visit};
 use recrawl_verifier::{Batch, BatchLimits, SortedBatch};
 use std::collections::BTreeMap;
 
@@ -42,7 +42,12 @@ pub struct Gathered {
 /// # Errors
 /// When the log cannot be read, or the batch cannot spill.
 #[tracing::instrument(level = "error", name = "gather", skip_all)]
-pub fn read_log(crawl: &Crawl, round: DatedRound, traps: &Traps) -> Result<Gathered, Failure> {
+pub fn read_log(
+    crawl: &Crawl,
+    round: DatedRound,
+    schedule: &dyn ScheduleSource,
+    traps: &Traps,
+) -> Result<Gathered, Failure> {
     let limits = BatchLimits { memory_bytes: crawl.settings.config.storage.batch_memory.0 as usize };
     let mut batch = Batch::new(crawl.storage.clone(), round, limits);
     let (mut tally, mut responses) = (Tally::default(), Responses::default());
@@ -76,7 +81,7 @@ pub fn read_log(crawl: &Crawl, round: DatedRound, traps: &Traps) -> Result<Gathe
         left_out += u64::from(is_left_out);
         !is_left_out
     };
-    batch.add_log(log, observe, admit).map_err(Failure::work)?;
+    batch.add_log(log, schedule, observe, admit).map_err(Failure::work)?;
     rule_use.warn(&crawl.settings.pages);
     tally.links_seen -= left_out;
     tally.links_trapped += left_out;

@@ -15,6 +15,7 @@ use crate::cycle::page::{PageReader, ReadPage, Tools};
 use crate::cycle::plan::{Plan, UNAVAILABLE, request, unavailable};
 use crate::cycle::readmission::Refusals;
 use crate::cycle::requests;
+use crate::cycle::skipped;
 use crate::failure::Failure;
 use crate::focus::lesson::FocusState;
 use crate::focus::reading::FocusReader;
@@ -157,6 +158,7 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
             requests: written,
         }
     })?;
+    skipped::record(crawl, &report, &*schedule, &mut log, facts.cycle)?;
     drop(shown);
     if let Some(requests) = requests {
         requests.sync().map_err(Failure::work)?;

@@ -18,6 +18,8 @@ mod sockets;
 mod threads;
 mod validators;
 
+use crate::host::QueuedPage;
+use crate::report::StoppedBy;
 use crate::testing::{LoggedRequest, Script, ScriptedNetwork, collect, reply, tokio_clock};
 use crate::unavailable::Unavailable;
 use crate::{
@@ -28,7 +30,7 @@ use recrawl_types::host::MemoryHostTable;
 use recrawl_types::schedule::{MemorySchedule, ScheduleSource};
 use recrawl_types::{
     CanonicalUrl, Cycle, DatedRound, HostState, HostTable, Known, Origin, Outcome, PageRecord, RequestLog,
-    ScheduleEntry, Share, UrlRules,
+    ScheduleEntry, Share, Skip, Skipped, UrlRules, Visit,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -178,10 +180,21 @@ impl Setup {
         let fetcher = self.fetcher();
         let (out, pages) = channel(4);
         let job = self.job(out);
+        let schedule = job.schedule.clone();
         let both = async { tokio::join!(fetcher.run(job), collect(pages)) };
         let year = Duration::from_secs(365 * 24 * 3600);
-        let (report, pages) = tokio::time::timeout(year, both).await.expect("a run comes to its end");
+        let (report, mut pages) = tokio::time::timeout(year, both).await.expect("a run comes to its end");
         let report = report?;
+        let why = if report.stopped_by == StoppedBy::ByteBudget { Skip::ByteBudget } else { Skip::Deadline };
+        for range in report.skipped.clone() {
+            let skipped = Skipped { pages: range, why, at: NOW };
+            let put = |visit: Visit| -> std::io::Result<()> {
+                let entry = ScheduleEntry::new(visit.url, visit.share, PageRecord::default());
+                pages.push(QueuedPage::new(visit.index, entry).finish(visit.outcome, NOW));
+                Ok(())
+            };
+            skipped.each(&*schedule, put).unwrap();
+        }
         assert_eq!(report.outcomes.total(), pages.len() as u64, "the report counts what was delivered");
         assert_eq!(self.control.early_requests(), 0, "no request came before its time");
         Ok(RunOutput { pages, report })

@@ -56,6 +56,11 @@ impl Cursor {
         Cursor { next: run.start, run: run.clone(), chunk: VecDeque::new() }
     }
 
+    /// The first entry of its origin.
+    pub fn start(&self) -> u64 {
+        self.run.start
+    }
+
     pub fn origin(&self) -> Origin {
         Origin::of(&self.run.first)
     }
@@ -99,10 +104,11 @@ impl Cursor {
         self.chunk.is_empty() && self.next == self.run.start + self.run.count
     }
 
-    /// Reads and takes the next page that is not done.
-    pub fn next(&mut self, run: &Run) -> Result<Option<QueuedPage>, FetchError> {
-        self.fill(run)?;
-        Ok(self.pop())
+    /// The entries that are not done, without reading them.
+    pub fn rest(self, run: &Run) -> Vec<u64> {
+        let (taken, unread) = (run.taken_early(), self.next..self.run.start + self.run.count);
+        let unread = unread.filter(|index| !taken.contains(index) && !(run.done)(*index));
+        self.chunk.iter().map(|(index, _)| *index).chain(unread).collect()
     }
 
     /// Takes the first page that [`Cursor::fill`] read.

@@ -13,6 +13,12 @@ fn log_record() -> impl Strategy<Value = LogRecord> {
     prop_oneof![
         visit().prop_map(|v| LogRecord::Visit(Box::new(v))),
         vec(link(), 0..10).prop_map(LogRecord::Seeds),
+        (0..u64::MAX >> 1, 1..u64::MAX >> 1, any::<u64>(), any::<bool>()).prop_map(
+            |(start, count, at, is_late)| {
+                let why = if is_late { Skip::Deadline } else { Skip::ByteBudget };
+                LogRecord::Skipped(Skipped { pages: start..start + count, why, at })
+            }
+        ),
     ]
 }
 
@@ -35,6 +41,7 @@ fn is_bounded(record: &LogRecord, bytes: &[u8]) -> bool {
     let links = match record {
         LogRecord::Visit(visit) => &visit.links,
         LogRecord::Seeds(links) => links,
+        LogRecord::Skipped(_) => &Vec::new(),
     };
     links.capacity() <= bytes.len() / 5
 }

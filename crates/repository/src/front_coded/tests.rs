@@ -1,4 +1,4 @@
-//! Keys that are spliced and cut are, byte for byte, what packing them anew would give.
+//! Keys that are spliced and cut are, byte for byte, what packing them anew with the same symbols would give.
 
 use super::*;
 use proptest::collection::btree_set;
@@ -7,13 +7,18 @@ use std::collections::BTreeSet;
 
 type Names = BTreeSet<Vec<u8>>;
 
-fn packed(keys: &Names) -> FrontCoded {
-    let (mut bytes, mut last) = (Vec::new(), &[][..]);
-    for key in keys {
-        put_key(&mut bytes, last, key);
-        last = key;
-    }
-    FrontCoded { bytes, rows: keys.len() }
+fn keys_of(names: &Names) -> Keys {
+    let mut keys = Keys::default();
+    names.iter().for_each(|name| keys.push(name));
+    keys
+}
+
+fn packed(names: &Names, symbols: &Arc<Symbols>) -> FrontCoded {
+    FrontCoded::with(&keys_of(names), 0..names.len(), symbols.clone())
+}
+
+fn symbols_of(names: &Names) -> Arc<Symbols> {
+    Arc::new(Symbols::of(&names.iter().map(Vec::as_slice).collect::<Vec<_>>()))
 }
 
 /// Few letters, so that keys share beginnings, and one key is often the beginning of another.
@@ -26,8 +31,10 @@ proptest! {
     #[test]
     fn urls_are_found_and_spliced_as_if_all_keys_were_packed_anew(
         old in names(), urls in names(), admitted in proptest::collection::vec(any::<bool>(), 40),
+        texts in names(),
     ) {
-        let (keys, places) = FrontCoded::take(packed(&old).bytes, old.len(), urls.iter().map(Vec::as_slice)).unwrap();
+        let symbols = symbols_of(&texts);
+        let (keys, places) = FrontCoded::take(packed(&old, &symbols).bytes, old.len(), urls.iter().map(Vec::as_slice)).unwrap();
         prop_assert_eq!(places.len(), urls.len());
         let mut new = Vec::new();
         for ((url, place), is_admitted) in urls.iter().zip(&places).zip(admitted) {
@@ -43,35 +50,52 @@ proptest! {
             }
         }
         let all: Names = old.iter().cloned().chain(new.iter().map(|(key, _)| key.to_vec())).collect();
-        prop_assert_eq!(keys.splice(new.into_iter()), packed(&all));
+        let spliced = keys.splice(new.into_iter());
+        // An empty block says nothing of symbols, and keys without symbols may get some.
+        let symbols = if old.is_empty() && symbols.is_empty() { Arc::default() } else { symbols };
+        if symbols.is_empty() && spliced.bytes.len() >= MIN_CODED {
+            prop_assert_eq!(spliced, FrontCoded::packed(&keys_of(&all), 0..all.len(), &symbols));
+        } else {
+            prop_assert_eq!(spliced, packed(&all, &symbols));
+        }
     }
 
     #[test]
-    fn pieces_are_as_if_they_were_packed_alone(keys in names(), cuts in btree_set(1usize..40, 0..5)) {
+    fn pieces_are_as_if_they_were_packed_alone(keys in names(), cuts in btree_set(1usize..40, 0..5), texts in names()) {
+        let symbols = symbols_of(&texts);
         let cuts: Vec<usize> = cuts.into_iter().filter(|&cut| cut < keys.len()).collect();
         let ends = cuts.iter().copied().chain([keys.len()]);
         let starts = [0].into_iter().chain(cuts.iter().copied());
-        let expected: Vec<FrontCoded> = starts
-            .zip(ends)
-            .map(|(start, end)| packed(&keys.iter().skip(start).take(end - start).cloned().collect()))
-            .collect();
-        for (piece, start) in expected.iter().zip([0].iter().chain(&cuts)) {
-            prop_assert_eq!(piece.first(), keys.iter().nth(*start).map_or(&[][..], Vec::as_slice));
+        let rows = starts.zip(ends).map(|(start, end)| start..end);
+        let expected: Vec<FrontCoded> =
+            rows.clone().map(|rows| FrontCoded::packed(&keys_of(&keys), rows, &symbols)).collect();
+        for (piece, rows) in expected.iter().zip(rows) {
+            let names: Names = keys.iter().skip(rows.start).take(rows.len()).cloned().collect();
+            prop_assert_eq!(piece.first(), names.first().cloned().unwrap_or_default());
+            prop_assert_eq!(piece.keys(), keys_of(&names));
+            prop_assert_eq!(piece, &FrontCoded::packed(&keys_of(&names), 0..names.len(), &symbols));
         }
-        prop_assert_eq!(packed(&keys).cut(&cuts), expected);
+        prop_assert_eq!(packed(&keys, &symbols).cut(&cuts), expected);
+    }
+
+    #[test]
+    fn keys_come_back_with_any_symbols(keys in names(), texts in names()) {
+        let packed = packed(&keys, &symbols_of(&texts));
+        prop_assert_eq!(packed.keys(), keys_of(&keys));
+        prop_assert_eq!(take_all_keys(&packed.bytes), Ok(keys_of(&keys)));
     }
 
     #[test]
     fn what_is_no_list_of_ascending_keys_is_refused(
-        keys in names(), at in any::<usize>(), byte in any::<u8>(), urls in names(),
+        keys in names(), at in any::<usize>(), byte in any::<u8>(), urls in names(), texts in names(),
     ) {
-        let mut damaged = packed(&keys);
+        let mut damaged = packed(&keys, &symbols_of(&texts));
         prop_assume!(!damaged.bytes.is_empty());
         let at = at % damaged.bytes.len();
         damaged.bytes[at] = byte;
         let urls = || urls.iter().map(Vec::as_slice);
         let mut unpacked = recrawl_types::Keys::default();
-        let plain = crate::page_block::take_keys(&damaged.bytes, damaged.rows, &mut unpacked);
+        let plain = take_keys(&damaged.bytes, damaged.rows, &mut unpacked);
         let found = FrontCoded::take(damaged.bytes, damaged.rows, urls());
         prop_assert_eq!(found.as_ref().err(), plain.as_ref().err());
         if let Ok((_, places)) = found {
@@ -84,8 +108,44 @@ proptest! {
 
 #[test]
 fn a_cut_behind_the_last_key_leaves_nothing() {
-    let keys = packed(&[b"a".to_vec(), b"ab".to_vec()].into());
+    let keys = packed(&[b"a".to_vec(), b"ab".to_vec()].into(), &Arc::default());
     assert_eq!(keys.cut(&[2]), [keys.clone(), FrontCoded::default()]);
     assert_eq!(keys.cut(&[0]), [FrontCoded::default(), keys.clone()]);
     assert_eq!(FrontCoded::default().cut(&[0]), [FrontCoded::default(), FrontCoded::default()]);
+}
+
+/// Like those of a site: numbers and words.
+fn site(pages: usize) -> Names {
+    let words = ["north", "river", "old", "stone", "garden", "report", "annual", "of"];
+    let word = |i: usize| words[i % words.len()];
+    let url = |i: usize| {
+        let words = [word(i), word(i / 3), word(i * 7), word(i / 11)].join("-");
+        format!("example\u{1}www\0P\0\u{1}/{i:05}/{words}.html").into_bytes()
+    };
+    (0..pages).map(url).collect()
+}
+
+#[test]
+fn symbols_shorten_the_keys_of_a_site_and_serve_its_other_pages() {
+    let (some, more) = (site(1000), site(3000));
+    let packed = FrontCoded::packed(&keys_of(&some), 0..some.len(), &Arc::default());
+    let plain = self::packed(&some, &Arc::default());
+    assert!(packed.bytes.len() * 2 < plain.bytes.len(), "{} of {}", packed.bytes.len(), plain.bytes.len());
+    let others = FrontCoded::packed(&keys_of(&more), 0..more.len(), packed.symbols());
+    assert!(others.symbols() == packed.symbols());
+    // Symbols of other words do not serve it.
+    let foreign = symbols_of(&[b"0123456789".repeat(20)].into());
+    let own = FrontCoded::packed(&keys_of(&some), 0..some.len(), &foreign);
+    assert!(own == packed);
+    // Few keys need none, and many get some even where they come one by one.
+    let few = site(20);
+    assert!(FrontCoded::packed(&keys_of(&few), 0..few.len(), &Arc::default()).symbols().is_empty());
+    let mut grown = self::packed(&few, &Arc::default());
+    for name in some.difference(&few) {
+        let places = grown.find([name.as_slice()].into_iter()).unwrap();
+        let Place::New(gap) = places[0] else { panic!("it is new") };
+        grown = grown.splice([(name.as_slice(), gap)].into_iter());
+    }
+    assert_eq!(grown.keys(), keys_of(&some));
+    assert!(!grown.symbols().is_empty() && grown.bytes.len() < plain.bytes.len());
 }

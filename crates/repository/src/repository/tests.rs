@@ -96,15 +96,13 @@ fn a_full_disk_and_a_read_only_one_say_what_to_do() {
     assert_eq!(error.source.kind(), io::ErrorKind::ReadOnlyFilesystem);
 }
 
-/// Rounds of a cycle are generations of their own. Only they change what is on disk.
+/// Rounds of a cycle are generations of their own.
 #[test]
 fn a_cycle_may_have_several_rounds() {
     let storage = Arc::new(MemoryStorage::new());
     let mut repository = Repository::open(storage.clone()).unwrap().keeping_visits(2);
-    let version = |storage: &MemoryStorage| storage.image()[MANIFEST][8];
     for (round, cycle) in [(1, 1), (2, 1), (3, 1), (4, 2), (5, 3)] {
         commit_in(&mut repository, Cycle(cycle)).unwrap();
-        assert_eq!(version(&storage), if round == cycle { 5 } else { 6 }, "round {round}");
         let reader = Repository::open_read(storage.clone()).unwrap();
         let committed = DatedRound { round: Round(round), cycle: Cycle(cycle) };
         assert_eq!((reader.current().dated(), repository.current().dated()), (committed, committed));

@@ -1,9 +1,9 @@
 //! All URLs that the keys files of a repository tell of, in order, each once: those of a block's earlier states too.
 
-use crate::bytes::{Malformed, Take};
-use crate::codec::take_url;
+use crate::bytes::Malformed;
 use crate::error::Damage;
 use crate::format::{FileKind, number_in};
+use crate::front_coded::take_all_keys;
 use crate::index::Part;
 use crate::sound_frames::SoundFrames;
 use crate::storage::Storage;
@@ -65,14 +65,7 @@ impl KeysFile {
 
 /// The URLs of a block's keys, which ascend.
 pub(super) fn keys_in(payload: &[u8]) -> Result<Vec<CanonicalUrl>, Malformed> {
-    let (mut take, mut key) = (Take(payload), Vec::new());
-    let mut urls: Vec<CanonicalUrl> = Vec::new();
-    while !take.0.is_empty() {
-        let url = take_url(&mut take, &mut key)?;
-        if urls.last().is_some_and(|last| *last >= url) {
-            return Err(Malformed("its keys are not in order"));
-        }
-        urls.push(url);
-    }
-    Ok(urls)
+    let keys = take_all_keys(payload)?;
+    let url = |key| CanonicalUrl::from_key(key).map_err(|_| Malformed("a key is not a URL"));
+    keys.iter().map(url).collect()
 }

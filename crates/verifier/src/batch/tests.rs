@@ -9,7 +9,8 @@ use recrawl_repository::VisitLog;
 use recrawl_repository::spill::{SpillReader, SpillWriter};
 use recrawl_repository::storage::MemoryStorage;
 use recrawl_types::Round;
-use recrawl_types::{Link, Outcome, Skip, UrlRules};
+use recrawl_types::schedule::MemorySchedule;
+use recrawl_types::{Link, Outcome, PageRecord, ScheduleEntry, Share, Skip, Skipped, UrlRules};
 use std::collections::BTreeMap;
 
 type Model = BTreeMap<Vec<u8>, Touch>;
@@ -40,7 +41,7 @@ fn link() -> impl Strategy<Value = Link> {
 }
 
 fn visit(url: CanonicalUrl, at: u64, links: Vec<Link>) -> LogRecord {
-    LogRecord::Visit(Box::new(Visit { at, links, ..Visit::new(url, Outcome::Skipped(Skip::Deadline)) }))
+    LogRecord::Visit(Box::new(Visit { at, links, ..Visit::new(url, Outcome::RobotsDenied) }))
 }
 
 fn log() -> impl Strategy<Value = Vec<LogRecord>> {
@@ -61,6 +62,7 @@ fn model(log: &[LogRecord]) -> Model {
         match record {
             LogRecord::Seeds(links) => links.iter().for_each(|link| add(link, true)),
             LogRecord::Visit(visit) => visit.links.iter().for_each(|link| add(link, false)),
+            LogRecord::Skipped(_) => unreachable!("none is made"),
         }
     }
     for record in log {
@@ -116,13 +118,52 @@ proptest! {
         let mut batch = Batch::new(storage.clone(), ROUND, BatchLimits { memory_bytes: memory });
         let mut observed = Vec::new();
         let observe = |visit: &Visit, links: usize| observed.push((visit.url.clone(), visit.at, links));
-        batch.add_log(VisitLog::read(&*storage, ROUND.round).unwrap(), observe, |_| true).unwrap();
+        batch.add_log(VisitLog::read(&*storage, ROUND.round).unwrap(), &MemorySchedule::default(), observe, |_| true).unwrap();
         prop_assert_eq!(read(batch.finish().unwrap()), model(&log).into_iter().collect::<Vec<_>>());
         let visits = log.iter().filter_map(|record| match record {
             LogRecord::Visit(visit) => Some((visit.url.clone(), visit.at, visit.links.len())),
-            LogRecord::Seeds(_) => None,
+            LogRecord::Seeds(_) | LogRecord::Skipped(_) => None,
         });
         prop_assert_eq!(observed, visits.collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn skipped_pages_in_one_record_are_as_many_visits(
+        urls in proptest::collection::btree_set(url(), 1..30), others in log(), cuts in vec(any::<prop::sample::Index>(), 0..4),
+    ) {
+        let entries = urls.iter().map(|url| ScheduleEntry::new(url.clone(), Share::Audit(0.5), PageRecord::default()));
+        let schedule = MemorySchedule::new(entries.collect());
+        let mut cuts: Vec<u64> = cuts.iter().map(|cut| cut.index(urls.len() + 1) as u64).collect();
+        cuts.sort_unstable();
+        let ranges = cuts.windows(2).map(|cut| cut[0]..cut[1]).filter(|pages| !pages.is_empty());
+        let skipped: Vec<Skipped> = ranges.map(|pages| Skipped { pages, why: Skip::ByteBudget, at: 7 }).collect();
+        let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
+        let (mut file, _) = VisitLog::open(&*storage, ROUND.round).unwrap();
+        let records = others.iter().cloned().chain(skipped.iter().cloned().map(LogRecord::Skipped));
+        records.for_each(|record| file.append(&record).unwrap());
+        let mut expected = others;
+        for skipped in &skipped {
+            for host in schedule.hosts() {
+                let indexes = host.start..host.start + host.count;
+                for (index, entry) in indexes.zip(schedule.read(host, host.start, host.count as usize).unwrap()) {
+                    if skipped.pages.contains(&index) {
+                        let visit = Visit::new(entry.url, Outcome::Skipped(Skip::ByteBudget));
+                        let visit = Visit { index: Some(index), share: entry.share, at: 7, ..visit };
+                        expected.push(LogRecord::Visit(Box::new(visit)));
+                    }
+                }
+            }
+        }
+        let mut batch = Batch::new(storage.clone(), ROUND, BatchLimits { memory_bytes: 5000 });
+        let mut observed = 0;
+        let log = VisitLog::read(&*storage, ROUND.round).unwrap();
+        batch.add_log(log, &schedule, |_, _| observed += 1, |_| true).unwrap();
+        prop_assert_eq!(read(batch.finish().unwrap()), model(&expected).into_iter().collect::<Vec<_>>());
+        prop_assert_eq!(observed, expected.iter().filter(|record| matches!(record, LogRecord::Visit(_))).count());
+        let (_, recovered) = VisitLog::open(&*storage, ROUND.round).unwrap();
+        let pages: u64 = skipped.iter().map(|skipped| skipped.pages.end - skipped.pages.start).sum();
+        prop_assert_eq!(recovered.done.count(), pages);
+        prop_assert!(skipped.iter().flat_map(|skipped| skipped.pages.clone()).all(|index| recovered.done.contains(index)));
     }
 
     #[test]
@@ -131,6 +172,7 @@ proptest! {
         let main: HashSet<&[u8]> = log.iter().flat_map(|record| match record {
             LogRecord::Visit(visit) => vec![visit.url.origin_key()],
             LogRecord::Seeds(links) => links.iter().map(|link| link.url.origin_key()).collect(),
+            LogRecord::Skipped(_) => unreachable!("none is made"),
         }).collect();
         for key in model(&log).keys() {
             let origin = CanonicalUrl::origin_of(key);
@@ -189,4 +231,17 @@ fn links_to_one_url_are_combined_also_where_a_block_of_paths_ends() {
     assert_eq!(read, model(&log).into_iter().collect::<Vec<_>>());
     assert_eq!((read.len(), read[1].1.visits.len()), (3, 2));
     assert_eq!(read[0].1.links.map(|links| links.seen), Some(667));
+}
+
+/// A schedule that is shorter than the log says is damage, and not the end.
+#[test]
+fn pages_outside_the_schedule_are_an_error() {
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
+    let (mut file, _) = VisitLog::open(&*storage, ROUND.round).unwrap();
+    let skipped = Skipped { pages: 0..3, why: Skip::Deadline, at: 7 };
+    file.append(&LogRecord::Skipped(skipped)).unwrap();
+    let mut batch = Batch::new(storage.clone(), ROUND, BatchLimits::default());
+    let log = VisitLog::read(&*storage, ROUND.round).unwrap();
+    let error = batch.add_log(log, &MemorySchedule::default(), |_, _| {}, |_| true).unwrap_err();
+    assert_eq!(error.to_string(), "the schedule cannot be read: pages outside the schedule");
 }

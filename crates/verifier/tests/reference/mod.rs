@@ -4,8 +4,8 @@
 use crate::pages::Pages;
 use recrawl_repository::{KeptVisit, Learned};
 use recrawl_types::{
-    CanonicalUrl, Change, Cycle, Expectation, Failure, History, LogRecord, Outcome, PageRecord, Skip, Status,
-    Visit, Visited,
+    CanonicalUrl, Change, Cycle, Effect, Expectation, Failure, History, LogRecord, Outcome, PageRecord, Skip,
+    Status, Visit, Visited,
 };
 use recrawl_verifier::{MergeReport, MergeRules};
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,10 +63,13 @@ impl Reference {
             let (links, seeded) = match record {
                 LogRecord::Seeds(links) => (links, true),
                 LogRecord::Visit(visit) => {
-                    main.insert(visit.url.origin_key());
+                    if visit.outcome.effect() != Effect::Nothing {
+                        main.insert(visit.url.origin_key());
+                    }
                     said.entry(visit.url.clone()).or_default().visits.push(visit);
                     (&visit.links, false)
                 }
+                LogRecord::Skipped(_) => panic!("skipped pages come with a log"),
             };
             for link in links {
                 let said = said.entry(link.url.clone()).or_default();

@@ -1,0 +1,36 @@
+//! Pages that a round leaves out when the deadline comes or its bytes are spent: ranges of the schedule in the log, however many
+//! they are.
+
+use crate::crawl::Crawl;
+use crate::failure::Failure;
+use recrawl_fetcher::{FetchReport, StoppedBy};
+use recrawl_repository::VisitLog;
+use recrawl_types::{Cycle, LogRecord, ScheduleSource, Skip, Skipped};
+
+/// Writes them to the log, and tells progress and operators of each.
+///
+/// # Errors
+/// When the schedule cannot be read, or the disk takes no more.
+pub fn record(
+    crawl: &Crawl,
+    report: &FetchReport,
+    schedule: &dyn ScheduleSource,
+    log: &mut VisitLog,
+    cycle: Cycle,
+) -> Result<(), Failure> {
+    let why = match report.stopped_by {
+        StoppedBy::ByteBudget => Skip::ByteBudget,
+        _ => Skip::Deadline,
+    };
+    for pages in report.skipped.iter().cloned() {
+        let skipped = Skipped { pages, why, at: (crawl.clock)() };
+        skipped.each(schedule, |visit| -> Result<(), Failure> {
+            crawl.live.recorded(&visit);
+            crawl.control.recorded(&visit, cycle);
+            crawl.display.page_done();
+            Ok(())
+        })?;
+        log.append(&LogRecord::Skipped(skipped)).map_err(Failure::work)?;
+    }
+    if report.skipped.is_empty() { Ok(()) } else { log.sync().map_err(Failure::work) }
+}
