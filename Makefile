@@ -4,7 +4,7 @@ BUILT = $(or $(CARGO_TARGET_DIR),target)/release
 # Each recording has its own crawl and folder.
 RECORDED = $(or $(DATA_DIR),data/recorded-$(or $(notdir $(RECORDING:/=)),web))
 
-.PHONY: help crawl crawl-recorded crawl-web check-api check-archives check-counters hazards bench-verifier bench-serve test test-browser soak fuzz build generated deny msrv dist book tidy toolchain clean
+.PHONY: help crawl crawl-recorded crawl-web check-api check-archives check-counters hazards bench-verifier bench-serve test test-browser soak fuzz build generated deny msrv dist deb book tidy toolchain clean
 
 help: ## list the jobs
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -61,6 +61,9 @@ msrv: toolchain ## check the rust-version of Cargo.toml
 
 dist: toolchain ## create a release archive in target/dist: program, manual pages, completions, service files, licences; PROFILE=shipped, TARGET=…
 	@PROFILE='$(PROFILE)' TARGET='$(TARGET)' bash scripts/dist.sh
+
+deb: toolchain ## create a Debian package in target/dist from the same parts (cargo-deb); PROFILE, TARGET as above
+	@PROFILE='$(PROFILE)' TARGET='$(TARGET)' bash scripts/deb.sh
 
 book: ## build the manual as a book in target/book (mdbook)
 	@bash scripts/book.sh
