@@ -55,7 +55,7 @@ fn the_format_is_chosen_by_name_or_by_word_and_never_guessed() {
     assert!(line.contains(".jsonl, .csv or .parquet") && !out.exists(), "{line}");
     for what in ["cdxj", "cycles"] {
         let line = fails(world.run(&["export", what, "--out", "-", "--format", "parquet"]), 2);
-        assert!(line.contains("Parquet are only for pages, visits and hosts"), "{line}");
+        assert!(line.contains("Parquet are only for pages, contents, visits and hosts"), "{line}");
     }
     let cycles = json_lines(&succeeds(world.run(&["export", "cycles", "--out", "-"])));
     assert_eq!(cycles.iter().map(|c| count(c, "cycle")).collect::<Vec<_>>(), [Some(1)]);
@@ -89,6 +89,41 @@ fn csv_holds_what_json_lines_hold() {
             .collect();
         assert_eq!(lines.lines().collect::<Vec<_>>(), expected, "{what}");
     }
+}
+
+#[test]
+fn contents_are_what_the_archive_holds_and_what_show_prints() {
+    let world = crawled("");
+    (0..3).for_each(|_| drop(world.next_cycle()));
+    let plain = json_lines(&succeeds(world.run(&["export", "contents", "--out", "-"])));
+    let texts = json_lines(&succeeds(world.run(&["export", "contents", "--out", "-", "--text"])));
+    let archived = world.pages().values().filter(|page| page["body"] == "archived").count();
+    assert!(archived > 20 && plain.len() == archived && texts.len() == archived, "{archived}");
+    let (mut redirects, mut languages) = (0, 0);
+    for (row, with_text) in plain.iter().zip(&texts) {
+        assert!(row.get("text").is_none() && row["url"] == with_text["url"], "{row}");
+        if row["status"] == 302 {
+            redirects += 1;
+            assert!(row["title"].is_null() && with_text["text"].is_null(), "{with_text}");
+            continue;
+        }
+        assert_eq!(row["status"], 200, "{row}");
+        if row["content_type"].as_str().is_some_and(|kind| kind.starts_with("text/html")) {
+            assert!(!row["title"].as_str().unwrap().is_empty(), "{row}");
+            languages += u64::from(row["language"] == "en");
+        }
+    }
+    assert!(redirects == 1 && languages > 20, "{redirects} {languages}");
+    let page = texts.iter().rfind(|row| row["text"].as_str().is_some_and(|text| !text.is_empty())).unwrap();
+    let url = page["url"].as_str().unwrap();
+    assert_eq!(succeeds(world.run(&["show", url])).trim_end(), page["text"].as_str().unwrap());
+    let html = succeeds(world.run(&["show", url, "--html"]));
+    assert_eq!(count(page, "bytes"), Some(html.len() as u64));
+    let parquet = world.folder.path().join("contents.parquet");
+    succeeds(world.run(&["export", "contents", "--text", "--out", parquet.to_str().unwrap()]));
+    assert!(fs::read(&parquet).unwrap().starts_with(b"PAR1"));
+    let line = fails(world.run(&["export", "pages", "--text", "--out", "-"]), 2);
+    assert!(line.contains("only for recrawl export contents"), "{line}");
 }
 
 /// The events of a file by cycle; each cycle's end says how many there are.

@@ -2,9 +2,10 @@
 //! [FILE.html]…`
 //!
 //! Without files, it uses two pages of 10 kB with 25 links each: a plain one, like rendered
-//! Markdown, and one with the nesting and attributes of a template.
+//! Markdown, and one with the nesting and attributes of a template. Each page is read whole, with a rule
+//! of patterns, and with one of selectors.
 
-use recrawl_extractor::{Extracted, Fields, Options, extract};
+use recrawl_extractor::{Extracted, Fields, Options, Part, extract_part};
 use recrawl_types::UrlRules;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -26,9 +27,20 @@ fn main() -> std::io::Result<()> {
     let options = Options::default();
     let fields = Fields { content_type: Some("text/html; charset=utf-8"), ..Fields::default() };
     let url = rules.canonicalize("https://docs.example.com/guide/page-1.html").expect("a sound URL");
+    let list = |entries: &[&str]| entries.iter().map(|entry| (*entry).to_owned()).collect::<Vec<_>>();
+    let part = |include: &[&str], ignore: &[&str], ignore_text: &[&str]| {
+        Part::new(&list(include), &list(ignore), &list(ignore_text)).map(Some).expect("a sound rule")
+    };
+    let parts = [
+        ("", None),
+        (", 2 patterns", part(&[], &[], &["^Seen [0-9]+ times$", "the schedule"])),
+        (", 4 selectors", part(&["body"], &[".card__text", "#none", "div p:nth-of-type(2)"], &[])),
+    ];
     println!("{:>12} {:>6} {:>8}  {:>9} {:>7}  page", "bytes", "links", "text", "µs", "MB/s");
-    for (name, body) in &pages {
-        let read = || extract(black_box(body), &fields, &url, &rules, &options);
+    for ((name, body), (what, part)) in
+        pages.iter().flat_map(|page| parts.iter().map(move |part| (page, part)))
+    {
+        let read = || extract_part(black_box(body), &fields, &url, &rules, &options, part.as_ref());
         let Extracted::Page(page) = read() else { continue };
         let best = best_of(|| {
             black_box(read());
@@ -36,7 +48,7 @@ fn main() -> std::io::Result<()> {
         let (links, text) = (page.links.len(), page.text.len());
         let speed = body.len() as f64 / best.as_secs_f64() / 1e6;
         println!(
-            "{:>12} {links:>6} {text:>8}  {:>9.1} {speed:>7.1}  {name}",
+            "{:>12} {links:>6} {text:>8}  {:>9.1} {speed:>7.1}  {name}{what}",
             body.len(),
             best.as_secs_f64() * 1e6
         );

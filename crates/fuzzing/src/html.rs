@@ -4,7 +4,7 @@
 use crate::{Target, first_line};
 use recrawl_extractor::{
     Extracted, Fields, Limits, MAX_ANCHOR_BYTES, MAX_ANCHORS_BYTES, MAX_FEEDS, MAX_TITLE_BYTES, Options,
-    PageContent, extract,
+    PageContent, Part, extract, extract_part,
 };
 use recrawl_types::{Canonical, CanonicalUrl, UrlRules};
 use std::collections::BTreeSet;
@@ -33,6 +33,13 @@ pub fn check(data: &[u8]) {
     };
     is_sound(&page, &url, &all);
     is_sound(&part, &url, &small);
+    let list = |text: &str| vec![text.to_owned()];
+    let rule = Part::new(&list("main, p ~ p, div b"), &list("b:nth-child(2), .ad"), &list("[0-9]+|^a.*$"));
+    let options =
+        Options { limits: all.clone(), agent: "recrawl".into(), anchors: true, ..Options::default() };
+    let ruled = extract_part(body, &fields, &url, &rules, &options, Some(&rule.expect("a sound rule")));
+    let Extracted::Page(ruled) = ruled else { panic!("a rule decides what a body is") };
+    is_sound(&ruled, &url, &all);
     let kept = page.links.iter().zip(&part.links).filter(|(a, b)| a.url == b.url).count();
     assert_eq!(kept, page.links.len().min(small.max_links), "a smaller limit gives other links");
     assert_eq!(

@@ -639,6 +639,9 @@ pub struct ExportArgs {
     /// File format. Default: from the file extension: `.jsonl` (or none), `.csv`, `.parquet`
     #[arg(long, value_enum)]
     pub format: Option<Format>,
+    /// With contents: also the text, as far as it counts
+    #[arg(long)]
+    pub text: bool,
     #[command(flatten)]
     pub at: Where,
 }
@@ -659,6 +662,8 @@ pub enum Format {
 pub enum Exported {
     /// Every known URL with its record
     Pages,
+    /// The last archived version of every page: type, size, title, language, with --text also its text
+    Contents,
     /// Every visit of the last storage.keep_visits cycles
     Visits,
     /// What every host was asked in every round of these cycles (storage.keep_hosts)

@@ -119,8 +119,7 @@ impl Image {
         let mut payload: Vec<u8> = numbers.flat_map(u64::to_le_bytes).collect();
         // The cycle, which has another number than the round, or an older version would say the same.
         payload.extend(CYCLE.0.to_le_bytes());
-        // It is of no focused crawl.
-        payload.push(0);
+        payload.push(1); // of a crawl that is focused
         self.frames("MANIFEST", 1, How::default(), &[&payload]);
     }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// `recrawl page`
 #[derive(Subcommand)]
 pub enum PageCommand {
-    /// Show what a rule ([[pages]]) leaves of a page's text, and of the difference of its last two versions
+    /// Show what a rule for pages leaves of a page's text, and of the difference of its last two versions
     #[command(after_help = "Examples:\n  recrawl page test https://example.com/ --data-dir data/example\n  \
                       recrawl page test https://example.com/news/ --include 'main article' --ignore .ads --ignore time\n  \
                       recrawl page test https://example.com/ --file saved.html --ignore-text '^Seen \\d+ times$'")]

@@ -2,6 +2,7 @@
 //! schemas.
 
 mod cdxj;
+mod contents;
 mod cycles;
 mod hosts;
 mod lines;
@@ -20,16 +21,20 @@ use std::path::Path;
 pub use pages::page_json;
 
 pub fn run(args: &ExportArgs) -> Result<(), Failure> {
+    if args.text && !matches!(args.what, Exported::Contents) {
+        return Err(Failure::Usage("--text is only for recrawl export contents".into()));
+    }
     let settings = args.at.settings()?;
     match args.what {
         Exported::Pages => pages::export(&settings, &args.out, format(args)?),
+        Exported::Contents => contents::export(&settings, &args.out, format(args)?, args.text),
         Exported::Visits => visits::export(&settings, &args.out, format(args)?),
         Exported::Hosts => hosts::export(&settings, &args.out, format(args)?),
         Exported::Cycles if format(args)? == Format::Jsonl => cycles::export(&settings, &args.out),
         Exported::Rounds if format(args)? == Format::Jsonl => cycles::export_rounds(&settings, &args.out),
         Exported::Cdxj if args.format.is_none() => cdxj::export(&settings, &args.out),
         Exported::Cycles | Exported::Rounds | Exported::Cdxj => {
-            let text = "CSV and Parquet are only for pages, visits and hosts; cycles and rounds are JSON lines, and cdxj takes \
+            let text = "CSV and Parquet are only for pages, contents, visits and hosts; cycles and rounds are JSON lines, and cdxj takes \
                         no --format";
             Err(Failure::Usage(text.into()))
         }

@@ -16,6 +16,8 @@ use std::sync::Arc;
 
 /// Rows per group. A group is held in memory: about 500 bytes per row.
 const GROUP: usize = 64 << 10;
+/// Maximum bytes of text in a group, above which it ends early. Only texts of pages are so long.
+const MAX_GROUP_TEXT: usize = 32 << 20;
 
 /// A Parquet file being written. It is readable only after `finish`.
 pub struct ParquetFile {
@@ -23,6 +25,8 @@ pub struct ParquetFile {
     writer: SerializedFileWriter<Box<dyn Write + Send>>,
     held: Vec<Held>,
     rows: usize,
+    /// Bytes of text in the current group.
+    text: usize,
     written: u64,
 }
 
@@ -59,7 +63,7 @@ impl ParquetFile {
             .and_then(|schema| SerializedFileWriter::new(sink, schema, Arc::new(properties)))
             .map_err(|e| failed(out, &e))?;
         let held = columns.iter().map(|column| Held::new(column.kind)).collect();
-        Ok(ParquetFile { out: out.into(), writer, held, rows: 0, written: 0 })
+        Ok(ParquetFile { out: out.into(), writer, held, rows: 0, text: 0, written: 0 })
     }
 
     /// Writes a row.
@@ -74,7 +78,9 @@ impl ParquetFile {
         self.held.iter_mut().zip(row).for_each(|(held, cell)| held.push(cell));
         self.rows += 1;
         self.written += 1;
-        if self.rows == GROUP { self.close_group() } else { Ok(()) }
+        let bytes = |cell: &Cell| if let Cell::Text(text) = cell { text.len() } else { 0 };
+        self.text += row.iter().map(bytes).sum::<usize>();
+        if self.rows == GROUP || self.text >= MAX_GROUP_TEXT { self.close_group() } else { Ok(()) }
     }
 
     fn close_group(&mut self) -> Result<(), Failure> {
@@ -82,7 +88,7 @@ impl ParquetFile {
         let written = group.and_then(|group| put_group(group, &self.held));
         written.map_err(|e| failed(&self.out, &e))?;
         self.held.iter_mut().for_each(|held| *held = Held::new(held.kind));
-        self.rows = 0;
+        (self.rows, self.text) = (0, 0);
         Ok(())
     }
 

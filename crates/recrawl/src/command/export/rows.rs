@@ -52,10 +52,14 @@ impl Cell {
         value.map_or(Cell::Null, Into::into)
     }
 
-    /// As a field of CSV (RFC 4180): empty for null, quoted if needed.
+    /// As a field of CSV (RFC 4180): empty for null, quoted if needed. Spreadsheets run a text that begins with `=`, `+`, `-`,
+    /// `@`, a tab or a carriage return as a formula, quoted or not, so an apostrophe goes before it.
     fn csv(&self) -> Cow<'_, str> {
         match self {
             Cell::Null => "".into(),
+            Cell::Text(text) if text.starts_with(['=', '+', '-', '@', '\t', '\r']) => {
+                Cell::from(format!("'{text}")).csv().into_owned().into()
+            }
             Cell::Text(text) if text.is_empty() || text.contains([',', '"', '\r', '\n']) => {
                 format!("\"{}\"", text.replace('"', "\"\"")).into()
             }
@@ -180,6 +184,13 @@ mod tests {
             (Cell::from("http://a.example/?a=1;b"), "http://a.example/?a=1;b"),
             (Cell::from("W/\"a,b\""), "\"W/\"\"a,b\"\"\""),
             (Cell::from("two\nlines"), "\"two\nlines\""),
+            (Cell::from("=HYPERLINK(\"http://a.example\",1)"), "\"'=HYPERLINK(\"\"http://a.example\"\",1)\""),
+            (Cell::from("+1"), "'+1"),
+            (Cell::from("-1"), "'-1"),
+            (Cell::from("@SUM(1)"), "'@SUM(1)"),
+            (Cell::from("\t=1"), "'\t=1"),
+            (Cell::from("a=1"), "a=1"),
+            (Cell::Number(-0.5), "-0.5"),
             (Cell::from(true), "true"),
             (Cell::from(7_u64), "7"),
             (Cell::Number(0.25), "0.25"),

@@ -1,0 +1,82 @@
+//! `recrawl export contents`: the last archived version of each page: type, size, title, language, and the text if asked
+//! for. docs/outputs.md describes a row.
+
+use super::rows::{Cell, CellKind, Column, Rows};
+use crate::cli::Format;
+use crate::texts::{Version, Versions, extracted};
+use recrawl_crawl::data_dir::WARC;
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::open_read;
+use recrawl_crawl::settings::Settings;
+use recrawl_extractor::{Extracted, PageContent};
+use recrawl_types::CanonicalUrl;
+use std::path::Path;
+
+/// Columns of a page; the last one only if the text is asked for.
+const ALL: &[Column] = &[
+    Column::new("url", CellKind::Text),
+    Column::new("time", CellKind::Time),
+    Column::new("status", CellKind::Count),
+    Column::new("content_type", CellKind::Text),
+    Column::new("bytes", CellKind::Count),
+    Column::new("title", CellKind::Text),
+    Column::new("language", CellKind::Text),
+    Column::new("text", CellKind::Text),
+];
+
+/// Writes the pages with an archived body in URL order. A body that cannot be read is left out and counted.
+///
+/// # Errors
+/// When the pages cannot be read, or `out` cannot be written.
+pub fn export(settings: &Settings, out: &Path, format: Format, with_text: bool) -> Result<(), Failure> {
+    let columns = if with_text { ALL } else { ALL.split_at(ALL.len() - 1).0 };
+    let mut settings = settings.clone();
+    // The language is read with the anchors of links.
+    settings.reading.anchors = true;
+    let folder = settings.data_dir.join(WARC);
+    let repository = open_read::repository(&settings)?;
+    let generation = repository.current();
+    let mut rows = Rows::create(out, format, columns)?;
+    let (mut records, mut left_out) = (generation.records(), 0u64);
+    while let Some((_, key, record)) = records.next_record().map_err(Failure::work)? {
+        let Some(at) = record.visited.and_then(|visited| visited.content.archive) else { continue };
+        let url = CanonicalUrl::from_key(key).map_err(Failure::work)?;
+        let version = Versions::of(&folder, &url, Some(at)).with_bodies(settings.fetch.max_body).next();
+        let Some(Ok(version)) = version else {
+            left_out += 1;
+            continue;
+        };
+        if !rows.write(&row(&url, &version, &settings)[..columns.len()])? {
+            return Ok(());
+        }
+    }
+    if left_out > 0 {
+        tracing::warn!(pages = left_out, "left out pages whose archived body was removed or cannot be read");
+    }
+    rows.finish("contents")
+}
+
+fn row(url: &CanonicalUrl, Version { answer, .. }: &Version, settings: &Settings) -> [Cell; ALL.len()] {
+    let declared = answer.http_field("Content-Type").map(|kind| kind.trim().to_owned());
+    let part = settings.pages.of(url).map(|rule| &rule.part);
+    // The body of a redirect is not content of the page.
+    let is_page = (200..300).contains(&answer.status());
+    let page = match extracted(answer, url, settings, part) {
+        Extracted::Page(page) if is_page => Some(page),
+        _ => None,
+    };
+    let (title, language, text) = match page {
+        Some(PageContent { title, language, text, .. }) => (title, language, Some(text)),
+        None => (None, None, None),
+    };
+    [
+        url.to_string().into(),
+        Cell::of(Some(answer.time()).filter(|time| *time > 0)),
+        u32::from(answer.status()).into(),
+        Cell::of(declared),
+        (answer.body.len() as u64).into(),
+        Cell::of(title),
+        Cell::of(language),
+        Cell::of(text),
+    ]
+}
