@@ -113,9 +113,8 @@ pub fn round_fetched_by(
         return Ok(RoundEnd::Interrupted);
     }
 
-    crawl
-        .space
-        .check_merge(&generation, VisitLog::bytes(&*crawl.storage, round.round).map_err(Failure::work)?)?;
+    let log_bytes = VisitLog::bytes(&*crawl.storage, round.round).map_err(Failure::work)?;
+    crawl.space.check_merge(&generation, log_bytes, fetched.skipped)?;
     let Gathered { batch, tally, responses, found, noise, trust, pings, done, bytes } =
         gather::read_log(crawl, round, &*schedule, &traps)?;
     let totals = CycleTotals::before(crawl, &facts)?;

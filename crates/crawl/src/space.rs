@@ -14,6 +14,8 @@ const PAGES_A_LOOK: u32 = 16;
 /// Maximum size of what a batch becomes, as a multiple of its log: sorted files, stored visits, and
 /// new pages in blocks.
 const OF_THE_LOG: u64 = 3;
+/// Maximum size of what a page becomes that a range of the log leaves out: a sorted visit, twice, and a stored one.
+const A_SKIPPED_PAGE: u64 = 240;
 
 /// Returns the number of free bytes.
 type Free = dyn Fn() -> io::Result<u64> + Send + Sync;
@@ -44,15 +46,16 @@ impl Space {
 
     /// Checks that a merge fits beside the existing files, even if it rewrites everything; it may
     /// use the reserve. A merge writes at most the size of the parts in use plus the data from the
-    /// log.
+    /// log, with the pages that its ranges leave out.
     ///
     /// # Errors
     /// When it may not fit, with what to do.
-    pub fn check_merge(&self, generation: &Generation, log_bytes: u64) -> Result<(), Failure> {
+    pub fn check_merge(&self, generation: &Generation, log_bytes: u64, skipped: u64) -> Result<(), Failure> {
         let parts = generation.parts();
         let garbage: u64 = parts.iter().map(|part| part.bytes - part.live).sum();
         let in_use = generation.summary().bytes.saturating_sub(garbage);
-        self.need(in_use.saturating_add(OF_THE_LOG * log_bytes), "but committing the cycle may need")
+        let batch = OF_THE_LOG * log_bytes + A_SKIPPED_PAGE * skipped;
+        self.need(in_use.saturating_add(batch), "but committing the cycle may need")
     }
 
     fn need(&self, bytes: u64, what: &str) -> Result<(), Failure> {
@@ -138,8 +141,9 @@ mod tests {
     fn a_merge_may_use_the_reserve_and_must_fit() {
         let (space, free) = disk(1 << 30);
         free.store(3_000, Relaxed);
-        assert!(space.check_merge(&Generation::default(), 1_000).is_ok());
-        let text = space.check_merge(&Generation::default(), 1_001).unwrap_err().to_string();
+        assert!(space.check_merge(&Generation::default(), 1_000, 0).is_ok());
+        assert!(space.check_merge(&Generation::default(), 0, 1_000).is_err(), "skipped pages need room, too");
+        let text = space.check_merge(&Generation::default(), 1_001, 0).unwrap_err().to_string();
         assert!(text.contains("committing the cycle may need 3003 B"), "{text}");
     }
 }

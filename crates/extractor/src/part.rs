@@ -28,8 +28,8 @@ pub struct Part {
     ignore_text: Vec<Regex>,
     /// Number of selectors.
     selectors: u64,
-    /// Does a selector ask for earlier siblings?
-    asks_siblings: bool,
+    /// Of these, the selectors that may ask all siblings of an element.
+    of_siblings: u64,
 }
 
 /// Error: an entry of a part is invalid.
@@ -41,6 +41,17 @@ pub struct PartError {
     pub why: String,
 }
 
+/// Selectors in an entry: a comma begins another one.
+fn count(entry: &str) -> u64 {
+    1 + entry.matches(',').count() as u64
+}
+
+/// May a selector of the entry ask all siblings of an element? `~=` compares an attribute.
+fn asks_siblings(entry: &str) -> bool {
+    let entry = entry.to_ascii_lowercase();
+    entry.replace("~=", "").contains('~') || entry.contains("-of-type")
+}
+
 impl Part {
     /// Checks and compiles selectors and patterns. Without `include`, the whole page counts.
     ///
@@ -49,9 +60,8 @@ impl Part {
     pub fn new(include: &[String], ignore: &[String], ignore_text: &[String]) -> Result<Part, PartError> {
         let selectors = include.iter().chain(ignore);
         Ok(Part {
-            // A comma within an entry begins another selector.
-            selectors: selectors.clone().map(|text| 1 + text.matches(',').count() as u64).sum(),
-            asks_siblings: selectors.clone().any(|text| text.contains('~')),
+            selectors: selectors.clone().map(|text| count(text)).sum(),
+            of_siblings: selectors.clone().filter(|text| asks_siblings(text)).map(|text| count(text)).sum(),
             include: list("include", include)?,
             ignore: list("ignore", ignore)?,
             ignore_text: patterns(ignore_text)?,
@@ -80,12 +90,15 @@ impl Part {
     }
 
     /// The steps that the selectors need at most, counted until they are more than `most`. A descendant selector
-    /// asks each ancestor, and `~` each earlier sibling.
+    /// asks each ancestor; `~` and `:nth-of-type` ask each sibling.
     fn steps(&self, html: &Html, most: u64) -> u64 {
         let mut steps = 0u64;
         for node in html.tree.nodes().filter(|node| node.value().is_element()) {
-            let siblings = if self.asks_siblings { node.prev_siblings().count() } else { 0 };
-            steps += self.selectors * (node.ancestors().count() + siblings) as u64;
+            steps += self.selectors * node.ancestors().count() as u64;
+            if self.of_siblings > 0 {
+                let siblings = node.prev_siblings().count() + node.next_siblings().count();
+                steps += self.of_siblings * siblings as u64;
+            }
             if steps > most {
                 break;
             }

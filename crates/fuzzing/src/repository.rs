@@ -8,7 +8,9 @@ mod image;
 
 use crate::Target;
 use image::{CYCLE, Image, Parts, ROUND, varint};
-use recrawl_repository::codec::{put_host, put_link, put_visit, take_host, take_link, take_visit};
+use recrawl_repository::codec::{
+    put_host, put_link, put_visit, take_host, take_link, take_log_record, take_visit,
+};
 use recrawl_repository::storage::MemoryStorage;
 use recrawl_repository::{BLOCK_PAGES, Generation, Repository, ScheduleFile, ScheduleWriter, VisitLog};
 use recrawl_types::{Cycle, DatedRound, LogRecord, PageRecord, ScheduleSource};
@@ -146,8 +148,12 @@ fn log(parts: &mut Parts<'_>, how: image::How) {
     }
     // A set of bits is as large as its greatest member, up to a bound that costs half a gigabyte.
     let is_far = |payload: &&[u8]| {
-        let visit = payload.split_first().and_then(|(_, visit)| take_visit(visit).ok());
-        visit.is_some_and(|visit| visit.index.is_some_and(|index| index > 1 << 20))
+        let last = match take_log_record(payload) {
+            Ok(LogRecord::Visit(visit)) => visit.index,
+            Ok(LogRecord::Skipped(skipped)) => Some(skipped.pages.end),
+            Ok(LogRecord::Seeds(_)) | Err(_) => None,
+        };
+        last.is_some_and(|last| last > 1 << 20)
     };
     if how.is_packed() || payloads.iter().any(is_far) {
         return;
@@ -159,7 +165,8 @@ fn log(parts: &mut Parts<'_>, how: image::How) {
     let Ok((_, recovered)) = VisitLog::open(&storage, ROUND) else { return };
     let records = read_log(&storage);
     assert_eq!(recovered.records, records.len() as u64);
-    assert!(recovered.done.count() + recovered.followed.len() as u64 <= recovered.records);
+    let members = recovered.done.count() + recovered.followed.len() as u64;
+    assert!(members <= recovered.records + recovered.skipped);
     let copy = MemoryStorage::new();
     let (mut log, empty) = VisitLog::open(&copy, ROUND).expect("memory can be written");
     assert_eq!(empty.records, 0);

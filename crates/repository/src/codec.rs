@@ -577,7 +577,10 @@ fn take_skipped(take: &mut Take<'_>) -> Result<LogRecord, Malformed> {
 }
 
 /// Reads a record of the visit log.
-pub(crate) fn take_log_record(bytes: &[u8]) -> Result<LogRecord, Malformed> {
+///
+/// # Errors
+/// That it is malformed.
+pub fn take_log_record(bytes: &[u8]) -> Result<LogRecord, Malformed> {
     let mut take = Take(bytes);
     match take.u8()? {
         VISIT => take_visit(take.0).map(Box::new).map(LogRecord::Visit),

@@ -15,6 +15,7 @@ use crate::repository::sound_length;
 use crate::storage::Storage;
 use recrawl_types::{CanonicalUrl, LogRecord, Origin, Round, Visit};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Schedules are shorter than this: a damaged index must not make [`Done`] as large as it says.
 const MAX_INDEX: u64 = 1 << 32;
@@ -40,6 +41,8 @@ pub struct Recovered {
     pub bytes: BTreeMap<Origin, u64>,
     /// Records in the log.
     pub records: u64,
+    /// Pages in ranges that an earlier run left out.
+    pub skipped: u64,
     /// Bytes that were cut off: a torn tail, and what may not stay.
     pub cut: u64,
 }
@@ -71,6 +74,31 @@ impl Done {
         let bit = 1 << (index % 64);
         self.count += u64::from(self.words[word] & bit == 0);
         self.words[word] |= bit;
+    }
+
+    /// Adds a range of indexes, a word at a time.
+    pub fn insert_all(&mut self, range: Range<u64>) {
+        if range.is_empty() {
+            return;
+        }
+        let last = range.end - 1;
+        let words = (range.start / 64) as usize..=(last / 64) as usize;
+        if self.words.len() <= *words.end() {
+            self.words.resize(words.end() + 1, 0);
+        }
+        for word in words.clone() {
+            let from = if word == *words.start() { range.start % 64 } else { 0 };
+            let to = if word == *words.end() { last % 64 } else { 63 };
+            let bits = (u64::MAX << from) & (u64::MAX >> (63 - to));
+            self.count += u64::from((bits & !self.words[word]).count_ones());
+            self.words[word] |= bits;
+        }
+    }
+
+    /// The highest index.
+    pub fn last(&self) -> Option<u64> {
+        let word = self.words.iter().rposition(|word| *word != 0)?;
+        Some(64 * word as u64 + u64::from(self.words[word].ilog2()))
     }
 }
 
@@ -197,7 +225,8 @@ fn recover(
             if let (true, Some(frames)) = (skipped.pages.end > MAX_INDEX, &reader.0) {
                 return Err(frames.damaged(offset, "a visit of a page outside the schedule"));
             }
-            skipped.pages.clone().for_each(|index| recovered.done.insert(index));
+            recovered.done.insert_all(skipped.pages.clone());
+            recovered.skipped += skipped.pages.end.saturating_sub(skipped.pages.start);
         }
         if let LogRecord::Visit(visit) = record {
             if visit.bytes > 0 {

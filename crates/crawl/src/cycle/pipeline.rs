@@ -59,6 +59,8 @@ type Batch = Vec<Result<ReadPage, Failure>>;
 pub struct Fetched {
     /// What ended it.
     pub stopped_by: StoppedBy,
+    /// Pages that ranges of the log leave out.
+    pub skipped: u64,
     /// End of the archive; none if bodies are not archived.
     pub archive: Option<ArchiveEnd>,
 }
@@ -171,7 +173,8 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
     if stopped_by != StoppedBy::Stop {
         crawl.live.merging();
     }
-    Ok(Fetched { stopped_by, archive: archive.as_ref().map(Archive::end) })
+    let skipped = recovered.skipped + report.skipped.iter().map(|pages| pages.end - pages.start).sum::<u64>();
+    Ok(Fetched { stopped_by, skipped, archive: archive.as_ref().map(Archive::end) })
 }
 
 /// Starts workers and recorder, runs the fetcher, and waits for all of them.

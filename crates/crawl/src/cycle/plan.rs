@@ -166,6 +166,10 @@ pub fn resume_or_make(
             (facts, made.ok_or_else(|| Failure::work("the schedule just written is missing"))?)
         }
     };
+    if recovered.done.last().is_some_and(|last| last >= schedule.len()) {
+        let text = "has visits of pages outside its schedule; restore the data directory from a backup";
+        return Err(Failure::Work(format!("{}: cycle {cycle} {text}", crawl.settings.data_dir.display())));
+    }
     // Bounded records: a reader needs no more memory than for a page with many links.
     for part in news.chunks(SEEDS_A_RECORD) {
         let links = part.iter().map(|(url, _)| Link::to(url.clone(), 0));

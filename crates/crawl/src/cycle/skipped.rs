@@ -1,5 +1,5 @@
-//! Pages that a round leaves out when the deadline comes or its bytes are spent: ranges of the schedule in the log, however many
-//! they are.
+//! Pages that a round leaves out when its deadline comes or its bytes are spent. They are ranges of the
+//! schedule in the log, however many they are.
 
 use crate::crawl::Crawl;
 use crate::failure::Failure;
@@ -20,7 +20,9 @@ pub fn record(
 ) -> Result<(), Failure> {
     let why = match report.stopped_by {
         StoppedBy::ByteBudget => Skip::ByteBudget,
-        _ => Skip::Deadline,
+        StoppedBy::Deadline => Skip::Deadline,
+        // Such a run leaves out nothing.
+        StoppedBy::End | StoppedBy::Stop | StoppedBy::SlowHosts => return Ok(()),
     };
     for pages in report.skipped.iter().cloned() {
         let skipped = Skipped { pages, why, at: (crawl.clock)() };

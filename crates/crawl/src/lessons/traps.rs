@@ -22,7 +22,9 @@ use crate::config;
 use crate::lessons::cycle_cache::CycleCache;
 use evidence::Rule;
 use recrawl_repository::SledTables;
-use recrawl_types::{CanonicalUrl, Change, ContentKind, DatedRound, LeftOut, Link, Origin, Outcome, Visit};
+use recrawl_types::{
+    CanonicalUrl, Change, Content, ContentKind, DatedRound, LeftOut, Link, Origin, Outcome, Visit,
+};
 use running::Running;
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -109,6 +111,12 @@ pub struct Traps {
 /// The evidence of an origin; none if nothing of it is cut off, as for nearly all.
 type CutOff = Option<Arc<OriginTraps>>;
 
+/// Is a near-duplicate of this content a sign of a trap? The part that a rule of `[[pages]]` selects, such as a
+/// price, may be the same on many honest pages.
+fn tells_of_traps(content: &Content) -> bool {
+    content.kind == ContentKind::Text && content.rule == 0
+}
+
 impl Traps {
     /// Reads what is known of URL patterns, as of this round.
     pub fn new(rules: &TrapRules, tables: &Arc<SledTables>, round: DatedRound) -> Traps {
@@ -125,7 +133,7 @@ impl Traps {
         else {
             return Ok(());
         };
-        if content.kind != ContentKind::Text || !self.rules.hold_for(&url.host()) {
+        if !tells_of_traps(content) || !self.rules.hold_for(&url.host()) {
             return Ok(());
         }
         let load = || known(&self.tables, &Origin::of(url));

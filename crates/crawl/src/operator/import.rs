@@ -173,7 +173,7 @@ impl Import {
         let generation = self.repository.current();
         let round = generation.dated().in_next_cycle();
         let cycle = round.cycle;
-        self.space.check_merge(&generation, self.bytes)?;
+        self.space.check_merge(&generation, self.bytes, 0)?;
         let batch = self.batch.finish().map_err(Failure::work)?;
         let mut next = self.repository.begin(&generation, cycle).map_err(Failure::work)?;
         let rules = MergeRules {

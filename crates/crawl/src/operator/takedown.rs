@@ -236,7 +236,7 @@ impl Stopped<'_> {
             self.repository.remove_hosts(&|host| meant.covers_host(host), false).map_err(Failure::work)?;
         if covered.visited > 0 {
             let reserve = self.settings.config.storage.reserve;
-            Space::of(&self.storage, reserve).check_merge(&generation, 0)?;
+            Space::of(&self.storage, reserve).check_merge(&generation, 0, 0)?;
             empty(&mut self.repository, meant, *keep_crawling, now)?;
         }
         let tables = self.tables;

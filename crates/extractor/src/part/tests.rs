@@ -108,9 +108,13 @@ fn the_steps_of_selectors_are_bounded_by_the_bytes_of_a_page() {
         (selected.steps, selected.included.is_none())
     };
     let most = |html: &str| MIN_SELECTOR_STEPS + SELECTOR_STEPS_A_BYTE * html.len() as u64;
-    for (html, selectors, is_read) in
-        [(&flat, &["b .x", "i + .y"][..], true), (&flat, &[".x ~ .y"], false), (&deep, &["b .x"; 40], false)]
-    {
+    let kinds: String = (0..30_000).map(|n| format!("<x{n} class=x></x{n}>")).collect();
+    for (html, selectors, is_read) in [
+        (&flat, &["b .x", "i + .y", "[class~=x]"][..], true),
+        (&flat, &[".x ~ .y"], false),
+        (&kinds, &[".x:Nth-Of-Type(2)"], false),
+        (&deep, &["b .x"; 40], false),
+    ] {
         let (steps, found) = cost(html, selectors);
         assert_eq!(found, is_read, "{selectors:?}");
         assert!(steps <= most(html) + 200_000, "{steps} steps for {selectors:?}");

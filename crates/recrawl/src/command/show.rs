@@ -82,6 +82,9 @@ impl ArchivedPage {
         }
         Err(match known {
             0 => self.failure(&none_before(None, &self.visited, &self.settings, now())),
+            _ if known as usize == MAX_VERSIONS => {
+                Failure::Work(format!("{}: version {n}: only the last {MAX_VERSIONS} are shown", self.url))
+            }
             _ => Failure::Work(format!("{}: version {n}: only {known} archived", self.url)),
         })
     }

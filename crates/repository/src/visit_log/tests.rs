@@ -176,3 +176,19 @@ fn an_index_beyond_all_schedules_and_a_record_beyond_all_frames_are_refused() {
     let error = VisitLog::open(&storage, ROUND).err().unwrap();
     assert!(error.to_string().contains("outside the schedule"), "{error}");
 }
+
+proptest! {
+    /// A range of indexes is added like each of them.
+    #[test]
+    fn done_ranges_are_done_indexes(parts in vec((0u64..400, 0u64..300), 0..8)) {
+        let (mut fast, mut plain, mut set) = (Done::default(), Done::default(), BTreeSet::new());
+        for (start, count) in parts {
+            fast.insert_all(start..start + count);
+            (start..start + count).for_each(|index| plain.insert(index));
+            set.extend(start..start + count);
+        }
+        prop_assert_eq!((fast.count(), fast.last()), (set.len() as u64, set.last().copied()));
+        prop_assert_eq!(plain.count(), fast.count());
+        prop_assert!((0..800).all(|index| fast.contains(index) == set.contains(&index)));
+    }
+}

@@ -2,7 +2,7 @@
 
 use super::{OriginTraps, TrapRules, known};
 use recrawl_repository::SledTables;
-use recrawl_types::{CanonicalUrl, Content, ContentKind, DatedRound, Origin};
+use recrawl_types::{CanonicalUrl, Content, DatedRound, Origin};
 use std::cell::RefCell;
 use std::io;
 
@@ -34,7 +34,7 @@ impl<'t> TrapLesson<'t> {
 
     /// Adds a page's first visit.
     pub fn observe(&self, url: &CanonicalUrl, content: &Content) {
-        if content.kind != ContentKind::Text {
+        if !super::tells_of_traps(content) {
             return;
         }
         let mut open = self.open.borrow_mut();

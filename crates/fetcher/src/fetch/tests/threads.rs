@@ -1,4 +1,6 @@
 //! Requests run on any number of threads. The schedule alone decides what is visited, and in which order.
+//!
+//! These tests wait for real time, some milliseconds a request: no clock can be paused on several threads.
 
 use super::*;
 use crate::testing::with_header;
