@@ -23,7 +23,6 @@ for page in "$from"/share/man/man1/*; do
 done
 cp "$from"/share/completions/* "$to/completions/"
 cp "$from/licences/THIRD-PARTY" "$to/THIRD-PARTY"
-gzip -9 --no-name --to-stdout CHANGELOG.md >"$to/changelog.gz"
 cp deploy/recrawl.toml "$to/recrawl.toml"
 cp deploy/recrawl.sysusers "$to/recrawl.conf"
 mkdir -p "$to/systemd"
