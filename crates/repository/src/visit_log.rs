@@ -13,7 +13,7 @@ use crate::log_file::LogFile;
 use crate::read_ahead::read_ahead;
 use crate::repository::sound_length;
 use crate::storage::Storage;
-use recrawl_types::{CanonicalUrl, LogRecord, Origin, Round, Visit};
+use recrawl_types::{CanonicalUrl, LogRecord, Origin, Round, Skipped, Visit};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -41,8 +41,8 @@ pub struct Recovered {
     pub bytes: BTreeMap<Origin, u64>,
     /// Records in the log.
     pub records: u64,
-    /// Pages in ranges that an earlier run left out.
-    pub skipped: u64,
+    /// Ranges of pages that an earlier run left out.
+    pub skipped: Vec<Skipped>,
     /// Bytes that were cut off: a torn tail, and what may not stay.
     pub cut: u64,
 }
@@ -221,14 +221,13 @@ fn recover(
             return Ok(offset);
         }
         recovered.records += 1;
-        if let LogRecord::Skipped(skipped) = &record {
+        if let LogRecord::Skipped(skipped) = record {
             if let (true, Some(frames)) = (skipped.pages.end > MAX_INDEX, &reader.0) {
                 return Err(frames.damaged(offset, "a visit of a page outside the schedule"));
             }
             recovered.done.insert_all(skipped.pages.clone());
-            recovered.skipped += skipped.pages.end.saturating_sub(skipped.pages.start);
-        }
-        if let LogRecord::Visit(visit) = record {
+            recovered.skipped.push(skipped);
+        } else if let LogRecord::Visit(visit) = record {
             if visit.bytes > 0 {
                 let bytes = recovered.bytes.entry(Origin::of(&visit.url)).or_default();
                 *bytes = bytes.saturating_add(visit.bytes);

@@ -1,20 +1,20 @@
 //! A power cut, or an error, at every point of a whole cycle: schedule, visit log, batch with runs
 //! on disk, merge and commit. Blocks are carried, replaced, cut and copied by compaction; links
-//! wait.
+//! wait. Every second cycle ends before its schedule does, with ranges of skipped pages in the log.
 
 mod pages;
 
 use pages::{Pages, changed, content, pages_of};
 use recrawl_repository::storage::{Fault, FaultyStorage, MemoryStorage, Storage, Survivors};
 use recrawl_repository::{KeptVisit, Repository, ScheduleFile, ScheduleWriter, VisitLog};
-use recrawl_types::schedule::MemorySchedule;
 use recrawl_types::{
-    CanonicalUrl, Change, Cycle, Link, LogRecord, Outcome, Round, ScheduleEntry, ScheduleSource, Share,
-    UrlRules, Visit,
+    CanonicalUrl, Change, Cycle, Link, LogRecord, Outcome, Round, ScheduleEntry, ScheduleSource, Share, Skip,
+    Skipped, UrlRules, Visit,
 };
 use recrawl_verifier::{Batch, BatchLimits, MergeRules, Waiting, merge};
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
+use std::ops::Range;
 use std::sync::Arc;
 
 const HOSTS: u32 = 6;
@@ -32,11 +32,16 @@ fn link(url: CanonicalUrl) -> Link {
 }
 
 /// The pages to visit in cycle `cycle`, of two of the hosts.
-fn chosen(cycle: u32) -> Vec<CanonicalUrl> {
+fn chosen(cycle: u32) -> [CanonicalUrl; 4] {
     let (host, other) = (cycle % HOSTS, (cycle + 3) % HOSTS);
-    let mut urls = vec![url(host, cycle % 6), url(host, (cycle + 1) % 6), url(other, 0), url(other, 5)];
-    urls.sort_unstable();
-    urls
+    [url(host, cycle % 6), url(host, (cycle + 1) % 6), url(other, 0), url(other, 5)]
+}
+
+/// The pages to skip in cycle `cycle`: those of two hosts side by side, and one between visited pages.
+fn left_out(cycle: u32) -> Vec<CanonicalUrl> {
+    let beside = |host: u32| (1..3).map(move |page| url((cycle + host) % HOSTS, page));
+    let between = url((cycle + 3) % HOSTS, 3);
+    if cycle % 2 == 1 { beside(1).chain(beside(2)).chain([between]).collect() } else { Vec::new() }
 }
 
 /// The links that a visit finds: to new and old pages of its own host, and to one page of another
@@ -62,17 +67,18 @@ fn visit(entry: &ScheduleEntry, index: u64, cycle: u32) -> LogRecord {
 
 /// Runs the next cycle, or ends the interrupted one. Blocks are tiny, the batch has almost no
 /// memory, and links may wait, so that every kind of write happens. Adds the indexes of synced
-/// visits to `synced`.
+/// visits and ranges to `synced`.
 fn run(storage: &Arc<dyn Storage>, synced: &mut BTreeSet<u64>) -> Result<(), Box<dyn Error>> {
     let mut repository = Repository::open(storage.clone())?.keeping_visits(KEPT_CYCLES);
     let generation = repository.current();
     let round = generation.dated().in_next_cycle();
     let cycle = round.cycle;
+    let left_out = left_out(cycle.0);
     if ScheduleFile::open(&**storage, round.round)?.is_none() {
         let mut schedule = ScheduleWriter::create(&**storage, round.round)?;
-        for url in chosen(cycle.0) {
-            if let Some((_, record)) = generation.get(&url)? {
-                schedule.push(&ScheduleEntry::new(url, Share::Score, record))?;
+        for url in BTreeSet::from_iter(chosen(cycle.0).iter().chain(&left_out)) {
+            if let Some((_, record)) = generation.get(url)? {
+                schedule.push(&ScheduleEntry::new(url.clone(), Share::Score, record))?;
             }
         }
         schedule.finish()?;
@@ -83,10 +89,15 @@ fn run(storage: &Arc<dyn Storage>, synced: &mut BTreeSet<u64>) -> Result<(), Box
         let seeds = (0..HOSTS).flat_map(|host| (0..6).map(move |page| link(url(host, page))));
         log.append(&LogRecord::Seeds(seeds.collect()))?;
     }
-    let mut unsynced = Vec::new();
+    let (mut unsynced, mut ranges) = (Vec::new(), Vec::<Range<u64>>::new());
     for host in schedule.hosts() {
         for (index, entry) in (host.start..).zip(schedule.read(host, host.start, usize::MAX)?) {
-            if !recovered.done.contains(index) {
+            if left_out.contains(&entry.url) {
+                match ranges.last_mut() {
+                    Some(last) if last.end == index => last.end += 1,
+                    _ => ranges.push(index..index + 1),
+                }
+            } else if !recovered.done.contains(index) {
                 log.append(&visit(&entry, index, cycle.0))?;
                 unsynced.push(index);
             }
@@ -96,15 +107,25 @@ fn run(storage: &Arc<dyn Storage>, synced: &mut BTreeSet<u64>) -> Result<(), Box
             }
         }
     }
+    for pages in ranges.iter().cloned() {
+        let done = pages.clone().filter(|&index| recovered.done.contains(index)).count();
+        assert!(done == 0 || done == pages.clone().count(), "{done} pages of the range {pages:?}");
+        if done == 0 {
+            let skipped = Skipped { pages: pages.clone(), why: Skip::Deadline, at: 86_400_000 };
+            log.append(&LogRecord::Skipped(skipped))?;
+            unsynced.extend(pages);
+        }
+    }
     log.sync()?;
     synced.extend(unsynced);
     let mut batch = Batch::new(storage.clone(), round, BatchLimits { memory_bytes: 1500 });
-    batch.add_log(
-        VisitLog::read(&**storage, round.round)?,
-        &MemorySchedule::default(),
-        |_, _| {},
-        |_| true,
-    )?;
+    let mut counted = Vec::new();
+    let observe = |visit: &Visit, _| counted.push((visit.index, visit.outcome.is_skip()));
+    batch.add_log(VisitLog::read(&**storage, round.round)?, &schedule, observe, |_| true)?;
+    counted.sort_unstable();
+    let each =
+        (0..schedule.len()).map(|index| (Some(index), ranges.iter().any(|pages| pages.contains(&index))));
+    assert_eq!(counted, each.collect::<Vec<_>>(), "each page once, visited or skipped");
     let mut writer = repository.begin(&generation, repository.current().cycle().next())?;
     let rules = MergeRules {
         cycle,
@@ -190,7 +211,7 @@ impl<'h> Disturbed<'h> {
     }
 
     /// Opens the storage and checks that it is one of the two generations. Then ends the cycle, and
-    /// checks that each visit counts exactly once.
+    /// checks that each visit and each skipped page counts exactly once.
     fn check(&self, left: Arc<dyn Storage>, what: &str) {
         let before = self.before;
         let repository = Repository::open(left.clone()).unwrap_or_else(|e| panic!("{what}: {e}"));
@@ -224,7 +245,8 @@ const CYCLES: u32 = 40;
 #[test]
 fn after_a_power_cut_at_any_point_of_a_cycle_it_is_one_generation_or_the_next() {
     let history = history(CYCLES + 1);
-    let (mut points, mut tried, mut carried, mut emptied, mut waited, mut resumed) = (0, 0, 0, 0, 0, 0);
+    let (mut points, mut tried, mut carried, mut emptied, mut waited) = (0, 0, 0, 0, 0);
+    let (mut resumed, mut skipped) = (0, 0);
     // The first ones, some in a row, and two during compaction.
     for before in (0..6).chain([CYCLES - 1, CYCLES]) {
         let [(files, old), (next, _)] = [&history[before as usize], &history[before as usize + 1]];
@@ -239,6 +261,8 @@ fn after_a_power_cut_at_any_point_of_a_cycle_it_is_one_generation_or_the_next() 
             }
             points += 1;
             resumed += usize::from(!cycle.synced.is_empty());
+            // The ranges come after all visits.
+            skipped += usize::from(cycle.synced.len() > chosen(before + 1).len());
             let chances = (0..4).map(|i| Survivors::Some(point * 1031 + i));
             for survivors in [Survivors::Synced, Survivors::All].into_iter().chain(chances) {
                 let what = format!("generation {before}, power cut at point {point}, {survivors:?}");
@@ -247,8 +271,12 @@ fn after_a_power_cut_at_any_point_of_a_cycle_it_is_one_generation_or_the_next() 
             }
         }
     }
-    println!("{points} points of 8 cycles, {tried} power cuts; synced visits before {resumed} of the points");
+    println!(
+        "{points} points of 8 cycles, {tried} power cuts; synced visits before {resumed} of the points, \
+         synced ranges before {skipped}"
+    );
     assert!(tried > 2000 && resumed > 100, "{tried} tried, {resumed} with synced visits");
+    assert!(skipped > 50, "{skipped} with synced ranges");
     assert!(
         carried > 4 && emptied > 0 && waited > 3,
         "{carried} carried, {emptied} emptied, {waited} waited"

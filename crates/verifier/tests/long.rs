@@ -1,5 +1,6 @@
-//! Random lives of a repository against a sorted map: cycles of any visits, links and seeds. Rules
-//! and limits change from cycle to cycle, disks fail and fill up, and the power is cut.
+//! Random lives of a repository against a sorted map: cycles of any visits, links and seeds, and of
+//! skipped pages. Rules and limits change from cycle to cycle, disks fail and fill up, and the power
+//! is cut.
 //!
 //! `RECRAWL_SEED` sets the first seed and `RECRAWL_STEPS` the number of steps. A step is one record
 //! of a log, one cycle, or one fault. A failure prints the seed of its life, which one step
@@ -16,10 +17,14 @@ use pages::{Pages, changed, content, pages_of};
 use recrawl_repository::storage::{Fault, FaultyStorage, Storage, Survivors};
 use recrawl_repository::{Generation, KeptVisit, OriginRun, Repository, VisitLog};
 use recrawl_types::schedule::MemorySchedule;
-use recrawl_types::{CanonicalUrl, Change, Cycle, Failure, Link, LogRecord, Outcome, Skip, UrlRules, Visit};
+use recrawl_types::{
+    CanonicalUrl, Change, Cycle, Failure, Link, LogRecord, Outcome, PageRecord, ScheduleEntry, Share, Skip,
+    Skipped, UrlRules, Visit,
+};
 use recrawl_verifier::{Batch, BatchLimits, MergeReport, MergeRules, Waiting, merge};
 use reference::{Merged, Reference};
 use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::sync::Arc;
 
@@ -72,9 +77,12 @@ struct Tally {
     pages: u64,
     links_waited: u64,
     blocks_carried: u64,
+    pages_skipped: u64,
 }
 
 struct Plan {
+    /// The pages that the log visits, and those that it skips.
+    scheduled: Vec<ScheduleEntry>,
     log: Vec<LogRecord>,
     /// The log is synced after this many records.
     sync_every: usize,
@@ -87,6 +95,24 @@ struct Plan {
 }
 
 impl Plan {
+    /// The log with a record of its own for each skipped page.
+    fn page_by_page(&self) -> Vec<LogRecord> {
+        let mut records = Vec::new();
+        for record in &self.log {
+            let LogRecord::Skipped(Skipped { pages, why, at }) = record else {
+                records.push(record.clone());
+                continue;
+            };
+            for index in pages.clone() {
+                let ScheduleEntry { url, share, .. } = self.scheduled[index as usize].clone();
+                let visit = Visit::new(url, Outcome::Skipped(*why));
+                let visit = Visit { index: Some(index), share, at: *at, ..visit };
+                records.push(LogRecord::Visit(Box::new(visit)));
+            }
+        }
+        records
+    }
+
     fn rules(&self, cycle: Cycle) -> MergeRules<'static> {
         MergeRules {
             cycle,
@@ -205,7 +231,10 @@ impl Life {
                 LogRecord::Visit(Box::new(self.visit(most_links)))
             });
         }
+        let skipped = if self.dice.one_in(3) { self.dice.any(&[1, 5, 30]) } else { 0 };
+        let scheduled = self.schedule(&mut log, skipped);
         Plan {
+            scheduled,
             log,
             sync_every: 1 + self.dice.roll(5) as usize,
             memory_bytes: self.dice.any(&[0, 3000, 1 << 20, 1 << 20]),
@@ -219,6 +248,36 @@ impl Life {
             max_hops: self.dice.any(&[0, 2, 2, 3]),
             max_pages_per_host: self.dice.any(&[3, 10, 1000, 1000]),
         }
+    }
+
+    /// Makes the schedule of this log, and of some pages more: known ones, as in every schedule. The log
+    /// ends with ranges that skip those.
+    fn schedule(&mut self, log: &mut Vec<LogRecord>, more: u32) -> Vec<ScheduleEntry> {
+        let visits = log.iter().filter_map(|r| if let LogRecord::Visit(v) = r { Some(v) } else { None });
+        let mut urls: BTreeSet<CanonicalUrl> = visits.map(|visit| visit.url.clone()).collect();
+        urls.extend((0..self.dice.roll(more + 1)).map(|_| self.url()));
+        urls.retain(|url| self.reference.pages.contains_key(url));
+        let mut indexes: BTreeMap<CanonicalUrl, u64> = urls.iter().cloned().zip(0..).collect();
+        for record in log.iter_mut() {
+            // A second visit of a page, or one of an unknown page, is that of a redirect's target.
+            if let LogRecord::Visit(visit) = record {
+                visit.index = indexes.remove(&visit.url);
+            }
+        }
+        let mut ranges: Vec<Skipped> = Vec::new();
+        let (why, at) = (self.dice.any(&[Skip::Deadline, Skip::ByteBudget]), self.day * 86_400_000);
+        let mut left: Vec<u64> = indexes.into_values().collect();
+        left.sort_unstable();
+        for index in left {
+            match ranges.last_mut() {
+                // Some ranges adjoin, as a resumed cycle may leave them.
+                Some(last) if last.pages.end == index && !self.dice.one_in(8) => last.pages.end += 1,
+                _ => ranges.push(Skipped { pages: index..index + 1, why, at }),
+            }
+        }
+        log.extend(ranges.into_iter().map(LogRecord::Skipped));
+        let entry = |url| ScheduleEntry::new(url, Share::Score, PageRecord::discovered(Cycle(0), 0));
+        urls.into_iter().map(entry).collect()
     }
 
     fn fault(&mut self) -> Fault {
@@ -251,13 +310,16 @@ impl Life {
         let first_keys: Vec<Vec<u8>> =
             (0..generation.blocks()).map(|at| generation.first_key(at).to_vec()).collect();
         let before = self.reference.clone();
-        let mut expected = self.reference.merge(&plan.rules(cycle), &first_keys, &plan.log);
+        let page_by_page = plan.page_by_page();
+        let mut expected = self.reference.merge(&plan.rules(cycle), &first_keys, &page_by_page);
         if self.keep_visits == 0 {
             expected.kept.clear();
         }
         drop(generation);
         tally.steps += 1 + plan.log.len() as u64;
         tally.cycles += 1;
+        let ranges = plan.log.iter().filter(|record| matches!(record, LogRecord::Skipped(_))).count();
+        tally.pages_skipped += (page_by_page.len() - plan.log.len() + ranges) as u64;
         let mut synced = 0;
         let mut fault = self.fault();
         loop {
@@ -368,6 +430,12 @@ fn turn(repository: &mut Repository, plan: &Plan, synced: &mut usize) -> Result<
     let (mut log, recovered) = VisitLog::open(&*storage, round.round)?;
     let found = recovered.records as usize;
     assert!((*synced..=plan.log.len()).contains(&found), "{found} records, and {} were synced", *synced);
+    let done = plan.log[..found].iter().map(|record| match record {
+        LogRecord::Skipped(skipped) => skipped.pages.end - skipped.pages.start,
+        LogRecord::Visit(visit) => u64::from(visit.index.is_some()),
+        LogRecord::Seeds(_) => 0,
+    });
+    assert_eq!(recovered.done.count(), done.sum::<u64>());
     for (written, record) in (found + 1..).zip(&plan.log[found..]) {
         log.append(record)?;
         if written % plan.sync_every == 0 {
@@ -378,15 +446,21 @@ fn turn(repository: &mut Repository, plan: &Plan, synced: &mut usize) -> Result<
     log.sync()?;
     *synced = plan.log.len();
     let mut batch = Batch::new(storage.clone(), round, BatchLimits { memory_bytes: plan.memory_bytes });
-    let mut logged = 0;
-    batch.add_log(
-        VisitLog::read(&*storage, round.round)?,
-        &MemorySchedule::default(),
-        |_, _| logged += 1,
-        |_| true,
-    )?;
-    let visits = plan.log.iter().filter(|record| matches!(record, LogRecord::Visit(_)));
-    assert_eq!(logged, visits.count());
+    let (mut logged, mut counted) = (0, Vec::new());
+    let observe = |visit: &Visit, _| {
+        logged += 1;
+        counted.extend(visit.index);
+    };
+    let schedule = MemorySchedule::new(plan.scheduled.clone());
+    batch.add_log(VisitLog::read(&*storage, round.round)?, &schedule, observe, |_| true)?;
+    let page_by_page = plan.page_by_page();
+    assert_eq!(logged, page_by_page.iter().filter(|record| matches!(record, LogRecord::Visit(_))).count());
+    counted.sort_unstable();
+    assert_eq!(
+        counted,
+        (0..plan.scheduled.len() as u64).collect::<Vec<_>>(),
+        "each page once, visited or skipped"
+    );
     let mut writer = repository.begin(&generation, repository.current().cycle().next())?;
     let (watched, met) = (RefCell::new(Vec::new()), RefCell::new(Vec::new()));
     let rules = MergeRules {
@@ -448,4 +522,5 @@ fn a_repository_lives_as_a_sorted_map_would() {
     }
     println!("RECRAWL_SEED={first}: {tally:?}");
     assert!(steps < 10_000 || tally.power_cuts > 50 && tally.errors > 10 && tally.links_waited > 100);
+    assert!(steps < 10_000 || tally.pages_skipped > 100, "{tally:?}");
 }

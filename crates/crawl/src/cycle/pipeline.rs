@@ -173,7 +173,8 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
     if stopped_by != StoppedBy::Stop {
         crawl.live.merging();
     }
-    let skipped = recovered.skipped + report.skipped.iter().map(|pages| pages.end - pages.start).sum::<u64>();
+    let earlier = recovered.skipped.iter().map(|skipped| &skipped.pages);
+    let skipped = earlier.chain(&report.skipped).map(|pages| pages.end - pages.start).sum();
     Ok(Fetched { stopped_by, skipped, archive: archive.as_ref().map(Archive::end) })
 }
 

@@ -175,6 +175,13 @@ pub fn resume_or_make(
         let links = part.iter().map(|(url, _)| Link::to(url.clone(), 0));
         log.append(&LogRecord::Seeds(links.collect())).map_err(Failure::work)?;
     }
+    // The log has ranges of indexes; only the schedule names their pages.
+    for skipped in &recovered.skipped {
+        skipped.each(&schedule, |visit| -> Result<(), Failure> {
+            crawl.live.recovered(&visit);
+            Ok(())
+        })?;
+    }
     crawl.live.planned(&facts, schedule.len(), recovered.done.count());
     let archive = crawl.open_archive(&archived)?;
     Ok(Planned::Pages(Box::new(Plan { facts, schedule: Arc::new(schedule), log, recovered, archive })))

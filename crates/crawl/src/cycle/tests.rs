@@ -17,7 +17,7 @@ use recrawl_mockweb::procedural::ProceduralConfig;
 use recrawl_mockweb::{Server, WebConfig};
 use recrawl_repository::storage::{Fault, FaultyStorage, Storage, Survivors};
 use recrawl_repository::{Generation, SyncFolder};
-use recrawl_types::{HostTable, Origin, UrlRules};
+use recrawl_types::{HostTable, LogRecord, Origin, Outcome, Skip, Skipped, UrlRules};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -210,4 +210,26 @@ fn after_a_power_cut_at_any_point_of_a_cycle_nothing_is_lost_and_no_position_mea
     }
     println!("{points} points of a cycle, {tried} power cuts, {bodies} positions of bodies followed");
     assert!(points > 60 && tried == 3 * points, "{points} points, {tried} cuts");
+}
+
+/// The crawl stops after the rest of its round is a range of the log, and before the commit.
+#[test]
+fn live_figures_after_a_restart_have_the_pages_that_an_earlier_run_skipped() {
+    let machine = Machine::with(&Files::new(), None);
+    let canonical = |page: u32| UrlRules::default().canonicalize(&format!("http://a.test/{page}")).unwrap();
+    let seeds: Vec<CanonicalUrl> = (0..5).map(canonical).collect();
+    let why = Skip::ByteBudget;
+    let mut found = Vec::new();
+    for pages in [1..4, 4..5, 0..1] {
+        let mut crawl = machine.crawl(&seeds).unwrap();
+        let mut fetch = |crawl: &Crawl, mut plan: Plan, _: &Arc<Traps>| {
+            let now = crawl.live.now().unwrap();
+            found.push((now.scheduled, now.done, now.tally.all_skipped(), crawl.live.errors().kinds()));
+            plan.log.append(&LogRecord::Skipped(Skipped { pages: pages.clone(), why, at: 7 })).unwrap();
+            Ok(Fetched { stopped_by: StoppedBy::Stop, skipped: 0, archive: None })
+        };
+        round_fetched_by(&mut crawl, NextRound::OF_NEXT_CYCLE, &seeds, &mut fetch).unwrap();
+    }
+    let kinds = |pages| vec![(Outcome::Skipped(why), pages)];
+    assert_eq!(found, [(5, 0, 0, Vec::new()), (5, 3, 3, kinds(3)), (5, 4, 4, kinds(4))]);
 }

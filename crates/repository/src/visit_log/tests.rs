@@ -6,7 +6,7 @@ use crate::storage::{Fault, FaultyStorage, MemoryStorage, Survivors};
 use crate::testing::{link, put_back, visit};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use recrawl_types::Visit;
+use recrawl_types::{Skip, Skipped, Visit};
 use std::collections::BTreeSet;
 use std::io;
 
@@ -17,7 +17,12 @@ fn records() -> impl Strategy<Value = Vec<LogRecord>> {
         visit.index = visit.index.map(|i| i % 500);
         LogRecord::Visit(Box::new(visit))
     };
-    vec(prop_oneof![4 => visit().prop_map(near), 1 => vec(link(), 0..4).prop_map(LogRecord::Seeds)], 1..12)
+    let seeds = vec(link(), 0..4).prop_map(LogRecord::Seeds);
+    let skipped = (0u64..500, 1u64..100, any::<bool>()).prop_map(|(start, count, is_late)| {
+        let why = if is_late { Skip::Deadline } else { Skip::ByteBudget };
+        LogRecord::Skipped(Skipped { pages: start..start + count, why, at: 7 })
+    });
+    vec(prop_oneof![4 => visit().prop_map(near), 1 => seeds, 1 => skipped], 1..12)
 }
 
 fn length(storage: &MemoryStorage) -> usize {
@@ -32,12 +37,15 @@ fn read(storage: &dyn Storage) -> Vec<LogRecord> {
 /// What an open must tell of these records.
 fn check(recovered: &Recovered, records: &[LogRecord]) {
     let visits = || records.iter().filter_map(|r| if let LogRecord::Visit(v) = r { Some(v) } else { None });
-    let done: BTreeSet<u64> = visits().filter_map(|v| v.index).collect();
+    let ranges = || records.iter().filter_map(|r| if let LogRecord::Skipped(s) = r { Some(s) } else { None });
+    let skipped = ranges().flat_map(|skipped| skipped.pages.clone());
+    let done: BTreeSet<u64> = visits().filter_map(|v| v.index).chain(skipped).collect();
     assert_eq!(recovered.records, records.len() as u64);
     assert_eq!(recovered.done.count(), done.len() as u64);
     assert_eq!((0..600).filter(|&i| recovered.done.contains(i)).collect::<BTreeSet<_>>(), done);
     let followed: Vec<_> = visits().filter(|v| v.index.is_none()).map(|v| v.url.clone()).collect();
     assert_eq!(recovered.followed, followed);
+    assert_eq!(recovered.skipped, ranges().cloned().collect::<Vec<_>>());
 }
 
 /// What is read by chunks, its links put back where they belong.
