@@ -146,6 +146,8 @@ pub struct PageContent {
     /// left out; `src/text.rs` begins with the exact list. A page that is almost only frame keeps
     /// it.
     pub text: String,
+    /// Were the selectors not applied, since the page would need too many steps? Its text is then empty.
+    pub is_given_up: bool,
     /// The document's title, white space collapsed.
     pub title: Option<String>,
     /// The tag of the `lang` attribute of the document, if anchors are read.
@@ -223,6 +225,7 @@ pub fn extract_part(
                 links: Vec::new(),
                 feeds: Vec::new(),
                 text: strip(text.finish()),
+                is_given_up: false,
                 title: None,
                 language: None,
                 consent: directives.decide(),
@@ -235,26 +238,26 @@ pub fn extract_part(
         BodyKind::Html => {
             let text = decoded();
             let (max_text, anchors) = (options.limits.max_text, options.anchors);
-            let page = |found: Found<'_>, work: u64| {
+            let page = |found: Found<'_>, work: u64, is_given_up: bool| {
                 let resolver = Resolver::new(url, found.base.as_deref(), rules);
                 found.metas.iter().for_each(|(name, content)| directives.directives.meta(name, content));
                 let claims = found.canonicals.iter().take_while(|_| !resolver.is_spent());
                 let claims = claims.filter_map(|href| resolver.resolve(href).ok());
                 claims.for_each(|target| directives.canonical.add(target));
                 let page = read(found, &resolver, directives.decide(), url, &options.limits);
-                Extracted::Page(PageContent { work, text: strip(page.text), ..page })
+                Extracted::Page(PageContent { work, text: strip(page.text), is_given_up, ..page })
             };
             if let Some(part) = part.filter(|part| part.selects()) {
                 let (html, work) = html::parse(&text, Attributes::All);
                 let selected = part.select(&html, text.len());
                 let found = Found::of_part(&html, Some(&selected), max_text, anchors);
-                return page(found, work + selected.steps);
+                return page(found, work + selected.steps, selected.is_given_up);
             }
             match stream::read(&text, max_text, anchors) {
-                Ok(found) => page(found, text.len() as u64 / 2),
+                Ok(found) => page(found, text.len() as u64 / 2, false),
                 Err(_) => {
                     let (html, work) = html::parse(&text, Attributes::Read);
-                    page(Found::of_tree(&html, max_text, anchors), work)
+                    page(Found::of_tree(&html, max_text, anchors), work, false)
                 }
             }
         }
@@ -303,6 +306,7 @@ fn read(
         links: Vec::new(),
         feeds: Vec::new(),
         text: found.text,
+        is_given_up: false,
         title: found.title,
         language: found.language,
         consent,

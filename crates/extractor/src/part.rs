@@ -73,18 +73,20 @@ impl Part {
         self.selectors > 0
     }
 
-    /// The elements that are selected in a tree. Nothing of a page that would need too many steps: only hostile
-    /// pages are so deep, and a page without text is counted.
+    /// The elements that are selected in a tree. A page that would need too many steps is given up, with nothing
+    /// selected: few pages are so deep or so flat, and a page without text is counted.
     pub(crate) fn select(&self, html: &Html, bytes: usize) -> Selected {
         let most = MIN_SELECTOR_STEPS + SELECTOR_STEPS_A_BYTE * bytes as u64;
         let steps = self.steps(html, most);
         if steps > most {
-            return Selected { included: Some(HashSet::new()), ignored: HashSet::new(), steps };
+            let (included, ignored) = (Some(HashSet::new()), HashSet::new());
+            return Selected { included, ignored, is_given_up: true, steps };
         }
         let select = |selector: &Selector| html.select(selector).map(|element| element.id()).collect();
         Selected {
             included: self.include.as_ref().map(select),
             ignored: self.ignore.as_ref().map(select).unwrap_or_default(),
+            is_given_up: false,
             steps,
         }
     }
@@ -130,6 +132,8 @@ pub(crate) struct Selected {
     /// None if the whole page counts.
     pub(crate) included: Option<HashSet<Handle>>,
     pub(crate) ignored: HashSet<Handle>,
+    /// Would the page need too many steps?
+    pub(crate) is_given_up: bool,
     /// What it cost.
     pub(crate) steps: u64,
 }

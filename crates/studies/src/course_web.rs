@@ -87,6 +87,7 @@ impl CourseWeb {
                 links: links.collect(),
                 feeds: Vec::new(),
                 text: of.text.clone(),
+                is_given_up: false,
                 title: Some(of.title.clone()),
                 language: corpus.language(page).map(str::to_owned),
                 consent: Consent::default(),

@@ -105,7 +105,7 @@ fn the_steps_of_selectors_are_bounded_by_the_bytes_of_a_page() {
     let cost = |html: &str, selectors: &[&str]| {
         let (tree, _) = crate::html::parse(html, crate::html::Attributes::All);
         let selected = part(&[], selectors, &[]).select(&tree, html.len());
-        (selected.steps, selected.included.is_none())
+        (selected.steps, !selected.is_given_up)
     };
     let most = |html: &str| MIN_SELECTOR_STEPS + SELECTOR_STEPS_A_BYTE * html.len() as u64;
     let kinds: String = (0..30_000).map(|n| format!("<x{n} class=x></x{n}>")).collect();
@@ -119,7 +119,13 @@ fn the_steps_of_selectors_are_bounded_by_the_bytes_of_a_page() {
         assert_eq!(found, is_read, "{selectors:?}");
         assert!(steps <= most(html) + 200_000, "{steps} steps for {selectors:?}");
     }
-    assert_eq!(text(&deep, &part(&[], &["b .x"; 40], &[])), "", "a page that is given up has no text");
+    let given_up = read(&deep, "text/html", Some(&part(&[], &["b .x"; 40], &[])));
+    assert_eq!((given_up.text.as_str(), given_up.is_given_up), ("", true), "it has no text, and says so");
+    // A page without text for any other reason is not given up, nor is one without selectors.
+    for part in [part(&["#none"], &[], &[]), part(&[], &[], &["(?s).*"])] {
+        let empty = read(&deep, "text/html", Some(&part));
+        assert_eq!((empty.text.as_str(), empty.is_given_up), ("", false));
+    }
 }
 
 fn markup() -> impl Strategy<Value = String> {

@@ -8,7 +8,7 @@ use recrawl_archive::timestamp;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::page_rules::Lists;
 use recrawl_crawl::settings::Settings;
-use recrawl_extractor::{Extracted, Fields, Part, PartError, extract_part};
+use recrawl_extractor::{Extracted, Fields, PageContent, Part, PartError, extract_part};
 use recrawl_types::CanonicalUrl;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -50,11 +50,14 @@ impl Tested {
     }
 
     /// The rule left nothing: a mistake in most cases, so the exit code tells it.
-    fn check(&self, url: &CanonicalUrl, left: &str) -> Result<(), Failure> {
-        if !left.is_empty() || self.part.is_none() {
+    fn check(&self, url: &CanonicalUrl, left: &PageContent) -> Result<(), Failure> {
+        if !left.text.is_empty() || self.part.is_none() {
             return Ok(());
         }
         let why = match self.lists.include.is_empty() {
+            _ if left.is_given_up => {
+                "its selectors need more steps than a page of its size may take; write fewer selectors, and none with ~ or -of-type"
+            }
             true => "ignore and ignore_text cover all of it",
             false => "include matches no element with text outside of ignore",
         };
@@ -71,7 +74,7 @@ fn test_file(args: &PageTestArgs, file: &Path) -> Result<(), Failure> {
     let body = std::fs::read(file)
         .map_err(|e| Failure::Usage(format!("--file: cannot read {}: {e}", file.display())))?;
     let tested = Tested::of(args, &settings, &url)?;
-    let text = |part: Option<&Part>| match extract_part(
+    let page_of = |part: Option<&Part>| match extract_part(
         &body,
         &Fields::default(),
         &url,
@@ -79,10 +82,10 @@ fn test_file(args: &PageTestArgs, file: &Path) -> Result<(), Failure> {
         &settings.reading,
         part,
     ) {
-        Extracted::Page(page) => Ok(page.text),
+        Extracted::Page(page) => Ok(page),
         _ => Err(Failure::Work(format!("--file: {} is neither HTML nor plain text", file.display()))),
     };
-    let (whole, left) = (text(None)?, text(tested.part.as_ref())?);
+    let (whole, left) = (page_of(None)?.text, page_of(tested.part.as_ref())?);
     match args.json {
         true => print_json(&json(&url, &tested, &whole, &left, Value::Null))?,
         false => head(&url, &tested, &whole, &left)?,
@@ -103,13 +106,13 @@ fn test_archived(args: &PageTestArgs) -> Result<(), Failure> {
         return Err(page.failure(&missing));
     };
     let newest = newest.map_err(|missing| page.failure(&missing))?;
-    let text = |part| match extracted(&newest.answer, url, settings, part) {
-        Extracted::Page(page) => Ok(page.text),
+    let page_of = |part| match extracted(&newest.answer, url, settings, part) {
+        Extracted::Page(page) => Ok(page),
         _ => Err(Failure::Work(format!(
             "{url}: its last version is not HTML or plain text, so no rule concerns it"
         ))),
     };
-    let (whole, left) = (text(None)?, text(tested.part.as_ref())?);
+    let (whole, left) = (page_of(None)?.text, page_of(tested.part.as_ref())?);
     let two = |part| last_two(page.versions(), url, &page.visited, settings, part, now());
     let found = two(tested.part.as_ref());
     if args.json {
@@ -141,7 +144,7 @@ fn at(text: &Text) -> String {
     timestamp(text.time * 1000)
 }
 
-fn head(url: &CanonicalUrl, tested: &Tested, whole: &str, left: &str) -> Result<(), Failure> {
+fn head(url: &CanonicalUrl, tested: &Tested, whole: &str, left: &PageContent) -> Result<(), Failure> {
     print_labelled(format!("url         {url}"))?;
     print_labelled(format!("rule        {}", tested.words))?;
     let Lists { include, ignore, ignore_text } = &tested.lists;
@@ -150,16 +153,16 @@ fn head(url: &CanonicalUrl, tested: &Tested, whole: &str, left: &str) -> Result<
             print_labelled(format!("{name:<10}  {}", list.join(" | ")))?;
         }
     }
-    print_labelled(format!("text        {} of {} bytes count", left.len(), whole.len()))?;
-    match left.is_empty() {
+    print_labelled(format!("text        {} of {} bytes count", left.text.len(), whole.len()))?;
+    match left.text.is_empty() {
         true => Ok(()),
-        false => print(format!("\n{left}\n")),
+        false => print(format!("\n{}\n", left.text)),
     }
 }
 
-fn json(url: &CanonicalUrl, tested: &Tested, whole: &str, left: &str, difference: Value) -> Value {
+fn json(url: &CanonicalUrl, tested: &Tested, whole: &str, left: &PageContent, difference: Value) -> Value {
     json!({
-        "url": url.as_text(), "rule": tested.words, "lists": tested.lists, "whole_bytes": whole.len(), "text": left,
-        "difference": difference,
+        "url": url.as_text(), "rule": tested.words, "lists": tested.lists, "whole_bytes": whole.len(),
+        "text": left.text, "given_up": left.is_given_up, "difference": difference,
     })
 }
