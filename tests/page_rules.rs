@@ -171,6 +171,13 @@ fn a_rule_that_leaves_no_text_is_told_by_the_round_and_by_the_test_of_a_page() {
     // A rule of the command line goes before that of the configuration.
     let told = succeeds(world.run(&["page", "test", &seed, "--include", "h1"]));
     assert!(told.contains("of the command line"), "{told}");
+    // A page that is given up is not told to match nothing: its elements were never asked.
+    let file = world.folder.path().join("siblings.html");
+    fs::write(&file, format!("<!doctype html>{}", "<i class=x>a</i>".repeat(20_000))).unwrap();
+    let words = ["page", "test", &seed, "--file", file.to_str().unwrap(), "--include"];
+    let error = fails(world.run(&[&words[..], &[".x ~ .x"]].concat()), 1);
+    assert!(error.contains("need more steps") && error.contains("write fewer selectors"), "{error}");
+    succeeds(world.run(&[&words[..], &[".x + .x"]].concat()));
 }
 
 #[test]
