@@ -34,7 +34,8 @@ fn processor() -> f64 {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (known, count) = (argument("known", 3_000_000)?, argument("skipped", 1_000_000)?);
-    let folder = std::path::Path::new("/dev/shm/store-skips");
+    let name = format!("recrawl-skips-{}", std::process::id());
+    let folder = &std::env::temp_dir().join(name);
     fs::create_dir_all(folder)?;
     let storage: Arc<dyn Storage> = Arc::new(FileStorage::create(folder)?);
     let mut repository = Repository::open(storage.clone())?.keeping_visits(9);
@@ -101,5 +102,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     for name in storage.list()?.iter().filter(|name| name.ends_with(".kept")) {
         println!("{name}: {} bytes", fs::metadata(folder.join(name))?.len());
     }
+    fs::remove_dir_all(folder)?;
     Ok(())
 }
