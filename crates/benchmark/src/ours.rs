@@ -44,18 +44,14 @@ pub const NO_WAITING: Waiting = Waiting { max_cycles: 0, has_turns: true, enough
 /// The rules of all merges.
 pub fn rules(cycle: Cycle, waiting: Waiting, threads: usize) -> MergeRules<'static> {
     MergeRules {
-        cycle,
         max_hops: 5,
         max_pages_per_host: u64::MAX,
         waiting,
         block_pages: BLOCK_PAGES,
         threads,
-        judge: &|_: &CanonicalUrl, before: &Content, after: &Content| before.fingerprint != after.fingerprint,
-        on_comparison: &|_, _, _| {},
-        on_first_visit: &|_, _| {},
-        on_tried: &|_, _| {},
-        on_found: &|_, _| {},
-        on_progress: &|_| {},
+        ..MergeRules::unlimited(cycle, &|_: &CanonicalUrl, before: &Content, after: &Content| {
+            before.fingerprint != after.fingerprint
+        })
     }
 }
 

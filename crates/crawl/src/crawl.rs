@@ -30,8 +30,7 @@ use tokio::runtime::Runtime;
 /// Names of settings in the tables.
 const ARCHIVE_END: &str = "archive_end";
 
-/// Maximum threads that make requests. The loop that starts them takes about a fifth of a request's time, so
-/// more would wait for it.
+/// Maximum threads that make requests. One loop starts them all, and more would wait for it.
 const MAX_FETCH_THREADS: usize = 16;
 
 /// The storage of a crawl.

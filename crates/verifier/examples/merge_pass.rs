@@ -45,18 +45,12 @@ fn cycle(
     let mut writer = repository.begin(&generation, repository.current().cycle().next())?;
     let judge = |_: &CanonicalUrl, before: &Content, after: &Content| before.fingerprint != after.fingerprint;
     let rules = MergeRules {
-        cycle,
         max_hops: 5,
         max_pages_per_host: 1_000_000,
         waiting: Waiting { max_cycles: 0, has_turns: true, enough: 0 },
         block_pages: recrawl_repository::BLOCK_PAGES,
         threads: 2,
-        judge: &judge,
-        on_comparison: &|_, _, _| {},
-        on_first_visit: &|_, _| {},
-        on_tried: &|_, _| {},
-        on_found: &|_, _| {},
-        on_progress: &|_| {},
+        ..MergeRules::unlimited(cycle, &judge)
     };
     let start = Instant::now();
     let report = merge(&generation, batch, &mut writer, &rules)?;

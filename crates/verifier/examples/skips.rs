@@ -74,18 +74,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         let judge =
             |_: &CanonicalUrl, before: &Content, after: &Content| before.fingerprint != after.fingerprint;
         let rules = MergeRules {
-            cycle: round.cycle,
             max_hops: 5,
             max_pages_per_host: 1_000_000,
             waiting: Waiting { max_cycles: 0, has_turns: true, enough: 0 },
             block_pages: BLOCK_PAGES,
             threads: 2,
-            judge: &judge,
-            on_comparison: &|_, _, _| {},
-            on_first_visit: &|_, _| {},
-            on_tried: &|_, _| {},
-            on_found: &|_, _| {},
-            on_progress: &|_| {},
+            ..MergeRules::unlimited(round.cycle, &judge)
         };
         let mut writer = repository.begin(&generation, round.cycle)?;
         merge(&generation, batch, &mut writer, &rules)?;

@@ -88,6 +88,27 @@ pub struct Waiting {
     pub enough: usize,
 }
 
+impl<'j> MergeRules<'j> {
+    /// Rules on one thread that drop no link, let none wait, and tell nobody what they find. Callers replace what
+    /// they care about.
+    pub fn unlimited(cycle: Cycle, judge: Judge<'j>) -> MergeRules<'j> {
+        MergeRules {
+            cycle,
+            max_hops: u8::MAX,
+            max_pages_per_host: u64::MAX,
+            waiting: Waiting { max_cycles: 0, has_turns: true, enough: 0 },
+            block_pages: recrawl_repository::BLOCK_PAGES,
+            threads: 1,
+            judge,
+            on_comparison: &|_, _, _| {},
+            on_first_visit: &|_, _| {},
+            on_tried: &|_, _| {},
+            on_found: &|_, _| {},
+            on_progress: &|_| {},
+        }
+    }
+}
+
 impl fmt::Debug for MergeRules<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MergeRules")

@@ -128,18 +128,12 @@ fn run(storage: &Arc<dyn Storage>, synced: &mut BTreeSet<u64>) -> Result<(), Box
     assert_eq!(counted, each.collect::<Vec<_>>(), "each page once, visited or skipped");
     let mut writer = repository.begin(&generation, repository.current().cycle().next())?;
     let rules = MergeRules {
-        cycle,
         max_hops: 3,
         max_pages_per_host: 1000,
         waiting: Waiting { max_cycles: 3, has_turns: true, enough: 3 },
         block_pages: 4,
         threads: 1,
-        judge: &changed,
-        on_comparison: &|_, _, _| {},
-        on_first_visit: &|_, _| {},
-        on_tried: &|_, _| {},
-        on_found: &|_, _| {},
-        on_progress: &|_| {},
+        ..MergeRules::unlimited(cycle, &changed)
     };
     merge(&generation, batch.finish()?, &mut writer, &rules)?;
     Ok(repository.commit(writer, format!("cycle {cycle}").as_bytes())?)

@@ -115,18 +115,12 @@ impl Plan {
 
     fn rules(&self, cycle: Cycle) -> MergeRules<'static> {
         MergeRules {
-            cycle,
             max_hops: self.max_hops,
             max_pages_per_host: self.max_pages_per_host,
             waiting: self.waiting,
             block_pages: self.block_pages,
             threads: self.threads,
-            judge: &changed,
-            on_comparison: &|_, _, _| {},
-            on_first_visit: &|_, _| {},
-            on_tried: &|_, _| {},
-            on_found: &|_, _| {},
-            on_progress: &|_| {},
+            ..MergeRules::unlimited(cycle, &changed)
         }
     }
 }

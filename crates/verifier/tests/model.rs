@@ -25,18 +25,12 @@ fn url(page: usize) -> CanonicalUrl {
 
 fn rules(cycle: Cycle) -> MergeRules<'static> {
     MergeRules {
-        cycle,
         max_hops: 2,
         max_pages_per_host: 4,
         waiting: Waiting { max_cycles: 0, has_turns: true, enough: 0 },
         block_pages: BLOCK_PAGES,
         threads: 1,
-        judge: &changed,
-        on_comparison: &|_, _, _| {},
-        on_first_visit: &|_, _| {},
-        on_tried: &|_, _| {},
-        on_found: &|_, _| {},
-        on_progress: &|_| {},
+        ..MergeRules::unlimited(cycle, &changed)
     }
 }
 

@@ -19,18 +19,12 @@ fn cycle(repository: &mut Repository, log: Vec<LogRecord>) -> (MergeReport, Vec<
     let generation = repository.current();
     let round: DatedRound = generation.dated().in_next_cycle();
     let rules = MergeRules {
-        cycle: round.cycle,
         max_hops: 2,
         max_pages_per_host: 10_000,
         waiting: Waiting { max_cycles: 0, has_turns: true, enough: 0 },
         block_pages: BLOCK,
         threads: 2,
-        judge: &changed,
-        on_comparison: &|_, _, _| {},
-        on_first_visit: &|_, _| {},
-        on_tried: &|_, _| {},
-        on_found: &|_, _| {},
-        on_progress: &|_| {},
+        ..MergeRules::unlimited(round.cycle, &changed)
     };
     let mut batch = Batch::new(repository.storage().clone(), round, BatchLimits::default());
     log.into_iter().try_for_each(|record| batch.add(record)).unwrap();

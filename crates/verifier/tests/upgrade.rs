@@ -61,18 +61,12 @@ fn old_parts_are_carried_and_rewritten_as_they_were() {
             let round = generation.dated().in_next_cycle();
             let cycle = round.cycle;
             let rules = MergeRules {
-                cycle,
                 max_hops: 3,
                 max_pages_per_host: 1000,
                 waiting: Waiting { max_cycles: 0, has_turns: true, enough: 0 },
                 block_pages,
                 threads: 1,
-                judge: &changed,
-                on_comparison: &|_, _, _| {},
-                on_first_visit: &|_, _| {},
-                on_tried: &|_, _| {},
-                on_found: &|_, _| {},
-                on_progress: &|_| {},
+                ..MergeRules::unlimited(cycle, &changed)
             };
             let mut log = vec![links(&reference.pages)];
             if is_visited {

@@ -63,18 +63,12 @@ impl Subject {
         let mut writer =
             self.repository.begin(&generation, self.repository.current().cycle().next()).unwrap();
         let rules = MergeRules {
-            cycle,
             max_hops: 3,
             max_pages_per_host: 1000,
             waiting: self.waiting,
             block_pages: 1,
             threads: 1,
-            judge: &|_, _, _| true,
-            on_comparison: &|_, _, _| {},
-            on_first_visit: &|_, _| {},
-            on_tried: &|_, _| {},
-            on_found: &|_, _| {},
-            on_progress: &|_| {},
+            ..MergeRules::unlimited(cycle, &|_, _, _| true)
         };
         let report = merge(&generation, batch.finish().unwrap(), &mut writer, &rules).unwrap();
         self.repository.commit(writer, b"").unwrap();

@@ -177,19 +177,13 @@ impl Import {
         let batch = self.batch.finish().map_err(Failure::work)?;
         let mut next = self.repository.begin(&generation, cycle).map_err(Failure::work)?;
         let rules = MergeRules {
-            cycle,
             max_hops: self.settings.max_hops(),
             max_pages_per_host: self.settings.config.scope.max_pages_per_host,
             waiting: self.settings.waiting(),
             block_pages: BLOCK_PAGES,
             threads: 1,
             // Nothing was visited, so nothing is compared.
-            judge: &|_, _, _| false,
-            on_comparison: &|_, _, _| {},
-            on_first_visit: &|_, _| {},
-            on_tried: &|_, _| {},
-            on_found: &|_, _| {},
-            on_progress: &|_| {},
+            ..MergeRules::unlimited(cycle, &|_, _, _| false)
         };
         let merged = recrawl_verifier::merge(&generation, batch, &mut next, &rules).map_err(Failure::work)?;
         let report = RoundReport::without_visits(IMPORT, round, self.started, &merged, now);

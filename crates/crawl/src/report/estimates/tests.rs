@@ -133,18 +133,12 @@ impl Crawl {
         let mut batch = Batch::new(self.storage.clone(), round, BatchLimits::default());
         log.for_each(|record| batch.add(record).unwrap());
         let rules = MergeRules {
-            cycle,
             max_hops: 5,
             max_pages_per_host: 1_000_000,
             waiting: Waiting { max_cycles: 0, has_turns: true, enough: 0 },
             block_pages: BLOCK_PAGES,
             threads: 1,
-            judge: &|_, before, after| before.fingerprint != after.fingerprint,
-            on_comparison: &|_, _, _| {},
-            on_first_visit: &|_, _| {},
-            on_tried: &|_, _| {},
-            on_found: &|_, _| {},
-            on_progress: &|_| {},
+            ..MergeRules::unlimited(cycle, &|_, before, after| before.fingerprint != after.fingerprint)
         };
         let mut next = self.repository.begin(&generation, self.repository.current().cycle().next()).unwrap();
         let report =
