@@ -214,7 +214,7 @@ impl FrontCoded {
     /// The first key; empty if there is none.
     pub fn first(&self) -> Vec<u8> {
         let mut walk = self.walk();
-        // What is damaged is told by whoever walks all keys.
+        // A walk over all keys tells of damage.
         let _ = walk.step();
         walk.key
     }

@@ -12,7 +12,7 @@ const LONGEST: usize = 8;
 const ESCAPE: u8 = 255;
 /// Buckets of pairs of bytes.
 const BUCKETS: usize = 1 << 10;
-/// Times that symbols are chosen anew, each time from those before and their pairs.
+/// Rounds of choosing symbols. Each chooses from the symbols of the round before and their pairs.
 const ROUNDS: usize = 4;
 /// Times that a symbol must save a byte of the sample to be worth its place.
 const LEAST_GAIN: u32 = 16;
@@ -21,7 +21,7 @@ const LEAST_GAIN: u32 = 16;
 #[derive(Clone, PartialEq)]
 pub(crate) struct Symbols {
     symbols: Vec<Symbol>,
-    /// The bytes and the length of each code's symbol; of no length where there is none.
+    /// The bytes and the length of each code's symbol. The length is 0 for a code without a symbol.
     words: [u64; 256],
     lengths: [u8; 256],
     /// The code of each single byte that is a symbol; else [`ESCAPE`].
@@ -75,7 +75,7 @@ impl Symbol {
         is_short.then(|| Symbol { word: self.word | next.word << (8 * self.length), length })
     }
 
-    /// Do these bytes, of which so many are text, begin with it?
+    /// Does the text begin with this symbol? The first `length` bytes of `word` are text.
     fn begins(self, word: u64, length: usize) -> bool {
         usize::from(self.length) <= length && (word ^ self.word) << (64 - 8 * u32::from(self.length)) == 0
     }

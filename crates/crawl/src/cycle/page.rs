@@ -12,7 +12,7 @@ use crate::focus::reading::{FocusReader, Judged};
 use crate::lessons::site_noise::SiteNoise;
 use crate::lessons::traps::Traps;
 use crate::lessons::trust;
-use crate::page_rules::{KnownRules, PageRules};
+use crate::page_rules::{KnownRules, PageRule, PageRules};
 use recrawl_archive::cap::Bodies;
 use recrawl_archive::{Compressor, Head, Record};
 use recrawl_change::ChangeRules;
@@ -115,7 +115,7 @@ impl PageReader<'_> {
                     hub = listing.hub.take();
                 }
                 work = extracted.work();
-                self.document(&page, response, extracted, &mut visit, tools)?
+                self.document(&page, response, rule, extracted, &mut visit, tools)?
             }
             FetchResult::NotModified(response) => {
                 let visited = page.entry.record.visited.as_ref();
@@ -185,6 +185,7 @@ impl PageReader<'_> {
         &self,
         page: &FetchedPage,
         response: &Response,
+        rule: Option<&PageRule>,
         extracted: Extracted,
         visit: &mut Visit,
         tools: &mut Tools,
@@ -196,7 +197,7 @@ impl PageReader<'_> {
             }
             Extracted::Opaque(_) => (ContentKind::Opaque, Fingerprint::of_bytes(&response.body)),
         };
-        let rule = self.pages.of(&page.entry.url).filter(|_| kind == ContentKind::Text);
+        let rule = rule.filter(|_| kind == ContentKind::Text);
         let mut content = Content {
             kind,
             fingerprint,

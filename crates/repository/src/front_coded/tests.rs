@@ -1,4 +1,4 @@
-//! Keys that are spliced and cut are, byte for byte, what packing them anew with the same symbols would give.
+//! Splicing and cutting keys gives the same bytes as packing them anew with the same symbols.
 
 use super::*;
 use proptest::collection::btree_set;
