@@ -62,6 +62,8 @@ mod learn;
 mod logs;
 /// Not looked at is never gone: what a failed or skipped visit leaves alone.
 mod not_gone;
+/// Notifications: each change told at least once, by ids exactly once.
+mod notifications;
 /// What other programs read: Parquet, the index of the archive, events.
 mod outputs;
 /// What part of a page counts: rules, their changes, and what is shown of a page.

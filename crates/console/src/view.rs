@@ -39,7 +39,7 @@ pub use recent::{Answers, Meters, Recent, RecentPoint};
 pub use refusal::Refusal;
 pub use status::{
     ByteBudget, Counts, CycleDone, CycleNow, CycleStage, Fetching, FocusFigures, Freshness, HostNow,
-    HostState, NextRound, Promise, PromiseFigures, SeedsRefused, State, Status,
+    HostState, NextRound, Promise, PromiseFigures, SeedsRefused, State, Status, TargetFigures,
 };
 
 use serde_json::Value;

@@ -20,6 +20,7 @@ use crate::space::Space;
 use crate::stored::{keep, kept, seed_sites};
 use recrawl_archive::{self as archive, Archive, ArchiveEnd, ArchiveMark, Recovery, cap};
 use recrawl_fetcher::{Fetcher, HttpNetwork, Steering, WallClock};
+use recrawl_notifications::store;
 use recrawl_repository::storage::{FileStorage, Storage};
 use recrawl_repository::{Generation, Repository, ScheduleFile, SledTables, SyncFolder};
 use recrawl_types::{CanonicalUrl, DatedRound, HostTable};
@@ -138,6 +139,9 @@ impl Crawl {
             settings.scope.admit_sites(seed_sites(&tables, seeds)?);
         }
         contact_check::check_known(&settings, &repository.current())?;
+        // So that a new target is told of the next round, whoever sends, and when.
+        let targets = settings.notify.iter().map(|target| target.name.as_str());
+        store::of_targets(&*storage, targets, repository.current().number()).map_err(Failure::work)?;
         let network = Arc::new(HttpNetwork::new(&settings.fetch).map_err(Failure::work)?);
         if let Some(proxy) = &settings.fetch.proxy {
             let what = "the address guard cannot check the connections of this proxy; \

@@ -20,6 +20,7 @@ pub mod focus;
 pub mod improve;
 pub mod labels;
 pub mod lessons;
+pub mod notify;
 pub mod open_read;
 pub mod operator;
 pub mod output;

@@ -12,6 +12,7 @@ use crate::focus::FocusRules;
 use crate::improve::rules::LoopRules;
 use crate::labels;
 use crate::lessons::traps::TrapRules;
+use crate::notify::{Target, address_block};
 use crate::page_rules::PageRules;
 use crate::pings::websub;
 use crate::promises::Promise;
@@ -67,6 +68,8 @@ pub struct Settings {
     pub focus: Option<Arc<FocusRules>>,
     /// What part of a page counts.
     pub pages: PageRules,
+    /// Who is told of changes.
+    pub notify: Vec<Target>,
     /// Promises to visit pages in time, by prefix.
     pub promises: Vec<Promise>,
     /// Files named by the configuration or the command line, and the configuration itself: they may
@@ -219,6 +222,7 @@ impl Settings {
             policy,
             focus,
             pages: PageRules::new(&config.pages)?,
+            notify: Target::all(&config)?,
             promises: Promise::all(&config)?,
             files: files(&config),
             config,
@@ -233,7 +237,11 @@ fn files(config: &Config) -> Vec<PathBuf> {
     let secrets = config.hosts.iter().flat_map(|host| {
         [&host.password, &host.bearer].into_iter().chain(host.headers.values()).chain(host.cookies.values())
     });
-    let secrets = secrets.chain([&config.proxy.password]).filter_map(Secret::file);
+    let of_targets = config
+        .notify
+        .iter()
+        .flat_map(|target| [&target.password, &target.bearer].into_iter().chain(&target.secrets));
+    let secrets = secrets.chain([&config.proxy.password]).chain(of_targets).filter_map(Secret::file);
     // If this is a name or an expression, no such file exists.
     let formula = PathBuf::from(&config.schedule.formula);
     named.into_iter().chain(&config.fetch.extra_ca).cloned().chain(secrets).chain([formula]).collect()
@@ -259,14 +267,7 @@ fn reading(config: &Config) -> Result<Options, String> {
 
 fn fetch_config(config: &Config) -> Result<FetchConfig, String> {
     let (fetch, politeness) = (&config.fetch, &config.politeness);
-    let block = |text: &String| {
-        let address = || text.parse::<std::net::IpAddr>().ok().map(ipnet::IpNet::from);
-        text.parse::<ipnet::IpNet>().ok().or_else(address).ok_or_else(|| {
-            format!(
-                "fetch.allow_addresses: {text:?} is not a CIDR block; write 10.0.0.0/8, ::1/128 or an address"
-            )
-        })
-    };
+    let block = |text: &String| address_block(text).map_err(|e| format!("fetch.allow_addresses: {e}"));
     let checked = FetchConfig {
         user_agent: config.crawler.user_agent.clone(),
         contact: Some(config.crawler.contact.trim().to_owned()).filter(|c| !c.is_empty()),

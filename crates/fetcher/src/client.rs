@@ -2,7 +2,7 @@
 
 mod http;
 
-pub use http::{HttpNetwork, SetupError};
+pub use http::{HttpNetwork, Post, SetupError};
 
 use bytes::Bytes;
 use recrawl_types::{CanonicalUrl, Failure, Outcome, Validators};

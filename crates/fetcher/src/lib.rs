@@ -42,7 +42,7 @@ mod visit;
 mod visit_task;
 
 pub use access::HostAccess;
-pub use client::{HttpNetwork, Meter, Network, NetworkError, Reply, Request};
+pub use client::{HttpNetwork, Meter, Network, NetworkError, Post, Reply, Request};
 pub use control::Steering;
 pub use fetch::{Fetcher, Job, Patience};
 pub use guard::Guard;

@@ -5,6 +5,7 @@ mod focus;
 mod forecast;
 mod improve;
 mod learn;
+mod notify;
 mod page;
 mod predict;
 mod replay;
@@ -20,6 +21,7 @@ pub use focus::{
 pub use forecast::{OwnVisitsArgs, PagesACycle, SavingsArgs, WhatIfArgs};
 pub use improve::{ImproveCommand, ImproveRunArgs};
 pub use learn::{FoldBy, LearnArgs, Protocol, Terminals};
+pub use notify::NotifyCommand;
 pub use page::{PageCommand, PageTestArgs, ShowArgs};
 pub use predict::PredictArgs;
 pub use replay::ReplayArgs;
@@ -113,6 +115,12 @@ pub enum Command {
         after_help = "Example:\n  recrawl page test https://example.com/ --include 'main article' --data-dir data/example"
     )]
     Page(PageCommand),
+    /// Test, tell and show the targets that are told of changes
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  recrawl notify test desk --config recrawl.toml\n  recrawl notify status"
+    )]
+    Notify(NotifyCommand),
     /// Start, check or show a configuration
     #[command(
         subcommand,

@@ -16,6 +16,7 @@ mod import;
 mod improve;
 mod learn;
 mod man;
+mod notify;
 mod page;
 mod predict;
 pub mod promises;
@@ -56,6 +57,7 @@ pub fn run(command: Command, serve: impl FnOnce(&ServeArgs) -> Result<(), Failur
         Command::Explain(args) => explain::run(&args),
         Command::Show(args) => show::run(&args),
         Command::Page(command) => page::run(&command),
+        Command::Notify(command) => notify::run(&command),
         Command::Formula(command) => formula::run(&command),
         Command::Dataset(command) => dataset::run(&command),
         Command::Cluster(command) => cluster::run(&command),

@@ -6,6 +6,7 @@ mod audit;
 mod cli;
 mod command;
 mod daemon;
+mod notifier;
 mod process;
 mod serve;
 mod texts;

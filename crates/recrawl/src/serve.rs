@@ -23,6 +23,7 @@ mod reports;
 mod scans;
 mod shared_state;
 mod status;
+mod telling;
 mod ticker;
 mod view;
 mod websub;
@@ -172,9 +173,11 @@ fn serve(
     let mut events = events_of(&crawl)?;
     let _watchdog = notify::ready(shared.clone(), stall).map_err(Failure::work)?;
     let _disk = disk::watch(shared.clone(), crawl.storage.clone()).map_err(Failure::work)?;
+    shared.telling.begin(&shared)?;
     let _recent = recent::watch(shared.clone()).map_err(Failure::work)?;
     let ended = crawl_on(args, &mut seeds, &mut crawl, &shared, &console, &hangup, &mut events);
     shared.learner.end();
+    shared.telling.end();
     // Before the old one is dropped, so that no signal is lost.
     let next = hangup::Caught::new().map_err(Failure::work)?;
     let listen = console.address();
@@ -207,7 +210,7 @@ fn crawl_on(
     args: &ServeArgs,
     given: &mut Vec<CanonicalUrl>,
     crawl: &mut Crawl,
-    shared: &SharedState,
+    shared: &Arc<SharedState>,
     console: &Running,
     hangup: &Hangup,
     events: &mut Option<Events>,
@@ -219,6 +222,9 @@ fn crawl_on(
         let is_called = hangup.take();
         if is_called {
             reload::reload(args, crawl, shared, console);
+            if let Err(failure) = shared.telling.begin(shared) {
+                tracing::error!("cannot tell of changes: {failure}");
+            }
             if let Some(Err(failure)) = events.as_mut().map(|events| events.reopen(crawl)) {
                 tracing::error!("cannot reopen the events file, still writing to the old one: {failure}");
             }

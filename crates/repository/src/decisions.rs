@@ -5,64 +5,38 @@
 //! is such a file, so a missing one is told. The repository knows the file's name and its checksum;
 //! what the text in it means is the program's.
 
+use crate::checked_file::{self, CheckedFile};
 use crate::error::{Damage, OpenError, ReadError, WriteError};
-use crate::frames::Source;
 use crate::storage::Storage;
 
-/// The file: `{"crc32":"1a2b3c4d","decisions":…}`, one JSON object in one line.
-pub const DECISIONS: &str = "decisions.json";
-/// The next file, before the rename. No leftover of a commit: a change may come while one is made.
-const NEXT: &str = "decisions.json.next";
+/// The file.
+pub const DECISIONS: &str = FILE.name;
 /// Nothing is decided. A person may write no more than this into the file, to begin anew.
-pub const NOTHING: &str = "{}";
+pub const NOTHING: &str = checked_file::NOTHING;
 
-const BEGIN: &str = "{\"crc32\":\"";
-const MIDDLE: &str = "\",\"decisions\":";
-const END: &str = "}\n";
-/// Bytes of the file that are read at most: 10,000 blocks, as many paused hosts and 1,000 patterns
-/// take less.
+/// 10,000 blocks, as many paused hosts and 1,000 patterns take less.
+const FILE: CheckedFile = CheckedFile {
+    name: "decisions.json",
+    next: "decisions.json.next",
+    key: "decisions",
+    max_bytes: MAX_DECISIONS_BYTES,
+};
 const MAX_DECISIONS_BYTES: u64 = 64 << 20;
 
 /// The text that was written last; none where there is no file.
 ///
 /// # Errors
-/// When it cannot be read, or is not what was written.
+/// As of [`CheckedFile::read`].
 pub fn read(storage: &dyn Storage) -> Result<Option<String>, ReadError> {
-    let source = match Source::open_unchecked(storage, DECISIONS) {
-        Err(e) if e.is_absent() => return Ok(None),
-        other => other?,
-    };
-    let mut bytes = vec![0; source.length().min(MAX_DECISIONS_BYTES) as usize];
-    source.read_exact(&mut bytes, 0)?;
-    match std::str::from_utf8(&bytes).ok().and_then(open) {
-        Some(text) => Ok(Some(text.to_owned())),
-        None => Err(source.damaged(0, "its checksum does not match")),
-    }
+    FILE.read(storage)
 }
 
-/// Replaces the text, durably: whatever stops it, the file is the old one or the new one, whole.
+/// Replaces the text, durably.
 ///
 /// # Errors
-/// When the disk refuses. Nobody knows then which of them is found after a restart.
+/// As of [`CheckedFile::write`].
 pub fn write(storage: &dyn Storage, text: &str) -> Result<(), WriteError> {
-    let crc = crc32fast::hash(text.as_bytes());
-    let path = storage.locate(NEXT);
-    let mut file = storage.create(NEXT).map_err(WriteError::of(&path, "create"))?;
-    let bytes = format!("{BEGIN}{crc:08x}{MIDDLE}{text}{END}");
-    file.write(bytes.as_bytes()).map_err(WriteError::of(&path, "write"))?;
-    file.sync().map_err(WriteError::of(&path, "sync"))?;
-    storage.rename(NEXT, DECISIONS).map_err(WriteError::of(&path, "rename"))?;
-    storage.sync_dir().map_err(WriteError::of(storage.locate(""), "sync"))
-}
-
-/// The text in the bytes of a file; none where they are damaged.
-fn open(bytes: &str) -> Option<&str> {
-    if bytes.trim_end() == NOTHING {
-        return Some(NOTHING);
-    }
-    let (crc, rest) = bytes.strip_prefix(BEGIN)?.split_at_checked(8)?;
-    let text = rest.strip_prefix(MIDDLE)?.strip_suffix(END)?;
-    (crc == format!("{:08x}", crc32fast::hash(text.as_bytes()))).then_some(text)
+    FILE.write(storage, text)
 }
 
 /// Begins a repository with nothing decided, unless the file is there already.
@@ -84,12 +58,7 @@ pub(crate) fn check(storage: &dyn Storage) -> Result<(), Damage> {
 
 /// Removes what a stop has left of a change that was not made.
 pub(crate) fn remove_leftover(storage: &dyn Storage) -> Result<(), OpenError> {
-    match storage.remove(NEXT) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-            Err(WriteError::of(storage.locate(NEXT), "remove")(e).into())
-        }
-        _ => Ok(()),
-    }
+    FILE.remove_leftover(storage)
 }
 
 #[cfg(test)]

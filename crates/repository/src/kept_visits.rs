@@ -31,8 +31,8 @@ pub struct KeptVisit {
     pub share: Share,
     /// How it ended, as the page's record was told: what the fetcher could not compare is decided.
     pub outcome: Outcome,
-    /// Confirmations of the page's absence after a visit that did not find it ([`Known::not_found`]); 0 for
-    /// any other visit, and where it was not written down.
+    /// Confirmations of the page's absence ([`Known::not_found`]): after a visit that did not find it, one more if it
+    /// was gone already; before a visit that found it. 0 for any other visit, and where it was not written down.
     ///
     /// [`Known::not_found`]: recrawl_types::Known::not_found
     pub confirmed: u8,
@@ -58,8 +58,14 @@ impl Learned {
     }
 }
 
-/// Above the status in the detail of a visit that did not find the page: how often its absence is confirmed.
+/// Above the rest of the detail of a visit that found the page, or that it is not there: how often its absence was
+/// confirmed.
 const CONFIRMED: u32 = 16;
+
+/// Does a visit with this outcome tell how often the absence of the page was confirmed?
+fn tells_absence(outcome: Outcome) -> bool {
+    matches!(outcome, Outcome::NotFound(_)) || outcome.change().is_some()
+}
 
 /// The name of a round's file.
 pub(crate) fn file(dated: DatedRound) -> String {
@@ -98,8 +104,8 @@ impl KeptWriter {
             self.payload.put_varint(took.into());
         }
         let (tag, detail) = visit.outcome.code();
-        let is_absent = matches!(visit.outcome, Outcome::NotFound(_));
-        let confirmed = if is_absent { u64::from(visit.confirmed) << CONFIRMED } else { 0 };
+        let confirmed =
+            if tells_absence(visit.outcome) { u64::from(visit.confirmed) << CONFIRMED } else { 0 };
         self.payload.put_u8(tag);
         self.payload.put_varint(detail | confirmed);
         self.last.clear();
@@ -382,7 +388,7 @@ fn take_visit(take: &mut Take<'_>, key: &mut Vec<u8>) -> Result<KeptVisit, Malfo
     let url = take_url(take, key)?;
     let Rest { at, share, learned, tag, detail } = take_rest(take)?;
     let (outcome, confirmed) = match outcome(tag, detail & ((1 << CONFIRMED) - 1))? {
-        absent @ Outcome::NotFound(_) => (absent, detail >> CONFIRMED),
+        found if tells_absence(found) => (found, detail >> CONFIRMED),
         _ => (outcome(tag, detail)?, 0),
     };
     let confirmed = u8::try_from(confirmed).map_err(|_| Malformed("too many confirmations"))?;

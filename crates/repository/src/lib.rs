@@ -15,6 +15,7 @@
 mod block;
 mod bytes;
 mod carried_pages;
+pub mod checked_file;
 pub mod codec;
 mod column;
 mod compaction;

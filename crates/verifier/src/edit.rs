@@ -187,6 +187,7 @@ impl<'a> Editor<'a> {
             let (url, at, share) = (visit.url.clone(), visit.at / 1000, visit.share);
             let (learned, verdict) = (Learned::of(&visit), visit.verdict);
             let is_dated = record.known.lastmod > 0;
+            let (absences, was_gone) = (record.known.not_found, record.known.status == Status::Gone);
             lastmod::claim_before(&mut record.known, record.visited.is_some(), claimed, visit.at);
             let outcome = update::apply_visit(record, visit, rules.cycle, rules.judge, &mut self.report);
             if let Some(change @ (Change::Changed | Change::Unchanged)) = outcome.change() {
@@ -201,8 +202,11 @@ impl<'a> Editor<'a> {
                 tried = Some((url.clone(), Tried { known, was_pending: pending.is_some(), share, verdict }));
             }
             lastmod::seen(&mut record.known, outcome);
-            let is_absent = matches!(outcome, Outcome::NotFound(_));
-            let confirmed = if is_absent { record.known.not_found } else { 0 };
+            let confirmed = match outcome {
+                Outcome::NotFound(_) => record.known.not_found + u8::from(was_gone),
+                _ if outcome.change().is_some() => absences,
+                _ => 0,
+            };
             writer.keep_visit(&KeptVisit { url, at, share, outcome, confirmed, learned })?;
         }
         lastmod::claim(&mut record.known, record.visited.is_some(), claimed);

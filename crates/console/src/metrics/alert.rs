@@ -185,6 +185,15 @@ pub const ALERTS: &[Alert] = &[
         runbook: "`recrawl promises` or /api/v1/promises names the promise and the limit that binds.",
     },
     Alert {
+        name: "RecrawlChangesNotTold",
+        when: "recrawl_notify_failing > 0",
+        lasting: "15m",
+        severity: Severity::Warning,
+        summary: "A target of [[notify]] takes no messages.",
+        runbook: "`recrawl notify status` says since when and why. Nothing is lost while the visits are kept \
+                  (storage.keep_visits).",
+    },
+    Alert {
         name: "RecrawlManyFiles",
         when: "process_open_fds > FILES_SHARE * process_max_fds",
         lasting: "5m",

@@ -221,6 +221,15 @@ pub const PANELS: &[Panel] = &[
         &[("recrawl_promises_broken{}", "broken"), ("recrawl_promises_limited{}", "limited")],
     ),
     curves(
+        "Changes told",
+        "Messages of changes that the targets of [[notify]] took, a second, and those that wait for them.",
+        Unit::Number,
+        &[
+            ("rate(recrawl_notify_delivered_total{}[$__rate_interval])", "{{target}}, taken"),
+            ("recrawl_notify_waiting{}", "{{target}}, waiting"),
+        ],
+    ),
+    curves(
         "Harvest and recall",
         "Of a focused crawl: the relevant share of the pages first judged in the last cycle, and the estimated share of all \
          relevant pages that was found, each with its 90 % interval.",

@@ -7,7 +7,8 @@
 
 use super::Reading;
 use crate::view::{
-    Counts, CycleDone, CycleNow, FocusFigures, Freshness, HealthLevel, Loop, LoopStep, State, Watch,
+    Counts, CycleDone, CycleNow, FocusFigures, Freshness, HealthLevel, Loop, LoopStep, State, TargetFigures,
+    Watch,
 };
 
 /// A metric.
@@ -319,6 +320,34 @@ pub const METRICS: &[Metric] = &[
     gauge("recrawl_promises_limited", "Promises that a limit keeps from being kept, likewise.", |r| {
         r.status.promises.as_ref().map(|promises| count(promises.limited))
     }),
+    each(
+        "recrawl_notify_delivered_total",
+        MetricKind::Counter,
+        "Messages of changes that a target took.",
+        "target",
+        |r| of_targets(r, |target| target.delivered),
+    ),
+    each(
+        "recrawl_notify_given_up_total",
+        MetricKind::Counter,
+        "Messages of changes given up, since the target refused them for a day.",
+        "target",
+        |r| of_targets(r, |target| target.given_up),
+    ),
+    each(
+        "recrawl_notify_waiting",
+        MetricKind::Gauge,
+        "Messages that a target has not taken yet.",
+        "target",
+        |r| of_targets(r, |target| target.waiting),
+    ),
+    each(
+        "recrawl_notify_failing",
+        MetricKind::Gauge,
+        "1 while a target takes no message, else 0.",
+        "target",
+        |r| of_targets(r, |target| target.failing_since.is_some().into()),
+    ),
     gauge("recrawl_focus_relevant_pages", "Relevant pages known to a focused crawl.", |r| {
         focus(r).map(|focus| count(focus.relevant_known))
     }),
@@ -377,6 +406,11 @@ const OUTCOMES: &[Outcome] = &[
     ("refused", |c| c.refused),
     ("skipped", |c| c.skipped),
 ];
+
+/// A figure of each target of `[[notify]]`.
+fn of_targets(r: &Reading<'_>, figure: fn(&TargetFigures) -> u64) -> Vec<(String, f64)> {
+    r.status.notify.iter().map(|target| (target.name.clone(), count(figure(target)))).collect()
+}
 
 /// A counter. It reads an integer count, so that no other value can be a counter.
 const fn counter(name: &'static str, help: &'static str, read: fn(&Reading<'_>) -> u64) -> Metric {

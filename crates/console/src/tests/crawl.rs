@@ -144,6 +144,15 @@ pub fn status() -> Status {
             basis: "48 audited pages answered.".into(),
         }),
         promises: Some(PromiseFigures { made: 3, broken: 1, limited: 0 }),
+        notify: vec![TargetFigures {
+            name: "desk".into(),
+            delivered: 7,
+            waiting: 2,
+            given_up: 1,
+            rounds_lost: 0,
+            failing_since: None,
+            error: None,
+        }],
         focus: Some(FocusFigures {
             relevant_known: 40,
             discovered: 100,

@@ -153,6 +153,17 @@ pub const RULES: &[Rule] = &[
         (cycle.backed_off as f64 > BACKED_OFF_SHARE * cycle.open_hosts as f64)
             .then(|| format!("{} of {} open hosts are in back-off", cycle.backed_off, cycle.open_hosts))
     }),
+    amber("changes not told", "a target of `[[notify]]` took no message at several tries", |s| {
+        let failing: Vec<&str> = s
+            .notify
+            .iter()
+            .filter(|target| target.failing_since.is_some())
+            .map(|target| &*target.name)
+            .collect();
+        let names = failing.join(", ");
+        (!failing.is_empty())
+            .then(|| format!("changes cannot be told to: {names}; see recrawl notify status"))
+    }),
     amber("seeds refused", "new seeds are out of scope, in the last hour", |s| {
         let refused = s.seeds_refused.as_ref().filter(|r| s.now < r.at.saturating_add(REFUSED_SEEDS_FOR))?;
         Some(format!("{} new seeds were refused; {}", refused.seeds, refused.first))

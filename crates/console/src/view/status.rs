@@ -63,6 +63,9 @@ pub struct Status {
     pub freshness: Option<Freshness>,
     /// Promises to visit pages in time, as the last cycle found them; null without any.
     pub promises: Option<PromiseFigures>,
+    /// Who is told of changes (`[[notify]]`); absent without any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notify: Vec<TargetFigures>,
     /// What a focused crawl found (`[focus]`); absent in another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub focus: Option<FocusFigures>,
@@ -342,6 +345,25 @@ pub struct PromiseFigures {
     pub broken: u64,
     /// Promises that a limit keeps from being kept.
     pub limited: u64,
+}
+
+/// What a target of `[[notify]]` was told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct TargetFigures {
+    /// Its name.
+    pub name: String,
+    /// Messages taken. The count survives restarts.
+    pub delivered: u64,
+    /// Messages that were read and are not taken yet.
+    pub waiting: u64,
+    /// Messages given up, since the target refused them for a day while it took others.
+    pub given_up: u64,
+    /// Rounds not told, since their visits were removed before (`storage.keep_visits`).
+    pub rounds_lost: u64,
+    /// Since when it takes nothing, in milliseconds since 1970; null if it does.
+    pub failing_since: Option<u64>,
+    /// The last error, then.
+    pub error: Option<String>,
 }
 
 /// What a focused crawl found, as of the last cycle. Intervals are of 90 %.

@@ -1,8 +1,8 @@
 //! Takedown of pages: removes bodies from the archive, contents from page records, and stored
 //! visits, and stops fetching the pages.
 //!
-//! The steps, in order: the pattern is blocked; bodies are overwritten; visits are removed; a
-//! generation without the pages' contents is committed, as by a cycle without visits; data learned
+//! The steps, in order: the pattern is blocked; bodies are overwritten; visits and waiting messages are
+//! removed; a generation without the pages' contents is committed, as by a cycle without visits; data learned
 //! of whole hosts is removed from the tables. Each step is durable before the next. Idempotent:
 //! safe to run again after an interruption.
 
@@ -27,6 +27,7 @@ use crate::report::{RoundReport, TAKEDOWN};
 use crate::settings::Settings;
 use crate::space::Space;
 use recrawl_archive::takedown::{TakenDown, take_down};
+use recrawl_notifications::store;
 use recrawl_repository::storage::{FileStorage, Storage};
 use recrawl_repository::{CarriedPages, Forgotten, Generation, Repository, SledTables};
 use recrawl_types::{CanonicalUrl, Known, PageRecord, Status, UrlRules};
@@ -51,6 +52,9 @@ pub struct Summary {
     /// Rows of what the host was asked in a round.
     #[serde(skip_serializing_if = "is_zero")]
     pub host_rows: u64,
+    /// Messages of changes that waited for a target (`[[notify]]`).
+    #[serde(skip_serializing_if = "is_zero")]
+    pub messages: u64,
     /// Records in WARC files.
     pub warc_records: u64,
     /// WARC files with such records.
@@ -86,19 +90,15 @@ impl Summary {
         Summary { pages: covered.pages, in_tables: Some(InTables::default()), ..Summary::default() }
     }
 
-    fn of(
-        covered: &Covered,
-        warc: TakenDown,
-        visits: u64,
-        host_rows: u64,
-        in_tables: Option<InTables>,
-    ) -> Summary {
+    fn of(covered: &Covered, warc: TakenDown, kept: Kept, in_tables: Option<InTables>) -> Summary {
         let TakenDown { files, records, bytes, unreadable } = warc;
+        let Kept { visits, host_rows, messages } = kept;
         Summary {
             pages: covered.pages,
             emptied: covered.visited,
             visits,
             host_rows,
+            messages,
             warc_records: records,
             warc_files: files,
             warc_bytes: bytes,
@@ -119,6 +119,14 @@ impl InTables {
             forgotten;
         Ok(InTables { hosts, dates: dates + pings, trap_patterns, noise_floors, asked })
     }
+}
+
+/// What was removed of what is kept beside the pages.
+#[derive(Default)]
+struct Kept {
+    visits: u64,
+    host_rows: u64,
+    messages: u64,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -232,6 +240,9 @@ impl Stopped<'_> {
         let warc = overwrite(&folder.join(WARC), meant, now, false)?;
         let visits =
             self.repository.remove_visits(&|url| meant.matches(url), false).map_err(Failure::work)?;
+        let is_page = |url: &CanonicalUrl| meant.matches(url);
+        let messages = store::remove(&*self.storage, &self.repository.kept(), &is_page, false);
+        let messages = messages.map_err(Failure::work)?;
         let host_rows =
             self.repository.remove_hosts(&|host| meant.covers_host(host), false).map_err(Failure::work)?;
         if covered.visited > 0 {
@@ -246,7 +257,8 @@ impl Stopped<'_> {
         CarriedPages::remove(&*self.storage, self.repository.current().number().next())?;
         tables.flush()?;
         drop(tables.written_anew(&folder.join(TABLES))?);
-        Ok(Ok(done(Summary::of(&covered, warc, visits, host_rows, Some(in_tables)), covered)))
+        let kept = Kept { visits, host_rows, messages };
+        Ok(Ok(done(Summary::of(&covered, warc, kept, Some(in_tables)), covered)))
     }
 }
 

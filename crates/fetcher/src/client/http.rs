@@ -11,6 +11,7 @@ use crate::guard::{Guard, literal};
 use crate::limits::{FetchConfig, MAX_HEADER_BYTES, MAX_HEADERS};
 use crate::proxy::Proxy;
 use body::Coding;
+use bytes::Bytes;
 use connection::{ConnectLayer, was_not_processed, with_connect_flag};
 use recrawl_types::url::is_refused_port;
 use reqwest::header::{
@@ -47,6 +48,23 @@ pub enum SetupError {
     /// TLS could not be set up, for example because the system has no CA certificates.
     #[error("cannot set up the HTTP client: {} (is ca-certificates installed?)", last_source(.0))]
     Client(#[source] reqwest::Error),
+}
+
+/// What a POST sends beside a request.
+#[derive(Clone, Debug, Default)]
+pub struct Post {
+    /// Header fields, with the content type.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: Bytes,
+}
+
+impl Post {
+    /// A form, already encoded.
+    pub fn form(form: String) -> Post {
+        let media = HeaderValue::from_static("application/x-www-form-urlencoded");
+        Post { headers: HeaderMap::from_iter([(CONTENT_TYPE, media)]), body: form.into() }
+    }
 }
 
 /// HTTP/1.1 and HTTP/2 over TCP and TLS.
@@ -112,20 +130,20 @@ impl HttpNetwork {
         self.proxy.as_ref().is_some_and(|proxy| proxy.covers(host))
     }
 
-    /// Sends a form to a service, by the rules of a page's request, but without the configured credentials of
-    /// its host: pages name services, and must not act in our name. The caller sets the time limit.
+    /// Posts to a service, by the rules of a page's request, but without the configured credentials of its
+    /// host: pages name services, and must not act in our name. The caller sets the time limit.
     ///
     /// # Errors
     /// As of a page.
-    pub async fn post(&self, request: &Request, form: String) -> Result<Reply, NetworkError> {
-        self.send(request, Some(form), &Meter::default()).await
+    pub async fn post(&self, request: &Request, post: Post) -> Result<Reply, NetworkError> {
+        self.send(request, Some(post), &Meter::default()).await
     }
 
-    /// `form`: the body of a POST; none for a GET.
+    /// `post`: what a POST sends; none for a GET.
     async fn send(
         &self,
         request: &Request,
-        form: Option<String>,
+        post: Option<Post>,
         received: &Meter,
     ) -> Result<Reply, NetworkError> {
         // A connector resolves no literals, so they are checked here, also before a proxy.
@@ -142,7 +160,7 @@ impl HttpNetwork {
         if is_proxy || unseen || is_refused {
             return Err(NetworkError::Refused);
         }
-        let method = if form.is_some() { Method::POST } else { Method::GET };
+        let method = if post.is_some() { Method::POST } else { Method::GET };
         let mut outgoing = reqwest::Request::new(method, request.url.to_url());
         let headers = outgoing.headers_mut();
         let mut add = |name: HeaderName, value: &Option<Box<str>>| {
@@ -154,16 +172,15 @@ impl HttpNetwork {
         };
         add(IF_NONE_MATCH, &request.validators.etag);
         add(IF_MODIFIED_SINCE, &request.validators.last_modified);
-        if form.is_none() {
+        if post.is_none() {
             access::add(&self.access, &request.url, headers);
         }
         if request.last {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        if let Some(form) = form {
-            let media = HeaderValue::from_static("application/x-www-form-urlencoded");
-            outgoing.headers_mut().insert(CONTENT_TYPE, media);
-            *outgoing.body_mut() = Some(form.into());
+        if let Some(Post { headers, body }) = post {
+            outgoing.headers_mut().extend(headers);
+            *outgoing.body_mut() = Some(body.into());
         }
         let (response, connected) = with_connect_flag(self.client.execute(outgoing)).await;
         let mut response = match response {

@@ -8,6 +8,7 @@ use super::learning::Learner;
 use super::next::Next;
 use super::recent::Ring;
 use super::scans::{Scan, Scans};
+use super::telling::Telling;
 use crate::turn::Turn;
 use recrawl_console::view::{NextRound, Refusal};
 use recrawl_crawl::crawl::Crawl;
@@ -100,6 +101,7 @@ pub struct SharedState {
     pub improving: Improving,
     pub forecasts: Forecasts,
     pub learner: Learner,
+    pub telling: Telling,
     woken: Notify,
 }
 
@@ -145,6 +147,7 @@ impl SharedState {
             improving: Improving::default(),
             forecasts: Forecasts::default(),
             learner: Learner::default(),
+            telling: Telling::default(),
             woken: Notify::new(),
         };
         shared.improving.open(crawl)?;

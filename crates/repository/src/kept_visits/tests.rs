@@ -30,7 +30,7 @@ proptest! {
     #[test]
     fn they_come_back_and_no_part_of_a_file_passes_for_all_of_it(visits in vec((visit(), any::<u8>()), 0..30), cut in any::<usize>()) {
         let kept = |(v, confirmed): (recrawl_types::Visit, u8)| {
-            let confirmed = if matches!(v.outcome, Outcome::NotFound(_)) { confirmed } else { 0 };
+            let confirmed = if tells_absence(v.outcome) { confirmed } else { 0 };
             let learned = Learned::of(&v);
             KeptVisit { url: v.url, at: v.at, share: v.share, outcome: v.outcome, confirmed, learned }
         };

@@ -3,11 +3,12 @@
 //! It reads the last committed generation without the lock, so it disturbs no running crawl. Such a crawl has the
 //! tables; what is in them is not counted then.
 
-use super::{Covered, Done, InTables, Order, Summary, decide, overwrite};
+use super::{Covered, Done, InTables, Kept, Order, Summary, decide, overwrite};
 use crate::data_dir::{WARC, check_pinned};
 use crate::failure::Failure;
 use crate::open_read;
 use crate::settings::Settings;
+use recrawl_notifications::store;
 
 /// Counts what a takedown would remove. `now` in milliseconds since 1970.
 ///
@@ -18,12 +19,23 @@ pub fn dry_run(settings: &Settings, order: &Order, now: u64) -> Result<Done, Fai
     let folder = &settings.data_dir;
     let repository = open_read::repository(settings)?;
     let generation = repository.current();
-    let (warc, visits, host_rows) = match end {
+    let (warc, kept) = match end {
         true => Default::default(),
         false => (
             overwrite(&folder.join(WARC), meant, now, true)?,
-            repository.remove_visits(&|url| meant.matches(url), true).map_err(Failure::work)?,
-            repository.remove_hosts(&|host| meant.covers_host(host), true).map_err(Failure::work)?,
+            Kept {
+                visits: repository.remove_visits(&|url| meant.matches(url), true).map_err(Failure::work)?,
+                host_rows: repository
+                    .remove_hosts(&|host| meant.covers_host(host), true)
+                    .map_err(Failure::work)?,
+                messages: store::remove(
+                    &**repository.storage(),
+                    &repository.kept(),
+                    &|url| meant.matches(url),
+                    true,
+                )
+                .map_err(Failure::work)?,
+            },
         ),
     };
     // After the long readings: a crawl that starts waits for those who have the tables open.
@@ -42,7 +54,7 @@ pub fn dry_run(settings: &Settings, order: &Order, now: u64) -> Result<Done, Fai
     let in_progress =
         tables.map(|tables| open_read::in_progress(&**repository.storage(), &generation, Some(tables)));
     Ok(Done {
-        removed: Summary::of(&covered, warc, visits, host_rows, in_tables),
+        removed: Summary::of(&covered, warc, kept, in_tables),
         covered,
         in_progress: in_progress.transpose()?.flatten(),
         tables_unread: opened.err(),

@@ -1,6 +1,6 @@
 //! Sends a request to a hub.
 
-use recrawl_fetcher::{HttpNetwork, NetworkError, Request};
+use recrawl_fetcher::{HttpNetwork, NetworkError, Post, Request};
 use recrawl_types::{CanonicalUrl, UrlRules, Validators};
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ pub async fn send(
         }
         let validators = Validators::default();
         let request = Request { url: url.clone(), validators, max_body: MAX_HUB_ANSWER, last: true };
-        let answer = tokio::time::timeout(timeout, network.post(&request, form.to_owned())).await;
+        let answer = tokio::time::timeout(timeout, network.post(&request, Post::form(form.to_owned()))).await;
         let reply = answer.unwrap_or(Err(NetworkError::Timeout)).map_err(HubError::Network)?;
         match reply.status {
             200..=299 => return Ok(()),

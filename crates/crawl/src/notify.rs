@@ -1,0 +1,338 @@
+//! Who is told of changes (`[[notify]]`): the targets as checked. What they are told, and how far they were, is the
+//! business of the crate `notifications`; the program sends.
+
+use crate::admission::pattern::Pattern;
+use crate::config::secrets::Secret;
+use crate::config::{Config, NotifyTable};
+use data_encoding::BASE64;
+use ipnet::IpNet;
+use recrawl_notifications::ChangeKind;
+use recrawl_notifications::message::Message;
+use recrawl_notifications::signature::SigningKey;
+use recrawl_notifications::template::Template;
+use recrawl_types::{CanonicalUrl, UrlRules};
+use std::fmt;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Targets at most: each reads the kept visits for itself.
+const MAX_TARGETS: usize = 100;
+/// Characters of a target's name at most.
+const MAX_NAME: usize = 64;
+
+/// A checked target.
+#[derive(Clone)]
+pub struct Target {
+    /// Its name.
+    pub name: String,
+    /// The kinds of changes it asks for.
+    pub kinds: Vec<ChangeKind>,
+    /// Where messages go.
+    pub receiver: Receiver,
+    /// When it is told.
+    pub pace: Pace,
+    /// The template of its messages; none for JSON.
+    pub template: Option<Template>,
+    /// Maximum bytes of each text in a message; 0 for none.
+    pub max_text: usize,
+    /// Time limit of one message.
+    pub timeout: Duration,
+    /// Addresses that are allowed although they are not on the public Internet.
+    pub allow_addresses: Vec<IpNet>,
+    patterns: Vec<Pattern>,
+}
+
+/// When a target is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// Of each change once its round is committed.
+    Each,
+    /// At the end of each period of so many milliseconds since 1970, of all changes since.
+    Digest(u64),
+}
+
+/// Where messages go.
+#[derive(Clone)]
+pub enum Receiver {
+    /// They are posted to a URL.
+    Webhook {
+        /// The URL.
+        url: CanonicalUrl,
+        /// Keys that sign them.
+        keys: Vec<SigningKey>,
+        /// `Authorization`, if any.
+        authorization: Option<String>,
+        /// `Content-Type`.
+        content_type: String,
+    },
+    /// A program reads one as its standard input.
+    Command(Vec<String>),
+    /// They are appended to a file.
+    File(PathBuf),
+    /// They are sent by mail.
+    Mail(Mail),
+}
+
+/// Where mail goes.
+#[derive(Clone)]
+pub struct Mail {
+    /// TLS from the first byte (`smtps://`); else STARTTLS, which only a server at a loopback address may lack.
+    pub is_tls: bool,
+    /// Name or address of the server.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// User and password, if any.
+    pub credentials: Option<(String, String)>,
+    /// The sender.
+    pub from: String,
+    /// The recipients.
+    pub to: Vec<String>,
+    /// Template of the subject.
+    pub subject: Template,
+}
+
+/// Nothing that may be secret.
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Target({})", self.name)
+    }
+}
+
+impl Target {
+    /// Checks the `[[notify]]` tables.
+    ///
+    /// # Errors
+    /// The target and the key, and what is wrong.
+    pub fn all(config: &Config) -> Result<Vec<Target>, String> {
+        let tables = &config.notify;
+        if tables.len() > MAX_TARGETS {
+            return Err(format!("at most {MAX_TARGETS} [[notify]] can be given, not {}", tables.len()));
+        }
+        if !tables.is_empty() && config.storage.keep_visits == 0 {
+            return Err("[[notify]] needs kept visits: set storage.keep_visits above 0".into());
+        }
+        let mut targets: Vec<Target> = Vec::new();
+        for table in tables {
+            let name = &table.name;
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+            if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(is_plain) {
+                return Err(format!(
+                    "notify.name {name:?}: write a name of at most {MAX_NAME} letters, digits, - and _"
+                ));
+            }
+            if targets.iter().any(|earlier| earlier.name == *name) {
+                return Err(format!("notify.name {name:?} is given twice"));
+            }
+            let target = Target::new(table, config).map_err(|e| format!("[[notify]] {name:?}: {e}"))?;
+            targets.push(target);
+        }
+        Ok(targets)
+    }
+
+    fn new(table: &NotifyTable, config: &Config) -> Result<Target, String> {
+        let named = |key: &'static str| move |e: String| format!("{key}: {e}");
+        let kinds: Result<Vec<_>, _> = table.changes.iter().map(|name| ChangeKind::named(name)).collect();
+        let kinds = kinds.map_err(named("changes"))?;
+        let patterns: Result<Vec<_>, _> = table.pages.iter().map(|text| Pattern::of_pages(text)).collect();
+        let patterns = patterns.map_err(named("pages"))?;
+        for (key, is_empty) in [("changes", kinds.is_empty()), ("pages", patterns.is_empty())] {
+            if is_empty {
+                return Err(format!("{key} is empty, so the target would be told nothing"));
+            }
+        }
+        let pace = match table.digest.as_str() {
+            "each" => Pace::Each,
+            "hour" => Pace::Digest(3_600_000),
+            "day" => Pace::Digest(24 * 3_600_000),
+            other => return Err(format!("digest is {other:?}; write \"each\", \"hour\" or \"day\"")),
+        };
+        if table.timeout.0.is_zero() {
+            return Err("timeout must not be 0".into());
+        }
+        let receiver = receiver(table, config)?;
+        let template = match table.template.as_str() {
+            "" => None,
+            text => Some(Template::parse(text).map_err(named("template"))?),
+        };
+        let allow = table.allow_addresses.iter().map(|text| address_block(text));
+        let target = Target {
+            name: table.name.clone(),
+            kinds,
+            receiver,
+            pace,
+            template,
+            max_text: usize::try_from(table.text.0).unwrap_or(usize::MAX),
+            timeout: table.timeout.0,
+            allow_addresses: allow.collect::<Result<_, _>>().map_err(named("allow_addresses"))?,
+            patterns,
+        };
+        target.check_templates()?;
+        Ok(target)
+    }
+
+    /// A template must work for the messages of this target.
+    fn check_templates(&self) -> Result<(), String> {
+        let sample = Message::of_test(&self.name, 0, self.pace != Pace::Each);
+        let body = self.body(&sample).map_err(|e| format!("template: {e}"))?;
+        match &self.receiver {
+            Receiver::Webhook { content_type, .. } if content_type.contains("json") => {
+                let parsed: Result<serde_json::Value, _> = serde_json::from_str(&body);
+                parsed.map(|_| ()).map_err(|e| {
+                    format!("template makes no JSON ({e}): write fields as {{{{ url|tojson }}}}, or set content_type")
+                })
+            }
+            Receiver::Mail(mail) => {
+                mail.subject.render(&sample).map(|_| ()).map_err(|e| format!("subject: {e}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The text of a message.
+    ///
+    /// # Errors
+    /// Why the template does not work for it.
+    pub fn body(&self, message: &Message) -> Result<String, String> {
+        match &self.template {
+            Some(template) => template.render(message),
+            None => Ok(message.to_json()),
+        }
+    }
+
+    /// Is the page one of the target's?
+    pub fn wants(&self, url: &CanonicalUrl) -> bool {
+        self.patterns.iter().any(|pattern| pattern.matches(url))
+    }
+}
+
+/// The one receiver of a table. Keys of another kind of receiver are refused.
+fn receiver(table: &NotifyTable, config: &Config) -> Result<Receiver, String> {
+    let given: Vec<&str> = [
+        ("webhook", !table.webhook.is_empty()),
+        ("command", !table.command.is_empty()),
+        ("file", !table.file.as_os_str().is_empty()),
+        ("smtp", !table.smtp.is_empty()),
+    ]
+    .into_iter()
+    .filter_map(|(key, is_given)| is_given.then_some(key))
+    .collect();
+    let [kind] = given[..] else {
+        return Err(format!("set one of webhook, command, file and smtp, not {}", given.len()));
+    };
+    let default = NotifyTable::default();
+    for (key, is_given, kinds) in [
+        ("secrets", !table.secrets.is_empty(), &["webhook"][..]),
+        ("bearer", !table.bearer.is_empty(), &["webhook"]),
+        ("content_type", table.content_type != default.content_type, &["webhook"]),
+        ("user", !table.user.is_empty(), &["webhook", "smtp"]),
+        ("password", !table.password.is_empty(), &["webhook", "smtp"]),
+        ("allow_addresses", !table.allow_addresses.is_empty(), &["webhook", "smtp"]),
+        ("from", !table.from.is_empty(), &["smtp"]),
+        ("to", !table.to.is_empty(), &["smtp"]),
+        ("subject", !table.subject.is_empty(), &["smtp"]),
+    ] {
+        if is_given && !kinds.contains(&kind) {
+            return Err(format!("{key} has no effect with {kind}: remove it"));
+        }
+    }
+    Ok(match kind {
+        "webhook" => webhook(table, config)?,
+        "command" => Receiver::Command(table.command.clone()),
+        "file" => Receiver::File(table.file.clone()),
+        _ => Receiver::Mail(mail(table)?),
+    })
+}
+
+fn credentials(table: &NotifyTable) -> Result<Option<(String, String)>, String> {
+    match (table.user.is_empty(), table.password.is_empty()) {
+        (true, true) => Ok(None),
+        (false, false) => {
+            let password = table.password.referred().map_err(|e| format!("password: {e}"))?;
+            Ok(Some((table.user.clone(), password)))
+        }
+        _ => Err("set user and password together".into()),
+    }
+}
+
+fn webhook(table: &NotifyTable, config: &Config) -> Result<Receiver, String> {
+    let url = UrlRules::keep_all().canonicalize(&table.webhook);
+    let url = url.map_err(|e| format!("webhook {:?}: {e}", table.webhook))?;
+    if is_own_console(&url, config) {
+        return Err(format!(
+            "webhook {url} is the console of this crawl (serve.listen): name another receiver"
+        ));
+    }
+    let key = |secret: &Secret| SigningKey::parse(&secret.referred()?);
+    let keys =
+        table.secrets.iter().map(key).collect::<Result<_, _>>().map_err(|e| format!("secrets: {e}"))?;
+    let authorization = match (credentials(table)?, table.bearer.is_empty()) {
+        (None, true) => None,
+        (Some((user, password)), true) => {
+            Some(format!("Basic {}", BASE64.encode(format!("{user}:{password}").as_bytes())))
+        }
+        (None, false) => {
+            Some(format!("Bearer {}", table.bearer.referred().map_err(|e| format!("bearer: {e}"))?))
+        }
+        (Some(_), false) => return Err("set either user and password or bearer, not both".into()),
+    };
+    Ok(Receiver::Webhook { url, keys, authorization, content_type: table.content_type.clone() })
+}
+
+/// Does the URL lead to the console of this crawl?
+fn is_own_console(url: &CanonicalUrl, config: &Config) -> bool {
+    let (listen, host) = (config.serve.listen, url.host());
+    let literal: Option<IpAddr> = host.trim_matches(['[', ']']).parse().ok();
+    let is_it = match literal {
+        Some(address) => address == listen.ip() || listen.ip().is_unspecified() && address.is_loopback(),
+        None => *host == *"localhost" || config.serve.names.iter().any(|name| **name == *host),
+    };
+    is_it && url.port() == listen.port()
+}
+
+fn mail(table: &NotifyTable) -> Result<Mail, String> {
+    let wrong =
+        || format!("smtp {:?}: write smtp://mail.example.com:587 or smtps://mail.example.com", table.smtp);
+    let url = url::Url::parse(&table.smtp).map_err(|_| wrong())?;
+    let is_tls = match url.scheme() {
+        "smtp" => false,
+        "smtps" => true,
+        _ => return Err(wrong()),
+    };
+    let is_bare = matches!(url.path(), "" | "/") && url.username().is_empty() && url.password().is_none();
+    let host = url.host_str().filter(|host| !host.is_empty() && is_bare).ok_or_else(wrong)?;
+    let is_address = |text: &String| text.contains('@') && !text.contains(char::is_control);
+    if let Some(text) = std::iter::once(&table.from).chain(&table.to).find(|text| !is_address(text)) {
+        return Err(format!("from and to: {text:?} is no e-mail address"));
+    }
+    if table.to.is_empty() {
+        return Err("to: name a recipient".into());
+    }
+    let subject = match table.subject.as_str() {
+        "" if table.digest == "each" => "recrawl: {{ kind }} {{ url }}",
+        "" => "recrawl: {{ changes|length }} changes",
+        text => text,
+    };
+    Ok(Mail {
+        is_tls,
+        host: host.into(),
+        port: url.port().unwrap_or(if is_tls { 465 } else { 587 }),
+        credentials: credentials(table)?,
+        from: table.from.clone(),
+        to: table.to.clone(),
+        subject: Template::parse(subject).map_err(|e| format!("subject: {e}"))?,
+    })
+}
+
+/// A block of addresses, as CIDR or a single address.
+///
+/// # Errors
+/// That it is neither.
+pub fn address_block(text: &str) -> Result<IpNet, String> {
+    let address = || text.parse::<IpAddr>().ok().map(IpNet::from);
+    text.parse::<IpNet>()
+        .ok()
+        .or_else(address)
+        .ok_or_else(|| format!("{text:?} is not a CIDR block; write 10.0.0.0/8, ::1/128 or an address"))
+}

@@ -1,0 +1,286 @@
+//! How far a target was told: a state machine without clock, disk or network.
+//!
+//! Up to [`Delivery::place`] the visits were read. What was read and is not yet taken by the target is held. So any
+//! copy of this state is a valid one to go on from: an older copy only tells some changes again, with their ids.
+
+use crate::message::{Change, url_text_option};
+use recrawl_types::{CanonicalUrl, Round};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// Messages of a target in flight at most.
+pub const MAX_IN_FLIGHT: usize = 16;
+/// Messages that a target has not taken and that are tried again, at most; then no more are read.
+pub const MAX_HELD: usize = 1000;
+/// Failures in a row after which a target counts as failing.
+const FAILING_AFTER: u32 = 3;
+/// Delay of the first new try; doubled after each further failure, up to [`MAX_DELAY`].
+const FIRST_DELAY: Duration = Duration::from_secs(5);
+/// See [`FIRST_DELAY`].
+const MAX_DELAY: Duration = Duration::from_secs(3600);
+/// How long a message is tried that the target refuses while it takes others.
+pub const GIVE_UP_AFTER: Duration = Duration::from_secs(24 * 3600);
+
+/// Up to where the visits were read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Place {
+    /// The round that is read next.
+    pub round: Round,
+    /// Its pages up to this one were read; none at its beginning.
+    #[serde(default, with = "url_text_option", skip_serializing_if = "Option::is_none")]
+    pub after: Option<CanonicalUrl>,
+    /// Rounds whose visits were removed before they were read.
+    #[serde(default)]
+    pub lost: u64,
+}
+
+impl Place {
+    /// At the beginning of a round.
+    pub fn before(round: Round) -> Place {
+        Place { round, after: None, lost: 0 }
+    }
+}
+
+/// A change that was read, until the target has taken it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Held {
+    /// The change.
+    #[serde(flatten)]
+    pub change: Change,
+    /// Failures so far.
+    #[serde(default)]
+    tries: u32,
+    /// When it is tried again, in milliseconds since 1970.
+    #[serde(default)]
+    due: u64,
+    /// When it failed first, likewise; 0 if it did not.
+    #[serde(default)]
+    since: u64,
+    #[serde(skip)]
+    is_in_flight: bool,
+}
+
+/// Why a target takes nothing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Failing {
+    /// The first failure after the last success, in milliseconds since 1970.
+    pub since: u64,
+    /// Failures in a row.
+    pub failures: u32,
+    /// When it is tried next, likewise.
+    pub retry_at: u64,
+    /// The last error.
+    pub error: String,
+}
+
+/// How far one target was told.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Delivery {
+    /// Up to where visits were read.
+    #[serde(flatten)]
+    pub place: Place,
+    /// What was read and is not taken.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held: Vec<Held>,
+    /// The last round of the digest that is being told. Stored before it is sent, so that it is cut into the same messages
+    /// whenever they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest_to: Option<Round>,
+    /// When the next digest is due, in milliseconds since 1970; 0 if that is not known yet.
+    #[serde(default)]
+    pub digest_at: u64,
+    /// Messages taken.
+    #[serde(default)]
+    pub delivered: u64,
+    /// When the last one was, in milliseconds since 1970; 0 for never.
+    #[serde(default)]
+    pub delivered_at: u64,
+    /// Messages given up.
+    #[serde(default)]
+    pub given_up: u64,
+    /// Failures since the last success, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failing: Option<Failing>,
+}
+
+/// What to do for a target.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Next {
+    /// Send this change, which is held.
+    Send(Change),
+    /// Read the next change from the backlog and hold it.
+    Read,
+    /// Nothing before this time, in milliseconds since 1970, unless an answer or a commit comes.
+    Wait(u64),
+}
+
+/// What to do for a digest.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Digest {
+    /// Nothing before this time, in milliseconds since 1970.
+    Wait(u64),
+    /// A digest up to this round begins: store that, then tell.
+    Begin(Round),
+    /// Tell the next part of it.
+    Tell(Round),
+}
+
+impl Delivery {
+    /// Of a target that is told from this round on.
+    pub fn from(round: Round) -> Delivery {
+        Delivery {
+            place: Place::before(round),
+            held: Vec::new(),
+            digest_to: None,
+            digest_at: 0,
+            delivered: 0,
+            delivered_at: 0,
+            given_up: 0,
+            failing: None,
+        }
+    }
+
+    /// Does the target take nothing?
+    pub fn is_failing(&self) -> bool {
+        self.failing.as_ref().is_some_and(|failing| failing.failures >= FAILING_AFTER)
+    }
+
+    /// What to do at `now`, with at most `window` messages in flight; `has_more`: may the backlog have changes?
+    ///
+    /// A failing target is tried with one message at a time, first with one that was never tried: that the target
+    /// refuses some messages must not keep the others from it.
+    pub fn next(&mut self, now: u64, window: usize, has_more: bool) -> Next {
+        let in_flight = self.held.iter().filter(|held| held.is_in_flight).count();
+        if in_flight >= window {
+            return Next::Wait(u64::MAX);
+        }
+        let can_read = has_more && self.held.len() < MAX_HELD;
+        // A few refused messages do not make others wait.
+        let is_blocked = self.is_failing() && self.held.len() >= window;
+        let retry_at = self.failing.as_ref().map_or(0, |failing| failing.retry_at);
+        if is_blocked && (in_flight > 0 || now < retry_at) {
+            return Next::Wait(if in_flight > 0 { u64::MAX } else { retry_at });
+        }
+        let earliest = self.held.iter_mut().filter(|held| !held.is_in_flight).min_by_key(|held| held.due);
+        let due = earliest.as_ref().map_or(u64::MAX, |held| held.due);
+        let is_due = |held: &Held| if is_blocked { held.tries == 0 || !can_read } else { due <= now };
+        match earliest {
+            Some(held) if is_due(held) => {
+                held.is_in_flight = true;
+                Next::Send(held.change.clone())
+            }
+            _ if can_read => Next::Read,
+            _ => Next::Wait(due),
+        }
+    }
+
+    /// Holds changes that were read.
+    pub fn hold(&mut self, changes: Vec<Change>) {
+        let held = |change| Held { change, tries: 0, due: 0, since: 0, is_in_flight: false };
+        self.held.extend(changes.into_iter().map(held));
+    }
+
+    /// The target took a message.
+    pub fn took(&mut self, id: &str, now: u64) {
+        self.held.retain(|held| held.change.id != id);
+        self.took_one(now);
+    }
+
+    /// What to do for a digest at the end of each `period` of milliseconds since 1970.
+    pub fn next_digest(&mut self, now: u64, period: u64, committed: Round) -> Digest {
+        let mut begins = false;
+        if self.digest_to.is_none() {
+            let end = (now / period + 1) * period;
+            if self.digest_at == 0 {
+                self.digest_at = end;
+            }
+            // The clock may have been set back, or the period made shorter.
+            self.digest_at = self.digest_at.min(end);
+            if now < self.digest_at {
+                return Digest::Wait(self.digest_at);
+            }
+            (self.digest_to, self.digest_at, begins) = (Some(committed), end, true);
+        }
+        let retry_at = self.failing.as_ref().map_or(0, |failing| failing.retry_at);
+        match self.digest_to {
+            Some(to) if begins => Digest::Begin(to),
+            Some(to) if now >= retry_at => Digest::Tell(to),
+            _ => Digest::Wait(retry_at),
+        }
+    }
+
+    /// Nothing is left of the digest.
+    pub fn end_digest(&mut self, place: Place) {
+        (self.place, self.digest_to) = (place, None);
+    }
+
+    /// The target took the digest up to this place.
+    pub fn took_digest(&mut self, place: Place, now: u64) {
+        self.place = place;
+        self.took_one(now);
+    }
+
+    fn took_one(&mut self, now: u64) {
+        self.delivered += 1;
+        self.delivered_at = now;
+        if self.failing.take().is_some_and(|failing| failing.failures >= FAILING_AFTER) {
+            // What waited for the target need not wait longer.
+            self.held.iter_mut().for_each(|held| held.due = held.due.min(now));
+        }
+    }
+
+    /// Drops a message that must not be sent.
+    pub fn forget(&mut self, id: &str) {
+        self.held.retain(|held| held.change.id != id);
+    }
+
+    /// The target did not take a message. True if it is given up: the target has refused it for [`GIVE_UP_AFTER`] and taken
+    /// others meanwhile.
+    pub fn failed(&mut self, id: &str, now: u64, error: String) -> bool {
+        self.failed_once(now, error);
+        let Some(at) = self.held.iter().position(|held| held.change.id == id) else { return false };
+        let held = &mut self.held[at];
+        held.is_in_flight = false;
+        held.tries = held.tries.saturating_add(1);
+        held.due = now.saturating_add(delay(held.tries));
+        held.since = if held.since == 0 { now } else { held.since };
+        let is_old = now.saturating_sub(held.since) >= GIVE_UP_AFTER.as_millis() as u64;
+        let gives_up = is_old && self.delivered_at > held.since;
+        if gives_up {
+            self.held.remove(at);
+            self.given_up += 1;
+        }
+        gives_up
+    }
+
+    /// The target did not take something.
+    pub fn failed_once(&mut self, now: u64, error: String) {
+        let (since, failures) =
+            self.failing.as_ref().map_or((now, 0), |failing| (failing.since, failing.failures));
+        let failures = failures.saturating_add(1);
+        self.failing =
+            Some(Failing { since, failures, retry_at: now.saturating_add(delay(failures)), error });
+    }
+
+    /// Tries at once what waits, for example after the configuration changed.
+    pub fn retry_now(&mut self) {
+        self.failing.iter_mut().for_each(|failing| failing.retry_at = 0);
+        self.held.iter_mut().for_each(|held| held.due = 0);
+    }
+
+    /// Tells nothing of what was committed up to `round`.
+    pub fn skip_to(&mut self, round: Round) {
+        (self.place.round, self.place.after, self.digest_to) = (round.next(), None, None);
+        self.held.clear();
+        self.failing = None;
+    }
+}
+
+/// Milliseconds after so many failures.
+fn delay(failures: u32) -> u64 {
+    let delay = FIRST_DELAY.saturating_mul(1 << failures.saturating_sub(1).min(16)).min(MAX_DELAY);
+    delay.as_millis() as u64
+}
+
+#[cfg(test)]
+mod tests;

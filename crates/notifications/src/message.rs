@@ -1,0 +1,263 @@
+//! Messages: one change, or a digest of several.
+
+use crate::kind::ChangeKind;
+use data_encoding::HEXLOWER;
+use jiff::Timestamp;
+use recrawl_repository::KeptVisit;
+use recrawl_types::{CanonicalUrl, Cycle, DatedRound, Round, UrlRules};
+use ring::digest::{Context, SHA256};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// Bytes of SHA-256 in an id.
+const ID_BYTES: usize = 16;
+
+/// A change that a target is told of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    /// The same whenever the change is told to this target.
+    pub id: String,
+    /// What the visit found.
+    pub kind: ChangeKind,
+    /// The page.
+    #[serde(with = "url_text")]
+    pub url: CanonicalUrl,
+    /// The cycle of the visit.
+    pub cycle: Cycle,
+    /// Its round.
+    pub round: Round,
+    /// When the fetch ended, in seconds since 1970.
+    pub time: u64,
+    /// The HTTP status, where the outcome has one.
+    #[serde(default)]
+    pub status: Option<u16>,
+}
+
+impl Change {
+    /// What a visit of this round is to a target.
+    pub fn of(target: &str, round: DatedRound, kind: ChangeKind, visit: &KeptVisit) -> Change {
+        Change {
+            id: id("msg_", [target, &visit.url.as_text(), &format!("{} {}", round.round.0, visit.at)]),
+            kind,
+            url: visit.url.clone(),
+            cycle: round.cycle,
+            round: round.round,
+            time: visit.at,
+            status: visit.outcome.status(),
+        }
+    }
+}
+
+/// An id of these parts.
+fn id<'p>(prefix: &str, parts: impl IntoIterator<Item = &'p str>) -> String {
+    let mut context = Context::new(&SHA256);
+    for part in parts {
+        context.update(part.as_bytes());
+        // No part has it, so the parts cannot be divided otherwise.
+        context.update(&[0]);
+    }
+    format!("{prefix}{}", HEXLOWER.encode(&context.finish().as_ref()[..ID_BYTES]))
+}
+
+/// What the archive has of a changed page. Texts are bounded.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Contents {
+    /// The page's title.
+    pub title: Option<String>,
+    /// The visible text at the visit before.
+    pub old_text: Option<String>,
+    /// The visible text at this visit.
+    pub new_text: Option<String>,
+    /// What differs, as lines that begin with `+` or `-`.
+    pub difference: Option<String>,
+    /// Was a text or the difference cut?
+    pub is_cut: bool,
+    /// Why a text is missing.
+    pub no_text: Option<String>,
+}
+
+/// A change with what the archive has of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Told {
+    /// The change.
+    #[serde(flatten)]
+    pub change: Change,
+    /// What the archive has.
+    #[serde(flatten)]
+    pub contents: Contents,
+}
+
+/// A message as it is sent: the fields `type`, `timestamp` and `data` that standard-webhooks recommends.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Message {
+    /// The same whenever it is sent.
+    #[serde(skip)]
+    pub id: String,
+    /// `page.` and the kind of the change, `pages.digest`, or `test`.
+    #[serde(rename = "type")]
+    pub name: String,
+    /// When the visit ended; of a digest, when its last one did.
+    pub timestamp: String,
+    /// The change, or a list of them.
+    pub data: Value,
+}
+
+impl Message {
+    /// Tells of one change.
+    pub fn of_change(target: &str, told: &Told) -> Message {
+        let mut data = json!(told);
+        data["target"] = target.into();
+        let Change { id, kind, time, .. } = &told.change;
+        Message { id: id.clone(), name: format!("page.{}", kind.name()), timestamp: timestamp(*time), data }
+    }
+
+    /// Tells of several changes; the id is theirs.
+    pub fn of_digest(target: &str, told: &[Told]) -> Message {
+        let id = id("digest_", told.iter().map(|told| told.change.id.as_str()));
+        let last = told.iter().map(|told| told.change.time).max().unwrap_or_default();
+        let data = json!({"id": id, "target": target, "changes": told});
+        Message { id, name: "pages.digest".into(), timestamp: timestamp(last), data }
+    }
+
+    /// A message that only shows whether a target takes messages: one change, or a digest of one. `now`: seconds since
+    /// 1970.
+    pub fn of_test(target: &str, now: u64, is_digest: bool) -> Message {
+        let url = UrlRules::keep_all().canonicalize("https://example.com/").expect("it is a URL");
+        let change = Change {
+            id: id("test_", [target, &now.to_string()]),
+            kind: ChangeKind::Changed,
+            url,
+            cycle: Cycle(0),
+            round: Round(0),
+            time: now,
+            status: None,
+        };
+        let contents = Contents {
+            title: Some("Example".into()),
+            old_text: Some("before\n".into()),
+            new_text: Some("after\n".into()),
+            difference: Some("-before\n+after\n".into()),
+            ..Contents::default()
+        };
+        let told = Told { change, contents };
+        let message =
+            if is_digest { Message::of_digest(target, &[told]) } else { Message::of_change(target, &told) };
+        Message { name: "test".into(), ..message }
+    }
+
+    /// As JSON.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("a message is plain data")
+    }
+}
+
+fn timestamp(seconds: u64) -> String {
+    let time = i64::try_from(seconds).ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
+    time.unwrap_or(Timestamp::UNIX_EPOCH).to_string()
+}
+
+/// Cuts a text at a number of bytes, between characters. True if something was cut.
+pub fn cut(text: &mut String, max: usize) -> bool {
+    let is_longer = text.len() > max;
+    text.truncate(text.floor_char_boundary(max));
+    is_longer
+}
+
+/// A URL as people write it.
+pub(crate) mod url_text {
+    use recrawl_types::{CanonicalUrl, UrlRules};
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(url: &CanonicalUrl, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&url.as_text())
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<CanonicalUrl, D::Error> {
+        let text = String::deserialize(from)?;
+        UrlRules::keep_all().canonicalize(&text).map_err(|e| D::Error::custom(format!("{text:?}: {e}")))
+    }
+}
+
+/// The same, where there may be none.
+pub(crate) mod url_text_option {
+    use super::url_text;
+    use recrawl_types::CanonicalUrl;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    #[derive(Deserialize)]
+    struct Text(#[serde(with = "url_text")] CanonicalUrl);
+
+    pub fn serialize<S: Serializer>(url: &Option<CanonicalUrl>, to: S) -> Result<S::Ok, S::Error> {
+        match url {
+            Some(url) => url_text::serialize(url, to),
+            None => to.serialize_none(),
+        }
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<CanonicalUrl>, D::Error> {
+        Ok(Option::<Text>::deserialize(from)?.map(|Text(url)| url))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recrawl_types::{Outcome, Share};
+
+    fn visit(url: &str, at: u64) -> KeptVisit {
+        let url = UrlRules::keep_all().canonicalize(url).unwrap();
+        let outcome = Outcome::NotFound(404);
+        KeptVisit { url, at, share: Share::Score, outcome, confirmed: 3, learned: None }
+    }
+
+    fn change(target: &str, url: &str, at: u64) -> Change {
+        Change::of(target, DatedRound::only_of(Cycle(7)), ChangeKind::Gone, &visit(url, at))
+    }
+
+    #[test]
+    fn an_id_tells_target_page_and_visit_apart_and_nothing_else() {
+        let first = change("desk", "http://a.test/x", 5);
+        assert_eq!(first.id, change("desk", "http://a.test/x", 5).id);
+        assert_eq!(first.id.len(), 4 + 2 * ID_BYTES);
+        for other in [
+            change("des", "http://a.test/x", 5),
+            change("desk", "http://a.test/y", 5),
+            change("desk", "http://a.test/x", 6),
+        ] {
+            assert_ne!(first.id, other.id);
+        }
+    }
+
+    #[test]
+    fn a_change_survives_its_file() {
+        let first = change("desk", "http://a.test:81/x?q=1", 5);
+        let text = serde_json::to_string(&first).unwrap();
+        assert_eq!(serde_json::from_str::<Change>(&text).unwrap(), first);
+        assert!(serde_json::from_str::<Change>(&text.replace("http:", "no")).is_err());
+    }
+
+    #[test]
+    fn a_message_has_the_fields_of_standard_webhooks() {
+        let told = Told { change: change("desk", "http://a.test/x", 5), contents: Contents::default() };
+        let message = Message::of_change("desk", &told);
+        let found: Value = serde_json::from_str(&message.to_json()).unwrap();
+        assert_eq!(found["type"], "page.gone");
+        assert_eq!(found["timestamp"], "1970-01-01T00:00:05Z");
+        assert_eq!(found["data"]["url"], "http://a.test/x");
+        assert_eq!((&found["data"]["status"], &found["data"]["target"]), (&json!(404), &json!("desk")));
+        let digest = Message::of_digest("desk", &[told]);
+        assert_eq!(
+            (digest.data["changes"][0]["id"].as_str().unwrap(), digest.name.as_str()),
+            (message.id.as_str(), "pages.digest")
+        );
+    }
+
+    #[test]
+    fn texts_are_cut_between_characters() {
+        let mut text = String::from("aé");
+        assert!(!cut(&mut text, 3));
+        assert!(cut(&mut text, 2));
+        assert_eq!(text, "a");
+    }
+}

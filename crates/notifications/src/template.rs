@@ -1,0 +1,109 @@
+//! Templates of messages (Jinja, by minijinja).
+
+use crate::message::Message;
+use minijinja::{Environment, ErrorKind, UndefinedBehavior};
+use serde_json::Value;
+
+/// Bytes of a message made by a template at most.
+const MAX_RENDERED: usize = 4 << 20;
+/// Steps of a template at most: a loop in a loop over texts ends.
+const MAX_STEPS: u64 = 1_000_000;
+
+/// A checked template.
+#[derive(Clone, Debug)]
+pub struct Template(Environment<'static>);
+
+const NAME: &str = "template";
+
+impl Template {
+    /// Checks a template.
+    ///
+    /// # Errors
+    /// What is wrong, and in which line.
+    pub fn parse(text: &str) -> Result<Template, String> {
+        let mut environment = Environment::new();
+        // A misspelt field is told, not left out.
+        environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
+        environment.set_fuel(Some(MAX_STEPS));
+        environment.add_template_owned(NAME, text.to_owned()).map_err(|e| words(&e))?;
+        Ok(Template(environment))
+    }
+
+    /// Applies it to a message: `type`, `timestamp`, and the fields of `data`. A field without value is an empty text.
+    ///
+    /// # Errors
+    /// What is wrong, and in which line.
+    pub fn render(&self, message: &Message) -> Result<String, String> {
+        let mut fields = message.data.clone();
+        blank_nulls(&mut fields);
+        fields["type"] = message.name.clone().into();
+        fields["timestamp"] = message.timestamp.clone().into();
+        let template = self.0.get_template(NAME).expect("it was added");
+        let text = template.render(fields).map_err(|e| words(&e))?;
+        match text.len() {
+            0..=MAX_RENDERED => Ok(text),
+            long => Err(format!("it makes a message of {long} bytes; the limit is {MAX_RENDERED}")),
+        }
+    }
+}
+
+fn blank_nulls(value: &mut Value) {
+    match value {
+        Value::Null => *value = Value::String(String::new()),
+        Value::Array(values) => values.iter_mut().for_each(blank_nulls),
+        Value::Object(fields) => fields.values_mut().for_each(blank_nulls),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn words(error: &minijinja::Error) -> String {
+    let what = match error.kind() {
+        ErrorKind::OutOfFuel => format!("it takes more than {MAX_STEPS} steps"),
+        kind => match error.detail() {
+            Some(detail) => format!("{kind}: {detail}"),
+            None => kind.to_string(),
+        },
+    };
+    match error.line() {
+        Some(line) => format!("line {line}: {what}"),
+        None => what,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rendered(text: &str) -> Result<String, String> {
+        Template::parse(text)?.render(&Message::of_test("desk", 5, false))
+    }
+
+    #[test]
+    fn fields_are_filled_in_and_json_is_escaped() {
+        assert_eq!(rendered("{{ kind }} {{ url }} {{ type }}").unwrap(), "changed https://example.com/ test");
+        assert_eq!(
+            rendered("{\"text\": {{ difference|tojson }}}").unwrap(),
+            r#"{"text": "-before\n+after\n"}"#
+        );
+        assert_eq!(rendered("({{ status }}{{ no_text }})").unwrap(), "()");
+        let digest = Template::parse("{% for c in changes %}{{ c.url }};{% endfor %}").unwrap();
+        assert_eq!(digest.render(&Message::of_test("desk", 5, true)).unwrap(), "https://example.com/;");
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        assert!(rendered("a\n{{ url ").unwrap_err().starts_with("line 2"));
+        assert!(
+            rendered("{{ no_such_field }}").unwrap_err().contains("undefined"),
+            "{:?}",
+            rendered("{{ no_such_field }}")
+        );
+        assert!(rendered("{{ url|no_such_filter }}").is_err());
+    }
+
+    #[test]
+    fn a_template_that_goes_on_for_ever_ends() {
+        let endless = "{% for a in range(99999) %}{% for b in range(99999) %}x{% endfor %}{% endfor %}";
+        assert!(rendered(endless).unwrap_err().contains("steps"));
+    }
+}

@@ -1,0 +1,171 @@
+//! `recrawl notify`: tests, tells and shows the targets of `[[notify]]`.
+
+use super::{counted, print, print_json, thousands};
+use crate::cli::{NotifyCommand, Where};
+use crate::notifier::{self, Crawled, Until};
+use recrawl_archive::timestamp;
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::notify::Target;
+use recrawl_crawl::open_read;
+use recrawl_crawl::operator::stopped::StoppedCrawl;
+use recrawl_crawl::settings::Settings;
+use recrawl_notifications::delivery::{Delivery, Failing};
+use recrawl_notifications::store::{self, Deliveries};
+use recrawl_repository::Generation;
+use recrawl_repository::storage::Storage;
+use std::sync::{Arc, Mutex};
+use tokio::runtime::Builder;
+use tokio_util::sync::CancellationToken;
+
+pub fn run(command: &NotifyCommand) -> Result<(), Failure> {
+    match command {
+        NotifyCommand::Test { target, at } => test(at, target),
+        NotifyCommand::Send { at } => send(at),
+        NotifyCommand::Status { at, json } => status(at, *json),
+        NotifyCommand::Skip { target, at } => skip(at, target),
+    }
+}
+
+/// The settings, with at least one target.
+fn settings(at: &Where) -> Result<Settings, Failure> {
+    let settings = at.settings()?;
+    match settings.notify.is_empty() {
+        true => Err(Failure::Usage("no target is configured: add [[notify]] to the configuration".into())),
+        false => Ok(settings),
+    }
+}
+
+fn named<'s>(settings: &'s Settings, name: &str) -> Result<&'s Target, Failure> {
+    settings.notify.iter().find(|target| target.name == name).ok_or_else(|| {
+        let names: Vec<&str> = settings.notify.iter().map(|target| target.name.as_str()).collect();
+        Failure::Usage(format!("no target is named {name:?}; there are: {}", names.join(", ")))
+    })
+}
+
+fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    Builder::new_current_thread().enable_all().build().map_err(Failure::work)?.block_on(work)
+}
+
+fn test(at: &Where, name: &str) -> Result<(), Failure> {
+    let settings = settings(at)?;
+    let target = named(&settings, name)?;
+    block_on(notifier::test(&settings, target, now()))?;
+    print(format!("target {name} took a test message"))
+}
+
+fn now() -> u64 {
+    recrawl_fetcher::system_clock()()
+}
+
+/// A crawl that no process runs.
+struct Stopped {
+    settings: Arc<Settings>,
+    generation: Arc<Generation>,
+    storage: Arc<dyn Storage>,
+    deliveries: Mutex<Deliveries>,
+}
+
+impl Crawled for Stopped {
+    fn settings(&self) -> Arc<Settings> {
+        self.settings.clone()
+    }
+
+    fn generation(&self) -> Arc<Generation> {
+        self.generation.clone()
+    }
+
+    fn storage(&self) -> &Arc<dyn Storage> {
+        &self.storage
+    }
+
+    fn now(&self) -> u64 {
+        now()
+    }
+
+    fn publish(&self, deliveries: &Deliveries) {
+        self.deliveries.lock().expect("no panic under the lock").clone_from(deliveries);
+    }
+}
+
+fn send(at: &Where) -> Result<(), Failure> {
+    let mut settings = settings(at)?;
+    // It holds the lock, so no daemon tells the same.
+    let StoppedCrawl { storage, repository, tables, decided } = StoppedCrawl::open(&settings)?;
+    drop(tables);
+    settings.scope.refuse_taken_down(decided.taken_down);
+    let generation = repository.current();
+    let stopped = Stopped { settings: Arc::new(settings), generation, storage, deliveries: Mutex::default() };
+    let before = store::read(&*stopped.storage).map_err(Failure::work)?;
+    block_on(notifier::run(&stopped, &CancellationToken::new(), Until::Told))?;
+    let after = stopped.deliveries.into_inner().expect("no panic under the lock");
+    let mut is_failing = false;
+    for (name, delivery) in &after {
+        let told = delivery.delivered - before.get(name).map_or(0, |before| before.delivered);
+        print(format!("{name}: {} sent{}", counted(told, "message"), problem(delivery)))?;
+        is_failing |= delivery.failing.is_some();
+    }
+    match is_failing {
+        true => Err(Failure::Work("some messages were not taken; they wait for the next time".into())),
+        false => Ok(()),
+    }
+}
+
+/// What is wrong with a target.
+fn problem(delivery: &Delivery) -> String {
+    let mut text = String::new();
+    let Delivery { held, given_up, place, failing, .. } = delivery;
+    for (number, what) in [
+        (held.len() as u64, "not taken yet"),
+        (*given_up, "given up, since the target refused them for a day"),
+    ] {
+        if number > 0 {
+            text += &format!(", {} {what}", thousands(number));
+        }
+    }
+    if place.lost > 0 {
+        text += &format!(
+            ", {} not told, since their visits were removed (storage.keep_visits)",
+            counted(place.lost, "round")
+        );
+    }
+    if let Some(Failing { since, error, .. }) = failing {
+        text += &format!("; failing since {}: {error}", timestamp(*since));
+    }
+    text
+}
+
+fn status(at: &Where, json: bool) -> Result<(), Failure> {
+    let settings = settings(at)?;
+    let repository = open_read::repository(&settings)?;
+    let deliveries = store::read(&**repository.storage()).map_err(Failure::work)?;
+    if json {
+        return print_json(&deliveries);
+    }
+    for target in &settings.notify {
+        let name = &target.name;
+        match deliveries.get(name) {
+            None => print(format!("{name}: new; told of what the next round finds"))?,
+            Some(delivery) => {
+                let last = match delivery.delivered_at {
+                    0 => String::new(),
+                    at => format!(", the last at {}", timestamp(at)),
+                };
+                let taken = counted(delivery.delivered, "message");
+                print(format!("{name}: {taken} taken{last}{}", problem(delivery)))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn skip(at: &Where, name: &str) -> Result<(), Failure> {
+    let settings = settings(at)?;
+    named(&settings, name)?;
+    let StoppedCrawl { storage, repository, .. } = StoppedCrawl::open(&settings)?;
+    let committed = repository.current().number();
+    let names = settings.notify.iter().map(|target| target.name.as_str());
+    let mut deliveries = store::of_targets(&*storage, names, committed).map_err(Failure::work)?;
+    deliveries.get_mut(name).expect("it is configured").skip_to(committed);
+    store::write(&*storage, &deliveries).map_err(Failure::work)?;
+    print(format!("target {name} is told of what the next round finds"))
+}

@@ -1,0 +1,233 @@
+//! Tells targets of changes (`[[notify]]`): reads the backlog of each, makes the messages and sends them.
+//!
+//! All of it is one future on a thread of its own, so a slow target or disk never makes the crawl wait. Where each
+//! target stands is stored every [`STORE_EVERY`], and before a digest is sent.
+
+mod command;
+mod contents;
+mod digests;
+mod each;
+mod file;
+mod mail;
+mod sender;
+mod webhook;
+
+use contents::Archived;
+use futures_util::future::join_all;
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::notify::{Pace, Target};
+use recrawl_crawl::settings::Settings;
+use recrawl_notifications::Change;
+use recrawl_notifications::backlog::Asked;
+use recrawl_notifications::delivery::Delivery;
+use recrawl_notifications::message::{Message, Told};
+use recrawl_notifications::store::{self, Deliveries};
+use recrawl_repository::storage::Storage;
+use recrawl_repository::{Generation, KeptRounds};
+use sender::Sender;
+use std::cell::{Cell, RefCell, RefMut};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// Interval at which it is stored where the targets stand. After a kill, messages of this time are sent again, with
+/// their ids.
+const STORE_EVERY: Duration = Duration::from_secs(1);
+/// Interval at which a commit, a new configuration and the clock are looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+/// What the notifier needs of a crawl.
+pub trait Crawled: Send + Sync {
+    /// The configuration in force, with the takedowns.
+    fn settings(&self) -> Arc<Settings>;
+    /// The last commit.
+    fn generation(&self) -> Arc<Generation>;
+    /// The data directory.
+    fn storage(&self) -> &Arc<dyn Storage>;
+    /// The time in milliseconds since 1970.
+    fn now(&self) -> u64;
+    /// Takes where the targets stand, for people.
+    fn publish(&self, deliveries: &Deliveries);
+}
+
+/// When telling ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// When it is cancelled.
+    Cancelled,
+    /// When each target took all, or failed.
+    Told,
+}
+
+/// Tells all targets until `end`, or until all is told.
+///
+/// # Errors
+/// When it cannot be read or stored where they stand, or a target cannot be set up.
+pub async fn run(crawled: &dyn Crawled, end: &CancellationToken, until: Until) -> Result<(), Failure> {
+    while !end.is_cancelled() {
+        let settings = crawled.settings();
+        let notifier = Notifier::new(crawled, settings.clone(), until)?;
+        let is_other = async {
+            loop {
+                tokio::time::sleep(LOOK_EVERY).await;
+                if crawled.settings().config.notify != settings.config.notify {
+                    break;
+                }
+            }
+        };
+        let told = tokio::select! {
+            () = end.cancelled() => false,
+            () = is_other => false,
+            () = notifier.tell_all() => true,
+        };
+        notifier.store()?;
+        if told {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Sends a message that only shows whether the target takes messages.
+///
+/// # Errors
+/// Why it does not.
+pub async fn test(settings: &Settings, target: &Target, now: u64) -> Result<(), Failure> {
+    let sender = Sender::new(target, &settings.fetch)?;
+    let message = Message::of_test(&target.name, now / 1000, target.pace != Pace::Each);
+    let sent = sender.send(target, &message, now / 1000).await;
+    sent.map_err(|why| Failure::Work(format!("target {:?} did not take the message: {why}", target.name)))
+}
+
+/// The targets of one configuration.
+struct Notifier<'c> {
+    crawled: &'c dyn Crawled,
+    settings: Arc<Settings>,
+    until: Until,
+    senders: Vec<Sender>,
+    deliveries: RefCell<Deliveries>,
+    /// Is something not stored yet?
+    is_changed: Cell<bool>,
+}
+
+impl<'c> Notifier<'c> {
+    fn new(crawled: &'c dyn Crawled, settings: Arc<Settings>, until: Until) -> Result<Notifier<'c>, Failure> {
+        let names = settings.notify.iter().map(|target| target.name.as_str());
+        let committed = crawled.generation().number();
+        let mut deliveries =
+            store::of_targets(&**crawled.storage(), names, committed).map_err(Failure::work)?;
+        // The receiver may be mended since.
+        deliveries.values_mut().for_each(Delivery::retry_now);
+        crawled.publish(&deliveries);
+        let senders = settings.notify.iter().map(|target| Sender::new(target, &settings.fetch));
+        let senders = senders.collect::<Result<_, _>>()?;
+        let (deliveries, is_changed) = (RefCell::new(deliveries), Cell::new(false));
+        Ok(Notifier { crawled, settings, until, senders, deliveries, is_changed })
+    }
+
+    async fn tell_all(&self) {
+        let targets = self.settings.notify.iter().zip(&self.senders);
+        let each = join_all(targets.map(|(target, sender)| self.tell(target, sender)));
+        let store = async {
+            loop {
+                tokio::time::sleep(STORE_EVERY).await;
+                if let Err(failure) = self.store() {
+                    tracing::error!("cannot store what was told of changes: {failure}");
+                }
+            }
+        };
+        tokio::select! {
+            _ = each => {}
+            () = store => {}
+        }
+        if self.until == Until::Cancelled {
+            // Without targets, only a new configuration gives something to do.
+            std::future::pending::<()>().await;
+        }
+    }
+
+    async fn tell(&self, target: &Target, sender: &Sender) {
+        let told = Telling { notifier: self, target, sender };
+        match target.pace {
+            Pace::Each => told.each().await,
+            Pace::Digest(period) => told.digests(period).await,
+        }
+    }
+
+    /// Stores where the targets stand, after what they were told is durable.
+    fn store(&self) -> Result<(), Failure> {
+        if !self.is_changed.replace(false) {
+            return Ok(());
+        }
+        let stored = self.senders.iter().try_for_each(Sender::sync).and_then(|()| {
+            let deliveries = self.deliveries.borrow();
+            self.crawled.publish(&deliveries);
+            store::write(&**self.crawled.storage(), &deliveries).map_err(Failure::work)
+        });
+        stored.inspect_err(|_| self.is_changed.set(true))
+    }
+}
+
+/// One target that is told.
+struct Telling<'n> {
+    notifier: &'n Notifier<'n>,
+    target: &'n Target,
+    sender: &'n Sender,
+}
+
+impl Telling<'_> {
+    /// Where the target stands, to be changed and stored.
+    fn changed(&self) -> RefMut<'_, Delivery> {
+        self.notifier.is_changed.set(true);
+        self.delivery()
+    }
+
+    /// Where the target stands; what is changed is not stored for that.
+    fn delivery(&self) -> RefMut<'_, Delivery> {
+        let deliveries = self.notifier.deliveries.borrow_mut();
+        RefMut::map(deliveries, |all| all.get_mut(&self.target.name).expect("each target has one"))
+    }
+
+    fn now(&self) -> u64 {
+        self.notifier.crawled.now()
+    }
+
+    fn asked(&self) -> Asked<'_> {
+        Asked {
+            name: &self.target.name,
+            kinds: &self.target.kinds,
+            wants: Box::new(|url| self.target.wants(url)),
+        }
+    }
+
+    fn kept(&self, committed: &Generation) -> KeptRounds {
+        KeptRounds::new(self.notifier.crawled.storage().clone(), committed.number())
+    }
+
+    /// A change with what the archive has of it, texts up to `max` bytes.
+    fn told(&self, committed: &Generation, change: Change, max: usize) -> Told {
+        let archived = Archived { settings: &self.notifier.settings, committed };
+        Told { contents: archived.contents(&change, max), change }
+    }
+
+    async fn send(&self, message: &Message) -> Result<(), String> {
+        self.sender.send(self.target, message, self.now() / 1000).await
+    }
+
+    /// Logs that a target fails, once.
+    fn log_failure(&self, error: &str) {
+        let (name, is_first) =
+            (&self.target.name, self.notifier.deliveries.borrow()[&self.target.name].failing.is_none());
+        if is_first {
+            tracing::warn!(target = %name, "a target did not take a message, trying again: {error}");
+        } else {
+            tracing::debug!(target = %name, "a target did not take a message: {error}");
+        }
+    }
+}
+
+/// Waits until this time, in milliseconds since 1970, or until it is time to look again.
+async fn wait(now: u64, until: u64) {
+    let left = Duration::from_millis(until.saturating_sub(now));
+    tokio::time::sleep(left.min(LOOK_EVERY)).await;
+}

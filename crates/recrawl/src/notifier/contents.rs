@@ -1,0 +1,85 @@
+//! What the archive has of a change: title, old and new text, and their difference.
+
+use crate::texts::{Missing, Text, Versions, extracted, text_of, unified};
+use recrawl_archive::answer::Answer;
+use recrawl_crawl::data_dir::WARC;
+use recrawl_crawl::settings::Settings;
+use recrawl_extractor::Extracted;
+use recrawl_notifications::message::{Contents, cut};
+use recrawl_notifications::{Change, ChangeKind};
+use recrawl_repository::Generation;
+use recrawl_types::CanonicalUrl;
+
+/// Archived responses that are read at most for one message: the page may have been visited since.
+const MAX_READ: usize = 32;
+
+/// The archive of the last commit.
+pub struct Archived<'a> {
+    pub settings: &'a Settings,
+    pub committed: &'a Generation,
+}
+
+impl Archived<'_> {
+    /// What the archive has of a change, each text of at most `max` bytes. Nothing is read if that is 0, or the page gone.
+    pub fn contents(&self, change: &Change, max: usize) -> Contents {
+        if max == 0 || change.kind == ChangeKind::Gone {
+            return Contents::default();
+        }
+        let mut contents = Contents::default();
+        contents.no_text = self.fill(&mut contents, change, max).err().map(|Missing { why, .. }| why);
+        contents
+    }
+
+    fn fill(&self, contents: &mut Contents, change: &Change, max: usize) -> Result<(), Missing> {
+        let url = &change.url;
+        let none = |why: &str| Missing { none: "no_text", why: why.into() };
+        let record = self.committed.get(url).map_err(|e| none(&e.to_string()))?;
+        let visited = record.and_then(|(_, record)| record.visited);
+        let last = visited
+            .and_then(|visited| visited.content.archive)
+            .ok_or_else(|| none("nothing of it is archived"))?;
+        let folder = self.settings.data_dir.join(WARC);
+        let versions = Versions::of(&folder, url, Some(last)).with_bodies(self.settings.fetch.max_body);
+        let mut texts = Vec::new();
+        for version in versions.take(MAX_READ) {
+            let version = version?;
+            // Later visits, and redirects, which have no text of their own.
+            let is_page = (200..300).contains(&version.answer.status());
+            if version.answer.time() > change.time || !is_page {
+                continue;
+            }
+            let (title, text) = self.read(&version.answer, url).ok_or_else(|| none("its body is no text"))?;
+            if texts.is_empty() {
+                if version.answer.time() < change.time {
+                    return Err(none("the body of this visit is not archived"));
+                }
+                contents.title = title;
+            }
+            texts.push(Text { time: version.answer.time(), at: version.at, text });
+            if texts.len() == 2 || change.kind == ChangeKind::New {
+                break;
+            }
+        }
+        let mut texts = texts.into_iter();
+        let newer = texts.next().ok_or_else(|| none("the body of this visit is not archived"))?;
+        if let Some(older) = texts.next() {
+            contents.difference = Some(unified(&older, &newer));
+            contents.old_text = Some(older.text);
+        } else if change.kind != ChangeKind::New {
+            contents.no_text = Some("the text before is not archived".into());
+        }
+        contents.new_text = Some(newer.text);
+        let texts = [&mut contents.old_text, &mut contents.new_text, &mut contents.difference];
+        contents.is_cut = texts.into_iter().flatten().fold(false, |is_cut, text| cut(text, max) | is_cut);
+        Ok(())
+    }
+
+    /// Title and text of a body.
+    fn read(&self, answer: &Answer, url: &CanonicalUrl) -> Option<(Option<String>, String)> {
+        let part = self.settings.pages.of(url).map(|rule| &rule.part);
+        match extracted(answer, url, self.settings, part) {
+            Extracted::Page(page) => Some((page.title, page.text)),
+            _ => text_of(answer, url, self.settings, part).map(|text| (None, text)),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Sends messages by mail.
+
+use super::webhook::words;
+use lettre::message::Mailbox;
+use lettre::message::header::ContentType;
+use lettre::transport::smtp::authentication::{Credentials, Mechanism};
+use lettre::transport::smtp::client::{AsyncSmtpConnection, TlsParameters};
+use lettre::transport::smtp::extension::ClientId;
+use recrawl_crawl::notify::{Mail, Target};
+use recrawl_fetcher::{FetchConfig, HttpNetwork, Network};
+use recrawl_notifications::message::Message;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Characters of a subject at most.
+const MAX_SUBJECT: usize = 200;
+
+/// A mail server, asked anew for each message.
+pub struct Mailer {
+    mail: Mail,
+    from: Mailbox,
+    to: Vec<Mailbox>,
+    /// Looks up the server and checks its address.
+    network: HttpNetwork,
+    timeout: Duration,
+}
+
+impl Mailer {
+    /// # Errors
+    /// When an address is none, or lookups cannot be set up.
+    pub fn new(target: &Target, fetch: &FetchConfig, mail: &Mail) -> Result<Mailer, String> {
+        let mailbox = |text: &String| text.parse().map_err(|e| format!("{text:?} is no e-mail address: {e}"));
+        let network = HttpNetwork::new(&FetchConfig {
+            allow_addresses: target.allow_addresses.clone(),
+            proxy: None,
+            ..fetch.clone()
+        });
+        Ok(Mailer {
+            mail: mail.clone(),
+            from: mailbox(&mail.from)?,
+            to: mail.to.iter().map(mailbox).collect::<Result<_, _>>()?,
+            network: network.map_err(|e| e.to_string())?,
+            timeout: target.timeout,
+        })
+    }
+
+    /// Sends a message as plain text. Its id is the `Message-ID`, so that mail programs can tell duplicates.
+    ///
+    /// # Errors
+    /// What the server answered, or why there is no answer.
+    pub async fn send(&self, message: &Message, body: String) -> Result<(), String> {
+        let subject = self.mail.subject.render(message).map_err(|e| format!("subject: {e}"))?;
+        // White space of a page's title must not end the line.
+        let subject: String =
+            subject.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_SUBJECT).collect();
+        let host = self.from.email.domain();
+        let mut mail = lettre::Message::builder().from(self.from.clone()).subject(subject);
+        for to in &self.to {
+            mail = mail.to(to.clone());
+        }
+        let mail = mail.message_id(Some(format!("<{}@{host}>", message.id))).header(ContentType::TEXT_PLAIN);
+        let mail = mail.body(body).map_err(|e| e.to_string())?;
+        let mut connection = self.connect().await?;
+        let sent = connection.send(mail.envelope(), &mail.formatted()).await;
+        // The message is taken by now, or never will be.
+        _ = connection.quit().await;
+        sent.map(|_| ()).map_err(|e| told(&e))
+    }
+
+    async fn connect(&self) -> Result<AsyncSmtpConnection, String> {
+        let Mail { is_tls, host, port, credentials, .. } = &self.mail;
+        let address = self.network.address(host).await.map_err(|e| words(e).to_owned())?;
+        let tls = TlsParameters::new(host.clone()).map_err(|e| told(&e))?;
+        let (hello, server) = (ClientId::default(), SocketAddr::new(address, *port));
+        let outer = is_tls.then(|| tls.clone());
+        let connected =
+            AsyncSmtpConnection::connect_tokio1(server, Some(self.timeout), &hello, outer, None).await;
+        let mut connection = connected.map_err(|e| told(&e))?;
+        if !is_tls && connection.can_starttls() {
+            connection.starttls(tls, &hello).await.map_err(|e| told(&e))?;
+        } else if !is_tls && !address.is_loopback() {
+            return Err("the server offers no STARTTLS: use smtps://".into());
+        }
+        if let Some((user, password)) = credentials {
+            let credentials = Credentials::new(user.clone(), password.clone());
+            connection
+                .auth(&[Mechanism::Plain, Mechanism::Login], &credentials)
+                .await
+                .map_err(|e| told(&e))?;
+        }
+        Ok(connection)
+    }
+}
+
+/// An error with its cause.
+fn told(error: &(dyn std::error::Error + 'static)) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}

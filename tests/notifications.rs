@@ -1,0 +1,460 @@
+//! Who is told of changes: each at least once, by ids exactly once, whatever the receiver or a kill does.
+
+use crate::daemon::{self, Daemon, PATIENCE};
+use crate::harness::*;
+use data_encoding::BASE64;
+use ring::hmac;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// 32 bytes in Base64, as `openssl rand -base64 32` gives them.
+const SECRET: &str = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
+/// All pages are visited in each cycle.
+const ALL: &str = "[cycle]\npages = \"100%\"\nfill = true\n";
+
+/// How a receiver treats the n-th message.
+type Manners = fn(u64) -> Manner;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Manner {
+    Take,
+    /// Take it, and close the connection without an answer.
+    LoseAnswer,
+    Refuse,
+    /// Answer late.
+    Slow,
+}
+
+/// A webhook receiver. It ends with the test.
+struct Receiver {
+    url: String,
+    /// What it took, in order; also what was sent again.
+    taken: Arc<Mutex<Vec<Value>>>,
+    asked: Arc<AtomicU64>,
+}
+
+impl Receiver {
+    fn start(manners: Manners) -> Receiver {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/hook", listener.local_addr().unwrap());
+        let receiver = Receiver { url, taken: Arc::default(), asked: Arc::default() };
+        let (taken, asked) = (receiver.taken.clone(), receiver.asked.clone());
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (stream, taken, asked) = (stream.unwrap(), taken.clone(), asked.clone());
+                std::thread::spawn(move || answer_all(stream, manners, &taken, &asked));
+            }
+        });
+        receiver
+    }
+
+    fn target(&self, more: &str) -> String {
+        format!(
+            "{ALL}[[notify]]\nname = \"desk\"\nwebhook = \"{}\"\nallow_addresses = [\"127.0.0.1\"]\n{more}",
+            self.url
+        )
+    }
+
+    /// The taken messages by id; all copies of one are equal.
+    fn by_id(&self) -> BTreeMap<String, Value> {
+        let mut by_id = BTreeMap::new();
+        for message in self.taken.lock().unwrap().iter() {
+            let data = &message["data"];
+            let (id, what) = (data["id"].as_str().unwrap(), (data["url"].clone(), data["cycle"].clone()));
+            if let Some(before) = by_id.insert(id.to_owned(), message.clone()) {
+                assert_eq!((before["data"]["url"].clone(), before["data"]["cycle"].clone()), what);
+            }
+        }
+        by_id
+    }
+
+    /// What was told, as kinds, cycles and pages.
+    fn told(&self) -> BTreeSet<(String, u64, String)> {
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let told = |message: &Value| {
+            let data = &message["data"];
+            (text(&data["kind"]), data["cycle"].as_u64().unwrap(), text(&data["url"]))
+        };
+        self.by_id().values().map(told).collect()
+    }
+}
+
+/// Answers the requests of a connection, and checks each.
+fn answer_all(mut stream: TcpStream, manners: Manners, taken: &Mutex<Vec<Value>>, asked: &AtomicU64) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    loop {
+        let (mut line, mut head) = (String::new(), BTreeMap::new());
+        while reader.read_line(&mut line).unwrap_or(0) > 2 {
+            if let Some((name, value)) = line.split_once(':') {
+                head.insert(name.to_lowercase(), value.trim().to_owned());
+            }
+            line.clear();
+        }
+        if line.is_empty() {
+            return;
+        }
+        let mut body = vec![0; head["content-length"].parse().unwrap()];
+        if reader.read_exact(&mut body).is_err() {
+            return;
+        }
+        let message: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(head["webhook-id"], message["data"]["id"].as_str().unwrap());
+        if let Some(signature) = head.get("webhook-signature") {
+            let signed =
+                [format!("{}.{}.", head["webhook-id"], head["webhook-timestamp"]).as_bytes(), &body].concat();
+            let key = hmac::Key::new(hmac::HMAC_SHA256, b"01234567890123456789012345678901");
+            let signature = BASE64.decode(signature.strip_prefix("v1,").unwrap().as_bytes()).unwrap();
+            hmac::verify(&key, &signed, &signature).expect("it is signed");
+        }
+        let status = match manners(asked.fetch_add(1, Relaxed)) {
+            Manner::Take => 204,
+            Manner::LoseAnswer => {
+                taken.lock().unwrap().push(message);
+                return;
+            }
+            Manner::Refuse => 500,
+            Manner::Slow => {
+                std::thread::sleep(Duration::from_millis(300));
+                204
+            }
+        };
+        if status == 204 {
+            taken.lock().unwrap().push(message);
+        }
+        if write!(stream, "HTTP/1.1 {status} .\r\nContent-Length: 0\r\n\r\n").is_err() {
+            return;
+        }
+    }
+}
+
+/// The changes of all cycles after `after`, as the kept visits tell them.
+fn changes(world: &World, after: u64, kinds: &[&str]) -> BTreeSet<(String, u64, String)> {
+    let visits = json_lines(&succeeds(world.run(&["export", "visits", "--out", "-"])));
+    let mut found = BTreeSet::new();
+    for visit in visits {
+        let kind = match visit["changed"].as_bool() {
+            Some(true) => "changed",
+            None if visit["outcome"] == "fetched" => "new",
+            _ => continue,
+        };
+        let cycle = visit["cycle"].as_u64().unwrap();
+        if cycle > after && kinds.contains(&kind) {
+            found.insert((kind.to_owned(), cycle, visit["url"].as_str().unwrap().to_owned()));
+        }
+    }
+    found
+}
+
+#[test]
+fn each_change_is_told_with_its_texts_signed_and_once() {
+    let receiver = Receiver::start(|_| Manner::Take);
+    let secret = format!("changes = [\"changed\", \"new\"]\nsecrets = [\"env:HOOK_SECRET\"]\n");
+    let world = daemon::world_of(web(60, 3), &receiver.target(&secret));
+    let with_secret = |mut command: std::process::Command| {
+        let output = command.env("HOOK_SECRET", SECRET).output().expect("the program runs");
+        succeeds(output)
+    };
+    for _ in 0..3 {
+        with_secret(world.crawl_command(1));
+        world.server.advance().unwrap();
+    }
+    let told = with_secret(world.command(&["notify", "send"]));
+    assert!(told.contains("messages sent"), "{told}");
+    daemon::configure(&world, ALL);
+    let expected = changes(&world, 0, &["changed", "new"]);
+    assert!(expected.iter().any(|(kind, ..)| kind == "changed"), "the web changes");
+    assert_eq!(receiver.told(), expected);
+    assert_eq!(receiver.taken.lock().unwrap().len(), expected.len(), "none was sent twice");
+    let mut with_texts = 0;
+    for message in receiver.by_id().values() {
+        let data = &message["data"];
+        let text = |key: &str| data[key].as_str().map(str::to_owned);
+        assert_eq!(data["no_text"], Value::Null, "{message}");
+        if data["kind"] == "changed" {
+            with_texts += 1;
+            let (old, new, difference) =
+                (text("old_text").unwrap(), text("new_text").unwrap(), text("difference").unwrap());
+            assert_ne!(old, new);
+            for line in difference.lines().skip(3).filter(|line| line.starts_with('+')) {
+                assert!(new.contains(&line[1..]), "{line}\n{new}");
+            }
+        }
+    }
+    assert!(with_texts > 3);
+}
+
+#[test]
+fn a_crawl_without_targets_writes_nothing_of_them() {
+    let world = daemon::world_of(web(20, 1), ALL);
+    world.crawl(2);
+    assert!(!world.data_dir.join("notify.json").exists());
+    let refused = fails(world.run(&["notify", "send"]), 2);
+    assert!(refused.contains("no target is configured"), "{refused}");
+}
+
+/// Kills the daemon this often; more with RECRAWL_KILLS.
+fn kills() -> u64 {
+    std::env::var("RECRAWL_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(8)
+}
+
+#[test]
+fn a_killed_daemon_and_a_receiver_that_loses_answers_lose_no_change() {
+    let receiver = Receiver::start(|n| match n % 7 {
+        2 => Manner::LoseAnswer,
+        4 => Manner::Refuse,
+        5 => Manner::Slow,
+        _ => Manner::Take,
+    });
+    let world = daemon::world_of(
+        web(300, 5),
+        &receiver.target("changes = [\"changed\", \"new\"]\ntext = \"1 KiB\"\n"),
+    );
+    world.crawl(1);
+    for n in 0..kills() {
+        let mut daemon = Daemon::start(&world);
+        world.server.advance().unwrap();
+        // Whatever it does then: fetching, committing, telling.
+        std::thread::sleep(Duration::from_millis(100 + n * 797 % 1500));
+        daemon.child.kill().unwrap();
+        daemon.child.wait().unwrap();
+        world.crawl(1);
+    }
+    let expected = changes(&world, 0, &["changed", "new"]);
+    let daemon = Daemon::start(&world);
+    let begun = Instant::now();
+    while receiver.told() != expected {
+        assert!(begun.elapsed() < PATIENCE * 3, "{} of {} told", receiver.told().len(), expected.len());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    daemon.stop();
+    let (ids, sent) = (receiver.by_id().len(), receiver.taken.lock().unwrap().len());
+    assert_eq!(ids, expected.len(), "ids make it exactly once");
+    eprintln!("{} kills, {ids} changes told, {} of them again", kills(), sent - ids);
+}
+
+#[test]
+fn a_receiver_that_is_down_is_shown_and_told_all_when_it_is_up() {
+    let world = daemon::world_of(web(60, 2), ALL);
+    // Nobody listens there.
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let target = format!(
+        "{ALL}[[notify]]\nname = \"desk\"\nwebhook = \"http://127.0.0.1:{port}/\"\nallow_addresses = [\"127.0.0.1\"]\n\
+         changes = [\"new\"]\n"
+    );
+    daemon::configure(&world, &target);
+    world.crawl(1);
+    let daemon = Daemon::start(&world);
+    let status = daemon.until("failing", |status| status["notify"][0]["failing_since"].is_u64());
+    assert_eq!(status["notify"][0]["error"], "no connection");
+    let also = status["health"].to_string();
+    assert!(also.contains("changes cannot be told to: desk"), "{also}");
+    daemon.stop();
+    let told = succeeds(world.run(&["notify", "status"]));
+    assert!(told.contains("desk: 0 messages taken") && told.contains("no connection"), "{told}");
+    let failed = fails(world.run(&["notify", "send"]), 1);
+    assert!(failed.contains("wait for the next time"), "{failed}");
+    // It is up at another address, which the same target has now.
+    let receiver = Receiver::start(|_| Manner::Take);
+    daemon::configure(&world, &receiver.target("changes = [\"new\"]\n"));
+    succeeds(world.run(&["notify", "send"]));
+    assert_eq!(receiver.told(), changes(&world, 0, &["new"]));
+}
+
+#[test]
+fn a_takedown_removes_what_waits_of_its_pages() {
+    let receiver = Receiver::start(|_| Manner::Take);
+    let world = daemon::world_of(web(60, 2), &receiver.target("changes = [\"new\"]\n"));
+    world.crawl(1);
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let dead =
+        receiver.target("changes = [\"new\"]\n").replace(&receiver.url, &format!("http://127.0.0.1:{port}/"));
+    daemon::configure(&world, &dead);
+    fails(world.run(&["notify", "send"]), 1);
+    let stored = || std::fs::read_to_string(world.data_dir.join("notify.json")).unwrap();
+    let host = host_of(&world.server.seeds()[0]);
+    assert!(stored().contains(&host), "{}", stored());
+    let done = succeeds(world.run(&["takedown", "--host", &host, "--json"]));
+    let done: Value = serde_json::from_str(&done).unwrap();
+    assert!(count(&done["removed"], "messages") > Some(0), "{done}");
+    assert!(!stored().contains(&host), "{}", stored());
+    daemon::configure(&world, &receiver.target("changes = [\"new\"]\n"));
+    succeeds(world.run(&["notify", "send"]));
+    let told = receiver.told();
+    assert!(!told.is_empty() && told.iter().all(|(_, _, url)| host_of(url) != host), "{told:?}");
+}
+
+/// A script in the world's folder.
+fn script(world: &World, name: &str, text: &str) -> String {
+    let path = world.folder.path().join(name);
+    std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+fn lines(path: &Path) -> Vec<Value> {
+    json_lines(&std::fs::read_to_string(path).unwrap())
+}
+
+#[test]
+fn a_command_reads_the_message_and_is_killed_if_it_hangs() {
+    let world = daemon::world_of(web(30, 1), ALL);
+    let (good, bad) = (world.folder.path().join("good"), world.folder.path().join("alive"));
+    let take = script(&world, "take", "cat >>\"$1\" && echo >>\"$1\"");
+    let hang = script(&world, "hang", "(sleep 5; echo alive >>\"$1\") & wait");
+    let fail = script(&world, "fail", "echo no room left >&2; exit 3");
+    let target = |name: &str, program: &str, argument: &Path| {
+        format!(
+            "[[notify]]\nname = \"{name}\"\ncommand = [\"{program}\", \"{}\"]\nchanges = [\"new\"]\ntimeout = \"300 ms\"\n",
+            argument.display()
+        )
+    };
+    let targets = [target("take", &take, &good), target("hang", &hang, &bad), target("fail", &fail, &bad)];
+    daemon::configure(&world, &format!("{ALL}{}", targets.concat()));
+    world.crawl(1);
+    let told = fails(world.run(&["notify", "send"]), 1);
+    let told = format!("{told}{}", succeeds(world.run(&["notify", "status"])));
+    assert!(told.contains("hang: 0 messages taken") && told.contains("no answer within 300ms"), "{told}");
+    assert!(told.contains("exit status: 3: no room left"), "{told}");
+    assert_eq!(lines(&good).len(), changes(&world, 0, &["new"]).len());
+    std::thread::sleep(Duration::from_secs(6));
+    assert!(!bad.exists(), "what it started was killed too");
+}
+
+#[test]
+fn a_file_has_a_line_for_each_change_also_by_a_template() {
+    let world = daemon::world_of(web(30, 1), ALL);
+    let (plain, made) = (world.folder.path().join("plain"), world.folder.path().join("made"));
+    let target = |name: &str, path: &Path, more: &str| {
+        format!("[[notify]]\nname = \"{name}\"\nfile = \"{}\"\nchanges = [\"new\"]\n{more}", path.display())
+    };
+    let template = "template = '{\"say\": {{ (kind ~ \" \" ~ url ~ status)|tojson }}}'\ntext = \"0 B\"\n";
+    daemon::configure(
+        &world,
+        &format!("{ALL}{}{}", target("plain", &plain, ""), target("made", &made, template)),
+    );
+    world.crawl(1);
+    succeeds(world.run(&["notify", "send"]));
+    succeeds(world.run(&["notify", "send"]));
+    let expected = changes(&world, 0, &["new"]);
+    assert_eq!((lines(&plain).len(), lines(&made).len()), (expected.len(), expected.len()));
+    let said: BTreeSet<String> =
+        lines(&made).iter().map(|line| line["say"].as_str().unwrap().into()).collect();
+    assert_eq!(said, expected.iter().map(|(kind, _, url)| format!("{kind} {url}")).collect());
+}
+
+/// A mail server that takes one mail, and says what it took.
+fn mail_server() -> (u16, std::sync::mpsc::Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (sender, mails) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let reader = BufReader::new(stream.try_clone().unwrap());
+            let (mut mail, mut is_data) = (String::new(), false);
+            write!(stream, "220 test\r\n").unwrap();
+            for line in reader.lines().map_while(Result::ok) {
+                if is_data && line != "." {
+                    mail += &format!("{line}\n");
+                    continue;
+                }
+                let answer = match line.split(' ').next().unwrap_or_default() {
+                    "DATA" => "354 go on",
+                    "QUIT" => "221 bye",
+                    "." => {
+                        sender.send(std::mem::take(&mut mail)).unwrap();
+                        "250 taken"
+                    }
+                    _ => "250 yes",
+                };
+                is_data = line == "DATA";
+                write!(stream, "{answer}\r\n").unwrap();
+            }
+        }
+    });
+    (port, mails)
+}
+
+#[test]
+fn mail_has_subject_text_and_id() {
+    let (port, mails) = mail_server();
+    let world = daemon::world_of(web(10, 1), ALL);
+    daemon::configure(
+        &world,
+        &format!(
+            "{ALL}[[notify]]\nname = \"me\"\nsmtp = \"smtp://127.0.0.1:{port}\"\nallow_addresses = [\"127.0.0.1\"]\n\
+         from = \"Recrawl <crawl@a.test>\"\nto = [\"you@a.test\"]\nsubject = \"{{{{ kind }}}}: {{{{ title }}}}\"\n\
+         template = \"{{{{ url }}}}\\n{{{{ difference }}}}\"\n"
+        ),
+    );
+    let told = succeeds(world.run(&["notify", "test", "me"]));
+    assert_eq!(told, "target me took a test message\n");
+    let mail = mails.recv_timeout(PATIENCE).unwrap();
+    for part in [
+        "Subject: changed: Example",
+        "To: you@a.test",
+        "Message-ID: <test_",
+        "https://example.com/",
+        "+after",
+    ] {
+        assert!(mail.contains(part), "{part} in\n{mail}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_target_is_said_at_once() {
+    let world = daemon::world_of(web(10, 1), ALL);
+    let hook = "webhook = \"http://127.0.0.1:1/\"\n";
+    let check = || program().args(["config", "check", "--config"]).arg(world.config_file()).output().unwrap();
+    for (target, told) in [
+        ("", "set one of webhook, command, file and smtp, not 0"),
+        ("webhook = \"http://a.test/\"\nfile = \"x\"", "not 2"),
+        ("webhook = \"http://127.0.0.1:4711/hook\"", "is the console of this crawl"),
+        ("webhook = \"http://localhost:4711/hook\"", "is the console of this crawl"),
+        ("webhook = \"a.test\"", "webhook \"a.test\""),
+        (&format!("{hook}template = '{{{{ url'"), "template: line 1"),
+        (&format!("{hook}template = '{{{{ nothing }}}}'"), "undefined"),
+        (&format!("{hook}template = 'is {{{{ url }}}}'"), "makes no JSON"),
+        (
+            &format!(
+                "{hook}template = '{{% for a in range(9999) %}}{{% for b in range(9999) %}}x{{% endfor %}}{{% endfor %}}'"
+            ),
+            "steps",
+        ),
+        (&format!("{hook}digest = 'day'\ntemplate = '{{{{ url|tojson }}}}'"), "undefined"),
+        (&format!("{hook}changes = ['changd']"), "\"changd\" is no kind of change"),
+        (&format!("{hook}changes = []"), "changes is empty"),
+        (&format!("{hook}pages = ['http']"), "pages: "),
+        (&format!("{hook}digest = 'week'"), "digest is \"week\""),
+        (&format!("{hook}secrets = ['geheim']"), "secrets are not allowed in the configuration"),
+        (&format!("{hook}to = ['a@a.test']"), "to has no effect with webhook"),
+        ("smtp = \"http://a.test\"\nfrom = \"a@a.test\"\nto = [\"b@a.test\"]", "write smtp://"),
+        ("smtp = \"smtps://a.test\"\nfrom = \"a@a.test\"\nto = [\"b\"]", "\"b\" is no e-mail address"),
+    ] {
+        let text =
+            format!("{ALL}[serve]\nlisten = \"127.0.0.1:4711\"\n[[notify]]\nname = \"desk\"\n{target}\n");
+        daemon::configure(&world, &text);
+        let error = fails(world.run(&["config", "check"]), 2);
+        assert!(error.contains(told) && error.contains("desk"), "{target}: {error}");
+    }
+    daemon::configure(
+        &world,
+        &format!("{ALL}[storage]\nkeep_visits = 0\n[[notify]]\nname = \"desk\"\n{hook}"),
+    );
+    assert!(fails(check(), 2).contains("storage.keep_visits"));
+    // Without allow_addresses, no request is sent.
+    let receiver = Receiver::start(|_| Manner::Take);
+    daemon::configure(&world, &receiver.target("").replace("allow_addresses = [\"127.0.0.1\"]\n", ""));
+    let refused = fails(world.run(&["notify", "test", "desk"]), 1);
+    assert!(refused.contains("notify.allow_addresses"), "{refused}");
+    assert_eq!(receiver.asked.load(Relaxed), 0);
+    let unknown = fails(world.run(&["notify", "test", "desks"]), 2);
+    assert!(unknown.contains("there are: desk"), "{unknown}");
+}
