@@ -37,6 +37,10 @@ type Handle = <CountingSink as TreeSink>::Handle;
 const MAX_OPEN: usize = 512;
 /// The same, once a page has spent its steps.
 const FEW_OPEN: usize = 16;
+/// Bytes of a text from which on its tags are counted to give the tree room.
+const COUNTED: usize = 1 << 18;
+/// Nodes of a tag, see [`room`]. Each takes some 130 bytes.
+const NODES_A_TAG: usize = 3;
 /// Number of start tags between two checks of the bounds.
 const CHECK_INTERVAL: u32 = 64;
 /// Steps of the tree builder that any page may take: [`CountingSink::steps`].
@@ -65,6 +69,13 @@ pub(crate) fn budget(text: &str) -> u64 {
     MIN_STEPS + STEPS_A_BYTE * text.len() as u64
 }
 
+/// Room for the nodes of a long text: of a tag, an element, a text and an implied element. Trees of others are copied
+/// sooner than counted.
+fn room(text: &str) -> usize {
+    let is_long = text.len() >= COUNTED;
+    if is_long { NODES_A_TAG * memchr::memchr_iter(b'<', text.as_bytes()).count() } else { 0 }
+}
+
 /// The tree and its steps.
 fn build(text: &str, attributes: Attributes) -> (Html, u64) {
     let text = oversized_tags::bound(text);
@@ -72,7 +83,7 @@ fn build(text: &str, attributes: Attributes) -> (Html, u64) {
     let options = TreeBuilderOpts { scripting_enabled: false, drop_doctype: true, ..Default::default() };
     let budget = budget(&text);
     let filter = Filter {
-        builder: TreeBuilder::new(CountingSink::new(), options),
+        builder: TreeBuilder::new(CountingSink::with_room(room(&text)), options),
         start_tags: Cell::new(0),
         budget,
         max_steps: Cell::new(budget),
@@ -299,6 +310,22 @@ mod tests {
             text.push_str(&piece.replace('#', &format!("{number}")));
         }
         (build(&text, attributes).1, text.len())
+    }
+
+    #[test]
+    fn a_long_hostile_page_has_room_for_its_tree() {
+        let pages = [
+            ("<div>".repeat(500), "<hr>"),
+            ("<div>".repeat(500), "<b><i><p></b></i>x"),
+            ("<table>".repeat(500), "<tr>x<td>y"),
+            (String::new(), "<p><span><b>x"),
+        ];
+        for (head, piece) in pages {
+            let text = head + &piece.repeat(COUNTED / piece.len() + 1);
+            let nodes = build(&text, Attributes::Read).0.tree.values().len();
+            assert!(nodes <= room(&text), "{piece}: {nodes} nodes, and room for {}", room(&text));
+        }
+        assert_eq!(room("<p>"), 0, "such a tree is copied sooner than counted");
     }
 
     #[test]
