@@ -181,6 +181,8 @@ table! {
         connect_timeout: Span = Span::millis(10_000),
         /// Maximum bytes of a body that are kept, after decompression.
         max_body: Size = Size(2 << 20),
+        /// Memory of all bodies over 128 KiB together, until they are read.
+        body_memory: Size = Size(64 << 20),
         /// Maximum redirects in a row.
         max_redirects: u8 = 5,
         /// Share of 304 responses that are verified by a request without validators.

@@ -37,6 +37,14 @@ type Handle = <CountingSink as TreeSink>::Handle;
 const MAX_OPEN: usize = 512;
 /// The same, once a page has spent its steps.
 const FEW_OPEN: usize = 16;
+/// Bytes of a text from which on its tags are counted to give the tree room.
+const COUNTED: usize = 1 << 18;
+/// Nodes of a tag, see [`room`].
+const NODES_A_TAG: usize = 3;
+/// Nodes that any tree may have, of some 130 bytes each, before the rest of the page is dropped.
+const MIN_NODES: usize = 1 << 17;
+/// Further nodes per 5 bytes of the page. Real pages take far fewer.
+const NODES_A_FIVE_BYTES: usize = 2;
 /// Number of start tags between two checks of the bounds.
 const CHECK_INTERVAL: u32 = 64;
 /// Steps of the tree builder that any page may take: [`CountingSink::steps`].
@@ -65,6 +73,22 @@ pub(crate) fn budget(text: &str) -> u64 {
     MIN_STEPS + STEPS_A_BYTE * text.len() as u64
 }
 
+/// The nodes that the tree may have before bounds apply.
+fn max_nodes(text: &str) -> usize {
+    MIN_NODES + NODES_A_FIVE_BYTES * text.len() / 5
+}
+
+/// Room for the nodes of a long text: of a tag, an element, a text and an implied element. Trees of others are copied
+/// sooner than counted.
+fn room(text: &str) -> usize {
+    if text.len() < COUNTED {
+        return 0;
+    }
+    let nodes = NODES_A_TAG * memchr::memchr_iter(b'<', text.as_bytes()).count();
+    // The bound is checked now and then, so that the tree may grow a little beyond.
+    nodes.min(max_nodes(text) + MIN_NODES / 8)
+}
+
 /// The tree and its steps.
 fn build(text: &str, attributes: Attributes) -> (Html, u64) {
     let text = oversized_tags::bound(text);
@@ -72,11 +96,12 @@ fn build(text: &str, attributes: Attributes) -> (Html, u64) {
     let options = TreeBuilderOpts { scripting_enabled: false, drop_doctype: true, ..Default::default() };
     let budget = budget(&text);
     let filter = Filter {
-        builder: TreeBuilder::new(CountingSink::new(), options),
+        builder: TreeBuilder::new(CountingSink::with_room(room(&text)), options),
         start_tags: Cell::new(0),
         budget,
         max_steps: Cell::new(budget),
         max_open: Cell::new(MAX_OPEN),
+        max_nodes: max_nodes(&text),
         stopped: Cell::new(false),
         attributes,
     };
@@ -101,8 +126,10 @@ struct Filter {
     max_steps: Cell<u64>,
     /// [`MAX_OPEN`] or [`FEW_OPEN`].
     max_open: Cell<usize>,
-    /// Set when the tree explodes, or the budget is spent at the lower depth too: drops the rest of
-    /// the page.
+    /// Nodes at which the page ends.
+    max_nodes: usize,
+    /// Set when the tree explodes or has too many nodes, or the budget is spent at the lower depth too: drops the
+    /// rest of the page.
     stopped: Cell<bool>,
     attributes: Attributes,
 }
@@ -196,11 +223,11 @@ impl Filter {
         handles.into_iter().filter_map(name).collect()
     }
 
-    /// Whether the tree has far more nodes than its tags explain. A start tag makes one element,
+    /// Whether the tree has too many nodes, or far more than its tags explain. A start tag makes one element,
     /// one text and, on valid pages, at most a few implied or reopened elements.
     fn is_exploding(&self) -> bool {
         let nodes = self.builder.sink.html().tree.values().len();
-        nodes > 2_000 + 6 * self.start_tags.get() as usize
+        nodes > self.max_nodes || nodes > 2_000 + 6 * self.start_tags.get() as usize
     }
 }
 
@@ -299,6 +326,24 @@ mod tests {
             text.push_str(&piece.replace('#', &format!("{number}")));
         }
         (build(&text, attributes).1, text.len())
+    }
+
+    #[test]
+    fn a_long_hostile_page_has_room_for_its_tree() {
+        let pages = [
+            ("<div>".repeat(500), "<hr>"),
+            ("<div>".repeat(500), "<b><i><p></b></i>x"),
+            ("<table>".repeat(500), "<tr>x<td>y"),
+            (String::new(), "<p><span><b>x"),
+        ];
+        for (head, piece) in pages {
+            // As `fetch.max_body` has by default.
+            let text = head + &piece.repeat((2 << 20) / piece.len());
+            let nodes = build(&text, Attributes::Read).0.tree.values().len();
+            assert!(nodes <= room(&text), "{piece}: {nodes} nodes, and room for {}", room(&text));
+            assert!(room(&text) <= 1_000_000, "128 MB");
+        }
+        assert_eq!(room("<p>"), 0, "such a tree is copied sooner than counted");
     }
 
     #[test]

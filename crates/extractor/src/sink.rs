@@ -3,10 +3,11 @@
 //! The builder asks its sink for a name, or compares two handles, at every open element that it
 //! inspects. So the calls to the sink measure its work exactly, and equally on every machine.
 
+use ego_tree::Tree;
 use html5ever::interface::{ElementFlags, NodeOrText, QuirksMode, TreeSink};
 use html5ever::tendril::StrTendril;
 use html5ever::{Attribute, QualName};
-use scraper::{Html, HtmlTreeSink};
+use scraper::{Html, HtmlTreeSink, Node};
 use std::borrow::Cow;
 use std::cell::{Cell, Ref};
 
@@ -20,8 +21,12 @@ pub(crate) struct CountingSink {
 }
 
 impl CountingSink {
-    pub(crate) fn new() -> CountingSink {
-        CountingSink { sink: HtmlTreeSink::new(Html::new_document()), steps: Cell::new(0) }
+    /// With room for so many nodes, which takes no memory before there are any. A tree that grows beyond is
+    /// copied, so that it is in memory twice.
+    pub(crate) fn with_room(nodes: usize) -> CountingSink {
+        let tree = Tree::with_capacity(Node::Document, nodes);
+        let html = Html { tree, ..Html::new_document() };
+        CountingSink { sink: HtmlTreeSink::new(html), steps: Cell::new(0) }
     }
 
     /// Number of calls so far, plus nodes moved by them.

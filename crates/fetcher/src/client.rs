@@ -1,5 +1,6 @@
 //! One request and its response: the interface to the network.
 
+pub(crate) mod body_memory;
 mod http;
 
 pub use http::{HttpNetwork, Post, SetupError};
@@ -9,8 +10,11 @@ use recrawl_types::{CanonicalUrl, Failure, Outcome, Validators};
 use reqwest::header::{HeaderMap, HeaderName};
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
 
 /// A network. Each call is one GET. It follows no redirects and does not retry, so every request
 /// that a server sees has passed politeness, robots.txt and address guard.
@@ -30,19 +34,70 @@ pub type AddressFuture<'a> = Pin<Box<dyn Future<Output = Result<IpAddr, NetworkE
 /// The result of a request.
 pub type ReplyFuture<'a> = Pin<Box<dyn Future<Output = Result<Reply, NetworkError>> + Send + 'a>>;
 
-/// Counts bytes of a body as received, before decompression.
+/// Counts bytes of a body as received, before decompression, and the time that the body waited for memory.
 #[derive(Debug, Default)]
-pub struct Meter(AtomicU64);
+pub struct Meter {
+    bytes: AtomicU64,
+    waits: Mutex<Waits>,
+}
+
+#[derive(Debug, Default)]
+struct Waits {
+    ended: Duration,
+    since: Option<Instant>,
+}
 
 impl Meter {
     /// Adds received bytes.
     pub fn add(&self, bytes: usize) {
-        self.0.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
     /// All received bytes.
     pub fn total(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// The body waits for memory until the result is dropped.
+    pub(crate) fn wait(&self) -> Waiting<'_> {
+        self.waits().since = Some(Instant::now());
+        Waiting(self)
+    }
+
+    /// How long the body has waited for memory.
+    pub fn waited(&self) -> Duration {
+        let waits = self.waits();
+        waits.ended + waits.since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
+    /// The result of a request, unless it takes longer than this. The time that its body waits for memory is
+    /// not the server's, so it does not count.
+    pub(crate) async fn within<T>(&self, limit: Duration, request: impl Future<Output = T>) -> Option<T> {
+        let (start, before) = (Instant::now(), self.waited());
+        let mut request = pin!(request);
+        loop {
+            let end = start + limit + (self.waited() - before);
+            match timeout_at(end, &mut request).await {
+                Ok(result) => return Some(result),
+                Err(_) if start + limit + (self.waited() - before) <= Instant::now() => return None,
+                Err(_) => {}
+            }
+        }
+    }
+
+    fn waits(&self) -> MutexGuard<'_, Waits> {
+        self.waits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// See [`Meter::wait`].
+pub(crate) struct Waiting<'m>(&'m Meter);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let mut waits = self.0.waits();
+        let waited = waits.since.take().map_or(Duration::ZERO, |since| since.elapsed());
+        waits.ended += waited;
     }
 }
 

@@ -4,6 +4,7 @@
 //! docs/internals/limits.md describes them for users.
 
 use crate::access::HostAccess;
+use crate::client::body_memory::BodyMemory;
 use crate::proxy::Proxy;
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
@@ -47,6 +48,10 @@ pub const MAX_HOST_BACK_OFF: Duration = Duration::from_secs(24 * 3600);
 pub const MAX_HEADERS: usize = 128;
 /// Maximum header bytes of an HTTP/2 response.
 pub const MAX_HEADER_BYTES: u32 = 64 * 1024;
+/// Maximum bytes of an HTTP/2 response body that wait unread.
+pub const MAX_UNREAD: u32 = 256 * 1024;
+/// Maximum memory of a body that takes no share of [`FetchConfig::body_memory`].
+pub const MAX_SMALL_BODY: usize = 128 * 1024;
 /// Maximum number of nested content codings of a body. More than one is rare.
 pub const MAX_CODINGS: usize = 3;
 /// Maximum of coded bytes minus decoded bytes of a content coding; beyond it, decoding fails.
@@ -114,6 +119,8 @@ pub struct FetchConfig {
     pub connect_timeout: Duration,
     /// Maximum length of a body in bytes, after decompression. The rest is not read.
     pub max_body: usize,
+    /// Memory of all bodies over [`MAX_SMALL_BODY`] bytes together, in bytes, until they are read. Others wait.
+    pub body_memory: usize,
     /// Maximum average of body bytes per second received, over all hosts; 0 means no limit.
     pub bytes_per_second: u64,
     /// Byte budget of a host per cycle; 0 means no limit. A response costs its received or its
@@ -170,6 +177,7 @@ impl Default for FetchConfig {
             timeout: Duration::from_secs(30),
             connect_timeout: Duration::from_secs(10),
             max_body: 2 * 1024 * 1024,
+            body_memory: 64 * 1024 * 1024,
             bytes_per_second: 0,
             bytes_per_host: 0,
             bytes_per_cycle: 0,
@@ -224,6 +232,9 @@ impl FetchConfig {
         if self.robots_cache > Duration::from_secs(24 * 3600) {
             return Some("robots_cache must not exceed 24 hours (RFC 9309 §2.4)".into());
         }
+        if self.body_memory < BodyMemory::least(self.max_body) {
+            return Some("body_memory must be at least max_body, and 500 KiB for a robots.txt".into());
+        }
         if self.dns_min_ttl > self.dns_max_ttl {
             return Some("dns.min_ttl must not exceed dns.max_ttl".into());
         }
@@ -249,6 +260,8 @@ mod tests {
             let config = FetchConfig { delay_per_latency: factor, ..FetchConfig::default() };
             assert!(config.problem().unwrap().contains("delay_per_latency"));
         }
+        let config = FetchConfig { max_body: 9, body_memory: 9, ..FetchConfig::default() };
+        assert!(config.problem().unwrap().contains("500 KiB"));
     }
 
     #[test]

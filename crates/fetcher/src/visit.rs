@@ -176,10 +176,12 @@ async fn send(
     let start = Instant::now();
     let received = Meter::default();
     let get = || async {
-        let answer = timeout(run.config.timeout, run.network.get(request, &received)).await;
+        let answer = received.within(run.config.timeout, run.network.get(request, &received)).await;
         answer.unwrap_or(Err(NetworkError::Timeout))
     };
     let (answer, elapsed) = retry_while_exhausted(get).await;
+    // A host is not slow because its body waited here.
+    let elapsed = elapsed.saturating_sub(received.waited());
     ended.received = received.total();
     let answer = match answer {
         // It failed while the process was suspended, which says nothing about the host.

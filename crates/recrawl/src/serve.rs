@@ -17,6 +17,7 @@ mod notify;
 mod pages;
 mod pings;
 mod promises;
+mod ranks;
 mod recent;
 mod reload;
 mod reports;
@@ -175,6 +176,7 @@ fn serve(
     let _disk = disk::watch(shared.clone(), crawl.storage.clone()).map_err(Failure::work)?;
     shared.telling.begin(&shared)?;
     let _recent = recent::watch(shared.clone()).map_err(Failure::work)?;
+    let _ranks = ranks::watch(shared.clone()).map_err(Failure::work)?;
     let ended = crawl_on(args, &mut seeds, &mut crawl, &shared, &console, &hangup, &mut events);
     shared.learner.end();
     shared.telling.end();

@@ -23,6 +23,8 @@ pub(crate) struct FrontCoded {
     start: usize,
     rows: usize,
     symbols: Arc<Symbols>,
+    /// Bytes of the rests as text.
+    text: usize,
 }
 
 /// Where a URL belongs in a block.
@@ -51,12 +53,14 @@ struct Walk<'k> {
     take: Take<'k>,
     symbols: &'k Symbols,
     key: Vec<u8>,
+    /// Bytes of the rests so far.
+    text: usize,
     is_first: bool,
 }
 
 impl<'k> Walk<'k> {
     fn over(bytes: &'k [u8], symbols: &'k Symbols) -> Walk<'k> {
-        Walk { take: Take(bytes), symbols, key: Vec::with_capacity(256), is_first: true }
+        Walk { take: Take(bytes), symbols, key: Vec::with_capacity(256), text: 0, is_first: true }
     }
 
     /// Goes to the next key, which is [`Walk::key`] then; gives the number of bytes that it shares with the one before.
@@ -74,6 +78,7 @@ impl<'k> Walk<'k> {
             return Err(Malformed("its keys are not in order"));
         }
         self.is_first = false;
+        self.text += self.key.len() - shared;
         Ok(shared)
     }
 
@@ -137,9 +142,9 @@ impl FrontCoded {
         let mut take = Take(&bytes);
         let symbols = Arc::new(take_symbols(&mut take)?);
         let start = bytes.len() - take.0.len();
-        let keys = FrontCoded { bytes, start, rows, symbols };
-        let places = keys.find(urls)?;
-        Ok((keys, places))
+        let keys = FrontCoded { bytes, start, rows, symbols, text: 0 };
+        let (places, text) = keys.read(urls)?;
+        Ok((FrontCoded { text, ..keys }, places))
     }
 
     /// Packs keys, which ascend: with the symbols of keys nearby if these halve them, else with their own.
@@ -179,7 +184,7 @@ impl FrontCoded {
         if !symbols.is_empty() {
             symbols.put(&mut bytes);
         }
-        FrontCoded { start: bytes.len(), bytes, rows: 0, symbols }
+        FrontCoded { start: bytes.len(), bytes, rows: 0, symbols, text: 0 }
     }
 
     /// Appends a key.
@@ -190,6 +195,7 @@ impl FrontCoded {
     }
 
     fn put_entry(&mut self, shared: usize, rest: &[u8]) {
+        self.text += rest.len();
         self.bytes.put_varint(shared as u64);
         if self.symbols.is_empty() {
             return self.bytes.put_bytes(rest);
@@ -219,9 +225,14 @@ impl FrontCoded {
         walk.key
     }
 
-    /// The places of URLs, which must ascend. Of most keys it looks at the number of shared bytes alone: a key that shares more
-    /// with the one before than the URL does comes before the URL too; one that shares less comes behind it.
+    /// The places of URLs, which must ascend.
     pub fn find<'u>(&self, urls: impl Iterator<Item = &'u [u8]>) -> Result<Vec<Place>, Malformed> {
+        self.read(urls).map(|(places, _)| places)
+    }
+
+    /// The places of URLs, and the bytes of the rests as text. Of most keys it looks at the number of shared bytes alone: a key that shares more
+    /// with the one before than the URL does comes before the URL too; one that shares less comes behind it.
+    fn read<'u>(&self, urls: impl Iterator<Item = &'u [u8]>) -> Result<(Vec<Place>, usize), Malformed> {
         let mut urls = Urls { urls, next: None, shared: 0 };
         let mut places = Vec::with_capacity(urls.urls.size_hint().0);
         urls.advance(usize::MAX);
@@ -263,17 +274,19 @@ impl FrontCoded {
             places.push(Place::New(Gap { row, at, before, behind: 0 }));
             urls.advance(before);
         }
-        Ok(places)
+        Ok((places, walk.text))
     }
 
-    /// Puts new keys in their gaps. The result is as if all keys had been packed with these symbols; keys without symbols get their
-    /// own once there are enough of them.
+    /// Puts new keys in their gaps. The result is as if all keys had been packed with these symbols. But all keys get symbols of
+    /// their own if they have none and there are enough of them, or if the symbols do not suit the new keys: if they make the
+    /// text longer.
     pub fn splice<'n>(&self, new: impl ExactSizeIterator<Item = (&'n [u8], Gap)> + Clone) -> FrontCoded {
         let added: usize = new.clone().map(|(key, gap)| key.len() - gap.before + 4).sum();
         let mut bytes = Vec::with_capacity(self.bytes.len() + added);
         bytes.extend_from_slice(&self.bytes[..self.start]);
         let rows = self.rows + new.len();
-        let mut spliced = FrontCoded { bytes, start: self.start, rows, symbols: self.symbols.clone() };
+        let (start, symbols) = (self.start, self.symbols.clone());
+        let mut spliced = FrontCoded { bytes, start, rows, symbols, text: self.text };
         let (mut copied, mut text) = (self.start, Vec::new());
         let mut new = new.peekable();
         while let Some((first, gap)) = new.next() {
@@ -291,15 +304,23 @@ impl FrontCoded {
                 let (shared, rest) = take_entry(&mut take).expect(checked);
                 text.clear();
                 put_rest(&self.symbols, rest, &mut text).expect(checked);
+                spliced.text -= text.len();
                 spliced.put_entry(behind, &text[behind - shared..]);
             }
             copied = self.bytes.len() - take.0.len();
         }
         spliced.bytes.extend_from_slice(&self.bytes[copied..]);
-        if spliced.symbols.is_empty() && spliced.bytes.len() >= MIN_CODED {
-            return FrontCoded::packed(&spliced.keys(), 0..rows, &spliced.symbols);
-        }
-        spliced
+        let is_due = if spliced.symbols.is_empty() {
+            spliced.bytes.len() >= MIN_CODED
+        } else {
+            spliced.is_longer_than_text()
+        };
+        if is_due { FrontCoded::packed(&spliced.keys(), 0..rows, &Arc::default()) } else { spliced }
+    }
+
+    /// Do the symbols make the keys longer? Without them, most have two bytes beside their text.
+    fn is_longer_than_text(&self) -> bool {
+        self.bytes.len() - self.start > self.text + 2 * self.rows
     }
 
     /// Cuts the keys before each of these rows, which ascend.

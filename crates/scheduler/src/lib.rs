@@ -55,7 +55,7 @@ pub use crate::places::{HostPlaces, HostPlacesCounter};
 pub use crate::plan::{Counts, Plan};
 pub use crate::planner::Planner;
 pub use crate::policy::Policy;
-pub use crate::rank::{RankCounter, Ranking, RankingGatherer, RankingSample};
+pub use crate::rank::{Rank, RankCounter, Ranking, RankingGatherer};
 pub use crate::request::{PlanError, PlanRequest, Ties};
 pub use crate::shuffle::Shuffle;
 pub use crate::top_k::TopK;

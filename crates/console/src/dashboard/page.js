@@ -265,6 +265,7 @@ function score(found) {
         ["Formula", found.formula && h("code", {}, found.formula)],
         ["Score", found.score !== undefined && datum("score", value(found.score))],
         ["Rank", found.rank && datum("rank", count(found.rank))],
+        ["Rank at most off by", found.rank_error > 0 && count(found.rank_error)],
         ["Lowest selected score (last cycle)", found.cutoff !== null && value(found.cutoff)],
         ["Changes per cycle (site)", found.site_rate && value(found.site_rate)],
         ["Changes per cycle (all pages)", found.global_rate && value(found.global_rate)],

@@ -1,5 +1,5 @@
-//! The ranks of all pages in the next cycle, cached until the next commit: two passes over all pages
-//! serve all queries.
+//! The ranks of all pages in the next cycle, cached until the next commit: one pass over all pages serves all
+//! queries.
 
 use crate::cycle::inputs::FormulaInputs;
 use crate::failure::Failure;
@@ -7,16 +7,11 @@ use crate::focus::survey;
 use crate::settings::Settings;
 use recrawl_formula::Formula;
 use recrawl_repository::{Generation, OriginRun, SledTables};
-use recrawl_scheduler::{PlanRequest, Ranking, RankingSample};
-use recrawl_types::{Round, StateColumns};
+use recrawl_scheduler::{PlanRequest, Rank, Ranking, RankingGatherer};
+use recrawl_types::Round;
 use std::sync::{Arc, Mutex};
 
-/// Maximum number of pages whose ranks are cached; with more, each query counts better pages
-/// without memory.
-const MAX_RANKED: u64 = 20_000_000;
-
-/// The ranks of all pages of a generation. Memory: 2 bytes per page, and 16 per site if the
-/// formula uses rates.
+/// The ranks of all pages of a generation. Memory: 4 MB, and 16 bytes per site if the formula uses rates.
 #[derive(Debug)]
 pub struct Ranks {
     generation: Round,
@@ -29,14 +24,29 @@ pub struct Ranks {
 
 /// The last ranks that were computed.
 #[derive(Debug, Default)]
-pub struct KeptRanks(Mutex<Option<Arc<Ranks>>>);
+pub struct KeptRanks {
+    last: Mutex<Option<Arc<Ranks>>>,
+    /// The generation that was last asked about.
+    asked: Mutex<Option<Round>>,
+}
 
 impl KeptRanks {
-    /// The ranks given by this request and formula; none for more than `MAX_RANKED` pages. Blocks
-    /// while another caller computes them.
+    /// Were the last questions about an older generation? Then some about this one will likely follow. True once.
+    pub fn are_due(&self, generation: Round) -> bool {
+        let mut asked = self.asked.lock().expect("no panic under the lock");
+        asked.take_if(|asked| *asked != generation).is_some()
+    }
+
+    /// Notes that somebody asks about pages of this generation.
+    pub fn asked(&self, generation: Round) {
+        *self.asked.lock().expect("no panic under the lock") = Some(generation);
+    }
+
+    /// The ranks given by this request and formula. Blocks while another caller computes them. `origins` are those
+    /// of the generation.
     ///
     /// # Errors
-    /// When the generation cannot be read. `origins` are those of the generation.
+    /// When the generation cannot be read.
     pub fn of(
         &self,
         request: &PlanRequest,
@@ -45,38 +55,27 @@ impl KeptRanks {
         origins: &[OriginRun],
         tables: &SledTables,
         settings: &Settings,
-    ) -> Result<Option<Arc<Ranks>>, Failure> {
-        if generation.pages() > MAX_RANKED {
-            return Ok(None);
-        }
-        let mut kept = self.0.lock().expect("no panic under the lock");
+    ) -> Result<Arc<Ranks>, Failure> {
+        let mut kept = self.last.lock().expect("no panic under the lock");
         if let Some(ranks) = &*kept
             && ranks.generation == generation.number()
             && ranks.request == *request
             && ranks.formula == *formula
         {
-            return Ok(Some(ranks.clone()));
+            return Ok(ranks.clone());
         }
         // Free the old ranks first.
         *kept = None;
         let ranks = Arc::new(Ranks::gather(request, formula, generation, origins, tables, settings)?);
         *kept = Some(ranks.clone());
-        Ok(Some(ranks))
+        Ok(ranks)
     }
 }
 
 impl Ranks {
-    /// The rank of a page of this generation that competes by this score. Reads the states of some pages about as good.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub fn rank(&self, generation: &Generation, ordinal: u64, score: f64) -> Result<u64, Failure> {
-        let (policy, mut scores) = (self.request.policy(&self.formula), Vec::new());
-        self.ranking.rank(ordinal, score, |other| {
-            let page = self.inputs.page(generation, other).map_err(Failure::work)?;
-            policy.score(&page, other, &mut scores);
-            Ok(scores[0])
-        })
+    /// The rank of a page of this generation that competes by this score.
+    pub fn rank(&self, ordinal: u64, score: f64) -> Rank {
+        self.ranking.rank(ordinal, score)
     }
 
     fn gather(
@@ -91,18 +90,28 @@ impl Ranks {
         let inputs = FormulaInputs::read(formula, request.cycle, generation, origins, Some(tables), &|_| {})?;
         let inputs = inputs.with_focus(focus);
         let policy = request.policy(formula);
-        let scan = |each: &mut dyn FnMut(&StateColumns)| {
-            generation.scan(inputs.need_keys(), |first, columns| -> Result<(), Failure> {
-                inputs.fill(first, columns);
-                each(columns);
-                Ok(())
-            })
-        };
-        let mut sample = RankingSample::new(request, generation.pages());
-        scan(&mut |columns| sample.scan(&*policy, columns))?;
-        let mut gatherer = sample.divide();
-        scan(&mut |columns| gatherer.scan(&*policy, columns))?;
+        let mut gatherer = RankingGatherer::new(request, generation.pages());
+        generation.scan(inputs.need_keys(), |first, columns| -> Result<(), Failure> {
+            inputs.fill(first, columns);
+            gatherer.scan(&*policy, columns);
+            Ok(())
+        })?;
         let (request, formula) = (request.clone(), formula.clone());
         Ok(Ranks { generation: generation.number(), request, formula, inputs, ranking: gatherer.finish() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_are_due_once_when_the_pages_asked_about_are_of_an_older_generation() {
+        let kept = KeptRanks::default();
+        assert!(!kept.are_due(Round(7)), "nobody has asked");
+        kept.asked(Round(7));
+        assert!(!kept.are_due(Round(7)), "the question has ranked these");
+        assert!(kept.are_due(Round(8)));
+        assert!(!kept.are_due(Round(8)) && !kept.are_due(Round(9)), "nobody has asked since");
     }
 }

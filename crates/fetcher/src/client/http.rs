@@ -4,11 +4,12 @@ mod body;
 mod connection;
 
 use crate::access::{self, HostAccess};
+use crate::client::body_memory::BodyMemory;
 use crate::client::{AddressFuture, Meter, Network, NetworkError, Reply, ReplyFuture, Request};
 use crate::dns::{ResolveError, Resolver};
 use crate::exhausted::is_exhausted;
 use crate::guard::{Guard, literal};
-use crate::limits::{FetchConfig, MAX_HEADER_BYTES, MAX_HEADERS};
+use crate::limits::{FetchConfig, MAX_HEADER_BYTES, MAX_HEADERS, MAX_UNREAD};
 use crate::proxy::Proxy;
 use body::Coding;
 use bytes::Bytes;
@@ -75,6 +76,7 @@ pub struct HttpNetwork {
     resolver: Resolver,
     proxy: Option<Proxy>,
     access: Arc<[HostAccess]>,
+    memory: BodyMemory,
 }
 
 impl HttpNetwork {
@@ -110,7 +112,8 @@ impl HttpNetwork {
             .pool_max_idle_per_host(config.connections_per_host)
             .pool_idle_timeout(idle)
             .http1_max_headers(MAX_HEADERS)
-            .http2_max_header_list_size(MAX_HEADER_BYTES);
+            .http2_max_header_list_size(MAX_HEADER_BYTES)
+            .http2_initial_stream_window_size(MAX_UNREAD);
         for pem in &config.extra_ca {
             let bundle = reqwest::Certificate::from_pem_bundle(pem).map_err(SetupError::Authority)?;
             if bundle.is_empty() {
@@ -123,7 +126,8 @@ impl HttpNetwork {
         }
         let client = builder.build().map_err(SetupError::Client)?;
         let access = config.access.as_slice().into();
-        Ok(HttpNetwork { client, guard, resolver, proxy, access })
+        let memory = BodyMemory::new(config.body_memory, config.max_body);
+        Ok(HttpNetwork { client, guard, resolver, proxy, access, memory })
     }
 
     fn is_proxied(&self, host: &str) -> bool {
@@ -212,7 +216,8 @@ impl HttpNetwork {
         }
         // The body of other responses is not used, so it may be undecodable.
         let codings = if response.status().is_success() { Coding::take(&mut headers)? } else { Vec::new() };
-        let (body, truncated) = body::read(response, &codings, request.max_body, received).await?;
+        let (body, truncated) =
+            body::read(response, &codings, request.max_body, &self.memory, received).await?;
         Ok(Reply { status, headers, body, truncated, peer })
     }
 

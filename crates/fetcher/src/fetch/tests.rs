@@ -5,6 +5,7 @@ mod addresses;
 mod budget;
 mod control;
 mod fairness;
+mod memory;
 mod opted_out;
 mod outcomes;
 mod patience;

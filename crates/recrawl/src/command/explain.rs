@@ -44,7 +44,7 @@ use recrawl_fetcher::unavailable::Unavailable;
 use recrawl_formula::{Formula, SiteRates, Term, estimator};
 use recrawl_repository::{Generation, KeptVisit, OriginRun};
 use recrawl_scheduler::policy::PolicyKind;
-use recrawl_scheduler::{Gate, HostPlaces, HostPlacesCounter};
+use recrawl_scheduler::{Gate, HostPlaces, HostPlacesCounter, Rank};
 use recrawl_types::{
     CanonicalUrl, Cycle, History, HostTable, Origin, Outcome, PageRecord, Ping, ValidatorTrust, Visited,
 };
@@ -70,8 +70,8 @@ pub struct Explanation {
     rates: Option<SiteRates>,
     /// The score, part by part; none of a page that was never visited.
     terms: Vec<Term>,
-    /// Rank among the pages that compete by score; from 1.
-    rank: Option<u64>,
+    /// Rank among the pages that compete by score.
+    rank: Option<Rank>,
     /// What its siblings show, if the formula reads siblings and it has any.
     siblings: Option<ShownBySiblings>,
     focus: Option<ShownByFocus>,
@@ -408,15 +408,18 @@ impl Explanation {
         let (score, rank) = (self.score?, self.rank?);
         let would_have = self.cutoff.is_none_or(|cutoff| score >= cutoff);
         Some(match rank {
-            rank if rank <= self.score_places && !self.samples_siblings => Chance::Sure,
-            rank if rank <= self.score_places || rank <= self.chosen && would_have => Chance::Likely,
+            rank if rank.worst() <= self.score_places && !self.samples_siblings => Chance::Sure,
+            rank if rank.best() <= self.score_places || rank.best() <= self.chosen && would_have => {
+                Chance::Likely
+            }
             _ => Chance::None,
         })
     }
 
     /// Rank and score, compared with the pages of a cycle.
     fn place_in_schedule(&self) -> String {
-        let (rank, score) = (self.rank.unwrap_or_default(), self.score.unwrap_or_default());
+        let (rank, score) =
+            (self.rank.map_or(String::new(), |rank| rank.to_string()), self.score.unwrap_or_default());
         let cutoff =
             self.cutoff.map(|score| format!("; lowest selected score in the last cycle: {score:.4}"));
         let sample =
@@ -456,7 +459,8 @@ impl Explanation {
         let mut document = json!({
             "site_rate": self.rates.map(|r| r.site), "global_rate": self.rates.map(|r| r.global),
             "page": page_json(&self.url, &self.record, &self.bodies), "cycle": self.cycle, "gate": self.gate_name(),
-            "policy": self.policy.name, "formula": self.policy.is_formula().then(|| self.formula.expr.to_string()), "score": self.score, "rank": self.rank,
+            "policy": self.policy.name, "formula": self.policy.is_formula().then(|| self.formula.expr.to_string()), "score": self.score, "rank": self.rank.map(|rank| rank.rank),
+            "rank_error": self.rank.map(|rank| rank.error),
             "cutoff": self.cutoff, "host_places": self.places.map(obstacle::places_json), "terms": history.map(|_| &self.terms),
             "siblings": self.siblings.as_ref().map(ShownBySiblings::json),
             "lastmod_trust": self.lastmod.trust, "announced": self.lastmod.is_news,

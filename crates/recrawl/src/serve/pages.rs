@@ -1,6 +1,7 @@
 //! Lists of pages, and the document of one page.
 
 use super::formulas;
+use super::ranks;
 use super::shared_state::SharedState;
 use super::view::failed;
 use crate::command::explain::{Explanation, Page, unknown};
@@ -9,7 +10,6 @@ use crate::texts;
 use recrawl_archive::cap::Bodies;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{OnePage, PageList, PageQuery};
-use recrawl_crawl::cycle::plan;
 use recrawl_crawl::data_dir::WARC;
 use recrawl_repository::KeptRounds;
 use recrawl_types::{CanonicalUrl, UrlRules};
@@ -91,13 +91,12 @@ pub fn explained(shared: &SharedState, page: &OnePage) -> Result<Explanation, Re
     let reports = shared.reports(1);
     let origins = shared.hosts.origins(&generation)?;
     let (is_other_formula, formula) = (other.is_some(), other.map_or_else(|| shared.formula(), Arc::new));
-    let request = plan::request(&settings, generation.cycle().next(), generation.pages(), shared.random_seed);
     // Ranks are kept for the crawl's formula only.
     let ranks = match is_other_formula {
         true => None,
         false => {
-            let (tables, ranks) = (&shared.tables, &shared.ranks);
-            ranks.of(&request, &formula, &generation, &origins, tables, &settings).map_err(failed)?
+            shared.ranks.asked(generation.number());
+            Some(ranks::of(shared, &settings, &generation)?)
         }
     };
     let decided = shared.control.decided();

@@ -7,9 +7,10 @@
 mod layer;
 
 use super::before_the_answer;
+use crate::client::body_memory::{BodyMemory, Share};
 use crate::client::{Meter, NetworkError};
 use crate::limits::MAX_CODINGS;
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::{BufMut, Bytes};
 use futures_util::TryStreamExt;
 use layer::Layer;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap};
@@ -21,7 +22,7 @@ use tokio_util::io::StreamReader;
 /// Sent as `Accept-Encoding`.
 pub const ACCEPTED: &str = "gzip, br, zstd, deflate";
 
-/// Buffer space for the next part of a body, in bytes.
+/// Least buffer space for the next part of a body, in bytes. A body that needs more doubles its space.
 const BUFFER_GROWTH: usize = 8 << 10;
 /// Decoded bytes per unit of tokio's budget.
 const READ_SIZE: usize = 64 << 10;
@@ -72,7 +73,8 @@ impl Coding {
 
 type Reader<'a> = Box<dyn AsyncBufRead + Send + Unpin + 'a>;
 
-/// Reads up to `limit` decoded bytes, and returns whether there was more. Counts received bytes.
+/// Reads up to `limit` decoded bytes, and returns whether there was more. Counts received bytes. Waits while
+/// other bodies have the memory.
 ///
 /// # Errors
 /// The connection or a coding failed.
@@ -80,32 +82,45 @@ pub async fn read(
     response: reqwest::Response,
     codings: &[Coding],
     limit: usize,
+    memory: &BodyMemory,
     received: &Meter,
 ) -> Result<(Bytes, bool), NetworkError> {
     let counted = response.bytes_stream().inspect_ok(|chunk| received.add(chunk.len()));
     let wire = counted.map_err(io::Error::other);
-    decode(Box::new(StreamReader::new(wire)), codings, limit).await.map_err(|e| what_broke(&e))
+    let reader = Box::new(StreamReader::new(wire));
+    decode(reader, codings, limit, memory, received).await.map_err(|e| what_broke(&e))
 }
 
-async fn decode(mut reader: Reader<'_>, codings: &[Coding], limit: usize) -> io::Result<(Bytes, bool)> {
+async fn decode(
+    mut reader: Reader<'_>,
+    codings: &[Coding],
+    limit: usize,
+    memory: &BodyMemory,
+    received: &Meter,
+) -> io::Result<(Bytes, bool)> {
     // An empty body has no coding, whatever its header says.
     if !reader.fill_buf().await?.is_empty() {
         for coding in codings.iter().rev() {
             reader = Box::new(BufReader::new(Layer::new(*coding, reader).await?));
         }
     }
-    let mut body = BytesMut::new();
-    // One extra byte shows whether there is more.
-    while body.len() <= limit {
+    let (mut body, mut share) = (Vec::new(), Share::default());
+    while body.len() < limit {
         coop::consume_budget().await;
-        body.reserve(BUFFER_GROWTH);
-        let max = (limit + 1 - body.len()).min(READ_SIZE);
+        let space = body.capacity() - body.len();
+        if space < BUFFER_GROWTH && body.capacity() < limit {
+            let capacity = (2 * body.capacity()).max(BUFFER_GROWTH).min(limit);
+            memory.grow(&mut share, capacity, received).await;
+            body.reserve_exact(capacity - body.len());
+        }
+        let max = (body.capacity() - body.len()).min(limit - body.len()).min(READ_SIZE);
         if reader.read_buf(&mut (&mut body).limit(max)).await? == 0 {
-            return Ok((body.freeze(), false));
+            return Ok((share.keep(body), false));
         }
     }
-    body.truncate(limit);
-    Ok((body.freeze(), true))
+    // One extra byte shows whether there is more.
+    let is_longer = reader.read(&mut [0]).await? > 0;
+    Ok((share.keep(body), is_longer))
 }
 
 /// An error of the connection passes through decoders unchanged; any other is of a decoder.

@@ -5,7 +5,7 @@ use recrawl_crawl::cycle::ranks::Ranks;
 use recrawl_crawl::failure::Failure;
 use recrawl_formula::Formula;
 use recrawl_repository::Generation;
-use recrawl_scheduler::{HostPlaces, HostPlacesCounter, PlanRequest, Policy, RankCounter};
+use recrawl_scheduler::{HostPlaces, HostPlacesCounter, PlanRequest, Policy, Rank, RankCounter};
 use recrawl_types::StateColumns;
 use std::ops::Range;
 
@@ -37,9 +37,9 @@ impl Competition<'_> {
     }
 
     /// The rank of a page that competes by this score. Without ranks, it reads the state of all pages.
-    pub fn rank(&self, ordinal: u64, score: f64, ranks: Option<&Ranks>) -> Result<u64, Failure> {
+    pub fn rank(&self, ordinal: u64, score: f64, ranks: Option<&Ranks>) -> Result<Rank, Failure> {
         if let Some(ranks) = ranks {
-            return ranks.rank(self.generation, ordinal, score);
+            return Ok(ranks.rank(ordinal, score));
         }
         let policy = self.policy();
         let mut counter = RankCounter::new(self.request, ordinal, score);

@@ -192,7 +192,7 @@ impl Explanation {
         }
         let rank = self.rank?;
         // The score share grows in proportion to cycle.pages.
-        let pages = (rank as f64 * self.chosen as f64 / self.score_places.max(1) as f64).ceil();
+        let pages = (rank.worst() as f64 * self.chosen as f64 / self.score_places.max(1) as f64).ceil();
         let lifted = format!("raise cycle.pages to about {pages}, or {FETCH_NOW}");
         Some(Obstacle::new("score", NOT_SELECTED, self.place_in_schedule(), lifted))
     }

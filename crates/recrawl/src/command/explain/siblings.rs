@@ -5,6 +5,7 @@ use crate::command::counted;
 use recrawl_crawl::cycle::inputs::Siblings;
 use recrawl_crawl::cycle::ranks::Ranks;
 use recrawl_crawl::failure::Failure;
+use recrawl_scheduler::Rank;
 use serde_json::{Value, json};
 
 /// The siblings of a page, and the page without them.
@@ -13,7 +14,7 @@ pub struct ShownBySiblings {
     /// Its score as if it had none.
     score: f64,
     /// Its rank with that score, if it competes.
-    rank: Option<u64>,
+    rank: Option<Rank>,
 }
 
 impl ShownBySiblings {
@@ -33,7 +34,8 @@ impl ShownBySiblings {
         let rank = competing.map(|_| among.rank(ordinal, score, ranks)).transpose()?;
         // The page itself, with its siblings, is no competitor.
         let is_ahead = competing.is_some_and(|with| with > score);
-        Ok(Some(ShownBySiblings { siblings, score, rank: rank.map(|rank| rank - u64::from(is_ahead)) }))
+        let without_itself = |rank: Rank| Rank { rank: (rank.rank - u64::from(is_ahead)).max(1), ..rank };
+        Ok(Some(ShownBySiblings { siblings, score, rank: rank.map(without_itself) }))
     }
 
     /// Lines of the text.
@@ -64,7 +66,7 @@ impl ShownBySiblings {
         json!({
             "folder": visits.folder, "pages": visits.pages, "rate": rate, "burst": burst,
             "visits": visits.visits, "changes": visits.changes, "expected": visits.expected,
-            "score_without": self.score, "rank_without": self.rank,
+            "score_without": self.score, "rank_without": self.rank.map(|rank| rank.rank),
         })
     }
 }

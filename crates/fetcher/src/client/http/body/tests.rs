@@ -33,7 +33,8 @@ async fn under(coding: Coding, bytes: &[u8]) -> Vec<u8> {
 }
 
 async fn decoded(bytes: &[u8], codings: &[Coding], limit: usize) -> io::Result<(Bytes, bool)> {
-    decode(Box::new(io::Cursor::new(bytes.to_vec())), codings, limit).await
+    let reader = Box::new(io::Cursor::new(bytes.to_vec()));
+    decode(reader, codings, limit, &BodyMemory::new(1 << 30, limit), &Meter::default()).await
 }
 
 fn taken(fields: &[&'static str]) -> (Result<Vec<Coding>, NetworkError>, HeaderMap) {
