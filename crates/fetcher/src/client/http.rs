@@ -2,6 +2,7 @@
 
 mod body;
 mod connection;
+mod sent;
 
 use crate::access::{self, HostAccess};
 use crate::client::{AddressFuture, Meter, Network, NetworkError, Reply, ReplyFuture, Request};
@@ -12,12 +13,14 @@ use crate::limits::{FetchConfig, MAX_HEADER_BYTES, MAX_HEADERS};
 use crate::proxy::Proxy;
 use body::Coding;
 use connection::{ConnectLayer, was_not_processed, with_connect_flag};
+use hyper::ext::ReasonPhrase;
 use recrawl_types::url::is_refused_port;
 use reqwest::header::{
     ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_TYPE, FROM, HeaderMap, HeaderName, HeaderValue,
     IF_MODIFIED_SINCE, IF_NONE_MATCH,
 };
 use reqwest::{Client, Method};
+use sent::SentRequests;
 use std::error::Error;
 use std::io;
 use std::sync::Arc;
@@ -57,6 +60,8 @@ pub struct HttpNetwork {
     resolver: Resolver,
     proxy: Option<Proxy>,
     access: Arc<[HostAccess]>,
+    /// Writes requests down; none if nobody keeps them.
+    sent: Option<Arc<SentRequests>>,
 }
 
 impl HttpNetwork {
@@ -105,7 +110,11 @@ impl HttpNetwork {
         }
         let client = builder.build().map_err(SetupError::Client)?;
         let access = config.access.as_slice().into();
-        Ok(HttpNetwork { client, guard, resolver, proxy, access })
+        let sent = match config.keep_requests {
+            true => Some(Arc::new(SentRequests::new(user_agent(config)?, &default_headers(config)?))),
+            false => None,
+        };
+        Ok(HttpNetwork { client, guard, resolver, proxy, access, sent })
     }
 
     fn is_proxied(&self, host: &str) -> bool {
@@ -143,7 +152,8 @@ impl HttpNetwork {
             return Err(NetworkError::Refused);
         }
         let method = if form.is_some() { Method::POST } else { Method::GET };
-        let mut outgoing = reqwest::Request::new(method, request.url.to_url());
+        let url = request.url.to_url();
+        let mut outgoing = reqwest::Request::new(method.clone(), url.clone());
         let headers = outgoing.headers_mut();
         let mut add = |name: HeaderName, value: &Option<Box<str>>| {
             // Some servers send validators that cannot be sent back. Then the request is
@@ -165,6 +175,7 @@ impl HttpNetwork {
             outgoing.headers_mut().insert(CONTENT_TYPE, media);
             *outgoing.body_mut() = Some(form.into());
         }
+        let kept = self.sent.as_ref().map(|sent| (sent, outgoing.headers().clone()));
         let (response, connected) = with_connect_flag(self.client.execute(outgoing)).await;
         let mut response = match response {
             Ok(response) => response,
@@ -187,16 +198,18 @@ impl HttpNetwork {
         if peer.is_some_and(|p| !self.guard.admits(p.ip())) {
             return Err(NetworkError::Refused);
         }
-        let status = response.status().as_u16();
-        let mut headers = std::mem::take(response.headers_mut());
+        let (status, version) = (response.status().as_u16(), response.version());
+        let reason = response.extensions().get::<ReasonPhrase>().map(|reason| reason.as_bytes().into());
+        let sent = kept.map(|(sent, fields)| sent.text(&method, &url, &fields, version));
+        let headers = std::mem::take(response.headers_mut());
         // HTTP/1 checks this itself.
         if headers.len() > MAX_HEADERS {
             return Err(NetworkError::Protocol);
         }
         // The body of other responses is not used, so it may be undecodable.
-        let codings = if response.status().is_success() { Coding::take(&mut headers)? } else { Vec::new() };
+        let codings = if response.status().is_success() { Coding::of(&headers)? } else { Vec::new() };
         let (body, truncated) = body::read(response, &codings, request.max_body, received).await?;
-        Ok(Reply { status, headers, body, truncated, peer })
+        Ok(Reply { status, version, reason, headers, body, truncated, peer, sent })
     }
 
     async fn is_v6(&self, host: &str) -> bool {
@@ -231,19 +244,15 @@ impl Network for HttpNetwork {
 }
 
 fn user_agent(config: &FetchConfig) -> Result<HeaderValue, SetupError> {
-    let text = match &config.contact {
-        Some(contact) if !contact.contains('@') => format!("{} (+{contact})", config.user_agent),
-        _ => config.user_agent.clone(),
-    };
-    header("user_agent", text)
+    header("user_agent", config.user_agent_field())
 }
 
 fn default_headers(config: &FetchConfig) -> Result<HeaderMap, SetupError> {
     let mut headers = HeaderMap::new();
     headers.insert(ACCEPT, HeaderValue::from_static("text/html,application/xhtml+xml,*/*;q=0.8"));
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(body::ACCEPTED));
-    if let Some(contact) = config.contact.as_ref().filter(|c| c.contains('@')) {
-        headers.insert(FROM, header("contact", contact.clone())?);
+    if let Some(contact) = config.from_field() {
+        headers.insert(FROM, header("contact", contact.to_owned())?);
     }
     Ok(headers)
 }
