@@ -308,7 +308,7 @@ fn archive_index_and_tables_are_what_other_programs_take_them_for() {
 pub fn is_what_other_programs_read(world: &World) {
     let Some(python) = python() else {
         println!(
-            "not compared with warcio, cdxj-indexer, pywb and pyarrow: `make check-archives` installs them"
+            "not compared with warcio, cdxj-indexer, pywb, py-wacz and pyarrow: `make check-archives` installs them"
         );
         return;
     };
@@ -319,6 +319,7 @@ pub fn is_what_other_programs_read(world: &World) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/check-archives.py");
     let mut check = Command::new(python);
     check.arg(script).arg(world.data_dir.join("warc")).arg(export(world, "cdxj", "index.cdxj"));
+    check.arg(export(world, "wacz", "archive.wacz"));
     let output = check.args([pages, pages_lines, visits, visits_lines]).output().unwrap();
     println!("{}", succeeds(output));
 }
