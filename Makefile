@@ -20,7 +20,7 @@ crawl-web: build
 check-api: toolchain ## test the API of a daemon against its OpenAPI document with schemathesis (Python)
 	@bash scripts/check-api.sh
 
-check-archives: toolchain ## read archives and tables with warcio, cdxj-indexer, pywb and pyarrow (Python)
+check-archives: toolchain ## read archives and tables with warcio, cdxj-indexer, pywb, py-wacz and pyarrow (Python)
 	@bash scripts/check-archives.sh
 
 check-counters: build ## after `make crawl`: compare n and X of every page with the log of the mock web

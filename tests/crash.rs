@@ -1,6 +1,6 @@
 //! kill -9 at any moment, and a clean stop: nothing lost, nothing twice.
 
-use crate::harness::{World, count, replayed_changes, succeeds, web};
+use crate::harness::{World, count, replayed_changes, succeeds, warc_files, web};
 use crate::visits::rebuild_the_pages;
 use flate2::read::{GzDecoder, MultiGzDecoder};
 use rand::rngs::StdRng;
@@ -77,12 +77,12 @@ fn newest_file(world: &World) -> Option<String> {
 
 /// Every record of every WARC file, and each page's own by its position.
 fn the_archive_is_whole(world: &World) {
-    let path = |number: u64| world.data_dir.join(format!("warc/recrawl-{number:06}.warc.gz"));
+    let files = warc_files(&world.data_dir);
     let mut records = 0;
-    for number in (1..).take_while(|n| path(*n).exists()) {
+    for (number, path) in &files {
         let mut text = Vec::new();
         // The last record of a file may be torn: the crawl went on in another file.
-        if let Err(error) = MultiGzDecoder::new(File::open(path(number)).unwrap()).read_to_end(&mut text) {
+        if let Err(error) = MultiGzDecoder::new(File::open(path).unwrap()).read_to_end(&mut text) {
             assert_eq!(error.kind(), std::io::ErrorKind::UnexpectedEof, "file {number}: {error}");
         }
         records += text.windows(10).filter(|w| w == b"WARC/1.1\r\n").count();
@@ -94,7 +94,7 @@ fn the_archive_is_whole(world: &World) {
             assert!(page["n"].is_null(), "{url} was visited and its body is nowhere");
             continue;
         };
-        let mut file = File::open(path(number)).unwrap();
+        let mut file = File::open(&files[&number]).unwrap();
         file.seek(SeekFrom::Start(offset)).unwrap();
         let mut text = String::new();
         GzDecoder::new(file).read_to_string(&mut text).unwrap_or_else(|e| panic!("{url}: {e}"));
@@ -117,8 +117,10 @@ pub fn setting(name: &str, default: u64) -> u64 {
 fn kill_9_at_any_moment_loses_and_repeats_only_what_was_in_flight() {
     let (kills, seed) = (setting("RECRAWL_KILLS", 6), setting("RECRAWL_KILL_SEED", 1));
     let mut lot = StdRng::seed_from_u64(seed);
-    let world =
-        World::new(web(300, HOSTS), "[cycle]\npages = \"30%\"\n[politeness]\ndelay_per_host = \"2 ms\"");
+    let world = World::new(
+        web(300, HOSTS),
+        "[cycle]\npages = \"30%\"\n[politeness]\ndelay_per_host = \"2 ms\"\n[storage]\narchive_requests = true",
+    );
     let cycles = 10;
     // Some 1,600 requests in ten cycles: spread the kills over them.
     let most_requests = (2_000 / (kills + 1)).max(2);

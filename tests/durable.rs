@@ -2,7 +2,7 @@
 //! flipped bits.
 
 use crate::daemon::{self, Daemon};
-use crate::harness::{World, count, fails, host_of, succeeds, web};
+use crate::harness::{World, count, fails, host_of, succeeds, warc_files, web};
 use flate2::read::GzDecoder;
 use recrawl_mockweb::Validators;
 use serde_json::{Value, json};
@@ -40,7 +40,7 @@ fn put(files: &BTreeMap<PathBuf, Vec<u8>>, folder: &Path) {
 /// The record in the archive to which a page's position leads, as text.
 fn body(data_dir: &Path, page: &Value) -> Option<String> {
     let (number, offset) = (count(page, "warc_file")?, count(page, "warc_offset")?);
-    let bytes = fs::read(data_dir.join(format!("warc/recrawl-{number:06}.warc.gz"))).ok()?;
+    let bytes = fs::read(warc_files(data_dir).get(&number)?).ok()?;
     let mut text = Vec::new();
     let _ = GzDecoder::new(bytes.get(offset as usize..)?).read_to_end(&mut text);
     Some(String::from_utf8_lossy(&text).into_owned())
@@ -208,9 +208,9 @@ fn a_log_that_a_power_cut_left_ahead_of_the_archive_leads_to_no_other_body() {
 fn a_body_that_was_lost_is_archived_again() {
     let world = World::new(web(12, 1), "[cycle]\npages = \"100%\"");
     (0..3).for_each(|_| drop(world.next_cycle()));
-    let warc = world.data_dir.join("warc/recrawl-000001.warc.gz");
-    let length = fs::metadata(&warc).unwrap().len();
-    File::options().write(true).open(&warc).unwrap().set_len(length / 2).unwrap();
+    let warc = &warc_files(&world.data_dir)[&1];
+    let length = fs::metadata(warc).unwrap().len();
+    File::options().write(true).open(warc).unwrap().set_len(length / 2).unwrap();
     let lost = world.pages().values().filter(|page| page["body"] == "lost").count();
     assert!(lost > 2, "{lost} bodies");
     assert!(fails(world.run(&["repository", "verify"]), 1).contains("damaged"));

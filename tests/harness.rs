@@ -242,6 +242,19 @@ pub fn host_of(url: &str) -> String {
     url.split('/').nth(2).and_then(|place| place.split(':').next()).expect("a host").to_owned()
 }
 
+/// Paths of the WARC files by number, whichever release named them.
+pub fn warc_files(data_dir: &Path) -> BTreeMap<u64, PathBuf> {
+    let Ok(entries) = std::fs::read_dir(data_dir.join("warc")) else { return BTreeMap::new() };
+    let number = |path: &Path| {
+        let name = path.file_name()?.to_str()?.strip_prefix("recrawl-")?.strip_suffix(".warc.gz")?;
+        name.split('-').find(|part| part.len() < 14)?.parse().ok()
+    };
+    entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter_map(|path| Some((number(&path)?, path)))
+        .collect()
+}
+
 /// A count in a report or record; none where it is null.
 pub fn count(value: &Value, name: &str) -> Option<u64> {
     value[name].as_u64()

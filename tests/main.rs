@@ -107,5 +107,7 @@ mod trouble;
 mod unattended;
 /// What is exported of visits, and how long they are kept.
 mod visits;
+/// The archive as one file that a browser replays.
+mod wacz;
 /// Subscriptions to feeds at their hub.
 mod websub;

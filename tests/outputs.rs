@@ -1,6 +1,6 @@
 //! What other programs read: Parquet beside JSON lines, the index of the archive, the stream of events.
 
-use crate::harness::{World, count, fails, json_lines, succeeds, web};
+use crate::harness::{World, count, fails, json_lines, succeeds, warc_files, web};
 use recrawl_mockweb::procedural::ProceduralConfig;
 use recrawl_mockweb::{Config, Validators, WebConfig};
 use serde_json::Value;
@@ -206,13 +206,9 @@ fn events_can_be_printed_in_place_of_reports_and_need_kept_visits() {
 }
 
 /// The WARC files by number, with their lengths.
-fn warc_files(world: &World) -> BTreeMap<u64, u64> {
-    let number = |name: String| name.strip_prefix("recrawl-")?.strip_suffix(".warc.gz")?.parse().ok();
-    let files = fs::read_dir(world.data_dir.join("warc")).unwrap().map(|entry| {
-        let entry = entry.unwrap();
-        (number(entry.file_name().into_string().unwrap()).unwrap(), entry.metadata().unwrap().len())
-    });
-    files.collect()
+fn warc_lengths(world: &World) -> BTreeMap<u64, u64> {
+    let files = warc_files(&world.data_dir).into_iter();
+    files.map(|(number, path)| (number, fs::metadata(path).unwrap().len())).collect()
 }
 
 #[test]
@@ -230,9 +226,9 @@ fn the_oldest_bodies_go_first_and_what_they_were_of_is_still_told() {
     let (mut removed, mut again) = (None, 0);
     let mut before = BTreeMap::new();
     for _ in 0..6 {
-        let newest = warc_files_or_none(&world).keys().last().copied().unwrap_or(0);
+        let newest = warc_lengths(&world).keys().last().copied().unwrap_or(0);
         world.next_cycle();
-        let files = warc_files(&world);
+        let files = warc_lengths(&world);
         assert!(files.values().sum::<u64>() <= 2 * MIB || files.len() == 1, "{files:?}");
         assert!(
             files.keys().zip(files.keys().skip(1)).all(|(a, b)| a + 1 == *b),
@@ -268,14 +264,13 @@ fn the_oldest_bodies_go_first_and_what_they_were_of_is_still_told() {
     let output = world.run(&["export", "cdxj", "--out", "-"]);
     let warning = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(warning.contains("storage.archive_max"), "{warning}");
-    let numbers: Vec<String> = warc_files(&world).keys().map(|n| format!("recrawl-{n:06}.warc.gz")).collect();
-    assert!(succeeds(output).lines().all(|line| numbers.iter().any(|name| line.contains(name))));
+    let names: Vec<String> = warc_files(&world.data_dir).values().map(|path| name_of(path)).collect();
+    assert!(succeeds(output).lines().all(|line| names.iter().any(|name| line.contains(name))));
     world.is_sound();
 }
 
-/// The same, where there may be no folder yet.
-fn warc_files_or_none(world: &World) -> BTreeMap<u64, u64> {
-    if world.data_dir.join("warc").exists() { warc_files(world) } else { BTreeMap::new() }
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap().to_str().unwrap().to_owned()
 }
 
 /// The Python with the programs that `make check-archives` installs, where it did.
@@ -286,7 +281,7 @@ fn python() -> Option<PathBuf> {
 
 #[test]
 fn archive_index_and_tables_are_what_other_programs_take_them_for() {
-    let world = crawled("");
+    let world = crawled("[storage]\narchive_requests = true\n");
     world.warm_up();
     world.next_cycle();
     let index = export(&world, "cdxj", "index.cdxj");
@@ -298,11 +293,12 @@ fn archive_index_and_tables_are_what_other_programs_take_them_for() {
         let place = (fields["filename"].clone().to_string(), fields["offset"].as_str().unwrap().to_owned());
         assert!(places.insert(place, fields).is_none(), "{line}");
     }
+    let files = warc_files(&world.data_dir);
     for (url, page) in world.pages() {
         let (Some(file), Some(offset)) = (count(&page, "warc_file"), count(&page, "warc_offset")) else {
             continue;
         };
-        let place = (format!("\"recrawl-{file:06}.warc.gz\""), offset.to_string());
+        let place = (Value::from(name_of(&files[&file])).to_string(), offset.to_string());
         assert_eq!(places[&place]["url"], url.as_str(), "the page's record is in the index");
     }
     is_what_other_programs_read(&world);
@@ -312,7 +308,7 @@ fn archive_index_and_tables_are_what_other_programs_take_them_for() {
 pub fn is_what_other_programs_read(world: &World) {
     let Some(python) = python() else {
         println!(
-            "not compared with warcio, cdxj-indexer, pywb and pyarrow: `make check-archives` installs them"
+            "not compared with warcio, cdxj-indexer, pywb, py-wacz and pyarrow: `make check-archives` installs them"
         );
         return;
     };
@@ -323,6 +319,7 @@ pub fn is_what_other_programs_read(world: &World) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/check-archives.py");
     let mut check = Command::new(python);
     check.arg(script).arg(world.data_dir.join("warc")).arg(export(world, "cdxj", "index.cdxj"));
+    check.arg(export(world, "wacz", "archive.wacz"));
     let output = check.args([pages, pages_lines, visits, visits_lines]).output().unwrap();
     println!("{}", succeeds(output));
 }

@@ -553,7 +553,7 @@ fn the_last_two_texts_of_a_page_are_compared_and_what_is_not_kept_is_named() {
     daemon.stop();
 
     // The oldest files beyond the cap go, and it is told which.
-    std::fs::remove_file(world.data_dir.join("warc/recrawl-000001.warc.gz")).unwrap();
+    std::fs::remove_file(&warc_files(&world.data_dir)[&1]).unwrap();
     let daemon = Daemon::start(&world);
     let gone = texts(&daemon, url);
     assert!(

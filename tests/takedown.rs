@@ -13,7 +13,7 @@ use std::path::Path;
 fn crawled() -> World {
     let mut config = web(40, 2);
     config.validators = Validators::None;
-    let world = World::new(config, "[cycle]\npages = \"100%\"");
+    let world = World::new(config, "[cycle]\npages = \"100%\"\n[storage]\narchive_requests = true");
     (0..4).for_each(|_| drop(world.next_cycle()));
     world
 }

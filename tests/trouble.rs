@@ -257,6 +257,27 @@ fn a_full_disk_loses_nothing() {
     assert_eq!(world.server.counts().len() as u32, 304, "every page was found");
 }
 
+/// A WACZ file that does not fit leaves nothing, and an older one stays.
+#[test]
+fn an_archive_that_does_not_fit_on_the_disk_is_not_written_in_part() {
+    let world = crawled();
+    let folder = world.folder.path().join("exports");
+    let Some(disk) = SmallDisk::mount(&folder, "size=64k") else {
+        println!("not root, so there is no small disk");
+        return;
+    };
+    let out = folder.join("archive.wacz");
+    std::fs::write(&out, "older").unwrap();
+    let export = || world.run(&["export", "wacz", "--out", out.to_str().unwrap()]);
+    let line = fails(export(), 1);
+    assert!(line.contains("archive.wacz") && line.contains("No space left"), "{line}");
+    let files = contents(&folder);
+    assert_eq!(files.into_values().collect::<Vec<_>>(), [b"older"], "only the older file");
+    disk.remount("size=64m");
+    assert!(export().status.success());
+    assert!(std::fs::read(&out).unwrap().starts_with(b"PK"));
+}
+
 /// Below the reserve nothing is asked for, and above it the crawl goes on as if nothing had been.
 #[test]
 fn a_disk_that_is_about_to_be_full_stops_the_crawl_in_time() {

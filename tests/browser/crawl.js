@@ -214,6 +214,28 @@ export async function focused() {
   };
 }
 
+/** A crawl whose archive is exported: the WACZ file and its pages, and the web in the state in which it was crawled. */
+export async function exported() {
+  const folder = await mkdtemp(join(tmpdir(), "recrawl-browser-"));
+  const web = await mockWeb(["--pages", "60", "--hosts", "2", "--page-bytes", "4000"]);
+  const [config, seeds, wacz] = ["recrawl.toml", "seeds.txt", "archive.wacz"].map((name) => join(folder, name));
+  await writeFile(seeds, web.seeds.join("\n"));
+  // The last cycle sees each page as the web has it at the end.
+  const settings = SETTINGS(folder, 'delay_per_host = "0 s"', "1 d").replace('"40%"', '"100%"');
+  await writeFile(config, settings.replace("[storage]", "[storage]\narchive_requests = true"));
+  const recrawl = async (...words) =>
+    (await run(join(BUILT, "recrawl"), [...words, "--config", config, "--data-dir", join(folder, "data")])).stdout;
+  for (let cycle = 0; cycle < 3; cycle += 1) {
+    // A replay tells captures apart by the second.
+    if (cycle > 0) await new Promise((resolve) => setTimeout(resolve, 1_100));
+    if (cycle > 0) await web.advance();
+    await recrawl("crawl", "--cycles", "1", "--seeds", seeds);
+  }
+  await recrawl("export", "wacz", "--out", wacz);
+  const contents = (await recrawl("export", "contents", "--out", "-")).trim().split("\n").map((line) => JSON.parse(line));
+  return { wacz, contents, stop: ending(folder, web) };
+}
+
 // One host fails often enough to be backed off (not with 503, which would slow down the host and the cycles).
 // Pages of another host are missing now and then.
 const FAILING = [

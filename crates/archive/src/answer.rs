@@ -1,13 +1,13 @@
 //! Reads one archived response, from the position in a page's record or in a later response.
 
+use super::files::number_in;
 use super::records::{MAX_HEAD, Records, cut_head, field, http_status};
-use super::{BODY_BEFORE, file_name, file_path, number_in};
+use super::{ArchiveFolder, BODY_BEFORE};
 use flate2::bufread::GzDecoder;
 use recrawl_repository::storage::Storage;
 use recrawl_types::ArchivePosition;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
-use std::path::Path;
 use std::time::SystemTime;
 
 /// Maximum bytes of an archived body that are read.
@@ -29,16 +29,20 @@ impl Answer {
     ///
     /// # Errors
     /// [`io::ErrorKind::NotFound`] if the file is missing; other errors name the file and byte.
-    pub fn read(folder: &Path, position: ArchivePosition) -> io::Result<Answer> {
-        Answer::read_up_to(folder, position, MAX_ARCHIVED_BODY)
+    pub fn read(archive: &ArchiveFolder, position: ArchivePosition) -> io::Result<Answer> {
+        Answer::read_up_to(archive, position, MAX_ARCHIVED_BODY)
     }
 
     /// The same, with the body truncated to this length.
     ///
     /// # Errors
     /// As [`Answer::read`].
-    pub fn read_up_to(folder: &Path, position: ArchivePosition, max_body: u64) -> io::Result<Answer> {
-        let path = file_path(folder, position.file);
+    pub fn read_up_to(
+        archive: &ArchiveFolder,
+        position: ArchivePosition,
+        max_body: u64,
+    ) -> io::Result<Answer> {
+        let path = archive.file(position.file)?;
         let named = |e: io::Error| {
             let text = format!("{}, byte {}: {e}", path.display(), position.offset);
             io::Error::new(e.kind(), text)
@@ -90,14 +94,16 @@ impl Answer {
 
     /// Position of the page's previous body.
     pub fn before(&self) -> Option<ArchivePosition> {
-        let (name, offset) = self.field(BODY_BEFORE)?.split_once(' ')?;
-        Some(ArchivePosition { file: number_in(name)?, offset: offset.parse().ok()? })
+        let (file, offset) = self.field(BODY_BEFORE)?.split_once(' ')?;
+        // Earlier releases wrote the name of the file.
+        let file = file.parse().ok().or_else(|| number_in(file))?;
+        Some(ArchivePosition { file, offset: offset.parse().ok()? })
     }
 }
 
-/// Does a complete record with this page's body begin at this position?
-pub fn holds(storage: &dyn Storage, position: ArchivePosition, url: &str) -> bool {
-    let records = Records::of(storage, &file_name(position.file), position.offset);
+/// Does a complete record with this page's body begin at this byte of a file?
+pub fn holds(storage: &dyn Storage, name: &str, offset: u64, url: &str) -> bool {
+    let records = Records::of(storage, name, offset);
     let found = records.and_then(|records| records.checked().next_record());
     found.is_ok_and(|found| {
         found.is_some_and(|found| {
@@ -111,13 +117,18 @@ pub fn holds(storage: &dyn Storage, position: ArchivePosition, url: &str) -> boo
 mod tests {
     use super::super::{Compressor, Head, Record};
     use super::*;
+    use std::path::Path;
 
     const URL: &str = "http://a.example/";
 
     fn response(body: &[u8], before: Option<ArchivePosition>) -> Vec<u8> {
-        let head = Head { url: URL, at: 1_700_000_000_999, peer: None, status: 200 };
+        let head = Head::new(URL, 1_700_000_000_999, 200);
         let headers = [("Content-Type", &b"text/html"[..])].into_iter();
         Record::Response { truncated: false, body, before }.compress(&mut Compressor::new(), &head, headers)
+    }
+
+    fn opened(folder: &Path) -> ArchiveFolder {
+        ArchiveFolder::open(folder).unwrap()
     }
 
     #[test]
@@ -127,7 +138,7 @@ mod tests {
         let mut archive = crate::Archive::create(folder.path(), 1).unwrap();
         let first = archive.append(&response(b"one", None)).unwrap();
         let second = archive.append(&response(b"two\r\n\r\n", Some(first))).unwrap();
-        let found = Answer::read(folder.path(), second).unwrap();
+        let found = Answer::read(&opened(folder.path()), second).unwrap();
         assert_eq!(
             (&found.body[..], found.status(), found.time()),
             (&b"two\r\n\r\n"[..], 200, 1_700_000_000)
@@ -137,7 +148,7 @@ mod tests {
             (Some(URL), Some("text/html"))
         );
         assert_eq!(found.before(), Some(first));
-        let found = Answer::read(folder.path(), first).unwrap();
+        let found = Answer::read(&opened(folder.path()), first).unwrap();
         assert_eq!((&found.body[..], found.before()), (&b"one"[..], None));
     }
 
@@ -146,13 +157,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut archive = crate::Archive::create(folder.path(), 1 << 20).unwrap();
         let long = archive.append(&response(&vec![b'x'; MAX_ARCHIVED_BODY as usize + 9], None)).unwrap();
-        assert_eq!(Answer::read(folder.path(), long).unwrap().body.len() as u64, MAX_ARCHIVED_BODY);
-        let gone = Answer::read(folder.path(), ArchivePosition { file: 9, offset: 0 }).unwrap_err();
+        assert_eq!(Answer::read(&opened(folder.path()), long).unwrap().body.len() as u64, MAX_ARCHIVED_BODY);
+        let gone = Answer::read(&opened(folder.path()), ArchivePosition { file: 9, offset: 0 }).unwrap_err();
         assert_eq!(gone.kind(), io::ErrorKind::NotFound);
         let within = ArchivePosition { offset: long.offset + 1, ..long };
-        let error = Answer::read(folder.path(), within).unwrap_err().to_string();
-        assert!(error.contains("recrawl-000001.warc.gz, byte"), "{error}");
+        let error = Answer::read(&opened(folder.path()), within).unwrap_err().to_string();
+        assert!(error.contains("-000001-0.warc.gz, byte"), "{error}");
         let beyond = ArchivePosition { offset: 1 << 40, ..long };
-        assert!(Answer::read(folder.path(), beyond).is_err());
+        assert!(Answer::read(&opened(folder.path()), beyond).is_err());
     }
 }

@@ -4,7 +4,7 @@
 //! cycle appends. A page's record keeps its position: a missing file means that the body was
 //! removed, and no position that no body was archived.
 
-use super::{file_name, number_in};
+use super::WarcFiles;
 use recrawl_repository::storage::{FileStorage, Storage};
 use recrawl_types::{ArchivePosition, Content, PageRecord, Validators};
 use std::collections::BTreeMap;
@@ -36,10 +36,9 @@ pub fn taken(folder: &Path) -> io::Result<Files> {
 /// Number, length and name of each WARC file, without files that a running crawl removes meanwhile.
 fn lengths(folder: &dyn Storage) -> io::Result<Vec<(u32, u64, String)>> {
     let mut files = Vec::new();
-    for name in folder.list()? {
-        let Some(number) = number_in(&name) else { continue };
-        match folder.open(&name).and_then(|file| file.length()) {
-            Ok(length) => files.push((number, length, name)),
+    for (number, name) in WarcFiles::in_storage(folder)?.iter() {
+        match folder.open(name).and_then(|file| file.length()) {
+            Ok(length) => files.push((number, length, name.to_owned())),
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
             Err(e) => return Err(e),
         }
@@ -78,9 +77,9 @@ pub(super) fn forget(content: &mut Content) {
     (content.archive, content.validators) = (None, Validators::default());
 }
 
-/// The present WARC files with their lengths.
+/// The present WARC files with their lengths and names.
 #[derive(Clone, Debug, Default)]
-pub struct Bodies(BTreeMap<u32, u64>);
+pub struct Bodies(BTreeMap<u32, (u64, String)>);
 
 impl Bodies {
     /// The bodies in this folder; none if the folder is missing.
@@ -99,12 +98,18 @@ impl Bodies {
     /// # Errors
     /// When the storage cannot be listed.
     pub fn in_storage(storage: &dyn Storage) -> io::Result<Bodies> {
-        Ok(Bodies(lengths(storage)?.into_iter().map(|(number, length, _)| (number, length)).collect()))
+        let files = lengths(storage)?.into_iter();
+        Ok(Bodies(files.map(|(number, length, name)| (number, (length, name))).collect()))
+    }
+
+    /// The name of a file that is present.
+    pub fn name(&self, number: u32) -> Option<&str> {
+        self.0.get(&number).map(|(_, name)| name.as_str())
     }
 
     /// Is the record present?
     pub fn has(&self, position: ArchivePosition) -> bool {
-        self.0.get(&position.file).is_some_and(|length| position.offset < *length)
+        self.0.get(&position.file).is_some_and(|(length, _)| position.offset < *length)
     }
 
     /// Was the record lost: does its file exist, but end before it?
@@ -135,13 +140,11 @@ impl Bodies {
     /// The same as text for a reader.
     pub fn words(&self, content: Option<&Content>) -> Option<String> {
         let position = content?.archive?;
-        let name = file_name(position.file);
-        Some(match () {
-            () if self.has(position) => format!("in {name}, byte {}", position.offset),
-            () if self.has_lost(position) => {
-                format!("lost: {name} ends before byte {}; the next visit archives it again", position.offset)
-            }
-            () => format!("was in {name}, which was removed"),
+        let ArchivePosition { file, offset } = position;
+        Some(match self.name(file) {
+            Some(name) if self.has(position) => format!("in {name}, byte {offset}"),
+            Some(name) => format!("lost: {name} ends before byte {offset}; the next visit archives it again"),
+            None => format!("was in WARC file {file}, which was removed"),
         })
     }
 }
@@ -149,10 +152,11 @@ impl Bodies {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::{file_name, number_in};
     use recrawl_repository::storage::MemoryStorage;
 
     fn folder(lengths: &[usize]) -> MemoryStorage {
-        let files = (1..).zip(lengths).map(|(number, length)| (file_name(number), vec![0; *length]));
+        let files = (1..).zip(lengths).map(|(number, length)| (file_name(number, 0, "ab"), vec![0; *length]));
         let others =
             [("index.cdxj".to_owned(), vec![0; 1000]), ("recrawl-1.warc.gz".to_owned(), vec![0; 50])];
         MemoryStorage::with_files(files.chain(others).collect())

@@ -12,7 +12,7 @@
 //! Every recovery starts a new file. So no position can come to refer to another record.
 
 use super::records::Records;
-use super::{ArchiveEnd, file_name, in_file, numbers};
+use super::{ArchiveEnd, WarcFiles, in_file};
 use recrawl_repository::storage::Storage;
 use serde::{Deserialize, Serialize};
 use std::io::{self, ErrorKind};
@@ -50,7 +50,8 @@ pub fn recover(
     mark: Option<ArchiveMark>,
     named: impl FnOnce() -> io::Result<u32>,
 ) -> io::Result<Recovery> {
-    let newest = numbers(storage)?.last().copied().unwrap_or(0);
+    let files = WarcFiles::in_storage(storage)?;
+    let newest = files.newest();
     let mut known = mark.map_or(ArchiveEnd::default(), |mark| mark.end);
     if mark.is_none() || newest < known.number {
         known = known.max(ArchiveEnd { number: named()?, length: 0 });
@@ -58,16 +59,16 @@ pub fn recover(
     if newest == 0 {
         return Ok(Recovery { sound: known, end: known, is_new_file: true });
     }
-    let name = file_name(newest);
-    let failed = |e: io::Error| in_file(storage, &name, &e);
-    let length = storage.open(&name).and_then(|file| file.length()).map_err(failed)?;
+    let name = files.name(newest)?;
+    let failed = |e: io::Error| in_file(storage, name, &e);
+    let length = storage.open(name).and_then(|file| file.length()).map_err(failed)?;
     let here = ArchiveEnd { number: newest, length };
     if mark == Some(ArchiveMark { end: here, is_open: false }) {
         return Ok(Recovery { sound: here, end: here, is_new_file: false });
     }
     let from = if known.number == newest { known.length.min(length) } else { 0 };
-    let (sound, is_tail) = sound_length(storage, newest, from)?;
-    let mut file = storage.append(&name).map_err(failed)?;
+    let (sound, is_tail) = sound_length(storage, name, from)?;
+    let mut file = storage.append(name).map_err(failed)?;
     // Data left by a killed process may not be on disk yet, and this file will no longer be the
     // newest.
     file.sync().map_err(failed)?;
@@ -82,20 +83,20 @@ pub fn recover(
             ArchiveEnd { length: sound, ..here }
         };
         match sound {
-            0 => storage.remove(&name).and_then(|()| storage.sync_dir()).map_err(failed)?,
+            0 => storage.remove(name).and_then(|()| storage.sync_dir()).map_err(failed)?,
             _ => file.truncate(sound).map_err(failed)?,
         }
-        let (file, bytes) = (storage.locate(&name), length - sound);
+        let (file, bytes) = (storage.locate(name), length - sound);
         tracing::warn!(%file, bytes, "truncated an incomplete record at the end of the archive");
     }
     let sound = ArchiveEnd { number: newest, length: sound };
     Ok(Recovery { sound: sound.max(known), end: end.max(known), is_new_file: true })
 }
 
-/// The end of the complete records of file `number`, read from the record end `from`, and whether
-/// nothing complete follows.
-fn sound_length(storage: &dyn Storage, number: u32, from: u64) -> io::Result<(u64, bool)> {
-    let mut records = Records::of(storage, &file_name(number), from)?;
+/// The end of the complete records of a file, read from the record end `from`, and whether nothing
+/// complete follows.
+fn sound_length(storage: &dyn Storage, name: &str, from: u64) -> io::Result<(u64, bool)> {
+    let mut records = Records::of(storage, name, from)?;
     let mut sound = from;
     loop {
         match records.next_record() {

@@ -6,8 +6,9 @@
 //! written anew beside the old one and renamed over it. So at any moment one of them is complete,
 //! and the takedown can be repeated after an interruption.
 
+use super::files::number_in;
 use super::records::Records;
-use super::{in_file, number_in, record_id, timestamp};
+use super::{in_file, record_id, timestamp};
 use flate2::Crc;
 use recrawl_repository::storage::Storage;
 use std::io;

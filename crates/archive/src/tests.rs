@@ -6,7 +6,7 @@ use std::io::Read;
 
 fn response(url: &str, body: &[u8]) -> Vec<u8> {
     let headers = [("Content-Type", "text/html"), ("Content-Encoding", "gzip"), ("Content-Length", "3")];
-    let head = Head { url, at: 1_700_000_000_000, peer: None, status: 200 };
+    let head = Head::new(url, 1_700_000_000_000, 200);
     let headers = headers.iter().map(|(n, v)| (*n, v.as_bytes()));
     Record::Response { truncated: false, body, before: None }.compress(&mut Compressor::new(), &head, headers)
 }
@@ -19,18 +19,101 @@ fn read_at(path: &Path, offset: u64) -> String {
     text
 }
 
+fn path_of(folder: &Path, position: recrawl_types::ArchivePosition) -> std::path::PathBuf {
+    ArchiveFolder::open(folder).unwrap().file(position.file).unwrap()
+}
+
+/// All members of a record, unpacked.
+fn unpacked(members: &[u8]) -> String {
+    let mut text = String::new();
+    flate2::read::MultiGzDecoder::new(members).read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn the_head_is_as_received_but_for_what_the_body_no_longer_is() {
+    let head = Head { reason: b"Fine\r\nX: y", ..Head::new("http://a.example/", 0, 200) };
+    let record = |body| Record::Response { truncated: false, body, before: None };
+    let compress = |record: Record<'_>, head: &Head<'_>, headers: &[(&str, &str)]| {
+        let headers = headers.iter().map(|(name, value)| (*name, value.as_bytes()));
+        let text = unpacked(&record.compress(&mut Compressor::new(), head, headers));
+        text.split_once("\r\n\r\n").unwrap().1.trim_end_matches("\r\n").to_owned()
+    };
+    // The length fits, so nothing is added, and all stays in its place.
+    let plain = [("content-length", "3"), ("x-b", "2"), ("X-A", "1"), ("x-b", "3")];
+    assert_eq!(
+        compress(record(b"one"), &head, &plain),
+        "HTTP/1.1 200 FineX: y\r\ncontent-length: 3\r\nx-b: 2\r\nX-A: 1\r\nx-b: 3\r\n\r\none"
+    );
+    let coded = [("content-encoding", "gzip"), ("content-length", "9"), ("transfer-encoding", "chunked")];
+    let head = Head { http: HttpVersion::Http10, ..Head::new("http://a.example/", 0, 200) };
+    let told = "HTTP/1.0 200 \r\nX-Archive-Orig-content-encoding: gzip\r\nX-Archive-Orig-content-length: 9\r\n\
+                X-Archive-Orig-transfer-encoding: chunked\r\nContent-Length: 3\r\n\r\n";
+    assert_eq!(compress(record(b"one"), &head, &coded), format!("{told}one"));
+    // A revisit has the head of the body that it stands for.
+    assert_eq!(compress(Record::Same { body: b"one" }, &head, &coded), told.trim_end());
+    let head = Head::new("http://a.example/", 0, 304);
+    assert_eq!(
+        compress(Record::NotModified, &head, &[("content-length", "9")]),
+        "HTTP/1.1 304 \r\nX-Archive-Orig-content-length: 9"
+    );
+}
+
+#[test]
+fn a_request_follows_its_response_as_a_record_of_its_own() {
+    let request = b"GET /p HTTP/1.1\r\nhost: a.example\r\n\r\n";
+    let peer = Some("::1".parse().unwrap());
+    let head = Head {
+        request: Some(request),
+        peer,
+        http: HttpVersion::Http2,
+        ..Head::new("http://a.example/p", 5, 200)
+    };
+    let record = Record::Response { truncated: false, body: b"one", before: None };
+    let members = record.compress(&mut Compressor::new(), &head, std::iter::empty());
+    let mut records = records::Records::over(&members[..], "x".into()).checked();
+    let response = records.next_record().unwrap().unwrap();
+    let found = records.next_record().unwrap().unwrap();
+    assert!(records.next_record().unwrap().is_none());
+    assert_eq!((response.problem, found.problem), (None, None));
+    assert_eq!((response.kind(), found.kind()), (Some("response"), Some("request")));
+    assert_eq!(found.field("WARC-Concurrent-To"), response.field("WARC-Record-ID"));
+    assert_ne!(found.field("WARC-Record-ID"), response.field("WARC-Record-ID"));
+    for name in ["WARC-Target-URI", "WARC-Date", "WARC-IP-Address", "WARC-Protocol"] {
+        assert!(found.field(name).is_some(), "{name}");
+        assert_eq!(found.field(name), response.field(name));
+    }
+    assert_eq!(found.field("Content-Type"), Some("application/http; msgtype=request"));
+    assert_eq!((found.http_field("host"), found.http_status()), (Some("a.example"), None));
+    assert!(unpacked(&members).ends_with("\r\n\r\nGET /p HTTP/1.1\r\nhost: a.example\r\n\r\n\r\n\r\n"));
+}
+
+#[test]
+fn a_file_says_of_whom_and_how_it_is() {
+    let fields = vec![("operator", "mailto:me@a.example".to_owned()), ("robots", "obey\r\nx: y".to_owned())];
+    let text = unpacked(&Provenance { tag: "ab".into(), fields }.member("f.warc.gz", 0));
+    assert!(text.starts_with("WARC/1.1\r\nWARC-Type: warcinfo\r\n"), "{text}");
+    assert!(text.contains("\r\nWARC-Filename: f.warc.gz\r\n"), "{text}");
+    assert!(
+        text.contains("software: recrawl/") && text.contains("\r\noperator: mailto:me@a.example\r\n"),
+        "{text}"
+    );
+    assert!(text.contains("\r\nrobots: obey  x: y\r\n"), "{text}");
+}
+
 #[test]
 fn a_position_leads_to_its_record() {
     let folder = tempfile::tempdir().unwrap();
     let mut archive = Archive::create(folder.path(), 1 << 20).unwrap();
     let first = archive.append(&response("http://a.example/", b"one")).unwrap();
     let second = archive.append(&response("http://b.example/", b"three")).unwrap();
-    let text = read_at(&file_path(folder.path(), second.file), second.offset);
+    let text = read_at(&path_of(folder.path(), second), second.offset);
     assert!(text.starts_with("WARC/1.1\r\nWARC-Type: response\r\n"), "{text}");
     assert!(text.contains("WARC-Target-URI: http://b.example/\r\n"), "{text}");
     assert!(text.contains("WARC-Date: 2023-11-14T22:13:20Z\r\n"), "{text}");
     assert!(text.contains("\r\nContent-Length: 5\r\n\r\nthree\r\n\r\n"), "{text}");
     assert!(text.contains("X-Archive-Orig-Content-Encoding: gzip"), "{text}");
+    assert!(text.contains("X-Archive-Orig-Content-Length: 3"), "{text}");
     let warc_length: usize =
         text.lines().find_map(|l| l.strip_prefix("Content-Length: ")).unwrap().trim().parse().unwrap();
     let block = text.split_once("\r\n\r\n").unwrap().1;
@@ -51,14 +134,13 @@ fn a_full_file_is_followed_by_the_next() {
     let a = archive.append(&response("http://a.example/", b"one")).unwrap();
     let b = archive.append(&response("http://b.example/", b"two")).unwrap();
     assert_eq!((a.file, b.file), (1, 2));
-    assert!(read_at(&file_path(folder.path(), b.file), b.offset).contains("two"));
-    assert!(read_at(&file_path(folder.path(), b.file), 0).contains("warcinfo"));
+    assert!(read_at(&path_of(folder.path(), b), b.offset).contains("two"));
+    assert!(read_at(&path_of(folder.path(), b), 0).contains("warcinfo"));
 }
 
 #[test]
 fn a_304_is_a_revisit_without_a_body() {
-    let head =
-        Head { url: "http://a.example/", at: 0, peer: Some("127.0.0.1".parse().unwrap()), status: 304 };
+    let head = Head { peer: Some("127.0.0.1".parse().unwrap()), ..Head::new("http://a.example/", 0, 304) };
     let headers = [("ETag", &b"\"x\"\r\nInjected: yes"[..])];
     let mut text = String::new();
     GzDecoder::new(&Record::NotModified.compress(&mut Compressor::new(), &head, headers.into_iter())[..])
@@ -71,7 +153,7 @@ fn a_304_is_a_revisit_without_a_body() {
 
 #[test]
 fn the_same_body_again_is_a_revisit_with_its_digest() {
-    let head = Head { url: "http://a.example/", at: 0, peer: None, status: 200 };
+    let head = Head::new("http://a.example/", 0, 200);
     let mut text = String::new();
     GzDecoder::new(
         &Record::Same { body: b"" }.compress(&mut Compressor::new(), &head, std::iter::empty())[..],

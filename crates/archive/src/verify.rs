@@ -3,11 +3,11 @@
 //!
 //! Memory: 24 bytes per page whose body is archived.
 
+use super::WarcFiles;
 use super::answer::holds;
 use super::cap::{Bodies, forget};
 use super::records::{Found, Records};
 use super::recovery::is_damage;
-use super::{file_name, numbers};
 use recrawl_repository::storage::Storage;
 use recrawl_repository::{Damage, Generation};
 use recrawl_types::{CanonicalUrl, PageRecord};
@@ -46,9 +46,9 @@ struct Named {
 pub fn verify(storage: &dyn Storage, generation: &Generation) -> io::Result<Verified> {
     let mut verified = Verified::default();
     let mut named = positions(generation);
-    for number in numbers(storage)? {
+    for (number, name) in WarcFiles::in_storage(storage)?.iter() {
         let positions = named.remove(&number).unwrap_or_default();
-        verify_file(storage, number, positions, generation, &mut verified)?;
+        verify_file(storage, name, positions, generation, &mut verified)?;
     }
     Ok(verified)
 }
@@ -71,14 +71,13 @@ fn positions(generation: &Generation) -> BTreeMap<u32, Vec<Named>> {
 
 fn verify_file(
     storage: &dyn Storage,
-    number: u32,
+    name: &str,
     positions: Vec<Named>,
     generation: &Generation,
     verified: &mut Verified,
 ) -> io::Result<()> {
-    let name = file_name(number);
-    let damage = |offset, what: String| Damage { file: storage.locate(&name), offset, what };
-    let mut records = match Records::of(storage, &name, 0) {
+    let damage = |offset, what: String| Damage { file: storage.locate(name), offset, what };
+    let mut records = match Records::of(storage, name, 0) {
         // A running crawl may remove the oldest file.
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
         records => records?.checked(),
@@ -108,11 +107,11 @@ fn verify_file(
         let is_named = waiting.peek().is_some_and(|position| position.offset < next.unwrap_or(u64::MAX));
         let left = next.unwrap_or(length) - offset;
         match next {
-            None if !is_named && is_torn_end(storage, &name, offset, &problem)? => {
+            None if !is_named && is_torn_end(storage, name, offset, &problem)? => {
                 verified.notes.push(format!(
                     "{}: the last {left} bytes are an incomplete record of an interrupted write; \
                      no page refers to it",
-                    storage.locate(&name)
+                    storage.locate(name)
                 ))
             }
             _ => verified.damage.push(damage(offset, format!("{problem}; {left} bytes are unreadable"))),
@@ -173,8 +172,8 @@ pub fn forget_unreadable(
     let Some((content, position)) = content.and_then(|c| c.archive.map(|position| (c, position))) else {
         return false;
     };
-    let is_there = bodies.has(position) || bodies.has_lost(position);
-    if !is_there || holds(storage, position, &url.as_text()) {
+    let Some(name) = bodies.name(position.file) else { return false };
+    if holds(storage, name, position.offset, &url.as_text()) {
         return false;
     }
     forget(content);

@@ -1,6 +1,7 @@
 //! Appends to the archive: one WARC file at a time, created with its first record.
 
-use super::{file_name, in_file, warcinfo};
+use super::files::file_name;
+use super::{Provenance, WarcFiles, in_file};
 use recrawl_repository::storage::{FileStorage, Storage, WriteFile};
 use recrawl_types::ArchivePosition;
 use serde::{Deserialize, Serialize};
@@ -29,7 +30,10 @@ impl ArchiveEnd {
 pub struct Archive {
     storage: Arc<dyn Storage>,
     limit: u64,
+    provenance: Provenance,
     end: ArchiveEnd,
+    /// Name of the last file; empty before the first.
+    name: String,
     /// None until the first record, which creates a file.
     file: Option<Box<dyn WriteFile>>,
     /// A write or a sync failed, so the content of the file is unknown.
@@ -42,25 +46,28 @@ impl Archive {
     /// # Errors
     /// When the folder cannot be created.
     pub fn create(folder: &Path, limit: u64) -> io::Result<Archive> {
-        Archive::open(Arc::new(FileStorage::create(folder)?), limit, ArchiveEnd::default(), true)
+        let storage = Arc::new(FileStorage::create(folder)?);
+        Archive::open(storage, limit, Provenance::default(), ArchiveEnd::default(), true)
     }
 
-    /// Continues at `end`: in that file or, if `is_new_file`, in the next one.
+    /// Continues at `end`: in that file or, if `is_new_file`, in the next one. A file is closed at `limit`
+    /// bytes.
     ///
     /// # Errors
     /// With the file's name.
     pub fn open(
         storage: Arc<dyn Storage>,
         limit: u64,
+        provenance: Provenance,
         end: ArchiveEnd,
         is_new_file: bool,
     ) -> io::Result<Archive> {
-        let name = file_name(end.number);
-        let file = match is_new_file {
-            true => None,
-            false => Some(storage.append(&name).map_err(|e| in_file(&*storage, &name, &e))?),
-        };
-        Ok(Archive { storage, limit, end, file, broken: false })
+        let (mut name, mut file) = (String::new(), None);
+        if !is_new_file {
+            WarcFiles::in_storage(&*storage)?.name(end.number)?.clone_into(&mut name);
+            file = Some(storage.append(&name).map_err(|e| in_file(&*storage, &name, &e))?);
+        }
+        Ok(Archive { storage, limit, provenance, end, name, file, broken: false })
     }
 
     /// Appends a compressed record and returns its position.
@@ -89,9 +96,10 @@ impl Archive {
     /// Creates the next file with a `warcinfo` record, and makes its name durable.
     fn begin_file(&mut self) -> io::Result<()> {
         let number = self.end.number + 1;
-        let name = file_name(number);
         let at = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
-        let info = warcinfo(&name, at.as_millis() as u64);
+        let at = at.as_millis() as u64;
+        let name = file_name(number, at, &self.provenance.tag);
+        let info = self.provenance.member(&name, at);
         let begin = || {
             let mut file = self.storage.create(&name)?;
             file.write(&info)?;
@@ -99,8 +107,13 @@ impl Archive {
             self.storage.sync_dir()?;
             Ok(file)
         };
-        let file = begin().map_err(|e| in_file(&*self.storage, &name, &e))?;
+        let file = begin().map_err(|e| {
+            // The next attempt has another name for the same number.
+            let _ = self.storage.remove(&name);
+            in_file(&*self.storage, &name, &e)
+        })?;
         (self.file, self.end) = (Some(file), ArchiveEnd { number, length: info.len() as u64 });
+        self.name = name;
         Ok(())
     }
 
@@ -131,6 +144,6 @@ impl Archive {
     }
 
     fn named(&self, error: &io::Error) -> io::Error {
-        in_file(&*self.storage, &file_name(self.end.number), error)
+        in_file(&*self.storage, &self.name, error)
     }
 }

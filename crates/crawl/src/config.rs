@@ -528,6 +528,8 @@ table! {
         data_dir: PathBuf = PathBuf::from("data"),
         /// Are page bodies archived, as WARC files?
         archive: bool = true,
+        /// Are requests archived too, each as a record behind its response?
+        archive_requests: bool = false,
         /// Size at which a WARC file is closed.
         archive_file: Size = Size(1 << 30),
         /// Maximum size of all WARC files, beyond which the oldest are removed between cycles; 0

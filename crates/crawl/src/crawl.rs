@@ -18,7 +18,7 @@ use crate::progress::storage::Watched;
 use crate::settings::Settings;
 use crate::space::Space;
 use crate::stored::{keep, kept, seed_sites};
-use recrawl_archive::{self as archive, Archive, ArchiveEnd, ArchiveMark, Recovery, cap};
+use recrawl_archive::{self as archive, Archive, ArchiveEnd, ArchiveMark, Provenance, Recovery, cap};
 use recrawl_fetcher::{Fetcher, HttpNetwork, Steering, WallClock};
 use recrawl_notifications::store;
 use recrawl_repository::storage::{FileStorage, Storage};
@@ -74,6 +74,8 @@ pub struct Crawl {
     pub shutdown: Shutdown,
     /// Shows the progress of a cycle.
     pub display: Box<dyn Display>,
+    /// What new WARC files say of the crawl.
+    provenance: Provenance,
     /// The time, in milliseconds since 1970.
     pub clock: WallClock,
     /// Random seed for ties and samples.
@@ -90,6 +92,26 @@ pub struct Crawl {
     surveyed: Mutex<Option<(DatedRound, Arc<Survey>)>>,
     /// See [`Crawl::fetching`].
     fetching: OnceLock<Runtime>,
+}
+
+/// What WARC files say of the crawl: who runs it, and the configuration on which their records depend.
+fn provenance(settings: &Settings, tag: String) -> Provenance {
+    let fetch = &settings.fetch;
+    let requests = match fetch.keep_requests {
+        true => "archived, without configured credentials",
+        false => "not archived",
+    };
+    let fields = [
+        ("operator", fetch.contact.clone()),
+        ("robots", Some("obey".into())),
+        ("http-header-user-agent", Some(fetch.user_agent_field())),
+        ("http-header-from", fetch.from_field().map(str::to_owned)),
+        ("requests", Some(requests.into())),
+        ("bodies", Some(format!("decoded, at most {} bytes", fetch.max_body))),
+        ("header-names", Some("in lower case".into())),
+    ];
+    let fields = fields.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+    Provenance { tag, fields }
 }
 
 impl Crawl {
@@ -160,6 +182,7 @@ impl Crawl {
         let pings = Pings::open(tables.clone(), settings.config.hints.min_trust.0)?;
         let improve = Arc::new(LoopStore::new(tables.clone()));
         Ok(Crawl {
+            provenance: provenance(&settings, process.archive_tag),
             settings,
             storage,
             warc,
@@ -350,7 +373,8 @@ impl Crawl {
         keep(&self.tables, ARCHIVE_END, &ArchiveMark { end: recovery.end, is_open: true })?;
         self.tables.flush()?;
         let limit = storage.archive_file.0;
-        Ok(Some(Archive::open(self.warc.clone(), limit, recovery.end, recovery.is_new_file)?))
+        let (warc, provenance) = (self.warc.clone(), self.provenance.clone());
+        Ok(Some(Archive::open(warc, limit, provenance, recovery.end, recovery.is_new_file)?))
     }
 
     /// Removes the oldest WARC files beyond `storage.archive_max`. This happens between two cycles,

@@ -12,15 +12,18 @@ pub struct Process {
     pub shutdown: Shutdown,
     /// Shows the progress of a cycle.
     pub display: Box<dyn Display>,
+    /// Letters and digits in the names of WARC files that this process begins. No other crawl or machine
+    /// should have the same.
+    pub archive_tag: String,
 }
 
 impl Process {
-    /// Without signals and without a display.
+    /// Without signals, display and a tag of its own.
     ///
     /// # Errors
     /// When the system gives no event queue.
     pub fn quiet() -> std::io::Result<Process> {
-        Ok(Process { shutdown: Shutdown::new()?, display: Box::new(Hidden) })
+        Ok(Process { shutdown: Shutdown::new()?, display: Box::new(Hidden), archive_tag: "0".into() })
     }
 }
 

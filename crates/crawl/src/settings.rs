@@ -288,6 +288,7 @@ fn fetch_config(config: &Config) -> Result<FetchConfig, String> {
         max_body: fetch.max_body.0 as usize,
         body_memory: fetch.body_memory.0 as usize,
         max_redirects: fetch.max_redirects,
+        keep_requests: config.storage.archive && config.storage.archive_requests,
         bytes_per_second: config.budget.bytes_per_second.0,
         bytes_per_host: config.budget.bytes_per_host.0,
         bytes_per_cycle: config.budget.bytes_per_cycle.0,

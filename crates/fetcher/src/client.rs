@@ -7,6 +7,7 @@ pub use http::{HttpNetwork, Post, SetupError};
 
 use bytes::Bytes;
 use recrawl_types::{CanonicalUrl, Failure, Outcome, Validators};
+use reqwest::Version;
 use reqwest::header::{HeaderMap, HeaderName};
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
@@ -119,7 +120,12 @@ pub struct Request {
 pub struct Reply {
     /// Status code.
     pub status: u16,
-    /// Header fields, without those that decompression made wrong.
+    /// Version of HTTP.
+    pub version: Version,
+    /// Reason phrase, unless it is the usual one of the status.
+    pub reason: Option<Box<[u8]>>,
+    /// Header fields as received, so lengths and codings are those of the transfer. Names are in lower
+    /// case, and repeated fields stand together.
     pub headers: HeaderMap,
     /// The decoded body, at most [`Request::max_body`] bytes.
     pub body: Bytes,
@@ -127,6 +133,8 @@ pub struct Reply {
     pub truncated: bool,
     /// Address of the server.
     pub peer: Option<SocketAddr>,
+    /// The request, with [`FetchConfig::keep_requests`](crate::FetchConfig).
+    pub sent: Option<Box<[u8]>>,
 }
 
 impl Reply {

@@ -51,6 +51,7 @@ pub use limits::FetchConfig;
 pub use outcome::{Condition, FetchError, FetchResult, FetchedPage, Hold, Response};
 pub use proxy::Proxy;
 pub use report::{FetchReport, Outcomes, StoppedBy};
+pub use reqwest::Version;
 pub use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 pub use run::Refuses;
 pub use unvisited_hosts::UnvisitedHosts;

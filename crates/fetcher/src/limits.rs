@@ -144,6 +144,9 @@ pub struct FetchConfig {
     pub dns_max_ttl: Duration,
     /// Maximum time that a failed lookup is cached.
     pub dns_max_negative_ttl: Duration,
+    /// Are requests kept as text, for the archive?
+    #[serde(skip)]
+    pub keep_requests: bool,
     /// Extra header fields for single hosts.
     #[serde(skip)]
     pub access: Vec<HostAccess>,
@@ -189,6 +192,7 @@ impl Default for FetchConfig {
             dns_min_ttl: Duration::from_secs(60),
             dns_max_ttl: Duration::from_secs(24 * 3600),
             dns_max_negative_ttl: Duration::from_secs(300),
+            keep_requests: false,
             access: Vec::new(),
             proxy: None,
             extra_ca: Vec::new(),
@@ -207,6 +211,19 @@ impl FetchConfig {
     /// The product token of the user agent.
     pub fn product_token(&self) -> &str {
         product_token(&self.user_agent)
+    }
+
+    /// The value of `User-Agent`.
+    pub fn user_agent_field(&self) -> String {
+        match &self.contact {
+            Some(contact) if !contact.contains('@') => format!("{} (+{contact})", self.user_agent),
+            _ => self.user_agent.clone(),
+        }
+    }
+
+    /// The value of `From`; none if it is not sent.
+    pub fn from_field(&self) -> Option<&str> {
+        self.contact.as_deref().filter(|contact| contact.contains('@'))
     }
 
     /// Describes the first invalid value; none if all are valid.

@@ -7,6 +7,7 @@ use recrawl_types::{
     CanonicalUrl, ContentKind, Failure, Fingerprint, Origin, Outcome, ScheduleEntry, UrlRules, Validators,
 };
 use reqwest::header::{CONTENT_TYPE, ETAG, HeaderMap, LAST_MODIFIED, LOCATION, RETRY_AFTER};
+use reqwest::{StatusCode, Version};
 use std::fmt::Write as _;
 use std::io;
 use std::net::SocketAddr;
@@ -92,7 +93,11 @@ pub enum FetchResult {
 pub struct Response {
     /// Status code.
     pub status: u16,
-    /// Header fields, without Content-Encoding and Content-Length if the body was decompressed.
+    /// Version of HTTP.
+    pub version: Version,
+    /// Reason phrase, unless it is the usual one of the status.
+    pub reason: Option<Box<[u8]>>,
+    /// Header fields as received: [`Reply::headers`].
     pub headers: HeaderMap,
     /// The body after decompression, at most the configured limit.
     pub body: Bytes,
@@ -104,6 +109,16 @@ pub struct Response {
     pub validators: Validators,
     /// Address of the server.
     pub peer: Option<SocketAddr>,
+    /// The request as text, if requests are kept.
+    pub sent: Option<Box<[u8]>>,
+}
+
+impl Response {
+    /// Reason phrase as sent, or the usual one of the status; empty if there is none.
+    pub fn reason(&self) -> &[u8] {
+        let usual = || StatusCode::from_u16(self.status).ok().and_then(|status| status.canonical_reason());
+        self.reason.as_deref().unwrap_or_else(|| usual().unwrap_or_default().as_bytes())
+    }
 }
 
 impl From<Reply> for Response {
@@ -112,10 +127,13 @@ impl From<Reply> for Response {
             validators: validators_of(&reply.headers),
             content_type: reply.header(CONTENT_TYPE).map(|v| v.as_ref().into()),
             status: reply.status,
+            version: reply.version,
+            reason: reply.reason,
             headers: reply.headers,
             body: reply.body,
             truncated: reply.truncated,
             peer: reply.peer,
+            sent: reply.sent,
         }
     }
 }

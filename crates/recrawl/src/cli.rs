@@ -647,9 +647,18 @@ pub struct ExportArgs {
     /// File format. Default: from the file extension: `.jsonl` (or none), `.csv`, `.parquet`
     #[arg(long, value_enum)]
     pub format: Option<Format>,
-    /// With contents: also the text, as far as it counts
+    /// With contents and wacz: also the text, as far as it counts
     #[arg(long)]
     pub text: bool,
+    /// With wacz: only the pages of this host, or of `*.example.com`
+    #[arg(long, value_name = "HOST", conflicts_with = "prefix")]
+    pub host: Option<String>,
+    /// With wacz: only pages whose URL starts with this
+    #[arg(long, value_name = "URL")]
+    pub prefix: Option<String>,
+    /// With wacz: only what was fetched since this day (2026-01-31) or time (2026-01-31T12:00:00Z)
+    #[arg(long, value_name = "DATE")]
+    pub since: Option<String>,
     #[command(flatten)]
     pub at: Where,
 }
@@ -682,6 +691,8 @@ pub enum Exported {
     Rounds,
     /// Sorted CDXJ index of the WARC files
     Cdxj,
+    /// Archive, index and list of pages in one WACZ file, which replays in a browser
+    Wacz,
 }
 
 /// `recrawl import`

@@ -13,6 +13,7 @@ pub mod traces;
 use progress_bar::CycleBar;
 use recrawl_crawl::process::{Printer, Process, Shutdown};
 use recrawl_crawl::{Crawl, Failure};
+use ring::rand::{SecureRandom, SystemRandom};
 use stdout::Printed;
 
 /// Stops a crawl at a signal. Call it once.
@@ -24,8 +25,15 @@ pub fn stopped_by_signals() -> Result<Shutdown, Failure> {
 }
 
 /// What this process provides to a crawl.
-pub fn of_crawl(shutdown: Shutdown) -> Process {
-    Process { shutdown, display: Box::new(CycleBar::default()) }
+///
+/// # Errors
+/// When the system gives no random numbers.
+pub fn of_crawl(shutdown: Shutdown) -> Result<Process, Failure> {
+    let mut tag = [0; 6];
+    let random = SystemRandom::new().fill(&mut tag);
+    random.map_err(|_| Failure::Work("the system gives no random numbers".into()))?;
+    let archive_tag = tag.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(Process { shutdown, display: Box::new(CycleBar::default()), archive_tag })
 }
 
 /// Standard output. A crawl that stops does not wait for a stalled reader.

@@ -92,7 +92,7 @@ type Opened = (Crawl, Option<Tokens>);
 fn open(args: &ServeArgs, start: &Start, signals: &Shutdown) -> Result<Opened, Failure> {
     // First: bad tokens touch nothing.
     let tokens = tokens_of(&start.settings)?;
-    let process = process::of_crawl(signals.child()?);
+    let process = process::of_crawl(signals.child()?)?;
     Ok((Crawl::open(start.settings.clone(), &start.seeds, args.random_seed, process)?, tokens))
 }
 

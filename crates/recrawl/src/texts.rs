@@ -13,6 +13,7 @@ pub use versions::{Version, Versions, extracted, text_of};
 
 use difference::Difference;
 pub use difference::unified;
+use recrawl_archive::ArchiveFolder;
 use recrawl_crawl::settings::Settings;
 use recrawl_extractor::Part;
 use recrawl_types::{ArchivePosition, CanonicalUrl, Visited};
@@ -59,7 +60,11 @@ pub fn document(
         None => Err(missing("never_fetched", "never fetched")),
         Some(visited) => {
             let part = settings.pages.of(url).map(|rule| &rule.part);
-            last_two(Versions::of(folder, url, visited.content.archive), url, visited, settings, part, now)
+            let archive = ArchiveFolder::open(folder).map_err(|e| missing("unreadable", e.to_string()));
+            archive.and_then(|archive| {
+                let versions = Versions::of(&archive, url, visited.content.archive);
+                last_two(versions, url, visited, settings, part, now)
+            })
         }
     };
     document_of(found)

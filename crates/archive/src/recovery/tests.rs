@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::answer::holds;
-use crate::{Archive, Compressor, Head, Record};
+use crate::{Archive, Compressor, Head, Provenance, Record};
 use recrawl_repository::VisitLog;
 use recrawl_repository::storage::{Fault, FaultyStorage, MemoryStorage, Survivors};
 use recrawl_types::{
@@ -33,8 +33,11 @@ fn body(index: u64) -> Vec<u8> {
     (0..1_200).map(step).collect()
 }
 
+/// A response and its request.
 fn member(index: u64, at: u64) -> Vec<u8> {
-    let head = Head { url: &url(index).as_text(), at, peer: None, status: 200 };
+    let address = url(index).as_text();
+    let request = format!("GET /{index} HTTP/1.1\r\nhost: a.example\r\n\r\n");
+    let head = Head { request: Some(request.as_bytes()), ..Head::new(&address, at, 200) };
     let record = Record::Response { truncated: false, body: &body(index), before: None };
     record.compress(&mut Compressor::new(), &head, std::iter::empty())
 }
@@ -64,7 +67,8 @@ fn run(storage: &Arc<dyn Storage>, mark: &mut Mark, at: u64, run: &mut Run) -> i
         VisitLog::open_observed(&**storage, ROUND, observe).map_err(io::Error::other)?;
     run.cut += recovered.cut;
     *mark = Some(ArchiveMark { end: recovery.end, is_open: true });
-    let mut archive = Archive::open(storage.clone(), LIMIT, recovery.end, recovery.is_new_file)?;
+    let mut archive =
+        Archive::open(storage.clone(), LIMIT, Provenance::default(), recovery.end, recovery.is_new_file)?;
     let mut unsynced = Vec::new();
     for index in (0..VISITS).filter(|index| !recovered.done.contains(*index)) {
         let position = archive.append(&member(index, at))?;
@@ -112,9 +116,11 @@ fn check(left: MemoryStorage, mut mark: Mark, before: &Run, what: &str) -> u64 {
     run(&left, &mut mark, 2_000, &mut again).unwrap_or_else(|e| panic!("{what}: {e}"));
     let positions = positions(&*left);
     assert_eq!(positions.len() as u64, VISITS, "{what}");
+    let files = WarcFiles::in_storage(&*left).unwrap();
     for (index, position) in positions {
+        let name = files.name(position.file).unwrap();
         assert!(
-            holds(&*left, position, &url(index).as_text()),
+            holds(&*left, name, position.offset, &url(index).as_text()),
             "{what}: {position:?} is no record of page {index}"
         );
     }
@@ -131,7 +137,9 @@ fn no_position_of_the_log_leads_elsewhere_after_a_power_cut_at_any_point() {
             let shared: Arc<dyn Storage> = storage.clone();
             let (mut mark, mut before) = (None, Run::default());
             if earlier > 0 {
-                let mut archive = Archive::open(shared.clone(), LIMIT, ArchiveEnd::default(), true).unwrap();
+                let mut archive =
+                    Archive::open(shared.clone(), LIMIT, Provenance::default(), ArchiveEnd::default(), true)
+                        .unwrap();
                 archive.append(&member(99, 500)).unwrap();
                 archive.sync().unwrap();
                 mark = Some(ArchiveMark { end: archive.end(), is_open: earlier > 1 });
@@ -189,9 +197,20 @@ fn an_error_at_any_point_leads_no_position_elsewhere() {
 
 fn archive_of(bodies: u64) -> (Arc<MemoryStorage>, Archive, Vec<ArchivePosition>) {
     let storage = Arc::new(MemoryStorage::new());
-    let mut archive = Archive::open(storage.clone(), 1 << 20, ArchiveEnd::default(), true).unwrap();
+    let mut archive =
+        Archive::open(storage.clone(), 1 << 20, Provenance::default(), ArchiveEnd::default(), true).unwrap();
     let positions = (0..bodies).map(|index| archive.append(&member(index, 1)).unwrap()).collect();
     (storage, archive, positions)
+}
+
+/// The name of the first file.
+fn first(storage: &MemoryStorage) -> String {
+    WarcFiles::in_storage(storage).unwrap().name(1).unwrap().to_owned()
+}
+
+/// Length of the record that begins at this byte of the first file.
+fn response_length(storage: &MemoryStorage, offset: u64) -> u64 {
+    Records::of(storage, &first(storage), offset).unwrap().next_record().unwrap().unwrap().length
 }
 
 fn cut_to(storage: &MemoryStorage, name: &str, length: u64) {
@@ -206,13 +225,15 @@ fn a_file_that_ends_where_it_was_closed_is_gone_on_with_only_if_nothing_was_appe
     let closed = ArchiveMark { end: archive.end(), is_open: false };
     let recovery = recover(&*storage, Some(closed), || Ok(0)).unwrap();
     assert_eq!(recovery, Recovery { sound: closed.end, end: closed.end, is_new_file: false });
-    let mut archive = Archive::open(storage.clone(), 1 << 20, recovery.end, false).unwrap();
+    let mut archive =
+        Archive::open(storage.clone(), 1 << 20, Provenance::default(), recovery.end, false).unwrap();
     let lost = archive.append(&member(7, 1)).unwrap();
-    cut_to(&storage, "recrawl-000001.warc.gz", closed.end.length);
+    cut_to(&storage, &first(&storage), closed.end.length);
     let open = ArchiveMark { is_open: true, ..closed };
     let recovery = recover(&*storage, Some(open), || Ok(0)).unwrap();
     assert!(recovery.is_new_file && !recovery.sound.is_behind(lost));
-    let mut archive = Archive::open(storage, 1 << 20, recovery.end, recovery.is_new_file).unwrap();
+    let mut archive =
+        Archive::open(storage, 1 << 20, Provenance::default(), recovery.end, recovery.is_new_file).unwrap();
     let other = archive.append(&member(8, 1)).unwrap();
     assert_eq!((lost.file, other.file), (1, 2), "no other record may come to lie there");
 }
@@ -223,19 +244,21 @@ fn a_torn_end_is_cut_off_and_what_stands_before_damage_is_left_alone() {
     let open = |length| Some(ArchiveMark { end: ArchiveEnd { number: 1, length }, is_open: true });
     let length = archive.end().length;
     let image = storage.image();
-    cut_to(&storage, "recrawl-000001.warc.gz", length - 1);
-    let recovery = recover(&*storage, open(0), || Ok(0)).unwrap();
-    assert_eq!(recovery.sound, ArchiveEnd { number: 1, length: positions[3].offset });
-    assert_eq!(
-        storage.image()["recrawl-000001.warc.gz"].len() as u64,
-        positions[3].offset,
-        "the torn end is cut"
-    );
+    // Torn within the last request, whose response stays, and within the last response.
+    let request = positions[3].offset + response_length(&storage, positions[3].offset);
+    for (torn, sound) in [(length - 1, request), (request - 1, positions[3].offset)] {
+        let storage = MemoryStorage::with_files(image.clone());
+        cut_to(&storage, &first(&storage), torn);
+        let recovery = recover(&storage, open(0), || Ok(0)).unwrap();
+        assert_eq!(recovery.sound, ArchiveEnd { number: 1, length: sound });
+        assert_eq!(recovery.sound.is_behind(positions[3]), sound == request);
+        assert_eq!(storage.image()[&first(&storage)].len() as u64, sound, "the torn end is cut");
+    }
 
     // Damage in the middle of the file: the log may name nothing after it, and no complete record
     // is removed.
     let mut damaged = image.clone();
-    damaged.get_mut("recrawl-000001.warc.gz").unwrap()[positions[1].offset as usize + 40] ^= 1;
+    damaged.get_mut(&first(&storage)).unwrap()[positions[1].offset as usize + 40] ^= 1;
     let damaged = MemoryStorage::with_files(damaged);
     let recovery = recover(&damaged, open(0), || Ok(0)).unwrap();
     assert_eq!((recovery.sound.length, recovery.end.length), (positions[1].offset, length));
@@ -244,19 +267,20 @@ fn a_torn_end_is_cut_off_and_what_stands_before_damage_is_left_alone() {
     assert_eq!((recovery.sound.length, recovery.end.length), (length, length));
     // Without a mark, nothing is cut.
     let torn = MemoryStorage::with_files(image);
-    cut_to(&torn, "recrawl-000001.warc.gz", length - 1);
+    cut_to(&torn, &first(&storage), length - 1);
     let recovery = recover(&torn, None, || Ok(0)).unwrap();
-    assert_eq!((recovery.sound.length, recovery.end.length), (positions[3].offset, length - 1));
-    assert_eq!(torn.image()["recrawl-000001.warc.gz"].len() as u64, length - 1);
+    assert_eq!((recovery.sound.length, recovery.end.length), (request, length - 1));
+    assert_eq!(torn.image()[&first(&storage)].len() as u64, length - 1);
 }
 
 #[test]
 fn numbers_of_files_that_were_taken_away_are_not_given_again() {
     let (storage, archive, _) = archive_of(1);
     let closed = Some(ArchiveMark { end: archive.end(), is_open: false });
-    storage.remove("recrawl-000001.warc.gz").unwrap();
+    storage.remove(&first(&storage)).unwrap();
     let recovery = recover(&*storage, closed, || Ok(0)).unwrap();
-    let mut archive = Archive::open(storage, 1 << 20, recovery.end, recovery.is_new_file).unwrap();
+    let mut archive =
+        Archive::open(storage, 1 << 20, Provenance::default(), recovery.end, recovery.is_new_file).unwrap();
     assert_eq!(archive.append(&member(1, 1)).unwrap().file, 2);
     // Nor if the tables are lost too: pages' records name the files.
     let recovery = recover(&MemoryStorage::new(), None, || Ok(7)).unwrap();

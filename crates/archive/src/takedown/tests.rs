@@ -2,7 +2,8 @@
 //! loses nothing.
 
 use super::*;
-use crate::{Compressor, Head, Record, file_name};
+use crate::files;
+use crate::{Compressor, Head, Record};
 use flate2::read::MultiGzDecoder;
 use recrawl_repository::storage::{Fault, FaultyStorage, MemoryStorage, Survivors};
 use std::collections::BTreeMap;
@@ -10,13 +11,29 @@ use std::io::Read;
 
 const NOW: u64 = 1_795_000_000_000;
 
+/// Old files have other names than new ones.
+fn file_name(number: u32) -> String {
+    match number {
+        1 => "recrawl-000001.warc.gz".into(),
+        number => files::file_name(number, 1_700_000_000_000, "ab"),
+    }
+}
+
 fn member(url: &str, body: &[u8]) -> Vec<u8> {
-    let head = Head { url, at: 1_700_000_000_000, peer: None, status: 200 };
-    Record::Response { truncated: false, body, before: None }.compress(
-        &mut Compressor::new(),
-        &head,
-        [].into_iter(),
-    )
+    let head = Head::new(url, 1_700_000_000_000, 200);
+    let record = Record::Response { truncated: false, body, before: None };
+    record.compress(&mut Compressor::new(), &head, [].into_iter())
+}
+
+/// The record of the request for this URL.
+fn request(url: &str) -> Vec<u8> {
+    let path = url.rsplit('/').next().unwrap();
+    let request = format!("GET /{path} HTTP/1.1\r\nhost: {url}\r\n\r\n");
+    let head = Head { request: Some(request.as_bytes()), ..Head::new(url, 1_700_000_000_000, 304) };
+    let both = Record::NotModified.compress(&mut Compressor::new(), &head, [].into_iter());
+    let head = Head { request: None, ..head };
+    let first = Record::NotModified.compress(&mut Compressor::new(), &head, [].into_iter());
+    both[first.len()..].to_vec()
 }
 
 /// Incompressible bytes.
@@ -29,14 +46,14 @@ fn noise(length: usize) -> Vec<u8> {
     (0..length).map(step).collect()
 }
 
-/// Two files of members, and the URL of each.
+/// Files of responses and requests, and the URL of each.
 fn files() -> Vec<Vec<(String, Vec<u8>)>> {
     let urls = |file: u32, count: u32| {
-        let members = (0..count).map(move |page| {
+        let members = (0..count).flat_map(move |page| {
             let host = if page % 3 == 1 { "secret" } else { "open" };
             let url = format!("http://{host}.example/{file}/{page}");
             let body = noise([10, 70_000, 500][page as usize % 3] + page as usize);
-            (url.clone(), member(&url, &body))
+            [(url.clone(), member(&url, &body)), (url.clone(), request(&url))]
         });
         members.collect::<Vec<_>>()
     };
@@ -79,10 +96,10 @@ fn is_taken_down(files: &[Vec<(String, Vec<u8>)>], after: &BTreeMap<String, Vec<
 fn a_notice_fits_every_length_that_a_record_has() {
     let id = record_id("x", NOW);
     let smallest = (1..1000).find(|length| notice(*length, &id, NOW).is_some()).unwrap();
-    let head = Head { url: "http://a/", at: 1, peer: None, status: 304 };
+    let head = Head::new("http://a/", 1, 304);
     let record = Record::NotModified.compress(&mut Compressor::new(), &head, [].into_iter());
     assert!(
-        smallest <= record.len(),
+        smallest <= record.len().min(request("http://a/").len()),
         "{smallest} bytes, and the least record that we write has {}",
         record.len()
     );
@@ -110,7 +127,7 @@ fn what_is_meant_goes_and_nothing_else_moves() {
     let counted = take_down(&folder, &is_meant, NOW, true).unwrap();
     assert_eq!(folder.image(), image(&files), "only counted");
     let taken = take_down(&folder, &is_meant, NOW, false).unwrap();
-    assert_eq!((taken.files, taken.records), (2, 3));
+    assert_eq!((taken.files, taken.records), (2, 6), "each with its request");
     assert_eq!(taken, counted);
     is_taken_down(&files, &folder.image());
     assert_eq!(take_down(&folder, &is_meant, NOW, false).unwrap(), TakenDown::default(), "once is enough");
@@ -120,13 +137,13 @@ fn what_is_meant_goes_and_nothing_else_moves() {
 fn a_damaged_record_keeps_nobody_from_the_rest() {
     let files = files();
     let mut image = image(&files);
-    // Damage in the third record of the first file: one matching record lies before it, another
+    // Damage in the third response of the first file: one matching page lies before it, another
     // after it.
-    let before: usize = files[0][..2].iter().map(|(_, member)| member.len()).sum();
+    let before: usize = files[0][..4].iter().map(|(_, member)| member.len()).sum();
     image.get_mut(&file_name(1)).unwrap()[before] ^= 0xff;
     let folder = MemoryStorage::with_files(image.clone());
     let taken = take_down(&folder, &is_meant, NOW, false).unwrap();
-    assert_eq!((taken.files, taken.records, taken.unreadable.len()), (2, 2, 1));
+    assert_eq!((taken.files, taken.records, taken.unreadable.len()), (2, 4, 1));
     assert!(taken.unreadable[0].contains(&format!("{}, byte ", file_name(1))), "{taken:?}");
     let after = folder.image();
     assert_eq!(

@@ -416,15 +416,8 @@ mod tests {
 
     fn page(site: &str, bytes: usize) -> FetchedPage {
         let url = UrlRules::default().canonicalize(&format!("http://{site}/")).unwrap();
-        let response = Response {
-            status: 200,
-            headers: Default::default(),
-            body: vec![b'a'; bytes].into(),
-            truncated: false,
-            content_type: None,
-            validators: Default::default(),
-            peer: None,
-        };
+        let body = vec![b'a'; bytes].into();
+        let response = Response { status: 200, body, ..Response::default() };
         FetchedPage {
             index: None,
             entry: ScheduleEntry::new(url, Share::Score, PageRecord::default()),

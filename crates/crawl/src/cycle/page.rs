@@ -14,10 +14,10 @@ use crate::lessons::traps::Traps;
 use crate::lessons::trust;
 use crate::page_rules::{KnownRules, PageRule, PageRules};
 use recrawl_archive::cap::Bodies;
-use recrawl_archive::{Compressor, Head, Record};
+use recrawl_archive::{Compressor, Head, HttpVersion, Record};
 use recrawl_change::ChangeRules;
 use recrawl_extractor::{Extracted, Hub, Options, Part};
-use recrawl_fetcher::{FetchResult, FetchedPage, Response};
+use recrawl_fetcher::{FetchResult, FetchedPage, Response, Version};
 use recrawl_focus::Words;
 use recrawl_types::{
     ArchivePosition, CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, Difference, Fingerprint,
@@ -330,12 +330,20 @@ impl PageReader<'_> {
         }
         let url = visit.url.as_text();
         let headers = response.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
-        let peer = response.peer.map(|p| p.ip());
-        Some(record.compress(
-            compressor,
-            &Head { url: &url, at: visit.at, peer, status: response.status },
-            headers,
-        ))
+        let head = Head {
+            url: &url,
+            at: visit.at,
+            peer: response.peer.map(|p| p.ip()),
+            status: response.status,
+            reason: response.reason(),
+            http: match response.version {
+                Version::HTTP_2 => HttpVersion::Http2,
+                Version::HTTP_09 | Version::HTTP_10 => HttpVersion::Http10,
+                _ => HttpVersion::Http11,
+            },
+            request: response.sent.as_deref(),
+        };
+        Some(record.compress(compressor, &head, headers))
     }
 }
 

@@ -11,6 +11,7 @@ use crate::operator::control::Mark;
 use crate::process::Process;
 use crate::progress::figures::Live;
 use crate::settings::Settings;
+use recrawl_archive::WarcFiles;
 use recrawl_archive::answer::holds;
 use recrawl_archive::verify::verify;
 use recrawl_mockweb::procedural::ProceduralConfig;
@@ -74,7 +75,7 @@ impl Machine {
              [schedule]\nformula = \"p_next\"\n\
              [politeness]\ndelay_per_host = \"0 ms\"\ndelay_per_ip = \"0 ms\"\n\
              [fetch]\nallow_addresses = [\"127.0.0.0/8\"]\nvalidator_checks = 0\n\
-             [storage]\nreserve = \"0 B\"\nsync_every = \"0 s\"\narchive_file = \"1 MiB\"\n",
+             [storage]\nreserve = \"0 B\"\nsync_every = \"0 s\"\narchive_file = \"1 MiB\"\narchive_requests = true\n",
         )
         .unwrap();
         config.storage.data_dir = self.folder.path().into();
@@ -141,12 +142,15 @@ fn pages(generation: &Generation) -> BTreeMap<String, (u32, u32, u64)> {
 /// Each visited page has a body at its position.
 fn each_body_is_there(storage: &dyn Storage, generation: &Generation, what: &str) -> u64 {
     let mut records = generation.records();
+    let files = WarcFiles::in_storage(storage).unwrap();
     let mut bodies = 0;
     while let Some((_, key, record)) = records.next_record().unwrap() {
         let Some(visited) = record.visited else { continue };
         let url = CanonicalUrl::from_key(key).unwrap();
         let position = visited.content.archive.unwrap_or_else(|| panic!("{what}: {url} has no body"));
-        assert!(holds(storage, position, &url.as_text()), "{what}: {position:?} is no body of {url}");
+        let name = files.name(position.file).unwrap_or_else(|e| panic!("{what}: {url}: {e}"));
+        let is_there = holds(storage, name, position.offset, &url.as_text());
+        assert!(is_there, "{what}: {position:?} is no body of {url}");
         bodies += 1;
     }
     bodies

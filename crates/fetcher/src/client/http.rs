@@ -2,6 +2,7 @@
 
 mod body;
 mod connection;
+mod sent;
 
 use crate::access::{self, HostAccess};
 use crate::client::body_memory::BodyMemory;
@@ -14,12 +15,14 @@ use crate::proxy::Proxy;
 use body::Coding;
 use bytes::Bytes;
 use connection::{ConnectLayer, was_not_processed, with_connect_flag};
+use hyper::ext::ReasonPhrase;
 use recrawl_types::url::is_refused_port;
 use reqwest::header::{
     ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_TYPE, FROM, HeaderMap, HeaderName, HeaderValue,
     IF_MODIFIED_SINCE, IF_NONE_MATCH,
 };
 use reqwest::{Client, Method};
+use sent::SentRequests;
 use std::error::Error;
 use std::io;
 use std::sync::Arc;
@@ -77,6 +80,8 @@ pub struct HttpNetwork {
     proxy: Option<Proxy>,
     access: Arc<[HostAccess]>,
     memory: BodyMemory,
+    /// Writes requests down; none if nobody keeps them.
+    sent: Option<Arc<SentRequests>>,
 }
 
 impl HttpNetwork {
@@ -127,7 +132,11 @@ impl HttpNetwork {
         let client = builder.build().map_err(SetupError::Client)?;
         let access = config.access.as_slice().into();
         let memory = BodyMemory::new(config.body_memory, config.max_body);
-        Ok(HttpNetwork { client, guard, resolver, proxy, access, memory })
+        let sent = match config.keep_requests {
+            true => Some(Arc::new(SentRequests::new(user_agent(config)?, &default_headers(config)?))),
+            false => None,
+        };
+        Ok(HttpNetwork { client, guard, resolver, proxy, access, memory, sent })
     }
 
     fn is_proxied(&self, host: &str) -> bool {
@@ -165,7 +174,8 @@ impl HttpNetwork {
             return Err(NetworkError::Refused);
         }
         let method = if post.is_some() { Method::POST } else { Method::GET };
-        let mut outgoing = reqwest::Request::new(method, request.url.to_url());
+        let url = request.url.to_url();
+        let mut outgoing = reqwest::Request::new(method.clone(), url.clone());
         let headers = outgoing.headers_mut();
         let mut add = |name: HeaderName, value: &Option<Box<str>>| {
             // Some servers send validators that cannot be sent back. Then the request is
@@ -186,6 +196,7 @@ impl HttpNetwork {
             outgoing.headers_mut().extend(headers);
             *outgoing.body_mut() = Some(body.into());
         }
+        let kept = self.sent.as_ref().map(|sent| (sent, outgoing.headers().clone()));
         let (response, connected) = with_connect_flag(self.client.execute(outgoing)).await;
         let mut response = match response {
             Ok(response) => response,
@@ -208,17 +219,19 @@ impl HttpNetwork {
         if peer.is_some_and(|p| !self.guard.admits(p.ip())) {
             return Err(NetworkError::Refused);
         }
-        let status = response.status().as_u16();
-        let mut headers = std::mem::take(response.headers_mut());
+        let (status, version) = (response.status().as_u16(), response.version());
+        let reason = response.extensions().get::<ReasonPhrase>().map(|reason| reason.as_bytes().into());
+        let sent = kept.map(|(sent, fields)| sent.text(&method, &url, &fields, version));
+        let headers = std::mem::take(response.headers_mut());
         // HTTP/1 checks this itself.
         if headers.len() > MAX_HEADERS {
             return Err(NetworkError::Protocol);
         }
         // The body of other responses is not used, so it may be undecodable.
-        let codings = if response.status().is_success() { Coding::take(&mut headers)? } else { Vec::new() };
+        let codings = if response.status().is_success() { Coding::of(&headers)? } else { Vec::new() };
         let (body, truncated) =
             body::read(response, &codings, request.max_body, &self.memory, received).await?;
-        Ok(Reply { status, headers, body, truncated, peer })
+        Ok(Reply { status, version, reason, headers, body, truncated, peer, sent })
     }
 
     async fn is_v6(&self, host: &str) -> bool {
@@ -253,19 +266,15 @@ impl Network for HttpNetwork {
 }
 
 fn user_agent(config: &FetchConfig) -> Result<HeaderValue, SetupError> {
-    let text = match &config.contact {
-        Some(contact) if !contact.contains('@') => format!("{} (+{contact})", config.user_agent),
-        _ => config.user_agent.clone(),
-    };
-    header("user_agent", text)
+    header("user_agent", config.user_agent_field())
 }
 
 fn default_headers(config: &FetchConfig) -> Result<HeaderMap, SetupError> {
     let mut headers = HeaderMap::new();
     headers.insert(ACCEPT, HeaderValue::from_static("text/html,application/xhtml+xml,*/*;q=0.8"));
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(body::ACCEPTED));
-    if let Some(contact) = config.contact.as_ref().filter(|c| c.contains('@')) {
-        headers.insert(FROM, header("contact", contact.clone())?);
+    if let Some(contact) = config.from_field() {
+        headers.insert(FROM, header("contact", contact.to_owned())?);
     }
     Ok(headers)
 }

@@ -56,7 +56,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
         eprintln!("data directory: {}", settings.data_dir.display());
     }
     let mut crawl =
-        Crawl::open(settings, &seeds, args.random_seed, process::of_crawl(process::stopped_by_signals()?))?;
+        Crawl::open(settings, &seeds, args.random_seed, process::of_crawl(process::stopped_by_signals()?)?)?;
     promises::check(&crawl)?;
     if let Some(Mark { who, at }) = crawl.control.paused() {
         let text = format!(

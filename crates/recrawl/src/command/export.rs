@@ -1,4 +1,4 @@
-//! `recrawl export`: pages, visits, cycles and the WARC index as files. docs/outputs.md has the
+//! `recrawl export`: pages, visits, cycles, the WARC index and the archive as files. docs/outputs.md has the
 //! schemas.
 
 mod cdxj;
@@ -10,6 +10,7 @@ mod pages;
 mod parquet;
 mod rows;
 mod visits;
+mod wacz;
 
 use super::print;
 use crate::cli::{ExportArgs, Exported, Format};
@@ -21,8 +22,12 @@ use std::path::Path;
 pub use pages::page_json;
 
 pub fn run(args: &ExportArgs) -> Result<(), Failure> {
-    if args.text && !matches!(args.what, Exported::Contents) {
-        return Err(Failure::Usage("--text is only for recrawl export contents".into()));
+    let is_wacz = matches!(args.what, Exported::Wacz);
+    if args.text && !is_wacz && !matches!(args.what, Exported::Contents) {
+        return Err(Failure::Usage("--text is only for recrawl export contents and wacz".into()));
+    }
+    if !is_wacz && (args.host.is_some() || args.prefix.is_some() || args.since.is_some()) {
+        return Err(Failure::Usage("--host, --prefix and --since are only for recrawl export wacz".into()));
     }
     let settings = args.at.settings()?;
     match args.what {
@@ -33,9 +38,10 @@ pub fn run(args: &ExportArgs) -> Result<(), Failure> {
         Exported::Cycles if format(args)? == Format::Jsonl => cycles::export(&settings, &args.out),
         Exported::Rounds if format(args)? == Format::Jsonl => cycles::export_rounds(&settings, &args.out),
         Exported::Cdxj if args.format.is_none() => cdxj::export(&settings, &args.out),
-        Exported::Cycles | Exported::Rounds | Exported::Cdxj => {
-            let text = "CSV and Parquet are only for pages, contents, visits and hosts; cycles and rounds are JSON lines, and cdxj takes \
-                        no --format";
+        Exported::Wacz if args.format.is_none() => wacz::export(&settings, args),
+        Exported::Cycles | Exported::Rounds | Exported::Cdxj | Exported::Wacz => {
+            let text = "CSV and Parquet are only for pages, contents, visits and hosts; cycles and rounds are JSON lines, and cdxj \
+                        and wacz take no --format";
             Err(Failure::Usage(text.into()))
         }
     }

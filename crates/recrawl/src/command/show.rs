@@ -5,13 +5,12 @@ use crate::cli::{ShowArgs, Where};
 use crate::command::explain::unknown;
 use crate::texts::{Missing, Text, Version, Versions, none_before, text_of, unified};
 use recrawl_archive::answer::Answer;
-use recrawl_archive::{file_name, timestamp};
+use recrawl_archive::{ArchiveFolder, timestamp};
 use recrawl_crawl::data_dir::WARC;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::settings::Settings;
 use recrawl_types::{CanonicalUrl, Visited};
-use std::path::PathBuf;
 
 /// Versions of a page that are read at most. Each is a read at another place of the disk.
 const MAX_VERSIONS: usize = 1000;
@@ -21,7 +20,7 @@ pub struct ArchivedPage {
     pub settings: Settings,
     pub url: CanonicalUrl,
     pub visited: Visited,
-    folder: PathBuf,
+    archive: ArchiveFolder,
 }
 
 impl ArchivedPage {
@@ -53,13 +52,13 @@ impl ArchivedPage {
             };
             return Err(Failure::Work(format!("{url}: {why}")));
         };
-        Ok(ArchivedPage { folder: data_dir.join(WARC), settings, url, visited })
+        Ok(ArchivedPage { archive: ArchiveFolder::open(&data_dir.join(WARC))?, settings, url, visited })
     }
 
     /// Its versions, newest first.
     pub fn versions(&self) -> Versions<'_> {
         let max_body = self.settings.fetch.max_body;
-        Versions::of(&self.folder, &self.url, self.visited.content.archive).with_bodies(max_body)
+        Versions::of(&self.archive, &self.url, self.visited.content.archive).with_bodies(max_body)
     }
 
     /// Why a version cannot be shown.
@@ -150,7 +149,7 @@ fn list(page: &ArchivedPage) -> Result<(), Failure> {
         };
         let (time, bytes) = (timestamp(answer.time() * 1000), answer.body.len());
         let more = if answer.is_cut { "+" } else { "" };
-        let place = format!("{} {}", file_name(at.file), at.offset);
+        let place = format!("{} {}", page.archive.files.name(at.file)?, at.offset);
         print(format!(
             "{known:>4}  {time}  {}  {bytes}{more} bytes  {}  {place}",
             answer.status(),

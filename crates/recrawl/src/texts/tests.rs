@@ -29,11 +29,16 @@ impl Shelf {
     /// Archives another response as the crawl does.
     fn put(&mut self, url: &str, status: u16, kind: &str, body: &str) {
         let before = self.visited.content.archive;
-        let head = Head { url, at: 1_700_000_000_000, peer: None, status };
+        let head = Head::new(url, 1_700_000_000_000, status);
         let headers = [("Content-Type", kind.as_bytes())].into_iter();
         let record = Record::Response { truncated: false, body: body.as_bytes(), before };
         let member = record.compress(&mut Compressor::new(), &head, headers);
         self.visited.content.archive = Some(self.archive.append(&member).unwrap());
+    }
+
+    /// Path of a file.
+    fn file(&self, number: u32) -> std::path::PathBuf {
+        ArchiveFolder::open(self.folder.path()).unwrap().file(number).unwrap()
     }
 
     fn page(&mut self, text: &str) {
@@ -109,10 +114,10 @@ fn whatever_is_missing_is_named() {
 
     shelf.page("two");
     assert!(shelf.told()["parts"].is_array());
-    std::fs::remove_file(recrawl_archive::file_path(shelf.folder.path(), 1)).unwrap();
+    std::fs::remove_file(shelf.file(1)).unwrap();
     assert_eq!(shelf.none().0, "removed");
     let last = shelf.visited.content.archive.unwrap().file;
-    std::fs::write(recrawl_archive::file_path(shelf.folder.path(), last), b"damaged").unwrap();
+    std::fs::write(shelf.file(last), b"damaged").unwrap();
     assert_eq!(shelf.none().0, "unreadable");
 
     let mut shelf = Shelf::new();

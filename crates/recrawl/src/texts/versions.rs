@@ -2,12 +2,11 @@
 
 use super::{Missing, missing};
 use recrawl_archive::answer::{Answer, MAX_ARCHIVED_BODY};
-use recrawl_archive::{file_name, timestamp};
+use recrawl_archive::{ArchiveFolder, timestamp};
 use recrawl_crawl::settings::Settings;
 use recrawl_extractor::{Extracted, Fields, Part, extract_part};
 use recrawl_types::{ArchivePosition, CanonicalUrl};
 use std::io::ErrorKind;
-use std::path::Path;
 
 /// One archived response.
 pub struct Version {
@@ -19,7 +18,7 @@ pub struct Version {
 
 /// The versions of a page, newest first. Ends after the first one that cannot be read.
 pub struct Versions<'f> {
-    folder: &'f Path,
+    archive: &'f ArchiveFolder,
     url: &'f CanonicalUrl,
     next: Option<ArchivePosition>,
     max_body: u64,
@@ -27,8 +26,12 @@ pub struct Versions<'f> {
 
 impl<'f> Versions<'f> {
     /// From the position in the page's record; bodies are read up to a limit.
-    pub fn of(folder: &'f Path, url: &'f CanonicalUrl, last: Option<ArchivePosition>) -> Versions<'f> {
-        Versions { folder, url, next: last, max_body: MAX_ARCHIVED_BODY }
+    pub fn of(
+        archive: &'f ArchiveFolder,
+        url: &'f CanonicalUrl,
+        last: Option<ArchivePosition>,
+    ) -> Versions<'f> {
+        Versions { archive, url, next: last, max_body: MAX_ARCHIVED_BODY }
     }
 
     /// The same, with bodies up to this length.
@@ -42,25 +45,34 @@ impl Iterator for Versions<'_> {
 
     fn next(&mut self) -> Option<Result<Version, Missing>> {
         let at = self.next.take()?;
-        Some(read(self.folder, at, self.url, self.max_body).map(|answer| {
+        Some(read(self.archive, at, self.url, self.max_body).map(|answer| {
             self.next = answer.before();
             Version { at, answer }
         }))
     }
 }
 
-fn read(folder: &Path, at: ArchivePosition, url: &CanonicalUrl, max_body: u64) -> Result<Answer, Missing> {
-    let name = file_name(at.file);
-    let answer = Answer::read_up_to(folder, at, max_body).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => {
-            missing("removed", format!("its body was in {name}, which was removed (storage.archive_max)"))
-        }
+fn read(
+    archive: &ArchiveFolder,
+    at: ArchivePosition,
+    url: &CanonicalUrl,
+    max_body: u64,
+) -> Result<Answer, Missing> {
+    let file = at.file;
+    let answer = Answer::read_up_to(archive, at, max_body).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => missing(
+            "removed",
+            format!("its body was in WARC file {file}, which was removed (storage.archive_max)"),
+        ),
         _ => missing("unreadable", error.to_string()),
     })?;
     match (answer.field("WARC-Type"), answer.field("WARC-Target-URI")) {
         (Some("response"), Some(of)) if of == url.as_text() => Ok(answer),
         (Some("metadata"), None) => Err(missing("taken_down", "its body was taken down")),
-        _ => Err(missing("unreadable", format!("{name}, byte {}: not a response of this page", at.offset))),
+        _ => Err(missing(
+            "unreadable",
+            format!("WARC file {file}, byte {}: not a response of this page", at.offset),
+        )),
     }
 }
 

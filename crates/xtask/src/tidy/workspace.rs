@@ -8,8 +8,16 @@ use std::io;
 use std::path::Path;
 
 /// Folders with generated files.
-const NOT_OURS: &[&str] =
-    &[".git", "target", "data", "fuzz/corpus", "fuzz/artifacts", "fuzz/coverage", "fuzz/target"];
+const NOT_OURS: &[&str] = &[
+    ".git",
+    "target",
+    "data",
+    "fuzz/corpus",
+    "fuzz/artifacts",
+    "fuzz/coverage",
+    "fuzz/target",
+    "tests/browser/node_modules",
+];
 
 /// One text file.
 pub struct File {

@@ -13,7 +13,7 @@ use crate::limits::MAX_CODINGS;
 use bytes::{BufMut, Bytes};
 use futures_util::TryStreamExt;
 use layer::Layer;
-use reqwest::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap};
+use reqwest::header::{CONTENT_ENCODING, HeaderMap};
 use std::io;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::task::coop;
@@ -41,12 +41,11 @@ pub enum Coding {
 }
 
 impl Coding {
-    /// Removes the codings of a body from its header, in the order of application. Like browsers,
-    /// it ignores values that are not codings (`utf-8` is a common mistake).
+    /// The codings of a body by its header, in the order of application. Like browsers, it ignores values that are not codings (`utf-8` is a common mistake).
     ///
     /// # Errors
     /// [`NetworkError::Encoding`]: one of them cannot be decoded, or there are too many.
-    pub fn take(headers: &mut HeaderMap) -> Result<Vec<Coding>, NetworkError> {
+    pub fn of(headers: &HeaderMap) -> Result<Vec<Coding>, NetworkError> {
         let mut codings = Vec::new();
         let lists = headers.get_all(CONTENT_ENCODING).iter().filter_map(|list| list.to_str().ok());
         for name in lists.flat_map(|list| list.split(',')) {
@@ -62,10 +61,6 @@ impl Coding {
         }
         if codings.len() > MAX_CODINGS {
             return Err(NetworkError::Encoding);
-        }
-        if !codings.is_empty() {
-            headers.remove(CONTENT_ENCODING);
-            headers.remove(CONTENT_LENGTH);
         }
         Ok(codings)
     }

@@ -1,9 +1,9 @@
 //! `recrawl export cdxj`: the sorted index of the WARC files that replay programs need.
 
 use super::lines::Lines;
+use recrawl_archive::ArchiveFolder;
 use recrawl_archive::records::{Found, Records};
 use recrawl_archive::surt::surt;
-use recrawl_archive::{file_name, file_numbers, file_path};
 use recrawl_crawl::data_dir::WARC;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::output::sorted_lines::SortedLines;
@@ -17,9 +17,11 @@ use std::path::Path;
 /// When there is no archive, it cannot be read, or `out` cannot be written.
 pub fn export(settings: &Settings, out: &Path) -> Result<(), Failure> {
     let folder = settings.data_dir.join(WARC);
-    let numbers =
-        file_numbers(&folder).map_err(|e| Failure::Work(format!("cannot read {}: {e}", folder.display())))?;
-    let missing = numbers.last().map_or(0, |last| u64::from(*last) - numbers.len() as u64);
+    if !folder.is_dir() {
+        return Err(Failure::Work(format!("cannot read {}: there is no archive", folder.display())));
+    }
+    let archive = ArchiveFolder::open(&folder)?;
+    let missing = archive.files.missing();
     if missing > 0 {
         tracing::warn!(
             files = missing,
@@ -30,8 +32,8 @@ pub fn export(settings: &Settings, out: &Path) -> Result<(), Failure> {
     let aside = out.parent().filter(|_| out != Path::new("-")).unwrap_or(&settings.data_dir);
     let aside = if aside.as_os_str().is_empty() { Path::new(".") } else { aside };
     let mut sorted = SortedLines::new(aside, settings.config.storage.batch_memory.0 as usize);
-    for number in numbers {
-        read_file(&folder, number, &mut sorted)?;
+    for (_, name) in archive.files.iter() {
+        read_file(&folder.join(name), name, &mut sorted)?;
     }
     let mut lines = Lines::create(out)?;
     let mut merged = sorted.merged()?;
@@ -44,17 +46,20 @@ pub fn export(settings: &Settings, out: &Path) -> Result<(), Failure> {
 }
 
 /// Reads a WARC file. Its last record is incomplete after a crash, or while a crawl writes it.
-fn read_file(folder: &Path, number: u32, sorted: &mut SortedLines) -> Result<(), Failure> {
-    let mut records = Records::open(&file_path(folder, number))?;
+fn read_file(path: &Path, name: &str, sorted: &mut SortedLines) -> Result<(), Failure> {
+    let mut records = Records::open(path)?;
     loop {
         match records.next_record() {
             Ok(Some(record)) if record.is_torn => {
-                let (path, at) = (file_path(folder, number), record.offset);
-                tracing::warn!("{}, byte {at}: skipped the incomplete last record", path.display());
+                tracing::warn!(
+                    "{}, byte {}: skipped the incomplete last record",
+                    path.display(),
+                    record.offset
+                );
                 return Ok(());
             }
             Ok(Some(record)) => {
-                if let Some(line) = line(&record, &file_name(number)) {
+                if let Some(line) = line(&record, name) {
                     sorted.push(line)?;
                 }
             }
@@ -68,7 +73,7 @@ fn read_file(folder: &Path, number: u32, sorted: &mut SortedLines) -> Result<(),
 }
 
 /// `key time {…}`; none for a record that is not a capture.
-fn line(record: &Found, file: &str) -> Option<String> {
+pub(super) fn line(record: &Found, file: &str) -> Option<String> {
     let is_revisit = match record.kind()? {
         "response" => false,
         "revisit" => true,
@@ -128,9 +133,13 @@ mod tests {
     use recrawl_archive::{Archive, Compressor, Head, Record};
 
     fn append(archive: &mut Archive, record: &Record<'_>, url: &str, status: u16, kind: Option<&str>) {
-        let head = Head { url, at: 1_700_000_000_000, peer: None, status };
+        let head = Head::new(url, 1_700_000_000_000, status);
         let headers = kind.into_iter().map(|kind| ("Content-Type", kind.as_bytes()));
         archive.append(&record.compress(&mut Compressor::new(), &head, headers)).unwrap();
+    }
+
+    fn path_of(folder: &Path) -> std::path::PathBuf {
+        ArchiveFolder::open(folder).unwrap().file(1).unwrap()
     }
 
     #[test]
@@ -142,17 +151,17 @@ mod tests {
         append(&mut archive, &Record::Same { body: b"hello" }, "http://a.example/", 200, Some("text/html"));
         append(&mut archive, &Record::NotModified, "http://a.example/", 304, None);
         append(&mut archive, &body, "http://b.example/", 302, Some("caf\u{e9}/\u{1f600}"));
-        let mut records = Records::open(&file_path(folder.path(), 1)).unwrap();
+        let mut records = Records::open(&path_of(folder.path())).unwrap();
         let mut lines = Vec::new();
         let mut at = 0;
         while let Some(record) = records.next_record().unwrap() {
             assert_eq!(record.offset, at, "records lie side by side");
             at += record.length;
             let place = format!(
-                r#""length": "{}", "offset": "{}", "filename": "recrawl-000001.warc.gz"}}"#,
+                r#""length": "{}", "offset": "{}", "filename": "x.warc.gz"}}"#,
                 record.length, record.offset
             );
-            lines.extend(line(&record, &file_name(1)).map(|line| line.replace(&place, "…")));
+            lines.extend(line(&record, "x.warc.gz").map(|line| line.replace(&place, "…")));
         }
         assert_eq!(at, archive.end().length);
         let digest = r#""digest": "sha1:VL2MMHO4YXUKFWV63YHTWSBM3GXKSQ2N", …"#;
@@ -180,7 +189,7 @@ mod tests {
         let body = Record::Response { truncated: false, body: b"hello", before: None };
         append(&mut archive, &body, "http://a.example/", 200, None);
         append(&mut archive, &body, "http://b.example/", 200, None);
-        let path = file_path(folder.path(), 1);
+        let path = path_of(folder.path());
         std::fs::OpenOptions::new()
             .write(true)
             .open(&path)
@@ -188,7 +197,7 @@ mod tests {
             .set_len(archive.end().length - 1)
             .unwrap();
         let mut sorted = SortedLines::new(folder.path(), 1 << 20);
-        read_file(folder.path(), 1, &mut sorted).unwrap();
+        read_file(&path, "x.warc.gz", &mut sorted).unwrap();
         let mut merged = sorted.merged().unwrap();
         assert!(merged.next_line().unwrap().unwrap().starts_with("example,a)/ "));
         assert_eq!(merged.next_line().unwrap(), None);

@@ -4,6 +4,7 @@
 use super::rows::{Cell, CellKind, Column, Rows};
 use crate::cli::Format;
 use crate::texts::{Version, Versions, extracted};
+use recrawl_archive::ArchiveFolder;
 use recrawl_crawl::data_dir::WARC;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
@@ -33,15 +34,15 @@ pub fn export(settings: &Settings, out: &Path, format: Format, with_text: bool) 
     let mut settings = settings.clone();
     // The language is read with the anchors of links.
     settings.reading.anchors = true;
-    let folder = settings.data_dir.join(WARC);
     let repository = open_read::repository(&settings)?;
     let generation = repository.current();
+    let archive = ArchiveFolder::open(&settings.data_dir.join(WARC))?;
     let mut rows = Rows::create(out, format, columns)?;
     let (mut records, mut left_out) = (generation.records(), 0u64);
     while let Some((_, key, record)) = records.next_record().map_err(Failure::work)? {
         let Some(at) = record.visited.and_then(|visited| visited.content.archive) else { continue };
         let url = CanonicalUrl::from_key(key).map_err(Failure::work)?;
-        let version = Versions::of(&folder, &url, Some(at)).with_bodies(settings.fetch.max_body).next();
+        let version = Versions::of(&archive, &url, Some(at)).with_bodies(settings.fetch.max_body).next();
         let Some(Ok(version)) = version else {
             left_out += 1;
             continue;

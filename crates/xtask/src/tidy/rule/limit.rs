@@ -69,6 +69,7 @@ const NO_LIMIT: &[&str] = &[
     "serve.names",
     "serve.tokens",
     "storage.archive",
+    "storage.archive_requests",
     "storage.data_dir",
     "storage.keep_hosts",
     "traps",

@@ -65,7 +65,7 @@ async fn serve(protocols: &[&str]) -> (SocketAddr, Arc<AtomicUsize>) {
 }
 
 pub fn trusting(extra_ca: Vec<Vec<u8>>) -> HttpNetwork {
-    let mut config = FetchConfig { extra_ca, ..config() };
+    let mut config = FetchConfig { extra_ca, keep_requests: true, ..config() };
     for name in ["h2.test", "other.test"] {
         config.dns_overrides.insert(name.into(), "127.0.0.1".parse().unwrap());
     }
@@ -86,6 +86,10 @@ async fn the_protocol_is_what_the_server_chooses_and_one_connection_serves_a_hos
         for i in 0..5 {
             let reply = ask(&network, &format!("https://h2.test:{}/{i}", address.port())).await.unwrap();
             assert_eq!((reply.status, &reply.body[..]), (200, version.as_bytes()), "{protocols:?}");
+            assert_eq!(format!("{:?}", reply.version), version);
+            let sent = String::from_utf8(reply.sent.unwrap().into()).unwrap();
+            assert!(sent.starts_with(&format!("GET /{i} HTTP/1.1\r\naccept: ")), "{sent}");
+            assert!(sent.ends_with(&format!("\r\nhost: h2.test:{}\r\n\r\n", address.port())), "{sent}");
         }
         assert_eq!(connections.load(Ordering::SeqCst), 1, "{protocols:?}");
     }

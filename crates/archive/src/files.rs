@@ -1,0 +1,158 @@
+//! The WARC files by number. A page's position has the number; the name also tells the file from those
+//! of other crawls and machines, so that archives can be put together in one folder elsewhere.
+
+use super::{in_file, named, timestamp};
+use recrawl_repository::storage::Storage;
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// The name of a file begun at `at` (milliseconds since 1970) by the crawl with this tag:
+/// `recrawl-20260131120000-000001-0123456789ab.warc.gz`, as WARC 1.1 recommends (annex C).
+pub(super) fn file_name(number: u32, at: u64, tag: &str) -> String {
+    let time: String = timestamp(at).chars().filter(char::is_ascii_digit).collect();
+    format!("recrawl-{time}-{number:06}-{tag}.warc.gz")
+}
+
+/// The number in the name of a WARC file of recrawl. Earlier releases named files
+/// `recrawl-000001.warc.gz`.
+pub fn number_in(name: &str) -> Option<u32> {
+    let parts: Vec<&str> = name.strip_prefix("recrawl-")?.strip_suffix(".warc.gz")?.split('-').collect();
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = match parts[..] {
+        [number] => number,
+        [time, number, tag] => {
+            let is_tag = !tag.is_empty() && tag.bytes().all(|byte| byte.is_ascii_alphanumeric());
+            Some(number).filter(|_| time.len() == 14 && digits(time) && is_tag)?
+        }
+        _ => return None,
+    };
+    let value = Some(number).filter(|text| digits(text))?.parse().ok()?;
+    (format!("{value:06}") == number).then_some(value)
+}
+
+/// The names of the present WARC files by number.
+#[derive(Clone, Debug, Default)]
+pub struct WarcFiles(BTreeMap<u32, String>);
+
+impl WarcFiles {
+    /// The files of this storage.
+    ///
+    /// # Errors
+    /// When the storage cannot be listed; [`ErrorKind::InvalidData`] if two files have one number.
+    pub fn in_storage(storage: &dyn Storage) -> io::Result<WarcFiles> {
+        WarcFiles::among(storage.list()?).map_err(|e| in_file(storage, "", &e))
+    }
+
+    fn among(names: impl IntoIterator<Item = String>) -> io::Result<WarcFiles> {
+        let mut files = BTreeMap::new();
+        for name in names {
+            let Some(number) = number_in(&name) else { continue };
+            if let Some(other) = files.insert(number, name.clone()) {
+                let text = format!(
+                    "{other} and {name} have the same number, so positions in them are ambiguous; \
+                     move the one of another crawl away"
+                );
+                return Err(io::Error::new(ErrorKind::InvalidData, text));
+            }
+        }
+        Ok(WarcFiles(files))
+    }
+
+    /// The name of a file.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] if it is not present.
+    pub fn name(&self, number: u32) -> io::Result<&str> {
+        let missing = || io::Error::new(ErrorKind::NotFound, format!("WARC file {number} is missing"));
+        self.0.get(&number).map(String::as_str).ok_or_else(missing)
+    }
+
+    /// The highest number; 0 if there is no file.
+    pub fn newest(&self) -> u32 {
+        self.0.last_key_value().map_or(0, |(number, _)| *number)
+    }
+
+    /// How many numbers below the newest have no file: their files were removed.
+    pub fn missing(&self) -> u64 {
+        u64::from(self.newest()) - self.0.len() as u64
+    }
+
+    /// Numbers and names, in the order of numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &str)> {
+        self.0.iter().map(|(number, name)| (*number, name.as_str()))
+    }
+}
+
+/// An archive to read from.
+#[derive(Clone, Debug)]
+pub struct ArchiveFolder {
+    path: PathBuf,
+    /// The files when it was opened.
+    pub files: WarcFiles,
+}
+
+impl ArchiveFolder {
+    /// Lists the files of a folder; none if it is missing. Positions committed later may be in files
+    /// that are not listed.
+    ///
+    /// # Errors
+    /// With the name of the folder, when it cannot be listed, or two files have one number.
+    pub fn open(path: &Path) -> io::Result<ArchiveFolder> {
+        let entries = match std::fs::read_dir(path) {
+            Ok(entries) => entries.collect::<io::Result<Vec<_>>>(),
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+            Err(e) => Err(e),
+        };
+        let names = entries.map(|entries| {
+            entries.into_iter().filter_map(|entry| entry.file_name().into_string().ok()).collect::<Vec<_>>()
+        });
+        let files = names.and_then(WarcFiles::among).map_err(|e| named(path, &e))?;
+        Ok(ArchiveFolder { path: path.to_owned(), files })
+    }
+
+    /// Path of a file.
+    ///
+    /// # Errors
+    /// As [`WarcFiles::name`].
+    pub fn file(&self, number: u32) -> io::Result<PathBuf> {
+        self.files.name(number).map(|name| self.path.join(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_its_number_whichever_release_gave_it() {
+        let today = file_name(7, 1_700_000_000_000, "0123456789ab");
+        assert_eq!(today, "recrawl-20231114221320-000007-0123456789ab.warc.gz");
+        for (name, number) in [
+            (today.as_str(), Some(7)),
+            ("recrawl-000001.warc.gz", Some(1)),
+            ("recrawl-1234567.warc.gz", Some(1_234_567)),
+            ("recrawl-1.warc.gz", None),
+            ("recrawl-+00001.warc.gz", None),
+            ("recrawl-0000001.warc.gz", None),
+            ("recrawl-000001.warc.gz.part", None),
+            ("recrawl-20231114221320-000007.warc.gz", None),
+            ("recrawl-2023-000007-ab.warc.gz", None),
+            ("recrawl-20231114221320-000007-.warc.gz", None),
+            ("recrawl-20231114221320-7-ab.warc.gz", None),
+            ("rec-20231114221320-000007-ab.warc.gz", None),
+        ] {
+            assert_eq!(number_in(name), number, "{name}");
+        }
+    }
+
+    #[test]
+    fn two_files_of_one_number_are_refused_by_name() {
+        let names = ["recrawl-000001.warc.gz".to_owned(), file_name(1, 0, "ab"), file_name(2, 0, "ab")];
+        let files = WarcFiles::among(names[1..].to_vec()).unwrap();
+        assert_eq!((files.newest(), files.name(1).unwrap()), (2, names[1].as_str()));
+        assert_eq!(files.name(3).unwrap_err().kind(), ErrorKind::NotFound);
+        let error = WarcFiles::among(names.clone()).unwrap_err();
+        assert!(error.to_string().contains(&names[1]), "{error}");
+    }
+}

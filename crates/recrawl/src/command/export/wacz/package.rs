@@ -1,0 +1,185 @@
+//! The ZIP file of a WACZ: its entries with their digests, and the file that lists them.
+
+use super::super::named;
+use recrawl_crawl::failure::Failure;
+use ring::digest::{Context, SHA256};
+use serde_json::{Value, json};
+use std::fs::{File, Permissions};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+use tempfile::NamedTempFile;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+/// Version of the format.
+const WACZ_VERSION: &str = "1.1.1";
+
+/// A WACZ file that is being written, under a temporary name beside its own.
+pub struct Package {
+    out: PathBuf,
+    file: NamedTempFile,
+    zip: ZipWriter<Output>,
+    /// Entry being written.
+    entry: Option<Entry>,
+    /// Finished entries as `datapackage.json` lists them.
+    resources: Vec<Value>,
+}
+
+struct Entry {
+    path: String,
+    digest: Context,
+    bytes: u64,
+}
+
+impl Package {
+    /// Begins the file. It vanishes unless it is finished.
+    ///
+    /// # Errors
+    /// With the file's name.
+    pub fn create(out: &Path) -> Result<Package, Failure> {
+        let created = || {
+            let mode = Permissions::from_mode(0o666);
+            let file = tempfile::Builder::new()
+                .prefix(".recrawl-")
+                .suffix(".part")
+                .permissions(mode)
+                .tempfile_in(folder_of(out))?;
+            let output = Output { file: BufWriter::new(file.reopen()?), at: 0, is_broken: false };
+            let zip = ZipWriter::new(output);
+            Ok((file, zip))
+        };
+        let (file, zip) = created().map_err(|e| named(out, &e))?;
+        Ok(Package { out: out.into(), file, zip, entry: None, resources: Vec::new() })
+    }
+
+    /// The folder that the file goes to.
+    pub fn folder(&self) -> &Path {
+        folder_of(&self.out)
+    }
+
+    /// Begins an entry; the one before is finished. Entries are stored without compression, so that
+    /// programs can read a part of one.
+    ///
+    /// # Errors
+    /// With the file's name.
+    pub fn begin(&mut self, path: String) -> Result<(), Failure> {
+        self.end_entry();
+        let stored =
+            SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true);
+        self.zip.start_file(&*path, stored).map_err(|e| named(&self.out, &e.into()))?;
+        self.entry = Some(Entry { path, digest: Context::new(&SHA256), bytes: 0 });
+        Ok(())
+    }
+
+    /// Length of the entry so far, in bytes.
+    pub fn length(&self) -> u64 {
+        self.entry.as_ref().map_or(0, |entry| entry.bytes)
+    }
+
+    /// Appends to the entry.
+    ///
+    /// # Errors
+    /// With the file's name.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.zip.write_all(bytes).map_err(|e| named(&self.out, &e))?;
+        let entry = self.entry.as_mut().expect("an entry was begun");
+        entry.digest.update(bytes);
+        entry.bytes += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn end_entry(&mut self) -> Option<String> {
+        let Entry { path, digest, bytes } = self.entry.take()?;
+        let name = path.rsplit('/').next().unwrap_or(&path);
+        let hash = sha256(digest);
+        self.resources.push(json!({"name": name, "path": path, "hash": hash, "bytes": bytes}));
+        Some(hash)
+    }
+
+    /// Writes the list of entries, makes the file durable and gives it its name. An older file of this name
+    /// is replaced.
+    ///
+    /// # Errors
+    /// With the file's name.
+    pub fn finish(mut self) -> Result<(), Failure> {
+        self.end_entry();
+        let created = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+        let list = json!({
+            "profile": "data-package", "wacz_version": WACZ_VERSION, "created": created,
+            "software": concat!("recrawl/", env!("CARGO_PKG_VERSION")),
+            "resources": std::mem::take(&mut self.resources),
+        });
+        self.begin("datapackage.json".into())?;
+        self.write(format!("{list:#}\n").as_bytes())?;
+        let hash = self.end_entry();
+        self.begin("datapackage-digest.json".into())?;
+        self.write(json!({"path": "datapackage.json", "hash": hash}).to_string().as_bytes())?;
+        let Package { out, file, zip, .. } = self;
+        let folder = folder_of(&out);
+        let written = move || -> io::Result<File> {
+            let file = zip.finish()?.file.into_inner().map_err(io::IntoInnerError::into_error)?;
+            file.sync_all()?;
+            Ok(file)
+        };
+        written().map_err(|e| named(&out, &e))?;
+        file.persist(&out).map_err(|e| named(&out, &e.error))?;
+        File::open(folder).and_then(|folder| folder.sync_all()).map_err(|e| named(&out, &e))
+    }
+}
+
+/// The file of a [`ZipWriter`], which completes the archive when it is dropped, and prints what fails then. After an
+/// error the file will be removed, so nothing more is written, and nothing fails.
+struct Output {
+    file: BufWriter<File>,
+    /// Offset in the file, or where it would be.
+    at: u64,
+    is_broken: bool,
+}
+
+impl Output {
+    fn checked<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+        result.inspect_err(|_| self.is_broken = true)
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = if self.is_broken { Ok(bytes.len()) } else { self.file.write(bytes) };
+        let written = self.checked(written)?;
+        self.at += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = if self.is_broken { Ok(()) } else { self.file.flush() };
+        self.checked(flushed)
+    }
+}
+
+impl Seek for Output {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let sought = match (self.is_broken, to) {
+            (false, to) => self.file.seek(to),
+            (true, SeekFrom::Start(offset)) => Ok(offset),
+            (true, SeekFrom::Current(by)) => Ok(self.at.saturating_add_signed(by)),
+            (true, SeekFrom::End(_)) => Ok(self.at),
+        };
+        self.at = self.checked(sought)?;
+        Ok(self.at)
+    }
+}
+
+/// A digest as WACZ writes it.
+pub fn sha256(digest: Context) -> String {
+    let hex: String = digest.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{hex}")
+}
+
+fn folder_of(out: &Path) -> &Path {
+    match out.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}

@@ -1,0 +1,72 @@
+//! The list of pages of a WACZ: what a reader of the archive can open.
+
+use super::package::Package;
+use super::selection::Selection;
+use crate::texts::{Version, Versions, extracted};
+use recrawl_archive::{ArchiveFolder, timestamp};
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::settings::Settings;
+use recrawl_extractor::{Extracted, PageContent};
+use recrawl_repository::Generation;
+use recrawl_types::CanonicalUrl;
+use serde_json::{Value, json};
+
+/// Writes a line for the last archived version of each page, in URL order.
+///
+/// # Errors
+/// When the pages cannot be read, or the package cannot be written.
+pub fn write(
+    settings: &Settings,
+    archive: &ArchiveFolder,
+    generation: &Generation,
+    selection: &Selection,
+    with_text: bool,
+    package: &mut Package,
+) -> Result<(), Failure> {
+    package.begin("pages/pages.jsonl".into())?;
+    let head = json!({"format": "json-pages-1.0", "id": "pages", "title": "All Pages", "hasText": with_text});
+    package.write(format!("{head}\n").as_bytes())?;
+    let mut records = generation.records();
+    while let Some((_, key, record)) = records.next_record().map_err(Failure::work)? {
+        let Some(at) = record.visited.and_then(|visited| visited.content.archive) else { continue };
+        let url = CanonicalUrl::from_key(key).map_err(Failure::work)?;
+        if !selection.admits_page(&url) {
+            continue;
+        }
+        let version = Versions::of(archive, &url, Some(at)).with_bodies(settings.fetch.max_body).next();
+        // A body that cannot be read is in no WARC record of the package either.
+        let Some(Ok(version)) = version.filter(|version| {
+            version.as_ref().is_ok_and(|version| selection.admits_time(version.answer.time()))
+        }) else {
+            continue;
+        };
+        if let Some(line) = line(&url, &version, settings, with_text) {
+            package.write(format!("{line}\n").as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+/// A line of the list; none for what is no page.
+fn line(
+    url: &CanonicalUrl,
+    Version { answer, .. }: &Version,
+    settings: &Settings,
+    with_text: bool,
+) -> Option<Value> {
+    if !(200..300).contains(&answer.status()) {
+        return None;
+    }
+    let part = settings.pages.of(url).map(|rule| &rule.part);
+    let Extracted::Page(PageContent { title, text, .. }) = extracted(answer, url, settings, part) else {
+        return None;
+    };
+    let mut line = json!({"url": url.to_string(), "ts": timestamp(answer.time() * 1000)});
+    if let Some(title) = title {
+        line["title"] = title.into();
+    }
+    if with_text {
+        line["text"] = text.into();
+    }
+    Some(line)
+}
