@@ -122,6 +122,21 @@ impl Record<'_> {
     }
 }
 
+/// A `resource` record with the document that a browser made of the response at `at`, as one gzip member.
+pub fn rendered(compressor: &mut Compressor, url: &str, at: u64, document: &[u8]) -> Vec<u8> {
+    let head = format!(
+        "WARC/1.1\r\nWARC-Type: resource\r\nWARC-Target-URI: {url}\r\nWARC-Date: {}\r\nWARC-Record-ID: <{}>\r\n\
+         WARC-Concurrent-To: <{}>\r\nWARC-Payload-Digest: sha1:{}\r\n\
+         Content-Type: text/html; charset=utf-8\r\nContent-Length: {}\r\n\r\n",
+        timestamp(at),
+        record_id(&format!("rendered:{url}"), at),
+        record_id(url, at),
+        payload_digest(document),
+        document.len()
+    );
+    compressor.member(&[head.as_bytes(), document, b"\r\n\r\n"])
+}
+
 /// Status line and headers, without those that no longer describe the body.
 fn http_head<'h>(
     status: u16,

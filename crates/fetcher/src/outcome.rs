@@ -104,6 +104,8 @@ pub struct Response {
     pub validators: Validators,
     /// Address of the server.
     pub peer: Option<SocketAddr>,
+    /// The document after its scripts, as HTML in UTF-8. The fetcher leaves it empty: a later stage renders.
+    pub rendered: Option<Bytes>,
 }
 
 impl From<Reply> for Response {
@@ -116,6 +118,7 @@ impl From<Reply> for Response {
             body: reply.body,
             truncated: reply.truncated,
             peer: reply.peer,
+            rendered: None,
         }
     }
 }
@@ -197,7 +200,7 @@ pub(crate) fn is_host_failure(result: &FetchResult) -> bool {
     match failure {
         Failure::Status(status) => *status == 429 || *status >= 500,
         Failure::Dns | Failure::Connect | Failure::Tls | Failure::Timeout | Failure::Protocol => true,
-        Failure::Encoding | Failure::Redirect => false,
+        Failure::Encoding | Failure::Redirect | Failure::Render => false,
     }
 }
 

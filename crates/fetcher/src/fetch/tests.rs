@@ -12,6 +12,7 @@ mod politeness;
 mod redirects;
 mod repeated;
 mod requests;
+mod resources;
 mod robots;
 mod running;
 mod sockets;
@@ -72,6 +73,7 @@ pub struct Setup {
     patience: Option<Patience>,
     control: Arc<Steering>,
     requests: Option<Arc<dyn RequestLog>>,
+    resources: Option<Arc<crate::Resources>>,
     now: u64,
 }
 
@@ -113,6 +115,7 @@ pub fn job(schedule: Arc<dyn ScheduleSource>, out: Sender<FetchedPage>) -> Job {
         patience: None,
         control: Arc::default(),
         requests: None,
+        resources: None,
     }
 }
 
@@ -138,6 +141,7 @@ impl Setup {
             patience: None,
             control: Arc::default(),
             requests: None,
+            resources: None,
             now: NOW,
         }
     }
@@ -173,6 +177,7 @@ impl Setup {
             patience: self.patience,
             control: self.control.clone(),
             requests: self.requests.clone(),
+            resources: self.resources.clone(),
         }
     }
 

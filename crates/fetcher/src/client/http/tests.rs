@@ -81,7 +81,7 @@ fn config() -> FetchConfig {
 
 fn request(url: &str) -> Request {
     let url: CanonicalUrl = UrlRules::default().canonicalize(url).unwrap();
-    Request { url, validators: Validators::default(), max_body: LIMIT, last: false }
+    Request { url, validators: Validators::default(), max_body: LIMIT, last: false, is_anonymous: false }
 }
 
 async fn get(act: Act) -> Result<Reply, NetworkError> {
