@@ -119,8 +119,13 @@ fn program(name: &Path) -> Option<PathBuf> {
     if name.components().count() > 1 {
         return Some(name.to_owned()).filter(can_run);
     }
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join(name)).find(can_run)
+    std::env::split_paths(&search_path()?).map(|folder| folder.join(name)).find(can_run)
+}
+
+/// PATH.
+#[allow(clippy::disallowed_methods, reason = "where programs are installed is known to the system alone")]
+fn search_path() -> Option<std::ffi::OsString> {
+    std::env::var_os("PATH")
 }
 
 /// A running browser. Its end takes all its processes with it.
@@ -149,7 +154,7 @@ impl Browser {
             command.arg("--no-sandbox");
         }
         command.arg(format!("--user-data-dir={}", folder.path().display())).arg("about:blank");
-        command.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+        command.env_clear().envs(search_path().map(|path| ("PATH", path)));
         command.env("HOME", folder.path()).env("TMPDIR", folder.path()).current_dir(folder.path());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let mut child = command.kill_on_drop(true).spawn().map_err(launch)?;
