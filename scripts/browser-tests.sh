@@ -1,5 +1,6 @@
 #!/bin/bash
-# Tests the dashboard in a real browser (tests/browser), with a daemon that crawls the mock web. Missing programs are
+# Tests with a real browser: the dashboard (tests/browser), with a daemon that crawls the mock web; and pages that are
+# rendered (crates/renderer/tests, tests/rendered.rs). Missing programs are
 # installed from Debian's packages if possible; otherwise the tests count as skipped. Totals go to
 # target/browser-test-totals.
 set -euo pipefail
@@ -10,7 +11,7 @@ mkdir -p target
 # Not a failure, because a machine without a browser can test everything else. The banner keeps it from looking like a success.
 not_run() {
     local tests
-    tests=$(cat tests/browser/*.test.js | grep -cE '^ *it\(')
+    tests=$(($(cat tests/browser/*.test.js | grep -cE '^ *it\(') + $(cat tests/rendered.rs crates/renderer/tests/*.rs | grep -cE '^#\[(tokio::)?test')))
     {
         echo '############################################################'
         echo "# THE BROWSER TESTS WERE NOT RUN ($tests tests): $1"
@@ -55,10 +56,15 @@ cargo test --workspace --locked --no-run --quiet
 RECRAWL_BUILT=$(cd "${CARGO_TARGET_DIR:-target}/debug" && pwd)
 export RECRAWL_BUILT
 
+# One at a time: they limit the time and the memory of browsers.
 status=0
+timeout --kill-after=10 900 cargo test --locked -p recrawl-renderer -p recrawl --test pages --test rendered -- \
+    --test-threads 1 | tee target/rendering-test.log || status=$?
+
 timeout --kill-after=10 900 node --test --test-reporter=spec --test-reporter-destination=stdout \
     --test-reporter=tap --test-reporter-destination=target/browser-test.tap tests/browser/*.test.js || status=$?
-awk '/^# pass / { passed = $3 } /^# fail / { failed = $3 } /^# cancelled / { failed += $3 } /^# skipped / { skipped = $3 }
-     END { printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped }' target/browser-test.tap >"$totals"
+awk '/^# pass / { passed += $3 } /^# fail / { failed += $3 } /^# cancelled / { failed += $3 } /^# skipped / { skipped = $3 }
+     /^test result:/ { passed += $4; failed += $6 }
+     END { printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped }' target/rendering-test.log target/browser-test.tap >"$totals"
 cat "$totals"
 exit "$status"

@@ -78,6 +78,8 @@ mod predict;
 mod promises;
 /// What a rule keeps out takes no place of a cycle, and comes back with the rule.
 mod refused;
+/// Pages made by script, where no browser is started.
+mod rendering;
 /// What operators do with a repository: look at it, copy it, save what damage has left.
 mod repository;
 /// Rounds of a cycle: fill, urgent, carried.

@@ -155,8 +155,8 @@ fn changes(world: &World, after: u64, kinds: &[&str]) -> BTreeSet<(String, u64, 
 #[test]
 fn each_change_is_told_with_its_texts_signed_and_once() {
     let receiver = Receiver::start(|_| Manner::Take);
-    let secret = format!("changes = [\"changed\", \"new\"]\nsecrets = [\"env:HOOK_SECRET\"]\n");
-    let world = daemon::world_of(web(60, 3), &receiver.target(&secret));
+    let secret = "changes = [\"changed\", \"new\"]\nsecrets = [\"env:HOOK_SECRET\"]\n";
+    let world = daemon::world_of(web(60, 3), &receiver.target(secret));
     let with_secret = |mut command: std::process::Command| {
         let output = command.env("HOOK_SECRET", SECRET).output().expect("the program runs");
         succeeds(output)
@@ -200,6 +200,7 @@ fn a_crawl_without_targets_writes_nothing_of_them() {
 }
 
 /// Kills the daemon this often; more with RECRAWL_KILLS.
+#[expect(clippy::disallowed_methods, reason = "it says how much to run, and changes no result")]
 fn kills() -> u64 {
     std::env::var("RECRAWL_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(8)
 }

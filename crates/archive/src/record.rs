@@ -172,6 +172,21 @@ impl Record<'_> {
     }
 }
 
+/// A `resource` record with the document that a browser made of the response at `at`, as one gzip member.
+pub fn rendered(compressor: &mut Compressor, url: &str, at: u64, document: &[u8]) -> Vec<u8> {
+    let head = Head::new(url, at, 200);
+    let mut warc = head.fields("resource", &record_id(&format!("rendered:{url}"), at));
+    let _ = write!(
+        warc,
+        "WARC-Concurrent-To: <{}>\r\nWARC-Payload-Digest: sha1:{}\r\n\
+         Content-Type: text/html; charset=utf-8\r\nContent-Length: {}\r\n\r\n",
+        record_id(url, at),
+        payload_digest(document),
+        document.len()
+    );
+    compressor.member(&[warc.as_bytes(), document, b"\r\n\r\n"])
+}
+
 /// The last fields of a record of HTTP.
 fn block_fields(warc: &mut String, message: &str, length: usize) {
     let _ =

@@ -35,7 +35,7 @@ pub use improve::{
 };
 pub use ping::{Delivery, IndexNow, IndexNowParams, PingFigures, Pinged, SubscriptionFigures, Verification};
 pub use query::{HostList, HostQuery, HostRow, HostSort, OnePage, PageList, PageQuery};
-pub use recent::{Answers, Meters, Recent, RecentPoint};
+pub use recent::{Answers, Meters, Recent, RecentPoint, Rendering};
 pub use refusal::Refusal;
 pub use status::{
     ByteBudget, Counts, CycleDone, CycleNow, CycleStage, Fetching, FocusFigures, Freshness, HostNow,

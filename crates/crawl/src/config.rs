@@ -8,7 +8,7 @@ pub mod secrets;
 pub mod units;
 
 use crate::config::secrets::Secret;
-use crate::config::units::{Amount, DiscoveryShare, Rounds, Share, Size, Span};
+use crate::config::units::{Amount, DiscoveryShare, Render, Rounds, Share, Size, Span};
 use recrawl_change::ChangeRules;
 use recrawl_scheduler::Parts;
 use recrawl_scheduler::policy::PolicyKind;
@@ -53,6 +53,8 @@ table! {
         pages: Vec<PagesTable> = Vec::new(),
         /// Who is told of changes.
         notify: Vec<NotifyTable> = Vec::new(),
+        /// The browser of pages that are rendered.
+        render: RenderTable = RenderTable::default(),
         /// Promises to visit pages in time.
         promises: Vec<PromiseTable> = Vec::new(),
         /// Name resolution.
@@ -252,6 +254,34 @@ table! {
         ignore: Vec<String> = Vec::new(),
         /// Regular expressions of text that does not count.
         ignore_text: Vec<String> = Vec::new(),
+        /// Are the pages read after their scripts have run?
+        render: Render = Render::Never,
+    }
+}
+
+table! {
+    /// `[render]`
+    RenderTable {
+        /// The browser's program; empty for the first in PATH.
+        browser: PathBuf = PathBuf::new(),
+        /// Is Chromium's own sandbox used? The user root cannot have it.
+        sandbox: bool = true,
+        /// Pages that are rendered at a time.
+        tabs: u32 = 4,
+        /// Longest time of a page, with all that it loads.
+        time: Span = Span::millis(60_000),
+        /// Time that scripts have by the page's own clock, which stands still while something is loaded.
+        settle: Span = Span::millis(5_000),
+        /// Maximum memory of the browser with all its pages.
+        memory: Size = Size(1 << 30),
+        /// Maximum size of a rendered page.
+        max_document: Size = Size(8 << 20),
+        /// Maximum requests of a page.
+        max_requests: u32 = 50,
+        /// Scripts that are kept for other pages of the round; 0 keeps none.
+        cache: Size = Size(64 << 20),
+        /// Pages after which the browser is started anew.
+        restart_after: u32 = 500,
     }
 }
 

@@ -15,12 +15,14 @@ use crate::pings::Pings;
 use crate::process::{Display, Process, Shutdown};
 use crate::progress::figures::Live;
 use crate::progress::storage::Watched;
+use crate::render;
 use crate::settings::Settings;
 use crate::space::Space;
 use crate::stored::{keep, kept, seed_sites};
 use recrawl_archive::{self as archive, Archive, ArchiveEnd, ArchiveMark, Provenance, Recovery, cap};
 use recrawl_fetcher::{Fetcher, HttpNetwork, Steering, WallClock};
 use recrawl_notifications::store;
+use recrawl_renderer::Renderer;
 use recrawl_repository::storage::{FileStorage, Storage};
 use recrawl_repository::{Generation, Repository, ScheduleFile, SledTables, SyncFolder};
 use recrawl_types::{CanonicalUrl, DatedRound, HostTable};
@@ -60,6 +62,8 @@ pub struct Crawl {
     pub tables: Arc<SledTables>,
     /// Fetches pages within the rules of politeness.
     pub fetcher: Fetcher,
+    /// Renders pages; none if no rule asks for it.
+    pub renderer: Option<Arc<Renderer>>,
     /// Decisions of operators.
     pub control: Arc<Control>,
     /// What site owners tell of changes.
@@ -164,6 +168,8 @@ impl Crawl {
         // So that a new target is told of the next round, whoever sends, and when.
         let targets = settings.notify.iter().map(|target| target.name.as_str());
         store::of_targets(&*storage, targets, repository.current().number()).map_err(Failure::work)?;
+        let renderer = render::renderer(&settings)?;
+        renderer.iter().for_each(|renderer| live.watch_renderer(renderer.clone()));
         let network = Arc::new(HttpNetwork::new(&settings.fetch).map_err(Failure::work)?);
         if let Some(proxy) = &settings.fetch.proxy {
             let what = "the address guard cannot check the connections of this proxy; \
@@ -190,6 +196,7 @@ impl Crawl {
             space,
             tables,
             fetcher,
+            renderer,
             control,
             pings: Arc::new(pings),
             improve,

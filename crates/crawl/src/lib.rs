@@ -29,6 +29,7 @@ pub mod pings;
 pub mod process;
 pub mod progress;
 pub mod promises;
+pub mod render;
 pub mod report;
 pub mod settings;
 pub mod space;

@@ -71,7 +71,7 @@ pub enum Receiver {
     /// They are appended to a file.
     File(PathBuf),
     /// They are sent by mail.
-    Mail(Mail),
+    Mail(Box<Mail>),
 }
 
 /// Where mail goes.
@@ -241,7 +241,7 @@ fn receiver(table: &NotifyTable, config: &Config) -> Result<Receiver, String> {
         "webhook" => webhook(table, config)?,
         "command" => Receiver::Command(table.command.clone()),
         "file" => Receiver::File(table.file.clone()),
-        _ => Receiver::Mail(mail(table)?),
+        _ => Receiver::Mail(Box::new(mail(table)?)),
     })
 }
 

@@ -9,6 +9,7 @@
 
 use crate::admission::pattern::Pattern;
 use crate::config::PagesTable;
+use crate::config::units::Render;
 use crate::failure::Failure;
 use crate::stored::{keep, kept};
 use recrawl_change::ChangeRules;
@@ -36,6 +37,9 @@ pub struct Lists {
     pub ignore: Vec<String>,
     /// Regular expressions of text that does not count.
     pub ignore_text: Vec<String>,
+    /// Is the text that of the page after its scripts?
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_rendered: bool,
 }
 
 impl Lists {
@@ -52,8 +56,11 @@ impl Lists {
         *self == Lists::default()
     }
 
-    /// [`Content::rule`] of pages that were read with these lists.
+    /// [`Content::rule`] of pages that were read with these lists: 0 for the whole page as it was sent.
     pub fn number(&self) -> u32 {
+        if self.are_empty() {
+            return 0;
+        }
         Content::rule_of(&serde_json::to_string(self).expect("lists are plain data"))
     }
 }
@@ -67,8 +74,12 @@ pub struct PageRule {
     pub lists: Lists,
     /// The part of the page that counts.
     pub part: Part,
-    /// [`Lists::number`].
+    /// Are the pages rendered?
+    pub render: Render,
+    /// [`Lists::number`] of pages as they were sent.
     pub number: u32,
+    /// The same of rendered pages.
+    pub rendered_number: u32,
     pattern: Pattern,
 }
 
@@ -103,20 +114,40 @@ impl PageRules {
     pub fn of(&self, url: &CanonicalUrl) -> Option<&PageRule> {
         self.0.iter().find(|rule| rule.pattern.matches(url))
     }
+
+    /// Does a rule ask for a browser?
+    pub fn need_browser(&self) -> bool {
+        self.0.iter().any(|rule| rule.render != Render::Never)
+    }
 }
 
 impl PageRule {
     fn new(table: &PagesTable) -> Result<PageRule, String> {
-        let PagesTable { matches, include, ignore, ignore_text } = table.clone();
+        let PagesTable { matches, include, ignore, ignore_text, render } = table.clone();
         let pattern = Pattern::of_pages(&matches).map_err(|e| format!("pages.match: {e}"))?;
-        let lists = Lists { include, ignore, ignore_text };
-        if lists.are_empty() {
-            let text = "needs include, ignore or ignore_text; remove the rule to count the whole page";
+        let lists = Lists { include, ignore, ignore_text, is_rendered: false };
+        if lists.are_empty() && render == Render::Never {
+            let text =
+                "needs include, ignore, ignore_text or render; remove the rule to count the whole page";
             return Err(format!("[[pages]] with match {matches:?} {text}"));
         }
         let part =
             lists.part().map_err(|PartError { key, why }| format!("pages.{key} of {matches:?}: {why}"))?;
-        Ok(PageRule { number: lists.number(), matches, lists, part, pattern })
+        let rendered_number = Lists { is_rendered: true, ..lists.clone() }.number();
+        Ok(PageRule { number: lists.number(), rendered_number, render, matches, lists, part, pattern })
+    }
+
+    /// The part of the page that counts; none for the whole page.
+    pub fn part(&self) -> Option<&Part> {
+        Some(&self.part).filter(|_| !self.lists.are_empty())
+    }
+
+    /// The lists under which its pages are read.
+    fn in_force(&self) -> impl Iterator<Item = Lists> {
+        let sent =
+            Some(self.lists.clone()).filter(|lists| self.render != Render::Always && !lists.are_empty());
+        let rendered = Lists { is_rendered: true, ..self.lists.clone() };
+        sent.into_iter().chain(Some(rendered).filter(|_| self.render != Render::Never))
     }
 }
 
@@ -134,13 +165,14 @@ impl KnownRules {
     /// When the tables cannot be read or written.
     pub fn open(tables: &SledTables, present: &PageRules) -> Result<KnownRules, Failure> {
         let before = KnownRules::stored(tables)?;
-        let numbers: Vec<u32> = present.0.iter().map(|rule| rule.number).collect();
+        let in_force: Vec<Lists> = present.0.iter().flat_map(PageRule::in_force).collect();
+        let numbers: Vec<u32> = in_force.iter().map(Lists::number).collect();
         // The newest come last.
         let mut known: Vec<Lists> =
             before.iter().filter(|lists| !numbers.contains(&lists.number())).cloned().collect();
-        for rule in &present.0 {
-            if !known.contains(&rule.lists) {
-                known.push(rule.lists.clone());
+        for lists in in_force {
+            if !known.contains(&lists) {
+                known.push(lists);
             }
         }
         known.drain(..known.len().saturating_sub(MAX_KNOWN_RULES));
@@ -158,6 +190,11 @@ impl KnownRules {
     fn of(lists: Vec<Lists>) -> KnownRules {
         let numbered = |lists: Lists| (lists.number(), (lists, OnceLock::new()));
         KnownRules { former: lists.into_iter().map(numbered).collect() }
+    }
+
+    /// Was the content made from a rendered page?
+    pub fn is_rendered(&self, content: &Content) -> bool {
+        self.former.get(&content.rule).is_some_and(|(lists, _)| lists.is_rendered)
     }
 
     /// How the text of a content was selected; none if its rule is no longer known.
@@ -215,9 +252,11 @@ impl RuleUse {
 
     /// The rules in force that left no page of the round any text, with the number of pages.
     pub fn without_text<'r>(&self, rules: &'r PageRules) -> Vec<(&'r PageRule, u64)> {
-        let of = |rule: &'r PageRule| match self.pages.get(&rule.number) {
-            Some((pages, empty)) if pages == empty => Some((rule, *pages)),
-            _ => None,
+        let of = |rule: &'r PageRule| {
+            let read = [rule.number, rule.rendered_number].map(|number| self.pages.get(&number));
+            let (pages, empty) =
+                read.into_iter().flatten().fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
+            (pages > 0 && pages == empty).then_some((rule, pages))
         };
         rules.0.iter().filter_map(of).collect()
     }

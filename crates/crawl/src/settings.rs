@@ -16,6 +16,7 @@ use crate::notify::{Target, address_block};
 use crate::page_rules::PageRules;
 use crate::pings::websub;
 use crate::promises::Promise;
+use crate::render;
 use recrawl_change::ChangeRules;
 use recrawl_extractor::{Limits, Options, Types};
 use recrawl_fetcher::FetchConfig;
@@ -174,6 +175,7 @@ impl Settings {
         if config.hints.max_entries > MAX_ENTRIES {
             return Err(format!("hints.max_entries must be at most {MAX_ENTRIES}, the sitemap limit"));
         }
+        render::check(&config.render)?;
         websub::check_base(&config.pings.websub).map_err(|e| format!("pings.websub: {e}"))?;
         let serve = &config.serve;
         if serve.requests == 0 || serve.connections == 0 || serve.stall.0.is_zero() {

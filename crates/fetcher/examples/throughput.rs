@@ -88,6 +88,7 @@ async fn fetch(port: u16, pages: u32) -> Result<(), Box<dyn Error>> {
         patience: None,
         control: Arc::default(),
         requests: None,
+        resources: None,
     };
     let count = async {
         let mut count = 0u64;

@@ -113,6 +113,8 @@ pub struct Request {
     pub max_body: usize,
     /// The last known request to this host: its connection need not be kept.
     pub last: bool,
+    /// Without the credentials that are configured for the host.
+    pub is_anonymous: bool,
 }
 
 /// A response.

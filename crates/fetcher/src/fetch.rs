@@ -12,6 +12,7 @@ use crate::host_order::Precedence;
 use crate::limits::{FetchConfig, LONG_WAIT, MAX_FOLLOWED, MAX_ROBOTS_REDIRECTS};
 use crate::outcome::{FetchError, FetchedPage, is_redirect, redirect_target};
 use crate::report::{FetchReport, StoppedBy};
+use crate::resources::Resources;
 use crate::robots::policy::{RobotsPolicy, evaluate};
 use crate::run::{Refuses, Run};
 use crate::suspension::{HEARTBEAT, Suspension};
@@ -80,6 +81,8 @@ pub struct Job {
     pub control: Arc<Steering>,
     /// Writes down each request that may have reached a server; none if nobody asks for it.
     pub requests: Option<Arc<dyn RequestLog>>,
+    /// Requests of pages that are rendered during the run; none if no page is.
+    pub resources: Option<Arc<Resources>>,
 }
 
 /// How long a run waits for slow hosts. Then it starts no more requests, and neither visits nor delivers
@@ -130,6 +133,7 @@ impl Fetcher {
             unavailable: Mutex::new(job.unavailable),
             report: Mutex::default(),
             requests: job.requests,
+            resources: job.resources,
             taken_early: Mutex::default(),
         });
         let mut state = Loop {
@@ -146,6 +150,9 @@ impl Fetcher {
             run: run.clone(),
         };
         let stopped_by = state.visit_all(&job.stop, job.deadline, job.held_deadline).await;
+        if let Some(resources) = &run.resources {
+            resources.close(*stopped_by.as_ref().unwrap_or(&StoppedBy::Stop));
+        }
         if stopped_by.is_err() {
             // A visit that nobody polls would keep the output open.
             state.visits.shutdown().await;
@@ -204,7 +211,7 @@ impl Loop {
         deadline: Option<Instant>,
         held_deadline: Option<Instant>,
     ) -> Result<StoppedBy, FetchError> {
-        let control = self.run.control.clone();
+        let (control, resources) = (self.run.control.clone(), self.run.resources.clone());
         let mut stopped = None;
         loop {
             if stopped.is_none() {
@@ -222,12 +229,20 @@ impl Loop {
                     while let Some(entry) = control.next_asked() {
                         self.add_asked(entry)?;
                     }
+                    while let Some(resource) = resources.as_ref().and_then(|resources| resources.next()) {
+                        self.add_resource(resource)?;
+                    }
                     self.beat();
                     self.start_visits()?;
                 }
             }
+            if let (Some(stopped_by), Some(resources)) = (stopped, &resources) {
+                // Pages that are being rendered would wait in vain.
+                resources.close(stopped_by);
+            }
             self.publish();
-            let is_finished = self.frontier.is_finished() && !control.has_asked();
+            let is_rendering = resources.as_ref().is_some_and(|resources| resources.is_open());
+            let is_finished = self.frontier.is_finished() && !control.has_asked() && !is_rendering;
             if self.visits.is_empty() && (stopped.is_some() || is_finished) {
                 return Ok(stopped.unwrap_or_default());
             }
@@ -244,6 +259,7 @@ impl Loop {
                 () = control.changed(), if stopped.is_none() => {
                     self.frontier.held().into_iter().for_each(|id| self.wake(id));
                 }
+                () = changed(resources.as_deref()), if stopped.is_none() => {}
                 Some(ended) = self.visits.join_next() => {
                     self.on_visit_end(ended.expect("a visit's task catches panics"))?;
                     while let Some(ended) = self.visits.try_join_next() {
@@ -376,7 +392,7 @@ impl Loop {
         }
         // Budgets count the transferred or the decoded bytes, whichever are more.
         let cost = match ended.kind {
-            VisitEndKind::Page { bytes, .. } => ended.received.max(bytes),
+            VisitEndKind::Page { bytes, .. } | VisitEndKind::Resource { bytes } => ended.received.max(bytes),
             _ => ended.received,
         };
         let host = self.frontier.host(ended.host);
@@ -386,7 +402,7 @@ impl Loop {
         host.done += u64::from(matches!(ended.kind, VisitEndKind::Page { .. }));
         host.visit_ended(ended.origin, ended.feedback.as_ref(), &self.run)?;
         match ended.kind {
-            VisitEndKind::NoRequest => {}
+            VisitEndKind::NoRequest | VisitEndKind::Resource { .. } => {}
             VisitEndKind::Exhausted => return Err(FetchError::Exhausted),
             VisitEndKind::Lookup(address) => {
                 host.resolved(address);
@@ -450,6 +466,15 @@ impl Loop {
             None => None,
         };
         queued.map_or(Ok(()), |queued| self.put_first(queued))
+    }
+
+    /// Queues a request of a page that is rendered.
+    fn add_resource(&mut self, queued: QueuedPage) -> Result<(), FetchError> {
+        let id = self.frontier.host_of(&queued.entry.url, &self.run);
+        self.frontier.reactivate(id);
+        self.frontier.host(id).add_resource(queued, &self.run)?;
+        self.wake(id);
+        Ok(())
     }
 
     /// Queues a page before the scheduled pages of its host.
@@ -602,6 +627,14 @@ impl Loop {
         let pages = skipped.iter().map(|range| range.end - range.start).sum();
         self.run.report().outcomes.count_skipped(why, pages);
         Ok(skipped)
+    }
+}
+
+/// Waits for a request of a page; forever if no page is rendered.
+async fn changed(resources: Option<&Resources>) {
+    match resources {
+        Some(resources) => resources.changed().await,
+        None => std::future::pending().await,
     }
 }
 

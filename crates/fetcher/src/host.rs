@@ -36,6 +36,8 @@ const IDLE_CLOSES_TOLERATED: u32 = 2;
 /// How long a failed lookup is assumed to hold. The resolver remembers it for much longer, so a
 /// request under this assumption reaches no server.
 const NO_ADDRESS_TTL: Duration = Duration::from_secs(1);
+/// When a host looks again whether its next page may be requested.
+const LATER: Duration = Duration::from_millis(50);
 
 /// The next step of a host.
 #[derive(Debug)]
@@ -236,6 +238,13 @@ impl Host {
         Ok(())
     }
 
+    /// Adds a request of a page that is rendered.
+    pub fn add_resource(&mut self, queued: QueuedPage, run: &Run) -> Result<(), FetchError> {
+        let origin = Origin::of(&queued.entry.url);
+        self.open_origin(&origin, run)?.resources.push_back(queued);
+        Ok(())
+    }
+
     /// Returns what to do next; a returned request counts as started. `has_grant`: the host waited
     /// for its address and may use it now.
     pub fn next(
@@ -253,14 +262,17 @@ impl Host {
             let (at, step) = self.step(run, now)?;
             match step {
                 Step::Nothing => break,
+                Step::Later if finished.is_empty() => return Ok(Next::Wait(Instant::now() + LATER)),
+                Step::Later => break,
                 Step::Finish(_) | Step::Request
                     if run.control.is_host_held(&self.origins[at].origin.host) =>
                 {
                     return Ok(Next::Held);
                 }
                 Step::Finish(outcome) => {
-                    self.done += 1;
-                    finished.push(self.origins[at].finish(outcome, now));
+                    let page = self.origins[at].finish(outcome, now);
+                    self.done += u64::from(page.is_some());
+                    finished.extend(page);
                 }
                 Step::Request => match (self.pace.wait(), self.check_address(addresses, has_grant)) {
                     (Some(at), _) if finished.is_empty() => return Ok(Next::Wait(at)),
@@ -360,11 +372,17 @@ impl Host {
     /// The first possible step, and the index of its origin.
     fn step(&mut self, run: &Run, now: u64) -> Result<(usize, Step), FetchError> {
         loop {
+            let mut later = None;
             for (at, queue) in self.origins.iter_mut().enumerate() {
-                let step = queue.step(run, now)?;
-                if step != Step::Nothing {
-                    return Ok((at, step));
+                match queue.step(run, now)? {
+                    Step::Nothing => {}
+                    // A resource of another origin does not wait.
+                    Step::Later => later = Some(at),
+                    step => return Ok((at, step)),
                 }
+            }
+            if let Some(at) = later {
+                return Ok((at, Step::Later));
             }
             if self.origins.iter().any(|queue| queue.cursor.is_some()) {
                 return Ok((0, Step::Nothing));

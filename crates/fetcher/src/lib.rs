@@ -32,6 +32,7 @@ pub mod outcome;
 mod politeness;
 pub mod proxy;
 pub mod report;
+pub mod resources;
 pub mod robots;
 mod run;
 mod suspension;
@@ -53,6 +54,7 @@ pub use proxy::Proxy;
 pub use report::{FetchReport, Outcomes, StoppedBy};
 pub use reqwest::Version;
 pub use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+pub use resources::{RenderedPages, Rendering, Resources};
 pub use run::Refuses;
 pub use unvisited_hosts::UnvisitedHosts;
 

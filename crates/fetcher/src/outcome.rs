@@ -111,6 +111,8 @@ pub struct Response {
     pub peer: Option<SocketAddr>,
     /// The request as text, if requests are kept.
     pub sent: Option<Box<[u8]>>,
+    /// The document after its scripts, as HTML in UTF-8. The fetcher leaves it empty: a later stage renders.
+    pub rendered: Option<Bytes>,
 }
 
 impl Response {
@@ -134,6 +136,7 @@ impl From<Reply> for Response {
             truncated: reply.truncated,
             peer: reply.peer,
             sent: reply.sent,
+            rendered: None,
         }
     }
 }
@@ -215,7 +218,7 @@ pub(crate) fn is_host_failure(result: &FetchResult) -> bool {
     match failure {
         Failure::Status(status) => *status == 429 || *status >= 500,
         Failure::Dns | Failure::Connect | Failure::Tls | Failure::Timeout | Failure::Protocol => true,
-        Failure::Encoding | Failure::Redirect => false,
+        Failure::Encoding | Failure::Redirect | Failure::Render => false,
     }
 }
 

@@ -114,6 +114,8 @@ impl Outcomes {
                     Failure::Protocol => &mut self.failed_protocol,
                     Failure::Encoding => &mut self.failed_encoding,
                     Failure::Redirect => &mut self.failed_redirect,
+                    // A page is rendered after it was delivered.
+                    Failure::Render => unreachable!("the fetcher renders nothing"),
                     Failure::Status(_) => &mut self.failed_status,
                 },
                 Outcome::RobotsDenied => &mut self.robots_denied,

@@ -6,6 +6,7 @@ use crate::client::Network;
 use crate::control::Steering;
 use crate::limits::FetchConfig;
 use crate::report::FetchReport;
+use crate::resources::Resources;
 use crate::suspension::Suspension;
 use crate::unavailable::Unavailable;
 use recrawl_types::{
@@ -42,6 +43,8 @@ pub struct Run {
     pub report: Mutex<FetchReport>,
     /// Where requests are written down; none if they are not.
     pub requests: Option<Arc<dyn RequestLog>>,
+    /// Requests of pages that are rendered; none if no page is.
+    pub resources: Option<Arc<Resources>>,
     /// Indexes of entries that operators requested and that were taken before they were read.
     pub taken_early: Mutex<HashSet<u64>>,
 }

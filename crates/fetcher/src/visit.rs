@@ -66,6 +66,11 @@ pub enum VisitEndKind {
         /// Bytes of the page after decompression.
         bytes: u64,
     },
+    /// A request of a page that is rendered.
+    Resource {
+        /// Bytes after decompression.
+        bytes: u64,
+    },
     Robots {
         robots_request: RobotsRequest,
         answer: Result<Reply, NetworkError>,
@@ -118,7 +123,8 @@ impl HostVisit {
             }
             Some((_, Action::Robots(robots_request))) => {
                 let (url, validators) = (robots_request.url.clone(), robots_request.validators.clone());
-                let request = Request { url, validators, max_body: MAX_ROBOTS, last: false };
+                let request =
+                    Request { url, validators, max_body: MAX_ROBOTS, last: false, is_anonymous: false };
                 let answer = send(&request, &sending, &run, &mut ended).await;
                 run.report().robots_requests += u64::from(ended.feedback.is_some());
                 ended.kind = match answer {
@@ -225,7 +231,9 @@ async fn visit_page(
 ) -> Option<FetchedPage> {
     let conditional = queued.condition == Condition::Conditional;
     let validators = if conditional { validators_to_send(&queued.entry) } else { Validators::default() };
-    let request = Request { url: queued.entry.url.clone(), validators, max_body: run.config.max_body, last };
+    let is_anonymous = queued.ticket.as_ref().is_some_and(|ticket| ticket.is_anonymous);
+    let (url, max_body) = (queued.entry.url.clone(), run.config.max_body);
+    let request = Request { url, validators, max_body, last, is_anonymous };
     let answer = send(&request, sending, run, ended).await;
     if let Err(error @ (NetworkError::TryNextAddress | NetworkError::NotProcessed)) = &answer {
         ended.kind = VisitEndKind::retry(Action::Page(Box::new(queued)), error);
@@ -239,7 +247,14 @@ async fn visit_page(
         ended.kind = VisitEndKind::Recheck(QueuedPage { condition: Condition::Checked, ..queued });
         return None;
     }
-    let QueuedPage { index, entry, hops, condition, sitemaps } = queued;
+    let QueuedPage { index, entry, hops, condition, sitemaps, ticket } = queued;
+    if let Some(ticket) = ticket {
+        let result = result_of(answer, &entry, false, &run.rules);
+        let bytes = if let FetchResult::Page(page) = &result { page.body.len() as u64 } else { 0 };
+        ended.kind = VisitEndKind::Resource { bytes };
+        ticket.answer(result);
+        return None;
+    }
     let (at, elapsed) =
         (run.now(), ended.feedback.as_ref().map_or(Duration::ZERO, |feedback| feedback.elapsed));
     let mut result = result_of(answer, &entry, conditional, &run.rules);

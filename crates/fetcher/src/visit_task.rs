@@ -65,8 +65,13 @@ impl PanickedVisit {
             PanickedAction::Page(queued) => {
                 let url = &queued.entry.url;
                 tracing::error!(%url, "a visit panicked; this is a bug in recrawl, please report it");
-                output_closed = deliver(failed((*queued).clone(), run.now()), run, out).await.is_err();
-                VisitEndKind::Page { host_failed: false, follow: None, bytes: 0 }
+                if let Some(ticket) = &queued.ticket {
+                    ticket.answer(FetchResult::Nothing(Outcome::Failed(Failure::Protocol)));
+                    VisitEndKind::Resource { bytes: 0 }
+                } else {
+                    output_closed = deliver(failed((*queued).clone(), run.now()), run, out).await.is_err();
+                    VisitEndKind::Page { host_failed: false, follow: None, bytes: 0 }
+                }
             }
         };
         VisitEnd {
@@ -84,7 +89,7 @@ impl PanickedVisit {
 
 /// The page backs off like a failed page, so that not every cycle panics. The host is not blamed.
 fn failed(queued: QueuedPage, at: u64) -> FetchedPage {
-    let QueuedPage { index, entry, hops, condition, sitemaps } = queued;
+    let QueuedPage { index, entry, hops, condition, sitemaps, ticket: _ } = queued;
     let result = FetchResult::Nothing(Outcome::Failed(Failure::Protocol));
     FetchedPage {
         index,

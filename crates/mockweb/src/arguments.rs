@@ -59,6 +59,9 @@ pub struct ServingArguments {
     /// Compress with gzip on request
     #[arg(long)]
     gzip: bool,
+    /// Send pages as shells, whose script loads text and links
+    #[arg(long)]
+    scripted: bool,
     /// Key of IndexNow: every host has it in the file /KEY.txt
     #[arg(long, value_name = "KEY")]
     ping_key: Option<String>,
@@ -92,6 +95,7 @@ impl ServingArguments {
             noise: self.noise,
             validators: self.validators,
             gzip: self.gzip,
+            scripted: self.scripted,
             ping_key: self.ping_key.clone(),
             faults: self.faults.clone(),
             log: self.log.clone(),

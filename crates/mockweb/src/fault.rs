@@ -12,6 +12,7 @@ mod charset;
 mod costly;
 mod directives;
 mod endless;
+mod hostile;
 mod length;
 mod links;
 mod lost;
@@ -97,7 +98,7 @@ pub struct Request<'a> {
 }
 
 /// All kinds.
-pub const KINDS: [FaultKind; 36] = [
+pub const KINDS: [FaultKind; 38] = [
     status::STATUS,
     status::BUSY,
     lost::TIMEOUT,
@@ -125,6 +126,8 @@ pub const KINDS: [FaultKind; 36] = [
     markup::NUL,
     markup::NO_UTF_8,
     costly::COSTLY,
+    hostile::HOSTILE,
+    hostile::REACH,
     charset::CHARSET,
     sitemap::SITEMAP,
     snare::CALENDAR,

@@ -90,6 +90,7 @@ impl Server {
             noise: Noise::new(seed, config.noise),
             validators: config.validators,
             gzip: config.gzip,
+            scripted: config.scripted,
             ping_key: config.ping_key,
         });
         let (stop, stopped) = oneshot::channel();

@@ -159,7 +159,8 @@ fn timestamp(seconds: u64) -> String {
 /// Cuts a text at a number of bytes, between characters. True if something was cut.
 pub fn cut(text: &mut String, max: usize) -> bool {
     let is_longer = text.len() > max;
-    text.truncate(text.floor_char_boundary(max));
+    let end = (0..=max.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
+    text.truncate(end.unwrap_or(0));
     is_longer
 }
 

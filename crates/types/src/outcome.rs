@@ -114,13 +114,14 @@ macro_rules! reasons {
             }
 
             fn of_code(code: u64) -> Option<$enum> {
+                match code {
+                    $($code => return Some($enum::$variant),)*
+                    _ => {}
+                }
                 $(if let Some(status) = code.checked_sub($first) {
                     return u16::try_from(status).ok().map($enum::$open);
                 })?
-                match code {
-                    $($code => Some($enum::$variant),)*
-                    _ => None,
-                }
+                None
             }
 
             fn all(_status: u16) -> Vec<$enum> {
@@ -175,6 +176,8 @@ reasons! {
         Protocol = 4, "protocol", "connection broken, or response invalid or truncated";
         Encoding = 5, "encoding", "cannot decode the body";
         Redirect = 6, "redirect", "invalid redirect, or too many redirects";
+        // In the place of the status 0, which no response has.
+        Render = 7, "render", "fetched, but the browser could not render it";
         /// A status that is none of 2xx, 304, a redirect, 404 or 410.
         .. Status(status) = 7, "status", "HTTP status";
     }

@@ -214,6 +214,18 @@ pub const PANELS: &[Panel] = &[
         ],
     ),
     curves(
+        "Rendering",
+        "Pages rendered in a browser and given up, per second; their time, 1 being one tab; their requests; browsers started. \
+         Only with a rule that asks for it.",
+        Unit::Number,
+        &[
+            ("rate(recrawl_rendered_pages_total{}[$__rate_interval])", "{{outcome}}"),
+            ("rate(recrawl_render_seconds_total{}[$__rate_interval])", "tabs"),
+            ("rate(recrawl_render_requests_total{}[$__rate_interval])", "requests {{answer}}"),
+            ("rate(recrawl_browser_starts_total{}[$__rate_interval])", "browsers started"),
+        ],
+    ),
+    curves(
         "Promises",
         "Promises to visit pages in time that are kept for fewer pages than promised, and those that a limit keeps from \
          being kept.",

@@ -7,8 +7,8 @@
 
 use super::Reading;
 use crate::view::{
-    Counts, CycleDone, CycleNow, FocusFigures, Freshness, HealthLevel, Loop, LoopStep, State, TargetFigures,
-    Watch,
+    Counts, CycleDone, CycleNow, FocusFigures, Freshness, HealthLevel, Loop, LoopStep, Rendering, State,
+    TargetFigures, Watch,
 };
 
 /// A metric.
@@ -300,6 +300,32 @@ pub const METRICS: &[Metric] = &[
         "Cycles between two times of learning (improve.every).",
         |r| improve_loop(r).map(|stands| count(stands.terms.every)),
     ),
+    each(
+        "recrawl_rendered_pages_total",
+        MetricKind::Counter,
+        "Pages rendered in a browser, and those given up.",
+        "outcome",
+        |r| of_rendering(r, |of| vec![("rendered", of.rendered), ("failed", of.failed)]),
+    ),
+    Metric {
+        name: "recrawl_render_seconds_total",
+        kind: MetricKind::Counter,
+        help: "Time in which pages were rendered, in seconds, summed over pages.",
+        read: Read::One(|r| r.meters.rendering.as_ref().map(|of| of.seconds)),
+    },
+    each(
+        "recrawl_render_requests_total",
+        MetricKind::Counter,
+        "Requests of pages that are rendered: sent, answered by what was kept, refused.",
+        "answer",
+        |r| of_rendering(r, |of| vec![("sent", of.sent), ("kept", of.kept), ("refused", of.refused)]),
+    ),
+    Metric {
+        name: "recrawl_browser_starts_total",
+        kind: MetricKind::Counter,
+        help: "Browsers started: each round starts one, and so does a crash.",
+        read: Read::One(|r| r.meters.rendering.as_ref().map(|of| count(of.starts))),
+    },
     gauge("recrawl_learner_running", "1 while a formula is learned, else 0.", |r| {
         improve_loop(r).map(|stands| truth(stands.learner.running_since.is_some()))
     }),
@@ -466,4 +492,10 @@ fn truth(is: bool) -> f64 {
 
 fn fresh<'a>(reading: &Reading<'a>) -> Option<&'a Freshness> {
     reading.status.freshness.as_ref()
+}
+
+/// Counts of pages that are rendered, by their names; empty if none is.
+fn of_rendering(r: &Reading<'_>, counts: fn(&Rendering) -> Vec<(&'static str, u64)>) -> Vec<(String, f64)> {
+    let named = r.meters.rendering.as_ref().map(counts).unwrap_or_default();
+    named.into_iter().map(|(name, n)| (name.to_owned(), count(n))).collect()
 }

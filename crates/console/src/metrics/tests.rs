@@ -95,7 +95,7 @@ fn what_has_no_value_is_left_out() {
         pings: None,
         ..status()
     };
-    let meters = Meters { open_files: None, loop_events: Vec::new(), ..meters() };
+    let meters = Meters { open_files: None, loop_events: Vec::new(), rendering: None, ..meters() };
     let improve =
         Improve { mode: ImproveMode::Off, todo: None, watch: None, cycles: Vec::new(), stands: None };
     let traffic = Traffic::default();
@@ -114,6 +114,8 @@ fn what_has_no_value_is_left_out() {
         "process_open_fds",
         "recrawl_improve_",
         "recrawl_learner_running",
+        "recrawl_render",
+        "recrawl_browser",
     ] {
         assert!(!text.contains(name), "{text}");
     }

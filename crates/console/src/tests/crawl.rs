@@ -187,6 +187,7 @@ pub fn meters() -> Meters {
         open_files: Some(40),
         max_files: Some(1024),
         loop_events: LoopEventKind::ALL.map(|kind| (kind, 2)).into(),
+        rendering: Some(Rendering { rendered: 9, failed: 1, seconds: 4.5, ..Rendering::default() }),
     }
 }
 

@@ -81,4 +81,25 @@ pub struct Meters {
     pub max_files: Option<u64>,
     /// Events of the loop of `improve` by kind, since the process started; none without a loop.
     pub loop_events: Vec<(LoopEventKind, u64)>,
+    /// Pages rendered since the process started; none if no rule asks for it.
+    pub rendering: Option<Rendering>,
+}
+
+/// Counts of pages that are rendered.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rendering {
+    /// Pages rendered.
+    pub rendered: u64,
+    /// Pages given up.
+    pub failed: u64,
+    /// Time of the rendered pages, in seconds.
+    pub seconds: f64,
+    /// Requests of pages that were sent.
+    pub sent: u64,
+    /// Requests answered by what was kept.
+    pub kept: u64,
+    /// Requests refused.
+    pub refused: u64,
+    /// Browsers started.
+    pub starts: u64,
 }

@@ -83,6 +83,46 @@ impl fmt::Display for DiscoveryShare {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rounds(pub Parts);
 
+/// Whether pages are rendered: `false`, `true` or `"auto"`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Render {
+    /// Read as the server sent them.
+    #[default]
+    Never,
+    /// Always rendered.
+    Always,
+    /// Rendered if a sample shows that scripts bring the text.
+    Auto,
+}
+
+impl Serialize for Render {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Render::Never => serializer.serialize_bool(false),
+            Render::Always => serializer.serialize_bool(true),
+            Render::Auto => serializer.serialize_str("auto"),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Render {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Render, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Bool(bool),
+            Text(String),
+        }
+        const WRITE: &str = "write true, false or \"auto\"";
+        match Written::deserialize(deserializer).map_err(|_| D::Error::custom(WRITE))? {
+            Written::Bool(false) => Ok(Render::Never),
+            Written::Bool(true) => Ok(Render::Always),
+            Written::Text(text) if text == "auto" => Ok(Render::Auto),
+            Written::Text(text) => Err(D::Error::custom(format!("{text:?}: {WRITE}"))),
+        }
+    }
+}
+
 const SPANS: [(&str, f64); 5] = [("ms", 0.001), ("s", 1.0), ("min", 60.0), ("h", 3600.0), ("d", 86_400.0)];
 const SIZES: [(&str, f64); 7] = [
     ("B", 1.0),

@@ -82,7 +82,10 @@ impl Work {
     /// By the size of the body.
     fn expected(page: &FetchedPage) -> Work {
         let (work, bytes) = match &page.result {
-            FetchResult::Page(response) => (PAGE_WORK, response.body.len()),
+            FetchResult::Page(response) => {
+                let text = response.rendered.as_ref().unwrap_or(&response.body);
+                (PAGE_WORK, text.len())
+            }
             FetchResult::NotModified(_) | FetchResult::Redirect { .. } => (PAGE_WORK, 0),
             FetchResult::Nothing(_) => (NOTHING_WORK, 0),
         };

@@ -13,6 +13,7 @@ use crate::lessons::site_noise::SiteNoise;
 use crate::lessons::traps::Traps;
 use crate::lessons::trust;
 use crate::page_rules::{KnownRules, PageRule, PageRules};
+use bytes::Bytes;
 use recrawl_archive::cap::Bodies;
 use recrawl_archive::{Compressor, Head, HttpVersion, Record};
 use recrawl_change::ChangeRules;
@@ -110,7 +111,7 @@ impl PageReader<'_> {
         let member = match &page.result {
             FetchResult::Page(response) => {
                 let rule = self.pages.of(&page.entry.url);
-                let mut extracted = self.extract(&page, response, rule.map(|rule| &rule.part));
+                let mut extracted = self.extract(&page, response, rule.and_then(PageRule::part));
                 if let Extracted::Listing(listing, _) = &mut extracted {
                     hub = listing.hub.take();
                 }
@@ -151,8 +152,23 @@ impl PageReader<'_> {
     }
 
     fn extract(&self, page: &FetchedPage, response: &Response, part: Option<&Part>) -> Extracted {
-        let (fields, url) = (consent::fields(response), &page.entry.url);
-        recrawl_extractor::extract_part(&response.body, &fields, url, self.rules, self.reading, part)
+        self.extract_from(page, response, response.rendered.as_ref(), part)
+    }
+
+    /// From the rendered document, or else from the body.
+    fn extract_from(
+        &self,
+        page: &FetchedPage,
+        response: &Response,
+        rendered: Option<&Bytes>,
+        part: Option<&Part>,
+    ) -> Extracted {
+        let (mut fields, url) = (consent::fields(response), &page.entry.url);
+        if rendered.is_some() {
+            fields.content_type = Some("text/html; charset=utf-8");
+        }
+        let body = rendered.unwrap_or(&response.body);
+        recrawl_extractor::extract_part(body, &fields, url, self.rules, self.reading, part)
     }
 
     /// The content as the rule of the last visit would have made it, if that was another one and is known.
@@ -171,7 +187,12 @@ impl PageReader<'_> {
             true => before.fingerprint,
             false => {
                 let selection = self.known_rules.of_content(before)?;
-                let Extracted::Page(read) = self.extract(page, response, selection.part()) else {
+                let rendered = match self.known_rules.is_rendered(before) {
+                    true => Some(response.rendered.as_ref()?),
+                    false => None,
+                };
+                let Extracted::Page(read) = self.extract_from(page, response, rendered, selection.part())
+                else {
                     return None;
                 };
                 self.change.fingerprint(&read.text)
@@ -201,9 +222,16 @@ impl PageReader<'_> {
         let mut content = Content {
             kind,
             fingerprint,
-            rule: rule.map_or(0, |rule| rule.number),
-            payload: Content::payload_of(&response.body),
-            validators: response.validators.clone(),
+            rule: rule.map_or(0, |rule| match response.rendered {
+                Some(_) => rule.rendered_number,
+                None => rule.number,
+            }),
+            payload: payload(response),
+            // Of the document that was sent: they say nothing of what its scripts load.
+            validators: match response.rendered {
+                Some(_) => Validators::default(),
+                None => response.validators.clone(),
+            },
             archive: None,
             consent: extracted.consent().clone(),
         };
@@ -251,7 +279,14 @@ impl PageReader<'_> {
             }
         };
         visit.content = Some(content);
-        Ok(self.member(visit, response, &record, &mut tools.compressor))
+        let mut member = self.member(visit, response, &record, &mut tools.compressor);
+        if let (Some(document), Some(member), Record::Response { .. }) =
+            (&response.rendered, &mut member, &record)
+        {
+            let url = visit.url.as_text();
+            member.extend(recrawl_archive::rendered(&mut tools.compressor, &url, visit.at, document));
+        }
+        Ok(member)
     }
 
     /// The links of a page, a sitemap or a feed.
@@ -345,6 +380,13 @@ impl PageReader<'_> {
         };
         Some(record.compress(compressor, &head, headers))
     }
+}
+
+/// The payload of a response: for a rendered page, of the body and of the document.
+fn payload(response: &Response) -> u64 {
+    let sent = Content::payload_of(&response.body);
+    let both = |rendered| [sent, Content::payload_of(rendered)].map(u64::to_le_bytes).concat();
+    response.rendered.as_ref().map_or(sent, |rendered| Content::payload_of(&both(rendered)))
 }
 
 /// A visit with only its page and time known.

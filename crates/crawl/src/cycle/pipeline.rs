@@ -23,6 +23,7 @@ use crate::lessons::site_noise::SiteNoise;
 use crate::lessons::traps::Traps;
 use crate::page_rules::KnownRules;
 use crate::process::Display;
+use crate::render::Stage;
 use crate::report::facts::{Facts, RoundKind};
 use crate::space::Watch;
 use crossbeam_channel::RecvTimeoutError;
@@ -138,7 +139,9 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
     let precedence = Precedence { seed: crawl.random_seed, unvisited };
     let unavailable = unavailable(&crawl.tables)?;
     let written = requests.clone().map(|requests| requests as Arc<dyn RequestLog>);
-    let report = join_stages(crawl, &reader, recorder, &stop, pages, |now| {
+    let stage = Stage::of_round(crawl)?;
+    let resources = stage.as_ref().map(Stage::resources);
+    let report = join_stages(crawl, &reader, recorder, &stop, pages, stage, |now| {
         let opt_out = crawl.settings.scope.opt_out().clone();
         Job {
             round: facts.round(),
@@ -158,6 +161,7 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
             patience: is_filling.then_some(Patience { linger: round.linger.0, end: now + max }),
             control: crawl.steering.clone(),
             requests: written,
+            resources,
         }
     })?;
     skipped::record(crawl, &report, &*schedule, &mut log, facts.cycle)?;
@@ -185,6 +189,7 @@ fn join_stages(
     mut recorder: Recorder<'_>,
     stop: &CancellationToken,
     pages: mpsc::Receiver<FetchedPage>,
+    stage: Option<Stage<'_>>,
     job: impl FnOnce(tokio::time::Instant) -> Job,
 ) -> Result<FetchReport, Failure> {
     let fetching = crawl.fetching()?;
@@ -192,6 +197,12 @@ fn join_stages(
     let workers = thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1)).max(2);
     // Only the workers hold the receiver: should they all end, the fetcher learns that nobody takes pages.
     let room = crawl.settings.fetch.connections + QUEUE;
+    let (rendered, read_next) = mpsc::channel(QUEUE);
+    // Without a page to render, the readers take the fetcher's pages themselves.
+    let (to_render, pages) = match &stage {
+        Some(_) => (Some(pages), read_next),
+        None => (None, pages),
+    };
     let pages = Arc::new(Mutex::new(Inbox::new(pages, room)));
     let span = tracing::Span::current();
     thread::scope(|scope| {
@@ -260,16 +271,23 @@ fn join_stages(
         let recorder = move || span.in_scope(|| record(&reads, &mut recorder, stop));
         let recording = thread::Builder::new().name("recorder".into()).spawn_scoped(scope, recorder)?;
         let job = job(tokio::time::Instant::now());
+        let rendering = async {
+            match stage.zip(to_render) {
+                Some((stage, fetched)) => stage.run(fetched, rendered).await,
+                None => Ok(()),
+            }
+        };
         let run = async {
             tokio::select! {
-                report = crawl.fetcher.run(job) => report,
+                ended = async { tokio::join!(crawl.fetcher.run(job), rendering) } => ended,
                 never = sign_of_life(crawl) => match never {},
             }
         };
-        let report = fetching.block_on(run);
+        let (report, rendered) = fetching.block_on(run);
         recording
             .join()
             .map_err(|_| Failure::work("the recorder panicked; the visits before that are in the log"))??;
+        rendered?;
         report.map_err(Failure::from)
     })
 }

@@ -8,6 +8,7 @@ fn table(matches: &str, include: &[&str], ignore: &[&str], ignore_text: &[&str])
         include: owned(include),
         ignore: owned(ignore),
         ignore_text: owned(ignore_text),
+        ..PagesTable::default()
     }
 }
 
@@ -42,7 +43,7 @@ fn a_bad_rule_is_refused_with_key_entry_and_remedy() {
         (one(table("", &["p"], &[], &[])), "pages.match: \"\" is neither a host nor a URL prefix"),
         (one(table("a.example/news", &["p"], &[], &[])), "write example.com"),
         (one(table("https://", &["p"], &[], &[])), "pages.match: "),
-        (one(table("a.example", &[], &[], &[])), "needs include, ignore or ignore_text"),
+        (one(table("a.example", &[], &[], &[])), "needs include, ignore, ignore_text or render"),
         (
             one(table("a.example", &["p["], &[], &[])),
             "pages.include of \"a.example\": \"p[\" is not a CSS selector",

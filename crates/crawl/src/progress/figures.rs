@@ -8,10 +8,11 @@ use crate::report::Tally;
 use crate::report::facts::{Facts, RoundKind};
 use recrawl_fetcher::WallClock;
 use recrawl_formula::Formula;
+use recrawl_renderer::Renderer;
 use recrawl_types::{Cycle, DatedRound, Round, Visit};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Time since some moment, by a monotonic clock.
@@ -78,6 +79,8 @@ pub struct Live {
     to_pass: AtomicU64,
     /// Answers to requests for pages.
     pub answers: AnswerCounters,
+    /// Set when the crawl opens, if a rule asks for it.
+    renderer: OnceLock<Arc<Renderer>>,
     figures: Mutex<Figures>,
 }
 
@@ -115,8 +118,19 @@ impl Live {
     /// The same, by the caller's clock.
     pub fn by(clock: WallClock, uptime: Uptime) -> Live {
         let moved = AtomicU64::new(uptime().as_millis() as u64);
-        let (passed, to_pass, answers, figures) = Default::default();
-        Live { clock, uptime, moved, passed, to_pass, answers, figures }
+        let (passed, to_pass, answers, renderer, figures) = Default::default();
+        Live { clock, uptime, moved, passed, to_pass, answers, renderer, figures }
+    }
+
+    /// Tells the figures of this renderer, too.
+    pub fn watch_renderer(&self, renderer: Arc<Renderer>) {
+        // A process opens one crawl; a test that opens another keeps the figures of the first.
+        let _ = self.renderer.set(renderer);
+    }
+
+    /// Figures of the pages that are rendered; none if no rule asks for it.
+    pub fn rendering(&self) -> Option<recrawl_renderer::Figures> {
+        self.renderer.get().map(|renderer| renderer.figures())
     }
 
     fn figures(&self) -> MutexGuard<'_, Figures> {

@@ -186,7 +186,7 @@ impl HttpNetwork {
         };
         add(IF_NONE_MATCH, &request.validators.etag);
         add(IF_MODIFIED_SINCE, &request.validators.last_modified);
-        if post.is_none() {
+        if post.is_none() && !request.is_anonymous {
             access::add(&self.access, &request.url, headers);
         }
         if request.last {

@@ -13,6 +13,7 @@ mod politeness;
 mod redirects;
 mod repeated;
 mod requests;
+mod resources;
 mod robots;
 mod running;
 mod sockets;
@@ -73,6 +74,7 @@ pub struct Setup {
     patience: Option<Patience>,
     control: Arc<Steering>,
     requests: Option<Arc<dyn RequestLog>>,
+    resources: Option<Arc<crate::Resources>>,
     now: u64,
 }
 
@@ -114,6 +116,7 @@ pub fn job(schedule: Arc<dyn ScheduleSource>, out: Sender<FetchedPage>) -> Job {
         patience: None,
         control: Arc::default(),
         requests: None,
+        resources: None,
     }
 }
 
@@ -139,6 +142,7 @@ impl Setup {
             patience: None,
             control: Arc::default(),
             requests: None,
+            resources: None,
             now: NOW,
         }
     }
@@ -174,6 +178,7 @@ impl Setup {
             patience: self.patience,
             control: self.control.clone(),
             requests: self.requests.clone(),
+            resources: self.resources.clone(),
         }
     }
 

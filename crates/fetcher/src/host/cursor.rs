@@ -3,6 +3,7 @@
 
 use crate::limits::CHUNK;
 use crate::outcome::{Condition, FetchError, FetchResult, FetchedPage, Hold};
+use crate::resources::Ticket;
 use crate::run::Run;
 use recrawl_types::{CanonicalUrl, HostRun, Origin, Outcome, ScheduleEntry};
 use std::collections::VecDeque;
@@ -17,12 +18,14 @@ pub struct QueuedPage {
     pub condition: Condition,
     /// See [`FetchedPage::sitemaps`].
     pub sitemaps: Option<Vec<CanonicalUrl>>,
+    /// Who waits for it, if it is no page but a resource of one.
+    pub ticket: Option<Ticket>,
 }
 
 impl QueuedPage {
     pub fn new(index: Option<u64>, entry: ScheduleEntry) -> QueuedPage {
         let (hops, condition) = (entry.record.known.hops, Condition::Unconditional);
-        QueuedPage { index, hops, entry, condition, sitemaps: None }
+        QueuedPage { index, hops, entry, condition, sitemaps: None, ticket: None }
     }
 
     /// Ends the page without a request.

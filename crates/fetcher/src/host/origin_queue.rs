@@ -3,7 +3,7 @@
 use super::{Cursor, QueuedPage};
 use crate::host_delay::LeftAlone;
 use crate::limits::{MAX_HOST_BACK_OFF, MIN_HOST_BACK_OFF};
-use crate::outcome::{Condition, FetchError, validators_to_send};
+use crate::outcome::{Condition, FetchError, FetchResult, FetchedPage, validators_to_send};
 use crate::robots::policy::RobotsPolicy;
 use crate::robots::sitemaps;
 use crate::run::Run;
@@ -62,6 +62,8 @@ pub enum Step {
     /// The first page needs no request and ends with this outcome.
     Finish(Outcome),
     Request,
+    /// The first page must wait until others are rendered.
+    Later,
 }
 
 /// The queue of one origin.
@@ -72,6 +74,8 @@ pub struct OriginQueue {
     pub state: HostState,
     robots: RobotsStatus,
     pub robots_requests: VecDeque<RobotsRequest>,
+    /// Requests of pages that are rendered; they come first.
+    pub resources: VecDeque<QueuedPage>,
     pub followed: VecDeque<QueuedPage>,
     pub cursor: Option<Cursor>,
     /// Sitemaps of robots.txt, until a page carries them out.
@@ -95,6 +99,7 @@ impl OriginQueue {
             state,
             robots: RobotsStatus::Unknown,
             robots_requests: VecDeque::new(),
+            resources: VecDeque::new(),
             followed: VecDeque::new(),
             cursor: None,
             sitemaps: None,
@@ -165,6 +170,10 @@ impl OriginQueue {
         if let Some(outcome) = self.verdict(entry, run, now) {
             return Ok(Step::Finish(outcome));
         }
+        if self.resources.is_empty() && run.resources.as_ref().is_some_and(|resources| resources.waits(entry))
+        {
+            return Ok(Step::Later);
+        }
         if matches!(self.robots, RobotsStatus::Unknown) {
             let url = entry.url.at_origin("/robots.txt");
             let validators = self.state.robots.as_ref().map(|r| r.validators.clone()).unwrap_or_default();
@@ -185,7 +194,8 @@ impl OriginQueue {
         if (run.opted_out)(&self.origin.host) {
             return Some(Outcome::Skipped(Skip::OptedOut));
         }
-        if let Some(skip) = (run.refuses)(entry) {
+        // What pages load may lie outside of the scope.
+        if let Some(skip) = (run.refuses)(entry).filter(|_| self.resources.is_empty()) {
             return Some(Outcome::Skipped(skip));
         }
         if self.state.back_off_until > now {
@@ -207,10 +217,15 @@ impl OriginQueue {
         }
     }
 
-    /// Ends the first page with this outcome.
-    pub fn finish(&mut self, outcome: Outcome, now: u64) -> crate::FetchedPage {
+    /// Ends the first page with this outcome; none if it is a resource, which is answered.
+    pub fn finish(&mut self, outcome: Outcome, now: u64) -> Option<FetchedPage> {
+        let page = self.pop();
+        if let Some(ticket) = &page.ticket {
+            ticket.answer(FetchResult::Nothing(outcome));
+            return None;
+        }
         self.state.robots_denied += u64::from(outcome == Outcome::RobotsDenied);
-        self.pop().finish(outcome, now)
+        Some(page.finish(outcome, now))
     }
 
     /// Takes the request that [`OriginQueue::step`] announced.
@@ -232,7 +247,8 @@ impl OriginQueue {
     /// Sends validators if the host's validators are trusted, or to test whether they can be again.
     fn condition(&self, entry: &ScheduleEntry, run: &Run) -> Condition {
         let believed = self.state.trust.belief == Belief::Believed;
-        if !validators_to_send(entry).is_empty() && (believed || run.is_tested(&entry.url)) {
+        let is_rendered = run.resources.as_ref().is_some_and(|resources| resources.is_rendered(entry));
+        if !is_rendered && !validators_to_send(entry).is_empty() && (believed || run.is_tested(&entry.url)) {
             Condition::Conditional
         } else {
             Condition::Unconditional
@@ -242,6 +258,7 @@ impl OriginQueue {
     /// Puts back a request that no server processed.
     pub fn put_back(&mut self, action: Action) {
         match action {
+            Action::Page(queued) if queued.ticket.is_some() => self.resources.push_front(*queued),
             Action::Page(queued) => self.followed.push_front(*queued),
             Action::Robots(robots_request) => self.robots_requests.push_front(robots_request),
             Action::Lookup(_) => {}
@@ -260,7 +277,7 @@ impl OriginQueue {
 
     /// Makes sure that [`OriginQueue::front`] returns the next page; false if there is none.
     fn fill(&mut self, run: &Run) -> Result<bool, FetchError> {
-        if !self.followed.is_empty() {
+        if !self.resources.is_empty() || !self.followed.is_empty() {
             return Ok(true);
         }
         let Some(cursor) = &mut self.cursor else { return Ok(false) };
@@ -271,12 +288,16 @@ impl OriginQueue {
         Ok(more)
     }
 
-    /// The first page. Redirect targets and retries come before scheduled pages.
+    /// The first page. Resources, redirect targets and retries come before scheduled pages.
     fn front(&self) -> Option<&ScheduleEntry> {
-        self.followed.front().map(|w| &w.entry).or_else(|| self.cursor.as_ref()?.front())
+        let first = self.resources.front().or_else(|| self.followed.front());
+        first.map(|w| &w.entry).or_else(|| self.cursor.as_ref()?.front())
     }
 
     fn pop(&mut self) -> QueuedPage {
+        if let Some(resource) = self.resources.pop_front() {
+            return resource;
+        }
         let page = self.followed.pop_front().or_else(|| self.cursor.as_mut()?.pop());
         let page = page.expect("fill() saw a page");
         // A retried page has them already.
@@ -286,7 +307,9 @@ impl OriginQueue {
     /// Is the queue empty, with nothing in flight?
     pub fn is_idle(&self) -> bool {
         let waits = matches!(self.robots, RobotsStatus::Requested) || self.cursor.is_some();
-        !waits && self.robots_requests.is_empty() && self.followed.is_empty() && self.in_flight == 0
+        let is_empty =
+            self.robots_requests.is_empty() && self.resources.is_empty() && self.followed.is_empty();
+        !waits && is_empty && self.in_flight == 0
     }
 
     /// Is nothing in flight, and is everything that waits in the schedule? (A request for its own
@@ -296,7 +319,8 @@ impl OriginQueue {
             self.robots_requests.iter().all(|robots_request| robots_request.robots_url == robots_request.url);
         let waits_for_robots =
             matches!(self.robots, RobotsStatus::Requested) && self.robots_requests.is_empty();
-        self.in_flight == 0 && self.followed.is_empty() && asks_itself && !waits_for_robots
+        let is_empty = self.resources.is_empty() && self.followed.is_empty();
+        self.in_flight == 0 && is_empty && asks_itself && !waits_for_robots
     }
 
     /// Can it be closed and opened again? Not before the robots policy served a page, see
@@ -312,6 +336,7 @@ impl OriginQueue {
     /// Is no request left, as far as this queue knows?
     pub fn is_exhausted(&self) -> bool {
         self.robots_requests.is_empty()
+            && self.resources.is_empty()
             && self.followed.is_empty()
             && self.cursor.as_ref().is_none_or(Cursor::is_at_end)
     }

@@ -46,6 +46,8 @@ pub struct Config {
     pub validators: Validators,
     /// Compress with gzip on request.
     pub gzip: bool,
+    /// Are pages made by script? Then they are sent as shells without text and links.
+    pub scripted: bool,
     /// Key of IndexNow, which every host has in the file /KEY.txt.
     pub ping_key: Option<String>,
     /// Fault rules.
@@ -72,6 +74,7 @@ impl Config {
             noise: 0.0,
             validators: Validators::Strong,
             gzip: false,
+            scripted: false,
             ping_key: None,
             faults: Vec::new(),
             log: None,

@@ -65,6 +65,7 @@ pub(crate) struct Core {
     pub(crate) noise: Noise,
     pub(crate) validators: Validators,
     pub(crate) gzip: bool,
+    pub(crate) scripted: bool,
     pub(crate) ping_key: Option<String>,
 }
 

@@ -4,6 +4,7 @@ use super::body::{Manner, PageBody};
 use super::connection::ExchangeLog;
 use crate::fault::Action;
 use crate::ledger::{Access, Arrival};
+use crate::scripted;
 use crate::sites::Spelling;
 use crate::validators::{SentValidators, State};
 use bytes::Bytes;
@@ -108,7 +109,7 @@ pub async fn respond(line: Arc<ExchangeLog>, request: Request<Incoming>) -> io::
     };
     let visit = WebRequest { host, spelling, target: target.to_string(), cycle, serial };
     let Some((_, action)) = struck else {
-        let answer = answer(&line, &visit, &request);
+        let answer = shown(&line, &visit, &request);
         return Ok(send(&line, answer, &request, Manner::Whole));
     };
     let mut relabelled = Vec::new();
@@ -149,7 +150,7 @@ pub async fn respond(line: Arc<ExchangeLog>, request: Request<Incoming>) -> io::
         Action::Truncate { after: None } => Manner::Until(usize::MAX),
         Action::Trickle { piece, pause } => Manner::Pieces(piece, pause),
     };
-    let mut answer = answer(&line, &visit, &request);
+    let mut answer = shown(&line, &visit, &request);
     answer.replace(relabelled);
     let manner = match manner {
         // A 304 has no body that could be cut: it is complete with its header.
@@ -163,6 +164,29 @@ pub async fn respond(line: Arc<ExchangeLog>, request: Request<Incoming>) -> io::
         line.reset();
     }
     Ok(send(&line, answer, &request, manner))
+}
+
+/// The web's response, with pages as shells if they are made by script.
+fn shown(line: &ExchangeLog, visit: &WebRequest, request: &Request<Incoming>) -> Answer {
+    if !line.core.scripted {
+        return answer(line, visit, request);
+    }
+    if visit.target == scripted::SCRIPT_TARGET {
+        return Answer::of_type("text/javascript", scripted::SCRIPT.into());
+    }
+    if let Some(page) = scripted::page_of(&visit.target) {
+        let data = WebRequest { target: page.to_owned(), spelling: visit.spelling, ..*visit };
+        return answer(line, &data, request);
+    }
+    let answer = answer(line, visit, request);
+    match answer.status == 200 && answer.fields.iter().any(|(_, value)| value == HTML) {
+        true => {
+            // A shell holds no version of the page.
+            line.note(|exchange| exchange.holds = None);
+            Answer::of_type(HTML, scripted::SHELL.into())
+        }
+        false => answer,
+    }
 }
 
 /// The web's response for the target.

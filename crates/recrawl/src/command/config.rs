@@ -4,6 +4,7 @@ use super::{print, print_json, promises};
 use crate::cli::{ConfigCommand, load};
 use crate::tokens::tokens_of;
 use recrawl_crawl::failure::Failure;
+use recrawl_crawl::render;
 use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
@@ -18,6 +19,7 @@ pub fn run(command: &ConfigCommand) -> Result<(), Failure> {
             let settings = load(config.as_deref(), None)?;
             // Checked as the daemon does at its start.
             tokens_of(&settings)?;
+            render::renderer(&settings)?;
             promises::check(&settings)?;
             match config {
                 Some(file) => print(format!("{}: ok", file.display())),

@@ -31,8 +31,12 @@ struct Tested {
 impl Tested {
     fn of(args: &PageTestArgs, settings: &Settings, url: &CanonicalUrl) -> Result<Tested, Failure> {
         let PageTestArgs { include, ignore, ignore_text, no_rule, .. } = args;
-        let lists =
-            Lists { include: include.clone(), ignore: ignore.clone(), ignore_text: ignore_text.clone() };
+        let lists = Lists {
+            include: include.clone(),
+            ignore: ignore.clone(),
+            ignore_text: ignore_text.clone(),
+            ..Lists::default()
+        };
         if !lists.are_empty() {
             let failed =
                 |PartError { key, why }| Failure::Usage(format!("--{}: {why}", key.replace('_', "-")));
@@ -147,7 +151,7 @@ fn at(text: &Text) -> String {
 fn head(url: &CanonicalUrl, tested: &Tested, whole: &str, left: &PageContent) -> Result<(), Failure> {
     print_labelled(format!("url         {url}"))?;
     print_labelled(format!("rule        {}", tested.words))?;
-    let Lists { include, ignore, ignore_text } = &tested.lists;
+    let Lists { include, ignore, ignore_text, is_rendered: _ } = &tested.lists;
     for (name, list) in [("include", include), ("ignore", ignore), ("ignore_text", ignore_text)] {
         if !list.is_empty() {
             print_labelled(format!("{name:<10}  {}", list.join(" | ")))?;

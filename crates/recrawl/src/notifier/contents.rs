@@ -1,6 +1,7 @@
 //! What the archive has of a change: title, old and new text, and their difference.
 
 use crate::texts::{Missing, Text, Versions, extracted, text_of, unified};
+use recrawl_archive::ArchiveFolder;
 use recrawl_archive::answer::Answer;
 use recrawl_crawl::data_dir::WARC;
 use recrawl_crawl::settings::Settings;
@@ -38,7 +39,8 @@ impl Archived<'_> {
         let last = visited
             .and_then(|visited| visited.content.archive)
             .ok_or_else(|| none("nothing of it is archived"))?;
-        let folder = self.settings.data_dir.join(WARC);
+        let folder =
+            ArchiveFolder::open(&self.settings.data_dir.join(WARC)).map_err(|e| none(&e.to_string()))?;
         let versions = Versions::of(&folder, url, Some(last)).with_bodies(self.settings.fetch.max_body);
         let mut texts = Vec::new();
         for version in versions.take(MAX_READ) {

@@ -5,7 +5,18 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use recrawl_notifications::backlog::{Backlog, Found};
 use recrawl_notifications::delivery::Next;
 use recrawl_notifications::message::Message;
+use recrawl_repository::Generation;
 use recrawl_types::CanonicalUrl;
+
+/// What was read of the backlog.
+enum Read {
+    /// Changes, which are held now.
+    Some,
+    /// None so far.
+    Passed,
+    /// Nothing is left before the next commit.
+    Nothing,
+}
 
 impl Telling<'_> {
     /// Tells of each change, until all is told if asked to.
@@ -20,26 +31,11 @@ impl Telling<'_> {
             }
             let next = self.delivery().next(now, self.sender.window(), has_more);
             match next {
-                Next::Read => {
-                    let mut delivery = self.delivery();
-                    let (kept, before) = (self.kept(&committed), delivery.place.clone());
-                    let found = backlog.next(&mut delivery.place, &kept, committed.number(), &self.asked());
-                    if delivery.place != before {
-                        self.notifier.is_changed.set(true);
-                    }
-                    match found {
-                        Ok(Found::Changes(changes)) => delivery.hold(changes),
-                        Ok(Found::Passed) => {
-                            drop(delivery);
-                            tokio::task::yield_now().await;
-                        }
-                        Ok(Found::Nothing) => has_more = false,
-                        Err(error) => {
-                            tracing::error!(target = %self.target.name, "cannot read what is to be told: {error}");
-                            has_more = false;
-                        }
-                    }
-                }
+                Next::Read => match self.read(&mut backlog, &committed) {
+                    Read::Some => {}
+                    Read::Passed => tokio::task::yield_now().await,
+                    Read::Nothing => has_more = false,
+                },
                 Next::Send(change) if self.is_taken_down(&change.url) => self.changed().forget(&change.id),
                 Next::Send(change) => {
                     let told = self.told(&committed, change, self.target.max_text);
@@ -47,8 +43,8 @@ impl Telling<'_> {
                     sends.push(async move { (self.send(&message).await, message.id) });
                 }
                 Next::Wait(until) => {
-                    let is_told = sends.is_empty() && !has_more;
-                    if self.notifier.until == Until::Told && is_told {
+                    // A target that fails has messages left, which wait for the next time.
+                    if self.notifier.until == Until::Told && sends.is_empty() {
                         return;
                     }
                     tokio::select! {
@@ -56,6 +52,28 @@ impl Telling<'_> {
                         () = wait(now, until) => {}
                     }
                 }
+            }
+        }
+    }
+
+    /// Reads the next changes and holds them.
+    fn read(&self, backlog: &mut Backlog, committed: &Generation) -> Read {
+        let mut delivery = self.delivery();
+        let (kept, before) = (self.kept(committed), delivery.place.clone());
+        let found = backlog.next(&mut delivery.place, &kept, committed.number(), &self.asked());
+        if delivery.place != before {
+            self.notifier.is_changed.set(true);
+        }
+        match found {
+            Ok(Found::Changes(changes)) => {
+                delivery.hold(changes);
+                Read::Some
+            }
+            Ok(Found::Passed) => Read::Passed,
+            Ok(Found::Nothing) => Read::Nothing,
+            Err(error) => {
+                tracing::error!(target = %self.target.name, "cannot read what is to be told: {error}");
+                Read::Nothing
             }
         }
     }

@@ -12,10 +12,10 @@ const MAX_COMMANDS: usize = 2;
 
 /// What sends to one target.
 pub enum Sender {
-    Webhook(webhook::Webhook),
+    Webhook(Box<webhook::Webhook>),
     Command(command::Program),
     File(file::LinesFile),
-    Mail(mail::Mailer),
+    Mail(Box<mail::Mailer>),
 }
 
 impl Sender {
@@ -29,11 +29,13 @@ impl Sender {
             Receiver::Webhook { url, keys, authorization, content_type } => {
                 let authorization = authorization.as_deref();
                 let made = webhook::Webhook::new(target, fetch, url, keys, authorization, content_type);
-                Sender::Webhook(made.map_err(named)?)
+                Sender::Webhook(Box::new(made.map_err(named)?))
             }
             Receiver::Command(command) => Sender::Command(command::Program(command.clone())),
             Receiver::File(path) => Sender::File(file::LinesFile::new(path)),
-            Receiver::Mail(to) => Sender::Mail(mail::Mailer::new(target, fetch, to).map_err(named)?),
+            Receiver::Mail(to) => {
+                Sender::Mail(Box::new(mail::Mailer::new(target, fetch, to).map_err(named)?))
+            }
         })
     }
 

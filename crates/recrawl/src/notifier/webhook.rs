@@ -44,6 +44,7 @@ impl Webhook {
         let network = HttpNetwork::new(&FetchConfig {
             allow_addresses: target.allow_addresses.clone(),
             access: Vec::new(),
+            keep_requests: false,
             timeout: target.timeout,
             connections_per_host: MAX_IN_FLIGHT,
             ..fetch.clone()
@@ -69,7 +70,13 @@ impl Webhook {
         }
         let post = Post { headers, body: body.into() };
         let validators = Validators::default();
-        let request = Request { url: self.url.clone(), validators, max_body: MAX_ANSWER, last: false };
+        let request = Request {
+            url: self.url.clone(),
+            validators,
+            max_body: MAX_ANSWER,
+            last: false,
+            is_anonymous: true,
+        };
         let answer = match self.network.post(&request, post.clone()).await {
             // It closed a kept connection, or has another address.
             Err(NetworkError::NotProcessed | NetworkError::TryNextAddress) => {

@@ -5,7 +5,7 @@
 
 use super::shared_state::SharedState;
 use super::ticker::Ticker;
-use recrawl_console::view::{Answers, Meters, Recent, RecentPoint};
+use recrawl_console::view::{Answers, Meters, Recent, RecentPoint, Rendering};
 use recrawl_crawl::progress::answers::{self, Answer};
 use rustix::process::{Resource, getrlimit};
 use rustix::time::{ClockId, clock_gettime};
@@ -110,6 +110,15 @@ pub fn meters(shared: &SharedState) -> Meters {
         open_files: fs::read_dir("/proc/self/fd").ok().map(|files| files.count().saturating_sub(1) as u64),
         max_files: getrlimit(Resource::Nofile).current,
         loop_events: shared.improving.events(),
+        rendering: shared.live.rendering().map(|figures| Rendering {
+            rendered: figures.rendered,
+            failed: figures.failed,
+            seconds: figures.millis as f64 / 1000.0,
+            sent: figures.answered,
+            kept: figures.cached,
+            refused: figures.refused,
+            starts: figures.starts,
+        }),
     }
 }
 

@@ -45,7 +45,13 @@ pub async fn send(
             return Err(HubError::Forbidden);
         }
         let validators = Validators::default();
-        let request = Request { url: url.clone(), validators, max_body: MAX_HUB_ANSWER, last: true };
+        let request = Request {
+            url: url.clone(),
+            validators,
+            max_body: MAX_HUB_ANSWER,
+            last: true,
+            is_anonymous: true,
+        };
         let answer = tokio::time::timeout(timeout, network.post(&request, Post::form(form.to_owned()))).await;
         let reply = answer.unwrap_or(Err(NetworkError::Timeout)).map_err(HubError::Network)?;
         match reply.status {

@@ -81,7 +81,7 @@ fn config() -> FetchConfig {
 
 fn request(url: &str) -> Request {
     let url: CanonicalUrl = UrlRules::default().canonicalize(url).unwrap();
-    Request { url, validators: Validators::default(), max_body: LIMIT, last: false }
+    Request { url, validators: Validators::default(), max_body: LIMIT, last: false, is_anonymous: false }
 }
 
 async fn get(act: Act) -> Result<Reply, NetworkError> {
@@ -442,13 +442,13 @@ async fn a_form_is_posted_by_the_rules_of_pages_but_without_credentials() {
     let text = |reply: Reply| String::from_utf8(reply.body.to_vec()).unwrap().to_ascii_lowercase();
     let got = text(network.get(&request, &Meter::default()).await.unwrap());
     assert!(got.starts_with("get /hub ") && got.contains("cookie: a=b\r\n"), "{got}");
-    let posted = text(network.post(&request, "a=1".into()).await.unwrap());
+    let posted = text(network.post(&request, Post::form("a=1".into())).await.unwrap());
     assert!(posted.starts_with("post /hub ") && !posted.contains("cookie"), "{posted}");
     for field in
         ["content-type: application/x-www-form-urlencoded", "content-length: 3", "user-agent: recrawl"]
     {
         assert!(posted.contains(field), "{field}: {posted}");
     }
-    let refused = network.post(&self::request("http://10.0.0.1/"), "a=1".into()).await;
+    let refused = network.post(&self::request("http://10.0.0.1/"), Post::form("a=1".into())).await;
     assert_eq!(refused.unwrap_err(), NetworkError::Refused);
 }

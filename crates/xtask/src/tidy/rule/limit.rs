@@ -55,6 +55,8 @@ const NO_LIMIT: &[&str] = &[
     "politeness.delay_per_ip",
     "politeness.delay_per_latency",
     "proxy",
+    "render.browser",
+    "render.sandbox",
     "log",
     "schedule.formula",
     "schedule.policy",

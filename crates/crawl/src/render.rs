@@ -1,0 +1,306 @@
+//! The stage between fetcher and readers in which pages are rendered, if a rule of `[[pages]]` asks for it.
+//!
+//! A page that is rendered keeps the round going, since its requests are requests of the round ([`source`]). It gives
+//! back its connection at once, for it may need its own host. So pages that wait are bounded elsewhere: when
+//! [`WAITING_PER_TAB`] wait for each tab, the fetcher requests no more pages that would be rendered.
+//!
+//! A page that the browser cannot render has failed, whatever was sent: its text is unknown, so it is neither changed
+//! nor gone. When the round ends early, the pages that were not rendered are left to a later one, like those that were
+//! not fetched.
+
+mod auto;
+mod source;
+
+pub use auto::AutoRules;
+
+use crate::admission::consent;
+use crate::config::RenderTable;
+use crate::config::units::Render;
+use crate::crawl::Crawl;
+use crate::failure::Failure;
+use crate::page_rules::{PageRule, PageRules};
+use crate::settings::Settings;
+use auto::{Measured, Turn};
+use bytes::Bytes;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use recrawl_extractor::Extracted;
+use recrawl_fetcher::{
+    FetchResult, FetchedPage, Hold, RenderedPages, Rendering, Resources, Response, StoppedBy,
+};
+use recrawl_renderer::{Options, Page, RenderError, Rendered, Renderer};
+use recrawl_types::{CanonicalUrl, Outcome, Skip};
+use source::PageSource;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use tokio::sync::mpsc::{Receiver, Sender};
+
+/// Pages that wait for a tab, for each tab: then the fetcher requests no more.
+pub const WAITING_PER_TAB: usize = 4;
+
+/// The renderer of a crawl; none if no rule asks for it.
+///
+/// # Errors
+/// No browser is installed.
+pub fn renderer(settings: &Settings) -> Result<Option<Arc<Renderer>>, Failure> {
+    if !settings.pages.need_browser() {
+        return Ok(None);
+    }
+    let renderer =
+        Renderer::new(options(settings)).map_err(|e| Failure::Usage(format!("[[pages]] render: {e}")))?;
+    Ok(Some(Arc::new(renderer)))
+}
+
+fn options(settings: &Settings) -> Options {
+    let table = settings.config.render.clone();
+    let RenderTable {
+        browser,
+        sandbox,
+        tabs,
+        time,
+        settle,
+        memory,
+        max_document,
+        max_requests,
+        cache,
+        restart_after,
+    } = table;
+    Options {
+        browser: Some(browser).filter(|path| !path.as_os_str().is_empty()),
+        sandbox,
+        tabs: tabs as usize,
+        time: time.0,
+        settle: settle.0,
+        memory: memory.0,
+        max_document: max_document.0 as usize,
+        max_requests: max_requests as usize,
+        cache: cache.0 as usize,
+        restart_after: restart_after.into(),
+        user_agent: settings.config.crawler.user_agent.clone(),
+    }
+}
+
+/// Checks `[render]`.
+///
+/// # Errors
+/// The key, and what is wrong with it.
+pub fn check(table: &RenderTable) -> Result<(), String> {
+    let RenderTable { tabs, time, settle, memory, max_document, restart_after, .. } = table;
+    if *tabs == 0 || *tabs > 64 {
+        return Err("render.tabs must be 1 to 64".into());
+    }
+    if time.0.is_zero() || settle.0.is_zero() || *restart_after == 0 {
+        return Err("render.time, render.settle and render.restart_after must not be 0".into());
+    }
+    if memory.0 < 256 << 20 {
+        return Err("render.memory must be at least 256 MiB, which a browser without pages takes".into());
+    }
+    if max_document.0 == 0 || max_document.0 > 64 << 20 {
+        return Err("render.max_document must be 1 B to 64 MiB".into());
+    }
+    Ok(())
+}
+
+/// The stage of one round.
+pub struct Stage<'c> {
+    crawl: &'c Crawl,
+    renderer: Arc<Renderer>,
+    resources: Arc<Resources>,
+    rules: Arc<Rules>,
+}
+
+/// Which pages are rendered.
+struct Rules {
+    pages: PageRules,
+    auto: AutoRules,
+    /// Pages that are rendered or wait for it.
+    waiting: AtomicUsize,
+    /// From how many on the fetcher requests no more.
+    room: usize,
+}
+
+impl RenderedPages for Rules {
+    fn is_rendered(&self, url: &CanonicalUrl) -> bool {
+        self.pages.of(url).is_some_and(|rule| match rule.render {
+            Render::Never => false,
+            Render::Always => true,
+            Render::Auto => self.auto.is_rendered(rule),
+        })
+    }
+
+    fn is_full(&self) -> bool {
+        self.waiting.load(Relaxed) >= self.room
+    }
+}
+
+impl<'c> Stage<'c> {
+    /// The stage of the next round; none if no rule asks for it.
+    ///
+    /// # Errors
+    /// When the tables cannot be read.
+    pub fn of_round(crawl: &'c Crawl) -> Result<Option<Stage<'c>>, Failure> {
+        let Some(renderer) = crawl.renderer.clone() else { return Ok(None) };
+        let rules = Arc::new(Rules {
+            pages: crawl.settings.pages.clone(),
+            auto: AutoRules::open(&crawl.tables)?,
+            waiting: AtomicUsize::new(0),
+            room: renderer.tabs() * (1 + WAITING_PER_TAB),
+        });
+        let resources = Resources::new(Box::new(SharedRules(rules.clone())));
+        Ok(Some(Stage { crawl, renderer, resources, rules }))
+    }
+
+    /// For the fetcher.
+    pub fn resources(&self) -> Arc<Resources> {
+        self.resources.clone()
+    }
+
+    /// Passes pages on, rendered where a rule asks for it, until there are no more.
+    ///
+    /// # Errors
+    /// When what was learned cannot be stored.
+    pub async fn run(
+        self,
+        mut pages: Receiver<FetchedPage>,
+        out: Sender<FetchedPage>,
+    ) -> Result<(), Failure> {
+        let mut rendering = FuturesUnordered::new();
+        loop {
+            tokio::select! {
+                page = pages.recv() => match page {
+                    Some(mut page) => match self.turn(&page) {
+                        Turn::AsSent => if out.send(page).await.is_err() { break },
+                        turn => {
+                            let begun = self.resources.begin();
+                            self.rules.waiting.fetch_add(1, Relaxed);
+                            page.hold = Hold::default();
+                            rendering.push(self.render(page, begun, turn));
+                        }
+                    },
+                    None => break,
+                },
+                Some(page) = rendering.next(), if !rendering.is_empty() => {
+                    if let Some(page) = page && out.send(page).await.is_err() {
+                        break;
+                    }
+                }
+            }
+        }
+        // Nothing that they ask for would come. Those of a round that was cut short are left to the next.
+        if matches!(self.resources.ended(), Some(StoppedBy::Deadline | StoppedBy::ByteBudget)) {
+            while let Some(page) = rendering.next().await {
+                if let Some(page) = page
+                    && out.send(page).await.is_err()
+                {
+                    break;
+                }
+            }
+        }
+        drop(rendering);
+        self.renderer.rest().await;
+        self.rules.auto.keep(&self.crawl.tables)
+    }
+
+    /// What becomes of a page.
+    fn turn(&self, page: &FetchedPage) -> Turn {
+        let FetchResult::Page(response) = &page.result else { return Turn::AsSent };
+        let Some(rule) = self.rules.pages.of(&page.entry.url).filter(|_| is_html(response)) else {
+            return Turn::AsSent;
+        };
+        match rule.render {
+            Render::Never => Turn::AsSent,
+            Render::Always => Turn::Rendered,
+            Render::Auto => self.rules.auto.turn(rule, &page.entry.url, page.at),
+        }
+    }
+
+    /// Renders a page; none if it is left to a later round.
+    async fn render(&self, mut page: FetchedPage, begun: Rendering, turn: Turn) -> Option<FetchedPage> {
+        let _waiting = Waiting(&self.rules.waiting);
+        let FetchResult::Page(response) = &mut page.result else { return Some(page) };
+        let url = &page.entry.url;
+        let source = PageSource { rendering: &begun, control: &self.crawl.control };
+        let rendered = self.renderer.render(&to_render(url, response), &source).await;
+        let rule = self.rules.pages.of(url).expect("a page is rendered by its rule");
+        if let (Render::Auto, Ok(rendered)) = (rule.render, &rendered) {
+            self.rules.auto.observe(rule, self.measure(url, response, rule, rendered));
+        }
+        match rendered {
+            _ if turn == Turn::Measured => {}
+            Ok(rendered) => response.rendered = Some(rendered.html.into()),
+            Err(RenderError::NotNow) => match self.resources.ended() {
+                Some(StoppedBy::Deadline) => page.result = skipped(Skip::Deadline),
+                Some(StoppedBy::ByteBudget) => page.result = skipped(Skip::ByteBudget),
+                _ => return None,
+            },
+            Err(why) => {
+                tracing::info!(%url, "not rendered: {why}");
+                page.result = FetchResult::Nothing(Outcome::Failed(recrawl_types::Failure::Render));
+            }
+        }
+        Some(page)
+    }
+
+    /// Counts the words with and without scripts.
+    fn measure(
+        &self,
+        url: &CanonicalUrl,
+        response: &Response,
+        rule: &PageRule,
+        rendered: &Rendered,
+    ) -> Measured {
+        let settings = &self.crawl.settings;
+        let words = |body: &[u8], is_rendered: bool| {
+            let mut fields = consent::fields(response);
+            if is_rendered {
+                fields.content_type = Some("text/html; charset=utf-8");
+            }
+            let (rules, reading) = (&settings.rules, &settings.reading);
+            match recrawl_extractor::extract_part(body, &fields, url, rules, reading, rule.part()) {
+                Extracted::Page(read) => read.text.split_whitespace().count(),
+                Extracted::Listing(..) | Extracted::Opaque(_) => 0,
+            }
+        };
+        Measured { sent: words(&response.body, false), rendered: words(rendered.html.as_bytes(), true) }
+    }
+}
+
+/// The rules as the fetcher's own.
+struct SharedRules(Arc<Rules>);
+
+impl RenderedPages for SharedRules {
+    fn is_rendered(&self, url: &CanonicalUrl) -> bool {
+        self.0.is_rendered(url)
+    }
+
+    fn is_full(&self) -> bool {
+        self.0.is_full()
+    }
+}
+
+/// Counts a page as waiting or rendered.
+struct Waiting<'w>(&'w AtomicUsize);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+}
+
+fn skipped(why: Skip) -> FetchResult {
+    FetchResult::Nothing(Outcome::Skipped(why))
+}
+
+/// Only whole HTML documents are rendered: a browser shows others without their scripts, or not at all.
+fn is_html(response: &Response) -> bool {
+    let media =
+        response.content_type.as_deref().and_then(|value| value.split(';').next()).unwrap_or_default();
+    let is_html =
+        ["text/html", "application/xhtml+xml"].iter().any(|html| media.trim().eq_ignore_ascii_case(html));
+    is_html && !response.truncated && !response.body.is_empty()
+}
+
+fn to_render(url: &CanonicalUrl, response: &Response) -> Page {
+    let (headers, body): (_, Bytes) = (source::fields(response), response.body.clone());
+    Page { url: url.to_string(), status: response.status, headers, body }
+}

@@ -1,0 +1,151 @@
+//! Requests of pages that are rendered: under the rules of pages, in their turn, and never after the run.
+
+use super::*;
+use crate::{RenderedPages, Rendering, Resources};
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::sync::mpsc::Receiver;
+
+const DELAY: Duration = Duration::from_secs(10);
+
+/// Renders every page; full while the flag says so.
+#[derive(Default)]
+struct All(Arc<AtomicBool>);
+
+impl RenderedPages for All {
+    fn is_rendered(&self, _url: &CanonicalUrl) -> bool {
+        true
+    }
+
+    fn is_full(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Runs the setup beside a renderer.
+async fn run_with<T>(
+    setup: &mut Setup,
+    all: All,
+    render: impl AsyncFnOnce(Arc<Resources>, Receiver<FetchedPage>) -> T,
+) -> (FetchReport, T) {
+    let resources = Resources::new(Box::new(all));
+    setup.resources = Some(resources.clone());
+    let (out, pages) = channel(4);
+    let fetcher = setup.fetcher();
+    let (report, rendered) = tokio::join!(fetcher.run(setup.job(out)), render(resources, pages));
+    assert_eq!(setup.control.early_requests(), 0, "no request came before its time");
+    (report.unwrap(), rendered)
+}
+
+/// Takes a page and begins to render it, as a stage does.
+async fn begin(resources: &Arc<Resources>, pages: &mut Receiver<FetchedPage>) -> Rendering {
+    let page = pages.recv().await.expect("a page");
+    let rendering = resources.begin();
+    drop(page);
+    rendering
+}
+
+async fn get(rendering: &Rendering, page: &str) -> String {
+    rendering.get(url(page), true).await.map_or("ended".into(), |result| short(&result))
+}
+
+#[tokio::test(start_paused = true)]
+async fn they_keep_robots_delay_opt_outs_and_back_off_and_the_run_waits_for_them() {
+    let answer = |r: &Request| match (&*r.url.host(), r.url.path_and_query()) {
+        ("c.test", "/robots.txt") => reply(200, "User-agent: *\nDisallow: /private").into(),
+        (_, "/robots.txt") => reply(404, "").into(),
+        (_, "/broken") => reply(500, "").into(),
+        _ => reply(200, "hello").into(),
+    };
+    let mut setup = Setup::new(&["http://a.test/1", "http://a.test/2"], answer).delay(DELAY);
+    setup.opted_out = Arc::new(|host| host == "out.test");
+    setup.refuses = Arc::new(|entry| (&*entry.url.host() != "a.test").then_some(Skip::OutOfScope));
+    let (report, found) = run_with(&mut setup, All::default(), async |resources, mut pages| {
+        let first = begin(&resources, &mut pages).await;
+        let mut found = Vec::new();
+        for resource in
+            ["http://a.test/x.js", "http://c.test/private", "http://c.test/open", "http://out.test/x"]
+        {
+            found.push(get(&first, resource).await);
+        }
+        for _ in 0..9 {
+            found.push(get(&first, "http://b.test/broken").await);
+        }
+        drop(first);
+        drop(begin(&resources, &mut pages).await);
+        found
+    })
+    .await;
+    assert_eq!(found[..4], ["page 200", "RobotsDenied", "page 200", "Skipped(OptedOut)"]);
+    let mut failed = found[4..].iter();
+    assert!(
+        failed.all(|result| result == "Failed(Status(500))"),
+        "no page brings a host into back-off: {found:?}"
+    );
+    assert!(shortest_gap(&setup.network.log()) >= DELAY);
+    assert_eq!((report.outcomes.total(), report.stopped_by), (2, StoppedBy::End), "only pages count");
+    assert!(setup.network.log().iter().filter(|asked| asked.request.is_anonymous).count() >= 11);
+    assert!(setup.network.urls().iter().all(|url| !url.contains("out.test") && !url.contains("private")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_too_many_pages_wait_only_resources_are_requested() {
+    let pages = ["http://a.test/1", "http://a.test/2", "http://b.test/1"];
+    let mut setup = Setup::new(&pages, friendly).delay(Duration::from_secs(1));
+    let full = Arc::new(AtomicBool::new(false));
+    let (report, ()) = run_with(&mut setup, All(full.clone()), async |resources, mut pages| {
+        let rendering = begin(&resources, &mut pages).await;
+        full.store(true, Ordering::Relaxed);
+        let before = tokio::time::Instant::now();
+        assert_eq!(get(&rendering, "http://a.test/x.js").await, "page 200");
+        assert!(before.elapsed() < Duration::from_secs(2), "{:?}", before.elapsed());
+        tokio::time::sleep(DELAY).await;
+        let others = std::iter::from_fn(|| pages.try_recv().ok()).count();
+        assert!(others <= 1, "those that were under way: {others}");
+        full.store(false, Ordering::Relaxed);
+        drop(rendering);
+        while pages.recv().await.is_some() {}
+    })
+    .await;
+    assert_eq!(report.outcomes.total(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_requested_after_the_end_and_nobody_waits_for_it() {
+    let mut setup = Setup::new(&["http://a.test/1", "http://a.test/2"], friendly).delay(DELAY);
+    setup.deadline = Some(Instant::now() + Duration::from_secs(25));
+    let (report, ()) = run_with(&mut setup, All::default(), async |resources, mut pages| {
+        let rendering = begin(&resources, &mut pages).await;
+        // Its robots.txt is in time; itself would come after the deadline.
+        assert_eq!(get(&rendering, "http://b.test/x.js").await, "ended");
+        assert_eq!(resources.ended(), Some(StoppedBy::Deadline));
+        assert_eq!(get(&rendering, "http://b.test/x.js").await, "ended");
+        while pages.recv().await.is_some() {}
+    })
+    .await;
+    assert_eq!(report.stopped_by, StoppedBy::Deadline);
+    let mut setup = Setup::new(&["http://a.test/1"], friendly);
+    let stop = setup.stop.clone();
+    let (report, ()) = run_with(&mut setup, All::default(), async |resources, mut pages| {
+        let rendering = begin(&resources, &mut pages).await;
+        stop.cancel();
+        tokio::time::sleep(DELAY).await;
+        assert_eq!(get(&rendering, "http://a.test/x.js").await, "ended");
+    })
+    .await;
+    assert_eq!(report.stopped_by, StoppedBy::Stop);
+}
+
+#[tokio::test(start_paused = true)]
+async fn pages_that_are_rendered_are_requested_without_validators() {
+    let content = recrawl_types::Content {
+        validators: recrawl_types::Validators::new(Some("\"a\""), None),
+        ..recrawl_types::Content::default()
+    };
+    let mut setup = Setup::new(&[], friendly);
+    setup.entries = vec![visited("http://a.test/1", content)];
+    run_with(&mut setup, All::default(), async |resources, mut pages| {
+        drop(begin(&resources, &mut pages).await);
+    })
+    .await;
+    assert!(setup.network.log().iter().all(|asked| asked.request.validators.is_empty()));
+}

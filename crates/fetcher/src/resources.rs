@@ -1,0 +1,141 @@
+//! Requests that pages make while they are rendered: scripts, and the data that scripts load.
+//!
+//! They are requests of the run like those for pages: robots.txt, opt-outs, the host's delay and back-off, the address
+//! guard, budgets and limits hold for them, and they come before the pages of their host. They are no pages: nothing is
+//! delivered, and they count neither for nor against a host, or a page could bring another host into back-off.
+
+use crate::host::QueuedPage;
+use crate::outcome::FetchResult;
+use crate::report::StoppedBy;
+use recrawl_types::{CanonicalUrl, PageRecord, ScheduleEntry, Share};
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::{Notify, oneshot};
+
+/// Which pages are rendered, and whether one more may come.
+pub trait RenderedPages: Send + Sync {
+    /// Is this page rendered? Then it is requested without validators: that its document is as before says nothing of
+    /// what its scripts load.
+    fn is_rendered(&self, url: &CanonicalUrl) -> bool;
+    /// Do so many pages wait to be rendered that no more must be requested?
+    fn is_full(&self) -> bool;
+}
+
+/// The requests of pages that are rendered during a run.
+pub struct Resources {
+    state: Mutex<State>,
+    changed: Notify,
+    pages: Box<dyn RenderedPages>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    asked: VecDeque<QueuedPage>,
+    /// Pages that are rendered or wait for it.
+    renderings: usize,
+    ended: Option<StoppedBy>,
+}
+
+impl fmt::Debug for Resources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Resources").field("state", &self.state).finish_non_exhaustive()
+    }
+}
+
+/// A page that is rendered or waits for it. A run does not end by itself while one exists.
+#[derive(Debug)]
+pub struct Rendering(Arc<Resources>);
+
+impl Resources {
+    /// For one run.
+    pub fn new(pages: Box<dyn RenderedPages>) -> Arc<Resources> {
+        Arc::new(Resources { state: Mutex::default(), changed: Notify::new(), pages })
+    }
+
+    /// Begins to render a page. To be called before the page's hold ends.
+    pub fn begin(self: &Arc<Resources>) -> Rendering {
+        self.state().renderings += 1;
+        Rendering(self.clone())
+    }
+
+    /// What ended the run, if it has ended: then nothing is requested any more.
+    pub fn ended(&self) -> Option<StoppedBy> {
+        self.state().ended
+    }
+
+    pub(crate) fn is_rendered(&self, entry: &ScheduleEntry) -> bool {
+        self.pages.is_rendered(&entry.url)
+    }
+
+    pub(crate) fn waits(&self, entry: &ScheduleEntry) -> bool {
+        self.pages.is_full() && self.is_rendered(entry)
+    }
+
+    pub(crate) fn next(&self) -> Option<QueuedPage> {
+        self.state().asked.pop_front()
+    }
+
+    /// Is a page being rendered, or waiting for it?
+    pub(crate) fn is_open(&self) -> bool {
+        self.state().renderings > 0
+    }
+
+    /// Ends all requests, also later ones.
+    pub(crate) fn close(&self, stopped_by: StoppedBy) {
+        let mut state = self.state();
+        state.ended.get_or_insert(stopped_by);
+        state.asked.clear();
+    }
+
+    pub(crate) async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Rendering {
+    /// Requests a URL in its turn. A redirect is an answer. None: the run has ended. `is_anonymous`: without the
+    /// credentials that are configured for the host.
+    pub async fn get(&self, url: CanonicalUrl, is_anonymous: bool) -> Option<FetchResult> {
+        let (sender, answer) = oneshot::channel();
+        let ticket = Ticket { sender: Arc::new(Mutex::new(Some(sender))), is_anonymous };
+        let entry = ScheduleEntry::new(url, Share::Followed, PageRecord::default());
+        {
+            let mut state = self.0.state();
+            if state.ended.is_some() {
+                return None;
+            }
+            state.asked.push_back(QueuedPage { ticket: Some(ticket), ..QueuedPage::new(None, entry) });
+        }
+        self.0.changed.notify_one();
+        answer.await.ok()
+    }
+}
+
+impl Drop for Rendering {
+    fn drop(&mut self) {
+        self.0.state().renderings -= 1;
+        self.0.changed.notify_one();
+    }
+}
+
+/// Who waits for the answer to a request of a page. Without an answer, the end of the last copy tells.
+#[derive(Clone, Debug)]
+pub struct Ticket {
+    sender: Arc<Mutex<Option<oneshot::Sender<FetchResult>>>>,
+    /// Is it sent without the credentials that are configured for the host?
+    pub is_anonymous: bool,
+}
+
+impl Ticket {
+    /// Answers, the first time.
+    pub fn answer(&self, result: FetchResult) {
+        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // The page may have given up.
+        let _ = sender.map(|sender| sender.send(result));
+    }
+}

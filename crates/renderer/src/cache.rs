@@ -1,0 +1,201 @@
+//! Scripts that pages share, kept across pages up to a number of bytes.
+//!
+//! Only scripts: data is what a page shows, and an old answer would hide a change. A script is kept as long as its
+//! server says, or for the life of the cache if it says nothing. A request that is under way is not made twice.
+
+use crate::resources::{Answer, Ask, Kind, Resource, Source};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Bytes that an entry counts beside its body.
+const OVERHEAD: usize = 1 << 10;
+
+/// The URL, and whether credentials may have gone with the request.
+type Key = (String, bool);
+
+/// The kept scripts.
+#[derive(Debug, Default)]
+pub struct Cache {
+    /// Most bytes kept; 0 keeps nothing.
+    limit: usize,
+    kept: Mutex<Kept>,
+    /// Requests that are under way, by their key.
+    asking: Mutex<HashMap<Key, Arc<tokio::sync::Mutex<()>>>>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    entries: HashMap<Key, Entry>,
+    bytes: usize,
+    uses: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    resource: Arc<Resource>,
+    until: Option<Instant>,
+    used: u64,
+}
+
+impl Cache {
+    pub fn new(limit: usize) -> Cache {
+        Cache { limit, ..Cache::default() }
+    }
+
+    /// Answers from the cache or from the source. The flag says that it came from the cache.
+    pub async fn get(&self, ask: &Ask, source: &dyn Source) -> (Answer, bool) {
+        if ask.kind != Kind::Script || self.limit == 0 {
+            return (source.get(ask).await, false);
+        }
+        let key = (ask.url.clone(), ask.is_own);
+        if let Some(kept) = lock(&self.kept).find(&key) {
+            return (Answer::Response(kept), true);
+        }
+        let turn = lock(&self.asking).entry(key.clone()).or_default().clone();
+        let _turn = turn.lock().await;
+        let kept = lock(&self.kept).find(&key);
+        let answer = match kept {
+            Some(kept) => (Answer::Response(kept), true),
+            None => {
+                let answer = source.get(ask).await;
+                if let Answer::Response(resource) = &answer {
+                    lock(&self.kept).keep(&key, resource, self.limit);
+                }
+                (answer, false)
+            }
+        };
+        let mut asking = lock(&self.asking);
+        // Held by the table and by this request alone.
+        if asking.get(&key).is_some_and(|turn| Arc::strong_count(turn) <= 2) {
+            asking.remove(&key);
+        }
+        answer
+    }
+}
+
+impl Kept {
+    fn find(&mut self, key: &Key) -> Option<Arc<Resource>> {
+        self.uses += 1;
+        let entry = self.entries.get_mut(key)?;
+        entry.used = self.uses;
+        if entry.until.is_some_and(|until| until <= Instant::now()) {
+            self.remove(key);
+            return None;
+        }
+        Some(entry.resource.clone())
+    }
+
+    fn remove(&mut self, key: &Key) {
+        if let Some(entry) = self.entries.remove(key) {
+            self.bytes -= entry.resource.body.len() + OVERHEAD;
+        }
+    }
+
+    fn keep(&mut self, key: &Key, resource: &Arc<Resource>, limit: usize) {
+        let size = resource.body.len() + OVERHEAD;
+        let Some(lifetime) = lifetime(resource).filter(|_| resource.status == 200 && size <= limit) else {
+            return;
+        };
+        self.remove(key);
+        while self.bytes + size > limit {
+            // The table is small: scripts that sites share.
+            let oldest = self.entries.iter().min_by_key(|(_, entry)| entry.used).map(|(key, _)| key.clone());
+            self.remove(&oldest.expect("the bytes are those of entries"));
+        }
+        let until = lifetime.map(|lifetime| Instant::now() + lifetime);
+        self.bytes += size;
+        self.entries.insert(key.clone(), Entry { resource: resource.clone(), until, used: self.uses });
+    }
+}
+
+/// How long a script may be kept: none if not at all, an inner none for the life of the cache.
+fn lifetime(resource: &Resource) -> Option<Option<Duration>> {
+    let Some(control) = resource.header("cache-control") else { return Some(None) };
+    let control = control.to_ascii_lowercase();
+    let directives = || control.split(',').map(str::trim);
+    if directives().any(|d| matches!(d, "no-store" | "no-cache") || d.starts_with("no-cache=")) {
+        return None;
+    }
+    let age = directives().find_map(|d| d.strip_prefix("max-age=")?.trim_matches('"').parse::<u64>().ok());
+    match age {
+        Some(0) => None,
+        // A year at most, so that the sum is a time.
+        Some(seconds) => Some(Some(Duration::from_secs(seconds.min(365 * 86_400)))),
+        None => Some(None),
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resources::AnswerFuture;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// Answers after a moment, and counts.
+    #[derive(Default)]
+    struct Counting {
+        asked: AtomicUsize,
+        control: Option<&'static str>,
+        bytes: usize,
+    }
+
+    impl Source for Counting {
+        fn get<'a>(&'a self, _ask: &'a Ask) -> AnswerFuture<'a> {
+            Box::pin(async {
+                self.asked.fetch_add(1, Ordering::Relaxed);
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                let headers = self.control.map(|value| ("cache-control".to_owned(), value.to_owned()));
+                let body = vec![b'x'; self.bytes].into();
+                Answer::Response(Arc::new(Resource {
+                    status: 200,
+                    headers: headers.into_iter().collect(),
+                    body,
+                }))
+            })
+        }
+    }
+
+    fn ask(url: &str, kind: Kind, is_own: bool) -> Ask {
+        Ask { url: url.into(), kind, is_own }
+    }
+
+    #[tokio::test]
+    async fn scripts_are_asked_for_once_and_data_each_time() {
+        let (cache, source) = (Cache::new(1 << 20), Counting::default());
+        let script = ask("http://a.test/x.js", Kind::Script, false);
+        let (first, second) = tokio::join!(cache.get(&script, &source), cache.get(&script, &source));
+        assert_eq!((first.1, second.1, source.asked.load(Ordering::Relaxed)), (false, true, 1));
+        assert!(cache.asking.lock().unwrap().is_empty());
+        let own = ask("http://a.test/x.js", Kind::Script, true);
+        assert!(!cache.get(&own, &source).await.1, "an answer to credentials is not for others");
+        let data = ask("http://a.test/x.js", Kind::Data, false);
+        assert!(!cache.get(&data, &source).await.1 && !cache.get(&data, &source).await.1);
+        assert_eq!(source.asked.load(Ordering::Relaxed), 4);
+    }
+
+    #[tokio::test]
+    async fn the_bytes_are_bounded_and_servers_are_obeyed() {
+        let (cache, source) =
+            (Cache::new(10 * OVERHEAD), Counting { bytes: OVERHEAD, ..Counting::default() });
+        for i in 0..100 {
+            cache.get(&ask(&format!("http://a.test/{i}"), Kind::Script, false), &source).await;
+        }
+        let (entries, bytes) = {
+            let kept = cache.kept.lock().unwrap();
+            (kept.entries.len(), kept.bytes)
+        };
+        assert_eq!((entries, bytes), (5, 10 * OVERHEAD));
+        for control in ["no-store", "private, No-Cache", "max-age=0"] {
+            let cache = Cache::new(1 << 20);
+            let source = Counting { control: Some(control), ..Counting::default() };
+            let script = ask("http://a.test/x.js", Kind::Script, false);
+            cache.get(&script, &source).await;
+            assert!(!cache.get(&script, &source).await.1, "{control}");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What a page may ask for while it is rendered.
+//!
+//! Only what can bring text and links: scripts, and the data that scripts load. Frames are pages of their own, and
+//! images, fonts and media bring no text. Nor are workers: the protocol does not tell those that outlive the page.
+//! Style sheets are answered with an empty one, since scripts wait for them. Only GET: other methods change something
+//! at a server.
+
+use bytes::Bytes;
+use std::pin::Pin;
+use std::sync::Arc;
+
+/// Answers the requests of pages, each by the caller's rules. Redirects are answers too: each hop is asked for.
+pub trait Source: Send + Sync {
+    /// Answers a request.
+    fn get<'a>(&'a self, ask: &'a Ask) -> AnswerFuture<'a>;
+}
+
+/// Future of an answer.
+pub type AnswerFuture<'a> = Pin<Box<dyn Future<Output = Answer> + Send + 'a>>;
+
+/// A request of a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// An absolute http or https URL, without fragment.
+    pub url: String,
+    /// What it is for.
+    pub kind: Kind,
+    /// Does the page's own document ask its own origin? Only then may credentials go with it: other parts of a page
+    /// must not act in our name.
+    pub is_own: bool,
+}
+
+/// What a request is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A script.
+    Script,
+    /// What a script loads: fetch, XMLHttpRequest.
+    Data,
+}
+
+/// An answer.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// A response: also an error or a redirect.
+    Response(Arc<Resource>),
+    /// There is none, and the page must do without it.
+    Refused,
+    /// There is none now: the page would be incomplete, so its rendering ends.
+    NotNow,
+}
+
+/// A response.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Resource {
+    /// The status.
+    pub status: u16,
+    /// Header fields, without those of content coding and length: the body is decoded.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Bytes,
+}
+
+impl Resource {
+    /// The first value of a header field, by its name in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers
+            .iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.as_str())
+    }
+}
+
+/// How a paused request is decided before anybody is asked.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Ask the source.
+    Ask(Kind),
+    /// An empty style sheet.
+    NoStyle,
+    /// Another document in place of the page.
+    Navigation,
+    /// Refused.
+    Refuse,
+}
+
+/// Decides by method, resource type of the protocol, and whether it is for the page's own frame.
+pub fn decide(method: &str, resource_type: &str, url: &str, is_main_frame: bool) -> Verdict {
+    let is_http = url.starts_with("http://") || url.starts_with("https://");
+    match resource_type {
+        "Document" if is_main_frame => Verdict::Navigation,
+        _ if method != "GET" || !is_http => Verdict::Refuse,
+        "Script" => Verdict::Ask(Kind::Script),
+        "XHR" | "Fetch" => Verdict::Ask(Kind::Data),
+        "Stylesheet" => Verdict::NoStyle,
+        _ => Verdict::Refuse,
+    }
+}
+
+/// Fields that are not handed to the browser: they belong to the connection, describe the coded body, set state, or
+/// name places to report to.
+const DROPPED: [&str; 13] = [
+    "alt-svc",
+    "content-encoding",
+    "content-length",
+    "content-security-policy-report-only",
+    "keep-alive",
+    "link",
+    "nel",
+    "refresh",
+    "report-to",
+    "reporting-endpoints",
+    "set-cookie",
+    "strict-transport-security",
+    "transfer-encoding",
+];
+
+/// May the browser see this field?
+pub fn is_shown(name: &str) -> bool {
+    !DROPPED.contains(&name.to_ascii_lowercase().as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_scripts_and_data_are_asked_for() {
+        let decided = |method: &str, kind: &str, url: &str| decide(method, kind, url, false);
+        assert_eq!(decided("GET", "Script", "https://a.test/x.js"), Verdict::Ask(Kind::Script));
+        assert_eq!(decided("GET", "Fetch", "http://a.test/x"), Verdict::Ask(Kind::Data));
+        assert_eq!(decided("GET", "Stylesheet", "http://a.test/x.css"), Verdict::NoStyle);
+        assert_eq!(decide("POST", "Document", "http://a.test/", true), Verdict::Navigation);
+        for (method, kind, url) in [
+            ("POST", "XHR", "http://a.test/x"),
+            ("OPTIONS", "Preflight", "http://a.test/x"),
+            ("HEAD", "Fetch", "http://a.test/x"),
+            ("GET", "Document", "http://a.test/frame"),
+            ("GET", "Image", "http://a.test/x.png"),
+            ("GET", "Media", "http://a.test/x.mp4"),
+            ("GET", "Font", "http://a.test/x.woff"),
+            ("GET", "Ping", "http://a.test/x"),
+            ("GET", "Other", "http://a.test/worker.js"),
+            ("GET", "Fetch", "file:///etc/passwd"),
+            ("GET", "Script", "ftp://a.test/x"),
+        ] {
+            assert_eq!(decided(method, kind, url), Verdict::Refuse, "{method} {kind} {url}");
+        }
+    }
+
+    #[test]
+    fn fields_of_state_and_connection_are_not_shown() {
+        assert!(is_shown("Content-Type") && is_shown("content-security-policy") && !is_shown("Set-Cookie"));
+        assert!(DROPPED.is_sorted());
+    }
+}

@@ -1,0 +1,300 @@
+//! One page in a browser: a context of its own, which is thrown away.
+//!
+//! The page's clock is virtual. It stands still while a request is open, and else it runs as fast as the scripts do.
+//! When the page has had [`Limits::settle`] of its time, the document is read. So a timer of three seconds costs no
+//! three seconds, and a page on a slow host is as complete as one on a fast host.
+
+use crate::cache::Cache;
+use crate::pipe::{CallError, Event, Pipe};
+use crate::pool::Counters;
+use crate::resources::{Answer, Ask, Resource, Source, Verdict, decide, is_shown};
+use crate::{Page, RenderError};
+use bytes::Bytes;
+use data_encoding::BASE64;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use serde_json::{Value, json};
+use std::time::Duration;
+use tokio::time::timeout;
+use url::Url;
+
+/// Documents that a page's scripts wanted to go to, at most.
+pub const MAX_NAVIGATIONS: usize = 20;
+
+/// How long the browser may take to throw a page away.
+const DISPOSE: Duration = Duration::from_secs(5);
+
+/// Reads the document, in a world whose functions the page cannot replace. Shadow trees, which HTML does not show, are
+/// put in place of comments with a key that the page cannot know.
+const SNAPSHOT: &str = include_str!("snapshot.js");
+
+/// Limits of a page.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// From the start to the document, by the clock on the wall.
+    pub time: Duration,
+    /// How much of the page's own time passes.
+    pub settle: Duration,
+    /// UTF-16 units of the document.
+    pub max_document: usize,
+    /// Requests that are asked for; the rest is refused.
+    pub max_requests: usize,
+    /// What scripts see as the browser's name.
+    pub user_agent: String,
+}
+
+/// A document that was read.
+pub struct Document {
+    pub html: String,
+    pub navigations: Vec<String>,
+}
+
+impl From<CallError> for RenderError {
+    fn from(error: CallError) -> RenderError {
+        match error {
+            CallError::Closed => RenderError::Crashed,
+            CallError::Refused => RenderError::Refused,
+        }
+    }
+}
+
+/// What a tab works with.
+#[derive(Clone, Copy)]
+pub struct Tab<'t> {
+    pub pipe: &'t Pipe,
+    pub cache: &'t Cache,
+    pub source: &'t dyn Source,
+    pub limits: &'t Limits,
+    pub counters: &'t Counters,
+}
+
+impl Tab<'_> {
+    /// Renders a page.
+    pub async fn render(self, page: &Page) -> Result<Document, RenderError> {
+        let context =
+            self.pipe.call(None, "Target.createBrowserContext", json!({ "disposeOnDetach": true })).await?;
+        let context = json!({ "browserContextId": context["browserContextId"] });
+        let document = timeout(self.limits.time, self.render_in(&context, page)).await;
+        // Ends the page's process, even one that hangs.
+        let disposed = timeout(DISPOSE, self.pipe.call(None, "Target.disposeBrowserContext", context)).await;
+        if disposed.is_err() {
+            tracing::warn!(url = page.url, "the browser does not close a page");
+        }
+        document.unwrap_or(Err(RenderError::Time))
+    }
+
+    async fn render_in(self, context: &Value, page: &Page) -> Result<Document, RenderError> {
+        let with = |mut params: Value| {
+            params["browserContextId"] = context["browserContextId"].clone();
+            params
+        };
+        self.pipe.call(None, "Browser.setDownloadBehavior", with(json!({ "behavior": "deny" }))).await?;
+        let target =
+            self.pipe.call(None, "Target.createTarget", with(json!({ "url": "about:blank" }))).await?;
+        let attach = json!({ "targetId": target["targetId"], "flatten": true });
+        let attached = self.pipe.call(None, "Target.attachToTarget", attach).await?;
+        let (Some(session), Some(frame)) = (attached["sessionId"].as_str(), target["targetId"].as_str())
+        else {
+            return Err(RenderError::Refused);
+        };
+        let events = self.pipe.listen(session);
+        let visit = Visit {
+            tab: self,
+            session,
+            frame,
+            origin: Url::parse(&page.url).map_err(|_| RenderError::Refused)?.origin(),
+            page,
+            is_served: false,
+            requests: 0,
+            navigations: Vec::new(),
+        };
+        let document = visit.run(events).await;
+        self.pipe.forget(session);
+        document
+    }
+}
+
+/// A page on its way through a tab.
+struct Visit<'t> {
+    tab: Tab<'t>,
+    session: &'t str,
+    /// The page's own frame.
+    frame: &'t str,
+    origin: url::Origin,
+    page: &'t Page,
+    /// Was the page handed to the browser?
+    is_served: bool,
+    requests: usize,
+    navigations: Vec<String>,
+}
+
+/// What an event brings.
+enum Step {
+    Nothing,
+    /// Ask for this; the text is the protocol's id of the request.
+    Ask(String, Ask),
+    /// The page came to rest.
+    Rest,
+}
+
+impl Visit<'_> {
+    async fn run(mut self, mut events: tokio::sync::mpsc::Receiver<Event>) -> Result<Document, RenderError> {
+        let (tab, session) = (self.tab, self.session);
+        let call = |method: &'static str, params: Value| tab.pipe.call(Some(session), method, params);
+        call("Fetch.enable", json!({ "patterns": [{ "urlPattern": "*" }] })).await?;
+        call("Page.enable", json!({})).await?;
+        call("Inspector.enable", json!({})).await?;
+        let agent = json!({ "userAgent": tab.limits.user_agent });
+        call("Emulation.setUserAgentOverride", agent).await?;
+        // The answer comes when the page's document has begun.
+        let mut navigate = std::pin::pin!(call("Page.navigate", json!({ "url": self.page.url })));
+        let mut is_begun = false;
+        let mut asked = FuturesUnordered::new();
+        loop {
+            let step = tokio::select! {
+                event = events.recv() => match event {
+                    Some(event) => self.on_event(event).await?,
+                    None if tab.pipe.is_closed() => return Err(RenderError::Crashed),
+                    None => return Err(RenderError::Flood),
+                },
+                begun = &mut navigate, if !is_begun => {
+                    is_begun = true;
+                    // For example a page that is a download.
+                    if begun?["errorText"].is_string() {
+                        return Err(RenderError::Refused);
+                    }
+                    Step::Nothing
+                }
+                Some(answered) = asked.next(), if !asked.is_empty() => {
+                    let (request, answer): (String, Answer) = answered;
+                    match answer {
+                        Answer::Response(resource) => self.fulfil(&request, &resource).await?,
+                        Answer::Refused => self.refuse(&request, "BlockedByClient").await?,
+                        Answer::NotNow => return Err(RenderError::NotNow),
+                    }
+                    Step::Nothing
+                }
+            };
+            match step {
+                Step::Nothing => {}
+                Step::Ask(request, ask) => asked.push(async move {
+                    let (answer, is_cached) = tab.cache.get(&ask, tab.source).await;
+                    tab.counters.count_request(&answer, is_cached);
+                    (request, answer)
+                }),
+                Step::Rest => break,
+            }
+        }
+        let html = self.read().await?;
+        Ok(Document { html, navigations: self.navigations })
+    }
+
+    async fn tell(&self, method: &str, params: Value) -> Result<(), RenderError> {
+        Ok(self.tab.pipe.tell(Some(self.session), method, params).await?)
+    }
+
+    async fn on_event(&mut self, Event { method, params }: Event) -> Result<Step, RenderError> {
+        match method.as_str() {
+            "Fetch.requestPaused" => return self.on_request(&params).await,
+            "Page.frameNavigated" if params["frame"]["id"] == self.frame && self.is_served => {
+                let budget = self.tab.limits.settle.as_millis() as u64;
+                let policy = json!({ "policy": "pauseIfNetworkFetchesPending", "budget": budget });
+                self.tell("Emulation.setVirtualTimePolicy", policy).await?;
+            }
+            "Page.javascriptDialogOpening" => {
+                self.tell("Page.handleJavaScriptDialog", json!({ "accept": false })).await?;
+            }
+            "Emulation.virtualTimeBudgetExpired" => return Ok(Step::Rest),
+            "Inspector.targetCrashed" | "Inspector.detached" => return Err(RenderError::Crashed),
+            _ => {}
+        }
+        Ok(Step::Nothing)
+    }
+
+    async fn on_request(&mut self, params: &Value) -> Result<Step, RenderError> {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let request = text(&params["requestId"]);
+        let (url, method) = (text(&params["request"]["url"]), text(&params["request"]["method"]));
+        let is_main = params["frameId"] == self.frame;
+        // What may be wanted later is not wanted now.
+        let is_prefetch = field(&params["request"]["headers"], "sec-purpose").is_some();
+        let kind = if is_prefetch { "Prefetch" } else { params["resourceType"].as_str().unwrap_or_default() };
+        let verdict = decide(&method, kind, &url, is_main);
+        match verdict {
+            Verdict::Navigation if !self.is_served => {
+                self.is_served = true;
+                let Page { status, headers, body, .. } = self.page;
+                let resource = Resource { status: *status, headers: headers.clone(), body: body.clone() };
+                self.fulfil(&request, &resource).await?;
+            }
+            Verdict::Navigation => {
+                if url != self.page.url
+                    && self.navigations.len() < MAX_NAVIGATIONS
+                    && !self.navigations.contains(&url)
+                {
+                    self.navigations.push(url);
+                }
+                // The page stays as it is.
+                self.refuse(&request, "Aborted").await?;
+            }
+            Verdict::NoStyle => {
+                let headers = vec![("content-type".to_owned(), "text/css".to_owned())];
+                self.fulfil(&request, &Resource { status: 200, headers, body: Bytes::new() }).await?;
+            }
+            Verdict::Ask(kind) if self.requests < self.tab.limits.max_requests => {
+                self.requests += 1;
+                // Whoever redirects a request is not the page.
+                let is_direct = is_main && params["redirectedRequestId"].is_null();
+                let is_own = is_direct && Url::parse(&url).is_ok_and(|url| url.origin() == self.origin);
+                return Ok(Step::Ask(request, Ask { url, kind, is_own }));
+            }
+            Verdict::Ask(_) | Verdict::Refuse => {
+                self.tab.counters.count_refused();
+                self.refuse(&request, "BlockedByClient").await?;
+            }
+        }
+        Ok(Step::Nothing)
+    }
+
+    async fn fulfil(&self, request: &str, resource: &Resource) -> Result<(), RenderError> {
+        let shown = resource.headers.iter().filter(|(name, _)| is_shown(name));
+        let headers: Vec<Value> =
+            shown.map(|(name, value)| json!({ "name": name, "value": value })).collect();
+        let params = json!({
+            "requestId": request,
+            "responseCode": resource.status,
+            "responseHeaders": headers,
+            "body": BASE64.encode(&resource.body),
+        });
+        self.tell("Fetch.fulfillRequest", params).await
+    }
+
+    async fn refuse(&self, request: &str, why: &str) -> Result<(), RenderError> {
+        self.tell("Fetch.failRequest", json!({ "requestId": request, "errorReason": why })).await
+    }
+
+    /// Reads the document.
+    async fn read(&self) -> Result<String, RenderError> {
+        let (pipe, session) = (self.tab.pipe, Some(self.session));
+        let world = json!({ "frameId": self.frame, "worldName": "recrawl" });
+        let world = pipe.call(session, "Page.createIsolatedWorld", world).await?;
+        let max = self.tab.limits.max_document;
+        let expression = format!("({SNAPSHOT})({max})");
+        let params = json!({
+            "expression": expression,
+            "contextId": world["executionContextId"],
+            "returnByValue": true,
+        });
+        let mut answer = pipe.call(session, "Runtime.evaluate", params).await?;
+        match answer["result"]["value"].take() {
+            Value::String(html) => Ok(html),
+            Value::Bool(false) => Err(RenderError::Size),
+            _ => Err(RenderError::Refused),
+        }
+    }
+}
+
+/// A field of a request, by its name in lower case.
+fn field<'v>(headers: &'v Value, name: &str) -> Option<&'v str> {
+    headers.as_object()?.iter().find(|(known, _)| known.eq_ignore_ascii_case(name))?.1.as_str()
+}

@@ -1,0 +1,178 @@
+//! Pages in a real browser. scripts/browser-tests.sh runs these, since not every machine has one.
+
+use recrawl_renderer::{
+    Answer, AnswerFuture, Ask, Kind, Options, Page, RenderError, Renderer, Resource, Source,
+};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// Answers from a table, and keeps what was asked for.
+#[derive(Default)]
+struct Table {
+    answers: BTreeMap<&'static str, Answer>,
+    asked: Mutex<Vec<Ask>>,
+}
+
+impl Table {
+    fn with(mut self, url: &'static str, status: u16, fields: &[(&str, &str)], body: &str) -> Table {
+        let headers = fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let resource = Resource { status, headers, body: body.to_owned().into() };
+        self.answers.insert(url, Answer::Response(Arc::new(resource)));
+        self
+    }
+
+    fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().iter().map(|ask| ask.url.clone()).collect()
+    }
+}
+
+impl Source for Table {
+    fn get<'a>(&'a self, ask: &'a Ask) -> AnswerFuture<'a> {
+        self.asked.lock().unwrap().push(ask.clone());
+        let answer = self.answers.get(ask.url.as_str()).cloned().unwrap_or(Answer::Refused);
+        Box::pin(std::future::ready(answer))
+    }
+}
+
+fn page(url: &str, html: &str) -> Page {
+    let headers = vec![("content-type".to_owned(), "text/html; charset=utf-8".to_owned())];
+    Page { url: url.to_owned(), status: 200, headers, body: html.to_owned().into() }
+}
+
+fn renderer(options: Options) -> Renderer {
+    Renderer::new(options).unwrap()
+}
+
+fn quick() -> Options {
+    Options { time: Duration::from_secs(10), ..Options::default() }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_is_as_its_scripts_made_it() {
+    let source = Table::default()
+        .with(
+            "https://a.test/app.js",
+            200,
+            &[("content-type", "text/javascript")],
+            "window.load = p => fetch(p)",
+        )
+        .with("https://a.test/go", 302, &[("location", "/data")], "")
+        .with("https://a.test/data", 200, &[], "late text");
+    let html = "<title>t</title><link rel=stylesheet href=/x.css><noscript>no scripts</noscript><p id=p>early</p>\
+        <div id=host></div><script src=/app.js></script><script>setTimeout(async () => {\
+        p.textContent = await (await load('/go')).text() + ' at ' + location.href + ' by ' + navigator.userAgent;\
+        const a = document.createElement('a'); a.href = '/next'; a.textContent = 'more'; document.body.append(a);\
+        host.attachShadow({mode: 'open'}).innerHTML = '<b>in the shadow</b>'; }, 3000)</script>";
+    let renderer = renderer(Options { user_agent: "recrawl/1".into(), ..quick() });
+    let start = Instant::now();
+    let rendered = renderer.render(&page("https://a.test/p?q=1", html), &source).await.unwrap();
+    for part in [
+        "late text at https://a.test/p?q=1 by recrawl/1",
+        "<a href=\"/next\">more</a>",
+        "<b>in the shadow</b>",
+    ] {
+        assert!(rendered.html.contains(part), "{part}: {}", rendered.html);
+    }
+    assert!(!rendered.html.contains("no scripts") && !rendered.html.contains("early"), "{}", rendered.html);
+    assert_eq!(source.asked(), ["https://a.test/app.js", "https://a.test/go", "https://a.test/data"]);
+    assert!(
+        source.asked.lock().unwrap()[2]
+            == Ask { url: "https://a.test/data".into(), kind: Kind::Data, is_own: false }
+    );
+    assert!(start.elapsed() < Duration::from_secs(8), "{:?}", start.elapsed());
+    let start = Instant::now();
+    renderer.render(&page("https://a.test/p?q=1", html), &source).await.unwrap();
+    assert!(start.elapsed() < Duration::from_secs(3), "a timer of 3 s takes less: {:?}", start.elapsed());
+    assert_eq!(source.asked()[3..], ["https://a.test/go", "https://a.test/data"], "the script is kept");
+    let figures = renderer.figures();
+    assert_eq!((figures.rendered, figures.starts, figures.cached, figures.answered), (2, 1, 1, 5));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hostile_pages_cost_themselves() {
+    let renderer = renderer(Options { time: Duration::from_secs(3), max_document: 1 << 20, ..quick() });
+    let source = Table::default().with("http://a.test/more", 200, &[], "more");
+    let good = "<p>x</p><script>document.body.append('y')</script>";
+    for (name, html, expected) in [
+        ("a loop", "<script>for(;;);</script>", Err(RenderError::Time)),
+        ("promises", "<script>(function f(){Promise.resolve().then(f)})()</script>", Err(RenderError::Time)),
+        ("a large document", "<script>document.write('x'.repeat(5e6))</script>", Err(RenderError::Size)),
+        ("reloads", "<p>here</p><script>location.reload()</script>", Ok("here")),
+        ("another page", "<p>here</p><script>location = '/more'</script>", Ok("here")),
+        ("a local file", "<p>here</p><script>location = 'file:///etc/passwd'</script>", Ok("here")),
+        ("dialogs", "<script>alert(1);confirm(2);prompt(3);document.write('here')</script>", Ok("here")),
+        ("windows", "<script>document.write(window.open('/more') ? 'opened' : 'here')</script>", Ok("here")),
+        ("timers", "<p>here</p><script>setInterval(() => document.title += 'x', 0)</script>", Ok("here")),
+        ("a download", "<p>here</p><a id=a href=/more download></a><script>a.click()</script>", Ok("here")),
+        ("printing", "<p>here</p><script>print()</script>", Ok("here")),
+        (
+            "leaving",
+            "<p>here</p><script>onbeforeunload = e => e.preventDefault(); location = '/more'</script>",
+            Ok("here"),
+        ),
+    ] {
+        let start = Instant::now();
+        let rendered = renderer.render(&page("http://a.test/hostile", html), &source).await;
+        match (&rendered, expected) {
+            (Ok(rendered), Ok(text)) => assert!(rendered.html.contains(text), "{name}: {}", rendered.html),
+            (found, expected) => assert_eq!(found.as_ref().err().copied(), expected.err(), "{name}"),
+        }
+        assert!(start.elapsed() < Duration::from_secs(9), "{name}: {:?}", start.elapsed());
+        let after = renderer.render(&page("http://a.test/good", good), &source).await.unwrap();
+        assert!(after.html.contains("</script>y"), "after {name}: {}", after.html);
+    }
+    assert!(source.asked().is_empty(), "{:?}", source.asked());
+    assert_eq!(renderer.figures().starts, 1, "no page took the browser with it");
+    let start = Instant::now();
+    let away = renderer
+        .render(&page("http://a.test/", "<script>location = '/more'</script>"), &source)
+        .await
+        .unwrap();
+    assert_eq!(away.navigations, ["http://a.test/more"], "{:?}", start.elapsed());
+}
+
+/// A page that floods the browser with requests is refused them, and a page that takes all memory is ended.
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_and_memory_are_bounded() {
+    let renderer = renderer(Options { memory: 500 << 20, max_requests: 5, ..quick() });
+    let source = Table::default();
+    let many = "<script>for (let i = 0; i < 200; i++) fetch('/' + i).catch(() => 0)</script><p>here</p>";
+    assert!(renderer.render(&page("http://a.test/", many), &source).await.unwrap().html.contains("here"));
+    assert_eq!(source.asked().len(), 5);
+    let greedy = "<script>const all = []; for (;;) all.push(new Uint8Array(1 << 24).fill(1))</script>";
+    let error = renderer.render(&page("http://a.test/", greedy), &source).await.unwrap_err();
+    assert!(matches!(error, RenderError::Crashed | RenderError::Time), "{error:?}");
+    let after = renderer.render(&page("http://a.test/", "<p>here</p>"), &source).await.unwrap();
+    assert!(after.html.contains("here"));
+    assert!(renderer.memory().await < 500 << 20, "{}", renderer.memory().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_browser_that_is_killed_loses_no_page_and_leaves_nothing() {
+    let renderer = Arc::new(renderer(Options { restart_after: 7, ..quick() }));
+    let source = Arc::new(Table::default());
+    let killer = renderer.clone();
+    let killing = tokio::spawn(async move {
+        for wait in [300, 900, 1500] {
+            tokio::time::sleep(Duration::from_millis(wait)).await;
+            killer.crash().await;
+        }
+    });
+    let pages = (0..24).map(|i| {
+        let (renderer, source) = (renderer.clone(), source.clone());
+        tokio::spawn(async move {
+            let html = format!("<script>document.write('page {i}')</script>");
+            renderer.render(&page(&format!("http://a.test/{i}"), &html), &*source).await
+        })
+    });
+    let pages: Vec<_> = pages.collect();
+    for (i, page) in pages.into_iter().enumerate() {
+        assert!(page.await.unwrap().unwrap().html.contains(&format!("page {i}")), "{i}");
+    }
+    killing.await.unwrap();
+    let figures = renderer.figures();
+    assert!(figures.rendered == 24 && figures.starts >= 24 / 7, "{figures:?}");
+    renderer.rest().await;
+    assert_eq!(renderer.memory().await, 0);
+}

@@ -1,0 +1,299 @@
+//! Pages made by script: seen, links followed, changes found; hostile ones cost themselves; nothing of the browser's
+//! reaches an address that the crawl would not ask.
+//!
+//! scripts/browser-tests.sh runs these, since not every machine has a browser.
+
+#[path = "harness.rs"]
+#[allow(dead_code, reason = "each binary needs a part of it")]
+mod harness;
+
+use crate::harness::{World, count, json_lines, replayed_changes, succeeds, web};
+use recrawl_mockweb::fault::Rule;
+use recrawl_mockweb::trap::Trap;
+use recrawl_mockweb::{Config, Validators};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const CYCLE: &str = "[cycle]\npages = \"100%\"\n";
+const ALWAYS: &str = "[[pages]]\nmatch = \"*\"\nrender = true\n";
+
+fn scripted(pages: u32, hosts: u32) -> Config {
+    Config { scripted: true, ..web(pages, hosts) }
+}
+
+/// The changes that the crawl found of each page.
+fn found(world: &World) -> BTreeMap<String, u64> {
+    world.pages().iter().filter_map(|(url, page)| Some((url.clone(), count(page, "X")?))).collect()
+}
+
+/// The changes of a page, by the data that the web gave out at its visits.
+fn real(world: &World, url: &str) -> u64 {
+    let data = format!("{url}{}as=data", if url.contains('?') { '&' } else { '?' });
+    world.given_out().get(&data).map_or(0, |visits| replayed_changes(visits))
+}
+
+/// The last outcome and reason of each visited page.
+fn outcomes(world: &World) -> BTreeMap<String, (String, Option<String>)> {
+    let visits = json_lines(&succeeds(world.run(&["export", "visits", "--out", "-"])));
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let outcome = |visit: &Value| (text(&visit["outcome"]).expect("an outcome"), text(&visit["why"]));
+    visits.iter().map(|visit| (text(&visit["url"]).expect("a URL"), outcome(visit))).collect()
+}
+
+#[test]
+fn pages_made_by_script_are_seen_their_links_followed_and_their_changes_found() {
+    let world = World::new(scripted(30, 2), &format!("{CYCLE}{ALWAYS}"));
+    (0..7).for_each(|_| drop(world.next_cycle()));
+    let (mut checked, mut changes) = (0, 0);
+    for (url, found) in found(&world) {
+        if !world.server.seeds().contains(&url) {
+            let real = real(&world, &url);
+            assert_eq!(found, real, "{url}");
+            (checked, changes) = (checked + 1, changes + real);
+        }
+    }
+    assert!(checked > 20 && changes > 10, "{checked} pages, {changes} changes");
+    let log = world.server.log(0).unwrap();
+    assert!(log.iter().all(|access| access.method == "GET" && !access.conditional), "{log:?}");
+    world.is_sound();
+    // What was archived is what was rendered, too.
+    let mut records = String::new();
+    for entry in fs::read_dir(world.data_dir.join("warc")).unwrap() {
+        let file = fs::File::open(entry.unwrap().path()).unwrap();
+        flate2::read::MultiGzDecoder::new(file).read_to_string(&mut records).unwrap();
+    }
+    let rendered = records.matches("WARC-Type: resource").count();
+    assert!(
+        rendered > checked && records.matches("WARC-Type: response").count() == rendered,
+        "{rendered} rendered"
+    );
+    // The rule goes, and that is no change.
+    let before = found(&world);
+    world.configure(CYCLE);
+    world.next_cycle();
+    assert_eq!(found(&world), before);
+}
+
+#[test]
+fn a_rule_that_decides_by_itself_renders_what_needs_it() {
+    const AUTO: &str = "[[pages]]\nmatch = \"*\"\nrender = \"auto\"\n";
+    for (config, is_rendered) in [(scripted(40, 8), true), (web(40, 8), false)] {
+        let mut config = config;
+        config.validators = Validators::None;
+        let world = World::new(config, &format!("{CYCLE}{AUTO}"));
+        (0..8).for_each(|_| drop(world.next_cycle()));
+        let known = world.pages().len();
+        assert!(known > 40, "{known} pages, rendered: {is_rendered}");
+        let data =
+            world.server.log(0).unwrap().iter().filter(|access| access.path.ends_with("as=data")).count();
+        assert_eq!(data > 40, is_rendered, "{data}");
+        let given = world.given_out();
+        for (url, found) in found(&world).into_iter().filter(|(url, _)| !world.server.seeds().contains(url)) {
+            let real = if is_rendered { real(&world, &url) } else { replayed_changes(&given[&url]) };
+            assert!(found <= real, "{url}: {found} of {real}");
+        }
+    }
+}
+
+#[test]
+fn hostile_pages_cost_themselves_and_the_crawl_goes_on() {
+    let extra =
+        format!("{CYCLE}{ALWAYS}[render]\ntime = \"6 s\"\nmemory = \"700 MiB\"\nmax_document = \"4 MiB\"\n");
+    let world = World::new(scripted(30, 1), &extra);
+    let kinds = [
+        ("loop", false),
+        ("promises", false),
+        ("reload", true),
+        ("windows", true),
+        ("dialogs", true),
+        ("download", true),
+        ("workers", true),
+        ("memory", false),
+        ("text", false),
+        ("requests", true),
+    ];
+    let lone = world.lone_pages();
+    let rules =
+        lone.iter().zip(kinds).map(|(page, (kind, _))| world.fault_on(*page, &format!("hostile:{kind}")));
+    world.server.set_faults(rules.collect());
+    let urls: Vec<String> = lone.iter().map(|page| world.server.url(*page)).collect();
+    world.seeds(&[urls.clone(), world.server.seeds()].concat());
+    world.crawl(2);
+    let outcomes = outcomes(&world);
+    for (url, (kind, is_shown)) in urls.iter().zip(kinds) {
+        let expected = match is_shown {
+            true => ("fetched", None),
+            false => ("failed", Some("render")),
+        };
+        let (outcome, why) = &outcomes[url];
+        let why = why.as_deref().filter(|_| !is_shown);
+        assert_eq!((outcome.as_str(), why), expected, "{kind}");
+    }
+    let good = urls[kinds.len()..].iter().filter(|url| outcomes[*url].0 == "fetched").count();
+    assert_eq!(good, urls.len() - kinds.len(), "{outcomes:?}");
+    let log = world.server.log(0).unwrap();
+    for path in ["/window/", "/download.bin", "/worker.js", "/shared.js", "/service.js"] {
+        assert!(log.iter().all(|access| !access.path.starts_with(path)), "{path}");
+    }
+    let more = log.iter().filter(|access| access.path.starts_with("/more/")).count();
+    assert!(more <= 2 * 50, "{more} requests of one page");
+}
+
+/// The browsers of a crawl: children that were told to use the pipe.
+fn browsers(of: &Child) -> Vec<u32> {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let is_one = |pid: &u32| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let parent =
+            stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse::<u32>().ok());
+        parent == Some(of.id())
+    };
+    pids.filter(is_one).collect()
+}
+
+#[test]
+fn browsers_that_are_killed_lose_no_page() {
+    let pages = std::env::var("RECRAWL_KILLED_PAGES").map_or(60, |text| text.parse().expect("a number"));
+    let extra = format!("{CYCLE}{ALWAYS}[politeness]\nconnections_per_host = 8\n");
+    let world = World::new(scripted(pages, 8), &extra);
+    let urls: Vec<String> = (0..pages).map(|page| world.server.url(page)).collect();
+    world.seeds(&[urls.clone(), world.server.seeds()].concat());
+    let start = Instant::now();
+    let (mut kills, mut random) = (0, 7_u64);
+    for _ in 0..2 {
+        let mut crawl = world.crawl_command(1).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        while crawl.try_wait().unwrap().is_none() {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            std::thread::sleep(Duration::from_millis(400 + (random >> 33) % 4000));
+            for pid in browsers(&crawl) {
+                // The group ends with its first process.
+                let killed = Command::new("kill").args(["-KILL", "--", &format!("-{pid}")]).status().unwrap();
+                kills += u32::from(killed.success());
+            }
+        }
+        assert!(crawl.wait().unwrap().success());
+        world.server.advance().unwrap();
+    }
+    // What three kills hit failed, and its next visit finds it.
+    let failed = outcomes(&world).values().filter(|(outcome, _)| outcome == "failed").count();
+    (0..2).for_each(|_| drop(world.next_cycle()));
+    let found = found(&world);
+    let lost: Vec<&String> = urls.iter().filter(|url| !found.contains_key(*url)).collect();
+    assert!(lost.is_empty(), "{lost:?}");
+    for (url, found) in found.iter().filter(|(url, _)| urls.contains(url)) {
+        assert_eq!(*found, real(&world, url), "{url}");
+    }
+    assert!(kills > 0, "no browser was killed");
+    world.is_sound();
+    println!("{pages} pages, {kills} browsers killed, {failed} failed once, {:?}", start.elapsed());
+}
+
+/// Every way out of a browser, to a private address and to other ports, in a network namespace of its own: nothing
+/// arrives, and the kernel counts no connection and no datagram but those of the crawl.
+#[test]
+fn nothing_leaves_the_browser() {
+    if std::env::var_os("RECRAWL_NAMESPACE").is_none() {
+        let name = "nothing_leaves_the_browser";
+        let mut command = Command::new("unshare");
+        command.args(["--user", "--map-root-user", "--net"]).arg(std::env::current_exe().unwrap());
+        command.args(["--exact", name, "--nocapture"]).env("RECRAWL_NAMESPACE", "1");
+        let output = command.output().expect("unshare (util-linux) runs");
+        let said =
+            format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success() && said.contains("1 passed"), "{said}");
+        return;
+    }
+    succeeds(Command::new("ip").args(["link", "set", "lo", "up"]).output().expect("ip (iproute2) runs"));
+    let trap = Trap::open("127.0.0.66:0".parse().unwrap()).unwrap();
+    let port = trap.address().unwrap().port();
+    let extra = format!(
+        "{CYCLE}{ALWAYS}[fetch]\nallow_addresses = [\"127.1.0.0/16\"]\n[dns.overrides]\n\"rebound.test\" = \"127.0.0.66\"\n\
+         [storage]\narchive = false\n"
+    );
+    let world = World::new(web(20, 1), &extra);
+    let own = world.server.seeds()[0].trim_start_matches("http://").trim_end_matches('/').to_owned();
+    let lone = world.lone_pages();
+    let ways = [
+        format!("127.0.0.66:{port}"),
+        format!("[::1]:{port}"),
+        format!("localhost:{port}"),
+        format!("rebound.test:{port}"),
+        format!("0.0.0.0:{port}"),
+        "169.254.169.254:80".to_owned(),
+        "10.0.0.1:443".to_owned(),
+        "127.1.0.1:22".to_owned(),
+        own.clone(),
+    ];
+    // One more page has its scripts redirected there.
+    let mut rules: Vec<Rule> =
+        vec![format!("/script=redirect:http://127.0.0.66:{port}/redirected").parse().unwrap()];
+    for (page, to) in lone.iter().zip(&ways) {
+        rules.push(world.fault_on(*page, &format!("reach:{to}")));
+    }
+    world.server.set_faults(rules);
+    let urls: Vec<String> = lone.iter().take(ways.len()).map(|page| world.server.url(*page)).collect();
+    world.seeds(&urls);
+    let before = counters();
+    world.crawl(1);
+    let after = counters();
+    let since = |name: &str| after[name] - before[name];
+    assert_eq!(trap.connections().unwrap(), 0, "the trap was reached");
+    assert_eq!(since("Udp.OutDatagrams") + since("Udp.NoPorts"), 0, "a datagram was sent");
+    assert_eq!(
+        (since("Tcp.AttemptFails"), since("Tcp.ActiveOpens")),
+        (0, since("Tcp.PassiveOpens")),
+        "a connection was tried"
+    );
+    let outcomes = outcomes(&world);
+    for url in &urls {
+        assert_eq!(outcomes[url].0, "fetched", "{outcomes:?}");
+    }
+    // Own scripts and data were asked for, so the page did run; nothing else was.
+    let log = world.server.log(0).unwrap();
+    let asked = |path: &str| log.iter().any(|access| access.path == path);
+    assert!(asked("/script") && asked("/fetch") && asked("/xhr") && asked("/module"), "{log:?}");
+    // A worker whose code is in the page asks like the page; one whose code must be loaded does not run.
+    for path in [
+        "/image",
+        "/video",
+        "/frame",
+        "/object",
+        "/style",
+        "/prefetch",
+        "/post",
+        "/beacon",
+        "/socket",
+        "/worker-socket",
+        "/service.js",
+        "/open",
+        "/go",
+        "/form",
+        "/font",
+        "/ping",
+        "/transport",
+    ] {
+        assert!(!asked(path), "{path}");
+    }
+    assert!(log.iter().all(|access| access.method == "GET"), "{log:?}");
+    println!("{} requests, {} connections, all of the crawl", log.len(), since("Tcp.ActiveOpens"));
+}
+
+/// The counters of this network namespace, by table and name.
+fn counters() -> BTreeMap<String, u64> {
+    let text = fs::read_to_string("/proc/net/snmp").unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let pairs = lines.chunks_exact(2).flat_map(|pair| {
+        let (table, names) = pair[0].split_once(": ").unwrap();
+        let values = pair[1].split_once(": ").unwrap().1.split(' ');
+        names
+            .split(' ')
+            .zip(values)
+            .map(move |(name, value)| (format!("{table}.{name}"), value.parse().unwrap_or(0)))
+    });
+    pairs.collect()
+}
