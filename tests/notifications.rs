@@ -1,5 +1,6 @@
 //! Who is told of changes: each at least once, by ids exactly once, whatever the receiver or a kill does.
 
+use crate::crash::setting;
 use crate::daemon::{self, Daemon, PATIENCE};
 use crate::harness::*;
 use data_encoding::BASE64;
@@ -199,12 +200,6 @@ fn a_crawl_without_targets_writes_nothing_of_them() {
     assert!(refused.contains("no target is configured"), "{refused}");
 }
 
-/// Kills the daemon this often; more with RECRAWL_KILLS.
-#[expect(clippy::disallowed_methods, reason = "it says how much to run, and changes no result")]
-fn kills() -> u64 {
-    std::env::var("RECRAWL_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(8)
-}
-
 #[test]
 fn a_killed_daemon_and_a_receiver_that_loses_answers_lose_no_change() {
     let receiver = Receiver::start(|n| match n % 7 {
@@ -218,7 +213,8 @@ fn a_killed_daemon_and_a_receiver_that_loses_answers_lose_no_change() {
         &receiver.target("changes = [\"changed\", \"new\"]\ntext = \"1 KiB\"\n"),
     );
     world.crawl(1);
-    for n in 0..kills() {
+    let kills = setting("RECRAWL_KILLS", 8);
+    for n in 0..kills {
         let mut daemon = Daemon::start(&world);
         world.server.advance().unwrap();
         // Whatever it does then: fetching, committing, telling.
@@ -237,7 +233,7 @@ fn a_killed_daemon_and_a_receiver_that_loses_answers_lose_no_change() {
     daemon.stop();
     let (ids, sent) = (receiver.by_id().len(), receiver.taken.lock().unwrap().len());
     assert_eq!(ids, expected.len(), "ids make it exactly once");
-    eprintln!("{} kills, {ids} changes told, {} of them again", kills(), sent - ids);
+    eprintln!("{kills} kills, {ids} changes told, {} of them again", sent - ids);
 }
 
 #[test]

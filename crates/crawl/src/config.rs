@@ -30,6 +30,10 @@ macro_rules! table {
     };
 }
 
+mod notify;
+
+pub use notify::NotifyTable;
+
 table! {
     /// The whole file. config/recrawl.toml explains the keys.
     Config {
@@ -282,52 +286,6 @@ table! {
         cache: Size = Size(64 << 20),
         /// Pages after which the browser is started anew.
         restart_after: u32 = 500,
-    }
-}
-
-table! {
-    /// `[[notify]]`
-    NotifyTable {
-        /// The target's name, in messages and in what the crawl remembers of it.
-        name: String = String::new(),
-        /// The pages: hosts, `*.example.com` with subdomains, `*` for all, or URL prefixes.
-        pages: Vec<String> = vec!["*".into()],
-        /// The kinds of changes: changed, new, gone, back.
-        changes: Vec<String> = vec!["changed".into()],
-        /// URL that messages are posted to.
-        webhook: String = String::new(),
-        /// Program and arguments; the message is its standard input.
-        command: Vec<String> = Vec::new(),
-        /// File that messages are appended to, a line each.
-        file: PathBuf = PathBuf::new(),
-        /// Mail server: `smtp://` or `smtps://`, host and port.
-        smtp: String = String::new(),
-        /// For mail: sender.
-        from: String = String::new(),
-        /// For mail: recipients.
-        to: Vec<String> = Vec::new(),
-        /// For mail: template of the subject.
-        subject: String = String::new(),
-        /// For the mail server or for Basic authentication of a webhook.
-        user: String = String::new(),
-        /// For the same.
-        password: Secret = Secret::default(),
-        /// For Bearer authentication of a webhook.
-        bearer: Secret = Secret::default(),
-        /// Secrets that sign the messages of a webhook (standard-webhooks).
-        secrets: Vec<Secret> = Vec::new(),
-        /// Address blocks that a webhook or mail server may have although they are not on the public Internet.
-        allow_addresses: Vec<String> = Vec::new(),
-        /// A message for each change, or a digest: each, hour, day.
-        digest: String = "each".into(),
-        /// Template of the message (Jinja); empty for JSON.
-        template: String = String::new(),
-        /// Content type of a webhook's messages.
-        content_type: String = "application/json".into(),
-        /// Maximum bytes of the old text, of the new one and of their difference; 0 for none of them.
-        text: Size = Size(8 << 10),
-        /// Time limit of one message.
-        timeout: Span = Span::millis(30_000),
     }
 }
 

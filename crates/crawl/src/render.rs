@@ -1,6 +1,6 @@
 //! The stage between fetcher and readers in which pages are rendered, if a rule of `[[pages]]` asks for it.
 //!
-//! A page that is rendered keeps the round going, since its requests are requests of the round ([`source`]). It gives
+//! A page that is rendered keeps the round going, since its requests are requests of the round (`source`). It gives
 //! back its connection at once, for it may need its own host. So pages that wait are bounded elsewhere: when
 //! [`WAITING_PER_TAB`] wait for each tab, the fetcher requests no more pages that would be rendered.
 //!

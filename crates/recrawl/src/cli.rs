@@ -1,6 +1,7 @@
 //! Command-line arguments.
 
 mod cluster;
+mod export;
 mod focus;
 mod forecast;
 mod improve;
@@ -14,6 +15,7 @@ mod simulate_clusters;
 pub use cluster::{
     ClusterCommand, ClusterCount, ClusterDataArgs, ClusterFitArgs, ClusterReportArgs, FeatureSet,
 };
+pub use export::{ExportArgs, Exported, Format};
 pub use focus::{
     Anchors, FocusCheckArgs, FocusCommand, FocusCorpusArgs, FocusLabelArgs, FocusReplayArgs, FocusSampleArgs,
     FocusScoreArgs, FocusTermsArgs, FocusTrainArgs, GenerateBy, Idf, Lower, ParentsArg, TiesArg,
@@ -633,66 +635,6 @@ pub enum PageSet {
     Fixed,
     /// All pages, each from its first cycle to its last
     All,
-}
-
-/// `recrawl export`
-#[derive(Args)]
-pub struct ExportArgs {
-    /// Data to export
-    #[arg(value_enum)]
-    pub what: Exported,
-    /// Output file; `-` for standard output
-    #[arg(long, value_name = "PATH")]
-    pub out: PathBuf,
-    /// File format. Default: from the file extension: `.jsonl` (or none), `.csv`, `.parquet`
-    #[arg(long, value_enum)]
-    pub format: Option<Format>,
-    /// With contents and wacz: also the text, as far as it counts
-    #[arg(long)]
-    pub text: bool,
-    /// With wacz: only the pages of this host, or of `*.example.com`
-    #[arg(long, value_name = "HOST", conflicts_with = "prefix")]
-    pub host: Option<String>,
-    /// With wacz: only pages whose URL starts with this
-    #[arg(long, value_name = "URL")]
-    pub prefix: Option<String>,
-    /// With wacz: only what was fetched since this day (2026-01-31) or time (2026-01-31T12:00:00Z)
-    #[arg(long, value_name = "DATE")]
-    pub since: Option<String>,
-    #[command(flatten)]
-    pub at: Where,
-}
-
-/// File format of an export.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// JSON lines
-    Jsonl,
-    /// CSV with a header line
-    Csv,
-    /// Apache Parquet
-    Parquet,
-}
-
-/// Data that can be exported.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum Exported {
-    /// Every known URL with its record
-    Pages,
-    /// The last archived version of every page: type, size, title, language, with --text also its text
-    Contents,
-    /// Every visit of the last storage.keep_visits cycles
-    Visits,
-    /// What every host was asked in every round of these cycles (storage.keep_hosts)
-    Hosts,
-    /// The report of every cycle, as JSON lines
-    Cycles,
-    /// The report of every round, as JSON lines
-    Rounds,
-    /// Sorted CDXJ index of the WARC files
-    Cdxj,
-    /// Archive, index and list of pages in one WACZ file, which replays in a browser
-    Wacz,
 }
 
 /// `recrawl import`

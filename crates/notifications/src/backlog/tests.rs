@@ -4,7 +4,7 @@ use crate::store;
 use proptest::prelude::*;
 use recrawl_repository::storage::MemoryStorage;
 use recrawl_repository::{Generation, Repository};
-use recrawl_types::{Change as Verdict, Cycle, Outcome, PageRecord, Share, UrlRules};
+use recrawl_types::{Change as Verdict, Outcome, PageRecord, Share, UrlRules};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
