@@ -3,10 +3,10 @@
 //!
 //! For a crawler that must answer for each request. The browser opens no socket: it talks to us over a pipe, and every
 //! request that a page makes is asked of the [`Source`], which decides by its own rules. What the browser would send
-//! past that meets a proxy and a resolver that do not exist ([`browser`]). The page itself is the response that the
+//! past that meets a proxy and a resolver that do not exist (`browser`). The page itself is the response that the
 //! caller fetched before.
 //!
-//! Time is the page's own ([`tab`]): it passes only while nothing is loaded, so slow servers do not cut a page off,
+//! Time is the page's own (`tab`): it passes only while nothing is loaded, so slow servers do not cut a page off,
 //! and timers do not make it slow.
 //!
 //! The crate knows nothing of configuration, politeness or disk. A crate that drives browsers in general
