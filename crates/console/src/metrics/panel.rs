@@ -239,6 +239,8 @@ pub const PANELS: &[Panel] = &[
         &[
             ("rate(recrawl_notify_delivered_total{}[$__rate_interval])", "{{target}}, taken"),
             ("recrawl_notify_waiting{}", "{{target}}, waiting"),
+            ("rate(recrawl_notify_given_up_total{}[$__rate_interval])", "{{target}}, given up"),
+            ("recrawl_notify_failing{}", "{{target}}, failing"),
         ],
     ),
     curves(

@@ -387,6 +387,12 @@ mod tests {
                 }),
             ),
             (
+                "changes not told",
+                Amber,
+                "cannot be told to: desk",
+                with(|s| s.notify[0].failing_since = Some(1)),
+            ),
+            (
                 "no seeds",
                 Amber,
                 "add a seed URL",

@@ -205,6 +205,7 @@ impl Reference {
                 claim(&mut record, date);
             }
             let is_announced = record.known.is_announced;
+            let (absences, was_gone) = (record.known.not_found, record.known.status == Status::Gone);
             let is_first = record.visited.is_none();
             let outcome = enter(&mut record, visit, rules.cycle, &mut merged.report);
             if outcome.is_visit() {
@@ -219,7 +220,8 @@ impl Reference {
             }
             let (at, share, learned) = (visit.at / 1000, visit.share, Learned::of(visit));
             let confirmed = match outcome {
-                Outcome::NotFound(_) => record.known.not_found,
+                Outcome::NotFound(_) => record.known.not_found + u8::from(was_gone),
+                _ if outcome.change().is_some() => absences,
                 _ => 0,
             };
             merged.kept.push(KeptVisit { url: url.clone(), at, share, outcome, confirmed, learned });
