@@ -61,7 +61,7 @@ status=0
 timeout --kill-after=10 900 cargo test --workspace --locked --test pages --test rendered -- \
     --test-threads 1 | tee target/rendering-test.log || status=$?
 
-timeout --kill-after=10 900 node --test --test-reporter=spec --test-reporter-destination=stdout \
+timeout --kill-after=10 900 node --test --test-concurrency=1 --test-reporter=spec --test-reporter-destination=stdout \
     --test-reporter=tap --test-reporter-destination=target/browser-test.tap tests/browser/*.test.js || status=$?
 awk '/^# pass / { passed += $3 } /^# fail / { failed += $3 } /^# cancelled / { failed += $3 } /^# skipped / { skipped = $3 }
      /^test result:/ { passed += $4; failed += $6 }

@@ -411,7 +411,7 @@ fn mail_has_subject_text_and_id() {
 #[test]
 fn what_is_wrong_with_a_target_is_said_at_once() {
     let world = daemon::world_of(web(10, 1), ALL);
-    let hook = "webhook = \"http://127.0.0.1:1/\"\n";
+    let hook = "webhook = \"http://127.0.0.1:8080/\"\n";
     let check = || program().args(["config", "check", "--config"]).arg(world.config_file()).output().unwrap();
     for (target, told) in [
         ("", "set one of webhook, command, file and smtp, not 0"),
@@ -431,7 +431,7 @@ fn what_is_wrong_with_a_target_is_said_at_once() {
         (&format!("{hook}digest = 'day'\ntemplate = '{{{{ url|tojson }}}}'"), "undefined"),
         (&format!("{hook}changes = ['changd']"), "\"changd\" is no kind of change"),
         (&format!("{hook}changes = []"), "changes is empty"),
-        (&format!("{hook}pages = ['http']"), "pages: "),
+        (&format!("{hook}pages = ['a/b']"), "pages: "),
         (&format!("{hook}digest = 'week'"), "digest is \"week\""),
         (&format!("{hook}secrets = ['geheim']"), "secrets are not allowed in the configuration"),
         (&format!("{hook}to = ['a@a.test']"), "to has no effect with webhook"),

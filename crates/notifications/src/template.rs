@@ -23,7 +23,7 @@ impl Template {
     pub fn parse(text: &str) -> Result<Template, String> {
         let mut environment = Environment::new();
         // A misspelt field is told, not left out.
-        environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
+        environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.set_fuel(Some(MAX_STEPS));
         environment.add_template_owned(NAME, text.to_owned()).map_err(|e| words(&e))?;
         Ok(Template(environment))
