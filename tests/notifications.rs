@@ -213,7 +213,7 @@ fn a_killed_daemon_and_a_receiver_that_loses_answers_lose_no_change() {
         &receiver.target("changes = [\"changed\", \"new\"]\ntext = \"1 KiB\"\n"),
     );
     world.crawl(1);
-    let kills = setting("RECRAWL_KILLS", 8);
+    let kills = setting("RECRAWL_KILLS", 3);
     for n in 0..kills {
         let mut daemon = Daemon::start(&world);
         world.server.advance().unwrap();
@@ -420,7 +420,7 @@ fn what_is_wrong_with_a_target_is_said_at_once() {
         ("webhook = \"http://localhost:4711/hook\"", "is the console of this crawl"),
         ("webhook = \"a.test\"", "webhook \"a.test\""),
         (&format!("{hook}template = '{{{{ url'"), "template: line 1"),
-        (&format!("{hook}template = '{{{{ nothing }}}}'"), "undefined"),
+        (&format!("{hook}template = '{{{{ nothing }}}}'"), "has no field"),
         (&format!("{hook}template = 'is {{{{ url }}}}'"), "makes no JSON"),
         (
             &format!(
@@ -428,7 +428,7 @@ fn what_is_wrong_with_a_target_is_said_at_once() {
             ),
             "steps",
         ),
-        (&format!("{hook}digest = 'day'\ntemplate = '{{{{ url|tojson }}}}'"), "undefined"),
+        (&format!("{hook}digest = 'day'\ntemplate = '{{{{ url|tojson }}}}'"), "has no field"),
         (&format!("{hook}changes = ['changd']"), "\"changd\" is no kind of change"),
         (&format!("{hook}changes = []"), "changes is empty"),
         (&format!("{hook}pages = ['a/b']"), "pages: "),

@@ -39,6 +39,14 @@ impl Template {
         fields["type"] = message.name.clone().into();
         fields["timestamp"] = message.timestamp.clone().into();
         let template = self.0.get_template(NAME).expect("it was added");
+        // A filter takes what is not there as nothing.
+        let unknown = template
+            .undeclared_variables(false)
+            .into_iter()
+            .filter(|name| fields.get(name).is_none() && !self.0.globals().any(|(global, _)| global == name));
+        if let Some(name) = unknown.min() {
+            return Err(format!("this message has no field {name:?}"));
+        }
         let text = template.render(fields).map_err(|e| words(&e))?;
         match text.len() {
             0..=MAX_RENDERED => Ok(text),
@@ -93,11 +101,11 @@ mod tests {
     #[test]
     fn what_is_wrong_is_told_with_its_line() {
         assert!(rendered("a\n{{ url ").unwrap_err().starts_with("line 2"));
-        assert!(
-            rendered("{{ no_such_field }}").unwrap_err().contains("undefined"),
-            "{:?}",
-            rendered("{{ no_such_field }}")
-        );
+        for text in
+            ["{{ no_such_field }}", "{{ no_such_field|tojson }}", "{% if no_such_field %}x{% endif %}"]
+        {
+            assert_eq!(rendered(text).unwrap_err(), "this message has no field \"no_such_field\"");
+        }
         assert!(rendered("{{ url|no_such_filter }}").is_err());
     }
 
