@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -134,6 +134,7 @@ pub struct Browser {
     pub pipe: Pipe,
     /// Pages begun.
     pub pages: AtomicU64,
+    is_killed: AtomicBool,
     child: Child,
     group: Pid,
     /// Profile and home.
@@ -165,7 +166,14 @@ impl Browser {
         let said = Arc::new(Mutex::new(VecDeque::new()));
         tokio::spawn(listen(child.stderr.take().expect("it is piped"), said.clone()));
         let pipe = Pipe::new(input, output, max_message);
-        let browser = Browser { pipe, pages: AtomicU64::new(0), child, group, _folder: folder };
+        let browser = Browser {
+            pipe,
+            pages: AtomicU64::new(0),
+            is_killed: false.into(),
+            child,
+            group,
+            _folder: folder,
+        };
         let version = timeout(START, browser.pipe.call(None, "Browser.getVersion", json!({}))).await;
         match version.unwrap_or(Err(CallError::Closed)) {
             Ok(version) => {
@@ -186,8 +194,14 @@ impl Browser {
         processes::of_group(self.group)
     }
 
+    /// Has it ended, or will it at once?
+    pub fn has_ended(&self) -> bool {
+        self.is_killed.load(Relaxed) || self.pipe.is_closed()
+    }
+
     /// Ends all its processes at once.
     pub fn kill(&self) {
+        self.is_killed.store(true, Relaxed);
         processes::end_group(self.group);
     }
 }

@@ -65,17 +65,17 @@ impl Pipe {
         let reading = shared.clone();
         tokio::spawn(async move {
             read(output, limit, &reading).await;
-            // Nobody waits for a browser that has ended.
+            // First, because a call that the tables lose may be made anew at once.
+            let _ = close.send(true);
             lock(&reading.calls).clear();
             lock(&reading.sessions).clear();
-            let _ = close.send(true);
         });
         Pipe { out, shared, closed }
     }
 
-    /// Has the browser ended?
+    /// Has the browser ended? Writing and reading notice it at different times.
     pub fn is_closed(&self) -> bool {
-        *self.closed.borrow()
+        *self.closed.borrow() || self.out.is_closed()
     }
 
     /// Sends a command and waits for its answer.
@@ -108,7 +108,7 @@ impl Pipe {
         let mut bytes = serde_json::to_vec(&message).expect("a value is JSON");
         bytes.push(0);
         let sent = if self.is_closed() { false } else { self.out.send(bytes).await.is_ok() };
-        // Also if it closed meanwhile: the reader may have emptied the table before this call was in it.
+        // Also if it closed meanwhile: the reader may have emptied the tables before this call was in them.
         if !sent || self.is_closed() {
             lock(&self.shared.calls).remove(&id);
             return Err(CallError::Closed);
@@ -187,4 +187,40 @@ impl Shared {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Stdio;
+    use std::time::Duration;
+    use tokio::process::Command;
+
+    /// Whoever hears that the browser has ended may ask at once again, and must hear it again.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn no_call_waits_for_a_browser_that_has_ended() {
+        for _ in 0..200 {
+            let mut command = Command::new("sleep");
+            command.arg("60").stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+            let mut child = command.spawn().unwrap();
+            let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+            let pipe = Arc::new(Pipe::new(input, output, 1 << 20));
+            let calls = (0..8).map(|_| {
+                let pipe = pipe.clone();
+                tokio::spawn(async move {
+                    for _ in 0..20 {
+                        let answer = pipe.call(None, "Browser.getVersion", json!({})).await;
+                        assert_eq!(answer, Err(CallError::Closed));
+                        assert!(pipe.is_closed());
+                    }
+                })
+            });
+            let calls: Vec<_> = calls.collect();
+            tokio::task::yield_now().await;
+            child.start_kill().unwrap();
+            for call in calls {
+                tokio::time::timeout(Duration::from_secs(20), call).await.expect("an answer").unwrap();
+            }
+        }
+    }
 }

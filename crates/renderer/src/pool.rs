@@ -187,7 +187,7 @@ impl Renderer {
             };
             browser.pages.fetch_add(1, Relaxed);
             let (cache, limits, counters) = (&self.cache, &self.limits, &*self.counters);
-            let document = Tab { pipe: &browser.pipe, cache, source, limits, counters }.render(page).await;
+            let document = Tab { browser: &browser, cache, source, limits, counters }.render(page).await;
             match document {
                 Err(RenderError::Crashed) => self.counters.crashes.fetch_add(1, Relaxed),
                 document => return document,
@@ -200,7 +200,7 @@ impl Renderer {
     async fn browser(&self) -> Result<Arc<Browser>, StartError> {
         let mut current = self.current.lock().await;
         let is_good = |browser: &&Arc<Browser>| {
-            !browser.pipe.is_closed() && browser.pages.load(Relaxed) < self.options.restart_after
+            !browser.has_ended() && browser.pages.load(Relaxed) < self.options.restart_after
         };
         if let Some(browser) = current.as_ref().filter(is_good) {
             return Ok(browser.clone());

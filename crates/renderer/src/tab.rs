@@ -4,6 +4,7 @@
 //! When the page has had [`Limits::settle`] of its time, the document is read. So a timer of three seconds costs no
 //! three seconds, and a page on a slow host is as complete as one on a fast host.
 
+use crate::browser::Browser;
 use crate::cache::Cache;
 use crate::pipe::{CallError, Event, Pipe};
 use crate::pool::Counters;
@@ -21,8 +22,8 @@ use url::Url;
 /// Documents that a page's scripts wanted to go to, at most.
 pub const MAX_NAVIGATIONS: usize = 20;
 
-/// How long the browser may take to throw a page away.
-const DISPOSE: Duration = Duration::from_secs(5);
+/// How long the browser may take to make room for a page, or to throw it away. One that takes longer is ended.
+const ANSWER: Duration = Duration::from_secs(10);
 
 /// Reads the document, in a world whose functions the page cannot replace. Shadow trees, which HTML does not show, are
 /// put in place of comments with a key that the page cannot know.
@@ -61,26 +62,39 @@ impl From<CallError> for RenderError {
 /// What a tab works with.
 #[derive(Clone, Copy)]
 pub struct Tab<'t> {
-    pub pipe: &'t Pipe,
+    pub browser: &'t Browser,
     pub cache: &'t Cache,
     pub source: &'t dyn Source,
     pub limits: &'t Limits,
     pub counters: &'t Counters,
 }
 
-impl Tab<'_> {
+impl<'t> Tab<'t> {
+    fn pipe(self) -> &'t Pipe {
+        &self.browser.pipe
+    }
+
     /// Renders a page.
     pub async fn render(self, page: &Page) -> Result<Document, RenderError> {
         let context =
-            self.pipe.call(None, "Target.createBrowserContext", json!({ "disposeOnDetach": true })).await?;
+            self.ask_browser("Target.createBrowserContext", json!({ "disposeOnDetach": true })).await?;
         let context = json!({ "browserContextId": context["browserContextId"] });
         let document = timeout(self.limits.time, self.render_in(&context, page)).await;
-        // Ends the page's process, even one that hangs.
-        let disposed = timeout(DISPOSE, self.pipe.call(None, "Target.disposeBrowserContext", context)).await;
-        if disposed.is_err() {
-            tracing::warn!(url = page.url, "the browser does not close a page");
-        }
+        // Ends the page's process, even one that hangs. If the browser fails here, the next page notices it.
+        let _ = self.ask_browser("Target.disposeBrowserContext", context).await;
         document.unwrap_or(Err(RenderError::Time))
+    }
+
+    /// Calls the browser itself, and ends it if it hangs: pages can hang, the browser must not.
+    async fn ask_browser(self, method: &str, params: Value) -> Result<Value, RenderError> {
+        match timeout(ANSWER, self.browser.pipe.call(None, method, params)).await {
+            Ok(answer) => Ok(answer?),
+            Err(_) => {
+                tracing::warn!(method, "the browser does not answer: it is started anew");
+                self.browser.kill();
+                Err(RenderError::Crashed)
+            }
+        }
     }
 
     async fn render_in(self, context: &Value, page: &Page) -> Result<Document, RenderError> {
@@ -88,16 +102,16 @@ impl Tab<'_> {
             params["browserContextId"] = context["browserContextId"].clone();
             params
         };
-        self.pipe.call(None, "Browser.setDownloadBehavior", with(json!({ "behavior": "deny" }))).await?;
+        self.pipe().call(None, "Browser.setDownloadBehavior", with(json!({ "behavior": "deny" }))).await?;
         let target =
-            self.pipe.call(None, "Target.createTarget", with(json!({ "url": "about:blank" }))).await?;
+            self.pipe().call(None, "Target.createTarget", with(json!({ "url": "about:blank" }))).await?;
         let attach = json!({ "targetId": target["targetId"], "flatten": true });
-        let attached = self.pipe.call(None, "Target.attachToTarget", attach).await?;
+        let attached = self.pipe().call(None, "Target.attachToTarget", attach).await?;
         let (Some(session), Some(frame)) = (attached["sessionId"].as_str(), target["targetId"].as_str())
         else {
             return Err(RenderError::Refused);
         };
-        let events = self.pipe.listen(session);
+        let events = self.pipe().listen(session);
         let visit = Visit {
             tab: self,
             session,
@@ -109,7 +123,7 @@ impl Tab<'_> {
             navigations: Vec::new(),
         };
         let document = visit.run(events).await;
-        self.pipe.forget(session);
+        self.pipe().forget(session);
         document
     }
 }
@@ -140,7 +154,7 @@ enum Step {
 impl Visit<'_> {
     async fn run(mut self, mut events: tokio::sync::mpsc::Receiver<Event>) -> Result<Document, RenderError> {
         let (tab, session) = (self.tab, self.session);
-        let call = |method: &'static str, params: Value| tab.pipe.call(Some(session), method, params);
+        let call = |method: &'static str, params: Value| tab.pipe().call(Some(session), method, params);
         call("Fetch.enable", json!({ "patterns": [{ "urlPattern": "*" }] })).await?;
         call("Page.enable", json!({})).await?;
         call("Inspector.enable", json!({})).await?;
@@ -154,7 +168,7 @@ impl Visit<'_> {
             let step = tokio::select! {
                 event = events.recv() => match event {
                     Some(event) => self.on_event(event).await?,
-                    None if tab.pipe.is_closed() => return Err(RenderError::Crashed),
+                    None if tab.pipe().is_closed() => return Err(RenderError::Crashed),
                     None => return Err(RenderError::Flood),
                 },
                 begun = &mut navigate, if !is_begun => {
@@ -190,7 +204,7 @@ impl Visit<'_> {
     }
 
     async fn tell(&self, method: &str, params: Value) -> Result<(), RenderError> {
-        Ok(self.tab.pipe.tell(Some(self.session), method, params).await?)
+        Ok(self.tab.pipe().tell(Some(self.session), method, params).await?)
     }
 
     async fn on_event(&mut self, Event { method, params }: Event) -> Result<Step, RenderError> {
@@ -275,7 +289,7 @@ impl Visit<'_> {
 
     /// Reads the document.
     async fn read(&self) -> Result<String, RenderError> {
-        let (pipe, session) = (self.tab.pipe, Some(self.session));
+        let (pipe, session) = (self.tab.pipe(), Some(self.session));
         let world = json!({ "frameId": self.frame, "worldName": "recrawl" });
         let world = pipe.call(session, "Page.createIsolatedWorld", world).await?;
         let max = self.tab.limits.max_document;

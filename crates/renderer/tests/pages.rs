@@ -4,6 +4,7 @@ use recrawl_renderer::{
     Answer, AnswerFuture, Ask, Kind, Options, Page, RenderError, Renderer, Resource, Source,
 };
 use std::collections::BTreeMap;
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -175,4 +176,34 @@ async fn a_browser_that_is_killed_loses_no_page_and_leaves_nothing() {
     assert!(figures.rendered == 24 && figures.starts >= 24 / 7, "{figures:?}");
     renderer.rest().await;
     assert_eq!(renderer.memory().await, 0);
+}
+
+/// The processes that this one started: browsers, each the first of its group.
+fn children() -> Vec<u32> {
+    let pids = std::fs::read_dir("/proc").unwrap().flatten();
+    let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let is_child = |pid: &u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let parent = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1));
+        parent == Some(&std::process::id().to_string())
+    };
+    pids.filter(is_child).collect()
+}
+
+/// A browser that stops without an end costs the pages that are in it time, and then another one is started.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_browser_that_hangs_is_replaced() {
+    let renderer = renderer(Options { time: Duration::from_secs(2), ..quick() });
+    let source = Table::default();
+    let here = page("http://a.test/", "<p>here</p>");
+    renderer.render(&here, &source).await.unwrap();
+    let children = children();
+    for child in &children {
+        let mut stop = Command::new("kill");
+        assert!(stop.args(["-STOP", "--", &format!("-{child}")]).status().unwrap().success());
+    }
+    assert!(!children.is_empty(), "no browser was found");
+    assert!(renderer.render(&here, &source).await.unwrap().html.contains("here"));
+    let figures = renderer.figures();
+    assert_eq!((figures.starts, figures.crashes), (2, 1), "{figures:?}");
 }
