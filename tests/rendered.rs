@@ -71,6 +71,15 @@ fn pages_made_by_script_are_seen_their_links_followed_and_their_changes_found() 
         rendered > checked && records.matches("WARC-Type: response").count() == rendered,
         "{rendered} rendered"
     );
+    // People see it, too.
+    let (url, _) = found(&world).into_iter().max_by_key(|(_, changes)| *changes).expect("a page");
+    let show = |what: &str| succeeds(world.run(&["show", &url, what]));
+    let (text, html, difference) = (show("--text"), show("--html"), show("--diff"));
+    assert!(
+        text.split_whitespace().count() > 50 && html.contains(text.split_whitespace().nth(20).unwrap()),
+        "{text}"
+    );
+    assert!(difference.lines().any(|line| line.starts_with('+') && !line.starts_with("+++")), "{difference}");
     // The rule goes, and that is no change.
     let before = found(&world);
     world.configure(CYCLE);

@@ -7,11 +7,16 @@ use flate2::bufread::GzDecoder;
 use recrawl_repository::storage::Storage;
 use recrawl_types::ArchivePosition;
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::time::SystemTime;
 
 /// Maximum bytes of an archived body that are read.
 pub const MAX_ARCHIVED_BODY: u64 = 2 << 20;
+
+/// Bytes of a record that are unpacked to see whose it is: its fields, of which the URL is the longest.
+const FIELDS: u64 = 4 << 10;
+/// Records of the same visit that may lie between a response and what a browser made of it: its request.
+const BETWEEN: usize = 1;
 
 /// A record of the archive, its body truncated to [`MAX_ARCHIVED_BODY`].
 #[derive(Debug)]
@@ -20,7 +25,9 @@ pub struct Answer {
     http: Vec<u8>,
     /// The body after decoding.
     pub body: Vec<u8>,
-    /// Is the body longer than what was read?
+    /// The document that a browser made of it (HTML in UTF-8), if the page was rendered.
+    pub rendered: Option<Vec<u8>>,
+    /// Is the body or the document longer than what was read?
     pub is_cut: bool,
 }
 
@@ -49,21 +56,71 @@ impl Answer {
         };
         let mut file = File::open(&path).map_err(named)?;
         file.seek(SeekFrom::Start(position.offset)).map_err(named)?;
-        Answer::of_member(BufReader::with_capacity(64 << 10, file), max_body).map_err(named)
+        let mut members = BufReader::with_capacity(64 << 10, file);
+        let mut answer = Answer::of_member(&mut members, max_body).map_err(named)?;
+        if let Some((document, is_cut)) = answer.rendered_in(&mut members, max_body).map_err(named)? {
+            answer.is_cut |= is_cut;
+            answer.rendered = Some(document);
+        }
+        Ok(answer)
     }
 
-    fn of_member(member: impl io::BufRead, max_body: u64) -> io::Result<Answer> {
+    fn of_member(members: &mut impl BufRead, max_body: u64) -> io::Result<Answer> {
         let mut bytes = Vec::new();
-        GzDecoder::new(member).take(MAX_HEAD + max_body).read_to_end(&mut bytes)?;
+        let mut member = GzDecoder::new(members);
+        (&mut member).take(MAX_HEAD + max_body).read_to_end(&mut bytes)?;
         if !bytes.starts_with(b"WARC/1.") {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "not a WARC record"));
         }
+        // To the next member.
+        io::copy(&mut member, &mut io::sink())?;
         let (head, block) = cut_head(&bytes);
         let length = field(head, "Content-Length").and_then(|text| text.parse().ok()).unwrap_or(usize::MAX);
         let (http, body) = cut_head(&block[..length.min(block.len())]);
         let kept = &body[..body.len().min(max_body.try_into().unwrap_or(usize::MAX))];
         let is_cut = kept.len() < body.len() || length > block.len();
-        Ok(Answer { body: kept.to_vec(), is_cut, head: head.to_vec(), http: http.to_vec() })
+        let (head, http, body) = (head.to_vec(), http.to_vec(), kept.to_vec());
+        Ok(Answer { head, http, body, rendered: None, is_cut })
+    }
+
+    /// The document in a `resource` record of the same visit, and whether it is longer. What follows the response is
+    /// unpacked only if it belongs to it.
+    fn rendered_in(&self, members: &mut impl BufRead, max_body: u64) -> io::Result<Option<(Vec<u8>, bool)>> {
+        for _ in 0..=BETWEEN {
+            let (mut member, mut start) = (GzDecoder::new(&mut *members), Vec::new());
+            // What is still being written, or torn, belongs to another visit: those of one are written at once.
+            if (&mut member).take(FIELDS).read_to_end(&mut start).is_err() {
+                return Ok(None);
+            }
+            let (head, document) = cut_head(&start);
+            let visit = field(head, "WARC-Concurrent-To");
+            if visit.is_none() || visit != self.field("WARC-Record-ID") {
+                return Ok(None);
+            }
+            if field(head, "WARC-Type") != Some("resource") {
+                io::copy(&mut member, &mut io::sink())?;
+                continue;
+            }
+            let length = field(head, "Content-Length").and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+            let mut document = document.to_vec();
+            member.take(max_body).read_to_end(&mut document)?;
+            document.truncate(length.min(max_body) as usize);
+            return Ok(Some((document, length > max_body)));
+        }
+        Ok(None)
+    }
+
+    /// The document that was read at the visit: what a browser made of the body, or else the body.
+    pub fn document(&self) -> &[u8] {
+        self.rendered.as_ref().unwrap_or(&self.body)
+    }
+
+    /// The declared media type of [`Answer::document`].
+    pub fn content_type(&self) -> Option<&str> {
+        match self.rendered {
+            Some(_) => Some("text/html; charset=utf-8"),
+            None => self.http_field("Content-Type"),
+        }
     }
 
     /// A field of the WARC record.
@@ -150,6 +207,40 @@ mod tests {
         assert_eq!(found.before(), Some(first));
         let found = Answer::read(&opened(folder.path()), first).unwrap();
         assert_eq!((&found.body[..], found.before()), (&b"one"[..], None));
+    }
+
+    #[test]
+    fn the_document_of_a_browser_is_read_with_its_response_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut archive = crate::Archive::create(folder.path(), 1 << 20).unwrap();
+        let document = "<p>rendered</p>".repeat(3000);
+        let (at, request) = (1_700_000_000_999, Some(&b"GET / HTTP/1.1\r\n\r\n"[..]));
+        let rendered = crate::rendered(&mut Compressor::new(), URL, at, document.as_bytes());
+        let with_request = Record::Response { truncated: false, body: b"shell", before: None }.compress(
+            &mut Compressor::new(),
+            &Head { request, ..Head::new(URL, at, 200) },
+            std::iter::empty(),
+        );
+        let own = archive.append(&[response(b"shell", None), rendered.clone()].concat()).unwrap();
+        let asked = archive.append(&[with_request, rendered].concat()).unwrap();
+        // The next visit, of another page or time.
+        let other = crate::rendered(&mut Compressor::new(), URL, at + 1, b"other");
+        let plain = archive.append(&[response(b"plain", None), other].concat()).unwrap();
+        let last = archive.append(&response(b"last", None)).unwrap();
+        let folder = opened(folder.path());
+        for position in [own, asked] {
+            let found = Answer::read(&folder, position).unwrap();
+            assert_eq!(
+                (&found.body[..], found.document(), found.is_cut),
+                (&b"shell"[..], document.as_bytes(), false)
+            );
+            let cut = Answer::read_up_to(&folder, position, 9).unwrap();
+            assert_eq!((&cut.body[..], cut.document(), cut.is_cut), (&b"shell"[..], &b"<p>render"[..], true));
+        }
+        for (position, body) in [(plain, "plain"), (last, "last")] {
+            let found = Answer::read(&folder, position).unwrap();
+            assert_eq!((found.document(), found.rendered.is_none()), (body.as_bytes(), true));
+        }
     }
 
     #[test]

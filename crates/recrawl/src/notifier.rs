@@ -14,6 +14,8 @@ mod webhook;
 
 use contents::Archived;
 use futures_util::future::join_all;
+use recrawl_archive::ArchiveFolder;
+use recrawl_crawl::data_dir::WARC;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::notify::{Pace, Target};
 use recrawl_crawl::settings::Settings;
@@ -24,8 +26,11 @@ use recrawl_notifications::message::{Message, Told};
 use recrawl_notifications::store::{self, Deliveries};
 use recrawl_repository::storage::Storage;
 use recrawl_repository::{Generation, KeptRounds};
+use recrawl_types::Round;
 use sender::Sender;
 use std::cell::{Cell, RefCell, RefMut};
+use std::io;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -106,6 +111,8 @@ struct Notifier<'c> {
     until: Until,
     senders: Vec<Sender>,
     deliveries: RefCell<Deliveries>,
+    /// The archive's files at a commit: a folder of thousands is not listed for each message.
+    archive: RefCell<Option<(Round, Rc<ArchiveFolder>)>>,
     /// Is something not stored yet?
     is_changed: Cell<bool>,
 }
@@ -121,8 +128,8 @@ impl<'c> Notifier<'c> {
         crawled.publish(&deliveries);
         let senders = settings.notify.iter().map(|target| Sender::new(target, &settings.fetch));
         let senders = senders.collect::<Result<_, _>>()?;
-        let (deliveries, is_changed) = (RefCell::new(deliveries), Cell::new(false));
-        Ok(Notifier { crawled, settings, until, senders, deliveries, is_changed })
+        let (deliveries, archive) = (RefCell::new(deliveries), RefCell::default());
+        Ok(Notifier { crawled, settings, until, senders, deliveries, archive, is_changed: Cell::new(false) })
     }
 
     async fn tell_all(&self) {
@@ -152,6 +159,15 @@ impl<'c> Notifier<'c> {
             Pace::Each => told.each().await,
             Pace::Digest(period) => told.digests(period).await,
         }
+    }
+
+    fn archive_of(&self, committed: &Generation) -> io::Result<Rc<ArchiveFolder>> {
+        let mut archive = self.archive.borrow_mut();
+        if archive.as_ref().is_none_or(|(number, _)| *number != committed.number()) {
+            let folder = ArchiveFolder::open(&self.settings.data_dir.join(WARC))?;
+            *archive = Some((committed.number(), Rc::new(folder)));
+        }
+        Ok(archive.as_ref().expect("it was opened").1.clone())
     }
 
     /// Stores where the targets stand, after what they were told is durable.
@@ -206,7 +222,8 @@ impl Telling<'_> {
 
     /// A change with what the archive has of it, texts up to `max` bytes.
     fn told(&self, committed: &Generation, change: Change, max: usize) -> Told {
-        let archived = Archived { settings: &self.notifier.settings, committed };
+        let Notifier { settings, .. } = self.notifier;
+        let archived = Archived { settings, committed, folder: self.notifier.archive_of(committed) };
         Told { contents: archived.contents(&change, max), change }
     }
 

@@ -50,7 +50,7 @@ pub struct ShowArgs {
     /// The text, as far as it counts (the default)
     #[arg(long, group = "what")]
     pub text: bool,
-    /// The body, as archived
+    /// The body, as archived; of a rendered page, the document after its scripts
     #[arg(long, group = "what")]
     pub html: bool,
     /// Status line and headers

@@ -124,7 +124,7 @@ pub fn run(args: &ShowArgs) -> Result<(), Failure> {
         tracing::warn!("the body is longer than fetch.max_body and shown in part");
     }
     if args.html {
-        return write_bytes(&version.answer.body);
+        return write_bytes(version.answer.document());
     }
     if args.headers {
         return print(String::from_utf8_lossy(version.answer.http_head()).trim_end().replace("\r\n", "\n"));

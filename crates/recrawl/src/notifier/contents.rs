@@ -3,13 +3,14 @@
 use crate::texts::{Missing, Text, Versions, extracted, text_of, unified};
 use recrawl_archive::ArchiveFolder;
 use recrawl_archive::answer::Answer;
-use recrawl_crawl::data_dir::WARC;
 use recrawl_crawl::settings::Settings;
 use recrawl_extractor::Extracted;
 use recrawl_notifications::message::{Contents, cut};
 use recrawl_notifications::{Change, ChangeKind};
 use recrawl_repository::Generation;
 use recrawl_types::CanonicalUrl;
+use std::io;
+use std::rc::Rc;
 
 /// Archived responses that are read at most for one message: the page may have been visited since.
 const MAX_READ: usize = 32;
@@ -18,6 +19,7 @@ const MAX_READ: usize = 32;
 pub struct Archived<'a> {
     pub settings: &'a Settings,
     pub committed: &'a Generation,
+    pub folder: io::Result<Rc<ArchiveFolder>>,
 }
 
 impl Archived<'_> {
@@ -39,9 +41,8 @@ impl Archived<'_> {
         let last = visited
             .and_then(|visited| visited.content.archive)
             .ok_or_else(|| none("nothing of it is archived"))?;
-        let folder =
-            ArchiveFolder::open(&self.settings.data_dir.join(WARC)).map_err(|e| none(&e.to_string()))?;
-        let versions = Versions::of(&folder, url, Some(last)).with_bodies(self.settings.fetch.max_body);
+        let folder = self.folder.as_ref().map_err(|e| none(&e.to_string()))?;
+        let versions = Versions::of(folder, url, Some(last)).with_bodies(self.settings.fetch.max_body);
         let mut texts = Vec::new();
         for version in versions.take(MAX_READ) {
             let version = version?;

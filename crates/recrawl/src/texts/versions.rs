@@ -97,13 +97,13 @@ pub fn text_of(
     }
 }
 
-/// What the extractor reads in a body.
+/// What the extractor reads in a body, or in what a browser made of it.
 pub fn extracted(answer: &Answer, url: &CanonicalUrl, settings: &Settings, part: Option<&Part>) -> Extracted {
     let nosniff = answer.http_field("X-Content-Type-Options");
     let fields = Fields {
-        content_type: answer.http_field("Content-Type"),
+        content_type: answer.content_type(),
         nosniff: nosniff.is_some_and(|value| value.eq_ignore_ascii_case("nosniff")),
         ..Fields::default()
     };
-    extract_part(&answer.body, &fields, url, &settings.rules, &settings.reading, part)
+    extract_part(answer.document(), &fields, url, &settings.rules, &settings.reading, part)
 }
