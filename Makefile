@@ -4,7 +4,7 @@ BUILT = $(or $(CARGO_TARGET_DIR),target)/release
 # Each recording has its own crawl and folder.
 RECORDED = $(or $(DATA_DIR),data/recorded-$(or $(notdir $(RECORDING:/=)),web))
 
-.PHONY: help crawl crawl-recorded crawl-web check-api check-archives check-counters hazards bench-verifier bench-serve test test-browser soak fuzz build generated deny msrv dist deb book tidy toolchain clean
+.PHONY: help crawl crawl-recorded crawl-web check-api check-archives check-chart check-counters hazards bench-verifier bench-serve test test-browser soak fuzz build generated deny msrv dist deb book tidy toolchain clean
 
 help: ## list the jobs
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -22,6 +22,9 @@ check-api: toolchain ## test the API of a daemon against its OpenAPI document wi
 
 check-archives: toolchain ## read archives and tables with warcio, cdxj-indexer, pywb, py-wacz and pyarrow (Python)
 	@bash scripts/check-archives.sh
+
+check-chart: ## check the Helm chart: lint, compare with deploy/kubernetes/recrawl.yaml, good and bad values (helm or Python); WRITE=1 writes recrawl.yaml
+	@bash scripts/check-chart.sh $(if $(WRITE),--write)
 
 check-counters: build ## after `make crawl`: compare n and X of every page with the log of the mock web
 	@$(BUILT)/recrawl export pages --data-dir '$(RECORDED)/crawl' --out '$(RECORDED)/pages.jsonl'

@@ -26,12 +26,16 @@ fn every_configuration_is_accepted() {
     for (from, text) in of_their_own.chain(within_others) {
         let file = folder.path().join("c.toml");
         // Where it is deployed, a file of tokens is there.
-        fs::write(&file, text.replace("/run/recrawl/tokens", tokens.to_str().unwrap())).unwrap();
-        let output = program().args(["config", "check", "--config"]).arg(&file).output().unwrap();
+        let here = |text: &str| text.replace("/run/recrawl/tokens", tokens.to_str().unwrap());
+        fs::write(&file, here(&text)).unwrap();
+        let variables = variables(&from).into_iter().map(|(name, value)| (name, here(&value)));
+        let output =
+            program().args(["config", "check", "--config"]).arg(&file).envs(variables).output().unwrap();
         assert!(output.status.success(), "{}: {}", from.display(), String::from_utf8_lossy(&output.stderr));
         checked += 1;
     }
     assert_eq!(checked, 3, "the service's, the container's, that of Kubernetes");
+    assert_eq!(variables(&workspace_file("deploy/kubernetes/recrawl.yaml")).len(), 4, "keys that it sets");
 }
 
 #[test]
@@ -138,13 +142,16 @@ fn systemd_takes_the_unit() {
     succeeds(judged);
 }
 
-/// Files under deploy/ whose names end so, in order.
+/// Files under deploy/ whose names end so, in order. Helm's templates are no YAML before they are rendered.
 fn files(ending: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut open = vec![workspace_file("deploy")];
     while let Some(folder) = open.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
+            if path.ends_with("templates") {
+                continue;
+            }
             if path.is_dir() {
                 open.push(path);
             } else if path.to_string_lossy().ends_with(ending) {
@@ -154,6 +161,17 @@ fn files(ending: &str) -> Vec<PathBuf> {
     }
     found.sort();
     found
+}
+
+/// Keys of the configuration that a file of YAML sets in the environment.
+fn variables(file: &Path) -> Vec<(String, String)> {
+    if file.extension().is_none_or(|e| e != "yaml") {
+        return Vec::new();
+    }
+    let all = scalars(file);
+    let pairs = all.windows(2).filter(|pair| pair[0].0 == "name" && pair[1].0 == "value");
+    let pairs = pairs.map(|pair| (pair[0].1.clone(), pair[1].1.clone()));
+    pairs.filter(|(name, _)| name.starts_with("RECRAWL__")).collect()
 }
 
 /// What `look` sees in the documents of a file.
