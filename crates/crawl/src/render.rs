@@ -29,7 +29,7 @@ use recrawl_fetcher::{
     FetchResult, FetchedPage, Hold, RenderedPages, Rendering, Resources, Response, StoppedBy,
 };
 use recrawl_renderer::{Options, Page, RenderError, Rendered, Renderer};
-use recrawl_types::{CanonicalUrl, Outcome, Skip};
+use recrawl_types::{CanonicalUrl, Outcome, Skip, UrlRules};
 use source::PageSource;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -113,6 +113,8 @@ pub struct Stage<'c> {
 struct Rules {
     pages: PageRules,
     auto: AutoRules,
+    urls: UrlRules,
+    reading: recrawl_extractor::Options,
     /// Pages that are rendered or wait for it.
     waiting: AtomicUsize,
     /// From how many on the fetcher requests no more.
@@ -124,7 +126,7 @@ impl RenderedPages for Rules {
         self.pages.of(url).is_some_and(|rule| match rule.render {
             Render::Never => false,
             Render::Always => true,
-            Render::Auto => self.auto.is_rendered(rule),
+            Render::Auto => self.auto.may_render(rule),
         })
     }
 
@@ -143,6 +145,8 @@ impl<'c> Stage<'c> {
         let rules = Arc::new(Rules {
             pages: crawl.settings.pages.clone(),
             auto: AutoRules::open(&crawl.tables)?,
+            urls: crawl.settings.rules.clone(),
+            reading: crawl.settings.reading.clone(),
             waiting: AtomicUsize::new(0),
             room: renderer.tabs() * (1 + WAITING_PER_TAB),
         });
@@ -158,7 +162,7 @@ impl<'c> Stage<'c> {
     /// Passes pages on, rendered where a rule asks for it, until there are no more.
     ///
     /// # Errors
-    /// When what was learned cannot be stored.
+    /// When no browser starts, or what was learned cannot be stored.
     pub async fn run(
         self,
         mut pages: Receiver<FetchedPage>,
@@ -180,7 +184,7 @@ impl<'c> Stage<'c> {
                     None => break,
                 },
                 Some(page) = rendering.next(), if !rendering.is_empty() => {
-                    if let Some(page) = page && out.send(page).await.is_err() {
+                    if let Some(page) = page? && out.send(page).await.is_err() {
                         break;
                     }
                 }
@@ -189,7 +193,7 @@ impl<'c> Stage<'c> {
         // Nothing that they ask for would come. Those of a round that was cut short are left to the next.
         if matches!(self.resources.ended(), Some(StoppedBy::Deadline | StoppedBy::ByteBudget)) {
             while let Some(page) = rendering.next().await {
-                if let Some(page) = page
+                if let Some(page) = page?
                     && out.send(page).await.is_err()
                 {
                     break;
@@ -215,53 +219,75 @@ impl<'c> Stage<'c> {
     }
 
     /// Renders a page; none if it is left to a later round.
-    async fn render(&self, mut page: FetchedPage, begun: Rendering, turn: Turn) -> Option<FetchedPage> {
+    async fn render(
+        &self,
+        mut page: FetchedPage,
+        begun: Rendering,
+        turn: Turn,
+    ) -> Result<Option<FetchedPage>, Failure> {
         let _waiting = Waiting(&self.rules.waiting);
-        let FetchResult::Page(response) = &mut page.result else { return Some(page) };
+        let FetchResult::Page(response) = &mut page.result else { return Ok(Some(page)) };
         let url = &page.entry.url;
-        let source = PageSource { rendering: &begun, control: &self.crawl.control };
+        let (scope, control) = (&self.crawl.settings.scope, &self.crawl.control);
+        let source = PageSource { page: url, rendering: &begun, scope, control };
         let rendered = self.renderer.render(&to_render(url, response), &source).await;
         let rule = self.rules.pages.of(url).expect("a page is rendered by its rule");
-        if let (Render::Auto, Ok(rendered)) = (rule.render, &rendered) {
-            self.rules.auto.observe(rule, self.measure(url, response, rule, rendered));
+        if rule.render == Render::Auto {
+            let measured = match &rendered {
+                Ok(rendered) => Rules::measure(&self.rules, url, response, rendered).await,
+                Err(_) => None,
+            };
+            self.rules.auto.observe(rule, turn, measured);
         }
         match rendered {
+            Err(RenderError::NoBrowser(why)) => {
+                return Err(Failure::Work(format!("[[pages]] render: {why}")));
+            }
             _ if turn == Turn::Measured => {}
-            Ok(rendered) => response.rendered = Some(rendered.html.into()),
-            Err(RenderError::NotNow) => match self.resources.ended() {
+            Ok(rendered) => {
+                response.rendered = Some(rendered.html.into());
+                response.navigations = rendered.navigations;
+            }
+            Err(why) => match self.resources.ended().filter(|_| why == RenderError::NotNow) {
                 Some(StoppedBy::Deadline) => page.result = skipped(Skip::Deadline),
                 Some(StoppedBy::ByteBudget) => page.result = skipped(Skip::ByteBudget),
-                _ => return None,
+                Some(StoppedBy::Stop | StoppedBy::SlowHosts) => return Ok(None),
+                Some(StoppedBy::End) | None => {
+                    tracing::info!(%url, "not rendered: {why}");
+                    page.result = FetchResult::Nothing(Outcome::Failed(recrawl_types::Failure::Render));
+                }
             },
-            Err(why) => {
-                tracing::info!(%url, "not rendered: {why}");
-                page.result = FetchResult::Nothing(Outcome::Failed(recrawl_types::Failure::Render));
-            }
         }
-        Some(page)
+        Ok(Some(page))
     }
+}
 
-    /// Counts the words with and without scripts.
-    fn measure(
-        &self,
+impl Rules {
+    /// Counts the words with and without scripts, on a thread of its own; none if the page cannot be read.
+    async fn measure(
+        rules: &Arc<Rules>,
         url: &CanonicalUrl,
         response: &Response,
-        rule: &PageRule,
         rendered: &Rendered,
-    ) -> Measured {
-        let settings = &self.crawl.settings;
-        let words = |body: &[u8], is_rendered: bool| {
-            let mut fields = consent::fields(response);
-            if is_rendered {
-                fields.content_type = Some("text/html; charset=utf-8");
-            }
-            let (rules, reading) = (&settings.rules, &settings.reading);
-            match recrawl_extractor::extract_part(body, &fields, url, rules, reading, rule.part()) {
-                Extracted::Page(read) => read.text.split_whitespace().count(),
-                Extracted::Listing(..) | Extracted::Opaque(_) => 0,
-            }
-        };
-        Measured { sent: words(&response.body, false), rendered: words(rendered.html.as_bytes(), true) }
+    ) -> Option<Measured> {
+        let (rules, url, response) = (rules.clone(), url.clone(), response.clone());
+        let html = rendered.html.clone();
+        let measured = tokio::task::spawn_blocking(move || {
+            let part = rules.pages.of(&url).and_then(PageRule::part);
+            let words = |body: &[u8], is_rendered: bool| {
+                let mut fields = consent::fields(&response);
+                if is_rendered {
+                    fields.content_type = Some("text/html; charset=utf-8");
+                }
+                let (urls, reading) = (&rules.urls, &rules.reading);
+                match recrawl_extractor::extract_part(body, &fields, &url, urls, reading, part) {
+                    Extracted::Page(read) => read.text.split_whitespace().count(),
+                    Extracted::Listing(..) | Extracted::Opaque(_) => 0,
+                }
+            };
+            Measured { sent: words(&response.body, false), rendered: words(html.as_bytes(), true) }
+        });
+        measured.await.inspect_err(|e| tracing::error!("a page was not measured: {e}")).ok()
     }
 }
 

@@ -115,6 +115,8 @@ pub struct Request {
     pub last: bool,
     /// Without the credentials that are configured for the host.
     pub is_anonymous: bool,
+    /// The field `Accept`; none for that of pages.
+    pub accept: Option<Box<str>>,
 }
 
 /// A response.

@@ -373,8 +373,10 @@ impl Host {
     fn step(&mut self, run: &Run, now: u64) -> Result<(usize, Step), FetchError> {
         loop {
             let mut later = None;
-            for (at, queue) in self.origins.iter_mut().enumerate() {
-                match queue.step(run, now)? {
+            // Resources first, whichever origin was opened first.
+            let asked = self.origins.iter().position(|queue| !queue.resources.is_empty());
+            for at in asked.into_iter().chain(0..self.origins.len()) {
+                match self.origins[at].step(run, now)? {
                     Step::Nothing => {}
                     // A resource of another origin does not wait.
                     Step::Later => later = Some(at),

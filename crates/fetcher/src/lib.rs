@@ -54,7 +54,7 @@ pub use proxy::Proxy;
 pub use report::{FetchReport, Outcomes, StoppedBy};
 pub use reqwest::Version;
 pub use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-pub use resources::{RenderedPages, Rendering, Resources};
+pub use resources::{Asked, Manner, RenderedPages, Rendering, Resources};
 pub use run::Refuses;
 pub use unvisited_hosts::UnvisitedHosts;
 

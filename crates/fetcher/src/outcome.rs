@@ -113,6 +113,8 @@ pub struct Response {
     pub sent: Option<Box<[u8]>>,
     /// The document after its scripts, as HTML in UTF-8. The fetcher leaves it empty: a later stage renders.
     pub rendered: Option<Bytes>,
+    /// URLs to which its scripts wanted to go.
+    pub navigations: Vec<String>,
 }
 
 impl Response {
@@ -137,6 +139,7 @@ impl From<Reply> for Response {
             peer: reply.peer,
             sent: reply.sent,
             rendered: None,
+            navigations: Vec::new(),
         }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! They are requests of the run like those for pages: robots.txt, opt-outs, the host's delay and back-off, the address
 //! guard, budgets and limits hold for them, and they come before the pages of their host. They are no pages: nothing is
-//! delivered, and they count neither for nor against a host, or a page could bring another host into back-off.
+//! delivered, and they count neither for nor against a host in the search for hosts that fail. What a server asks for, such
+//! as a pause, counts.
 
 use crate::host::QueuedPage;
 use crate::outcome::FetchResult;
@@ -97,12 +98,41 @@ impl Resources {
     }
 }
 
+/// How a resource is requested.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Manner {
+    /// Without the credentials that are configured for the host.
+    pub is_anonymous: bool,
+    /// The field `Accept`; none for that of pages.
+    pub accept: Option<Box<str>>,
+}
+
+/// A resource that was asked for. If this is dropped, it is requested no more.
+#[derive(Debug)]
+pub struct Asked {
+    started: oneshot::Receiver<()>,
+    answer: oneshot::Receiver<FetchResult>,
+}
+
+impl Asked {
+    /// Waits until it is requested, or answered without a request.
+    pub async fn started(&mut self) {
+        // It ends without a word if no request is needed.
+        let _ = (&mut self.started).await;
+    }
+
+    /// The answer. None: the run has ended.
+    pub async fn answer(self) -> Option<FetchResult> {
+        self.answer.await.ok()
+    }
+}
+
 impl Rendering {
-    /// Requests a URL in its turn. A redirect is an answer. None: the run has ended. `is_anonymous`: without the
-    /// credentials that are configured for the host.
-    pub async fn get(&self, url: CanonicalUrl, is_anonymous: bool) -> Option<FetchResult> {
-        let (sender, answer) = oneshot::channel();
-        let ticket = Ticket { sender: Arc::new(Mutex::new(Some(sender))), is_anonymous };
+    /// Requests a URL in its turn. A redirect is an answer. None: the run has ended.
+    pub fn ask(&self, url: CanonicalUrl, manner: Manner) -> Option<Asked> {
+        let ((start, started), (sender, answer)) = (oneshot::channel(), oneshot::channel());
+        let waiter = Arc::new(Mutex::new(Waiter { start: Some(start), answer: Some(sender) }));
+        let ticket = Ticket { waiter, manner };
         let entry = ScheduleEntry::new(url, Share::Followed, PageRecord::default());
         {
             let mut state = self.0.state();
@@ -112,7 +142,7 @@ impl Rendering {
             state.asked.push_back(QueuedPage { ticket: Some(ticket), ..QueuedPage::new(None, entry) });
         }
         self.0.changed.notify_one();
-        answer.await.ok()
+        Some(Asked { started, answer })
     }
 }
 
@@ -126,16 +156,40 @@ impl Drop for Rendering {
 /// Who waits for the answer to a request of a page. Without an answer, the end of the last copy tells.
 #[derive(Clone, Debug)]
 pub struct Ticket {
-    sender: Arc<Mutex<Option<oneshot::Sender<FetchResult>>>>,
-    /// Is it sent without the credentials that are configured for the host?
-    pub is_anonymous: bool,
+    waiter: Arc<Mutex<Waiter>>,
+    /// How it is requested.
+    pub manner: Manner,
+}
+
+#[derive(Debug)]
+struct Waiter {
+    start: Option<oneshot::Sender<()>>,
+    answer: Option<oneshot::Sender<FetchResult>>,
 }
 
 impl Ticket {
+    /// Says that the request begins.
+    pub fn start(&self) {
+        let start = self.waiter().start.take();
+        // The page may have given up.
+        let _ = start.map(|start| start.send(()));
+    }
+
     /// Answers, the first time.
     pub fn answer(&self, result: FetchResult) {
-        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner).take();
-        // The page may have given up.
-        let _ = sender.map(|sender| sender.send(result));
+        let (_, answer) = {
+            let mut waiter = self.waiter();
+            (waiter.start.take(), waiter.answer.take())
+        };
+        let _ = answer.map(|answer| answer.send(result));
+    }
+
+    /// Has the page given up?
+    pub fn is_given_up(&self) -> bool {
+        self.waiter().answer.as_ref().is_some_and(oneshot::Sender::is_closed)
+    }
+
+    fn waiter(&self) -> MutexGuard<'_, Waiter> {
+        self.waiter.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -11,6 +11,7 @@ use crate::outcome::{
     validators_to_send,
 };
 use crate::politeness::ServerHealth;
+use crate::resources::Manner;
 use crate::run::{HostId, Run};
 use recrawl_types::{
     CanonicalUrl, Failure, Known, Origin, Outcome, PageRecord, ScheduleEntry, SentRequest, Share, Validators,
@@ -123,8 +124,14 @@ impl HostVisit {
             }
             Some((_, Action::Robots(robots_request))) => {
                 let (url, validators) = (robots_request.url.clone(), robots_request.validators.clone());
-                let request =
-                    Request { url, validators, max_body: MAX_ROBOTS, last: false, is_anonymous: false };
+                let request = Request {
+                    url,
+                    validators,
+                    max_body: MAX_ROBOTS,
+                    last: false,
+                    is_anonymous: false,
+                    accept: None,
+                };
                 let answer = send(&request, &sending, &run, &mut ended).await;
                 run.report().robots_requests += u64::from(ended.feedback.is_some());
                 ended.kind = match answer {
@@ -231,9 +238,10 @@ async fn visit_page(
 ) -> Option<FetchedPage> {
     let conditional = queued.condition == Condition::Conditional;
     let validators = if conditional { validators_to_send(&queued.entry) } else { Validators::default() };
-    let is_anonymous = queued.ticket.as_ref().is_some_and(|ticket| ticket.is_anonymous);
+    let Manner { is_anonymous, accept } =
+        queued.ticket.as_ref().map(|ticket| ticket.manner.clone()).unwrap_or_default();
     let (url, max_body) = (queued.entry.url.clone(), run.config.max_body);
-    let request = Request { url, validators, max_body, last, is_anonymous };
+    let request = Request { url, validators, max_body, last, is_anonymous, accept };
     let answer = send(&request, sending, run, ended).await;
     if let Err(error @ (NetworkError::TryNextAddress | NetworkError::NotProcessed)) = &answer {
         ended.kind = VisitEndKind::retry(Action::Page(Box::new(queued)), error);

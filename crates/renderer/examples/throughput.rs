@@ -1,7 +1,7 @@
 //! How many pages a browser renders, in which memory: `throughput PAGES TABS`. The pages load a script and data, from
 //! memory. Prints pages a second, a second of processor, and the largest memory (PSS) of all processes of the browser.
 
-use recrawl_renderer::{Answer, AnswerFuture, Ask, Kind, Options, Page, Renderer, Resource, Source};
+use recrawl_renderer::{Answer, AnswerFuture, Ask, Kind, Options, Page, Renderer, Resource, Source, Waiting};
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -15,7 +15,7 @@ const SCRIPT: &str = "setTimeout(async () => { const page = await (await fetch('
 struct Pages;
 
 impl Source for Pages {
-    fn get<'a>(&'a self, ask: &'a Ask) -> AnswerFuture<'a> {
+    fn get<'a>(&'a self, ask: &'a Ask, _waiting: Waiting) -> AnswerFuture<'a> {
         let words: Vec<String> = (0..200).map(|n| format!("\"word{n}\"")).collect();
         let body = match ask.kind {
             Kind::Script => SCRIPT.to_owned(),

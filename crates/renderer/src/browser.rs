@@ -69,7 +69,7 @@ const FLAGS: [&str; 29] = [
     // A page is one process: frames of other sites are not loaded.
     "--disable-site-isolation-trials",
     "--disable-features=IsolateOrigins,site-per-process,IsolateSandboxedIframes,SpareRendererForSitePerProcess,\
-     MediaRouter,OptimizationHints,Translate,WebTransport,DirectSockets",
+     MediaRouter,OptimizationHints,Translate,WebTransport,DirectSockets,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable",
     "--js-flags=--max-old-space-size=512",
 ];
 

@@ -1,9 +1,11 @@
 //! Scripts that pages share, kept across pages up to a number of bytes.
 //!
-//! Only scripts: data is what a page shows, and an old answer would hide a change. A script is kept as long as its
-//! server says, or for the life of the cache if it says nothing. A request that is under way is not made twice.
+//! Only scripts: data is what a page shows, and an old answer would hide a change. A script is kept until the cache is
+//! cleared, or for less if its server says so. A request that is under way is not made twice.
 
+use crate::clock::Waiting;
 use crate::resources::{Answer, Ask, Kind, Resource, Source};
+use bytes::Bytes;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -43,34 +45,47 @@ impl Cache {
         Cache { limit, ..Cache::default() }
     }
 
+    /// Forgets all scripts.
+    pub fn clear(&self) {
+        *lock(&self.kept) = Kept::default();
+    }
+
     /// Answers from the cache or from the source. The flag says that it came from the cache.
-    pub async fn get(&self, ask: &Ask, source: &dyn Source) -> (Answer, bool) {
+    pub async fn get(&self, ask: &Ask, source: &dyn Source, waiting: Waiting) -> (Answer, bool) {
         if ask.kind != Kind::Script || self.limit == 0 {
-            return (source.get(ask).await, false);
+            return (source.get(ask, waiting).await, false);
         }
         let key = (ask.url.clone(), ask.is_own);
         if let Some(kept) = lock(&self.kept).find(&key) {
             return (Answer::Response(kept), true);
         }
         let turn = lock(&self.asking).entry(key.clone()).or_default().clone();
+        let _asking = Asking { cache: self, key: &key };
         let _turn = turn.lock().await;
-        let kept = lock(&self.kept).find(&key);
-        let answer = match kept {
-            Some(kept) => (Answer::Response(kept), true),
-            None => {
-                let answer = source.get(ask).await;
-                if let Answer::Response(resource) = &answer {
-                    lock(&self.kept).keep(&key, resource, self.limit);
-                }
-                (answer, false)
-            }
-        };
-        let mut asking = lock(&self.asking);
-        // Held by the table and by this request alone.
-        if asking.get(&key).is_some_and(|turn| Arc::strong_count(turn) <= 2) {
-            asking.remove(&key);
+        if let Some(kept) = lock(&self.kept).find(&key) {
+            return (Answer::Response(kept), true);
         }
-        answer
+        let answer = source.get(ask, waiting).await;
+        if let Answer::Response(resource) = &answer {
+            lock(&self.kept).keep(&key, resource, self.limit);
+        }
+        (answer, false)
+    }
+}
+
+/// A request under way, also if its page gives up.
+struct Asking<'c> {
+    cache: &'c Cache,
+    key: &'c Key,
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        let mut asking = lock(&self.cache.asking);
+        // Held by the table and by this request alone.
+        if asking.get(self.key).is_some_and(|turn| Arc::strong_count(turn) <= 2) {
+            asking.remove(self.key);
+        }
     }
 }
 
@@ -105,11 +120,14 @@ impl Kept {
         }
         let until = lifetime.map(|lifetime| Instant::now() + lifetime);
         self.bytes += size;
-        self.entries.insert(key.clone(), Entry { resource: resource.clone(), until, used: self.uses });
+        // A copy, because the body may hold a share of the memory that all bodies under way have.
+        let body = Bytes::copy_from_slice(&resource.body);
+        let resource = Arc::new(Resource { body, ..Resource::clone(resource) });
+        self.entries.insert(key.clone(), Entry { resource, until, used: self.uses });
     }
 }
 
-/// How long a script may be kept: none if not at all, an inner none for the life of the cache.
+/// How long a script may be kept: none if not at all, an inner none until the cache is cleared.
 fn lifetime(resource: &Resource) -> Option<Option<Duration>> {
     let Some(control) = resource.header("cache-control") else { return Some(None) };
     let control = control.to_ascii_lowercase();
@@ -133,6 +151,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::Clock;
     use crate::resources::AnswerFuture;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -145,7 +164,7 @@ mod tests {
     }
 
     impl Source for Counting {
-        fn get<'a>(&'a self, _ask: &'a Ask) -> AnswerFuture<'a> {
+        fn get<'a>(&'a self, _ask: &'a Ask, _waiting: Waiting) -> AnswerFuture<'a> {
             Box::pin(async {
                 self.asked.fetch_add(1, Ordering::Relaxed);
                 tokio::time::sleep(Duration::from_millis(1)).await;
@@ -161,21 +180,33 @@ mod tests {
     }
 
     fn ask(url: &str, kind: Kind, is_own: bool) -> Ask {
-        Ask { url: url.into(), kind, is_own }
+        Ask { url: url.into(), kind, is_own, accept: None }
+    }
+
+    fn waiting() -> Waiting {
+        Clock::start().wait()
     }
 
     #[tokio::test]
     async fn scripts_are_asked_for_once_and_data_each_time() {
         let (cache, source) = (Cache::new(1 << 20), Counting::default());
         let script = ask("http://a.test/x.js", Kind::Script, false);
-        let (first, second) = tokio::join!(cache.get(&script, &source), cache.get(&script, &source));
+        let (first, second) =
+            tokio::join!(cache.get(&script, &source, waiting()), cache.get(&script, &source, waiting()));
         assert_eq!((first.1, second.1, source.asked.load(Ordering::Relaxed)), (false, true, 1));
         assert!(cache.asking.lock().unwrap().is_empty());
         let own = ask("http://a.test/x.js", Kind::Script, true);
-        assert!(!cache.get(&own, &source).await.1, "an answer to credentials is not for others");
+        assert!(!cache.get(&own, &source, waiting()).await.1, "an answer to credentials is not for others");
         let data = ask("http://a.test/x.js", Kind::Data, false);
-        assert!(!cache.get(&data, &source).await.1 && !cache.get(&data, &source).await.1);
+        assert!(
+            !cache.get(&data, &source, waiting()).await.1 && !cache.get(&data, &source, waiting()).await.1
+        );
         assert_eq!(source.asked.load(Ordering::Relaxed), 4);
+        // A page that gives up leaves nothing behind.
+        cache.clear();
+        let given_up = tokio::time::timeout(Duration::ZERO, cache.get(&script, &source, waiting())).await;
+        assert!(given_up.is_err() && cache.asking.lock().unwrap().is_empty());
+        assert!(!cache.get(&script, &source, waiting()).await.1);
     }
 
     #[tokio::test]
@@ -183,7 +214,7 @@ mod tests {
         let (cache, source) =
             (Cache::new(10 * OVERHEAD), Counting { bytes: OVERHEAD, ..Counting::default() });
         for i in 0..100 {
-            cache.get(&ask(&format!("http://a.test/{i}"), Kind::Script, false), &source).await;
+            cache.get(&ask(&format!("http://a.test/{i}"), Kind::Script, false), &source, waiting()).await;
         }
         let (entries, bytes) = {
             let kept = cache.kept.lock().unwrap();
@@ -194,8 +225,8 @@ mod tests {
             let cache = Cache::new(1 << 20);
             let source = Counting { control: Some(control), ..Counting::default() };
             let script = ask("http://a.test/x.js", Kind::Script, false);
-            cache.get(&script, &source).await;
-            assert!(!cache.get(&script, &source).await.1, "{control}");
+            cache.get(&script, &source, waiting()).await;
+            assert!(!cache.get(&script, &source, waiting()).await.1, "{control}");
         }
     }
 }

@@ -15,6 +15,7 @@
 
 mod browser;
 mod cache;
+mod clock;
 mod pipe;
 mod pool;
 mod processes;
@@ -22,6 +23,7 @@ mod resources;
 mod tab;
 
 pub use browser::{StartError, find, installed};
+pub use clock::Waiting;
 pub use pool::{Figures, Options, Renderer};
 pub use resources::{Answer, AnswerFuture, Ask, Kind, Resource, Source};
 
@@ -53,8 +55,11 @@ pub struct Rendered {
 }
 
 /// Why a page was not rendered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RenderError {
+    /// No browser starts, so no page can be rendered.
+    #[error("{0}")]
+    NoBrowser(String),
     /// The browser, or the page's part of it, ended in each attempt.
     #[error("the browser crashed with the page")]
     Crashed,
@@ -64,6 +69,9 @@ pub enum RenderError {
     /// The document exceeds the limit.
     #[error("the rendered page is too large")]
     Size,
+    /// The page replaced itself by another document, without a request.
+    #[error("the page went away")]
+    Left,
     /// The page made more events than are kept.
     #[error("the page made too many requests at a time")]
     Flood,
@@ -77,11 +85,13 @@ pub enum RenderError {
 
 impl RenderError {
     /// A word for figures.
-    pub fn name(self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self {
+            RenderError::NoBrowser(_) => "no_browser",
             RenderError::Crashed => "crash",
             RenderError::Time => "time",
             RenderError::Size => "size",
+            RenderError::Left => "left",
             RenderError::Flood => "flood",
             RenderError::Refused => "command",
             RenderError::NotNow => "not_now",

@@ -177,17 +177,23 @@ impl Renderer {
     }
 
     async fn attempts(&self, page: &Page, source: &dyn Source) -> Result<Document, RenderError> {
+        let mut starts = 0;
         for _ in 0..MAX_ATTEMPTS {
-            let browser = match self.browser().await {
-                Ok(browser) => browser,
-                Err(error) => {
-                    tracing::error!("{error}");
-                    continue;
+            let browser = loop {
+                match self.browser().await {
+                    Ok(browser) => break browser,
+                    // The machine may be short of something for a moment.
+                    Err(error) if starts < MAX_ATTEMPTS => {
+                        tracing::warn!("{error}");
+                        starts += 1;
+                    }
+                    Err(error) => return Err(RenderError::NoBrowser(error.to_string())),
                 }
             };
             browser.pages.fetch_add(1, Relaxed);
             let (cache, limits, counters) = (&self.cache, &self.limits, &*self.counters);
             let document = Tab { browser: &browser, cache, source, limits, counters }.render(page).await;
+            end(browser).await;
             match document {
                 Err(RenderError::Crashed) => self.counters.crashes.fetch_add(1, Relaxed),
                 document => return document,
@@ -206,7 +212,9 @@ impl Renderer {
             return Ok(browser.clone());
         }
         // Its memory is free before the next one starts, unless pages are still in it.
-        *current = None;
+        if let Some(browser) = current.take() {
+            end(browser).await;
+        }
         // A character takes six bytes at most when it is escaped; the rest is the message around it.
         let max_message = self.options.max_document.saturating_mul(6) + (1 << 20);
         let browser = Arc::new(Browser::start(&self.program, self.options.sandbox, max_message).await?);
@@ -216,9 +224,12 @@ impl Renderer {
         Ok(browser)
     }
 
-    /// Ends the browser, if it runs and no page is in it. The next page starts it again.
+    /// Ends the browser, if it runs and no page is in it, and forgets kept scripts. The next page starts it again.
     pub async fn rest(&self) {
-        *self.current.lock().await = None;
+        if let Some(browser) = self.current.lock().await.take() {
+            end(browser).await;
+        }
+        self.cache.clear();
     }
 
     /// Pages that wait for a tab have this many before them at most.
@@ -253,6 +264,14 @@ impl Renderer {
     pub async fn crash(&self) -> bool {
         let current = self.current.lock().await;
         current.as_ref().inspect(|browser| browser.kill()).is_some()
+    }
+}
+
+/// Lets go of a browser. Its end, with the last one who has it, waits for processes and removes files.
+async fn end(browser: Arc<Browser>) {
+    if let Some(browser) = Arc::into_inner(browser) {
+        // It fails only if the drop panics, which was reported.
+        let _ = tokio::task::spawn_blocking(move || drop(browser)).await;
     }
 }
 

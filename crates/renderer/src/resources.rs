@@ -5,14 +5,15 @@
 //! Style sheets are answered with an empty one, since scripts wait for them. Only GET: other methods change something
 //! at a server.
 
+use crate::clock::Waiting;
 use bytes::Bytes;
 use std::pin::Pin;
 use std::sync::Arc;
 
 /// Answers the requests of pages, each by the caller's rules. Redirects are answers too: each hop is asked for.
 pub trait Source: Send + Sync {
-    /// Answers a request.
-    fn get<'a>(&'a self, ask: &'a Ask) -> AnswerFuture<'a>;
+    /// Answers a request. `waiting` is to be dropped when it is sent: until then the page's time stands still.
+    fn get<'a>(&'a self, ask: &'a Ask, waiting: Waiting) -> AnswerFuture<'a>;
 }
 
 /// Future of an answer.
@@ -28,6 +29,8 @@ pub struct Ask {
     /// Does the page's own document ask its own origin? Only then may credentials go with it: other parts of a page
     /// must not act in our name.
     pub is_own: bool,
+    /// The `Accept` of the request: servers choose between a page and its data by it.
+    pub accept: Option<String>,
 }
 
 /// What a request is for.
@@ -80,6 +83,8 @@ pub enum Verdict {
     NoStyle,
     /// Another document in place of the page.
     Navigation,
+    /// The question whether a page of another origin may ask is answered here: what it may ask, we decide.
+    Preflight,
     /// Refused.
     Refuse,
 }
@@ -89,6 +94,7 @@ pub fn decide(method: &str, resource_type: &str, url: &str, is_main_frame: bool)
     let is_http = url.starts_with("http://") || url.starts_with("https://");
     match resource_type {
         "Document" if is_main_frame => Verdict::Navigation,
+        _ if method == "OPTIONS" && is_http => Verdict::Preflight,
         _ if method != "GET" || !is_http => Verdict::Refuse,
         "Script" => Verdict::Ask(Kind::Script),
         "XHR" | "Fetch" => Verdict::Ask(Kind::Data),
@@ -131,9 +137,9 @@ mod tests {
         assert_eq!(decided("GET", "Fetch", "http://a.test/x"), Verdict::Ask(Kind::Data));
         assert_eq!(decided("GET", "Stylesheet", "http://a.test/x.css"), Verdict::NoStyle);
         assert_eq!(decide("POST", "Document", "http://a.test/", true), Verdict::Navigation);
+        assert_eq!(decided("OPTIONS", "Preflight", "http://a.test/x"), Verdict::Preflight);
         for (method, kind, url) in [
             ("POST", "XHR", "http://a.test/x"),
-            ("OPTIONS", "Preflight", "http://a.test/x"),
             ("HEAD", "Fetch", "http://a.test/x"),
             ("GET", "Document", "http://a.test/frame"),
             ("GET", "Image", "http://a.test/x.png"),

@@ -6,6 +6,7 @@
 
 use crate::browser::Browser;
 use crate::cache::Cache;
+use crate::clock::Clock;
 use crate::pipe::{CallError, Event, Pipe};
 use crate::pool::Counters;
 use crate::resources::{Answer, Ask, Resource, Source, Verdict, decide, is_shown};
@@ -15,6 +16,7 @@ use data_encoding::BASE64;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use serde_json::{Value, json};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
 use url::Url;
@@ -79,7 +81,8 @@ impl<'t> Tab<'t> {
         let context =
             self.ask_browser("Target.createBrowserContext", json!({ "disposeOnDetach": true })).await?;
         let context = json!({ "browserContextId": context["browserContextId"] });
-        let document = timeout(self.limits.time, self.render_in(&context, page)).await;
+        let clock = Clock::start();
+        let document = clock.within(self.limits.time, self.render_in(&context, page, &clock)).await;
         // Ends the page's process, even one that hangs. If the browser fails here, the next page notices it.
         let _ = self.ask_browser("Target.disposeBrowserContext", context).await;
         document.unwrap_or(Err(RenderError::Time))
@@ -97,7 +100,12 @@ impl<'t> Tab<'t> {
         }
     }
 
-    async fn render_in(self, context: &Value, page: &Page) -> Result<Document, RenderError> {
+    async fn render_in(
+        self,
+        context: &Value,
+        page: &Page,
+        clock: &Arc<Clock>,
+    ) -> Result<Document, RenderError> {
         let with = |mut params: Value| {
             params["browserContextId"] = context["browserContextId"].clone();
             params
@@ -118,7 +126,9 @@ impl<'t> Tab<'t> {
             frame,
             origin: Url::parse(&page.url).map_err(|_| RenderError::Refused)?.origin(),
             page,
+            clock,
             is_served: false,
+            loader: None,
             requests: 0,
             navigations: Vec::new(),
         };
@@ -136,17 +146,28 @@ struct Visit<'t> {
     frame: &'t str,
     origin: url::Origin,
     page: &'t Page,
+    clock: &'t Arc<Clock>,
     /// Was the page handed to the browser?
     is_served: bool,
+    /// The protocol's id of the page's document, when it is there.
+    loader: Option<String>,
     requests: usize,
     navigations: Vec<String>,
+}
+
+/// A request that the browser holds back.
+struct Paused {
+    /// The protocol's id of the request.
+    id: String,
+    /// The origin that asks another one. Requests go out without it, so servers that name it do not.
+    origin: Option<String>,
 }
 
 /// What an event brings.
 enum Step {
     Nothing,
-    /// Ask for this; the text is the protocol's id of the request.
-    Ask(String, Ask),
+    /// Ask for this.
+    Ask(Paused, Ask),
     /// The page came to rest.
     Rest,
 }
@@ -180,10 +201,12 @@ impl Visit<'_> {
                     Step::Nothing
                 }
                 Some(answered) = asked.next(), if !asked.is_empty() => {
-                    let (request, answer): (String, Answer) = answered;
+                    let (request, answer): (Paused, Answer) = answered;
                     match answer {
-                        Answer::Response(resource) => self.fulfil(&request, &resource).await?,
-                        Answer::Refused => self.refuse(&request, "BlockedByClient").await?,
+                        Answer::Response(resource) => {
+                            self.fulfil(&request.id, &resource, request.origin.as_deref()).await?;
+                        }
+                        Answer::Refused => self.refuse(&request.id, "BlockedByClient").await?,
                         Answer::NotNow => return Err(RenderError::NotNow),
                     }
                     Step::Nothing
@@ -191,11 +214,14 @@ impl Visit<'_> {
             };
             match step {
                 Step::Nothing => {}
-                Step::Ask(request, ask) => asked.push(async move {
-                    let (answer, is_cached) = tab.cache.get(&ask, tab.source).await;
-                    tab.counters.count_request(&answer, is_cached);
-                    (request, answer)
-                }),
+                Step::Ask(request, ask) => {
+                    let waiting = self.clock.wait();
+                    asked.push(async move {
+                        let (answer, is_cached) = tab.cache.get(&ask, tab.source, waiting).await;
+                        tab.counters.count_request(&answer, is_cached);
+                        (request, answer)
+                    });
+                }
                 Step::Rest => break,
             }
         }
@@ -211,6 +237,11 @@ impl Visit<'_> {
         match method.as_str() {
             "Fetch.requestPaused" => return self.on_request(&params).await,
             "Page.frameNavigated" if params["frame"]["id"] == self.frame && self.is_served => {
+                // Requests for other documents are refused, but some documents need none.
+                let loader = params["frame"]["loaderId"].as_str().unwrap_or_default();
+                if self.loader.get_or_insert_with(|| loader.to_owned()) != loader {
+                    return Err(RenderError::Left);
+                }
                 let budget = self.tab.limits.settle.as_millis() as u64;
                 let policy = json!({ "policy": "pauseIfNetworkFetchesPending", "budget": budget });
                 self.tell("Emulation.setVirtualTimePolicy", policy).await?;
@@ -231,7 +262,8 @@ impl Visit<'_> {
         let (url, method) = (text(&params["request"]["url"]), text(&params["request"]["method"]));
         let is_main = params["frameId"] == self.frame;
         // What may be wanted later is not wanted now.
-        let is_prefetch = field(&params["request"]["headers"], "sec-purpose").is_some();
+        let field = |name: &str| field(&params["request"]["headers"], name).map(str::to_owned);
+        let is_prefetch = field("sec-purpose").is_some();
         let kind = if is_prefetch { "Prefetch" } else { params["resourceType"].as_str().unwrap_or_default() };
         let verdict = decide(&method, kind, &url, is_main);
         match verdict {
@@ -239,7 +271,7 @@ impl Visit<'_> {
                 self.is_served = true;
                 let Page { status, headers, body, .. } = self.page;
                 let resource = Resource { status: *status, headers: headers.clone(), body: body.clone() };
-                self.fulfil(&request, &resource).await?;
+                self.fulfil(&request, &resource, None).await?;
             }
             Verdict::Navigation => {
                 if url != self.page.url
@@ -253,14 +285,24 @@ impl Visit<'_> {
             }
             Verdict::NoStyle => {
                 let headers = vec![("content-type".to_owned(), "text/css".to_owned())];
-                self.fulfil(&request, &Resource { status: 200, headers, body: Bytes::new() }).await?;
+                self.fulfil(&request, &Resource { status: 200, headers, body: Bytes::new() }, None).await?;
+            }
+            Verdict::Preflight => {
+                let allowed = [
+                    ("access-control-allow-methods", field("access-control-request-method")),
+                    ("access-control-allow-headers", field("access-control-request-headers")),
+                ];
+                let headers = allowed.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+                let resource = Resource { status: 204, headers: headers.collect(), body: Bytes::new() };
+                self.fulfil(&request, &resource, field("origin").as_deref()).await?;
             }
             Verdict::Ask(kind) if self.requests < self.tab.limits.max_requests => {
                 self.requests += 1;
                 // Whoever redirects a request is not the page.
                 let is_direct = is_main && params["redirectedRequestId"].is_null();
                 let is_own = is_direct && Url::parse(&url).is_ok_and(|url| url.origin() == self.origin);
-                return Ok(Step::Ask(request, Ask { url, kind, is_own }));
+                let request = Paused { id: request, origin: field("origin") };
+                return Ok(Step::Ask(request, Ask { url, kind, is_own, accept: field("accept") }));
             }
             Verdict::Ask(_) | Verdict::Refuse => {
                 self.tab.counters.count_refused();
@@ -270,8 +312,22 @@ impl Visit<'_> {
         Ok(Step::Nothing)
     }
 
-    async fn fulfil(&self, request: &str, resource: &Resource) -> Result<(), RenderError> {
+    /// `origin`: the one that asks. A server that was not told it does not allow it, so we do.
+    async fn fulfil(
+        &self,
+        request: &str,
+        resource: &Resource,
+        origin: Option<&str>,
+    ) -> Result<(), RenderError> {
+        let allowed = [
+            ("access-control-allow-origin", origin),
+            ("access-control-allow-credentials", origin.and(Some("true"))),
+        ];
+        let is_silent = resource.header("access-control-allow-origin").is_none();
+        let allowed =
+            allowed.into_iter().filter_map(|(name, value)| Some((name, value.filter(|_| is_silent)?)));
         let shown = resource.headers.iter().filter(|(name, _)| is_shown(name));
+        let shown = shown.map(|(name, value)| (name.as_str(), value.as_str())).chain(allowed);
         let headers: Vec<Value> =
             shown.map(|(name, value)| json!({ "name": name, "value": value })).collect();
         let params = json!({

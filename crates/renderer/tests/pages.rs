@@ -1,12 +1,15 @@
 //! Pages in a real browser. scripts/browser-tests.sh runs these, since not every machine has one.
 
 use recrawl_renderer::{
-    Answer, AnswerFuture, Ask, Kind, Options, Page, RenderError, Renderer, Resource, Source,
+    Answer, AnswerFuture, Ask, Kind, Options, Page, RenderError, Renderer, Resource, Source, Waiting,
 };
 use std::collections::BTreeMap;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+
+/// How long a request waits to be sent, if its path is `/queued`.
+const QUEUED: Duration = Duration::from_secs(5);
 
 /// Answers from a table, and keeps what was asked for.
 #[derive(Default)]
@@ -29,10 +32,16 @@ impl Table {
 }
 
 impl Source for Table {
-    fn get<'a>(&'a self, ask: &'a Ask) -> AnswerFuture<'a> {
+    fn get<'a>(&'a self, ask: &'a Ask, waiting: Waiting) -> AnswerFuture<'a> {
         self.asked.lock().unwrap().push(ask.clone());
         let answer = self.answers.get(ask.url.as_str()).cloned().unwrap_or(Answer::Refused);
-        Box::pin(std::future::ready(answer))
+        Box::pin(async move {
+            if ask.url.ends_with("/queued") {
+                tokio::time::sleep(QUEUED).await;
+            }
+            drop(waiting);
+            answer
+        })
     }
 }
 
@@ -79,7 +88,12 @@ async fn a_page_is_as_its_scripts_made_it() {
     assert_eq!(source.asked(), ["https://a.test/app.js", "https://a.test/go", "https://a.test/data"]);
     assert!(
         source.asked.lock().unwrap()[2]
-            == Ask { url: "https://a.test/data".into(), kind: Kind::Data, is_own: false }
+            == Ask {
+                url: "https://a.test/data".into(),
+                kind: Kind::Data,
+                is_own: false,
+                accept: Some("*/*".into())
+            }
     );
     assert!(start.elapsed() < Duration::from_secs(8), "{:?}", start.elapsed());
     let start = Instant::now();
@@ -107,6 +121,13 @@ async fn hostile_pages_cost_themselves() {
         ("timers", "<p>here</p><script>setInterval(() => document.title += 'x', 0)</script>", Ok("here")),
         ("a download", "<p>here</p><a id=a href=/more download></a><script>a.click()</script>", Ok("here")),
         ("printing", "<p>here</p><script>print()</script>", Ok("here")),
+        ("nothing", "<p>here</p><script>location = 'about:blank'</script>", Err(RenderError::Left)),
+        (
+            "a page of its own",
+            "<p>here</p><script>location = URL.createObjectURL(new Blob(['<p>other'], \
+            {type: 'text/html'}))</script>",
+            Err(RenderError::Left),
+        ),
         (
             "leaving",
             "<p>here</p><script>onbeforeunload = e => e.preventDefault(); location = '/more'</script>",
@@ -117,7 +138,7 @@ async fn hostile_pages_cost_themselves() {
         let rendered = renderer.render(&page("http://a.test/hostile", html), &source).await;
         match (&rendered, expected) {
             (Ok(rendered), Ok(text)) => assert!(rendered.html.contains(text), "{name}: {}", rendered.html),
-            (found, expected) => assert_eq!(found.as_ref().err().copied(), expected.err(), "{name}"),
+            (found, expected) => assert_eq!(found.as_ref().err().cloned(), expected.err(), "{name}"),
         }
         assert!(start.elapsed() < Duration::from_secs(9), "{name}: {:?}", start.elapsed());
         let after = renderer.render(&page("http://a.test/good", good), &source).await.unwrap();
@@ -131,6 +152,46 @@ async fn hostile_pages_cost_themselves() {
         .await
         .unwrap();
     assert_eq!(away.navigations, ["http://a.test/more"], "{:?}", start.elapsed());
+}
+
+/// Servers are not told the page's origin, so what they say of it is not asked for.
+#[tokio::test(flavor = "multi_thread")]
+async fn other_origins_answer_as_to_a_browser() {
+    let json = [("content-type", "application/json")];
+    let source = Table::default()
+        .with("http://b.test/plain", 200, &json, "\"plain\"")
+        .with("http://b.test/odd", 200, &json, "\"odd\"")
+        .with("http://b.test/gone", 404, &[], "")
+        .with("http://b.test/m.js", 200, &[("content-type", "text/javascript")], "window.module = 'module'");
+    let html = "<script type=module src=http://b.test/m.js></script><p id=p></p><script type=module>\
+        const get = (path, more) => fetch('http://b.test/' + path, more);\
+        const plain = await (await get('plain', {headers: {accept: 'application/json'}})).json();\
+        const odd = await (await get('odd', {headers: {'x-app': '1'}})).json();\
+        const gone = (await get('gone')).status;\
+        const post = await get('plain', {method: 'POST'}).catch(() => 'no post');\
+        p.textContent = [module, plain, odd, gone, post].join(' ')</script>";
+    let rendered = renderer(quick()).render(&page("http://a.test/", html), &source).await.unwrap();
+    assert!(rendered.html.contains("module plain odd 404 no post"), "{}", rendered.html);
+    let asked = source.asked.lock().unwrap();
+    let accepted: Vec<_> = asked.iter().map(|ask| (&*ask.url, ask.accept.as_deref(), ask.is_own)).collect();
+    let expected = [
+        ("http://b.test/m.js", Some("*/*"), false),
+        ("http://b.test/plain", Some("application/json"), false),
+        ("http://b.test/odd", Some("*/*"), false),
+        ("http://b.test/gone", Some("*/*"), false),
+    ];
+    assert_eq!(accepted, expected);
+}
+
+/// A request that waits for its turn takes none of the page's time.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_does_not_pay_for_our_waiting() {
+    let source = Table::default().with("http://a.test/queued", 200, &[], "late");
+    let html =
+        "<p id=p></p><script>fetch('/queued').then(r => r.text()).then(t => p.textContent = t)</script>";
+    let renderer = renderer(Options { time: QUEUED - Duration::from_secs(2), ..quick() });
+    let rendered = renderer.render(&page("http://a.test/", html), &source).await.unwrap();
+    assert!(rendered.html.contains("late"), "{}", rendered.html);
 }
 
 /// A page that floods the browser with requests is refused them, and a page that takes all memory is ended.

@@ -176,6 +176,11 @@ impl Scope {
             || self.taken_down.iter().any(|pattern| pattern.matches(url))
     }
 
+    /// The same for what a page asks for while it is rendered: a refused prefix may be one that acts, such as a logout.
+    pub fn forbids_resource(&self, url: &CanonicalUrl) -> bool {
+        self.forbids(url) || matches!(self.refuse_place(url), Some(Refusal::RefusedPrefix))
+    }
+
     /// A digest that changes with the scope.
     pub fn digest(&self) -> u64 {
         let lists = (&self.hosts, &self.refuse_hosts, &self.prefixes, &self.refuse_prefixes);

@@ -17,7 +17,7 @@ use bytes::Bytes;
 use recrawl_archive::cap::Bodies;
 use recrawl_archive::{Compressor, Head, HttpVersion, Record};
 use recrawl_change::ChangeRules;
-use recrawl_extractor::{Extracted, Hub, Options, Part};
+use recrawl_extractor::{Extracted, FoundLink, Hub, Options, Part};
 use recrawl_fetcher::{FetchResult, FetchedPage, Response, Version};
 use recrawl_focus::Words;
 use recrawl_types::{
@@ -152,7 +152,15 @@ impl PageReader<'_> {
     }
 
     fn extract(&self, page: &FetchedPage, response: &Response, part: Option<&Part>) -> Extracted {
-        self.extract_from(page, response, response.rendered.as_ref(), part)
+        let mut extracted = self.extract_from(page, response, response.rendered.as_ref(), part);
+        if let Extracted::Page(read) = &mut extracted {
+            for url in response.navigations.iter().filter_map(|url| self.rules.canonicalize(url).ok()) {
+                if url != page.entry.url && read.links.iter().all(|link| link.url != url) {
+                    read.links.push(FoundLink { url, nofollow: false, anchor: String::new(), framed: false });
+                }
+            }
+        }
+        extracted
     }
 
     /// From the rendered document, or else from the body.

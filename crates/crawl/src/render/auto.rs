@@ -70,7 +70,6 @@ struct Rule {
 
 impl Rule {
     fn observe(&mut self, measured: Measured) {
-        self.begun = self.begun.saturating_sub(1);
         self.pages += 1;
         self.need += u32::from(measured.needs_browser());
         if self.pages >= ENOUGH {
@@ -109,9 +108,9 @@ impl AutoRules {
         if *now == self.before { Ok(()) } else { keep(tables, STATE, &*now) }
     }
 
-    /// Are the rule's pages rendered?
-    pub fn is_rendered(&self, rule: &PageRule) -> bool {
-        self.now().get(&rule.matches).is_some_and(|known| known.is_rendered)
+    /// Are the rule's pages rendered, or may the next one be, because the rule is not decided?
+    pub fn may_render(&self, rule: &PageRule) -> bool {
+        self.now().get(&rule.matches).is_none_or(|known| known.is_rendered || known.pages < ENOUGH)
     }
 
     /// What becomes of a page that was fetched at `at`.
@@ -130,10 +129,12 @@ impl AutoRules {
         if is_measured { Turn::Measured } else { Turn::AsSent }
     }
 
-    /// Learns from a rendered page.
-    pub fn observe(&self, rule: &PageRule, measured: Measured) {
+    /// Learns from a page; nothing if it could not be measured.
+    pub fn observe(&self, rule: &PageRule, turn: Turn, measured: Option<Measured>) {
         let mut now = self.now();
         let known = now.entry(rule.matches.clone()).or_default();
+        known.begun = known.begun.saturating_sub(u32::from(turn == Turn::Measured));
+        let Some(measured) = measured else { return };
         let before = known.is_rendered;
         known.observe(measured);
         if known.is_rendered != before {
@@ -182,22 +183,25 @@ mod tests {
         let auto = AutoRules::open(&tables).unwrap();
         let first: Vec<Turn> = (0..12).map(|i| auto.turn(rule, &url(i), 0)).collect();
         assert_eq!(first, [[Turn::Measured; 10].as_slice(), &[Turn::AsSent; 2]].concat());
-        (0..4).for_each(|_| auto.observe(rule, SCRIPTED));
-        assert!(!auto.is_rendered(rule), "not enough");
-        auto.observe(rule, PLAIN);
-        assert!(auto.is_rendered(rule));
+        let is_decided = |auto: &AutoRules| auto.now()["a.test"].is_rendered;
+        let observe = |auto: &AutoRules, measured| auto.observe(rule, Turn::Measured, Some(measured));
+        auto.observe(rule, Turn::Measured, None);
+        assert_eq!(auto.turn(rule, &url(12), 0), Turn::Measured, "in place of the page that failed");
+        (0..4).for_each(|_| observe(&auto, SCRIPTED));
+        assert!(!is_decided(&auto) && auto.may_render(rule), "not enough");
+        observe(&auto, PLAIN);
+        assert!(is_decided(&auto) && auto.may_render(rule));
         assert_eq!(auto.turn(rule, &url(99), 0), Turn::Rendered);
         auto.keep(&tables).unwrap();
         let auto = AutoRules::open(&tables).unwrap();
-        assert!(auto.is_rendered(rule));
-        (0..11).for_each(|_| auto.observe(rule, PLAIN));
-        assert!(auto.is_rendered(rule), "a quarter needs it");
-        auto.observe(rule, PLAIN);
-        assert!(!auto.is_rendered(rule));
+        (0..11).for_each(|_| observe(&auto, PLAIN));
+        assert!(is_decided(&auto), "a quarter needs it");
+        observe(&auto, PLAIN);
+        assert!(!is_decided(&auto) && !auto.may_render(rule));
         let measured = (0..5000).filter(|i| auto.turn(rule, &url(*i), 7) == Turn::Measured).count();
         assert!((60..140).contains(&measured), "one in fifty: {measured}");
-        (0..100).for_each(|_| auto.observe(rule, SCRIPTED));
-        assert!(auto.is_rendered(rule), "the site has changed its ways");
+        (0..100).for_each(|_| observe(&auto, SCRIPTED));
+        assert!(is_decided(&auto), "the site has changed its ways");
         assert!(auto.now()["a.test"].pages <= WINDOW);
     }
 }

@@ -186,6 +186,7 @@ impl HttpNetwork {
         };
         add(IF_NONE_MATCH, &request.validators.etag);
         add(IF_MODIFIED_SINCE, &request.validators.last_modified);
+        add(ACCEPT, &request.accept);
         if post.is_none() && !request.is_anonymous {
             access::add(&self.access, &request.url, headers);
         }

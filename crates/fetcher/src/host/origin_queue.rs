@@ -4,6 +4,7 @@ use super::{Cursor, QueuedPage};
 use crate::host_delay::LeftAlone;
 use crate::limits::{MAX_HOST_BACK_OFF, MIN_HOST_BACK_OFF};
 use crate::outcome::{Condition, FetchError, FetchResult, FetchedPage, validators_to_send};
+use crate::resources::Ticket;
 use crate::robots::policy::RobotsPolicy;
 use crate::robots::sitemaps;
 use crate::run::Run;
@@ -238,6 +239,9 @@ impl OriginQueue {
             *used = true;
         }
         let mut queued = self.pop();
+        if let Some(ticket) = &queued.ticket {
+            ticket.start();
+        }
         if queued.condition != Condition::Checked {
             queued.condition = self.condition(&queued.entry, run);
         }
@@ -277,6 +281,11 @@ impl OriginQueue {
 
     /// Makes sure that [`OriginQueue::front`] returns the next page; false if there is none.
     fn fill(&mut self, run: &Run) -> Result<bool, FetchError> {
+        // Nobody waits for what a page asked for that gave up.
+        let is_given_up = |queued: &QueuedPage| queued.ticket.as_ref().is_some_and(Ticket::is_given_up);
+        while self.resources.front().is_some_and(is_given_up) {
+            self.resources.pop_front();
+        }
         if !self.resources.is_empty() || !self.followed.is_empty() {
             return Ok(true);
         }

@@ -76,6 +76,7 @@ impl Webhook {
             max_body: MAX_ANSWER,
             last: false,
             is_anonymous: true,
+            accept: None,
         };
         let answer = match self.network.post(&request, post.clone()).await {
             // It closed a kept connection, or has another address.

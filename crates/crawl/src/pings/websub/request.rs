@@ -51,6 +51,7 @@ pub async fn send(
             max_body: MAX_HUB_ANSWER,
             last: true,
             is_anonymous: true,
+            accept: None,
         };
         let answer = tokio::time::timeout(timeout, network.post(&request, Post::form(form.to_owned()))).await;
         let reply = answer.unwrap_or(Err(NetworkError::Timeout)).map_err(HubError::Network)?;

@@ -81,7 +81,14 @@ fn config() -> FetchConfig {
 
 fn request(url: &str) -> Request {
     let url: CanonicalUrl = UrlRules::default().canonicalize(url).unwrap();
-    Request { url, validators: Validators::default(), max_body: LIMIT, last: false, is_anonymous: false }
+    Request {
+        url,
+        validators: Validators::default(),
+        max_body: LIMIT,
+        last: false,
+        is_anonymous: false,
+        accept: None,
+    }
 }
 
 async fn get(act: Act) -> Result<Reply, NetworkError> {

@@ -1,7 +1,8 @@
 //! Requests of pages that are rendered: under the rules of pages, in their turn, and never after the run.
 
 use super::*;
-use crate::{RenderedPages, Rendering, Resources};
+use crate::testing::LoggedRequest;
+use crate::{Manner, RenderedPages, Rendering, Resources};
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::mpsc::Receiver;
 
@@ -45,7 +46,9 @@ async fn begin(resources: &Arc<Resources>, pages: &mut Receiver<FetchedPage>) ->
 }
 
 async fn get(rendering: &Rendering, page: &str) -> String {
-    rendering.get(url(page), true).await.map_or("ended".into(), |result| short(&result))
+    let manner = Manner { is_anonymous: true, accept: Some("*/*".into()) };
+    let Some(asked) = rendering.ask(url(page), manner) else { return "ended".into() };
+    asked.answer().await.map_or("ended".into(), |result| short(&result))
 }
 
 #[tokio::test(start_paused = true)]
@@ -83,7 +86,10 @@ async fn they_keep_robots_delay_opt_outs_and_back_off_and_the_run_waits_for_them
     );
     assert!(shortest_gap(&setup.network.log()) >= DELAY);
     assert_eq!((report.outcomes.total(), report.stopped_by), (2, StoppedBy::End), "only pages count");
-    assert!(setup.network.log().iter().filter(|asked| asked.request.is_anonymous).count() >= 11);
+    let log = setup.network.log();
+    let as_asked =
+        |asked: &&LoggedRequest| asked.request.is_anonymous && asked.request.accept.as_deref() == Some("*/*");
+    assert!(log.iter().filter(as_asked).count() >= 11);
     assert!(setup.network.urls().iter().all(|url| !url.contains("out.test") && !url.contains("private")));
 }
 
@@ -107,6 +113,32 @@ async fn while_too_many_pages_wait_only_resources_are_requested() {
     })
     .await;
     assert_eq!(report.outcomes.total(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_nobody_waits_for_is_not_requested_and_a_page_hears_of_its_turn() {
+    let mut setup = Setup::new(&["http://a.test/1"], friendly).delay(DELAY);
+    run_with(&mut setup, All::default(), async |resources, mut pages| {
+        let rendering = begin(&resources, &mut pages).await;
+        let ask =
+            |path: &str| rendering.ask(url(&format!("http://a.test/{path}")), Manner::default()).unwrap();
+        let given_up = [ask("x"), ask("y"), ask("z")];
+        let mut wanted = ask("wanted");
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert!(
+            tokio::time::timeout(Duration::from_secs(1), wanted.started()).await.is_err(),
+            "it waits for its turn"
+        );
+        drop(given_up);
+        wanted.started().await;
+        assert_eq!(wanted.answer().await.map(|result| short(&result)).as_deref(), Some("page 200"));
+        // Of another origin of the host, opened last, while the first has pages.
+        let other = rendering.ask(url("https://a.test/x.js"), Manner::default()).unwrap();
+        assert_eq!(other.answer().await.map(|result| short(&result)).as_deref(), Some("page 200"));
+    })
+    .await;
+    let urls = setup.network.urls();
+    assert!(urls.iter().all(|url| !"xyz".contains(url.rsplit('/').next().unwrap())), "{urls:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,0 +1,129 @@
+//! The time of a page by the clock on the wall, without the time in which its requests wait to be sent: a crawl that is
+//! paused, or polite to a host, must not fail pages.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// How long the requests of a page may wait in all. A page holds its tab meanwhile.
+pub const MAX_WAIT: Duration = Duration::from_secs(15 * 60);
+
+/// The clock of one page.
+#[derive(Debug)]
+pub struct Clock {
+    begun: Instant,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Requests that wait.
+    waiting: usize,
+    /// Since when one waits.
+    since: Instant,
+    /// Time in which one waited, before that.
+    waited: Duration,
+}
+
+/// A request that waits to be sent. To be dropped when it is sent.
+#[derive(Debug)]
+pub struct Waiting(Arc<Clock>);
+
+impl Clock {
+    /// Starts a clock.
+    pub fn start() -> Arc<Clock> {
+        let begun = Instant::now();
+        Arc::new(Clock {
+            begun,
+            state: Mutex::new(State { waiting: 0, since: begun, waited: Duration::ZERO }),
+        })
+    }
+
+    /// A request begins to wait.
+    pub fn wait(self: &Arc<Clock>) -> Waiting {
+        let mut state = self.state();
+        if state.waiting == 0 {
+            state.since = Instant::now();
+        }
+        state.waiting += 1;
+        drop(state);
+        Waiting(self.clone())
+    }
+
+    /// The result of a future, unless this much time of the page passes before.
+    pub async fn within<F: Future>(&self, time: Duration, future: F) -> Option<F::Output> {
+        let mut future = pin!(future);
+        loop {
+            let left = self.left(time);
+            if left.is_zero() {
+                return None;
+            }
+            tokio::select! {
+                output = &mut future => return Some(output),
+                () = sleep(left) => {}
+            }
+        }
+    }
+
+    /// What is left of this much time of the page.
+    fn left(&self, time: Duration) -> Duration {
+        let state = self.state();
+        let waits = if state.waiting > 0 { state.since.elapsed() } else { Duration::ZERO };
+        let waited = (state.waited + waits).min(MAX_WAIT);
+        time.saturating_sub(self.begun.elapsed().saturating_sub(waited))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.waiting -= 1;
+        if state.waiting == 0 {
+            let waited = state.since.elapsed();
+            state.waited += waited;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::future::pending;
+
+    async fn after(seconds: u64) {
+        sleep(Duration::from_secs(seconds)).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn time_passes_only_while_nothing_waits() {
+        let (time, clock) = (Duration::from_secs(60), Clock::start());
+        let page = async {
+            after(30).await;
+            // Two that overlap count once.
+            let (first, second) = (clock.wait(), clock.wait());
+            after(100).await;
+            drop(first);
+            after(100).await;
+            drop(second);
+            after(29).await;
+        };
+        assert_eq!(clock.within(time, page).await, Some(()));
+        assert_eq!(clock.begun.elapsed(), Duration::from_secs(259));
+        assert_eq!(clock.within(time, after(2)).await, None);
+        assert_eq!(clock.begun.elapsed(), Duration::from_secs(260));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nothing_waits_for_ever() {
+        let (time, clock) = (Duration::from_secs(60), Clock::start());
+        let _waiting = clock.wait();
+        assert_eq!(clock.within(time, pending::<()>()).await, None);
+        assert_eq!(clock.begun.elapsed(), MAX_WAIT + time);
+    }
+}
