@@ -52,7 +52,7 @@ if [ ! -d tests/browser/node_modules ] || [ tests/browser/package-lock.json -nt 
 fi
 
 # The same build as for the other tests, so that nothing is compiled twice.
-cargo test --workspace --locked --no-run --quiet
+cargo test --workspace --locked --tests --no-run --quiet
 RECRAWL_BUILT=$(cd "${CARGO_TARGET_DIR:-target}/debug" && pwd)
 export RECRAWL_BUILT
 

@@ -106,7 +106,7 @@ async fn a_page_is_as_its_scripts_made_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn hostile_pages_cost_themselves() {
-    let renderer = renderer(Options { time: Duration::from_secs(3), max_document: 1 << 20, ..quick() });
+    let renderer = renderer(Options { time: Duration::from_secs(6), max_document: 1 << 20, ..quick() });
     let source = Table::default().with("http://a.test/more", 200, &[], "more");
     let good = "<p>x</p><script>document.body.append('y')</script>";
     for (name, html, expected) in [
