@@ -249,9 +249,10 @@ fn plan(generation: &Generation, storage: Arc<dyn Storage>) -> Result<u64, Failu
         ties: Ties::Hash,
         policy: PolicyKind::default(),
     };
-    let origins = generation.origins()?;
     let memory = PlanMemory::new(PLAN_MEMORY, Box::new(SpillRuns::new(storage, generation.number().next())));
-    let mut planner = Planner::new(request, &mut policy, origins.iter().map(|origin| origin.pages), memory)?;
+    // Without a limit per host, no host is counted.
+    let hosts = std::iter::empty::<u64>();
+    let mut planner = Planner::new(request, &mut policy, hosts, memory)?;
     generation.scan(false, |_, columns| -> Result<(), Failure> { Ok(planner.scan(columns)?) })?;
     Ok(planner.finish()?.chosen.try_fold(0, |pages, page| page.map(|_| pages + 1))?)
 }
