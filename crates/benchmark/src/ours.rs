@@ -58,6 +58,7 @@ pub fn rules(cycle: Cycle, waiting: Waiting, threads: usize) -> MergeRules<'stat
 /// A repository under test.
 pub struct Ours {
     storage: Arc<CountedStorage>,
+    limits: BatchLimits,
     repository: Repository,
     /// Mean bytes of a known URL's key.
     text: f64,
@@ -68,7 +69,7 @@ impl Ours {
     ///
     /// # Errors
     /// If the disk fails.
-    pub fn prepare(web: &Web, dir: &Path) -> Result<Ours, Failure> {
+    pub fn prepare(web: &Web, dir: &Path, limits: BatchLimits) -> Result<Ours, Failure> {
         let storage = Arc::new(CountedStorage::over(FileStorage::create(dir)?));
         let mut repository = Repository::open(storage.clone())?;
         let mut text = 0;
@@ -85,7 +86,7 @@ impl Ours {
             }
             repository.commit(writer, b"")?;
         }
-        Ok(Ours { storage, repository, text: text as f64 / web.pages() as f64 })
+        Ok(Ours { storage, limits, repository, text: text as f64 / web.pages() as f64 })
     }
 
     /// The current generation.
@@ -112,7 +113,7 @@ impl Ours {
 
         let processor = processor_seconds().unwrap_or_default();
         let mut clock = Clock::start();
-        let mut batch = Batch::new(self.storage.clone(), round, BatchLimits::default());
+        let mut batch = Batch::new(self.storage.clone(), round, self.limits);
         batch.add_log(
             VisitLog::read(&*self.storage, round.round)?,
             &MemorySchedule::default(),
@@ -196,7 +197,7 @@ pub fn run(size: &Size, dir: &Path, waiting: Waiting) -> Result<Outcome, Failure
     let web = Web::new(size.pages, size.seed);
     let stream = size.stream(&web);
     let started = Instant::now();
-    let mut ours = Ours::prepare(&web, dir)?;
+    let mut ours = Ours::prepare(&web, dir, size.batch_limits())?;
     let prepared = started.elapsed().as_secs_f64();
     let kinds = ours.bytes_a_page();
     let of = |kind: &str| kinds.get(kind).copied().unwrap_or_default();
@@ -249,9 +250,10 @@ fn plan(generation: &Generation, storage: Arc<dyn Storage>) -> Result<u64, Failu
         ties: Ties::Hash,
         policy: PolicyKind::default(),
     };
-    let origins = generation.origins()?;
     let memory = PlanMemory::new(PLAN_MEMORY, Box::new(SpillRuns::new(storage, generation.number().next())));
-    let mut planner = Planner::new(request, &mut policy, origins.iter().map(|origin| origin.pages), memory)?;
+    // Without a limit per host, no host is counted.
+    let hosts = std::iter::empty::<u64>();
+    let mut planner = Planner::new(request, &mut policy, hosts, memory)?;
     generation.scan(false, |_, columns| -> Result<(), Failure> { Ok(planner.scan(columns)?) })?;
     Ok(planner.finish()?.chosen.try_fold(0, |pages, page| page.map(|_| pages + 1))?)
 }

@@ -2,6 +2,7 @@
 
 use crate::stream::Stream;
 use crate::web::Web;
+use recrawl_verifier::BatchLimits;
 use std::path::PathBuf;
 
 /// The options that all contenders share.
@@ -19,6 +20,9 @@ pub struct Size {
     /// Share of a visited site's pages that a cycle visits: the lower, the more sites.
     #[arg(long, default_value_t = 0.05)]
     pub visited_share: f64,
+    /// Memory of the batch of our verifier in MiB, as `storage.batch_memory`.
+    #[arg(long, default_value_t = 16)]
+    pub batch_memory: u64,
     /// Memory of each contender in MiB, page cache included.
     #[arg(long, default_value_t = 2048)]
     pub memory: u64,
@@ -47,6 +51,11 @@ impl Size {
         Stream { web, checks: self.checks(), visited_share: self.visited_share }
     }
 
+    /// Limits of our verifier's batch.
+    pub fn batch_limits(&self) -> BatchLimits {
+        BatchLimits { memory_bytes: (self.batch_memory << 20) as usize }
+    }
+
     /// Memory of each contender in bytes.
     pub fn memory_bytes(&self) -> u64 {
         self.memory << 20
@@ -59,6 +68,7 @@ impl Size {
             ("checks", self.checks().to_string()),
             ("cycles", self.cycles.to_string()),
             ("visited-share", self.visited_share.to_string()),
+            ("batch-memory", self.batch_memory.to_string()),
             ("memory", self.memory.to_string()),
             ("seconds", self.seconds.to_string()),
             ("seed", self.seed.to_string()),

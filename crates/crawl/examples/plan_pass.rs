@@ -24,7 +24,9 @@ use recrawl_repository::spill::SpillRuns;
 use recrawl_repository::storage::FileStorage;
 use recrawl_repository::{Generation, Repository, SledTables};
 use recrawl_scheduler::policy::PolicyKind;
-use recrawl_scheduler::{Arm, ArmsPlanner, PlanMemory, PlanRequest, Planner, Policy, Ties};
+use recrawl_scheduler::{
+    Arm, ArmRuns, ArmsPlanner, PlanError, PlanMemory, PlanRequest, Planner, Policy, Ties,
+};
 use recrawl_types::{
     CanonicalUrl, Content, Cycle, DatedRound, Expectation, History, PageRecord, Reads, Round, Spill,
     UrlRules, Verdict, Visited,
@@ -95,10 +97,10 @@ enum Kind {
 /// What the ranks of all pages take, and a question about one of them.
 fn ranks(generation: &Generation, formula: &Formula) -> Result<(), Box<dyn Error>> {
     let (settings, tables) = (Settings::check(Config::default())?, SledTables::temporary()?);
-    let (request, origins) = (request(generation, false), generation.origins()?);
+    let request = request(generation, false);
     let started = Used::now()?;
     let kept = KeptRanks::default();
-    let ranks = kept.of(&request, formula, generation, &origins, &tables, &settings)?;
+    let ranks = kept.of(&request, formula, generation, &tables, &settings)?;
     let gathered = Used::now()?.since(started);
     let (policy, mut scores, mut answers) = (request.policy(formula), Vec::new(), Vec::new());
     for ordinal in (0..generation.pages()).step_by((generation.pages() / QUESTIONS).max(1) as usize) {
@@ -189,17 +191,23 @@ fn plan(
 ) -> Result<u64, Box<dyn Error>> {
     let is_measured = kind != Kind::Plain;
     let request = request(generation, is_measured);
-    let origins = generation.origins()?;
-    let inputs = FormulaInputs::read(formula, request.cycle, generation, &origins, None, &|_| {})?;
-    let survey = rules.map(|rules| {
-        Survey::read(rules, LiveModel::default(), 0.02, request.cycle, generation, &origins, &|_| {})
-    });
+    let inputs = FormulaInputs::read(formula, request.cycle, generation, None, &|_| {})?;
+    let survey = rules
+        .map(|rules| Survey::read(rules, LiveModel::default(), 0.02, request.cycle, generation, &|_| {}));
     let survey = survey.transpose()?;
     let mut filler = survey.as_ref().map(|survey| survey.filler(false));
     let mut policy = request.policy(formula);
-    let hosts = origins.iter().map(|origin| origin.pages);
+    // Only read with a limit per host.
+    let hosts = std::iter::empty::<u64>();
     let mut population = PopulationCounter::new(request.cycle, request.warmup);
-    let runs = || hosts.clone().zip([0, 1, 2, 2, 2, 2, 2, 2, 2, 2].into_iter().cycle()).collect();
+    let runs = || -> ArmRuns {
+        let (mut origins, mut arms) =
+            (generation.origin_runs(), [0, 1, 2, 2, 2, 2, 2, 2, 2, 2].into_iter().cycle());
+        Box::new(std::iter::from_fn(move || match origins.next_run() {
+            Ok(run) => Some(Ok((run?.pages, arms.next()?))),
+            Err(error) => Some(Err(PlanError::Read(Box::new(error)))),
+        }))
+    };
     let spill = |number: usize| -> Box<dyn Spill> {
         Box::new(SpillRuns::of_plan(storage.clone(), Round(0), number as u32))
     };
@@ -209,9 +217,8 @@ fn plan(
         Kind::Shadow => {
             let arm =
                 |policy| Arm { request: request.clone(), policy, hosts: hosts.clone(), first: Vec::new() };
-            let none = None::<std::iter::Empty<(u64, usize)>>;
             let policies: Vec<&mut dyn Policy> = vec![&mut *policy, &mut *other];
-            let planner = ArmsPlanner::new(vec![arm(0), arm(1)], policies, none, MEMORY, spill)?;
+            let planner = ArmsPlanner::new(vec![arm(0), arm(1)], policies, None, MEMORY, spill)?;
             (None, Some(planner.count_arms(runs())))
         }
         _ => {

@@ -31,13 +31,18 @@ pub fn check_known(settings: &Settings, generation: &Generation) -> Result<(), F
     if settings.fetch.contact.is_some() {
         return Ok(());
     }
-    check_origins(settings, &generation.origins().map_err(Failure::work)?)
+    let mut runs = generation.origin_runs();
+    let mut home = || runs.next_run()?.map(OriginRun::home).transpose().map_err(Failure::work);
+    check_homes(settings, std::iter::from_fn(|| home().transpose()))
 }
 
-fn check_origins(settings: &Settings, origins: &[OriginRun]) -> Result<(), Failure> {
+fn check_homes(
+    settings: &Settings,
+    homes: impl Iterator<Item = Result<CanonicalUrl, Failure>>,
+) -> Result<(), Failure> {
     let mut outside = None;
-    for origin in origins {
-        let home = origin.home().map_err(Failure::work)?;
+    for home in homes {
+        let home = home?;
         if settings.scope.admits_host(&home.host()) {
             match check(settings, &home.host()) {
                 Ok(()) => return Ok(()),
@@ -114,13 +119,11 @@ mod tests {
     fn a_known_host_outside_ends_no_crawl_of_the_loopback() {
         let settings =
             Settings::check(toml::from_str::<Config>("[scope]\nhosts = [\"*\"]").unwrap()).unwrap();
-        let known = |text: &str| {
-            let url = settings.rules.canonicalize(text).unwrap();
-            OriginRun { key: url.origin_key().to_vec(), first: 0, pages: 1, visited: 0 }
-        };
+        let known = |text: &str| settings.rules.canonicalize(text).unwrap();
+        let check_homes = |homes: &[CanonicalUrl]| check_homes(&settings, homes.iter().cloned().map(Ok));
         let (ours, theirs) = (known("http://127.0.0.1/"), known("http://169.254.169.254/"));
-        assert!(check_origins(&settings, &[]).is_ok());
-        assert!(check_origins(&settings, &[theirs.clone(), ours]).is_ok());
-        assert!(check_origins(&settings, &[theirs]).unwrap_err().to_string().contains("169.254.169.254"));
+        assert!(check_homes(&[]).is_ok());
+        assert!(check_homes(&[theirs.clone(), ours]).is_ok());
+        assert!(check_homes(&[theirs]).unwrap_err().to_string().contains("169.254.169.254"));
     }
 }

@@ -249,9 +249,8 @@ impl Crawl {
         }
         let rules = self.settings.focus.as_ref().expect("the crawl is focused");
         let FocusState { model, rate, .. } = FocusState::before(&self.tables, round)?.with(rules);
-        let origins = generation.origins().map_err(Failure::work)?;
         let moved = |_| self.live.moved();
-        let survey = Survey::read(rules, model, rate, round.cycle, generation, &origins, &moved)?;
+        let survey = Survey::read(rules, model, rate, round.cycle, generation, &moved)?;
         let survey = Arc::new(survey);
         *surveyed = Some((round, survey.clone()));
         Ok(survey)

@@ -13,6 +13,7 @@ pub mod store;
 pub mod watch;
 
 use crate::crawl::Crawl;
+use crate::cycle::priors::each_site;
 use crate::failure::Failure;
 use crate::improve::arms::Division;
 use crate::improve::candidate::Candidate;
@@ -23,7 +24,7 @@ use crate::settings::formula_file;
 use recrawl_estimation::drift::CycleFound;
 use recrawl_formula::Formula;
 use recrawl_repository::Generation;
-use recrawl_types::{Cycle, Site};
+use recrawl_types::Cycle;
 
 /// What a plan of this cycle compares. When it begins the cycle, the loop moves on first, which may put another formula
 /// in force.
@@ -95,15 +96,8 @@ fn carry_out(crawl: &Crawl) -> Result<(), Failure> {
 
 /// Sites with pages.
 fn sites(generation: &Generation) -> Result<u64, Failure> {
-    let (mut sites, mut last) = (0, None);
-    for origin in generation.origins().map_err(Failure::work)? {
-        // Hosts of a site are together in URL order.
-        let site = Site::of(&origin.home().map_err(Failure::work)?);
-        if last.as_ref() != Some(&site) {
-            sites += 1;
-            last = Some(site);
-        }
-    }
+    let mut sites = 0;
+    each_site(generation, |_, _| sites += 1)?;
     Ok(sites)
 }
 

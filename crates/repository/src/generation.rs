@@ -6,7 +6,7 @@ use crate::format::{FileKind, generation_file};
 use crate::frames::{FrameReader, Source};
 use crate::index::{self, Block, Part};
 use crate::manifest::Summary;
-use crate::origins::{self, OriginRun, OriginRuns};
+use crate::origins::{self, OriginIndex, OriginRuns};
 use crate::page_block::{Extent, Scratch, gone_and_untried};
 use crate::read_ahead::read_ahead;
 use crate::spill::SpillReader;
@@ -233,18 +233,35 @@ impl Generation {
         Some(SpillReader::over(FrameReader::over(source, FileKind::Waiting, end)))
     }
 
-    /// The runs of pages of each origin, in order: held in memory, some 60 bytes each.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub fn origins(&self) -> Result<Vec<OriginRun>, ReadError> {
-        let mut runs = self.origin_runs();
-        std::iter::from_fn(|| runs.next_run().transpose()).collect()
-    }
-
     /// Walks the runs of pages of each origin, in order.
     pub fn origin_runs(&self) -> OriginRuns {
         OriginRuns::new(self.small.as_ref().map(|small| small.origins.clone()), &self.summary)
+    }
+
+    /// An index of these runs, for walks that begin anywhere. Reads all of them.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn origin_index(&self) -> Result<OriginIndex, ReadError> {
+        OriginIndex::read(self.small.as_ref().map(|small| small.origins.clone()), &self.summary)
+    }
+
+    /// The ordinals of the pages of a URL's origin. Reads two blocks at most.
+    ///
+    /// # Errors
+    /// When a block cannot be read.
+    pub fn pages_of_origin(&self, url: &CanonicalUrl) -> Result<Range<u64>, ReadError> {
+        // Keys are ASCII, and no origin's key is a prefix of another's.
+        let after = [url.origin_key(), &[u8::MAX]].concat();
+        Ok(self.pages_before(url.origin_key())?..self.pages_before(&after)?)
+    }
+
+    /// Pages whose keys come before these bytes.
+    fn pages_before(&self, key: &[u8]) -> Result<u64, ReadError> {
+        let before = self.blocks.partition_point(|block| block.key.as_slice() < key);
+        let Some(at) = before.checked_sub(1) else { return Ok(0) };
+        let block = BlockReader::new(self).read(at, Extent::Known)?.unpack(&mut Scratch::default())?;
+        Ok(self.blocks[at].first + block.rows_before(key) as u64)
     }
 
     /// Walks the state of all pages, a block at a time, reading nothing else.
@@ -323,7 +340,7 @@ impl Generation {
         if let Some(Err(error)) = self.small.as_ref().map(|small| index::verify_copy(&small.index)) {
             note(error);
         }
-        if let Err(error) = self.origins() {
+        if let Err(error) = self.verify_origins() {
             note(error);
         }
         if let Err(error) = self.verify_waiting() {
@@ -347,6 +364,12 @@ impl Generation {
             }
         }
         damage
+    }
+
+    fn verify_origins(&self) -> Result<(), ReadError> {
+        let mut runs = self.origin_runs();
+        while runs.next_run()?.is_some() {}
+        Ok(())
     }
 
     fn verify_waiting(&self) -> Result<(), ReadError> {

@@ -66,7 +66,7 @@ pub use kept_rounds::KeptRounds;
 pub use kept_visits::{KeptVisit, KeptVisits, Learned};
 pub use manifest::Summary;
 pub use open_block::{NewPages, OpenBlock};
-pub use origins::{OriginRun, OriginRuns};
+pub use origins::{OriginIndex, OriginRun, OriginRuns};
 pub use page_block::{Changed, Extent, PackedBlock, PackedPages, PageBlock, Scratch};
 pub use repository::{Reports, Repository};
 pub use request_log::{RequestFile, RequestReader};

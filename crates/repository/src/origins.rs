@@ -60,8 +60,13 @@ impl OriginWriter {
         let frames = FrameWriter::create(storage, &file(number), FileKind::Origins, number)?;
         let (payload, last) = (Vec::new(), Vec::new());
         let mut writer = OriginWriter { frames, payload, last, before, ahead: None, run: None, origins: 0 };
-        writer.ahead = writer.before.next_run()?;
+        writer.read_ahead()?;
         Ok(writer)
+    }
+
+    fn read_ahead(&mut self) -> Result<(), ReadError> {
+        self.ahead = self.before.next_run()?.cloned();
+        Ok(())
     }
 
     /// Adds pages to an origin, or visited ones to those it has. Origins come in order.
@@ -70,11 +75,11 @@ impl OriginWriter {
             self.close()?;
             while let Some(run) = self.ahead.take_if(|run| run.key.as_slice() < origin) {
                 self.put(run)?;
-                self.ahead = self.before.next_run()?;
+                self.read_ahead()?;
             }
             let known = self.ahead.take_if(|run| run.key == origin);
             if known.is_some() {
-                self.ahead = self.before.next_run()?;
+                self.read_ahead()?;
             }
             let new = || OriginRun { key: origin.to_vec(), first: 0, pages: 0, visited: 0 };
             self.run = Some(known.unwrap_or_else(new));
@@ -111,7 +116,7 @@ impl OriginWriter {
         self.close()?;
         while let Some(run) = self.ahead.take() {
             self.put(run)?;
-            self.ahead = self.before.next_run()?;
+            self.read_ahead()?;
         }
         if !self.payload.is_empty() {
             self.push_frame()?;
@@ -120,14 +125,15 @@ impl OriginWriter {
     }
 }
 
-/// The runs of a generation, in order.
+/// A walk over the runs of a generation, in order. It holds one frame of them.
 pub struct OriginRuns {
     /// None for the empty generation.
     frames: Option<FrameReader>,
     payload: Vec<u8>,
     at: usize,
-    /// The run given last.
+    /// The run given last, and the buffer in which the key of the next one is put together.
     run: OriginRun,
+    next_key: Vec<u8>,
     /// Runs given so far, and how many there are of runs and of pages.
     given: u64,
     origins: u64,
@@ -142,14 +148,37 @@ impl OriginRuns {
         });
         let run = OriginRun { key: Vec::new(), first: 0, pages: 0, visited: 0 };
         let Summary { origins, pages, .. } = *summary;
-        OriginRuns { frames, payload: Vec::new(), at: 0, run, given: 0, origins, pages }
+        OriginRuns { frames, payload: Vec::new(), at: 0, run, next_key: Vec::new(), given: 0, origins, pages }
+    }
+
+    /// The number of runs before the next one, from the first of the generation on.
+    pub fn given(&self) -> u64 {
+        self.given
+    }
+
+    /// The run of a page, whose ordinal is not below that of a page asked for before; none if there is no such page.
+    /// Runs that [`OriginRuns::next_run`] gave count as asked for.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    ///
+    /// # Panics
+    /// When the ordinals do not ascend.
+    pub fn of_page(&mut self, ordinal: u64) -> Result<Option<&OriginRun>, ReadError> {
+        assert!(self.run.first <= ordinal, "the ordinals must ascend");
+        while self.run.first + self.run.pages <= ordinal {
+            if self.next_run()?.is_none() {
+                return Ok(None);
+            }
+        }
+        Ok(Some(&self.run))
     }
 
     /// The next run; none at the end.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn next_run(&mut self) -> Result<Option<OriginRun>, ReadError> {
+    pub fn next_run(&mut self) -> Result<Option<&OriginRun>, ReadError> {
         let Some(frames) = &mut self.frames else { return Ok(None) };
         if self.at == self.payload.len() {
             let offset = frames.offset();
@@ -165,27 +194,93 @@ impl OriginRuns {
             self.at = 0;
         }
         let mut take = Take(&self.payload[self.at..]);
-        let is_first = self.at == 0;
-        let next = take_run(&mut take, &self.run, is_first);
+        self.next_key.clear();
+        if self.at > 0 {
+            self.next_key.extend_from_slice(&self.run.key);
+        }
+        let next = take_run(&mut take, &mut self.run, &mut self.next_key);
         self.at = self.payload.len() - take.0.len();
         match next {
-            Ok(run) => {
-                self.run = run;
+            Ok(()) => {
                 self.given += 1;
-                Ok(Some(self.run.clone()))
+                Ok(Some(&self.run))
             }
             Err(Malformed(what)) => Err(frames.damaged(frames.offset(), what)),
         }
     }
 }
 
-fn take_run(take: &mut Take<'_>, before: &OriginRun, is_first: bool) -> Result<OriginRun, Malformed> {
-    let mut key = if is_first { Vec::new() } else { before.key.clone() };
-    take_key(take, &mut key)?;
+/// Takes the run that follows `run` in its place. `key` has the key that the next one shares bytes with.
+fn take_run(take: &mut Take<'_>, run: &mut OriginRun, key: &mut Vec<u8>) -> Result<(), Malformed> {
+    take_key(take, key)?;
     let (pages, visited) = (take.varint()?, take.varint()?);
-    let first = before.first + before.pages;
-    if first.checked_add(pages).is_none() || pages == 0 || visited > pages || before.key >= key {
+    let first = run.first + run.pages;
+    if first.checked_add(pages).is_none() || pages == 0 || visited > pages || run.key >= *key {
         return Err(Malformed("the origins are not in order"));
     }
-    Ok(OriginRun { key, first, pages, visited })
+    std::mem::swap(&mut run.key, key);
+    (run.first, run.pages, run.visited) = (first, pages, visited);
+    Ok(())
 }
+
+/// Where the frames of a generation's runs begin, so that a walk can begin anywhere. Memory: 24 bytes for some
+/// thousand origins.
+pub struct OriginIndex {
+    source: Option<Source>,
+    frames: Vec<FrameStart>,
+    origins: u64,
+    pages: u64,
+}
+
+/// Where a frame begins, the number of its first origin, and the ordinal of that origin's first page.
+struct FrameStart {
+    offset: u64,
+    origin: u64,
+    page: u64,
+}
+
+impl OriginIndex {
+    /// Reads all runs once.
+    pub(crate) fn read(source: Option<Source>, summary: &Summary) -> Result<OriginIndex, ReadError> {
+        let mut runs = OriginRuns::new(source.clone(), summary);
+        let mut frames: Vec<FrameStart> = Vec::new();
+        loop {
+            let is_first = runs.at == runs.payload.len();
+            let offset = runs.frames.as_ref().map_or(0, FrameReader::offset);
+            let (origin, page) = (runs.given, runs.run.first + runs.run.pages);
+            if runs.next_run()?.is_none() {
+                break;
+            }
+            if is_first {
+                frames.push(FrameStart { offset, origin, page });
+            }
+        }
+        Ok(OriginIndex { source, frames, origins: summary.origins, pages: summary.pages })
+    }
+
+    /// Number of origins.
+    pub fn origins(&self) -> u64 {
+        self.origins
+    }
+
+    /// Walks the runs from number `origin` on, counted from 0.
+    ///
+    /// # Errors
+    /// When a run cannot be read.
+    pub fn walk_from(&self, origin: u64) -> Result<OriginRuns, ReadError> {
+        let summary = Summary { origins: self.origins, pages: self.pages, ..Summary::default() };
+        let mut runs = OriginRuns::new(self.source.clone(), &summary);
+        let before = self.frames.partition_point(|frame| frame.origin <= origin);
+        if let Some(frame) = before.checked_sub(1).map(|at| &self.frames[at]) {
+            runs.frames = runs.frames.map(|frames| frames.from(frame.offset));
+            (runs.given, runs.run.first) = (frame.origin, frame.page);
+        }
+        while runs.given < origin.min(self.origins) {
+            runs.next_run()?;
+        }
+        Ok(runs)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -158,6 +158,11 @@ impl PageBlock {
         self.keys.row_of(key)
     }
 
+    /// Rows whose keys come before these bytes.
+    pub(crate) fn rows_before(&self, key: &[u8]) -> usize {
+        self.keys.rows_before(key)
+    }
+
     /// Moves the record of the page in `row` out; its history and content are there no more.
     ///
     /// # Panics

@@ -2,10 +2,13 @@
 
 use crate::PlanError;
 
+/// Runs of pages of one arm in scan order, each with its number of pages and the index of its arm.
+pub type ArmRuns = Box<dyn Iterator<Item = Result<(u64, usize), PlanError>>>;
+
 /// Counts by arm what a selection counts in all.
 pub(crate) struct ArmCounter {
-    /// Pages and arm of each run that comes, in scan order.
-    runs: std::vec::IntoIter<(u64, usize)>,
+    /// Those that come.
+    runs: ArmRuns,
     /// Pages that are left of the present run, and its arm.
     left: u64,
     arm: usize,
@@ -15,15 +18,15 @@ pub(crate) struct ArmCounter {
 }
 
 impl ArmCounter {
-    pub fn new(runs: Vec<(u64, usize)>) -> ArmCounter {
-        ArmCounter { runs: runs.into_iter(), left: 0, arm: 0, before: (0, 0.0), arms: Vec::new() }
+    pub fn new(runs: ArmRuns) -> ArmCounter {
+        ArmCounter { runs, left: 0, arm: 0, before: (0, 0.0), arms: Vec::new() }
     }
 
     /// How many of the next rows, from `ordinal` on, are in one run.
     pub fn in_run(&mut self, ordinal: u64, rows: usize) -> Result<usize, PlanError> {
         while self.left == 0 {
             let next = self.runs.next();
-            (self.left, self.arm) = next.ok_or(PlanError::Hosts { pages: ordinal, more: false })?;
+            (self.left, self.arm) = next.unwrap_or(Err(PlanError::Hosts { pages: ordinal, more: false }))?;
         }
         Ok(usize::try_from(self.left).unwrap_or(usize::MAX).min(rows))
     }

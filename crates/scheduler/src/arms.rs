@@ -5,7 +5,9 @@
 
 use crate::planner::Scores;
 use crate::selection::{Block, Selection};
-use crate::{Chosen, ChosenPage, DueFirst, HostPages, Plan, PlanError, PlanMemory, PlanRequest, Policy};
+use crate::{
+    ArmRuns, Chosen, ChosenPage, DueFirst, HostList, Plan, PlanError, PlanMemory, PlanRequest, Policy,
+};
 use recrawl_types::{Spill, StateColumns};
 use std::iter::Peekable;
 
@@ -22,25 +24,21 @@ pub struct Arm<H> {
 }
 
 /// Makes the plans of some arms in one pass over all pages. Every block is scored once by each policy.
-pub struct ArmsPlanner<'p, H, R> {
+pub struct ArmsPlanner<'p, H> {
     policies: Vec<&'p mut dyn Policy>,
     scores: Vec<Scores>,
     arms: Vec<(usize, Selection<H>)>,
     /// Runs of pages of one arm; none if all arms have all pages.
-    runs: Option<R>,
+    runs: Option<ArmRuns>,
     /// The arm of the current run, and the number of its pages still to come.
     arm: usize,
     left: u64,
     scanned: u64,
 }
 
-impl<'p, H, R> ArmsPlanner<'p, H, R>
-where
-    H: Iterator<Item: Into<HostPages>>,
-    R: Iterator<Item = (u64, usize)>,
-{
-    /// Prepares the policies for the cycle. `runs` divides all pages into runs of one arm, each with its number of
-    /// pages; none if all arms have all pages. `memory` is divided equally among the arms, and `spill` makes the
+impl<'p, H: HostList> ArmsPlanner<'p, H> {
+    /// Prepares the policies for the cycle. `runs` divides all pages into runs of one arm; none if all
+    /// arms have all pages. `memory` is divided equally among the arms, and `spill` makes the
     /// storage of each.
     ///
     /// # Errors
@@ -48,10 +46,10 @@ where
     pub fn new(
         arms: Vec<Arm<H>>,
         mut policies: Vec<&'p mut dyn Policy>,
-        runs: Option<R>,
+        runs: Option<ArmRuns>,
         memory: u64,
         mut spill: impl FnMut(usize) -> Box<dyn Spill>,
-    ) -> Result<ArmsPlanner<'p, H, R>, PlanError> {
+    ) -> Result<ArmsPlanner<'p, H>, PlanError> {
         let request = arms.first().map(|arm| arm.request.clone());
         let mut scores = Vec::new();
         if let Some(request) = &request {
@@ -73,7 +71,7 @@ where
 
     /// Counts arms for the first plan, as [`Planner::count_arms`](crate::Planner::count_arms).
     #[must_use]
-    pub fn count_arms(mut self, runs: Vec<(u64, usize)>) -> ArmsPlanner<'p, H, R> {
+    pub fn count_arms(mut self, runs: ArmRuns) -> ArmsPlanner<'p, H> {
         let mut arms = self.arms.into_iter();
         let first = arms.next().map(|(policy, plan)| (policy, plan.count_arms(runs)));
         self.arms = first.into_iter().chain(arms).collect();
@@ -104,7 +102,7 @@ where
         while row < columns.len() {
             while *left == 0 {
                 let pages = first + row as u64;
-                (*left, *arm) = runs.next().ok_or(PlanError::Hosts { pages, more: false })?;
+                (*left, *arm) = runs.next().unwrap_or(Err(PlanError::Hosts { pages, more: false }))?;
             }
             let end = row + usize::try_from(*left).unwrap_or(usize::MAX).min(columns.len() - row);
             *left -= (end - row) as u64;
@@ -158,21 +156,21 @@ impl Iterator for ChosenOfArms {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Ties;
     use crate::testing::{ListedScores, MadePlan, MemorySpill, Page, columns, pages, plan, requests};
+    use crate::{HostPages, Ties};
     use proptest::prelude::*;
 
     fn no_spill(_arm: usize) -> Box<dyn Spill> {
         Box::new(MemorySpill::default())
     }
 
-    fn finished<H, R>(mut planner: ArmsPlanner<'_, H, R>, pages: &[Page], block: usize) -> Vec<MadePlan>
-    where
-        H: Iterator<Item: Into<HostPages>>,
-        R: Iterator<Item = (u64, usize)>,
-    {
+    fn finished<H: HostList>(mut planner: ArmsPlanner<'_, H>, pages: &[Page], block: usize) -> Vec<MadePlan> {
         pages.chunks(block).for_each(|pages| planner.scan(&columns(pages)).unwrap());
         planner.finish().unwrap().into_iter().map(|plan| MadePlan::of(plan).unwrap()).collect()
+    }
+
+    fn read(runs: Vec<(u64, usize)>) -> ArmRuns {
+        Box::new(runs.into_iter().map(Ok))
     }
 
     proptest! {
@@ -193,7 +191,7 @@ mod tests {
             let policy_of = [0, 1, 0];
             let of_arm = |arm: usize| hosts.iter().filter(move |host| host.1 == arm).map(|host| host.0.len() as u64);
             let arms = (0..3).map(|arm| Arm { request: request.clone(), policy: policy_of[arm], hosts: of_arm(arm), first: Vec::new() });
-            let runs = hosts.iter().map(|(pages, arm)| (pages.len() as u64, *arm));
+            let runs = read(hosts.iter().map(|(pages, arm)| (pages.len() as u64, *arm)).collect());
             let planner = ArmsPlanner::new(arms.collect(), vec![&mut first, &mut second], Some(runs), 1 << 30, no_spill).unwrap();
             let made = finished(planner, &all, block);
             for arm in 0..3 {
@@ -222,16 +220,15 @@ mod tests {
             let lengths = || hosts.iter().map(|host| host.0.len() as u64);
             let of_arm = |arm: usize| hosts.iter().filter(move |host| host.1 == arm).map(|host| host.0.len() as u64);
             let arms = (0..3).map(|arm| Arm { request: request.clone(), policy: 0, hosts: of_arm(arm), first: Vec::new() });
-            let runs = || lengths().zip(hosts.iter().map(|host| host.1));
+            let runs = || read(lengths().zip(hosts.iter().map(|host| host.1)).collect());
             let mut policies = [(); 3].map(|()| ListedScores(vec![1.0; all.len()]));
             let [trial, plain, shadow] = &mut policies;
             let mut trial = ArmsPlanner::new(arms.collect(), vec![trial], Some(runs()), 1 << 30, no_spill).unwrap();
             let mut plain = crate::Planner::new(request.clone(), plain, lengths(), PlanMemory::unlimited())
-                .unwrap().count_arms(runs().collect());
-            let none = None::<std::iter::Empty<(u64, usize)>>;
+                .unwrap().count_arms(runs());
             let arm = |_| Arm { request: request.clone(), policy: 0, hosts: lengths(), first: Vec::new() };
-            let mut shadow = ArmsPlanner::new([0, 1].map(arm).into(), vec![shadow], none, 1 << 30, no_spill)
-                .unwrap().count_arms(runs().collect());
+            let mut shadow = ArmsPlanner::new([0, 1].map(arm).into(), vec![shadow], None, 1 << 30, no_spill)
+                .unwrap().count_arms(runs());
             for pages in all.chunks(block) {
                 let columns = StateColumns { global_rate: 0.1, ..columns(pages) };
                 trial.scan(&columns).unwrap();
@@ -256,8 +253,7 @@ mod tests {
             let lengths = [pages.len() as u64];
             let (mut first, mut second) = (ListedScores(scores(0)), ListedScores(scores(1)));
             let arm = |policy| Arm { request: request.clone(), policy, hosts: lengths.into_iter(), first: Vec::new() };
-            let runs: Option<std::iter::Empty<(u64, usize)>> = None;
-            let planner = ArmsPlanner::new(vec![arm(0), arm(1)], vec![&mut first, &mut second], runs, 1 << 30, no_spill).unwrap();
+            let planner = ArmsPlanner::new(vec![arm(0), arm(1)], vec![&mut first, &mut second], None, 1 << 30, no_spill).unwrap();
             let made = finished(planner, &pages, block);
             for (policy, made) in made.iter().enumerate() {
                 let alone = plan(&request, &mut ListedScores(scores(policy)), &pages, &lengths, 30).unwrap();
@@ -277,7 +273,7 @@ mod tests {
         let arm = |arm| Arm { request: request.clone(), policy: 0, hosts: hosts(arm), first: Vec::new() };
         let arms = (0..3).map(arm).collect();
         let mut planner =
-            ArmsPlanner::new(arms, vec![&mut policy], Some(runs.into_iter()), 1 << 20, no_spill).unwrap();
+            ArmsPlanner::new(arms, vec![&mut policy], Some(read(runs.to_vec())), 1 << 20, no_spill).unwrap();
         planner.scan(&columns(&pages)).unwrap();
         let plans = planner.finish().unwrap();
         let counts = plans.iter().fold(crate::Counts::default(), |sum, plan| sum + plan.counts);
@@ -299,7 +295,7 @@ mod tests {
             first: Vec::new(),
         };
         let mut planner =
-            ArmsPlanner::new(vec![arm], vec![&mut policy], Some([(3, 0)].into_iter()), 1 << 20, no_spill)
+            ArmsPlanner::new(vec![arm], vec![&mut policy], Some(read(vec![(3, 0)])), 1 << 20, no_spill)
                 .unwrap();
         let error = planner.scan(&columns(&pages)).unwrap_err();
         assert!(matches!(error, PlanError::Hosts { pages: 3, more: false }), "{error}");

@@ -32,6 +32,28 @@ impl From<u64> for HostPages {
     }
 }
 
+/// So hosts can be read from a file while they are scanned.
+impl TryFrom<Result<HostPages, PlanError>> for HostPages {
+    type Error = PlanError;
+
+    fn try_from(read: Result<HostPages, PlanError>) -> Result<HostPages, PlanError> {
+        read
+    }
+}
+
+/// Hosts in scan order: their pages, or an error if they cannot be read.
+pub trait HostList: Iterator<Item: TryInto<HostPages, Error: Into<PlanError>>> {
+    /// The next host; none at the end.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn next_host(&mut self) -> Result<Option<HostPages>, PlanError> {
+        self.next().map(|host| host.try_into().map_err(Into::into)).transpose()
+    }
+}
+
+impl<H: Iterator<Item: TryInto<HostPages, Error: Into<PlanError>>>> HostList for H {}
+
 /// Divides the scan into hosts.
 pub(crate) struct Hosts<H> {
     lengths: H,
@@ -62,7 +84,7 @@ struct LimitedHost {
     is_audited: bool,
 }
 
-impl<H: Iterator<Item: Into<HostPages>>> Hosts<H> {
+impl<H: HostList> Hosts<H> {
     /// `lengths` are the hosts in order; `pools` are those of one host.
     pub fn new(lengths: H, limit: u64, in_round: u64, pools: Pools) -> Hosts<H> {
         Hosts {
@@ -82,8 +104,9 @@ impl<H: Iterator<Item: Into<HostPages>>> Hosts<H> {
     pub fn next_run(&mut self, ordinal: u64, rows: usize) -> Result<usize, PlanError> {
         while self.left == 0 {
             self.start = ordinal;
-            let next = self.lengths.next().ok_or(PlanError::Hosts { pages: ordinal, more: false })?;
-            let HostPages { pages, at_most } = next.into();
+            let next = self.lengths.next_host()?;
+            let HostPages { pages, at_most } =
+                next.ok_or(PlanError::Hosts { pages: ordinal, more: false })?;
             self.left = pages;
             self.at_most = at_most.map_or(self.limit, |at_most| at_most.min(self.limit));
             self.is_audited = at_most.is_none();
@@ -150,7 +173,13 @@ impl<H: Iterator<Item: Into<HostPages>>> Hosts<H> {
 
     /// The hosts whose slots must be counted, after the last of `pages` pages.
     pub fn finish(mut self, pages: u64) -> Result<HostSlots, PlanError> {
-        if self.left > 0 || self.lengths.any(|host| host.into().pages > 0) {
+        let mut left = self.left;
+        while left == 0
+            && let Some(host) = self.lengths.next_host()?
+        {
+            left = host.pages;
+        }
+        if left > 0 {
             return Err(PlanError::Hosts { pages, more: true });
         }
         Ok(HostSlots(self.limited_hosts))

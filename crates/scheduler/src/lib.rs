@@ -40,6 +40,7 @@ mod spilling_top_k;
 pub mod top_k;
 pub mod visit_order;
 
+pub use crate::arm_counter::ArmRuns;
 pub use crate::arms::{Arm, ArmsPlanner, ChosenOfArms};
 pub use crate::candidate::{Candidate, TieBreak};
 pub use crate::chosen::{Chosen, ChosenPage};
@@ -48,7 +49,7 @@ pub use crate::expected::ExpectedChanges;
 pub use crate::explore::Explore;
 pub use crate::first::{DueFirst, WhyFirst};
 pub use crate::gate::Gate;
-pub use crate::hosts::HostPages;
+pub use crate::hosts::{HostList, HostPages};
 pub use crate::memory::PlanMemory;
 pub use crate::parts::Parts;
 pub use crate::places::{HostPlaces, HostPlacesCounter};

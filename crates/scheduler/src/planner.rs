@@ -2,7 +2,7 @@
 
 use crate::expected::Expectation;
 use crate::selection::{Block, Selection};
-use crate::{DueFirst, HostPages, Plan, PlanError, PlanMemory, PlanRequest, Policy};
+use crate::{ArmRuns, DueFirst, HostList, Plan, PlanError, PlanMemory, PlanRequest, Policy};
 use recrawl_types::{Cycle, StateColumns};
 
 /// Makes the plan of one cycle in one pass over all pages.
@@ -74,7 +74,7 @@ impl Scores {
     }
 }
 
-impl<'p, H: Iterator<Item: Into<HostPages>>> Planner<'p, H> {
+impl<'p, H: HostList> Planner<'p, H> {
     /// Prepares the policy for the cycle. `hosts` are the hosts in scan order; only used with
     /// `max_per_host`.
     ///
@@ -98,18 +98,18 @@ impl<'p, H: Iterator<Item: Into<HostPages>>> Planner<'p, H> {
         Planner { selection: self.selection.due_first(pages), ..self }
     }
 
-    /// Counts the population of each arm ([`Plan::arms`](crate::Plan::arms)), and plans as without. `runs` are runs of
-    /// pages in scan order, each with its number of pages and the index of its arm. A run is one host, or several.
+    /// Counts the population of each arm ([`Plan::arms`](crate::Plan::arms)), and plans as without. A run is one host,
+    /// or several.
     #[must_use]
-    pub fn count_arms(self, runs: Vec<(u64, usize)>) -> Planner<'p, H> {
+    pub fn count_arms(self, runs: ArmRuns) -> Planner<'p, H> {
         Planner { selection: self.selection.count_arms(runs), ..self }
     }
 
     /// Scans the next block of pages.
     ///
     /// # Errors
-    /// With `max_per_host`, the hosts have fewer pages than were scanned; or a run cannot be
-    /// written.
+    /// With `max_per_host`, the hosts cannot be read, or have fewer pages than were scanned; or a run
+    /// cannot be written.
     ///
     /// # Panics
     /// The policy does not score each row.

@@ -3,6 +3,8 @@
 use crate::policy::{Policy, PolicyKind};
 use recrawl_formula::Formula;
 use recrawl_types::Cycle;
+use std::convert::Infallible;
+use std::error::Error;
 use std::io;
 
 /// How ties between equal scores are broken.
@@ -149,9 +151,19 @@ pub enum PlanError {
         /// Do the hosts have more pages? If not, fewer.
         more: bool,
     },
+    /// The hosts could not be read.
+    #[error("cannot read the hosts: {0}")]
+    Read(#[source] Box<dyn Error + Send + Sync>),
     /// A spilled run could not be written or read.
     #[error("cannot spill the plan: {0}")]
     Spill(#[from] io::Error),
+}
+
+/// Hosts that are in memory cannot fail to be read.
+impl From<Infallible> for PlanError {
+    fn from(never: Infallible) -> PlanError {
+        match never {}
+    }
 }
 
 #[cfg(test)]

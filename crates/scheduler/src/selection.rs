@@ -1,11 +1,11 @@
 //! Chooses pages by scores that are given, in one pass: a [`Planner`](crate::Planner) without its policy.
 
-use crate::arm_counter::ArmCounter;
+use crate::arm_counter::{ArmCounter, ArmRuns};
 use crate::candidate::{Candidate, TieBreak, discovery_key, focused_key, score_key, warmup_key};
 use crate::chosen::{Choice, ChosenBy};
 use crate::explore::Explore;
 use crate::first::FirstInOrder;
-use crate::hosts::{HostPages, HostSlots, Hosts};
+use crate::hosts::{HostList, HostSlots, Hosts};
 use crate::pools::{Limits, Pools};
 use crate::runs::Runs;
 use crate::shares::ShareRules;
@@ -46,7 +46,7 @@ struct Collector {
     counts: Counts,
 }
 
-impl<H: Iterator<Item: Into<HostPages>>> Selection<H> {
+impl<H: HostList> Selection<H> {
     /// `hosts` are the hosts in scan order; only used with `max_per_host`.
     ///
     /// # Errors
@@ -110,7 +110,7 @@ impl<H: Iterator<Item: Into<HostPages>>> Selection<H> {
     }
 
     /// Counts the population of each arm. See [`Planner::count_arms`](crate::Planner::count_arms).
-    pub fn count_arms(mut self, runs: Vec<(u64, usize)>) -> Selection<H> {
+    pub fn count_arms(mut self, runs: ArmRuns) -> Selection<H> {
         self.arms = Some(ArmCounter::new(runs));
         self
     }

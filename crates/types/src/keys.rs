@@ -36,6 +36,12 @@ impl Keys {
 
     /// The row of a key among ascending ones.
     pub fn row_of(&self, key: &[u8]) -> Option<usize> {
+        let row = self.rows_before(key);
+        (row < self.len() && self.get(row) == key).then_some(row)
+    }
+
+    /// Rows whose keys come before these bytes, among ascending ones.
+    pub fn rows_before(&self, key: &[u8]) -> usize {
         let (mut low, mut high) = (0, self.len());
         while low < high {
             let middle = low + (high - low) / 2;
@@ -45,7 +51,7 @@ impl Keys {
                 high = middle;
             }
         }
-        (low < self.len() && self.get(low) == key).then_some(low)
+        low
     }
 
     /// Removes all keys and keeps their memory.

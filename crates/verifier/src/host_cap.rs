@@ -26,7 +26,7 @@ pub(crate) struct HostCap<'g> {
 impl<'g> HostCap<'g> {
     pub fn new(generation: &'g Generation, max_pages: u64) -> Result<HostCap<'g>, ReadError> {
         let mut known = generation.origin_runs();
-        let ahead = known.next_run()?;
+        let ahead = known.next_run()?.cloned();
         Ok(HostCap {
             generation,
             max_pages,
@@ -48,7 +48,7 @@ impl<'g> HostCap<'g> {
             self.origin.clear();
             self.origin.extend_from_slice(origin);
             while self.ahead.as_ref().is_some_and(|run| run.key.as_slice() < origin) {
-                self.ahead = self.known.next_run()?;
+                self.ahead = self.known.next_run()?.cloned();
             }
             self.run = self.ahead.as_ref().filter(|run| run.key == origin).cloned();
             self.known_pages = self.run.as_ref().map_or(0, |run| run.pages);

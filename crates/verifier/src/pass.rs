@@ -26,7 +26,7 @@ const TOUCHED_A_PAGE: usize = 16;
 /// as one block may.
 const BLOCKS_AHEAD: usize = 256;
 /// Blocks in each of the two other queues, per thread; each block has at most one job.
-pub(crate) const BLOCKS_A_THREAD: usize = 16;
+pub(crate) const BLOCKS_A_THREAD: usize = 4;
 
 pub(crate) struct Pass<'p, 's, 'g> {
     generation: &'p Generation,

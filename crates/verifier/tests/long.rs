@@ -389,7 +389,9 @@ impl Life {
             (summary.gone, summary.untried, summary.waiting),
             (gone_total, never_tried, links_waiting)
         );
-        assert_eq!(generation.origins().unwrap(), origins(pages));
+        let (of_pages, mut runs) = (origins(pages), generation.origin_runs());
+        of_pages.iter().for_each(|run| assert_eq!(runs.next_run().unwrap(), Some(run)));
+        assert_eq!(runs.next_run().unwrap(), None);
         assert_eq!(summary.bytes, generation.files().iter().map(|(_, bytes)| bytes).sum::<u64>());
         let mut kept = Vec::new();
         if let Some(mut visits) = repository.kept().visits(generation.dated()).unwrap() {

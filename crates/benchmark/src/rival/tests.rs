@@ -1,6 +1,7 @@
 use super::*;
 use crate::ours::{NO_WAITING, Ours};
 use crate::stream::Stream;
+use recrawl_verifier::BatchLimits;
 use std::collections::HashSet;
 
 /// The answers of a set in memory, cycle by cycle.
@@ -30,6 +31,7 @@ fn all_contenders_find_the_same_new_urls() {
         checks: Some(9_000),
         cycles: 3,
         visited_share: 0.05,
+        batch_memory: 16,
         memory: 64,
         seconds: 1_000_000,
         seed: 3,
@@ -53,7 +55,7 @@ fn all_contenders_find_the_same_new_urls() {
     assert_eq!(of(|dir| Ok(Box::new(SledStore::new(dir, 16 << 20)?))), expected, "sled");
 
     let dir = tempfile::tempdir().unwrap();
-    let mut ours = Ours::prepare(&web, dir.path()).unwrap();
+    let mut ours = Ours::prepare(&web, dir.path(), BatchLimits::default()).unwrap();
     let new = |turn| ours.cycle(&stream, turn, NO_WAITING).unwrap().new;
     assert_eq!((0..size.cycles).map(new).collect::<Vec<u64>>(), expected, "the verifier");
 }
@@ -64,7 +66,7 @@ fn a_link_that_waits_is_not_lost() {
     let stream = Stream { web: &web, checks: 3_000, visited_share: 0.3 };
     let expected: u64 = answers(&stream, 12).iter().sum();
     let dir = tempfile::tempdir().unwrap();
-    let mut ours = Ours::prepare(&web, dir.path()).unwrap();
+    let mut ours = Ours::prepare(&web, dir.path(), BatchLimits::default()).unwrap();
     let waiting = recrawl_verifier::Waiting { max_cycles: 3, has_turns: true, enough: 64 };
     let cycles: Vec<CycleOutcome> = (0..12).map(|turn| ours.cycle(&stream, turn, waiting).unwrap()).collect();
     assert!(cycles.iter().any(|cycle| cycle.waiting > 0), "some wait");

@@ -9,7 +9,7 @@ use crate::lessons::next_change;
 use crate::report::SiblingVisits;
 use recrawl_clusters::siblings;
 use recrawl_formula::{Formula, SiteRates};
-use recrawl_repository::{Generation, OriginRun, ReadError, SledTables};
+use recrawl_repository::{Generation, ReadError, SledTables};
 use recrawl_types::{Cycle, NEXT_CHANGE_WEIGHTS, Reads, StateColumns};
 use std::sync::Arc;
 
@@ -52,11 +52,10 @@ impl FormulaInputs {
         formula: &Formula,
         cycle: Cycle,
         generation: &Generation,
-        origins: &[OriginRun],
         tables: Option<&SledTables>,
         passed: &dyn Fn(usize),
     ) -> Result<FormulaInputs, Failure> {
-        FormulaInputs::read_for(formula.compile().reads(), cycle, generation, origins, tables, passed)
+        FormulaInputs::read_for(formula.compile().reads(), cycle, generation, tables, passed)
     }
 
     /// The same for all that some formulas use.
@@ -67,13 +66,12 @@ impl FormulaInputs {
         reads: Reads,
         cycle: Cycle,
         generation: &Generation,
-        origins: &[OriginRun],
         tables: Option<&SledTables>,
         passed: &dyn Fn(usize),
     ) -> Result<FormulaInputs, Failure> {
-        let mut inputs = FormulaInputs::of_records(reads, cycle, generation, origins, passed)?;
+        let mut inputs = FormulaInputs::of_records(reads, cycle, generation, passed)?;
         if let Some(tables) = tables.filter(|_| reads.needs_signals()) {
-            inputs.signals = Some(PageSignals::read(tables, generation, origins)?);
+            inputs.signals = Some(PageSignals::read(tables, generation)?);
         }
         if let Some(tables) = tables.filter(|_| reads.contains(Reads::NEXT_CHANGE)) {
             inputs.next_change = next_change::weights(tables)?;
@@ -89,11 +87,9 @@ impl FormulaInputs {
         reads: Reads,
         cycle: Cycle,
         generation: &Generation,
-        origins: &[OriginRun],
         passed: &dyn Fn(usize),
     ) -> Result<FormulaInputs, Failure> {
-        let priors =
-            reads.needs_priors().then(|| SitePriors::read(generation, origins, passed)).transpose()?;
+        let priors = reads.needs_priors().then(|| SitePriors::read(generation, passed)).transpose()?;
         let siblings = Some(cycle).filter(|_| reads.needs_siblings());
         Ok(FormulaInputs { priors, siblings, ..FormulaInputs::default() })
     }
@@ -203,10 +199,9 @@ mod tests {
         }
         repository.commit(writer, b"").unwrap();
         let (generation, cycle) = (repository.current(), Cycle(9));
-        let origins = generation.origins().unwrap();
         let read = |text: &str| {
             let formula = Formula::from_expression(text).unwrap();
-            FormulaInputs::read(&formula, cycle, &generation, &origins, None, &|_| {}).unwrap()
+            FormulaInputs::read(&formula, cycle, &generation, None, &|_| {}).unwrap()
         };
         let inputs = read("u_fresh_sib");
         inputs.priors.as_ref().unwrap().fill(0, &mut expected);

@@ -2,6 +2,7 @@
 
 mod choice;
 mod focused;
+mod hosts;
 mod measure;
 mod request;
 mod schedule;

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::focus::survey;
 use crate::settings::Settings;
 use recrawl_formula::Formula;
-use recrawl_repository::{Generation, OriginRun, SledTables};
+use recrawl_repository::{Generation, SledTables};
 use recrawl_scheduler::{PlanRequest, Rank, Ranking, RankingGatherer};
 use recrawl_types::Round;
 use std::sync::{Arc, Mutex};
@@ -42,8 +42,7 @@ impl KeptRanks {
         *self.asked.lock().expect("no panic under the lock") = Some(generation);
     }
 
-    /// The ranks given by this request and formula. Blocks while another caller computes them. `origins` are those
-    /// of the generation.
+    /// The ranks given by this request and formula. Blocks while another caller computes them.
     ///
     /// # Errors
     /// When the generation cannot be read.
@@ -52,7 +51,6 @@ impl KeptRanks {
         request: &PlanRequest,
         formula: &Formula,
         generation: &Generation,
-        origins: &[OriginRun],
         tables: &SledTables,
         settings: &Settings,
     ) -> Result<Arc<Ranks>, Failure> {
@@ -66,7 +64,7 @@ impl KeptRanks {
         }
         // Free the old ranks first.
         *kept = None;
-        let ranks = Arc::new(Ranks::gather(request, formula, generation, origins, tables, settings)?);
+        let ranks = Arc::new(Ranks::gather(request, formula, generation, tables, settings)?);
         *kept = Some(ranks.clone());
         Ok(ranks)
     }
@@ -82,12 +80,11 @@ impl Ranks {
         request: &PlanRequest,
         formula: &Formula,
         generation: &Generation,
-        origins: &[OriginRun],
         tables: &SledTables,
         settings: &Settings,
     ) -> Result<Ranks, Failure> {
         let focus = survey::of_formula(formula, settings, generation, Some(tables))?;
-        let inputs = FormulaInputs::read(formula, request.cycle, generation, origins, Some(tables), &|_| {})?;
+        let inputs = FormulaInputs::read(formula, request.cycle, generation, Some(tables), &|_| {})?;
         let inputs = inputs.with_focus(focus);
         let policy = request.policy(formula);
         let mut gatherer = RankingGatherer::new(request, generation.pages());

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::lessons::traps::Traps;
 use crate::operator::control::Control;
 use crate::pings::Pings;
-use recrawl_repository::{Generation, OriginRun, VisitLog};
+use recrawl_repository::{Generation, OriginRun, OriginRuns, VisitLog};
 use recrawl_types::{
     CanonicalUrl, Cycle, HostState, HostTable, Link, LogRecord, Origin, Outcome, ScheduleEntry, Share, Skip,
     Status,
@@ -100,8 +100,9 @@ pub fn readmit(
     refusals: Refusals,
     log: &mut VisitLog,
 ) -> Result<(), Failure> {
-    let origins = generation.origins().map_err(Failure::work)?;
-    let mut hosts = Hosts { crawl, origins: &origins, since, last: None };
+    let hosts = || Hosts { crawl, origins: generation.origin_runs(), since, last: None };
+    // Each goes through all hosts in order.
+    let (mut looked_at_hosts, mut admitting_hosts) = (hosts(), hosts());
     let mut admitted = Vec::new();
     let mut total = 0;
     let mut states = generation.states();
@@ -109,14 +110,14 @@ pub fn readmit(
         crawl.live.moved();
         let mut looked_at = Vec::new();
         for (ordinal, known) in (first..).zip(&columns.known) {
-            if known.status == Status::Refused && hosts.of(ordinal)?.is_looked_at {
+            if known.status == Status::Refused && looked_at_hosts.of(ordinal)?.is_looked_at {
                 looked_at.push(ordinal);
             }
         }
         let mut pages = generation.gather(looked_at.into_iter());
         while let Some((ordinal, url, record)) = pages.next_page().map_err(Failure::work)? {
             let entry = ScheduleEntry::new(url, Share::Score, record);
-            if !hosts.of(ordinal)?.admits(&entry, &refusals) {
+            if !admitting_hosts.of(ordinal)?.admits(&entry, &refusals) {
                 continue;
             }
             let known = entry.record.known;
@@ -140,9 +141,10 @@ pub fn readmit(
 /// The hosts of refused pages, one at a time, in page order.
 struct Hosts<'c> {
     crawl: &'c Crawl,
-    origins: &'c [OriginRun],
+    origins: OriginRuns,
     since: &'c Since,
-    last: Option<(usize, Host)>,
+    /// The last one, and the ordinal after its last page.
+    last: Option<(u64, Host)>,
 }
 
 /// An origin with refused pages.
@@ -155,40 +157,34 @@ struct Host {
 
 impl Hosts<'_> {
     fn of(&mut self, ordinal: u64) -> Result<&mut Host, Failure> {
-        let at = self.origins.partition_point(|origin| origin.first + origin.pages <= ordinal);
-        if self.last.as_ref().is_none_or(|(last, _)| *last != at) {
-            let run = self.origins.get(at);
+        if self.last.as_ref().is_none_or(|(end, _)| *end <= ordinal) {
+            let run = self.origins.of_page(ordinal)?;
             let run =
                 run.ok_or_else(|| Failure::work("a page has no origin; run `recrawl repository verify`"))?;
-            self.last = Some((at, self.read(run)?));
+            self.last = Some((run.first + run.pages, Host::read(self.crawl, self.since, run)?));
         }
         Ok(&mut self.last.as_mut().expect("read just before").1)
     }
-
-    fn read(&self, run: &OriginRun) -> Result<Host, Failure> {
-        let home = run.home().map_err(Failure::work)?;
-        let state = self.crawl.tables.load(&Origin::of(&home))?.unwrap_or_default();
-        let has_its_turn = self.since.turn.is_some_and(|cycle| {
-            let turn = xxh3_64(&run.key).wrapping_add(u64::from(cycle.0));
-            turn.is_multiple_of(u64::from(RECHECK_EVERY))
-        });
-        let config = &self.crawl.settings.fetch;
-        Ok(Host {
-            is_looked_at: has_its_turn
-                || self.since.rules_changed
-                || state.rules_changed >= self.since.planned && state.rules_changed > 0,
-            may_probe: has_its_turn && is_out_of_date(&state, config.robots_cache, (self.crawl.clock)()),
-            gates: OriginGates::of(&state, config),
-        })
-    }
-}
-
-fn is_out_of_date(state: &HostState, cache: Duration, now: u64) -> bool {
-    let until = |fetched: u64| fetched.saturating_add(cache.as_millis() as u64);
-    state.robots.as_ref().is_some_and(|robots| !(robots.fetched..until(robots.fetched)).contains(&now))
 }
 
 impl Host {
+    fn read(crawl: &Crawl, since: &Since, run: &OriginRun) -> Result<Host, Failure> {
+        let home = run.home().map_err(Failure::work)?;
+        let state = crawl.tables.load(&Origin::of(&home))?.unwrap_or_default();
+        let has_its_turn = since.turn.is_some_and(|cycle| {
+            let turn = xxh3_64(&run.key).wrapping_add(u64::from(cycle.0));
+            turn.is_multiple_of(u64::from(RECHECK_EVERY))
+        });
+        let config = &crawl.settings.fetch;
+        Ok(Host {
+            is_looked_at: has_its_turn
+                || since.rules_changed
+                || state.rules_changed >= since.planned && state.rules_changed > 0,
+            may_probe: has_its_turn && is_out_of_date(&state, config.robots_cache, (crawl.clock)()),
+            gates: OriginGates::of(&state, config),
+        })
+    }
+
     /// Is no gate closed to the page, or is it admitted so that robots.txt is fetched again?
     fn admits(&mut self, entry: &ScheduleEntry, refusals: &Refusals) -> bool {
         match refusals.first(entry, &self.gates) {
@@ -197,4 +193,9 @@ impl Host {
             Some(ClosedGate::Scope(_) | ClosedGate::Block(_) | ClosedGate::Trap) => false,
         }
     }
+}
+
+fn is_out_of_date(state: &HostState, cache: Duration, now: u64) -> bool {
+    let until = |fetched: u64| fetched.saturating_add(cache.as_millis() as u64);
+    state.robots.as_ref().is_some_and(|robots| !(robots.fetched..until(robots.fetched)).contains(&now))
 }

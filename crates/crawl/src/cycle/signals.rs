@@ -5,22 +5,22 @@
 //! [`min_trust`](crate::config::Hints::min_trust) does not apply. A page with both has the precision that makes
 //! it as likely stale as both together.
 
-use crate::cycle::priors::runs;
 use crate::failure::Failure;
-use recrawl_repository::{Generation, OriginRun, SledTables};
+use recrawl_repository::{Generation, SledTables};
 use recrawl_types::{CanonicalUrl, LastmodCounts, Origin, SignalQuality, StateColumns};
+use std::ops::Range;
 
-/// The signals of all pages of a generation. Memory: 56 bytes per origin, and 8 per pinged page.
+/// The signals of all pages of a generation. Memory: 64 bytes per origin whose pages were compared, and 8 per
+/// pinged page.
 #[derive(Debug)]
 pub struct PageSignals {
-    origins: Vec<OriginSignals>,
-    /// By origin, the ordinal after its last page.
-    ends: Vec<u64>,
+    /// In order, origins with comparisons, and the ordinals of their pages. Of all other origins nothing is known.
+    origins: Vec<(Range<u64>, OriginSignals)>,
     /// Pinged pages, in order.
     pinged: Vec<u64>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct OriginSignals {
     dates: SignalQuality,
     pings: SignalQuality,
@@ -35,31 +35,32 @@ impl PageSignals {
     ///
     /// # Errors
     /// When the generation or the tables cannot be read.
-    pub fn read(
-        tables: &SledTables,
-        generation: &Generation,
-        origins: &[OriginRun],
-    ) -> Result<PageSignals, Failure> {
-        let of_origin = |run: &OriginRun| {
+    pub fn read(tables: &SledTables, generation: &Generation) -> Result<PageSignals, Failure> {
+        let (mut origins, mut runs) = (Vec::new(), generation.origin_runs());
+        while let Some(run) = runs.next_run()? {
             let origin = Origin::of(&run.home().map_err(Failure::work)?);
             let counts = [tables.lastmods(&origin)?, tables.ping_counts(&origin)?];
-            Ok(OriginSignals::of(counts))
-        };
-        let ends = origins.iter().map(|run| run.first + run.pages).collect();
-        let origins = origins.iter().map(of_origin).collect::<Result<_, Failure>>()?;
+            if counts.iter().any(|counts| *counts != LastmodCounts::default()) {
+                origins.push((run.first..run.first + run.pages, OriginSignals::of(counts)));
+            }
+        }
         let mut pinged: Vec<CanonicalUrl> = tables.pings()?.into_iter().map(|(url, _)| url).collect();
         pinged.sort_unstable();
         let pinged = generation.ordinals(&pinged).map_err(Failure::work)?;
-        Ok(PageSignals { origins, ends, pinged })
+        Ok(PageSignals { origins, pinged })
     }
 
     /// Fills the columns of a block whose first page has the ordinal `first`. Announcements by dates must
     /// be there as they are stored, trusted or not.
     pub fn fill(&self, first: u64, columns: &mut StateColumns) {
         let mut pinged = self.pinged[self.pinged.partition_point(|page| *page < first)..].iter().peekable();
-        for ((ordinal, known), origin) in (first..).zip(&columns.known).zip(runs(&self.ends, first)) {
+        let after = self.origins.partition_point(|(pages, _)| pages.end <= first);
+        let mut origins = self.origins[after..].iter().peekable();
+        for (ordinal, known) in (first..).zip(&columns.known) {
             let is_pinged = pinged.next_if(|page| **page == ordinal).is_some();
-            let origin = &self.origins[origin];
+            origins.next_if(|(pages, _)| pages.end <= ordinal);
+            let of_page = origins.peek().filter(|(pages, _)| pages.contains(&ordinal));
+            let origin = of_page.map_or_else(OriginSignals::default, |(_, signals)| *signals);
             columns.signals.push(u8::from(known.is_announced) + u8::from(is_pinged));
             columns.signal_precision.push(origin.precision(known.is_announced, is_pinged));
             columns.signal_recall.push(origin.recall);
@@ -115,13 +116,9 @@ mod tests {
     #[test]
     fn each_page_has_the_signals_of_its_own_and_the_quality_of_its_origin() {
         let none = LastmodCounts::default();
-        let origins = vec![
-            OriginSignals::of([TRUE, none]),
-            OriginSignals::of([none, none]),
-            OriginSignals::of([HALF, TRUE]),
-        ];
+        let origins = vec![(0..2, OriginSignals::of([TRUE, none])), (3..9, OriginSignals::of([HALF, TRUE]))];
         let [right, half] = [SignalQuality::of(&TRUE), SignalQuality::of(&HALF)];
-        let signals = PageSignals { origins, ends: vec![2, 3, 9], pinged: vec![2, 4, 5] };
+        let signals = PageSignals { origins, pinged: vec![2, 4, 5] };
         let pages = filled(&signals, 1, &[true, false, false, true, false, true]);
         assert_eq!(pages.iter().map(|page| page.0).collect::<Vec<_>>(), [1, 1, 0, 2, 1, 1]);
         let near = |a: f64, b: f64| (a - b).abs() < 1e-12;

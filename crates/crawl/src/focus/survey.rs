@@ -6,7 +6,7 @@
 use super::FocusRules;
 use super::lesson::FocusState;
 use super::report::{ExhaustedSite, FocusFacts};
-use crate::cycle::priors::{runs, site_runs};
+use crate::cycle::priors::{each_site, runs};
 use crate::failure::Failure;
 use crate::settings::Settings;
 use recrawl_focus::live::recall::{AllPending, Pending};
@@ -16,7 +16,7 @@ use recrawl_focus::live::yields::{GroupYields, Yield};
 use recrawl_focus::live::{Candidate, LiveModel, logit};
 use recrawl_focus::logistic::logistic;
 use recrawl_formula::{Formula, expected_change};
-use recrawl_repository::{Generation, OriginRun, SledTables};
+use recrawl_repository::{Generation, SledTables};
 use recrawl_scheduler::Gate;
 use recrawl_types::{Cycle, Expectation, Known, Reads, Site, StateColumns, Status};
 use std::collections::BTreeMap;
@@ -146,10 +146,14 @@ impl Survey {
         rate: f64,
         cycle: Cycle,
         generation: &Generation,
-        origins: &[OriginRun],
         passed: &dyn Fn(usize),
     ) -> Result<Survey, Failure> {
-        let (ends, names) = site_runs(origins)?;
+        let most = generation.summary().origins as usize;
+        let (mut ends, mut hashes) = (Vec::with_capacity(most), Vec::with_capacity(most));
+        each_site(generation, |site, end| {
+            ends.push(end);
+            hashes.push(hash(&site));
+        })?;
         let config = &rules.config;
         let mut survey = Survey {
             rules: rules.clone(),
@@ -159,7 +163,7 @@ impl Survey {
             all: Yield::default(),
             sites: vec![SiteSums::default(); ends.len()],
             is_exhausted: vec![false; ends.len()],
-            hashes: names.iter().map(hash).collect(),
+            hashes,
             ends,
             facts: FocusFacts {
                 digest: rules.digest.clone(),
@@ -187,7 +191,7 @@ impl Survey {
         if !survey.sites.is_empty() {
             survey.sites[of_site.site].pending = survey.waiting(&of_site, &scorer);
         }
-        survey.end(&names);
+        survey.end(generation)?;
         Ok(survey)
     }
 
@@ -246,7 +250,7 @@ impl Survey {
         (of.alone + of.groups.iter().map(of_group).sum::<f64>()) as f32
     }
 
-    fn end(&mut self, names: &[Site]) {
+    fn end(&mut self, generation: &Generation) -> Result<(), Failure> {
         let patience = self.rules.config.site_patience;
         let crawl_yield = self.all.mean();
         let is_by_expectation = self.rules.order.is_by_expectation();
@@ -267,16 +271,27 @@ impl Survey {
         self.facts.sites_exhausted = exhausted.len() as u64;
         exhausted.sort_by_key(|(site, newest)| (std::cmp::Reverse(newest.visits), *site));
         exhausted.truncate(NAMED_SITES);
+        let mut names = vec![String::new(); exhausted.len()];
+        if !exhausted.is_empty() {
+            let mut number = 0;
+            each_site(generation, |site, _| {
+                let named = exhausted.iter().position(|(exhausted, _)| *exhausted == number);
+                named.into_iter().for_each(|at| names[at] = site.to_string());
+                number += 1;
+            })?;
+        }
         self.facts.exhausted = exhausted
             .into_iter()
-            .map(|(site, Evidence { visits, finds, pending })| ExhaustedSite {
-                site: names[site].to_string(),
+            .zip(names)
+            .map(|((_, Evidence { visits, finds, pending }), site)| ExhaustedSite {
+                site,
                 visits,
                 finds,
                 pending,
             })
             .collect();
         self.facts.groups = self.groups.len() as u64;
+        Ok(())
     }
 
     /// What it summed up so far; `pending` once all blocks are filled.
@@ -401,8 +416,8 @@ pub fn of_reader(
 ) -> Result<Option<Arc<Survey>>, Failure> {
     let Some(rules) = &settings.focus else { return Ok(None) };
     let state = tables.map(FocusState::of).transpose()?.unwrap_or_default().with(rules);
-    let (origins, cycle) = (generation.origins().map_err(Failure::work)?, generation.cycle().next());
-    let survey = Survey::read(rules, state.model, state.rate, cycle, generation, &origins, &|_| {})?;
+    let cycle = generation.cycle().next();
+    let survey = Survey::read(rules, state.model, state.rate, cycle, generation, &|_| {})?;
     Ok(Some(Arc::new(survey)))
 }
 

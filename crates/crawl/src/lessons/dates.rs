@@ -1,7 +1,8 @@
 //! Dates in sitemaps and feeds: what a cycle shows about their accuracy, and which hosts' dates are used. And
 //! the trust in pings, by the same rule.
 
-use recrawl_repository::{OriginRun, SledTables};
+use crate::failure::Failure;
+use recrawl_repository::{Generation, OriginRuns, SledTables};
 use recrawl_types::{CanonicalUrl, LastmodCounts, Origin, Round, StateColumns};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -33,12 +34,12 @@ impl LastmodLesson {
 /// once, and only if a date has moved.
 pub struct TrustedDates<'p> {
     tables: &'p SledTables,
-    origins: &'p [OriginRun],
+    origins: OriginRuns,
     min_trust: f64,
     /// Pages that pings announce, in order.
     pinged: &'p [u64],
-    /// The last origin looked up, and whether it is trusted.
-    last: Option<(usize, bool)>,
+    /// The ordinal after the last page of the origin looked up last, and whether it is trusted.
+    last: (u64, bool),
 }
 
 impl<'p> TrustedDates<'p> {
@@ -46,19 +47,19 @@ impl<'p> TrustedDates<'p> {
     /// order.
     pub fn new(
         tables: &'p SledTables,
-        origins: &'p [OriginRun],
+        generation: &Generation,
         min_trust: f64,
         pinged: &'p [u64],
     ) -> TrustedDates<'p> {
-        TrustedDates { tables, origins, min_trust, pinged, last: None }
+        TrustedDates { tables, origins: generation.origin_runs(), min_trust, pinged, last: (0, false) }
     }
 
     /// Drops the announcements of pages whose dates are not trusted, and adds those by pings. `first` is the
     /// ordinal of the first page.
     ///
     /// # Errors
-    /// When the tables cannot be read.
-    pub fn keep_trusted(&mut self, first: u64, columns: &mut StateColumns) -> io::Result<()> {
+    /// When the origins or the tables cannot be read.
+    pub fn keep_trusted(&mut self, first: u64, columns: &mut StateColumns) -> Result<(), Failure> {
         for (ordinal, known) in (first..).zip(&mut columns.known) {
             if known.is_announced {
                 known.is_announced = self.is_trusted(ordinal)?;
@@ -72,19 +73,16 @@ impl<'p> TrustedDates<'p> {
         Ok(())
     }
 
-    fn is_trusted(&mut self, ordinal: u64) -> io::Result<bool> {
-        let at = self.origins.partition_point(|o| o.first + o.pages <= ordinal);
-        if let Some((last, is_trusted)) = self.last
-            && last == at
-        {
-            return Ok(is_trusted);
+    fn is_trusted(&mut self, ordinal: u64) -> Result<bool, Failure> {
+        if ordinal >= self.last.0 {
+            let Some(run) = self.origins.of_page(ordinal)? else { return Ok(false) };
+            let is_trusted = match run.home().ok() {
+                Some(home) => is_trusted(&self.tables.lastmods(&Origin::of(&home))?, self.min_trust),
+                None => false,
+            };
+            self.last = (run.first + run.pages, is_trusted);
         }
-        let is_trusted = match self.origins.get(at).and_then(|origin| origin.home().ok()) {
-            Some(home) => is_trusted(&self.tables.lastmods(&Origin::of(&home))?, self.min_trust),
-            None => false,
-        };
-        self.last = Some((at, is_trusted));
-        Ok(is_trusted)
+        Ok(self.last.1)
     }
 }
 
@@ -96,7 +94,10 @@ pub fn is_trusted(counts: &LastmodCounts, min_trust: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_types::{Known, UrlRules};
+    use recrawl_repository::Repository;
+    use recrawl_repository::storage::MemoryStorage;
+    use recrawl_types::{Cycle, Known, PageRecord, UrlRules};
+    use std::sync::Arc;
 
     #[test]
     fn only_announcements_of_trusted_origins_stand() {
@@ -111,21 +112,21 @@ mod tests {
             }
         }
         lesson.keep(&tables, Round(1)).unwrap();
-        let origins: Vec<OriginRun> = (0..3)
-            .map(|i| OriginRun {
-                key: homes[i].origin_key().to_vec(),
-                first: 2 * i as u64,
-                pages: 2,
-                visited: 2,
-            })
-            .collect();
+        let mut repository = Repository::open(Arc::new(MemoryStorage::new())).unwrap();
+        let empty = Generation::default();
+        let mut writer = repository.begin(&empty, Cycle(1)).unwrap();
+        for page in homes.iter().flat_map(|home| [home.clone(), home.at_origin("/page")]) {
+            writer.push(page.key(), &PageRecord::discovered(Cycle(1), 1)).unwrap();
+        }
+        repository.commit(writer, b"").unwrap();
+        let generation = repository.current();
         let kept = |min_trust: f64, pinged: &[u64]| {
             let mut columns = StateColumns::default();
             // The pass begins at the second page; the last page is not announced.
             for is_announced in [true, true, true, true, false] {
                 columns.push(Known { is_announced, ..Known::default() }, None);
             }
-            TrustedDates::new(&tables, &origins, min_trust, pinged).keep_trusted(1, &mut columns).unwrap();
+            TrustedDates::new(&tables, &generation, min_trust, pinged).keep_trusted(1, &mut columns).unwrap();
             columns.known.iter().map(|k| k.is_announced).collect::<Vec<_>>()
         };
         assert_eq!(kept(0.5, &[]), [true, false, false, false, false]);

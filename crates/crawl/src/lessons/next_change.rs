@@ -70,8 +70,7 @@ impl<'g> NextChangeLesson<'g> {
         let kept = kept::<Kept>(tables, NEXT_CHANGE)?.unwrap_or_default();
         let before = if kept.round == round.round.0 { kept.before } else { kept.now };
         let lesson = before.model.clone().lesson(round.cycle.since(Cycle(before.cycle)));
-        let origins = generation.origins().map_err(Failure::work)?;
-        let inputs = FormulaInputs::of_records(NextChange::READS, round.cycle, generation, &origins, passed)?;
+        let inputs = FormulaInputs::of_records(NextChange::READS, round.cycle, generation, passed)?;
         let states = generation.states().with_keys(true);
         Ok(Some(NextChangeLesson { round, before, lesson, inputs, states, last: None, failed: None }))
     }

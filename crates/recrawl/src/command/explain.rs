@@ -42,7 +42,7 @@ use recrawl_fetcher::host_delay::{HostDelay, LeftAlone};
 use recrawl_fetcher::system_clock;
 use recrawl_fetcher::unavailable::Unavailable;
 use recrawl_formula::{Formula, SiteRates, Term, estimator};
-use recrawl_repository::{Generation, KeptVisit, OriginRun};
+use recrawl_repository::{Generation, KeptVisit};
 use recrawl_scheduler::policy::PolicyKind;
 use recrawl_scheduler::{Gate, HostPlaces, HostPlacesCounter, Rank};
 use recrawl_types::{
@@ -147,7 +147,6 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     // about to start.
     let tables = || open_read::tables(&data_dir);
     let decided = open_read::decisions(&data_dir, tables)?;
-    let origins = generation.origins().map_err(Failure::work)?;
     let page = Page {
         url,
         ordinal,
@@ -157,7 +156,6 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
         last: last.as_ref(),
         random_seed: random_seed.unwrap_or_default(),
         history,
-        origins: &origins,
         ranks: None,
         decided: &decided,
     };
@@ -208,8 +206,6 @@ pub struct Page<'r> {
     pub random_seed: u64,
     /// The page's stored visits.
     pub history: PageHistory,
-    /// All origins of the generation.
-    pub origins: &'r [OriginRun],
     /// Ranks of all pages under `formula`. Without them, the rank is computed by a pass over all
     /// pages.
     pub ranks: Option<&'r Ranks>,
@@ -237,7 +233,7 @@ impl Explanation {
         tables: impl FnOnce() -> Tables,
     ) -> Result<Explanation, Failure> {
         let Page { url, ordinal, record, formula, is_other_formula, last, random_seed, history, .. } = page;
-        let Page { origins, ranks, decided, .. } = page;
+        let Page { ranks, decided, .. } = page;
         let cycle = generation.cycle().next();
         let warmup = settings.config.cycle.warmup;
         let gate = Gate::of(&record.known, record.visited.as_ref().map(|v| v.history.visits), cycle, warmup);
@@ -248,8 +244,7 @@ impl Explanation {
             None => {
                 let open = FormulaInputs::need_tables(&formula).then(|| tables.as_deref().ok()).flatten();
                 let focus = survey::of_formula(&formula, settings, generation, open)?;
-                read = FormulaInputs::read(&formula, cycle, generation, origins, open, &|_| {})?
-                    .with_focus(focus);
+                read = FormulaInputs::read(&formula, cycle, generation, open, &|_| {})?.with_focus(focus);
                 &read
             }
         };
@@ -264,8 +259,7 @@ impl Explanation {
         }
         let ranked = record.visited.as_ref().filter(|_| request.policy.is_formula());
         let terms: Option<Vec<Term>> = ranked.map(explained).transpose()?;
-        let host = origins.partition_point(|origin| origin.first + origin.pages <= ordinal);
-        let host = origins.get(host).map(|host| host.first..host.first + host.pages).unwrap_or_default();
+        let host = generation.pages_of_origin(&url)?;
         let among = Competition { request: &request, generation, formula: &formula, inputs };
         let score = match &record.visited {
             Some(_) if request.policy.is_formula() => terms.as_ref().map(|terms| terms[0].value),

@@ -22,6 +22,7 @@ use recrawl_crawl::open_read;
 use recrawl_crawl::report::RoundReport;
 use recrawl_crawl::settings::Settings;
 use recrawl_crawl::settings::formula_file;
+use recrawl_repository::{Generation, OriginRun};
 use recrawl_types::Origin;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -62,12 +63,24 @@ fn origin_text(key: &[u8]) -> String {
     recrawl_types::CanonicalUrl::from_key(&url).map_or_else(|_| "?".into(), |u| Origin::of(&u).to_string())
 }
 
+/// The origins with the most pages, the largest first.
+fn largest_hosts(generation: &Generation) -> Result<Vec<OriginRun>, Failure> {
+    let (mut largest, mut runs) = (Vec::<OriginRun>::new(), generation.origin_runs());
+    while let Some(run) = runs.next_run()? {
+        let place = largest.partition_point(|other| other.pages >= run.pages);
+        if place < HOSTS {
+            largest.truncate(HOSTS - 1);
+            largest.insert(place, run.clone());
+        }
+    }
+    Ok(largest)
+}
+
 fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     let repository = open_read::repository(settings)?;
     let generation = repository.current();
     let reports = open_read::last_cycles(&repository, CYCLES)?;
-    let mut origins = generation.origins().map_err(Failure::work)?;
-    origins.sort_by_key(|o| std::cmp::Reverse(o.pages));
+    let largest = largest_hosts(&generation)?;
     let in_force = DecisionsInForce::of(settings);
     let (live, in_progress) = {
         let daemon = Daemon::beside(&settings.data_dir);
@@ -90,9 +103,8 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     }
     let summary = generation.summary();
     if as_json {
-        let hosts: Vec<Value> = origins
+        let hosts: Vec<Value> = largest
             .iter()
-            .take(HOSTS)
             .map(|o| json!({"host": origin_text(&o.key), "pages": o.pages, "visited": o.visited}))
             .collect();
         return print_json(&json!({
@@ -159,10 +171,9 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
         let visits = counted(refused, "visit");
         print_labelled(format!("\nrefused     {visits} in these cycles: {}", labels::REFUSED_ADDRESS))?;
     }
-    let row = |origin: &recrawl_repository::OriginRun| {
-        [origin_text(&origin.key), thousands(origin.pages), thousands(origin.visited)]
-    };
-    let rows: Vec<_> = origins.iter().take(HOSTS).map(row).collect();
+    let row =
+        |origin: &OriginRun| [origin_text(&origin.key), thousands(origin.pages), thousands(origin.visited)];
+    let rows: Vec<_> = largest.iter().map(row).collect();
     print_table(&table::lines(&OF_HOSTS, &rows, colour::width()))
 }
 

@@ -17,7 +17,7 @@ use recrawl_crawl::operator::control::{Chosen, Mark};
 use recrawl_crawl::operator::rollback::{self, RolledBack};
 use recrawl_crawl::settings::Settings;
 use recrawl_formula::{Formula, builtin};
-use recrawl_repository::{Generation, OriginRun};
+use recrawl_repository::Generation;
 use recrawl_scheduler::policy::PolicyKind;
 use recrawl_scheduler::{Gate, PlanRequest, TieBreak};
 use recrawl_types::Cycle;
@@ -176,10 +176,9 @@ pub fn rank_changes(shared: &SharedState, text: &str) -> Result<RankChanges, Ref
     let (generation, settings, in_force) = (shared.generation(), shared.settings(), shared.formula());
     let request = plan::request(&settings, generation.cycle().next(), generation.pages(), shared.random_seed);
     let step = generation.pages().div_ceil(MAX_COMPARED).max(1);
-    let origins = shared.hosts.origins(&generation)?;
     let by_formula = PlanRequest { policy: PolicyKind::default(), ..request.clone() };
     let estimator = builtin::resolve(ESTIMATOR).map_err(failed)?;
-    let scored = |formula: &Formula, request| scores(&generation, &origins, shared, formula, request, step);
+    let scored = |formula: &Formula, request| scores(&generation, shared, formula, request, step);
     let mine = scored(&in_force, &request).map_err(failed)?;
     let others = scored(&other, &by_formula).map_err(failed)?;
     let chances = scored(&estimator, &by_formula).map_err(failed)?;
@@ -257,7 +256,6 @@ fn expected(chances: &[f64], k: u64, [mine, others, best]: [&[u32]; 3]) -> Vec<C
 /// Ordinal and score of every `step`-th page that competes by score in the next cycle.
 fn scores(
     generation: &Generation,
-    origins: &[OriginRun],
     shared: &SharedState,
     formula: &Formula,
     request: &PlanRequest,
@@ -265,7 +263,7 @@ fn scores(
 ) -> Result<Vec<(u64, f64)>, Failure> {
     let tables = Some(&*shared.tables);
     let focus = survey::of_formula(formula, &shared.settings(), generation, tables)?;
-    let inputs = FormulaInputs::read(formula, request.cycle, generation, origins, tables, &|_| {})?;
+    let inputs = FormulaInputs::read(formula, request.cycle, generation, tables, &|_| {})?;
     let inputs = inputs.with_focus(focus);
     let policy = request.policy(formula);
     let (mut scores, mut scored) = (Vec::new(), Vec::new());

@@ -14,6 +14,7 @@ use recrawl_types::{HostTable, Origin};
 use std::collections::HashMap;
 
 pub use host_snapshot::Hosts;
+use host_snapshot::Ordered;
 
 /// Parses a host, as listed or by its name alone.
 pub fn named(text: &str) -> Result<NamedHost, Refusal> {
@@ -59,18 +60,34 @@ pub fn list(shared: &SharedState, ask: &HostQuery) -> Result<HostList, Refusal> 
     let origins = shared.hosts.origins(&shared.generation())?;
     let (origins, (places, total)) = match (ask.sort, ask.state) {
         // Order and selection depend on the repository alone.
-        (HostSort::Name | HostSort::Pages, None) => {
-            let key = |place: usize| if ask.sort == HostSort::Pages { origins[place].pages } else { 0 };
-            let places = host_snapshot::ordered((0..origins.len()).collect(), from, ask.limit, key);
-            (origins, places)
+        (HostSort::Name, None) => {
+            let (from, total) = (from as u64, origins.origins());
+            let places = (from..total.min(from.saturating_add(ask.limit as u64))).collect();
+            (origins, (places, total as usize))
+        }
+        (HostSort::Pages, None) => {
+            let (mut places, mut runs) =
+                (Ordered::new(from, ask.limit), origins.walk_from(0).map_err(failed)?);
+            let mut place = 0;
+            while let Some(run) = runs.next_run().map_err(failed)? {
+                places.add(run.pages, place);
+                place += 1;
+            }
+            (origins, places.finish())
         }
         _ => {
             let snapshot = shared.hosts.snapshot(origins, row)?;
             (snapshot.origins.clone(), snapshot.places(ask, from))
         }
     };
-    let rows =
-        places.into_iter().map(|place| row(&origins[place])).collect::<Result<Vec<HostRow>, Refusal>>()?;
+    let mut rows = Vec::with_capacity(places.len());
+    let mut runs = origins.walk_from(from as u64).map_err(failed)?;
+    for place in places {
+        if runs.given() != place {
+            runs = origins.walk_from(place).map_err(failed)?;
+        }
+        rows.extend(runs.next_run().map_err(failed)?.map(row).transpose()?);
+    }
     // The state of some may have changed since the scan.
     let hosts = rows.into_iter().filter(|row| ask.state.is_none_or(|state| row.state == state)).collect();
     Ok(HostList { hosts, next: next(from, ask.limit, total) })

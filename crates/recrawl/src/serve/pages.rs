@@ -89,7 +89,6 @@ pub fn explained(shared: &SharedState, page: &OnePage) -> Result<Explanation, Re
     let kept = KeptRounds::new(shared.storage.clone(), generation.number());
     let history = shared.visited.history(&kept, &url).map_err(failed)?;
     let reports = shared.reports(1);
-    let origins = shared.hosts.origins(&generation)?;
     let (is_other_formula, formula) = (other.is_some(), other.map_or_else(|| shared.formula(), Arc::new));
     // Ranks are kept for the crawl's formula only.
     let ranks = match is_other_formula {
@@ -109,7 +108,6 @@ pub fn explained(shared: &SharedState, page: &OnePage) -> Result<Explanation, Re
         last: reports.first(),
         random_seed: shared.random_seed,
         history,
-        origins: &origins,
         ranks: ranks.as_deref(),
         decided: &decided,
     };

@@ -18,9 +18,8 @@ const EVERY: Duration = Duration::from_secs(1);
 /// The ranks by the crawl's formula. Reads the states of all pages if none are kept.
 pub fn of(shared: &SharedState, settings: &Settings, generation: &Generation) -> Result<Arc<Ranks>, Refusal> {
     let formula = shared.formula();
-    let origins = shared.hosts.origins(generation)?;
     let request = plan::request(settings, generation.cycle().next(), generation.pages(), shared.random_seed);
-    shared.ranks.of(&request, &formula, generation, &origins, &shared.tables, settings).map_err(failed)
+    shared.ranks.of(&request, &formula, generation, &shared.tables, settings).map_err(failed)
 }
 
 /// Ranks all pages soon after a commit if somebody asked about a page since the commit before. So the next

@@ -5,6 +5,7 @@ use crate::Repository;
 use crate::block::BLOCK_PAGES;
 use crate::format::{HEADER_BYTES, header, open_frame, put_frame};
 use crate::index::Place;
+use crate::origins::tests::check_walks;
 use crate::storage::{MemoryStorage, Storage};
 use crate::testing::{canonical, record, url};
 use proptest::collection::{btree_map, btree_set};
@@ -93,17 +94,7 @@ fn check(generation: &Generation, pages: &Pages, chosen: &[u64], unknown: &[Cano
         assert_eq!(generation.get(url).unwrap().is_some(), pages.contains_key(url), "{url}");
     }
 
-    let mut origins: Vec<OriginRun> = Vec::new();
-    for (ordinal, (url, record)) in (0..).zip(pages) {
-        if origins.last().is_none_or(|run| run.key != url.origin_key()) {
-            origins.push(OriginRun { key: url.origin_key().to_vec(), first: ordinal, pages: 0, visited: 0 });
-        }
-        let run = origins.last_mut().unwrap();
-        run.pages += 1;
-        run.visited += u64::from(record.visited.is_some());
-    }
-    assert_eq!(generation.summary().origins, origins.len() as u64);
-    assert_eq!(generation.origins().unwrap(), origins);
+    check_walks(generation, pages, unknown);
     assert_eq!(generation.verify(), []);
 }
 

@@ -113,7 +113,10 @@ fn an_undamaged_repository_comes_out_whole_and_is_crawled_on() {
     assert_eq!((found.whole, found.urls_only, found.lost), (pages.len() as u64, 0, 0));
     assert_eq!((found.reports, found.visits, found.waiting, found.by_manifest), (2, 3, 2, true));
     assert_eq!((found.damage, found.lost_ranges), (vec![], vec![]));
-    let before: u64 = repository.current().origins().unwrap().iter().map(|o| o.visited).sum();
+    let (mut before, mut runs) = (0, repository.current().origin_runs());
+    while let Some(run) = runs.next_run().unwrap() {
+        before += run.visited;
+    }
     assert_eq!(before, repository.current().visited());
     let mut waiting = repository.current().waiting().unwrap();
     assert_eq!(waiting.next_record().unwrap(), Some(&b"a link"[..]));

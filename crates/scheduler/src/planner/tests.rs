@@ -1,4 +1,5 @@
 use super::*;
+use crate::HostPages;
 use crate::Ties;
 use crate::WhyFirst;
 use crate::testing::{
@@ -198,6 +199,24 @@ fn a_host_may_have_a_limit_of_its_own() {
     assert_eq!(chosen_of(12, 0.0), [0, 1, 2, 3, 4]);
     assert_eq!(chosen_of(2, 0.0), [0, 3, 4]);
     assert_eq!(chosen_of(12, 1.0), [0, 1, 2, 3, 4], "the sample too");
+}
+
+#[test]
+fn hosts_that_cannot_be_read_are_an_error() {
+    let unread =
+        |at: usize| {
+            let hosts = (0..3).map(move |host| {
+                if host == at { Err(PlanError::Read("torn".into())) } else { Ok(HostPages::from(2)) }
+            });
+            let request = PlanRequest { max_per_host: Some(2), ..request() };
+            let (mut policy, pages) = (ListedScores(vec![0.0; 4]), vec![fetched(3, 50); 4]);
+            let mut planner = Planner::new(request, &mut policy, hosts, PlanMemory::unlimited()).unwrap();
+            planner.scan(&columns(&pages)).and_then(|()| planner.finish().map(drop)).unwrap_err()
+        };
+    for at in 0..3 {
+        let error = unread(at);
+        assert!(matches!(error, PlanError::Read(_)) && error.to_string().contains("torn"), "{at}: {error}");
+    }
 }
 
 #[test]

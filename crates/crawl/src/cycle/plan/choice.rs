@@ -2,26 +2,26 @@
 
 use crate::crawl::Crawl;
 use crate::cycle::inputs::FormulaInputs;
+use crate::cycle::plan::hosts::{Divided, Hosts};
 use crate::cycle::plan::measure::{Measured, Measuring};
 use crate::failure::Failure;
 use crate::focus::survey::Survey;
-use crate::improve::arms::{ArmsFacts, Division};
+use crate::improve::arms::ArmsFacts;
 use crate::improve::steps::Comparison;
 use crate::lessons::dates::TrustedDates;
 use crate::promises::Due;
 use crate::report::Bursts;
 use crate::report::facts::Facts;
 use recrawl_estimation::Population;
-use recrawl_fetcher::unavailable::Unavailable;
 use recrawl_focus::live::recall::AllPending;
 use recrawl_formula::Formula;
+use recrawl_repository::Generation;
 use recrawl_repository::spill::SpillRuns;
-use recrawl_repository::{Generation, OriginRun};
 use recrawl_scheduler::{
     Arm, ArmsPlanner, Chosen, ChosenOfArms, ChosenPage, Contested, Counts, DueFirst, ExpectedChanges,
-    HostPages, Overlap, Plan, PlanError, PlanMemory, PlanRequest, Planner, Policy, WhyFirst,
+    Overlap, Plan, PlanError, PlanMemory, PlanRequest, Planner, Policy, WhyFirst,
 };
-use recrawl_types::{Origin, Reads, Round, Site, Spill, StateColumns};
+use recrawl_types::{Reads, Round, Spill, StateColumns};
 
 /// Part of the audit share that goes to pages that only a candidate chooses.
 const CONTESTED_PART: f64 = 0.25;
@@ -95,7 +95,6 @@ pub(super) fn choose(
 ) -> Result<Choice, Failure> {
     let ToChoose { round, formula, comparison, last, promised, focus } = to_choose;
     let mut filler = focus.map(|(survey, is_satisfied)| survey.filler(is_satisfied));
-    let origins = generation.origins().map_err(Failure::work)?;
     let is_by_formula = request.policy.is_formula();
     let comparison = comparison.filter(|_| is_by_formula);
     let other = comparison.as_ref().and_then(Comparison::other);
@@ -106,11 +105,10 @@ pub(super) fn choose(
     }
     crawl.live.begin_passing((1 + u64::from(reads.needs_priors())) * generation.pages());
     let passed = |pages: usize| crawl.live.passed(pages as u64);
-    let inputs =
-        FormulaInputs::read_for(reads, request.cycle, generation, &origins, Some(&crawl.tables), &passed)?;
+    let inputs = FormulaInputs::read_for(reads, request.cycle, generation, Some(&crawl.tables), &passed)?;
     let pinged = generation.ordinals(&crawl.pings.trusted()).map_err(Failure::work)?;
     let mut dates =
-        TrustedDates::new(&crawl.tables, &origins, crawl.settings.config.hints.min_trust.0, &pinged);
+        TrustedDates::new(&crawl.tables, generation, crawl.settings.config.hints.min_trust.0, &pinged);
     let unavailable = super::unavailable(&crawl.tables)?;
     // Without a limit, hosts are not counted; this limit binds no available host.
     let max_per_host = request.max_per_host.or((!unavailable.is_empty()).then_some(generation.pages()));
@@ -120,14 +118,15 @@ pub(super) fn choose(
     let mut measuring = match last {
         None => None,
         Some(last) => {
-            let measuring = Measuring::begin(crawl, generation, &origins, &inputs, &request, last)?;
+            let measuring = Measuring::begin(crawl, generation, &inputs, &request, last)?;
             first = measuring.first(generation)?;
             request = measuring.request(request);
             Some(measuring)
         }
     };
     let counted = comparison.as_ref().and_then(Comparison::counted).filter(|_| measuring.is_some());
-    let runs = counted.map(|division| Ok::<_, Failure>(Divided::of(division, &origins)?.runs)).transpose()?;
+    let runs = counted.map(|division| Ok::<_, Failure>(Divided::of(division, generation)?.runs(generation)));
+    let runs = runs.transpose()?;
     first.extend(promised.iter().map(|page| DueFirst { ordinal: page.ordinal, why: WhyFirst::Promised }));
     // Arms take them in order.
     first.sort_unstable();
@@ -142,7 +141,7 @@ pub(super) fn choose(
         })
     };
     let now = (crawl.clock)();
-    let hosts: Vec<HostPages> = origins.iter().map(|origin| pages_of(origin, &unavailable, now)).collect();
+    let hosts = || Hosts::new(generation, &unavailable, now);
     let mut policy = request.policy(formula);
     let spill = |plan: usize| -> Box<dyn Spill> {
         Box::new(SpillRuns::of_plan(crawl.storage.clone(), round, plan as u32))
@@ -154,8 +153,7 @@ pub(super) fn choose(
     let mut parts = vec![1.0];
     let (plans, divided) = match &comparison {
         None | Some(Comparison::NextArms(_)) => {
-            let planner =
-                Planner::new(request, &mut *policy, hosts.into_iter(), PlanMemory::new(memory, spill(0)));
+            let planner = Planner::new(request, &mut *policy, hosts(), PlanMemory::new(memory, spill(0)));
             let mut planner = planner.map_err(Failure::work)?.due_first(first);
             if let Some(runs) = runs {
                 planner = planner.count_arms(runs);
@@ -165,16 +163,19 @@ pub(super) fn choose(
         }
         Some(comparison) => {
             let divided = match comparison {
-                Comparison::Arms { division, .. } => Some(Divided::of(*division, &origins)?),
+                Comparison::Arms { division, .. } => Some(Divided::of(*division, generation)?),
                 Comparison::Shadow { .. } | Comparison::NextArms(_) => None,
             };
             let arms = match &divided {
                 None => shadowed(request, hosts, first),
-                Some(divided) => divided.arms(&request, &hosts, &first, comparison.arm_of_other()),
+                Some(divided) => {
+                    let first = divided.first(generation, &first).map_err(Failure::work)?;
+                    arms(&request, divided.parts(), divided.hosts(hosts), first, comparison.arm_of_other())
+                }
             };
             let mut policies: Vec<&mut dyn Policy> = vec![&mut *policy];
             policies.extend(other_policy.as_mut().map(|policy| &mut **policy as &mut dyn Policy));
-            let of_arms = divided.as_ref().map(|divided| divided.runs.clone().into_iter());
+            let of_arms = divided.as_ref().map(|divided| divided.runs(generation));
             let mut planner =
                 ArmsPlanner::new(arms, policies, of_arms, memory, spill).map_err(Failure::work)?;
             if let Some(runs) = runs {
@@ -223,91 +224,46 @@ pub(super) fn choose(
     Ok(Choice { pages, counts, cutoff, measured, arms, pending, is_broken })
 }
 
-/// The pages of an origin, and how many of them may be planned now.
-fn pages_of(origin: &OriginRun, unavailable: &Unavailable, now: u64) -> HostPages {
-    let named = if unavailable.is_empty() { None } else { origin.home().ok() };
-    let at_most = named.and_then(|home| unavailable.at_most(&Origin::of(&home), now));
-    HostPages { pages: origin.pages, at_most }
-}
-
-type HostsOfArm = std::vec::IntoIter<HostPages>;
-
 /// Two plans of all pages. A part of the audit sample is left to pages that only the candidate chooses.
-fn shadowed(request: PlanRequest, hosts: Vec<HostPages>, first: Vec<DueFirst>) -> Vec<Arm<HostsOfArm>> {
+fn shadowed<'c>(
+    request: PlanRequest,
+    hosts: impl Fn() -> Hosts<'c>,
+    first: Vec<DueFirst>,
+) -> Vec<Arm<Hosts<'c>>> {
     let request = PlanRequest { audit_share: request.audit_share * (1.0 - CONTESTED_PART), ..request };
-    let arm = |policy, hosts: Vec<HostPages>, first| Arm {
-        request: request.clone(),
-        policy,
-        hosts: hosts.into_iter(),
-        first,
+    let arm = |policy, first| Arm { request: request.clone(), policy, hosts: hosts(), first };
+    vec![arm(0, first.clone()), arm(1, first)]
+}
+
+/// The plans of the arms of a trial: k by their pages, and of the audit sample their own part.
+fn arms<'c>(
+    request: &PlanRequest,
+    parts: [f64; 3],
+    hosts: [Hosts<'c>; 3],
+    first: [Vec<DueFirst>; 3],
+    of_other: Option<usize>,
+) -> Vec<Arm<Hosts<'c>>> {
+    let audited = request.audit_share * request.pages as f64;
+    let has_rest = parts[2] > 0.0;
+    let (mut before, mut up_to) = (0.0, 0.0);
+    let share = |of: f64, from: f64, to: f64| (of * to).round() as u64 - (of * from).round() as u64;
+    let arm = |(arm, (hosts, first)): (usize, (Hosts<'c>, Vec<DueFirst>))| {
+        before = up_to;
+        up_to = if arm == 2 { 1.0 } else { before + parts[arm] };
+        let pages = share(request.pages as f64, before, up_to);
+        let audit_part = if has_rest { AUDIT_PARTS[arm] } else { parts[arm] };
+        let request = PlanRequest {
+            pages,
+            discovery_min: share(request.discovery_min as f64, before, up_to),
+            // The shares of k together are at most 1.
+            audit_share: (audited * audit_part / (pages as f64).max(1.0))
+                .min(1.0 - request.discovery_share - request.announced_share)
+                .max(0.0),
+            ..request.clone()
+        };
+        // Where one arm has all pages, nothing is compared, and they follow the formula in force.
+        let is_other = of_other == Some(arm) && parts[arm] < 1.0;
+        Arm { request, policy: usize::from(is_other), hosts, first }
     };
-    vec![arm(0, hosts.clone(), first.clone()), arm(1, hosts, first)]
-}
-
-/// All origins in scan order, divided into the arms of a trial.
-struct Divided {
-    division: Division,
-    /// Pages of each origin, and its arm.
-    runs: Vec<(u64, usize)>,
-}
-
-impl Divided {
-    fn of(division: Division, origins: &[OriginRun]) -> Result<Divided, Failure> {
-        let run = |origin: &OriginRun| {
-            let home = origin.home().map_err(Failure::work)?;
-            Ok((origin.pages, division.arm(&Site::of(&home)).index()))
-        };
-        Ok(Divided { division, runs: origins.iter().map(run).collect::<Result<_, Failure>>()? })
-    }
-
-    /// The part of all pages that each arm has.
-    fn parts(&self) -> [f64; 3] {
-        let mut pages = [0; 3];
-        self.runs.iter().for_each(|(run, arm)| pages[*arm] += run);
-        let all = pages.iter().sum::<u64>().max(1) as f64;
-        pages.map(|pages| pages as f64 / all)
-    }
-
-    /// The plans of the arms: k by their pages, and of the audit sample their own part.
-    fn arms(
-        &self,
-        request: &PlanRequest,
-        hosts: &[HostPages],
-        first: &[DueFirst],
-        of_other: Option<usize>,
-    ) -> Vec<Arm<HostsOfArm>> {
-        let parts = self.parts();
-        let mut of_arm: [(Vec<HostPages>, Vec<DueFirst>); 3] = Default::default();
-        let (mut end, mut first) = (0, first.iter().peekable());
-        for (host, (pages, arm)) in hosts.iter().zip(&self.runs) {
-            end += pages;
-            of_arm[*arm].0.push(*host);
-            while let Some(page) = first.next_if(|page| page.ordinal < end) {
-                of_arm[*arm].1.push(*page);
-            }
-        }
-        let audited = request.audit_share * request.pages as f64;
-        let has_rest = parts[2] > 0.0;
-        let (mut before, mut up_to) = (0.0, 0.0);
-        let share = |of: f64, from: f64, to: f64| (of * to).round() as u64 - (of * from).round() as u64;
-        let arm = |(arm, (hosts, first)): (usize, (Vec<HostPages>, Vec<DueFirst>))| {
-            before = up_to;
-            up_to = if arm == 2 { 1.0 } else { before + parts[arm] };
-            let pages = share(request.pages as f64, before, up_to);
-            let audit_part = if has_rest { AUDIT_PARTS[arm] } else { parts[arm] };
-            let request = PlanRequest {
-                pages,
-                discovery_min: share(request.discovery_min as f64, before, up_to),
-                // The shares of k together are at most 1.
-                audit_share: (audited * audit_part / (pages as f64).max(1.0))
-                    .min(1.0 - request.discovery_share - request.announced_share)
-                    .max(0.0),
-                ..request.clone()
-            };
-            // Where one arm has all pages, nothing is compared, and they follow the formula in force.
-            let is_other = of_other == Some(arm) && parts[arm] < 1.0;
-            Arm { request, policy: usize::from(is_other), hosts: hosts.into_iter(), first }
-        };
-        of_arm.into_iter().enumerate().map(arm).collect()
-    }
+    hosts.into_iter().zip(first).enumerate().map(arm).collect()
 }

@@ -8,7 +8,7 @@ use crate::improve::panel::Panel;
 use crate::improve::population::{Population, PopulationCounter};
 use crate::report::facts::Facts;
 use recrawl_formula::expected_change;
-use recrawl_repository::{Generation, OriginRun};
+use recrawl_repository::Generation;
 use recrawl_scheduler::{ChosenPage, Counts, DueFirst, ExpectedChanges, PlanRequest, WhyFirst};
 use recrawl_types::{CanonicalUrl, Cycle, Expected, PageRecord, Share, Standing, StateColumns};
 
@@ -55,7 +55,6 @@ impl Measuring {
     pub fn begin(
         crawl: &Crawl,
         generation: &Generation,
-        origins: &[OriginRun],
         inputs: &FormulaInputs,
         request: &PlanRequest,
         last: Option<&Facts>,
@@ -63,7 +62,7 @@ impl Measuring {
         let known = inputs.global_rate().or_else(|| last.and_then(|last| last.rate_before(request.cycle)));
         let rate = match known {
             Some(rate) => rate,
-            None => SitePriors::read(generation, origins, &|_| crawl.live.moved())?.global(),
+            None => SitePriors::read(generation, &|_| crawl.live.moved())?.global(),
         };
         Ok(Measuring {
             cycle: request.cycle,

@@ -71,8 +71,7 @@ fn generation(pages: &BTreeMap<CanonicalUrl, PageRecord>) -> Arc<Generation> {
 }
 
 fn survey(rules: &Arc<FocusRules>, generation: &Generation) -> Survey {
-    let origins = generation.origins().unwrap();
-    Survey::read(rules, LiveModel::default(), 0.05, Cycle(9), generation, &origins, &|_| {}).unwrap()
+    Survey::read(rules, LiveModel::default(), 0.05, Cycle(9), generation, &|_| {}).unwrap()
 }
 
 /// What each page is expected to be, by path.

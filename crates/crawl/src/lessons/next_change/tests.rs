@@ -38,15 +38,13 @@ fn a_round_teaches_once_and_by_the_pages_as_its_plan_read_them() {
     let (repository, urls) = generation();
     let (generation, tables) = (repository.current(), SledTables::temporary().unwrap());
     let formula = Formula::from_expression("p_next").unwrap();
-    let origins = generation.origins().unwrap();
     let mut expected = NextChangeModel::default();
     let mut learned_at = 0;
     // The third is the second one again, after a crash before its commit.
     for (round, cycle, is_again) in [(7, 21, false), (8, 25, false), (8, 25, true)] {
         let mut lesson = expected.clone().lesson(cycle - learned_at);
         let inputs =
-            FormulaInputs::read(&formula, Cycle(cycle), &generation, &origins, Some(&tables), &|_| {})
-                .unwrap();
+            FormulaInputs::read(&formula, Cycle(cycle), &generation, Some(&tables), &|_| {}).unwrap();
         let mut states = generation.states().with_keys(true);
         while let Some((first, columns)) = states.next_block().unwrap() {
             inputs.fill(first, columns);

@@ -188,7 +188,10 @@ impl Crawl {
             ties: Ties::Hash,
             policy: recrawl_scheduler::policy::PolicyKind::default(),
         };
-        let origins = generation.origins().unwrap();
+        let (mut origins, mut runs) = (Vec::new(), generation.origin_runs());
+        while let Some(run) = runs.next_run().unwrap() {
+            origins.push(run.clone());
+        }
         let hosts = origins.iter().map(|origin| origin.pages);
         let mut planner = Planner::new(request, &mut policy, hosts, PlanMemory::unlimited()).unwrap();
         let mut gates = Vec::new();

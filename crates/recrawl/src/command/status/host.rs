@@ -48,7 +48,7 @@ pub fn origins_of(
     while let Some(run) = runs.next_run().map_err(Failure::work)? {
         let origin = Origin::of(&run.home().map_err(Failure::work)?);
         if host.is(&origin) {
-            found.entry(origin).or_default().run = Some(run);
+            found.entry(origin).or_default().run = Some(run.clone());
         }
     }
     Ok(found)

@@ -5,20 +5,21 @@
 //! wait only for the first scan.
 
 use recrawl_console::view::{HostQuery, HostRow, HostSort, HostState, Refusal};
-use recrawl_repository::{Generation, OriginRun};
+use recrawl_repository::{Generation, OriginIndex, OriginRun};
 use recrawl_types::Round;
 use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
 /// Scans take at most one part in this many of the time.
 const WALK_REST: u32 = 20;
 
-/// Cached between requests: about 60 bytes per host, and 40 more once a scan was needed.
+/// Cached between requests: an index of all hosts, and 28 bytes per host once a scan was needed.
 #[derive(Default)]
 pub struct Hosts {
     /// Of the last generation that was requested.
-    origins: Mutex<Option<(Round, Arc<Vec<OriginRun>>)>>,
+    origins: Mutex<Option<(Round, Arc<OriginIndex>)>>,
     last: Mutex<Option<Arc<HostSnapshot>>>,
     walking: Mutex<()>,
 }
@@ -26,7 +27,7 @@ pub struct Hosts {
 /// All hosts at one moment.
 pub struct HostSnapshot {
     /// The origins, in the order of `hosts`.
-    pub origins: Arc<Vec<OriginRun>>,
+    pub origins: Arc<OriginIndex>,
     hosts: Vec<Host>,
     began: Instant,
     took: Duration,
@@ -36,17 +37,22 @@ pub struct HostSnapshot {
 #[derive(Clone, Copy)]
 struct Host {
     state: HostState,
-    queue: u64,
-    delay: u64,
-    latency: u64,
+    pages: u32,
+    queue: u32,
+    delay: u32,
+    latency: u32,
     failures: u32,
-    changed: u64,
+    changed: u32,
 }
 
 impl From<HostRow> for Host {
     fn from(row: HostRow) -> Host {
-        let HostRow { state, queue, delay_ms, latency_ms, failures, changed, .. } = row;
-        Host { state, queue, delay: delay_ms, latency: latency_ms.unwrap_or_default(), failures, changed }
+        let HostRow { state, pages, queue, delay_ms, latency_ms, failures, changed, .. } = row;
+        // Only compared: above this all are the same.
+        let [pages, queue, delay, latency, changed] =
+            [pages, queue, delay_ms, latency_ms.unwrap_or_default(), changed]
+                .map(|value| u32::try_from(value).unwrap_or(u32::MAX));
+        Host { state, pages, queue, delay, latency, failures, changed }
     }
 }
 
@@ -55,14 +61,14 @@ impl Hosts {
     ///
     /// # Errors
     /// When they cannot be read.
-    pub fn origins(&self, generation: &Generation) -> Result<Arc<Vec<OriginRun>>, Refusal> {
+    pub fn origins(&self, generation: &Generation) -> Result<Arc<OriginIndex>, Refusal> {
         let mut kept = lock(&self.origins);
         if let Some((number, origins)) = &*kept
             && *number == generation.number()
         {
             return Ok(origins.clone());
         }
-        let origins = Arc::new(generation.origins().map_err(super::failed)?);
+        let origins = Arc::new(generation.origin_index().map_err(super::failed)?);
         *kept = Some((generation.number(), origins.clone()));
         Ok(origins)
     }
@@ -73,7 +79,7 @@ impl Hosts {
     /// When they cannot be read.
     pub fn snapshot(
         &self,
-        origins: Arc<Vec<OriginRun>>,
+        origins: Arc<OriginIndex>,
         row: impl Fn(&OriginRun) -> Result<HostRow, Refusal>,
     ) -> Result<Arc<HostSnapshot>, Refusal> {
         let last = lock(&self.last).clone();
@@ -96,7 +102,11 @@ impl Hosts {
             (Err(TryLockError::Poisoned(_)), _) => panic!("no panic under the lock"),
         };
         let began = Instant::now();
-        let hosts = origins.iter().map(|run| row(run).map(Host::from)).collect::<Result<_, _>>()?;
+        let mut hosts = Vec::with_capacity(origins.origins() as usize);
+        let mut runs = origins.walk_from(0).map_err(super::failed)?;
+        while let Some(run) = runs.next_run().map_err(super::failed)? {
+            hosts.push(row(run)?.into());
+        }
         let snapshot = Arc::new(HostSnapshot { origins, hosts, began, took: began.elapsed() });
         *lock(&self.last) = Some(snapshot.clone());
         Ok(snapshot)
@@ -106,42 +116,64 @@ impl Hosts {
 impl HostSnapshot {
     /// The places of hosts in [`HostSnapshot::origins`] in the requested order, starting with number
     /// `from`, and their total number.
-    pub fn places(&self, ask: &HostQuery, from: usize) -> (Vec<usize>, usize) {
-        let is_asked_for = |place: &usize| ask.state.is_none_or(|state| self.hosts[*place].state == state);
-        let places = (0..self.hosts.len()).filter(is_asked_for).collect();
-        ordered(places, from, ask.limit, |place| self.key(ask.sort, place))
-    }
-
-    fn key(&self, sort: HostSort, place: usize) -> u64 {
-        let host = &self.hosts[place];
-        match sort {
-            HostSort::Name => 0,
-            HostSort::Pages => self.origins[place].pages,
-            HostSort::Queue => host.queue,
-            HostSort::Delay => host.delay,
-            HostSort::Latency => host.latency,
-            HostSort::Failures => host.failures.into(),
-            HostSort::Changes => host.changed,
+    pub fn places(&self, ask: &HostQuery, from: usize) -> (Vec<u64>, usize) {
+        let is_asked_for = |host: &Host| ask.state.is_none_or(|state| host.state == state);
+        let mut places = Ordered::new(from, ask.limit);
+        for (place, host) in (0..).zip(&self.hosts).filter(|(_, host)| is_asked_for(host)) {
+            places.add(host.key(ask.sort), place);
         }
+        places.finish()
     }
 }
 
-/// At most `limit` places, starting with number `from`, sorted by descending key and then by place,
-/// and the total number.
-pub fn ordered(
-    mut places: Vec<usize>,
-    from: usize,
-    limit: usize,
-    key: impl Fn(usize) -> u64,
-) -> (Vec<usize>, usize) {
-    let (total, key) = (places.len(), |place: &usize| (Reverse(key(*place)), *place));
-    let end = from.saturating_add(limit);
-    if end < total {
-        places.select_nth_unstable_by_key(end, key);
-        places.truncate(end);
+impl Host {
+    fn key(&self, sort: HostSort) -> u64 {
+        let key = match sort {
+            HostSort::Name => 0,
+            HostSort::Pages => self.pages,
+            HostSort::Queue => self.queue,
+            HostSort::Delay => self.delay,
+            HostSort::Latency => self.latency,
+            HostSort::Failures => self.failures,
+            HostSort::Changes => self.changed,
+        };
+        key.into()
     }
-    places.sort_unstable_by_key(key);
-    (places.into_iter().skip(from).collect(), total)
+}
+
+/// A part of a list that is sorted by descending key and then by place. Only what comes up to its end is held.
+pub struct Ordered {
+    from: usize,
+    end: usize,
+    total: usize,
+    /// The last one on top.
+    first: BinaryHeap<(Reverse<u64>, u64)>,
+}
+
+impl Ordered {
+    /// At most `limit` places, starting with number `from`.
+    pub fn new(from: usize, limit: usize) -> Ordered {
+        Ordered { from, end: from.saturating_add(limit), total: 0, first: BinaryHeap::new() }
+    }
+
+    /// Adds a place to the list.
+    pub fn add(&mut self, key: u64, place: u64) {
+        self.total += 1;
+        let added = (Reverse(key), place);
+        if self.first.len() < self.end {
+            self.first.push(added);
+        } else if let Some(mut last) = self.first.peek_mut()
+            && added < *last
+        {
+            *last = added;
+        }
+    }
+
+    /// The places, and the length of the whole list.
+    pub fn finish(self) -> (Vec<u64>, usize) {
+        let sorted = self.first.into_sorted_vec();
+        (sorted.into_iter().skip(self.from).map(|(_, place)| place).collect(), self.total)
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -151,12 +183,28 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use recrawl_repository::Repository;
+    use recrawl_repository::storage::MemoryStorage;
+    use recrawl_types::{Cycle, PageRecord, UrlRules};
     use std::cell::{Cell, RefCell};
     use std::sync::mpsc;
     use std::thread;
 
-    fn run(pages: u64) -> OriginRun {
-        OriginRun { key: Vec::new(), first: 0, pages, visited: 0 }
+    /// Hosts with so many pages.
+    fn origins(pages: impl Iterator<Item = u64>) -> Arc<OriginIndex> {
+        let mut repository = Repository::open(Arc::new(MemoryStorage::new())).unwrap();
+        let empty = Generation::default();
+        let mut writer = repository.begin(&empty, Cycle(1)).unwrap();
+        for (host, pages) in pages.enumerate() {
+            for page in 0..pages {
+                let url = format!("http://host-{host:04}.test/{page:04}");
+                let url = UrlRules::keep_all().canonicalize(&url).unwrap();
+                writer.push(url.key(), &PageRecord::discovered(Cycle(1), 1)).unwrap();
+            }
+        }
+        repository.commit(writer, b"").unwrap();
+        Arc::new(repository.current().origin_index().unwrap())
     }
 
     fn host(run: &OriginRun) -> HostRow {
@@ -182,17 +230,36 @@ mod tests {
 
     #[test]
     fn parts_put_together_are_the_whole_in_order() {
-        let origins = Arc::new((0..100).map(|i| run(i * 7 % 101)).collect::<Vec<_>>());
-        let snapshot = Hosts::default().snapshot(origins.clone(), |run| Ok(host(run))).unwrap();
+        let of_pages = |pages| host(&OriginRun { key: Vec::new(), first: 0, pages, visited: 0 });
+        let pages: Vec<u64> = (1..101).map(|i| i * 7 % 101).collect();
+        let snapshot =
+            Hosts::default().snapshot(origins(pages.iter().copied()), |run| Ok(host(run))).unwrap();
+        let hosts: Vec<HostRow> = pages.into_iter().map(of_pages).collect();
         for state in [None, Some(HostState::Waiting)] {
-            let mut whole: Vec<usize> =
-                (0..100).filter(|p| state.is_none_or(|s| host(&origins[*p]).state == s)).collect();
-            whole.sort_by_key(|p| Reverse(host(&origins[*p]).queue));
+            let mut whole: Vec<u64> =
+                (0..100).filter(|p| state.is_none_or(|s| hosts[*p as usize].state == s)).collect();
+            whole.sort_by_key(|p| Reverse(hosts[*p as usize].queue));
             let parts =
                 (0..=100).step_by(7).map(|from| snapshot.places(&ask(HostSort::Queue, state, 7), from));
-            let (parts, totals): (Vec<Vec<usize>>, Vec<usize>) = parts.unzip();
+            let (parts, totals): (Vec<Vec<u64>>, Vec<usize>) = parts.unzip();
             assert_eq!(parts.concat(), whole);
             assert!(totals.iter().all(|total| *total == whole.len()));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_part_of_a_list_is_that_of_the_sorted_list(
+            keys in prop::collection::vec(0u64..9, 0..60),
+            from in 0usize..70,
+            limit in 1usize..20,
+        ) {
+            let mut ordered = Ordered::new(from, limit);
+            let mut whole: Vec<u64> = (0..keys.len() as u64).collect();
+            whole.iter().for_each(|place| ordered.add(keys[*place as usize], *place));
+            whole.sort_by_key(|place| Reverse(keys[*place as usize]));
+            let part: Vec<u64> = whole.into_iter().skip(from).take(limit).collect();
+            prop_assert_eq!(ordered.finish(), (part, keys.len()));
         }
     }
 
@@ -205,7 +272,7 @@ mod tests {
                 std::thread::sleep(Duration::from_millis(slow));
                 Ok(host(run))
             };
-            hosts.snapshot(Arc::new(vec![run(1)]), row).map(|snapshot| snapshot.took)
+            hosts.snapshot(origins(1..2), row).map(|snapshot| snapshot.took)
         };
         // A scan of one second serves the next nineteen.
         assert!(snapshot(1000).unwrap() >= Duration::from_secs(1));
@@ -216,7 +283,7 @@ mod tests {
     /// A scan that lasts until `others` were answered, or `patience` is over, and their final
     /// results.
     fn ask_during_a_walk(hosts: &Hosts, others: usize, patience: Duration) -> Vec<Result<usize, Refusal>> {
-        let origins = Arc::new(vec![run(1)]);
+        let origins = origins(1..2);
         let ask =
             || hosts.snapshot(origins.clone(), |run| Ok(host(run))).map(|snapshot| snapshot.hosts.len());
         let (tell, told) = mpsc::channel();
@@ -247,7 +314,7 @@ mod tests {
     fn while_others_walk_the_last_walk_is_shown() {
         let hosts = Hosts::default();
         let last = HostSnapshot {
-            origins: Arc::default(),
+            origins: origins(0..0),
             hosts: Vec::new(),
             began: Instant::now(),
             took: Duration::ZERO,
