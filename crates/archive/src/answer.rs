@@ -20,6 +20,8 @@ pub struct Answer {
     http: Vec<u8>,
     /// The body after decoding.
     pub body: Vec<u8>,
+    /// Bytes of the whole body, also of what was not read.
+    pub body_bytes: u64,
     /// Is the body longer than what was read?
     pub is_cut: bool,
 }
@@ -61,9 +63,13 @@ impl Answer {
         let (head, block) = cut_head(&bytes);
         let length = field(head, "Content-Length").and_then(|text| text.parse().ok()).unwrap_or(usize::MAX);
         let (http, body) = cut_head(&block[..length.min(block.len())]);
+        let body_bytes = match length {
+            usize::MAX => body.len(),
+            length => length.saturating_sub(block.len().min(length) - body.len()),
+        } as u64;
         let kept = &body[..body.len().min(max_body.try_into().unwrap_or(usize::MAX))];
         let is_cut = kept.len() < body.len() || length > block.len();
-        Ok(Answer { body: kept.to_vec(), is_cut, head: head.to_vec(), http: http.to_vec() })
+        Ok(Answer { body: kept.to_vec(), body_bytes, is_cut, head: head.to_vec(), http: http.to_vec() })
     }
 
     /// A field of the WARC record.
@@ -157,7 +163,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut archive = crate::Archive::create(folder.path(), 1 << 20).unwrap();
         let long = archive.append(&response(&vec![b'x'; MAX_ARCHIVED_BODY as usize + 9], None)).unwrap();
-        assert_eq!(Answer::read(&opened(folder.path()), long).unwrap().body.len() as u64, MAX_ARCHIVED_BODY);
+        for (most, read) in [(MAX_ARCHIVED_BODY, MAX_ARCHIVED_BODY), (0, 0), (1 << 30, MAX_ARCHIVED_BODY + 9)]
+        {
+            let found = Answer::read_up_to(&opened(folder.path()), long, most).unwrap();
+            assert_eq!((found.body.len() as u64, found.body_bytes), (read, MAX_ARCHIVED_BODY + 9));
+            assert_eq!(found.is_cut, read < found.body_bytes);
+        }
         let gone = Answer::read(&opened(folder.path()), ArchivePosition { file: 9, offset: 0 }).unwrap_err();
         assert_eq!(gone.kind(), io::ErrorKind::NotFound);
         let within = ArchivePosition { offset: long.offset + 1, ..long };
