@@ -167,6 +167,10 @@ fn gets(document: &Value, daemon: &Daemon) -> Vec<(String, String)> {
         list.as_array().unwrap().iter().map(|row| encoded(row[key].as_str().unwrap())).collect()
     };
     let (hosts, pages) = (each(&hosts, "host"), each(&pages, "url"));
+    let archived = daemon.get("/api/v1/pages?limit=1000")["pages"].clone();
+    let archived = archived.as_array().unwrap().iter().find(|page| !page["warc_file"].is_null());
+    let archived = archived.expect("a page with a body").clone();
+    let archived_url = encoded(archived["url"].as_str().unwrap());
     let waiting = daemon.get("/api/v1/improve")["loop"]["waiting"].clone();
     let candidates = each(&Value::Array(Some(waiting).filter(Value::is_object).into_iter().collect()), "id");
     let mut all = Vec::new();
@@ -194,6 +198,13 @@ fn gets(document: &Value, daemon: &Daemon) -> Vec<(String, String)> {
                 vec![route.clone(), format!("{route}?limit=1"), format!("{route}?prefix={}", hosts[0])]
             }
             "/api/v1/page" => pages.iter().map(|page| format!("{route}?url={page}")).collect(),
+            "/api/v1/versions" => {
+                vec![format!("{route}?url={archived_url}"), format!("{route}?url={}&limit=2", pages[0])]
+            }
+            "/api/v1/version" | "/archived" => {
+                let (file, offset) = (&archived["warc_file"], &archived["warc_offset"]);
+                vec![format!("{route}?url={archived_url}&warc_file={file}&warc_offset={offset}")]
+            }
             "/api/v1/cycles" => vec![route.clone(), format!("{route}?last=1")],
             "/assets/{name}" => {
                 ["main.js", "style.css", "icon.svg"].map(|name| format!("/assets/{name}")).into()
@@ -289,6 +300,15 @@ fn answers_are_as_the_openapi_document_says() {
         ("GET", "/api/v1/hosts/{host}", "/api/v1/hosts/nobody.example", false, "", 404),
         ("GET", "/api/v1/hosts/{host}", "/api/v1/hosts/a%20b", false, "", 422),
         ("GET", "/api/v1/page", "/api/v1/page", false, "", 422),
+        ("GET", "/api/v1/versions", "/api/v1/versions?url=http%3A%2F%2Fa.example%2F&limit=0", false, "", 422),
+        (
+            "GET",
+            "/archived",
+            "/archived?url=http%3A%2F%2Fa.example%2F&warc_file=1&warc_offset=0",
+            false,
+            "",
+            404,
+        ),
         ("GET", "/assets/{name}", "/assets/none.js", false, "", 404),
         ("GET", "/indexnow", "/indexnow?url=http%3A%2F%2Fa.example%2F&key=a-key-of-nobody", false, "", 422),
         ("POST", "/api/v1/seeds", "/api/v1/seeds", true, "{", 400),

@@ -10,6 +10,8 @@ mod harness;
 mod access;
 /// The API beside its own description, from the moment the port opens.
 mod api;
+/// Archived versions in the API: what `recrawl show` reads, and no more.
+mod archived;
 /// The Helm chart and the manifest for people without Helm.
 mod chart;
 /// Words, exit codes, and one-line errors.

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { hostile } from "./hostile.js";
+import { attacking, hostile } from "./hostile.js";
 
 const run = promisify(execFile);
 
@@ -234,6 +234,24 @@ export async function exported() {
   await recrawl("export", "wacz", "--out", wacz);
   const contents = (await recrawl("export", "contents", "--out", "-")).trim().split("\n").map((line) => JSON.parse(line));
   return { wacz, contents, stop: ending(folder, web) };
+}
+
+/** A daemon whose archive has three versions of a page that attacks whoever looks at it, and a page taken down. */
+export async function archived() {
+  const folder = await mkdtemp(join(tmpdir(), "recrawl-browser-"));
+  const site = await attacking();
+  const [config, seeds] = ["recrawl.toml", "seeds.txt"].map((name) => join(folder, name));
+  await writeFile(seeds, site.seeds.join("\n"));
+  const settings = SETTINGS(folder, 'delay_per_host = "0 s"', "1 d").replace('"40%"', '"100%"');
+  await writeFile(config, `${settings.replace(/tokens = .*/, "")}[scope]\nprefixes = ["${site.origin}/"]\n`);
+  const recrawl = (...words) =>
+    run(join(BUILT, "recrawl"), [...words, "--config", config, "--data-dir", join(folder, "data")]);
+  for (let cycle = 0; cycle < 3; cycle += 1) await recrawl("crawl", "--cycles", "1", "--seeds", seeds);
+  await recrawl("takedown", "--page", `${site.origin}/gone`);
+  // From here on only a browser could come.
+  site.trapped.length = 0;
+  const daemon = await serve(config, folder);
+  return { ...client(daemon.origin), ...site, origin: daemon.origin, site: site.origin, stop: ending(folder, site, daemon) };
 }
 
 // One host fails often enough to be backed off (not with 503, which would slow down the host and the cycles).

@@ -27,6 +27,8 @@ pub struct Answer {
     pub body: Vec<u8>,
     /// The document that a browser made of it (HTML in UTF-8), if the page was rendered.
     pub rendered: Option<Vec<u8>>,
+    /// Bytes of the whole body, also of what was not read.
+    pub body_bytes: u64,
     /// Is the body or the document longer than what was read?
     pub is_cut: bool,
 }
@@ -77,10 +79,14 @@ impl Answer {
         let (head, block) = cut_head(&bytes);
         let length = field(head, "Content-Length").and_then(|text| text.parse().ok()).unwrap_or(usize::MAX);
         let (http, body) = cut_head(&block[..length.min(block.len())]);
+        let body_bytes = match length {
+            usize::MAX => body.len(),
+            length => length.saturating_sub(block.len().min(length) - body.len()),
+        } as u64;
         let kept = &body[..body.len().min(max_body.try_into().unwrap_or(usize::MAX))];
         let is_cut = kept.len() < body.len() || length > block.len();
         let (head, http, body) = (head.to_vec(), http.to_vec(), kept.to_vec());
-        Ok(Answer { head, http, body, rendered: None, is_cut })
+        Ok(Answer { head, http, body, rendered: None, body_bytes, is_cut })
     }
 
     /// The document in a `resource` record of the same visit, and whether it is longer. What follows the response is
@@ -248,7 +254,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut archive = crate::Archive::create(folder.path(), 1 << 20).unwrap();
         let long = archive.append(&response(&vec![b'x'; MAX_ARCHIVED_BODY as usize + 9], None)).unwrap();
-        assert_eq!(Answer::read(&opened(folder.path()), long).unwrap().body.len() as u64, MAX_ARCHIVED_BODY);
+        for (most, read) in [(MAX_ARCHIVED_BODY, MAX_ARCHIVED_BODY), (0, 0), (1 << 30, MAX_ARCHIVED_BODY + 9)]
+        {
+            let found = Answer::read_up_to(&opened(folder.path()), long, most).unwrap();
+            assert_eq!((found.body.len() as u64, found.body_bytes), (read, MAX_ARCHIVED_BODY + 9));
+            assert_eq!(found.is_cut, read < found.body_bytes);
+        }
         let gone = Answer::read(&opened(folder.path()), ArchivePosition { file: 9, offset: 0 }).unwrap_err();
         assert_eq!(gone.kind(), io::ErrorKind::NotFound);
         let within = ArchivePosition { offset: long.offset + 1, ..long };

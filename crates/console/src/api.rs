@@ -14,6 +14,7 @@ mod ping;
 mod promise;
 mod read;
 mod report;
+mod version;
 mod websub;
 
 use crate::console::Console;
@@ -47,6 +48,9 @@ fn routes() -> OpenApiRouter<Arc<Console>> {
         .routes(routes!(promise::promises))
         .routes(routes!(list::pages))
         .routes(routes!(list::page))
+        .routes(routes!(version::versions))
+        .routes(routes!(version::version))
+        .routes(routes!(version::archived))
         .routes(routes!(event::events))
         .routes(routes!(formula::formulas))
         .routes(routes!(formula::check))

@@ -36,6 +36,7 @@ pub const ASSETS: &[Asset] = &[
     asset!("control.js", SCRIPT),
     asset!("cycle.js", SCRIPT),
     asset!("cycles.js", SCRIPT),
+    asset!("difference.js", SCRIPT),
     asset!("dom.js", SCRIPT),
     asset!("errors.js", SCRIPT),
     asset!("flight.js", SCRIPT),
@@ -59,6 +60,7 @@ pub const ASSETS: &[Asset] = &[
     asset!("style.css", "text/css; charset=utf-8"),
     asset!("table.js", SCRIPT),
     asset!("timeline.js", SCRIPT),
+    asset!("versions.js", SCRIPT),
 ];
 
 #[cfg(test)]

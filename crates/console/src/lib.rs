@@ -37,3 +37,5 @@ pub use view::CrawlView;
 pub const MAX_CURSOR_BYTES: usize = 4096;
 /// Maximum rows of one response.
 pub const MAX_ROWS: usize = 1000;
+/// Maximum archived versions of one response. The body of each is read and compared.
+pub const MAX_VERSION_ROWS: usize = 100;

@@ -16,6 +16,7 @@ mod query;
 mod recent;
 mod refusal;
 mod status;
+mod version;
 
 pub use control::{Accepted, Change, Controls, Decision, Did, Who};
 pub use errors::{ErrorCount, ErrorGroup, ErrorKind, Errors, PageError};
@@ -41,6 +42,7 @@ pub use status::{
     ByteBudget, Counts, CycleDone, CycleNow, CycleStage, Fetching, FocusFigures, Freshness, HostNow,
     HostState, NextRound, Promise, PromiseFigures, SeedsRefused, State, Status, TargetFigures,
 };
+pub use version::{NoVersion, OneVersion, Version, VersionContent, VersionList, VersionQuery};
 
 use serde_json::Value;
 
@@ -127,6 +129,24 @@ pub trait CrawlView: Send + Sync {
     /// # Errors
     /// As [`CrawlView::page`].
     fn page_text(&self, page: &OnePage) -> Result<String, Refusal>;
+
+    /// The archived versions of a page, newest first.
+    ///
+    /// # Errors
+    /// If the URL or the cursor is invalid, or the page is unknown.
+    fn versions(&self, ask: &VersionQuery) -> Result<VersionList, Refusal>;
+
+    /// What the archive has of one version.
+    ///
+    /// # Errors
+    /// If the URL is invalid, or page or version are unknown, taken down or unreadable.
+    fn version(&self, version: &OneVersion) -> Result<VersionContent, Refusal>;
+
+    /// One version as an HTML document that neither acts nor loads anything.
+    ///
+    /// # Errors
+    /// As [`CrawlView::version`], or if it is no text.
+    fn archived(&self, version: &OneVersion) -> Result<String, Refusal>;
 
     /// Operator decisions in force.
     ///

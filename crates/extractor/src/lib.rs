@@ -8,6 +8,8 @@
 //! (module `stream`). Where the standard moves parts of the tree, as in misnested pages, html5ever
 //! builds scraper's tree, which is walked once (module `html`). Both ways find the same. A page with
 //! selectors for its text is always read by its tree (module `part`).
+//!
+//! For people who look at an archived body, [`inert`] makes a document of it that neither acts nor loads anything.
 
 mod anchor;
 mod base;
@@ -18,6 +20,7 @@ mod dated;
 mod directives;
 mod element;
 mod html;
+mod inert;
 mod listings;
 mod media;
 mod names;
@@ -31,6 +34,7 @@ mod walk;
 
 pub use anchor::{MAX_ANCHOR_BYTES, MAX_ANCHORS_BYTES};
 pub use dated::{DatedLine, dated_line};
+pub use inert::{inert, inert_text};
 pub use listings::{Hub, Listing, ListingEntry, ListingKind};
 pub use media::Types;
 pub use part::{MAX_PART_ENTRIES, Part, PartError};

@@ -4,7 +4,7 @@
 use crate::{Target, first_line};
 use recrawl_extractor::{
     Extracted, Fields, Limits, MAX_ANCHOR_BYTES, MAX_ANCHORS_BYTES, MAX_FEEDS, MAX_TITLE_BYTES, Options,
-    PageContent, Part, extract, extract_part,
+    PageContent, Part, extract, extract_part, inert,
 };
 use recrawl_types::{Canonical, CanonicalUrl, UrlRules};
 use std::collections::BTreeSet;
@@ -20,6 +20,8 @@ pub fn check(data: &[u8]) {
     let _ = recrawl_extractor::assert_both_ways(&String::from_utf8_lossy(body));
     let rules = UrlRules::default();
     let url = rules.canonicalize("https://example.com/folder/page?q=1").expect("a sound address");
+    let types = Options::default().types;
+    inert(body, &fields, &url, &types).iter().for_each(|document| is_inert(document));
     let read = |body: &[u8], fields: &Fields<'_>, limits: &Limits| {
         let options =
             Options { limits: limits.clone(), agent: "recrawl".into(), anchors: true, ..Options::default() };
@@ -52,6 +54,48 @@ pub fn check(data: &[u8]) {
     let again = read(page.text.as_bytes(), &plain, &all);
     if let (Extracted::Page(again), false) = (again, page.text.starts_with('\u{feff}')) {
         assert_eq!(again.text, page.text, "the text of a text is another");
+    }
+}
+
+/// Elements that act, load, or whose content is not read as that of others.
+const ACTIVE: [&str; 24] = [
+    "base",
+    "body",
+    "button",
+    "embed",
+    "form",
+    "frame",
+    "frameset",
+    "html",
+    "iframe",
+    "input",
+    "link",
+    "math",
+    "meta",
+    "noscript",
+    "object",
+    "plaintext",
+    "script",
+    "select",
+    "style",
+    "svg",
+    "template",
+    "textarea",
+    "title",
+    "xmp",
+];
+
+/// Is each tag of a document one that does nothing? Texts and values have no angle brackets.
+fn is_inert(document: &str) {
+    for tag in document.split('<').skip(1) {
+        let (tag, _) = tag.split_once('>').unwrap_or_else(|| panic!("a tag without an end: {tag}"));
+        let (name, mut attributes) = tag.split_once(' ').unwrap_or((tag, ""));
+        assert!(!ACTIVE.contains(&name.trim_start_matches('/')), "{tag}");
+        while let Some((name, value)) = attributes.split_once("=\"") {
+            let name = name.trim();
+            assert!(!name.starts_with("on") && !["href", "src", "srcset", "style"].contains(&name), "{tag}");
+            attributes = value.split_once('"').unwrap_or_else(|| panic!("a value without an end: {tag}")).1;
+        }
     }
 }
 

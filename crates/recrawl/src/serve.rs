@@ -26,6 +26,7 @@ mod shared_state;
 mod status;
 mod telling;
 mod ticker;
+mod versions;
 mod view;
 mod websub;
 

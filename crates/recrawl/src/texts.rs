@@ -1,4 +1,4 @@
-//! The last two texts of a page, from the archive, and their difference.
+//! The versions of a page in the archive: their texts, and the difference of two.
 //!
 //! A page's record has the position of its last body, and each body that of the one before
 //! ([`BODY_BEFORE`]), so nothing is searched. Revisits (without body) and redirects (without text)
@@ -7,9 +7,11 @@
 //! [`BODY_BEFORE`]: recrawl_archive::BODY_BEFORE
 
 mod difference;
+mod page;
 mod versions;
 
-pub use versions::{Version, Versions, extracted, text_of};
+pub use page::{ArchivedPage, MAX_VERSIONS, media_type};
+pub use versions::{Version, Versions, extracted, inert_body, text_of};
 
 use difference::Difference;
 pub use difference::unified;
@@ -27,6 +29,7 @@ const MAX_ANSWERS: usize = 8;
 const DIFF_TIME: Duration = Duration::from_millis(500);
 
 /// A text and its position.
+#[derive(Clone)]
 pub struct Text {
     /// Time of the fetch, in seconds since 1970.
     pub time: u64,
@@ -35,7 +38,7 @@ pub struct Text {
 }
 
 /// Why there are not two texts to compare.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Missing {
     /// The reason for programs.
     pub none: &'static str,
@@ -120,7 +123,7 @@ pub fn last_two(
 }
 
 /// Why there is no text before the newest, or none at all.
-pub fn none_before(newest: Option<&Text>, visited: &Visited, settings: &Settings, now: u64) -> Missing {
+fn none_before(newest: Option<&Text>, visited: &Visited, settings: &Settings, now: u64) -> Missing {
     let (content, history) = (&visited.content, &visited.history);
     match newest {
         None if !settings.config.storage.archive => {

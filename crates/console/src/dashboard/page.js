@@ -3,9 +3,11 @@
 import { button, outcome } from "./action.js";
 import { ask, query } from "./api.js";
 import { legend, picture, strip } from "./chart.js";
+import { difference } from "./difference.js";
 import { datum, facts, h, inUse, loading, panel, say, show } from "./dom.js";
 import { count, millis, plural, seconds, share, value, words } from "./format.js";
 import { Table, alternative } from "./table.js";
+import { versions } from "./versions.js";
 
 export const title = "Page";
 
@@ -81,11 +83,18 @@ export function open(main, { signal, parameters, navigate }) {
       }
     });
   const fetchNow = button("Fetch now", told, "POST", "/api/v1/recrawl", { body: () => ({ url }), after: () => load() });
-  const anew = () => inUse(found) || load();
+  const archived = versions(url, signal);
+  const anew = (list) => () => {
+    list();
+    if (!inUse(found)) load();
+  };
   const blocking = blockControls(url, told, () => load());
   found.before(h("p", { class: "actions" }, fetchNow, blocking.elements), told);
+  found.after(archived.element);
   load();
-  return { cycle: anew, change: anew, again: anew };
+  archived.load();
+  // After a break, pages may have been taken down.
+  return { cycle: anew(archived.refresh), change: anew(archived.refresh), again: anew(archived.load) };
 }
 
 /** Block or unblock, whichever fits, with the prefix that it is about. */
@@ -157,7 +166,7 @@ function onePage(found) {
     { class: "panels two" },
     decision(found, page),
     history(found.visits ?? []),
-    difference(found.texts),
+    lastTwo(found.texts),
     score(found),
     record(found, page),
   );
@@ -341,35 +350,8 @@ function record(found, page) {
   );
 }
 
-/** The difference of the last two texts, or why it is unknown. */
-function difference(texts) {
-  const body =
-    texts.none !== undefined
-      ? [h("p", { class: "quiet", "data-figure": "texts" }, `Nothing to compare: ${texts.why}.`)]
-      : [
-          h("p", { class: "quiet" }, `${seconds(texts.older.time)} vs. ${seconds(texts.newer.time)}. `, amounts(texts)),
-          h(
-            "pre",
-            { class: "diff", tabindex: "0", role: "group", "aria-label": "Difference of the last two texts" },
-            texts.parts.map(part),
-          ),
-        ];
-  const element = panel("Last two texts", ...body);
+function lastTwo(texts) {
+  const element = panel("Last two texts", ...difference(texts, "Difference of the last two texts"));
   element.classList.add("wide");
   return element;
 }
-
-function amounts({ words_added: added, words_removed: removed, is_cut: isCut }) {
-  const said =
-    added + removed === 0
-      ? "No visible difference"
-      : `${plural(added, "word")} added, ${count(removed)} removed`;
-  return h("span", { "data-figure": "texts" }, `${said}${isCut ? "; truncated" : ""}.`);
-}
-
-const ELEMENTS = { added: "ins", removed: "del", same: "span" };
-
-const part = ({ kind, text, words: left }) =>
-  kind === "skipped"
-    ? h("span", { class: "skipped" }, `… ${plural(left, "word")} the same …`)
-    : h(ELEMENTS[kind] ?? "span", {}, text);

@@ -237,6 +237,20 @@ impl MadeUp {
 /// Hosts of the crawl, in the order of their names.
 const HOSTS: [&str; 3] = ["a.example", "b.example", "c.example"];
 
+fn one_version() -> Version {
+    Version {
+        number: 1,
+        time: NOW / 1000,
+        status: 200,
+        content_type: Some("text/html".into()),
+        bytes: 5,
+        digest: None,
+        words_changed: None,
+        warc_file: 1,
+        warc_offset: 7,
+    }
+}
+
 fn no_cursor() -> Refusal {
     Refusal::invalid("cursor", "unknown cursor", "use the `next` of the previous response")
 }
@@ -366,6 +380,41 @@ impl CrawlView for MadeUp {
 
     fn page_text(&self, page: &OnePage) -> Result<String, Refusal> {
         self.page(page).map(|_| format!("url         {}\n", page.url))
+    }
+
+    fn versions(&self, ask: &VersionQuery) -> Result<VersionList, Refusal> {
+        self.page(&OnePage { url: ask.url.clone(), formula: None })?;
+        match &ask.cursor {
+            None => Ok(VersionList {
+                url: ask.url.clone(),
+                versions: vec![one_version()],
+                next: None,
+                missing: None,
+            }),
+            Some(_) => Err(no_cursor()),
+        }
+    }
+
+    fn version(&self, version: &OneVersion) -> Result<VersionContent, Refusal> {
+        if (version.warc_file, version.warc_offset) != (1, 7) {
+            return Err(Refusal::NotFound(format!(
+                "{}: no archived version of the page begins there",
+                version.url
+            )));
+        }
+        Ok(VersionContent {
+            url: version.url.clone(),
+            version: one_version(),
+            headers: "HTTP/1.1 200 OK\n".into(),
+            text: Some("words".into()),
+            text_is_cut: false,
+            no_text: None,
+            difference: json!({"none": "one_text", "why": "no version before this one is archived"}),
+        })
+    }
+
+    fn archived(&self, version: &OneVersion) -> Result<String, Refusal> {
+        self.version(version).map(|_| "<!doctype html><p>words".into())
     }
 
     fn controls(&self) -> Result<Controls, Refusal> {

@@ -26,6 +26,15 @@ const ROUTES: &[(&str, &str, &str, &str, u16)] = &[
     ("GET", "/api/v1/pages", "/api/v1/pages?prefix=https%3A%2F%2Fa.example%2F00", "", 200),
     ("GET", "/api/v1/promises", "/api/v1/promises", "", 200),
     ("GET", "/api/v1/page", "/api/v1/page?url=https://a.example/0007", "", 200),
+    ("GET", "/api/v1/versions", "/api/v1/versions?url=https://a.example/0007&limit=100", "", 200),
+    (
+        "GET",
+        "/api/v1/version",
+        "/api/v1/version?url=https://a.example/0007&warc_file=1&warc_offset=7",
+        "",
+        200,
+    ),
+    ("GET", "/archived", "/archived?url=https://a.example/0007&warc_file=1&warc_offset=7", "", 200),
     ("GET", "/api/v1/formulas", "/api/v1/formulas", "", 200),
     ("POST", "/api/v1/formulas/check", "/api/v1/formulas/check", r#"{"text":"cg"}"#, 200),
     ("POST", "/api/v1/formulas/compare", "/api/v1/formulas/compare", r#"{"text":"cg"}"#, 200),
@@ -78,8 +87,28 @@ pub fn described(served: &Served) -> BTreeSet<(String, String)> {
 fn assert_hardened(answer: &Answer, path: &str) {
     assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{path}");
     assert_eq!(answer.header("referrer-policy"), Some("no-referrer"), "{path}");
+    assert_eq!(answer.header("cross-origin-resource-policy"), Some("same-origin"), "{path}");
     let policy = answer.header("content-security-policy").unwrap();
-    assert!(policy.contains("frame-ancestors 'none'") && !policy.contains("unsafe"), "{path}: {policy}");
+    let opener = answer.header("cross-origin-opener-policy");
+    match path.starts_with("/archived") {
+        true => {
+            assert!(policy.starts_with("sandbox; default-src 'none'; "), "{policy}");
+            for allowed in ["allow-", "script-src", "connect-src", "http", "*", "unsafe-eval"] {
+                assert!(!policy.contains(allowed), "{allowed} in {policy}");
+            }
+            for forbidden in ["base-uri 'none'", "form-action 'none'", "frame-ancestors 'self'"] {
+                assert!(policy.contains(forbidden), "no {forbidden} in {policy}");
+            }
+            assert_eq!((answer.header("x-frame-options"), opener), (Some("SAMEORIGIN"), None));
+        }
+        false => {
+            assert!(
+                policy.contains("frame-ancestors 'none'") && !policy.contains("unsafe"),
+                "{path}: {policy}"
+            );
+            assert_eq!((answer.header("x-frame-options"), opener), (Some("DENY"), Some("same-origin")));
+        }
+    }
     let kept = answer.header("cache-control").unwrap();
     assert_eq!(
         kept,
@@ -108,7 +137,10 @@ fn every_route_answers_as_it_is_described() {
 #[test]
 fn a_refusal_is_hardened_too() {
     let served = served();
-    for (path, status) in [("/none", 404), ("/api/v1/page", 422), ("/assets/none", 404)] {
+    let unknown = "/archived?url=https://a.example/0007&warc_file=1&warc_offset=8";
+    for (path, status) in
+        [("/none", 404), ("/api/v1/page", 422), ("/assets/none", 404), ("/archived", 422), (unknown, 404)]
+    {
         let answer = served.get(path);
         assert_eq!(answer.status, status, "{path}");
         assert_hardened(&answer, path);
@@ -131,6 +163,32 @@ fn pages_come_in_parts_that_join() {
     }
     assert_eq!(urls.len(), PAGES);
     assert!(urls.is_sorted());
+}
+
+#[test]
+fn an_archived_page_is_html_of_one_encoding_and_its_query_is_checked() {
+    let served = served();
+    let path = "/archived?url=https://a.example/0007&warc_file=1&warc_offset=7";
+    assert_eq!(served.get(path).header("content-type"), Some("text/html; charset=utf-8"));
+    for (query, at) in [
+        ("url=https://a.example/0007&warc_file=-1&warc_offset=7", "query"),
+        ("url=https://a.example/0007&warc_file=1&warc_offset=18446744073709551616", "query"),
+        ("url=https://a.example/0007&warc_file=1", "query"),
+        ("url=a%00b&warc_file=1&warc_offset=7", "url"),
+    ] {
+        for route in ["/archived", "/api/v1/version"] {
+            let refused = served.get(&format!("{route}?{query}"));
+            assert_eq!((refused.status, refused.json()["at"].as_str()), (422, Some(at)), "{route} {query}");
+        }
+    }
+    for (query, at) in
+        [("limit=0", "limit"), ("limit=101", "limit"), ("cursor=x", "cursor"), ("cursor=%00", "cursor")]
+    {
+        let refused = served.get(&format!("/api/v1/versions?url=https://a.example/0007&{query}"));
+        assert_eq!((refused.status, refused.json()["at"].as_str()), (422, Some(at)), "{query}");
+    }
+    let foreign = served.ask("GET", path, "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\n", "");
+    assert_eq!(foreign.status, 403, "no other site may load it");
 }
 
 #[test]

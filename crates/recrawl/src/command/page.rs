@@ -1,6 +1,6 @@
 //! `recrawl page test`: what a rule of `[[pages]]` leaves of a page, before or after it is in the configuration.
 
-use super::show::{ArchivedPage, now};
+use super::show::{archived, now};
 use super::{print, print_json, print_labelled};
 use crate::cli::{PageCommand, PageTestArgs};
 use crate::texts::{Text, document_of, extracted, last_two, unified};
@@ -98,7 +98,7 @@ fn test_file(args: &PageTestArgs, file: &Path) -> Result<(), Failure> {
 }
 
 fn test_archived(args: &PageTestArgs) -> Result<(), Failure> {
-    let page = ArchivedPage::find(&args.at, &args.url)?;
+    let page = archived(&args.at, &args.url)?;
     let (url, settings) = (&page.url, &page.settings);
     let tested = Tested::of(args, settings, url)?;
     // Redirects have no text of the page.
@@ -106,8 +106,7 @@ fn test_archived(args: &PageTestArgs) -> Result<(), Failure> {
         version.as_ref().map_or(true, |version| (200..300).contains(&version.answer.status()))
     });
     let Some(newest) = versions.next() else {
-        let missing = crate::texts::none_before(None, &page.visited, settings, now());
-        return Err(page.failure(&missing));
+        return Err(page.failure(&page.none(now())));
     };
     let newest = newest.map_err(|missing| page.failure(&missing))?;
     let page_of = |part| match extracted(&newest.answer, url, settings, part) {

@@ -3,67 +3,41 @@
 use super::{print, write_bytes};
 use crate::cli::{ShowArgs, Where};
 use crate::command::explain::unknown;
-use crate::texts::{Missing, Text, Version, Versions, none_before, text_of, unified};
-use recrawl_archive::answer::Answer;
-use recrawl_archive::{ArchiveFolder, timestamp};
-use recrawl_crawl::data_dir::WARC;
+use crate::texts::{ArchivedPage, MAX_VERSIONS, Missing, Text, Version, media_type, unified};
+use recrawl_archive::timestamp;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
-use recrawl_crawl::settings::Settings;
-use recrawl_types::{CanonicalUrl, Visited};
+use std::sync::Arc;
 
-/// Versions of a page that are read at most. Each is a read at another place of the disk.
-const MAX_VERSIONS: usize = 1000;
+/// Looks a page up in the last commit.
+///
+/// # Errors
+/// When the URL is invalid or unknown, or the page was never fetched.
+pub fn archived(at: &Where, url: &str) -> Result<ArchivedPage, Failure> {
+    let mut settings = at.settings()?;
+    let url =
+        settings.rules.canonicalize(url).map_err(|e| Failure::Usage(format!("invalid URL {url}: {e}")))?;
+    let repository = open_read::repository(&settings)?;
+    let data_dir = settings.data_dir.clone();
+    let decided = || open_read::decisions(&data_dir, || open_read::tables(&data_dir));
+    let Some((_, record)) = repository.current().get(&url).map_err(Failure::work)? else {
+        return Err(unknown(&mut settings, &decided()?, &open_read::tables(&data_dir), &url)?);
+    };
+    // Only of a page without a visit they say why.
+    let taken_down = if record.visited.is_some() { Vec::new() } else { decided()?.taken_down };
+    ArchivedPage::of(Arc::new(settings), url.clone(), record.visited, &taken_down)
+        .map_err(|missing| failure(&url.to_string(), &missing))
+}
 
-/// A page that was visited, with its archive.
-pub struct ArchivedPage {
-    pub settings: Settings,
-    pub url: CanonicalUrl,
-    pub visited: Visited,
-    archive: ArchiveFolder,
+/// Why a version cannot be shown.
+fn failure(url: &str, missing: &Missing) -> Failure {
+    Failure::Work(format!("{url}: {}", missing.why))
 }
 
 impl ArchivedPage {
-    /// Looks the page up in the last commit.
-    ///
-    /// # Errors
-    /// When the URL is invalid or unknown, or the page was never fetched.
-    pub fn find(at: &Where, url: &str) -> Result<ArchivedPage, Failure> {
-        let mut settings = at.settings()?;
-        let url = settings
-            .rules
-            .canonicalize(url)
-            .map_err(|e| Failure::Usage(format!("invalid URL {url}: {e}")))?;
-        let repository = open_read::repository(&settings)?;
-        let data_dir = settings.data_dir.clone();
-        let Some((_, record)) = repository.current().get(&url).map_err(Failure::work)? else {
-            let tables = open_read::tables(&data_dir);
-            let decided = open_read::decisions(&data_dir, || tables.clone())?;
-            return Err(unknown(&mut settings, &decided, &tables, &url)?);
-        };
-        let Some(visited) = record.visited else {
-            let decided = open_read::decisions(&data_dir, || open_read::tables(&data_dir))?;
-            let down = decided.taken_down.iter().find(|pattern| pattern.matches(&url));
-            let why = match down {
-                Some(pattern) => {
-                    format!("taken down (recrawl takedown, {pattern}), so nothing of it is kept")
-                }
-                None => format!("never fetched; recrawl explain {url} says why"),
-            };
-            return Err(Failure::Work(format!("{url}: {why}")));
-        };
-        Ok(ArchivedPage { archive: ArchiveFolder::open(&data_dir.join(WARC))?, settings, url, visited })
-    }
-
-    /// Its versions, newest first.
-    pub fn versions(&self) -> Versions<'_> {
-        let max_body = self.settings.fetch.max_body;
-        Versions::of(&self.archive, &self.url, self.visited.content.archive).with_bodies(max_body)
-    }
-
     /// Why a version cannot be shown.
     pub fn failure(&self, missing: &Missing) -> Failure {
-        Failure::Work(format!("{}: {}", self.url, missing.why))
+        failure(&self.url.to_string(), missing)
     }
 
     /// Version number `n`, from 1.
@@ -80,7 +54,7 @@ impl ArchivedPage {
             }
         }
         Err(match known {
-            0 => self.failure(&none_before(None, &self.visited, &self.settings, now())),
+            0 => self.failure(&self.none(now())),
             _ if known as usize == MAX_VERSIONS => {
                 Failure::Work(format!("{}: version {n}: only the last {MAX_VERSIONS} are shown", self.url))
             }
@@ -88,24 +62,10 @@ impl ArchivedPage {
         })
     }
 
-    fn text(&self, version: &Version) -> Result<Text, Failure> {
-        let part = self.settings.pages.of(&self.url).map(|rule| &rule.part);
-        let Version { at, answer } = version;
-        let not_text = || {
-            let what = match answer.http_field("Location").filter(|_| (300..400).contains(&answer.status())) {
-                Some(target) => format!("a redirect to {target}"),
-                None => format!("no text ({}); use --html", media_type(answer)),
-            };
-            Failure::Work(format!(
-                "{}: the version of {} is {what}",
-                self.url,
-                timestamp(answer.time() * 1000)
-            ))
-        };
-        let is_page = (200..300).contains(&answer.status());
-        let text =
-            Some(answer).filter(|_| is_page).and_then(|of| text_of(of, &self.url, &self.settings, part));
-        Ok(Text { time: answer.time(), at: *at, text: text.ok_or_else(not_text)? })
+    fn shown(&self, version: &Version) -> Result<Text, Failure> {
+        self.text(version).map_err(|Missing { why, .. }| {
+            Failure::Work(format!("{}: {why}; use --html or --headers", self.url))
+        })
     }
 }
 
@@ -115,7 +75,7 @@ pub fn now() -> u64 {
 }
 
 pub fn run(args: &ShowArgs) -> Result<(), Failure> {
-    let page = ArchivedPage::find(&args.at, &args.url)?;
+    let page = archived(&args.at, &args.url)?;
     if args.list {
         return list(&page);
     }
@@ -127,14 +87,14 @@ pub fn run(args: &ShowArgs) -> Result<(), Failure> {
         return write_bytes(version.answer.document());
     }
     if args.headers {
-        return print(String::from_utf8_lossy(version.answer.http_head()).trim_end().replace("\r\n", "\n"));
+        return print(version.headers().trim_end());
     }
-    let text = page.text(&version)?;
+    let text = page.shown(&version)?;
     if !args.diff {
         return print(text.text);
     }
     let before = page.version(args.version + 1)?;
-    print(unified(&page.text(&before)?, &text).trim_end())
+    print(unified(&page.shown(&before)?, &text).trim_end())
 }
 
 /// A line for each version: number, time, status, media type, bytes, and where it lies.
@@ -160,9 +120,4 @@ fn list(page: &ArchivedPage) -> Result<(), Failure> {
         0 => page.version(1).map(|_| ()),
         _ => Ok(()),
     }
-}
-
-fn media_type(answer: &Answer) -> &str {
-    let declared = answer.http_field("Content-Type").and_then(|value| value.split(';').next());
-    declared.map(str::trim).filter(|kind| !kind.is_empty()).unwrap_or("of no declared type")
 }

@@ -2,15 +2,18 @@
 
 use super::improve::{documents, forecasts};
 use super::shared_state::SharedState;
-use super::{changes, errors, formulas, hosts, pages, pings, promises, recent, reports, status, websub};
+use super::{
+    changes, errors, formulas, hosts, pages, pings, promises, recent, reports, status, versions, websub,
+};
 use crate::command::status::host;
 use crate::process::terminal;
 use recrawl_console::CrawlView;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{
     Accepted, CandidateDocument, Change, Controls, Decision, Delivery, Errors, EventList, Forecasted,
-    FormulaCheck, Formulas, HistoryQuery, HostList, HostQuery, Improve, IndexNow, Meters, OnePage, PageList,
-    PageQuery, Pinged, RankChanges, Recent, Savings, Status, Verification, WhatIf, Who,
+    FormulaCheck, Formulas, HistoryQuery, HostList, HostQuery, Improve, IndexNow, Meters, OnePage,
+    OneVersion, PageList, PageQuery, Pinged, RankChanges, Recent, Savings, Status, Verification,
+    VersionContent, VersionList, VersionQuery, WhatIf, Who,
 };
 use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::operator::control::Mark;
@@ -107,6 +110,18 @@ impl CrawlView for View {
     fn page_text(&self, page: &OnePage) -> Result<String, Refusal> {
         let text = pages::explained(&self.0, page)?.lines().join("\n");
         Ok(terminal::lines(&text).into_owned())
+    }
+
+    fn versions(&self, ask: &VersionQuery) -> Result<VersionList, Refusal> {
+        versions::list(&self.0, ask)
+    }
+
+    fn version(&self, version: &OneVersion) -> Result<VersionContent, Refusal> {
+        versions::one(&self.0, version)
+    }
+
+    fn archived(&self, version: &OneVersion) -> Result<String, Refusal> {
+        versions::document(&self.0, version)
     }
 
     fn controls(&self) -> Result<Controls, Refusal> {

@@ -4,7 +4,7 @@ use super::{Missing, missing};
 use recrawl_archive::answer::{Answer, MAX_ARCHIVED_BODY};
 use recrawl_archive::{ArchiveFolder, timestamp};
 use recrawl_crawl::settings::Settings;
-use recrawl_extractor::{Extracted, Fields, Part, extract_part};
+use recrawl_extractor::{Extracted, Fields, Part, extract_part, inert, inert_text};
 use recrawl_types::{ArchivePosition, CanonicalUrl};
 use std::io::ErrorKind;
 
@@ -14,6 +14,13 @@ pub struct Version {
     pub at: ArchivePosition,
     /// The response.
     pub answer: Answer,
+}
+
+impl Version {
+    /// Status line and headers, as archived.
+    pub fn headers(&self) -> String {
+        String::from_utf8_lossy(self.answer.http_head()).replace("\r\n", "\n")
+    }
 }
 
 /// The versions of a page, newest first. Ends after the first one that cannot be read.
@@ -52,7 +59,8 @@ impl Iterator for Versions<'_> {
     }
 }
 
-fn read(
+/// The response at this position, if it is one of this page.
+pub(super) fn read(
     archive: &ArchiveFolder,
     at: ArchivePosition,
     url: &CanonicalUrl,
@@ -99,11 +107,21 @@ pub fn text_of(
 
 /// What the extractor reads in a body, or in what a browser made of it.
 pub fn extracted(answer: &Answer, url: &CanonicalUrl, settings: &Settings, part: Option<&Part>) -> Extracted {
+    extract_part(answer.document(), &fields(answer), url, &settings.rules, &settings.reading, part)
+}
+
+/// The header fields that say how a body is read.
+fn fields(answer: &Answer) -> Fields<'_> {
     let nosniff = answer.http_field("X-Content-Type-Options");
-    let fields = Fields {
+    Fields {
         content_type: answer.content_type(),
         nosniff: nosniff.is_some_and(|value| value.eq_ignore_ascii_case("nosniff")),
         ..Fields::default()
-    };
-    extract_part(answer.document(), &fields, url, &settings.rules, &settings.reading, part)
+    }
+}
+
+/// What was read as the body of an inert HTML document; none if it is no text.
+pub fn inert_body(answer: &Answer, url: &CanonicalUrl, settings: &Settings) -> Option<String> {
+    inert(answer.document(), &fields(answer), url, &settings.reading.types)
+        .or_else(|| text_of(answer, url, settings, None).map(|text| inert_text(&text)))
 }

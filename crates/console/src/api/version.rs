@@ -1,0 +1,96 @@
+//! Archived versions of a page. What sites wrote leaves here as JSON, or as an inert document with a policy of its own.
+
+use super::list::cursor;
+use super::read::{Named, Params, name_of_something};
+use crate::MAX_VERSION_ROWS;
+use crate::console::Console;
+use crate::problem::Problem;
+use crate::view::{OneVersion, VersionContent, VersionList, VersionQuery};
+use axum::Json;
+use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::IntoResponse;
+use serde::Deserialize;
+use std::sync::Arc;
+use utoipa::IntoParams;
+
+/// Rows of a list without a limit.
+const ROWS: usize = 10;
+
+/// Query of the list of versions.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct VersionsParams {
+    /// URL, percent-encoded.
+    #[param(value_type = Named, inline)]
+    url: String,
+    /// Value of `next` in the previous response.
+    #[param(value_type = Option<Named>, inline)]
+    cursor: Option<String>,
+    /// Maximum rows, 1 to 100 (default 10). Each is read and compared.
+    #[param(minimum = 1, maximum = 100)]
+    limit: Option<usize>,
+}
+
+/// List the archived versions of a page, newest first.
+#[utoipa::path(get, path = "/api/v1/versions", tag = "look", params(VersionsParams),
+    responses((status = 200, description = "Versions", body = VersionList)))]
+pub async fn versions(
+    State(console): State<Arc<Console>>,
+    Params(VersionsParams { url, cursor: at, limit }): Params<VersionsParams>,
+) -> Result<Json<VersionList>, Problem> {
+    let limit = limit.unwrap_or(ROWS);
+    if !(1..=MAX_VERSION_ROWS).contains(&limit) {
+        return Err(Problem::invalid("limit", "invalid number of rows", "use 1 to 100"));
+    }
+    let query = VersionQuery { url: name_of_something("url", url)?, cursor: cursor(at)?, limit };
+    console.ask(move |view| view.versions(&query)).await.map(Json)
+}
+
+/// Query of one version.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct VersionParams {
+    /// URL, percent-encoded.
+    #[param(value_type = Named, inline)]
+    url: String,
+    /// `warc_file` of the version.
+    warc_file: u32,
+    /// `warc_offset` of the version.
+    warc_offset: u64,
+}
+
+impl VersionParams {
+    fn checked(self) -> Result<OneVersion, Problem> {
+        let VersionParams { url, warc_file, warc_offset } = self;
+        Ok(OneVersion { url: name_of_something("url", url)?, warc_file, warc_offset })
+    }
+}
+
+/// One archived version: text, headers, and the difference to the one before.
+#[utoipa::path(get, path = "/api/v1/version", tag = "look", params(VersionParams),
+    responses((status = 200, description = "The version", body = VersionContent)))]
+pub async fn version(
+    State(console): State<Arc<Console>>,
+    Params(asked): Params<VersionParams>,
+) -> Result<Json<VersionContent>, Problem> {
+    let asked = asked.checked()?;
+    console.ask(move |view| view.version(&asked)).await.map(Json)
+}
+
+/// One archived version as an inert HTML document.
+///
+/// Its structure and text. Scripts, styles, images, forms and the targets of links are left out, and the response's
+/// policy forbids the browser to run or load anything.
+#[utoipa::path(get, path = "/archived", tag = "pages", params(VersionParams),
+    responses((status = 200, description = "The document", body = String, content_type = "text/html")))]
+pub async fn archived(
+    State(console): State<Arc<Console>>,
+    Params(asked): Params<VersionParams>,
+) -> Result<impl IntoResponse, Problem> {
+    let asked = asked.checked()?;
+    let document = console.ask(move |view| view.archived(&asked)).await?;
+    Ok(([(CONTENT_TYPE, "text/html; charset=utf-8")], document))
+}

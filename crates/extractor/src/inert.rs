@@ -1,0 +1,119 @@
+//! A body as a document that a person may look at: its structure and text, and nothing that acts or loads.
+//!
+//! Two passes. The bounded parser (module `html`) builds the tree, so that no page costs more than its bytes allow.
+//! ammonia then keeps what [`ELEMENTS`] and [`ATTRIBUTES`] name. None of these elements has raw text, belongs to
+//! SVG or MathML, or loads anything, and none of these attributes has a URL. So each `<` of the result begins one of
+//! these tags, however a browser nests them.
+
+use crate::Fields;
+use crate::charset;
+use crate::html;
+use crate::media::{BodyKind, MediaType, Types};
+use ammonia::Builder;
+use html5ever::tendril::StrTendril;
+use html5ever::{LocalName, QualName, local_name, ns};
+use recrawl_types::CanonicalUrl;
+use scraper::Node;
+use scraper::node::{Attributes, Element, Text};
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
+/// Elements that stay, besides ammonia's own. Others go, and their content stays.
+const ELEMENTS: [&str; 6] = ["address", "big", "main", "menu", "section", "tfoot"];
+/// Elements of ammonia that go: without an image they show nothing.
+const USELESS: [&str; 3] = ["area", "img", "map"];
+/// Elements that go with their content: it is no text for people, or another document.
+const DROPPED: [&str; 8] = ["iframe", "noembed", "noframes", "script", "style", "svg", "template", "title"];
+/// Attributes that stay on every element.
+const ATTRIBUTES: [&str; 3] = ["dir", "lang", "title"];
+/// Attributes that stay on one element.
+const OF_ELEMENTS: [(&str, &[&str]); 6] = [
+    ("details", &["open"]),
+    ("li", &["value"]),
+    ("ol", &["reversed", "start"]),
+    ("td", &["colspan", "rowspan"]),
+    ("th", &["colspan", "rowspan", "scope"]),
+    ("time", &["datetime"]),
+];
+/// Maximum bytes of a link's target that is shown.
+const MAX_SHOWN_TARGET: usize = 1000;
+
+static CLEANER: LazyLock<Builder<'static>> = LazyLock::new(|| {
+    let mut cleaner = Builder::default();
+    let of_elements =
+        OF_ELEMENTS.iter().map(|(name, attributes)| (*name, attributes.iter().copied().collect()));
+    cleaner
+        .add_tags(ELEMENTS)
+        .rm_tags(USELESS)
+        .clean_content_tags(DROPPED.into())
+        .generic_attributes(ATTRIBUTES.into())
+        .tag_attributes(of_elements.collect::<HashMap<_, HashSet<_>>>())
+        .url_schemes(HashSet::new())
+        .link_rel(None);
+    cleaner
+});
+
+/// The body of an inert HTML document; none if the type is neither HTML nor plain text. `url` served the bytes.
+///
+/// A link has no `href` any more: its `title` says where it led. An image is its alternative text, in brackets.
+pub fn inert(body: &[u8], fields: &Fields<'_>, url: &CanonicalUrl, types: &Types) -> Option<String> {
+    let media = MediaType::of(fields, body, types);
+    let text = || charset::decode(body, media.charset.as_deref(), &url.host());
+    match media.kind {
+        BodyKind::Opaque => None,
+        BodyKind::Plain => Some(inert_text(&text())),
+        BodyKind::Html => Some(inert_html(&text())),
+    }
+}
+
+/// A text as the body of an inert HTML document.
+pub fn inert_text(text: &str) -> String {
+    let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    // The parser drops a line break right after the tag.
+    format!("<pre>\n{escaped}</pre>")
+}
+
+fn inert_html(text: &str) -> String {
+    let (mut html, _) = html::parse(text, html::Attributes::All);
+    for node in html.tree.values_mut() {
+        let Node::Element(element) = node else { continue };
+        if let Some(text) = alternative(element) {
+            *node = Node::Text(Text { text });
+        } else {
+            rename(&mut element.name);
+            show_target(&mut element.attrs);
+        }
+    }
+    CLEANER.clean(&html.html()).to_string()
+}
+
+/// Elements that a fragment cannot have, or whose content a browser with scripts reads as text, become plain blocks.
+/// So language and direction of the document stay.
+fn rename(name: &mut QualName) {
+    if matches!(name.local, local_name!("html") | local_name!("body") | local_name!("noscript")) {
+        *name = QualName::new(None, ns!(html), local_name!("div"));
+    }
+}
+
+/// The text that stands for an image.
+fn alternative(element: &Element) -> Option<StrTendril> {
+    let text = element.attr("alt").filter(|text| element.name() == "img" && !text.trim().is_empty())?;
+    Some(format!("[{}]", text.trim()).into())
+}
+
+/// The target of a link becomes its title.
+fn show_target(attributes: &mut Attributes) {
+    let named = |name: &QualName, wanted: &LocalName| name.local == *wanted;
+    if !attributes.iter().any(|(name, _)| named(name, &local_name!("href"))) {
+        return;
+    }
+    attributes.retain(|(name, _)| !named(name, &local_name!("title")));
+    for (name, value) in attributes.iter_mut().filter(|(name, _)| named(name, &local_name!("href"))) {
+        name.local = local_name!("title");
+        let end = (0..=value.len().min(MAX_SHOWN_TARGET)).rev().find(|at| value.is_char_boundary(*at));
+        *value = StrTendril::from_slice(&value[..end.unwrap_or(0)]);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+//! One page and its archive, for `recrawl show`, `recrawl page test` and the console.
+
+use super::versions::read;
+use super::{Missing, Text, Version, Versions, missing, none_before, text_of};
+use recrawl_archive::answer::Answer;
+use recrawl_archive::{ArchiveFolder, timestamp};
+use recrawl_crawl::admission::pattern::Pattern;
+use recrawl_crawl::data_dir::WARC;
+use recrawl_crawl::settings::Settings;
+use recrawl_types::{ArchivePosition, CanonicalUrl, Visited};
+use std::sync::Arc;
+
+/// Versions of a page that are read at most. Each is a read at another place of the disk.
+pub const MAX_VERSIONS: usize = 1000;
+
+/// A page that was visited, with its archive.
+pub struct ArchivedPage {
+    pub settings: Arc<Settings>,
+    pub url: CanonicalUrl,
+    pub visited: Visited,
+    pub archive: ArchiveFolder,
+}
+
+impl ArchivedPage {
+    /// The page of a record.
+    ///
+    /// # Errors
+    /// Why nothing of it is kept, or that the archive cannot be opened.
+    pub fn of(
+        settings: Arc<Settings>,
+        url: CanonicalUrl,
+        visited: Option<Visited>,
+        taken_down: &[Pattern],
+    ) -> Result<ArchivedPage, Missing> {
+        let visited =
+            visited.ok_or_else(|| match taken_down.iter().find(|pattern| pattern.matches(&url)) {
+                Some(pattern) => {
+                    let why = format!("taken down (recrawl takedown, {pattern}), so nothing of it is kept");
+                    missing("taken_down", why)
+                }
+                None => missing("never_fetched", format!("never fetched; recrawl explain {url} says why")),
+            })?;
+        let archive = ArchiveFolder::open(&settings.data_dir.join(WARC));
+        let archive = archive.map_err(|error| missing("unreadable", error.to_string()))?;
+        Ok(ArchivedPage { settings, url, visited, archive })
+    }
+
+    /// Its versions, newest first.
+    pub fn versions(&self) -> Versions<'_> {
+        let max_body = self.settings.fetch.max_body;
+        Versions::of(&self.archive, &self.url, self.visited.content.archive).with_bodies(max_body)
+    }
+
+    /// The version at this position, with its number, from 1. A position that no record of the page leads to is
+    /// unknown, whatever the archive holds there.
+    ///
+    /// # Errors
+    /// That it is unknown, or why it cannot be read.
+    pub fn version_at(&self, at: ArchivePosition, max_body: usize) -> Result<(usize, Version), Missing> {
+        let heads = self.versions().with_bodies(0).take(MAX_VERSIONS);
+        for (before, head) in heads.enumerate() {
+            if head?.at == at {
+                let answer = read(&self.archive, at, &self.url, max_body as u64)?;
+                return Ok((before + 1, Version { at, answer }));
+            }
+        }
+        Err(missing("unknown", "no archived version of the page begins there"))
+    }
+
+    /// The version before this one.
+    ///
+    /// # Errors
+    /// That there is none, or why it cannot be read.
+    pub fn before(&self, version: &Version) -> Result<Version, Missing> {
+        let at = version.answer.before();
+        let at = at.ok_or_else(|| missing("one_text", "no version before this one is archived"))?;
+        let answer = read(&self.archive, at, &self.url, self.settings.fetch.max_body as u64)?;
+        Ok(Version { at, answer })
+    }
+
+    /// Why there is no version at all. `now` is in milliseconds since 1970.
+    pub fn none(&self, now: u64) -> Missing {
+        none_before(None, &self.visited, &self.settings, now)
+    }
+
+    /// The text of a version, as far as the page's rule lets it count.
+    ///
+    /// # Errors
+    /// That the version is a redirect, or no text.
+    pub fn text(&self, version: &Version) -> Result<Text, Missing> {
+        let part = self.settings.pages.of(&self.url).map(|rule| &rule.part);
+        let Version { at, answer } = version;
+        let is_page = (200..300).contains(&answer.status());
+        let text =
+            Some(answer).filter(|_| is_page).and_then(|of| text_of(of, &self.url, &self.settings, part));
+        Ok(Text { time: answer.time(), at: *at, text: text.ok_or_else(|| no_text(answer))? })
+    }
+}
+
+/// Why a version has no text.
+fn no_text(answer: &Answer) -> Missing {
+    let what = match answer.http_field("Location").filter(|_| (300..400).contains(&answer.status())) {
+        Some(target) => format!("a redirect to {target}"),
+        None => format!("no text ({})", media_type(answer)),
+    };
+    missing("no_text", format!("the version of {} is {what}", timestamp(answer.time() * 1000)))
+}
+
+/// The declared media type of a response, without parameters.
+pub fn media_type(answer: &Answer) -> &str {
+    let declared = answer.http_field("Content-Type").and_then(|value| value.split(';').next());
+    declared.map(str::trim).filter(|kind| !kind.is_empty()).unwrap_or("of no declared type")
+}

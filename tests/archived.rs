@@ -1,0 +1,193 @@
+//! Archived versions in the API: the same as `recrawl show` reads, and nothing that the page's record does not lead to.
+
+use crate::api::{Answer, ask};
+use crate::daemon::{Daemon, configure, world_of};
+use crate::harness::{World, count, succeeds, web};
+use recrawl_mockweb::Validators;
+use serde_json::Value;
+
+const ALL: &str = "[cycle]\npages = \"100%\"\n";
+
+/// A web whose every response differs, and an archive of some versions of each page.
+fn crawled(cycles: usize) -> World {
+    let mut config = web(10, 2);
+    (config.noise, config.validators) = (1.0, Validators::None);
+    let world = world_of(config, ALL);
+    (0..cycles).for_each(|_| drop(world.next_cycle()));
+    world
+}
+
+/// Pages with several versions: each response of theirs has another counter.
+fn several(world: &World) -> Vec<String> {
+    let seeds = world.server.seeds();
+    let pages = world.pages().into_iter();
+    pages
+        .filter(|(url, page)| !seeds.contains(url) && count(page, "n") >= Some(2))
+        .map(|(url, _)| url)
+        .collect()
+}
+
+fn query(url: &str) -> String {
+    url.bytes().fold("url=".to_owned(), |query, byte| format!("{query}%{byte:02X}"))
+}
+
+fn list(daemon: &Daemon, url: &str, more: &str) -> Value {
+    daemon.get(&format!("/api/v1/versions?{}{more}", query(url)))
+}
+
+fn at(daemon: &Daemon, route: &str, url: &str, version: &Value) -> Answer {
+    let (file, offset) = (&version["warc_file"], &version["warc_offset"]);
+    let path = format!("{route}?{}&warc_file={file}&warc_offset={offset}", query(url));
+    ask(&daemon.address, "GET", &path, false, "")
+}
+
+fn json(answer: &Answer) -> Value {
+    serde_json::from_str(&answer.body).unwrap_or_else(|e| panic!("{e}: {}", answer.body))
+}
+
+#[test]
+fn versions_are_those_of_recrawl_show() {
+    let world = crawled(4);
+    let url = several(&world).remove(0);
+    let daemon = Daemon::start(&world);
+    let all = list(&daemon, &url, "");
+    let versions = all["versions"].as_array().unwrap();
+    let shown = succeeds(world.run(&["show", &url, "--list"]));
+    assert!(versions.len() >= 3 && shown.lines().count() == versions.len(), "{shown}{all}");
+    assert_eq!((&all["next"], &all["missing"]), (&Value::Null, &Value::Null));
+    for (number, (version, line)) in (1..).zip(versions.iter().zip(shown.lines())) {
+        assert_eq!(count(version, "number"), Some(number));
+        let (bytes, offset) = (&version["bytes"], &version["warc_offset"]);
+        assert!(
+            line.contains(&format!(" {bytes} bytes ")) && line.ends_with(&format!(" {offset}")),
+            "{line}"
+        );
+        let content = json(&at(&daemon, "/api/v1/version", &url, version));
+        let number = number.to_string();
+        let show = |how: &[&str]| {
+            let words = [&["show", &url, "--version", &number], how].concat();
+            succeeds(world.run(&words)).trim_end().to_owned()
+        };
+        assert_eq!(content["text"].as_str().unwrap().trim_end(), show(&[]));
+        assert_eq!(content["headers"].as_str().unwrap().trim_end(), show(&["--headers"]));
+        assert_eq!((&content["no_text"], &content["text_is_cut"]), (&Value::Null, &false.into()));
+        match versions.get(content["version"]["number"].as_u64().unwrap() as usize) {
+            Some(_) => {
+                assert_eq!(version["words_changed"], true, "each response has another counter");
+                assert!(content["difference"]["words_added"].as_u64() > Some(0), "{content}");
+            }
+            None => {
+                assert_eq!(version["words_changed"], Value::Null);
+                assert_eq!(content["difference"]["none"], "one_text");
+            }
+        }
+        let document = at(&daemon, "/archived", &url, version);
+        assert!(document.status == 200 && document.body.starts_with("<!doctype html>"), "{}", document.body);
+        let markup = document.body.to_lowercase();
+        for active in ["<script", "<link", "<a href", "<img", "http-equiv"] {
+            assert!(!markup.contains(active), "{active}");
+        }
+        assert!(document.body.contains("Visitor number"), "{}", document.body);
+    }
+    // One by one they are the same.
+    let (mut joined, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let part = list(&daemon, &url, &format!("&limit=1{cursor}"));
+        joined.extend(part["versions"].as_array().unwrap().clone());
+        match part["next"].as_str() {
+            Some(next) => cursor = format!("&cursor={next}"),
+            None => break,
+        }
+    }
+    assert_eq!(&joined, versions);
+    daemon.stop();
+}
+
+#[test]
+fn nothing_is_read_but_what_the_record_of_the_page_leads_to() {
+    let world = crawled(4);
+    let [url, other] = &several(&world)[..2] else { panic!("two pages") };
+    world.import("http://127.1.0.1:9099/never\n");
+    let daemon = Daemon::start(&world);
+    let version = list(&daemon, url, "")["versions"][0].clone();
+    let foreign = list(&daemon, other, "")["versions"][0].clone();
+    let mut between = version.clone();
+    between["warc_offset"] = (version["warc_offset"].as_u64().unwrap() + 1).into();
+    for route in ["/api/v1/version", "/archived"] {
+        for (url, version) in [(url, &foreign), (url, &between), (other, &version)] {
+            let refused = at(&daemon, route, url, version);
+            assert_eq!(
+                (refused.status, refused.body.contains("begins there")),
+                (404, true),
+                "{}",
+                refused.body
+            );
+        }
+        assert_eq!(at(&daemon, route, "http://unknown.example/", &version).status, 404);
+        assert_eq!(at(&daemon, route, "no URL", &version).status, 422);
+    }
+    let never = list(&daemon, "http://127.1.0.1:9099/never", "");
+    assert_eq!(
+        (&never["missing"]["none"], &never["versions"]),
+        (&"never_fetched".into(), &Value::Array(vec![]))
+    );
+    for wrong in ["1", "-", "1-x", "1-7", "99999999999-1"] {
+        let path = format!("/api/v1/versions?{}&cursor={wrong}", query(url));
+        assert_eq!(ask(&daemon.address, "GET", &path, false, "").status, 422, "{wrong}");
+    }
+    daemon.stop();
+}
+
+#[test]
+fn a_page_that_was_taken_down_has_no_version_at_any_place() {
+    let world = crawled(4);
+    let url = several(&world).remove(0);
+    let daemon = Daemon::start(&world);
+    let before = list(&daemon, &url, "")["versions"].as_array().unwrap().clone();
+    let words = json(&at(&daemon, "/api/v1/version", &url, &before[0]))["text"].as_str().unwrap().to_owned();
+    let secret = words.split_whitespace().max_by_key(|word| word.len()).unwrap().to_owned();
+    succeeds(world.run(&["takedown", "--page", &url]));
+    let gone = |daemon: &Daemon| {
+        for version in &before {
+            for route in ["/api/v1/version", "/archived"] {
+                let refused = at(daemon, route, &url, version);
+                assert_eq!(
+                    (refused.status, refused.body.contains(&secret)),
+                    (404, false),
+                    "{}",
+                    refused.body
+                );
+            }
+        }
+    };
+    gone(&daemon);
+    let after = list(&daemon, &url, "");
+    assert_eq!(
+        (&after["missing"]["none"], &after["versions"]),
+        (&"taken_down".into(), &Value::Array(vec![]))
+    );
+    daemon.stop();
+    // Crawled again, it has what came since, and nothing of before.
+    succeeds(world.run(&["takedown", "--page", &url, "--end"]));
+    (0..2).for_each(|_| drop(world.next_cycle()));
+    let daemon = Daemon::start(&world);
+    let since = list(&daemon, &url, "")["versions"].as_array().unwrap().clone();
+    assert!(!since.is_empty() && since.iter().all(|version| !before.contains(version)), "{since:?}");
+    gone(&daemon);
+    daemon.stop();
+}
+
+#[test]
+fn without_an_archive_the_list_says_why_it_is_empty() {
+    let world = crawled(0);
+    configure(&world, &format!("{ALL}[storage]\narchive = false\n"));
+    world.next_cycle();
+    let daemon = Daemon::start(&world);
+    let found = list(&daemon, &world.server.seeds()[0], "");
+    assert_eq!(
+        (&found["missing"]["none"], &found["versions"]),
+        (&"not_archived".into(), &Value::Array(vec![]))
+    );
+    assert!(found["missing"]["why"].as_str().unwrap().contains("storage.archive"), "{found}");
+    daemon.stop();
+}
