@@ -236,7 +236,10 @@ export async function exported() {
   return { wacz, contents, stop: ending(folder, web) };
 }
 
-/** A daemon whose archive has three versions of a page that attacks whoever looks at it, and a page taken down. */
+/** Versions that `archived` has of a page that changes at every visit. */
+export const VERSIONS = 12;
+
+/** A daemon whose archive has versions of a page that attacks whoever looks at it. */
 export async function archived() {
   const folder = await mkdtemp(join(tmpdir(), "recrawl-browser-"));
   const site = await attacking();
@@ -246,12 +249,18 @@ export async function archived() {
   await writeFile(config, `${settings.replace(/tokens = .*/, "")}[scope]\nprefixes = ["${site.origin}/"]\n`);
   const recrawl = (...words) =>
     run(join(BUILT, "recrawl"), [...words, "--config", config, "--data-dir", join(folder, "data")]);
-  for (let cycle = 0; cycle < 3; cycle += 1) await recrawl("crawl", "--cycles", "1", "--seeds", seeds);
-  await recrawl("takedown", "--page", `${site.origin}/gone`);
+  for (let cycle = 0; cycle < VERSIONS; cycle += 1) await recrawl("crawl", "--cycles", "1", "--seeds", seeds);
   // From here on only a browser could come.
   site.trapped.length = 0;
   const daemon = await serve(config, folder);
-  return { ...client(daemon.origin), ...site, origin: daemon.origin, site: site.origin, stop: ending(folder, site, daemon) };
+  return {
+    ...client(daemon.origin),
+    ...site,
+    origin: daemon.origin,
+    site: site.origin,
+    takeDown: (path) => recrawl("takedown", "--page", site.origin + path),
+    stop: ending(folder, site, daemon),
+  };
 }
 
 // One host fails often enough to be backed off (not with 503, which would slow down the host and the cycles).

@@ -42,9 +42,10 @@ export function versions(url, signal) {
     } catch (refusal) {
       if (refusal.name === "AbortError") return;
       if (refusal.title === undefined) throw refusal;
-      // The view says of an unknown page that it is unknown.
-      if (refusal.status !== 404) wrong.replaceChildren(problem(refusal, () => load(cursor)));
-      element.hidden = refusal.status === 404;
+      // The view itself says that a page is unknown, or a URL invalid.
+      const isTold = !cursor && [404, 422].includes(refusal.status);
+      if (!isTold) wrong.replaceChildren(problem(refusal, () => load(cursor)));
+      element.hidden = isTold;
       return;
     }
     wrong.replaceChildren();
