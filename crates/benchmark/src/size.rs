@@ -20,8 +20,8 @@ pub struct Size {
     /// Share of a visited site's pages that a cycle visits: the lower, the more sites.
     #[arg(long, default_value_t = 0.05)]
     pub visited_share: f64,
-    /// Memory of the batch of our verifier in MiB, as `storage.batch_memory`.
-    #[arg(long, default_value_t = 16)]
+    /// Memory of the batch of our verifier in MiB, as `storage.batch_memory`
+    #[arg(long, default_value_t = 64)]
     pub batch_memory: u64,
     /// Memory of each contender in MiB, page cache included.
     #[arg(long, default_value_t = 2048)]

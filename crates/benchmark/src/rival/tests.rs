@@ -31,7 +31,7 @@ fn all_contenders_find_the_same_new_urls() {
         checks: Some(9_000),
         cycles: 3,
         visited_share: 0.05,
-        batch_memory: 16,
+        batch_memory: 64,
         memory: 64,
         seconds: 1_000_000,
         seed: 3,
