@@ -14,7 +14,8 @@ pub const MAX_IN_FLIGHT: usize = 16;
 pub const MAX_HELD: usize = 1000;
 /// Failures in a row after which a target counts as failing.
 const FAILING_AFTER: u32 = 3;
-/// Delay of the first new try; doubled after each further failure, up to [`MAX_DELAY`].
+/// Delay of the first new try; doubled after each further failure, up to [`MAX_DELAY`]. That of a target is the time
+/// since its first failure, within the same bounds.
 const FIRST_DELAY: Duration = Duration::from_secs(5);
 /// See [`FIRST_DELAY`].
 const MAX_DELAY: Duration = Duration::from_secs(3600);
@@ -56,8 +57,18 @@ pub struct Held {
     /// When it failed first, likewise; 0 if it did not.
     #[serde(default)]
     since: u64,
+    /// When it failed last, likewise.
+    #[serde(default)]
+    last: u64,
     #[serde(skip)]
     is_in_flight: bool,
+}
+
+impl Held {
+    /// Did the target refuse it, and take another one after that?
+    fn is_refused(&self, delivered_at: u64) -> bool {
+        self.since > 0 && delivered_at > self.since
+    }
 }
 
 /// Why a target takes nothing.
@@ -147,21 +158,24 @@ impl Delivery {
 
     /// What to do at `now`, with at most `window` messages in flight; `has_more`: may the backlog have changes?
     ///
-    /// A failing target is tried with one message at a time, first with one that was never tried: that the target
-    /// refuses some messages must not keep the others from it.
+    /// A failing target is tried with one message at a time once a window of them failed, first with one that was
+    /// never tried: that the target refuses some messages must not keep the others from it.
     pub fn next(&mut self, now: u64, window: usize, has_more: bool) -> Next {
         let in_flight = self.held.iter().filter(|held| held.is_in_flight).count();
         if in_flight >= window {
             return Next::Wait(u64::MAX);
         }
         let can_read = has_more && self.held.len() < MAX_HELD;
-        // A few refused messages do not make others wait.
-        let is_blocked = self.is_failing() && self.held.len() >= window;
+        let delivered_at = self.delivered_at;
+        let counts = |held: &Held| held.tries > 0 && !held.is_refused(delivered_at);
+        let is_blocked = self.is_failing() && self.held.iter().filter(|held| counts(held)).count() >= window;
         let retry_at = self.failing.as_ref().map_or(0, |failing| failing.retry_at);
         if is_blocked && (in_flight > 0 || now < retry_at) {
             return Next::Wait(if in_flight > 0 { u64::MAX } else { retry_at });
         }
-        let earliest = self.held.iter_mut().filter(|held| !held.is_in_flight).min_by_key(|held| held.due);
+        // A refused message would show nothing of a target that takes none.
+        let can_send = |held: &Held| !held.is_in_flight && !(is_blocked && held.is_refused(delivered_at));
+        let earliest = self.held.iter_mut().filter(|held| can_send(held)).min_by_key(|held| held.due);
         let due = earliest.as_ref().map_or(u64::MAX, |held| held.due);
         let is_due = |held: &Held| if is_blocked { held.tries == 0 || !can_read } else { due <= now };
         match earliest {
@@ -176,7 +190,7 @@ impl Delivery {
 
     /// Holds changes that were read.
     pub fn hold(&mut self, changes: Vec<Change>) {
-        let held = |change| Held { change, tries: 0, due: 0, since: 0, is_in_flight: false };
+        let held = |change| Held { change, tries: 0, due: 0, since: 0, last: 0, is_in_flight: false };
         self.held.extend(changes.into_iter().map(held));
     }
 
@@ -223,9 +237,10 @@ impl Delivery {
     fn took_one(&mut self, now: u64) {
         self.delivered += 1;
         self.delivered_at = now;
-        if self.failing.take().is_some_and(|failing| failing.failures >= FAILING_AFTER) {
-            // What waited for the target need not wait longer.
-            self.held.iter_mut().for_each(|held| held.due = held.due.min(now));
+        if let Some(failing) = self.failing.take().filter(|failing| failing.failures >= FAILING_AFTER) {
+            // What first failed since then waits no longer. What failed before may be refused.
+            let failed = self.held.iter_mut().filter(|held| held.since >= failing.since);
+            failed.for_each(|held| (held.tries, held.due) = (0, held.due.min(now)));
         }
     }
 
@@ -234,18 +249,27 @@ impl Delivery {
         self.held.retain(|held| held.change.id != id);
     }
 
-    /// The target did not take a message. True if it is given up: the target has refused it for [`GIVE_UP_AFTER`] and taken
-    /// others meanwhile.
+    /// The target did not take a message. True if it is given up: the target has refused it for [`GIVE_UP_AFTER`], and
+    /// taken another since it refused it last, or as many are refused as can be held.
     pub fn failed(&mut self, id: &str, now: u64, error: String) -> bool {
-        self.failed_once(now, error);
-        let Some(at) = self.held.iter().position(|held| held.change.id == id) else { return false };
+        let Some(at) = self.held.iter().position(|held| held.change.id == id) else {
+            self.failed_once(now, error);
+            return false;
+        };
+        // Then the fault is the message's, not the target's.
+        if !self.held[at].is_refused(self.delivered_at) {
+            self.failed_once(now, error);
+        }
         let held = &mut self.held[at];
         held.is_in_flight = false;
         held.tries = held.tries.saturating_add(1);
         held.due = now.saturating_add(delay(held.tries));
         held.since = if held.since == 0 { now } else { held.since };
+        let last = std::mem::replace(&mut held.last, now);
         let is_old = now.saturating_sub(held.since) >= GIVE_UP_AFTER.as_millis() as u64;
-        let gives_up = is_old && self.delivered_at > held.since;
+        // While none can be read, none can be taken.
+        let shows = self.delivered_at >= last || self.held.len() >= MAX_HELD;
+        let gives_up = is_old && self.held[at].is_refused(self.delivered_at) && shows;
         if gives_up {
             self.held.remove(at);
             self.given_up += 1;
@@ -258,8 +282,10 @@ impl Delivery {
         let (since, failures) =
             self.failing.as_ref().map_or((now, 0), |failing| (failing.since, failing.failures));
         let failures = failures.saturating_add(1);
-        self.failing =
-            Some(Failing { since, failures, retry_at: now.saturating_add(delay(failures)), error });
+        // By time, not by failures: several messages may fail at once.
+        let (first, max) = (FIRST_DELAY.as_millis() as u64, MAX_DELAY.as_millis() as u64);
+        let delay = now.saturating_sub(since).clamp(first, max);
+        self.failing = Some(Failing { since, failures, retry_at: now.saturating_add(delay), error });
     }
 
     /// Tries at once what waits, for example after the configuration changed.
