@@ -174,7 +174,7 @@ impl Delivery {
             return Next::Wait(if in_flight > 0 { u64::MAX } else { retry_at });
         }
         // A refused message would show nothing of a target that takes none.
-        let can_send = |held: &Held| !held.is_in_flight && !(is_blocked && held.is_refused(delivered_at));
+        let can_send = |held: &Held| !(held.is_in_flight || is_blocked && held.is_refused(delivered_at));
         let earliest = self.held.iter_mut().filter(|held| can_send(held)).min_by_key(|held| held.due);
         let due = earliest.as_ref().map_or(u64::MAX, |held| held.due);
         let is_due = |held: &Held| if is_blocked { held.tries == 0 || !can_read } else { due <= now };
