@@ -9,7 +9,7 @@
 //! builds scraper's tree, which is walked once (module `html`). Both ways find the same. A page with
 //! selectors for its text is always read by its tree (module `part`).
 //!
-//! For people who look at an archived body, [`inert`] makes a document of it that neither acts nor loads anything.
+//! For people who look at an archived body, [`inert()`] makes a document of it that neither acts nor loads anything.
 
 mod anchor;
 mod base;
