@@ -122,6 +122,17 @@ impl Message {
     /// A message that only shows whether a target takes messages: one change, or a digest of one. `now`: seconds since
     /// 1970.
     pub fn of_test(target: &str, now: u64, is_digest: bool) -> Message {
+        Message::of_example(target, now, is_digest, "Example", "")
+    }
+
+    /// A message with texts that are hard to quote.
+    pub fn of_hard_texts(target: &str, is_digest: bool) -> Message {
+        let hard = "\"\\\n\t\u{e9}\u{1f310}<&";
+        Message::of_example(target, 0, is_digest, hard, hard)
+    }
+
+    /// `more`: what each text begins with.
+    fn of_example(target: &str, now: u64, is_digest: bool, title: &str, more: &str) -> Message {
         let url = UrlRules::keep_all().canonicalize("https://example.com/").expect("it is a URL");
         let change = Change {
             id: id("test_", [target, &now.to_string()]),
@@ -133,10 +144,10 @@ impl Message {
             status: None,
         };
         let contents = Contents {
-            title: Some("Example".into()),
-            old_text: Some("before\n".into()),
-            new_text: Some("after\n".into()),
-            difference: Some("-before\n+after\n".into()),
+            title: Some(title.into()),
+            old_text: Some(format!("{more}before\n")),
+            new_text: Some(format!("{more}after\n")),
+            difference: Some(format!("{more}-before\n+after\n")),
             ..Contents::default()
         };
         let told = Told { change, contents };

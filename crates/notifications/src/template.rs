@@ -3,6 +3,7 @@
 use crate::message::Message;
 use minijinja::{Environment, ErrorKind, UndefinedBehavior};
 use serde_json::Value;
+use std::io;
 
 /// Bytes of a message made by a template at most.
 const MAX_RENDERED: usize = 4 << 20;
@@ -47,11 +48,26 @@ impl Template {
         if let Some(name) = unknown.min() {
             return Err(format!("this message has no field {name:?}"));
         }
-        let text = template.render(fields).map_err(|e| words(&e))?;
-        match text.len() {
-            0..=MAX_RENDERED => Ok(text),
-            long => Err(format!("it makes a message of {long} bytes; the limit is {MAX_RENDERED}")),
+        let mut text = Bounded(Vec::new());
+        template.render_captured_to(fields, &mut text).map_err(|e| words(&e))?;
+        Ok(String::from_utf8(text.0).expect("a template writes text"))
+    }
+}
+
+/// A message that is being made.
+struct Bounded(Vec<u8>);
+
+impl io::Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0.len() + bytes.len() > MAX_RENDERED {
+            return Err(io::ErrorKind::FileTooLarge.into());
         }
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -66,6 +82,7 @@ fn blank_nulls(value: &mut Value) {
 
 fn words(error: &minijinja::Error) -> String {
     let what = match error.kind() {
+        ErrorKind::WriteFailure => format!("it makes a message of more than {MAX_RENDERED} bytes"),
         ErrorKind::OutOfFuel => format!("it takes more than {MAX_STEPS} steps"),
         kind => match error.detail() {
             Some(detail) => format!("{kind}: {detail}"),
@@ -113,5 +130,14 @@ mod tests {
     fn a_template_that_goes_on_for_ever_ends() {
         let endless = "{% for a in range(99999) %}{% for b in range(99999) %}x{% endfor %}{% endfor %}";
         assert!(rendered(endless).unwrap_err().contains("steps"));
+    }
+
+    #[test]
+    fn a_message_ends_at_the_limit_and_not_after_it_is_made() {
+        let large = format!("{{% for a in range(90000) %}}{}{{% endfor %}}", "x".repeat(8 << 10));
+        assert!(rendered(&large).unwrap_err().contains("more than 4194304 bytes"));
+        let mut text = Bounded(Vec::new());
+        _ = io::Write::write(&mut text, &[0; MAX_RENDERED]).unwrap();
+        assert!(io::Write::write(&mut text, &[0]).is_err() && text.0.len() == MAX_RENDERED);
     }
 }
