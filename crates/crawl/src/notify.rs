@@ -21,6 +21,9 @@ const MAX_TARGETS: usize = 100;
 /// Characters of a target's name at most.
 const MAX_NAME: usize = 64;
 
+/// Visits should be kept for at least as long.
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
 /// A checked target.
 #[derive(Clone)]
 pub struct Target {
@@ -139,7 +142,7 @@ impl Target {
         let patterns = patterns.map_err(named("pages"))?;
         for (key, is_empty) in [("changes", kinds.is_empty()), ("pages", patterns.is_empty())] {
             if is_empty {
-                return Err(format!("{key} is empty, so the target would be told nothing"));
+                return Err(format!("{key} is empty, so the target would get nothing"));
             }
         }
         let pace = match table.digest.as_str() {
@@ -174,7 +177,7 @@ impl Target {
 
     /// A template must work for the messages of this target.
     fn check_templates(&self) -> Result<(), String> {
-        let sample = Message::of_test(&self.name, 0, self.pace != Pace::Each);
+        let sample = Message::of_hard_texts(&self.name, self.pace != Pace::Each);
         let body = self.body(&sample).map_err(|e| format!("template: {e}"))?;
         match &self.receiver {
             Receiver::Webhook { content_type, .. } if content_type.contains("json") => {
@@ -207,10 +210,22 @@ impl Target {
     }
 }
 
+/// What is allowed and makes little sense: visits that are kept for less than a day.
+pub fn warning(config: &Config) -> Option<String> {
+    let (cycles, period) = (config.storage.keep_visits, config.cycle.period);
+    let is_short = period.0.saturating_mul(cycles) < DAY && !config.notify.is_empty();
+    is_short.then(|| {
+        format!(
+            "storage.keep_visits is {cycles} cycles of {period}: a target of [[notify]] that takes nothing for so long loses \
+             changes; keep at least a day"
+        )
+    })
+}
+
 /// The one receiver of a table. Keys of another kind of receiver are refused.
 fn receiver(table: &NotifyTable, config: &Config) -> Result<Receiver, String> {
     let given: Vec<&str> = [
-        ("webhook", !table.webhook.is_empty()),
+        ("webhook", !table.webhook.0.is_empty()),
         ("command", !table.command.is_empty()),
         ("file", !table.file.as_os_str().is_empty()),
         ("smtp", !table.smtp.is_empty()),
@@ -257,12 +272,11 @@ fn credentials(table: &NotifyTable) -> Result<Option<(String, String)>, String> 
 }
 
 fn webhook(table: &NotifyTable, config: &Config) -> Result<Receiver, String> {
-    let url = UrlRules::keep_all().canonicalize(&table.webhook);
-    let url = url.map_err(|e| format!("webhook {:?}: {e}", table.webhook))?;
+    let named = |e: String| format!("webhook {}: {e}", table.webhook);
+    let url = table.webhook.0.value().map_err(named)?;
+    let url = UrlRules::keep_all().canonicalize(&url).map_err(|e| named(e.to_string()))?;
     if is_own_console(&url, config) {
-        return Err(format!(
-            "webhook {url} is the console of this crawl (serve.listen): name another receiver"
-        ));
+        return Err(named("it is the console of this crawl (serve.listen): name another receiver".into()));
     }
     let key = |secret: &Secret| SigningKey::parse(&secret.referred()?);
     let keys =

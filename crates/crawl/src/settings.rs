@@ -239,10 +239,9 @@ fn files(config: &Config) -> Vec<PathBuf> {
     let secrets = config.hosts.iter().flat_map(|host| {
         [&host.password, &host.bearer].into_iter().chain(host.headers.values()).chain(host.cookies.values())
     });
-    let of_targets = config
-        .notify
-        .iter()
-        .flat_map(|target| [&target.password, &target.bearer].into_iter().chain(&target.secrets));
+    let of_targets = config.notify.iter().flat_map(|target| {
+        [&target.webhook.0, &target.password, &target.bearer].into_iter().chain(&target.secrets)
+    });
     let secrets = secrets.chain([&config.proxy.password]).chain(of_targets).filter_map(Secret::file);
     // If this is a name or an expression, no such file exists.
     let formula = PathBuf::from(&config.schedule.formula);

@@ -1,6 +1,6 @@
 //! `[[notify]]`: who is told of changes.
 
-use super::secrets::Secret;
+use super::secrets::{Secret, SecretUrl};
 use super::units::{Size, Span};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ table! {
         /// The kinds of changes: changed, new, gone, back.
         changes: Vec<String> = vec!["changed".into()],
         /// URL that messages are posted to.
-        webhook: String = String::new(),
+        webhook: SecretUrl = SecretUrl::default(),
         /// Program and arguments; the message is its standard input.
         command: Vec<String> = Vec::new(),
         /// File that messages are appended to, a line each.

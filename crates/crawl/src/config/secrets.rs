@@ -51,6 +51,35 @@ impl Secret {
     }
 }
 
+/// A URL whose path may be a secret, such as that of a chat: `env:NAME`, `file:PATH`, or the URL itself. Displays its
+/// scheme, host and port.
+#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct SecretUrl(pub Secret);
+
+impl fmt::Display for SecretUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match url::Url::parse(&self.0.0) {
+            Ok(url) if !self.0.is_reference() => {
+                write!(f, "{}/(hidden)", url.origin().ascii_serialization())
+            }
+            _ => self.0.fmt(f),
+        }
+    }
+}
+
+impl fmt::Debug for SecretUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Serialize for SecretUrl {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+
 impl fmt::Display for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.is_empty() || self.is_reference() { &self.0 } else { "(hidden)" })
@@ -90,6 +119,13 @@ mod tests {
         let literal = Secret("geheim".into());
         assert_eq!((literal.value().as_deref(), literal.to_string().as_str()), (Ok("geheim"), "(hidden)"));
         assert!(literal.referred().unwrap_err().contains("env:NAME"));
+        let shown = |text: &str| SecretUrl(Secret(text.into())).to_string();
+        assert_eq!(shown("https://u:p@hooks.test:8443/geheim?a=b"), "https://hooks.test:8443/(hidden)");
+        assert_eq!(
+            (shown("file:/run/hook"), shown("env:HOOK")),
+            ("file:/run/hook".into(), "env:HOOK".into())
+        );
+        assert_eq!((shown("hooks.test/geheim"), shown("")), ("(hidden)".into(), String::new()));
         let missing = Secret("env:RECRAWL_NO_SUCH_VARIABLE".into()).value().unwrap_err();
         assert!(missing.contains("RECRAWL_NO_SUCH_VARIABLE"), "{missing}");
         assert!(Secret(format!("file:{}x", path.display())).value().unwrap_err().contains("tokenx"));
