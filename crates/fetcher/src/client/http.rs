@@ -25,6 +25,7 @@ use reqwest::{Client, Method};
 use sent::SentRequests;
 use std::error::Error;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -61,6 +62,15 @@ pub struct Post {
     pub headers: HeaderMap,
     /// The body.
     pub body: Bytes,
+}
+
+/// A response up to its body.
+struct Opened {
+    response: reqwest::Response,
+    /// The server's address; none behind a proxy.
+    peer: Option<SocketAddr>,
+    /// The request as it was sent, if requests are kept.
+    sent: Option<Box<[u8]>>,
 }
 
 impl Post {
@@ -152,6 +162,14 @@ impl HttpNetwork {
         self.send(request, Some(post), &Meter::default()).await
     }
 
+    /// Posts like [`HttpNetwork::post`], and gives the status. What follows it is not read, so it cannot fail any more.
+    ///
+    /// # Errors
+    /// As of a page, before its body.
+    pub async fn post_for_status(&self, request: &Request, post: Post) -> Result<u16, NetworkError> {
+        Ok(self.open(request, Some(post)).await?.response.status().as_u16())
+    }
+
     /// `post`: what a POST sends; none for a GET.
     async fn send(
         &self,
@@ -159,6 +177,23 @@ impl HttpNetwork {
         post: Option<Post>,
         received: &Meter,
     ) -> Result<Reply, NetworkError> {
+        let Opened { mut response, peer, sent } = self.open(request, post).await?;
+        let (status, version) = (response.status().as_u16(), response.version());
+        let reason = response.extensions().get::<ReasonPhrase>().map(|reason| reason.as_bytes().into());
+        let headers = std::mem::take(response.headers_mut());
+        // HTTP/1 checks this itself.
+        if headers.len() > MAX_HEADERS {
+            return Err(NetworkError::Protocol);
+        }
+        // The body of other responses is not used, so it may be undecodable.
+        let codings = if response.status().is_success() { Coding::of(&headers)? } else { Vec::new() };
+        let (body, truncated) =
+            body::read(response, &codings, request.max_body, &self.memory, received).await?;
+        Ok(Reply { status, version, reason, headers, body, truncated, peer, sent })
+    }
+
+    /// Sends a request, up to the header of the response.
+    async fn open(&self, request: &Request, post: Option<Post>) -> Result<Opened, NetworkError> {
         // A connector resolves no literals, so they are checked here, also before a proxy.
         let host = request.url.host();
         let proxied = self.is_proxied(&host);
@@ -199,7 +234,7 @@ impl HttpNetwork {
         }
         let kept = self.sent.as_ref().map(|sent| (sent, outgoing.headers().clone()));
         let (response, connected) = with_connect_flag(self.client.execute(outgoing)).await;
-        let mut response = match response {
+        let response = match response {
             Ok(response) => response,
             Err(e) if was_not_processed(&e, connected) => return Err(NetworkError::NotProcessed),
             Err(e) => {
@@ -220,19 +255,9 @@ impl HttpNetwork {
         if peer.is_some_and(|p| !self.guard.admits(p.ip())) {
             return Err(NetworkError::Refused);
         }
-        let (status, version) = (response.status().as_u16(), response.version());
-        let reason = response.extensions().get::<ReasonPhrase>().map(|reason| reason.as_bytes().into());
+        let version = response.version();
         let sent = kept.map(|(sent, fields)| sent.text(&method, &url, &fields, version));
-        let headers = std::mem::take(response.headers_mut());
-        // HTTP/1 checks this itself.
-        if headers.len() > MAX_HEADERS {
-            return Err(NetworkError::Protocol);
-        }
-        // The body of other responses is not used, so it may be undecodable.
-        let codings = if response.status().is_success() { Coding::of(&headers)? } else { Vec::new() };
-        let (body, truncated) =
-            body::read(response, &codings, request.max_body, &self.memory, received).await?;
-        Ok(Reply { status, version, reason, headers, body, truncated, peer, sent })
+        Ok(Opened { response, peer, sent })
     }
 
     async fn is_v6(&self, host: &str) -> bool {
