@@ -241,6 +241,9 @@ fn new_seeds(
         }
         news.push((url.clone(), record));
     }
+    if let Some((number, first)) = &refused {
+        tracing::warn!("seeds out of scope are never visited: {number}, such as {first}");
+    }
     if has_seeds {
         crawl.live.seeds_admitted(refused);
     }
