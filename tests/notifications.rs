@@ -167,7 +167,7 @@ fn each_change_is_told_with_its_texts_signed_and_once() {
         world.server.advance().unwrap();
     }
     let told = with_secret(world.command(&["notify", "send"]));
-    assert!(told.contains("messages sent"), "{told}");
+    assert!(told.contains("messages delivered"), "{told}");
     daemon::configure(&world, ALL);
     let expected = changes(&world, 0, &["changed", "new"]);
     assert!(expected.iter().any(|(kind, ..)| kind == "changed"), "the web changes");
@@ -251,12 +251,12 @@ fn a_receiver_that_is_down_is_shown_and_told_all_when_it_is_up() {
     let status = daemon.until("failing", |status| status["notify"][0]["failing_since"].is_u64());
     assert_eq!(status["notify"][0]["error"], "no connection");
     let also = status["health"].to_string();
-    assert!(also.contains("changes cannot be told to: desk"), "{also}");
+    assert!(also.contains("changes cannot be delivered to: desk"), "{also}");
     daemon.stop();
     let told = succeeds(world.run(&["notify", "status"]));
-    assert!(told.contains("desk: 0 messages taken") && told.contains("no connection"), "{told}");
+    assert!(told.contains("desk: 0 messages delivered") && told.contains("no connection"), "{told}");
     let failed = fails(world.run(&["notify", "send"]), 1);
-    assert!(failed.contains("wait for the next time"), "{failed}");
+    assert!(failed.contains("failed and will be retried"), "{failed}");
     // It is up at another address, which the same target has now.
     let receiver = Receiver::start(|_| Manner::Take);
     daemon::configure(&world, &receiver.target("changes = [\"new\"]\n"));
@@ -285,6 +285,42 @@ fn a_takedown_removes_what_waits_of_its_pages() {
     succeeds(world.run(&["notify", "send"]));
     let told = receiver.told();
     assert!(!told.is_empty() && told.iter().all(|(_, _, url)| host_of(url) != host), "{told:?}");
+}
+
+#[test]
+fn the_seeds_alone_are_crawled_and_notified_of() {
+    let receiver = Receiver::start(|_| Manner::Take);
+    let world = daemon::world_of(web(60, 2), ALL);
+    let text =
+        receiver.target("changes = [\"new\"]\n").replace(ALL, &format!("{ALL}[scope]\nmax_depth = 0\n"));
+    daemon::configure(&world, &text);
+    world.crawl(2);
+    succeeds(world.run(&["notify", "send"]));
+    let seeds: BTreeSet<String> = world.server.seeds().iter().map(ToString::to_string).collect();
+    let told: BTreeSet<String> = receiver.told().into_iter().map(|(_, _, url)| url).collect();
+    assert_eq!(told, seeds);
+}
+
+#[test]
+fn seeds_out_of_scope_are_summed_up() {
+    let world = daemon::world_of(web(10, 2), "[scope]\nprefixes = [\"https://example.com/prices/\"]\n");
+    let output = world.crawl_command(1).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    let number = world.server.seeds().len();
+    assert!(
+        text.contains(&format!("seeds out of scope are never visited: {number}, such as http")),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_path_of_a_webhook_is_not_shown() {
+    let receiver = Receiver::start(|_| Manner::Take);
+    let world = daemon::world_of(web(10, 1), &receiver.target(""));
+    let shown =
+        succeeds(program().args(["config", "show", "--config"]).arg(world.config_file()).output().unwrap());
+    let origin = receiver.url.strip_suffix("hook").unwrap();
+    assert!(shown.contains(&format!("{origin}(hidden)")) && !shown.contains("/hook"), "{shown}");
 }
 
 /// A script in the world's folder.
@@ -318,7 +354,7 @@ fn a_command_reads_the_message_and_is_killed_if_it_hangs() {
     world.crawl(1);
     let told = fails(world.run(&["notify", "send"]), 1);
     let told = format!("{told}{}", succeeds(world.run(&["notify", "status"])));
-    assert!(told.contains("hang: 0 messages taken") && told.contains("no answer within 300ms"), "{told}");
+    assert!(told.contains("hang: 0 messages delivered") && told.contains("no answer within 300ms"), "{told}");
     assert!(told.contains("exit status: 3: no room left"), "{told}");
     let taken =
         std::fs::read_dir(&good).unwrap().map(|file| lines(&file.unwrap().path()).len()).sum::<usize>();
@@ -395,7 +431,7 @@ fn mail_has_subject_text_and_id() {
         ),
     );
     let told = succeeds(world.run(&["notify", "test", "me"]));
-    assert_eq!(told, "target me took a test message\n");
+    assert_eq!(told, "delivered a test message to target me\n");
     let mail = mails.recv_timeout(PATIENCE).unwrap();
     for part in [
         "Subject: changed: Example",
@@ -418,7 +454,7 @@ fn what_is_wrong_with_a_target_is_said_at_once() {
         ("webhook = \"http://a.test/\"\nfile = \"x\"", "not 2"),
         ("webhook = \"http://127.0.0.1:4711/hook\"", "is the console of this crawl"),
         ("webhook = \"http://localhost:4711/hook\"", "is the console of this crawl"),
-        ("webhook = \"a.test\"", "webhook \"a.test\""),
+        ("webhook = \"a.test\"", "webhook (hidden): not a URL"),
         (&format!("{hook}template = '{{{{ url'"), "template: line 1"),
         (&format!("{hook}template = '{{{{ nothing }}}}'"), "has no field"),
         (&format!("{hook}template = 'is {{{{ url }}}}'"), "makes no JSON"),
@@ -437,6 +473,11 @@ fn what_is_wrong_with_a_target_is_said_at_once() {
         (&format!("{hook}to = ['a@a.test']"), "to has no effect with webhook"),
         ("smtp = \"http://a.test\"\nfrom = \"a@a.test\"\nto = [\"b@a.test\"]", "write smtp://"),
         ("smtp = \"smtps://a.test\"\nfrom = \"a@a.test\"\nto = [\"b\"]", "\"b\" is no e-mail address"),
+        (
+            "smtp = \"smtps://a.test\"\nfrom = \"a@a.test\"\nto = [\"b@c@d\"]",
+            "\"b@c@d\" is no e-mail address",
+        ),
+        (&format!("{hook}template = '{{\"text\": \"{{{{ title }}}}\"}}'"), "makes no JSON"),
     ] {
         let text =
             format!("{ALL}[serve]\nlisten = \"127.0.0.1:4711\"\n[[notify]]\nname = \"desk\"\n{target}\n");
@@ -449,6 +490,13 @@ fn what_is_wrong_with_a_target_is_said_at_once() {
         &format!("{ALL}[storage]\nkeep_visits = 0\n[[notify]]\nname = \"desk\"\n{hook}"),
     );
     assert!(fails(check(), 2).contains("storage.keep_visits"));
+    daemon::configure(
+        &world,
+        &format!("{ALL}[storage]\nkeep_visits = 2\n[[notify]]\nname = \"desk\"\n{hook}")
+            .replace("[cycle]\n", "[cycle]\nperiod = \"1 h\"\n"),
+    );
+    let warned = succeeds(check());
+    assert!(warned.contains("keep_visits is 2 cycles of 1 h") && warned.contains("ok"), "{warned}");
     // Without allow_addresses, no request is sent.
     let receiver = Receiver::start(|_| Manner::Take);
     daemon::configure(&world, &receiver.target("").replace("allow_addresses = [\"127.0.0.1\"]\n", ""));

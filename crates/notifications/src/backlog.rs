@@ -38,8 +38,39 @@ impl Backlog {
     /// The next changes of the kinds asked for that `wants` takes, up to the round `until`. Moves the place behind them.
     ///
     /// # Errors
-    /// When the visits cannot be read; the place stays.
+    /// When the visits cannot be read. The place stays, unless they are damaged: then the rest of the round is lost.
     pub fn next(
+        &mut self,
+        place: &mut Place,
+        kept: &KeptRounds,
+        until: Round,
+        target: &Asked<'_>,
+    ) -> Result<Found, ReadError> {
+        let found = self.read(place, kept, until, target);
+        if found.is_err() {
+            // The file is opened again from the place on.
+            self.reading = None;
+        }
+        if let Err(ReadError::Damaged(_)) = &found {
+            // No later try would read more.
+            place.pass_to(place.round.next());
+        }
+        found
+    }
+
+    /// Passes rounds whose visits are not kept any more.
+    ///
+    /// # Errors
+    /// When it cannot be listed which are.
+    pub fn pass_removed(&mut self, place: &mut Place, kept: &KeptRounds) -> Result<(), ReadError> {
+        if let Some(oldest) = kept.list()?.first().filter(|oldest| oldest.round > place.round) {
+            place.pass_to(oldest.round);
+            self.reading = None;
+        }
+        Ok(())
+    }
+
+    fn read(
         &mut self,
         place: &mut Place,
         kept: &KeptRounds,
@@ -59,14 +90,9 @@ impl Backlog {
             let page = first.url.clone();
             let mut visits = vec![first];
             loop {
-                // After an error, the file is opened again from the place on.
-                match reading.visits.next_visit() {
-                    Ok(Some(visit)) if visit.url == page => visits.push(visit),
-                    Ok(next) => break reading.next = next,
-                    Err(error) => {
-                        self.reading = None;
-                        return Err(error);
-                    }
+                match reading.visits.next_visit()? {
+                    Some(visit) if visit.url == page => visits.push(visit),
+                    next => break reading.next = next,
                 }
             }
             let round = reading.round;
@@ -94,8 +120,7 @@ impl Backlog {
                 return Ok(false);
             }
             if round.round > place.round {
-                place.lost += u64::from(round.round.since(place.round));
-                (place.round, place.after) = (round.round, None);
+                place.pass_to(round.round);
             }
             // A commit may have removed it just now.
             let Some(mut visits) = kept.visits(round)? else { continue };

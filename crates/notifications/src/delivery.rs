@@ -1,12 +1,19 @@
-//! How far a target was told: a state machine without clock, disk or network.
+//! What was delivered to a target, and what is pending: a state machine without clock, disk or network.
 //!
 //! Up to [`Delivery::place`] the visits were read. What was read and is not yet taken by the target is held. So any
-//! copy of this state is a valid one to go on from: an older copy only tells some changes again, with their ids.
+//! copy of this state is a valid one to go on from: an older copy only sends some changes again, with their ids.
+//!
+//! Whether the target or a message is at fault shows by the others: a message that fails, while the target took another
+//! one since it failed first, is refused, and says nothing of the target.
 
 use crate::message::{Change, url_text_option};
 use recrawl_types::{CanonicalUrl, Round};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
+
+mod digest;
+
+pub use digest::{Digest, MAX_DIGEST};
 
 /// Messages of a target in flight at most.
 pub const MAX_IN_FLIGHT: usize = 16;
@@ -30,7 +37,7 @@ pub struct Place {
     /// Its pages up to this one were read; none at its beginning.
     #[serde(default, with = "url_text_option", skip_serializing_if = "Option::is_none")]
     pub after: Option<CanonicalUrl>,
-    /// Rounds whose visits were removed before they were read.
+    /// Rounds whose visits were removed before they were read, or were damaged.
     #[serde(default)]
     pub lost: u64,
 }
@@ -39,6 +46,12 @@ impl Place {
     /// At the beginning of a round.
     pub fn before(round: Round) -> Place {
         Place { round, after: None, lost: 0 }
+    }
+
+    /// The rounds before this one are lost.
+    pub(crate) fn pass_to(&mut self, round: Round) {
+        self.lost += u64::from(round.since(self.round));
+        (self.round, self.after) = (round, None);
     }
 }
 
@@ -62,6 +75,9 @@ pub struct Held {
     last: u64,
     #[serde(skip)]
     is_in_flight: bool,
+    /// Is it part of the message of a digest that is being told?
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_marked: bool,
 }
 
 impl Held {
@@ -93,13 +109,21 @@ pub struct Delivery {
     /// What was read and is not taken.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held: Vec<Held>,
-    /// The last round of the digest that is being told. Stored before it is sent, so that it is cut into the same messages
-    /// whenever they are.
+    /// The last round of the digest that is being told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest_to: Option<Round>,
     /// When the next digest is due, in milliseconds since 1970; 0 if that is not known yet.
     #[serde(default)]
     pub digest_at: u64,
+    /// Changes in a message of a digest at most, after the target refused larger ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    max_digest: Option<usize>,
+    /// Was it stored since changes of a digest were marked?
+    #[serde(skip)]
+    is_stored: bool,
+    /// When rounds were last found lost, in milliseconds since 1970; 0 for never.
+    #[serde(default)]
+    pub lost_at: u64,
     /// Messages taken.
     #[serde(default)]
     pub delivered: u64,
@@ -125,17 +149,6 @@ pub enum Next {
     Wait(u64),
 }
 
-/// What to do for a digest.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Digest {
-    /// Nothing before this time, in milliseconds since 1970.
-    Wait(u64),
-    /// A digest up to this round begins: store that, then tell.
-    Begin(Round),
-    /// Tell the next part of it.
-    Tell(Round),
-}
-
 impl Delivery {
     /// Of a target that is told from this round on.
     pub fn from(round: Round) -> Delivery {
@@ -144,6 +157,9 @@ impl Delivery {
             held: Vec::new(),
             digest_to: None,
             digest_at: 0,
+            max_digest: None,
+            is_stored: false,
+            lost_at: 0,
             delivered: 0,
             delivered_at: 0,
             given_up: 0,
@@ -190,47 +206,21 @@ impl Delivery {
 
     /// Holds changes that were read.
     pub fn hold(&mut self, changes: Vec<Change>) {
-        let held = |change| Held { change, tries: 0, due: 0, since: 0, last: 0, is_in_flight: false };
+        let held = |change| Held {
+            change,
+            tries: 0,
+            due: 0,
+            since: 0,
+            last: 0,
+            is_in_flight: false,
+            is_marked: false,
+        };
         self.held.extend(changes.into_iter().map(held));
     }
 
     /// The target took a message.
     pub fn took(&mut self, id: &str, now: u64) {
         self.held.retain(|held| held.change.id != id);
-        self.took_one(now);
-    }
-
-    /// What to do for a digest at the end of each `period` of milliseconds since 1970.
-    pub fn next_digest(&mut self, now: u64, period: u64, committed: Round) -> Digest {
-        let mut begins = false;
-        if self.digest_to.is_none() {
-            let end = (now / period + 1) * period;
-            if self.digest_at == 0 {
-                self.digest_at = end;
-            }
-            // The clock may have been set back, or the period made shorter.
-            self.digest_at = self.digest_at.min(end);
-            if now < self.digest_at {
-                return Digest::Wait(self.digest_at);
-            }
-            (self.digest_to, self.digest_at, begins) = (Some(committed), end, true);
-        }
-        let retry_at = self.failing.as_ref().map_or(0, |failing| failing.retry_at);
-        match self.digest_to {
-            Some(to) if begins => Digest::Begin(to),
-            Some(to) if now >= retry_at => Digest::Tell(to),
-            _ => Digest::Wait(retry_at),
-        }
-    }
-
-    /// Nothing is left of the digest.
-    pub fn end_digest(&mut self, place: Place) {
-        (self.place, self.digest_to) = (place, None);
-    }
-
-    /// The target took the digest up to this place.
-    pub fn took_digest(&mut self, place: Place, now: u64) {
-        self.place = place;
         self.took_one(now);
     }
 
@@ -242,11 +232,6 @@ impl Delivery {
             let failed = self.held.iter_mut().filter(|held| held.since >= failing.since);
             failed.for_each(|held| (held.tries, held.due) = (0, held.due.min(now)));
         }
-    }
-
-    /// Drops a message that must not be sent.
-    pub fn forget(&mut self, id: &str) {
-        self.held.retain(|held| held.change.id != id);
     }
 
     /// The target did not take a message. True if it is given up: the target has refused it for [`GIVE_UP_AFTER`], and
@@ -288,10 +273,36 @@ impl Delivery {
         self.failing = Some(Failing { since, failures, retry_at: now.saturating_add(delay), error });
     }
 
-    /// Tries at once what waits, for example after the configuration changed.
-    pub fn retry_now(&mut self) {
+    /// Goes on after a start or a new configuration, by which the receiver may be mended, or the target may have digests
+    /// now, or have none any more.
+    pub fn restart(&mut self, has_digests: bool) {
+        // Without a message, nothing would show that it is mended.
+        self.failing = self.failing.take().filter(|_| !self.held.is_empty());
         self.failing.iter_mut().for_each(|failing| failing.retry_at = 0);
-        self.held.iter_mut().for_each(|held| held.due = 0);
+        if !has_digests {
+            (self.digest_to, self.digest_at, self.max_digest) = (None, 0, None);
+            self.unmark();
+        }
+        let is_begun = self.held.iter().any(|held| held.is_marked);
+        for held in &mut self.held {
+            held.due = 0;
+            if has_digests && !is_begun {
+                held.tries = 0;
+            }
+        }
+    }
+
+    /// Removes the messages of these pages; gives their number.
+    pub fn remove(&mut self, is_meant: &dyn Fn(&CanonicalUrl) -> bool) -> u64 {
+        let before = self.held.len();
+        self.held.retain(|held| !is_meant(&held.change.url));
+        (before - self.held.len()) as u64
+    }
+
+    /// The target cannot be set up, so it takes nothing.
+    pub fn cannot_start(&mut self, now: u64, error: String) {
+        let since = self.failing.as_ref().map_or(now, |failing| failing.since);
+        self.failing = Some(Failing { since, failures: FAILING_AFTER, retry_at: now, error });
     }
 
     /// Tells nothing of what was committed up to `round`.

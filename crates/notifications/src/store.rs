@@ -24,13 +24,13 @@ pub type Deliveries = BTreeMap<String, Delivery>;
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// It cannot be read.
-    #[error("{0}; remove notify.json to tell only of what is found from now on")]
+    #[error("{0}; remove notify.json to deliver only what is found from now on")]
     Read(#[from] ReadError),
     /// It cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
     /// Another version wrote it.
-    #[error("notify.json: {0}; remove it to tell only of what is found from now on")]
+    #[error("notify.json: {0}; remove it to deliver only what is found from now on")]
     Content(#[from] serde_json::Error),
 }
 
@@ -52,8 +52,8 @@ pub fn write(storage: &dyn Storage, deliveries: &Deliveries) -> Result<(), Store
     Ok(FILE.write(storage, &text)?)
 }
 
-/// The targets of these names. One that is new is told of rounds after `committed`; those without a name here are
-/// forgotten. Without names and without a file, nothing is written.
+/// The targets of these names, then those without a name here, which are removed from the file. One that is new is told
+/// of rounds after `committed`. Without names and without a file, nothing is written.
 ///
 /// # Errors
 /// When the file is damaged, or cannot be read or written.
@@ -61,8 +61,8 @@ pub fn of_targets<'n>(
     storage: &dyn Storage,
     names: impl Iterator<Item = &'n str>,
     committed: Round,
-) -> Result<Deliveries, StoreError> {
-    let before = read(storage)?;
+) -> Result<(Deliveries, Deliveries), StoreError> {
+    let mut before = read(storage)?;
     let mut now = Deliveries::new();
     for name in names {
         let mut delivery = before.get(name).cloned().unwrap_or_else(|| Delivery::from(committed.next()));
@@ -75,7 +75,8 @@ pub fn of_targets<'n>(
     if now != before {
         write(storage, &now)?;
     }
-    Ok(now)
+    before.retain(|name, _| !now.contains_key(name));
+    Ok((now, before))
 }
 
 /// Removes pages that were taken down; gives the number of messages that told of them. With `only_count`, nothing is
@@ -93,9 +94,7 @@ pub fn remove(
     let mut removed = 0;
     let before = deliveries.clone();
     for delivery in deliveries.values_mut() {
-        let held = delivery.held.len();
-        delivery.held.retain(|held| !is_meant(&held.change.url));
-        removed += (held - delivery.held.len()) as u64;
+        removed += delivery.remove(is_meant);
         let place = &mut delivery.place;
         if place.after.as_ref().is_some_and(is_meant) {
             place.after = page_before(place, kept)?;

@@ -9,6 +9,7 @@ mod digests;
 mod each;
 mod file;
 mod mail;
+mod reading;
 mod sender;
 mod webhook;
 
@@ -17,7 +18,7 @@ use futures_util::future::join_all;
 use recrawl_archive::ArchiveFolder;
 use recrawl_crawl::data_dir::WARC;
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::notify::{Pace, Target};
+use recrawl_crawl::notify::{Pace, Target, warning};
 use recrawl_crawl::settings::Settings;
 use recrawl_notifications::Change;
 use recrawl_notifications::backlog::Asked;
@@ -27,7 +28,7 @@ use recrawl_notifications::store::{self, Deliveries};
 use recrawl_repository::storage::Storage;
 use recrawl_repository::{Generation, KeptRounds};
 use recrawl_types::Round;
-use sender::Sender;
+use sender::{NotTaken, Sender};
 use std::cell::{Cell, RefCell, RefMut};
 use std::io;
 use std::rc::Rc;
@@ -45,6 +46,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 pub trait Crawled: Send + Sync {
     /// The configuration in force, with the takedowns.
     fn settings(&self) -> Arc<Settings>;
+    /// How often the configuration was loaded again. Raised after [`Crawled::settings`] has it.
+    fn reloads(&self) -> u64;
     /// The last commit.
     fn generation(&self) -> Arc<Generation>;
     /// The data directory.
@@ -64,20 +67,29 @@ pub enum Until {
     Told,
 }
 
+/// Checks that each target can be set up.
+///
+/// # Errors
+/// The target and the key, and what is wrong.
+pub fn check(settings: &Settings) -> Result<(), Failure> {
+    for target in &settings.notify {
+        Sender::new(target, &settings.fetch)?;
+    }
+    Ok(())
+}
+
 /// Tells all targets until `end`, or until all is told.
 ///
 /// # Errors
-/// When it cannot be read or stored where they stand, or a target cannot be set up.
+/// When it cannot be read or stored where they stand.
 pub async fn run(crawled: &dyn Crawled, end: &CancellationToken, until: Until) -> Result<(), Failure> {
     while !end.is_cancelled() {
-        let settings = crawled.settings();
-        let notifier = Notifier::new(crawled, settings.clone(), until)?;
+        let reloads = crawled.reloads();
+        let notifier = Notifier::new(crawled, crawled.settings(), until)?;
         let is_other = async {
-            loop {
+            // Also secrets that were read anew, and how the crawl makes requests.
+            while crawled.reloads() == reloads {
                 tokio::time::sleep(LOOK_EVERY).await;
-                if crawled.settings().config.notify != settings.config.notify {
-                    break;
-                }
             }
         };
         let told = tokio::select! {
@@ -101,7 +113,7 @@ pub async fn test(settings: &Settings, target: &Target, now: u64) -> Result<(), 
     let sender = Sender::new(target, &settings.fetch)?;
     let message = Message::of_test(&target.name, now / 1000, target.pace != Pace::Each);
     let sent = sender.send(target, &message, now / 1000).await;
-    sent.map_err(|why| Failure::Work(format!("target {:?} did not take the message: {why}", target.name)))
+    sent.map_err(|why| Failure::Work(format!("cannot deliver to target {:?}: {why}", target.name)))
 }
 
 /// The targets of one configuration.
@@ -109,7 +121,8 @@ struct Notifier<'c> {
     crawled: &'c dyn Crawled,
     settings: Arc<Settings>,
     until: Until,
-    senders: Vec<Sender>,
+    /// None of a target that cannot be set up.
+    senders: Vec<Option<Sender>>,
     deliveries: RefCell<Deliveries>,
     /// The archive's files at a commit: a folder of thousands is not listed for each message.
     archive: RefCell<Option<(Round, Rc<ArchiveFolder>)>>,
@@ -120,26 +133,41 @@ struct Notifier<'c> {
 impl<'c> Notifier<'c> {
     fn new(crawled: &'c dyn Crawled, settings: Arc<Settings>, until: Until) -> Result<Notifier<'c>, Failure> {
         let names = settings.notify.iter().map(|target| target.name.as_str());
-        let committed = crawled.generation().number();
-        let mut deliveries =
+        let (committed, now) = (crawled.generation().number(), crawled.now());
+        let (mut deliveries, removed) =
             store::of_targets(&**crawled.storage(), names, committed).map_err(Failure::work)?;
-        // The receiver may be mended since.
-        deliveries.values_mut().for_each(Delivery::retry_now);
+        for (name, delivery) in removed.iter().filter(|(_, delivery)| !delivery.held.is_empty()) {
+            let pending = delivery.held.len();
+            tracing::warn!(target = %name, pending, "its messages are dropped: the target is not configured any more");
+        }
+        if let Some(warning) = warning(&settings.config) {
+            tracing::warn!("{warning}");
+        }
+        let mut senders = Vec::new();
+        for target in &settings.notify {
+            let delivery = deliveries.get_mut(&target.name).expect("each target has one");
+            delivery.restart(target.pace != Pace::Each);
+            delivery.remove(&|url| settings.scope.taken_down().iter().any(|pattern| pattern.matches(url)));
+            let made = Sender::new(target, &settings.fetch);
+            if let Err(failure) = &made {
+                tracing::error!("no change is delivered: {failure}");
+                delivery.cannot_start(now, failure.to_string());
+            }
+            senders.push(made.ok());
+        }
         crawled.publish(&deliveries);
-        let senders = settings.notify.iter().map(|target| Sender::new(target, &settings.fetch));
-        let senders = senders.collect::<Result<_, _>>()?;
         let (deliveries, archive) = (RefCell::new(deliveries), RefCell::default());
         Ok(Notifier { crawled, settings, until, senders, deliveries, archive, is_changed: Cell::new(false) })
     }
 
     async fn tell_all(&self) {
         let targets = self.settings.notify.iter().zip(&self.senders);
-        let each = join_all(targets.map(|(target, sender)| self.tell(target, sender)));
+        let each = join_all(targets.filter_map(|(target, sender)| Some(self.tell(target, sender.as_ref()?))));
         let store = async {
             loop {
                 tokio::time::sleep(STORE_EVERY).await;
                 if let Err(failure) = self.store() {
-                    tracing::error!("cannot store what was told of changes: {failure}");
+                    tracing::error!("cannot store which changes were delivered: {failure}");
                 }
             }
         };
@@ -170,16 +198,14 @@ impl<'c> Notifier<'c> {
         Ok(archive.as_ref().expect("it was opened").1.clone())
     }
 
-    /// Stores where the targets stand, after what they were told is durable.
+    /// Stores where the targets stand.
     fn store(&self) -> Result<(), Failure> {
         if !self.is_changed.replace(false) {
             return Ok(());
         }
-        let stored = self.senders.iter().try_for_each(Sender::sync).and_then(|()| {
-            let deliveries = self.deliveries.borrow();
-            self.crawled.publish(&deliveries);
-            store::write(&**self.crawled.storage(), &deliveries).map_err(Failure::work)
-        });
+        let deliveries = self.deliveries.borrow();
+        self.crawled.publish(&deliveries);
+        let stored = store::write(&**self.crawled.storage(), &deliveries).map_err(Failure::work);
         stored.inspect_err(|_| self.is_changed.set(true))
     }
 }
@@ -227,18 +253,23 @@ impl Telling<'_> {
         Told { contents: archived.contents(&change, max), change }
     }
 
-    async fn send(&self, message: &Message) -> Result<(), String> {
+    async fn send(&self, message: &Message) -> Result<(), NotTaken> {
         self.sender.send(self.target, message, self.now() / 1000).await
     }
 
-    /// Logs that a target fails, once.
-    fn log_failure(&self, error: &str) {
-        let (name, is_first) =
-            (&self.target.name, self.notifier.deliveries.borrow()[&self.target.name].failing.is_none());
-        if is_first {
-            tracing::warn!(target = %name, "a target did not take a message, trying again: {error}");
+    /// Notes that a message was not taken, by `note`, which says whether it is given up; and logs the first failure.
+    fn failed(&self, id: &str, why: &NotTaken, note: impl FnOnce(&mut Delivery, String) -> bool) {
+        let name = &self.target.name;
+        let mut delivery = self.changed();
+        let was_failing = delivery.failing.is_some();
+        let is_given_up = note(&mut delivery, why.to_string());
+        if !was_failing && delivery.failing.is_some() {
+            tracing::warn!(target = %name, id, "a message failed and will be retried: {why}");
         } else {
-            tracing::debug!(target = %name, "a target did not take a message: {error}");
+            tracing::debug!(target = %name, id, "a message failed: {why}");
+        }
+        if is_given_up {
+            tracing::error!(target = %name, id, "a message is dropped: the target refused it for a day: {why}");
         }
     }
 }
@@ -248,3 +279,6 @@ async fn wait(now: u64, until: u64) {
     let left = Duration::from_millis(until.saturating_sub(now));
     tokio::time::sleep(left.min(LOOK_EVERY)).await;
 }
+
+#[cfg(test)]
+mod tests;

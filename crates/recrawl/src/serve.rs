@@ -33,6 +33,7 @@ mod websub;
 use crate::audit;
 use crate::cli::ServeArgs;
 use crate::daemon::SOCKET;
+use crate::notifier;
 use crate::process;
 use crate::process::logging;
 use crate::process::open_files;
@@ -91,8 +92,9 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
 type Opened = (Crawl, Option<Tokens>);
 
 fn open(args: &ServeArgs, start: &Start, signals: &Shutdown) -> Result<Opened, Failure> {
-    // First: bad tokens touch nothing.
+    // First: bad tokens and targets touch nothing.
     let tokens = tokens_of(&start.settings)?;
+    notifier::check(&start.settings)?;
     let process = process::of_crawl(signals.child()?)?;
     Ok((Crawl::open(start.settings.clone(), &start.seeds, args.random_seed, process)?, tokens))
 }
@@ -226,7 +228,7 @@ fn crawl_on(
         if is_called {
             reload::reload(args, crawl, shared, console);
             if let Err(failure) = shared.telling.begin(shared) {
-                tracing::error!("cannot tell of changes: {failure}");
+                tracing::error!("cannot deliver changes: {failure}");
             }
             if let Some(Err(failure)) = events.as_mut().map(|events| events.reopen(crawl)) {
                 tracing::error!("cannot reopen the events file, still writing to the old one: {failure}");

@@ -185,7 +185,15 @@ pub const ALERTS: &[Alert] = &[
         runbook: "`recrawl promises` or /api/v1/promises names the promise and the limit that binds.",
     },
     Alert {
-        name: "RecrawlChangesNotTold",
+        name: "RecrawlChangesLost",
+        when: "increase(recrawl_notify_rounds_lost_total[1h]) > 0",
+        lasting: "0m",
+        severity: Severity::Critical,
+        summary: "Changes were lost before a target of [[notify]] took them.",
+        runbook: "Raise storage.keep_visits, and mend the target: `recrawl notify status` says what is wrong with it.",
+    },
+    Alert {
+        name: "RecrawlChangesNotDelivered",
         when: "recrawl_notify_failing > 0",
         lasting: "15m",
         severity: Severity::Warning,

@@ -233,12 +233,14 @@ pub const PANELS: &[Panel] = &[
         &[("recrawl_promises_broken{}", "broken"), ("recrawl_promises_limited{}", "limited")],
     ),
     curves(
-        "Changes told",
-        "Messages of changes that the targets of [[notify]] took, a second, and those that wait for them.",
+        "Changes delivered",
+        "Messages of changes that the targets of [[notify]] took, a second, those that are pending, and rounds not read yet.",
         Unit::Number,
         &[
             ("rate(recrawl_notify_delivered_total{}[$__rate_interval])", "{{target}}, taken"),
-            ("recrawl_notify_waiting{}", "{{target}}, waiting"),
+            ("recrawl_notify_waiting{}", "{{target}}, pending"),
+            ("recrawl_notify_rounds_behind{}", "{{target}}, rounds behind"),
+            ("rate(recrawl_notify_rounds_lost_total{}[$__rate_interval])", "{{target}}, rounds lost"),
             ("rate(recrawl_notify_given_up_total{}[$__rate_interval])", "{{target}}, given up"),
             ("recrawl_notify_failing{}", "{{target}}, failing"),
         ],

@@ -363,9 +363,23 @@ pub const METRICS: &[Metric] = &[
     each(
         "recrawl_notify_waiting",
         MetricKind::Gauge,
-        "Messages that a target has not taken yet.",
+        "Messages that were read and that a target has not taken yet. Of a target that fails, few are read.",
         "target",
         |r| of_targets(r, |target| target.waiting),
+    ),
+    each(
+        "recrawl_notify_rounds_behind",
+        MetricKind::Gauge,
+        "Committed rounds that are not read for a target yet.",
+        "target",
+        |r| of_targets(r, |target| target.rounds_behind),
+    ),
+    each(
+        "recrawl_notify_rounds_lost_total",
+        MetricKind::Counter,
+        "Rounds whose visits were removed or damaged before a target took their changes.",
+        "target",
+        |r| of_targets(r, |target| target.rounds_lost),
     ),
     each(
         "recrawl_notify_failing",

@@ -3,7 +3,7 @@
 //! `/health`, `/api/v1/status`, the dashboard, the metric `recrawl_health` and the alerts all derive from
 //! this table and its thresholds, so they cannot disagree.
 
-use super::{Counts, CycleStage, State, Status};
+use super::{Counts, CycleStage, State, Status, TargetFigures};
 use serde::Serialize;
 use std::fmt::Write;
 use utoipa::ToSchema;
@@ -22,6 +22,8 @@ pub const BACKED_OFF_SHARE: f64 = 0.2;
 pub const FILES_SHARE: f64 = 0.9;
 /// How long refused seeds count, in milliseconds.
 const REFUSED_SEEDS_FOR: u64 = 3_600_000;
+/// How long lost changes count, in milliseconds.
+const LOST_CHANGES_FOR: u64 = 24 * 3_600_000;
 
 /// The thresholds by the names that alerts and panels use.
 pub const THRESHOLDS: &[(&str, f64)] = &[
@@ -115,6 +117,20 @@ pub const RULES: &[Rule] = &[
         (counts.failed == counts.requested())
             .then(|| format!("no request succeeded: {} of {} failed", counts.failed, counts.requested()))
     }),
+    red(
+        "changes lost",
+        "changes were lost before a target of `[[notify]]` took them, in the last day",
+        |s| {
+            let lost = |target: &&TargetFigures| {
+                target.lost_at.is_some_and(|at| s.now < at.saturating_add(LOST_CHANGES_FOR))
+            };
+            let names: Vec<&str> = s.notify.iter().filter(lost).map(|target| &*target.name).collect();
+            let names = names.join(", ");
+            (!names.is_empty()).then(|| {
+                format!("changes were lost before they were delivered to: {names}; raise storage.keep_visits")
+            })
+        },
+    ),
     amber("impolite", "a request was sent too early since the start, which is a bug", |s| {
         let early = s.early_requests;
         (early > 0)
@@ -153,7 +169,7 @@ pub const RULES: &[Rule] = &[
         (cycle.backed_off as f64 > BACKED_OFF_SHARE * cycle.open_hosts as f64)
             .then(|| format!("{} of {} open hosts are in back-off", cycle.backed_off, cycle.open_hosts))
     }),
-    amber("changes not told", "a target of `[[notify]]` took no message at several tries", |s| {
+    amber("changes not delivered", "a target of `[[notify]]` took no message at several tries", |s| {
         let failing: Vec<&str> = s
             .notify
             .iter()
@@ -162,7 +178,7 @@ pub const RULES: &[Rule] = &[
             .collect();
         let names = failing.join(", ");
         (!failing.is_empty())
-            .then(|| format!("changes cannot be told to: {names}; see recrawl notify status"))
+            .then(|| format!("changes cannot be delivered to: {names}; see recrawl notify status"))
     }),
     amber("seeds refused", "new seeds are out of scope, in the last hour", |s| {
         let refused = s.seeds_refused.as_ref().filter(|r| s.now < r.at.saturating_add(REFUSED_SEEDS_FOR))?;
@@ -387,9 +403,15 @@ mod tests {
                 }),
             ),
             (
-                "changes not told",
+                "changes lost",
+                Red,
+                "lost before they were delivered to: desk",
+                with(|s| s.notify[0].lost_at = Some(s.now - 1)),
+            ),
+            (
+                "changes not delivered",
                 Amber,
-                "cannot be told to: desk",
+                "cannot be delivered to: desk",
                 with(|s| s.notify[0].failing_since = Some(1)),
             ),
             (

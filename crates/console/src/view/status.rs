@@ -354,12 +354,16 @@ pub struct TargetFigures {
     pub name: String,
     /// Messages taken. The count survives restarts.
     pub delivered: u64,
-    /// Messages that were read and are not taken yet.
+    /// Messages that were read and are not taken yet. Of a target that fails, few are read: `rounds_behind` has the rest.
     pub waiting: u64,
+    /// Committed rounds that are not read to their end yet.
+    pub rounds_behind: u64,
     /// Messages given up, since the target refused them for a day while it took others.
     pub given_up: u64,
-    /// Rounds not told, since their visits were removed before (`storage.keep_visits`).
+    /// Rounds lost, since their visits were removed before (`storage.keep_visits`), or damaged.
     pub rounds_lost: u64,
+    /// When the last were found lost, in milliseconds since 1970; null if none was.
+    pub lost_at: Option<u64>,
     /// Since when it takes nothing, in milliseconds since 1970; null if it does.
     pub failing_since: Option<u64>,
     /// The last error, then.

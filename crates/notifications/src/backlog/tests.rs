@@ -2,7 +2,7 @@ use super::*;
 use crate::delivery::Delivery;
 use crate::store;
 use proptest::prelude::*;
-use recrawl_repository::storage::MemoryStorage;
+use recrawl_repository::storage::{MemoryStorage, Storage};
 use recrawl_repository::{Generation, Repository};
 use recrawl_types::{Change as Verdict, Outcome, PageRecord, Share, UrlRules};
 use std::collections::BTreeMap;
@@ -49,8 +49,18 @@ fn commit(repository: &mut Repository, visits: &[(u8, u8)]) {
     repository.commit(writer, b"report").unwrap();
 }
 
+/// Changes a byte in the middle of a file.
+fn damage(storage: &dyn Storage, name: &str) {
+    let file = storage.open(name).unwrap();
+    let mut bytes = vec![0; file.length().unwrap() as usize];
+    file.read_at(&mut bytes, 0).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    storage.create(name).unwrap().write(&bytes).unwrap();
+}
+
 fn begun() -> Repository {
-    let storage: Arc<dyn recrawl_repository::storage::Storage> = Arc::new(MemoryStorage::new());
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     Repository::open(storage).unwrap().keeping_visits(KEPT)
 }
 
@@ -107,24 +117,66 @@ fn rounds_whose_visits_are_gone_are_counted_and_passed() {
 }
 
 #[test]
+fn rounds_that_are_removed_are_noticed_without_reading_on() {
+    let mut repository = begun().keeping_visits(2);
+    (0..6).for_each(|_| commit(&mut repository, &[(1, 1)]));
+    let (mut place, mut backlog) = (Place::before(Round(1)), Backlog::default());
+    backlog.pass_removed(&mut place, &repository.kept()).unwrap();
+    assert_eq!((place.lost, place.round), (4, Round(5)));
+    backlog.pass_removed(&mut place, &repository.kept()).unwrap();
+    assert_eq!(place.lost, 4);
+    // One that is being read counts too: a restart could not read on.
+    let asked = all(&ChangeKind::ALL);
+    backlog.next(&mut place, &repository.kept(), Round(6), &asked).unwrap();
+    (0..2).for_each(|_| commit(&mut repository, &[(2, 1)]));
+    backlog.pass_removed(&mut place, &repository.kept()).unwrap();
+    assert_eq!((place.lost, place.round), (6, Round(7)));
+    assert_eq!(read(&mut place, &repository, &asked).len(), 2);
+}
+
+#[test]
+fn damaged_visits_are_lost_and_those_of_other_rounds_are_not() {
+    let mut repository = begun();
+    (0..3).for_each(|_| commit(&mut repository, &[(1, 1), (2, 1)]));
+    let storage = repository.storage().clone();
+    let name = storage.list().unwrap().into_iter().filter(|name| name.ends_with(".kept")).nth(1).unwrap();
+    damage(&*storage, &name);
+    let (mut place, mut backlog) = (Place::before(Round(1)), Backlog::default());
+    let asked = all(&ChangeKind::ALL);
+    let (mut found, mut errors) = (Vec::new(), 0);
+    loop {
+        match backlog.next(&mut place, &repository.kept(), Round(3), &asked) {
+            Ok(Found::Changes(changes)) => found.extend(changes.into_iter().map(|change| change.round.0)),
+            Ok(Found::Passed) => {}
+            Ok(Found::Nothing) => break,
+            Err(error) => {
+                assert!(matches!(error, ReadError::Damaged(_)), "{error}");
+                errors += 1;
+            }
+        }
+    }
+    assert_eq!((errors, place.lost, found), (1, 1, vec![1, 1, 3, 3]));
+}
+
+#[test]
 fn a_new_target_is_told_of_later_rounds_and_after_a_rollback_of_what_follows() {
     let mut repository = begun();
     commit(&mut repository, &[(1, 1)]);
     let storage = repository.storage().clone();
     let of =
-        |committed| store::of_targets(&*storage, ["desk"].into_iter(), committed).unwrap()["desk"].clone();
+        |committed| store::of_targets(&*storage, ["desk"].into_iter(), committed).unwrap().0["desk"].clone();
     assert_eq!(of(Round(1)).place, Place::before(Round(2)));
     assert_eq!(of(Round(9)).place, Place::before(Round(2)), "it stays where it was");
     assert_eq!(of(Round(0)).place, Place::before(Round(1)), "the repository was rolled back");
-    let nobody = store::of_targets(&*storage, std::iter::empty(), Round(1)).unwrap();
-    assert!(nobody.is_empty() && store::read(&*storage).unwrap().is_empty());
+    let (nobody, removed) = store::of_targets(&*storage, std::iter::empty(), Round(1)).unwrap();
+    assert!(nobody.is_empty() && removed.contains_key("desk") && store::read(&*storage).unwrap().is_empty());
 }
 
 #[test]
 fn without_targets_no_file_is_written() {
     let storage = MemoryStorage::new();
     store::of_targets(&storage, std::iter::empty(), Round(1)).unwrap();
-    assert!(recrawl_repository::storage::Storage::list(&storage).unwrap().is_empty());
+    assert!(storage.list().unwrap().is_empty());
 }
 
 proptest! {

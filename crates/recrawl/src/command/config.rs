@@ -2,8 +2,10 @@
 
 use super::{print, print_json, promises};
 use crate::cli::{ConfigCommand, load};
+use crate::notifier;
 use crate::tokens::tokens_of;
 use recrawl_crawl::failure::Failure;
+use recrawl_crawl::notify::warning;
 use recrawl_crawl::render;
 use std::fs::File;
 use std::io::{ErrorKind, Write};
@@ -19,8 +21,12 @@ pub fn run(command: &ConfigCommand) -> Result<(), Failure> {
             let settings = load(config.as_deref(), None)?;
             // Checked as the daemon does at its start.
             tokens_of(&settings)?;
+            notifier::check(&settings)?;
             render::renderer(&settings)?;
             promises::check(&settings)?;
+            if let Some(warning) = warning(&settings.config) {
+                print(format!("warning: {warning}"))?;
+            }
             match config {
                 Some(file) => print(format!("{}: ok", file.display())),
                 None => print("built-in defaults: ok"),

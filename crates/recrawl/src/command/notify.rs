@@ -1,4 +1,4 @@
-//! `recrawl notify`: tests, tells and shows the targets of `[[notify]]`.
+//! `recrawl notify`: tests the targets of `[[notify]]`, delivers to them, and shows what is pending.
 
 use super::{counted, print, print_json, thousands};
 use crate::cli::{NotifyCommand, Where};
@@ -43,14 +43,18 @@ fn named<'s>(settings: &'s Settings, name: &str) -> Result<&'s Target, Failure> 
 }
 
 fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    Builder::new_current_thread().enable_all().build().map_err(Failure::work)?.block_on(work)
+    let runtime = Builder::new_current_thread().enable_all().build().map_err(Failure::work)?;
+    let done = runtime.block_on(work);
+    // A disk that stands still is not waited for.
+    runtime.shutdown_background();
+    done
 }
 
 fn test(at: &Where, name: &str) -> Result<(), Failure> {
     let settings = settings(at)?;
     let target = named(&settings, name)?;
     block_on(notifier::test(&settings, target, now()))?;
-    print(format!("target {name} took a test message"))
+    print(format!("delivered a test message to target {name}"))
 }
 
 fn now() -> u64 {
@@ -68,6 +72,10 @@ struct Stopped {
 impl Crawled for Stopped {
     fn settings(&self) -> Arc<Settings> {
         self.settings.clone()
+    }
+
+    fn reloads(&self) -> u64 {
+        0
     }
 
     fn generation(&self) -> Arc<Generation> {
@@ -98,15 +106,19 @@ fn send(at: &Where) -> Result<(), Failure> {
     let before = store::read(&*stopped.storage).map_err(Failure::work)?;
     block_on(notifier::run(&stopped, &CancellationToken::new(), Until::Told))?;
     let after = stopped.deliveries.into_inner().expect("no panic under the lock");
-    let mut is_failing = false;
+    let (mut failed, mut is_failing) = (0, false);
     for (name, delivery) in &after {
-        let told = delivery.delivered - before.get(name).map_or(0, |before| before.delivered);
-        print(format!("{name}: {} sent{}", counted(told, "message"), problem(delivery)))?;
+        let delivered = delivery.delivered - before.get(name).map_or(0, |before| before.delivered);
+        print(format!("{name}: {} delivered{}", counted(delivered, "message"), problem(delivery)))?;
+        failed += delivery.held.len() as u64;
         is_failing |= delivery.failing.is_some();
     }
-    match is_failing {
-        true => Err(Failure::Work("some messages were not taken; they wait for the next time".into())),
-        false => Ok(()),
+    match (failed, is_failing) {
+        (0, false) => Ok(()),
+        (0, true) => Err(Failure::Work("some changes could not be delivered and will be retried".into())),
+        (failed, _) => {
+            Err(Failure::Work(format!("{} failed and will be retried", counted(failed, "message"))))
+        }
     }
 }
 
@@ -114,17 +126,16 @@ fn send(at: &Where) -> Result<(), Failure> {
 fn problem(delivery: &Delivery) -> String {
     let mut text = String::new();
     let Delivery { held, given_up, place, failing, .. } = delivery;
-    for (number, what) in [
-        (held.len() as u64, "not taken yet"),
-        (*given_up, "given up, since the target refused them for a day"),
-    ] {
+    for (number, what) in
+        [(held.len() as u64, "pending"), (*given_up, "dropped, since the target refused them for a day")]
+    {
         if number > 0 {
             text += &format!(", {} {what}", thousands(number));
         }
     }
     if place.lost > 0 {
         text += &format!(
-            ", {} not told, since their visits were removed (storage.keep_visits)",
+            ", {} lost, since their visits were removed (storage.keep_visits) or damaged",
             counted(place.lost, "round")
         );
     }
@@ -144,14 +155,14 @@ fn status(at: &Where, json: bool) -> Result<(), Failure> {
     for target in &settings.notify {
         let name = &target.name;
         match deliveries.get(name) {
-            None => print(format!("{name}: new; told of what the next round finds"))?,
+            None => print(format!("{name}: new; it gets what the next round finds"))?,
             Some(delivery) => {
                 let last = match delivery.delivered_at {
                     0 => String::new(),
                     at => format!(", the last at {}", timestamp(at)),
                 };
-                let taken = counted(delivery.delivered, "message");
-                print(format!("{name}: {taken} taken{last}{}", problem(delivery)))?;
+                let delivered = counted(delivery.delivered, "message");
+                print(format!("{name}: {delivered} delivered{last}{}", problem(delivery)))?;
             }
         }
     }
@@ -164,8 +175,10 @@ fn skip(at: &Where, name: &str) -> Result<(), Failure> {
     let StoppedCrawl { storage, repository, .. } = StoppedCrawl::open(&settings)?;
     let committed = repository.current().number();
     let names = settings.notify.iter().map(|target| target.name.as_str());
-    let mut deliveries = store::of_targets(&*storage, names, committed).map_err(Failure::work)?;
-    deliveries.get_mut(name).expect("it is configured").skip_to(committed);
+    let (mut deliveries, _) = store::of_targets(&*storage, names, committed).map_err(Failure::work)?;
+    let delivery = deliveries.get_mut(name).expect("it is configured");
+    let dropped = counted(delivery.held.len() as u64, "pending message");
+    delivery.skip_to(committed);
     store::write(&*storage, &deliveries).map_err(Failure::work)?;
-    print(format!("target {name} is told of what the next round finds"))
+    print(format!("dropped {dropped} of target {name}; it gets what the next round finds"))
 }

@@ -1,48 +1,103 @@
 //! Appends messages to a file, a line each.
 
-use recrawl_crawl::failure::Failure;
-use std::cell::RefCell;
+use super::sender::{NotTaken, within};
+use rustix::fs::OFlags;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tokio::task::spawn_blocking;
 
 /// A file of lines. It is opened for each line, so that it can be rotated by a rename.
 pub struct LinesFile {
-    path: PathBuf,
-    /// Written to, and not synced.
-    unsynced: RefCell<Option<File>>,
+    pub path: PathBuf,
+    pub timeout: Duration,
 }
 
 impl LinesFile {
-    pub fn new(path: &Path) -> LinesFile {
-        LinesFile { path: path.into(), unsynced: RefCell::default() }
-    }
-
-    /// Appends a line.
+    /// Appends a line, durably. Line breaks within the text become spaces.
     ///
     /// # Errors
-    /// When it cannot be written.
-    pub fn append(&self, mut line: String) -> Result<(), String> {
-        line.truncate(line.trim_end_matches('\n').len());
-        line.push('\n');
-        let append = || -> io::Result<File> {
-            let mut file = OpenOptions::new().append(true).create(true).open(&self.path)?;
-            let before = file.metadata()?.len();
-            // A line is in it whole or not at all.
-            file.write_all(line.as_bytes()).inspect_err(|_| _ = file.set_len(before))?;
-            Ok(file)
+    /// When it cannot be written, or not in time.
+    pub async fn append(&self, text: String) -> Result<(), NotTaken> {
+        let path = self.path.clone();
+        // A disk may stand still.
+        let written = spawn_blocking(move || append(&path, &text));
+        let path = self.path.display();
+        let failed = |e: io::Error| NotTaken::Failed(format!("cannot write {path}: {e}"));
+        let work = async {
+            let written = written.await.unwrap_or_else(|panic| Err(io::Error::other(panic)));
+            written.map_err(failed)
         };
-        let file = append().map_err(|e| format!("cannot write {}: {e}", self.path.display()))?;
-        *self.unsynced.borrow_mut() = Some(file);
-        Ok(())
+        within(self.timeout, work).await
+    }
+}
+
+fn append(path: &Path, text: &str) -> io::Result<()> {
+    let mut line = text.trim_end_matches(['\r', '\n']).replace(['\r', '\n'], " ");
+    line.push('\n');
+    let mut options = OpenOptions::new();
+    // A named pipe would be waited for.
+    options.append(true).custom_flags(OFlags::NONBLOCK.bits() as i32);
+    let (mut file, is_new) = match options.open(path) {
+        Err(e) if e.kind() == ErrorKind::NotFound => (options.create(true).open(path)?, true),
+        opened => (opened?, false),
+    };
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    // A line is in it whole or not at all.
+    let written = file.write_all(line.as_bytes()).and_then(|()| file.sync_data());
+    written.inspect_err(|_| _ = file.set_len(metadata.len()))?;
+    if is_new {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    fn lines(path: &Path) -> LinesFile {
+        LinesFile { path: path.into(), timeout: Duration::from_secs(5) }
     }
 
-    /// Makes the lines durable.
-    ///
-    /// # Errors
-    /// When the disk refuses.
-    pub fn sync(&self) -> Result<(), Failure> {
-        let Some(file) = self.unsynced.borrow_mut().take() else { return Ok(()) };
-        file.sync_data().map_err(|e| Failure::Work(format!("cannot sync {}: {e}", self.path.display())))
+    #[tokio::test]
+    async fn each_message_is_a_line_whatever_its_text_and_whoever_renames_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, older) = (folder.path().join("lines"), folder.path().join("older"));
+        let file = lines(&path);
+        file.append("one\r\ntwo\n\n".into()).await.unwrap();
+        std::fs::rename(&path, &older).unwrap();
+        file.append("three".into()).await.unwrap();
+        file.append("four".into()).await.unwrap();
+        assert_eq!(std::fs::read_to_string(older).unwrap(), "one  two\n");
+        assert_eq!(std::fs::read_to_string(path).unwrap(), "three\nfour\n");
+    }
+
+    #[tokio::test]
+    async fn what_is_no_regular_file_is_refused_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &pipe,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::from_raw_mode(0o600),
+            0,
+        )
+        .unwrap();
+        let begun = Instant::now();
+        assert!(lines(&pipe).append("text".into()).await.is_err(), "nobody reads it");
+        let _reader = OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
+        let error = lines(&pipe).append("text".into()).await.unwrap_err();
+        assert!(error.to_string().contains("no regular file"), "{error}");
+        assert!(lines(folder.path()).append("text".into()).await.is_err());
+        assert!(begun.elapsed() < Duration::from_secs(4));
     }
 }

@@ -1,5 +1,6 @@
 //! Sends messages by mail.
 
+use super::sender::{NotTaken, within};
 use super::webhook::words;
 use lettre::message::Mailbox;
 use lettre::message::header::ContentType;
@@ -11,7 +12,10 @@ use recrawl_fetcher::{FetchConfig, HttpNetwork, Network};
 use recrawl_notifications::message::Message;
 use std::net::SocketAddr;
 use std::time::Duration;
+use tokio::time::timeout;
 
+/// Time for the end of a connection, after the mail is taken.
+const QUIT: Duration = Duration::from_secs(1);
 /// Characters of a subject at most.
 const MAX_SUBJECT: usize = 200;
 
@@ -48,8 +52,9 @@ impl Mailer {
     ///
     /// # Errors
     /// What the server answered, or why there is no answer.
-    pub async fn send(&self, message: &Message, body: String) -> Result<(), String> {
-        let subject = self.mail.subject.render(message).map_err(|e| format!("subject: {e}"))?;
+    pub async fn send(&self, message: &Message, body: String) -> Result<(), NotTaken> {
+        let refused = |why: String| NotTaken::Refused(why);
+        let subject = self.mail.subject.render(message).map_err(|e| refused(format!("subject: {e}")))?;
         // White space of a page's title must not end the line.
         let subject: String =
             subject.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_SUBJECT).collect();
@@ -59,12 +64,21 @@ impl Mailer {
             mail = mail.to(to.clone());
         }
         let mail = mail.message_id(Some(format!("<{}@{host}>", message.id))).header(ContentType::TEXT_PLAIN);
-        let mail = mail.body(body).map_err(|e| e.to_string())?;
-        let mut connection = self.connect().await?;
-        let sent = connection.send(mail.envelope(), &mail.formatted()).await;
-        // The message is taken by now, or never will be.
-        _ = connection.quit().await;
-        sent.map(|_| ()).map_err(|e| told(&e))
+        let mail = mail.body(body).map_err(|e| refused(e.to_string()))?;
+        let mut open = None;
+        let sent = within(self.timeout, async {
+            let connection = open.insert(self.connect().await.map_err(NotTaken::Failed)?);
+            let sent = connection.send(mail.envelope(), &mail.formatted()).await;
+            sent.map(drop).map_err(|e| match e.is_permanent() {
+                true => NotTaken::Refused(told(&e)),
+                false => NotTaken::Failed(told(&e)),
+            })
+        });
+        let sent = sent.await;
+        if let (Ok(()), Some(mut connection)) = (&sent, open) {
+            _ = timeout(QUIT, connection.quit()).await;
+        }
+        sent
     }
 
     async fn connect(&self) -> Result<AsyncSmtpConnection, String> {

@@ -6,9 +6,38 @@ use recrawl_crawl::notify::{Receiver, Target};
 use recrawl_fetcher::FetchConfig;
 use recrawl_notifications::delivery::MAX_IN_FLIGHT;
 use recrawl_notifications::message::Message;
+use std::fmt;
+use std::time::Duration;
+use tokio::time::timeout;
 
 /// Programs of a target that run at once at most.
 const MAX_COMMANDS: usize = 2;
+
+/// Why a receiver did not take a message.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NotTaken {
+    /// It refused the message: it may take others, or a smaller one.
+    Refused(String),
+    /// It takes none at present.
+    Failed(String),
+}
+
+impl fmt::Display for NotTaken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotTaken::Refused(why) | NotTaken::Failed(why) => f.write_str(why),
+        }
+    }
+}
+
+/// What comes of this within the time limit of a message.
+pub async fn within<T>(
+    limit: Duration,
+    work: impl Future<Output = Result<T, NotTaken>>,
+) -> Result<T, NotTaken> {
+    let late = || NotTaken::Failed(format!("no answer within {limit:?}"));
+    timeout(limit, work).await.unwrap_or_else(|_| Err(late()))
+}
 
 /// What sends to one target.
 pub enum Sender {
@@ -31,8 +60,12 @@ impl Sender {
                 let made = webhook::Webhook::new(target, fetch, url, keys, authorization, content_type);
                 Sender::Webhook(Box::new(made.map_err(named)?))
             }
-            Receiver::Command(command) => Sender::Command(command::Program(command.clone())),
-            Receiver::File(path) => Sender::File(file::LinesFile::new(path)),
+            Receiver::Command(command) => {
+                Sender::Command(command::Program { command: command.clone(), timeout: target.timeout })
+            }
+            Receiver::File(path) => {
+                Sender::File(file::LinesFile { path: path.clone(), timeout: target.timeout })
+            }
             Receiver::Mail(to) => {
                 Sender::Mail(Box::new(mail::Mailer::new(target, fetch, to).map_err(named)?))
             }
@@ -48,32 +81,18 @@ impl Sender {
         }
     }
 
-    /// Sends a message. `now`: seconds since 1970.
+    /// Sends a message. `now`: seconds since 1970. What follows a success, such as the end of a connection, cannot make a
+    /// failure of it.
     ///
     /// # Errors
     /// Why the receiver did not take it.
-    pub async fn send(&self, target: &Target, message: &Message, now: u64) -> Result<(), String> {
-        let body = target.body(message).map_err(|e| format!("template: {e}"))?;
-        let sent = async {
-            match self {
-                Sender::Webhook(webhook) => webhook.post(&message.id, now, body).await,
-                Sender::Command(program) => program.run(&target.name, message, body).await,
-                Sender::File(file) => file.append(body),
-                Sender::Mail(mailer) => mailer.send(message, body).await,
-            }
-        };
-        let in_time = tokio::time::timeout(target.timeout, sent).await;
-        in_time.unwrap_or_else(|_| Err(format!("no answer within {:?}", target.timeout)))
-    }
-
-    /// Makes durable what was taken.
-    ///
-    /// # Errors
-    /// When the disk refuses.
-    pub fn sync(&self) -> Result<(), Failure> {
+    pub async fn send(&self, target: &Target, message: &Message, now: u64) -> Result<(), NotTaken> {
+        let body = target.body(message).map_err(|e| NotTaken::Refused(format!("template: {e}")))?;
         match self {
-            Sender::File(file) => file.sync(),
-            Sender::Webhook(_) | Sender::Command(_) | Sender::Mail(_) => Ok(()),
+            Sender::Webhook(webhook) => webhook.post(&message.id, now, body).await,
+            Sender::Command(program) => program.run(&target.name, message, body).await,
+            Sender::File(file) => file.append(body).await,
+            Sender::Mail(mailer) => mailer.send(message, body).await,
         }
     }
 }

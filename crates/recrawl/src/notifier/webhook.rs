@@ -1,5 +1,6 @@
 //! Posts messages to a URL (standard-webhooks).
 
+use super::sender::{NotTaken, within};
 use recrawl_crawl::notify::Target;
 use recrawl_fetcher::{
     FetchConfig, HeaderMap, HeaderName, HeaderValue, HttpNetwork, NetworkError, Post, Request,
@@ -7,11 +8,10 @@ use recrawl_fetcher::{
 use recrawl_notifications::delivery::MAX_IN_FLIGHT;
 use recrawl_notifications::signature::{self, SigningKey};
 use recrawl_types::{CanonicalUrl, Validators};
+use std::time::Duration;
 
 const AUTHORIZATION: HeaderName = HeaderName::from_static("authorization");
 const CONTENT_TYPE: HeaderName = HeaderName::from_static("content-type");
-/// Maximum bytes read of an answer; only its status counts.
-const MAX_ANSWER: usize = 4 << 10;
 
 /// A receiver with connections of its own.
 pub struct Webhook {
@@ -19,6 +19,7 @@ pub struct Webhook {
     url: CanonicalUrl,
     keys: Vec<SigningKey>,
     headers: HeaderMap,
+    timeout: Duration,
 }
 
 impl Webhook {
@@ -44,20 +45,23 @@ impl Webhook {
         let network = HttpNetwork::new(&FetchConfig {
             allow_addresses: target.allow_addresses.clone(),
             access: Vec::new(),
+            // The address guard would not see behind it.
+            proxy: None,
             keep_requests: false,
             timeout: target.timeout,
             connections_per_host: MAX_IN_FLIGHT,
             ..fetch.clone()
         });
         let (url, keys) = (url.clone(), keys.to_vec());
-        Ok(Webhook { network: network.map_err(|e| e.to_string())?, url, keys, headers })
+        let network = network.map_err(|e| e.to_string())?;
+        Ok(Webhook { network, url, keys, headers, timeout: target.timeout })
     }
 
     /// Posts a message. `now`: seconds since 1970.
     ///
     /// # Errors
     /// The status, if it is no success, or why there is none.
-    pub async fn post(&self, id: &str, now: u64, body: String) -> Result<(), String> {
+    pub async fn post(&self, id: &str, now: u64, body: String) -> Result<(), NotTaken> {
         let mut headers = self.headers.clone();
         let mut add = |name: &'static str, text: &str| {
             let value = HeaderValue::from_str(text).expect("ids and signatures are ASCII");
@@ -70,30 +74,32 @@ impl Webhook {
         }
         let post = Post { headers, body: body.into() };
         let validators = Validators::default();
-        let request = Request {
-            url: self.url.clone(),
-            validators,
-            max_body: MAX_ANSWER,
-            last: false,
-            is_anonymous: true,
-            accept: None,
-        };
-        let answer = match self.network.post(&request, post.clone()).await {
-            // It closed a kept connection, or has another address.
-            Err(NetworkError::NotProcessed | NetworkError::TryNextAddress) => {
-                self.network.post(&request, post).await
-            }
-            answer => answer,
-        };
-        match answer.map(|reply| reply.status) {
-            Ok(200..=299) => Ok(()),
-            Ok(status @ 300..=399) => {
-                Err(format!("status {status}: redirects are not followed; configure its target"))
-            }
-            Ok(status) => Err(format!("status {status}")),
-            Err(error) => Err(words(error).into()),
+        let url = self.url.clone();
+        let request = Request { url, validators, max_body: 0, last: false, is_anonymous: true, accept: None };
+        let status = within(self.timeout, async {
+            let status = match self.network.post_for_status(&request, post.clone()).await {
+                // It closed a kept connection, or has another address.
+                Err(NetworkError::NotProcessed | NetworkError::TryNextAddress) => {
+                    self.network.post_for_status(&request, post).await
+                }
+                status => status,
+            };
+            status.map_err(|error| NotTaken::Failed(words(error).into()))
+        });
+        match status.await? {
+            200..=299 => Ok(()),
+            status @ 300..=399 => Err(NotTaken::Failed(format!(
+                "status {status}: redirects are not followed; configure its target"
+            ))),
+            status if is_refusal(status) => Err(NotTaken::Refused(format!("status {status}"))),
+            status => Err(NotTaken::Failed(format!("status {status}"))),
         }
     }
+}
+
+/// Does this status judge the message, and not the sender or the hour?
+fn is_refusal(status: u16) -> bool {
+    matches!(status, 400 | 406 | 409 | 411..=417 | 422 | 431 | 500)
 }
 
 /// Why there is no answer.

@@ -2,6 +2,7 @@
 
 use super::shared_state::SharedState;
 use crate::cli::ServeArgs;
+use crate::notifier;
 use crate::process::logging;
 use crate::tokens::tokens_of;
 use recrawl_console::Running;
@@ -13,6 +14,7 @@ use recrawl_crawl::stored::seed_sites;
 use recrawl_fetcher::{Fetcher, HttpNetwork};
 use recrawl_types::HostTable;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Release;
 
 /// Reads the configuration and puts it into force between two rounds. An invalid one changes
 /// nothing.
@@ -67,6 +69,7 @@ fn put_in_force(
     settings.scope.refuse_taken_down(crawl.control.decided().taken_down.clone());
     settings.scope.read_opt_out().map_err(Failure::Usage)?;
     recrawl_crawl::contact_check::check_known(&settings, &crawl.repository.current())?;
+    notifier::check(&settings)?;
     let tokens = tokens_of(&settings)?;
     if settings.fetch != old.fetch {
         let network = Arc::new(HttpNetwork::new(&settings.fetch).map_err(Failure::work)?);
@@ -76,6 +79,7 @@ fn put_in_force(
     crawl.pings.set_min_trust(settings.config.hints.min_trust.0);
     crawl.settings = settings;
     shared.set_settings(&crawl.settings);
+    shared.reloads.fetch_add(1, Release);
     // The file may have changed since the signal.
     console.set_tokens(tokens);
     shared.next.reread(&crawl.settings);

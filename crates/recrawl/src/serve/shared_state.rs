@@ -77,6 +77,8 @@ pub struct SharedState {
     /// Random seed for ties.
     pub random_seed: u64,
     settings: RwLock<Arc<Settings>>,
+    /// How often the configuration was loaded again.
+    pub reloads: AtomicU64,
     generation: RwLock<Arc<Generation>>,
     /// The formula of the next cycle.
     pub next: Next,
@@ -128,6 +130,7 @@ impl SharedState {
             started: (crawl.clock)(),
             random_seed: crawl.random_seed,
             settings: RwLock::new(Arc::new(crawl.settings.clone())),
+            reloads: AtomicU64::new(0),
             next: Next::new(&crawl.settings),
             disk: Mutex::new(disk::measure(&crawl.settings.data_dir, &*crawl.storage)),
             generation: RwLock::new(generation),

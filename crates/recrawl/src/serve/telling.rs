@@ -9,6 +9,8 @@ use recrawl_notifications::Delivery;
 use recrawl_notifications::store::Deliveries;
 use recrawl_repository::Generation;
 use recrawl_repository::storage::Storage;
+use recrawl_types::Round;
+use std::sync::atomic::Ordering::Acquire;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -46,7 +48,7 @@ impl Telling {
             runtime.block_on(async {
                 while !stop.is_cancelled() {
                     if let Err(failure) = notifier::run(&*shared, &stop, Until::Cancelled).await {
-                        tracing::error!("cannot tell of changes, retrying in {RETRY:?}: {failure}");
+                        tracing::error!("cannot deliver changes, retrying in {RETRY:?}: {failure}");
                         tokio::select! {
                             () = stop.cancelled() => {}
                             () = tokio::time::sleep(RETRY) => {}
@@ -54,6 +56,8 @@ impl Telling {
                     }
                 }
             });
+            // A disk that stands still is not waited for.
+            runtime.shutdown_background();
         };
         let thread = thread::Builder::new().name("notify".into()).spawn(work).map_err(Failure::work)?;
         *started = Some((end, thread));
@@ -69,8 +73,8 @@ impl Telling {
         }
     }
 
-    /// Where the targets stand.
-    pub fn figures(&self) -> Vec<TargetFigures> {
+    /// Where the targets stand after this round.
+    pub fn figures(&self, committed: Round) -> Vec<TargetFigures> {
         let figures = |(name, delivery): (&String, &Delivery)| {
             let failing = delivery.failing.as_ref().filter(|_| delivery.is_failing());
             TargetFigures {
@@ -78,7 +82,9 @@ impl Telling {
                 delivered: delivery.delivered,
                 waiting: delivery.held.len() as u64,
                 given_up: delivery.given_up,
+                rounds_behind: committed.next().since(delivery.place.round.min(committed.next())).into(),
                 rounds_lost: delivery.place.lost,
+                lost_at: Some(delivery.lost_at).filter(|at| *at > 0),
                 failing_since: failing.map(|failing| failing.since),
                 error: failing.map(|failing| failing.error.clone()),
             }
@@ -90,6 +96,10 @@ impl Telling {
 impl Crawled for SharedState {
     fn settings(&self) -> Arc<Settings> {
         SharedState::settings(self)
+    }
+
+    fn reloads(&self) -> u64 {
+        self.reloads.load(Acquire)
     }
 
     fn generation(&self) -> Arc<Generation> {

@@ -1,0 +1,74 @@
+//! Reads the backlog of a target into its pending messages.
+
+use super::Telling;
+use recrawl_notifications::Delivery;
+use recrawl_notifications::backlog::{Backlog, Found};
+use recrawl_notifications::delivery::Place;
+use recrawl_repository::Generation;
+use recrawl_types::Round;
+
+/// What was read of the backlog.
+#[derive(Debug, PartialEq)]
+pub enum Read {
+    /// Changes, which are pending now, or none so far.
+    Some,
+    /// Nothing is left before the next commit.
+    Nothing,
+    /// It cannot be read at present.
+    Failed,
+}
+
+impl Telling<'_> {
+    /// Reads the next changes up to a round. They are pending then.
+    pub(super) fn read(&self, backlog: &mut Backlog, committed: &Generation, to: Round) -> Read {
+        let mut delivery = self.delivery();
+        let (kept, before) = (self.kept(committed), delivery.place.clone());
+        let found = backlog.next(&mut delivery.place, &kept, to, &self.asked());
+        self.note(&mut delivery, &before);
+        match found {
+            Ok(Found::Changes(changes)) => {
+                delivery.hold(changes);
+                Read::Some
+            }
+            Ok(Found::Passed) => Read::Some,
+            Ok(Found::Nothing) => Read::Nothing,
+            Err(error) => {
+                let error = format!("cannot read which pages changed: {error}");
+                tracing::error!(target = %self.target.name, "{error}");
+                // Damaged visits were passed.
+                if delivery.place != before {
+                    return Read::Some;
+                }
+                delivery.failed_once(self.now(), error);
+                Read::Failed
+            }
+        }
+    }
+
+    /// Passes what is not kept any more, at each commit: it must not come to light only when the target takes messages
+    /// again.
+    pub(super) fn pass_removed(&self, backlog: &mut Backlog, committed: &Generation) {
+        let mut delivery = self.delivery();
+        let before = delivery.place.clone();
+        if let Err(error) = backlog.pass_removed(&mut delivery.place, &self.kept(committed)) {
+            tracing::error!(target = %self.target.name, "cannot list which visits are kept: {error}");
+        }
+        self.note(&mut delivery, &before);
+    }
+
+    /// Notes that the place has moved, and logs what was lost.
+    fn note(&self, delivery: &mut Delivery, before: &Place) {
+        if delivery.place == *before {
+            return;
+        }
+        self.notifier.is_changed.set(true);
+        let rounds = delivery.place.lost - before.lost;
+        if rounds > 0 {
+            delivery.lost_at = self.now();
+            tracing::error!(
+                target = %self.target.name, rounds,
+                "changes are lost: the visits of rounds were removed before they were delivered (raise                  storage.keep_visits), or are damaged"
+            );
+        }
+    }
+}

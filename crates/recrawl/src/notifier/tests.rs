@@ -1,0 +1,289 @@
+use super::*;
+use recrawl_crawl::config::Config;
+use recrawl_repository::storage::MemoryStorage;
+use recrawl_repository::{KeptVisit, Repository};
+use recrawl_types::{Change as Verdict, Outcome, PageRecord, Share, UrlRules};
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::time::Instant;
+
+const HOUR: u64 = 3_600_000;
+
+fn settings(text: &str) -> Settings {
+    Settings::check(toml::from_str::<Config>(text).unwrap()).unwrap()
+}
+
+/// A crawl whose rounds the test commits.
+struct Crawl {
+    settings: Mutex<Arc<Settings>>,
+    reloads: AtomicU64,
+    repository: Mutex<Repository>,
+    storage: Arc<dyn Storage>,
+    now: AtomicU64,
+    published: Mutex<Deliveries>,
+}
+
+impl Crawl {
+    fn new(text: &str) -> Crawl {
+        Crawl::keeping(100, text)
+    }
+
+    /// Keeps the visits of so many cycles.
+    fn keeping(cycles: u32, text: &str) -> Crawl {
+        let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+        Crawl {
+            settings: Mutex::new(Arc::new(settings(text))),
+            reloads: AtomicU64::new(0),
+            repository: Mutex::new(Repository::open(storage.clone()).unwrap().keeping_visits(cycles)),
+            storage,
+            now: AtomicU64::new(1_000),
+            published: Mutex::default(),
+        }
+    }
+
+    /// Commits a round in which so many pages are new.
+    fn commit(&self, pages: usize) {
+        let mut repository = self.repository.lock().unwrap();
+        let base = repository.current();
+        let cycle = base.cycle().next();
+        let empty = Generation::default();
+        let mut writer = repository.begin(&empty, cycle).unwrap();
+        for page in 0..pages {
+            let text = format!("http://a.test/{}/{page:03}", cycle.0);
+            let url = UrlRules::keep_all().canonicalize(&text).unwrap();
+            writer.push(url.key(), &PageRecord::discovered(cycle, 0)).unwrap();
+            let outcome = Outcome::Fetched(Verdict::First);
+            let visit = KeptVisit { url, at: 5, share: Share::Score, outcome, confirmed: 0, learned: None };
+            writer.keep_visit(&visit).unwrap();
+        }
+        repository.commit(writer, b"report").unwrap();
+    }
+
+    async fn tell(&self) {
+        run(self, &CancellationToken::new(), Until::Told).await.unwrap();
+    }
+}
+
+impl Crawled for Crawl {
+    fn settings(&self) -> Arc<Settings> {
+        self.settings.lock().unwrap().clone()
+    }
+
+    fn reloads(&self) -> u64 {
+        self.reloads.load(SeqCst)
+    }
+
+    fn generation(&self) -> Arc<Generation> {
+        self.repository.lock().unwrap().current()
+    }
+
+    fn storage(&self) -> &Arc<dyn Storage> {
+        &self.storage
+    }
+
+    fn now(&self) -> u64 {
+        self.now.load(SeqCst)
+    }
+
+    fn publish(&self, deliveries: &Deliveries) {
+        self.published.lock().unwrap().clone_from(deliveries);
+    }
+}
+
+/// A receiver that gives each request this answer and closes the connection: its URL, and the requests so far.
+fn receiver(answer: &'static str) -> (String, Arc<AtomicU64>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/geheim", listener.local_addr().unwrap());
+    let asked = Arc::new(AtomicU64::new(0));
+    let counter = asked.clone();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            let (mut line, mut length) = (String::new(), 0);
+            while reader.read_line(&mut line).unwrap_or(0) > 2 {
+                if let Some(text) = line.to_lowercase().strip_prefix("content-length:") {
+                    length = text.trim().parse().unwrap();
+                }
+                line.clear();
+            }
+            if reader.read_exact(&mut vec![0; length]).is_ok() {
+                counter.fetch_add(1, SeqCst);
+                _ = stream.write_all(answer.as_bytes());
+            }
+        }
+    });
+    (url, asked)
+}
+
+fn webhook(url: &str) -> String {
+    format!(
+        "[[notify]]\nname = \"desk\"\nwebhook = \"{url}\"\nallow_addresses = [\"127.0.0.1\"]\nchanges = [\"new\"]\n\
+         timeout = \"3 s\"\n"
+    )
+}
+
+fn file(name: &str, path: &Path, more: &str) -> String {
+    format!("[[notify]]\nname = \"{name}\"\nfile = \"{}\"\nchanges = [\"new\"]\n{more}", path.display())
+}
+
+async fn sent(settings: &Settings) -> Result<(), NotTaken> {
+    let target = &settings.notify[0];
+    let sender = Sender::new(target, &settings.fetch).unwrap();
+    sender.send(target, &Message::of_test("desk", 5, false), 5).await
+}
+
+#[tokio::test]
+async fn the_status_decides_whatever_follows_it() {
+    for (answer, expected) in [
+        ("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nok", Ok(())),
+        ("HTTP/1.1 200 OK\r\nContent-Encoding: x-own\r\nContent-Length: 2\r\n\r\nok", Ok(())),
+        ("HTTP/1.1 413 .\r\nContent-Length: 9\r\n\r\n", Err(NotTaken::Refused("status 413".into()))),
+        ("HTTP/1.1 503 .\r\nContent-Length: 0\r\n\r\n", Err(NotTaken::Failed("status 503".into()))),
+        ("", Err(NotTaken::Failed("the connection broke".into()))),
+    ] {
+        assert_eq!(sent(&settings(&webhook(&receiver(answer).0))).await, expected, "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_webhook_does_not_pass_the_proxy_of_the_crawl() {
+    let (url, asked) = receiver("HTTP/1.1 204 .\r\n\r\n");
+    // Nobody listens there.
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let text = format!("[proxy]\nurl = \"http://{closed}\"\n{}", webhook(&url));
+    assert_eq!(sent(&settings(&text)).await, Ok(()));
+    assert_eq!(asked.load(SeqCst), 1);
+}
+
+/// A mail server that takes a mail, and never answers what follows.
+fn slow_mail_server() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let reader = BufReader::new(stream.try_clone().unwrap());
+            write!(stream, "220 test\r\n").unwrap();
+            let mut is_data = false;
+            for line in reader.lines().map_while(Result::ok) {
+                match &line[..] {
+                    "." => is_data = false,
+                    _ if is_data => continue,
+                    "QUIT" => continue,
+                    _ => is_data = line == "DATA",
+                }
+                write!(stream, "{}\r\n", if is_data { "354 go on" } else { "250 yes" }).unwrap();
+            }
+        }
+    });
+    port
+}
+
+#[tokio::test]
+async fn mail_that_was_taken_does_not_fail_by_a_slow_end() {
+    let text = format!(
+        "[[notify]]\nname = \"me\"\nsmtp = \"smtp://127.0.0.1:{}\"\nallow_addresses = [\"127.0.0.1\"]\n\
+         from = \"a@a.test\"\nto = [\"b@a.test\"]\ntimeout = \"3 s\"\n",
+        slow_mail_server()
+    );
+    let begun = Instant::now();
+    assert_eq!(sent(&settings(&text)).await, Ok(()));
+    assert!(begun.elapsed() < Duration::from_millis(2_900), "{:?}", begun.elapsed());
+}
+
+#[tokio::test]
+async fn a_digest_is_delivered_at_the_end_of_its_period() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lines");
+    let crawl = Crawl::new(&file("desk", &path, "digest = \"hour\"\n"));
+    crawl.tell().await;
+    crawl.commit(3);
+    crawl.tell().await;
+    assert!(!path.exists(), "the hour is not over");
+    crawl.now.store(HOUR, SeqCst);
+    crawl.tell().await;
+    crawl.tell().await;
+    let text = std::fs::read_to_string(&path).unwrap();
+    let message: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(message["type"], "pages.digest");
+    assert_eq!(message["data"]["changes"].as_array().unwrap().len(), 3);
+    crawl.commit(250);
+    crawl.now.store(2 * HOUR, SeqCst);
+    crawl.tell().await;
+    assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 4, "100, 100 and 50 changes");
+}
+
+#[tokio::test]
+async fn a_target_that_cannot_be_set_up_keeps_no_other_from_its_messages() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lines");
+    let bad =
+        "[[notify]]\nname = \"bad\"\nsmtp = \"smtp://127.0.0.1\"\nfrom = \"a@a.test\"\nto = [\"b@c@d\"]\n";
+    let text = format!("{bad}{}", file("desk", &path, ""));
+    let refused = check(&settings(&text)).unwrap_err().to_string();
+    assert!(refused.contains("\"bad\"") && refused.contains("b@c@d"), "{refused}");
+    let crawl = Crawl::new(&text);
+    crawl.tell().await;
+    crawl.commit(2);
+    crawl.tell().await;
+    assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 2);
+    let published = crawl.published.lock().unwrap();
+    assert!(published["bad"].is_failing() && !published["desk"].is_failing());
+}
+
+#[tokio::test]
+async fn a_reload_reaches_the_notifier_although_the_text_of_its_tables_is_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let secret = folder.path().join("hook");
+    let (first, second) = (receiver("HTTP/1.1 204 .\r\n\r\n"), receiver("HTTP/1.1 204 .\r\n\r\n"));
+    std::fs::write(&secret, &first.0).unwrap();
+    let text = webhook(&format!("file:{}", secret.display()));
+    let crawl = Crawl::new(&text);
+    let end = CancellationToken::new();
+    let mut is_told = false;
+    let until = async |asked: &AtomicU64, number| {
+        let begun = Instant::now();
+        while asked.load(SeqCst) < number {
+            assert!(begun.elapsed() < Duration::from_secs(30), "{} requests", asked.load(SeqCst));
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let test = async {
+        crawl.commit(2);
+        until(&first.1, 2).await;
+        std::fs::write(&secret, &second.0).unwrap();
+        *crawl.settings.lock().unwrap() = Arc::new(settings(&text));
+        crawl.reloads.fetch_add(1, SeqCst);
+        tokio::time::sleep(2 * LOOK_EVERY).await;
+        crawl.commit(3);
+        until(&second.1, 3).await;
+        is_told = true;
+        end.cancel();
+    };
+    let (ran, ()) = tokio::join!(run(&crawl, &end, Until::Cancelled), test);
+    ran.unwrap();
+    assert!(is_told && first.1.load(SeqCst) == 2);
+}
+
+#[tokio::test]
+async fn changes_that_are_lost_show_while_a_target_takes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    // A folder is no file.
+    let crawl = Crawl::keeping(3, &file("desk", folder.path(), ""));
+    crawl.tell().await;
+    let lost = || {
+        let published = crawl.published.lock().unwrap();
+        (published["desk"].place.lost, published["desk"].lost_at)
+    };
+    (0..3).for_each(|_| crawl.commit(20));
+    crawl.tell().await;
+    assert_eq!(lost(), (0, 0));
+    (0..2).for_each(|_| crawl.commit(20));
+    crawl.tell().await;
+    assert_eq!(lost(), (2, 1_000));
+}
