@@ -117,7 +117,7 @@ pub enum Command {
         after_help = "Example:\n  recrawl page test https://example.com/ --include 'main article' --data-dir data/example"
     )]
     Page(PageCommand),
-    /// Test, tell and show the targets that are told of changes
+    /// Test the targets of notifications, deliver to them and show what is pending
     #[command(
         subcommand,
         after_help = "Examples:\n  recrawl notify test desk --config recrawl.toml\n  recrawl notify status"

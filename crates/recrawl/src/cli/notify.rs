@@ -14,7 +14,7 @@ pub enum NotifyCommand {
         #[command(flatten)]
         at: Where,
     },
-    /// Tell all targets of what they were not told yet, and end. For crawls without a daemon
+    /// Send all pending changes to all targets, and end. For crawls without a daemon
     #[command(
         after_help = "Example:\n  recrawl crawl --config recrawl.toml && recrawl notify send --config recrawl.toml"
     )]
@@ -22,7 +22,7 @@ pub enum NotifyCommand {
         #[command(flatten)]
         at: Where,
     },
-    /// Show what each target was told
+    /// Show what was delivered to each target, and what is pending
     #[command(after_help = "Example:\n  recrawl notify status --config recrawl.toml")]
     Status {
         #[command(flatten)]
@@ -31,7 +31,7 @@ pub enum NotifyCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Tell a target nothing of what was found so far. The daemon must not run
+    /// Drop a target's pending messages, and all changes found so far. Stop the daemon first
     #[command(after_help = "Example:\n  recrawl notify skip desk --config recrawl.toml")]
     Skip {
         /// Name of the target (`notify.name`)
