@@ -210,7 +210,10 @@ fn a_killed_daemon_and_a_receiver_that_loses_answers_lose_no_change() {
     });
     let world = daemon::world_of(
         web(300, 5),
-        &receiver.target("changes = [\"changed\", \"new\"]\ntext = \"1 KiB\"\n"),
+        &format!(
+            "[storage]\nkeep_visits = 10000\n{}",
+            receiver.target("changes = [\"changed\", \"new\"]\ntext = \"1 KiB\"\n")
+        ),
     );
     world.crawl(1);
     let kills = setting("RECRAWL_KILLS", 3);
