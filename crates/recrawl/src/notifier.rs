@@ -20,10 +20,9 @@ use recrawl_crawl::data_dir::WARC;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::notify::{Pace, Target, warning};
 use recrawl_crawl::settings::Settings;
-use recrawl_notifications::Change;
 use recrawl_notifications::backlog::Asked;
 use recrawl_notifications::delivery::Delivery;
-use recrawl_notifications::message::{Message, Told};
+use recrawl_notifications::message::Message;
 use recrawl_notifications::store::{self, Deliveries};
 use recrawl_repository::storage::Storage;
 use recrawl_repository::{Generation, KeptRounds};
@@ -246,11 +245,10 @@ impl Telling<'_> {
         KeptRounds::new(self.notifier.crawled.storage().clone(), committed.number())
     }
 
-    /// A change with what the archive has of it, texts up to `max` bytes.
-    fn told(&self, committed: &Generation, change: Change, max: usize) -> Told {
-        let Notifier { settings, .. } = self.notifier;
-        let archived = Archived { settings, committed, folder: self.notifier.archive_of(committed) };
-        Told { contents: archived.contents(&change, max), change }
+    /// The archive as of a commit.
+    fn archived<'a>(&'a self, committed: &'a Generation) -> Archived<'a> {
+        let folder = self.notifier.archive_of(committed);
+        Archived { settings: &self.notifier.settings, pages: committed.lookup(), folder }
     }
 
     async fn send(&self, message: &Message) -> Result<(), NotTaken> {

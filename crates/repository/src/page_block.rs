@@ -163,6 +163,14 @@ impl PageBlock {
         self.keys.rows_before(key)
     }
 
+    /// What is known of the page in `row` if it was visited, and not taken.
+    ///
+    /// # Panics
+    /// When only [`Extent::Known`] was read.
+    pub(crate) fn visited(&self, row: usize) -> Option<&Visited> {
+        self.past[row].as_deref()
+    }
+
     /// Moves the record of the page in `row` out; its history and content are there no more.
     ///
     /// # Panics

@@ -9,7 +9,7 @@ use crate::front_coded::take_keys;
 use crate::generation::{FileName, Generation};
 use crate::index::{Part, Place};
 use crate::page_block::{Extent, PackedBlock, PackedFrame, PageBlock, Scratch};
-use recrawl_types::{CanonicalUrl, PageRecord, StateColumns};
+use recrawl_types::{CanonicalUrl, PageRecord, StateColumns, Visited};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -351,6 +351,22 @@ impl<'g> Lookup<'g> {
     /// # Errors
     /// When its block cannot be read.
     pub fn take(&mut self, url: &CanonicalUrl) -> Result<Option<(u64, PageRecord)>, ReadError> {
+        let Some((at, row)) = self.row_of(url)? else { return Ok(None) };
+        let first = self.blocks.generation.blocks[at].first;
+        Ok(Some((first + row as u64, self.block.take_record(row))))
+    }
+
+    /// What is known of a visited page, which stays and can be asked for again; none if it was never visited, or was taken.
+    ///
+    /// # Errors
+    /// When its block cannot be read.
+    pub fn visited(&mut self, url: &CanonicalUrl) -> Result<Option<&Visited>, ReadError> {
+        let found = self.row_of(url)?;
+        Ok(found.and_then(|(_, row)| self.block.visited(row)))
+    }
+
+    /// The number of a page's block, which is the last one now, and its row there.
+    fn row_of(&mut self, url: &CanonicalUrl) -> Result<Option<(usize, usize)>, ReadError> {
         let (key, generation) = (url.key(), self.blocks.generation);
         let before = generation.blocks.partition_point(|block| block.key.as_slice() <= key);
         let Some(at) = before.checked_sub(1) else { return Ok(None) };
@@ -359,8 +375,7 @@ impl<'g> Lookup<'g> {
             self.block = self.blocks.read(at, Extent::All)?.unpack(&mut self.scratch)?;
             self.at = Some(at);
         }
-        let row = self.block.row_of(key);
-        Ok(row.map(|row| (generation.blocks[at].first + row as u64, self.block.take_record(row))))
+        Ok(self.block.row_of(key).map(|row| (at, row)))
     }
 }
 

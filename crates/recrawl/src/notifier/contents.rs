@@ -5,9 +5,9 @@ use recrawl_archive::ArchiveFolder;
 use recrawl_archive::answer::Answer;
 use recrawl_crawl::settings::Settings;
 use recrawl_extractor::Extracted;
-use recrawl_notifications::message::{Contents, cut};
+use recrawl_notifications::message::{Contents, Told, cut};
 use recrawl_notifications::{Change, ChangeKind};
-use recrawl_repository::Generation;
+use recrawl_repository::Lookup;
 use recrawl_types::CanonicalUrl;
 use std::io;
 use std::rc::Rc;
@@ -15,29 +15,29 @@ use std::rc::Rc;
 /// Archived responses that are read at most for one message: the page may have been visited since.
 const MAX_READ: usize = 32;
 
-/// The archive of the last commit.
+/// The archive as of a commit.
 pub struct Archived<'a> {
     pub settings: &'a Settings,
-    pub committed: &'a Generation,
+    /// Changes mostly come in the order of their URLs, so the next one is mostly in the same block.
+    pub pages: Lookup<'a>,
     pub folder: io::Result<Rc<ArchiveFolder>>,
 }
 
 impl Archived<'_> {
-    /// What the archive has of a change, each text of at most `max` bytes. Nothing is read if that is 0, or the page gone.
-    pub fn contents(&self, change: &Change, max: usize) -> Contents {
-        if max == 0 || change.kind == ChangeKind::Gone {
-            return Contents::default();
-        }
+    /// A change with what the archive has of it, each text of at most `max` bytes. Nothing is read if that is 0, or the
+    /// page gone.
+    pub fn told(&mut self, change: Change, max: usize) -> Told {
         let mut contents = Contents::default();
-        contents.no_text = self.fill(&mut contents, change, max).err().map(|Missing { why, .. }| why);
-        contents
+        if max > 0 && change.kind != ChangeKind::Gone {
+            contents.no_text = self.fill(&mut contents, &change, max).err().map(|Missing { why, .. }| why);
+        }
+        Told { change, contents }
     }
 
-    fn fill(&self, contents: &mut Contents, change: &Change, max: usize) -> Result<(), Missing> {
+    fn fill(&mut self, contents: &mut Contents, change: &Change, max: usize) -> Result<(), Missing> {
         let url = &change.url;
         let none = |why: &str| Missing { none: "no_text", why: why.into() };
-        let record = self.committed.get(url).map_err(|e| none(&e.to_string()))?;
-        let visited = record.and_then(|(_, record)| record.visited);
+        let visited = self.pages.visited(url).map_err(|e| none(&e.to_string()))?;
         let last = visited
             .and_then(|visited| visited.content.archive)
             .ok_or_else(|| none("nothing of it is archived"))?;

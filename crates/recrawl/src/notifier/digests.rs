@@ -57,9 +57,9 @@ impl Telling<'_> {
 
     async fn send_digest(&self, committed: &Generation, changes: Vec<Change>) {
         let max = self.target.max_text.min(MAX_DIGEST_TEXT);
-        let mut told = Vec::new();
+        let (mut archived, mut told) = (self.archived(committed), Vec::new());
         for change in changes {
-            told.push(self.told(committed, change, max));
+            told.push(archived.told(change, max));
             // Other targets have a turn: each reads the archive.
             yield_now().await;
         }

@@ -11,54 +11,53 @@ use tokio::task::yield_now;
 impl Telling<'_> {
     /// Tells of each change, until all is told if asked to.
     pub(super) async fn each(&self) {
-        let mut backlog = Backlog::default();
-        let mut sends = FuturesUnordered::new();
-        let (mut read_to, mut has_more, mut read_at) = (None, true, 0);
+        let (mut backlog, mut sends, mut read_at) = (Backlog::default(), FuturesUnordered::new(), 0);
         loop {
-            let (now, committed) = (self.now(), self.notifier.crawled.generation());
-            if read_to != Some(committed.number()) {
-                (read_to, has_more) = (Some(committed.number()), true);
-                self.pass_removed(&mut backlog, &committed);
-            }
-            let next = self.delivery().next(now, self.sender.window(), has_more && now >= read_at);
-            let pause = match next {
-                Next::Read => {
-                    match self.read(&mut backlog, &committed, committed.number()) {
-                        Read::Some => {}
-                        Read::Nothing => has_more = false,
-                        Read::Failed => {
-                            read_at =
-                                self.delivery().failing.as_ref().map_or(now, |failing| failing.retry_at);
+            let committed = self.notifier.crawled.generation();
+            self.pass_removed(&mut backlog, &committed);
+            let (mut archived, mut has_more) = (self.archived(&committed), true);
+            while self.notifier.crawled.generation().number() == committed.number() {
+                let now = self.now();
+                let next = self.delivery().next(now, self.sender.window(), has_more && now >= read_at);
+                let pause = match next {
+                    Next::Read => {
+                        match self.read(&mut backlog, &committed, committed.number()) {
+                            Read::Some => {}
+                            Read::Nothing => has_more = false,
+                            Read::Failed => {
+                                read_at =
+                                    self.delivery().failing.as_ref().map_or(now, |failing| failing.retry_at);
+                            }
                         }
+                        None
                     }
-                    None
+                    Next::Send(change) => {
+                        let told = archived.told(change, self.target.max_text);
+                        let message = Message::of_change(&self.target.name, &told);
+                        sends.push(async move { (self.send(&message).await, message.id) });
+                        None
+                    }
+                    // A target that fails has messages left, which wait for the next time.
+                    Next::Wait(_) if self.notifier.until == Until::Told && sends.is_empty() => return,
+                    Next::Wait(until) => Some(until),
+                };
+                // Messages in flight go on while others are read and made.
+                tokio::select! {
+                    biased;
+                    Some((sent, id)) = sends.next(), if !sends.is_empty() => match sent {
+                        Ok(()) => self.changed().took(&id, self.now()),
+                        Err(why) => {
+                            let now = self.now();
+                            self.failed(&id, &why, |delivery, error| delivery.failed(&id, now, error));
+                        }
+                    },
+                    () = async {
+                        match pause {
+                            Some(until) => wait(now, until).await,
+                            None => yield_now().await,
+                        }
+                    } => {}
                 }
-                Next::Send(change) => {
-                    let told = self.told(&committed, change, self.target.max_text);
-                    let message = Message::of_change(&self.target.name, &told);
-                    sends.push(async move { (self.send(&message).await, message.id) });
-                    None
-                }
-                // A target that fails has messages left, which wait for the next time.
-                Next::Wait(_) if self.notifier.until == Until::Told && sends.is_empty() => return,
-                Next::Wait(until) => Some(until),
-            };
-            // Messages in flight go on while others are read and made.
-            tokio::select! {
-                biased;
-                Some((sent, id)) = sends.next(), if !sends.is_empty() => match sent {
-                    Ok(()) => self.changed().took(&id, self.now()),
-                    Err(why) => {
-                        let now = self.now();
-                        self.failed(&id, &why, |delivery, error| delivery.failed(&id, now, error));
-                    }
-                },
-                () = async {
-                    match pause {
-                        Some(until) => wait(now, until).await,
-                        None => yield_now().await,
-                    }
-                } => {}
             }
         }
     }
