@@ -8,7 +8,8 @@
 //!   become siblings and no link or text is lost;
 //! - limits the tree builder's steps in proportion to the page's bytes ([`Filter::overspent`]):
 //!   first by a lower cap on the depth, then by dropping the rest of the page;
-//! - stops when the tree has far more nodes than the page has tags ([`Filter::is_exploding`]);
+//! - stops when the tree has far more nodes than the page has tags ([`Filter::is_exploding`]), or its attributes far more
+//!   bytes than the page: reopened elements have those of their tags;
 //! - drops comments and, unless selectors may ask for them, the attributes that nothing here reads.
 //!
 //! Steps are counted, not seconds, so a text gives the same tree on every machine and at every
@@ -51,6 +52,11 @@ const CHECK_INTERVAL: u32 = 64;
 const MIN_STEPS: u64 = 1 << 17;
 /// Further steps per byte of the page. Real pages take 1 to 2.
 const STEPS_A_BYTE: u64 = 8;
+
+/// Bytes of all attributes per byte of the page, before the rest of the page is dropped. Real pages have less than one.
+const ATTRIBUTE_BYTES_A_BYTE: usize = 2;
+/// The same for small pages.
+const MIN_ATTRIBUTE_BYTES: usize = 1 << 16;
 
 /// Which attributes stay in the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +108,7 @@ fn build(text: &str, attributes: Attributes) -> (Html, u64) {
         max_steps: Cell::new(budget),
         max_open: Cell::new(MAX_OPEN),
         max_nodes: max_nodes(&text),
+        max_attribute_bytes: MIN_ATTRIBUTE_BYTES + ATTRIBUTE_BYTES_A_BYTE * text.len(),
         stopped: Cell::new(false),
         attributes,
     };
@@ -128,7 +135,9 @@ struct Filter {
     max_open: Cell<usize>,
     /// Nodes at which the page ends.
     max_nodes: usize,
-    /// Set when the tree explodes or has too many nodes, or the budget is spent at the lower depth too: drops the
+    /// Bytes of attributes at which the page ends.
+    max_attribute_bytes: usize,
+    /// Set when the tree explodes or has too many nodes or attributes, or the budget is spent at the lower depth too: drops the
     /// rest of the page.
     stopped: Cell<bool>,
     attributes: Attributes,
@@ -140,6 +149,9 @@ impl TokenSink for Filter {
     fn process_token(&self, token: Token, line: u64) -> TokenSinkResult<Handle> {
         if self.builder.sink.steps() > self.max_steps.get() {
             self.overspent();
+        }
+        if self.builder.sink.attribute_bytes() > self.max_attribute_bytes {
+            self.stopped.set(true);
         }
         match token {
             Token::CommentToken(_) | Token::ParseError(_) => TokenSinkResult::Continue,

@@ -272,10 +272,14 @@ fn text_is_shown_as_text_and_other_types_not_at_all() {
 #[test]
 fn a_hostile_page_costs_seconds() {
     let (blocks, fonts) = ("<div>".repeat(500), "<font color=#1>".repeat(400));
+    let titled = |bytes: usize| format!("<p><b title='{}'>x", "t".repeat(bytes));
     for (head, piece) in [
         (blocks.clone(), "<hr>"),
         (blocks, "<b><i><p></b></i>x"),
         (fonts, "<p>x"),
+        (titled(2_000), "<p>x"),
+        (titled(100_000), "<p>x"),
+        (titled(100).repeat(400), "<p>x"),
         (String::new(), "<a><div></a>"),
         (String::new(), "<a href=#><table><tr><td>"),
         (String::new(), "<b><table>x<tr>"),
