@@ -81,6 +81,9 @@ impl SledTables {
         takedown::take_place(dir)?;
         let durable = Durable { dir: dir.to_owned(), sync };
         let is_new = !dir.exists();
+        if !is_new && let Some(_lock) = damage::lock(dir)? {
+            durable::remove_unfinished(dir)?;
+        }
         let config =
             sled::Config::new().path(dir).cache_capacity(CACHE_BYTES).flush_every_ms(Some(FLUSH_EVERY_MS));
         let tables = SledTables::with(config, dir.display().to_string(), Some(durable))?;

@@ -64,6 +64,7 @@ fn read_copy(
 ) -> io::Result<Option<TablesFound>> {
     let Some(_lock) = lock(dir)? else { return Ok(None) };
     copy(dir, scratch)?;
+    durable::remove_unfinished(scratch)?;
     let mut found = TablesFound::default();
     let place = dir.display().to_string();
     let mut damaged = |what: String| {
@@ -181,7 +182,7 @@ pub(super) fn words(error: &sled::Error) -> String {
 }
 
 /// Locks out writing processes; none if one has the tables open.
-fn lock(dir: &Path) -> io::Result<Option<File>> {
+pub(super) fn lock(dir: &Path) -> io::Result<Option<File>> {
     let file = match File::open(dir.join("db")) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => File::open(dir)?,
         file => file?,

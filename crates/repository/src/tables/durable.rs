@@ -11,7 +11,9 @@ pub type SyncFolder = Arc<dyn Fn(&Path) -> io::Result<()> + Send + Sync>;
 
 /// The file in the folder that says how often the tables were flushed.
 const FLUSHES: &str = "flushes";
-/// The same, before the rename.
+/// Ending of the name of a snapshot that sled still writes.
+const UNFINISHED: &str = "generating";
+/// The file of flushes, before the rename.
 const FLUSHES_NEXT: &str = "flushes.next";
 
 /// A folder, and what makes it durable.
@@ -37,6 +39,21 @@ impl Durable {
         fs::rename(&next, self.dir.join(FLUSHES)).map_err(|e| named(&next, e))?;
         (self.sync)(&self.dir)
     }
+}
+
+/// Removes snapshots that were not finished when the program was killed: sled takes them for finished ones, and fails.
+///
+/// # Errors
+/// With the name of what cannot be listed or removed.
+pub(super) fn remove_unfinished(dir: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(dir)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|end| end == UNFINISHED) {
+            fs::remove_file(&path)
+                .map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", path.display())))?;
+        }
+    }
+    Ok(())
 }
 
 /// How often the tables in `dir` were flushed, by the file; 0 where there is none, as in older
@@ -143,6 +160,24 @@ mod tests {
             fs::read_dir(dir.join("blobs")).unwrap().count() > 0,
             "the long value is in a file of its own"
         );
+    }
+
+    /// As a kill leaves it, empty or torn.
+    #[test]
+    fn a_snapshot_that_was_not_finished_is_no_damage() {
+        let folder = tempfile::tempdir().unwrap();
+        let (dir, scratch) = (folder.path().join("tables"), folder.path().join("scratch"));
+        let tables = SledTables::open(&dir).unwrap();
+        tables.set_setting("name", b"value").unwrap();
+        tables.flush().unwrap();
+        drop(tables);
+        for bytes in [&b""[..], b"a snapshot of which the end is missing"] {
+            fs::write(dir.join("snap.00000000FFFFFFFF.generating"), bytes).unwrap();
+            let found = SledTables::verify(&dir, &scratch).unwrap().unwrap();
+            assert_eq!((found.damage, found.rows > 0), (Vec::new(), true));
+            let tables = SledTables::open(&dir).unwrap();
+            assert_eq!(tables.setting("name").unwrap().as_deref(), Some(&b"value"[..]));
+        }
     }
 
     /// Every file of the folder is synced: one that cannot be is told, with its name. A name that
