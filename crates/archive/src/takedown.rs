@@ -19,8 +19,8 @@ const BLOCK: usize = 65_535;
 const CHUNK: u64 = 1 << 20;
 /// Text of the replacing record; spaces fill the rest.
 const WORDS: &[u8] = b"takedown: this record was removed\r\n";
-/// Suffix of the new file until it is complete; a leftover of an interrupted takedown is
-/// overwritten.
+/// Suffix of the new file until it is complete. The next takedown removes what a killed one left: it has bodies of other
+/// pages, which no takedown of theirs would find.
 const PART: &str = ".part";
 
 /// Result of a takedown.
@@ -49,8 +49,13 @@ pub fn take_down(
     now: u64,
     only_count: bool,
 ) -> io::Result<TakenDown> {
-    let mut names: Vec<String> =
-        folder.list()?.into_iter().filter(|name| number_in(name).is_some()).collect();
+    let mut names = folder.list()?;
+    for part in names.iter().filter(|name| name.strip_suffix(PART).and_then(number_in).is_some()) {
+        if !only_count {
+            folder.remove(part).map_err(|e| in_file(folder, part, &e))?;
+        }
+    }
+    names.retain(|name| number_in(name).is_some());
     names.sort_unstable();
     let mut taken = TakenDown::default();
     for name in names {
@@ -65,7 +70,12 @@ pub fn take_down(
         taken.records += places.len() as u64;
         taken.bytes += places.iter().map(|place| place.length).sum::<u64>();
         if !only_count {
-            rewrite(folder, &name, &places, now).map_err(|e| in_file(folder, &name, &e))?;
+            let part = format!("{name}{PART}");
+            rewrite(folder, &name, &part, &places, now).map_err(|e| {
+                // It may not be there; the next takedown removes what stays.
+                let _ = folder.remove(&part);
+                in_file(folder, &name, &e)
+            })?;
         }
     }
     Ok(taken)
@@ -102,11 +112,11 @@ fn find(
     Ok(())
 }
 
-fn rewrite(folder: &dyn Storage, name: &str, places: &[Place], now: u64) -> io::Result<()> {
-    let part = format!("{name}{PART}");
+/// Writes the file anew as `part`, without the records at `places`, and gives it its name.
+fn rewrite(folder: &dyn Storage, name: &str, part: &str, places: &[Place], now: u64) -> io::Result<()> {
     let old = folder.open(name)?;
     let length = old.length()?;
-    let mut new = folder.create(&part)?;
+    let mut new = folder.create(part)?;
     let mut at = 0;
     let mut buffer = Vec::new();
     let mut copy = |from: u64, to: u64, new: &mut dyn FnMut(&[u8]) -> io::Result<()>| {
@@ -130,12 +140,12 @@ fn rewrite(folder: &dyn Storage, name: &str, places: &[Place], now: u64) -> io::
     copy(at, length, &mut |bytes| new.write(bytes))?;
     new.sync()?;
     drop(new);
-    let written = folder.open(&part)?.length()?;
+    let written = folder.open(part)?.length()?;
     if written != length {
         let text = format!("wrote {written} bytes instead of {length}; the file was not changed");
         return Err(io::Error::other(text));
     }
-    folder.rename(&part, name)?;
+    folder.rename(part, name)?;
     folder.sync_dir()
 }
 

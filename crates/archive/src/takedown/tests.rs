@@ -134,6 +134,18 @@ fn what_is_meant_goes_and_nothing_else_moves() {
 }
 
 #[test]
+fn what_a_killed_takedown_left_goes_with_the_next_one() {
+    let mut image = image(&files());
+    let part = format!("{}{PART}", file_name(2));
+    image.insert(part.clone(), b"bodies of another page".to_vec());
+    let folder = MemoryStorage::with_files(image);
+    take_down(&folder, &|_| false, NOW, true).unwrap();
+    assert!(folder.image().contains_key(&part), "only counted");
+    take_down(&folder, &|_| false, NOW, false).unwrap();
+    assert!(!folder.image().contains_key(&part));
+}
+
+#[test]
 fn a_damaged_record_keeps_nobody_from_the_rest() {
     let files = files();
     let mut image = image(&files);
@@ -194,6 +206,10 @@ fn a_stop_or_an_error_at_any_point_leaves_each_file_whole_and_a_second_run_ends_
             let folder = FaultyStorage::with_files(before.clone());
             folder.set_fault(fault);
             assert!(take_down(&folder, &is_meant, NOW, false).is_err());
+            if matches!(fault, Fault::Fail(_)) {
+                let names = folder.list().unwrap();
+                assert!(names.iter().all(|name| number_in(name).is_some()), "{names:?} after {fault:?}");
+            }
             let left = folder.after_power_cut(survivors);
             for (name, bytes) in left.image().iter().filter(|(name, _)| number_in(name).is_some()) {
                 assert!(*bytes == before[name] || *bytes == done[name], "{name} after {fault:?}");
