@@ -66,11 +66,24 @@ fn pages_made_by_script_are_seen_their_links_followed_and_their_changes_found() 
         let file = fs::File::open(entry.unwrap().path()).unwrap();
         flate2::read::MultiGzDecoder::new(file).read_to_string(&mut records).unwrap();
     }
-    let rendered = records.matches("WARC-Type: resource").count();
+    let rendered = records.matches("WARC-Type: conversion").count();
     assert!(
         rendered > checked && records.matches("WARC-Type: response").count() == rendered,
         "{rendered} rendered"
     );
+    // A file for readers has both, and its index the response.
+    let wacz = world.folder.path().join("rendered.wacz");
+    succeeds(world.run(&["export", "wacz", "--out", wacz.to_str().unwrap()]));
+    let (mut zip, mut copied) =
+        (zip::ZipArchive::new(fs::File::open(&wacz).unwrap()).unwrap(), String::new());
+    for index in 0..zip.len() {
+        let entry = zip.by_index(index).unwrap();
+        if entry.name().ends_with(".gz") {
+            flate2::read::MultiGzDecoder::new(entry).read_to_string(&mut copied).unwrap();
+        }
+    }
+    assert_eq!(copied.matches("WARC-Type: conversion").count(), rendered);
+    assert_eq!(copied.matches("\"mime\": \"text/html").count(), rendered);
     // People see it, too.
     let (url, _) = found(&world).into_iter().max_by_key(|(_, changes)| *changes).expect("a page");
     let show = |what: &str| succeeds(world.run(&["show", &url, what]));

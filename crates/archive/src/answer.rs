@@ -15,8 +15,16 @@ pub const MAX_ARCHIVED_BODY: u64 = 2 << 20;
 
 /// Bytes of a record that are unpacked to see whose it is: its fields, of which the URL is the longest.
 const FIELDS: u64 = 4 << 10;
+/// Bytes that are read at a time. Most records have fewer.
+const BUFFER: usize = 16 << 10;
 /// Records of the same visit that may lie between a response and what a browser made of it: its request.
 const BETWEEN: usize = 1;
+
+/// The bytes, if a record begins with them.
+fn warc(bytes: &[u8]) -> io::Result<&[u8]> {
+    let is_one = bytes.starts_with(b"WARC/1.");
+    is_one.then_some(bytes).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "not a WARC record"))
+}
 
 /// A record of the archive, its body truncated to [`MAX_ARCHIVED_BODY`].
 #[derive(Debug)]
@@ -51,29 +59,53 @@ impl Answer {
         position: ArchivePosition,
         max_body: u64,
     ) -> io::Result<Answer> {
+        Answer::at(archive, position, |members| {
+            let mut answer = Answer::of_member(members, max_body)?;
+            if let Some((document, is_cut)) = answer.rendered_in(members, max_body)? {
+                answer.is_cut |= is_cut;
+                answer.rendered = Some(document);
+            }
+            Ok(answer)
+        })
+    }
+
+    /// The same, with the fields of the WARC record alone.
+    ///
+    /// # Errors
+    /// As [`Answer::read`].
+    pub fn read_head(archive: &ArchiveFolder, position: ArchivePosition) -> io::Result<Answer> {
+        Answer::at(archive, position, |members| {
+            let mut bytes = Vec::new();
+            GzDecoder::new(members).take(FIELDS).read_to_end(&mut bytes)?;
+            let (head, _) = cut_head(warc(&bytes)?);
+            let (http, body) = (Vec::new(), Vec::new());
+            Ok(Answer { head: head.to_vec(), http, body, rendered: None, body_bytes: 0, is_cut: true })
+        })
+    }
+
+    /// What `read` reads from this position on.
+    fn at(
+        archive: &ArchiveFolder,
+        position: ArchivePosition,
+        read: impl FnOnce(&mut BufReader<File>) -> io::Result<Answer>,
+    ) -> io::Result<Answer> {
         let path = archive.file(position.file)?;
-        let named = |e: io::Error| {
+        let opened = || {
+            let mut file = File::open(&path)?;
+            file.seek(SeekFrom::Start(position.offset))?;
+            read(&mut BufReader::with_capacity(BUFFER, file))
+        };
+        opened().map_err(|e| {
             let text = format!("{}, byte {}: {e}", path.display(), position.offset);
             io::Error::new(e.kind(), text)
-        };
-        let mut file = File::open(&path).map_err(named)?;
-        file.seek(SeekFrom::Start(position.offset)).map_err(named)?;
-        let mut members = BufReader::with_capacity(64 << 10, file);
-        let mut answer = Answer::of_member(&mut members, max_body).map_err(named)?;
-        if let Some((document, is_cut)) = answer.rendered_in(&mut members, max_body).map_err(named)? {
-            answer.is_cut |= is_cut;
-            answer.rendered = Some(document);
-        }
-        Ok(answer)
+        })
     }
 
     fn of_member(members: &mut impl BufRead, max_body: u64) -> io::Result<Answer> {
         let mut bytes = Vec::new();
         let mut member = GzDecoder::new(members);
         (&mut member).take(MAX_HEAD + max_body).read_to_end(&mut bytes)?;
-        if !bytes.starts_with(b"WARC/1.") {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "not a WARC record"));
-        }
+        warc(&bytes)?;
         // To the next member.
         io::copy(&mut member, &mut io::sink())?;
         let (head, block) = cut_head(&bytes);
@@ -89,7 +121,7 @@ impl Answer {
         Ok(Answer { head, http, body, rendered: None, body_bytes, is_cut })
     }
 
-    /// The document in a `resource` record of the same visit, and whether it is longer. What follows the response is
+    /// The document in a `conversion` record of the response, and whether it is longer. What follows the response is
     /// unpacked only if it belongs to it.
     fn rendered_in(&self, members: &mut impl BufRead, max_body: u64) -> io::Result<Option<(Vec<u8>, bool)>> {
         for _ in 0..=BETWEEN {
@@ -99,11 +131,14 @@ impl Answer {
                 return Ok(None);
             }
             let (head, document) = cut_head(&start);
-            let visit = field(head, "WARC-Concurrent-To");
-            if visit.is_none() || visit != self.field("WARC-Record-ID") {
+            let (is_conversion, response) = match field(head, "WARC-Type") {
+                Some("conversion") => (true, field(head, "WARC-Refers-To")),
+                _ => (false, field(head, "WARC-Concurrent-To")),
+            };
+            if response.is_none() || response != self.field("WARC-Record-ID") {
                 return Ok(None);
             }
-            if field(head, "WARC-Type") != Some("resource") {
+            if !is_conversion {
                 io::copy(&mut member, &mut io::sink())?;
                 continue;
             }

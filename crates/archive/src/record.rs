@@ -150,8 +150,10 @@ impl Record<'_> {
             }
             Record::Same { body } => {
                 let digest = payload_digest(body);
-                let extra =
-                    format!("{REVISIT}identical-payload-digest\r\nWARC-Payload-Digest: sha1:{digest}\r\n");
+                // Of a block without the payload, the standard wants to be told so (§6.7.2).
+                let extra = format!(
+                    "{REVISIT}identical-payload-digest\r\nWARC-Payload-Digest: sha1:{digest}\r\nWARC-Truncated: length\r\n"
+                );
                 (&b""[..], Some(body.len()), "revisit", extra)
             }
             Record::NotModified => (&b""[..], None, "revisit", format!("{REVISIT}server-not-modified\r\n")),
@@ -172,13 +174,14 @@ impl Record<'_> {
     }
 }
 
-/// A `resource` record with the document that a browser made of the response at `at`, as one gzip member.
+/// A `conversion` record with the document that a browser made of the response at `at`, as one gzip member. A
+/// `resource` of the URL would be what the server sent (WARC 1.1, §6.4), and replay programs would show it.
 pub fn rendered(compressor: &mut Compressor, url: &str, at: u64, document: &[u8]) -> Vec<u8> {
     let head = Head::new(url, at, 200);
-    let mut warc = head.fields("resource", &record_id(&format!("rendered:{url}"), at));
+    let mut warc = head.fields("conversion", &record_id(&format!("rendered:{url}"), at));
     let _ = write!(
         warc,
-        "WARC-Concurrent-To: <{}>\r\nWARC-Payload-Digest: sha1:{}\r\n\
+        "WARC-Refers-To: <{}>\r\nWARC-Payload-Digest: sha1:{}\r\n\
          Content-Type: text/html; charset=utf-8\r\nContent-Length: {}\r\n\r\n",
         record_id(url, at),
         payload_digest(document),

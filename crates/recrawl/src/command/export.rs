@@ -1,11 +1,13 @@
 //! `recrawl export`: pages, visits, cycles, the WARC index and the archive as files. docs/outputs.md has the
 //! schemas.
 
+mod archived_files;
 mod cdxj;
 mod contents;
 mod cycles;
 mod hosts;
 mod lines;
+mod new_file;
 mod pages;
 mod parquet;
 mod rows;

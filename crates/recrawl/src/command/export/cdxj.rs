@@ -1,6 +1,7 @@
 //! `recrawl export cdxj`: the sorted index of the WARC files that replay programs need.
 
 use super::lines::Lines;
+use super::new_file::folder_of;
 use recrawl_archive::ArchiveFolder;
 use recrawl_archive::records::{Found, Records};
 use recrawl_archive::surt::surt;
@@ -9,6 +10,7 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::output::sorted_lines::SortedLines;
 use recrawl_crawl::settings::Settings;
 use std::fmt::Write as _;
+use std::io;
 use std::path::Path;
 
 /// Writes a line for each response and each revisit in the WARC files, sorted by bytes.
@@ -29,8 +31,7 @@ pub fn export(settings: &Settings, out: &Path) -> Result<(), Failure> {
         );
     }
     // Temporary files go next to the output file, where there should be space.
-    let aside = out.parent().filter(|_| out != Path::new("-")).unwrap_or(&settings.data_dir);
-    let aside = if aside.as_os_str().is_empty() { Path::new(".") } else { aside };
+    let aside = if out == Path::new("-") { &settings.data_dir } else { folder_of(out) };
     let mut sorted = SortedLines::new(aside, settings.config.storage.batch_memory.0 as usize);
     for (_, name) in archive.files.iter() {
         read_file(&folder.join(name), name, &mut sorted)?;
@@ -47,7 +48,11 @@ pub fn export(settings: &Settings, out: &Path) -> Result<(), Failure> {
 
 /// Reads a WARC file. Its last record is incomplete after a crash, or while a crawl writes it.
 fn read_file(path: &Path, name: &str, sorted: &mut SortedLines) -> Result<(), Failure> {
-    let mut records = Records::open(path)?;
+    let mut records = match Records::open(path) {
+        // A running crawl removes old files.
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+        opened => opened?,
+    };
     loop {
         match records.next_record() {
             Ok(Some(record)) if record.is_torn => {

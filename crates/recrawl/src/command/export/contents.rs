@@ -1,6 +1,7 @@
 //! `recrawl export contents`: the last archived version of each page: type, size, title, language, and the text if asked
 //! for. docs/outputs.md describes a row.
 
+use super::archived_files::ArchivedFiles;
 use super::rows::{Cell, CellKind, Column, Rows};
 use crate::cli::Format;
 use crate::texts::{Version, Versions, extracted};
@@ -28,7 +29,7 @@ const ALL: &[Column] = &[
 /// Writes the pages with an archived body in URL order. A body that cannot be read is left out and counted.
 ///
 /// # Errors
-/// When the pages cannot be read, or `out` cannot be written.
+/// When the pages cannot be read, a takedown replaces bodies meanwhile, or `out` cannot be written.
 pub fn export(settings: &Settings, out: &Path, format: Format, with_text: bool) -> Result<(), Failure> {
     let columns = if with_text { ALL } else { ALL.split_at(ALL.len() - 1).0 };
     let mut settings = settings.clone();
@@ -36,12 +37,20 @@ pub fn export(settings: &Settings, out: &Path, format: Format, with_text: bool) 
     settings.reading.anchors = true;
     let repository = open_read::repository(&settings)?;
     let generation = repository.current();
-    let archive = ArchiveFolder::open(&settings.data_dir.join(WARC))?;
+    let folder = settings.data_dir.join(WARC);
+    let archive = ArchiveFolder::open(&folder)?;
+    let files = ArchivedFiles::all(&folder, &archive);
+    let taken_down =
+        open_read::decisions(&settings.data_dir, || open_read::tables(&settings.data_dir))?.taken_down;
     let mut rows = Rows::create(out, format, columns)?;
     let (mut records, mut left_out) = (generation.records(), 0u64);
     while let Some((_, key, record)) = records.next_record().map_err(Failure::work)? {
         let Some(at) = record.visited.and_then(|visited| visited.content.archive) else { continue };
         let url = CanonicalUrl::from_key(key).map_err(Failure::work)?;
+        // A takedown may be decided and not be done yet.
+        if taken_down.iter().any(|pattern| pattern.matches(&url)) {
+            continue;
+        }
         let version = Versions::of(&archive, &url, Some(at)).with_bodies(settings.fetch.max_body).next();
         let Some(Ok(version)) = version else {
             left_out += 1;
@@ -54,7 +63,7 @@ pub fn export(settings: &Settings, out: &Path, format: Format, with_text: bool) 
     if left_out > 0 {
         tracing::warn!(pages = left_out, "left out pages whose archived body was removed or cannot be read");
     }
-    rows.finish("contents")
+    rows.finish_if("contents", || files.are_unchanged())
 }
 
 fn row(url: &CanonicalUrl, Version { answer, .. }: &Version, settings: &Settings) -> [Cell; ALL.len()] {

@@ -1,16 +1,17 @@
 //! Writes lines to a file or to standard output, whose reader may close it early.
 
+use super::new_file::NewFile;
 use super::{named, report};
 use recrawl_crawl::failure::Failure;
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A writer of lines that counts them.
 pub struct Lines {
-    out: PathBuf,
-    sink: Box<dyn Write>,
+    file: NewFile,
+    sink: BufWriter<File>,
     written: u64,
 }
 
@@ -20,11 +21,9 @@ impl Lines {
     /// # Errors
     /// With the file's name.
     pub fn create(out: &Path) -> Result<Lines, Failure> {
-        let sink: Box<dyn Write> = match out == Path::new("-") {
-            true => Box::new(BufWriter::new(io::stdout().lock())),
-            false => Box::new(BufWriter::new(File::create(out).map_err(|e| named(out, &e))?)),
-        };
-        Ok(Lines { out: out.into(), sink, written: 0 })
+        let file = NewFile::create(out)?;
+        let sink = BufWriter::new(file.writer()?);
+        Ok(Lines { file, sink, written: 0 })
     }
 
     /// Creates `out` and writes a header line, which is not counted.
@@ -44,21 +43,31 @@ impl Lines {
     /// With the file's name.
     pub fn write(&mut self, line: impl Display) -> Result<bool, Failure> {
         match writeln!(self.sink, "{line}") {
-            Err(e) if self.out == Path::new("-") && e.kind() == io::ErrorKind::BrokenPipe => {
+            Err(e) if self.file.out() == Path::new("-") && e.kind() == io::ErrorKind::BrokenPipe => {
                 return Ok(false);
             }
-            other => other.map_err(|e| named(&self.out, &e))?,
+            other => other.map_err(|e| named(self.file.out(), &e))?,
         }
         self.written += 1;
         Ok(true)
     }
 
-    /// Flushes the file and prints its number of lines, which are `what`.
+    /// Completes the file and prints its number of lines, which are `what`.
     ///
     /// # Errors
     /// With the file's name.
-    pub fn finish(mut self, what: &str) -> Result<(), Failure> {
-        self.sink.flush().map_err(|e| named(&self.out, &e))?;
-        report(&self.out, self.written, what)
+    pub fn finish(self, what: &str) -> Result<(), Failure> {
+        self.finish_if(what, || Ok(()))
+    }
+
+    /// The same, if `may` agrees once all is written.
+    ///
+    /// # Errors
+    /// With the file's name, or that of `may`.
+    pub fn finish_if(mut self, what: &str, may: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+        self.sink.flush().map_err(|e| named(self.file.out(), &e))?;
+        let out = self.file.out().to_owned();
+        self.file.finish(may)?;
+        report(&out, self.written, what)
     }
 }

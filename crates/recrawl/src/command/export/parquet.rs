@@ -1,7 +1,8 @@
 //! Writes rows as an Apache Parquet file, in groups with one compressed chunk per column.
 
+use super::new_file::NewFile;
+use super::report;
 use super::rows::{Cell, CellKind, Column};
-use super::{named, report};
 use parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
@@ -10,8 +11,8 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{Type, TypePtr};
 use recrawl_crawl::failure::Failure;
 use std::fs::File;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Rows per group. A group is held in memory: about 500 bytes per row.
@@ -21,8 +22,8 @@ const MAX_GROUP_TEXT: usize = 32 << 20;
 
 /// A Parquet file being written. It is readable only after `finish`.
 pub struct ParquetFile {
-    out: PathBuf,
-    writer: SerializedFileWriter<Box<dyn Write + Send>>,
+    file: NewFile,
+    writer: SerializedFileWriter<File>,
     held: Vec<Held>,
     rows: usize,
     /// Bytes of text in the current group.
@@ -51,10 +52,8 @@ impl ParquetFile {
     /// # Errors
     /// With the file's name.
     pub fn create(out: &Path, columns: &[Column]) -> Result<ParquetFile, Failure> {
-        let sink: Box<dyn Write + Send> = match out == Path::new("-") {
-            true => Box::new(io::stdout()),
-            false => Box::new(File::create(out).map_err(|e| named(out, &e))?),
-        };
+        let file = NewFile::create(out)?;
+        let sink = file.writer()?;
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_created_by(concat!("recrawl ", env!("CARGO_PKG_VERSION")).into())
@@ -63,7 +62,7 @@ impl ParquetFile {
             .and_then(|schema| SerializedFileWriter::new(sink, schema, Arc::new(properties)))
             .map_err(|e| failed(out, &e))?;
         let held = columns.iter().map(|column| Held::new(column.kind)).collect();
-        Ok(ParquetFile { out: out.into(), writer, held, rows: 0, text: 0, written: 0 })
+        Ok(ParquetFile { file, writer, held, rows: 0, text: 0, written: 0 })
     }
 
     /// Writes a row.
@@ -86,22 +85,24 @@ impl ParquetFile {
     fn close_group(&mut self) -> Result<(), Failure> {
         let group = self.writer.next_row_group();
         let written = group.and_then(|group| put_group(group, &self.held));
-        written.map_err(|e| failed(&self.out, &e))?;
+        written.map_err(|e| failed(self.file.out(), &e))?;
         self.held.iter_mut().for_each(|held| *held = Held::new(held.kind));
         (self.rows, self.text) = (0, 0);
         Ok(())
     }
 
-    /// Completes the file and prints its number of rows, which are `what`.
+    /// Completes the file if `may` agrees, and prints its number of rows, which are `what`.
     ///
     /// # Errors
-    /// With the file's name.
-    pub fn finish(mut self, what: &str) -> Result<(), Failure> {
+    /// With the file's name, or that of `may`.
+    pub fn finish_if(mut self, what: &str, may: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
         if self.rows > 0 {
             self.close_group()?;
         }
-        self.writer.close().map_err(|e| failed(&self.out, &e))?;
-        report(&self.out, self.written, what)
+        self.writer.close().map_err(|e| failed(self.file.out(), &e))?;
+        let out = self.file.out().to_owned();
+        self.file.finish(may)?;
+        report(&out, self.written, what)
     }
 }
 

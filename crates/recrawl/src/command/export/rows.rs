@@ -53,14 +53,15 @@ impl Cell {
     }
 
     /// As a field of CSV (RFC 4180): empty for null, quoted if needed. Spreadsheets run a text that begins with `=`, `+`, `-`,
-    /// `@`, a tab or a carriage return as a formula, quoted or not, so an apostrophe goes before it.
+    /// `@`, a tab or a carriage return as a formula, quoted or not, so an apostrophe goes before it. Where they take `;` for
+    /// the separator, only quotes keep a text in one cell.
     fn csv(&self) -> Cow<'_, str> {
         match self {
             Cell::Null => "".into(),
             Cell::Text(text) if text.starts_with(['=', '+', '-', '@', '\t', '\r']) => {
                 Cell::from(format!("'{text}")).csv().into_owned().into()
             }
-            Cell::Text(text) if text.is_empty() || text.contains([',', '"', '\r', '\n']) => {
+            Cell::Text(text) if text.is_empty() || text.contains([',', ';', '"', '\r', '\n']) => {
                 format!("\"{}\"", text.replace('"', "\"\"")).into()
             }
             Cell::Text(text) => text.as_ref().into(),
@@ -165,9 +166,17 @@ impl Rows {
     /// # Errors
     /// When the file cannot be written.
     pub fn finish(self, what: &str) -> Result<(), Failure> {
+        self.finish_if(what, || Ok(()))
+    }
+
+    /// The same, if `may` agrees once all is written.
+    ///
+    /// # Errors
+    /// When the file cannot be written, and that of `may`.
+    pub fn finish_if(self, what: &str, may: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
         match self {
-            Rows::Lines(_, lines) | Rows::Csv(lines) => lines.finish(what),
-            Rows::Parquet(file) => file.finish(what),
+            Rows::Lines(_, lines) | Rows::Csv(lines) => lines.finish_if(what, may),
+            Rows::Parquet(file) => file.finish_if(what, may),
         }
     }
 }
@@ -181,7 +190,8 @@ mod tests {
         for (cell, field) in [
             (Cell::Null, ""),
             (Cell::from(""), "\"\""),
-            (Cell::from("http://a.example/?a=1;b"), "http://a.example/?a=1;b"),
+            (Cell::from("http://a.example/?a=1&b"), "http://a.example/?a=1&b"),
+            (Cell::from("x;=WEBSERVICE(A1)"), "\"x;=WEBSERVICE(A1)\""),
             (Cell::from("W/\"a,b\""), "\"W/\"\"a,b\"\"\""),
             (Cell::from("two\nlines"), "\"two\nlines\""),
             (Cell::from("=HYPERLINK(\"http://a.example\",1)"), "\"'=HYPERLINK(\"\"http://a.example\"\",1)\""),

@@ -53,8 +53,6 @@ pub fn export(settings: &Settings, args: &ExportArgs) -> Result<(), Failure> {
     }
     pages::write(settings, &archive, &generation, &selection, args.text, &mut package)?;
     // A takedown replaces files. What was read before it must not be passed on.
-    copied.are_unchanged()?;
-    selection.is_unchanged(settings)?;
-    package.finish()?;
+    package.finish(|| copied.0.are_unchanged().and_then(|()| selection.is_unchanged(settings)))?;
     report(out, captures, "captures")
 }

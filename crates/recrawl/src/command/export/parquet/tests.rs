@@ -44,7 +44,7 @@ fn rows_come_back_in_their_order_over_several_groups() {
     let rows = GROUP as u64 + 7;
     let mut file = ParquetFile::create(&path, COLUMNS).unwrap();
     (0..rows).for_each(|i| file.write(&row(i)).unwrap());
-    file.finish("rows").unwrap();
+    file.finish_if("rows", || Ok(())).unwrap();
     let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
     assert_eq!((reader.num_row_groups(), reader.metadata().file_metadata().num_rows()), (2, rows as i64));
     let mut read = 0;
@@ -63,7 +63,7 @@ fn rows_come_back_in_their_order_over_several_groups() {
 fn an_empty_file_has_its_columns() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("none.parquet");
-    ParquetFile::create(&path, COLUMNS).unwrap().finish("rows").unwrap();
+    ParquetFile::create(&path, COLUMNS).unwrap().finish_if("rows", || Ok(())).unwrap();
     let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
     let schema = reader.metadata().file_metadata().schema().clone();
     let names: Vec<&str> = schema.get_fields().iter().map(|field| field.name()).collect();

@@ -1,25 +1,23 @@
 //! The ZIP file of a WACZ: its entries with their digests, and the file that lists them.
 
 use super::super::named;
+use super::super::new_file::{NewFile, folder_of};
 use recrawl_crawl::failure::Failure;
 use ring::digest::{Context, SHA256};
 use serde_json::{Value, json};
-use std::fs::{File, Permissions};
+use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
-use tempfile::NamedTempFile;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
 /// Version of the format.
 const WACZ_VERSION: &str = "1.1.1";
 
-/// A WACZ file that is being written, under a temporary name beside its own.
+/// A WACZ file that is being written.
 pub struct Package {
-    out: PathBuf,
-    file: NamedTempFile,
+    file: NewFile,
     zip: ZipWriter<Output>,
     /// Entry being written.
     entry: Option<Entry>,
@@ -39,24 +37,15 @@ impl Package {
     /// # Errors
     /// With the file's name.
     pub fn create(out: &Path) -> Result<Package, Failure> {
-        let created = || {
-            let mode = Permissions::from_mode(0o666);
-            let file = tempfile::Builder::new()
-                .prefix(".recrawl-")
-                .suffix(".part")
-                .permissions(mode)
-                .tempfile_in(folder_of(out))?;
-            let output = Output { file: BufWriter::new(file.reopen()?), at: 0, is_broken: false };
-            let zip = ZipWriter::new(output);
-            Ok((file, zip))
-        };
-        let (file, zip) = created().map_err(|e| named(out, &e))?;
-        Ok(Package { out: out.into(), file, zip, entry: None, resources: Vec::new() })
+        let file = NewFile::create(out)?;
+        let output = Output { file: BufWriter::new(file.writer()?), at: 0, is_broken: false };
+        let zip = ZipWriter::new(output);
+        Ok(Package { file, zip, entry: None, resources: Vec::new() })
     }
 
     /// The folder that the file goes to.
     pub fn folder(&self) -> &Path {
-        folder_of(&self.out)
+        folder_of(self.file.out())
     }
 
     /// Begins an entry; the one before is finished. Entries are stored without compression, so that
@@ -68,7 +57,7 @@ impl Package {
         self.end_entry();
         let stored =
             SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true);
-        self.zip.start_file(&*path, stored).map_err(|e| named(&self.out, &e.into()))?;
+        self.zip.start_file(&*path, stored).map_err(|e| named(self.file.out(), &e.into()))?;
         self.entry = Some(Entry { path, digest: Context::new(&SHA256), bytes: 0 });
         Ok(())
     }
@@ -83,7 +72,7 @@ impl Package {
     /// # Errors
     /// With the file's name.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        self.zip.write_all(bytes).map_err(|e| named(&self.out, &e))?;
+        self.zip.write_all(bytes).map_err(|e| named(self.file.out(), &e))?;
         let entry = self.entry.as_mut().expect("an entry was begun");
         entry.digest.update(bytes);
         entry.bytes += bytes.len() as u64;
@@ -98,12 +87,12 @@ impl Package {
         Some(hash)
     }
 
-    /// Writes the list of entries, makes the file durable and gives it its name. An older file of this name
-    /// is replaced.
+    /// Writes the list of entries, makes the file durable and, if `may` agrees then, gives it its name. An older file
+    /// of this name is replaced.
     ///
     /// # Errors
-    /// With the file's name.
-    pub fn finish(mut self) -> Result<(), Failure> {
+    /// With the file's name, or that of `may`.
+    pub fn finish(mut self, may: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
         self.end_entry();
         let created = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
         let list = json!({
@@ -116,16 +105,11 @@ impl Package {
         let hash = self.end_entry();
         self.begin("datapackage-digest.json".into())?;
         self.write(json!({"path": "datapackage.json", "hash": hash}).to_string().as_bytes())?;
-        let Package { out, file, zip, .. } = self;
-        let folder = folder_of(&out);
-        let written = move || -> io::Result<File> {
-            let file = zip.finish()?.file.into_inner().map_err(io::IntoInnerError::into_error)?;
-            file.sync_all()?;
-            Ok(file)
-        };
-        written().map_err(|e| named(&out, &e))?;
-        file.persist(&out).map_err(|e| named(&out, &e.error))?;
-        File::open(folder).and_then(|folder| folder.sync_all()).map_err(|e| named(&out, &e))
+        let Package { file, zip, .. } = self;
+        let written = zip.finish().map_err(io::Error::from);
+        let flushed = written.and_then(|mut output| output.flush());
+        flushed.map_err(|e| named(file.out(), &e))?;
+        file.finish(may)
     }
 }
 
@@ -175,11 +159,4 @@ impl Seek for Output {
 pub fn sha256(digest: Context) -> String {
     let hex: String = digest.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
     format!("sha256:{hex}")
-}
-
-fn folder_of(out: &Path) -> &Path {
-    match out.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    }
 }

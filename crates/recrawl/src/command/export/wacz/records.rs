@@ -1,5 +1,6 @@
 //! The WARC files of a WACZ: selected records, copied byte by byte.
 
+use super::super::archived_files::ArchivedFiles;
 use super::super::cdxj;
 use super::package::Package;
 use super::selection::Selection;
@@ -8,15 +9,15 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::output::sorted_lines::SortedLines;
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
 
 /// Bytes copied at a time.
 const CHUNK: u64 = 256 << 10;
 
 /// The files that were copied.
 #[derive(Default)]
-pub struct CopiedFiles(Vec<(PathBuf, u64)>);
+pub struct CopiedFiles(pub ArchivedFiles);
 
 impl CopiedFiles {
     /// Copies the selected records of a WARC file to an entry of the package, and collects the lines of its
@@ -32,14 +33,14 @@ impl CopiedFiles {
         package: &mut Package,
         lines: &mut SortedLines,
     ) -> Result<(), Failure> {
-        let opened = File::open(path).and_then(|file| Ok((file.metadata()?.ino(), file)));
-        let (inode, file) = match opened {
+        let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
+        let (metadata, file) = match opened {
             Ok(opened) => opened,
             // A running crawl removes old files.
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(e) => return Err(super::super::named(path, &e)),
         };
-        self.0.push((path.into(), inode));
+        self.0.note(path.into(), &metadata);
         let mut copy = FileCopy { name, file: &file, info: None, is_begun: false };
         let mut choice = Choice { selection, exported: None };
         let mut records = Records::over(Positioned { file: &file, at: 0 }, path.display().to_string());
@@ -69,24 +70,6 @@ impl CopiedFiles {
             }
         }
     }
-
-    /// Fails if a file has been replaced since it was read, as a takedown does.
-    ///
-    /// # Errors
-    /// That one has.
-    pub fn are_unchanged(&self) -> Result<(), Failure> {
-        for (path, inode) in &self.0 {
-            let now = std::fs::metadata(path).map(|file| file.ino());
-            if now.is_ok_and(|now| now != *inode) {
-                let path = path.display();
-                let text = format!(
-                    "{path} was rewritten during the export (takedown), so it was discarded; run it again"
-                );
-                return Err(Failure::Work(text));
-            }
-        }
-        Ok(())
-    }
 }
 
 /// Chooses records.
@@ -97,11 +80,16 @@ struct Choice<'s> {
 }
 
 impl Choice<'_> {
-    /// Is the record exported? A 304 is not, since it has no body and names none; a request is, if its
-    /// response is.
+    fn is_exported(&self, response: Option<&str>) -> bool {
+        response.is_some() && response == self.exported.as_deref()
+    }
+
+    /// Is the record exported? A 304 is not, since it has no body and names none; a request and what a browser made of a
+    /// response are, if the response is.
     fn takes(&mut self, record: &Found) -> bool {
         let takes = match record.kind() {
-            Some("request") => return record.field("WARC-Concurrent-To") == self.exported.as_deref(),
+            Some("request") => return self.is_exported(record.field("WARC-Concurrent-To")),
+            Some("conversion") => return self.is_exported(record.field("WARC-Refers-To")),
             Some("response") => true,
             Some("revisit") => record.field("WARC-Payload-Digest").is_some(),
             _ => false,
