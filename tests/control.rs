@@ -117,7 +117,7 @@ fn a_pause_through_the_socket_holds_the_crawl() {
     let text = told(&world, &["status"]);
     assert!(text.contains("state       paused: paused by user "), "{text}");
     told(&world, &["resume"]);
-    daemon.until("fetching", |s| s["state"] == "crawling");
+    daemon.until("fetching", |s| s["state"] == "crawling" && s["cycle"]["stage"] == "fetching");
     let line = told(&world, &["status"]);
     let line = line.lines().find(|line| line.starts_with("state ")).unwrap();
     assert!(line.contains("crawling; round ") && line.contains(" of cycle 1 ("), "{line}");
@@ -276,6 +276,12 @@ fn a_daemon_steps_aside_for_a_waiting_command_only_and_until_it_ends() {
     until("aside", || !socket(&world).exists());
     assert_eq!(document(&world, &["status"])["state"], "aside");
     assert!(told(&world, &["status"]).contains("a command has this directory"));
+    // A supervisor sees that it lives, and lets the command end.
+    until("answering", || std::net::TcpStream::connect(&daemon.address).is_ok());
+    assert_eq!(daemon.ask("GET", "/health", None), (200, json!({"state": "aside"})));
+    let (status, busy) = daemon.ask("GET", "/api/v1/status", None);
+    assert_eq!((status, &busy["type"]), (503, &json!("/problems/busy")), "{busy}");
+    assert_eq!(daemon.ask("POST", "/api/v1/pause", None).0, 503);
     // A hangup in between changes the configuration, as always.
     daemon::configure(&world, &format!("{SLOW}\n[cycle]\nfill = true\npages = \"7\""));
     daemon.signal("-HUP");

@@ -9,6 +9,7 @@
 //! error is problem+json (`problem`).
 
 mod api;
+mod aside;
 mod client_limit;
 pub mod config;
 mod connection;
@@ -27,6 +28,7 @@ mod tests;
 pub mod token;
 pub mod view;
 
+pub use aside::Aside;
 pub use config::{Audit, ConsoleConfig, Entry, Outcome};
 pub use guard::ANSWER_TIMEOUT;
 pub use serve::{Running, ServeError, serve};

@@ -43,7 +43,7 @@ use cycle_timer::CycleTimer;
 use hangup::Hangup;
 use recrawl_archive::timestamp;
 use recrawl_console::local::LocalSocket;
-use recrawl_console::{ConsoleConfig, Running, ServeError, Tokens};
+use recrawl_console::{Aside, ConsoleConfig, Running, ServeError, Tokens};
 use recrawl_crawl::crawl::Crawl;
 use recrawl_crawl::cycle::{self, RoundEnd};
 use recrawl_crawl::failure::Failure;
@@ -81,7 +81,12 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
         let Some(again) = serve(args, start, opened, &signals)? else { break };
         // Opening may take longer than the watchdog waits.
         let _watchdog = notify::while_aside().map_err(Failure::work)?;
+        let answers = Aside::answer(again.listen);
+        if let Err(error) = &answers {
+            tracing::warn!("supervisors get no answer while a command has the directory: {error}");
+        }
         let Some(open) = open_again(args, &again, &signals)? else { break };
+        drop(answers);
         (start, opened) = (again, open);
     }
     tracing::info!("stopped");
@@ -285,6 +290,8 @@ fn crawl_on(
                 report.log();
                 if report.fetched_nothing() {
                     tracing::warn!("{}", crawl.live.errors().why_nothing());
+                } else if let Some(failed) = crawl.live.errors().failed() {
+                    tracing::info!("{failed}");
                 }
                 timer.is_in_cycle_since(report.cycle_started(), shared.now(), shared.uptime());
                 shared.committed(crawl, *report);
