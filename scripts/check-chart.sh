@@ -74,6 +74,7 @@ a digest of a private registry|contact: you@example.org\nimage: {repository: reg
 the Prometheus operator|contact: you@example.org\nmonitoring: {operator: true, namespace: observe, labels: {release: prometheus}}
 chosen nodes|contact: you@example.org\nnodeSelector: {disk: ssd}\ntolerations: [{key: crawl, operator: Exists, effect: NoSchedule}]\naffinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: In, values: [a]}]}]}}}
 seeds, configuration and secrets|contact: https://example.org/bot\nseeds: ["https://example.com/", "https://example.org/a?b=c#d"]\nconfig: |\n  [cycle]\n  period = "1 h"\nenv: [{name: HOOK, valueFrom: {secretKeyRef: {name: hook, key: secret}}}]
+any pod may scrape|contact: you@example.org\nmonitoring: {podLabels: null}
 other networks|contact: you@example.org\nmonitoring: {namespace: ""}\nconsole: {names: [crawl.example.org]}\nnetworkPolicy: {extraIngress: [{from: [{podSelector: {}}]}], extraEgress: [{to: [{ipBlock: {cidr: 10.1.0.0/16}}]}]}
 storage and memory|contact: you@example.org\nstorage: {size: 1Ti, className: fast}\nresources: {limits: {memory: 8Gi}}
 GOOD

@@ -64,7 +64,7 @@ fn every_command_exists() {
     for (file, command) in &commands {
         helps.check(command).unwrap_or_else(|why| panic!("{}: {command}: {why}", file.display()));
     }
-    assert_eq!(commands.len(), 5, "{commands:?}");
+    assert_eq!(commands.len(), 4, "{commands:?}");
 }
 
 #[test]
