@@ -58,6 +58,11 @@ fn versions_are_those_of_recrawl_show() {
     for (number, (version, line)) in (1..).zip(versions.iter().zip(shown.lines())) {
         assert_eq!(count(version, "number"), Some(number));
         let (bytes, offset) = (&version["bytes"], &version["warc_offset"]);
+        let (line, is_same) = match line.strip_suffix("  same text as before") {
+            Some(line) => (line, true),
+            None => (line, false),
+        };
+        assert_eq!(version["words_changed"] == Value::Bool(false), is_same, "{line}");
         assert!(
             line.contains(&format!(" {bytes} bytes ")) && line.ends_with(&format!(" {offset}")),
             "{line}"

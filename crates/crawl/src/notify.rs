@@ -255,9 +255,19 @@ fn receiver(table: &NotifyTable, config: &Config) -> Result<Receiver, String> {
     Ok(match kind {
         "webhook" => webhook(table, config)?,
         "command" => Receiver::Command(table.command.clone()),
-        "file" => Receiver::File(table.file.clone()),
+        "file" => Receiver::File(lines_file(table)?),
         _ => Receiver::Mail(Box::new(mail(table)?)),
     })
+}
+
+fn lines_file(table: &NotifyTable) -> Result<PathBuf, String> {
+    let file = &table.file;
+    let named = |what: &str| format!("file {}: {what}", file.display());
+    match file {
+        file if file.is_dir() => Err(named("it is a folder; name a file in it")),
+        file if file.starts_with("~") => Err(named("~ is of the shell; write the whole path")),
+        file => Ok(file.clone()),
+    }
 }
 
 fn credentials(table: &NotifyTable) -> Result<Option<(String, String)>, String> {

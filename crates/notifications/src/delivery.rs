@@ -296,7 +296,12 @@ impl Delivery {
     pub fn remove(&mut self, is_meant: &dyn Fn(&CanonicalUrl) -> bool) -> u64 {
         let before = self.held.len();
         self.held.retain(|held| !is_meant(&held.change.url));
-        (before - self.held.len()) as u64
+        let removed = (before - self.held.len()) as u64;
+        // What failed is gone: nothing shows whether the target takes others.
+        if removed > 0 && self.held.is_empty() {
+            self.failing = None;
+        }
+        removed
     }
 
     /// The target cannot be set up, so it takes nothing.

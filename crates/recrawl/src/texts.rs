@@ -10,8 +10,8 @@ mod difference;
 mod page;
 mod versions;
 
-pub use page::{ArchivedPage, MAX_VERSIONS, media_type};
-pub use versions::{Version, Versions, extracted, inert_body, text_of};
+pub use page::{ArchivedPage, MAX_VERSIONS, media_type, no_text};
+pub use versions::{Places, Version, Versions, extracted, inert_body, read, text_of};
 
 use difference::Difference;
 pub use difference::unified;
@@ -50,6 +50,17 @@ fn missing(none: &'static str, why: impl Into<String>) -> Missing {
     Missing { none, why: why.into() }
 }
 
+/// Is the page not taken down? Its data may still wait to be removed.
+fn is_given_out(url: &CanonicalUrl, settings: &Settings) -> Result<(), Missing> {
+    match settings.scope.taken_down().iter().find(|pattern| pattern.matches(url)) {
+        None => Ok(()),
+        Some(pattern) => Err(missing(
+            "taken_down",
+            format!("taken down (recrawl takedown, {pattern}), so nothing of it is kept"),
+        )),
+    }
+}
+
 /// The difference of the last two texts, or why there is none. `now`, in milliseconds since 1970,
 /// decides whether the page may be archived.
 pub fn document(
@@ -61,14 +72,14 @@ pub fn document(
 ) -> Value {
     let found = match visited {
         None => Err(missing("never_fetched", "never fetched")),
-        Some(visited) => {
+        Some(visited) => is_given_out(url, settings).and_then(|()| {
             let part = settings.pages.of(url).map(|rule| &rule.part);
             let archive = ArchiveFolder::open(folder).map_err(|e| missing("unreadable", e.to_string()));
             archive.and_then(|archive| {
                 let versions = Versions::of(&archive, url, visited.content.archive);
                 last_two(versions, url, visited, settings, part, now)
             })
-        }
+        }),
     };
     document_of(found)
 }

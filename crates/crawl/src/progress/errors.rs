@@ -71,6 +71,21 @@ impl Errors {
         format!("nothing was fetched; in this cycle so far: {}", list.join(", "))
     }
 
+    /// Which pages failed in the cycle so far, by reason, with an example of each; none if none did. Rules that were
+    /// obeyed and deadlines are no failures.
+    pub fn failed(&self) -> Option<String> {
+        let example = |outcome| self.last().find(|missed| missed.outcome == outcome);
+        let is_failure = |outcome: &Outcome| matches!(outcome.effect(), Effect::Failure | Effect::Absence);
+        let kinds = self.kinds().into_iter().filter(|(outcome, _)| is_failure(outcome)).take(MAX_REASONS);
+        let list = kinds.map(|(outcome, pages)| {
+            let such_as =
+                example(outcome).map_or(String::new(), |missed| format!(", such as {}", missed.url));
+            format!("{}: {outcome}{such_as}", counted(pages, "page"))
+        });
+        let list: Vec<String> = list.collect();
+        (!list.is_empty()).then(|| format!("failed in this cycle so far: {}", list.join("; ")))
+    }
+
     /// The last ones, newest first.
     pub fn last(&self) -> impl Iterator<Item = &Missed> {
         self.last.iter().rev()
@@ -112,7 +127,13 @@ mod tests {
             why.contains("120 pages: not requested: ") && why.ends_with("1 page: HTTP status 404"),
             "{why}"
         );
+        let failed = errors.failed().unwrap();
+        assert!(
+            failed.contains("60 pages: HTTP status 503, such as http://a.test/59; 1 page: HTTP status 404, such as http://a.test/1000"),
+            "{failed}"
+        );
         errors.begin();
+        assert_eq!(errors.failed(), None);
         assert!(errors.kinds().is_empty() && errors.last().count() == MAX_ERRORS);
     }
 }

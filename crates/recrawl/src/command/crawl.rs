@@ -161,6 +161,9 @@ impl Visits {
         let is_all_refused = tally.refused > 0 && tally.refused == visits;
         let has_nothing = crawl.repository.current().summary().visited == 0;
         if !is_all_refused && (visits == 0 || !has_nothing) {
+            if let Some(failed) = crawl.live.errors().failed() {
+                tracing::warn!("{failed}");
+            }
             return Ok(());
         }
         Err(Failure::Work(if *is_explained {

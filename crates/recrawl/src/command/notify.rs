@@ -2,10 +2,11 @@
 
 use super::{counted, print, print_json, thousands};
 use crate::cli::{NotifyCommand, Where};
+use crate::daemon::Daemon;
 use crate::notifier::{self, Crawled, Until};
 use recrawl_archive::timestamp;
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::notify::Target;
+use recrawl_crawl::notify::{Pace, Target};
 use recrawl_crawl::open_read;
 use recrawl_crawl::operator::stopped::StoppedCrawl;
 use recrawl_crawl::settings::Settings;
@@ -97,6 +98,7 @@ impl Crawled for Stopped {
 
 fn send(at: &Where) -> Result<(), Failure> {
     let mut settings = settings(at)?;
+    refuse_beside_daemon(&settings, "it delivers by itself; `recrawl notify status` shows what is pending")?;
     // It holds the lock, so no daemon tells the same.
     let StoppedCrawl { storage, repository, tables, decided } = StoppedCrawl::open(&settings)?;
     drop(tables);
@@ -119,6 +121,13 @@ fn send(at: &Where) -> Result<(), Failure> {
         (failed, _) => {
             Err(Failure::Work(format!("{} failed and will be retried", counted(failed, "message"))))
         }
+    }
+}
+
+fn refuse_beside_daemon(settings: &Settings, what: &str) -> Result<(), Failure> {
+    match Daemon::beside(&settings.data_dir) {
+        Some(_) => Err(Failure::Work(format!("a daemon runs in {}: {what}", settings.data_dir.display()))),
+        None => Ok(()),
     }
 }
 
@@ -162,7 +171,13 @@ fn status(at: &Where, json: bool) -> Result<(), Failure> {
                     at => format!(", the last at {}", timestamp(at)),
                 };
                 let delivered = counted(delivery.delivered, "message");
-                print(format!("{name}: {delivered} delivered{last}{}", problem(delivery)))?;
+                let digest = match target.pace {
+                    Pace::Digest(_) if delivery.digest_at > 0 => {
+                        format!("; the next digest is due at {}", timestamp(delivery.digest_at))
+                    }
+                    _ => String::new(),
+                };
+                print(format!("{name}: {delivered} delivered{last}{digest}{}", problem(delivery)))?;
             }
         }
     }
@@ -172,6 +187,7 @@ fn status(at: &Where, json: bool) -> Result<(), Failure> {
 fn skip(at: &Where, name: &str) -> Result<(), Failure> {
     let settings = settings(at)?;
     named(&settings, name)?;
+    refuse_beside_daemon(&settings, "stop it first")?;
     let StoppedCrawl { storage, repository, .. } = StoppedCrawl::open(&settings)?;
     let committed = repository.current().number();
     let names = settings.notify.iter().map(|target| target.name.as_str());

@@ -23,9 +23,8 @@ pub fn archived(at: &Where, url: &str) -> Result<ArchivedPage, Failure> {
     let Some((_, record)) = repository.current().get(&url).map_err(Failure::work)? else {
         return Err(unknown(&mut settings, &decided()?, &open_read::tables(&data_dir), &url)?);
     };
-    // Only of a page without a visit they say why.
-    let taken_down = if record.visited.is_some() { Vec::new() } else { decided()?.taken_down };
-    ArchivedPage::of(Arc::new(settings), url.clone(), record.visited, &taken_down)
+    settings.scope.refuse_taken_down(decided()?.taken_down);
+    ArchivedPage::of(Arc::new(settings), url.clone(), record.visited)
         .map_err(|missing| failure(&url.to_string(), &missing))
 }
 
@@ -93,31 +92,60 @@ pub fn run(args: &ShowArgs) -> Result<(), Failure> {
     if !args.diff {
         return print(text.text);
     }
-    let before = page.version(args.version + 1)?;
-    print(unified(&page.shown(&before)?, &text).trim_end())
+    let before = page.shown(&page.version(args.version + 1)?)?;
+    if before.text == text.text {
+        let (number, last) = (args.version, last_change(&page, args.version as usize, &text.text));
+        tracing::warn!("the texts of versions {number} and {} are the same; {last}", number + 1);
+        return Ok(());
+    }
+    print(unified(&before, &text).trim_end())
 }
 
-/// A line for each version: number, time, status, media type, bytes, and where it lies.
+/// Which version before this one was the last with other words than the one before it.
+fn last_change(page: &ArchivedPage, number: usize, text: &str) -> String {
+    let mut last = number;
+    for version in page.versions().take(MAX_VERSIONS).skip(number) {
+        match version.and_then(|version| page.text(&version)) {
+            Ok(older) if older.text != text => {
+                return format!("the last other text is that of version {}: try --version {last}", last + 1);
+            }
+            Ok(_) => last += 1,
+            Err(_) => break,
+        }
+    }
+    "no other text is archived before".into()
+}
+
+/// A line for each version: number, time, status, media type, bytes, where it lies, and whether its text is that of the
+/// version before.
 fn list(page: &ArchivedPage) -> Result<(), Failure> {
-    let mut known = 0;
+    let (mut known, mut newer) = (0, None::<(String, Option<Text>)>);
     for version in page.versions().take(MAX_VERSIONS) {
         known += 1;
-        let Version { at, answer } = match version {
+        let version = match version {
             Ok(version) => version,
             Err(missing) if known == 1 => return Err(page.failure(&missing)),
-            Err(missing) => return print(format!("{known:>4}  {}", missing.why)),
+            Err(missing) => {
+                newer.take().map_or(Ok(()), |(line, _)| print(line))?;
+                return print(format!("{known:>4}  {}", missing.why));
+            }
         };
+        let text = page.text(&version).ok();
+        if let Some((line, newer)) = newer.take() {
+            let is_same = newer.zip(text.as_ref()).is_some_and(|(newer, older)| newer.text == older.text);
+            print(if is_same { format!("{line}  same text as before") } else { line })?;
+        }
+        let Version { at, answer } = version;
         let (time, bytes) = (timestamp(answer.time() * 1000), answer.body.len());
         let more = if answer.is_cut { "+" } else { "" };
         let place = format!("{} {}", page.archive.files.name(at.file)?, at.offset);
-        print(format!(
-            "{known:>4}  {time}  {}  {bytes}{more} bytes  {}  {place}",
-            answer.status(),
-            media_type(&answer)
-        ))?;
+        let (status, kind) = (answer.status(), media_type(&answer));
+        newer = Some((format!("{known:>4}  {time}  {status}  {bytes}{more} bytes  {kind}  {place}"), text));
     }
+    newer.map_or(Ok(()), |(line, _)| print(line))?;
     match known {
         0 => page.version(1).map(|_| ()),
+        MAX_VERSIONS => print(format!("      only the last {MAX_VERSIONS} versions are shown")),
         _ => Ok(()),
     }
 }

@@ -115,7 +115,7 @@ fn stays(meant: &Pattern, removed: &Summary) -> Vec<&'static str> {
         (true, "control.jsonl (log of operator changes) and counts in reports"),
         (
             has_data,
-            "existing copies: exports, events, snapshots, backups, and deleted data that the disk still holds",
+            "existing copies: exports, events, delivered notifications, snapshots, backups, and deleted data that the disk still holds",
         ),
     ]
     .into_iter()

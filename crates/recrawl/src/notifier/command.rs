@@ -28,8 +28,10 @@ impl Program {
     ///
     /// # Errors
     /// When it cannot be started, or does not end with 0; with the end of what it wrote to standard error.
-    pub async fn run(&self, target: &str, message: &Message, body: String) -> Result<(), NotTaken> {
+    pub async fn run(&self, target: &str, message: &Message, mut body: String) -> Result<(), NotTaken> {
         let name = &self.command[0];
+        // Programs that read lines want an end of the last one.
+        body.push('\n');
         let mut command = Command::new(name);
         command.args(&self.command[1..]);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());

@@ -1,19 +1,18 @@
 //! What the archive has of a change: title, old and new text, and their difference.
 
-use crate::texts::{Missing, Text, Versions, extracted, text_of, unified};
+use crate::texts::{Missing, Places, Text, Version, extracted, no_text, read, text_of, unified};
 use recrawl_archive::ArchiveFolder;
-use recrawl_archive::answer::Answer;
 use recrawl_crawl::settings::Settings;
 use recrawl_extractor::Extracted;
 use recrawl_notifications::message::{Contents, Told, cut};
 use recrawl_notifications::{Change, ChangeKind};
 use recrawl_repository::Lookup;
-use recrawl_types::CanonicalUrl;
+use recrawl_types::{ArchivePosition, CanonicalUrl};
 use std::io;
 use std::rc::Rc;
 
-/// Archived responses that are read at most for one message: the page may have been visited since.
-const MAX_READ: usize = 32;
+/// Later versions of a page that are passed at most for one message. Of each, the head is read.
+const MAX_PASSED: usize = 10_000;
 
 /// The archive as of a commit.
 pub struct Archived<'a> {
@@ -36,53 +35,157 @@ impl Archived<'_> {
 
     fn fill(&mut self, contents: &mut Contents, change: &Change, max: usize) -> Result<(), Missing> {
         let url = &change.url;
-        let none = |why: &str| Missing { none: "no_text", why: why.into() };
-        let visited = self.pages.visited(url).map_err(|e| none(&e.to_string()))?;
-        let last = visited
-            .and_then(|visited| visited.content.archive)
-            .ok_or_else(|| none("nothing of it is archived"))?;
-        let folder = self.folder.as_ref().map_err(|e| none(&e.to_string()))?;
-        let versions = Versions::of(folder, url, Some(last)).with_bodies(self.settings.fetch.max_body);
-        let mut texts = Vec::new();
-        for version in versions.take(MAX_READ) {
-            let version = version?;
-            // Later visits, and redirects, which have no text of their own.
-            let is_page = (200..300).contains(&version.answer.status());
-            if version.answer.time() > change.time || !is_page {
-                continue;
-            }
-            let (title, text) = self.read(&version.answer, url).ok_or_else(|| none("its body is no text"))?;
-            if texts.is_empty() {
-                if version.answer.time() < change.time {
-                    return Err(none("the body of this visit is not archived"));
-                }
-                contents.title = title;
-            }
-            texts.push(Text { time: version.answer.time(), at: version.at, text });
-            if texts.len() == 2 || change.kind == ChangeKind::New {
-                break;
-            }
-        }
-        let mut texts = texts.into_iter();
-        let newer = texts.next().ok_or_else(|| none("the body of this visit is not archived"))?;
-        if let Some(older) = texts.next() {
-            contents.difference = Some(unified(&older, &newer));
-            contents.old_text = Some(older.text);
-        } else if change.kind != ChangeKind::New {
-            contents.no_text = Some("the text before is not archived".into());
-        }
-        contents.new_text = Some(newer.text);
+        let visited = self.pages.visited(url).map_err(|e| none(e.to_string()))?;
+        let last = visited.and_then(|visited| visited.content.archive);
+        let last = last.ok_or_else(|| none("nothing of it is archived"))?;
+        let archived = Texts { settings: self.settings, folder: self.folder.as_ref().map_err(none)?, url };
+        let newer = archived.version(archived.place(last, change.time)?)?;
+        let (title, text) = archived.read(&newer)?;
+        (contents.title, contents.new_text) = (title, Some(text));
+        let compared = match change.kind {
+            ChangeKind::New => Ok(()),
+            _ => archived.compare(contents, &newer),
+        };
         let texts = [&mut contents.old_text, &mut contents.new_text, &mut contents.difference];
         contents.is_cut = texts.into_iter().flatten().fold(false, |is_cut, text| cut(text, max) | is_cut);
-        Ok(())
+        compared
+    }
+}
+
+fn none(why: impl ToString) -> Missing {
+    Missing { none: "no_text", why: why.to_string() }
+}
+
+/// The versions of one page.
+struct Texts<'a> {
+    settings: &'a Settings,
+    folder: &'a ArchiveFolder,
+    url: &'a CanonicalUrl,
+}
+
+impl Texts<'_> {
+    /// Where the version of the visit at this time begins. The page may have been visited since.
+    fn place(&self, last: ArchivePosition, time: u64) -> Result<ArchivePosition, Missing> {
+        for (passed, place) in Places::of(self.folder, self.url, Some(last)).enumerate() {
+            let place = place?;
+            if place.time == time {
+                return Ok(place.at);
+            }
+            if place.time < time {
+                break;
+            }
+            if passed == MAX_PASSED {
+                return Err(none(format!("more than {MAX_PASSED} versions were archived since")));
+            }
+        }
+        Err(none("the body of this visit is not archived"))
     }
 
-    /// Title and text of a body.
-    fn read(&self, answer: &Answer, url: &CanonicalUrl) -> Option<(Option<String>, String)> {
-        let part = self.settings.pages.of(url).map(|rule| &rule.part);
-        match extracted(answer, url, self.settings, part) {
-            Extracted::Page(page) => Some((page.title, page.text)),
-            _ => text_of(answer, url, self.settings, part).map(|text| (None, text)),
+    fn version(&self, at: ArchivePosition) -> Result<Version, Missing> {
+        let answer = read(self.folder, at, self.url, self.settings.fetch.max_body as u64)?;
+        Ok(Version { at, answer })
+    }
+
+    /// Title and text of a version.
+    fn read(&self, Version { answer, .. }: &Version) -> Result<(Option<String>, String), Missing> {
+        // A redirect has no text of its own.
+        if !(200..300).contains(&answer.status()) {
+            return Err(no_text(answer));
         }
+        let part = self.settings.pages.of(self.url).map(|rule| &rule.part);
+        match extracted(answer, self.url, self.settings, part) {
+            Extracted::Page(page) => Ok((page.title, page.text)),
+            _ => {
+                let text = text_of(answer, self.url, self.settings, part);
+                text.map(|text| (None, text)).ok_or_else(|| no_text(answer))
+            }
+        }
+    }
+
+    /// Adds the text of the version before this one, and the difference.
+    fn compare(&self, contents: &mut Contents, newer: &Version) -> Result<(), Missing> {
+        let before = newer.answer.before().ok_or_else(|| none("the text before is not archived"))?;
+        let older = self.version(before)?;
+        let (_, old_text) = self.read(&older)?;
+        let text = |version: &Version, text: &str| Text {
+            time: version.answer.time(),
+            at: version.at,
+            text: text.to_owned(),
+        };
+        let new_text = contents.new_text.as_deref().unwrap_or_default();
+        contents.difference = Some(unified(&text(&older, &old_text), &text(newer, new_text)));
+        contents.old_text = Some(old_text);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recrawl_archive::{Archive, Compressor, Head, Record};
+    use recrawl_crawl::config::Config;
+    use recrawl_types::UrlRules;
+
+    /// The archive of a page whose body at second n is the nth; none is a redirect.
+    fn archived(bodies: &[Option<&str>], work: impl Fn(&Texts<'_>, ArchivePosition)) {
+        let folder = tempfile::tempdir().unwrap();
+        let mut archive = Archive::create(folder.path(), 1 << 20).unwrap();
+        let url = UrlRules::default().canonicalize("http://a.example/p").unwrap();
+        let mut last = None;
+        for (body, second) in bodies.iter().zip(0..) {
+            let status = if body.is_some() { 200 } else { 302 };
+            let address = url.as_text();
+            let head = Head::new(&address, second * 1000, status);
+            let headers = [("Content-Type", &b"text/plain"[..]), ("Location", b"/other")].into_iter();
+            let body = body.unwrap_or_default().as_bytes();
+            let record = Record::Response { truncated: false, body, before: last };
+            last = Some(archive.append(&record.compress(&mut Compressor::new(), &head, headers)).unwrap());
+        }
+        let (settings, folder) =
+            (Settings::check(Config::default()).unwrap(), ArchiveFolder::open(folder.path()).unwrap());
+        work(&Texts { settings: &settings, folder: &folder, url: &url }, last.unwrap());
+    }
+
+    fn compared(texts: &Texts<'_>, last: ArchivePosition, time: u64) -> Result<Contents, String> {
+        let newer =
+            texts.version(texts.place(last, time).map_err(|missing| missing.why)?).map_err(|m| m.why)?;
+        let (title, text) = texts.read(&newer).map_err(|missing| missing.why)?;
+        let mut contents = Contents { title, new_text: Some(text), ..Contents::default() };
+        texts.compare(&mut contents, &newer).map_err(|missing| missing.why)?;
+        Ok(contents)
+    }
+
+    #[test]
+    fn a_change_has_its_texts_however_often_the_page_was_visited_since() {
+        let bodies: Vec<String> = (0..500).map(|n| format!("version {n}")).collect();
+        let bodies: Vec<_> = bodies.iter().map(|body| Some(body.as_str())).collect();
+        archived(&bodies, |texts, last| {
+            for time in [1, 7, 499] {
+                let contents = compared(texts, last, time).unwrap();
+                assert_eq!(contents.new_text.as_deref(), Some(&*format!("version {time}")));
+                assert_eq!(contents.old_text.as_deref(), Some(&*format!("version {}", time - 1)));
+            }
+            assert_eq!(compared(texts, last, 500).unwrap_err(), "the body of this visit is not archived");
+            assert_eq!(compared(texts, last, 0).unwrap_err(), "the text before is not archived");
+        });
+    }
+
+    #[test]
+    fn a_redirect_is_named_where_it_is_or_was() {
+        archived(&[Some("one"), None, Some("one")], |texts, last| {
+            for time in [1, 2] {
+                let why = compared(texts, last, time).unwrap_err();
+                assert!(why.contains("00:00:01Z is a redirect to /other"), "{why}");
+            }
+        });
+    }
+
+    #[test]
+    fn what_is_appended_is_all_that_differs() {
+        archived(&[Some("first"), Some("first\nsecond")], |texts, last| {
+            let difference = compared(texts, last, 1).unwrap().difference.unwrap();
+            let changed: Vec<_> = difference.lines().filter(|line| !line.starts_with(' ')).skip(2).collect();
+            assert_eq!(changed, ["@@ -1 +1,2 @@", "+second"], "{difference}");
+        });
     }
 }

@@ -106,10 +106,11 @@ impl Mailer {
     }
 }
 
-/// An error with its cause.
+/// An error with its cause, if it does not say it already.
 fn told(error: &(dyn std::error::Error + 'static)) -> String {
-    match error.source() {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
+    let text = error.to_string();
+    match error.source().map(ToString::to_string) {
+        Some(source) if !text.contains(&source) => format!("{text}: {source}"),
+        _ => text,
     }
 }

@@ -105,11 +105,11 @@ fn is_refusal(status: u16) -> bool {
 /// Why there is no answer.
 pub fn words(error: NetworkError) -> &'static str {
     match error {
-        NetworkError::Refused => {
-            "its address is not on the public Internet: see notify.allow_addresses, and crawler.contact"
-        }
+        NetworkError::Refused => "its address is not on the public Internet: see notify.allow_addresses",
         NetworkError::Dns => "its name does not resolve",
-        NetworkError::Connect | NetworkError::TryNextAddress => "no connection",
+        NetworkError::Connect | NetworkError::TryNextAddress => {
+            "cannot connect to it: is it running, and its port right?"
+        }
         NetworkError::Tls => "the TLS handshake failed",
         NetworkError::Timeout => "no answer in time",
         NetworkError::Exhausted => "this machine has no file or port left",

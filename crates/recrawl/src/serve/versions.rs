@@ -35,8 +35,7 @@ fn page(shared: &SharedState, url: &str) -> Result<(CanonicalUrl, Result<Archive
             unknown(&mut (*settings).clone(), &shared.control.decided(), &tables, &url).map_err(failed)?;
         return Err(Refusal::NotFound(why.to_string()));
     };
-    let taken_down = settings.scope.taken_down().to_vec();
-    Ok((url.clone(), ArchivedPage::of(settings, url, record.visited, &taken_down)))
+    Ok((url.clone(), ArchivedPage::of(settings, url, record.visited)))
 }
 
 /// The versions from the cursor on.
@@ -64,9 +63,14 @@ fn fill(list: &mut VersionList, page: &ArchivedPage, ask: &VersionQuery, now: u6
     let mut versions = Versions::of(&page.archive, &page.url, from).with_bodies(max_body);
     // The words of the version that comes next in the list are those before the last one.
     let mut newer: Option<Text> = None;
-    for number in before + 1..=MAX_VERSIONS {
+    for number in before + 1.. {
         let version = match versions.next() {
             None => break,
+            Some(Ok(_)) if number > MAX_VERSIONS => {
+                let why = format!("only the last {MAX_VERSIONS} versions are shown");
+                list.missing = Some(NoVersion { none: "too_many", why });
+                break;
+            }
             Some(Ok(version)) => version,
             Some(Err(missing)) => {
                 list.missing = Some(why_not(missing));

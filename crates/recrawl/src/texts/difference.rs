@@ -34,8 +34,14 @@ pub struct Difference {
 
 /// The difference of two texts by lines, as `diff -u` prints it.
 pub fn unified(older: &Text, newer: &Text) -> String {
-    let (old, new) = (beginning(&older.text, MAX_DIFF_TEXT), beginning(&newer.text, MAX_DIFF_TEXT));
-    let diff = TextDiff::configure().timeout(DIFF_TIME).diff_lines(old, new);
+    // A last line without its end would differ from the same one with more behind it.
+    let ended = |text: &Text| {
+        let text = beginning(&text.text, MAX_DIFF_TEXT);
+        let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        format!("{text}{end}")
+    };
+    let (old, new) = (ended(older), ended(newer));
+    let diff = TextDiff::configure().timeout(DIFF_TIME).diff_lines(&old, &new);
     let time = |text: &Text| timestamp(text.time * 1000);
     diff.unified_diff().missing_newline_hint(false).header(&time(older), &time(newer)).to_string()
 }

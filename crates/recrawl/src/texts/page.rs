@@ -1,10 +1,9 @@
 //! One page and its archive, for `recrawl show`, `recrawl page test` and the console.
 
-use super::versions::read;
-use super::{Missing, Text, Version, Versions, missing, none_before, text_of};
+use super::versions::{Places, read};
+use super::{Missing, Text, Version, Versions, is_given_out, missing, none_before, text_of};
 use recrawl_archive::answer::Answer;
 use recrawl_archive::{ArchiveFolder, timestamp};
-use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::data_dir::WARC;
 use recrawl_crawl::settings::Settings;
 use recrawl_types::{ArchivePosition, CanonicalUrl, Visited};
@@ -25,21 +24,15 @@ impl ArchivedPage {
     /// The page of a record.
     ///
     /// # Errors
-    /// Why nothing of it is kept, or that the archive cannot be opened.
+    /// Why nothing of it is kept or given out, or that the archive cannot be opened.
     pub fn of(
         settings: Arc<Settings>,
         url: CanonicalUrl,
         visited: Option<Visited>,
-        taken_down: &[Pattern],
     ) -> Result<ArchivedPage, Missing> {
-        let visited =
-            visited.ok_or_else(|| match taken_down.iter().find(|pattern| pattern.matches(&url)) {
-                Some(pattern) => {
-                    let why = format!("taken down (recrawl takedown, {pattern}), so nothing of it is kept");
-                    missing("taken_down", why)
-                }
-                None => missing("never_fetched", format!("never fetched; recrawl explain {url} says why")),
-            })?;
+        is_given_out(&url, &settings)?;
+        let never = || missing("never_fetched", format!("never fetched; recrawl explain {url} says why"));
+        let visited = visited.ok_or_else(never)?;
         let archive = ArchiveFolder::open(&settings.data_dir.join(WARC));
         let archive = archive.map_err(|error| missing("unreadable", error.to_string()))?;
         Ok(ArchivedPage { settings, url, visited, archive })
@@ -57,9 +50,9 @@ impl ArchivedPage {
     /// # Errors
     /// That it is unknown, or why it cannot be read.
     pub fn version_at(&self, at: ArchivePosition, max_body: usize) -> Result<(usize, Version), Missing> {
-        let heads = self.versions().with_bodies(0).take(MAX_VERSIONS);
-        for (before, head) in heads.enumerate() {
-            if head?.at == at {
+        let places = Places::of(&self.archive, &self.url, self.visited.content.archive).take(MAX_VERSIONS);
+        for (before, place) in places.enumerate() {
+            if place?.at == at {
                 let answer = read(&self.archive, at, &self.url, max_body as u64)?;
                 return Ok((before + 1, Version { at, answer }));
             }
@@ -98,7 +91,7 @@ impl ArchivedPage {
 }
 
 /// Why a version has no text.
-fn no_text(answer: &Answer) -> Missing {
+pub fn no_text(answer: &Answer) -> Missing {
     let what = match answer.http_field("Location").filter(|_| (300..400).contains(&answer.status())) {
         Some(target) => format!("a redirect to {target}"),
         None => format!("no text ({})", media_type(answer)),

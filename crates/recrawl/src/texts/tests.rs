@@ -1,7 +1,9 @@
 use super::*;
 use recrawl_archive::{Archive, Compressor, Head, Record};
+use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::config::Config;
 use recrawl_types::{Consent, Content, History, UrlRules};
+use std::sync::Arc;
 
 const NOW: u64 = 1_800_000_000_000;
 
@@ -137,6 +139,17 @@ fn no_more_answers_are_read_than_may_be() {
     }
     let (none, why) = shelf.none();
     assert!(none == "no_text" && why.contains('8'), "{why}");
+}
+
+#[test]
+fn what_is_taken_down_is_not_given_out_while_its_data_waits_to_be_removed() {
+    let mut shelf = Shelf::new();
+    shelf.page("one");
+    shelf.page("two");
+    shelf.settings.scope.refuse_taken_down(vec![Pattern::of_pages("http://a.example/p").unwrap()]);
+    assert_eq!(shelf.none().0, "taken_down");
+    let page = ArchivedPage::of(Arc::new(shelf.settings.clone()), url(), Some(shelf.visited.clone()));
+    assert_eq!(page.map(|_| ()).unwrap_err().none, "taken_down");
 }
 
 #[test]

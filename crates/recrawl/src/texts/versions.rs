@@ -6,7 +6,7 @@ use recrawl_archive::{ArchiveFolder, timestamp};
 use recrawl_crawl::settings::Settings;
 use recrawl_extractor::{Extracted, Fields, Part, extract_part, inert, inert_text};
 use recrawl_types::{ArchivePosition, CanonicalUrl};
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 
 /// One archived response.
 pub struct Version {
@@ -59,15 +59,58 @@ impl Iterator for Versions<'_> {
     }
 }
 
+/// Where a version begins.
+pub struct Place {
+    pub at: ArchivePosition,
+    /// Time of the fetch, in seconds since 1970.
+    pub time: u64,
+}
+
+/// Where the versions of a page begin, newest first. No body is read. Ends after the first one that cannot be read.
+pub struct Places<'f> {
+    archive: &'f ArchiveFolder,
+    url: &'f CanonicalUrl,
+    next: Option<ArchivePosition>,
+}
+
+impl<'f> Places<'f> {
+    /// From the position in the page's record.
+    pub fn of(
+        archive: &'f ArchiveFolder,
+        url: &'f CanonicalUrl,
+        last: Option<ArchivePosition>,
+    ) -> Places<'f> {
+        Places { archive, url, next: last }
+    }
+}
+
+impl Iterator for Places<'_> {
+    type Item = Result<Place, Missing>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let at = self.next.take()?;
+        let head = checked(Answer::read_head(self.archive, at), at, self.url);
+        Some(head.map(|head| {
+            self.next = head.before();
+            Place { at, time: head.time() }
+        }))
+    }
+}
+
 /// The response at this position, if it is one of this page.
-pub(super) fn read(
+pub fn read(
     archive: &ArchiveFolder,
     at: ArchivePosition,
     url: &CanonicalUrl,
     max_body: u64,
 ) -> Result<Answer, Missing> {
+    checked(Answer::read_up_to(archive, at, max_body), at, url)
+}
+
+/// What was read at this position, if it is a response of this page.
+fn checked(read: io::Result<Answer>, at: ArchivePosition, url: &CanonicalUrl) -> Result<Answer, Missing> {
     let file = at.file;
-    let answer = Answer::read_up_to(archive, at, max_body).map_err(|error| match error.kind() {
+    let answer = read.map_err(|error| match error.kind() {
         ErrorKind::NotFound => missing(
             "removed",
             format!("its body was in WARC file {file}, which was removed (storage.archive_max)"),
