@@ -257,6 +257,7 @@ impl Resolve for Resolver {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::Ipv4Addr;
 
     const DNS_TTL: Duration = Duration::from_secs(300);
 
@@ -276,6 +277,45 @@ mod tests {
         assert_eq!(strict.lookup("localhost").await, Err(ResolveError::Refused));
         let open = resolver(&["127.0.0.0/8"]);
         assert_eq!(open.lookup("inner.test").await, Ok(vec!["127.0.0.1".parse().unwrap()]));
+    }
+
+    /// A name server on loopback that gives the next of these answers for each IPv4 address that it is asked for.
+    async fn name_server(answers: Vec<Vec<Ipv4Addr>>) -> SocketAddr {
+        let socket = tokio::net::UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let at = socket.local_addr().unwrap();
+        tokio::spawn(async move {
+            let (mut answers, mut query) = (answers.into_iter(), [0; 512]);
+            while let Ok((length, from)) = socket.recv_from(&mut query).await {
+                // Header, then the name, its type and class.
+                let name = query[12..length].iter().position(|byte| *byte == 0).unwrap();
+                let question = &query[12..12 + name + 5];
+                let is_v4 = question[name + 1..name + 3] == [0, 1];
+                let given = if is_v4 { answers.next().unwrap_or_default() } else { Vec::new() };
+                let mut reply =
+                    [&query[..2], &[0x81, 0x80, 0, 1, 0, given.len() as u8, 0, 0, 0, 0], question].concat();
+                for address in given {
+                    // The name of the question, type and class, no time to live, four bytes.
+                    reply.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4]);
+                    reply.extend(address.octets());
+                }
+                socket.send_to(&reply, from).await.unwrap();
+            }
+        });
+        at
+    }
+
+    /// DNS rebinding: a name that led to an allowed address leads inside the next time.
+    #[tokio::test]
+    async fn a_name_server_that_changes_its_answer_leads_nowhere_else() {
+        let (open, inner) = (Ipv4Addr::new(127, 0, 0, 2), Ipv4Addr::LOCALHOST);
+        let server = name_server(vec![vec![open], vec![inner], vec![inner, open]]).await;
+        let config =
+            FetchConfig { dns_servers: vec![server], dns_min_ttl: Duration::ZERO, ..FetchConfig::default() };
+        let resolver = Resolver::new(Guard::new(&["127.0.0.2/32".parse().unwrap()]), &config);
+        assert_eq!(resolver.address("a.test").await, Ok(open.into()));
+        assert_eq!(resolver.address("a.test").await, Err(ResolveError::Refused));
+        assert_eq!(resolver.address("a.test").await, Ok(open.into()), "the one that is allowed");
+        assert!(!resolver.skip_address("a.test"), "there is no other");
     }
 
     #[tokio::test]
