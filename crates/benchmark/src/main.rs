@@ -28,6 +28,10 @@ use size::Size;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+/// As in the program, whose memory is measured.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 /// Any error that stops a run.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 

@@ -31,7 +31,7 @@ use std::time::Instant;
 /// Share of known pages in the plan of the next cycle.
 const PLANNED: f64 = 0.05;
 /// The default of `storage.plan_memory`.
-const PLAN_MEMORY: u64 = 128 << 20;
+const PLAN_MEMORY: u64 = 64 << 20;
 /// Above this number of pages the files do not stay in the cache, so decoding alone cannot be
 /// timed.
 const CACHED_PAGES: u64 = 30_000_000;

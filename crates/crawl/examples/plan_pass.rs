@@ -40,7 +40,7 @@ use std::time::Duration;
 
 const FORMULAS: [&str; 4] = ["t", "p_eb_site", "p_burst", "u_fresh_sib"];
 /// As `storage.plan_memory` is by default.
-const MEMORY: u64 = 128 << 20;
+const MEMORY: u64 = 64 << 20;
 /// Pages that are asked for.
 const QUESTIONS: u64 = 200;
 const OF_HOST: u64 = 10_000;

@@ -533,9 +533,9 @@ table! {
         /// no check.
         reserve: Size = Size(1 << 30),
         /// Memory for the plan of a cycle before it spills to disk.
-        plan_memory: Size = Size(128 << 20),
+        plan_memory: Size = Size(64 << 20),
         /// Memory for the batch before it spills to disk.
-        batch_memory: Size = Size(16 << 20),
+        batch_memory: Size = Size(8 << 20),
         /// Maximum cycles that a link waits if nothing else touches its block of pages; 0 for none.
         link_wait: u32 = 3,
         /// URLs linked to in one block at which they no longer wait.

@@ -252,9 +252,22 @@ pub(crate) fn open_frame<'a>(
 /// The same, in a buffer of its own.
 pub(crate) fn unpack_frame(frame: &[u8], kind: FileKind) -> Result<Vec<u8>, Malformed> {
     let mut unpacked = Vec::new();
-    let payload = open_frame(frame, kind, &mut unpacked)?;
-    let raw = (frame[8] == RAW).then(|| payload.to_vec());
-    Ok(raw.unwrap_or(unpacked))
+    unpack_frame_into(frame, kind, &mut unpacked)?;
+    Ok(unpacked)
+}
+
+/// The same, in place of what `unpacked` holds.
+pub(crate) fn unpack_frame_into(
+    frame: &[u8],
+    kind: FileKind,
+    unpacked: &mut Vec<u8>,
+) -> Result<(), Malformed> {
+    open_frame(frame, kind, unpacked)?;
+    if frame[8] == RAW {
+        unpacked.clear();
+        unpacked.extend_from_slice(&frame[FRAME_HEADER_BYTES..]);
+    }
+    Ok(())
 }
 
 #[cfg(test)]

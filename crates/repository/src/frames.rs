@@ -4,7 +4,7 @@ use crate::bytes::Malformed;
 use crate::error::{ReadError, WriteError};
 use crate::format::{
     FORMAT_VERSION, FRAME_HEADER_BYTES, FileKind, HEADER_BYTES, HeaderError, check_header, frame_length,
-    header, open_frame, put_frame,
+    header, open_frame, put_frame, unpack_frame_into,
 };
 use crate::storage::{ReadFile, Storage, WriteFile};
 use recrawl_types::Round;
@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Writes collect up to this many bytes before they go to the file.
-const WRITE_BUFFER: usize = 1 << 20;
+const WRITE_BUFFER: usize = 256 << 10;
 /// Reads ask for at least this many bytes at once.
 const READ_AHEAD: usize = 256 << 10;
 
@@ -225,8 +225,13 @@ impl FrameReader {
 
     /// Reads from the frame at byte `at` on, and nothing ahead: for one who wants a frame or two.
     pub(crate) fn from(self, at: u64) -> FrameReader {
-        let window = Window { ahead: 0, ..Window::default() };
-        FrameReader { window, at, ..self }
+        FrameReader { at, ..self.reading_ahead(0) }
+    }
+
+    /// Asks for at least `ahead` bytes at once.
+    pub(crate) fn reading_ahead(self, ahead: usize) -> FrameReader {
+        let window = Window { ahead, ..Window::default() };
+        FrameReader { window, ..self }
     }
 
     /// Reads the frames of an open file up to byte `end`.
@@ -252,6 +257,29 @@ impl FrameReader {
 
     /// The next payload; none at the end. After an error the reader stays where it is.
     pub fn next_frame(&mut self) -> Result<Option<&[u8]>, ReadError> {
+        let Some(length) = self.next_length()? else { return Ok(None) };
+        let frame = self.window.get(&self.source, self.at, length)?;
+        match open_frame(frame, self.kind, &mut self.scratch) {
+            Ok(payload) => {
+                self.at += length as u64;
+                Ok(Some(payload))
+            }
+            Err(Malformed(what)) => Err(self.source.damaged(self.at, what)),
+        }
+    }
+
+    /// The same, in place of what `payload` holds; false at the end. After an error it holds anything.
+    pub(crate) fn next_frame_into(&mut self, payload: &mut Vec<u8>) -> Result<bool, ReadError> {
+        let Some(length) = self.next_length()? else { return Ok(false) };
+        let frame = self.window.get(&self.source, self.at, length)?;
+        unpack_frame_into(frame, self.kind, payload)
+            .map_err(|Malformed(what)| self.source.damaged(self.at, what))?;
+        self.at += length as u64;
+        Ok(true)
+    }
+
+    /// The length of the next frame with its header; none at the end.
+    fn next_length(&mut self) -> Result<Option<usize>, ReadError> {
         let at = self.at;
         if at == self.end {
             return Ok(None);
@@ -266,13 +294,6 @@ impl FrameReader {
         if length as u64 > left {
             return Err(self.damaged(at, "a frame is cut short"));
         }
-        let frame = self.window.get(&self.source, at, length)?;
-        match open_frame(frame, self.kind, &mut self.scratch) {
-            Ok(payload) => {
-                self.at += length as u64;
-                Ok(Some(payload))
-            }
-            Err(Malformed(what)) => Err(self.source.damaged(at, what)),
-        }
+        Ok(Some(length))
     }
 }

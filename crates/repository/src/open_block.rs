@@ -32,30 +32,36 @@ struct Past {
     put: BTreeMap<usize, Visited>,
 }
 
-/// Pages that are new to a block, in order.
+/// Pages that are new to a block, in order. Most were never visited, and a visited page's part is many times the size of
+/// what every known page has; so it is kept apart.
 #[derive(Default)]
 pub struct NewPages {
     keys: Keys,
     gaps: Vec<Gap>,
-    records: Vec<PageRecord>,
+    known: Vec<Known>,
+    is_visited: Vec<bool>,
+    /// Of the visited ones.
+    visited: Vec<Visited>,
 }
 
 impl NewPages {
     /// Number of pages.
     pub fn len(&self) -> usize {
-        self.records.len()
+        self.known.len()
     }
 
     /// Is there no page?
     pub fn is_empty(&self) -> bool {
-        self.records.is_empty()
+        self.known.is_empty()
     }
 
     /// Adds a page, whose key comes behind those before it.
     pub fn push(&mut self, key: &[u8], gap: Gap, record: PageRecord) {
         self.keys.push(key);
         self.gaps.push(gap);
-        self.records.push(record);
+        self.known.push(record.known);
+        self.is_visited.push(record.visited.is_some());
+        self.visited.extend(record.visited);
     }
 }
 
@@ -176,8 +182,8 @@ impl OpenBlock {
             (None, Cow::Borrowed(&*self.known), Cow::Borrowed(&*self.visited))
         } else {
             let of = |i| (new.keys.get(i), new.gaps[i]);
-            let known = with(&self.known, &new, |record| record.known);
-            let visited = with(&self.visited, &new, |record| record.visited.is_some());
+            let known = with(&self.known, &new.gaps, &new.known);
+            let visited = with(&self.visited, &new.gaps, &new.is_visited);
             (Some(self.keys.splice((0..new.len()).map(of))), Cow::Owned(known), Cow::Owned(visited))
         };
         let keys = keys.as_ref().unwrap_or(&self.keys);
@@ -207,8 +213,8 @@ impl OpenBlock {
     /// The visited pages, old and new, in order.
     fn packable<'b>(&'b self, new: &'b NewPages) -> Vec<(&'b History, Packable<'b>)> {
         assert!(self.past.is_some() || self.is_empty(), "the pasts were read");
-        let new = new.gaps.iter().zip(&new.records);
-        let mut new = new.filter_map(|(gap, record)| Some((gap.row, record.visited.as_ref()?))).peekable();
+        let rows = new.gaps.iter().zip(&new.is_visited).filter(|(_, is_visited)| **is_visited);
+        let mut new = rows.map(|(gap, _)| gap.row).zip(&new.visited).peekable();
         let of = |visited: &'b Visited| (&visited.history, Packable::Given(&visited.content));
         let mut all = Vec::new();
         let mut rank = 0;
@@ -232,13 +238,13 @@ impl OpenBlock {
     }
 }
 
-/// A column, with what is new of it.
-fn with<T: Copy>(old: &[T], new: &NewPages, of: impl Fn(&PageRecord) -> T) -> Vec<T> {
+/// A column, with what is new of it in its gaps.
+fn with<T: Copy>(old: &[T], gaps: &[Gap], new: &[T]) -> Vec<T> {
     let mut all = Vec::with_capacity(old.len() + new.len());
     let mut row = 0;
-    for (gap, record) in new.gaps.iter().zip(&new.records) {
+    for (gap, value) in gaps.iter().zip(new) {
         all.extend_from_slice(&old[row..gap.row]);
-        all.push(of(record));
+        all.push(*value);
         row = gap.row;
     }
     all.extend_from_slice(&old[row..]);

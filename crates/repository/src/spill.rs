@@ -9,6 +9,10 @@ use recrawl_types::Round;
 
 /// A frame is closed when it holds this much.
 const FRAME: usize = 64 << 10;
+/// Reads of a run ask for at least this many bytes at once: dozens of runs are read at a time.
+const READ_AHEAD: usize = 64 << 10;
+/// A payload exceeds [`FRAME`] by a part of its last record, which is mostly shorter than this.
+const LAST_RECORD: usize = 4 << 10;
 
 fn name(round: Round, part: u32) -> String {
     round_file(round, &format!("spill-{part:06}"))
@@ -83,12 +87,13 @@ impl SpillReader {
     /// # Errors
     /// When it cannot be read.
     pub fn open(storage: &dyn Storage, round: Round, part: u32) -> Result<SpillReader, ReadError> {
-        Ok(SpillReader::over(FrameReader::open(storage, &name(round, part), FileKind::Spill, round)?))
+        let frames = FrameReader::open(storage, &name(round, part), FileKind::Spill, round)?;
+        Ok(SpillReader::over(frames.reading_ahead(READ_AHEAD)))
     }
 
     /// Reads the records of an open file.
     pub(crate) fn over(frames: FrameReader) -> SpillReader {
-        SpillReader { frames, payload: Vec::new(), at: 0 }
+        SpillReader { frames, payload: Vec::with_capacity(FRAME + LAST_RECORD), at: 0 }
     }
 
     /// Says that the file is damaged where it was read last.
@@ -102,10 +107,14 @@ impl SpillReader {
     /// When the run cannot be read, or is damaged.
     pub fn next_record(&mut self) -> Result<Option<&[u8]>, ReadError> {
         if self.at == self.payload.len() {
-            let Some(payload) = self.frames.next_frame()? else { return Ok(None) };
-            self.payload.clear();
-            self.payload.extend_from_slice(payload);
+            let read = self.frames.next_frame_into(&mut self.payload);
+            if !matches!(read, Ok(true)) {
+                self.payload.clear();
+            }
             self.at = 0;
+            if !read? {
+                return Ok(None);
+            }
         }
         let mut take = Take(&self.payload[self.at..]);
         let length = match take.bytes() {

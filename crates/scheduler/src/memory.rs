@@ -6,7 +6,7 @@ use recrawl_types::Spill;
 use std::io::{self, Read, Write};
 
 /// Bytes of the buffers of one open run, as documented at [`Spill::take`].
-const READER: usize = 512 << 10;
+const READER: usize = 256 << 10;
 /// Maximum number of runs read at a time: each holds a file handle.
 const MAX_RUNS: usize = 64;
 /// Minimum number of items in a buffer.
@@ -120,6 +120,6 @@ mod tests {
     #[test]
     fn the_quota_limits_the_runs_read_at_a_time() {
         let fan_in = |bytes| MemoryQuota { bytes }.fan_in();
-        assert_eq!((fan_in(0), fan_in(3 << 20), fan_in(1 << 30)), (2, 6, MAX_RUNS));
+        assert_eq!((fan_in(0), fan_in(3 << 20), fan_in(1 << 30)), (2, 12, MAX_RUNS));
     }
 }

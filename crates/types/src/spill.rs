@@ -11,8 +11,8 @@ pub trait Spill {
     /// When there is no room for it, with its name.
     fn create(&mut self, run: u32) -> io::Result<Box<dyn Write>>;
 
-    /// Opens a complete run for its one reading; it is gone when it is closed. Reading takes half a MiB
-    /// of memory at most, whatever the run's length.
+    /// Opens a complete run for its one reading; it is gone when it is closed. Reading takes a quarter of
+    /// a MiB of memory at most, whatever the run's length.
     ///
     /// # Errors
     /// When it cannot be read, with its name.

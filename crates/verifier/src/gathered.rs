@@ -3,7 +3,7 @@
 
 use crate::entry::Entry;
 use crate::sort::sort;
-use crate::touch::{Links, Touch};
+use crate::touch::{Links, Touch, visit_bytes};
 use recrawl_repository::codec::put_expectation;
 use recrawl_types::{CanonicalUrl, Cycle, Visit};
 use std::collections::HashMap;
@@ -46,7 +46,7 @@ impl Gathered {
     pub fn add_visit(&mut self, visit: Box<Visit>) {
         let (origin, length) = self.put(visit.url.key());
         self.entries.push(Entry::visit(&self.paths, length, origin, self.visits.len() as u32));
-        self.visit_bytes += visit_bytes(&visit);
+        self.visit_bytes += visit_bytes(&visit) + 3 * size_of::<usize>();
         self.visits.push(Some(visit));
     }
 
@@ -137,15 +137,6 @@ impl Gathered {
         self.origins = Origins::default();
         (self.read, self.fetched) = (0, 0);
     }
-}
-
-/// Memory of a visit in bytes, without its entry.
-fn visit_bytes(visit: &Visit) -> usize {
-    let validators = visit.content.as_ref().map_or(0, |content| {
-        let length = |v: &Option<Box<str>>| v.as_ref().map_or(0, |v| v.len() + 16);
-        length(&content.validators.etag) + length(&content.validators.last_modified)
-    });
-    size_of::<Visit>() + 3 * size_of::<usize>() + visit.url.key().len() + validators + 32
 }
 
 /// Reserves space for `more`, growing by a quarter. Doubling would leave half of the largest

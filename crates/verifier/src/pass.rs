@@ -7,23 +7,27 @@
 
 use crate::edit::Editor;
 use crate::matched::Matched;
-use crate::touch::put_waiting;
+use crate::touch::{Touch, put_waiting};
 use crate::touched::Touched;
 use crate::workers::{Promise, Workers};
 use crate::{MergeError, MergeReport, MergeRules, SortedBatch};
 use recrawl_repository::{
     Changed, Extent, Generation, GenerationWriter, OpenBlock, PackedBlocks, PackedPages, ReadError, Scratch,
 };
-use recrawl_types::CanonicalUrl;
+use recrawl_types::{CanonicalUrl, Visit};
 use std::collections::VecDeque;
 use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Touched URLs held with one block, per page that a new block has. A block with more is edited in
-/// parts.
-const TOUCHED_A_PAGE: usize = 16;
-/// Maximum blocks announced before they are read. Together they hold at most as many touched URLs
-/// as one block may.
+/// Memory of the touched URLs held with one block, in bytes per page that a new block has: 2 MiB with
+/// the usual blocks. A block with more is edited in parts.
+const TOUCHED_BYTES_A_PAGE: usize = 2 << 10;
+/// A block has up to two pages for each of a new one. If all are visited, it is still edited as one.
+const _: () = assert!(2 * (size_of::<Visit>() + size_of::<Touch>() + USUAL_TEXT) <= TOUCHED_BYTES_A_PAGE);
+/// Bytes of a visit's key, twice, and its validators.
+const USUAL_TEXT: usize = 256;
+/// Maximum blocks announced before they are read. Together they hold at most as many bytes of touched
+/// URLs as one block may; the two other queues hold as many per thread.
 const BLOCKS_AHEAD: usize = 256;
 /// Blocks in each of the two other queues, per thread; each block has at most one job.
 pub(crate) const BLOCKS_A_THREAD: usize = 4;
@@ -38,14 +42,18 @@ pub(crate) struct Pass<'p, 's, 'g> {
     editor: Editor<'p>,
     /// Blocks of the old generation that were announced, in order.
     announced: VecDeque<Announced>,
-    /// Number of touched URLs held with them.
+    /// Bytes of the touched URLs held with them.
     held: usize,
     /// Blocks being unpacked, in order.
     opening: VecDeque<Opening>,
     /// Edited blocks being packed, in order.
     packing: VecDeque<Packing>,
+    /// Bytes of the touched URLs of blocks in these two queues.
+    in_flight: usize,
     room: usize,
+    /// Bytes of touched URLs: of one block, and of all in flight.
     max_touched: usize,
+    max_in_flight: usize,
 }
 
 enum Announced {
@@ -57,13 +65,15 @@ enum Announced {
 enum Opening {
     Carried(Range<usize>),
     Skipped(usize, Touched),
-    Opened(usize, Promise<Result<Matched, ReadError>>),
+    /// With the bytes of its touched URLs.
+    Opened(usize, usize, Promise<Result<Matched, ReadError>>),
 }
 
 enum Packing {
     Carried(Range<usize>),
-    Replaced(usize, Promise<PackedPages>),
-    New(Promise<PackedPages>),
+    /// With the bytes of its touched URLs, as what is new.
+    Replaced(usize, usize, Promise<PackedPages>),
+    New(usize, Promise<PackedPages>),
 }
 
 impl<'p, 's, 'g> Pass<'p, 's, 'g> {
@@ -86,8 +96,10 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
             held: 0,
             opening: VecDeque::new(),
             packing: VecDeque::new(),
-            max_touched: TOUCHED_A_PAGE * rules.block_pages,
+            in_flight: 0,
             room: BLOCKS_A_THREAD * rules.threads.max(1),
+            max_touched: TOUCHED_BYTES_A_PAGE * rules.block_pages,
+            max_in_flight: TOUCHED_BYTES_A_PAGE * rules.block_pages * rules.threads.max(1),
         })
     }
 
@@ -102,6 +114,7 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
         }
         self.finish_edits()?;
         self.write_until(0)?;
+        debug_assert_eq!((self.held, self.in_flight), (0, 0), "all that was taken is written");
         self.batch.remove()?;
         let written = self.writer.summary();
         Ok(MergeReport {
@@ -123,7 +136,7 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
             self.carry(at);
             return Ok(());
         }
-        if touched.len() == self.max_touched {
+        if touched.bytes() >= self.max_touched {
             // Edits are in URL order, so all earlier blocks are edited first.
             self.finish_edits()?;
             let packed = self.packed.read(at, Extent::All)?;
@@ -133,7 +146,7 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
             return Ok(());
         }
         if touched.is_skipped() {
-            self.held += touched.len();
+            self.held += touched.bytes();
             self.announced.push_back(Announced::Skipped(at, touched));
             return Ok(());
         }
@@ -144,15 +157,15 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
         let outgrows = generation.block_pages(at) + touched.len() > 2 * self.rules.block_pages;
         let extent = if outgrows || touched.has_visits() { Extent::All } else { Extent::Known };
         self.packed.announce(at, extent);
-        self.held += touched.len();
+        self.held += touched.bytes();
         self.announced.push_back(Announced::Opened(at, extent, touched));
         Ok(())
     }
 
-    /// The touched URLs before `end`, at most `max_touched`.
+    /// The touched URLs before `end`; at `max_touched` bytes there may be more.
     fn take_touched(&mut self, end: Option<&[u8]>) -> Result<Touched, MergeError> {
         let mut touched = Touched::default();
-        while touched.len() < self.max_touched
+        while touched.bytes() < self.max_touched
             && self.batch.peek().is_some_and(|key| end.is_none_or(|end| key < end))
         {
             self.batch.next_into(&mut touched)?;
@@ -212,20 +225,39 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
                     Opening::Carried(range)
                 }
                 Announced::Skipped(at, touched) => {
-                    self.held -= touched.len();
+                    self.fly(touched.bytes());
                     self.report_progress(at..at + 1);
                     Opening::Skipped(at, touched)
                 }
                 Announced::Opened(at, extent, touched) => {
-                    self.held -= touched.len();
+                    let bytes = touched.bytes();
+                    self.fly(bytes);
                     let packed = self.packed.read(at, extent)?;
                     self.report_progress(at..at + 1);
                     let opened = self.workers.submit(move |scratch| Matched::open(&packed, touched, scratch));
-                    Opening::Opened(at, opened)
+                    Opening::Opened(at, bytes, opened)
                 }
             };
             self.opening.push_back(opening);
             self.edit_until(self.room)?;
+            self.limit_flight()?;
+        }
+        Ok(())
+    }
+
+    /// Moves touched URLs of so many bytes from the announced blocks to those in flight.
+    fn fly(&mut self, bytes: usize) {
+        self.held -= bytes;
+        self.in_flight += bytes;
+    }
+
+    /// Finishes blocks in order, until what is in flight keeps to its limit.
+    fn limit_flight(&mut self) -> Result<(), MergeError> {
+        while self.in_flight > self.max_in_flight {
+            match self.packing.len() {
+                0 => self.edit_until(self.opening.len() - 1)?,
+                packing => self.write_until(packing - 1)?,
+            }
         }
         Ok(())
     }
@@ -248,16 +280,18 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
             match self.opening.pop_front().expect("there is one") {
                 Opening::Carried(range) => self.packing.push_back(Packing::Carried(range)),
                 Opening::Skipped(at, touched) => {
+                    self.in_flight -= touched.bytes();
                     Editor::keep_skipped(touched, self.writer)?;
                     self.packing.push_back(Packing::Carried(at..at + 1));
                 }
-                Opening::Opened(at, opened) => {
+                Opening::Opened(at, bytes, opened) => {
                     let edited = self.editor.edit(opened.wait()?, self.writer)?;
                     if edited.changed == Changed::default() {
+                        self.in_flight -= bytes;
                         self.packing.push_back(Packing::Carried(at..at + 1));
                     } else {
                         let packed = self.workers.submit(move |_| edited.pack(block_pages));
-                        self.packing.push_back(Packing::Replaced(at, packed));
+                        self.packing.push_back(Packing::Replaced(at, bytes, packed));
                     }
                 }
             }
@@ -266,7 +300,7 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
         Ok(())
     }
 
-    /// Edits a block in parts: reads the next `max_touched` URLs only when the previous ones are
+    /// Edits a block in parts: reads the next `max_touched` bytes of URLs only when the previous ones are
     /// done.
     fn in_parts(
         &mut self,
@@ -281,12 +315,14 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
                 Some(next) => block.split_before(next),
                 None => OpenBlock::default(),
             };
-            let is_last = next.is_none();
+            let (is_last, bytes) = (next.is_none(), touched.bytes());
             let edited = self.editor.edit(Matched::find(block, touched), self.writer)?;
             if !edited.is_empty() {
                 let packed = self.workers.submit(move |_| edited.whole().pack(block_pages));
-                self.packing.push_back(Packing::New(packed));
+                self.packing.push_back(Packing::New(bytes, packed));
+                self.in_flight += bytes;
                 self.write_until(self.room)?;
+                self.limit_flight()?;
             }
             if is_last {
                 return Ok(());
@@ -301,8 +337,14 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
         while self.packing.len() > room {
             match self.packing.pop_front().expect("there is one") {
                 Packing::Carried(range) => range.into_iter().try_for_each(|at| self.writer.carry(at))?,
-                Packing::Replaced(at, packed) => self.writer.replace(at, packed.wait())?,
-                Packing::New(packed) => self.writer.append(packed.wait())?,
+                Packing::Replaced(at, bytes, packed) => {
+                    self.writer.replace(at, packed.wait())?;
+                    self.in_flight -= bytes;
+                }
+                Packing::New(bytes, packed) => {
+                    self.writer.append(packed.wait())?;
+                    self.in_flight -= bytes;
+                }
             }
         }
         Ok(())

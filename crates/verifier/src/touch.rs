@@ -67,6 +67,11 @@ impl Touch {
         self.visits.push(visit);
     }
 
+    /// Memory in bytes, without its key, by an estimate that errs upwards.
+    pub fn bytes(&self) -> usize {
+        size_of::<Touch>() + self.visits.iter().map(visit_bytes).sum::<usize>()
+    }
+
     /// Adds the links and visits of the same URL from a later part of the log.
     pub fn absorb(&mut self, later: Touch) {
         if let Some(links) = later.links {
@@ -78,6 +83,15 @@ impl Touch {
             false => later.visits.into_iter().for_each(|visit| self.add_visit(visit)),
         }
     }
+}
+
+/// Memory of a visit in bytes, with its own allocation, by an estimate that errs upwards.
+pub(crate) fn visit_bytes(visit: &Visit) -> usize {
+    let validators = visit.content.as_ref().map_or(0, |content| {
+        let length = |v: &Option<Box<str>>| v.as_ref().map_or(0, |v| v.len() + 16);
+        length(&content.validators.etag) + length(&content.validators.last_modified)
+    });
+    size_of::<Visit>() + visit.url.key().len() + validators + 32
 }
 
 /// First byte of a record: links, links with a seed among them, or a visit.

@@ -9,11 +9,18 @@ pub(crate) struct Touched {
     keys: Vec<u8>,
     /// End of each key, and its links and visits.
     touches: Vec<(usize, Touch)>,
+    /// Memory of the touches.
+    bytes: usize,
 }
 
 impl Touched {
     pub fn len(&self) -> usize {
         self.touches.len()
+    }
+
+    /// Memory in bytes, by an estimate.
+    pub fn bytes(&self) -> usize {
+        self.keys.len() + self.bytes
     }
 
     pub fn is_empty(&self) -> bool {
@@ -54,6 +61,7 @@ impl Touched {
     pub fn push(&mut self, key: &[u8], touch: Touch) {
         debug_assert!(self.is_empty() || self.key(self.len() - 1) < key, "URLs come in ascending order");
         self.keys.extend_from_slice(key);
+        self.bytes += size_of::<usize>() + touch.bytes();
         self.touches.push((self.keys.len(), touch));
     }
 }

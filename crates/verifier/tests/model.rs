@@ -213,6 +213,33 @@ fn more_runs_than_may_be_open_become_one() {
     assert_eq!(spilling.pages(), reference.pages);
 }
 
+/// Visits and links of many times the bytes that a merge takes ahead, in parts and block by block.
+#[test]
+fn what_a_merge_does_not_take_ahead_is_merged_all_the_same() {
+    let page = |n: u32| {
+        UrlRules::keep_all().canonicalize(&format!("http://{}.example/{n}", n / 3)).expect("an address")
+    };
+    let mut reference = Reference::default();
+    let mut subjects = [(0, 4), (1, 4), (4, 4), (2, 40)]
+        .map(|(threads, block_pages)| Subject::with(40_000 * threads, threads, block_pages));
+    // The first cycle meets no block, the second cuts those that are full, the third only updates them.
+    for (cycle, visits) in [(1, 900), (2, 900), (3, 1800)] {
+        let visit = |n: u32| Visit {
+            content: Some(content(n / cycle)),
+            links: if cycle < 3 { vec![Link::to(page(n + 900), 1)] } else { Vec::new() },
+            at: u64::from(cycle) * 86_400_000,
+            ..Visit::new(page(n), Outcome::Fetched(Change::Undecided))
+        };
+        let log: Vec<LogRecord> = (0..visits).map(|n| LogRecord::Visit(Box::new(visit(n)))).collect();
+        let merged = expected(&mut reference, cycle, &log);
+        for subject in &mut subjects {
+            let (threads, blocks) = (subject.threads, subject.block_pages);
+            assert_eq!(subject.cycle(&log).0, merged, "cycle {cycle}, {threads} threads, blocks of {blocks}");
+        }
+    }
+    subjects.iter().for_each(|subject| assert_eq!(subject.pages(), reference.pages));
+}
+
 #[test]
 fn visits_of_one_page_enter_in_the_order_of_the_log() {
     let fetched = |version, change| {

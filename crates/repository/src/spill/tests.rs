@@ -43,6 +43,36 @@ proptest! {
 }
 
 #[test]
+fn frames_that_shrink_and_that_do_not_pass_through_one_small_buffer() {
+    let storage = MemoryStorage::new();
+    let mut seed = 1u64;
+    let mut noise = || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 56) as u8
+    };
+    // Every other frame, roughly, is noise.
+    let record =
+        |n: usize| (0..200).map(|_| if (n / 400).is_multiple_of(2) { n as u8 } else { noise() }).collect();
+    let records: Vec<Vec<u8>> = (0..4000).map(record).collect();
+    write(&storage, 0, &records);
+    let mut reader = SpillReader::open(&storage, ROUND, 0).unwrap();
+    for record in &records {
+        assert_eq!(reader.next_record().unwrap(), Some(&record[..]));
+        assert!(reader.payload.capacity() <= FRAME + LAST_RECORD, "{} bytes", reader.payload.capacity());
+    }
+    for _ in 0..2 {
+        assert_eq!(reader.next_record().unwrap(), None);
+    }
+
+    let mut image = storage.image();
+    *image.get_mut(&name(ROUND, 0)).unwrap().last_mut().unwrap() ^= 1;
+    let mut reader = SpillReader::open(&MemoryStorage::with_files(image), ROUND, 0).unwrap();
+    let read = std::iter::from_fn(|| reader.next_record().map(|r| r.map(<[u8]>::len)).transpose());
+    let errors: Vec<bool> = read.skip_while(Result::is_ok).take(2).map(|r| r.is_err()).collect();
+    assert_eq!(errors, [true, true], "what is damaged stays so");
+}
+
+#[test]
 fn a_damaged_run_is_told() {
     let storage = MemoryStorage::new();
     write(&storage, 3, &[b"first".to_vec(), b"second".to_vec()]);
