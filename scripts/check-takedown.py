@@ -4,7 +4,7 @@
     scripts/check-takedown.py target/release FOLDER
 
 Each run begins with the same data directory: pages, visits, an archive, and notifications that wait for a dead receiver.
-`strace` kills `recrawl takedown` at its first such call, its second, and so on. After each kill the same command must end
+`strace` kills `recrawl takedown` at its first call of a kind in one thread, its second, and so on, kind by kind. After each kill the same command must end
 the work: then no visit, no archived record and no waiting message of the host may be left, and the data must be sound. If the
 kill came after the decision was stored, nothing may show the host's pages even before.
 """
@@ -19,7 +19,9 @@ import sys
 from mock_crawl import asked
 
 WEB = ["procedural", "--pages", "60", "--hosts", "3", "--seed", "7", "--port", "18481"]
-CALLS = "write,pwrite64,fsync,fdatasync,ftruncate,rename,renameat2,unlink,unlinkat"
+CALLS = ["write", "pwrite64", "fsync", "fdatasync", "ftruncate", "rename", "renameat2", "unlink", "unlinkat", "rmdir", "mkdir"]
+# These must be hit.
+NEEDED = {"write", "fsync", "rename", "unlink"}
 CONFIGURATION = """
 [cycle]
 pages = "100%"
@@ -107,32 +109,40 @@ def main():
         sys.exit(f"the host is only in {before}")
     whole = folder / "whole"
     crawl.data.rename(whole)
-    killed = decided = 0
-    while True:
+    killed = dict.fromkeys(CALLS, 0)
+    decided = 0
+    kinds = iter(CALLS)
+    call = next(kinds)
+    while call:
         shutil.rmtree(crawl.data, ignore_errors=True)
         shutil.copytree(whole, crawl.data)
-        kill = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={CALLS}"]
-        kill += ["-e", f"inject={CALLS}:signal=KILL:when={killed + 1}"]
+        at = f"{call} {killed[call] + 1}"
+        kill = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}"]
+        kill += ["-e", f"inject={call}:signal=KILL:when={killed[call] + 1}"]
         done = crawl.run("takedown", "--host", name, before=kill)
         if done.returncode == 0:
-            break
+            if left := crawl.left(host):
+                sys.exit(f"without a kill, {left} name the host")
+            call = next(kinds, None)
+            continue
         if done.returncode not in (-9, 137):
-            sys.exit(f"at call {killed + 1} it ended with {done.returncode}: {done.stderr}")
-        killed += 1
+            sys.exit(f"at {at} it ended with {done.returncode}: {done.stderr}")
+        killed[call] += 1
         if name in (crawl.data / "decisions.json").read_text():
             decided += 1
             for words in (["show", page], ["export", "contents", "--text", "--out", "-"]):
                 if f'"url":"{page}"' in (shown := crawl.run(*words)).stdout or words[0] == "show" and not shown.returncode:
-                    sys.exit(f"after a kill at call {killed}, {words} still show {page}")
+                    sys.exit(f"after a kill at {at}, {words} still show {page}")
         crawl.must("takedown", "--host", name)
         if left := crawl.left(host):
-            sys.exit(f"after a kill at call {killed} and another run, {left} name the host")
+            sys.exit(f"after a kill at {at} and another run, {left} name the host")
         if sound := crawl.run("repository", "verify").returncode:
-            sys.exit(f"after a kill at call {killed}, the data are not sound: {sound}")
-    if left := crawl.left(host):
-        sys.exit(f"without a kill, {left} name the host")
+            sys.exit(f"after a kill at {at}, the data are not sound: {sound}")
+    if missed := {call for call in NEEDED if not killed[call]}:
+        sys.exit(f"no kill at {missed}")
     shutil.rmtree(folder)
-    print(f"{killed} kills, {decided} of them after the decision: nothing is left of the host after each")
+    kinds = ", ".join(f"{kills} at {call}" for call, kills in killed.items() if kills)
+    print(f"{sum(killed.values())} kills ({kinds}), {decided} of them after the decision: nothing is left of the host after each")
 
 
 main()

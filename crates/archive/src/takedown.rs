@@ -49,12 +49,10 @@ pub fn take_down(
     now: u64,
     only_count: bool,
 ) -> io::Result<TakenDown> {
-    let mut names = folder.list()?;
-    for part in names.iter().filter(|name| name.strip_suffix(PART).and_then(number_in).is_some()) {
-        if !only_count {
-            folder.remove(part).map_err(|e| in_file(folder, part, &e))?;
-        }
+    if !only_count {
+        remove_parts(folder)?;
     }
+    let mut names = folder.list()?;
     names.retain(|name| number_in(name).is_some());
     names.sort_unstable();
     let mut taken = TakenDown::default();
@@ -79,6 +77,16 @@ pub fn take_down(
         }
     }
     Ok(taken)
+}
+
+/// Removes what killed takedowns left.
+fn remove_parts(folder: &dyn Storage) -> io::Result<()> {
+    let mut parts = folder.list()?;
+    parts.retain(|name| name.strip_suffix(PART).and_then(number_in).is_some());
+    for part in &parts {
+        folder.remove(part).map_err(|e| in_file(folder, part, &e))?;
+    }
+    if parts.is_empty() { Ok(()) } else { folder.sync_dir() }
 }
 
 struct Place {

@@ -4,11 +4,13 @@
 use crate::connection;
 use crate::problem::Problem;
 use crate::serve::ServeError;
-use axum::Router;
 use axum::http::Uri;
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use axum::{Json, Router};
 use serde_json::json;
 use std::net::{SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use tokio::runtime;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -20,12 +22,13 @@ const RETRY: u32 = 10;
 
 /// Answers until it is dropped.
 pub struct Aside {
+    failing: Arc<Mutex<Option<String>>>,
     stop: Option<DropGuard>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Aside {
-    /// Answers at the console's address: `/health` with 200 and the state `aside`, all else with 503.
+    /// Answers at the console's address: `/health` with 200 and the state `aside`, unless [`Aside::fails`], all else with 503.
     ///
     /// # Errors
     /// If the address cannot be bound, or no thread can be started.
@@ -39,16 +42,37 @@ impl Aside {
             let _inside = runtime.enter();
             tokio::net::TcpListener::from_std(listener).map_err(cannot)?
         };
-        let health = async || axum::Json(json!({"state": "aside"}));
-        let router = Router::new().route("/health", get(health)).fallback(async |uri: Uri| {
-            Problem::busy("a command has the data directory alone").retry_after(RETRY).render(uri.path())
-        });
+        let failing = Arc::new(Mutex::new(None::<String>));
+        let (of_health, of_rest) = (failing.clone(), failing.clone());
+        let health = move |uri: Uri| async move {
+            match why(&of_health) {
+                None => Json(json!({"state": "aside"})).into_response(),
+                Some(why) => busy(why, &uri),
+            }
+        };
+        let rest = move |uri: Uri| async move {
+            busy(why(&of_rest).unwrap_or_else(|| "a command has the data directory alone".into()), &uri)
+        };
+        let router = Router::new().route("/health", get(health)).fallback(rest);
         let stop = CancellationToken::new();
         let answers = connection::accept(listener, router, CONNECTIONS, || {}, stop.clone());
         let work = move || runtime.block_on(answers);
         let thread = thread::Builder::new().name("console".into()).spawn(work).map_err(ServeError::Thread)?;
-        Ok(Aside { stop: Some(stop.drop_guard()), thread: Some(thread) })
+        Ok(Aside { failing, stop: Some(stop.drop_guard()), thread: Some(thread) })
     }
+
+    /// The command has ended, and the crawl cannot be opened for this reason: a supervisor may help.
+    pub fn fails(&self, why: String) {
+        *self.failing.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
+    }
+}
+
+fn why(failing: &Mutex<Option<String>>) -> Option<String> {
+    failing.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+fn busy(why: String, uri: &Uri) -> Response {
+    Problem::busy(why).retry_after(RETRY).render(uri.path())
 }
 
 /// Frees the address.

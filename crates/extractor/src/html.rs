@@ -53,6 +53,10 @@ const MIN_STEPS: u64 = 1 << 17;
 /// Further steps per byte of the page. Real pages take 1 to 2.
 const STEPS_A_BYTE: u64 = 8;
 
+/// Bytes of the page for each attribute, before its rest is dropped: a name and a space. Of some 40 bytes each.
+const BYTES_AN_ATTRIBUTE: usize = 2;
+/// Attributes that any page may have.
+const MIN_ATTRIBUTES: usize = 1 << 14;
 /// Bytes of all attributes per byte of the page, before the rest of the page is dropped. Real pages have less than one.
 const ATTRIBUTE_BYTES_A_BYTE: usize = 2;
 /// The same for small pages.
@@ -108,6 +112,7 @@ fn build(text: &str, attributes: Attributes) -> (Html, u64) {
         max_steps: Cell::new(budget),
         max_open: Cell::new(MAX_OPEN),
         max_nodes: max_nodes(&text),
+        max_attributes: MIN_ATTRIBUTES + text.len() / BYTES_AN_ATTRIBUTE,
         max_attribute_bytes: MIN_ATTRIBUTE_BYTES + ATTRIBUTE_BYTES_A_BYTE * text.len(),
         stopped: Cell::new(false),
         attributes,
@@ -135,7 +140,9 @@ struct Filter {
     max_open: Cell<usize>,
     /// Nodes at which the page ends.
     max_nodes: usize,
-    /// Bytes of attributes at which the page ends.
+    /// Number of attributes at which the page ends.
+    max_attributes: usize,
+    /// Their bytes at which it ends.
     max_attribute_bytes: usize,
     /// Set when the tree explodes or has too many nodes or attributes, or the budget is spent at the lower depth too: drops the
     /// rest of the page.
@@ -150,7 +157,8 @@ impl TokenSink for Filter {
         if self.builder.sink.steps() > self.max_steps.get() {
             self.overspent();
         }
-        if self.builder.sink.attribute_bytes() > self.max_attribute_bytes {
+        let sink = &self.builder.sink;
+        if sink.attribute_bytes() > self.max_attribute_bytes || sink.attributes() > self.max_attributes {
             self.stopped.set(true);
         }
         match token {

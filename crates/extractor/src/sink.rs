@@ -18,6 +18,7 @@ pub(crate) type Handle = <HtmlTreeSink as TreeSink>::Handle;
 pub(crate) struct CountingSink {
     sink: HtmlTreeSink,
     steps: Cell<u64>,
+    attributes: Cell<usize>,
     attribute_bytes: Cell<usize>,
 }
 
@@ -27,12 +28,22 @@ impl CountingSink {
     pub(crate) fn with_room(nodes: usize) -> CountingSink {
         let tree = Tree::with_capacity(Node::Document, nodes);
         let html = Html { tree, ..Html::new_document() };
-        CountingSink { sink: HtmlTreeSink::new(html), steps: Cell::new(0), attribute_bytes: Cell::new(0) }
+        CountingSink {
+            sink: HtmlTreeSink::new(html),
+            steps: Cell::new(0),
+            attributes: Cell::new(0),
+            attribute_bytes: Cell::new(0),
+        }
     }
 
     /// Number of calls so far, plus nodes moved by them.
     pub(crate) fn steps(&self) -> u64 {
         self.steps.get()
+    }
+
+    /// Attributes of all elements so far, also of those that were reopened.
+    pub(crate) fn attributes(&self) -> usize {
+        self.attributes.get()
     }
 
     /// Bytes of the attributes of all elements so far, also of those that were reopened.
@@ -73,6 +84,7 @@ impl TreeSink for CountingSink {
     fn create_element(&self, name: QualName, attrs: Vec<Attribute>, flags: ElementFlags) -> Handle {
         self.count(1);
         let bytes: usize = attrs.iter().map(|attr| attr.name.local.len() + attr.value.len()).sum();
+        self.attributes.set(self.attributes.get() + attrs.len());
         self.attribute_bytes.set(self.attribute_bytes.get() + bytes);
         self.sink.create_element(name, attrs, flags)
     }

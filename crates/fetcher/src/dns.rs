@@ -279,18 +279,18 @@ mod tests {
         assert_eq!(open.lookup("inner.test").await, Ok(vec!["127.0.0.1".parse().unwrap()]));
     }
 
-    /// A name server on loopback that gives the next of these answers for each IPv4 address that it is asked for.
-    async fn name_server(answers: Vec<Vec<Ipv4Addr>>) -> SocketAddr {
+    /// A name server on loopback that answers each question for IPv4 addresses with these.
+    async fn name_server(answer: Arc<Mutex<Vec<Ipv4Addr>>>) -> SocketAddr {
         let socket = tokio::net::UdpSocket::bind("127.0.0.1:0").await.unwrap();
         let at = socket.local_addr().unwrap();
         tokio::spawn(async move {
-            let (mut answers, mut query) = (answers.into_iter(), [0; 512]);
+            let mut query = [0; 512];
             while let Ok((length, from)) = socket.recv_from(&mut query).await {
                 // Header, then the name, its type and class.
                 let name = query[12..length].iter().position(|byte| *byte == 0).unwrap();
                 let question = &query[12..12 + name + 5];
                 let is_v4 = question[name + 1..name + 3] == [0, 1];
-                let given = if is_v4 { answers.next().unwrap_or_default() } else { Vec::new() };
+                let given = if is_v4 { answer.lock().unwrap().clone() } else { Vec::new() };
                 let mut reply =
                     [&query[..2], &[0x81, 0x80, 0, 1, 0, given.len() as u8, 0, 0, 0, 0], question].concat();
                 for address in given {
@@ -308,13 +308,21 @@ mod tests {
     #[tokio::test]
     async fn a_name_server_that_changes_its_answer_leads_nowhere_else() {
         let (open, inner) = (Ipv4Addr::new(127, 0, 0, 2), Ipv4Addr::LOCALHOST);
-        let server = name_server(vec![vec![open], vec![inner], vec![inner, open]]).await;
-        let config =
-            FetchConfig { dns_servers: vec![server], dns_min_ttl: Duration::ZERO, ..FetchConfig::default() };
+        let answer = Arc::new(Mutex::new(Vec::new()));
+        let config = FetchConfig {
+            dns_servers: vec![name_server(answer.clone()).await],
+            dns_min_ttl: Duration::ZERO,
+            ..FetchConfig::default()
+        };
         let resolver = Resolver::new(Guard::new(&["127.0.0.2/32".parse().unwrap()]), &config);
-        assert_eq!(resolver.address("a.test").await, Ok(open.into()));
-        assert_eq!(resolver.address("a.test").await, Err(ResolveError::Refused));
-        assert_eq!(resolver.address("a.test").await, Ok(open.into()), "the one that is allowed");
+        for (given, found) in [
+            (vec![open], Ok(open.into())),
+            (vec![inner], Err(ResolveError::Refused)),
+            (vec![inner, open], Ok(open.into())),
+        ] {
+            *answer.lock().unwrap() = given;
+            assert_eq!(resolver.address("a.test").await, found);
+        }
         assert!(!resolver.skip_address("a.test"), "there is no other");
     }
 

@@ -247,7 +247,7 @@ impl Telling<'_> {
 
     /// The archive as of a commit.
     fn archived<'a>(&'a self, committed: &'a Generation) -> Archived<'a> {
-        let folder = self.notifier.archive_of(committed);
+        let folder = Box::new(|| self.notifier.archive_of(committed));
         Archived { settings: &self.notifier.settings, pages: committed.lookup(), folder }
     }
 

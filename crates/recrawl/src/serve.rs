@@ -85,7 +85,7 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
         if let Err(error) = &answers {
             tracing::warn!("supervisors get no answer while a command has the directory: {error}");
         }
-        let Some(open) = open_again(args, &again, &signals)? else { break };
+        let Some(open) = open_again(args, &again, &signals, answers.as_ref().ok())? else { break };
         drop(answers);
         (start, opened) = (again, open);
     }
@@ -106,7 +106,12 @@ fn open(args: &ServeArgs, start: &Start, signals: &Shutdown) -> Result<Opened, F
 
 /// Opens the crawl when the command has ended; none if a signal came. What is in the way is waited for: a daemon
 /// that stepped aside comes back.
-fn open_again(args: &ServeArgs, start: &Start, signals: &Shutdown) -> Result<Option<Opened>, Failure> {
+fn open_again(
+    args: &ServeArgs,
+    start: &Start,
+    signals: &Shutdown,
+    answers: Option<&Aside>,
+) -> Result<Option<Opened>, Failure> {
     loop {
         let wait = match Turn::back(&start.settings.data_dir)? {
             None => turn::LOOK_EVERY,
@@ -117,6 +122,9 @@ fn open_again(args: &ServeArgs, start: &Start, signals: &Shutdown) -> Result<Opt
                 }
                 Err(failure) => {
                     tracing::error!("cannot open the crawl again, retrying in {REOPEN:?}: {failure}");
+                    if let Some(answers) = answers {
+                        answers.fails(format!("the crawl cannot be opened again: {failure}"));
+                    }
                     REOPEN
                 }
             },

@@ -1,4 +1,4 @@
-//! How many pages a browser renders, in which memory: `throughput PAGES TABS`. The pages load a script and data, from
+//! How many pages a browser renders, in which memory: `render_speed PAGES TABS`. The pages load a script and data, from
 //! memory. Prints pages a second, a second of processor, and the largest memory (PSS) of all processes of the browser.
 
 use recrawl_renderer::{Answer, AnswerFuture, Ask, Kind, Options, Page, Renderer, Resource, Source, Waiting};
@@ -51,7 +51,7 @@ fn all_processors(of: u32) -> f64 {
 #[tokio::main]
 async fn main() {
     let mut arguments =
-        std::env::args().skip(1).map(|text| text.parse::<usize>().expect("throughput PAGES TABS"));
+        std::env::args().skip(1).map(|text| text.parse::<usize>().expect("render_speed PAGES TABS"));
     let (pages, tabs) = (arguments.next().unwrap_or(200), arguments.next().unwrap_or(4));
     let options =
         Options { tabs, time: Duration::from_secs(60), restart_after: u64::MAX, ..Options::default() };

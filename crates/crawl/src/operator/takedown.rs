@@ -237,10 +237,6 @@ impl Stopped<'_> {
             ))));
         }
         let covered = covered()?;
-        if covered.visited > 0 {
-            let reserve = self.settings.config.storage.reserve;
-            Space::of(&self.storage, reserve).check_merge(&generation, 0, 0)?;
-        }
         let warc = overwrite(&folder.join(WARC), meant, now, false)?;
         let visits =
             self.repository.remove_visits(&|url| meant.matches(url), false).map_err(Failure::work)?;
@@ -250,6 +246,8 @@ impl Stopped<'_> {
         let host_rows =
             self.repository.remove_hosts(&|host| meant.covers_host(host), false).map_err(Failure::work)?;
         if covered.visited > 0 {
+            let reserve = self.settings.config.storage.reserve;
+            Space::of(&self.storage, reserve).check_merge(&generation, 0, 0)?;
             empty(&mut self.repository, meant, *keep_crawling, now)?;
         }
         let tables = self.tables;

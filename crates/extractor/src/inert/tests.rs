@@ -280,6 +280,7 @@ fn a_hostile_page_costs_seconds() {
         (titled(2_000), "<p>x"),
         (titled(100_000), "<p>x"),
         (titled(100).repeat(400), "<p>x"),
+        (format!("<font {}>", "a b c d e f g h ".repeat(30)), "<p>x"),
         (String::new(), "<a><div></a>"),
         (String::new(), "<a href=#><table><tr><td>"),
         (String::new(), "<b><table>x<tr>"),

@@ -16,7 +16,10 @@ mod wacz;
 
 use super::print;
 use crate::cli::{ExportArgs, Exported, Format};
+use recrawl_crawl::admission::decisions::Decisions;
 use recrawl_crawl::failure::Failure;
+use recrawl_crawl::open_read;
+use recrawl_crawl::settings::Settings;
 use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
@@ -64,6 +67,17 @@ fn format(args: &ExportArgs) -> Result<Format, Failure> {
             "--out {out}: unknown file extension; use .jsonl, .csv or .parquet, or pass --format"
         ))
     })
+}
+
+fn decisions(settings: &Settings) -> Result<Decisions, Failure> {
+    open_read::decisions(&settings.data_dir, || open_read::tables(&settings.data_dir))
+}
+
+/// Why an export is given up whose pages operators have decided about meanwhile.
+fn decided_meanwhile() -> Failure {
+    Failure::Work(
+        "pages were blocked or taken down during the export, so it was discarded; run it again".into(),
+    )
 }
 
 fn named(out: &Path, error: &io::Error) -> Failure {

@@ -101,16 +101,13 @@ pub fn run(args: &ShowArgs) -> Result<(), Failure> {
     print(unified(&before, &text).trim_end())
 }
 
-/// Which version before this one was the last with other words than the one before it.
+/// Which version before this one was the last with another text than the one before it.
 fn last_change(page: &ArchivedPage, number: usize, text: &str) -> String {
-    let mut last = number;
-    for version in page.versions().take(MAX_VERSIONS).skip(number) {
-        match version.and_then(|version| page.text(&version)) {
-            Ok(older) if older.text != text => {
-                return format!("the last other text is that of version {}: try --version {last}", last + 1);
-            }
-            Ok(_) => last += 1,
-            Err(_) => break,
+    for (version, last) in page.versions().take(MAX_VERSIONS).skip(number).zip(number..) {
+        let Ok(version) = version else { return "what is older cannot be read".into() };
+        // A redirect, for example, has no text.
+        if page.text(&version).is_ok_and(|older| older.text != text) {
+            return format!("the last other text is that of version {}: try --version {last}", last + 1);
         }
     }
     "no other text is archived before".into()

@@ -19,7 +19,8 @@ pub struct Archived<'a> {
     pub settings: &'a Settings,
     /// Changes mostly come in the order of their URLs, so the next one is mostly in the same block.
     pub pages: Lookup<'a>,
-    pub folder: io::Result<Rc<ArchiveFolder>>,
+    /// Asked for each message: an error may pass.
+    pub folder: Box<dyn Fn() -> io::Result<Rc<ArchiveFolder>> + 'a>,
 }
 
 impl Archived<'_> {
@@ -38,7 +39,8 @@ impl Archived<'_> {
         let visited = self.pages.visited(url).map_err(|e| none(e.to_string()))?;
         let last = visited.and_then(|visited| visited.content.archive);
         let last = last.ok_or_else(|| none("nothing of it is archived"))?;
-        let archived = Texts { settings: self.settings, folder: self.folder.as_ref().map_err(none)?, url };
+        let folder = (self.folder)().map_err(none)?;
+        let archived = Texts { settings: self.settings, folder: &folder, url };
         let newer = archived.version(archived.place(last, change.time)?)?;
         let (title, text) = archived.read(&newer)?;
         (contents.title, contents.new_text) = (title, Some(text));

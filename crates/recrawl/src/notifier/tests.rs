@@ -273,8 +273,10 @@ async fn a_reload_reaches_the_notifier_although_the_text_of_its_tables_is_the_sa
 #[tokio::test]
 async fn changes_that_are_lost_show_while_a_target_takes_nothing() {
     let folder = tempfile::tempdir().unwrap();
+    let file_of = folder.path().join("changes.jsonl");
+    let crawl = Crawl::keeping(3, &file("desk", &file_of, ""));
     // A folder is no file.
-    let crawl = Crawl::keeping(3, &file("desk", folder.path(), ""));
+    std::fs::create_dir(&file_of).unwrap();
     crawl.tell().await;
     let lost = || {
         let published = crawl.published.lock().unwrap();

@@ -3,6 +3,7 @@
 
 use super::archived_files::ArchivedFiles;
 use super::rows::{Cell, CellKind, Column, Rows};
+use super::{decided_meanwhile, decisions};
 use crate::cli::Format;
 use crate::texts::{Version, Versions, extracted};
 use recrawl_archive::ArchiveFolder;
@@ -40,8 +41,7 @@ pub fn export(settings: &Settings, out: &Path, format: Format, with_text: bool) 
     let folder = settings.data_dir.join(WARC);
     let archive = ArchiveFolder::open(&folder)?;
     let files = ArchivedFiles::all(&folder, &archive);
-    let taken_down =
-        open_read::decisions(&settings.data_dir, || open_read::tables(&settings.data_dir))?.taken_down;
+    let taken_down = decisions(&settings)?.taken_down;
     let mut rows = Rows::create(out, format, columns)?;
     let (mut records, mut left_out) = (generation.records(), 0u64);
     while let Some((_, key, record)) = records.next_record().map_err(Failure::work)? {
@@ -63,7 +63,11 @@ pub fn export(settings: &Settings, out: &Path, format: Format, with_text: bool) 
     if left_out > 0 {
         tracing::warn!(pages = left_out, "left out pages whose archived body was removed or cannot be read");
     }
-    rows.finish_if("contents", || files.are_unchanged())
+    rows.finish_if("contents", || {
+        files.are_unchanged()?;
+        // A takedown that is decided replaces files later.
+        if decisions(&settings)?.taken_down == taken_down { Ok(()) } else { Err(decided_meanwhile()) }
+    })
 }
 
 fn row(url: &CanonicalUrl, Version { answer, .. }: &Version, settings: &Settings) -> [Cell; ALL.len()] {

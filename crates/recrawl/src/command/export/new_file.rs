@@ -2,12 +2,12 @@
 
 use super::named;
 use recrawl_crawl::failure::Failure;
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Ending of the name until the file is whole. What a killed export leaves, the next one to this name replaces.
@@ -38,25 +38,41 @@ impl NewFile {
         if fs::metadata(out).is_ok_and(|there| !there.is_file()) {
             return Ok(NewFile { out: out.into(), part: None, file: File::create(out)? });
         }
-        // A link stays, and what it leads to is replaced.
+        // A link to a file stays, and the file is replaced.
         let out = fs::canonicalize(out).unwrap_or_else(|_| out.into());
         let mut name = out.clone().into_os_string();
         name.push(".");
         name.push(PART);
         let part = PathBuf::from(name);
         loop {
-            let file = OpenOptions::new().write(true).create(true).truncate(false).open(&part)?;
+            // Whatever else has this name is neither followed nor waited for.
+            let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
+            let file = OpenOptions::new()
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .custom_flags(flags)
+                .open(&part)?;
+            if !file.metadata()?.is_file() {
+                let text = format!("{} is in the way, and no file", part.display());
+                return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
+            }
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Err(Errno::WOULDBLOCK) => {
                     let text = format!("another export writes {}", part.display());
                     return Err(io::Error::new(io::ErrorKind::ResourceBusy, text));
                 }
+                // Some file systems have no locks.
+                Err(Errno::NOSYS | Errno::OPNOTSUPP | Errno::NOLCK) => {}
                 locked => locked?,
             }
             // Another export may have finished or removed it since it was opened.
             let is_same = fs::metadata(&part).is_ok_and(|at| Some(at.ino()) == inode(&file));
             if is_same {
                 file.set_len(0)?;
+                if let Ok(old) = fs::metadata(&out) {
+                    file.set_permissions(old.permissions())?;
+                }
                 return Ok(NewFile { out, part: Some(part), file });
             }
         }
@@ -78,15 +94,16 @@ impl NewFile {
     /// Makes the file durable and, if `may` agrees then, gives it its name.
     ///
     /// # Errors
-    /// With the file's name, or that of `may`. Then an older file stays.
+    /// With the file's name, or that of `may`. Then an older file stays, unless only the folder cannot be made durable.
     pub fn finish(mut self, may: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
         let Some(part) = &self.part else { return may() };
         self.file.sync_all().map_err(|e| named(&self.out, &e))?;
         may()?;
-        let renamed = fs::rename(part, &self.out).and_then(|()| File::open(folder_of(&self.out))?.sync_all());
-        renamed.map_err(|e| named(&self.out, &e))?;
+        fs::rename(part, &self.out).map_err(|e| named(&self.out, &e))?;
+        // The name is free for another export.
         self.part = None;
-        Ok(())
+        let synced = File::open(folder_of(&self.out)).and_then(|folder| folder.sync_all());
+        synced.map_err(|e| named(&self.out, &e))
     }
 }
 
@@ -112,12 +129,14 @@ pub fn folder_of(file: &Path) -> &Path {
 mod tests {
     use super::*;
     use std::io::Write;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn an_older_file_stays_until_the_new_one_is_whole() {
         let folder = tempfile::tempdir().unwrap();
         let (out, link) = (folder.path().join("x.csv"), folder.path().join("link.csv"));
         fs::write(&out, "old").unwrap();
+        fs::set_permissions(&out, fs::Permissions::from_mode(0o600)).unwrap();
         std::os::unix::fs::symlink("x.csv", &link).unwrap();
         // What a killed export left.
         fs::write(folder.path().join("x.csv.part"), "much longer than what follows").unwrap();
@@ -140,6 +159,17 @@ mod tests {
         whole.finish(|| Ok(())).unwrap();
         assert_eq!((fs::read_to_string(&out).unwrap().as_str(), names()), ("new", 2));
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::metadata(&out).unwrap().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn what_else_has_the_name_of_the_part_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let (out, other) = (folder.path().join("x"), folder.path().join("other"));
+        fs::write(&other, "other").unwrap();
+        std::os::unix::fs::symlink(&other, folder.path().join("x.part")).unwrap();
+        assert!(NewFile::create(&out).is_err());
+        assert_eq!(fs::read_to_string(&other).unwrap(), "other");
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Which captures are exported.
 
+use super::super::{decided_meanwhile, decisions};
 use crate::cli::ExportArgs;
 use recrawl_crawl::admission::blocks::Blocks;
 use recrawl_crawl::admission::decisions::Decisions;
 use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::open_read;
 use recrawl_crawl::settings::Settings;
 use recrawl_repository::Generation;
 use recrawl_types::{CanonicalUrl, UrlRules};
@@ -87,16 +87,9 @@ impl Selection {
         let now = decisions(settings)?;
         match now.blocks == self.decided.blocks && now.taken_down == self.decided.taken_down {
             true => Ok(()),
-            false => Err(Failure::Work(
-                "pages were blocked or taken down during the export, so it was discarded; run it again"
-                    .into(),
-            )),
+            false => Err(decided_meanwhile()),
         }
     }
-}
-
-fn decisions(settings: &Settings) -> Result<Decisions, Failure> {
-    open_read::decisions(&settings.data_dir, || open_read::tables(&settings.data_dir))
 }
 
 fn since_1970(time: SystemTime) -> u64 {
