@@ -41,7 +41,7 @@ impl Archived<'_> {
         let last = last.ok_or_else(|| none("nothing of it is archived"))?;
         let folder = (self.folder)().map_err(none)?;
         let archived = Texts { settings: self.settings, folder: &folder, url };
-        let newer = archived.version(archived.place(last, change.time)?)?;
+        let newer = archived.of_visit(last, change.time)?;
         let (title, text) = archived.read(&newer)?;
         (contents.title, contents.new_text) = (title, Some(text));
         let compared = match change.kind {
@@ -66,21 +66,23 @@ struct Texts<'a> {
 }
 
 impl Texts<'_> {
-    /// Where the version of the visit at this time begins. The page may have been visited since.
-    fn place(&self, last: ArchivePosition, time: u64) -> Result<ArchivePosition, Missing> {
-        for (passed, place) in Places::of(self.folder, self.url, Some(last)).enumerate() {
+    /// The version of the visit at this time. The page may have been visited since.
+    fn of_visit(&self, last: ArchivePosition, time: u64) -> Result<Version, Missing> {
+        let unknown = || none("the body of this visit is not archived");
+        let last = self.version(last)?;
+        if last.answer.time() <= time {
+            return if last.answer.time() == time { Ok(last) } else { Err(unknown()) };
+        }
+        for (passed, place) in Places::of(self.folder, self.url, last.answer.before()).enumerate() {
             let place = place?;
-            if place.time == time {
-                return Ok(place.at);
-            }
-            if place.time < time {
-                break;
+            if place.time <= time {
+                return if place.time == time { self.version(place.at) } else { Err(unknown()) };
             }
             if passed == MAX_PASSED {
                 return Err(none(format!("more than {MAX_PASSED} versions were archived since")));
             }
         }
-        Err(none("the body of this visit is not archived"))
+        Err(unknown())
     }
 
     fn version(&self, at: ArchivePosition) -> Result<Version, Missing> {
@@ -149,8 +151,7 @@ mod tests {
     }
 
     fn compared(texts: &Texts<'_>, last: ArchivePosition, time: u64) -> Result<Contents, String> {
-        let newer =
-            texts.version(texts.place(last, time).map_err(|missing| missing.why)?).map_err(|m| m.why)?;
+        let newer = texts.of_visit(last, time).map_err(|missing| missing.why)?;
         let (title, text) = texts.read(&newer).map_err(|missing| missing.why)?;
         let mut contents = Contents { title, new_text: Some(text), ..Contents::default() };
         texts.compare(&mut contents, &newer).map_err(|missing| missing.why)?;
