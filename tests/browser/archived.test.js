@@ -211,7 +211,7 @@ describe("the archived versions of a page", () => {
 
   // The last one, since the daemon steps aside meanwhile.
   it("are gone from an open view once the page is taken down, and it says so", async () => {
-    const { page, done } = await look("/gone", { expected: [/net::ERR_/] });
+    const { page, done } = await look("/gone", { expected: [/net::ERR_/, /status of 503 /] });
     await page.locator(".archived").getByText("A page that will be taken down").waitFor();
     const place = await documentOf("/gone");
     await crawl.takeDown("/gone");
