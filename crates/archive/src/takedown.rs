@@ -120,7 +120,7 @@ fn find(
     Ok(())
 }
 
-/// Writes the file anew as `part`, without the records at `places`, and gives it its name.
+/// Copies the file to `part`, with a notice in place of each record at `places`, and renames that to `name`.
 fn rewrite(folder: &dyn Storage, name: &str, part: &str, places: &[Place], now: u64) -> io::Result<()> {
     let old = folder.open(name)?;
     let length = old.length()?;

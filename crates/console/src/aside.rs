@@ -3,13 +3,13 @@
 
 use crate::connection;
 use crate::problem::Problem;
-use crate::serve::ServeError;
+use crate::serve::{self, ServeError};
 use axum::http::Uri;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use serde_json::json;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use tokio::runtime;
@@ -33,14 +33,12 @@ impl Aside {
     /// # Errors
     /// If the address cannot be bound, or no thread can be started.
     pub fn answer(listen: SocketAddr) -> Result<Aside, ServeError> {
-        let cannot = |source| ServeError::Listen { address: listen, source };
-        let listener = TcpListener::bind(listen).map_err(cannot)?;
-        listener.set_nonblocking(true).map_err(cannot)?;
+        let (listener, address) = serve::bind(listen)?;
         let runtime =
             runtime::Builder::new_current_thread().enable_all().build().map_err(ServeError::Thread)?;
         let listener = {
             let _inside = runtime.enter();
-            tokio::net::TcpListener::from_std(listener).map_err(cannot)?
+            serve::in_runtime(listener, address)?
         };
         let failing = Arc::new(Mutex::new(None::<String>));
         let (of_health, of_rest) = (failing.clone(), failing.clone());

@@ -64,11 +64,7 @@ pub fn serve(
     if let Some((key, todo)) = config.wrong() {
         return Err(ServeError::Config { key, todo });
     }
-    let listen = config.listen;
-    let cannot = |source| ServeError::Listen { address: listen, source };
-    let listener = TcpListener::bind(listen).map_err(cannot)?;
-    listener.set_nonblocking(true).map_err(cannot)?;
-    let address = listener.local_addr().map_err(cannot)?;
+    let (listener, address) = bind(config.listen)?;
     tracing::info!("the console is at http://{address}/");
     if !address.ip().is_loopback() {
         tracing::warn!("everyone who can reach {address} can read the crawl's state; see docs/console.md");
@@ -82,7 +78,7 @@ pub fn serve(
     let (listener, local) = {
         let _inside = runtime.enter();
         let local = local.map(LocalListener::new).transpose().map_err(ServeError::Local)?;
-        (tokio::net::TcpListener::from_std(listener).map_err(cannot)?, local)
+        (in_runtime(listener, address)?, local)
     };
     let connections = config.connections;
     let console = Console::new(view, config, stop.clone());
@@ -106,6 +102,26 @@ pub fn serve(
     };
     let thread = thread::Builder::new().name("console".into()).spawn(work).map_err(ServeError::Thread)?;
     Ok(Running { address, console, thread })
+}
+
+fn cannot(address: SocketAddr) -> impl Fn(io::Error) -> ServeError {
+    move |source| ServeError::Listen { address, source }
+}
+
+/// A socket that listens, and its address.
+pub(crate) fn bind(listen: SocketAddr) -> Result<(TcpListener, SocketAddr), ServeError> {
+    let listener = TcpListener::bind(listen).map_err(cannot(listen))?;
+    listener.set_nonblocking(true).map_err(cannot(listen))?;
+    let address = listener.local_addr().map_err(cannot(listen))?;
+    Ok((listener, address))
+}
+
+/// The socket for the runtime that this is called in.
+pub(crate) fn in_runtime(
+    listener: TcpListener,
+    address: SocketAddr,
+) -> Result<tokio::net::TcpListener, ServeError> {
+    tokio::net::TcpListener::from_std(listener).map_err(cannot(address))
 }
 
 /// Why the console failed.

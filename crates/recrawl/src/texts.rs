@@ -10,7 +10,7 @@ mod difference;
 mod page;
 mod versions;
 
-pub use page::{ArchivedPage, MAX_VERSIONS, media_type, no_text};
+pub use page::{ArchivedPage, MAX_VERSIONS, media_type, titled_text};
 pub use versions::{Places, Version, Versions, extracted, inert_body, read, text_of};
 
 use difference::Difference;

@@ -225,13 +225,13 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
                     Opening::Carried(range)
                 }
                 Announced::Skipped(at, touched) => {
-                    self.fly(touched.bytes());
+                    self.count_in_flight(touched.bytes());
                     self.report_progress(at..at + 1);
                     Opening::Skipped(at, touched)
                 }
                 Announced::Opened(at, extent, touched) => {
                     let bytes = touched.bytes();
-                    self.fly(bytes);
+                    self.count_in_flight(bytes);
                     let packed = self.packed.read(at, extent)?;
                     self.report_progress(at..at + 1);
                     let opened = self.workers.submit(move |scratch| Matched::open(&packed, touched, scratch));
@@ -245,8 +245,8 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
         Ok(())
     }
 
-    /// Moves touched URLs of so many bytes from the announced blocks to those in flight.
-    fn fly(&mut self, bytes: usize) {
+    /// Counts these bytes of touched URLs as in flight, and no more as announced.
+    fn count_in_flight(&mut self, bytes: usize) {
         self.held -= bytes;
         self.in_flight += bytes;
     }

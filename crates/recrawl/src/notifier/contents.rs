@@ -1,9 +1,8 @@
 //! What the archive has of a change: title, old and new text, and their difference.
 
-use crate::texts::{Missing, Places, Text, Version, extracted, no_text, read, text_of, unified};
+use crate::texts::{Missing, Places, Text, Version, read, titled_text, unified};
 use recrawl_archive::ArchiveFolder;
 use recrawl_crawl::settings::Settings;
-use recrawl_extractor::Extracted;
 use recrawl_notifications::message::{Contents, Told, cut};
 use recrawl_notifications::{Change, ChangeKind};
 use recrawl_repository::Lookup;
@@ -42,7 +41,7 @@ impl Archived<'_> {
         let folder = (self.folder)().map_err(none)?;
         let archived = Texts { settings: self.settings, folder: &folder, url };
         let newer = archived.of_visit(last, change.time)?;
-        let (title, text) = archived.read(&newer)?;
+        let (title, text) = titled_text(&newer, url, self.settings)?;
         (contents.title, contents.new_text) = (title, Some(text));
         let compared = match change.kind {
             ChangeKind::New => Ok(()),
@@ -90,27 +89,11 @@ impl Texts<'_> {
         Ok(Version { at, answer })
     }
 
-    /// Title and text of a version.
-    fn read(&self, Version { answer, .. }: &Version) -> Result<(Option<String>, String), Missing> {
-        // A redirect has no text of its own.
-        if !(200..300).contains(&answer.status()) {
-            return Err(no_text(answer));
-        }
-        let part = self.settings.pages.of(self.url).map(|rule| &rule.part);
-        match extracted(answer, self.url, self.settings, part) {
-            Extracted::Page(page) => Ok((page.title, page.text)),
-            _ => {
-                let text = text_of(answer, self.url, self.settings, part);
-                text.map(|text| (None, text)).ok_or_else(|| no_text(answer))
-            }
-        }
-    }
-
     /// Adds the text of the version before this one, and the difference.
     fn compare(&self, contents: &mut Contents, newer: &Version) -> Result<(), Missing> {
         let before = newer.answer.before().ok_or_else(|| none("the text before is not archived"))?;
         let older = self.version(before)?;
-        let (_, old_text) = self.read(&older)?;
+        let (_, old_text) = titled_text(&older, self.url, self.settings)?;
         let text = |version: &Version, text: &str| Text {
             time: version.answer.time(),
             at: version.at,
@@ -152,7 +135,7 @@ mod tests {
 
     fn compared(texts: &Texts<'_>, last: ArchivePosition, time: u64) -> Result<Contents, String> {
         let newer = texts.of_visit(last, time).map_err(|missing| missing.why)?;
-        let (title, text) = texts.read(&newer).map_err(|missing| missing.why)?;
+        let (title, text) = titled_text(&newer, texts.url, texts.settings).map_err(|missing| missing.why)?;
         let mut contents = Contents { title, new_text: Some(text), ..Contents::default() };
         texts.compare(&mut contents, &newer).map_err(|missing| missing.why)?;
         Ok(contents)

@@ -1,8 +1,9 @@
 //! Appends messages to a file, a line each.
 
 use super::sender::{NotTaken, within};
+use recrawl_crawl::output::sync_folder_of;
 use rustix::fs::OFlags;
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -52,8 +53,7 @@ fn append(path: &Path, text: &str) -> io::Result<()> {
     let written = file.write_all(line.as_bytes()).and_then(|()| file.sync_data());
     written.inspect_err(|_| _ = file.set_len(metadata.len()))?;
     if is_new {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?;
+        sync_folder_of(path)?;
     }
     Ok(())
 }

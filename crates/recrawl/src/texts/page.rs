@@ -1,7 +1,7 @@
 //! One page and its archive, for `recrawl show`, `recrawl page test` and the console.
 
-use super::versions::{Places, read};
-use super::{Missing, Text, Version, Versions, is_given_out, missing, none_before, text_of};
+use super::versions::{Places, read, titled_text_of};
+use super::{Missing, Text, Version, Versions, is_given_out, missing, none_before};
 use recrawl_archive::answer::Answer;
 use recrawl_archive::{ArchiveFolder, timestamp};
 use recrawl_crawl::data_dir::WARC;
@@ -81,17 +81,29 @@ impl ArchivedPage {
     /// # Errors
     /// That the version is a redirect, or no text.
     pub fn text(&self, version: &Version) -> Result<Text, Missing> {
-        let part = self.settings.pages.of(&self.url).map(|rule| &rule.part);
-        let Version { at, answer } = version;
-        let is_page = (200..300).contains(&answer.status());
-        let text =
-            Some(answer).filter(|_| is_page).and_then(|of| text_of(of, &self.url, &self.settings, part));
-        Ok(Text { time: answer.time(), at: *at, text: text.ok_or_else(|| no_text(answer))? })
+        let (_, text) = titled_text(version, &self.url, &self.settings)?;
+        Ok(Text { time: version.answer.time(), at: version.at, text })
     }
 }
 
+/// The title of a version, if it has one, and its text, as far as the page's rule lets it count.
+///
+/// # Errors
+/// That the version is a redirect, or no text.
+pub fn titled_text(
+    Version { answer, .. }: &Version,
+    url: &CanonicalUrl,
+    settings: &Settings,
+) -> Result<(Option<String>, String), Missing> {
+    let part = settings.pages.of(url).map(|rule| &rule.part);
+    // A redirect has no text of its own.
+    let is_page = (200..300).contains(&answer.status());
+    let found = if is_page { titled_text_of(answer, url, settings, part) } else { None };
+    found.ok_or_else(|| no_text(answer))
+}
+
 /// Why a version has no text.
-pub fn no_text(answer: &Answer) -> Missing {
+fn no_text(answer: &Answer) -> Missing {
     let what = match answer.http_field("Location").filter(|_| (300..400).contains(&answer.status())) {
         Some(target) => format!("a redirect to {target}"),
         None => format!("no text ({})", media_type(answer)),

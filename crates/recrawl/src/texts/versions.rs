@@ -135,14 +135,24 @@ pub fn text_of(
     settings: &Settings,
     part: Option<&Part>,
 ) -> Option<String> {
+    titled_text_of(answer, url, settings, part).map(|(_, text)| text)
+}
+
+/// The same, behind the title of a page that has one.
+pub(super) fn titled_text_of(
+    answer: &Answer,
+    url: &CanonicalUrl,
+    settings: &Settings,
+    part: Option<&Part>,
+) -> Option<(Option<String>, String)> {
     match extracted(answer, url, settings, part) {
-        Extracted::Page(page) => Some(page.text),
+        Extracted::Page(page) => Some((page.title, page.text)),
         Extracted::Listing(hints, _) => {
             let line = |entry: &recrawl_extractor::ListingEntry| match entry.lastmod {
                 0 => format!("{}\n", entry.url),
                 lastmod => format!("{} {}\n", entry.url, timestamp(u64::from(lastmod) * 1000)),
             };
-            Some(hints.entries.iter().map(line).collect())
+            Some((None, hints.entries.iter().map(line).collect()))
         }
         Extracted::Opaque(_) => None,
     }

@@ -7,6 +7,7 @@
 use super::{End, put};
 use crate::config;
 use crate::failure::Failure;
+use crate::output::sync_folder_of;
 use recrawl_types::DatedRound;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -63,7 +64,7 @@ impl EventFile {
             file.set_len(end).map_err(failed)?;
         }
         if is_new {
-            sync_folder(path).map_err(failed)?;
+            sync_folder_of(path).map_err(failed)?;
         }
         Ok((EventFile { path: path.into(), file, end }, ended))
     }
@@ -119,7 +120,7 @@ impl EventFile {
         self.file = OpenOptions::new().read(true).append(true).create(true).open(&self.path)?;
         self.end = 0;
         self.end_round(end)?;
-        sync_folder(&self.path)
+        sync_folder_of(&self.path)
     }
 
     pub fn path(&self) -> &Path {
@@ -156,11 +157,6 @@ fn last_put_aside(path: &Path) -> Result<Option<DatedRound>, Failure> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
         last => Ok(last.map_err(|e| failed(&path, &e))?.map(|(_, cycle)| cycle)),
     }
-}
-
-fn sync_folder(path: &Path) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    File::open(folder)?.sync_all()
 }
 
 /// Is it empty, or the incomplete first line of an events file?

@@ -2,6 +2,7 @@
 
 use recrawl_clusters::model::{MODEL_VERSION, Model, ModelError};
 use recrawl_crawl::failure::Failure;
+use recrawl_crawl::output::folder_of;
 use recrawl_simulation::Dataset;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -66,7 +67,7 @@ impl ModelFile {
             )));
         }
         ModelFile::check_target(path, force)?;
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = folder_of(path);
         let written = || -> io::Result<()> {
             // As of any new file, less the umask; a temporary file would be readable by its owner alone.
             let permissions = fs::Permissions::from_mode(0o666);

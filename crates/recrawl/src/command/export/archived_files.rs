@@ -4,7 +4,7 @@ use recrawl_archive::ArchiveFolder;
 use recrawl_crawl::failure::Failure;
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 /// Files of the archive as they were read.
@@ -20,15 +20,13 @@ fn identity(file: &Metadata) -> Identity {
 
 impl ArchivedFiles {
     /// All files of the archive, as they are now. Removed ones are left out.
-    pub fn all(folder: &Path, archive: &ArchiveFolder) -> ArchivedFiles {
-        let mut files = ArchivedFiles::default();
-        for (_, name) in archive.files.iter() {
-            let path = folder.join(name);
-            if let Ok(file) = fs::metadata(&path) {
-                files.note(path, &file);
-            }
-        }
-        files
+    pub fn all(archive: &ArchiveFolder) -> ArchivedFiles {
+        let paths = archive.files.iter().filter_map(|(number, _)| archive.file(number).ok());
+        let noted = paths.filter_map(|path| {
+            let of = identity(&fs::metadata(&path).ok()?);
+            Some((path, of))
+        });
+        ArchivedFiles(noted.collect())
     }
 
     /// Notes a file that is read.

@@ -1,12 +1,12 @@
 //! `recrawl export cdxj`: the sorted index of the WARC files that replay programs need.
 
 use super::lines::Lines;
-use super::new_file::folder_of;
 use recrawl_archive::ArchiveFolder;
 use recrawl_archive::records::{Found, Records};
 use recrawl_archive::surt::surt;
 use recrawl_crawl::data_dir::WARC;
 use recrawl_crawl::failure::Failure;
+use recrawl_crawl::output::folder_of;
 use recrawl_crawl::output::sorted_lines::SortedLines;
 use recrawl_crawl::settings::Settings;
 use std::fmt::Write as _;

@@ -38,9 +38,8 @@ pub fn export(settings: &Settings, out: &Path, format: Format, with_text: bool) 
     settings.reading.anchors = true;
     let repository = open_read::repository(&settings)?;
     let generation = repository.current();
-    let folder = settings.data_dir.join(WARC);
-    let archive = ArchiveFolder::open(&folder)?;
-    let files = ArchivedFiles::all(&folder, &archive);
+    let archive = ArchiveFolder::open(&settings.data_dir.join(WARC))?;
+    let files = ArchivedFiles::all(&archive);
     let taken_down = decisions(&settings)?.taken_down;
     let mut rows = Rows::create(out, format, columns)?;
     let (mut records, mut left_out) = (generation.records(), 0u64);

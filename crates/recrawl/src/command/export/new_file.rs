@@ -2,6 +2,7 @@
 
 use super::named;
 use recrawl_crawl::failure::Failure;
+use recrawl_crawl::output::sync_folder_of;
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions};
@@ -53,7 +54,8 @@ impl NewFile {
                 .truncate(false)
                 .custom_flags(flags)
                 .open(&part)?;
-            if !file.metadata()?.is_file() {
+            let opened = file.metadata()?;
+            if !opened.is_file() {
                 let text = format!("{} is in the way, and no file", part.display());
                 return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
             }
@@ -67,8 +69,7 @@ impl NewFile {
                 locked => locked?,
             }
             // Another export may have finished or removed it since it was opened.
-            let is_same = fs::metadata(&part).is_ok_and(|at| Some(at.ino()) == inode(&file));
-            if is_same {
+            if fs::metadata(&part).is_ok_and(|at| at.ino() == opened.ino()) {
                 file.set_len(0)?;
                 if let Ok(old) = fs::metadata(&out) {
                     file.set_permissions(old.permissions())?;
@@ -102,8 +103,7 @@ impl NewFile {
         fs::rename(part, &self.out).map_err(|e| named(&self.out, &e))?;
         // The name is free for another export.
         self.part = None;
-        let synced = File::open(folder_of(&self.out)).and_then(|folder| folder.sync_all());
-        synced.map_err(|e| named(&self.out, &e))
+        sync_folder_of(&self.out).map_err(|e| named(&self.out, &e))
     }
 }
 
@@ -114,15 +114,6 @@ impl Drop for NewFile {
             let _ = fs::remove_file(part);
         }
     }
-}
-
-fn inode(file: &File) -> Option<u64> {
-    Some(file.metadata().ok()?.ino())
-}
-
-/// The folder of a file.
-pub fn folder_of(file: &Path) -> &Path {
-    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 #[cfg(test)]

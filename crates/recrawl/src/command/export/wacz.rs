@@ -10,10 +10,10 @@ mod pages;
 mod records;
 mod selection;
 
+use super::archived_files::ArchivedFiles;
 use super::report;
 use crate::cli::ExportArgs;
 use package::Package;
-use records::CopiedFiles;
 use recrawl_archive::ArchiveFolder;
 use recrawl_crawl::data_dir::WARC;
 use recrawl_crawl::failure::Failure;
@@ -41,9 +41,9 @@ pub fn export(settings: &Settings, args: &ExportArgs) -> Result<(), Failure> {
     let archive = ArchiveFolder::open(&folder)?;
     let mut package = Package::create(out)?;
     let mut lines = SortedLines::new(package.folder(), settings.config.storage.batch_memory.0 as usize);
-    let mut copied = CopiedFiles::default();
+    let mut files = ArchivedFiles::default();
     for (_, name) in archive.files.iter() {
-        copied.copy(&folder.join(name), name, &selection, &mut package, &mut lines)?;
+        records::copy(&folder.join(name), name, &selection, &mut package, &mut lines, &mut files)?;
     }
     let captures = index::write(lines, &mut package)?;
     if captures == 0 {
@@ -53,6 +53,6 @@ pub fn export(settings: &Settings, args: &ExportArgs) -> Result<(), Failure> {
     }
     pages::write(settings, &archive, &generation, &selection, args.text, &mut package)?;
     // A takedown replaces files. What was read before it must not be passed on.
-    package.finish(|| copied.0.are_unchanged().and_then(|()| selection.is_unchanged(settings)))?;
+    package.finish(|| files.are_unchanged().and_then(|()| selection.is_unchanged(settings)))?;
     report(out, captures, "captures")
 }

@@ -1,8 +1,9 @@
 //! The ZIP file of a WACZ: its entries with their digests, and the file that lists them.
 
 use super::super::named;
-use super::super::new_file::{NewFile, folder_of};
+use super::super::new_file::NewFile;
 use recrawl_crawl::failure::Failure;
+use recrawl_crawl::output::folder_of;
 use ring::digest::{Context, SHA256};
 use serde_json::{Value, json};
 use std::fs::File;

@@ -15,58 +15,52 @@ use std::path::Path;
 /// Bytes copied at a time.
 const CHUNK: u64 = 256 << 10;
 
-/// The files that were copied.
-#[derive(Default)]
-pub struct CopiedFiles(pub ArchivedFiles);
-
-impl CopiedFiles {
-    /// Copies the selected records of a WARC file to an entry of the package, and collects the lines of its
-    /// index. Without such records there is no entry.
-    ///
-    /// # Errors
-    /// When the package cannot be written. What cannot be read is left out with a warning.
-    pub fn copy(
-        &mut self,
-        path: &Path,
-        name: &str,
-        selection: &Selection,
-        package: &mut Package,
-        lines: &mut SortedLines,
-    ) -> Result<(), Failure> {
-        let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
-        let (metadata, file) = match opened {
-            Ok(opened) => opened,
-            // A running crawl removes old files.
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(e) => return Err(super::super::named(path, &e)),
-        };
-        self.0.note(path.into(), &metadata);
-        let mut copy = FileCopy { name, file: &file, info: None, is_begun: false };
-        let mut choice = Choice { selection, exported: None };
-        let mut records = Records::over(Positioned { file: &file, at: 0 }, path.display().to_string());
-        loop {
-            match records.next_record() {
-                Ok(Some(record)) if record.is_torn => {
-                    tracing::warn!(
-                        "{}, byte {}: left out the incomplete last record",
-                        path.display(),
-                        record.offset
-                    );
-                    return Ok(());
+/// Copies the selected records of a WARC file to an entry of the package, collects the lines of its
+/// index, and notes the file. Without such records there is no entry.
+///
+/// # Errors
+/// When the package cannot be written. What cannot be read is left out with a warning.
+pub fn copy(
+    path: &Path,
+    name: &str,
+    selection: &Selection,
+    package: &mut Package,
+    lines: &mut SortedLines,
+    files: &mut ArchivedFiles,
+) -> Result<(), Failure> {
+    let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
+    let (metadata, file) = match opened {
+        Ok(opened) => opened,
+        // A running crawl removes old files.
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(e) => return Err(super::super::named(path, &e)),
+    };
+    files.note(path.into(), &metadata);
+    let mut copy = FileCopy { name, file: &file, info: None, is_begun: false };
+    let mut choice = Choice { selection, exported: None };
+    let mut records = Records::over(Positioned { file: &file, at: 0 }, path.display().to_string());
+    loop {
+        match records.next_record() {
+            Ok(Some(record)) if record.is_torn => {
+                tracing::warn!(
+                    "{}, byte {}: left out the incomplete last record",
+                    path.display(),
+                    record.offset
+                );
+                return Ok(());
+            }
+            Ok(Some(record)) if record.kind() == Some("warcinfo") => copy.info = Some(record),
+            Ok(Some(record)) if choice.takes(&record) => {
+                let moved = copy.record(record, package)?;
+                if let Some(line) = cdxj::line(&moved, name) {
+                    lines.push(line)?;
                 }
-                Ok(Some(record)) if record.kind() == Some("warcinfo") => copy.info = Some(record),
-                Ok(Some(record)) if choice.takes(&record) => {
-                    let moved = copy.record(record, package)?;
-                    if let Some(line) = cdxj::line(&moved, name) {
-                        lines.push(line)?;
-                    }
-                }
-                Ok(Some(_)) => {}
-                Ok(None) => return Ok(()),
-                Err(error) => {
-                    tracing::warn!("{error}; left out the rest of the file");
-                    return Ok(());
-                }
+            }
+            Ok(Some(_)) => {}
+            Ok(None) => return Ok(()),
+            Err(error) => {
+                tracing::warn!("{error}; left out the rest of the file");
+                return Ok(());
             }
         }
     }
