@@ -59,7 +59,7 @@ fn batch(
     for part in firsts.chunks(LINKS_A_VISIT) {
         let link = |&at: &usize| {
             let url = CanonicalUrl::from_key(generation.first_key(at))?;
-            Ok(Link { url, depth: u16::MAX, hops: 0, counted, lastmod: 0, expectation: None })
+            Ok(Link { counted, ..Link::to(url, u16::MAX) })
         };
         let links: Vec<Link> = part.iter().map(link).collect::<Result<_, Failure>>()?;
         let url = links[0].url.clone();

@@ -150,7 +150,7 @@ impl Stream<'_> {
             written.within += u64::from(is_within);
             written.known += u64::from(is_known);
             let url = CanonicalUrl::from_key(&key).expect("the Web has sound keys");
-            Link { url, depth: DEPTH, hops: 0, counted: !was_visited, lastmod: 0, expectation: None }
+            Link { counted: !was_visited, ..Link::to(url, DEPTH) }
         });
         let links: Vec<Link> = links.collect();
         self.web.known_key(site, page, &mut key);

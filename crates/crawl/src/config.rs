@@ -341,7 +341,7 @@ table! {
         opt_out: PathBuf = PathBuf::new(),
         /// Maximum links from a seed.
         max_depth: u16 = 50,
-        /// Maximum known URLs per host. URLs that only a sitemap index or a redirect names: half of it.
+        /// Maximum known URLs per host. URLs that only a sitemap, a feed or a redirect names: half of it.
         max_pages_per_host: u64 = 1_000_000,
         /// Maximum length of a URL.
         max_url_bytes: u32 = 2000,

@@ -368,6 +368,8 @@ pub(crate) fn outcome(tag: u8, detail: u64) -> Result<Outcome, Malformed> {
 
 /// In the byte of a link's flags: an expectation follows.
 const LINK_HAS_EXPECTATION: u8 = 4;
+/// In the same byte: a sitemap or feed lists it.
+const LINK_LISTED: u8 = 8;
 
 fn take_link_expectation(take: &mut Take<'_>, flags: u8) -> Result<Option<Expectation>, Malformed> {
     if flags & LINK_HAS_EXPECTATION == 0 { Ok(None) } else { take_expectation(take).map(Some) }
@@ -379,7 +381,8 @@ fn put_link_near(out: &mut Vec<u8>, near: &[u8], link: &Link) {
     out.put_u8(link.hops);
     let has_lastmod = if link.lastmod > 0 { HAS_LASTMOD } else { 0 };
     let has_expectation = link.expectation.map_or(0, |_| LINK_HAS_EXPECTATION);
-    out.put_u8(u8::from(link.counted) | has_lastmod | has_expectation);
+    let listed = if link.listed { LINK_LISTED } else { 0 };
+    out.put_u8(u8::from(link.counted) | has_lastmod | has_expectation | listed);
     if link.lastmod > 0 {
         out.put_varint(link.lastmod.into());
     }
@@ -391,7 +394,8 @@ fn take_link_near(take: &mut Take<'_>, near: &mut Vec<u8>) -> Result<Link, Malfo
     let (depth, hops, flags) = (take.narrow()?, take.u8()?, take.u8()?);
     let lastmod = if flags & HAS_LASTMOD == 0 { 0 } else { take.narrow()? };
     let expectation = take_link_expectation(take, flags)?;
-    Ok(Link { url, depth, hops, counted: flags & 1 == 1, lastmod, expectation })
+    let (counted, listed) = (flags & 1 == 1, flags & LINK_LISTED > 0);
+    Ok(Link { url, depth, hops, counted, listed, lastmod, expectation })
 }
 
 fn put_links(out: &mut Vec<u8>, page: &[u8], links: &[Link]) {

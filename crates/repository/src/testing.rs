@@ -215,9 +215,17 @@ fn verdict() -> impl Strategy<Value = Option<Verdict>> {
 
 /// Any link.
 pub fn link() -> impl Strategy<Value = Link> {
-    (url(), any::<(u16, u8, bool)>(), lastmod(), expectation()).prop_map(|(url, n, lastmod, expectation)| {
-        Link { url, depth: n.0, hops: n.1, counted: n.2, lastmod, expectation }
-    })
+    (url(), any::<(u16, u8, bool, bool)>(), lastmod(), expectation()).prop_map(
+        |(url, n, lastmod, expectation)| Link {
+            url,
+            depth: n.0,
+            hops: n.1,
+            counted: n.2,
+            listed: n.3,
+            lastmod,
+            expectation,
+        },
+    )
 }
 
 /// Any visit.
@@ -271,8 +279,8 @@ pub fn put_back<'a>(record: &mut LogRecord, apart: impl Iterator<Item = LinkRef<
         LogRecord::Seeds(links) => links,
         LogRecord::Skipped(_) => return assert_eq!(apart.count(), 0, "what was skipped has no links"),
     };
-    links.extend(apart.map(|LinkRef { key, depth, hops, counted, lastmod, expectation }| {
+    links.extend(apart.map(|LinkRef { key, depth, hops, counted, listed, lastmod, expectation }| {
         let url = CanonicalUrl::from_key(key).expect("a link leads to a URL");
-        Link { url, depth, hops, counted, lastmod, expectation }
+        Link { url, depth, hops, counted, listed, lastmod, expectation }
     }));
 }

@@ -98,6 +98,8 @@ pub struct Link {
     /// Is it counted in [`Known::in_links`](crate::Known::in_links)? Only links of a page's first
     /// fetch are, so that a page counts once however often it is visited.
     pub counted: bool,
+    /// Does a sitemap or feed list it, rather than a page link to it?
+    pub listed: bool,
     /// Modification date from a sitemap or feed of the page's own host, in seconds since 1970; 0
     /// for none.
     pub lastmod: u32,
@@ -108,7 +110,7 @@ pub struct Link {
 impl Link {
     /// A link without redirects and date, which is not counted.
     pub fn to(url: CanonicalUrl, depth: u16) -> Link {
-        Link { url, depth, hops: 0, counted: false, lastmod: 0, expectation: None }
+        Link { url, depth, hops: 0, counted: false, listed: false, lastmod: 0, expectation: None }
     }
 }
 

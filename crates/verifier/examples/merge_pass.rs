@@ -19,7 +19,7 @@ fn url(host: u64, page: u64) -> CanonicalUrl {
 }
 
 fn link(url: CanonicalUrl) -> Link {
-    Link { url, depth: 1, hops: 0, counted: true, lastmod: 0, expectation: None }
+    Link { counted: true, ..Link::to(url, 1) }
 }
 
 /// Runs one cycle and returns its report with the seconds of the pass alone.

@@ -152,7 +152,7 @@ impl<'a> Editor<'a> {
         }
         let is_seed = touch.links.is_some_and(|links| links.seed);
         let origin = CanonicalUrl::origin_of(key);
-        let is_linked = touch.links.is_none_or(|links| links.hops == 0);
+        let is_linked = touch.links.is_none_or(|links| links.hops == 0 && !links.listed);
         if !self.cap.admits(origin, is_visited || is_seed, is_linked)? {
             self.report.links_over_host_cap += 1;
             return Ok(None);

@@ -27,6 +27,8 @@ pub(crate) struct Entry {
     lastmod: u32,
     hops: u8,
     kind: EntryKind,
+    /// [`Links::listed`].
+    is_listed: bool,
     /// Do the bytes of an expectation follow the path? So links without one take no room for it.
     is_expected: bool,
 }
@@ -41,7 +43,7 @@ enum EntryKind {
 impl Entry {
     /// A link to the path at the end of `paths`. The caller puts the link's expectation, if it has one, behind the path.
     pub fn link(paths: &[u8], length: usize, origin: u32, links: &Links) -> Entry {
-        let Links { depth, hops, seed, lastmod, .. } = *links;
+        let Links { depth, hops, listed: is_listed, seed, lastmod, .. } = *links;
         let kind = if seed { EntryKind::Seed } else { EntryKind::Links };
         let (seen, counted) = (links.seen as u16, links.counted as u16);
         let is_expected = links.expectation.is_some();
@@ -52,6 +54,7 @@ impl Entry {
             lastmod,
             hops,
             kind,
+            is_listed,
             is_expected,
             ..Entry::at_end(paths, length, origin)
         }
@@ -74,6 +77,7 @@ impl Entry {
             lastmod: 0,
             hops: 0,
             kind: EntryKind::Visit,
+            is_listed: false,
             is_expected: false,
         };
         entry.load_chunk(paths, FIRST_CHUNK);
@@ -93,6 +97,7 @@ impl Entry {
             counted: self.counted.into(),
             depth,
             hops,
+            listed: self.is_listed,
             seed: self.kind == EntryKind::Seed,
             lastmod,
             since,

@@ -40,8 +40,8 @@ impl<'g> HostCap<'g> {
     }
 
     /// Whether a new URL of this origin is inserted. One that is inserted `anyway` counts as well. One that
-    /// no page links to (only a sitemap index or a redirect names it) is inserted while fewer URLs than
-    /// half of the limit are known: else an index that lists addresses without a page would leave no
+    /// no page links to (only a sitemap, feed or redirect names it) is inserted while fewer URLs than
+    /// half of the limit are known: else a sitemap that lists addresses without a page would leave no
     /// place for the pages of its host.
     pub fn admits(&mut self, origin: &[u8], anyway: bool, is_linked: bool) -> Result<bool, ReadError> {
         if self.origin != origin {

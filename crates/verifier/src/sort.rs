@@ -67,7 +67,7 @@ mod tests {
             urls in vec((0u32..4, "/(section/){0,4}[ab!]{0,9}(/page-000[0-2]{0,9})?"), 0..300),
             threads in 1usize..6,
         ) {
-            let links = Links { seen: 1, counted: 0, depth: 0, hops: 0, seed: false, lastmod: 0, since: Cycle(1), expectation: None };
+            let links = Links { seen: 1, counted: 0, depth: 0, hops: 0, listed: false, seed: false, lastmod: 0, since: Cycle(1), expectation: None };
             let (mut paths, mut entries) = (Vec::new(), Vec::new());
             for (origin, path) in &urls {
                 paths.extend_from_slice(path.as_bytes());

@@ -26,6 +26,8 @@ pub(crate) struct Links {
     pub depth: u16,
     /// Minimum number of consecutive redirects.
     pub hops: u8,
+    /// Does no page link to it, but only a sitemap or feed list it?
+    pub listed: bool,
     pub seed: bool,
     /// The newest modification date of the links.
     pub lastmod: u32,
@@ -37,9 +39,9 @@ pub(crate) struct Links {
 
 impl Links {
     pub fn of(link: &LinkRef<'_>, seed: bool, cycle: Cycle) -> Links {
-        let LinkRef { depth, hops, lastmod, expectation, .. } = *link;
+        let LinkRef { depth, hops, listed, lastmod, expectation, .. } = *link;
         let counted = u32::from(link.counted);
-        Links { seen: 1, counted, depth, hops, seed, lastmod, since: cycle, expectation }
+        Links { seen: 1, counted, depth, hops, listed, seed, lastmod, since: cycle, expectation }
     }
 
     pub fn and(self, other: Links) -> Links {
@@ -48,6 +50,7 @@ impl Links {
             counted: self.counted.saturating_add(other.counted),
             depth: self.depth.min(other.depth),
             hops: self.hops.min(other.hops),
+            listed: self.listed && other.listed,
             seed: self.seed || other.seed,
             lastmod: self.lastmod.max(other.lastmod),
             since: self.since.min(other.since),
@@ -100,12 +103,15 @@ const SEED: u8 = 1;
 const VISIT: u8 = 2;
 /// In the first byte of links: an expectation follows the numbers.
 const HAS_EXPECTATION: u8 = 4;
+/// In the same byte: only sitemaps and feeds list the URL.
+const LISTED: u8 = 8;
 
 /// Encodes links for a sorted run or for the file of waiting links.
 pub(crate) fn put_waiting(out: &mut Vec<u8>, key: &[u8], links: &Links) {
-    let Links { seen, counted, depth, hops, seed, lastmod, since, expectation } = *links;
+    let Links { seen, counted, depth, hops, listed, seed, lastmod, since, expectation } = *links;
     let has_expectation = expectation.map_or(0, |_| HAS_EXPECTATION);
-    out.push(if seed { SEED } else { LINKS } | has_expectation);
+    let is_listed = if listed { LISTED } else { 0 };
+    out.push(if seed { SEED } else { LINKS } | has_expectation | is_listed);
     for number in [seen, counted.into(), depth.into(), hops.into(), lastmod.into(), since.0.into()] {
         put_number(out, number);
     }
@@ -124,7 +130,7 @@ pub(crate) fn put_one_visit(out: &mut Vec<u8>, visit: &Visit) {
 /// come in key order and mostly share the previous one's origin, which is then not checked again.
 pub(crate) fn take(record: &[u8], key: &mut Vec<u8>) -> Result<Touch, Malformed> {
     let (&kind, mut rest) = record.split_first().ok_or(Malformed("it is empty"))?;
-    match kind & !HAS_EXPECTATION {
+    match kind & !(HAS_EXPECTATION | LISTED) {
         LINKS | SEED => {
             let rest = &mut rest;
             let links = Links {
@@ -134,6 +140,7 @@ pub(crate) fn take(record: &[u8], key: &mut Vec<u8>) -> Result<Touch, Malformed>
                 hops: take_number(rest)?,
                 lastmod: take_number(rest)?,
                 since: take_number(rest).map(Cycle)?,
+                listed: kind & LISTED > 0,
                 seed: kind & SEED > 0,
                 expectation: match kind & HAS_EXPECTATION {
                     0 => None,
@@ -178,7 +185,7 @@ mod tests {
     proptest! {
         #[test]
         fn links_come_back_and_a_cut_record_is_refused(
-            seen in 1u64.., counted: u32, depth: u16, hops: u8, seed: bool, lastmod: u32, since: u32,
+            seen in 1u64.., counted: u32, depth: u16, hops: u8, listed: bool, seed: bool, lastmod: u32, since: u32,
             before in prop::sample::select(vec![
                 &b""[..], b"example\x01a\0\0\x50\0/", b"example\x01a\0\0\x50\0/p?q=0", b"example\x01a\0\0\x51\0/p", b"com\0\0\x50\0/",
             ]),
@@ -188,7 +195,7 @@ mod tests {
             let url = b"example\x01a\0\0\x50\0/p?q=1".to_vec();
             let expectation = expected.map(|(logit, tunnel, group)| Expectation::new(logit, tunnel, group));
             let since = Cycle(since);
-            let links = Links { seen, counted, depth, hops, seed, lastmod, since, expectation };
+            let links = Links { seen, counted, depth, hops, listed, seed, lastmod, since, expectation };
             let (mut bytes, mut key) = (Vec::new(), before.to_vec());
             put_waiting(&mut bytes, &url, &links);
             prop_assert_eq!(take(&bytes, &mut key), Ok(Touch { links: Some(links), visits: Vec::new() }));

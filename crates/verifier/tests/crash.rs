@@ -28,7 +28,7 @@ fn url(host: u32, page: u32) -> CanonicalUrl {
 }
 
 fn link(url: CanonicalUrl) -> Link {
-    Link { url, depth: 1, hops: 0, counted: true, lastmod: 0, expectation: None }
+    Link { counted: true, ..Link::to(url, 1) }
 }
 
 /// The pages to visit in cycle `cycle`, of two of the hosts.

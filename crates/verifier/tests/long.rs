@@ -172,6 +172,7 @@ impl Life {
             depth: self.dice.roll(6) as u16,
             hops: self.dice.any(&[0, 0, 0, 1, 2, 3, 4]),
             counted: self.dice.one_in(2),
+            listed: self.dice.one_in(4),
             lastmod: (date.saturating_sub(4) * 86_400) as u32,
             expectation: None,
         }

@@ -104,12 +104,13 @@ fn any_date() -> impl Strategy<Value = u32> {
 fn any_link() -> impl Strategy<Value = Link> {
     let expected = proptest::option::of((-3..3i32, 0..4u8, 0..3u32));
     let expected = expected.prop_map(|some| some.map(|(l, t, g)| Expectation::new(f64::from(l), t, g)));
-    (0..PAGES, 0u16..6, 0u8..5, any::<bool>(), any_date(), expected).prop_map(
-        |(page, depth, hops, counted, lastmod, expectation)| Link {
+    (0..PAGES, 0u16..6, 0u8..5, any::<(bool, bool)>(), any_date(), expected).prop_map(
+        |(page, depth, hops, (counted, listed), lastmod, expectation)| Link {
             url: url(page),
             depth,
             hops,
             counted,
+            listed,
             lastmod,
             expectation,
         },
@@ -149,13 +150,8 @@ fn any_visit() -> impl Strategy<Value = Visit> {
 }
 
 fn any_cycle() -> impl Strategy<Value = (u64, Vec<LogRecord>)> {
-    let seeds = proptest::collection::vec((0..PAGES).prop_map(url), 0..3).prop_map(|urls| {
-        LogRecord::Seeds(
-            urls.into_iter()
-                .map(|url| Link { url, depth: 0, hops: 0, counted: false, lastmod: 0, expectation: None })
-                .collect(),
-        )
-    });
+    let seeds = proptest::collection::vec((0..PAGES).prop_map(url), 0..3)
+        .prop_map(|urls| LogRecord::Seeds(urls.into_iter().map(|url| Link::to(url, 0)).collect()));
     let record = prop_oneof![
         1 => seeds,
         9 => any_visit().prop_map(|visit| LogRecord::Visit(Box::new(visit))),
@@ -194,16 +190,7 @@ proptest! {
 #[test]
 fn more_runs_than_may_be_open_become_one() {
     let log: Vec<LogRecord> = (0..200)
-        .map(|i| {
-            LogRecord::Seeds(vec![Link {
-                url: url(i % PAGES),
-                depth: (i % 7) as u16,
-                hops: 0,
-                counted: true,
-                lastmod: 0,
-                expectation: None,
-            }])
-        })
+        .map(|i| LogRecord::Seeds(vec![Link { counted: true, ..Link::to(url(i % PAGES), (i % 7) as u16) }]))
         .collect();
     let mut spilling = Subject::new(0);
     let (merged, runs) = spilling.cycle(&log);
@@ -263,13 +250,8 @@ fn visits_of_one_page_enter_in_the_order_of_the_log() {
 
 #[test]
 fn an_origin_is_filled_up_in_the_order_of_its_urls() {
-    let link = |path: &str| Link {
-        url: UrlRules::keep_all().canonicalize(&format!("http://a.example/{path}")).unwrap(),
-        depth: 1,
-        hops: 0,
-        counted: false,
-        lastmod: 0,
-        expectation: None,
+    let link = |path: &str| {
+        Link::to(UrlRules::keep_all().canonicalize(&format!("http://a.example/{path}")).unwrap(), 1)
     };
     let page = |links: Vec<Link>| {
         LogRecord::Visit(Box::new(Visit {
@@ -289,7 +271,7 @@ fn an_origin_is_filled_up_in_the_order_of_its_urls() {
 
 /// Regression: a sitemap index that listed thousands of addresses without a page kept pages out.
 #[test]
-fn what_only_an_index_lists_leaves_half_of_the_places_to_pages() {
+fn what_only_a_sitemap_or_index_lists_leaves_half_of_the_places_to_pages() {
     let link = |path: &str, hops: u8| Link {
         hops,
         ..Link::to(UrlRules::keep_all().canonicalize(&format!("http://a.example/{path}")).unwrap(), 1)
@@ -307,6 +289,15 @@ fn what_only_an_index_lists_leaves_half_of_the_places_to_pages() {
     assert_eq!((report.links_new, report.links_over_host_cap), (2, 8));
     let paths: Vec<String> = subject.pages().keys().map(|u| u.path_and_query().to_owned()).collect();
     assert_eq!(paths, ["/a", "/index0", "/z"]);
+    // The same of URLs that only a sitemap lists; one that a page links to as well has a place.
+    let listed = |path: &str| Link { listed: true, ..link(path, 0) };
+    let mut subject = Subject::new(1 << 20);
+    subject.cycle(&[LogRecord::Seeds(vec![link("a", 0)])]);
+    let entries = (0..9).map(|n| listed(&format!("entry{n}"))).chain([link("entry8", 0)]);
+    let report = subject.cycle(&[page(entries.collect())]).0.report;
+    assert_eq!((report.links_new, report.links_over_host_cap), (2, 7));
+    let paths: Vec<String> = subject.pages().keys().map(|u| u.path_and_query().to_owned()).collect();
+    assert_eq!(paths, ["/a", "/entry0", "/entry8"]);
 }
 
 /// Regression: they were rewritten with every block that was visited.

@@ -29,7 +29,7 @@ fn left_by(version: u32) -> Arc<dyn Storage> {
 
 /// Links to every fifth page.
 fn links(pages: &Pages) -> LogRecord {
-    let link = |url| Link { url, depth: 3, hops: 0, counted: true, lastmod: 0, expectation: None };
+    let link = |url| Link { counted: true, ..Link::to(url, 3) };
     LogRecord::Seeds(pages.keys().step_by(5).cloned().map(link).collect())
 }
 

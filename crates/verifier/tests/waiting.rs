@@ -16,14 +16,7 @@ fn url(host: u8, page: u8) -> CanonicalUrl {
 
 /// A failed visit with links of another time: only the links matter here.
 fn visit(host: u8, links: &[(u8, u8)]) -> LogRecord {
-    let link = |&(host, page): &(u8, u8)| Link {
-        url: url(host, page),
-        depth: 2,
-        hops: 0,
-        counted: true,
-        lastmod: 0,
-        expectation: None,
-    };
+    let link = |&(host, page): &(u8, u8)| Link { counted: true, ..Link::to(url(host, page), 2) };
     LogRecord::Visit(Box::new(Visit {
         links: links.iter().map(link).collect(),
         ..Visit::new(url(host, 0), Outcome::Skipped(Skip::Deadline))
@@ -42,14 +35,7 @@ impl Subject {
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
         let repository = Repository::open(storage.clone()).unwrap();
         let mut subject = Subject { storage, repository, waiting };
-        let seeds = (0..HOSTS).map(|host| Link {
-            url: url(host, 0),
-            depth: 0,
-            hops: 0,
-            counted: false,
-            lastmod: 0,
-            expectation: None,
-        });
+        let seeds = (0..HOSTS).map(|host| Link::to(url(host, 0), 0));
         subject.cycle(&[LogRecord::Seeds(seeds.collect())]);
         subject
     }

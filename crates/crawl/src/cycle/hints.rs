@@ -100,7 +100,7 @@ impl HintRules<'_> {
             }
             let is_dated = authority == Authority::Own && u64::from(entry.lastmod) <= latest;
             let lastmod = if is_dated { entry.lastmod } else { 0 };
-            links.push(Link { hops, lastmod, ..Link::to(entry.url, depth) });
+            links.push(Link { hops, listed: true, lastmod, ..Link::to(entry.url, depth) });
         }
         if let Some(damage) = damage {
             tracing::info!(%url, entries = links.len(), "damaged sitemap or feed: {damage}");

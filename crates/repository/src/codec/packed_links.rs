@@ -1,6 +1,6 @@
 //! Links as a log gives them, without an allocation for each.
 
-use super::{HAS_LASTMOD, take_link_expectation};
+use super::{HAS_LASTMOD, LINK_LISTED, take_link_expectation};
 use crate::bytes::{Malformed, Take};
 use recrawl_types::url::MAX_URL_BYTES;
 use recrawl_types::{CanonicalUrl, Expectation, Link};
@@ -19,6 +19,7 @@ struct Packed {
     depth: u16,
     hops: u8,
     counted: bool,
+    listed: bool,
     lastmod: u32,
     expectation: Option<Expectation>,
 }
@@ -34,6 +35,8 @@ pub struct LinkRef<'a> {
     pub hops: u8,
     /// [`Link::counted`].
     pub counted: bool,
+    /// [`Link::listed`].
+    pub listed: bool,
     /// [`Link::lastmod`].
     pub lastmod: u32,
     /// [`Link::expectation`].
@@ -42,8 +45,8 @@ pub struct LinkRef<'a> {
 
 impl<'a> From<&'a Link> for LinkRef<'a> {
     fn from(link: &'a Link) -> LinkRef<'a> {
-        let Link { depth, hops, counted, lastmod, expectation, .. } = *link;
-        LinkRef { key: link.url.key(), depth, hops, counted, lastmod, expectation }
+        let Link { depth, hops, counted, listed, lastmod, expectation, .. } = *link;
+        LinkRef { key: link.url.key(), depth, hops, counted, listed, lastmod, expectation }
     }
 }
 
@@ -66,9 +69,9 @@ impl PackedLinks {
     /// The links number `range`, in order.
     pub fn get(&self, range: std::ops::Range<usize>) -> impl ExactSizeIterator<Item = LinkRef<'_>> {
         self.links[range].iter().map(|link| {
-            let Packed { start, length, depth, hops, counted, lastmod, expectation } = *link;
+            let Packed { start, length, depth, hops, counted, listed, lastmod, expectation } = *link;
             let key = &self.keys[start..start + usize::from(length)];
-            LinkRef { key, depth, hops, counted, lastmod, expectation }
+            LinkRef { key, depth, hops, counted, listed, lastmod, expectation }
         })
     }
 
@@ -115,8 +118,8 @@ impl PackedLinks {
             let (depth, hops, flags) = (take.narrow()?, take.u8()?, take.u8()?);
             let lastmod = if flags & HAS_LASTMOD == 0 { 0 } else { take.narrow()? };
             let expectation = take_link_expectation(take, flags)?;
-            let (length, counted) = (near.len() as u16, flags & 1 == 1);
-            self.links.push(Packed { start, length, depth, hops, counted, lastmod, expectation });
+            let (length, counted, listed) = (near.len() as u16, flags & 1 == 1, flags & LINK_LISTED > 0);
+            self.links.push(Packed { start, length, depth, hops, counted, listed, lastmod, expectation });
         }
         Ok(())
     }

@@ -163,14 +163,10 @@ fn a_damaged_header_is_damage_but_not_on_a_log_without_records() {
 fn an_index_beyond_all_schedules_and_a_record_beyond_all_frames_are_refused() {
     let storage = MemoryStorage::new();
     let (mut log, _) = VisitLog::open(&storage, ROUND).unwrap();
-    let link = recrawl_types::Link {
-        url: crate::testing::canonical(&format!("http://a.example/{}", "x".repeat(1900))),
-        depth: 0,
-        hops: 0,
-        counted: false,
-        lastmod: 0,
-        expectation: None,
-    };
+    let link = recrawl_types::Link::to(
+        crate::testing::canonical(&format!("http://a.example/{}", "x".repeat(1900))),
+        0,
+    );
     let other = recrawl_types::Link {
         url: crate::testing::canonical(&format!("http://b.example/{}", "y".repeat(1900))),
         ..link.clone()

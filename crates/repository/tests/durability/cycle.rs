@@ -85,7 +85,7 @@ fn visit(entry: &ScheduleEntry, index: u64, cycle: Cycle) -> Visit {
             archive: Some(ArchivePosition { file: cycle.0, offset: 100 * index }),
             consent: Consent::default(),
         }),
-        links: vec![Link { url: child, depth: 1, hops: 0, counted: true, lastmod: 0, expectation: None }],
+        links: vec![Link { counted: true, ..Link::to(child, 1) }],
         bytes: 7,
         ..Visit::new(entry.url.clone(), Outcome::Fetched(change))
     }

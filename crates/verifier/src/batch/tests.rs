@@ -30,14 +30,18 @@ fn url() -> impl Strategy<Value = CanonicalUrl> {
 }
 
 fn link() -> impl Strategy<Value = Link> {
-    (url(), 0u16..5, 0u8..3, any::<bool>(), 0u32..4).prop_map(|(url, depth, hops, counted, lastmod)| Link {
-        url,
-        depth,
-        hops,
-        counted,
-        lastmod,
-        expectation: (lastmod > 1).then(|| recrawl_types::Expectation::new(f64::from(depth), hops, lastmod)),
-    })
+    (url(), 0u16..5, 0u8..3, any::<(bool, bool)>(), 0u32..4).prop_map(
+        |(url, depth, hops, (counted, listed), lastmod)| Link {
+            url,
+            depth,
+            hops,
+            counted,
+            listed,
+            lastmod,
+            expectation: (lastmod > 1)
+                .then(|| recrawl_types::Expectation::new(f64::from(depth), hops, lastmod)),
+        },
+    )
 }
 
 fn visit(url: CanonicalUrl, at: u64, links: Vec<Link>) -> LogRecord {

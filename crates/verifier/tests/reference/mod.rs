@@ -17,6 +17,7 @@ pub struct Links {
     pub counted: u32,
     pub depth: u16,
     pub hops: u8,
+    pub listed: bool,
     pub seeded: bool,
     pub lastmod: u32,
     pub since: Cycle,
@@ -78,6 +79,7 @@ impl Reference {
                     counted: 0,
                     depth: link.depth,
                     hops: link.hops,
+                    listed: true,
                     seeded: false,
                     lastmod: 0,
                     since: rules.cycle,
@@ -87,6 +89,7 @@ impl Reference {
                 all.counted += u32::from(link.counted);
                 all.depth = all.depth.min(link.depth);
                 all.hops = all.hops.min(link.hops);
+                all.listed &= link.listed;
                 all.seeded |= seeded;
                 all.lastmod = all.lastmod.max(link.lastmod);
                 if let Some(new) = link.expectation {
@@ -178,7 +181,7 @@ impl Reference {
             }
             let neighbours = self.pages.keys().filter(|other| other.same_origin(url)).count() as u64;
             let tombstones = gone.iter().filter(|other| other.same_origin(url)).count() as u64;
-            let is_nested = said.links.is_some_and(|links| links.hops > 0);
+            let is_nested = said.links.is_some_and(|links| links.hops > 0 || links.listed);
             let is_full = neighbours - tombstones >= rules.max_pages_per_host
                 || neighbours >= 4 * rules.max_pages_per_host
                 || is_nested && 2 * neighbours >= rules.max_pages_per_host;

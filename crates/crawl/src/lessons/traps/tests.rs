@@ -57,7 +57,7 @@ fn links_and_first_visits_of_a_trap_are_cut_off_and_probes_and_known_pages_are_n
 }
 
 fn link(url: &CanonicalUrl) -> Link {
-    Link { url: url.clone(), depth: 1, hops: 0, counted: true, lastmod: 0, expectation: None }
+    Link { counted: true, ..Link::to(url.clone(), 1) }
 }
 
 fn visit(url: &CanonicalUrl, outcome: Outcome, content: Option<Content>) -> Visit {
@@ -227,8 +227,7 @@ fn what_is_damaged_is_noticed() {
     let [cut, _] = addresses("a.example");
     tables.keep_traps(&Origin::of(&cut), b"{\"version\":2,\"as_of\":1,\"patterns\":[]}").unwrap();
     let traps = Traps::new(&rules, &tables, DatedRound::only_of(Cycle(4)));
-    let mut links =
-        vec![Link { url: cut.clone(), depth: 0, hops: 0, counted: false, lastmod: 0, expectation: None }];
+    let mut links = vec![Link::to(cut.clone(), 0)];
     let error = traps.sift(&Filters::new(&config::Scope::default()), &mut links).unwrap_err();
     assert!(error.to_string().contains("a.example"), "{error}");
     assert!(error.to_string().contains("version 2"), "{error}");
