@@ -18,7 +18,8 @@ tests() {
     mkdir -p target
     rm -f target/test-totals target/browser-test-totals
     # Examples are only checked (clippy): to link them all takes minutes.
-    cargo test --workspace --locked --no-fail-fast --tests 2>&1 | tee "$log" || status=$?
+    # Half of a test of the program is waiting, so half as many again as there are cores run at a time.
+    cargo test --workspace --locked --no-fail-fast --tests -- --test-threads $(($(nproc) * 3 / 2)) 2>&1 | tee "$log" || status=$?
     cargo test --workspace --locked --no-fail-fast --doc 2>&1 | tee --append "$log" || status=$?
     grep -E '^test .* \.\.\. FAILED$' "$log" || true
     awk '/^test result:/ { passed += $4; failed += $6; ignored += $8 }
