@@ -1,7 +1,7 @@
 //! Replays many formulas over one history, much faster than [page by page](crate::replay) and with
 //! identical digits.
 //!
-//! A learner needs tens of thousands of replays of the same history under the same rules. Four
+//! A learner needs tens of thousands of replays of the same history under the same rules. Five
 //! exact shortcuts make them fast:
 //!
 //! - **States instead of pages.** Pages that agree in all that a formula [reads](Program::reads)
@@ -12,6 +12,8 @@
 //!   Staleness is updated only at changes and visits.
 //! - **Ties without sorting.** The first pages of a large tie class are found by walking the
 //!   cycle's order of all pages, those of a small one by selection.
+//! - **Similar pages are neighbours.** Pages are put in the order of their changes, and stay so, run by run,
+//!   in the list of a state. Visits read histories nearly in sequence.
 //! - **A cache of choices.** Formulas that order states equally are one policy, and most of a
 //!   population are variations of a few. A cycle whose choices were made before is answered without
 //!   touching a page. See `memo`.
@@ -31,7 +33,7 @@ mod ties;
 mod work;
 
 use crate::replay::ndcg::Ndcg;
-use crate::{CycleFigures, Dataset, Rules};
+use crate::{CycleFigures, Dataset, Rules, Truth};
 use choice::Choice;
 use memo::{Memo, Step};
 use pages::Pages;
@@ -41,6 +43,7 @@ use recrawl_types::{Cycle, Reads};
 use staleness::{ChangeLists, Staleness};
 use start::{Start, Starts};
 use states::{Move, States};
+use std::borrow::Cow;
 use std::sync::Arc;
 use ties::Orders;
 use work::Counters;
@@ -54,6 +57,8 @@ pub struct Replayer<'a> {
     data: &'a Dataset,
     rules: &'a Rules,
     k: usize,
+    /// The history of the pages in their order here: those with similar changes are near each other.
+    truth: Cow<'a, Truth>,
     sites: Vec<u32>,
     orders: Orders,
     lists: ChangeLists,
@@ -126,12 +131,14 @@ impl<'a> Replayer<'a> {
             return Err(ReplayerError::NotFixed { page });
         }
         let k = rules.budget.of(pages as u64) as usize;
+        let (numbers, truth) = data.truth.by_likeness();
         Ok(Replayer {
             data,
             rules,
             k,
-            sites: data.pages.iter().map(|page| page.site).collect(),
-            orders: Orders::new(rules.ties, rules.seed, pages, last),
+            truth,
+            sites: numbers.iter().map(|&page| data.pages[page as usize].site).collect(),
+            orders: Orders::new(rules.ties, rules.seed, numbers, last),
             lists: ChangeLists::default(),
             log2: Ndcg::log2(k),
             gp4c: Ndcg::gp4c(k),
@@ -205,9 +212,9 @@ impl<'a> Replayer<'a> {
         let mut place = self.memo.start(reads, wants);
         let mut caught_up = false;
         let begun = self.data.begun(self.rules);
-        let mut figures = Vec::with_capacity((self.data.truth.cycles() - begun) as usize);
+        let mut figures = Vec::with_capacity((self.truth.cycles() - begun) as usize);
         let mut work = Work { runs: 1, ..Work::default() };
-        for cycle in begun + 1..=self.data.truth.cycles() {
+        for cycle in begun + 1..=self.truth.cycles() {
             work.state_scores += scratch.choose(&mut score, cycle, self.k as u64, wants.ndcg);
             let known = place.and_then(|place| self.memo.follow(place, &scratch.choice.rows));
             if let (Some((next, step)), false) = (&known, caught_up) {
@@ -239,8 +246,8 @@ impl<'a> Replayer<'a> {
     /// Visits every page in every cycle of the warm-up, unless the history has a beginning.
     fn warm_up(&self, reads: Reads) -> Start {
         if let Some(beginning) = &self.data.beginning {
-            let (states, rows) =
-                States::begun(reads, &beginning.histories, &self.sites, self.data.sites.len());
+            let histories = self.orders.numbers.iter().map(|&page| &beginning.histories[page as usize]);
+            let (states, rows) = States::begun(reads, histories, &self.sites, self.data.sites.len());
             let pages = Pages::in_rows(&states, rows);
             return Start { pages, states }.packed();
         }
@@ -251,7 +258,7 @@ impl<'a> Replayer<'a> {
         let mut moves = Vec::new();
         for cycle in 1..=self.rules.warmup {
             let (all, order) = (start.states.occupied(), self.orders.of(cycle));
-            start.pages.choose(&self.data.truth, &order, &all, self.sites.len(), &mut moves);
+            start.pages.choose(&self.truth, &order, &all, self.sites.len(), &mut moves);
             start.states.apply(cycle, &mut moves);
             start.pages.settle(cycle, &moves, start.states.counts.len());
         }
@@ -270,17 +277,17 @@ impl<'a> Replayer<'a> {
         let Scratch { pages, behind, moves, staleness, states, .. } = scratch;
         pages.copy(&start.pages);
         for (cycle, step) in (self.data.begun(self.rules) + 1..).zip(&*behind) {
-            pages.choose(&self.data.truth, &self.orders.of(cycle), &step.choice, self.k, moves);
+            pages.choose(&self.truth, &self.orders.of(cycle), &step.choice, self.k, moves);
             pages.settle(cycle, &step.moves, states.counts.len());
             work.visits += self.k as u64;
         }
-        staleness.count(wants, &self.data.truth, &self.lists, pages, now);
+        staleness.count(wants, &self.truth, &self.lists, pages, now);
     }
 
     /// Visits the chosen pages of a cycle.
     fn step(&self, scratch: &mut Scratch, cycle: u32, wants: WantedFigures) -> CycleFigures {
         let Scratch { states, pages, staleness, choice, moves, class, hits: by_rank, .. } = scratch;
-        let (truth, order) = (&self.data.truth, self.orders.of(cycle));
+        let (truth, order) = (&self.truth, self.orders.of(cycle));
         staleness.change(truth, &self.lists, pages, cycle);
         pages.choose(truth, &order, &choice.rows, self.k, moves);
         let changed = moves.iter().map(|m| u64::from(m.changed)).sum();

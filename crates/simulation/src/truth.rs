@@ -1,5 +1,6 @@
 //! The truth: the content of every page in every cycle.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// The recorded history of all pages, cycle by cycle. Cycle 0 is the first observation, without
@@ -165,6 +166,20 @@ impl Truth {
         counts
     }
 
+    /// The number of each page here, in an order in which pages with similar changes are near each other, and the
+    /// history of pages in that order. The first cycle in which two pages differ decides. Only words are reordered.
+    pub fn by_likeness(&self) -> (Vec<u32>, Cow<'_, Truth>) {
+        let mut pages: Vec<u32> = (0..self.pages() as u32).collect();
+        match &self.contents {
+            Contents::Words(words) => {
+                pages.sort_by_cached_key(|&page| words[page as usize].reverse_bits());
+                let part = self.part(&pages, 0..self.cycles + 1);
+                (pages, Cow::Owned(part))
+            }
+            Contents::Versions { .. } => (pages, Cow::Borrowed(self)),
+        }
+    }
+
     /// Passes each page's changes to `each`, in the form of [`Truth::from_changes`].
     ///
     /// # Errors
@@ -319,6 +334,23 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_order_by_likeness_moves_pages_with_their_history(pages in histories(false), returning in histories(true)) {
+            let words = of(&pages);
+            let (numbers, ordered) = words.by_likeness();
+            let mut all = numbers.clone();
+            all.sort_unstable();
+            prop_assert_eq!(all, (0..pages.len() as u32).collect::<Vec<_>>());
+            prop_assert_eq!(&*ordered, &words.part(&numbers, 0..41));
+            let cycles = |&page: &u32| -> Vec<bool> {
+                (1..=40).map(|cycle| pages[page as usize].iter().any(|change| change.0 == cycle)).collect()
+            };
+            prop_assert!(numbers.iter().map(cycles).is_sorted());
+            let truth = of(&returning);
+            let (numbers, ordered) = truth.by_likeness();
+            prop_assert_eq!(&*ordered, &truth.part(&numbers, 0..41), "in the form of versions too");
+        }
+
         #[test]
         fn cycles_before_the_base_are_like_it(pages in histories(true), base in 0u32..30, seen in 0u32..=40) {
             let after: Vec<Vec<(u32, u16)>> = pages.iter().map(|changes| {

@@ -17,12 +17,15 @@ pub(super) struct Pages {
     pub row_of: Vec<u32>,
     /// The pages visited in this cycle, by move, changed ones first.
     pub chosen: Vec<u32>,
-    /// The pages drawn from a tie class, their number per row, and buffers to find them.
+    /// The pages drawn from a tie class, row by row, their number per row, and buffers to find them.
     drawn: Vec<u32>,
     drawn_of: Vec<u32>,
-    parted: Vec<u32>,
+    /// A bit for each page; none is set between two draws.
+    marks: Vec<u64>,
+    ascending: Vec<u32>,
     ends: Vec<u32>,
     images: Vec<u64>,
+    ordered: Vec<u64>,
     /// For each row its index in the tie class plus 1; 0 if it is not in it.
     place_in_class: Vec<u32>,
 }
@@ -135,52 +138,83 @@ impl Pages {
         for (place, row) in (1..).zip(class.clone()) {
             self.place_in_class[row as usize] = place;
         }
-        self.drawn.clear();
         match order.walk(places, size) {
             Some(walk) => {
-                let here = walk.filter(|&page| self.place_in_class[self.row_of[page as usize] as usize] > 0);
-                self.drawn.extend(here.take(places));
-            }
-            None => {
-                self.images.clear();
-                for row in class.clone() {
-                    self.sweep(row);
-                    let Row { start, len, .. } = self.rows[row as usize];
-                    let pages = &self.lists[start as usize..][..len as usize];
-                    self.images.extend(pages.iter().map(|&page| order.image(page)));
+                self.marks.resize(self.row_of.len().div_ceil(64), 0);
+                let mut left = places;
+                for &page in walk {
+                    if left == 0 {
+                        break;
+                    }
+                    let is_here = self.place_in_class[self.row_of[page as usize] as usize] > 0;
+                    self.marks[page as usize / 64] |= u64::from(is_here) << (page % 64);
+                    left -= usize::from(is_here);
                 }
-                if places < self.images.len() {
-                    self.images.select_nth_unstable(places - 1);
-                    self.images.truncate(places);
-                }
-                self.drawn.extend(self.images.iter().map(|&image| order.page(image)));
+                self.part_by_row(class.len(), places);
             }
+            None => self.select(order, class, places),
         }
-        self.part_by_row(class.len());
     }
 
-    /// Groups the drawn pages by row.
-    fn part_by_row(&mut self, rows: usize) {
+    /// Lists the first `places` pages of a tie class by row, after reading the whole class.
+    fn select(&mut self, order: &Order<'_>, class: impl Iterator<Item = u32> + Clone, places: usize) {
+        self.images.clear();
+        for row in class.clone() {
+            self.sweep(row);
+            let Row { start, len, .. } = self.rows[row as usize];
+            let pages = &self.lists[start as usize..][..len as usize];
+            self.images.extend(pages.iter().map(|&page| order.image(page)));
+        }
+        self.ordered.clone_from(&self.images);
+        let last = *self.ordered.select_nth_unstable(places - 1).1;
+        // Every page is written, and those that are not drawn are overwritten.
+        self.drawn.resize(places + 1, 0);
+        self.drawn_of.clear();
+        let mut images = self.images.iter();
+        let mut drawn = 0;
+        for row in class {
+            let Row { start, len, .. } = self.rows[row as usize];
+            let before = drawn;
+            for (&page, &image) in self.lists[start as usize..][..len as usize].iter().zip(&mut images) {
+                self.drawn[drawn] = page;
+                drawn += usize::from(image <= last);
+            }
+            self.drawn_of.push((drawn - before) as u32);
+        }
+        self.drawn.truncate(places);
+    }
+
+    /// Lists the marked pages by row, ascending, and clears the marks.
+    fn part_by_row(&mut self, rows: usize, count: usize) {
+        self.ascending.clear();
+        for (first, word) in (0..).step_by(64).zip(&mut self.marks) {
+            let mut rest = std::mem::take(word);
+            while rest != 0 {
+                self.ascending.push(first + rest.trailing_zeros());
+                rest &= rest - 1;
+            }
+        }
+        assert_eq!(self.ascending.len(), count, "a tie class has enough pages");
         self.drawn_of.clear();
         self.drawn_of.resize(rows, 0);
         if rows == 1 {
-            self.drawn_of[0] = self.drawn.len() as u32;
+            self.drawn_of[0] = count as u32;
+            std::mem::swap(&mut self.drawn, &mut self.ascending);
             return;
         }
         let place = |page: u32| self.place_in_class[self.row_of[page as usize] as usize] as usize - 1;
-        self.drawn.iter().for_each(|&page| self.drawn_of[place(page)] += 1);
+        self.ascending.iter().for_each(|&page| self.drawn_of[place(page)] += 1);
         self.ends.clear();
         self.ends.extend(self.drawn_of.iter().scan(0, |sum, &n| {
             *sum += n;
-            Some(*sum)
+            Some(*sum - n)
         }));
-        self.parted.resize(self.drawn.len(), 0);
-        for &page in &self.drawn {
+        self.drawn.resize(count, 0);
+        for &page in &self.ascending {
             let end = &mut self.ends[place(page)];
-            *end -= 1;
-            self.parted[*end as usize] = page;
+            self.drawn[*end as usize] = page;
+            *end += 1;
         }
-        std::mem::swap(&mut self.drawn, &mut self.parted);
     }
 
     /// Removes the pages that left a row from its list.

@@ -72,9 +72,9 @@ impl States {
     }
 
     /// Pages with these histories at these sites, and the row of each.
-    pub fn begun(
+    pub fn begun<'h>(
         reads: Reads,
-        histories: &[History],
+        histories: impl Iterator<Item = &'h History>,
         sites: &[u32],
         site_count: usize,
     ) -> (States, Vec<u32>) {
@@ -83,7 +83,7 @@ impl States {
         if by_site {
             states.shown_by_site = vec![Evidence::default(); site_count];
         }
-        states.arrivals.clear(histories.len());
+        states.arrivals.clear(sites.len());
         let place = |(history, site): (&History, &u32)| {
             states.shown.add(Evidence::of(history));
             if let Some(shown) = states.shown_by_site.get_mut(*site as usize) {
@@ -93,7 +93,7 @@ impl States {
             states.counts[row as usize] += 1;
             row
         };
-        let rows = histories.iter().zip(sites).map(place).collect();
+        let rows = histories.zip(sites).map(place).collect();
         (states, rows)
     }
 

@@ -10,7 +10,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub(super) struct Orders {
     ties: Ties,
     seed: u64,
-    pages: usize,
+    /// The number of each page in the data, by which ties are broken, and its inverse.
+    pub numbers: Vec<u32>,
+    places: Vec<u32>,
     /// For each cycle, all pages in tie-breaking order.
     sorted: Vec<OnceLock<Vec<u32>>>,
     /// Number of entries that these may still add.
@@ -29,9 +31,12 @@ impl Orders {
     /// Maximum entries of all sorted orders together: 256 MiB. Further cycles do without.
     pub const MAX_SORTED: usize = 64 << 20;
 
-    pub fn new(ties: Ties, seed: u64, pages: usize, cycles: u32) -> Orders {
+    /// Of pages with these numbers in the data.
+    pub fn new(ties: Ties, seed: u64, numbers: Vec<u32>, cycles: u32) -> Orders {
         let sorted = (0..=cycles).map(|_| OnceLock::new()).collect();
-        Orders { ties, seed, pages, sorted, room: AtomicUsize::new(Self::MAX_SORTED) }
+        let mut places = vec![0; numbers.len()];
+        (0..).zip(&numbers).for_each(|(page, &number)| places[number as usize] = page);
+        Orders { ties, seed, numbers, places, sorted, room: AtomicUsize::new(Self::MAX_SORTED) }
     }
 
     pub fn of(&self, cycle: u32) -> Order<'_> {
@@ -47,41 +52,39 @@ impl<'a> Order<'a> {
     /// A number that is lower for pages that come earlier.
     #[inline]
     pub fn image(&self, page: u32) -> u64 {
-        self.shuffle.map_or(page.into(), |shuffle| shuffle.apply(page.into()))
+        let number = self.orders.numbers[page as usize].into();
+        self.shuffle.map_or(number, |shuffle| shuffle.apply(number))
     }
 
     /// The page of an image.
     #[inline]
     pub fn page(&self, image: u64) -> u32 {
-        self.shuffle.map_or(image, |shuffle| shuffle.invert(image)) as u32
+        self.orders.places[self.shuffle.map_or(image, |shuffle| shuffle.invert(image)) as usize]
     }
 
     /// All pages in tie-breaking order, if walking them until `places` of a class of `size` pages
     /// are found is faster than reading the whole class.
-    pub fn walk(&self, places: usize, size: usize) -> Option<impl Iterator<Item = u32> + 'a> {
+    pub fn walk(&self, places: usize, size: usize) -> Option<&'a [u32]> {
         // A step of the walk costs about a third of reading a page.
-        let steps = places as u128 * self.orders.pages as u128 / size.max(1) as u128;
+        let steps = places as u128 * self.orders.places.len() as u128 / size.max(1) as u128;
         if steps > 3 * size as u128 {
             return None;
         }
-        let pages = self.orders.pages as u32;
-        let sorted = match self.shuffle {
-            None => &[],
-            Some(_) => self.sorted()?,
-        };
-        let by_index = if self.shuffle.is_none() { 0..pages } else { 0..0 };
-        Some(by_index.chain(sorted.iter().copied()))
+        match self.shuffle {
+            None => Some(&self.orders.places),
+            Some(_) => self.sorted(),
+        }
     }
 
     fn sorted(&self) -> Option<&'a [u32]> {
         let orders = self.orders;
         let slot = &orders.sorted[self.cycle as usize];
         if slot.get().is_none() {
-            let less = |room: usize| room.checked_sub(orders.pages);
+            let less = |room: usize| room.checked_sub(orders.places.len());
             orders.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).ok()?;
         }
         Some(slot.get_or_init(|| {
-            let mut images: Vec<u64> = (0..orders.pages as u32).map(|page| self.image(page)).collect();
+            let mut images: Vec<u64> = (0..orders.places.len() as u32).map(|page| self.image(page)).collect();
             images.sort_unstable();
             images.into_iter().map(|image| self.page(image)).collect()
         }))
