@@ -44,9 +44,17 @@ pub(crate) fn put_key(out: &mut Vec<u8>, near: &[u8], key: &[u8]) {
 }
 
 /// The bytes that both begin with. Neighbouring keys share most of theirs, so they are compared eight at a time.
-pub(crate) fn shared_beginning(a: &[u8], b: &[u8]) -> usize {
-    let words = a.as_chunks::<8>().0.iter().zip(b.as_chunks().0).take_while(|(a, b)| a == b).count() * 8;
-    words + a[words..].iter().zip(&b[words..]).take_while(|(a, b)| a == b).count()
+#[inline]
+pub fn shared_beginning(a: &[u8], b: &[u8]) -> usize {
+    let mut shared = 0;
+    for (a, b) in a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0) {
+        let differing = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
+        if differing != 0 {
+            return shared + differing.trailing_zeros() as usize / 8;
+        }
+        shared += 8;
+    }
+    shared + a[shared..].iter().zip(&b[shared..]).take_while(|(a, b)| a == b).count()
 }
 
 /// Takes a key that [`put_key`] wrote, in place of the key in `near`.

@@ -85,11 +85,14 @@ impl Symbol {
     }
 }
 
-/// The next bytes of a text as a word.
-fn word(text: &[u8]) -> u64 {
-    match text.first_chunk() {
-        Some(bytes) => u64::from_le_bytes(*bytes),
-        None => text.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)),
+/// The bytes of a text from `at` on, where it does not end, as a word.
+#[inline]
+fn word(text: &[u8], at: usize) -> u64 {
+    match (text[at..].first_chunk(), text.last_chunk()) {
+        (Some(bytes), _) => u64::from_le_bytes(*bytes),
+        // The last eight bytes without those before `at`.
+        (None, Some(bytes)) => u64::from_le_bytes(*bytes) >> (8 * (at + LONGEST - text.len())),
+        (None, None) => text[at..].iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)),
     }
 }
 
@@ -136,7 +139,7 @@ impl Symbols {
             let mut last: Option<Symbol> = None;
             let mut at = 0;
             while at < text.len() {
-                let next = self.next(&text[at..]).map_or(Symbol::byte(text[at]), |code| self.symbols[code]);
+                let next = self.next(text, at).map_or(Symbol::byte(text[at]), |code| self.symbols[code]);
                 found.push(next);
                 found.extend(last.and_then(|last| last.and(next)));
                 at += usize::from(next.length);
@@ -154,12 +157,12 @@ impl Symbols {
         Symbols::new(gains.into_iter().map(|(_, symbol)| symbol).collect())
     }
 
-    /// The code of the longest symbol that a text begins with.
-    fn next(&self, text: &[u8]) -> Option<usize> {
-        let word = word(text);
+    /// The code of the longest symbol that a text goes on with at `at`.
+    fn next(&self, text: &[u8], at: usize) -> Option<usize> {
+        let word = word(text, at);
         let codes: Range<usize> = self.starts[bucket(word)].into()..self.starts[bucket(word) + 1].into();
-        let is_next = |code: &&u8| self.symbols[usize::from(**code)].begins(word, text.len());
-        let code = *self.codes[codes].iter().find(is_next).unwrap_or(&self.bytes[usize::from(text[0])]);
+        let is_next = |code: &&u8| self.symbols[usize::from(**code)].begins(word, text.len() - at);
+        let code = *self.codes[codes].iter().find(is_next).unwrap_or(&self.bytes[usize::from(text[at])]);
         (code != ESCAPE).then_some(code.into())
     }
 
@@ -167,7 +170,7 @@ impl Symbols {
     pub fn encode(&self, text: &[u8], out: &mut Vec<u8>) {
         let mut at = 0;
         while at < text.len() {
-            match self.next(&text[at..]) {
+            match self.next(text, at) {
                 Some(code) => {
                     out.push(code as u8);
                     at += usize::from(self.symbols[code].length);
@@ -219,7 +222,7 @@ impl Symbols {
             symbols.push(Symbol { word: 0, length });
         }
         for symbol in &mut symbols {
-            symbol.word = word(take.slice(symbol.length.into())?);
+            symbol.word = word(take.slice(symbol.length.into())?, 0);
         }
         if !symbols.is_sorted_by(|a, b| a.order() < b.order()) {
             return Err(Malformed("its symbols are not in order"));

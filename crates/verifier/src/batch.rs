@@ -47,7 +47,7 @@ impl Batch {
         Batch {
             limits,
             cycle: round.cycle,
-            gathered: Gathered::default(),
+            gathered: Gathered::with_limit(limits.memory_bytes),
             main: HashSet::new(),
             runs: Runs::new(storage, round),
             threads,

@@ -12,6 +12,9 @@ use std::sync::Arc;
 /// Bytes per origin, in table and list; a third of the table is empty.
 const ORIGIN_BYTES: usize = 128;
 
+/// Limit of what a buffer reserves at once. Beyond it, buffers grow.
+const MAX_RESERVED: usize = 1 << 30;
+
 /// Paths that are prefetched at a time.
 const BLOCK: usize = 256;
 
@@ -53,16 +56,22 @@ impl Gathered {
     fn put(&mut self, key: &[u8]) -> (u32, usize) {
         let (origin, path) = key.split_at(CanonicalUrl::origin_of(key).len());
         let origin = self.origins.number(origin);
-        reserve(&mut self.paths, path.len());
-        reserve(&mut self.entries, 1);
         self.paths.extend_from_slice(path);
         (origin, path.len())
     }
 
-    /// Memory in bytes, by an estimate that errs upwards: buffers grow by a quarter.
+    /// An empty part whose buffers do not move while [`Gathered::bytes`] keeps to this limit. What is reserved
+    /// takes memory only once it is written.
+    pub fn with_limit(bytes: usize) -> Gathered {
+        let bytes = bytes.min(MAX_RESERVED);
+        let entries = Vec::with_capacity(bytes / size_of::<Entry>());
+        Gathered { paths: Vec::with_capacity(bytes), entries, ..Gathered::default() }
+    }
+
+    /// Memory in bytes, by an estimate that errs upwards.
     pub fn bytes(&self) -> usize {
         let buffers = self.paths.len() + size_of_val(&*self.entries);
-        buffers + buffers / 4 + self.visit_bytes + self.origins.bytes
+        buffers + self.visit_bytes + self.origins.bytes
     }
 
     /// Whether another entry fits. Offsets of paths have 32 bits, their lengths 16. The number of
@@ -139,41 +148,39 @@ impl Gathered {
     }
 }
 
-/// Reserves space for `more`, growing by a quarter. Doubling would leave half of the largest
-/// buffers empty.
-fn reserve<T>(buffer: &mut Vec<T>, more: usize) {
-    if buffer.capacity() - buffer.len() < more {
-        buffer.reserve_exact(more.max(buffer.len() / 4).max(1 << 10));
-    }
-}
-
 /// The origins of a batch, numbered in order of appearance.
 #[derive(Debug, Default)]
 struct Origins {
     numbers: HashMap<Arc<[u8]>, u32>,
     /// By number; once sorted, by rank.
     keys: Vec<Arc<[u8]>>,
-    /// The last number returned: consecutive links often have the same origin.
-    last: u32,
+    /// The last two numbers returned, the last one first: links lead from a page to its own origin, to
+    /// another one, and to its own again.
+    recent: [u32; 2],
     bytes: usize,
 }
 
 impl Origins {
     fn number(&mut self, key: &[u8]) -> u32 {
-        if self.keys.get(self.last as usize).is_some_and(|last| **last == *key) {
-            return self.last;
+        let is_of = |number: u32| self.keys.get(number as usize).is_some_and(|known| **known == *key);
+        let [last, before] = self.recent;
+        if is_of(last) {
+            return last;
         }
-        self.last = match self.numbers.get(key) {
-            Some(&number) => number,
-            None => {
-                let (number, key) = (self.keys.len() as u32, Arc::<[u8]>::from(key));
-                self.bytes += ORIGIN_BYTES + key.len();
-                self.numbers.insert(key.clone(), number);
-                self.keys.push(key);
-                number
-            }
-        };
-        self.last
+        let number = if is_of(before) { before } else { self.look_up(key) };
+        self.recent = [number, last];
+        number
+    }
+
+    fn look_up(&mut self, key: &[u8]) -> u32 {
+        if let Some(&number) = self.numbers.get(key) {
+            return number;
+        }
+        let (number, key) = (self.keys.len() as u32, Arc::<[u8]>::from(key));
+        self.bytes += ORIGIN_BYTES + key.len();
+        self.numbers.insert(key.clone(), number);
+        self.keys.push(key);
+        number
     }
 
     /// Sorts the origins and returns each number's rank. No origin is added afterwards.

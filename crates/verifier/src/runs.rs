@@ -59,11 +59,11 @@ impl Runs {
         let part = self.next;
         self.next += 1;
         let mut writer = SpillWriter::create(&*self.storage, self.round.round, part)?;
-        let (mut key, mut bytes) = (Vec::new(), Vec::new());
+        let (mut near, mut key, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
         while let Some(touch) = next(&mut key)? {
             if let Some(links) = &touch.links {
                 bytes.clear();
-                touch::put_waiting(&mut bytes, &key, links);
+                touch::put_links_near(&mut bytes, &near, &key, links);
                 writer.push(&bytes)?;
             }
             for visit in &touch.visits {
@@ -71,6 +71,7 @@ impl Runs {
                 touch::put_one_visit(&mut bytes, visit);
                 writer.push(&bytes)?;
             }
+            std::mem::swap(&mut near, &mut key);
         }
         writer.finish()?;
         Ok(part)

@@ -9,7 +9,7 @@ use std::thread;
 
 /// Fewer entries than this are not worth a thread.
 const MIN_A_THREAD: usize = 1 << 15;
-/// Fewer entries than this are compared by whole paths.
+/// Fewer entries than this are compared by all that is left of their paths.
 const MIN_BY_CHUNKS: usize = 12;
 
 /// Sorts `entries`, which all cache their first chunk, by key. Not stable.
@@ -41,7 +41,7 @@ fn sort_by_next_chunk(same: &mut [Entry], paths: &[u8], depth: usize) {
         return;
     }
     if same.len() < MIN_BY_CHUNKS {
-        same.sort_unstable_by(|a, b| a.path(paths).cmp(b.path(paths)));
+        same.sort_unstable_by(|a, b| a.path(paths)[depth..].cmp(&b.path(paths)[depth..]));
         return;
     }
     for entry in &mut *same {

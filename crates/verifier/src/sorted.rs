@@ -6,6 +6,7 @@ use crate::runs::Runs;
 use crate::touch::{self, Touch};
 use crate::touched::Touched;
 use recrawl_repository::ReadError;
+use recrawl_repository::codec::shared_beginning;
 use recrawl_repository::spill::SpillReader;
 use recrawl_types::Cycle;
 use std::collections::HashSet;
@@ -17,8 +18,9 @@ pub struct SortedBatch {
     main: HashSet<Box<[u8]>>,
     sources: Vec<Source>,
     /// Sources that have a next record; the one with the smallest key is last. Of equal keys, the
-    /// source earlier in the log is last, which keeps visits in log order.
-    order: Vec<usize>,
+    /// source earlier in the log is last, which keeps visits in log order. Each with the number of
+    /// bytes that its key shares with the next smaller one; the last, with the key that was given last.
+    order: Vec<(usize, usize)>,
     key: Vec<u8>,
 }
 
@@ -50,7 +52,7 @@ impl SortedBatch {
 
     /// Reads the first record of each source from number `from` on.
     fn begin(&mut self, from: usize) -> Result<(), BatchError> {
-        (from..self.sources.len()).try_for_each(|source| self.advance(source))
+        (from..self.sources.len()).try_for_each(|source| self.advance(source, &[]))
     }
 
     /// Number of sorted runs on disk; 0 if the batch fitted in memory.
@@ -67,7 +69,7 @@ impl SortedBatch {
 
     /// The key of the next URL; `None` at the end.
     pub(crate) fn peek(&self) -> Option<&[u8]> {
-        self.order.last().map(|&source| &*self.sources[source].key)
+        self.order.last().map(|&(source, _)| &*self.sources[source].key)
     }
 
     /// Moves the next URL to the end of `out`; false at the end.
@@ -84,25 +86,44 @@ impl SortedBatch {
 
     /// The next URL, with its links and visits; writes its key to `key`.
     pub(crate) fn next_touch(&mut self, key: &mut Vec<u8>) -> Result<Option<Touch>, BatchError> {
-        let Some(first) = self.order.pop() else { return Ok(None) };
+        let Some((first, _)) = self.order.pop() else { return Ok(None) };
         std::mem::swap(&mut self.sources[first].key, key);
         let mut touch = std::mem::take(&mut self.sources[first].touch);
-        self.advance(first)?;
-        while let Some(source) = self.order.pop_if(|&mut source| self.sources[source].key == *key) {
+        self.advance(first, key)?;
+        let is_same = |sources: &[Source], (source, shared): (usize, usize)| {
+            shared == key.len() && sources[source].key.len() == shared
+        };
+        while let Some((source, _)) = self.order.pop_if(|next| is_same(&self.sources, *next)) {
             touch.absorb(std::mem::take(&mut self.sources[source].touch));
-            self.advance(source)?;
+            self.advance(source, key)?;
         }
         Ok(Some(touch))
     }
 
-    /// Reads the next record of a source and moves the source to its place in the order.
-    fn advance(&mut self, source: usize) -> Result<(), BatchError> {
-        if self.sources[source].read(self.runs.cycle())? {
-            let sources = &self.sources;
-            let of = |source: usize| (&sources[source].key, source);
-            let place = self.order.partition_point(|&other| of(other) > of(source));
-            self.order.insert(place, source);
+    /// Reads the next record of a source, whose last key was `last`, and moves the source to its place in the order.
+    /// Bytes are only compared where both keys share equally many with the next smaller one.
+    fn advance(&mut self, source: usize, last: &[u8]) -> Result<(), BatchError> {
+        if !self.sources[source].read(self.runs.cycle(), last)? {
+            return Ok(());
         }
+        let key = &self.sources[source].key;
+        let (mut place, mut shared) = (self.order.len(), shared_beginning(last, key));
+        while let Some((other, others)) = place.checked_sub(1).map(|at| &mut self.order[at]) {
+            if shared > *others {
+                break;
+            }
+            if shared == *others {
+                let other_key = &self.sources[*other].key;
+                let common = shared + shared_beginning(&key[shared..], &other_key[shared..]);
+                if (key.get(common), source) < (other_key.get(common), *other) {
+                    *others = common;
+                    break;
+                }
+                shared = common;
+            }
+            place -= 1;
+        }
+        self.order.insert(place, (source, shared));
         Ok(())
     }
 
@@ -151,19 +172,19 @@ impl Source {
         Source { records, key: Vec::new(), touch: Touch::default() }
     }
 
-    /// Reads the next URL; false at the end.
-    fn read(&mut self, cycle: Cycle) -> Result<bool, BatchError> {
+    /// Reads the next URL behind `last`; false at the end.
+    fn read(&mut self, cycle: Cycle, last: &[u8]) -> Result<bool, BatchError> {
         let key = &mut self.key;
         let touch = match &mut self.records {
             Records::Memory(gathered) => gathered.next(cycle, key),
             Records::Spilled(part, reader) => {
                 let malformed = |what| BatchError::Malformed { cycle, part: *part, what };
                 let record = reader.next_record()?;
-                record.map(|record| touch::take(record, key)).transpose().map_err(|e| malformed(e.0))?
+                record.map(|record| touch::take(record, last, key)).transpose().map_err(|e| malformed(e.0))?
             }
             Records::Waiting(reader) => {
                 let record = reader.next_record()?;
-                let touch = record.map(|record| touch::take(record, key)).transpose();
+                let touch = record.map(|record| touch::take(record, last, key)).transpose();
                 match touch.map_err(|e| BatchError::MalformedWaiting { what: e.0 })? {
                     Some(touch) if touch.links.is_none() => {
                         return Err(BatchError::MalformedWaiting { what: "it holds a visit" });

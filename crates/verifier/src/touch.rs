@@ -2,7 +2,8 @@
 
 use recrawl_repository::Malformed;
 use recrawl_repository::codec::{
-    LinkRef, put_expectation, put_number, put_visit, take_expectation_of, take_number, take_visit,
+    LinkRef, put_expectation, put_number, put_visit, shared_beginning, take_expectation_of, take_number,
+    take_visit,
 };
 use recrawl_types::url::MAX_URL_BYTES;
 use recrawl_types::{CanonicalUrl, Cycle, Expectation, Visit};
@@ -105,19 +106,35 @@ const VISIT: u8 = 2;
 const HAS_EXPECTATION: u8 = 4;
 /// In the same byte: only sitemaps and feeds list the URL.
 const LISTED: u8 = 8;
+/// In the same byte: the key follows as the number of bytes that it shares with the key of the record
+/// before, and the rest.
+const NEAR: u8 = 16;
 
-/// Encodes links for a sorted run or for the file of waiting links.
+/// Encodes links for the file of waiting links.
 pub(crate) fn put_waiting(out: &mut Vec<u8>, key: &[u8], links: &Links) {
+    put_links(out, 0, key, links);
+}
+
+/// Encodes links for a sorted run, where the record before has the key `near`.
+pub(crate) fn put_links_near(out: &mut Vec<u8>, near: &[u8], key: &[u8], links: &Links) {
+    put_links(out, shared_beginning(near, key), key, links);
+}
+
+fn put_links(out: &mut Vec<u8>, shared: usize, key: &[u8], links: &Links) {
     let Links { seen, counted, depth, hops, listed, seed, lastmod, since, expectation } = *links;
     let has_expectation = expectation.map_or(0, |_| HAS_EXPECTATION);
     let is_listed = if listed { LISTED } else { 0 };
-    out.push(if seed { SEED } else { LINKS } | has_expectation | is_listed);
+    let near = if shared > 0 { NEAR } else { 0 };
+    out.push(if seed { SEED } else { LINKS } | has_expectation | is_listed | near);
     for number in [seen, counted.into(), depth.into(), hops.into(), lastmod.into(), since.0.into()] {
         put_number(out, number);
     }
     expectation.into_iter().for_each(|expectation| put_expectation(out, expectation));
-    put_number(out, key.len() as u64);
-    out.extend_from_slice(key);
+    if shared > 0 {
+        put_number(out, shared as u64);
+    }
+    put_number(out, (key.len() - shared) as u64);
+    out.extend_from_slice(&key[shared..]);
 }
 
 /// Encodes a visit for a sorted run.
@@ -126,11 +143,11 @@ pub(crate) fn put_one_visit(out: &mut Vec<u8>, visit: &Visit) {
     put_visit(out, visit);
 }
 
-/// Decodes one record and writes its key to `key`, which holds the previous key or nothing. Records
+/// Decodes one record and writes its key to `key`; `near` is the key of the record before, or empty. Records
 /// come in key order and mostly share the previous one's origin, which is then not checked again.
-pub(crate) fn take(record: &[u8], key: &mut Vec<u8>) -> Result<Touch, Malformed> {
+pub(crate) fn take(record: &[u8], near: &[u8], key: &mut Vec<u8>) -> Result<Touch, Malformed> {
     let (&kind, mut rest) = record.split_first().ok_or(Malformed("it is empty"))?;
-    match kind & !(HAS_EXPECTATION | LISTED) {
+    match kind & !(HAS_EXPECTATION | LISTED | NEAR) {
         LINKS | SEED => {
             let rest = &mut rest;
             let links = Links {
@@ -147,12 +164,16 @@ pub(crate) fn take(record: &[u8], key: &mut Vec<u8>) -> Result<Touch, Malformed>
                     _ => Some(take_expectation_of(rest)?),
                 },
             };
+            let shared: usize = if kind & NEAR == 0 { 0 } else { take_number(rest)? };
             let length: usize = take_number(rest)?;
-            if length != rest.len() || !is_key_after(key, rest) {
+            let shared =
+                near.get(..shared).ok_or(Malformed("a key shares more bytes than the last one has"))?;
+            key.clear();
+            key.extend_from_slice(shared);
+            key.extend_from_slice(rest);
+            if length != rest.len() || !is_key_after(near, key) {
                 return Err(Malformed("a key is not a URL"));
             }
-            key.clear();
-            key.extend_from_slice(rest);
             Ok(Touch { links: Some(links), visits: Vec::new() })
         }
         VISIT if kind == VISIT => {
@@ -196,11 +217,13 @@ mod tests {
             let expectation = expected.map(|(logit, tunnel, group)| Expectation::new(logit, tunnel, group));
             let since = Cycle(since);
             let links = Links { seen, counted, depth, hops, listed, seed, lastmod, since, expectation };
-            let (mut bytes, mut key) = (Vec::new(), before.to_vec());
-            put_waiting(&mut bytes, &url, &links);
-            prop_assert_eq!(take(&bytes, &mut key), Ok(Touch { links: Some(links), visits: Vec::new() }));
-            prop_assert_eq!(&key, &url);
-            prop_assert!(take(&bytes[..cut % bytes.len()], &mut key).is_err());
+            for put in [|out: &mut _, _: &_, url: &_, links: &_| put_waiting(out, url, links), put_links_near] {
+                let (mut bytes, mut key) = (Vec::new(), b"old".to_vec());
+                put(&mut bytes, before, &url, &links);
+                prop_assert_eq!(take(&bytes, before, &mut key), Ok(Touch { links: Some(links), visits: Vec::new() }));
+                prop_assert_eq!(&key, &url);
+                prop_assert!(take(&bytes[..cut % bytes.len()], before, &mut key).is_err());
+            }
         }
 
         #[test]
@@ -214,9 +237,12 @@ mod tests {
         }
 
         #[test]
-        fn bytes_of_any_kind_are_a_record_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
+        fn bytes_of_any_kind_are_a_record_or_refused(
+            bytes in proptest::collection::vec(any::<u8>(), 0..80),
+            near in prop::sample::select(vec![&b""[..], b"example\x01a\0\0\x50\0/p"]),
+        ) {
             let mut key = Vec::new();
-            if let Ok(touch) = take(&bytes, &mut key) {
+            if let Ok(touch) = take(&bytes, near, &mut key) {
                 prop_assert!(CanonicalUrl::is_key(&key));
                 prop_assert_eq!(touch.links.is_some(), touch.visits.is_empty());
             }
