@@ -3,6 +3,8 @@
 //! Its permission is that of a file: mode 0600. Each connection is checked again by the user of its process, since
 //! the mode is set only after the file exists, and somebody may change it.
 
+use rustix::net::sockopt::socket_peercred;
+use rustix::process::geteuid;
 use std::fs::{self, File, Permissions};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -57,9 +59,14 @@ impl Drop for LocalSocket {
 /// for another user; `InvalidInput` if it is no socket.
 pub fn connect(path: &Path) -> io::Result<UnixStream> {
     // Connecting to another file is refused like connecting to a dead socket.
-    match fs::metadata(path)?.file_type().is_socket() {
-        true => at(path, UnixStream::connect_addr),
-        false => Err(not_a_socket()),
+    if !fs::metadata(path)?.file_type().is_socket() {
+        return Err(not_a_socket());
+    }
+    let stream = at(path, UnixStream::connect_addr)?;
+    // A console of another user closes at once, so its answer may come too late.
+    match is_admitted(geteuid().as_raw(), socket_peercred(&stream)?.uid.as_raw()) {
+        true => Ok(stream),
+        false => Err(io::ErrorKind::PermissionDenied.into()),
     }
 }
 

@@ -7,7 +7,7 @@
 
 use crate::edit::Editor;
 use crate::matched::Matched;
-use crate::touch::{Touch, put_waiting};
+use crate::touch::{Touch, put_links};
 use crate::touched::Touched;
 use crate::workers::{Promise, Workers};
 use crate::{MergeError, MergeReport, MergeRules, SortedBatch};
@@ -203,7 +203,7 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
         for i in 0..touched.len() {
             record.clear();
             let links = touched.touch(i).links.as_ref().expect("only links wait");
-            put_waiting(&mut record, touched.key(i), links);
+            put_links(&mut record, &[], touched.key(i), links);
             self.writer.wait(&record)?;
         }
         Ok(())

@@ -63,7 +63,7 @@ impl Runs {
         while let Some(touch) = next(&mut key)? {
             if let Some(links) = &touch.links {
                 bytes.clear();
-                touch::put_links_near(&mut bytes, &near, &key, links);
+                touch::put_links(&mut bytes, &near, &key, links);
                 writer.push(&bytes)?;
             }
             for visit in &touch.visits {

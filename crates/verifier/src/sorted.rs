@@ -140,7 +140,7 @@ impl fmt::Debug for SortedBatch {
     }
 }
 
-/// Links that waited since earlier cycles: records as [`touch::put_waiting`] writes them, in key
+/// Links that waited since earlier cycles: records as [`touch::put_links`] writes them, in key
 /// order.
 pub(crate) trait Waiting: Send {
     /// The next record; `None` at the end.

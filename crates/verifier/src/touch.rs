@@ -110,22 +110,15 @@ const LISTED: u8 = 8;
 /// before, and the rest.
 const NEAR: u8 = 16;
 
-/// Encodes links for the file of waiting links.
-pub(crate) fn put_waiting(out: &mut Vec<u8>, key: &[u8], links: &Links) {
-    put_links(out, 0, key, links);
-}
-
-/// Encodes links for a sorted run, where the record before has the key `near`.
-pub(crate) fn put_links_near(out: &mut Vec<u8>, near: &[u8], key: &[u8], links: &Links) {
-    put_links(out, shared_beginning(near, key), key, links);
-}
-
-fn put_links(out: &mut Vec<u8>, shared: usize, key: &[u8], links: &Links) {
+/// Encodes links for a sorted run, where the record before has the key `near`; for the file of waiting
+/// links, `near` is empty, so that each record has its whole key.
+pub(crate) fn put_links(out: &mut Vec<u8>, near: &[u8], key: &[u8], links: &Links) {
+    let shared = shared_beginning(near, key);
     let Links { seen, counted, depth, hops, listed, seed, lastmod, since, expectation } = *links;
     let has_expectation = expectation.map_or(0, |_| HAS_EXPECTATION);
     let is_listed = if listed { LISTED } else { 0 };
-    let near = if shared > 0 { NEAR } else { 0 };
-    out.push(if seed { SEED } else { LINKS } | has_expectation | is_listed | near);
+    let is_near = if shared > 0 { NEAR } else { 0 };
+    out.push(if seed { SEED } else { LINKS } | has_expectation | is_listed | is_near);
     for number in [seen, counted.into(), depth.into(), hops.into(), lastmod.into(), since.0.into()] {
         put_number(out, number);
     }
@@ -217,9 +210,9 @@ mod tests {
             let expectation = expected.map(|(logit, tunnel, group)| Expectation::new(logit, tunnel, group));
             let since = Cycle(since);
             let links = Links { seen, counted, depth, hops, listed, seed, lastmod, since, expectation };
-            for put in [|out: &mut _, _: &_, url: &_, links: &_| put_waiting(out, url, links), put_links_near] {
+            for near in [b"", before] {
                 let (mut bytes, mut key) = (Vec::new(), b"old".to_vec());
-                put(&mut bytes, before, &url, &links);
+                put_links(&mut bytes, near, &url, &links);
                 prop_assert_eq!(take(&bytes, before, &mut key), Ok(Touch { links: Some(links), visits: Vec::new() }));
                 prop_assert_eq!(&key, &url);
                 prop_assert!(take(&bytes[..cut % bytes.len()], before, &mut key).is_err());

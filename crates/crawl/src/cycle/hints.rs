@@ -227,11 +227,11 @@ mod tests {
             with_rules(
                 |_| {},
                 |rules| {
-                    told(
-                        rules
-                            .entries(&page("https://maps.example/s.xml", 0, None), hints(kind, &entries))
-                            .unwrap(),
-                    )
+                    let links = rules
+                        .entries(&page("https://maps.example/s.xml", 0, None), hints(kind, &entries))
+                        .unwrap();
+                    assert!(links.iter().all(|link| link.listed), "they leave places to pages");
+                    told(links)
                 },
             )
         };
@@ -300,7 +300,9 @@ mod tests {
         let named = [url("https://maps.example/s.xml")];
         let told_with = |edit: fn(&mut config::Hints), named: Option<&[CanonicalUrl]>| {
             let page = page("https://a.example/page", 3, named.map(<[_]>::to_vec));
-            with_rules(edit, |rules| told(rules.named(&page)))
+            let links = with_rules(edit, |rules| rules.named(&page));
+            assert!(links.iter().all(|link| !link.listed));
+            told(links)
         };
         let at = |text: &str| vec![(text.to_owned(), 0, 0)];
         assert_eq!(told_with(|_| {}, Some(&named)), at("https://maps.example/s.xml"));

@@ -1,7 +1,7 @@
 //! A batch equals a plain map, whatever the log, its cuts, runs and threads.
 
 use super::*;
-use crate::touch::{Touch, put_waiting};
+use crate::touch::{Touch, put_links};
 use crate::touched::Touched;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -196,7 +196,7 @@ proptest! {
         for (url, (link, seen, since)) in &waiting {
             let links = Links { seen: *seen, ..Links::of(&link.into(), false, Cycle(*since)) };
             let mut record = Vec::new();
-            put_waiting(&mut record, url.key(), &links);
+            put_links(&mut record, &[], url.key(), &links);
             writer.push(&record).unwrap();
             expected.entry(url.key().to_vec()).or_default().add_links(links);
         }
