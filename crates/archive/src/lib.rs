@@ -17,6 +17,7 @@
 pub mod answer;
 pub mod cap;
 mod files;
+mod overwrite;
 mod record;
 pub mod records;
 pub mod recovery;

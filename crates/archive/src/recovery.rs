@@ -5,17 +5,25 @@
 //! order every few seconds. But a disk writes unsynced data in any order: after a power cut the log
 //! may name bodies that the archive does not have. So the archive is recovered before the log. Its
 //! newest file is read from the last end known to be durable, and its sound end is the end of the
-//! last complete record. The log is then cut before the first visit whose body lies behind that
-//! end, and the pages of the visits cut off are visited again. Older files are complete: each was
-//! synced before the next was created.
+//! last complete record before anything torn. The log is then cut before the first visit whose body
+//! lies behind that end, and the pages of the visits cut off are visited again. Older files are
+//! complete: each was synced before the next was created.
+//!
+//! Other programs stop reading at a torn record. So one at the end of the file is cut off, and one
+//! before complete records is overwritten: nothing complete is removed.
 //!
 //! Every recovery starts a new file. So no position can come to refer to another record.
 
+use super::overwrite::overwrite;
 use super::records::Records;
 use super::{ArchiveEnd, WarcFiles, in_file};
 use recrawl_repository::storage::Storage;
 use serde::{Deserialize, Serialize};
 use std::io::{self, ErrorKind};
+use std::ops::Range;
+
+/// Text of the record that replaces a torn one.
+const WORDS: &[u8] = b"recovery: a record was written in part\r\n";
 
 /// The remembered state of the archive, stored outside of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,7 +49,8 @@ pub struct Recovery {
 
 /// Finds the end of the archive. `mark` is the state remembered when the archive was last opened or
 /// closed. If the mark or the file that it names is missing, `named` gives the highest file number
-/// in any page's record, since files may have been moved away.
+/// in any page's record, since files may have been moved away. `now` in milliseconds since 1970 is
+/// the time of records that replace torn ones.
 ///
 /// # Errors
 /// When a file cannot be read, cut or synced; with its name.
@@ -49,6 +58,7 @@ pub fn recover(
     storage: &dyn Storage,
     mark: Option<ArchiveMark>,
     named: impl FnOnce() -> io::Result<u32>,
+    now: u64,
 ) -> io::Result<Recovery> {
     let files = WarcFiles::in_storage(storage)?;
     let newest = files.newest();
@@ -67,47 +77,60 @@ pub fn recover(
         return Ok(Recovery { sound: here, end: here, is_new_file: false });
     }
     let from = if known.number == newest { known.length.min(length) } else { 0 };
-    let (sound, is_tail) = sound_length(storage, name, from)?;
+    let mut torn = torn(storage, name, from, length)?;
+    let sound = torn.first().map_or(length, |torn| torn.start);
     let mut file = storage.append(name).map_err(failed)?;
     // Data left by a killed process may not be on disk yet, and this file will no longer be the
     // newest.
     file.sync().map_err(failed)?;
     let mut end = here;
-    // An incomplete record at the end would stop other programs. Without a mark, nothing is cut,
-    // since it is unknown what is committed.
-    if mark.is_some() && is_tail && sound < length {
-        // A file without a complete record was just being created.
-        end = if sound == 0 {
-            ArchiveEnd { number: newest - 1, length: 0 }
-        } else {
-            ArchiveEnd { length: sound, ..here }
-        };
-        match sound {
-            0 => storage.remove(name).and_then(|()| storage.sync_dir()).map_err(failed)?,
-            _ => file.truncate(sound).map_err(failed)?,
+    // Without a mark, nothing is cut or overwritten, since it is unknown what is committed.
+    if mark.is_some() {
+        let at = storage.locate(name);
+        if let Some(last) = torn.pop_if(|torn| torn.end == length) {
+            end.length = last.start;
+            // A file without a complete record was just being created.
+            if last.start == 0 {
+                end.number -= 1;
+                storage.remove(name).and_then(|()| storage.sync_dir()).map_err(failed)?;
+            } else {
+                file.truncate(last.start).map_err(failed)?;
+            }
+            let bytes = length - last.start;
+            tracing::warn!(file = at, bytes, "truncated an incomplete record at the end of the archive");
         }
-        let (file, bytes) = (storage.locate(name), length - sound);
-        tracing::warn!(%file, bytes, "truncated an incomplete record at the end of the archive");
+        drop(file);
+        if !torn.is_empty() {
+            let bytes: u64 = torn.iter().map(|torn| torn.end - torn.start).sum();
+            // The crawl does not need these bytes, and must also start on a full disk.
+            match overwrite(storage, name, &torn, WORDS, now) {
+                Ok(()) => tracing::warn!(file = at, bytes, "overwrote incomplete records in the archive"),
+                Err(error) => tracing::warn!("cannot overwrite incomplete records in the archive: {error}"),
+            }
+        }
     }
     let sound = ArchiveEnd { number: newest, length: sound };
     Ok(Recovery { sound: sound.max(known), end: end.max(known), is_new_file: true })
 }
 
-/// The end of the complete records of a file, read from the record end `from`, and whether nothing
-/// complete follows.
-fn sound_length(storage: &dyn Storage, name: &str, from: u64) -> io::Result<(u64, bool)> {
+/// The bytes after the record end `from` that belong to no complete record, ascending.
+fn torn(storage: &dyn Storage, name: &str, from: u64, length: u64) -> io::Result<Vec<Range<u64>>> {
     let mut records = Records::of(storage, name, from)?;
-    let mut sound = from;
+    let mut torn = Vec::new();
     loop {
+        let offset = records.offset();
         match records.next_record() {
-            Ok(Some(found)) if !found.is_torn => sound = found.offset + found.length,
-            Ok(Some(_)) => break,
-            Ok(None) => return Ok((sound, true)),
-            Err(e) if is_damage(&e) => break,
-            Err(e) => return Err(e),
+            Ok(Some(found)) if !found.is_torn => continue,
+            Ok(None) => return Ok(torn),
+            Err(e) if !is_damage(&e) => return Err(e),
+            Ok(Some(_)) | Err(_) => {}
+        }
+        let next = records.next_sound(offset + 1)?;
+        torn.push(offset..next.unwrap_or(length));
+        if next.is_none() {
+            return Ok(torn);
         }
     }
-    Ok((sound, records.next_sound(sound + 1)?.is_none()))
 }
 
 /// Is the data damaged, as opposed to unreadable?

@@ -1,27 +1,16 @@
 //! Removes bodies from the archive: their records are overwritten in place, so that no other record
-//! moves.
-//!
-//! Each is replaced by one gzip member of the same length, stored without compression. It holds a
-//! WARC record of type `metadata` which only says that something was taken down. The file is
-//! written anew beside the old one and renamed over it. So at any moment one of them is complete,
-//! and the takedown can be repeated after an interruption.
+//! moves. A takedown can be repeated after an interruption.
 
 use super::files::number_in;
+use super::in_file;
+use super::overwrite::{PART, overwrite};
 use super::records::Records;
-use super::{in_file, record_id, timestamp};
-use flate2::Crc;
 use recrawl_repository::storage::Storage;
 use std::io;
+use std::ops::Range;
 
-/// Maximum bytes of a stored deflate block.
-const BLOCK: usize = 65_535;
-/// Bytes copied at a time.
-const CHUNK: u64 = 1 << 20;
-/// Text of the replacing record; spaces fill the rest.
+/// Text of the replacing record.
 const WORDS: &[u8] = b"takedown: this record was removed\r\n";
-/// Suffix of the new file until it is complete. The next takedown removes what a killed one left: it has bodies of other
-/// pages, which no takedown of theirs would find.
-const PART: &str = ".part";
 
 /// Result of a takedown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -66,20 +55,16 @@ pub fn take_down(
         }
         taken.files += 1;
         taken.records += places.len() as u64;
-        taken.bytes += places.iter().map(|place| place.length).sum::<u64>();
+        taken.bytes += places.iter().map(|place| place.end - place.start).sum::<u64>();
         if !only_count {
-            let part = format!("{name}{PART}");
-            rewrite(folder, &name, &part, &places, now).map_err(|e| {
-                // It may not be there; the next takedown removes what stays.
-                let _ = folder.remove(&part);
-                in_file(folder, &name, &e)
-            })?;
+            overwrite(folder, &name, &places, WORDS, now)?;
         }
     }
     Ok(taken)
 }
 
-/// Removes what killed takedowns left.
+/// Removes what killed programs left: it has bodies of other pages, which no takedown of theirs
+/// would find.
 fn remove_parts(folder: &dyn Storage) -> io::Result<()> {
     let mut parts = folder.list()?;
     parts.retain(|name| name.strip_suffix(PART).and_then(number_in).is_some());
@@ -89,17 +74,12 @@ fn remove_parts(folder: &dyn Storage) -> io::Result<()> {
     if parts.is_empty() { Ok(()) } else { folder.sync_dir() }
 }
 
-struct Place {
-    offset: u64,
-    length: u64,
-}
-
 /// Positions of the matching records, as far as the file can be read.
 fn find(
     folder: &dyn Storage,
     name: &str,
     is_meant: &dyn Fn(&str) -> bool,
-    places: &mut Vec<Place>,
+    places: &mut Vec<Range<u64>>,
 ) -> io::Result<()> {
     let mut records = Records::of(folder, name, 0)?;
     let length = records.length();
@@ -111,89 +91,13 @@ fn find(
             false => found.offset + found.length,
         };
         if found.field("WARC-Target-URI").is_some_and(is_meant) {
-            places.push(Place { offset: found.offset, length: end - found.offset });
+            places.push(found.offset..end);
         }
         if end == length {
             break;
         }
     }
     Ok(())
-}
-
-/// Copies the file to `part`, with a notice in place of each record at `places`, and renames that to `name`.
-fn rewrite(folder: &dyn Storage, name: &str, part: &str, places: &[Place], now: u64) -> io::Result<()> {
-    let old = folder.open(name)?;
-    let length = old.length()?;
-    let mut new = folder.create(part)?;
-    let mut at = 0;
-    let mut buffer = Vec::new();
-    let mut copy = |from: u64, to: u64, new: &mut dyn FnMut(&[u8]) -> io::Result<()>| {
-        let mut from = from;
-        while from < to {
-            buffer.resize((to - from).min(CHUNK) as usize, 0);
-            old.read_at(&mut buffer, from)?;
-            new(&buffer)?;
-            from += buffer.len() as u64;
-        }
-        Ok::<_, io::Error>(())
-    };
-    for place in places {
-        copy(at, place.offset, &mut |bytes| new.write(bytes))?;
-        // A place too short for a record held an incomplete one; zeros keep it unreadable.
-        let id = record_id(&format!("{name}/{}", place.offset), now);
-        let notice = notice(place.length as usize, &id, now);
-        new.write(&notice.unwrap_or_else(|| vec![0; place.length as usize]))?;
-        at = place.offset + place.length;
-    }
-    copy(at, length, &mut |bytes| new.write(bytes))?;
-    new.sync()?;
-    drop(new);
-    let written = folder.open(part)?.length()?;
-    if written != length {
-        let text = format!("wrote {written} bytes instead of {length}; the file was not changed");
-        return Err(io::Error::other(text));
-    }
-    folder.rename(part, name)?;
-    folder.sync_dir()
-}
-
-/// A gzip member of exactly this length with a record in it; none if the length is too small.
-fn notice(length: usize, id: &str, now: u64) -> Option<Vec<u8>> {
-    // Header and trailer of the member, five bytes per block; the rest is the record.
-    let inside = length.checked_sub(10 + 8)?;
-    let blocks = inside.div_ceil(BLOCK + 5).max(1);
-    let record_bytes = inside.checked_sub(5 * blocks)?;
-    let head = |content: usize| {
-        // A fixed width for any number: spaces before a field's value mean nothing.
-        format!(
-            "WARC/1.1\r\nWARC-Type: metadata\r\nWARC-Record-ID: <{id}>\r\nWARC-Date: {}\r\n\
-             Content-Type: application/warc-fields\r\nContent-Length: {content:>12}\r\n\r\n",
-            timestamp(now)
-        )
-    };
-    let content = record_bytes.checked_sub(head(0).len() + 4)?;
-    let mut record = head(content).into_bytes();
-    record.extend(WORDS.iter().chain(std::iter::repeat(&b' ')).take(content));
-    record.extend_from_slice(b"\r\n\r\n");
-
-    let mut member = Vec::with_capacity(length);
-    // No name, no time, no flags, unknown operating system (RFC 1952 §2.3).
-    member.extend_from_slice(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
-    let mut rest = record.as_slice();
-    for block in 0..blocks {
-        let (held, after) = rest.split_at(rest.len().min(BLOCK));
-        rest = after;
-        member.push(u8::from(block + 1 == blocks));
-        member.extend_from_slice(&(held.len() as u16).to_le_bytes());
-        member.extend_from_slice(&(!(held.len() as u16)).to_le_bytes());
-        member.extend_from_slice(held);
-    }
-    let mut crc = Crc::new();
-    crc.update(&record);
-    member.extend_from_slice(&crc.sum().to_le_bytes());
-    member.extend_from_slice(&(record.len() as u32).to_le_bytes());
-    debug_assert_eq!(member.len(), length);
-    Some(member)
 }
 
 #[cfg(test)]

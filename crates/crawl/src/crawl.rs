@@ -363,7 +363,7 @@ impl Crawl {
             }
             Ok(highest)
         };
-        Ok(archive::recover(&*self.warc, mark, named)?)
+        Ok(archive::recover(&*self.warc, mark, named, (self.clock)())?)
     }
 
     /// Opens the archive at its end; none if bodies are not archived.

@@ -12,6 +12,7 @@ use recrawl_types::{
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+const NOW: u64 = 1_795_000_000_000;
 const ROUND: Round = Round(1);
 const VISITS: u64 = 12;
 /// Number of visits between two syncs.
@@ -61,7 +62,7 @@ struct Run {
 /// Runs or resumes the cycle as recorder and plan do; each run writes other bytes of the same
 /// pages.
 fn run(storage: &Arc<dyn Storage>, mark: &mut Mark, at: u64, run: &mut Run) -> io::Result<()> {
-    let recovery = recover(&**storage, *mark, || Ok(0))?;
+    let recovery = recover(&**storage, *mark, || Ok(0), NOW)?;
     let observe = |visit: &Visit| stays(visit, recovery.sound);
     let (mut log, recovered) =
         VisitLog::open_observed(&**storage, ROUND, observe).map_err(io::Error::other)?;
@@ -102,11 +103,24 @@ fn positions(storage: &dyn Storage) -> BTreeMap<u64, ArchivePosition> {
     positions
 }
 
-/// Resumes after a power cut until the end: all synced visits are there, and each position leads to
-/// its page.
-fn check(left: MemoryStorage, mut mark: Mark, before: &Run, what: &str) -> u64 {
+/// Every byte of every file belongs to a complete record; the number of those that replace torn ones.
+fn overwritten(storage: &dyn Storage, what: &str) -> u64 {
+    let mut overwritten = 0;
+    for name in storage.list().unwrap().iter().filter(|name| name.ends_with(".warc.gz")) {
+        let mut records = Records::of(storage, name, 0).unwrap().checked();
+        while let Some(found) = records.next_record().unwrap_or_else(|e| panic!("{what}: {e}")) {
+            assert_eq!((found.is_torn, found.problem), (false, None), "{what}: {name} at {}", found.offset);
+            overwritten += u64::from(found.kind() == Some("metadata"));
+        }
+    }
+    overwritten
+}
+
+/// Resumes after a power cut until the end: all synced visits are there, each position leads to its
+/// page, and the files are sound. Returns the visits cut off and the records overwritten.
+fn check(left: MemoryStorage, mut mark: Mark, before: &Run, what: &str) -> (u64, u64) {
     let copy = MemoryStorage::with_files(left.image());
-    let sound = recover(&copy, mark, || Ok(0)).unwrap().sound;
+    let sound = recover(&copy, mark, || Ok(0), NOW).unwrap().sound;
     let (_, recovered) = VisitLog::open_observed(&copy, ROUND, |visit| stays(visit, sound)).unwrap();
     for index in &before.synced {
         assert!(recovered.done.contains(*index), "{what}: visit {index} was synced and is lost");
@@ -124,12 +138,12 @@ fn check(left: MemoryStorage, mut mark: Mark, before: &Run, what: &str) -> u64 {
             "{what}: {position:?} is no record of page {index}"
         );
     }
-    again.cut
+    (again.cut, overwritten(&*left, what))
 }
 
 #[test]
 fn no_position_of_the_log_leads_elsewhere_after_a_power_cut_at_any_point() {
-    let (mut points, mut tried, mut cut, mut kept) = (0, 0, 0, 0);
+    let (mut points, mut tried, mut cut, mut kept, mut mended) = (0, 0, 0, 0, 0);
     // The first run, one that continues the file of an earlier one, and one after a crash.
     for earlier in 0..3 {
         let prepared = || {
@@ -163,15 +177,20 @@ fn no_position_of_the_log_leads_elsewhere_after_a_power_cut_at_any_point() {
             let chances = (0..8).map(|i| Survivors::Some(point * 1_031 + i));
             for survivors in [Survivors::Synced, Survivors::All].into_iter().chain(chances) {
                 let what = format!("after {earlier} runs, cut at point {point}, {survivors:?}");
-                cut += u64::from(check(storage.after_power_cut(survivors), mark, &before, &what) > 0);
+                let left = storage.after_power_cut(survivors);
+                let (visits, records) = check(left, mark, &before, &what);
+                cut += u64::from(visits > 0);
+                mended += records;
                 tried += 1;
             }
         }
     }
     println!(
-        "{points} points, {tried} power cuts, {cut} of them cut the log; {kept} visits were synced before"
+        "{points} points, {tried} power cuts, {cut} of them cut the log; {kept} visits were synced before, \
+         {mended} torn records overwritten"
     );
     assert!(tried > 900 && cut > 100 && kept > 100, "{tried} cuts, {cut} of the log, {kept} synced");
+    assert!(mended > 20, "{mended} torn records overwritten");
 }
 
 /// An error of the disk at any point ends the run, and the next one resumes.
@@ -223,14 +242,14 @@ fn cut_to(storage: &MemoryStorage, name: &str, length: u64) {
 fn a_file_that_ends_where_it_was_closed_is_gone_on_with_only_if_nothing_was_appended_since() {
     let (storage, archive, _) = archive_of(2);
     let closed = ArchiveMark { end: archive.end(), is_open: false };
-    let recovery = recover(&*storage, Some(closed), || Ok(0)).unwrap();
+    let recovery = recover(&*storage, Some(closed), || Ok(0), NOW).unwrap();
     assert_eq!(recovery, Recovery { sound: closed.end, end: closed.end, is_new_file: false });
     let mut archive =
         Archive::open(storage.clone(), 1 << 20, Provenance::default(), recovery.end, false).unwrap();
     let lost = archive.append(&member(7, 1)).unwrap();
     cut_to(&storage, &first(&storage), closed.end.length);
     let open = ArchiveMark { is_open: true, ..closed };
-    let recovery = recover(&*storage, Some(open), || Ok(0)).unwrap();
+    let recovery = recover(&*storage, Some(open), || Ok(0), NOW).unwrap();
     assert!(recovery.is_new_file && !recovery.sound.is_behind(lost));
     let mut archive =
         Archive::open(storage, 1 << 20, Provenance::default(), recovery.end, recovery.is_new_file).unwrap();
@@ -249,28 +268,76 @@ fn a_torn_end_is_cut_off_and_what_stands_before_damage_is_left_alone() {
     for (torn, sound) in [(length - 1, request), (request - 1, positions[3].offset)] {
         let storage = MemoryStorage::with_files(image.clone());
         cut_to(&storage, &first(&storage), torn);
-        let recovery = recover(&storage, open(0), || Ok(0)).unwrap();
+        let recovery = recover(&storage, open(0), || Ok(0), NOW).unwrap();
         assert_eq!(recovery.sound, ArchiveEnd { number: 1, length: sound });
         assert_eq!(recovery.sound.is_behind(positions[3]), sound == request);
         assert_eq!(storage.image()[&first(&storage)].len() as u64, sound, "the torn end is cut");
     }
 
-    // Damage in the middle of the file: the log may name nothing after it, and no complete record
-    // is removed.
+    // Damage in the middle of the file: the log may name nothing after it, no complete record is
+    // removed, and other programs can read on.
     let mut damaged = image.clone();
     damaged.get_mut(&first(&storage)).unwrap()[positions[1].offset as usize + 40] ^= 1;
     let damaged = MemoryStorage::with_files(damaged);
-    let recovery = recover(&damaged, open(0), || Ok(0)).unwrap();
+    let recovery = recover(&damaged, open(0), || Ok(0), NOW).unwrap();
     assert_eq!((recovery.sound.length, recovery.end.length), (positions[1].offset, length));
+    let (after, torn) = (&damaged.image()[&first(&storage)], positions[1].offset as usize);
+    let next = torn + response_length(&storage, positions[1].offset) as usize;
+    assert!(
+        after[..torn] == image[&first(&storage)][..torn] && after[next..] == image[&first(&storage)][next..]
+    );
+    assert_eq!(overwritten(&damaged, "damage in the middle"), 1);
     // Data committed before is not read.
-    let recovery = recover(&damaged, open(positions[2].offset), || Ok(0)).unwrap();
+    let mut later = image.clone();
+    later.get_mut(&first(&storage)).unwrap()[positions[1].offset as usize + 40] ^= 1;
+    let damaged = MemoryStorage::with_files(later.clone());
+    let recovery = recover(&damaged, open(positions[2].offset), || Ok(0), NOW).unwrap();
     assert_eq!((recovery.sound.length, recovery.end.length), (length, length));
+    assert_eq!(damaged.image(), later);
     // Without a mark, nothing is cut.
     let torn = MemoryStorage::with_files(image);
     cut_to(&torn, &first(&storage), length - 1);
-    let recovery = recover(&torn, None, || Ok(0)).unwrap();
+    let recovery = recover(&torn, None, || Ok(0), NOW).unwrap();
     assert_eq!((recovery.sound.length, recovery.end.length), (request, length - 1));
     assert_eq!(torn.image()[&first(&storage)].len() as u64, length - 1);
+}
+
+#[test]
+fn a_torn_record_is_overwritten_or_still_there_after_a_power_cut_or_an_error_at_any_point() {
+    let (storage, archive, positions) = archive_of(4);
+    let name = first(&storage);
+    let open = Some(ArchiveMark { end: ArchiveEnd { number: 1, length: 0 }, is_open: true });
+    let mut torn = storage.image();
+    torn.get_mut(&name).unwrap()[positions[1].offset as usize + 40] ^= 1;
+    let whole = MemoryStorage::with_files(torn.clone());
+    recover(&whole, open, || Ok(0), NOW).unwrap();
+    assert_eq!((overwritten(&whole, "undisturbed"), whole.image().len()), (1, 1));
+    let (mut points, mut done) = (0, 0);
+    for fault in [Fault::Stop, Fault::Fail] {
+        for point in 1.. {
+            let what = format!("{:?}", fault(point));
+            let storage = FaultyStorage::with_files(torn.clone());
+            storage.set_fault(fault(point));
+            let _ = recover(&storage, open, || Ok(0), NOW);
+            if storage.points() < point {
+                break;
+            }
+            points += 1;
+            for survivors in [Survivors::Synced, Survivors::Some(point * 1_031), Survivors::All] {
+                let left = storage.after_power_cut(survivors);
+                let files = left.image();
+                assert!(
+                    [&torn[&name], &whole.image()[&name]].contains(&&files[&name]),
+                    "{what}, {survivors:?}"
+                );
+                done += u64::from(files[&name] != torn[&name]);
+                let recovery = recover(&left, open, || Ok(0), NOW).unwrap();
+                assert_eq!(recovery.end, archive.end(), "{what}");
+                assert_eq!(left.image()[&name], whole.image()[&name], "{what}");
+            }
+        }
+    }
+    assert!(points > 8 && done > 1, "{points} points, {done} times overwritten");
 }
 
 #[test]
@@ -278,12 +345,12 @@ fn numbers_of_files_that_were_taken_away_are_not_given_again() {
     let (storage, archive, _) = archive_of(1);
     let closed = Some(ArchiveMark { end: archive.end(), is_open: false });
     storage.remove(&first(&storage)).unwrap();
-    let recovery = recover(&*storage, closed, || Ok(0)).unwrap();
+    let recovery = recover(&*storage, closed, || Ok(0), NOW).unwrap();
     let mut archive =
         Archive::open(storage, 1 << 20, Provenance::default(), recovery.end, recovery.is_new_file).unwrap();
     assert_eq!(archive.append(&member(1, 1)).unwrap().file, 2);
     // Nor if the tables are lost too: pages' records name the files.
-    let recovery = recover(&MemoryStorage::new(), None, || Ok(7)).unwrap();
+    let recovery = recover(&MemoryStorage::new(), None, || Ok(7), NOW).unwrap();
     assert_eq!((recovery.end.number, recovery.is_new_file), (7, true));
     let older: ArchiveMark = serde_json::from_str(r#"{"number":3,"length":9}"#).unwrap();
     assert_eq!(

@@ -1,0 +1,123 @@
+//! Overwrites records of a WARC file in place, so that no other record moves.
+//!
+//! Each is replaced by one gzip member of the same length, stored without compression. It holds a
+//! WARC record of type `metadata` which only says why. The file is written anew beside the old one
+//! and renamed over it. So at any moment one of them is complete.
+
+use super::{in_file, record_id, timestamp};
+use flate2::Crc;
+use recrawl_repository::storage::Storage;
+use std::io;
+use std::ops::Range;
+
+/// Maximum bytes of a stored deflate block.
+pub(crate) const BLOCK: usize = 65_535;
+/// Bytes copied at a time.
+const CHUNK: u64 = 1 << 20;
+/// Suffix of the new file until it is complete.
+pub(crate) const PART: &str = ".part";
+
+/// Overwrites the bytes at `places`, ascending and each of at least one whole record, by records of
+/// the text `words`.
+///
+/// # Errors
+/// When the file cannot be read or written, with its name. It is unchanged then.
+pub(crate) fn overwrite(
+    folder: &dyn Storage,
+    name: &str,
+    places: &[Range<u64>],
+    words: &[u8],
+    now: u64,
+) -> io::Result<()> {
+    let part = format!("{name}{PART}");
+    rewrite(folder, name, &part, places, words, now).map_err(|e| {
+        // It may not be there; the next takedown removes what stays.
+        let _ = folder.remove(&part);
+        in_file(folder, name, &e)
+    })
+}
+
+/// Copies the file to `part`, with a notice in each of `places`, and renames that to `name`.
+fn rewrite(
+    folder: &dyn Storage,
+    name: &str,
+    part: &str,
+    places: &[Range<u64>],
+    words: &[u8],
+    now: u64,
+) -> io::Result<()> {
+    let old = folder.open(name)?;
+    let length = old.length()?;
+    let mut new = folder.create(part)?;
+    let mut at = 0;
+    let mut buffer = Vec::new();
+    let mut copy = |from: u64, to: u64, new: &mut dyn FnMut(&[u8]) -> io::Result<()>| {
+        let mut from = from;
+        while from < to {
+            buffer.resize((to - from).min(CHUNK) as usize, 0);
+            old.read_at(&mut buffer, from)?;
+            new(&buffer)?;
+            from += buffer.len() as u64;
+        }
+        Ok::<_, io::Error>(())
+    };
+    for place in places {
+        copy(at, place.start, &mut |bytes| new.write(bytes))?;
+        let length = (place.end - place.start) as usize;
+        let id = record_id(&format!("{name}/{}", place.start), now);
+        // A place too short for a record held an incomplete one; zeros keep it unreadable.
+        let notice = notice(length, words, &id, now);
+        new.write(&notice.unwrap_or_else(|| vec![0; length]))?;
+        at = place.end;
+    }
+    copy(at, length, &mut |bytes| new.write(bytes))?;
+    new.sync()?;
+    drop(new);
+    let written = folder.open(part)?.length()?;
+    if written != length {
+        let text = format!("wrote {written} bytes instead of {length}; the file was not changed");
+        return Err(io::Error::other(text));
+    }
+    folder.rename(part, name)?;
+    folder.sync_dir()
+}
+
+/// A gzip member of exactly this length with a record of `words`, which spaces fill up; none if the
+/// length is too small.
+pub(crate) fn notice(length: usize, words: &[u8], id: &str, now: u64) -> Option<Vec<u8>> {
+    // Header and trailer of the member, five bytes per block; the rest is the record.
+    let inside = length.checked_sub(10 + 8)?;
+    let blocks = inside.div_ceil(BLOCK + 5).max(1);
+    let record_bytes = inside.checked_sub(5 * blocks)?;
+    let head = |content: usize| {
+        // A fixed width for any number: spaces before a field's value mean nothing.
+        format!(
+            "WARC/1.1\r\nWARC-Type: metadata\r\nWARC-Record-ID: <{id}>\r\nWARC-Date: {}\r\n\
+             Content-Type: application/warc-fields\r\nContent-Length: {content:>12}\r\n\r\n",
+            timestamp(now)
+        )
+    };
+    let content = record_bytes.checked_sub(head(0).len() + 4)?;
+    let mut record = head(content).into_bytes();
+    record.extend(words.iter().chain(std::iter::repeat(&b' ')).take(content));
+    record.extend_from_slice(b"\r\n\r\n");
+
+    let mut member = Vec::with_capacity(length);
+    // No name, no time, no flags, unknown operating system (RFC 1952 §2.3).
+    member.extend_from_slice(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
+    let mut rest = record.as_slice();
+    for block in 0..blocks {
+        let (held, after) = rest.split_at(rest.len().min(BLOCK));
+        rest = after;
+        member.push(u8::from(block + 1 == blocks));
+        member.extend_from_slice(&(held.len() as u16).to_le_bytes());
+        member.extend_from_slice(&(!(held.len() as u16)).to_le_bytes());
+        member.extend_from_slice(held);
+    }
+    let mut crc = Crc::new();
+    crc.update(&record);
+    member.extend_from_slice(&crc.sum().to_le_bytes());
+    member.extend_from_slice(&(record.len() as u32).to_le_bytes());
+    debug_assert_eq!(member.len(), length);
+    Some(member)
+}
