@@ -103,16 +103,16 @@ fn pages_made_by_script_are_seen_their_links_followed_and_their_changes_found() 
 #[test]
 fn a_rule_that_decides_by_itself_renders_what_needs_it() {
     const AUTO: &str = "[[pages]]\nmatch = \"*\"\nrender = \"auto\"\n";
-    for (config, is_rendered) in [(scripted(40, 8), true), (web(40, 8), false)] {
+    for (config, is_rendered) in [(scripted(20, 4), true), (web(20, 4), false)] {
         let mut config = config;
         config.validators = Validators::None;
         let world = World::new(config, &format!("{CYCLE}{AUTO}"));
         (0..8).for_each(|_| drop(world.next_cycle()));
         let known = world.pages().len();
-        assert!(known > 40, "{known} pages, rendered: {is_rendered}");
+        assert!(known > 20, "{known} pages, rendered: {is_rendered}");
         let data =
             world.server.log(0).unwrap().iter().filter(|access| access.path.ends_with("as=data")).count();
-        assert_eq!(data > 40, is_rendered, "{data}");
+        assert_eq!(data > 20, is_rendered, "{data}");
         let given = world.given_out();
         for (url, found) in found(&world).into_iter().filter(|(url, _)| !world.server.seeds().contains(url)) {
             let real = if is_rendered { real(&world, &url) } else { replayed_changes(&given[&url]) };
@@ -181,7 +181,7 @@ fn browsers(of: &Child) -> Vec<u32> {
 
 #[test]
 fn browsers_that_are_killed_lose_no_page() {
-    let pages = std::env::var("RECRAWL_KILLED_PAGES").map_or(60, |text| text.parse().expect("a number"));
+    let pages = std::env::var("RECRAWL_KILLED_PAGES").map_or(30, |text| text.parse().expect("a number"));
     let extra = format!("{CYCLE}{ALWAYS}[politeness]\nconnections_per_host = 8\n");
     let world = World::new(scripted(pages, 8), &extra);
     let urls: Vec<String> = (0..pages).map(|page| world.server.url(page)).collect();
