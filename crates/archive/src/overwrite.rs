@@ -4,6 +4,7 @@
 //! WARC record of type `metadata` which only says why. The file is written anew beside the old one
 //! and renamed over it. So at any moment one of them is complete.
 
+use super::records::Found;
 use super::{in_file, record_id, timestamp};
 use flate2::Crc;
 use recrawl_repository::storage::Storage;
@@ -17,20 +18,47 @@ const CHUNK: u64 = 1 << 20;
 /// Suffix of the new file until it is complete.
 pub(crate) const PART: &str = ".part";
 
-/// Overwrites the bytes at `places`, ascending and each of at least one whole record, by records of
-/// the text `words`.
+/// Why records were overwritten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reason {
+    /// A person had them removed.
+    TakenDown,
+    /// They were incomplete or damaged after a crash.
+    Torn,
+}
+
+impl Reason {
+    /// Media type and text of the record that replaces them. The type tells the reasons apart.
+    fn content(self) -> (&'static str, &'static [u8]) {
+        match self {
+            Reason::TakenDown => {
+                ("application/warc-fields", b"takedown: this record was removed\r\n".as_slice())
+            }
+            Reason::Torn => ("text/plain", b"recovery: an incomplete record stood here\r\n".as_slice()),
+        }
+    }
+
+    /// Why the records in place of `found` were overwritten; none for any other record.
+    pub(crate) fn of(found: &Found) -> Option<Reason> {
+        let media = found.field("Content-Type").filter(|_| found.kind() == Some("metadata"))?;
+        [Reason::TakenDown, Reason::Torn].into_iter().find(|reason| reason.content().0 == media)
+    }
+}
+
+/// Overwrites the bytes at `places`, which are ascending. In a place too short for a record are zeros
+/// then.
 ///
 /// # Errors
-/// When the file cannot be read or written, with its name. It is unchanged then.
+/// When the file cannot be read or written, with its name. It is whole then, as before or as wanted.
 pub(crate) fn overwrite(
     folder: &dyn Storage,
     name: &str,
     places: &[Range<u64>],
-    words: &[u8],
+    reason: Reason,
     now: u64,
 ) -> io::Result<()> {
     let part = format!("{name}{PART}");
-    rewrite(folder, name, &part, places, words, now).map_err(|e| {
+    rewrite(folder, name, &part, places, reason, now).map_err(|e| {
         // It may not be there; the next takedown removes what stays.
         let _ = folder.remove(&part);
         in_file(folder, name, &e)
@@ -43,7 +71,7 @@ fn rewrite(
     name: &str,
     part: &str,
     places: &[Range<u64>],
-    words: &[u8],
+    reason: Reason,
     now: u64,
 ) -> io::Result<()> {
     let old = folder.open(name)?;
@@ -66,7 +94,7 @@ fn rewrite(
         let length = (place.end - place.start) as usize;
         let id = record_id(&format!("{name}/{}", place.start), now);
         // A place too short for a record held an incomplete one; zeros keep it unreadable.
-        let notice = notice(length, words, &id, now);
+        let notice = notice(length, reason, &id, now);
         new.write(&notice.unwrap_or_else(|| vec![0; length]))?;
         at = place.end;
     }
@@ -82,9 +110,10 @@ fn rewrite(
     folder.sync_dir()
 }
 
-/// A gzip member of exactly this length with a record of `words`, which spaces fill up; none if the
-/// length is too small.
-pub(crate) fn notice(length: usize, words: &[u8], id: &str, now: u64) -> Option<Vec<u8>> {
+/// A gzip member of exactly this length with a record that says the reason, filled up with spaces;
+/// none if the length is too small.
+pub(crate) fn notice(length: usize, reason: Reason, id: &str, now: u64) -> Option<Vec<u8>> {
+    let (media, words) = reason.content();
     // Header and trailer of the member, five bytes per block; the rest is the record.
     let inside = length.checked_sub(10 + 8)?;
     let blocks = inside.div_ceil(BLOCK + 5).max(1);
@@ -93,7 +122,7 @@ pub(crate) fn notice(length: usize, words: &[u8], id: &str, now: u64) -> Option<
         // A fixed width for any number: spaces before a field's value mean nothing.
         format!(
             "WARC/1.1\r\nWARC-Type: metadata\r\nWARC-Record-ID: <{id}>\r\nWARC-Date: {}\r\n\
-             Content-Type: application/warc-fields\r\nContent-Length: {content:>12}\r\n\r\n",
+             Content-Type: {media}\r\nContent-Length: {content:>12}\r\n\r\n",
             timestamp(now)
         )
     };

@@ -301,7 +301,11 @@ pub struct Stored {
 impl Read for Stored {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let wanted = self.length.saturating_sub(self.at).min(buffer.len() as u64) as usize;
-        self.file.read_at(&mut buffer[..wanted], self.at)?;
+        // A file that ends before its length is an error of the disk, not an incomplete record.
+        self.file.read_at(&mut buffer[..wanted], self.at).map_err(|e| match e.kind() {
+            io::ErrorKind::UnexpectedEof => io::Error::other(e),
+            _ => e,
+        })?;
         self.at += wanted as u64;
         Ok(wanted)
     }

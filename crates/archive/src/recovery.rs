@@ -5,16 +5,17 @@
 //! order every few seconds. But a disk writes unsynced data in any order: after a power cut the log
 //! may name bodies that the archive does not have. So the archive is recovered before the log. Its
 //! newest file is read from the last end known to be durable, and its sound end is the end of the
-//! last complete record before anything torn. The log is then cut before the first visit whose body
+//! last complete record before a torn one. The log is then cut before the first visit whose body
 //! lies behind that end, and the pages of the visits cut off are visited again. Older files are
 //! complete: each was synced before the next was created.
 //!
 //! Other programs stop reading at a torn record. So one at the end of the file is cut off, and one
-//! before complete records is overwritten: nothing complete is removed.
+//! before complete records is overwritten: nothing complete is removed. The power may fail again
+//! before the log is cut, so the record that replaces a torn one ends the sound part, too.
 //!
 //! Every recovery starts a new file. So no position can come to refer to another record.
 
-use super::overwrite::overwrite;
+use super::overwrite::{Reason, overwrite};
 use super::records::Records;
 use super::{ArchiveEnd, WarcFiles, in_file};
 use recrawl_repository::storage::Storage;
@@ -22,8 +23,8 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, ErrorKind};
 use std::ops::Range;
 
-/// Text of the record that replaces a torn one.
-const WORDS: &[u8] = b"recovery: a record was written in part\r\n";
+/// Bytes that one record replaces, at most twice as many. It is built in memory.
+const PIECE: u64 = 1 << 20;
 
 /// The remembered state of the archive, stored outside of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,7 +67,8 @@ pub fn recover(
     if mark.is_none() || newest < known.number {
         known = known.max(ArchiveEnd { number: named()?, length: 0 });
     }
-    if newest == 0 {
+    // Without a file, or with the newest one moved away. The other ones are complete.
+    if newest == 0 || newest < known.number {
         return Ok(Recovery { sound: known, end: known, is_new_file: true });
     }
     let name = files.name(newest)?;
@@ -77,8 +79,7 @@ pub fn recover(
         return Ok(Recovery { sound: here, end: here, is_new_file: false });
     }
     let from = if known.number == newest { known.length.min(length) } else { 0 };
-    let mut torn = torn(storage, name, from, length)?;
-    let sound = torn.first().map_or(length, |torn| torn.start);
+    let (sound, mut torn) = torn(storage, name, from, length)?;
     let mut file = storage.append(name).map_err(failed)?;
     // Data left by a killed process may not be on disk yet, and this file will no longer be the
     // newest.
@@ -91,7 +92,7 @@ pub fn recover(
             end.length = last.start;
             // A file without a complete record was just being created.
             if last.start == 0 {
-                end.number -= 1;
+                end = before(storage, &files, newest)?;
                 storage.remove(name).and_then(|()| storage.sync_dir()).map_err(failed)?;
             } else {
                 file.truncate(last.start).map_err(failed)?;
@@ -102,10 +103,16 @@ pub fn recover(
         drop(file);
         if !torn.is_empty() {
             let bytes: u64 = torn.iter().map(|torn| torn.end - torn.start).sum();
-            // The crawl does not need these bytes, and must also start on a full disk.
-            match overwrite(storage, name, &torn, WORDS, now) {
+            match overwrite(storage, name, &pieces(&torn), Reason::Torn, now) {
                 Ok(()) => tracing::warn!(file = at, bytes, "overwrote incomplete records in the archive"),
-                Err(error) => tracing::warn!("cannot overwrite incomplete records in the archive: {error}"),
+                // The crawl does not need it, and a daemon also starts on a full disk.
+                Err(error) if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {
+                    tracing::warn!(
+                        "the disk is too full to overwrite incomplete records in the archive; other \
+                         programs stop reading {at} there: {error}"
+                    );
+                }
+                Err(error) => return Err(error),
             }
         }
     }
@@ -113,24 +120,56 @@ pub fn recover(
     Ok(Recovery { sound: sound.max(known), end: end.max(known), is_new_file: true })
 }
 
-/// The bytes after the record end `from` that belong to no complete record, ascending.
-fn torn(storage: &dyn Storage, name: &str, from: u64, length: u64) -> io::Result<Vec<Range<u64>>> {
+/// The end of the file before `newest`; that of no file if it is missing.
+fn before(storage: &dyn Storage, files: &WarcFiles, newest: u32) -> io::Result<ArchiveEnd> {
+    let number = newest - 1;
+    let length = match files.name(number) {
+        Ok(name) => {
+            storage.open(name).and_then(|file| file.length()).map_err(|e| in_file(storage, name, &e))?
+        }
+        Err(_) => 0,
+    };
+    Ok(ArchiveEnd { number, length })
+}
+
+/// Reads a file from the record end `from`. Returns the end of its sound part, and the bytes that
+/// belong to no complete record, ascending.
+fn torn(storage: &dyn Storage, name: &str, from: u64, length: u64) -> io::Result<(u64, Vec<Range<u64>>)> {
     let mut records = Records::of(storage, name, from)?;
-    let mut torn = Vec::new();
+    let (mut sound, mut torn) = (length, Vec::new());
     loop {
         let offset = records.offset();
         match records.next_record() {
-            Ok(Some(found)) if !found.is_torn => continue,
-            Ok(None) => return Ok(torn),
+            Ok(Some(found)) if !found.is_torn => {
+                if Reason::of(&found) == Some(Reason::Torn) {
+                    sound = sound.min(offset);
+                }
+                continue;
+            }
+            Ok(None) => return Ok((sound, torn)),
             Err(e) if !is_damage(&e) => return Err(e),
             Ok(Some(_)) | Err(_) => {}
         }
+        sound = sound.min(offset);
         let next = records.next_sound(offset + 1)?;
         torn.push(offset..next.unwrap_or(length));
         if next.is_none() {
-            return Ok(torn);
+            return Ok((sound, torn));
         }
     }
+}
+
+/// Cuts the places into pieces that one record each replaces. The last one is never short.
+fn pieces(torn: &[Range<u64>]) -> Vec<Range<u64>> {
+    let mut pieces = Vec::new();
+    for Range { mut start, end } in torn.iter().cloned() {
+        while end - start > 2 * PIECE {
+            pieces.push(start..start + PIECE);
+            start += PIECE;
+        }
+        pieces.push(start..end);
+    }
+    pieces
 }
 
 /// Is the data damaged, as opposed to unreadable?

@@ -3,14 +3,11 @@
 
 use super::files::number_in;
 use super::in_file;
-use super::overwrite::{PART, overwrite};
+use super::overwrite::{PART, Reason, overwrite};
 use super::records::Records;
 use recrawl_repository::storage::Storage;
 use std::io;
 use std::ops::Range;
-
-/// Text of the replacing record.
-const WORDS: &[u8] = b"takedown: this record was removed\r\n";
 
 /// Result of a takedown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,7 +54,7 @@ pub fn take_down(
         taken.records += places.len() as u64;
         taken.bytes += places.iter().map(|place| place.end - place.start).sum::<u64>();
         if !only_count {
-            overwrite(folder, &name, &places, WORDS, now)?;
+            overwrite(folder, &name, &places, Reason::TakenDown, now)?;
         }
     }
     Ok(taken)

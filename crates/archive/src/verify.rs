@@ -6,6 +6,7 @@
 use super::WarcFiles;
 use super::answer::holds;
 use super::cap::{Bodies, forget};
+use super::overwrite::Reason;
 use super::records::{Found, Records};
 use super::recovery::is_damage;
 use recrawl_repository::storage::Storage;
@@ -156,7 +157,7 @@ fn is_torn_end(storage: &dyn Storage, name: &str, offset: u64, problem: &str) ->
 fn leads_to(found: &Found, hash: u64) -> bool {
     match found.kind() {
         Some("response") => found.field("WARC-Target-URI").is_some_and(|url| xxh3_64(url.as_bytes()) == hash),
-        kind => kind == Some("metadata"),
+        _ => Reason::of(found) == Some(Reason::TakenDown),
     }
 }
 

@@ -110,7 +110,7 @@ fn overwritten(storage: &dyn Storage, what: &str) -> u64 {
         let mut records = Records::of(storage, name, 0).unwrap().checked();
         while let Some(found) = records.next_record().unwrap_or_else(|e| panic!("{what}: {e}")) {
             assert_eq!((found.is_torn, found.problem), (false, None), "{what}: {name} at {}", found.offset);
-            overwritten += u64::from(found.kind() == Some("metadata"));
+            overwritten += u64::from(Reason::of(&found) == Some(Reason::Torn));
         }
     }
     overwritten
@@ -258,7 +258,7 @@ fn a_file_that_ends_where_it_was_closed_is_gone_on_with_only_if_nothing_was_appe
 }
 
 #[test]
-fn a_torn_end_is_cut_off_and_what_stands_before_damage_is_left_alone() {
+fn a_torn_end_is_cut_off_and_no_complete_record_is_removed() {
     let (storage, archive, positions) = archive_of(4);
     let open = |length| Some(ArchiveMark { end: ArchiveEnd { number: 1, length }, is_open: true });
     let length = archive.end().length;
@@ -302,42 +302,118 @@ fn a_torn_end_is_cut_off_and_what_stands_before_damage_is_left_alone() {
     assert_eq!(torn.image()[&first(&storage)].len() as u64, length - 1);
 }
 
-#[test]
-fn a_torn_record_is_overwritten_or_still_there_after_a_power_cut_or_an_error_at_any_point() {
-    let (storage, archive, positions) = archive_of(4);
-    let name = first(&storage);
-    let open = Some(ArchiveMark { end: ArchiveEnd { number: 1, length: 0 }, is_open: true });
-    let mut torn = storage.image();
-    torn.get_mut(&name).unwrap()[positions[1].offset as usize + 40] ^= 1;
+/// The files of a storage by their names.
+type Image = BTreeMap<String, Vec<u8>>;
+
+/// A mark at the beginning of the first file.
+const OPEN: Mark = Some(ArchiveMark { end: ArchiveEnd { number: 1, length: 0 }, is_open: true });
+
+/// A file with a torn record between whole ones and another one at the end, as it is and as it is
+/// after a recovery; its name, and the offset of the first torn record.
+fn torn_twice() -> (Image, Image, String, u64) {
+    let (storage, _, positions) = archive_of(5);
+    let (name, mut torn, at) = (first(&storage), storage.image(), positions[1].offset);
+    let bytes = torn.get_mut(&name).unwrap();
+    bytes[at as usize + 40] ^= 1;
+    bytes.truncate(positions[4].offset as usize + 300);
     let whole = MemoryStorage::with_files(torn.clone());
-    recover(&whole, open, || Ok(0), NOW).unwrap();
+    let recovery = recover(&whole, OPEN, || Ok(0), NOW).unwrap();
+    let end = ArchiveEnd { number: 1, length: positions[4].offset };
+    assert_eq!(recovery, Recovery { sound: ArchiveEnd { length: at, ..end }, end, is_new_file: true });
     assert_eq!((overwritten(&whole, "undisturbed"), whole.image().len()), (1, 1));
+    (torn, whole.image(), name, at)
+}
+
+/// The log is cut after the archive: if the power fails between them, the next recovery must find the
+/// same sound part.
+#[test]
+fn a_recovery_that_is_disturbed_at_any_point_and_repeated_finds_the_same_sound_part() {
+    let (torn, whole, name, at) = torn_twice();
+    let cut = whole[&name].len();
     let (mut points, mut done) = (0, 0);
     for fault in [Fault::Stop, Fault::Fail] {
         for point in 1.. {
             let what = format!("{:?}", fault(point));
             let storage = FaultyStorage::with_files(torn.clone());
             storage.set_fault(fault(point));
-            let _ = recover(&storage, open, || Ok(0), NOW);
+            let recovered = recover(&storage, OPEN, || Ok(0), NOW);
             if storage.points() < point {
+                assert!(recovered.is_ok());
                 break;
             }
             points += 1;
+            assert!(recovered.is_err(), "{what}");
             for survivors in [Survivors::Synced, Survivors::Some(point * 1_031), Survivors::All] {
                 let left = storage.after_power_cut(survivors);
-                let files = left.image();
-                assert!(
-                    [&torn[&name], &whole.image()[&name]].contains(&&files[&name]),
-                    "{what}, {survivors:?}"
-                );
-                done += u64::from(files[&name] != torn[&name]);
-                let recovery = recover(&left, open, || Ok(0), NOW).unwrap();
-                assert_eq!(recovery.end, archive.end(), "{what}");
-                assert_eq!(left.image()[&name], whole.image()[&name], "{what}");
+                let bytes = left.image().remove(&name).unwrap();
+                let is_done = bytes == whole[&name];
+                assert!(is_done || bytes[..cut] == torn[&name][..cut], "{what}, {survivors:?}");
+                done += u64::from(is_done);
+                let recovery = recover(&left, OPEN, || Ok(0), NOW).unwrap();
+                assert_eq!((recovery.sound.length, recovery.end.length), (at, cut as u64), "{what}");
+                assert_eq!(left.image(), whole, "{what}, {survivors:?}");
             }
         }
     }
     assert!(points > 8 && done > 1, "{points} points, {done} times overwritten");
+}
+
+#[test]
+fn a_read_that_fails_or_ends_early_changes_no_file() {
+    let (torn, whole, ..) = torn_twice();
+    for fault in [Fault::FailRead, Fault::ShortRead] {
+        for read in 1.. {
+            let storage = FaultyStorage::with_files(torn.clone());
+            storage.set_fault(fault(read));
+            if recover(&storage, OPEN, || Ok(0), NOW).is_ok() {
+                assert!(read > 2, "{:?}", fault(read));
+                break;
+            }
+            storage.set_fault(Fault::None);
+            let left = storage.after_power_cut(Survivors::All);
+            recover(&left, OPEN, || Ok(0), NOW).unwrap();
+            assert_eq!(left.image(), whole, "{:?}", fault(read));
+        }
+    }
+}
+
+#[test]
+fn without_a_mark_or_without_space_nothing_is_overwritten_and_the_crawl_starts() {
+    let (torn, whole, name, at) = torn_twice();
+    let unmarked = MemoryStorage::with_files(torn.clone());
+    assert_eq!(recover(&unmarked, None, || Ok(0), NOW).unwrap().sound.length, at);
+    assert_eq!(unmarked.image(), torn);
+    let full = FaultyStorage::with_files(torn.clone());
+    full.set_fault(Fault::Full(torn[&name].len() as u64 + 100));
+    assert_eq!(recover(&full, OPEN, || Ok(0), NOW).unwrap().sound.length, at);
+    let left = full.after_power_cut(Survivors::All).image();
+    let cut = whole[&name].len();
+    assert_eq!((left.len(), &left[&name]), (1, &torn[&name][..cut].to_vec()));
+}
+
+#[test]
+fn a_long_torn_part_is_overwritten_in_pieces() {
+    let parts = [0..10, 20..20 + 2 * PIECE, 5 << 20..(8 << 20) + 1];
+    let pieces = pieces(&parts);
+    let lengths: Vec<u64> = pieces.iter().map(|piece| piece.end - piece.start).collect();
+    assert_eq!(lengths, [10, 2 * PIECE, PIECE, PIECE, PIECE + 1]);
+}
+
+/// Older files are complete, so what is damaged in them since is left for people to look at.
+#[test]
+fn a_file_before_the_one_of_the_mark_is_left_alone() {
+    let (torn, ..) = torn_twice();
+    let storage = MemoryStorage::with_files(torn.clone());
+    let mark = ArchiveMark { end: ArchiveEnd { number: 2, length: 77 }, is_open: true };
+    let recovery = recover(&storage, Some(mark), || Ok(2), NOW).unwrap();
+    assert_eq!((recovery.sound, recovery.end), (mark.end, mark.end));
+    assert_eq!(storage.image(), torn);
+    // Nor is it read after the file behind it was removed as one without a record.
+    let name = super::super::files::file_name(2, NOW, "ab");
+    storage.create(&name).unwrap().write(b"torn").unwrap();
+    let recovery = recover(&storage, OPEN, || Ok(1), NOW).unwrap();
+    let length = torn[&first(&storage)].len() as u64;
+    assert_eq!((recovery.end, storage.image()), (ArchiveEnd { number: 1, length }, torn));
 }
 
 #[test]

@@ -97,7 +97,7 @@ fn is_taken_down(files: &[Vec<(String, Vec<u8>)>], after: &BTreeMap<String, Vec<
 #[test]
 fn a_notice_fits_every_length_that_a_record_has() {
     let id = record_id("x", NOW);
-    let smallest = (1..1000).find(|length| notice(*length, WORDS, &id, NOW).is_some()).unwrap();
+    let smallest = (1..1000).find(|length| notice(*length, Reason::TakenDown, &id, NOW).is_some()).unwrap();
     let head = Head::new("http://a/", 1, 304);
     let record = Record::NotModified.compress(&mut Compressor::new(), &head, [].into_iter());
     assert!(
@@ -111,7 +111,7 @@ fn a_notice_fits_every_length_that_a_record_has() {
         .chain(around(2 * (BLOCK + 5) + 18))
         .chain([1 << 20, (1 << 20) + 1]);
     for length in lengths {
-        let member = notice(length, WORDS, &id, NOW).unwrap();
+        let member = notice(length, Reason::TakenDown, &id, NOW).unwrap();
         assert_eq!(member.len(), length);
         let mut text = Vec::new();
         MultiGzDecoder::new(member.as_slice()).read_to_end(&mut text).unwrap();
