@@ -1,8 +1,8 @@
 //! Overwrites records of a WARC file in place, so that no other record moves.
 //!
-//! Each is replaced by one gzip member of the same length, stored without compression. It holds a
-//! WARC record of type `metadata` which only says why. The file is written anew beside the old one
-//! and renamed over it. So at any moment one of them is complete.
+//! Each is replaced by one gzip member of the same length, stored without compression. Its WARC
+//! record, of type `metadata`, names the reason. A new file is written beside the old one and renamed
+//! over it. So at any moment one of them is complete.
 
 use super::records::Found;
 use super::{in_file, record_id, timestamp};
@@ -45,8 +45,8 @@ impl Reason {
     }
 }
 
-/// Overwrites the bytes at `places`, which are ascending. In a place too short for a record are zeros
-/// then.
+/// Overwrites the bytes at `places`, which are ascending. A place too short for a record is filled with
+/// zeros.
 ///
 /// # Errors
 /// When the file cannot be read or written, with its name. It is whole then, as before or as wanted.

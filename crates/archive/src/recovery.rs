@@ -23,7 +23,8 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, ErrorKind};
 use std::ops::Range;
 
-/// Bytes that one record replaces, at most twice as many. It is built in memory.
+/// A torn part more than twice as long is replaced by several records of this many bytes, since each
+/// is built in memory.
 const PIECE: u64 = 1 << 20;
 
 /// The remembered state of the archive, stored outside of it.
@@ -87,7 +88,6 @@ pub fn recover(
     let mut end = here;
     // Without a mark, nothing is cut or overwritten, since it is unknown what is committed.
     if mark.is_some() {
-        let at = storage.locate(name);
         if let Some(last) = torn.pop_if(|torn| torn.end == length) {
             end.length = last.start;
             // A file without a complete record was just being created.
@@ -97,23 +97,12 @@ pub fn recover(
             } else {
                 file.truncate(last.start).map_err(failed)?;
             }
-            let bytes = length - last.start;
-            tracing::warn!(file = at, bytes, "truncated an incomplete record at the end of the archive");
+            let (file, bytes) = (storage.locate(name), length - last.start);
+            tracing::warn!(file, bytes, "truncated an incomplete record at the end of the archive");
         }
         drop(file);
         if !torn.is_empty() {
-            let bytes: u64 = torn.iter().map(|torn| torn.end - torn.start).sum();
-            match overwrite(storage, name, &pieces(&torn), Reason::Torn, now) {
-                Ok(()) => tracing::warn!(file = at, bytes, "overwrote incomplete records in the archive"),
-                // The crawl does not need it, and a daemon also starts on a full disk.
-                Err(error) if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {
-                    tracing::warn!(
-                        "the disk is too full to overwrite incomplete records in the archive; other \
-                         programs stop reading {at} there: {error}"
-                    );
-                }
-                Err(error) => return Err(error),
-            }
+            overwrite_torn(storage, name, &torn, now)?;
         }
     }
     let sound = ArchiveEnd { number: newest, length: sound };
@@ -157,6 +146,24 @@ fn torn(storage: &dyn Storage, name: &str, from: u64, length: u64) -> io::Result
             return Ok((sound, torn));
         }
     }
+}
+
+/// Overwrites the torn parts of a file. A full disk is no error: the crawl does not need it, and a daemon
+/// must start.
+fn overwrite_torn(storage: &dyn Storage, name: &str, torn: &[Range<u64>], now: u64) -> io::Result<()> {
+    let file = storage.locate(name);
+    let bytes: u64 = torn.iter().map(|torn| torn.end - torn.start).sum();
+    match overwrite(storage, name, &pieces(torn), Reason::Torn, now) {
+        Ok(()) => tracing::warn!(file, bytes, "overwrote incomplete records in the archive"),
+        Err(error) if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {
+            tracing::warn!(
+                "the disk is too full to overwrite incomplete records in the archive; other programs stop \
+                 reading {file} there: {error}"
+            );
+        }
+        Err(error) => return Err(error),
+    }
+    Ok(())
 }
 
 /// Cuts the places into pieces that one record each replaces. The last one is never short.
