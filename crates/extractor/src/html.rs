@@ -16,10 +16,10 @@
 //! visit. The tokenizer has a quadratic cost of its own, for tags with many attributes, which the
 //! module `oversized_tags` bounds.
 
+use crate::look::Look;
 use crate::names::Attr;
 use crate::oversized_tags;
 use crate::sink::CountingSink;
-use crate::text;
 use html5ever::buffer_queue::BufferQueue;
 use html5ever::interface::{Tracer, TreeSink};
 use html5ever::tendril::StrTendril;
@@ -169,6 +169,10 @@ impl TokenSink for Filter {
                 if self.attributes == Attributes::Read {
                     keep_what_is_read(&mut tag);
                 }
+                // The builder knows the values of this attribute in lower case only.
+                for mode in tag.attrs.iter_mut().filter(|a| a.name.local == local_name!("shadowrootmode")) {
+                    mode.value.make_ascii_lowercase();
+                }
                 self.start_tags.set(self.start_tags.get().wrapping_add(1));
                 let every = CHECK_INTERVAL.min(self.max_open.get() as u32 / 2);
                 if self.start_tags.get().is_multiple_of(every) {
@@ -255,7 +259,7 @@ impl Filter {
 ///
 /// The tree builder compares a formatting element with all open ones of its name, attribute by
 /// attribute, and keeps three equal ones. So the kept attributes get one canonical spelling each,
-/// which leaves only a few different elements.
+/// which leaves only a few different elements. The place of an element in a shadow tree is any name.
 fn keep_what_is_read(tag: &mut Tag) {
     if tag.attrs.is_empty() {
         return;
@@ -264,19 +268,15 @@ fn keep_what_is_read(tag: &mut Tag) {
     if !is_formatting(&tag.name) {
         return tag.attrs.retain(|a| attr(a) != Attr::Other);
     }
-    let says = |what: fn(Attr, &str) -> bool| tag.attrs.iter().any(|a| what(attr(a), &a.value));
-    let said = [
-        (says(text::hides), local_name!("hidden"), ""),
-        (says(text::frames), local_name!("role"), "navigation"),
-        (says(|attr, _| breaks_out(attr)), local_name!("color"), ""),
-    ];
-    tag.attrs.clear();
-    tag.attrs.extend(
-        said.into_iter().filter(|(is_said, ..)| *is_said).map(|(_, name, value)| Attribute {
-            name: QualName::new(None, ns!(), name),
-            value: value.into(),
-        }),
-    );
+    let mut slot = std::mem::take(&mut tag.attrs);
+    let look = Look::of(slot.iter().map(|a| (attr(a), &*a.value)), false);
+    let breaks_out = slot.iter().any(|a| breaks_out(attr(a)));
+    slot.retain(|a| attr(a) == Attr::Slot);
+    let said = look.attributes().chain(breaks_out.then(|| (local_name!("color"), String::new())));
+    tag.attrs = said
+        .map(|(name, value)| Attribute { name: QualName::new(None, ns!(), name), value: value.into() })
+        .chain(slot)
+        .collect();
 }
 
 /// The formatting elements of the standard (§13.2.4.2) except `a`, which cannot be nested.

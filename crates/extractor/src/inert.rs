@@ -9,6 +9,7 @@ use crate::Fields;
 use crate::charset;
 use crate::html;
 use crate::media::{BodyKind, MediaType, Types};
+use crate::shadow;
 use ammonia::Builder;
 use html5ever::tendril::StrTendril;
 use html5ever::{LocalName, QualName, local_name, ns};
@@ -88,11 +89,17 @@ fn inert_html(text: &str) -> String {
 }
 
 /// Elements that a fragment cannot have, or whose content a browser with scripts reads as text, become plain blocks.
-/// So language and direction of the document stay.
+/// So language and direction of the document stay. A shadow tree is a block, too, and other preformatted text is `pre`.
 fn rename(name: &mut QualName) {
-    if matches!(name.local, local_name!("html") | local_name!("body") | local_name!("noscript")) {
-        *name = QualName::new(None, ns!(html), local_name!("div"));
-    }
+    let other = match name.local {
+        local_name!("html") | local_name!("body") | local_name!("noscript") => local_name!("div"),
+        local_name!("textarea") | local_name!("xmp") | local_name!("listing") | local_name!("plaintext") => {
+            local_name!("pre")
+        }
+        _ if shadow::is_root(name) => local_name!("div"),
+        _ => return,
+    };
+    *name = QualName::new(None, ns!(html), other);
 }
 
 /// The text that stands for an image.

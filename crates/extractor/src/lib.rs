@@ -22,11 +22,13 @@ mod element;
 mod html;
 mod inert;
 mod listings;
+mod look;
 mod media;
 mod names;
 mod oversized_tags;
 mod part;
 mod scope;
+mod shadow;
 mod sink;
 mod stream;
 mod text;
@@ -252,15 +254,17 @@ pub fn extract_part(
                 Extracted::Page(PageContent { work, text: strip(page.text), is_given_up, ..page })
             };
             if let Some(part) = part.filter(|part| part.selects()) {
-                let (html, work) = html::parse(&text, Attributes::All);
+                let (mut html, work) = html::parse(&text, Attributes::All);
                 let selected = part.select(&html, text.len());
+                shadow::flatten(&mut html);
                 let found = Found::of_part(&html, Some(&selected), max_text, anchors);
                 return page(found, work + selected.steps, selected.is_given_up);
             }
             match stream::read(&text, max_text, anchors) {
                 Ok(found) => page(found, text.len() as u64 / 2, false),
                 Err(_) => {
-                    let (html, work) = html::parse(&text, Attributes::Read);
+                    let (mut html, work) = html::parse(&text, Attributes::Read);
+                    shadow::flatten(&mut html);
                     page(Found::of_tree(&html, max_text, anchors), work, false)
                 }
             }

@@ -99,24 +99,24 @@ const fn table(keys: &[u128]) -> [u8; SLOTS] {
 names! {
     /// The elements that some rule names.
     Name {
-        A "a" Abbr "abbr" Address "address" AnnotationXml "annotation-xml" Applet "applet" Area "area"
+        A "a" Abbr "abbr" Address "address" Annotation "annotation" AnnotationXml "annotation-xml" Applet "applet" Area "area"
         Article "article" Aside "aside" Audio "audio" B "b" Base "base" Basefont "basefont" Bdi "bdi" Bdo "bdo"
         Bgsound "bgsound" Big "big" Blockquote "blockquote" Body "body" Br "br" Button "button" Canvas "canvas"
-        Caption "caption" Center "center" Cite "cite" Code "code" Col "col" Colgroup "colgroup" Data "data"
-        Datalist "datalist" Dd "dd" Del "del" Desc "desc" Details "details" Dfn "dfn" Dialog "dialog" Dir "dir"
+        Caption "caption" Center "center" Cite "cite" ClipPath "clippath" Code "code" Col "col" Colgroup "colgroup" Data "data"
+        Datalist "datalist" Dd "dd" Defs "defs" Del "del" Desc "desc" Details "details" Dfn "dfn" Dialog "dialog" Dir "dir"
         Div "div" Dl "dl" Dt "dt" Em "em" Embed "embed" Fieldset "fieldset" Figcaption "figcaption"
-        Figure "figure" Font "font" Footer "footer" ForeignObject "foreignobject" Form "form" Frame "frame"
+        Figure "figure" Filter "filter" Font "font" Footer "footer" ForeignObject "foreignobject" Form "form" Frame "frame"
         Frameset "frameset" H1 "h1" H2 "h2" H3 "h3" H4 "h4" H5 "h5" H6 "h6" Head "head" Header "header"
         Hgroup "hgroup" Hr "hr" Html "html" I "i" Iframe "iframe" Image "image" Img "img" Input "input" Ins "ins"
-        Isindex "isindex" Kbd "kbd" Keygen "keygen" Label "label" Li "li" Link "link" Listing "listing"
-        Main "main" Mark "mark" Marquee "marquee" Math "math" Menu "menu" Meta "meta" Mi "mi" Mn "mn" Mo "mo"
+        Isindex "isindex" Kbd "kbd" Keygen "keygen" Label "label" Li "li" LinearGradient "lineargradient" Link "link" Listing "listing"
+        Main "main" Mark "mark" Marker "marker" Marquee "marquee" Mask "mask" Math "math" Menu "menu" Meta "meta" Metadata "metadata" Mi "mi" Mn "mn" Mo "mo"
         Ms "ms" Mtext "mtext" Nav "nav" Nobr "nobr" Noembed "noembed" Noframes "noframes" Noscript "noscript"
-        Object "object" Ol "ol" Optgroup "optgroup" Opt "option" P "p" Param "param" Picture "picture"
-        Plaintext "plaintext" Pre "pre" Q "q" Rb "rb" Rp "rp" Rt "rt" Rtc "rtc" Ruby "ruby" S "s" Samp "samp"
-        Script "script" Search "search" Section "section" Select "select" Small "small" Source "source"
+        Object "object" Ol "ol" Optgroup "optgroup" Opt "option" P "p" Param "param" Pattern "pattern" Picture "picture"
+        Plaintext "plaintext" Pre "pre" Q "q" RadialGradient "radialgradient" Rb "rb" Rp "rp" Rt "rt" Rtc "rtc" Ruby "ruby" S "s" Samp "samp"
+        Script "script" Search "search" Section "section" Select "select" ShadowRoot "#shadow-root" Slot "slot" Small "small" Source "source"
         Span "span" Strike "strike" Strong "strong" Style "style" Sub "sub" Summary "summary" Sup "sup" Svg "svg"
-        Table "table" Tbody "tbody" Td "td" Template "template" Textarea "textarea" Tfoot "tfoot" Th "th"
-        Thead "thead" Time "time" Title "title" Tr "tr" Track "track" Tt "tt" U "u" Ul "ul" Var "var"
+        Symbol "symbol" Table "table" Tbody "tbody" Td "td" Template "template" Text "text" Textarea "textarea" TextPath "textpath" Tfoot "tfoot" Th "th"
+        Thead "thead" Time "time" Title "title" Tr "tr" Track "track" Tspan "tspan" Tt "tt" U "u" Ul "ul" Unassigned "#unassigned" Var "var"
         Video "video" Wbr "wbr" Xmp "xmp"
     }
 }
@@ -124,10 +124,10 @@ names! {
 names! {
     /// The attributes that some rule reads.
     Attr {
-        Alt "alt" AriaHidden "aria-hidden" AriaLabel "aria-label" Color "color" Content "content"
-        Encoding "encoding" Face "face" Hidden "hidden" Href "href" Hreflang "hreflang" HttpEquiv "http-equiv"
-        Lang "lang" Name "name" Open "open" Rel "rel" Role "role" Size "size" Src "src" Style "style" Type "type"
-        XlinkHref "xlink:href"
+        Alt "alt" AriaLabel "aria-label" Color "color" Content "content"
+        Display "display" Encoding "encoding" Face "face" Hidden "hidden" Href "href" Hreflang "hreflang" HttpEquiv "http-equiv"
+        Lang "lang" Name "name" Open "open" Popover "popover" Rel "rel" Role "role" ShadowRootMode "shadowrootmode" Size "size" Slot "slot" Src "src"
+        Style "style" Type "type" Value "value" Visibility "visibility" X "x" XlinkHref "xlink:href"
     }
 }
 

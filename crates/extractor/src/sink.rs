@@ -3,13 +3,15 @@
 //! The builder asks its sink for a name, or compares two handles, at every open element that it
 //! inspects. So the calls to the sink measure its work exactly, and equally on every machine.
 
+use crate::shadow;
 use ego_tree::Tree;
 use html5ever::interface::{ElementFlags, NodeOrText, QuirksMode, TreeSink};
 use html5ever::tendril::StrTendril;
 use html5ever::{Attribute, QualName};
 use scraper::{Html, HtmlTreeSink, Node};
 use std::borrow::Cow;
-use std::cell::{Cell, Ref};
+use std::cell::{Cell, Ref, RefCell};
+use std::collections::HashSet;
 
 /// Names a node of the tree.
 pub(crate) type Handle = <HtmlTreeSink as TreeSink>::Handle;
@@ -20,6 +22,9 @@ pub(crate) struct CountingSink {
     steps: Cell<u64>,
     attributes: Cell<usize>,
     attribute_bytes: Cell<usize>,
+    /// Hosts, and the templates that are their shadow trees, in the order of the page.
+    shadows: RefCell<Vec<(Handle, Handle)>>,
+    hosts: RefCell<HashSet<Handle>>,
 }
 
 impl CountingSink {
@@ -33,6 +38,8 @@ impl CountingSink {
             steps: Cell::new(0),
             attributes: Cell::new(0),
             attribute_bytes: Cell::new(0),
+            shadows: RefCell::default(),
+            hosts: RefCell::default(),
         }
     }
 
@@ -56,6 +63,12 @@ impl CountingSink {
         self.sink.0.borrow()
     }
 
+    fn count_attributes(&self, attrs: &[Attribute]) {
+        let bytes: usize = attrs.iter().map(|attr| attr.name.local.len() + attr.value.len()).sum();
+        self.attributes.set(self.attributes.get() + attrs.len());
+        self.attribute_bytes.set(self.attribute_bytes.get() + bytes);
+    }
+
     fn count(&self, steps: u64) {
         self.steps.set(self.steps.get() + steps);
     }
@@ -67,7 +80,11 @@ impl TreeSink for CountingSink {
     type ElemName<'a> = Ref<'a, QualName>;
 
     fn finish(self) -> Html {
-        self.sink.finish()
+        let mut html = self.sink.finish();
+        for (host, template) in self.shadows.into_inner() {
+            shadow::place(&mut html.tree, host, template);
+        }
+        html
     }
 
     fn parse_error(&self, _message: Cow<'static, str>) {}
@@ -83,9 +100,7 @@ impl TreeSink for CountingSink {
 
     fn create_element(&self, name: QualName, attrs: Vec<Attribute>, flags: ElementFlags) -> Handle {
         self.count(1);
-        let bytes: usize = attrs.iter().map(|attr| attr.name.local.len() + attr.value.len()).sum();
-        self.attributes.set(self.attributes.get() + attrs.len());
-        self.attribute_bytes.set(self.attribute_bytes.get() + bytes);
+        self.count_attributes(&attrs);
         self.sink.create_element(name, attrs, flags)
     }
 
@@ -113,6 +128,14 @@ impl TreeSink for CountingSink {
 
     fn get_template_contents(&self, target: &Handle) -> Handle {
         self.sink.get_template_contents(target)
+    }
+
+    fn attach_declarative_shadow(&self, host: &Handle, template: &Handle, _attrs: &[Attribute]) -> bool {
+        let is_attached = shadow::may_host(&self.elem_name(host)) && self.hosts.borrow_mut().insert(*host);
+        if is_attached {
+            self.shadows.borrow_mut().push((*host, *template));
+        }
+        is_attached
     }
 
     fn same_node(&self, one: &Handle, other: &Handle) -> bool {

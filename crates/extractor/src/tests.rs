@@ -5,6 +5,8 @@ use proptest::prelude::*;
 
 mod anchors;
 mod consent;
+mod seen;
+mod shadow;
 
 fn at(url: &str) -> CanonicalUrl {
     UrlRules::default().canonicalize(url).unwrap()
@@ -148,7 +150,7 @@ fn visible_text_without_what_is_hidden_and_without_the_frame() {
     assert_eq!(
         found.text,
         "Heading\nOne bold word.\nTwo\nlines\nan aside of the article\nfirst\nsecond\ncell\nother\n\
-         findable\nopened\nx+y\nnote of the article"
+         drawing\nfindableicon\nopened\nx+y\nnote of the article"
     );
 }
 

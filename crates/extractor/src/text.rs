@@ -1,18 +1,23 @@
 //! The visible text of a page.
 //!
-//! Left out:
-//! - never shown: `head`, `script`, `style`, `template`, `noscript`, `svg`, `iframe`, media and
-//!   their fallbacks, data lists, closed dialogs;
-//! - hidden: the attribute `hidden` (except `until-found`), `aria-hidden=true`, an inline style
-//!   with `display:none` or `visibility:hidden`;
+//! What a reader sees counts. Left out:
+//! - never shown: `head`, `script`, `style`, `template`, `noscript`, `iframe`, media and their fallbacks, data lists,
+//!   closed dialogs and popovers; of SVG all but `text` and `foreignObject`; annotations of MathML;
+//! - hidden: the attribute `hidden` (except `until-found`), and what an inline style hides (module `look`);
+//! - attributes: an `alt` stands for an image that did not load, and a `title` or `placeholder` says what to do. Only the
+//!   labels of buttons count: the `value` of `input` with `type` `submit`, `button` or `reset`;
 //! - the page's frame, which is the same all over a site and changes for other reasons: `nav`;
 //!   `header`, `footer` and `aside` outside `main`, `article` and `section`, where they have the
 //!   roles banner, content information and complement (HTML-AAM 1.0); and any element whose `role` is
 //!   `navigation`, `banner` or `contentinfo`.
 //!
+//! `aria-hidden` and `inert` hide nothing from a reader, and a page behind a cookie dialog has both. Closed `details` count
+//! as `until-found` does: a reader opens them, and a search in the page finds them.
+//!
 //! If almost all text is in the frame ([`is_mostly_frame`]), the frame is the content and is kept.
 
 use crate::element::{Element, Space};
+use crate::look::{Display, Look};
 use crate::names::{Attr, Name};
 
 /// The effect of an element on the text inside it.
@@ -20,6 +25,12 @@ use crate::names::{Attr, Name};
 pub(crate) struct Effect {
     /// Nothing inside is shown.
     pub(crate) hides: bool,
+    /// It hides its text, or shows it again.
+    pub(crate) is_visible: Option<bool>,
+    /// Is it a drawing, whose texts are not shown unless they stand in an element for text?
+    pub(crate) is_drawing: Option<bool>,
+    /// Do line breaks in its text count?
+    pub(crate) keeps_lines: Option<bool>,
     /// It is part of the page's frame.
     pub(crate) is_frame: bool,
     /// It is `main`, `article` or `section`.
@@ -34,23 +45,53 @@ pub(crate) struct Effect {
     pub(crate) is_ignored: bool,
 }
 
+/// What a text is shown as: the effects of the elements around it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Shown {
+    is_hidden: bool,
+    is_invisible: bool,
+    is_in_drawing: bool,
+    pub(crate) keeps_lines: bool,
+}
+
+impl Shown {
+    /// Inside of an element.
+    pub(crate) fn within(self, effect: &Effect) -> Shown {
+        Shown {
+            is_hidden: self.is_hidden || effect.hides,
+            is_invisible: effect.is_visible.map_or(self.is_invisible, |is_visible| !is_visible),
+            is_in_drawing: effect.is_drawing.unwrap_or(self.is_in_drawing),
+            keeps_lines: effect.keeps_lines.unwrap_or(self.keeps_lines),
+        }
+    }
+
+    /// Does a reader see a text here?
+    pub(crate) fn is_seen(self) -> bool {
+        !(self.is_hidden || self.is_invisible || self.is_in_drawing)
+    }
+}
+
 /// The effect of an element; `in_section` tells whether an ancestor is a section.
 pub(crate) fn effect(element: &Element<'_>, in_section: bool) -> Effect {
     use Name::*;
     let mut effect = Effect::default();
+    // Hidden unless a style says otherwise.
+    let mut is_off = false;
     match element.name {
+        _ if element.space == Space::Svg && drawing(element, &mut effect) => {}
         Script | Style | Template => {
             effect.hides = true;
             effect.is_closed = true;
         }
         // A title outside the head is still not text.
-        Title => effect.hides = true,
-        Head | Noscript | Svg | Iframe | Video | Audio | Canvas | Object | Datalist | Noframes | Noembed => {
+        Title | Unassigned => effect.hides = true,
+        Head | Noscript | Iframe | Video | Audio | Canvas | Object | Datalist | Noframes | Noembed => {
             effect.hides = true
         }
+        Annotation | AnnotationXml if element.space == Space::MathMl => effect.hides = true,
         Dialog => {
             effect.is_block = true;
-            effect.hides = element.get(Attr::Open).is_none();
+            is_off = element.get(Attr::Open).is_none();
         }
         Nav => {
             effect.is_block = true;
@@ -64,51 +105,55 @@ pub(crate) fn effect(element: &Element<'_>, in_section: bool) -> Effect {
             effect.is_block = true;
             effect.is_section = true;
         }
+        Pre | Listing | Plaintext | Xmp | Textarea => {
+            effect.is_block = true;
+            effect.keeps_lines = Some(true);
+        }
         A | Abbr | B | Bdi | Bdo | Big | Cite | Code | Data | Del | Dfn | Em | Font | I | Ins | Kbd
         | Label | Mark | Nobr | Q | Ruby | Rb | Rt | Rp | S | Samp | Small | Span | Strike | Strong | Sub
-        | Sup | Time | Tt | U | Var | Wbr | Img | Picture | Source => {}
+        | Sup | Time | Tt | U | Var | Wbr | Img | Picture | Source | Slot | ShadowRoot => {}
         // Everything else separates words: blocks, cells, list items, `br`, controls, unknown
         // names. Elements of a MathML formula do not.
         _ => effect.is_block = element.space != Space::MathMl,
     }
-    if !effect.hides {
-        for (name, value) in &element.attributes {
-            effect.hides |= hides(*name, value);
-            effect.is_frame |= frames(*name, value);
-        }
+    if !effect.hides && (is_off || !element.attributes.is_empty()) {
+        let attributes = element.attributes.iter().map(|(name, value)| (*name, &**value));
+        let look = Look::of(attributes, element.space == Space::Svg);
+        effect.hides = look.hides(is_off);
+        effect.is_frame |= look.is_frame && !effect.hides;
+        // A style may make a line of an element, but two menu entries are two words, whatever puts them side by side.
+        effect.is_block |= look.display == Some(Display::Block);
+        effect.is_visible = look.is_visible;
+        effect.keeps_lines = look.keeps_lines.or(effect.keeps_lines);
     }
     effect
 }
 
-/// Whether this attribute hides its element.
-pub(crate) fn hides(name: Attr, value: &str) -> bool {
-    match name {
-        Attr::Hidden => !value.trim().eq_ignore_ascii_case("until-found"),
-        Attr::AriaHidden => value.trim().eq_ignore_ascii_case("true"),
-        Attr::Style => style_hides(value),
-        _ => false,
+/// The effect of an element of SVG, if it is one of those that decide what is shown.
+fn drawing(element: &Element<'_>, effect: &mut Effect) -> bool {
+    use Name::*;
+    match element.name {
+        Svg => effect.is_drawing = Some(true),
+        Text | ForeignObject => {
+            effect.is_block = true;
+            effect.is_drawing = Some(false);
+        }
+        // With a place of its own, it is a line of its own.
+        Tspan => effect.is_block = element.get(Attr::X).is_some(),
+        TextPath => {}
+        // Shown where something else refers to them, if at all.
+        ClipPath | Defs | Desc | Filter | LinearGradient | Marker | Mask | Metadata | Pattern
+        | RadialGradient | Symbol => effect.hides = true,
+        _ => return false,
     }
+    true
 }
 
-/// Whether this attribute makes its element part of the page's frame.
-pub(crate) fn frames(name: Attr, value: &str) -> bool {
-    let role = || value.split_ascii_whitespace().next().unwrap_or("");
-    name == Attr::Role
-        && ["navigation", "banner", "contentinfo"].iter().any(|frame| role().eq_ignore_ascii_case(frame))
-}
-
-/// Whether an inline style has `display: none` or `visibility: hidden`.
-fn style_hides(style: &str) -> bool {
-    style.split(';').any(|declaration| {
-        declaration.split_once(':').is_some_and(|(property, value)| {
-            let value = value.split('!').next().unwrap_or("").trim();
-            match property.trim() {
-                p if p.eq_ignore_ascii_case("display") => value.eq_ignore_ascii_case("none"),
-                p if p.eq_ignore_ascii_case("visibility") => value.eq_ignore_ascii_case("hidden"),
-                _ => false,
-            }
-        })
-    })
+/// The label of a button that has no content, if this is one.
+pub(crate) fn label<'e>(element: &'e Element<'_>) -> Option<&'e str> {
+    let kind = element.get(Attr::Type).filter(|_| element.is(Name::Input))?;
+    let is_button = ["submit", "button", "reset"].iter().any(|button| kind.eq_ignore_ascii_case(button));
+    element.get(Attr::Value).filter(|_| is_button).map(|value| &**value)
 }
 
 /// Whether so little text is outside the frame that the frame must be the content. Both bounds
@@ -146,12 +191,24 @@ impl Collapsed {
 
     /// Adds text as written in a document.
     pub(crate) fn push(&mut self, text: &str) {
+        self.push_with(text, Gap::Space);
+    }
+
+    /// Adds preformatted text: each of its lines is a block.
+    pub(crate) fn push_lines(&mut self, text: &str) {
+        self.push_with(text, Gap::Block);
+    }
+
+    /// Adds text, with this gap for white space that has a line break.
+    fn push_with(&mut self, text: &str, line_break: Gap) {
         let bytes = text.as_bytes();
         let mut at = 0;
         loop {
             let spaces = spaces(bytes, at);
             if spaces > 0 {
-                self.gap = self.gap.max(Gap::Space);
+                let has_break = |spaces: &[u8]| memchr::memchr2(b'\n', b'\r', spaces).is_some();
+                let is_line = line_break == Gap::Block && has_break(&bytes[at..at + spaces]);
+                self.gap = self.gap.max(if is_line { Gap::Block } else { Gap::Space });
                 at += spaces;
             }
             if at == bytes.len() {
@@ -267,18 +324,22 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn styles_that_hide() {
-        for (style, hides) in [
-            ("display:none", true),
-            (" color: red ; DISPLAY : None !important", true),
-            ("visibility:hidden;", true),
-            ("display:block", false),
-            ("background:url(display:none)", false),
-            ("--display:none", false),
-            ("", false),
+    fn each_preformatted_line_is_a_block() {
+        for (text, expected) in [
+            ("one two\n  three\n\nfour\n", "one two\nthree\nfour"),
+            ("a\r\nb\rc", "a\nb\nc"),
+            ("a \t b\u{a0}\nc", "a b\nc"),
+            (" ", ""),
         ] {
-            assert_eq!(style_hides(style), hides, "{style}");
+            let mut lines = Collapsed::new(100);
+            lines.push_lines(text);
+            assert_eq!(lines.finish(), expected, "{text:?}");
         }
+        let mut parts = Collapsed::new(100);
+        for part in ["a", "\n", "b", " ", "c"] {
+            parts.push_lines(part);
+        }
+        assert_eq!(parts.finish(), "a\nb c");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::element::Element;
 use crate::names::{Attr, Name};
 use crate::part::Selected;
 use crate::scope::{Reference, canonical, reference};
-use crate::text::{Collapsed, Effect, effect, is_mostly_frame};
+use crate::text::{Collapsed, Effect, Shown, effect, is_mostly_frame, label};
 use scraper::{Html, Node};
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -106,15 +106,16 @@ pub(crate) struct Walk<'d> {
     /// Whether the frame's text counts.
     keeps_frame: bool,
     frame: FrameText,
-    /// Number of open elements that hide, are frame, or make sections.
-    hiding: u32,
+    /// How a text at this place is shown.
+    shown: Shown,
+    /// Number of open elements that are frame, or make sections.
     framing: u32,
     sections: u32,
     /// Number of open elements that the part of the page ignores, and that it includes; none if it is the whole page.
     ignoring: u32,
     including: Option<u32>,
-    /// The effects of the open elements.
-    open: Vec<Effect>,
+    /// The effects of the open elements, and how a text before each is shown.
+    open: Vec<(Effect, Shown)>,
 }
 
 impl<'d> Walk<'d> {
@@ -131,7 +132,7 @@ impl<'d> Walk<'d> {
             head: None,
             keeps_frame,
             frame: FrameText::default(),
-            hiding: 0,
+            shown: Shown::default(),
             framing: 0,
             sections: 0,
             ignoring: 0,
@@ -147,11 +148,10 @@ impl<'d> Walk<'d> {
             let mut goes_down = true;
             match node.value() {
                 Node::Element(element) => {
-                    goes_down = !self.enter(&Element::of_node(element));
-                    if let Some(part) = part {
-                        let is_included = part.included.as_ref().is_some_and(|of| of.contains(&node.id()));
-                        self.select(is_included, part.ignored.contains(&node.id()));
-                    }
+                    let included = part.and_then(|part| part.included.as_ref());
+                    let is_included = included.is_some_and(|of| of.contains(&node.id()));
+                    let is_ignored = part.is_some_and(|part| part.ignored.contains(&node.id()));
+                    goes_down = !self.begin(&Element::of_node(element), is_included, is_ignored);
                 }
                 Node::Text(text) => {
                     self.frame.end_node();
@@ -181,6 +181,11 @@ impl<'d> Walk<'d> {
 
     /// Reads and opens an element. True if its children need no walk.
     pub(crate) fn enter(&mut self, element: &Element<'d>) -> bool {
+        self.begin(element, false, false)
+    }
+
+    /// The same, with whether the part of the page that counts names the element.
+    fn begin(&mut self, element: &Element<'d>, is_included: bool, is_ignored: bool) -> bool {
         self.frame.end_node();
         match element.name {
             Name::Base if self.base.is_none() => self.base = element.get(Attr::Href).cloned(),
@@ -199,7 +204,6 @@ impl<'d> Walk<'d> {
         let is_reference = found.is_some();
         self.references.extend(found);
         let effect = effect(element, self.sections > 0);
-        self.hiding += u32::from(effect.hides);
         self.framing += u32::from(effect.is_frame);
         self.sections += u32::from(effect.is_section);
         if effect.is_block {
@@ -214,20 +218,18 @@ impl<'d> Walk<'d> {
                 contexts.block();
             }
         }
-        self.open.push(effect);
-        effect.is_closed
-    }
-
-    /// Marks the innermost open element as selected by the part of the page.
-    fn select(&mut self, is_included: bool, is_ignored: bool) {
-        let effect = self.open.last_mut().expect("it was just entered");
-        (effect.is_included, effect.is_ignored) = (is_included, is_ignored);
+        self.open.push((Effect { is_included, is_ignored, ..effect }, self.shown));
+        self.shown = self.shown.within(&effect);
         self.ignoring += u32::from(is_ignored);
         if let Some(including) = self.including.as_mut().filter(|_| is_included) {
             *including += 1;
             // Its text does not continue what was included before.
             self.text.block();
         }
+        if let Some(label) = label(element) {
+            self.text(label);
+        }
+        effect.is_closed
     }
 
     /// Closes the innermost open element.
@@ -237,9 +239,9 @@ impl<'d> Walk<'d> {
         if let Some((_, title)) = self.open_title.take_if(|(at, _)| *at == depth) {
             self.title = Some(title.finish()).filter(|title| !title.is_empty());
         }
-        let effect = self.open.pop().expect("what is left was entered");
+        let (effect, shown) = self.open.pop().expect("what is left was entered");
+        self.shown = shown;
         self.head = self.head.filter(|head| self.open.len() > *head);
-        self.hiding -= u32::from(effect.hides);
         self.framing -= u32::from(effect.is_frame);
         self.sections -= u32::from(effect.is_section);
         self.ignoring -= u32::from(effect.is_ignored);
@@ -264,7 +266,7 @@ impl<'d> Walk<'d> {
         if let Some((_, title)) = self.open_title.as_mut().filter(|(at, _)| *at == depth) {
             title.push(text);
         }
-        if self.hiding > 0 {
+        if !self.shown.is_seen() {
             return;
         }
         if let Some(contexts) = &mut self.contexts {
@@ -275,6 +277,7 @@ impl<'d> Walk<'d> {
         }
         match self.framing > 0 && !self.keeps_frame {
             true => self.frame.add(text),
+            false if self.shown.keeps_lines => self.text.push_lines(text),
             false => self.text.push(text),
         }
     }

@@ -107,6 +107,7 @@ impl<'d> Builder<'d, '_> {
             Title => Content::RcData,
             Noframes | Style => Content::RawText,
             Script => Content::Script,
+            _ if element.get(Attr::ShadowRootMode).is_some() => return Err(Slow("shadow tree")),
             _ => {
                 self.formatting.push(Formatting::Marker);
                 self.insert(element, Some(tag))?;
