@@ -409,6 +409,29 @@ mod tests {
         }
     }
 
+    /// Each further tag of the root or the body adds attributes to it. They are sorted in, asked for by selectors, and
+    /// written into one tag of an archived page, so one element must not have all of a page.
+    #[test]
+    fn repeated_tags_of_root_and_body_add_no_more_attributes_than_a_tag_has() {
+        for name in ["html", "body"] {
+            let tags: String = (0..20_000).map(|i| format!("<{name} a{i}=1>")).collect();
+            for kind in [Attributes::Read, Attributes::All] {
+                let html = build(&format!("<{name} lang=de class=x><p>text{tags}<p>end"), kind).0;
+                let of = |node: &scraper::Node| node.as_element().map_or(0, |element| element.attrs.len());
+                let most = html.tree.values().map(of).max().unwrap_or(0);
+                assert!(most <= oversized_tags::MAX_ATTRIBUTES, "{name}: {most} attributes");
+                assert_eq!(most == oversized_tags::MAX_ATTRIBUTES, kind == Attributes::All, "{most}");
+                let words: String = html.root_element().text().collect();
+                assert_eq!(words, "textend", "and nothing else is lost");
+            }
+            // As browsers do, the first value of an attribute counts, and others are added.
+            let html = build(&format!("<{name} id=a><p><{name} id=b lang=de>"), Attributes::All).0;
+            let element =
+                html.tree.values().filter_map(|node| node.as_element()).find(|e| e.name() == name).unwrap();
+            assert_eq!((element.attr("id"), element.attr("lang")), (Some("a"), Some("de")));
+        }
+    }
+
     #[test]
     fn a_page_that_spent_its_steps_goes_on_at_a_lower_depth() {
         // 450 open elements at each tag: the budget is spent soon, but all links are found.

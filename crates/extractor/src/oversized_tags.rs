@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 
 /// Maximum attributes of a tag. Real tags have a few dozen.
-const MAX_ATTRIBUTES: u16 = 256;
+pub(crate) const MAX_ATTRIBUTES: usize = 256;
 
 /// The tokenizer's states inside a tag (WHATWG HTML §13.2.5), merged where they agree on where an
 /// attribute begins.
@@ -62,7 +62,7 @@ impl State {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Reading {
     state: State,
-    attributes: Reverse<u16>,
+    attributes: Reverse<usize>,
 }
 
 /// The readings that have not ended, one for each state.
@@ -86,7 +86,7 @@ impl Readings {
             let next = reading.state.after(byte);
             if let Some((state, begins)) = next {
                 reading.state = state;
-                reading.attributes.0 += u16::from(begins);
+                reading.attributes.0 += usize::from(begins);
             }
             next.is_some()
         });
@@ -122,7 +122,7 @@ impl Readings {
                 return at;
             }
             reading.state = state;
-            reading.attributes.0 += u16::from(begins);
+            reading.attributes.0 += usize::from(begins);
             at += 1;
         }
     }
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_tag_ends_with_its_last_permitted_attribute() {
-        let most = usize::from(MAX_ATTRIBUTES);
+        let most = MAX_ATTRIBUTES;
         let (many, rest) = (attributes(0..most), attributes(most..most + 9));
         let (first, more) = rest.split_at(1);
         for (text, bounded) in [
@@ -269,7 +269,7 @@ mod tests {
                     text.push_str(&piece.replace('#', &format!("n{number}")));
                 }
             }
-            prop_assert!(most_attributes(&bound(&text)) <= usize::from(MAX_ATTRIBUTES));
+            prop_assert!(most_attributes(&bound(&text)) <= MAX_ATTRIBUTES);
         }
     }
 }

@@ -5,9 +5,12 @@
 
 use crate::sink::Handle;
 use crate::text::Collapsed;
+use cost::Cost;
 use regex::{Regex, RegexBuilder};
 use scraper::{Html, Selector};
 use std::collections::HashSet;
+
+mod cost;
 
 /// Maximum selectors, and maximum patterns, of one part: each costs time at every visit.
 pub const MAX_PART_ENTRIES: usize = 50;
@@ -15,7 +18,7 @@ pub const MAX_PART_ENTRIES: usize = 50;
 pub const MAX_PART_ENTRY_BYTES: usize = 1000;
 /// Maximum bytes of a compiled pattern. Searching takes time in proportion to this and to the text.
 pub const MAX_PATTERN_BYTES: usize = 1 << 20;
-/// Steps of selectors that any page may take: elements, each with the ancestors it is asked about.
+/// Steps of selectors that any page may take.
 const MIN_SELECTOR_STEPS: u64 = 1 << 22;
 /// Further steps per byte of the page. Real pages take less than one for each selector.
 const SELECTOR_STEPS_A_BYTE: u64 = 64;
@@ -26,10 +29,7 @@ pub struct Part {
     include: Option<Selector>,
     ignore: Option<Selector>,
     ignore_text: Vec<Regex>,
-    /// Number of selectors.
-    selectors: u64,
-    /// Of these, the selectors that may ask all siblings of an element.
-    of_siblings: u64,
+    cost: Cost,
 }
 
 /// Error: an entry of a part is invalid.
@@ -41,17 +41,6 @@ pub struct PartError {
     pub why: String,
 }
 
-/// Selectors in an entry: a comma begins another one.
-fn count(entry: &str) -> u64 {
-    1 + entry.matches(',').count() as u64
-}
-
-/// May a selector of the entry ask all siblings of an element? `~=` compares an attribute.
-fn asks_siblings(entry: &str) -> bool {
-    let entry = entry.to_ascii_lowercase();
-    entry.replace("~=", "").contains('~') || entry.contains("-of-type")
-}
-
 impl Part {
     /// Checks and compiles selectors and patterns. Without `include`, the whole page counts.
     ///
@@ -60,8 +49,7 @@ impl Part {
     pub fn new(include: &[String], ignore: &[String], ignore_text: &[String]) -> Result<Part, PartError> {
         let selectors = include.iter().chain(ignore);
         Ok(Part {
-            selectors: selectors.clone().map(|text| count(text)).sum(),
-            of_siblings: selectors.clone().filter(|text| asks_siblings(text)).map(|text| count(text)).sum(),
+            cost: Cost::of(selectors),
             include: list("include", include)?,
             ignore: list("ignore", ignore)?,
             ignore_text: patterns(ignore_text)?,
@@ -70,14 +58,14 @@ impl Part {
 
     /// Are there selectors? Otherwise the page needs no tree.
     pub(crate) fn selects(&self) -> bool {
-        self.selectors > 0
+        self.include.is_some() || self.ignore.is_some()
     }
 
     /// The elements that are selected in a tree. A page that would need too many steps is given up, with nothing
     /// selected: few pages are so deep or so flat, and a page without text is counted.
     pub(crate) fn select(&self, html: &Html, bytes: usize) -> Selected {
         let most = MIN_SELECTOR_STEPS + SELECTOR_STEPS_A_BYTE * bytes as u64;
-        let steps = self.steps(html, most);
+        let steps = self.cost.steps(html, most);
         if steps > most {
             let (included, ignored) = (Some(HashSet::new()), HashSet::new());
             return Selected { included, ignored, is_given_up: true, steps };
@@ -89,23 +77,6 @@ impl Part {
             is_given_up: false,
             steps,
         }
-    }
-
-    /// The steps that the selectors need at most, counted until they are more than `most`. A descendant selector
-    /// asks each ancestor; `~` and `:nth-of-type` ask each sibling.
-    fn steps(&self, html: &Html, most: u64) -> u64 {
-        let mut steps = 0u64;
-        for node in html.tree.nodes().filter(|node| node.value().is_element()) {
-            steps += self.selectors * node.ancestors().count() as u64;
-            if self.of_siblings > 0 {
-                let siblings = node.prev_siblings().count() + node.next_siblings().count();
-                steps += self.of_siblings * siblings as u64;
-            }
-            if steps > most {
-                break;
-            }
-        }
-        steps
     }
 
     /// The text without what the patterns match, collapsed again.

@@ -3,6 +3,7 @@
 //! The builder asks its sink for a name, or compares two handles, at every open element that it
 //! inspects. So the calls to the sink measure its work exactly, and equally on every machine.
 
+use crate::oversized_tags::MAX_ATTRIBUTES;
 use crate::shadow;
 use ego_tree::Tree;
 use html5ever::interface::{ElementFlags, NodeOrText, QuirksMode, TreeSink};
@@ -152,8 +153,15 @@ impl TreeSink for CountingSink {
         self.sink.append_before_sibling(sibling, node);
     }
 
-    fn add_attrs_if_missing(&self, target: &Handle, attrs: Vec<Attribute>) {
+    /// Each further tag of the root or the body adds attributes to it. Each is put into a sorted list, and selectors ask
+    /// for them at every element inside, so there are at most as many as one tag may have.
+    fn add_attrs_if_missing(&self, target: &Handle, mut attrs: Vec<Attribute>) {
+        let count =
+            |html: &Html| html.tree.get(*target)?.value().as_element().map(|element| element.attrs.len());
+        let before = count(&self.html()).unwrap_or(0);
+        attrs.truncate(MAX_ATTRIBUTES.saturating_sub(before));
         self.count(attrs.len() as u64);
+        self.count_attributes(&attrs);
         self.sink.add_attrs_if_missing(target, attrs);
     }
 

@@ -249,6 +249,18 @@ fn structure_and_text_stay_and_links_say_where_they_led() {
 }
 
 #[test]
+fn shadow_trees_and_preformatted_text_are_shown() {
+    let document = html(
+        "<x-a><template shadowrootmode=closed><p>price <slot></slot></p><script>x</script></template><b>12</b></x-a>\
+         <textarea>a\nb</textarea><xmp>c\n<d></xmp><template><p>not shown</p></template>",
+    );
+    for part in ["<div><p>price </p></div><b>12</b>", "<pre>a\nb</pre>", "<pre>c\n&lt;d&gt;</pre>"] {
+        assert!(document.contains(part), "{part} in {document}");
+    }
+    assert!(!document.contains("not shown") && !document.contains("script"), "{document}");
+}
+
+#[test]
 fn text_is_shown_as_text_and_other_types_not_at_all() {
     let text = of(b"\n1 < 2 & <script>alert(1)</script>", Some("text/plain; charset=utf-8")).unwrap();
     assert_eq!(text, "<pre>\n\n1 &lt; 2 &amp; &lt;script&gt;alert(1)&lt;/script&gt;</pre>");

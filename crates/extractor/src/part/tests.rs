@@ -128,6 +128,39 @@ fn the_steps_of_selectors_are_bounded_by_the_bytes_of_a_page() {
     }
 }
 
+/// What a selector asks of an element may be more than a step.
+#[test]
+fn long_attributes_levels_of_siblings_and_nested_selectors_count_for_what_they_cost() {
+    let is_read = |selector: &str, html: &str| {
+        let (tree, _) = crate::html::parse(html, crate::html::Attributes::All);
+        !part(&[], &[selector], &[]).select(&tree, html.len()).is_given_up
+    };
+    let flat = "<i class=x>a</i>".repeat(5_000);
+    let deep = format!("{}{flat}", "<span>".repeat(300));
+    // Each level of these asks around every element that the level around it asks about.
+    assert!(!is_read(":not(:not(b *) *) i", &deep) && !is_read("x :is(:is(b div) div)", &deep));
+    assert!(is_read(":not(.b) i", &deep) && is_read("i:nth-child(2n + 1)", &flat));
+    // The siblings of each ancestor are asked, and the longest value of an attribute.
+    let levels = format!("{}<div>", "<i></i>".repeat(300)).repeat(100) + &flat;
+    assert!(!is_read("i ~ div b", &levels) && is_read("i + div b", &levels));
+    let long = format!("<html class='{0}' data-x='{0}'>{flat}", "a ".repeat(200_000));
+    for (selector, expected) in [
+        ("[class~=x] b", false),
+        ("[data-x *= 'x'] b", false),
+        ("b[CLASS*=\"x\" i] b", false),
+        (":not([class~='x']) b", false),
+        ("[data-y~=x] b", true),
+        ("[class=x] b", true),
+        ("[class^='x'] .b", true),
+        (".x b", true),
+    ] {
+        assert_eq!(is_read(selector, &long), expected, "{selector}");
+    }
+    // What selectors ask of a page that a frameset took away.
+    let taken = format!("<body>{}{}<frameset>", "<div>".repeat(400), "<x></x>".repeat(5_000));
+    assert!(!is_read(":not(:not(b *) *) i", &taken));
+}
+
 fn markup() -> impl Strategy<Value = String> {
     let tags = "<(div|p|main|nav|header|b|table|tr|td|li|ul|section|a href=/x|b class=k|p hidden|form|svg|select)>|</(div|p|main|nav|b|table|td|a|section)>";
     proptest::collection::vec(
