@@ -1,7 +1,7 @@
 //! Reads one archived response, from the position in a page's record or in a later response.
 
 use super::files::number_in;
-use super::records::{MAX_HEAD, Records, cut_head, field, http_status};
+use super::records::{MAX_HEAD, Records, cut_head, field, fields, http_status};
 use super::{ArchiveFolder, BODY_BEFORE};
 use flate2::bufread::GzDecoder;
 use recrawl_repository::storage::Storage;
@@ -156,12 +156,10 @@ impl Answer {
         self.rendered.as_ref().unwrap_or(&self.body)
     }
 
-    /// The declared media type of [`Answer::document`].
-    pub fn content_type(&self) -> Option<&str> {
-        match self.rendered {
-            Some(_) => Some("text/html; charset=utf-8"),
-            None => self.http_field("Content-Type"),
-        }
+    /// The declared media type of the body; the values of several fields with commas between them.
+    pub fn content_type(&self) -> Option<String> {
+        let values: Vec<&str> = fields(&self.http, "Content-Type").collect();
+        (!values.is_empty()).then(|| values.join(", "))
     }
 
     /// A field of the WARC record.

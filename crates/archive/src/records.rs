@@ -60,10 +60,17 @@ pub(super) fn http_status(http: &[u8]) -> Option<&str> {
 
 /// The first field with this name.
 pub(super) fn field<'h>(head: &'h [u8], name: &str) -> Option<&'h str> {
+    fields(head, name).next()
+}
+
+/// The values of all header fields of a name, but for empty ones.
+pub(super) fn fields<'h>(head: &'h [u8], name: &str) -> impl Iterator<Item = &'h str> {
     let lines = head.split(|byte| *byte == b'\n').skip(1);
-    lines.filter_map(|line| std::str::from_utf8(line).ok()?.split_once(':')).find_map(|(found, value)| {
-        found.eq_ignore_ascii_case(name).then(|| value.trim()).filter(|value| !value.is_empty())
-    })
+    lines.filter_map(|line| std::str::from_utf8(line).ok()?.split_once(':')).filter_map(
+        move |(found, value)| {
+            found.eq_ignore_ascii_case(name).then(|| value.trim()).filter(|value| !value.is_empty())
+        },
+    )
 }
 
 /// Reads a file from front to back, in bounded memory.

@@ -276,10 +276,10 @@ impl Rules {
             let part = rules.pages.of(&url).and_then(PageRule::part);
             let words = |body: &[u8], is_rendered: bool| {
                 let mut fields = consent::fields(&response);
-                if is_rendered {
-                    fields.content_type = Some("text/html; charset=utf-8");
-                }
                 let (urls, reading) = (&rules.urls, &rules.reading);
+                if is_rendered {
+                    fields = fields.rendered(&response.body, &url, &reading.types);
+                }
                 match recrawl_extractor::extract_part(body, &fields, &url, urls, reading, part) {
                     Extracted::Page(read) => read.text.split_whitespace().count(),
                     Extracted::Listing(..) | Extracted::Opaque(_) => 0,

@@ -5,9 +5,12 @@
 //! base by copying bytes. A property test compares this fast path with the general one, which
 //! parses.
 
+use crate::query;
+use encoding_rs::{Encoding, UTF_8};
 use recrawl_types::url::MAX_URL_BYTES;
 use recrawl_types::{CanonicalUrl, UrlError, UrlRules};
 use std::cell::Cell;
+use std::rc::Rc;
 use url::Url;
 
 /// Maximum bytes of references and bases that are joined for one document. A reference of three
@@ -18,8 +21,11 @@ const MAX_JOINED: usize = 64 << 20;
 pub(crate) struct Resolver<'r> {
     base: Url,
     rules: &'r UrlRules,
+    /// The encoding of queries.
+    encoding: &'static Encoding,
     fast: Option<FastPath>,
-    joined: Cell<usize>,
+    /// Bytes that were joined for the document and those embedded in it.
+    joined: Rc<Cell<usize>>,
 }
 
 /// What the fast path needs of a base.
@@ -35,16 +41,47 @@ struct FastPath {
 }
 
 impl<'r> Resolver<'r> {
-    /// `href` is that of the first base element, if any.
+    /// Of a document whose queries are in UTF-8. `href` is that of the first base element, if any.
     pub(crate) fn new(page: &CanonicalUrl, href: Option<&str>, rules: &'r UrlRules) -> Resolver<'r> {
-        let own = page.to_url();
+        Resolver::of_page(page, href, rules, UTF_8)
+    }
+
+    /// The same, of a page in this encoding.
+    pub(crate) fn of_page(
+        page: &CanonicalUrl,
+        href: Option<&str>,
+        rules: &'r UrlRules,
+        encoding: &'static Encoding,
+    ) -> Resolver<'r> {
+        Resolver::below(page.to_url(), href, rules, encoding, Rc::default())
+    }
+
+    /// Of a document in the page: its base is relative to the page's, and it is in UTF-8 (WHATWG HTML §7.4.2.2).
+    pub(crate) fn embedded(&self, href: Option<&str>) -> Resolver<'r> {
+        Resolver::below(self.base.clone(), href, self.rules, UTF_8, self.joined.clone())
+    }
+
+    /// The same without a base element; `page` is the page's own URL.
+    pub(crate) fn without_base(&self, page: &CanonicalUrl) -> Resolver<'r> {
+        Resolver::below(page.to_url(), None, self.rules, self.encoding, self.joined.clone())
+    }
+
+    fn below(
+        own: Url,
+        href: Option<&str>,
+        rules: &'r UrlRules,
+        encoding: &'static Encoding,
+        joined: Rc<Cell<usize>>,
+    ) -> Resolver<'r> {
+        let encode = query::encoder(encoding);
+        let join = |href| Url::options().base_url(Some(&own)).encoding_override(Some(&encode)).parse(href);
         let base = href
             .filter(|href| href.len() <= MAX_URL_BYTES)
-            .and_then(|href| own.join(href).ok())
-            .filter(|base| !matches!(base.scheme(), "data" | "javascript"))
-            .unwrap_or(own);
+            .and_then(|href| join(href).ok())
+            .filter(|base| !matches!(base.scheme(), "data" | "javascript"));
+        let base = base.unwrap_or_else(|| own.clone());
         let fast = FastPath::of(&base, rules);
-        Resolver { base, rules, fast, joined: Cell::new(0) }
+        Resolver { base, rules, encoding, fast, joined }
     }
 
     pub(crate) fn base(&self) -> &Url {
@@ -64,7 +101,7 @@ impl<'r> Resolver<'r> {
         self.joined.set(self.joined.get() + self.base.as_str().len() + href.len());
         match self.fast.as_ref().and_then(|fast| fast.resolve(href, self.rules)) {
             Some(url) => Ok(url),
-            None => self.rules.join(&self.base, href),
+            None => self.rules.join_in(&self.base, href, Some(&query::encoder(self.encoding))),
         }
     }
 }

@@ -1,29 +1,61 @@
-//! Decodes bytes to text: finds the character encoding of a body.
+//! Decodes bytes to text: finds the character encoding of a body (WHATWG HTML §13.2.3.2).
 //!
-//! In this order: a byte order mark; the `charset` of the `Content-Type`; a `<meta>` in the first
-//! 1,024 bytes (WHATWG HTML §13.2.3.2); UTF-8 if the bytes are valid; else a guess by the letters
-//! and the host's top-level domain (chardetng, as in Firefox). Nothing fails: undecodable bytes
-//! become U+FFFD.
+//! In this order: a byte order mark; the `charset` of the `Content-Type`; what the document itself declares
+//! (module `declared`); UTF-8 if the bytes are valid; else a guess by the letters and the host's
+//! top-level domain (chardetng, as in Firefox). Nothing fails: undecodable bytes become U+FFFD.
+
+mod declared;
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
-use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
+use encoding_rs::{Encoding, UTF_8};
 use std::borrow::Cow;
 
-/// Maximum bytes searched for a `<meta>`.
-const PRESCAN: usize = 1_024;
 /// Maximum bytes of an unlabelled body used for the guess.
 const GUESSED: usize = 256 << 10;
 
-/// The body as text; `host` served it.
-pub(crate) fn decode<'b>(body: &'b [u8], declared: Option<&str>, host: &str) -> Cow<'b, str> {
-    if let Some((encoding, mark)) = Encoding::for_bom(body) {
-        return encoding.decode_without_bom_handling(&body[mark..]).0;
+/// How a document declares its encoding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Syntax {
+    /// By a `<meta>`, or else by an XML declaration.
+    Html,
+    /// By an XML declaration.
+    Xml,
+    /// Not at all.
+    Plain,
+}
+
+/// A body as text.
+pub(crate) struct Decoded<'b> {
+    pub(crate) text: Cow<'b, str>,
+    /// The encoding that the bytes had. Links of the page have their queries in it.
+    pub(crate) encoding: &'static Encoding,
+}
+
+/// The body as text. `label` is that of its `Content-Type`; `host` served it.
+pub(crate) fn decode<'b>(body: &'b [u8], label: Option<&str>, syntax: Syntax, host: &str) -> Decoded<'b> {
+    let encoding = encoding(body, label, syntax, host);
+    let mark = Encoding::for_bom(body).map_or(0, |(_, mark)| mark);
+    Decoded { text: encoding.decode_without_bom_handling(&body[mark..]).0, encoding }
+}
+
+/// The encoding of a body.
+pub(crate) fn encoding(body: &[u8], label: Option<&str>, syntax: Syntax, host: &str) -> &'static Encoding {
+    let marked = Encoding::for_bom(body).map(|(encoding, _)| encoding);
+    marked
+        .or_else(|| Encoding::for_label(label?.as_bytes()))
+        .or_else(|| declared(body, syntax))
+        .unwrap_or_else(|| guess(body, host))
+}
+
+/// The encoding that the document declares. XML without a declaration is in UTF-8; if it cannot be, it
+/// may still say in HTML's way what it is in.
+fn declared(body: &[u8], syntax: Syntax) -> Option<&'static Encoding> {
+    match syntax {
+        Syntax::Html => declared::in_html(body),
+        Syntax::Xml => declared::in_xml(body.trim_ascii_start())
+            .or_else(|| declared::in_html(body).filter(|_| !is_utf8(body))),
+        Syntax::Plain => None,
     }
-    let encoding = declared
-        .and_then(|label| Encoding::for_label(label.as_bytes()))
-        .or_else(|| prescan(&body[..body.len().min(PRESCAN)]))
-        .unwrap_or_else(|| guess(body, host));
-    encoding.decode_without_bom_handling(body).0
 }
 
 /// Whether it is valid UTF-8, except a last character that the body's size limit may have cut.
@@ -54,56 +86,14 @@ fn guess(body: &[u8], host: &str) -> &'static Encoding {
     detector.guess(is_name.then_some(domain.as_bytes()), utf8)
 }
 
-/// The encoding named by a `<meta>` in `head`.
-fn prescan(head: &[u8]) -> Option<&'static Encoding> {
-    let mut rest = head;
-    while let Some(at) = rest.iter().position(|&b| b == b'<') {
-        rest = &rest[at + 1..];
-        if rest.starts_with(b"!--") {
-            let end = rest.windows(3).position(|w| w == b"-->")?;
-            rest = &rest[end..];
-        } else if rest.len() > 4 && rest[..4].eq_ignore_ascii_case(b"meta") && is_tag_space(rest[4]) {
-            let end = rest.iter().position(|&b| b == b'>').unwrap_or(rest.len());
-            if let Some(encoding) = label(&rest[4..end]).and_then(Encoding::for_label) {
-                // Text that could be read this far is neither UTF-16 nor private (same section).
-                return Some(match encoding {
-                    e if e == UTF_16BE || e == UTF_16LE => UTF_8,
-                    e if e == X_USER_DEFINED => WINDOWS_1252,
-                    e => e,
-                });
-            }
-        }
-    }
-    None
-}
-
-fn is_tag_space(byte: u8) -> bool {
-    byte.is_ascii_whitespace() || byte == b'/'
-}
-
-/// The value after `charset=` in a meta element's attributes: in `charset="x"` and in
-/// `content="text/html; charset=x"`.
-fn label(attributes: &[u8]) -> Option<&[u8]> {
-    const NAME: &[u8] = b"charset";
-    let mut rest = attributes;
-    loop {
-        let at = rest.windows(NAME.len()).position(|w| w.eq_ignore_ascii_case(NAME))?;
-        rest = &rest[at + NAME.len()..];
-        if let Some(value) = rest.trim_ascii_start().strip_prefix(b"=") {
-            let value = value.trim_ascii_start();
-            let value = value.strip_prefix(b"\"").or(value.strip_prefix(b"'")).unwrap_or(value);
-            let end = value
-                .iter()
-                .position(|&b| b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b';' | b'/' | b'>'))
-                .unwrap_or(value.len());
-            return Some(&value[..end]);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use encoding_rs::{UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
+
+    fn text(bytes: &[u8], label: Option<&str>, host: &str) -> String {
+        decode(bytes, label, Syntax::Html, host).text.into_owned()
+    }
 
     #[test]
     fn each_source_of_the_encoding_in_its_rank() {
@@ -116,9 +106,9 @@ mod tests {
             (b"<meta charset=utf-8>gr\xFC", Some("ISO-8859-1"), "<meta charset=utf-8>grü"),
             (b"<meta charset='windows-1251'>\xEF", None, "<meta charset='windows-1251'>п"),
             (
-                b"<META http-equiv=x content=\"text/html; Charset = shift_jis\">\x83\x65",
+                b"<META http-equiv=content-type content=\"text/html; Charset = shift_jis\">\x83\x65",
                 None,
-                "<META http-equiv=x content=\"text/html; Charset = shift_jis\">テ",
+                "<META http-equiv=content-type content=\"text/html; Charset = shift_jis\">テ",
             ),
             // A comment does not count, and the encoding cannot be UTF-16.
             (b"<!-- <meta charset=koi8-r> -->\xC3\xBC", None, "<!-- <meta charset=koi8-r> -->ü"),
@@ -130,14 +120,14 @@ mod tests {
             (b"\xC3\xBC\xC3", None, "ü\u{FFFD}"),
             (b"", None, ""),
         ];
-        for (bytes, declared, text) in cases {
-            assert_eq!(decode(bytes, declared, "a.example"), text, "{bytes:?} {declared:?}");
+        for (bytes, label, expected) in cases {
+            assert_eq!(text(bytes, label, "a.example"), expected, "{bytes:?} {label:?}");
         }
     }
 
     #[test]
     fn a_text_without_a_label_is_guessed() {
-        for (label, host, text) in [
+        for (label, host, expected) in [
             ("windows-1251", "a.example", "Съешь ещё этих мягких французских булок, да выпей чаю"),
             ("koi8-u", "a.example", "Съешь ещё этих мягких французских булок, да выпей чаю"),
             ("windows-1253", "a.example", "Ξεσκεπάζω την ψυχοφθόρα βδελυγμία του κόσμου"),
@@ -151,9 +141,9 @@ mod tests {
             ("euc-kr", "a.kr", "이것은 문자 부호화를 알아맞히기 위한 한국어 문장입니다"),
         ] {
             let encoding = Encoding::for_label(label.as_bytes()).unwrap();
-            let (bytes, _, is_lossy) = encoding.encode(text);
+            let (bytes, _, is_lossy) = encoding.encode(expected);
             assert!(!is_lossy, "{label}");
-            assert_eq!(decode(&bytes, None, host), text, "{label} at {host}");
+            assert_eq!(text(&bytes, None, host), expected, "{label} at {host}");
         }
     }
 
@@ -172,7 +162,7 @@ mod tests {
             assert_eq!(encoding.name(), name, "{label}");
             let expected = encoding.decode_without_bom_handling(&every_byte).0;
             for spelling in [label.to_owned(), label.to_ascii_uppercase(), format!(" {label} ")] {
-                assert_eq!(decode(&every_byte, Some(&spelling), "h"), expected, "{spelling:?}");
+                assert_eq!(text(&every_byte, Some(&spelling), "h"), expected, "{spelling:?}");
             }
             let told = match encoding {
                 e if e == UTF_16BE || e == UTF_16LE => UTF_8,
@@ -180,7 +170,29 @@ mod tests {
                 e => e,
             };
             let page = [format!("<meta charset={label}>").as_bytes(), &every_byte].concat();
-            assert_eq!(decode(&page, None, "h"), told.decode_without_bom_handling(&page).0, "{label}");
+            assert_eq!(text(&page, None, "h"), told.decode_without_bom_handling(&page).0, "{label}");
+        }
+    }
+
+    #[test]
+    fn each_syntax_declares_in_its_own_way() {
+        let meta = "<meta charset=windows-1251>Съешь ещё";
+        let xml = "<?xml version='1.0' encoding='windows-1251'?><p>Съешь ещё";
+        let bytes = |page: &str| Encoding::for_label(b"windows-1251").unwrap().encode(page).0.into_owned();
+        for (page, syntax, expected) in [
+            (bytes(meta), Syntax::Html, "windows-1251"),
+            (bytes(xml), Syntax::Html, "windows-1251"),
+            (bytes(xml), Syntax::Xml, "windows-1251"),
+            ([b"\n", &bytes(xml)[..]].concat(), Syntax::Xml, "windows-1251"),
+            // XML without a declaration is in UTF-8, unless it cannot be.
+            (meta.into(), Syntax::Xml, "UTF-8"),
+            (bytes(meta), Syntax::Xml, "windows-1251"),
+            // A text speaks of markup, and declares nothing.
+            (meta.into(), Syntax::Plain, "UTF-8"),
+            (xml.into(), Syntax::Plain, "UTF-8"),
+        ] {
+            let decoded = decode(&page, None, syntax, "a.example");
+            assert_eq!(decoded.encoding.name(), expected, "{:?} {syntax:?}", decoded.text);
         }
     }
 }

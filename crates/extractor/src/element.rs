@@ -36,11 +36,19 @@ impl<'d> Element<'d> {
             _ => Space::Html,
         };
         let attributes =
-            node.attrs.iter().filter_map(|(name, value)| match Attr::of(name.local.as_bytes()) {
-                Attr::Other => None,
-                attr => Some((attr, Cow::Borrowed(&**value))),
+            node.attrs.iter().filter_map(|(name, value)| match (&name.ns, Attr::of(name.local.as_bytes())) {
+                (&ns!(), attr) if attr != Attr::Other => Some((attr, Cow::Borrowed(&**value))),
+                (&ns!(xlink), Attr::Href) => Some((Attr::XlinkHref, Cow::Borrowed(&**value))),
+                _ => None,
             });
         Element { name: Name::of(node.name.local.as_bytes()), space, attributes: attributes.collect() }
+    }
+
+    /// The same, independent of the page.
+    pub(crate) fn into_owned(self) -> Element<'static> {
+        let attributes =
+            self.attributes.into_iter().map(|(name, value)| (name, Cow::Owned(value.into_owned())));
+        Element { name: self.name, space: self.space, attributes: attributes.collect() }
     }
 
     /// The value of an attribute.

@@ -10,6 +10,7 @@ use crate::charset;
 use crate::html;
 use crate::media::{BodyKind, MediaType, Types};
 use crate::shadow;
+use crate::xhtml;
 use ammonia::Builder;
 use html5ever::tendril::StrTendril;
 use html5ever::{LocalName, QualName, local_name, ns};
@@ -59,11 +60,12 @@ static CLEANER: LazyLock<Builder<'static>> = LazyLock::new(|| {
 /// A link has no `href` any more: its `title` says where it led. An image is its alternative text, in brackets.
 pub fn inert(body: &[u8], fields: &Fields<'_>, url: &CanonicalUrl, types: &Types) -> Option<String> {
     let media = MediaType::of(fields, body, types);
-    let text = || charset::decode(body, media.charset.as_deref(), &url.host());
+    let text = || charset::decode(body, media.charset.as_deref(), media.syntax(), &url.host()).text;
     match media.kind {
         BodyKind::Opaque => None,
         BodyKind::Plain => Some(inert_text(&text())),
         BodyKind::Html => Some(inert_html(&text())),
+        BodyKind::Xhtml => Some(inert_html(&xhtml::to_html(&text()))),
     }
 }
 

@@ -15,6 +15,7 @@ mod anchor;
 mod base;
 mod canonical;
 mod charset;
+mod content_type;
 mod date;
 mod dated;
 mod directives;
@@ -27,12 +28,15 @@ mod media;
 mod names;
 mod oversized_tags;
 mod part;
+mod query;
+mod refresh;
 mod scope;
 mod shadow;
 mod sink;
 mod stream;
 mod text;
 mod walk;
+mod xhtml;
 
 pub use anchor::{MAX_ANCHOR_BYTES, MAX_ANCHORS_BYTES};
 pub use dated::{DatedLine, dated_line};
@@ -45,10 +49,13 @@ pub use stream::assert_both_ways;
 use crate::anchor::Context;
 use crate::base::Resolver;
 use crate::canonical::Claims;
+use crate::charset::Decoded;
 use crate::directives::Directives;
 use crate::html::Attributes;
 use crate::media::{BodyKind, MediaType};
+use crate::scope::Reference;
 use crate::walk::Found;
+use encoding_rs::Encoding;
 use recrawl_types::{CanonicalUrl, Consent, UrlRules};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -96,7 +103,7 @@ pub struct Options {
 /// Header fields that describe the body. Without them, the body alone decides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fields<'a> {
-    /// `Content-Type`.
+    /// `Content-Type`; the values of several fields with commas between them.
     pub content_type: Option<&'a str>,
     /// Whether `X-Content-Type-Options: nosniff` is set: the declared type is then binding.
     pub nosniff: bool,
@@ -104,6 +111,24 @@ pub struct Fields<'a> {
     pub robots_tags: Vec<Cow<'a, str>>,
     /// All `Link` fields.
     pub links: Vec<Cow<'a, str>>,
+    /// `Refresh`, one character for each byte.
+    pub refresh: Option<Cow<'a, str>>,
+    /// The encoding of the page's queries, if it is not that of the body.
+    pub queries: Option<&'static Encoding>,
+}
+
+impl<'a> Fields<'a> {
+    /// Of the document that a browser made of the `body` that these fields describe: in UTF-8, and in the syntax of what
+    /// was sent (its `outerHTML`). Its links still have the queries of the page that was sent.
+    pub fn rendered(self, body: &[u8], url: &CanonicalUrl, types: &Types) -> Fields<'a> {
+        let media = MediaType::of(&self, body, types);
+        let content_type = match media.kind {
+            BodyKind::Xhtml => "application/xhtml+xml; charset=utf-8",
+            _ => "text/html; charset=utf-8",
+        };
+        let queries = charset::encoding(body, media.charset.as_deref(), media.syntax(), &url.host());
+        Fields { content_type: Some(content_type), queries: Some(queries), ..self }
+    }
 }
 
 /// Maximum bytes of a title; a longer one is cut.
@@ -213,7 +238,7 @@ pub fn extract_part(
         None => text,
     };
     let media = MediaType::of(fields, body, &options.types);
-    let decoded = || charset::decode(body, media.charset.as_deref(), &url.host());
+    let decoded = || charset::decode(body, media.charset.as_deref(), media.syntax(), &url.host());
     let mut directives = PageDirectives::of_header(fields, url, rules, options);
     if let Some(listing) = listings::read(body, fields, &media, url, rules, &options.limits) {
         return Extracted::Listing(listing, directives.decide());
@@ -222,35 +247,32 @@ pub fn extract_part(
         BodyKind::Opaque => Extracted::Opaque(directives.decide()),
         BodyKind::Plain => {
             let mut text = text::Collapsed::new(options.limits.max_text);
-            let decoded = decoded();
+            let Decoded { text: decoded, encoding } = decoded();
             for line in decoded.lines() {
                 text.block();
                 text.push(line);
             }
-            Extracted::Page(PageContent {
-                links: Vec::new(),
-                feeds: Vec::new(),
-                text: strip(text.finish()),
-                is_given_up: false,
-                title: None,
-                language: None,
-                consent: directives.decide(),
-                base: url.to_url(),
-                links_refused: 0,
-                links_over_limit: 0,
-                work: decoded.len() as u64,
-            })
+            let found = Found { text: text.finish(), ..Found::default() };
+            let resolver = Resolver::of_page(url, None, rules, encoding);
+            let page = read(found, &resolver, fields, directives.decide(), url, &options.limits);
+            Extracted::Page(PageContent { text: strip(page.text), work: decoded.len() as u64, ..page })
         }
-        BodyKind::Html => {
-            let text = decoded();
+        BodyKind::Html | BodyKind::Xhtml => {
+            let Decoded { text, encoding } = decoded();
+            let encoding = fields.queries.unwrap_or(encoding);
+            let text = match media.kind {
+                BodyKind::Xhtml => xhtml::to_html(&text).into(),
+                _ => text,
+            };
             let (max_text, anchors) = (options.limits.max_text, options.anchors);
             let page = |found: Found<'_>, work: u64, is_given_up: bool| {
-                let resolver = Resolver::new(url, found.base.as_deref(), rules);
+                let resolver = Resolver::of_page(url, found.base.as_deref(), rules, encoding);
                 found.metas.iter().for_each(|(name, content)| directives.directives.meta(name, content));
                 let claims = found.canonicals.iter().take_while(|_| !resolver.is_spent());
                 let claims = claims.filter_map(|href| resolver.resolve(href).ok());
                 claims.for_each(|target| directives.canonical.add(target));
-                let page = read(found, &resolver, directives.decide(), url, &options.limits);
+                let work = work + found.work;
+                let page = read(found, &resolver, fields, directives.decide(), url, &options.limits);
                 Extracted::Page(PageContent { work, text: strip(page.text), is_given_up, ..page })
             };
             if let Some(part) = part.filter(|part| part.selects()) {
@@ -306,6 +328,7 @@ pub fn consent_of_header(
 fn read(
     found: Found<'_>,
     resolver: &Resolver<'_>,
+    fields: &Fields<'_>,
     consent: Consent,
     url: &CanonicalUrl,
     limits: &Limits,
@@ -324,9 +347,21 @@ fn read(
         work: 0,
     };
     let mut places: HashMap<CanonicalUrl, usize> = HashMap::with_capacity(found.references.len().min(256));
+    let mut embedded: Vec<Resolver<'_>> = Vec::new();
+    for document in &found.embedded {
+        let outer = document.outer.map_or(resolver, |outer| &embedded[outer]);
+        embedded.push(outer.embedded(document.base.as_deref()));
+    }
+    // The field comes before the page, so that no base holds for it.
+    let refresh = fields.refresh.as_deref().and_then(refresh::target);
+    let refresh = refresh.map(|target| (Reference::plain(target.into()), resolver.without_base(url)));
+    let references = refresh.as_ref().map(|(reference, resolver)| (reference, resolver, Context::default()));
     let mut contexts = found.contexts.into_iter();
-    for reference in &found.references {
-        let Context { anchor, is_framed } = contexts.next().unwrap_or_default();
+    let references = references.into_iter().chain(found.references.iter().map(|reference| {
+        let resolver = reference.within.map_or(resolver, |document| &embedded[document]);
+        (reference, resolver, contexts.next().unwrap_or_default())
+    }));
+    for (reference, resolver, Context { anchor, is_framed }) in references {
         // Feeds have a limit of their own.
         let is_full = page.links.len() == limits.max_links && !reference.is_feed;
         if is_full || resolver.is_spent() {

@@ -13,7 +13,7 @@ mod xml;
 pub use hub::Hub;
 
 use crate::base::Resolver;
-use crate::charset;
+use crate::charset::{self, Syntax};
 use crate::date;
 use crate::media::{BodyKind, MediaType};
 use crate::{Fields, Limits};
@@ -109,9 +109,10 @@ pub(crate) fn read(
         true => gzip::unpack(body, limits.max_unpacked),
         false => (Cow::Borrowed(body), None),
     };
-    let is_list = media.kind != BodyKind::Html && list::is_list(&bytes);
-    let label = media.charset.clone().or_else(|| xml::declared_encoding(&bytes));
-    let decode = |part| charset::decode(part, label.as_deref(), &url.host());
+    let is_page = matches!(media.kind, BodyKind::Html | BodyKind::Xhtml);
+    let is_list = !is_page && list::is_list(&bytes);
+    let syntax = if is_list { Syntax::Plain } else { Syntax::Xml };
+    let decode = |part| charset::decode(part, media.charset.as_deref(), syntax, &url.host()).text;
     let format = match is_list {
         true => None,
         false => Some(xml::format(&decode(&bytes[..bytes.len().min(SNIFFED)]))?),

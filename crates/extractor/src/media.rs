@@ -7,12 +7,18 @@
 //! opaque, whatever its type says.
 
 use crate::Fields;
+use crate::charset::Syntax;
+use crate::content_type::{ContentType, is_token};
+use crate::xhtml;
+use encoding_rs::{Encoding, UTF_16BE, UTF_16LE};
 
 /// How a body is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BodyKind {
     /// Links and text.
     Html,
+    /// The same, as XML.
+    Xhtml,
     /// Text without links.
     Plain,
     /// Not read.
@@ -44,9 +50,7 @@ impl Types {
     /// # Errors
     /// The first pattern that is neither.
     pub fn new<'t>(types: impl IntoIterator<Item = &'t str>) -> Result<Types, String> {
-        let is_token = |t: &str| {
-            !t.is_empty() && t.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$&^_.+-".contains(&b))
-        };
+        let is_token = |t: &str| is_token(t) && !t.contains('*');
         let is_sound = |text: &str| match text.split_once('/') {
             Some((kind, "*")) => is_token(kind),
             Some((kind, subtype)) => is_token(kind) && is_token(subtype),
@@ -75,24 +79,30 @@ const SNIFFED: usize = 1_445;
 
 impl MediaType {
     pub(crate) fn of(fields: &Fields<'_>, body: &[u8], types: &Types) -> MediaType {
-        let mut parts = fields.content_type.unwrap_or("").split(';');
-        let called = parts.next().unwrap_or("").trim().to_ascii_lowercase();
-        let charset = parts.find_map(|parameter| {
-            let (name, value) = parameter.split_once('=')?;
-            let value = value.trim().trim_matches(['"', '\'']);
-            (name.trim().eq_ignore_ascii_case("charset") && !value.is_empty()).then(|| value.to_owned())
-        });
+        let ContentType { essence: called, charset } =
+            ContentType::of(fields.content_type.unwrap_or_default());
         let head = &body[..body.len().min(SNIFFED)];
         // Text in UTF-16 has bytes that count as binary elsewhere.
-        let is_wide = charset.as_deref().is_some_and(|c| c.to_ascii_lowercase().starts_with("utf-16"));
+        let labelled = charset.as_deref().and_then(|label| Encoding::for_label(label.as_bytes()));
+        let is_wide = labelled.is_some_and(|encoding| encoding == UTF_16LE || encoding == UTF_16BE);
         let essence = essence(&called, head, fields.nosniff);
         let kind = match essence {
             _ if !types.admit(essence) => BodyKind::Opaque,
-            HTML | XHTML => BodyKind::Html,
+            HTML => BodyKind::Html,
+            XHTML => BodyKind::Xhtml,
             _ if !is_wide && is_binary(head) => BodyKind::Opaque,
             _ => BodyKind::Plain,
         };
         MediaType { kind, charset }
+    }
+
+    /// How a body of this kind declares its encoding.
+    pub(crate) fn syntax(&self) -> Syntax {
+        match self.kind {
+            BodyKind::Html => Syntax::Html,
+            BodyKind::Xhtml => Syntax::Xml,
+            BodyKind::Plain | BodyKind::Opaque => Syntax::Plain,
+        }
     }
 }
 
@@ -102,23 +112,24 @@ fn essence<'c>(called: &'c str, head: &[u8], nosniff: bool) -> &'c str {
         return known;
     }
     match called {
-        "unknown/unknown" | "application/unknown" | "*/*" => sniff(head),
-        _ if !called
-            .split_once('/')
-            .is_some_and(|(kind, subtype)| !kind.is_empty() && !subtype.is_empty()) =>
-        {
-            sniff(head)
-        }
+        "" | "unknown/unknown" | "application/unknown" => sniff(head),
         TEXT | BINARY | "binary/octet-stream" if !nosniff && is_document(head) => HTML,
+        _ if is_xml(called) && xhtml::is_root(&narrow(head)) => XHTML,
         _ => called,
     }
+}
+
+/// Whether bodies of this type are XML (§4.6). What they contain is told by their root.
+fn is_xml(called: &str) -> bool {
+    matches!(called, "text/xml" | "application/xml") || called.ends_with("+xml")
 }
 
 /// The type of a body without a declared one (§7.1).
 fn sniff(head: &[u8]) -> &'static str {
     match head {
         _ if starts_as_html(head) => HTML,
-        _ if is_document(head) => XHTML,
+        _ if narrow(head).starts_with(b"<?xml") && xhtml::is_root(&narrow(head)) => XHTML,
+        _ if is_document(head) => HTML,
         _ if is_binary(head) => BINARY,
         _ => TEXT,
     }
@@ -210,12 +221,15 @@ fn starts_with_tag(text: &[u8], tag: &[u8]) -> bool {
     })
 }
 
-/// The head as ASCII: without byte order mark, and every other byte of UTF-16.
+/// The head as ASCII: without byte order mark, and every other byte of UTF-16, which shows by its mark or its XML
+/// declaration.
 fn narrow(head: &[u8]) -> Vec<u8> {
     match head {
         [0xEF, 0xBB, 0xBF, rest @ ..] => rest.to_vec(),
-        [0xFF, 0xFE, rest @ ..] => rest.iter().copied().step_by(2).collect(),
-        [0xFE, 0xFF, rest @ ..] => rest.iter().copied().skip(1).step_by(2).collect(),
+        [0xFF, 0xFE, rest @ ..] | rest @ [b'<', 0, b'?', 0, ..] => rest.iter().copied().step_by(2).collect(),
+        [0xFE, 0xFF, rest @ ..] | rest @ [0, b'<', 0, b'?', ..] => {
+            rest.iter().copied().skip(1).step_by(2).collect()
+        }
         _ => head.to_vec(),
     }
 }
@@ -228,13 +242,18 @@ mod tests {
         MediaType::of(&Fields { content_type: header, ..Fields::default() }, body, &Types::default())
     }
 
+    fn wide(text: &str) -> Vec<u8> {
+        text.encode_utf16().flat_map(u16::to_le_bytes).collect()
+    }
+
     #[test]
     fn the_header_decides_where_it_may_and_the_bytes_where_it_may_not() {
-        use BodyKind::{Html, Opaque, Plain};
+        use BodyKind::{Html, Opaque, Plain, Xhtml};
         for (header, body, kind, charset) in [
             (Some("text/html"), &b""[..], Html, None),
             (Some("Text/HTML ; Charset=\"ISO-8859-1\"; x=y"), b"", Html, Some("ISO-8859-1")),
-            (Some("application/xhtml+xml;charset=utf-8"), b"", Html, Some("utf-8")),
+            (Some("application/xhtml+xml;charset=utf-8"), b"", Xhtml, Some("utf-8")),
+            (Some("text/plain, text/html; charset=gbk"), b"", Html, Some("gbk")),
             (Some("text/markdown"), b"", Plain, None),
             (Some("application/json"), b"{}", Opaque, None),
             (Some("image/png"), b"<html>", Opaque, None),
@@ -244,10 +263,13 @@ mod tests {
             (None, b"\xFF\xFE<\0h\0t\0m\0l\0>\0", Html, None),
             (None, b"\xFE\xFF\0<\0P\0>", Html, None),
             (None, b"<?xml version='1.0'?>\n<!-- x -->\n<html xmlns='y'>", Html, None),
+            (None, b"<?xml version='1.0'?><html xmlns='http://www.w3.org/1999/xhtml'>", Xhtml, None),
+            (None, b"<html xmlns='http://www.w3.org/1999/xhtml'>", Html, None),
             (None, b"<?xml version='1.0'?><rss>", Plain, None),
             (None, b"<paper>", Plain, None),
             (None, b"<!-- never closed", Html, None),
-            (Some("; charset=x"), b"plain words", Plain, Some("x")),
+            (Some("; charset=x"), b"plain words", Plain, None),
+            (Some("text/html charset=x"), b"<p>", Html, None),
             (Some("nonsense"), b"\x01\x02", Opaque, None),
             (Some("/"), b"<html>", Html, None),
             (Some("*/*"), b"<HTML lang=en>", Html, None),
@@ -260,8 +282,40 @@ mod tests {
             (Some("text/plain"), b"#include <html>", Plain, None),
             (Some("text/plain"), b"MZ\0\x01", Opaque, None),
             (Some("text/plain; charset=utf-16le"), b"a\0b\0", Plain, Some("utf-16le")),
+            (Some("text/plain; charset=unicode"), b"a\0b\0", Plain, Some("unicode")),
             (Some("application/octet-stream"), b"<!doctype HTML >", Html, None),
             (Some("application/octet-stream"), b"words", Opaque, None),
+            // XML is what its root is.
+            (Some("text/xml"), b"<html xmlns='http://www.w3.org/1999/xhtml'>", Xhtml, None),
+            (
+                Some("application/xml"),
+                b"<!-- x --><h:html xmlns:h='http://www.w3.org/1999/xhtml'>",
+                Xhtml,
+                None,
+            ),
+            (
+                Some("application/vnd.wap.xhtml+xml"),
+                b"<html xmlns='http://www.w3.org/1999/xhtml'>",
+                Xhtml,
+                None,
+            ),
+            (Some("application/xml"), b"\xFE\xFF\0<\0h\0t\0m\0l\0>", Opaque, None),
+            (
+                Some("application/xml"),
+                &wide("<?xml version='1.0'?><html xmlns='http://www.w3.org/1999/xhtml'>"),
+                Xhtml,
+                None,
+            ),
+            (Some("application/xml"), b"<html>", Opaque, None),
+            (Some("text/xml"), b"<html>", Plain, None),
+            (Some("text/xml"), b"<rss>", Plain, None),
+            (Some("image/svg+xml"), b"<svg xmlns='http://www.w3.org/2000/svg'>", Opaque, None),
+            (
+                Some("text/html"),
+                b"<?xml version='1.0'?><html xmlns='http://www.w3.org/1999/xhtml'>",
+                Html,
+                None,
+            ),
             // Signatures and binary bytes.
             (Some("text/html"), b"%PDF-1.7\n", Opaque, None),
             (Some("text/html; charset=utf-8"), b"\x89PNG\r\n\x1a\n\0", Opaque, Some("utf-8")),

@@ -127,7 +127,7 @@ names! {
         Alt "alt" AriaLabel "aria-label" Color "color" Content "content"
         Display "display" Encoding "encoding" Face "face" Hidden "hidden" Href "href" Hreflang "hreflang" HttpEquiv "http-equiv"
         Lang "lang" Name "name" Open "open" Popover "popover" Rel "rel" Role "role" ShadowRootMode "shadowrootmode" Size "size" Slot "slot" Src "src"
-        Style "style" Type "type" Value "value" Visibility "visibility" X "x" XlinkHref "xlink:href"
+        Srcdoc "srcdoc" Style "style" Type "type" Value "value" Visibility "visibility" X "x" XlinkHref "xlink:href"
     }
 }
 

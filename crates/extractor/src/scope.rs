@@ -1,19 +1,20 @@
 //! Decides which references of a page count as links.
 //!
 //! Links are the pages that a visitor could reach without running scripts:
-//! - `a` and `area` with `href` (also `a` in SVG);
-//! - `iframe` and `frame`, whose content is a page of its own;
+//! - `a` and `area` with `href` (also `a` in SVG, with `xlink:href`);
+//! - `iframe` and `frame`, whose content is a page of its own, unless it stands in `srcdoc` (module `walk`);
 //! - `link` with `rel` `next` or `prev`, and `alternate` with a language (`hreflang`). Alternate
 //!   styles are no pages, feeds (`type` of RSS or Atom) are kept apart, and `canonical` is a claim
 //!   (module `canonical`);
-//! - the target of `<meta http-equiv=refresh>`.
+//! - the target of `<meta http-equiv=refresh>` (module `refresh`).
 //!
 //! Images, scripts, styles, media and forms do not count. Links in hidden parts and in the page's
 //! frame do: most pages are found through menus. Links in `noscript` count too, but not those in
-//! `template`, which only scripts show.
+//! `template`, which only scripts show. But for `a`, elements of SVG and MathML that are named so mean nothing.
 
-use crate::element::{Element, part};
+use crate::element::{Element, Space, part};
 use crate::names::{Attr, Name};
+use crate::refresh;
 use std::borrow::Cow;
 
 /// A reference as written in the page.
@@ -25,21 +26,33 @@ pub(crate) struct Reference<'d> {
     pub(crate) nofollow: bool,
     /// Whether it is a feed of the page (RSS and Atom autodiscovery).
     pub(crate) is_feed: bool,
+    /// The number of the embedded document that it stands in.
+    pub(crate) within: Option<usize>,
+}
+
+impl<'d> Reference<'d> {
+    /// Of the page itself, without marks.
+    pub(crate) fn plain(href: Cow<'d, str>) -> Reference<'d> {
+        Reference { href, nofollow: false, is_feed: false, within: None }
+    }
 }
 
 /// The reference of an element, if it counts.
 pub(crate) fn reference<'d>(element: &Element<'d>) -> Option<Reference<'d>> {
-    let plain = |href: Cow<'d, str>| Reference { href, nofollow: false, is_feed: false };
+    if element.space != Space::Html && element.name != Name::A {
+        return None;
+    }
     match element.name {
         Name::A | Name::Area => {
-            // In SVG the parser maps `xlink:href` to an `href` of another namespace.
-            let href = element.get(Attr::Href)?.clone();
+            let xlink = || element.get(Attr::XlinkHref).filter(|_| element.space != Space::Html);
+            let href = element.get(Attr::Href).or_else(xlink)?.clone();
             let nofollow = element
                 .get(Attr::Rel)
                 .is_some_and(|rel| tokens(rel).any(|t| is_one_of(t, &["nofollow", "ugc", "sponsored"])));
-            Some(Reference { nofollow, ..plain(href) })
+            Some(Reference { nofollow, ..Reference::plain(href) })
         }
-        Name::Iframe | Name::Frame => element.get(Attr::Src).cloned().map(plain),
+        Name::Iframe if element.get(Attr::Srcdoc).is_some() => None,
+        Name::Iframe | Name::Frame => element.get(Attr::Src).cloned().map(Reference::plain),
         Name::Link => {
             let rel = element.get(Attr::Rel)?;
             let counts = |t: &str| {
@@ -53,14 +66,14 @@ pub(crate) fn reference<'d>(element: &Element<'d>) -> Option<Reference<'d>> {
             {
                 return None;
             }
-            Some(Reference { is_feed, ..plain(element.get(Attr::Href)?.clone()) })
+            Some(Reference { is_feed, ..Reference::plain(element.get(Attr::Href)?.clone()) })
         }
         Name::Meta => {
             let kind = element.get(Attr::HttpEquiv)?;
             if !kind.trim().eq_ignore_ascii_case("refresh") {
                 return None;
             }
-            part(element.get(Attr::Content)?, refresh_target).map(plain)
+            part(element.get(Attr::Content)?, refresh::target).map(Reference::plain)
         }
         _ => None,
     }
@@ -76,24 +89,6 @@ pub(crate) fn canonical<'d>(link: &Element<'d>) -> Option<Cow<'d, str>> {
     link.get(Attr::Href).filter(|href| !href.trim().is_empty()).cloned()
 }
 
-/// `5; url='next.html'` → `next.html` (WHATWG HTML, shared declarative refresh steps). `None` if it
-/// only reloads the page.
-fn refresh_target(content: &str) -> Option<&str> {
-    let rest = content.trim_start().trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
-    let rest = rest.trim_start().trim_start_matches([';', ',']).trim_start();
-    let rest = match rest.get(..3) {
-        Some(word) if word.eq_ignore_ascii_case("url") => {
-            rest[3..].trim_start().strip_prefix('=').map_or(rest, str::trim_start)
-        }
-        _ => rest,
-    };
-    let target = match rest.chars().next()? {
-        quote @ ('"' | '\'') => rest[1..].split(quote).next().unwrap_or(""),
-        _ => rest,
-    };
-    (!target.trim().is_empty()).then_some(target)
-}
-
 fn is_feed_type(media_type: &str) -> bool {
     let essence = media_type.split(';').next().unwrap_or_default().trim();
     is_one_of(essence, &["application/rss+xml", "application/atom+xml"])
@@ -105,27 +100,4 @@ fn tokens(list: &str) -> impl Iterator<Item = &str> {
 
 fn is_one_of(token: &str, words: &[&str]) -> bool {
     words.iter().any(|w| token.eq_ignore_ascii_case(w))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn refresh_targets_in_their_spellings() {
-        for (content, target) in [
-            ("5; url=next.html", Some("next.html")),
-            ("0;URL='a b'x", Some("a b")),
-            ("0, \"q\"", Some("q")),
-            ("0;next", Some("next")),
-            (" 1.5 ; url = /x", Some("/x")),
-            ("30", None),
-            ("0;url=", None),
-            ("", None),
-            ("0;url=ü", Some("ü")),
-            ("ü", Some("ü")),
-        ] {
-            assert_eq!(refresh_target(content), target, "{content:?}");
-        }
-    }
 }

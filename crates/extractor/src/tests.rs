@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 mod anchors;
 mod consent;
+mod documents;
 mod seen;
 mod shadow;
 

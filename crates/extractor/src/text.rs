@@ -1,8 +1,8 @@
 //! The visible text of a page.
 //!
 //! What a reader sees counts. Left out:
-//! - never shown: `head`, `script`, `style`, `template`, `noscript`, `iframe`, media and their fallbacks, data lists,
-//!   closed dialogs and popovers; of SVG all but `text` and `foreignObject`; annotations of MathML;
+//! - never shown: `head`, `script`, `style`, `template`, `noscript`, `iframe` (but for its `srcdoc`), media and their
+//!   fallbacks, data lists, closed dialogs and popovers; of SVG all but `text` and `foreignObject`; annotations of MathML;
 //! - hidden: the attribute `hidden` (except `until-found`), and what an inline style hides (module `look`);
 //! - attributes: an `alt` stands for an image that did not load, and a `title` or `placeholder` says what to do. Only the
 //!   labels of buttons count: the `value` of `input` with `type` `submit`, `button` or `reset`;
@@ -65,6 +65,11 @@ impl Shown {
         }
     }
 
+    /// Inside of an embedded document, which inherits no properties.
+    pub(crate) fn in_document(self) -> Shown {
+        Shown { is_hidden: !self.is_seen(), ..Shown::default() }
+    }
+
     /// Does a reader see a text here?
     pub(crate) fn is_seen(self) -> bool {
         !(self.is_hidden || self.is_invisible || self.is_in_drawing)
@@ -85,7 +90,9 @@ pub(crate) fn effect(element: &Element<'_>, in_section: bool) -> Effect {
         }
         // A title outside the head is still not text.
         Title | Unassigned => effect.hides = true,
-        Head | Noscript | Iframe | Video | Audio | Canvas | Object | Datalist | Noframes | Noembed => {
+        // One with a document of its own shows that.
+        Iframe => effect.hides = element.get(Attr::Srcdoc).is_none(),
+        Head | Noscript | Video | Audio | Canvas | Object | Datalist | Noframes | Noembed => {
             effect.hides = true
         }
         Annotation | AnnotationXml if element.space == Space::MathMl => effect.hides = true,

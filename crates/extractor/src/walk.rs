@@ -1,19 +1,38 @@
 //! Reads references, text, title, base, metas and canonical URLs from the elements and texts of a
 //! page in the order of its tree, whether there is a tree or not.
+//!
+//! The document in the `srcdoc` of an `iframe` is read in its place: visitors see its text and its links as part of
+//! the page. Its title, metas and canonical URL are its own.
 
 use crate::MAX_TITLE_BYTES;
 use crate::anchor::{Context, Contexts};
-use crate::element::Element;
+use crate::element::{Element, Space};
+use crate::html::{self, Attributes};
 use crate::names::{Attr, Name};
 use crate::part::Selected;
 use crate::scope::{Reference, canonical, reference};
+use crate::shadow;
 use crate::text::{Collapsed, Effect, Shown, effect, is_mostly_frame, label};
-use scraper::{Html, Node};
+use scraper::{Html, Node, node};
 use std::borrow::Cow;
 use std::convert::Infallible;
 
-/// The results of a walk.
+/// Maximum documents in each other, besides the page.
+const MAX_NESTED: usize = 3;
+/// Maximum embedded documents of a page.
+const MAX_EMBEDDED: usize = 200;
+
+/// A document in a page.
 #[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Embedded<'d> {
+    /// The number of the embedded document around it; none in the page itself.
+    pub(crate) outer: Option<usize>,
+    /// The first `href` of a base element.
+    pub(crate) base: Option<Cow<'d, str>>,
+}
+
+/// The results of a walk.
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Found<'d> {
     pub(crate) references: Vec<Reference<'d>>,
     /// What is said of each reference; empty unless anchors are read.
@@ -24,6 +43,10 @@ pub(crate) struct Found<'d> {
     pub(crate) title: Option<String>,
     /// The first `href` of a base element.
     pub(crate) base: Option<Cow<'d, str>>,
+    /// The documents in the page, in order.
+    pub(crate) embedded: Vec<Embedded<'d>>,
+    /// What it cost to read them.
+    pub(crate) work: u64,
     /// Name and content of each meta element that has both.
     pub(crate) metas: Vec<(Cow<'d, str>, Cow<'d, str>)>,
     /// Targets of the canonical links in the head. Those elsewhere do not count: a body may contain
@@ -57,6 +80,8 @@ impl<'d> Found<'d> {
             text: walk.text.finish(),
             title: walk.title,
             base: walk.base,
+            embedded: walk.embedded,
+            work: walk.work,
             metas: walk.metas,
             canonicals: walk.canonicals,
         })
@@ -79,7 +104,7 @@ impl<'d> Found<'d> {
             if part.is_some_and(|part| part.included.is_some()) {
                 (walk.keeps_frame, walk.including) = (true, Some(0));
             }
-            walk.tree(html, part);
+            walk.tree(html, part, Element::of_node);
             Ok(())
         };
         match Found::by(max_text, reads_anchors, way) {
@@ -99,6 +124,10 @@ pub(crate) struct Walk<'d> {
     /// The title that is being read, and the number of open elements in it.
     open_title: Option<(usize, Collapsed)>,
     base: Option<Cow<'d, str>>,
+    embedded: Vec<Embedded<'d>>,
+    /// The open embedded documents, by their numbers.
+    within: Vec<usize>,
+    work: u64,
     metas: Vec<(Cow<'d, str>, Cow<'d, str>)>,
     canonicals: Vec<Cow<'d, str>>,
     /// Number of open elements at the head element; `None` outside the head.
@@ -127,6 +156,9 @@ impl<'d> Walk<'d> {
             title: None,
             open_title: None,
             base: None,
+            embedded: Vec::new(),
+            within: Vec::new(),
+            work: 0,
             metas: Vec::new(),
             canonicals: Vec::new(),
             head: None,
@@ -142,7 +174,12 @@ impl<'d> Walk<'d> {
     }
 
     /// Walks a tree, without recursion, since the page decides how deep it is.
-    fn tree(&mut self, html: &'d Html, part: Option<&Selected>) {
+    fn tree<'h>(
+        &mut self,
+        html: &'h Html,
+        part: Option<&Selected>,
+        element_of: impl Fn(&'h node::Element) -> Element<'d>,
+    ) {
         let mut node = html.tree.root();
         loop {
             let mut goes_down = true;
@@ -151,7 +188,7 @@ impl<'d> Walk<'d> {
                     let included = part.and_then(|part| part.included.as_ref());
                     let is_included = included.is_some_and(|of| of.contains(&node.id()));
                     let is_ignored = part.is_some_and(|part| part.ignored.contains(&node.id()));
-                    goes_down = !self.begin(&Element::of_node(element), is_included, is_ignored);
+                    goes_down = !self.begin(&element_of(element), is_included, is_ignored);
                 }
                 Node::Text(text) => {
                     self.frame.end_node();
@@ -179,30 +216,71 @@ impl<'d> Walk<'d> {
         }
     }
 
-    /// Reads and opens an element. True if its children need no walk.
+    /// Reads an element and what is embedded in it, and opens it. True if its children need no walk.
     pub(crate) fn enter(&mut self, element: &Element<'d>) -> bool {
         self.begin(element, false, false)
     }
 
     /// The same, with whether the part of the page that counts names the element.
     fn begin(&mut self, element: &Element<'d>, is_included: bool, is_ignored: bool) -> bool {
-        self.frame.end_node();
+        let is_closed = self.open(element, is_included, is_ignored);
+        self.embed(element);
+        is_closed
+    }
+
+    /// Reads the document in an `iframe` that was just opened. Its other content is for browsers without frames.
+    fn embed(&mut self, element: &Element<'d>) {
+        let Some(document) = element.get(Attr::Srcdoc).filter(|_| element.is(Name::Iframe)) else { return };
+        if self.within.len() < MAX_NESTED && self.embedded.len() < MAX_EMBEDDED {
+            let (mut html, work) = html::parse(document, Attributes::Read);
+            shadow::flatten(&mut html);
+            self.work += work;
+            self.within.push(self.embedded.len());
+            self.embedded.push(Embedded { outer: self.within.iter().rev().nth(1).copied(), base: None });
+            let shown = self.shown;
+            self.shown = shown.in_document();
+            self.text.block();
+            self.tree(&html, None, |node| Element::of_node(node).into_owned());
+            self.text.block();
+            self.shown = shown;
+            self.within.pop();
+        }
+        self.shown = self.shown.within(&Effect { hides: true, ..Effect::default() });
+    }
+
+    /// Reads what counts of a page alone, or of each document.
+    fn note(&mut self, element: &Element<'d>) {
         match element.name {
-            Name::Base if self.base.is_none() => self.base = element.get(Attr::Href).cloned(),
+            Name::Base => {
+                let base = match self.within.last() {
+                    Some(document) => &mut self.embedded[*document].base,
+                    None => &mut self.base,
+                };
+                *base = base.take().or_else(|| element.get(Attr::Href).cloned());
+            }
+            _ if !self.within.is_empty() => {}
             Name::Meta => {
                 let name = element.get(Attr::Name).cloned();
                 self.metas.extend(name.zip(element.get(Attr::Content).cloned()));
             }
-            Name::Head if self.head.is_none() && element.is(Name::Head) => self.head = Some(self.open.len()),
+            Name::Head if self.head.is_none() => self.head = Some(self.open.len()),
             Name::Link if self.head.is_some() => self.canonicals.extend(canonical(element)),
-            Name::Title if self.title.is_none() && self.open_title.is_none() && element.is(Name::Title) => {
+            Name::Title if self.title.is_none() && self.open_title.is_none() => {
                 self.open_title = Some((self.open.len() + 1, Collapsed::new(MAX_TITLE_BYTES)));
             }
             _ => {}
         }
+    }
+
+    /// Reads and opens an element. True if its children need no walk.
+    fn open(&mut self, element: &Element<'d>, is_included: bool, is_ignored: bool) -> bool {
+        self.frame.end_node();
+        if element.space == Space::Html {
+            self.note(element);
+        }
         let found = if element.attributes.is_empty() { None } else { reference(element) };
         let is_reference = found.is_some();
-        self.references.extend(found);
+        self.references.extend(found.map(|found| Reference { within: self.within.last().copied(), ..found }));
         let effect = effect(element, self.sections > 0);
         self.framing += u32::from(effect.is_frame);
         self.sections += u32::from(effect.is_section);
@@ -212,6 +290,8 @@ impl<'d> Walk<'d> {
         if let Some(contexts) = &mut self.contexts {
             match is_reference {
                 true => contexts.reference(element, self.open.len(), self.framing > 0),
+                // The language is that of the page.
+                false if element.name == Name::Html && !self.within.is_empty() => {}
                 false => contexts.enter(element),
             }
             if effect.is_block {

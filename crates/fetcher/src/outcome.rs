@@ -103,7 +103,7 @@ pub struct Response {
     pub body: Bytes,
     /// Was the body longer than the limit?
     pub truncated: bool,
-    /// Content-Type as sent.
+    /// Content-Type as sent; the values of several fields with commas between them.
     pub content_type: Option<Box<str>>,
     /// For a conditional request at the next visit.
     pub validators: Validators,
@@ -129,7 +129,7 @@ impl From<Reply> for Response {
     fn from(reply: Reply) -> Response {
         Response {
             validators: validators_of(&reply.headers),
-            content_type: reply.header(CONTENT_TYPE).map(|v| v.as_ref().into()),
+            content_type: content_type_of(&reply.headers),
             status: reply.status,
             version: reply.version,
             reason: reply.reason,
@@ -142,6 +142,12 @@ impl From<Reply> for Response {
             navigations: Vec::new(),
         }
     }
+}
+
+fn content_type_of(headers: &HeaderMap) -> Option<Box<str>> {
+    let values = headers.get_all(CONTENT_TYPE).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
+    let values: Vec<_> = values.collect();
+    (!values.is_empty()).then(|| values.join(", ").into())
 }
 
 /// The validators of a response. Keeps only text that can be sent back.

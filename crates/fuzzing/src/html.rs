@@ -110,6 +110,8 @@ pub(crate) fn fields(data: &[u8]) -> (Fields<'_>, &[u8]) {
             fields.robots_tags.push(String::from_utf8_lossy(value));
         } else if let Some(value) = line.strip_prefix(b"Link:") {
             fields.links.push(String::from_utf8_lossy(value));
+        } else if let Some(value) = line.strip_prefix(b"Refresh:") {
+            fields.refresh = Some(value.iter().map(|byte| char::from(*byte)).collect());
         } else if line == b"X-Content-Type-Options: nosniff" {
             fields.nosniff = true;
         } else {

@@ -18,7 +18,14 @@ pub fn fields(response: &Response) -> Fields<'_> {
             .is_some_and(|v| v.trim().eq_ignore_ascii_case("nosniff")),
         robots_tags: all("x-robots-tag"),
         links: all("link"),
+        refresh: response.headers.get("refresh").map(|value| isomorphic(value.as_bytes()).into()),
+        queries: None,
     }
+}
+
+/// One character for each byte, as browsers read this field.
+fn isomorphic(value: &[u8]) -> String {
+    value.iter().map(|byte| char::from(*byte)).collect()
 }
 
 impl config::Consent {

@@ -173,7 +173,7 @@ impl PageReader<'_> {
     ) -> Extracted {
         let (mut fields, url) = (consent::fields(response), &page.entry.url);
         if rendered.is_some() {
-            fields.content_type = Some("text/html; charset=utf-8");
+            fields = fields.rendered(&response.body, url, &self.reading.types);
         }
         let body = rendered.unwrap_or(&response.body);
         recrawl_extractor::extract_part(body, &fields, url, self.rules, self.reading, part)

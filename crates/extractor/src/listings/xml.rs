@@ -17,21 +17,6 @@ const MAX_FIELD: usize = 2 * MAX_URL_BYTES;
 /// Maximum depth of a feed's own links: children of Atom's root, or of the channel in RSS.
 const MAX_LINK_DEPTH: usize = 3;
 
-/// The encoding named by an XML declaration, if the document's encoding extends ASCII. Other
-/// encodings have a byte order mark.
-pub(super) fn declared_encoding(bytes: &[u8]) -> Option<String> {
-    let head = bytes.trim_ascii_start().strip_prefix(b"<?xml")?;
-    let head = &head[..head.len().min(200)];
-    let declaration = &head[..head.windows(2).position(|w| w == b"?>")?];
-    let text = std::str::from_utf8(declaration).ok()?;
-    let (_, value) = text.split_once("encoding")?;
-    let value = value.trim_start().strip_prefix('=')?.trim_start();
-    let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
-    let label = value[1..].split(quote).next()?.trim();
-    // A declaration that could be read this far is not in UTF-16, whatever it says.
-    (!label.to_ascii_lowercase().starts_with("utf-16")).then(|| label.to_owned())
-}
-
 /// The format of a document with this beginning.
 pub(super) fn format(head: &str) -> Option<&'static Format> {
     if !head.trim_start().starts_with('<') {

@@ -160,21 +160,34 @@ pub(super) fn titled_text_of(
 
 /// What the extractor reads in a body, or in what a browser made of it.
 pub fn extracted(answer: &Answer, url: &CanonicalUrl, settings: &Settings, part: Option<&Part>) -> Extracted {
-    extract_part(answer.document(), &fields(answer), url, &settings.rules, &settings.reading, part)
+    let content_type = answer.content_type();
+    let fields = fields(answer, content_type.as_deref(), url, settings);
+    extract_part(answer.document(), &fields, url, &settings.rules, &settings.reading, part)
 }
 
 /// The header fields that say how a body is read.
-fn fields(answer: &Answer) -> Fields<'_> {
+fn fields<'a>(
+    answer: &'a Answer,
+    content_type: Option<&'a str>,
+    url: &CanonicalUrl,
+    settings: &Settings,
+) -> Fields<'a> {
     let nosniff = answer.http_field("X-Content-Type-Options");
-    Fields {
-        content_type: answer.content_type(),
+    let sent = Fields {
+        content_type,
         nosniff: nosniff.is_some_and(|value| value.eq_ignore_ascii_case("nosniff")),
         ..Fields::default()
+    };
+    match answer.rendered {
+        Some(_) => sent.rendered(&answer.body, url, &settings.reading.types),
+        None => sent,
     }
 }
 
 /// What was read as the body of an inert HTML document; none if it is no text.
 pub fn inert_body(answer: &Answer, url: &CanonicalUrl, settings: &Settings) -> Option<String> {
-    inert(answer.document(), &fields(answer), url, &settings.reading.types)
+    let content_type = answer.content_type();
+    let fields = fields(answer, content_type.as_deref(), url, settings);
+    inert(answer.document(), &fields, url, &settings.reading.types)
         .or_else(|| text_of(answer, url, settings, None).map(|text| inert_text(&text)))
 }

@@ -15,7 +15,7 @@
 use super::{CanonicalUrl, MAX_HOST_BYTES, MAX_URL_BYTES, Scheme};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use url::Url;
+use url::{EncodingOverride, Url};
 
 /// Port 0, the ports of the Fetch Standard's §2.9, "Port blocking", and those of Redis and
 /// memcached. Servers of other protocols listen there, which could read a request as a command.
@@ -129,11 +129,25 @@ impl UrlRules {
     /// # Errors
     /// As [`UrlRules::canonicalize`].
     pub fn join(&self, base: &Url, href: &str) -> Result<CanonicalUrl, UrlError> {
+        self.join_in(base, href, None)
+    }
+
+    /// The same, with its query in the encoding of the page; `None` is UTF-8.
+    ///
+    /// # Errors
+    /// As [`UrlRules::canonicalize`].
+    pub fn join_in(
+        &self,
+        base: &Url,
+        href: &str,
+        encoding: EncodingOverride<'_>,
+    ) -> Result<CanonicalUrl, UrlError> {
         if href.len() > 16 * MAX_URL_BYTES {
             return Err(UrlError::TooLong(href.len()));
         }
         refuse_endless_host(href)?;
-        self.canonicalize_url(&base.join(href).map_err(|e| UrlError::Parse(e.to_string()))?)
+        let joined = Url::options().base_url(Some(base)).encoding_override(encoding).parse(href);
+        self.canonicalize_url(&joined.map_err(|e| UrlError::Parse(e.to_string()))?)
     }
 
     /// The canonical form of a parsed URL.

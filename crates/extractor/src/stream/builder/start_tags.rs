@@ -306,12 +306,6 @@ impl<'d> Builder<'d, '_> {
         space: Space,
     ) -> Result<Content, Slow> {
         element.space = space;
-        if let Some(at) = element.attributes.iter().position(|(attr, _)| *attr == Attr::XlinkHref) {
-            if element.get(Attr::Href).is_some() {
-                return Err(Slow("two targets"));
-            }
-            element.attributes[at].0 = Attr::Href;
-        }
         if tag.is_closed {
             self.insert_void(element)?;
             return Ok(Content::Markup);
