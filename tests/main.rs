@@ -34,6 +34,8 @@ mod deploy;
 mod dns;
 /// What the manual says to type.
 mod docs;
+/// Encodings, embedded documents and refreshes: the links that browsers find.
+mod documents;
 /// What a data directory keeps: through older versions, lost files, power cuts and flipped bits.
 mod durable;
 /// The stream of events: where it goes, how its files follow each other, who waits for whom.

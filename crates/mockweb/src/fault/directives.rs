@@ -3,7 +3,7 @@
 use super::{Action, FaultKind, page};
 
 /// Fields that hold directives or decide how they are read.
-const FIELDS: [&str; 4] = ["x-robots-tag", "link", "content-type", "x-content-type-options"];
+const FIELDS: [&str; 5] = ["x-robots-tag", "link", "content-type", "x-content-type-options", "refresh"];
 
 /// Robots directives, canonical URLs, media types.
 pub const DIRECTIVES: FaultKind = FaultKind {
