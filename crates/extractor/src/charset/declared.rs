@@ -50,7 +50,7 @@ fn in_declaration(head: &[u8]) -> Option<&'static Encoding> {
     let label = &label[..memchr::memchr(quote, label)?];
     match label.iter().any(|byte| *byte <= b' ') {
         true => None,
-        false => Encoding::for_label(label).map(readable),
+        false => Encoding::for_label(label).map(not_wide),
     }
 }
 
@@ -58,14 +58,14 @@ fn after_controls(bytes: &[u8]) -> &[u8] {
     &bytes[bytes.iter().take_while(|byte| **byte <= b' ').count()..]
 }
 
-/// Text that could be read this far is not in UTF-16, whatever it says. `x-user-defined` is what pages
-/// of old called windows-1252 with a font of their own.
-fn readable(encoding: &'static Encoding) -> &'static Encoding {
-    match encoding {
-        e if e == UTF_16BE || e == UTF_16LE => UTF_8,
-        e if e == X_USER_DEFINED => WINDOWS_1252,
-        e => e,
-    }
+/// Text that could be read this far is not in UTF-16, whatever it says.
+fn not_wide(encoding: &'static Encoding) -> &'static Encoding {
+    if encoding == UTF_16BE || encoding == UTF_16LE { UTF_8 } else { encoding }
+}
+
+/// What a `<meta>` means. `x-user-defined` there is what old pages with a font of their own called windows-1252.
+fn of_meta(encoding: &'static Encoding) -> &'static Encoding {
+    if encoding == X_USER_DEFINED { WINDOWS_1252 } else { not_wide(encoding) }
 }
 
 /// A scan for a `<meta>`.
@@ -164,7 +164,7 @@ impl Scan<'_> {
             Some(charset) => charset,
             None => pragma,
         };
-        Some(encoding.map(readable))
+        Some(encoding.map(of_meta))
     }
 
     /// The next attribute of the tag ("get an attribute"), kept if it is wanted. None within at its end; None outside at

@@ -69,7 +69,7 @@ fn what_declares_an_encoding_in_html_and_what_does_not() {
         ("<?xml version=\"1.0\" encoding \n=\n \"koi8-r\"?>", "KOI8-R"),
         ("<?xml encoding='koi8-r'?><meta charset=gbk>", "GBK"),
         ("<?xml encoding='utf-16'?>", "UTF-8"),
-        ("<?xml encoding='x-user-defined'?>", "windows-1252"),
+        ("<?xml encoding='x-user-defined'?>", "x-user-defined"),
         ("<?xml encoding=' koi8-r'?>", "-"),
         ("<?xml encoding=koi8-r?>", "-"),
         ("<?xml encoding='koi8-r\"?>", "-"),

@@ -127,14 +127,15 @@ async fn a_long_body_is_a_page_that_says_so_and_the_answer_is_handed_on() {
         "/robots.txt" => reply(404, "").into(),
         _ => {
             let page = with_header(reply(200, "0123456789"), "etag", "\"e\"");
-            with_header(page, "content-type", "text/html; charset=utf-8").into()
+            let page = with_header(page, "content-type", "text/html; charset=utf-8");
+            with_header(page, "content-type", "text/html").into()
         }
     });
     setup.config.max_body = 4;
     let output = setup.run().await;
     let FetchResult::Page(response) = &output.pages[0].result else { panic!("a page") };
     assert_eq!((&response.body[..], response.truncated), (&b"0123"[..], true));
-    assert_eq!(response.content_type.as_deref(), Some("text/html; charset=utf-8"));
+    assert_eq!(response.content_type.as_deref(), Some("text/html; charset=utf-8, text/html"));
     assert_eq!(response.validators, Validators::new(Some("\"e\""), None));
     assert_eq!((output.report.bytes, output.pages[0].at), (4, NOW));
 }
