@@ -180,6 +180,35 @@ fn a_rule_that_leaves_no_text_is_told_by_the_round_and_by_the_test_of_a_page() {
     succeeds(world.run(&[&words[..], &[".x + .x"]].concat()));
 }
 
+/// What a rule leaves of a saved page.
+#[test]
+fn a_rule_sees_the_lines_and_the_elements_that_a_reader_sees() {
+    let world = World::new(web(1, 1), "");
+    let file = world.folder.path().join("page.html");
+    let left = |html: &str, option: &str, entry: &str| {
+        fs::write(&file, format!("<!doctype html><title>log</title><main>{html}</main>")).unwrap();
+        let words =
+            ["page", "test", "http://a.example/", "--file", file.to_str().unwrap(), "--json", option, entry];
+        let told: Value = serde_json::from_str(&succeeds(world.run(&words))).unwrap();
+        told["text"].as_str().unwrap().to_owned()
+    };
+    let log = "Generated at 10:00\nv1.1 new\nv1.0 first";
+    for open in ["<pre>#</pre>", "<textarea>#</textarea>", "<div style='white-space: pre'>#</div>"] {
+        assert_eq!(
+            left(&open.replace('#', log), "--ignore-text", "^Generated at .*$"),
+            "v1.1 new\nv1.0 first",
+            "{open}"
+        );
+    }
+    for html in [
+        "<p>Lamp</p><b class=price aria-hidden=true>12 EUR</b>",
+        "<div aria-hidden=true inert><p>Lamp</p><b class=price>12 EUR</b></div><div role=dialog>We use cookies</div>",
+        "<x-lamp><template shadowrootmode=open><slot></slot><b class=price>12 EUR</b></template>Lamp</x-lamp>",
+    ] {
+        assert_eq!(left(html, "--include", ".price"), "12 EUR", "{html}");
+    }
+}
+
 #[test]
 fn a_page_is_tested_and_shown_version_by_version() {
     let world = noisy(10, CYCLE);

@@ -248,10 +248,7 @@ pub fn extract_part(
         BodyKind::Plain => {
             let mut text = text::Collapsed::new(options.limits.max_text);
             let Decoded { text: decoded, encoding } = decoded();
-            for line in decoded.lines() {
-                text.block();
-                text.push(line);
-            }
+            text.push_lines(&decoded);
             let found = Found { text: text.finish(), ..Found::default() };
             let resolver = Resolver::of_page(url, None, rules, encoding);
             let page = read(found, &resolver, fields, directives.decide(), url, &options.limits);

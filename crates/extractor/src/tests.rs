@@ -178,10 +178,10 @@ fn other_types_of_body() {
     let read = |body: &[u8], kind| answer(body, kind, "https://example.com/", &Limits::default());
     assert_eq!(read(b"\x89PNG\r\n\x1a\n\0", None), Extracted::Opaque(Consent::default()));
     assert_eq!(read(b"<p>x", Some("application/pdf")), Extracted::Opaque(Consent::default()));
-    let Extracted::Page(plain) = read(b" a  <b>\r\n\r\nc\xE9 ", Some("text/plain")) else {
+    let Extracted::Page(plain) = read(b" a  <b>\r\n\r\nc\xE9 \rd", Some("text/plain")) else {
         panic!("plain text is a page")
     };
-    assert_eq!((plain.text.as_str(), plain.links.len()), ("a <b>\ncé", 0));
+    assert_eq!((plain.text.as_str(), plain.links.len()), ("a <b>\ncé\nd", 0));
     let Extracted::Page(sniffed) = read(b"\n<html><a href=x>l</a>", None) else { panic!("HTML is a page") };
     assert_eq!((sniffed.text.as_str(), sniffed.links.len()), ("l", 1));
     let Extracted::Page(empty) = read(b"", Some("text/html")) else { panic!("nothing is a page too") };

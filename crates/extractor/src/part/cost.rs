@@ -14,8 +14,11 @@ pub(super) struct Cost {
     selectors: u64,
     /// Of these, the selectors that may ask all siblings of an element.
     of_siblings: u64,
-    /// For each selector in a selector that may itself ask ancestors or siblings, how deep it is nested.
-    nested: Vec<u32>,
+    /// Of these, the selectors that may ask all siblings of each ancestor.
+    of_levels: u64,
+    /// For each selector in a selector that may itself ask ancestors, how deep it is nested, and whether it may ask
+    /// siblings.
+    nested: Vec<(u32, bool)>,
     /// Attributes whose values are searched, once for each search.
     searches: Vec<Search>,
 }
@@ -33,41 +36,55 @@ impl Cost {
     pub(super) fn of<'a>(entries: impl Iterator<Item = &'a String>) -> Cost {
         let mut cost = Cost::default();
         for entry in entries {
+            let entry = compact(entry);
             // A comma begins another selector.
             let count = 1 + entry.matches(',').count() as u64;
-            let lower = entry.to_ascii_lowercase();
             cost.selectors += count;
             // `~=` compares an attribute.
-            if lower.replace("~=", "").contains('~') || lower.contains("-of-type") {
+            let combinators = entry.replace("~=", "=");
+            let sibling = combinators.find('~').or(combinators.find("-of-type"));
+            if let Some(at) = sibling {
                 cost.of_siblings += count;
+                cost.of_levels += if combinators[at..].contains([' ', '>']) { count } else { 0 };
             }
-            cost.nested.extend(nested(&lower));
-            cost.searches.extend(lower.split('[').skip(1).filter_map(Search::of));
+            cost.nested.extend(nested(&combinators).map(|depth| (depth, sibling.is_some())));
+            cost.searches.extend(entry.split('[').skip(1).filter_map(Search::of));
         }
         cost
     }
 
     /// The steps that the selectors need at most, counted until they are more than `most`. A descendant selector
-    /// asks each ancestor; `~` and `:nth-of-type` ask each sibling, also of an ancestor.
+    /// asks each ancestor; `~` and `:nth-of-type` ask each sibling, and `a ~ b c` those of each ancestor.
     pub(super) fn steps(&self, html: &Html, most: u64) -> u64 {
         let mut steps = 0u64;
-        // Steps of the open elements, and of all children of each node around them.
-        let (mut of_line, mut of_levels) = (0u64, 0u64);
+        // Steps to ask the open elements, and the children of each node around them.
+        let mut of_line = 0u64;
+        let mut levels: Vec<u64> = Vec::new();
+        let mut of_levels = 0u64;
         // A frameset takes the body out of the document, but selectors still ask it.
         for edge in html.tree.nodes().filter(|node| node.parent().is_none()).flat_map(|root| root.traverse())
         {
-            let (Edge::Open(node) | Edge::Close(node)) = edge;
-            let (own, children) = (self.of_node(node.value()), self.of_children(node));
-            if let Edge::Open(_) = edge {
-                of_line += own;
-                if own > 0 {
-                    let asked = of_line + of_levels;
-                    let again = |depth: &u32| (asked / self.selectors).saturating_pow(depth + 1);
-                    steps = self.nested.iter().map(again).fold(steps + asked, u64::saturating_add);
+            match edge {
+                Edge::Open(node) => {
+                    let own = self.of_node(node.value());
+                    of_line += own;
+                    if own > 0 {
+                        let of_level = levels.last().copied().unwrap_or(0);
+                        let again = |(depth, asks_siblings): &(u32, bool)| {
+                            let around =
+                                of_line / self.selectors + if *asks_siblings { of_levels } else { 0 };
+                            around.saturating_pow(depth + 1)
+                        };
+                        let asked = of_line + self.of_siblings * of_level + self.of_levels * of_levels;
+                        steps = self.nested.iter().map(again).fold(steps + asked, u64::saturating_add);
+                    }
+                    levels.push(self.of_children(node));
+                    of_levels += levels.last().copied().unwrap_or(0);
                 }
-                of_levels += children;
-            } else {
-                (of_line, of_levels) = (of_line - own, of_levels - children);
+                Edge::Close(node) => {
+                    of_line -= self.of_node(node.value());
+                    of_levels -= levels.pop().unwrap_or(0);
+                }
             }
             if steps > most {
                 break;
@@ -88,14 +105,30 @@ impl Cost {
             + self.searches.iter().map(of_search).sum::<u64>()
     }
 
-    /// The steps to ask all children of a node.
+    /// The steps in which one selector asks all children of a node.
     fn of_children(&self, node: NodeRef<'_, Node>) -> u64 {
         if self.of_siblings == 0 {
             return 0;
         }
         let all: u64 = node.children().map(|child| self.of_node(child.value())).sum();
-        all.div_ceil(self.selectors) * self.of_siblings
+        all.div_ceil(self.selectors)
     }
+}
+
+/// A list of selectors in lower case, in which a space is a descendant combinator (or stands in a string).
+fn compact(entry: &str) -> String {
+    let mut compact = String::with_capacity(entry.len());
+    for (at, char) in entry.char_indices() {
+        let before = compact.chars().next_back().unwrap_or(',');
+        let after = entry[at..].trim_start().chars().next().unwrap_or(',');
+        let is_needless = "~+>,(=[".contains(before) || before == ' ' || "~+>,)=]".contains(after);
+        if !char.is_whitespace() {
+            compact.extend(char.to_lowercase());
+        } else if !is_needless {
+            compact.push(' ');
+        }
+    }
+    compact
 }
 
 /// How deep each selector with a combinator is nested in other selectors: `:not(.a .b)` and `:is(p > :not(.a .b))` ask
@@ -114,7 +147,7 @@ fn nested(entry: &str) -> impl Iterator<Item = u32> {
             b')' => {
                 let depth = open.iter().filter(|(holds_selectors, _)| *holds_selectors).count() as u32;
                 let Some((true, begin)) = open.pop() else { continue };
-                let asks_around = |selector: &str| selector.trim().contains([' ', '>', '+', '~']);
+                let asks_around = |selector: &str| selector.contains([' ', '>', '+', '~']);
                 if entry[begin..at].split(',').any(asks_around) {
                     depths.push(depth);
                 }
@@ -130,15 +163,14 @@ impl Search {
     fn of(text: &str) -> Option<Search> {
         let text = text.split(']').next().unwrap_or(text);
         let (name, value) = text.split_once('=')?;
-        let is_folded =
-            value.trim_end().strip_suffix('i').is_some_and(|rest| rest.ends_with([' ', '"', '\'']));
-        let bytes_a_step = match name.trim_end().chars().next_back()? {
+        let is_folded = value.strip_suffix('i').is_some_and(|rest| rest.ends_with([' ', '"', '\'']));
+        let bytes_a_step = match name.chars().next_back()? {
             '~' => 2,
             '*' if is_folded => 2,
             '*' => 8,
             _ => return None,
         };
-        let name = name.trim_end().trim_end_matches(['~', '*']).trim();
+        let name = name.trim_end_matches(['~', '*', ' ']);
         let attribute = name.rsplit('|').next().unwrap_or(name).to_owned();
         Some(Search { attribute, bytes_a_step })
     }

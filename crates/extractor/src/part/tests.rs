@@ -143,6 +143,9 @@ fn long_attributes_levels_of_siblings_and_nested_selectors_count_for_what_they_c
     // The siblings of each ancestor are asked, and the longest value of an attribute.
     let levels = format!("{}<div>", "<i></i>".repeat(300)).repeat(100) + &flat;
     assert!(!is_read("i ~ div b", &levels) && is_read("i + div b", &levels));
+    let table = format!("<table>{}</table>", "<tr><td>a<td>b<td>c<td>d".repeat(2_000));
+    let few = ["tr ~ td", "p ~ td", "h2 ~ p", "table~p+p", "td:nth-of-type(2n + 1)"];
+    assert!(few.into_iter().all(|selector| is_read(selector, &table)), "each asks siblings of its own level");
     let long = format!("<html class='{0}' data-x='{0}'>{flat}", "a ".repeat(200_000));
     for (selector, expected) in [
         ("[class~=x] b", false),
@@ -162,7 +165,7 @@ fn long_attributes_levels_of_siblings_and_nested_selectors_count_for_what_they_c
 }
 
 fn markup() -> impl Strategy<Value = String> {
-    let tags = "<(div|p|main|nav|header|b|table|tr|td|li|ul|section|a href=/x|b class=k|p hidden|form|svg|select)>|</(div|p|main|nav|b|table|td|a|section)>";
+    let tags = "<(div|p|main|nav|header|b|table|tr|td|li|ul|section|a href=/x|b class=k|p hidden|form|svg|select|template shadowrootmode=open|slot|slot name=s|p slot=s|pre|text)>|</(div|p|main|nav|b|table|td|a|section|template|slot)>";
     proptest::collection::vec(
         prop_oneof![3 => proptest::string::string_regex(tags).unwrap(), 2 => "[a-z ]{0,6}"],
         0..60,

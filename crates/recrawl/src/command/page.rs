@@ -60,7 +60,7 @@ impl Tested {
         }
         let why = match self.lists.include.is_empty() {
             _ if left.is_given_up => {
-                "its selectors need more steps than a page of its size may take; write fewer selectors, and none with ~ or -of-type"
+                "its selectors need more steps than a page of its size may take; write fewer selectors, and none with ~, -of-type, [class~=x] or nested combinators"
             }
             true => "ignore and ignore_text cover all of it",
             false => "include matches no element with text outside of ignore",
