@@ -150,7 +150,7 @@ impl<'c> Stage<'c> {
             waiting: AtomicUsize::new(0),
             room: renderer.tabs() * (1 + WAITING_PER_TAB),
         });
-        let resources = Resources::new(Box::new(SharedRules(rules.clone())));
+        let resources = crawl.fetcher.resources(Box::new(SharedRules(rules.clone())));
         Ok(Some(Stage { crawl, renderer, resources, rules }))
     }
 
@@ -229,7 +229,8 @@ impl<'c> Stage<'c> {
         let FetchResult::Page(response) = &mut page.result else { return Ok(Some(page)) };
         let url = &page.entry.url;
         let (scope, control) = (&self.crawl.settings.scope, &self.crawl.control);
-        let source = PageSource { page: url, rendering: &begun, scope, control };
+        let is_inside = source::is_inside(url, response);
+        let source = PageSource { page: url, is_inside, rendering: &begun, scope, control };
         let rendered = self.renderer.render(&to_render(url, response), &source).await;
         let rule = self.rules.pages.of(url).expect("a page is rendered by its rule");
         if rule.render == Render::Auto {

@@ -27,7 +27,16 @@ pub trait Network: Send + Sync + 'static {
     /// The address that a request to this canonical host would go to. If there is none, or the
     /// guard refuses it, [`Network::get`] fails in the same way and sends nothing.
     fn address<'a>(&'a self, host: &'a str) -> AddressFuture<'a>;
+
+    /// Has this canonical host a public address, so that [`Manner::is_public_only`] lets a request go there? True
+    /// behind a proxy that looks names up.
+    fn is_public<'a>(&'a self, host: &'a str) -> PublicFuture<'a> {
+        Box::pin(async move { self.address(host).await.is_ok_and(crate::guard::is_public) })
+    }
 }
+
+/// The result of [`Network::is_public`].
+pub type PublicFuture<'a> = Pin<Box<dyn Future<Output = bool> + Send + 'a>>;
 
 /// The result of a lookup.
 pub type AddressFuture<'a> = Pin<Box<dyn Future<Output = Result<IpAddr, NetworkError>> + Send + 'a>>;
@@ -113,10 +122,21 @@ pub struct Request {
     pub max_body: usize,
     /// The last known request to this host: its connection need not be kept.
     pub last: bool,
+    /// How it differs from the request of a page.
+    pub manner: Manner,
+}
+
+/// How a request differs from that of a page.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Manner {
     /// Without the credentials that are configured for the host.
     pub is_anonymous: bool,
-    /// The field `Accept`; none for that of pages.
-    pub accept: Option<Box<str>>,
+    /// Only to public addresses: not to those that [`FetchConfig::allow_addresses`](crate::FetchConfig) adds.
+    pub is_public_only: bool,
+    /// A preflight of CORS: OPTIONS instead of GET.
+    pub is_preflight: bool,
+    /// Further header fields. They replace the usual ones.
+    pub fields: HeaderMap,
 }
 
 /// A response.

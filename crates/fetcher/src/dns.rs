@@ -172,6 +172,11 @@ impl Resolver {
         self
     }
 
+    /// The same names, cache and overrides under another guard.
+    pub fn guarded_by(self, guard: Guard) -> Resolver {
+        Resolver { guard, ..self }
+    }
+
     /// The usable addresses of a canonical name.
     ///
     /// # Errors

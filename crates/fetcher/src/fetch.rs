@@ -12,7 +12,7 @@ use crate::host_order::Precedence;
 use crate::limits::{FetchConfig, LONG_WAIT, MAX_FOLLOWED, MAX_ROBOTS_REDIRECTS};
 use crate::outcome::{FetchError, FetchedPage, is_redirect, redirect_target};
 use crate::report::{FetchReport, StoppedBy};
-use crate::resources::Resources;
+use crate::resources::{RenderedPages, Resources};
 use crate::robots::policy::{RobotsPolicy, evaluate};
 use crate::run::{Refuses, Run};
 use crate::suspension::{HEARTBEAT, Suspension};
@@ -104,6 +104,11 @@ impl Fetcher {
         clock: WallClock,
     ) -> Fetcher {
         Fetcher { config: Arc::new(config), network, hosts, clock }
+    }
+
+    /// For the requests of the pages that are rendered during one run.
+    pub fn resources(&self, pages: Box<dyn RenderedPages>) -> Arc<Resources> {
+        Resources::new(pages, self.network.clone())
     }
 
     /// Visits a schedule. Delivers each entry that is not done exactly once, unless the run is
@@ -556,8 +561,9 @@ impl Loop {
             }
             let id = self.frontier.host_of(&url, &self.run);
             self.frontier.reactivate(id);
-            let (robots_url, hops) = (robots_request.robots_url, robots_request.hops + 1);
-            let robots_request = RobotsRequest { robots_url, url, hops, validators: Validators::default() };
+            let hops = robots_request.hops + 1;
+            let robots_request =
+                RobotsRequest { url, hops, validators: Validators::default(), ..robots_request };
             self.frontier.host(id).add_robots_request(robots_request, &self.run)?;
             self.wake(id);
             return Ok(());

@@ -57,6 +57,11 @@ impl Guard {
         Guard { only_loopback: true, ..self }
     }
 
+    /// Takes the exceptions away: only public addresses are left.
+    pub fn only_public(self) -> Guard {
+        Guard { allow: Vec::new(), ..self }
+    }
+
     /// May this address be connected to?
     pub fn admits(&self, address: IpAddr) -> bool {
         // The kernel treats ::ffff:a.b.c.d as a.b.c.d.
@@ -80,6 +85,11 @@ impl Guard {
     pub fn admits_host(&self, host: &str) -> bool {
         literal(host).is_none_or(|address| self.admits(address))
     }
+}
+
+/// Is this an address of the public Internet?
+pub fn is_public(address: IpAddr) -> bool {
+    Guard::default().admits(address)
 }
 
 /// The address, if a canonical host is one: dotted decimal, or IPv6 in brackets.

@@ -43,7 +43,7 @@ mod visit;
 mod visit_task;
 
 pub use access::HostAccess;
-pub use client::{HttpNetwork, Meter, Network, NetworkError, Post, Reply, Request};
+pub use client::{HttpNetwork, Manner, Meter, Network, NetworkError, Post, Reply, Request};
 pub use control::Steering;
 pub use fetch::{Fetcher, Job, Patience};
 pub use guard::Guard;
@@ -54,7 +54,7 @@ pub use proxy::Proxy;
 pub use report::{FetchReport, Outcomes, StoppedBy};
 pub use reqwest::Version;
 pub use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-pub use resources::{Asked, Manner, RenderedPages, Rendering, Resources};
+pub use resources::{Asked, RenderedPages, Rendering, Resources};
 pub use run::Refuses;
 pub use unvisited_hosts::UnvisitedHosts;
 

@@ -189,6 +189,21 @@ pub(crate) fn result_of(
     }
 }
 
+/// The result of a request of a page: a response of any status is one, since its header fields say whether the page
+/// may read it. The body of an error is left out: it was not decoded.
+pub(crate) fn resource_of(
+    answer: Result<Reply, NetworkError>,
+    entry: &ScheduleEntry,
+    rules: &UrlRules,
+) -> FetchResult {
+    match answer {
+        Ok(reply) if reply.status >= 400 => {
+            FetchResult::Page(Box::new(Reply { body: Bytes::new(), truncated: false, ..reply }.into()))
+        }
+        answer => result_of(answer, entry, false, rules),
+    }
+}
+
 /// Statuses whose Location must be followed (RFC 9110 §15.4): not 300, 304, 305, 306.
 pub(crate) fn is_redirect(status: u16) -> bool {
     matches!(status, 301 | 302 | 303 | 307 | 308)

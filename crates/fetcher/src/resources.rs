@@ -5,10 +5,11 @@
 //! delivered, and they count neither for nor against a host in the search for hosts that fail. What a server asks for, such
 //! as a pause, counts.
 
+use crate::client::{Manner, Network};
 use crate::host::QueuedPage;
 use crate::outcome::FetchResult;
 use crate::report::StoppedBy;
-use recrawl_types::{CanonicalUrl, PageRecord, ScheduleEntry, Share};
+use recrawl_types::{CanonicalUrl, Outcome, PageRecord, ScheduleEntry, Share};
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,6 +29,7 @@ pub struct Resources {
     state: Mutex<State>,
     changed: Notify,
     pages: Box<dyn RenderedPages>,
+    network: Arc<dyn Network>,
 }
 
 #[derive(Debug, Default)]
@@ -49,9 +51,9 @@ impl fmt::Debug for Resources {
 pub struct Rendering(Arc<Resources>);
 
 impl Resources {
-    /// For one run.
-    pub fn new(pages: Box<dyn RenderedPages>) -> Arc<Resources> {
-        Arc::new(Resources { state: Mutex::default(), changed: Notify::new(), pages })
+    /// For one run over this network.
+    pub(crate) fn new(pages: Box<dyn RenderedPages>, network: Arc<dyn Network>) -> Arc<Resources> {
+        Arc::new(Resources { state: Mutex::default(), changed: Notify::new(), pages, network })
     }
 
     /// Begins to render a page. To be called before the page's hold ends.
@@ -98,15 +100,6 @@ impl Resources {
     }
 }
 
-/// How a resource is requested.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Manner {
-    /// Without the credentials that are configured for the host.
-    pub is_anonymous: bool,
-    /// The field `Accept`; none for that of pages.
-    pub accept: Option<Box<str>>,
-}
-
 /// A resource that was asked for. If this is dropped, it is requested no more.
 #[derive(Debug)]
 pub struct Asked {
@@ -129,8 +122,16 @@ impl Asked {
 
 impl Rendering {
     /// Requests a URL in its turn. A redirect is an answer. None: the run has ended.
-    pub fn ask(&self, url: CanonicalUrl, manner: Manner) -> Option<Asked> {
+    ///
+    /// With [`Manner::is_public_only`], a host without a public address is refused here: before its queue, so that
+    /// neither its robots.txt is requested nor its state tells the page that it exists.
+    pub async fn ask(&self, url: CanonicalUrl, manner: Manner) -> Option<Asked> {
         let ((start, started), (sender, answer)) = (oneshot::channel(), oneshot::channel());
+        if manner.is_public_only && !self.0.network.is_public(&url.host()).await {
+            // Its receiver is below.
+            let _ = sender.send(FetchResult::Nothing(Outcome::RefusedAddress));
+            return Some(Asked { started, answer });
+        }
         let waiter = Arc::new(Mutex::new(Waiter { start: Some(start), answer: Some(sender) }));
         let ticket = Ticket { waiter, manner };
         let entry = ScheduleEntry::new(url, Share::Followed, PageRecord::default());

@@ -2,16 +2,15 @@
 //! delivers its page, and waits until the next stage reads that page. Until then the host's
 //! connection stays in use.
 
-use crate::client::{Meter, NetworkError, Reply, Request};
+use crate::client::{Manner, Meter, NetworkError, Reply, Request};
 use crate::feedback::{HostFeedback, RetryPolicy, retry_while_exhausted};
 use crate::host::{Action, OriginId, QueuedPage, RequestStart, RobotsRequest};
 use crate::limits::MAX_ROBOTS;
 use crate::outcome::{
-    Condition, FetchResult, FetchedPage, Hold, is_host_failure, is_new_redirect, result_of,
+    Condition, FetchResult, FetchedPage, Hold, is_host_failure, is_new_redirect, resource_of, result_of,
     validators_to_send,
 };
 use crate::politeness::ServerHealth;
-use crate::resources::Manner;
 use crate::run::{HostId, Run};
 use recrawl_types::{
     CanonicalUrl, Failure, Known, Origin, Outcome, PageRecord, ScheduleEntry, SentRequest, Share, Validators,
@@ -129,8 +128,7 @@ impl HostVisit {
                     validators,
                     max_body: MAX_ROBOTS,
                     last: false,
-                    is_anonymous: false,
-                    accept: None,
+                    manner: Manner { is_public_only: robots_request.is_public_only, ..Manner::default() },
                 };
                 let answer = send(&request, &sending, &run, &mut ended).await;
                 run.report().robots_requests += u64::from(ended.feedback.is_some());
@@ -238,10 +236,9 @@ async fn visit_page(
 ) -> Option<FetchedPage> {
     let conditional = queued.condition == Condition::Conditional;
     let validators = if conditional { validators_to_send(&queued.entry) } else { Validators::default() };
-    let Manner { is_anonymous, accept } =
-        queued.ticket.as_ref().map(|ticket| ticket.manner.clone()).unwrap_or_default();
+    let manner = queued.ticket.as_ref().map(|ticket| ticket.manner.clone()).unwrap_or_default();
     let (url, max_body) = (queued.entry.url.clone(), run.config.max_body);
-    let request = Request { url, validators, max_body, last, is_anonymous, accept };
+    let request = Request { url, validators, max_body, last, manner };
     let answer = send(&request, sending, run, ended).await;
     if let Err(error @ (NetworkError::TryNextAddress | NetworkError::NotProcessed)) = &answer {
         ended.kind = VisitEndKind::retry(Action::Page(Box::new(queued)), error);
@@ -257,7 +254,7 @@ async fn visit_page(
     }
     let QueuedPage { index, entry, hops, condition, sitemaps, ticket } = queued;
     if let Some(ticket) = ticket {
-        let result = result_of(answer, &entry, false, &run.rules);
+        let result = resource_of(answer, &entry, &run.rules);
         let bytes = if let FetchResult::Page(page) = &result { page.body.len() as u64 } else { 0 };
         ended.kind = VisitEndKind::Resource { bytes };
         ticket.answer(result);

@@ -19,7 +19,7 @@ impl Source for Pages {
         let words: Vec<String> = (0..200).map(|n| format!("\"word{n}\"")).collect();
         let body = match ask.kind {
             Kind::Script => SCRIPT.to_owned(),
-            Kind::Data => format!("[{}]", words.join(",")),
+            Kind::Data | Kind::Preflight => format!("[{}]", words.join(",")),
         };
         let resource = Resource { status: 200, headers: Vec::new(), body: body.into() };
         Box::pin(std::future::ready(Answer::Response(Arc::new(resource))))

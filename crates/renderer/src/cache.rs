@@ -1,4 +1,4 @@
-//! Scripts that pages share, kept across pages up to a number of bytes.
+//! Scripts that pages of an origin share, kept across pages up to a number of bytes.
 //!
 //! Only scripts: data is what a page shows, and an old answer would hide a change. A script is kept until the cache is
 //! cleared, or for less if its server says so. A request that is under way is not made twice.
@@ -13,8 +13,18 @@ use std::time::{Duration, Instant};
 /// Bytes that an entry counts beside its body.
 const OVERHEAD: usize = 1 << 10;
 
-/// The URL, and whether credentials may have gone with the request.
-type Key = (String, bool);
+/// What tells answers apart. No origin shares with another: whether an answer is kept would tell a page what pages of
+/// others load, and servers answer by `Origin`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    /// The origin of the page.
+    page: String,
+    url: String,
+    /// May credentials have gone with the request?
+    is_own: bool,
+    /// The field `Origin` of the request.
+    origin: Option<String>,
+}
 
 /// The kept scripts.
 #[derive(Debug, Default)]
@@ -50,12 +60,13 @@ impl Cache {
         *lock(&self.kept) = Kept::default();
     }
 
-    /// Answers from the cache or from the source. The flag says that it came from the cache.
-    pub async fn get(&self, ask: &Ask, source: &dyn Source, waiting: Waiting) -> (Answer, bool) {
+    /// Answers a page of this origin from the cache or from the source. The flag says that it came from the cache.
+    pub async fn get(&self, page: &str, ask: &Ask, source: &dyn Source, waiting: Waiting) -> (Answer, bool) {
         if ask.kind != Kind::Script || self.limit == 0 {
             return (source.get(ask, waiting).await, false);
         }
-        let key = (ask.url.clone(), ask.is_own);
+        let (page, url, origin) = (page.to_owned(), ask.url.clone(), ask.field("origin").map(str::to_owned));
+        let key = Key { page, url, is_own: ask.is_own, origin };
         if let Some(kept) = lock(&self.kept).find(&key) {
             return (Answer::Response(kept), true);
         }
@@ -155,6 +166,8 @@ mod tests {
     use crate::resources::AnswerFuture;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
+    const PAGE: &str = "http://a.test";
+
     /// Answers after a moment, and counts.
     #[derive(Default)]
     struct Counting {
@@ -180,7 +193,7 @@ mod tests {
     }
 
     fn ask(url: &str, kind: Kind, is_own: bool) -> Ask {
-        Ask { url: url.into(), kind, is_own, accept: None }
+        Ask { url: url.into(), kind, is_own, fields: Vec::new() }
     }
 
     fn waiting() -> Waiting {
@@ -191,22 +204,50 @@ mod tests {
     async fn scripts_are_asked_for_once_and_data_each_time() {
         let (cache, source) = (Cache::new(1 << 20), Counting::default());
         let script = ask("http://a.test/x.js", Kind::Script, false);
-        let (first, second) =
-            tokio::join!(cache.get(&script, &source, waiting()), cache.get(&script, &source, waiting()));
+        let (first, second) = tokio::join!(
+            cache.get(PAGE, &script, &source, waiting()),
+            cache.get(PAGE, &script, &source, waiting())
+        );
         assert_eq!((first.1, second.1, source.asked.load(Ordering::Relaxed)), (false, true, 1));
         assert!(cache.asking.lock().unwrap().is_empty());
         let own = ask("http://a.test/x.js", Kind::Script, true);
-        assert!(!cache.get(&own, &source, waiting()).await.1, "an answer to credentials is not for others");
+        assert!(
+            !cache.get(PAGE, &own, &source, waiting()).await.1,
+            "an answer to credentials is not for others"
+        );
         let data = ask("http://a.test/x.js", Kind::Data, false);
         assert!(
-            !cache.get(&data, &source, waiting()).await.1 && !cache.get(&data, &source, waiting()).await.1
+            !cache.get(PAGE, &data, &source, waiting()).await.1
+                && !cache.get(PAGE, &data, &source, waiting()).await.1
         );
         assert_eq!(source.asked.load(Ordering::Relaxed), 4);
         // A page that gives up leaves nothing behind.
         cache.clear();
-        let given_up = tokio::time::timeout(Duration::ZERO, cache.get(&script, &source, waiting())).await;
+        let given_up =
+            tokio::time::timeout(Duration::ZERO, cache.get(PAGE, &script, &source, waiting())).await;
         assert!(given_up.is_err() && cache.asking.lock().unwrap().is_empty());
-        assert!(!cache.get(&script, &source, waiting()).await.1);
+        assert!(!cache.get(PAGE, &script, &source, waiting()).await.1);
+    }
+
+    #[tokio::test]
+    async fn nothing_is_shared_between_origins() {
+        let (cache, source) = (Cache::new(1 << 20), Counting::default());
+        let plain = ask("http://b.test/x.js", Kind::Script, false);
+        let checked = |origin: &str| Ask { fields: vec![("origin", origin.to_owned())], ..plain.clone() };
+        let asks = [
+            ("http://a.test", plain.clone()),
+            ("http://c.test", plain.clone()),
+            ("https://a.test", plain.clone()),
+            ("http://a.test:81", plain.clone()),
+            ("http://a.test", checked("http://a.test")),
+            ("http://a.test", checked("null")),
+        ];
+        for (page, ask) in &asks {
+            assert!(!cache.get(page, ask, &source, waiting()).await.1, "{page} {ask:?}");
+        }
+        for (page, ask) in &asks {
+            assert!(cache.get(page, ask, &source, waiting()).await.1, "{page} {ask:?}");
+        }
     }
 
     #[tokio::test]
@@ -214,7 +255,9 @@ mod tests {
         let (cache, source) =
             (Cache::new(10 * OVERHEAD), Counting { bytes: OVERHEAD, ..Counting::default() });
         for i in 0..100 {
-            cache.get(&ask(&format!("http://a.test/{i}"), Kind::Script, false), &source, waiting()).await;
+            cache
+                .get(PAGE, &ask(&format!("http://a.test/{i}"), Kind::Script, false), &source, waiting())
+                .await;
         }
         let (entries, bytes) = {
             let kept = cache.kept.lock().unwrap();
@@ -225,8 +268,8 @@ mod tests {
             let cache = Cache::new(1 << 20);
             let source = Counting { control: Some(control), ..Counting::default() };
             let script = ask("http://a.test/x.js", Kind::Script, false);
-            cache.get(&script, &source, waiting()).await;
-            assert!(!cache.get(&script, &source, waiting()).await.1, "{control}");
+            cache.get(PAGE, &script, &source, waiting()).await;
+            assert!(!cache.get(PAGE, &script, &source, waiting()).await.1, "{control}");
         }
     }
 }

@@ -16,6 +16,7 @@
 mod browser;
 mod cache;
 mod clock;
+mod origins;
 mod pipe;
 mod pool;
 mod processes;

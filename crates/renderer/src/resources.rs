@@ -2,8 +2,8 @@
 //!
 //! Only what can bring text and links: scripts, and the data that scripts load. Frames are pages of their own, and
 //! images, fonts and media bring no text. Nor are workers: the protocol does not tell those that outlive the page.
-//! Style sheets are answered with an empty one, since scripts wait for them. Only GET: other methods change something
-//! at a server.
+//! Style sheets are answered with an empty one, since scripts wait for them. Only GET, and the preflights of GET: other
+//! methods change something at a server.
 
 use crate::clock::Waiting;
 use bytes::Bytes;
@@ -29,17 +29,31 @@ pub struct Ask {
     /// Does the page's own document ask its own origin? Only then may credentials go with it: other parts of a page
     /// must not act in our name.
     pub is_own: bool,
-    /// The `Accept` of the request: servers choose between a page and its data by it.
-    pub accept: Option<String>,
+    /// Header fields to send, by names in lower case: `accept`, by which servers choose between a page and its data,
+    /// and those of CORS.
+    pub fields: Vec<(&'static str, String)>,
 }
+
+impl Ask {
+    /// A field to send.
+    pub fn field(&self, name: &str) -> Option<&str> {
+        self.fields.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// Fields of the browser's request that are sent.
+pub const SENT: [&str; 4] =
+    ["accept", "origin", "access-control-request-method", "access-control-request-headers"];
 
 /// What a request is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A script.
     Script,
-    /// What a script loads: fetch, XMLHttpRequest.
+    /// What a script loads: fetch, XMLHttpRequest, EventSource.
     Data,
+    /// OPTIONS: may the page's origin make a request that is no simple one?
+    Preflight,
 }
 
 /// An answer.
@@ -83,18 +97,25 @@ pub enum Verdict {
     NoStyle,
     /// Another document in place of the page.
     Navigation,
-    /// The question whether a page of another origin may ask is answered here: what it may ask, we decide.
-    Preflight,
     /// Refused.
     Refuse,
 }
 
-/// Decides by method, resource type of the protocol, and whether it is for the page's own frame.
-pub fn decide(method: &str, resource_type: &str, url: &str, is_main_frame: bool) -> Verdict {
+/// Decides by method, resource type of the protocol, and whether it is for the page's own frame. `preflight_of`: the
+/// method that a preflight asks about; pages cannot set this field.
+pub fn decide(
+    method: &str,
+    resource_type: &str,
+    url: &str,
+    is_main_frame: bool,
+    preflight_of: Option<&str>,
+) -> Verdict {
     let is_http = url.starts_with("http://") || url.starts_with("https://");
     match resource_type {
         "Document" if is_main_frame => Verdict::Navigation,
-        _ if method == "OPTIONS" && is_http => Verdict::Preflight,
+        "XHR" | "Fetch" | "Preflight" if method == "OPTIONS" && preflight_of == Some("GET") && is_http => {
+            Verdict::Ask(Kind::Preflight)
+        }
         _ if method != "GET" || !is_http => Verdict::Refuse,
         "Script" => Verdict::Ask(Kind::Script),
         "XHR" | "Fetch" => Verdict::Ask(Kind::Data),
@@ -132,15 +153,18 @@ mod tests {
 
     #[test]
     fn only_scripts_and_data_are_asked_for() {
-        let decided = |method: &str, kind: &str, url: &str| decide(method, kind, url, false);
+        let decided = |method: &str, kind: &str, url: &str| decide(method, kind, url, false, None);
         assert_eq!(decided("GET", "Script", "https://a.test/x.js"), Verdict::Ask(Kind::Script));
         assert_eq!(decided("GET", "Fetch", "http://a.test/x"), Verdict::Ask(Kind::Data));
         assert_eq!(decided("GET", "Stylesheet", "http://a.test/x.css"), Verdict::NoStyle);
-        assert_eq!(decide("POST", "Document", "http://a.test/", true), Verdict::Navigation);
-        assert_eq!(decided("OPTIONS", "Preflight", "http://a.test/x"), Verdict::Preflight);
+        assert_eq!(decide("POST", "Document", "http://a.test/", true, None), Verdict::Navigation);
+        let preflight = |of: Option<&str>| decide("OPTIONS", "XHR", "http://a.test/x", false, of);
+        assert_eq!(preflight(Some("GET")), Verdict::Ask(Kind::Preflight));
+        assert_eq!((preflight(Some("POST")), preflight(None)), (Verdict::Refuse, Verdict::Refuse));
         for (method, kind, url) in [
             ("POST", "XHR", "http://a.test/x"),
             ("HEAD", "Fetch", "http://a.test/x"),
+            ("OPTIONS", "Script", "http://a.test/x"),
             ("GET", "Document", "http://a.test/frame"),
             ("GET", "Image", "http://a.test/x.png"),
             ("GET", "Media", "http://a.test/x.mp4"),

@@ -7,9 +7,10 @@
 use crate::browser::Browser;
 use crate::cache::Cache;
 use crate::clock::Clock;
+use crate::origins;
 use crate::pipe::{CallError, Event, Pipe};
 use crate::pool::Counters;
-use crate::resources::{Answer, Ask, Resource, Source, Verdict, decide, is_shown};
+use crate::resources::{Answer, Ask, Resource, SENT, Source, Verdict, decide, is_shown};
 use crate::{Page, RenderError};
 use bytes::Bytes;
 use data_encoding::BASE64;
@@ -155,19 +156,11 @@ struct Visit<'t> {
     navigations: Vec<String>,
 }
 
-/// A request that the browser holds back.
-struct Paused {
-    /// The protocol's id of the request.
-    id: String,
-    /// The origin that asks another one. Requests go out without it, so servers that name it do not.
-    origin: Option<String>,
-}
-
 /// What an event brings.
 enum Step {
     Nothing,
-    /// Ask for this.
-    Ask(Paused, Ask),
+    /// Ask for this, on behalf of the request with this id.
+    Ask(String, Ask),
     /// The page came to rest.
     Rest,
 }
@@ -184,6 +177,7 @@ impl Visit<'_> {
         // The answer comes when the page's document has begun.
         let mut navigate = std::pin::pin!(call("Page.navigate", json!({ "url": self.page.url })));
         let mut is_begun = false;
+        let page_origin = self.origin.ascii_serialization();
         let mut asked = FuturesUnordered::new();
         loop {
             let step = tokio::select! {
@@ -201,12 +195,10 @@ impl Visit<'_> {
                     Step::Nothing
                 }
                 Some(answered) = asked.next(), if !asked.is_empty() => {
-                    let (request, answer): (Paused, Answer) = answered;
+                    let (request, answer): (String, Answer) = answered;
                     match answer {
-                        Answer::Response(resource) => {
-                            self.fulfil(&request.id, &resource, request.origin.as_deref()).await?;
-                        }
-                        Answer::Refused => self.refuse(&request.id, "BlockedByClient").await?,
+                        Answer::Response(resource) => self.fulfil(&request, &resource).await?,
+                        Answer::Refused => self.refuse(&request, "BlockedByClient").await?,
                         Answer::NotNow => return Err(RenderError::NotNow),
                     }
                     Step::Nothing
@@ -215,9 +207,15 @@ impl Visit<'_> {
             match step {
                 Step::Nothing => {}
                 Step::Ask(request, ask) => {
-                    let waiting = self.clock.wait();
+                    let (waiting, page) = (self.clock.wait(), &page_origin);
+                    let is_foreign = self.is_foreign(&ask.url);
                     asked.push(async move {
-                        let (answer, is_cached) = tab.cache.get(&ask, tab.source, waiting).await;
+                        let (mut answer, is_cached) = tab.cache.get(page, &ask, tab.source, waiting).await;
+                        if let Answer::Response(resource) = &answer
+                            && !origins::may_have(&ask, is_foreign, resource)
+                        {
+                            answer = Answer::Refused;
+                        }
                         tab.counters.count_request(&answer, is_cached);
                         (request, answer)
                     });
@@ -265,13 +263,14 @@ impl Visit<'_> {
         let field = |name: &str| field(&params["request"]["headers"], name).map(str::to_owned);
         let is_prefetch = field("sec-purpose").is_some();
         let kind = if is_prefetch { "Prefetch" } else { params["resourceType"].as_str().unwrap_or_default() };
-        let verdict = decide(&method, kind, &url, is_main);
+        let preflight_of = field("access-control-request-method");
+        let verdict = decide(&method, kind, &url, is_main, preflight_of.as_deref());
         match verdict {
             Verdict::Navigation if !self.is_served => {
                 self.is_served = true;
                 let Page { status, headers, body, .. } = self.page;
                 let resource = Resource { status: *status, headers: headers.clone(), body: body.clone() };
-                self.fulfil(&request, &resource, None).await?;
+                self.fulfil(&request, &resource).await?;
             }
             Verdict::Navigation => {
                 if url != self.page.url
@@ -285,49 +284,40 @@ impl Visit<'_> {
             }
             Verdict::NoStyle => {
                 let headers = vec![("content-type".to_owned(), "text/css".to_owned())];
-                self.fulfil(&request, &Resource { status: 200, headers, body: Bytes::new() }, None).await?;
-            }
-            Verdict::Preflight => {
-                let allowed = [
-                    ("access-control-allow-methods", field("access-control-request-method")),
-                    ("access-control-allow-headers", field("access-control-request-headers")),
-                ];
-                let headers = allowed.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-                let resource = Resource { status: 204, headers: headers.collect(), body: Bytes::new() };
-                self.fulfil(&request, &resource, field("origin").as_deref()).await?;
+                self.fulfil(&request, &Resource { status: 200, headers, body: Bytes::new() }).await?;
             }
             Verdict::Ask(kind) if self.requests < self.tab.limits.max_requests => {
-                self.requests += 1;
-                // Whoever redirects a request is not the page.
-                let is_direct = is_main && params["redirectedRequestId"].is_null();
-                let is_own = is_direct && Url::parse(&url).is_ok_and(|url| url.origin() == self.origin);
-                let request = Paused { id: request, origin: field("origin") };
-                return Ok(Step::Ask(request, Ask { url, kind, is_own, accept: field("accept") }));
+                // Whoever redirects a request is not the page, nor is a frame without an origin.
+                let is_of_page =
+                    field("origin").is_none_or(|origin| origin == self.origin.ascii_serialization());
+                let is_direct = is_main && params["redirectedRequestId"].is_null() && is_of_page;
+                let is_foreign = self.is_foreign(&url);
+                let fields = SENT.into_iter().filter_map(|name| Some((name, field(name)?))).collect();
+                let ask = Ask { url, kind, is_own: is_direct && !is_foreign, fields };
+                if origins::may_ask(&ask, is_foreign) {
+                    self.requests += 1;
+                    return Ok(Step::Ask(request, ask));
+                }
+                self.refuse_counted(&request).await?;
             }
-            Verdict::Ask(_) | Verdict::Refuse => {
-                self.tab.counters.count_refused();
-                self.refuse(&request, "BlockedByClient").await?;
-            }
+            Verdict::Ask(_) | Verdict::Refuse => self.refuse_counted(&request).await?,
         }
         Ok(Step::Nothing)
     }
 
-    /// `origin`: the one that asks. A server that was not told it does not allow it, so we do.
-    async fn fulfil(
-        &self,
-        request: &str,
-        resource: &Resource,
-        origin: Option<&str>,
-    ) -> Result<(), RenderError> {
-        let allowed = [
-            ("access-control-allow-origin", origin),
-            ("access-control-allow-credentials", origin.and(Some("true"))),
-        ];
-        let is_silent = resource.header("access-control-allow-origin").is_none();
-        let allowed =
-            allowed.into_iter().filter_map(|(name, value)| Some((name, value.filter(|_| is_silent)?)));
+    /// Is it of another origin than the page?
+    fn is_foreign(&self, url: &str) -> bool {
+        Url::parse(url).map_or(true, |url| url.origin() != self.origin)
+    }
+
+    async fn refuse_counted(&self, request: &str) -> Result<(), RenderError> {
+        self.tab.counters.count_refused();
+        self.refuse(request, "BlockedByClient").await
+    }
+
+    /// Answers with the fields that the server sent: the browser checks by them what the page may read.
+    async fn fulfil(&self, request: &str, resource: &Resource) -> Result<(), RenderError> {
         let shown = resource.headers.iter().filter(|(name, _)| is_shown(name));
-        let shown = shown.map(|(name, value)| (name.as_str(), value.as_str())).chain(allowed);
         let headers: Vec<Value> =
             shown.map(|(name, value)| json!({ "name": name, "value": value })).collect();
         let params = json!({

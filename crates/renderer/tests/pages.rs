@@ -92,7 +92,7 @@ async fn a_page_is_as_its_scripts_made_it() {
                 url: "https://a.test/data".into(),
                 kind: Kind::Data,
                 is_own: false,
-                accept: Some("*/*".into())
+                fields: vec![("accept", "*/*".into())],
             }
     );
     assert!(start.elapsed() < Duration::from_secs(8), "{:?}", start.elapsed());
@@ -154,33 +154,166 @@ async fn hostile_pages_cost_themselves() {
     assert_eq!(away.navigations, ["http://a.test/more"], "{:?}", start.elapsed());
 }
 
-/// Servers are not told the page's origin, so what they say of it is not asked for.
+const STAR: (&str, &str) = ("access-control-allow-origin", "*");
+const SCRIPT: (&str, &str) = ("content-type", "text/javascript");
+
+/// What a page of http://a.test/ says after these scripts, of which each adds a word or more by `say`.
+async fn said(source: &Table, scripts: &[&str]) -> String {
+    let html = format!(
+        "<p id=p></p><script type=module>const all = [], \
+        say = w => {{ all.push(w); p.textContent = all.join(' ') + '.'; }}, \
+        get = (path, more) => fetch('http://b.test/' + path, more).then(r => r.text()).then(say, () => say('-')), \
+        load = (url, kind) => new Promise(end => {{ const s = document.createElement('script'); s.src = url; \
+        if (kind) s.type = kind; s.onload = () => end(say('loaded')); s.onerror = () => end(say('-')); \
+        document.body.append(s); }});\n{}</script>",
+        scripts.join(";\n")
+    );
+    let rendered = renderer(quick()).render(&page("http://a.test/", &html), source).await.unwrap();
+    let said = rendered.html.split("<p id=\"p\">").nth(1).and_then(|rest| rest.split_once(".</p>"));
+    said.unwrap_or_else(|| panic!("{}", rendered.html)).0.to_owned()
+}
+
+/// The fields of servers reach the browser as they are, and it is told no others.
 #[tokio::test(flavor = "multi_thread")]
-async fn other_origins_answer_as_to_a_browser() {
-    let json = [("content-type", "application/json")];
+async fn other_origins_are_read_with_the_consent_of_their_servers_alone() {
+    let own = ("access-control-allow-origin", "http://a.test");
+    let other = ("access-control-allow-origin", "http://c.test");
+    let fields = ("access-control-allow-headers", "x-app");
     let source = Table::default()
-        .with("http://b.test/plain", 200, &json, "\"plain\"")
-        .with("http://b.test/odd", 200, &json, "\"odd\"")
-        .with("http://b.test/gone", 404, &[], "")
-        .with("http://b.test/m.js", 200, &[("content-type", "text/javascript")], "window.module = 'module'");
-    let html = "<script type=module src=http://b.test/m.js></script><p id=p></p><script type=module>\
-        const get = (path, more) => fetch('http://b.test/' + path, more);\
-        const plain = await (await get('plain', {headers: {accept: 'application/json'}})).json();\
-        const odd = await (await get('odd', {headers: {'x-app': '1'}})).json();\
-        const gone = (await get('gone')).status;\
-        const post = await get('plain', {method: 'POST'}).catch(() => 'no post');\
-        p.textContent = [module, plain, odd, gone, post].join(' ')</script>";
-    let rendered = renderer(quick()).render(&page("http://a.test/", html), &source).await.unwrap();
-    assert!(rendered.html.contains("module plain odd 404 no post"), "{}", rendered.html);
+        .with("http://b.test/silent", 200, &[], "secret")
+        .with("http://b.test/star", 200, &[STAR], "star")
+        .with("http://b.test/own", 200, &[own], "own")
+        .with("http://b.test/other", 200, &[other], "secret")
+        .with("http://b.test/both", 200, &[own, own], "secret")
+        .with("http://b.test/gone", 404, &[STAR], "gone")
+        .with("http://b.test/asked", 200, &[own, fields], "asked")
+        .with("http://b.test/hop", 302, &[STAR, ("location", "http://c.test/own")], "")
+        .with("http://c.test/own", 200, &[own], "secret")
+        .with("http://b.test/silent-hop", 302, &[("location", "/star")], "")
+        .with("http://b.test/hop-to-star", 302, &[STAR, ("location", "/star")], "");
+    let with_field = "{headers: {'x-app': '1'}}";
+    let found = said(
+        &source,
+        &[
+            "await get('silent')",
+            "await get('star')",
+            "await get('star', {credentials: 'include'})",
+            "await get('own')",
+            "await get('other')",
+            "await get('both')",
+            "await get('gone')",
+            "await get('silent', {mode: 'no-cors'})",
+            &format!("await get('asked', {with_field})"),
+            &format!("await get('star', {with_field})"),
+            "await get('star', {method: 'POST'})",
+            "await get('asked', {method: 'DELETE'})",
+            "await get('hop')",
+            "await get('silent-hop')",
+            "await get('hop-to-star')",
+        ],
+    )
+    .await;
+    assert_eq!(found, "- star - own - - gone - asked - - - - - star");
     let asked = source.asked.lock().unwrap();
-    let accepted: Vec<_> = asked.iter().map(|ask| (&*ask.url, ask.accept.as_deref(), ask.is_own)).collect();
-    let expected = [
-        ("http://b.test/m.js", Some("*/*"), false),
-        ("http://b.test/plain", Some("application/json"), false),
-        ("http://b.test/odd", Some("*/*"), false),
-        ("http://b.test/gone", Some("*/*"), false),
-    ];
-    assert_eq!(accepted, expected);
+    assert!(asked.iter().all(|ask| !ask.is_own));
+    let origin = |ask: &Ask| ask.field("origin").map(str::to_owned);
+    let tainted: Vec<_> =
+        asked.iter().filter(|ask| origin(ask).as_deref() != Some("http://a.test")).collect();
+    assert_eq!(tainted.len(), 1, "{tainted:?}");
+    assert_eq!((&*tainted[0].url, origin(tainted[0]).as_deref()), ("http://c.test/own", Some("null")));
+    let preflights: Vec<_> = asked.iter().filter(|ask| ask.kind == Kind::Preflight).collect();
+    assert_eq!(preflights.len(), 2, "only those of GET: {preflights:?}");
+    for preflight in preflights {
+        assert_eq!(preflight.field("access-control-request-method"), Some("GET"));
+        assert_eq!(preflight.field("access-control-request-headers"), Some("x-app"));
+    }
+}
+
+/// Data is no script, and a script that nobody consented to says nothing of its errors.
+#[tokio::test(flavor = "multi_thread")]
+async fn scripts_of_other_origins_run_and_data_does_not() {
+    let json = ("content-type", "application/json");
+    let source = Table::default()
+        .with("http://b.test/x.js", 200, &[SCRIPT], "self.x = 'x'")
+        .with("http://b.test/m.js", 200, &[SCRIPT, STAR], "self.m = 'm'")
+        .with("http://b.test/data", 200, &[json], "{\"secret\": 1}")
+        .with("http://b.test/text", 200, &[("content-type", "text/plain")], "secret")
+        .with("http://b.test/page", 200, &[("content-type", "text/html")], "self.secret = 1")
+        .with("http://b.test/none", 200, &[], "self.secret = 1")
+        .with("http://b.test/broken.js", 200, &[SCRIPT], "secret.of.b")
+        .with("http://b.test/hop.js", 302, &[("location", "/x.js")], "")
+        .with("http://a.test/text", 200, &[("content-type", "text/plain")], "self.own = 'own'");
+    let found = said(
+        &source,
+        &[
+            "self.onerror = (message, file, line) => say(message + line)",
+            "await load('http://b.test/x.js'), say(self.x)",
+            "await load('http://b.test/x.js', 'module')",
+            "await load('http://b.test/m.js', 'module'), say(self.m)",
+            "for (const path of ['data', 'text', 'page', 'none']) await load('http://b.test/' + path)",
+            "await load('http://b.test/absent.js')",
+            "await load('http://b.test/broken.js')",
+            "await load('http://b.test/hop.js')",
+            "await load('/text'), say(self.own)",
+            "say(performance.getEntriesByType('resource').filter(e => e.name.includes('b.test/x.js'))\
+            .map(e => e.transferSize + e.decodedBodySize + e.responseStatus + e.responseStart).join())",
+        ],
+    )
+    .await;
+    let expected = "loaded x - loaded m - - - - - Script error.0 loaded loaded loaded own 0,0";
+    assert_eq!(found, expected);
+}
+
+/// Each way in which a page asks beside `fetch` in its own document.
+#[tokio::test(flavor = "multi_thread")]
+async fn workers_and_frames_have_the_rights_of_their_page_at_most() {
+    let source = Table::default()
+        .with("http://b.test/silent", 200, &[], "secret")
+        .with("http://b.test/star", 200, &[STAR], "star")
+        .with("http://b.test/x.js", 200, &[SCRIPT], "self.x = 'x'")
+        .with("http://b.test/data", 200, &[("content-type", "application/json")], "1")
+        .with("http://a.test/own", 200, &[], "own")
+        .with("http://a.test/queued", 200, &[], "");
+    let ask = "const get = u => fetch(u).then(r => r.text()).catch(() => '-')";
+    let worker = format!(
+        "{ask}; (async () => {{ const all = [await get('http://a.test/own'), await get('http://b.test/silent'), \
+        await get('http://b.test/star')]; for (const path of ['x.js', 'data']) try {{ \
+        importScripts('http://b.test/' + path); all.push(self.x) }} catch {{ all.push('-') }} \
+        postMessage(all.join(' ')) }})()"
+    );
+    let frame = format!(
+        "<script>{ask}; (async () => parent.postMessage([await get('http://a.test/own'), \
+        await get('http://b.test/silent'), await get('http://b.test/star')].join(' '), '*'))()<\\/script>"
+    );
+    let in_frame = |sandbox: &str| {
+        format!(
+            "await new Promise(end => {{ const f = document.createElement('iframe'); {sandbox} \
+            onmessage = e => end(say(e.data)); f.srcdoc = \"{frame}\"; document.body.append(f) }})"
+        )
+    };
+    // The page's time does not wait for workers, but for what it loads itself.
+    let in_worker = "const slow = fetch('http://a.test/queued'); await new Promise(end => { \
+        const w = new Worker(URL.createObjectURL(new Blob([code]))); w.onmessage = e => end(say(e.data)) }); await slow";
+    let foreign_frame = "await new Promise(end => { const f = document.createElement('iframe'); \
+        f.src = 'http://b.test/star'; f.onload = () => end(say(f.contentDocument ? f.contentDocument.body.innerText : '-')); \
+        document.body.append(f) })";
+    let found = said(
+        &source,
+        &[
+            &format!("const code = {}", serde_json::to_string(&worker).unwrap()),
+            in_worker,
+            &in_frame(""),
+            &in_frame("f.sandbox = 'allow-scripts';"),
+            foreign_frame,
+            "say(String(self.open('http://b.test/star')))",
+            "for (const url of ['http://b.test/star', 'http://a.test/none']) await new Promise(end => { \
+            const i = new Image(); i.onload = () => end(say('image')); i.onerror = () => end(say('-')); i.src = url })",
+        ],
+    )
+    .await;
+    assert_eq!(found, "own - star x - own - star - - star - null - -");
+    let asked = source.asked();
+    assert_eq!(asked.iter().filter(|url| url.ends_with("star")).count(), 3, "worker and frames: {asked:?}");
 }
 
 /// A request that waits for its turn takes none of the page's time.

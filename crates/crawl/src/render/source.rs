@@ -1,15 +1,22 @@
 //! Answers what pages ask for while they are rendered: by requests of the round.
+//!
+//! A page must not read what only this machine can reach. `fetch.allow_addresses` admits addresses for the crawl, not
+//! for each page in it: only a page that came from such an address itself may ask one, and only its own host or one in
+//! scope. All others are refused before anything of that host is looked at.
 
 use crate::admission::scope::Scope;
 use crate::operator::control::Control;
-use recrawl_fetcher::{FetchResult, Manner, Rendering, Response};
-use recrawl_renderer::{Answer, AnswerFuture, Ask, Resource, Source, Waiting};
-use recrawl_types::{CanonicalUrl, Failure, Outcome, Site, Skip, UrlRules};
+use recrawl_fetcher::guard::{is_public, literal};
+use recrawl_fetcher::{FetchResult, HeaderMap, HeaderName, HeaderValue, Manner, Rendering, Response};
+use recrawl_renderer::{Answer, AnswerFuture, Ask, Kind, Resource, Source, Waiting};
+use recrawl_types::{CanonicalUrl, Failure, Origin, Outcome, Site, Skip, UrlRules};
 use std::sync::Arc;
 
 /// The source of one page.
 pub struct PageSource<'p> {
     pub page: &'p CanonicalUrl,
+    /// Did the page come from an address that only `fetch.allow_addresses` admits?
+    pub is_inside: bool,
     pub rendering: &'p Rendering,
     pub scope: &'p Scope,
     pub control: &'p Control,
@@ -30,15 +37,57 @@ impl PageSource<'_> {
             return Answer::Refused;
         }
         let is_own_site = Site::of(&url) == Site::of(self.page);
-        let manner = Manner { is_anonymous: !ask.is_own, accept: ask.accept.as_deref().map(Into::into) };
-        let Some(mut asked) = self.rendering.ask(url, manner) else { return Answer::NotNow };
+        let manner = Manner {
+            is_anonymous: !ask.is_own,
+            is_public_only: !self.may_reach_inside(&url),
+            is_preflight: ask.kind == Kind::Preflight,
+            fields: header_map(&ask.fields),
+        };
+        let Some(mut asked) = self.rendering.ask(url.clone(), manner).await else { return Answer::NotNow };
         asked.started().await;
         drop(waiting);
         match asked.answer().await {
             None => Answer::NotNow,
-            Some(result) => answer_of(result, is_own_site),
+            Some(result) => match answer_of(result, is_own_site) {
+                Answer::Response(resource) if self.is_kept_from(ask, &url, &resource) => Answer::Refused,
+                answer => answer,
+            },
         }
     }
+
+    /// May the page reach an address of this host that only `fetch.allow_addresses` admits?
+    fn may_reach_inside(&self, url: &CanonicalUrl) -> bool {
+        let host = url.host();
+        self.is_inside && (host == self.page.host() || self.scope.admits_host(&host))
+    }
+
+    /// Does a server keep an answer that CORS does not check from pages of this origin (the field
+    /// Cross-Origin-Resource-Policy)?
+    fn is_kept_from(&self, ask: &Ask, url: &CanonicalUrl, resource: &Resource) -> bool {
+        if ask.field("origin").is_some() || Origin::of(url) == Origin::of(self.page) {
+            return false;
+        }
+        match resource.header("cross-origin-resource-policy").map(str::trim) {
+            Some("same-origin") => true,
+            // Of one site only by the same scheme.
+            Some("same-site") => Site::of(url) != Site::of(self.page) || url.scheme() != self.page.scheme(),
+            _ => false,
+        }
+    }
+}
+
+/// Did a page come from an address that only `fetch.allow_addresses` admits? Behind a proxy the address of a name is
+/// unknown.
+pub fn is_inside(page: &CanonicalUrl, response: &Response) -> bool {
+    let address = response.peer.map(|peer| peer.ip()).or_else(|| literal(&page.host()));
+    address.is_some_and(|address| !is_public(address))
+}
+
+fn header_map(fields: &[(&'static str, String)]) -> HeaderMap {
+    let field = |(name, value): &(&'static str, String)| {
+        Some((HeaderName::from_static(name), HeaderValue::from_str(value).ok()?))
+    };
+    fields.iter().filter_map(field).collect()
 }
 
 /// What the browser is told. Without what our own limits keep back now, a page of the same site would look emptied;

@@ -3,34 +3,32 @@
 mod body;
 mod connection;
 mod sent;
+mod way;
 
 use crate::access::{self, HostAccess};
 use crate::client::body_memory::BodyMemory;
-use crate::client::{AddressFuture, Meter, Network, NetworkError, Reply, ReplyFuture, Request};
+use crate::client::{AddressFuture, Meter, Network, NetworkError, PublicFuture, Reply, ReplyFuture, Request};
 use crate::dns::{ResolveError, Resolver};
 use crate::exhausted::is_exhausted;
 use crate::guard::{Guard, literal};
-use crate::limits::{FetchConfig, MAX_HEADER_BYTES, MAX_HEADERS, MAX_UNREAD};
+use crate::limits::{FetchConfig, MAX_HEADERS};
 use crate::proxy::Proxy;
 use body::Coding;
 use bytes::Bytes;
-use connection::{ConnectLayer, was_not_processed, with_connect_flag};
+use connection::{was_not_processed, with_connect_flag};
 use hyper::ext::ReasonPhrase;
 use recrawl_types::url::is_refused_port;
+use reqwest::Method;
 use reqwest::header::{
     ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_TYPE, FROM, HeaderMap, HeaderName, HeaderValue,
     IF_MODIFIED_SINCE, IF_NONE_MATCH,
 };
-use reqwest::{Client, Method};
 use sent::SentRequests;
 use std::error::Error;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// How much longer than the delay an idle connection is kept.
-const IDLE_SLACK: Duration = Duration::from_secs(4);
+use way::{PublicWay, Way};
 
 /// Why the HTTP client could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -84,9 +82,8 @@ impl Post {
 /// HTTP/1.1 and HTTP/2 over TCP and TLS.
 #[derive(Clone, Debug)]
 pub struct HttpNetwork {
-    client: Client,
-    guard: Guard,
-    resolver: Resolver,
+    usual: Way,
+    public: PublicWay,
     proxy: Option<Proxy>,
     access: Arc<[HostAccess]>,
     memory: BodyMemory,
@@ -113,40 +110,15 @@ impl HttpNetwork {
             Some(proxy) => resolver.exempting(proxy.host()),
             None => resolver,
         };
-        let idle = config.delay_per_host.max(config.delay_per_ip) + IDLE_SLACK;
-        let mut builder = Client::builder()
-            .user_agent(user_agent(config)?)
-            .default_headers(default_headers(config)?)
-            .no_proxy()
-            .redirect(reqwest::redirect::Policy::none())
-            .retry(reqwest::retry::never())
-            .referer(false)
-            .dns_resolver(Arc::new(resolver.clone()))
-            .connect_timeout(config.connect_timeout)
-            .connector_layer(ConnectLayer)
-            .pool_max_idle_per_host(config.connections_per_host)
-            .pool_idle_timeout(idle)
-            .http1_max_headers(MAX_HEADERS)
-            .http2_max_header_list_size(MAX_HEADER_BYTES)
-            .http2_initial_stream_window_size(MAX_UNREAD);
-        for pem in &config.extra_ca {
-            let bundle = reqwest::Certificate::from_pem_bundle(pem).map_err(SetupError::Authority)?;
-            if bundle.is_empty() {
-                return Err(SetupError::NoAuthority);
-            }
-            builder = builder.tls_certs_merge(bundle);
-        }
-        if let Some(proxy) = &proxy {
-            builder = builder.proxy(proxy.rule());
-        }
-        let client = builder.build().map_err(SetupError::Client)?;
+        let public = PublicWay::new(config, &guard, &resolver);
+        let usual = Way::new(config, guard, resolver)?;
         let access = config.access.as_slice().into();
         let memory = BodyMemory::new(config.body_memory, config.max_body);
         let sent = match config.keep_requests {
             true => Some(Arc::new(SentRequests::new(user_agent(config)?, &default_headers(config)?))),
             false => None,
         };
-        Ok(HttpNetwork { client, guard, resolver, proxy, access, memory, sent })
+        Ok(HttpNetwork { usual, public, proxy, access, memory, sent })
     }
 
     fn is_proxied(&self, host: &str) -> bool {
@@ -194,6 +166,7 @@ impl HttpNetwork {
 
     /// Sends a request, up to the header of the response.
     async fn open(&self, request: &Request, post: Option<Post>) -> Result<Opened, NetworkError> {
+        let way = if request.manner.is_public_only { self.public.way()? } else { &self.usual };
         // A connector resolves no literals, so they are checked here, also before a proxy.
         let host = request.url.host();
         let proxied = self.is_proxied(&host);
@@ -202,13 +175,17 @@ impl HttpNetwork {
         let unseen = proxied
             && literal(&host).is_none()
             && self.proxy.as_ref().is_some_and(Proxy::resolves_names)
-            && !self.guard.admits_unseen();
+            && !way.guard.admits_unseen();
         // URLs of older versions may have a port that is refused today.
-        let is_refused = is_refused_port(request.url.port()) || !self.guard.admits_host(&host);
+        let is_refused = is_refused_port(request.url.port()) || !way.guard.admits_host(&host);
         if is_proxy || unseen || is_refused {
             return Err(NetworkError::Refused);
         }
-        let method = if post.is_some() { Method::POST } else { Method::GET };
+        let method = match post {
+            Some(_) => Method::POST,
+            None if request.manner.is_preflight => Method::OPTIONS,
+            None => Method::GET,
+        };
         let url = request.url.to_url();
         let mut outgoing = reqwest::Request::new(method.clone(), url.clone());
         let headers = outgoing.headers_mut();
@@ -221,8 +198,8 @@ impl HttpNetwork {
         };
         add(IF_NONE_MATCH, &request.validators.etag);
         add(IF_MODIFIED_SINCE, &request.validators.last_modified);
-        add(ACCEPT, &request.accept);
-        if post.is_none() && !request.is_anonymous {
+        headers.extend(request.manner.fields.clone());
+        if post.is_none() && !request.manner.is_anonymous {
             access::add(&self.access, &request.url, headers);
         }
         if request.last {
@@ -233,7 +210,7 @@ impl HttpNetwork {
             *outgoing.body_mut() = Some(body.into());
         }
         let kept = self.sent.as_ref().map(|sent| (sent, outgoing.headers().clone()));
-        let (response, connected) = with_connect_flag(self.client.execute(outgoing)).await;
+        let (response, connected) = with_connect_flag(way.client.execute(outgoing)).await;
         let response = match response {
             Ok(response) => response,
             Err(e) if was_not_processed(&e, connected) => return Err(NetworkError::NotProcessed),
@@ -241,30 +218,23 @@ impl HttpNetwork {
                 let error = match before_the_answer(&e) {
                     // Without IPv6 on this machine, IPv6 addresses fail like this: that is not
                     // temporary.
-                    NetworkError::Exhausted if self.is_v6(&host).await => NetworkError::Connect,
+                    NetworkError::Exhausted if way.is_v6(&host).await => NetworkError::Connect,
                     error => error,
                 };
                 let unconnected =
                     e.is_connect() && !matches!(error, NetworkError::Tls | NetworkError::Exhausted);
-                let elsewhere = unconnected && !proxied && self.resolver.skip_address(&request.url.host());
+                let elsewhere = unconnected && !proxied && way.resolver.skip_address(&request.url.host());
                 return Err(if elsewhere { NetworkError::TryNextAddress } else { error });
             }
         };
         // Behind a proxy the server's address is unknown.
         let peer = response.remote_addr().filter(|_| !proxied);
-        if peer.is_some_and(|p| !self.guard.admits(p.ip())) {
+        if peer.is_some_and(|p| !way.guard.admits(p.ip())) {
             return Err(NetworkError::Refused);
         }
         let version = response.version();
         let sent = kept.map(|(sent, fields)| sent.text(&method, &url, &fields, version));
         Ok(Opened { response, peer, sent })
-    }
-
-    async fn is_v6(&self, host: &str) -> bool {
-        match literal(host) {
-            Some(address) => address.is_ipv6(),
-            None => self.resolver.address(host).await.is_ok_and(|address| address.is_ipv6()),
-        }
     }
 }
 
@@ -279,13 +249,25 @@ impl Network for HttpNetwork {
                 _ if self.is_proxied(host) && self.proxy.as_ref().is_some_and(Proxy::resolves_names) => {
                     Err(NetworkError::Dns)
                 }
-                Some(address) if self.guard.admits(address) => Ok(address.to_canonical()),
+                Some(address) if self.usual.guard.admits(address) => Ok(address.to_canonical()),
                 Some(_) => Err(NetworkError::Refused),
-                None => self.resolver.address(host).await.map_err(|e| match e {
+                None => self.usual.resolver.address(host).await.map_err(|e| match e {
                     ResolveError::NoAddress => NetworkError::Dns,
                     ResolveError::Refused => NetworkError::Refused,
                     ResolveError::Exhausted => NetworkError::Exhausted,
                 }),
+            }
+        })
+    }
+
+    fn is_public<'a>(&'a self, host: &'a str) -> PublicFuture<'a> {
+        Box::pin(async move {
+            match literal(host) {
+                Some(address) => self.public.guard.admits(address),
+                None if self.is_proxied(host) && self.proxy.as_ref().is_some_and(Proxy::resolves_names) => {
+                    true
+                }
+                None => self.public.resolver.lookup(host).await.is_ok(),
             }
         })
     }

@@ -28,6 +28,11 @@ impl QueuedPage {
         QueuedPage { index, hops, entry, condition, sitemaps: None, ticket: None }
     }
 
+    /// May it be requested from public addresses only?
+    pub fn is_public_only(&self) -> bool {
+        self.ticket.as_ref().is_some_and(|ticket| ticket.manner.is_public_only)
+    }
+
     /// Ends the page without a request.
     pub fn finish(self, outcome: Outcome, now: u64) -> FetchedPage {
         FetchedPage {

@@ -24,6 +24,8 @@ pub struct RobotsRequest {
     pub hops: u8,
     /// Validators of the cached robots.txt.
     pub validators: Validators,
+    /// Only to public addresses: a page's resource asks for it ([`Manner`](crate::Manner)).
+    pub is_public_only: bool,
 }
 
 /// Number of an origin within its host, in the order of opening.
@@ -183,6 +185,7 @@ impl OriginQueue {
                 url,
                 hops: 0,
                 validators,
+                is_public_only: self.resources.front().is_some_and(QueuedPage::is_public_only),
             });
             self.robots = RobotsStatus::Requested;
         }

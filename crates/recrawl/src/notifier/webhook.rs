@@ -3,7 +3,7 @@
 use super::sender::{NotTaken, within};
 use recrawl_crawl::notify::Target;
 use recrawl_fetcher::{
-    FetchConfig, HeaderMap, HeaderName, HeaderValue, HttpNetwork, NetworkError, Post, Request,
+    FetchConfig, HeaderMap, HeaderName, HeaderValue, HttpNetwork, Manner, NetworkError, Post, Request,
 };
 use recrawl_notifications::delivery::MAX_IN_FLIGHT;
 use recrawl_notifications::signature::{self, SigningKey};
@@ -75,7 +75,7 @@ impl Webhook {
         let post = Post { headers, body: body.into() };
         let validators = Validators::default();
         let url = self.url.clone();
-        let request = Request { url, validators, max_body: 0, last: false, is_anonymous: true, accept: None };
+        let request = Request { url, validators, max_body: 0, last: false, manner: Manner::default() };
         let status = within(self.timeout, async {
             let status = match self.network.post_for_status(&request, post.clone()).await {
                 // It closed a kept connection, or has another address.

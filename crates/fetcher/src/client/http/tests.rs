@@ -2,10 +2,12 @@
 //! responses that no HTTP library would.
 
 use super::*;
+use crate::Manner;
 use crate::limits::{FetchConfig, MAX_CODED_LEAD};
 use recrawl_types::{CanonicalUrl, UrlRules, Validators};
 use std::io::Write;
 use std::net::SocketAddr;
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -86,8 +88,7 @@ fn request(url: &str) -> Request {
         validators: Validators::default(),
         max_body: LIMIT,
         last: false,
-        is_anonymous: false,
-        accept: None,
+        manner: Manner::default(),
     }
 }
 
@@ -370,7 +371,7 @@ async fn where_nobody_listens_the_next_address_of_the_name_is_told() {
     let network = HttpNetwork::new(&config()).unwrap();
     // Nothing listens at the first; the second is the server's.
     let [dead, alive] = ["127.0.0.77", "127.0.0.1"].map(|a| a.parse().unwrap());
-    network.resolver.keep("two.test", &[dead, alive], Duration::from_secs(60));
+    network.usual.resolver.keep("two.test", &[dead, alive], Duration::from_secs(60));
     let asked = request(&format!("http://two.test:{port}/page"));
     assert_eq!(network.address("two.test").await, Ok(dead));
     assert_eq!(network.get(&asked, &Meter::default()).await.unwrap_err(), NetworkError::TryNextAddress);
@@ -378,11 +379,58 @@ async fn where_nobody_listens_the_next_address_of_the_name_is_told() {
     let answer = network.get(&asked, &Meter::default()).await.unwrap();
     assert_eq!((answer.status, answer.peer.unwrap().ip()), (200, alive));
     // The last address fails with a normal error.
-    network.resolver.keep("one.test", &[dead], Duration::from_secs(60));
+    network.usual.resolver.keep("one.test", &[dead], Duration::from_secs(60));
     let asked = request(&format!("http://one.test:{port}/page"));
     assert_eq!(network.get(&asked, &Meter::default()).await.unwrap_err(), NetworkError::Connect);
     assert_eq!(network.address("[::1]").await, Err(NetworkError::Refused));
     assert_eq!(network.address("127.0.0.5").await, Ok("127.0.0.5".parse().unwrap()));
+}
+
+/// Nor does it use a connection that another request keeps open.
+#[tokio::test]
+async fn what_is_for_public_addresses_only_opens_no_connection_elsewhere() {
+    let server = serve(Act::Echo).await;
+    let config = FetchConfig { contact: Some("me@example.org".into()), ..config() };
+    let network = HttpNetwork::new(&config).unwrap();
+    let keep = |name: &str, addresses: &[_]| {
+        network.usual.resolver.keep(name, addresses, Duration::from_secs(60));
+    };
+    keep("name.test", &[server.ip()]);
+    keep("both.test", &[server.ip(), "9.9.9.9".parse().unwrap()]);
+    for host in ["127.0.0.1", "name.test"] {
+        let usual = request(&format!("http://{host}:{}/", server.port()));
+        let manner = Manner { is_public_only: true, ..Manner::default() };
+        let public = Request { manner, ..usual.clone() };
+        for _ in 0..2 {
+            let refused = network.get(&public, &Meter::default()).await.unwrap_err();
+            assert_eq!(refused, NetworkError::Refused, "{host}");
+            assert_eq!(network.get(&usual, &Meter::default()).await.unwrap().status, 200, "{host}");
+        }
+    }
+    for (host, is_public) in
+        [("127.0.0.1", false), ("[::1]", false), ("name.test", false), ("both.test", true), ("9.9.9.9", true)]
+    {
+        assert_eq!(network.is_public(host).await, is_public, "{host}");
+    }
+}
+
+#[tokio::test]
+async fn preflights_and_fields_of_pages_are_sent() {
+    let server = serve(Act::Echo).await;
+    let network = HttpNetwork::new(&config()).unwrap();
+    let named = |name, value| (HeaderName::from_static(name), HeaderValue::from_static(value));
+    let fields =
+        [named("accept", "*/*"), named("origin", "null"), named("access-control-request-method", "GET")];
+    let manner = Manner { is_preflight: true, fields: HeaderMap::from_iter(fields), ..Manner::default() };
+    let asked = Request { manner, ..request(&format!("http://{server}/x")) };
+    let body = network.get(&asked, &Meter::default()).await.unwrap().body;
+    let sent = String::from_utf8_lossy(&body).to_lowercase();
+    assert!(sent.starts_with("options /x http/1.1\r\n"), "{sent}");
+    for field in ["\r\naccept: */*\r\n", "\r\norigin: null\r\n", "\r\naccess-control-request-method: get\r\n"]
+    {
+        assert!(sent.contains(field), "{field} in {sent}");
+    }
+    assert_eq!(sent.matches("\r\naccept:").count(), 1, "{sent}");
 }
 
 #[tokio::test]

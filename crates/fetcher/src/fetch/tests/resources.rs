@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::testing::LoggedRequest;
-use crate::{Manner, RenderedPages, Rendering, Resources};
+use crate::{HeaderMap, HeaderName, HeaderValue, Manner, NetworkError, RenderedPages, Rendering, Resources};
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::mpsc::Receiver;
 
@@ -28,10 +28,10 @@ async fn run_with<T>(
     all: All,
     render: impl AsyncFnOnce(Arc<Resources>, Receiver<FetchedPage>) -> T,
 ) -> (FetchReport, T) {
-    let resources = Resources::new(Box::new(all));
+    let fetcher = setup.fetcher();
+    let resources = fetcher.resources(Box::new(all));
     setup.resources = Some(resources.clone());
     let (out, pages) = channel(4);
-    let fetcher = setup.fetcher();
     let (report, rendered) = tokio::join!(fetcher.run(setup.job(out)), render(resources, pages));
     assert_eq!(setup.control.early_requests(), 0, "no request came before its time");
     (report.unwrap(), rendered)
@@ -46,8 +46,15 @@ async fn begin(resources: &Arc<Resources>, pages: &mut Receiver<FetchedPage>) ->
 }
 
 async fn get(rendering: &Rendering, page: &str) -> String {
-    let manner = Manner { is_anonymous: true, accept: Some("*/*".into()) };
-    let Some(asked) = rendering.ask(url(page), manner) else { return "ended".into() };
+    ask(rendering, page, Manner { is_anonymous: true, fields: accept(), ..Manner::default() }).await
+}
+
+fn accept() -> HeaderMap {
+    HeaderMap::from_iter([(HeaderName::from_static("accept"), HeaderValue::from_static("*/*"))])
+}
+
+async fn ask(rendering: &Rendering, page: &str, manner: Manner) -> String {
+    let Some(asked) = rendering.ask(url(page), manner).await else { return "ended".into() };
     asked.answer().await.map_or("ended".into(), |result| short(&result))
 }
 
@@ -80,17 +87,49 @@ async fn they_keep_robots_delay_opt_outs_and_back_off_and_the_run_waits_for_them
     .await;
     assert_eq!(found[..4], ["page 200", "RobotsDenied", "page 200", "Skipped(OptedOut)"]);
     let mut failed = found[4..].iter();
-    assert!(
-        failed.all(|result| result == "Failed(Status(500))"),
-        "no page brings a host into back-off: {found:?}"
-    );
+    assert!(failed.all(|result| result == "page 500"), "no page brings a host into back-off: {found:?}");
     assert!(shortest_gap(&setup.network.log()) >= DELAY);
     assert_eq!((report.outcomes.total(), report.stopped_by), (2, StoppedBy::End), "only pages count");
     let log = setup.network.log();
     let as_asked =
-        |asked: &&LoggedRequest| asked.request.is_anonymous && asked.request.accept.as_deref() == Some("*/*");
+        |asked: &&LoggedRequest| asked.request.manner.is_anonymous && asked.request.manner.fields == accept();
     assert!(log.iter().filter(as_asked).count() >= 11);
     assert!(setup.network.urls().iter().all(|url| !url.contains("out.test") && !url.contains("private")));
+}
+
+/// Neither robots.txt nor the state of such a host is touched, so its own pages lose nothing, and a page cannot tell it
+/// from a host that does not exist.
+#[tokio::test(start_paused = true)]
+async fn what_is_for_public_addresses_only_is_refused_before_anything_is_asked() {
+    let mut setup = Setup::new(&["http://a.test/1"], friendly).delay(DELAY);
+    setup.network = ScriptedNetwork::with_addresses(friendly, |host| match host {
+        "inside.test" => Ok([10, 0, 0, 1].into()),
+        "none.test" => Err(NetworkError::Dns),
+        _ => Ok([9, 9, 9, 9].into()),
+    });
+    let found = run_with(&mut setup, All::default(), async |resources, mut pages| {
+        let rendering = begin(&resources, &mut pages).await;
+        let public = Manner { is_public_only: true, ..Manner::default() };
+        let start = tokio::time::Instant::now();
+        let mut found = Vec::new();
+        for host in ["inside.test", "none.test"] {
+            found.push(ask(&rendering, &format!("http://{host}/x"), public.clone()).await);
+        }
+        assert_eq!(start.elapsed(), Duration::ZERO, "both at once");
+        found.push(ask(&rendering, "http://outside.test/x", public).await);
+        found.push(ask(&rendering, "http://inside.test/x", Manner::default()).await);
+        found
+    });
+    let (_, found) = found.await;
+    assert_eq!(found, ["RefusedAddress", "RefusedAddress", "page 200", "page 200"]);
+    let log = setup.network.log();
+    let of = |host: &str| -> Vec<bool> {
+        let of_host = log.iter().filter(|asked| &*asked.request.url.host() == host);
+        of_host.map(|asked| asked.request.manner.is_public_only).collect()
+    };
+    // robots.txt, then the resource.
+    assert_eq!((of("outside.test"), of("inside.test")), (vec![true, true], vec![false, false]));
+    assert_eq!(of("none.test"), Vec::<bool>::new());
 }
 
 #[tokio::test(start_paused = true)]
@@ -120,10 +159,11 @@ async fn what_nobody_waits_for_is_not_requested_and_a_page_hears_of_its_turn() {
     let mut setup = Setup::new(&["http://a.test/1"], friendly).delay(DELAY);
     run_with(&mut setup, All::default(), async |resources, mut pages| {
         let rendering = begin(&resources, &mut pages).await;
-        let ask =
-            |path: &str| rendering.ask(url(&format!("http://a.test/{path}")), Manner::default()).unwrap();
-        let given_up = [ask("x"), ask("y"), ask("z")];
-        let mut wanted = ask("wanted");
+        let ask = async |path: &str| {
+            rendering.ask(url(&format!("http://a.test/{path}")), Manner::default()).await.unwrap()
+        };
+        let given_up = [ask("x").await, ask("y").await, ask("z").await];
+        let mut wanted = ask("wanted").await;
         tokio::time::sleep(Duration::from_secs(1)).await;
         assert!(
             tokio::time::timeout(Duration::from_secs(1), wanted.started()).await.is_err(),
@@ -133,7 +173,7 @@ async fn what_nobody_waits_for_is_not_requested_and_a_page_hears_of_its_turn() {
         wanted.started().await;
         assert_eq!(wanted.answer().await.map(|result| short(&result)).as_deref(), Some("page 200"));
         // Of another origin of the host, opened last, while the first has pages.
-        let other = rendering.ask(url("https://a.test/x.js"), Manner::default()).unwrap();
+        let other = rendering.ask(url("https://a.test/x.js"), Manner::default()).await.unwrap();
         assert_eq!(other.answer().await.map(|result| short(&result)).as_deref(), Some("page 200"));
     })
     .await;

@@ -1,0 +1,92 @@
+//! An HTTP client and the addresses that it may connect to.
+//!
+//! There are two. What a rendered page asks for may be limited to public addresses, and a client cannot decide this for
+//! each request: its connections are shared, and it looks names up by itself.
+
+use super::connection::ConnectLayer;
+use super::{SetupError, default_headers, user_agent};
+use crate::client::NetworkError;
+use crate::dns::Resolver;
+use crate::guard::{Guard, literal};
+use crate::limits::{FetchConfig, MAX_HEADER_BYTES, MAX_HEADERS, MAX_UNREAD};
+use reqwest::Client;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// How much longer than the delay an idle connection is kept.
+const IDLE_SLACK: Duration = Duration::from_secs(4);
+
+/// A client with its guard.
+#[derive(Clone, Debug)]
+pub struct Way {
+    pub client: Client,
+    pub guard: Guard,
+    pub resolver: Resolver,
+}
+
+impl Way {
+    /// `resolver` has the same guard.
+    pub fn new(config: &FetchConfig, guard: Guard, resolver: Resolver) -> Result<Way, SetupError> {
+        let idle = config.delay_per_host.max(config.delay_per_ip) + IDLE_SLACK;
+        let mut builder = Client::builder()
+            .user_agent(user_agent(config)?)
+            .default_headers(default_headers(config)?)
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            .referer(false)
+            .dns_resolver(Arc::new(resolver.clone()))
+            .connect_timeout(config.connect_timeout)
+            .connector_layer(ConnectLayer)
+            .pool_max_idle_per_host(config.connections_per_host)
+            .pool_idle_timeout(idle)
+            .http1_max_headers(MAX_HEADERS)
+            .http2_max_header_list_size(MAX_HEADER_BYTES)
+            .http2_initial_stream_window_size(MAX_UNREAD);
+        for pem in &config.extra_ca {
+            let bundle = reqwest::Certificate::from_pem_bundle(pem).map_err(SetupError::Authority)?;
+            if bundle.is_empty() {
+                return Err(SetupError::NoAuthority);
+            }
+            builder = builder.tls_certs_merge(bundle);
+        }
+        if let Some(proxy) = &config.proxy {
+            builder = builder.proxy(proxy.rule());
+        }
+        Ok(Way { client: builder.build().map_err(SetupError::Client)?, guard, resolver })
+    }
+
+    pub async fn is_v6(&self, host: &str) -> bool {
+        match literal(host) {
+            Some(address) => address.is_ipv6(),
+            None => self.resolver.address(host).await.is_ok_and(|address| address.is_ipv6()),
+        }
+    }
+}
+
+/// The way to public addresses alone. Its client is made with the first request, since most crawls need none.
+#[derive(Clone, Debug)]
+pub struct PublicWay {
+    config: Arc<FetchConfig>,
+    pub guard: Guard,
+    pub resolver: Resolver,
+    made: Arc<OnceLock<Option<Way>>>,
+}
+
+impl PublicWay {
+    pub fn new(config: &FetchConfig, guard: &Guard, resolver: &Resolver) -> PublicWay {
+        let guard = guard.clone().only_public();
+        let resolver = resolver.clone().guarded_by(guard.clone());
+        PublicWay { config: Arc::new(config.clone()), guard, resolver, made: Arc::default() }
+    }
+
+    /// The way. An error, which is logged, if no client can be made though the usual one could.
+    pub fn way(&self) -> Result<&Way, NetworkError> {
+        let make = || {
+            Way::new(&self.config, self.guard.clone(), self.resolver.clone())
+                .inspect_err(|error| tracing::error!(%error, "no requests for rendered pages"))
+                .ok()
+        };
+        self.made.get_or_init(make).as_ref().ok_or(NetworkError::Refused)
+    }
+}
