@@ -1,6 +1,6 @@
 #!/bin/bash
 # Tests with a real browser: the dashboard (tests/browser), with a daemon that crawls the mock web; and pages that are
-# rendered (crates/renderer/tests, tests/rendered.rs). Missing programs are
+# rendered (crates/renderer/tests, tests/rendered.rs, tests/origins.rs). Missing programs are
 # installed from Debian's packages if possible; otherwise the tests count as skipped. Totals go to
 # target/browser-test-totals.
 set -euo pipefail
@@ -11,7 +11,7 @@ mkdir -p target
 # Not a failure, because a machine without a browser can test everything else. The banner keeps it from looking like a success.
 not_run() {
     local tests
-    tests=$(($(cat tests/browser/*.test.js | grep -cE '^ *it\(') + $(cat tests/rendered.rs crates/renderer/tests/*.rs | grep -cE '^#\[(tokio::)?test')))
+    tests=$(($(cat tests/browser/*.test.js | grep -cE '^ *it\(') + $(cat tests/rendered.rs tests/origins.rs crates/renderer/tests/*.rs | grep -cE '^#\[(tokio::)?test')))
     {
         echo '############################################################'
         echo "# THE BROWSER TESTS WERE NOT RUN ($tests tests): $1"

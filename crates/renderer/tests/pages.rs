@@ -316,6 +316,18 @@ async fn workers_and_frames_have_the_rights_of_their_page_at_most() {
     assert_eq!(asked.iter().filter(|url| url.ends_with("star")).count(), 3, "worker and frames: {asked:?}");
 }
 
+/// docs/rendering.md says what a site sees; nothing is disguised.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_site_sees_that_a_program_looks_at_it() {
+    let html = "<p id=p></p><script>p.textContent = [navigator.webdriver, navigator.userAgent, navigator.languages, \
+        JSON.stringify(navigator.userAgentData), screen.width, screen.height, document.visibilityState].join('; ')</script>";
+    let renderer = renderer(Options { user_agent: "recrawl/1".into(), ..quick() });
+    let rendered = renderer.render(&page("https://a.test/", html), &Table::default()).await.unwrap();
+    let hints = r#"{"brands":[],"mobile":false,"platform":""}"#;
+    let seen = format!("true; recrawl/1; en-US; {hints}; 800; 600; visible");
+    assert!(rendered.html.contains(&seen), "{}", rendered.html);
+}
+
 /// A request that waits for its turn takes none of the page's time.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_does_not_pay_for_our_waiting() {
