@@ -282,6 +282,8 @@ table! {
         max_document: Size = Size(8 << 20),
         /// Maximum requests of a page.
         max_requests: u32 = 50,
+        /// How often a page is scrolled to its end at most, while it grows; 0 leaves it at its top.
+        scroll: u32 = 8,
         /// Scripts that are kept for other pages of the round; 0 keeps none.
         cache: Size = Size(64 << 20),
         /// Pages after which the browser is started anew.

@@ -62,6 +62,7 @@ fn options(settings: &Settings) -> Options {
         memory,
         max_document,
         max_requests,
+        scroll,
         cache,
         restart_after,
     } = table;
@@ -74,6 +75,7 @@ fn options(settings: &Settings) -> Options {
         memory: memory.0,
         max_document: max_document.0 as usize,
         max_requests: max_requests as usize,
+        scroll,
         cache: cache.0 as usize,
         restart_after: restart_after.into(),
         user_agent: settings.config.crawler.user_agent.clone(),

@@ -25,14 +25,15 @@ const NAMES: [&str; 5] =
     ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
 
 /// How long a browser may take to answer first.
-const START: Duration = Duration::from_secs(30);
+const START: Duration = Duration::from_secs(120);
 /// How long its processes may take to end.
 const END: Duration = Duration::from_secs(2);
 /// Bytes of its messages that are kept for an error.
 const TAIL: usize = 4096;
 
-/// Hands the two pipes of the protocol to the browser as file descriptors 3 and 4, and nothing else.
-const LAUNCH: &str = r#"exec "$@" 3<&0 4>&1 0</dev/null 1>/dev/null"#;
+/// Limits the data of each process to so many KiB, and hands the two pipes of the protocol to the browser as file
+/// descriptors 3 and 4, and nothing else.
+const LAUNCH: &str = r#"ulimit -d "$1"; shift; exec "$@" 3<&0 4>&1 0</dev/null 1>/dev/null"#;
 
 /// Flags of every browser.
 const FLAGS: [&str; 29] = [
@@ -142,15 +143,21 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// Starts a browser. `max_message`: bytes of a message; `sandbox`: Chromium's own, which the user root cannot have.
+    /// Starts a browser. `max_message`: bytes of a message; `max_data`: bytes of data of each process; `sandbox`:
+    /// Chromium's own, which the user root cannot have.
     ///
     /// # Errors
     /// [`StartError`].
-    pub async fn start(program: &Path, sandbox: bool, max_message: usize) -> Result<Browser, StartError> {
+    pub async fn start(
+        program: &Path,
+        sandbox: bool,
+        max_message: usize,
+        max_data: u64,
+    ) -> Result<Browser, StartError> {
         let launch = |e| StartError::Launch(program.to_owned(), e);
         let folder = tempfile::Builder::new().prefix("recrawl-browser-").tempdir().map_err(launch)?;
         let mut command = Command::new("/bin/sh");
-        command.args(["-c", LAUNCH, "sh"]).arg(program).args(FLAGS);
+        command.args(["-c", LAUNCH, "sh", &(max_data >> 10).to_string()]).arg(program).args(FLAGS);
         if !sandbox || geteuid().is_root() {
             command.arg("--no-sandbox");
         }

@@ -16,11 +16,14 @@
 mod browser;
 mod cache;
 mod clock;
+mod memory;
+mod message;
 mod origins;
 mod pipe;
 mod pool;
 mod processes;
 mod resources;
+mod scroll;
 mod tab;
 
 pub use browser::{StartError, find, installed};
@@ -79,6 +82,9 @@ pub enum RenderError {
     /// The browser did not do what was asked.
     #[error("the browser refused a command")]
     Refused,
+    /// The browser's message about the page is too long, or cannot be read.
+    #[error("the browser's message about the page is too long or cannot be read")]
+    Unreadable,
     /// The source could not answer now, so the page would be incomplete.
     #[error("resources cannot be fetched now")]
     NotNow,
@@ -95,6 +101,7 @@ impl RenderError {
             RenderError::Left => "left",
             RenderError::Flood => "flood",
             RenderError::Refused => "command",
+            RenderError::Unreadable => "message",
             RenderError::NotNow => "not_now",
         }
     }

@@ -1,8 +1,9 @@
 //! The Chrome DevTools Protocol over a pipe: JSON messages that end with a zero byte.
 //!
-//! Calls wait for their answers; events go to the session that they belong to. A message above the limit ends the
-//! connection: it is the work of a page, and the browser is started anew.
+//! Calls wait for their answers; events go to the session that they belong to. A message above the limit, or one that
+//! cannot be read, is the work of a page: it fails the call or the session that it is for.
 
+use crate::message::{self, ENDS, Message};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,7 +25,12 @@ pub enum CallError {
     Closed,
     /// The browser says no.
     Refused,
+    /// It is too long, or cannot be read.
+    Unreadable,
 }
+
+/// What a session receives: an event, or that one could not be read.
+pub type Received = Result<Event, CallError>;
 
 /// An event of a session.
 #[derive(Debug)]
@@ -44,7 +50,7 @@ pub struct Pipe {
 #[derive(Debug, Default)]
 struct Shared {
     calls: Mutex<HashMap<u64, oneshot::Sender<Result<Value, CallError>>>>,
-    sessions: Mutex<HashMap<String, mpsc::Sender<Event>>>,
+    sessions: Mutex<HashMap<String, mpsc::Sender<Received>>>,
     next: AtomicU64,
 }
 
@@ -118,7 +124,7 @@ impl Pipe {
 
     /// Receives the events of a session from now on. The receiver ends with the browser, with [`Pipe::forget`], or when
     /// [`MAX_EVENTS`] wait.
-    pub fn listen(&self, session: &str) -> mpsc::Receiver<Event> {
+    pub fn listen(&self, session: &str) -> mpsc::Receiver<Received> {
         let (event, events) = mpsc::channel(MAX_EVENTS);
         lock(&self.shared.sessions).insert(session.to_owned(), event);
         events
@@ -130,9 +136,12 @@ impl Pipe {
     }
 }
 
-/// Reads messages until the browser ends or a message is too long.
+/// Reads messages until the browser ends, or writes what nobody can be told of. Of a message above `limit` bytes only
+/// both ends are kept.
 async fn read(mut output: ChildStdout, limit: usize, shared: &Shared) {
     let mut buffer: Vec<u8> = Vec::with_capacity(CHUNK);
+    // The beginning of a message that is too long. The buffer holds its end then.
+    let mut head: Option<Vec<u8>> = None;
     loop {
         let from = buffer.len();
         buffer.reserve(CHUNK);
@@ -141,46 +150,50 @@ async fn read(mut output: ChildStdout, limit: usize, shared: &Shared) {
             Ok(_) => {}
         }
         let Some(last) = buffer[from..].iter().rposition(|byte| *byte == 0) else {
-            if buffer.len() > limit {
-                tracing::warn!(limit, "the browser sent a message that is too long");
-                return;
+            if head.is_some() || buffer.len() > limit {
+                head.get_or_insert_with(|| buffer[..ENDS.min(buffer.len())].to_vec());
+                buffer.drain(..buffer.len().saturating_sub(ENDS));
             }
             continue;
         };
         let rest = buffer.split_off(from + last + 1);
-        for message in std::mem::replace(&mut buffer, rest).split(|byte| *byte == 0) {
-            if let Ok(message) = serde_json::from_slice::<Value>(message) {
-                shared.take(message);
-            }
+        let messages = std::mem::replace(&mut buffer, rest);
+        for bytes in messages[..messages.len() - 1].split(|byte| *byte == 0) {
+            let message = match head.take() {
+                Some(head) => {
+                    tracing::warn!(limit, "the browser sent a message that is too long");
+                    message::unreadable(&head, bytes)
+                }
+                None => message::read(bytes),
+            };
+            let Some(message) = message else {
+                let start = String::from_utf8_lossy(&bytes[..bytes.len().min(ENDS)]);
+                tracing::warn!(%start, "the browser sent a message that cannot be read: it is started anew");
+                return;
+            };
+            shared.take(message);
         }
     }
 }
 
 impl Shared {
-    fn take(&self, mut message: Value) {
-        if let Some(id) = message["id"].as_u64() {
-            let answer = match message.get_mut("result") {
-                Some(result) => Ok(result.take()),
-                None => {
-                    tracing::debug!(error = %message["error"], "the browser refused a command");
-                    Err(CallError::Refused)
+    fn take(&self, message: Message) {
+        match message {
+            Message::Answer { id, answer } => {
+                if let Some(call) = lock(&self.calls).remove(&id) {
+                    // The caller may have given up.
+                    let _ = call.send(answer);
                 }
-            };
-            if let Some(call) = lock(&self.calls).remove(&id) {
-                // The caller may have given up.
-                let _ = call.send(answer);
             }
-            return;
-        }
-        let (Some(session), Some(method)) = (message["sessionId"].as_str(), message["method"].as_str())
-        else {
-            return;
-        };
-        let mut sessions = lock(&self.sessions);
-        let Some(events) = sessions.get(session) else { return };
-        let (session, method) = (session.to_owned(), method.to_owned());
-        if events.try_send(Event { method, params: message["params"].take() }).is_err() {
-            sessions.remove(&session);
+            Message::Event { session, event } => {
+                let mut sessions = lock(&self.sessions);
+                let Some(events) = sessions.get(&session) else { return };
+                let event = event.map(|(method, params)| Event { method, params });
+                if events.try_send(event).is_err() {
+                    sessions.remove(&session);
+                }
+            }
+            Message::Other => {}
         }
     }
 }
@@ -222,5 +235,62 @@ mod tests {
                 tokio::time::timeout(Duration::from_secs(20), call).await.expect("an answer").unwrap();
             }
         }
+    }
+
+    /// A pipe to a program that writes this and then waits.
+    fn writing(script: &str, limit: usize) -> (tokio::process::Child, Pipe) {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", &format!("{script}; exec cat >/dev/null")]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+        let mut child = command.spawn().unwrap();
+        let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        (child, Pipe::new(input, output, limit))
+    }
+
+    /// `read` waits until the call was made.
+    #[tokio::test]
+    async fn a_call_hears_of_an_answer_that_cannot_be_read() {
+        let deep = format!("{}{}", "[".repeat(500), "]".repeat(500));
+        let long = "x".repeat(300_000);
+        for (result, limit, expected) in [
+            (r#"{"value":"\\ud83d"}"#, 1 << 20, Ok(json!({ "value": "\u{fffd}" }))),
+            (&*deep, 1 << 20, Err(CallError::Unreadable)),
+            (&*format!("{{\"value\":\"{long}\"}}"), 1 << 10, Err(CallError::Unreadable)),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join("answer");
+            // And another call behind it is answered as ever.
+            let second = "{\"id\":1,\"result\":{}}\0";
+            let result = result.replace(r"\\", r"\");
+            std::fs::write(&file, format!("{{\"id\":0,\"result\":{result}}}\0{second}")).unwrap();
+            let (_child, pipe) = writing(&format!("head -c 40 >/dev/null; cat {}", file.display()), limit);
+            let (first, second) =
+                tokio::join!(pipe.call(None, "first", json!({})), pipe.call(None, "second", json!({})));
+            assert_eq!((first, second), (expected, Ok(json!({}))));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_session_hears_of_an_event_that_is_too_long_and_others_of_nothing() {
+        let long = "x".repeat(300_000);
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("events");
+        let event = |text: &str, session: &str| {
+            format!("{{\"method\":\"m\",\"params\":\"{text}\",\"sessionId\":\"{session}\"}}\0")
+        };
+        std::fs::write(&file, [event(&long, "A"), event("short", "B")].concat()).unwrap();
+        let (_child, pipe) = writing(&format!("head -c 1 >/dev/null; cat {}", file.display()), 1 << 10);
+        let (mut a, mut b) = (pipe.listen("A"), pipe.listen("B"));
+        pipe.tell(None, "begin", json!({})).await.unwrap();
+        assert!(matches!(a.recv().await, Some(Err(CallError::Unreadable))));
+        assert!(matches!(b.recv().await, Some(Ok(Event { params, .. })) if params == "short"));
+        assert!(!pipe.is_closed());
+    }
+
+    /// What is no message cannot be told to anybody, so all who wait hear of the end.
+    #[tokio::test]
+    async fn bytes_that_are_no_message_end_the_connection() {
+        let (_child, pipe) = writing("head -c 1 >/dev/null; printf 'nonsense\\000'", 1 << 10);
+        assert_eq!(pipe.call(None, "first", json!({})).await, Err(CallError::Closed));
     }
 }

@@ -3,21 +3,18 @@
 
 use crate::browser::{Browser, StartError, find};
 use crate::cache::Cache;
-use crate::processes;
+use crate::memory;
 use crate::resources::{Answer, Source};
 use crate::tab::{Document, Limits, Tab};
 use crate::{Page, RenderError, Rendered};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 use tokio::sync::{Mutex, Semaphore};
 
 /// Attempts to render a page with which the browser crashed: the page of another tab may have been at fault.
 pub const MAX_ATTEMPTS: u32 = 3;
-
-/// How often the memory is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// How pages are rendered.
 #[derive(Clone, Debug)]
@@ -38,6 +35,8 @@ pub struct Options {
     pub max_document: usize,
     /// Requests of a page.
     pub max_requests: usize,
+    /// Times a page is scrolled to its end, so that what comes into view loads; 0 leaves it at its top.
+    pub scroll: u32,
     /// Bytes of scripts that are kept for other pages.
     pub cache: usize,
     /// Pages after which the browser is started anew.
@@ -57,6 +56,7 @@ impl Default for Options {
             memory: 1 << 30,
             max_document: 8 << 20,
             max_requests: 50,
+            scroll: 8,
             cache: 64 << 20,
             restart_after: 500,
             user_agent: String::new(),
@@ -94,7 +94,7 @@ pub struct Counters {
     failed: AtomicU64,
     crashes: AtomicU64,
     starts: AtomicU64,
-    too_large: AtomicU64,
+    pub too_large: AtomicU64,
     millis: AtomicU64,
     answered: AtomicU64,
     cached: AtomicU64,
@@ -140,6 +140,7 @@ impl Renderer {
             settle: options.settle,
             max_document: options.max_document,
             max_requests: options.max_requests,
+            scroll: options.scroll,
             user_agent: options.user_agent.clone(),
         };
         let (tabs, cache) = (Semaphore::new(options.tabs), Cache::new(options.cache));
@@ -217,9 +218,11 @@ impl Renderer {
         }
         // A character takes six bytes at most when it is escaped; the rest is the message around it.
         let max_message = self.options.max_document.saturating_mul(6) + (1 << 20);
-        let browser = Arc::new(Browser::start(&self.program, self.options.sandbox, max_message).await?);
+        let max_data = memory::process_limit(self.options.memory);
+        let browser =
+            Arc::new(Browser::start(&self.program, self.options.sandbox, max_message, max_data).await?);
         self.counters.starts.fetch_add(1, Relaxed);
-        tokio::spawn(watch(Arc::downgrade(&browser), self.options.memory, self.counters.clone()));
+        tokio::spawn(memory::watch(Arc::downgrade(&browser), self.options.memory, self.counters.clone()));
         *current = Some(browser.clone());
         Ok(browser)
     }
@@ -272,27 +275,5 @@ async fn end(browser: Arc<Browser>) {
     if let Some(browser) = Arc::into_inner(browser) {
         // It fails only if the drop panics, which was reported.
         let _ = tokio::task::spawn_blocking(move || drop(browser)).await;
-    }
-}
-
-/// Ends the largest page while the browser takes too much memory; the whole browser if no page is there to end.
-async fn watch(browser: Weak<Browser>, limit: u64, counters: Arc<Counters>) {
-    loop {
-        tokio::time::sleep(LOOK_EVERY).await;
-        let Some(browser) = browser.upgrade() else { return };
-        let processes = browser.processes();
-        let memory: u64 = processes.iter().map(|process| process.memory).sum();
-        if memory <= limit {
-            continue;
-        }
-        counters.too_large.fetch_add(1, Relaxed);
-        let largest = processes.iter().filter(|process| process.is_page).max_by_key(|process| process.memory);
-        match largest {
-            Some(page) => {
-                tracing::warn!(memory, limit, "the browser takes too much memory: its largest page is ended");
-                processes::end(page.pid);
-            }
-            None => browser.kill(),
-        }
     }
 }

@@ -8,9 +8,10 @@ use crate::browser::Browser;
 use crate::cache::Cache;
 use crate::clock::Clock;
 use crate::origins;
-use crate::pipe::{CallError, Event, Pipe};
+use crate::pipe::{CallError, Event, Pipe, Received};
 use crate::pool::Counters;
 use crate::resources::{Answer, Ask, Resource, SENT, Source, Verdict, decide, is_shown};
+use crate::scroll::{self, Scrolling};
 use crate::{Page, RenderError};
 use bytes::Bytes;
 use data_encoding::BASE64;
@@ -26,7 +27,7 @@ use url::Url;
 pub const MAX_NAVIGATIONS: usize = 20;
 
 /// How long the browser may take to make room for a page, or to throw it away. One that takes longer is ended.
-const ANSWER: Duration = Duration::from_secs(10);
+const ANSWER: Duration = Duration::from_secs(30);
 
 /// Reads the document, in a world whose functions the page cannot replace. Shadow trees, which HTML does not show, are
 /// put in place of comments with a key that the page cannot know.
@@ -43,6 +44,8 @@ pub struct Limits {
     pub max_document: usize,
     /// Requests that are asked for; the rest is refused.
     pub max_requests: usize,
+    /// Times a page is scrolled to its end.
+    pub scroll: u32,
     /// What scripts see as the browser's name.
     pub user_agent: String,
 }
@@ -58,6 +61,7 @@ impl From<CallError> for RenderError {
         match error {
             CallError::Closed => RenderError::Crashed,
             CallError::Refused => RenderError::Refused,
+            CallError::Unreadable => RenderError::Unreadable,
         }
     }
 }
@@ -166,7 +170,10 @@ enum Step {
 }
 
 impl Visit<'_> {
-    async fn run(mut self, mut events: tokio::sync::mpsc::Receiver<Event>) -> Result<Document, RenderError> {
+    async fn run(
+        mut self,
+        mut events: tokio::sync::mpsc::Receiver<Received>,
+    ) -> Result<Document, RenderError> {
         let (tab, session) = (self.tab, self.session);
         let call = |method: &'static str, params: Value| tab.pipe().call(Some(session), method, params);
         call("Fetch.enable", json!({ "patterns": [{ "urlPattern": "*" }] })).await?;
@@ -179,10 +186,11 @@ impl Visit<'_> {
         let mut is_begun = false;
         let page_origin = self.origin.ascii_serialization();
         let mut asked = FuturesUnordered::new();
+        let (mut scrolling, mut scrolls) = (Scrolling::new(tab.limits.scroll), FuturesUnordered::new());
         loop {
             let step = tokio::select! {
                 event = events.recv() => match event {
-                    Some(event) => self.on_event(event).await?,
+                    Some(event) => self.on_event(event?).await?,
                     None if tab.pipe().is_closed() => return Err(RenderError::Crashed),
                     None => return Err(RenderError::Flood),
                 },
@@ -194,7 +202,15 @@ impl Visit<'_> {
                     }
                     Step::Nothing
                 }
-                Some(answered) = asked.next(), if !asked.is_empty() => {
+                Some(moved) = scrolls.next(), if !scrolls.is_empty() => {
+                    match moved {
+                        Ok(moved) => scrolling.moved(&moved?)?,
+                        Err(_elapsed) => scrolling.give_up(),
+                    }
+                    self.settle(scroll::SETTLE).await?;
+                    Step::Nothing
+                }
+                Some(answered) = asked.next(), if !asked.is_empty() && scrolls.is_empty() => {
                     let (request, answer): (String, Answer) = answered;
                     match answer {
                         Answer::Response(resource) => self.fulfil(&request, &resource).await?,
@@ -220,7 +236,12 @@ impl Visit<'_> {
                         (request, answer)
                     });
                 }
-                Step::Rest => break,
+                Step::Rest => match scrolling.script() {
+                    Some(script) => {
+                        scrolls.push(timeout(scroll::PATIENCE, evaluate(tab, session, self.frame, script)));
+                    }
+                    None => break,
+                },
             }
         }
         let html = self.read().await?;
@@ -240,9 +261,7 @@ impl Visit<'_> {
                 if self.loader.get_or_insert_with(|| loader.to_owned()) != loader {
                     return Err(RenderError::Left);
                 }
-                let budget = self.tab.limits.settle.as_millis() as u64;
-                let policy = json!({ "policy": "pauseIfNetworkFetchesPending", "budget": budget });
-                self.tell("Emulation.setVirtualTimePolicy", policy).await?;
+                self.settle(self.tab.limits.settle).await?;
             }
             "Page.javascriptDialogOpening" => {
                 self.tell("Page.handleJavaScriptDialog", json!({ "accept": false })).await?;
@@ -333,25 +352,42 @@ impl Visit<'_> {
         self.tell("Fetch.failRequest", json!({ "requestId": request, "errorReason": why })).await
     }
 
+    /// Lets this much time of the page pass.
+    async fn settle(&self, time: Duration) -> Result<(), RenderError> {
+        let budget = time.min(self.tab.limits.settle).as_millis() as u64;
+        let policy = json!({ "policy": "pauseIfNetworkFetchesPending", "budget": budget });
+        self.tell("Emulation.setVirtualTimePolicy", policy).await
+    }
+
     /// Reads the document.
     async fn read(&self) -> Result<String, RenderError> {
-        let (pipe, session) = (self.tab.pipe(), Some(self.session));
-        let world = json!({ "frameId": self.frame, "worldName": "recrawl" });
-        let world = pipe.call(session, "Page.createIsolatedWorld", world).await?;
-        let max = self.tab.limits.max_document;
-        let expression = format!("({SNAPSHOT})({max})");
-        let params = json!({
-            "expression": expression,
-            "contextId": world["executionContextId"],
-            "returnByValue": true,
-        });
-        let mut answer = pipe.call(session, "Runtime.evaluate", params).await?;
-        match answer["result"]["value"].take() {
+        let script = format!("({SNAPSHOT})({})", self.tab.limits.max_document);
+        match evaluate(self.tab, self.session, self.frame, script).await? {
             Value::String(html) => Ok(html),
             Value::Bool(false) => Err(RenderError::Size),
             _ => Err(RenderError::Refused),
         }
     }
+}
+
+/// What a script returns or promises, in a world whose functions the page cannot replace.
+async fn evaluate(
+    tab: Tab<'_>,
+    session: &str,
+    frame: &str,
+    expression: String,
+) -> Result<Value, RenderError> {
+    let (pipe, session) = (tab.pipe(), Some(session));
+    let world = json!({ "frameId": frame, "worldName": "recrawl" });
+    let world = pipe.call(session, "Page.createIsolatedWorld", world).await?;
+    let params = json!({
+        "expression": expression,
+        "contextId": world["executionContextId"],
+        "returnByValue": true,
+        "awaitPromise": true,
+    });
+    let mut answer = pipe.call(session, "Runtime.evaluate", params).await?;
+    Ok(answer["result"]["value"].take())
 }
 
 /// A field of a request, by its name in lower case.

@@ -6,10 +6,10 @@ use recrawl_renderer::{
 use std::collections::BTreeMap;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long a request waits to be sent, if its path is `/queued`.
-const QUEUED: Duration = Duration::from_secs(5);
+const QUEUED: Duration = Duration::from_secs(65);
 
 /// Answers from a table, and keeps what was asked for.
 #[derive(Default)]
@@ -54,8 +54,9 @@ fn renderer(options: Options) -> Renderer {
     Renderer::new(options).unwrap()
 }
 
-fn quick() -> Options {
-    Options { time: Duration::from_secs(10), ..Options::default() }
+/// Options under which a page fails by time only if it never ends, however busy the machine is.
+fn patient() -> Options {
+    Options { time: Duration::from_secs(600), ..Options::default() }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -73,9 +74,10 @@ async fn a_page_is_as_its_scripts_made_it() {
         <div id=host></div><script src=/app.js></script><script>setTimeout(async () => {\
         p.textContent = await (await load('/go')).text() + ' at ' + location.href + ' by ' + navigator.userAgent;\
         const a = document.createElement('a'); a.href = '/next'; a.textContent = 'more'; document.body.append(a);\
-        host.attachShadow({mode: 'open'}).innerHTML = '<b>in the shadow</b>'; }, 3000)</script>";
-    let renderer = renderer(Options { user_agent: "recrawl/1".into(), ..quick() });
-    let start = Instant::now();
+        host.attachShadow({mode: 'open'}).innerHTML = '<b>in the shadow</b>'; }, 8e5)</script>";
+    // Its timer runs for longer than the page may take, but not by the clock on the wall.
+    let settle = Duration::from_secs(900);
+    let renderer = renderer(Options { user_agent: "recrawl/1".into(), settle, ..patient() });
     let rendered = renderer.render(&page("https://a.test/p?q=1", html), &source).await.unwrap();
     for part in [
         "late text at https://a.test/p?q=1 by recrawl/1",
@@ -95,10 +97,7 @@ async fn a_page_is_as_its_scripts_made_it() {
                 fields: vec![("accept", "*/*".into())],
             }
     );
-    assert!(start.elapsed() < Duration::from_secs(8), "{:?}", start.elapsed());
-    let start = Instant::now();
     renderer.render(&page("https://a.test/p?q=1", html), &source).await.unwrap();
-    assert!(start.elapsed() < Duration::from_secs(3), "a timer of 3 s takes less: {:?}", start.elapsed());
     assert_eq!(source.asked()[3..], ["https://a.test/go", "https://a.test/data"], "the script is kept");
     let figures = renderer.figures();
     assert_eq!((figures.rendered, figures.starts, figures.cached, figures.answered), (2, 1, 1, 5));
@@ -106,12 +105,10 @@ async fn a_page_is_as_its_scripts_made_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn hostile_pages_cost_themselves() {
-    let renderer = renderer(Options { time: Duration::from_secs(6), max_document: 1 << 20, ..quick() });
+    let renderer = renderer(Options { max_document: 1 << 20, ..patient() });
     let source = Table::default().with("http://a.test/more", 200, &[], "more");
     let good = "<p>x</p><script>document.body.append('y')</script>";
     for (name, html, expected) in [
-        ("a loop", "<script>for(;;);</script>", Err(RenderError::Time)),
-        ("promises", "<script>(function f(){Promise.resolve().then(f)})()</script>", Err(RenderError::Time)),
         ("a large document", "<script>document.write('x'.repeat(5e6))</script>", Err(RenderError::Size)),
         ("reloads", "<p>here</p><script>location.reload()</script>", Ok("here")),
         ("another page", "<p>here</p><script>location = '/more'</script>", Ok("here")),
@@ -134,24 +131,36 @@ async fn hostile_pages_cost_themselves() {
             Ok("here"),
         ),
     ] {
-        let start = Instant::now();
         let rendered = renderer.render(&page("http://a.test/hostile", html), &source).await;
         match (&rendered, expected) {
             (Ok(rendered), Ok(text)) => assert!(rendered.html.contains(text), "{name}: {}", rendered.html),
             (found, expected) => assert_eq!(found.as_ref().err().cloned(), expected.err(), "{name}"),
         }
-        assert!(start.elapsed() < Duration::from_secs(9), "{name}: {:?}", start.elapsed());
         let after = renderer.render(&page("http://a.test/good", good), &source).await.unwrap();
         assert!(after.html.contains("</script>y"), "after {name}: {}", after.html);
     }
     assert!(source.asked().is_empty(), "{:?}", source.asked());
     assert_eq!(renderer.figures().starts, 1, "no page took the browser with it");
-    let start = Instant::now();
     let away = renderer
         .render(&page("http://a.test/", "<script>location = '/more'</script>"), &source)
         .await
         .unwrap();
-    assert_eq!(away.navigations, ["http://a.test/more"], "{:?}", start.elapsed());
+    assert_eq!(away.navigations, ["http://a.test/more"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_that_never_end_are_given_up() {
+    let renderer = renderer(Options { time: Duration::from_secs(3), ..Options::default() });
+    for html in [
+        "<script>for(;;);</script>",
+        "<script>(function f(){Promise.resolve().then(f)})()</script>",
+        // Scrolling never ends.
+        "<div style='height:9999px'></div><script>onscroll = () => { for(;;); }</script>",
+    ] {
+        let error = renderer.render(&page("http://a.test/", html), &Table::default()).await.unwrap_err();
+        assert_eq!(error, RenderError::Time, "{html}");
+    }
+    assert_eq!(renderer.figures().starts, 1, "no page took the browser with it");
 }
 
 const STAR: (&str, &str) = ("access-control-allow-origin", "*");
@@ -168,7 +177,7 @@ async fn said(source: &Table, scripts: &[&str]) -> String {
         document.body.append(s); }});\n{}</script>",
         scripts.join(";\n")
     );
-    let rendered = renderer(quick()).render(&page("http://a.test/", &html), source).await.unwrap();
+    let rendered = renderer(patient()).render(&page("http://a.test/", &html), source).await.unwrap();
     let said = rendered.html.split("<p id=\"p\">").nth(1).and_then(|rest| rest.split_once(".</p>"));
     said.unwrap_or_else(|| panic!("{}", rendered.html)).0.to_owned()
 }
@@ -321,7 +330,7 @@ async fn workers_and_frames_have_the_rights_of_their_page_at_most() {
 async fn a_site_sees_that_a_program_looks_at_it() {
     let html = "<p id=p></p><script>p.textContent = [navigator.webdriver, navigator.userAgent, navigator.languages, \
         JSON.stringify(navigator.userAgentData), screen.width, screen.height, document.visibilityState].join('; ')</script>";
-    let renderer = renderer(Options { user_agent: "recrawl/1".into(), ..quick() });
+    let renderer = renderer(Options { user_agent: "recrawl/1".into(), ..patient() });
     let rendered = renderer.render(&page("https://a.test/", html), &Table::default()).await.unwrap();
     let hints = r#"{"brands":[],"mobile":false,"platform":""}"#;
     let seen = format!("true; recrawl/1; en-US; {hints}; 800; 600; visible");
@@ -334,7 +343,7 @@ async fn a_page_does_not_pay_for_our_waiting() {
     let source = Table::default().with("http://a.test/queued", 200, &[], "late");
     let html =
         "<p id=p></p><script>fetch('/queued').then(r => r.text()).then(t => p.textContent = t)</script>";
-    let renderer = renderer(Options { time: QUEUED - Duration::from_secs(2), ..quick() });
+    let renderer = renderer(Options { time: QUEUED - Duration::from_secs(5), ..patient() });
     let rendered = renderer.render(&page("http://a.test/", html), &source).await.unwrap();
     assert!(rendered.html.contains("late"), "{}", rendered.html);
 }
@@ -342,7 +351,7 @@ async fn a_page_does_not_pay_for_our_waiting() {
 /// A page that floods the browser with requests is refused them, and a page that takes all memory is ended.
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_and_memory_are_bounded() {
-    let renderer = renderer(Options { memory: 500 << 20, max_requests: 5, ..quick() });
+    let renderer = renderer(Options { memory: 500 << 20, max_requests: 5, ..patient() });
     let source = Table::default();
     let many = "<script>for (let i = 0; i < 200; i++) fetch('/' + i).catch(() => 0)</script><p>here</p>";
     assert!(renderer.render(&page("http://a.test/", many), &source).await.unwrap().html.contains("here"));
@@ -357,12 +366,15 @@ async fn requests_and_memory_are_bounded() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_browser_that_is_killed_loses_no_page_and_leaves_nothing() {
-    let renderer = Arc::new(renderer(Options { restart_after: 7, ..quick() }));
+    let renderer = Arc::new(renderer(Options { restart_after: 7, ..patient() }));
     let source = Arc::new(Table::default());
     let killer = renderer.clone();
+    // By what was done, not by time: a page that each of three kills hits would fail.
     let killing = tokio::spawn(async move {
-        for wait in [300, 900, 1500] {
-            tokio::time::sleep(Duration::from_millis(wait)).await;
+        for rendered in [1, 10] {
+            while killer.figures().rendered < rendered {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
             killer.crash().await;
         }
     });
@@ -396,10 +408,10 @@ fn children() -> Vec<u32> {
     pids.filter(is_child).collect()
 }
 
-/// A browser that stops without an end costs the pages that are in it time, and then another one is started.
+/// A browser that stops without an end is found out before the next page, and another one is started.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_browser_that_hangs_is_replaced() {
-    let renderer = renderer(Options { time: Duration::from_secs(2), ..quick() });
+    let renderer = renderer(patient());
     let source = Table::default();
     let here = page("http://a.test/", "<p>here</p>");
     renderer.render(&here, &source).await.unwrap();
@@ -412,4 +424,53 @@ async fn a_browser_that_hangs_is_replaced() {
     assert!(renderer.render(&here, &source).await.unwrap().html.contains("here"));
     let figures = renderer.figures();
     assert_eq!((figures.starts, figures.crashes), (2, 1), "{figures:?}");
+}
+
+/// What scripts leave in a page need not be text.
+#[tokio::test(flavor = "multi_thread")]
+async fn half_a_surrogate_pair_is_read_as_a_replacement_character() {
+    let renderer = renderer(patient());
+    for (script, expected) in [
+        (r"p.textContent = 'boats \ud83d\ude00'.substring(0, 7) + '\u2026'", ">boats \u{fffd}…</p>"),
+        (r"p.textContent = 'end \ude00 of it'", ">end \u{fffd} of it</p>"),
+        (r"p.textContent = 'whole \ud83d\ude00'", ">whole 😀</p>"),
+        (r"document.title = 'Sale \ud83d'", "<title>Sale \u{fffd}</title>"),
+        (r"p.title = '\ud800'", "title=\"\u{fffd}\""),
+        (r"p.innerHTML = '<a href=\u0022/\ud800?q=\udc00\u0022>a</a>'", "href=\"/\u{fffd}?q=\u{fffd}\""),
+        (r"p.append(new Comment('\udfff'))", "<!--\u{fffd}-->"),
+        (r"p.attachShadow({mode: 'open'}).innerHTML = '<b>\ud83d</b>'", "<b>\u{fffd}</b>"),
+        (r"p.textContent = 'a\0b'", ">a\0b</p>"),
+        (r"console.log('\ud83d'); alert('\ud83d'); p.textContent = 'said'", ">said</p>"),
+        (r"fetch('/\ud83d').catch(() => 0).then(() => p.textContent = 'asked')", ">asked</p>"),
+    ] {
+        let html = format!("<title>t</title><p id=p>base</p><script>{script}</script>");
+        let rendered = renderer.render(&page("http://a.test/", &html), &Table::default()).await.unwrap();
+        assert!(rendered.html.contains(expected), "{script}: {}", rendered.html);
+    }
+    let html = r"<p>here</p><script>location = '/go?\ud83d'</script>";
+    let rendered = renderer.render(&page("http://a.test/", html), &Table::default()).await.unwrap();
+    assert_eq!(rendered.navigations, ["http://a.test/go?%EF%BF%BD"]);
+}
+
+/// Values nested too deeply to be read are a matter of the page's scripts; the page itself is read.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_that_is_too_long_fails_its_page_alone() {
+    let renderer = renderer(Options { max_document: 1 << 20, ..patient() });
+    let source = Table::default();
+    let quiet = "<p>here</p><script>setTimeout(() => document.body.append('late'), 4000)</script>";
+    let long = "'x'.repeat(3e7)";
+    for script in
+        [format!("fetch('/x', {{headers: {{a: {long}}}}}).catch(() => 0)"), format!("prompt('', {long})")]
+    {
+        let html = format!("<p>here</p><script>{script}</script>");
+        let (loud, quiet) = (page("http://a.test/loud", &html), page("http://a.test/quiet", quiet));
+        let (loud, quiet) = tokio::join!(renderer.render(&loud, &source), renderer.render(&quiet, &source));
+        assert_eq!(loud, Err(RenderError::Unreadable), "{script}");
+        assert!(quiet.unwrap().html.contains("late"));
+    }
+    let deep =
+        "<p>here</p><script>let a = {}; for (let i = 0; i < 1e4; i++) a = {a}; console.log(a)</script>";
+    assert!(renderer.render(&page("http://a.test/", deep), &source).await.unwrap().html.contains("here"));
+    let figures = renderer.figures();
+    assert_eq!((figures.starts, figures.crashes), (1, 0), "{figures:?}");
 }
