@@ -1,6 +1,7 @@
 //! What other programs read: Parquet beside JSON lines, the index of the archive, the stream of events.
 
 use crate::harness::{World, count, fails, json_lines, succeeds, warc_files, web};
+use recrawl_archive::records::Records;
 use recrawl_mockweb::procedural::ProceduralConfig;
 use recrawl_mockweb::{Config, Validators, WebConfig};
 use serde_json::Value;
@@ -267,6 +268,35 @@ fn the_oldest_bodies_go_first_and_what_they_were_of_is_still_told() {
     let names: Vec<String> = warc_files(&world.data_dir).values().map(|path| name_of(path)).collect();
     assert!(succeeds(output).lines().all(|line| names.iter().any(|name| line.contains(name))));
     world.is_sound();
+}
+
+#[test]
+fn revisits_name_their_captures_and_a_304_hides_none() {
+    let world = crawled("");
+    world.warm_up();
+    world.next_cycle();
+    let (mut captures, mut named, mut not_modified) = (Vec::new(), Vec::new(), 0);
+    for path in warc_files(&world.data_dir).values() {
+        let mut records = Records::open(path).unwrap();
+        while let Some(record) = records.next_record().unwrap() {
+            let of = |names: [&str; 3]| names.map(|name| record.field(name).unwrap_or_default().to_owned());
+            match record.kind() {
+                Some("response") => captures.push(of(["WARC-Target-URI", "WARC-Date", "WARC-Record-ID"])),
+                Some("revisit") => {
+                    assert_eq!(record.field("WARC-Target-URI"), record.field("WARC-Refers-To-Target-URI"));
+                    named.push(of(["WARC-Refers-To-Target-URI", "WARC-Refers-To-Date", "WARC-Refers-To"]));
+                    not_modified += usize::from(record.http_status() == Some("304"));
+                }
+                _ => {}
+            }
+        }
+    }
+    assert!(not_modified > 5, "{not_modified} of {}", named.len());
+    assert!(named.iter().all(|revisit| captures.contains(revisit)), "{named:?}");
+    // The newest line of each page leads to a body.
+    let index = fs::read_to_string(export(&world, "cdxj", "index.cdxj")).unwrap();
+    assert!(!index.contains("\"status\": \"304\""), "{index}");
+    assert_eq!(index.lines().count(), captures.len() + named.len() - not_modified);
 }
 
 fn name_of(path: &Path) -> String {

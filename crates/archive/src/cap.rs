@@ -74,7 +74,8 @@ pub fn keep_within(folder: &dyn Storage, max: u64) -> io::Result<Files> {
 /// Forgets body and validators, so that the next visit is unconditional and archives the body
 /// again.
 pub(super) fn forget(content: &mut Content) {
-    (content.archive, content.validators) = (None, Validators::default());
+    (content.archive, content.archived_at) = (None, 0);
+    content.validators = Validators::default();
 }
 
 /// The present WARC files with their lengths and names.

@@ -22,14 +22,41 @@ pub enum Record<'a> {
     Same {
         /// Decoded body, for its digest.
         body: &'a [u8],
+        /// The capture that holds it.
+        of: Capture,
     },
     /// The server answered 304.
-    NotModified,
+    NotModified {
+        /// The capture of the body that it confirmed; none if that is not archived.
+        of: Option<Capture>,
+    },
+}
+
+/// An earlier capture of the same page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capture {
+    /// Time of its fetch, in milliseconds since 1970; 0 if it is unknown.
+    pub at: u64,
+}
+
+impl Capture {
+    /// The fields by which a revisit names it (WARC 1.1, §5.11 to 5.13).
+    fn fields(self, url: &str) -> String {
+        let mut fields = format!("WARC-Refers-To-Target-URI: {url}\r\n");
+        if self.at > 0 {
+            let (date, id) = (timestamp(self.at), record_id(url, self.at));
+            let _ = write!(fields, "WARC-Refers-To-Date: {date}\r\nWARC-Refers-To: <{id}>\r\n");
+        }
+        fields
+    }
 }
 
 /// Field with the position of the page's previous body, as number of the file and byte: `1 1234`. WARC 1.1
 /// permits extension fields (§4), and forbids `WARC-Refers-To` in a `response` (§5.11).
 pub const BODY_BEFORE: &str = "X-Recrawl-Body-Before";
+
+/// Last part of the profile of revisits for a 304.
+const NOT_MODIFIED: &str = "server-not-modified";
 
 const REVISIT: &str = "WARC-Profile: http://netpreserve.org/warc/1.1/revisit/";
 
@@ -148,15 +175,18 @@ impl Record<'_> {
                 }
                 (*body, Some(body.len()), "response", extra)
             }
-            Record::Same { body } => {
-                let digest = payload_digest(body);
+            Record::Same { body, of } => {
+                let (digest, of) = (payload_digest(body), of.fields(head.url));
                 // Of a block without the payload, the standard wants to be told so (§6.7.2).
                 let extra = format!(
-                    "{REVISIT}identical-payload-digest\r\nWARC-Payload-Digest: sha1:{digest}\r\nWARC-Truncated: length\r\n"
+                    "{REVISIT}identical-payload-digest\r\nWARC-Payload-Digest: sha1:{digest}\r\n{of}WARC-Truncated: length\r\n"
                 );
                 (&b""[..], Some(body.len()), "revisit", extra)
             }
-            Record::NotModified => (&b""[..], None, "revisit", format!("{REVISIT}server-not-modified\r\n")),
+            Record::NotModified { of } => {
+                let of = of.map(|of| of.fields(head.url)).unwrap_or_default();
+                (&b""[..], None, "revisit", format!("{REVISIT}{NOT_MODIFIED}\r\n{of}"))
+            }
         };
         let http = head.response(headers, length);
         let id = record_id(head.url, head.at);

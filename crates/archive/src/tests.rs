@@ -51,10 +51,13 @@ fn the_head_is_as_received_but_for_what_the_body_no_longer_is() {
                 X-Archive-Orig-transfer-encoding: chunked\r\nContent-Length: 3\r\n\r\n";
     assert_eq!(compress(record(b"one"), &head, &coded), format!("{told}one"));
     // A revisit has the head of the body that it stands for.
-    assert_eq!(compress(Record::Same { body: b"one" }, &head, &coded), told.trim_end());
+    assert_eq!(
+        compress(Record::Same { body: b"one", of: Capture { at: 0 } }, &head, &coded),
+        told.trim_end()
+    );
     let head = Head::new("http://a.example/", 0, 304);
     assert_eq!(
-        compress(Record::NotModified, &head, &[("content-length", "9")]),
+        compress(Record::NotModified { of: None }, &head, &[("content-length", "9")]),
         "HTTP/1.1 304 \r\nX-Archive-Orig-content-length: 9"
     );
 }
@@ -143,9 +146,11 @@ fn a_304_is_a_revisit_without_a_body() {
     let head = Head { peer: Some("127.0.0.1".parse().unwrap()), ..Head::new("http://a.example/", 0, 304) };
     let headers = [("ETag", &b"\"x\"\r\nInjected: yes"[..])];
     let mut text = String::new();
-    GzDecoder::new(&Record::NotModified.compress(&mut Compressor::new(), &head, headers.into_iter())[..])
-        .read_to_string(&mut text)
-        .unwrap();
+    GzDecoder::new(
+        &Record::NotModified { of: None }.compress(&mut Compressor::new(), &head, headers.into_iter())[..],
+    )
+    .read_to_string(&mut text)
+    .unwrap();
     assert!(text.contains("WARC-Type: revisit\r\n") && text.contains("server-not-modified"), "{text}");
     assert!(text.contains("WARC-IP-Address: 127.0.0.1\r\n"), "{text}");
     assert!(!text.contains("\r\nInjected"), "{text}");
@@ -156,7 +161,11 @@ fn the_same_body_again_is_a_revisit_with_its_digest() {
     let head = Head::new("http://a.example/", 0, 200);
     let mut text = String::new();
     GzDecoder::new(
-        &Record::Same { body: b"" }.compress(&mut Compressor::new(), &head, std::iter::empty())[..],
+        &Record::Same { body: b"", of: Capture { at: 0 } }.compress(
+            &mut Compressor::new(),
+            &head,
+            std::iter::empty(),
+        )[..],
     )
     .read_to_string(&mut text)
     .unwrap();
@@ -175,4 +184,36 @@ fn one_compressor_makes_many_members_of_any_size() {
         GzDecoder::new(&member[..]).read_to_end(&mut back).unwrap();
         assert_eq!(back, [&b"head"[..], &body, b"tail"].concat(), "{length}");
     }
+}
+
+#[test]
+fn a_revisit_names_the_capture_that_it_stands_for() {
+    let url = "http://a.example/";
+    let (then, now) = (1_700_000_000_123, 1_800_000_000_000);
+    let compress = |record: Record<'_>, at| {
+        let member = record.compress(&mut Compressor::new(), &Head::new(url, at, 200), std::iter::empty());
+        let mut records = records::Records::over(&member[..], "x".into()).checked();
+        records.next_record().unwrap().unwrap()
+    };
+    let first = compress(Record::Response { truncated: false, body: b"one", before: None }, then);
+    let of = Capture { at: then };
+    for record in [Record::Same { body: b"one", of }, Record::NotModified { of: Some(of) }] {
+        let revisit = compress(record, now);
+        assert_eq!((revisit.kind(), revisit.problem), (Some("revisit"), None));
+        for (of_it, of_the_first) in [
+            ("WARC-Refers-To-Target-URI", "WARC-Target-URI"),
+            ("WARC-Refers-To-Date", "WARC-Date"),
+            ("WARC-Refers-To", "WARC-Record-ID"),
+        ] {
+            assert_eq!(revisit.field(of_it), first.field(of_the_first), "{of_it}");
+        }
+    }
+    // Older versions did not keep the time; of a body that is not archived there is nothing to name.
+    let undated = compress(Record::Same { body: b"one", of: Capture { at: 0 } }, now);
+    assert_eq!(undated.field("WARC-Refers-To-Target-URI"), Some(url));
+    let unknown = compress(Record::NotModified { of: None }, now);
+    for name in ["WARC-Refers-To-Date", "WARC-Refers-To"] {
+        assert_eq!((undated.field(name), unknown.field(name)), (None, None), "{name}");
+    }
+    assert_eq!(unknown.field("WARC-Refers-To-Target-URI"), None);
 }

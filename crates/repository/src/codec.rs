@@ -211,6 +211,8 @@ const CANONICAL_CONTRADICTORY: u8 = 0x20;
 const CANONICAL_OTHER: u8 = 0x30;
 /// The rule that selected the text follows, since version 8.
 const HAS_RULE: u8 = 0x40;
+/// The time of the archived body follows, since version 9.
+const HAS_ARCHIVED_AT: u8 = 0x80;
 
 const NOINDEX: u8 = 1;
 const NOFOLLOW: u8 = 2;
@@ -222,6 +224,7 @@ pub(crate) struct Extras<'b> {
     last_modified: Option<&'b str>,
     pub consent: Consent,
     pub rule: u32,
+    pub archived_at: u64,
 }
 
 impl Extras<'_> {
@@ -230,10 +233,11 @@ impl Extras<'_> {
     }
 }
 
-/// Appends what of a content few pages have, validators, consent and rule, behind a byte that says what there is.
+/// Appends what of a content few pages have, validators, consent, rule and the time of its
+/// archived body, behind a byte that says what there is.
 /// Version 2 knew the validators alone.
 pub(crate) fn put_extras(out: &mut Vec<u8>, content: &Content) {
-    let Content { validators: Validators { etag, last_modified }, consent, rule, .. } = content;
+    let Content { validators: Validators { etag, last_modified }, consent, rule, archived_at, .. } = content;
     let has = |there: bool, bit| if there { bit } else { 0 };
     let directives =
         has(consent.noindex, NOINDEX) | has(consent.nofollow, NOFOLLOW) | has(consent.noarchive, NOARCHIVE);
@@ -249,6 +253,7 @@ pub(crate) fn put_extras(out: &mut Vec<u8>, content: &Content) {
             | has(directives != 0, HAS_DIRECTIVES)
             | has(consent.unavailable_after.is_some(), HAS_UNAVAILABLE_AFTER)
             | has(*rule != 0, HAS_RULE)
+            | has(*archived_at != 0, HAS_ARCHIVED_AT)
             | canonical,
     );
     for text in [etag, last_modified].into_iter().flatten() {
@@ -265,6 +270,9 @@ pub(crate) fn put_extras(out: &mut Vec<u8>, content: &Content) {
     }
     if *rule != 0 {
         out.put_u32(*rule);
+    }
+    if *archived_at != 0 {
+        out.put_varint(*archived_at);
     }
 }
 
@@ -294,7 +302,8 @@ pub(crate) fn take_extras<'b>(take: &mut Take<'b>) -> Result<Extras<'b>, Malform
         },
     };
     let rule = if has & HAS_RULE == 0 { 0 } else { take.u32()? };
-    Ok(Extras { etag, last_modified, consent, rule })
+    let archived_at = if has & HAS_ARCHIVED_AT == 0 { 0 } else { take.varint()? };
+    Ok(Extras { etag, last_modified, consent, rule, archived_at })
 }
 
 fn put_content(out: &mut Vec<u8>, content: &Content) {
@@ -322,9 +331,17 @@ fn take_content(take: &mut Take<'_>) -> Result<Content, Malformed> {
     };
     let digest = u128::from(high) << 64 | u128::from(low);
     let extras = take_extras(take)?;
-    let (validators, rule) = (extras.validators(), extras.rule);
     let fingerprint = Fingerprint { simhash, digest };
-    Ok(Content { kind, fingerprint, rule, payload, validators, archive, consent: extras.consent })
+    Ok(Content {
+        kind,
+        fingerprint,
+        rule: extras.rule,
+        payload,
+        validators: extras.validators(),
+        archive,
+        archived_at: extras.archived_at,
+        consent: extras.consent,
+    })
 }
 
 fn put_record(out: &mut Vec<u8>, record: &PageRecord) {

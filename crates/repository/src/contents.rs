@@ -62,6 +62,7 @@ impl Contents {
             payload,
             validators: extras.validators(),
             archive: (file > 0).then_some(ArchivePosition { file: file as u32, offset }),
+            archived_at: extras.archived_at,
             consent: extras.consent,
         }
     }

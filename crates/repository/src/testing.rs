@@ -153,6 +153,7 @@ pub fn content() -> impl Strategy<Value = Content> {
             payload: f.2,
             validators: Validators { etag: etag.map(Into::into), last_modified: modified.map(Into::into) },
             archive: at.map(|(file, offset)| ArchivePosition { file, offset }),
+            archived_at: at.map_or(0, |(_, offset)| offset % 3 * 1_700_000_000_999),
             consent,
         },
     )

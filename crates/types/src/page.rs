@@ -159,6 +159,9 @@ pub struct Content {
     pub validators: Validators,
     /// Where the body lies, if it was archived.
     pub archive: Option<ArchivePosition>,
+    /// When that body was fetched, in milliseconds since 1970; 0 without a body, and for those that older versions
+    /// archived.
+    pub archived_at: u64,
     /// What the page said is to be done with it.
     pub consent: Consent,
 }

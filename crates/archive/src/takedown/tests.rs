@@ -32,9 +32,9 @@ fn request(url: &str) -> Vec<u8> {
     let path = url.rsplit('/').next().unwrap();
     let request = format!("GET /{path} HTTP/1.1\r\nhost: {url}\r\n\r\n");
     let head = Head { request: Some(request.as_bytes()), ..Head::new(url, 1_700_000_000_000, 304) };
-    let both = Record::NotModified.compress(&mut Compressor::new(), &head, [].into_iter());
+    let both = Record::NotModified { of: None }.compress(&mut Compressor::new(), &head, [].into_iter());
     let head = Head { request: None, ..head };
-    let first = Record::NotModified.compress(&mut Compressor::new(), &head, [].into_iter());
+    let first = Record::NotModified { of: None }.compress(&mut Compressor::new(), &head, [].into_iter());
     both[first.len()..].to_vec()
 }
 
@@ -99,7 +99,7 @@ fn a_notice_fits_every_length_that_a_record_has() {
     let id = record_id("x", NOW);
     let smallest = (1..1000).find(|length| notice(*length, Reason::TakenDown, &id, NOW).is_some()).unwrap();
     let head = Head::new("http://a/", 1, 304);
-    let record = Record::NotModified.compress(&mut Compressor::new(), &head, [].into_iter());
+    let record = Record::NotModified { of: None }.compress(&mut Compressor::new(), &head, [].into_iter());
     assert!(
         smallest <= record.len().min(request("http://a/").len()),
         "{smallest} bytes, and the least record that we write has {}",

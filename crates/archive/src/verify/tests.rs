@@ -1,7 +1,7 @@
 //! Each byte of an archive matters: a flipped bit is reported, or a page's position leads nowhere.
 
 use super::*;
-use crate::{Archive, ArchiveEnd, Compressor, Head, Provenance, Record};
+use crate::{Archive, ArchiveEnd, Capture, Compressor, Head, Provenance, Record};
 use recrawl_repository::Repository;
 use recrawl_repository::storage::MemoryStorage;
 use recrawl_types::{ArchivePosition, Content, Cycle, History, UrlRules, Visited};
@@ -29,7 +29,7 @@ fn archived(pages: u32) -> (Arc<MemoryStorage>, Vec<ArchivePosition>) {
         let record = Record::Response { truncated: false, body: body.as_bytes(), before: None };
         let headers = [("Content-Type", &b"text/html"[..])].into_iter();
         positions.push(archive.append(&record.compress(&mut compressor, &head, headers)).unwrap());
-        let same = Record::Same { body: body.as_bytes() };
+        let same = Record::Same { body: body.as_bytes(), of: Capture { at: 0 } };
         archive.append(&same.compress(&mut compressor, &head, std::iter::empty())).unwrap();
     }
     // As earlier releases named it.

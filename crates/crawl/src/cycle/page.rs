@@ -15,7 +15,7 @@ use crate::lessons::trust;
 use crate::page_rules::{KnownRules, PageRule, PageRules};
 use bytes::Bytes;
 use recrawl_archive::cap::Bodies;
-use recrawl_archive::{Compressor, Head, HttpVersion, Record};
+use recrawl_archive::{Capture, Compressor, Head, HttpVersion, Record};
 use recrawl_change::ChangeRules;
 use recrawl_extractor::{Extracted, FoundLink, Hub, Options, Part};
 use recrawl_fetcher::{FetchResult, FetchedPage, Response, Version};
@@ -126,7 +126,11 @@ impl PageReader<'_> {
                     visit.difference = difference(history, self.cycle, content, content);
                 }
                 match renewed.is_none_or(|content| self.consent.admits_archive(&content.consent, visit.at)) {
-                    true => self.member(&visit, response, &Record::NotModified, &mut tools.compressor),
+                    true => {
+                        let of = visited.and_then(|v| self.capture_of(&v.content));
+                        let record = Record::NotModified { of: of.map(|(_, capture)| capture) };
+                        self.member(&visit, response, &record, &mut tools.compressor)
+                    }
                     false => None,
                 }
             }
@@ -241,6 +245,7 @@ impl PageReader<'_> {
                 None => response.validators.clone(),
             },
             archive: None,
+            archived_at: 0,
             consent: extracted.consent().clone(),
         };
         let before = page.entry.record.visited.as_ref();
@@ -276,10 +281,10 @@ impl PageReader<'_> {
             return Ok(None);
         }
         let same = before.map(|b| &b.content).filter(|b| b.payload == content.payload);
-        let record = match same.and_then(|b| b.archive).filter(|position| self.bodies.has(*position)) {
-            Some(position) => {
-                content.archive = Some(position);
-                Record::Same { body: &response.body }
+        let record = match same.and_then(|b| self.capture_of(b)) {
+            Some((position, of)) => {
+                (content.archive, content.archived_at) = (Some(position), of.at);
+                Record::Same { body: &response.body, of }
             }
             None => {
                 let (truncated, before) = (response.truncated, body_before(page));
@@ -358,7 +363,14 @@ impl PageReader<'_> {
         let added = recrawl_extractor::consent_of_header(&fields, &visit.url, self.rules, self.reading);
         let consent = before.consent.and(&added);
         let archive = before.archive.filter(|_| self.consent.admits_archive(&consent, visit.at));
-        Content { validators, consent, archive, ..before.clone() }
+        let archived_at = archive.map_or(0, |_| before.archived_at);
+        Content { validators, consent, archive, archived_at, ..before.clone() }
+    }
+
+    /// The capture that holds the body of a content, if it is present.
+    fn capture_of(&self, content: &Content) -> Option<(ArchivePosition, Capture)> {
+        let position = content.archive.filter(|position| self.bodies.has(*position))?;
+        Some((position, Capture { at: content.archived_at }))
     }
 
     fn member(

@@ -430,7 +430,7 @@ fn record_page(page: ReadPage, recorder: &mut Recorder<'_>) -> Result<(), Failur
         let position = archive.append(&member)?;
         // A revisit record has no body: the page keeps the position of its body, if any.
         if let Some(content) = visit.content.as_mut().filter(|_| holds_body) {
-            content.archive = Some(position);
+            (content.archive, content.archived_at) = (Some(position), visit.at);
         }
     }
     let record = LogRecord::Visit(Box::new(visit));

@@ -140,9 +140,9 @@ fn the_bytes_of_a_record_stay_what_they_are() {
     assert_eq!(bytes, expected);
 }
 
-/// Contents whose text no rule selected have the bytes that they had before there were rules.
+/// Contents without a rule and without an archived body have the bytes that they had before these were kept.
 #[test]
-fn a_rule_costs_four_bytes_and_only_where_there_is_one() {
+fn a_rule_and_the_time_of_a_body_cost_bytes_only_where_there_are_any() {
     let content = Content { validators: Validators::new(Some("e"), None), ..Content::default() };
     let bytes_of = |content: &Content| {
         let mut bytes = Vec::new();
@@ -151,7 +151,10 @@ fn a_rule_costs_four_bytes_and_only_where_there_is_one() {
         bytes
     };
     assert_eq!(bytes_of(&content), [1, 1, b'e']);
-    assert_eq!(bytes_of(&Content { rule: 0x0102_0304, ..content }), [0x41, 1, b'e', 4, 3, 2, 1]);
+    assert_eq!(bytes_of(&Content { rule: 0x0102_0304, ..content.clone() }), [0x41, 1, b'e', 4, 3, 2, 1]);
+    // So does the time of the archived body: six bytes, in this century.
+    let dated = bytes_of(&Content { archived_at: 1_700_000_000_123, ..content });
+    assert_eq!((dated[0], dated.len()), (0x81, 3 + 6));
 }
 
 /// In a block of one page, a column is the byte 0 and the value.

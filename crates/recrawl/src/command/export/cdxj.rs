@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
-/// Writes a line for each response and each revisit in the WARC files, sorted by bytes.
+/// Writes a line for each response and each revisit of a body in the WARC files, sorted by bytes.
 ///
 /// # Errors
 /// When there is no archive, it cannot be read, or `out` cannot be written.
@@ -77,11 +77,12 @@ fn read_file(path: &Path, name: &str, sorted: &mut SortedLines) -> Result<(), Fa
     }
 }
 
-/// `key time {…}`; none for a record that is not a capture.
+/// `key time {…}`; none for a record that is not a capture. A 304 is none: replay programs would show its status and no
+/// body in place of the capture that it confirmed.
 pub(super) fn line(record: &Found, file: &str) -> Option<String> {
     let is_revisit = match record.kind()? {
         "response" => false,
-        "revisit" => true,
+        "revisit" if record.http_status() != Some("304") => true,
         _ => return None,
     };
     let url = record.field("WARC-Target-URI")?;
@@ -135,7 +136,7 @@ fn ascii_json(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_archive::{Archive, Compressor, Head, Record};
+    use recrawl_archive::{Archive, Capture, Compressor, Head, Record};
 
     fn append(archive: &mut Archive, record: &Record<'_>, url: &str, status: u16, kind: Option<&str>) {
         let head = Head::new(url, 1_700_000_000_000, status);
@@ -153,8 +154,14 @@ mod tests {
         let mut archive = recrawl_archive::Archive::create(folder.path(), 1 << 20).unwrap();
         let body = Record::Response { truncated: false, body: b"hello", before: None };
         append(&mut archive, &body, "https://www.example.org/B?b&a", 200, Some("text/html; charset=utf-8"));
-        append(&mut archive, &Record::Same { body: b"hello" }, "http://a.example/", 200, Some("text/html"));
-        append(&mut archive, &Record::NotModified, "http://a.example/", 304, None);
+        append(
+            &mut archive,
+            &Record::Same { body: b"hello", of: Capture { at: 0 } },
+            "http://a.example/",
+            200,
+            Some("text/html"),
+        );
+        append(&mut archive, &Record::NotModified { of: None }, "http://a.example/", 304, None);
         append(&mut archive, &body, "http://b.example/", 302, Some("caf\u{e9}/\u{1f600}"));
         let mut records = Records::open(&path_of(folder.path())).unwrap();
         let mut lines = Vec::new();
@@ -179,7 +186,6 @@ mod tests {
                 format!(
                     r#"example,a)/ 20231114221320 {{"url": "http://a.example/", "mime": "warc/revisit", "status": "200", {digest}"#
                 ),
-                r#"example,a)/ 20231114221320 {"url": "http://a.example/", "mime": "warc/revisit", "status": "304", …"#.into(),
                 format!(
                     r#"example,b)/ 20231114221320 {{"url": "http://b.example/", "mime": "caf\u00e9/\ud83d\ude00", "status": "302", {digest}"#
                 ),
