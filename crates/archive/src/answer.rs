@@ -104,7 +104,7 @@ impl Answer {
     fn of_member(members: &mut impl BufRead, max_body: u64) -> io::Result<Answer> {
         let mut bytes = Vec::new();
         let mut member = GzDecoder::new(members);
-        (&mut member).take(MAX_HEAD + max_body).read_to_end(&mut bytes)?;
+        (&mut member).take((MAX_HEAD as u64).saturating_add(max_body)).read_to_end(&mut bytes)?;
         warc(&bytes)?;
         // To the next member.
         io::copy(&mut member, &mut io::sink())?;

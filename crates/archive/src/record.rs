@@ -1,5 +1,6 @@
 //! Records of a fetch: its response, or a revisit in place of it, and its request.
 
+use super::records::MAX_HEAD;
 use super::{payload_digest, record_id, timestamp};
 use flate2::{Compress, Compression, FlushCompress, Status};
 use recrawl_types::ArchivePosition;
@@ -57,6 +58,10 @@ pub const BODY_BEFORE: &str = "X-Recrawl-Body-Before";
 
 /// Last part of the profile of revisits for a 304.
 const NOT_MODIFIED: &str = "server-not-modified";
+
+/// Bytes of an HTTP response's head that are written: readers find its end, with the fields of the record before it.
+/// Fields beyond are left out.
+pub(super) const MAX_HTTP_HEAD: usize = MAX_HEAD - (16 << 10);
 
 const REVISIT: &str = "WARC-Profile: http://netpreserve.org/warc/1.1/revisit/";
 
@@ -123,11 +128,15 @@ impl<'a> Head<'a> {
     ) -> Vec<u8> {
         let version = if self.http == HttpVersion::Http10 { "1.0" } else { "1.1" };
         let mut text = format!("HTTP/{version} {} ", self.status).into_bytes();
-        text.extend(one_line(self.reason));
+        text.extend(one_line(self.reason).take(MAX_HTTP_HEAD / 2));
         text.extend_from_slice(b"\r\n");
         let length = length.map(|length| length.to_string());
         let mut is_told = length.is_none();
         for (name, value) in headers {
+            // With the longest prefix, the separators, and the length at the end.
+            if text.len() + name.len() + value.len() + 64 > MAX_HTTP_HEAD {
+                continue;
+            }
             let is_length = name.eq_ignore_ascii_case("content-length");
             let fits = is_length && !is_told && length.as_deref().map(str::as_bytes) == Some(value);
             let is_of_transfer = ["content-encoding", "transfer-encoding"]

@@ -11,8 +11,9 @@ use std::path::Path;
 /// The first bytes of a gzip member (RFC 1952 §2.3.1): two magic bytes and the method.
 const MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
 
-/// Bytes of a record that are searched for its fields and those of the HTTP response in it.
-pub(super) const MAX_HEAD: u64 = 128 << 10;
+/// Bytes of a record that are searched for its fields and those of the HTTP response in it. The fetcher takes some
+/// 400 kB of header fields, and the writer keeps records within this limit.
+pub(super) const MAX_HEAD: usize = 512 << 10;
 
 /// A record: its position and its fields.
 pub struct Found {
@@ -202,7 +203,7 @@ impl<R: Read> Records<R> {
         let offset = self.reader.at;
         let mut member = GzDecoder::new(&mut self.reader);
         let mut start = Vec::new();
-        let head = (&mut member).take(MAX_HEAD).read_to_end(&mut start);
+        let head = (&mut member).take(MAX_HEAD as u64).read_to_end(&mut start);
         let mut payload = Payload::of(&start).filter(|_| self.is_checked);
         let rest = head.and_then(|_| match &mut payload {
             Some(payload) => io::copy(&mut member, payload),

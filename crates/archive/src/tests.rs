@@ -217,3 +217,32 @@ fn a_revisit_names_the_capture_that_it_stands_for() {
     }
     assert_eq!(unknown.field("WARC-Refers-To-Target-URI"), None);
 }
+
+#[test]
+fn every_head_that_is_written_is_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut archive = Archive::create(folder.path(), 1 << 30).unwrap();
+    let head = Head::new("http://a.example/", 1_700_000_000_000, 200);
+    let most = record::MAX_HTTP_HEAD - "HTTP/1.1 200 \r\n".len() - 64 - "x-huge".len();
+    for (length, is_kept) in
+        [(100 << 10, true), (128 << 10, true), (400 << 10, true), (most, true), (most + 1, false)]
+    {
+        let value = vec![b'h'; length];
+        let headers = [("x-huge", &value[..]), ("content-type", b"text/html")];
+        let record = Record::Response { truncated: false, body: b"the body", before: None };
+        let member = record.compress(&mut Compressor::new(), &head, headers.into_iter());
+        let found = records::Records::over(&member[..], "x".into()).checked().next_record().unwrap().unwrap();
+        assert_eq!((found.problem, found.http_field("x-huge").is_some()), (None, is_kept), "{length}");
+        // Fields behind one that is too long are kept if there is room.
+        assert_eq!(found.http_field("content-type").is_some(), length != most, "{length}");
+        let position = archive.append(&member).unwrap();
+        let answer = answer::Answer::read(&ArchiveFolder::open(folder.path()).unwrap(), position).unwrap();
+        assert_eq!((&answer.body[..], answer.body_bytes), (&b"the body"[..], 8), "{length}");
+    }
+    // A phrase as long as the client takes.
+    let head = Head { reason: &[b'r'; 417_792], ..head };
+    let record = Record::Response { truncated: false, body: b"b", before: None };
+    let member = record.compress(&mut Compressor::new(), &head, std::iter::empty());
+    let found = records::Records::over(&member[..], "x".into()).checked().next_record().unwrap().unwrap();
+    assert_eq!((found.problem, found.http_status()), (None, Some("200")));
+}
