@@ -61,10 +61,10 @@ fn line(
     let Extracted::Page(PageContent { title, text, .. }) = extracted(answer, url, settings, part) else {
         return None;
     };
-    let mut line = json!({"url": url.to_string(), "ts": timestamp(answer.time() * 1000)});
-    if let Some(title) = title {
-        line["title"] = title.into();
-    }
+    // A row needs a title or an id: validators refuse one with none of the columns that the first line has.
+    let (url, title) = (url.to_string(), title.filter(|title| !title.trim().is_empty()));
+    let title = title.unwrap_or_else(|| url.clone());
+    let mut line = json!({"url": url, "ts": timestamp(answer.time() * 1000), "title": title});
     if with_text {
         line["text"] = text.into();
     }
