@@ -32,7 +32,7 @@ export function open(main, { app, signal }) {
   const load = async () => {
     token();
     await show(standing, async () => {
-      const controls = await ask("/api/v1/controls", { signal });
+      const controls = await ask("api/v1/controls", { signal });
       const end = (path, told, what, text) => ({
         text,
         label: `${text} ${what}`,
@@ -43,7 +43,7 @@ export function open(main, { app, signal }) {
         ({ what }) => what,
         ({ what, who, at }) => [
           what,
-          end(`/api/v1/blocks/${encodeURIComponent(what)}`, blocksTold, what, "Unblock"),
+          end(`api/v1/blocks/${encodeURIComponent(what)}`, blocksTold, what, "Unblock"),
           who,
           time(at),
         ],
@@ -58,7 +58,7 @@ export function open(main, { app, signal }) {
         ({ what }) => what,
         ({ what, who, at }) => [
           what,
-          end(`/api/v1/hosts/${encodeURIComponent(what)}/pause`, hostsTold, what, "Resume"),
+          end(`api/v1/hosts/${encodeURIComponent(what)}/pause`, hostsTold, what, "Resume"),
           who,
           time(at),
         ],
@@ -135,7 +135,7 @@ export function open(main, { app, signal }) {
           send(
             fetchTold,
             "POST",
-            () => "/api/v1/recrawl",
+            () => "api/v1/recrawl",
             (url) => ({ url: url.trim() }),
           ),
           "Fetched as soon as robots.txt and delays allow.",
@@ -149,7 +149,7 @@ export function open(main, { app, signal }) {
           "Host or URL prefix",
           text(),
           "Block",
-          send(blocksTold, "PUT", (pattern) => `/api/v1/blocks/${encoded(pattern)}`),
+          send(blocksTold, "PUT", (pattern) => `api/v1/blocks/${encoded(pattern)}`),
           "example.com covers its subdomains; https://example.com/a/ covers all URLs with this prefix.",
         ),
         blocksTold,
@@ -168,7 +168,7 @@ export function open(main, { app, signal }) {
           "Host",
           text(),
           "Pause host",
-          send(hostsTold, "PUT", (host) => `/api/v1/hosts/${encoded(host)}/pause`),
+          send(hostsTold, "PUT", (host) => `api/v1/hosts/${encoded(host)}/pause`),
           "Its pages wait. They do not count as gone.",
         ),
         hostsTold,

@@ -37,7 +37,7 @@ export function errorsPanel() {
     element,
     load: (signal) =>
       show(place, async () => {
-        const errors = await ask("/api/v1/errors", { signal });
+        const errors = await ask("api/v1/errors", { signal });
         for (const { group, table } of groups)
           table.fill(
             errors.kinds.filter((kind) => kind.group === group),

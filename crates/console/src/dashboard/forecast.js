@@ -47,7 +47,7 @@ export function forecastPanel(signal) {
     clearTimeout(waits);
     trouble.replaceChildren();
     try {
-      const [curve, savings] = await Promise.all(["/api/v1/whatif", "/api/v1/savings"].map((path) => ask(path, { signal })));
+      const [curve, savings] = await Promise.all(["api/v1/whatif", "api/v1/savings"].map((path) => ask(path, { signal })));
       if ([curve, savings].some((one) => one.state === "computing")) {
         if (forecasts.length === 0) say(state, "The forecast is being computed …");
         waits = setTimeout(load, AGAIN);

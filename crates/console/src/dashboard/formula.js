@@ -34,7 +34,7 @@ export function open(main, { signal }) {
   });
   const load = () =>
     show(known, async () => {
-      const formulas = await ask("/api/v1/formulas", { signal });
+      const formulas = await ask("api/v1/formulas", { signal });
       const chosen = builtIn.value;
       back.disabled = formulas.history.length === 0;
       say(noBack, back.disabled ? "There is no earlier formula to roll back to." : "");
@@ -60,7 +60,7 @@ export function open(main, { signal }) {
     await show(result, async () => draw(await ask(path, { method: "POST", body: { text: text.value }, signal })));
   };
   const use = async () => {
-    if (await attempt(told, "PUT", "/api/v1/formula", { text: text.value })) load();
+    if (await attempt(told, "PUT", "api/v1/formula", { text: text.value })) load();
   };
   const candidate = panel(
     "Candidate",
@@ -80,9 +80,9 @@ export function open(main, { signal }) {
       h(
         "p",
         { class: "actions" },
-        h("button", { type: "button", on: { click: post("/api/v1/formulas/check", checked) } }, "Check"),
+        h("button", { type: "button", on: { click: post("api/v1/formulas/check", checked) } }, "Check"),
         " ",
-        h("button", { type: "button", class: "main", on: { click: post("/api/v1/formulas/compare", compared) } }, "Compare"),
+        h("button", { type: "button", class: "main", on: { click: post("api/v1/formulas/compare", compared) } }, "Compare"),
         " ",
         h("button", { type: "button", on: { click: use } }, "Use from next cycle"),
       ),
@@ -91,7 +91,7 @@ export function open(main, { signal }) {
     result,
   );
   candidate.classList.add("wide");
-  const back = button("Roll back", backTold, "DELETE", "/api/v1/formula", { after: load });
+  const back = button("Roll back", backTold, "DELETE", "api/v1/formula", { after: load });
   const noBack = h("span", { class: "quiet", id: "no-roll-back" });
   back.setAttribute("aria-describedby", "no-roll-back");
   const history = panel(

@@ -22,8 +22,8 @@ export function sentence({ reason, at }, now) {
 /** Pause or resume, whichever fits the state, or why neither does. */
 export function pauseControls(app, told, after) {
   const [pause, resume, why] = [
-    button("Pause crawl", told, "PUT", "/api/v1/pause", { after }),
-    button("Resume crawl", told, "DELETE", "/api/v1/pause", { after, kind: "main" }),
+    button("Pause crawl", told, "PUT", "api/v1/pause", { after }),
+    button("Resume crawl", told, "DELETE", "api/v1/pause", { after, kind: "main" }),
     h("span", { class: "quiet", id: "no-pause" }),
   ];
   const element = h("p", { class: "actions" }, pause, resume, why);

@@ -70,7 +70,7 @@ export function open(main, { signal, parameters, navigate }) {
   let shown = [];
   const load = (cursor) =>
     show(list, async () => {
-      const { hosts, next } = await ask(query("/api/v1/hosts", { sort, state, cursor, limit: PART }), { signal });
+      const { hosts, next } = await ask(query("api/v1/hosts", { sort, state, cursor, limit: PART }), { signal });
       shown = cursor ? [...shown, ...hosts] : hosts;
       table.fill(
         shown,
@@ -111,8 +111,8 @@ function openOne(main, { signal, parameters }) {
   const load = () =>
     show(place, async () => {
       const [found, { paused_hosts: paused, blocks }] = await Promise.all([
-        ask(`/api/v1/hosts/${encodeURIComponent(bare(name))}`, { signal }),
-        ask("/api/v1/controls", { signal }),
+        ask(`api/v1/hosts/${encodeURIComponent(bare(name))}`, { signal }),
+        ask("api/v1/controls", { signal }),
       ]);
       acts.replaceChildren(...controls(bare(name), told, load, paused, blocks));
       const some = found.filter((host) => !name.includes("://") || host.host === name);
@@ -142,9 +142,9 @@ function controls(host, told, after, paused, blocks) {
   const wider = blocks.find(({ what }) => host.endsWith(`.${what}`));
   return [
     isPaused
-      ? act("Resume", "DELETE", `/api/v1/hosts/${path}/pause`)
-      : act("Pause", "PUT", `/api/v1/hosts/${path}/pause`),
-    isBlocked ? act("Unblock", "DELETE", `/api/v1/blocks/${path}`) : act("Block", "PUT", `/api/v1/blocks/${path}`),
+      ? act("Resume", "DELETE", `api/v1/hosts/${path}/pause`)
+      : act("Pause", "PUT", `api/v1/hosts/${path}/pause`),
+    isBlocked ? act("Unblock", "DELETE", `api/v1/blocks/${path}`) : act("Block", "PUT", `api/v1/blocks/${path}`),
     wider ? h("span", { class: "quiet" }, `Blocked by ${wider.what} too; remove that under Control.`) : "",
   ];
 }

@@ -39,7 +39,7 @@ export function open(main, { app, signal }) {
     isOff = false;
   const load = () =>
     show(state, async () => {
-      const improve = await ask("/api/v1/improve", { signal });
+      const improve = await ask("api/v1/improve", { signal });
       isLearning = improve.loop !== null && (improve.loop.learner.running_since !== null || improve.loop.learner.is_asked);
       isOff = improve.mode === "off";
       off.replaceChildren(...modePanel(improve));
@@ -219,7 +219,7 @@ function historyPanel(signal) {
   element.classList.add("wide");
   const load = async () => {
     try {
-      ({ events, next } = await ask(query("/api/v1/improve/history", { limit: shown }), { signal }));
+      ({ events, next } = await ask(query("api/v1/improve/history", { limit: shown }), { signal }));
       trouble.replaceChildren();
       more.hidden = next === null;
       table.fill(

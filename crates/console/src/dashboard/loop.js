@@ -23,11 +23,11 @@ export function loopPanel({ after }) {
   const told = outcome();
   const [steps, needs, learner] = [h("ol", { class: "steps" }), h("ul", { class: "reasons" }), h("p", { class: "quiet" })];
   const change = (text, method, path, kind) => button(text, told, method, path, { after, kind });
-  const promote = change("Promote", "POST", "/api/v1/improve/promote", "main");
-  const back = change("Roll back", "POST", "/api/v1/improve/rollback");
-  const hold = change("Hold loop", "PUT", "/api/v1/improve/hold");
-  const release = change("Release loop", "DELETE", "/api/v1/improve/hold");
-  const learn = change("Learn now", "POST", "/api/v1/improve/run");
+  const promote = change("Promote", "POST", "api/v1/improve/promote", "main");
+  const back = change("Roll back", "POST", "api/v1/improve/rollback");
+  const hold = change("Hold loop", "PUT", "api/v1/improve/hold");
+  const release = change("Release loop", "DELETE", "api/v1/improve/hold");
+  const learn = change("Learn now", "POST", "api/v1/improve/run");
   const why = h("p", { class: "quiet", id: "loop-why" });
   for (const one of [promote, back, learn]) one.setAttribute("aria-describedby", "loop-why");
   const held = h("p", { class: "warning" }, "An operator holds the loop.");

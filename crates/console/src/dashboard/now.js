@@ -70,7 +70,7 @@ export function open(main, { app, signal }) {
   };
   const load = async () => {
     try {
-      reports = (await ask(`/api/v1/cycles?last=${CYCLES}`, { signal })).reverse();
+      reports = (await ask(`api/v1/cycles?last=${CYCLES}`, { signal })).reverse();
       draw();
     } catch (refusal) {
       if (refusal.name !== "AbortError") rate.refused(refusal, load);

@@ -68,10 +68,10 @@ export function open(main, { signal, parameters, navigate }) {
   const told = outcome();
   const load = () =>
     show(found, async () => {
-      const { blocks } = await ask("/api/v1/controls", { signal });
+      const { blocks } = await ask("api/v1/controls", { signal });
       blocking.blocks(blocks);
       try {
-        const document = await ask(query("/api/v1/page", { url }), { signal });
+        const document = await ask(query("api/v1/page", { url }), { signal });
         fetchNow.hidden = (document.stopped_by ?? []).some(({ gate }) => CLOSED.includes(gate));
         return onePage(document);
       } catch (refusal) {
@@ -82,7 +82,7 @@ export function open(main, { signal, parameters, navigate }) {
         return firstPages(`The first pages that begin with ${url}`, pages);
       }
     });
-  const fetchNow = button("Fetch now", told, "POST", "/api/v1/recrawl", { body: () => ({ url }), after: () => load() });
+  const fetchNow = button("Fetch now", told, "POST", "api/v1/recrawl", { body: () => ({ url }), after: () => load() });
   const archived = versions(url, signal);
   const anew = (list) => () => {
     list();
@@ -100,7 +100,7 @@ export function open(main, { signal, parameters, navigate }) {
 /** Block or unblock, whichever fits, with the prefix that it is about. */
 function blockControls(url, told, after) {
   const prefix = URL.canParse(url) ? new URL(url).href : url;
-  const path = `/api/v1/blocks/${encodeURIComponent(prefix)}`;
+  const path = `api/v1/blocks/${encodeURIComponent(prefix)}`;
   const act = (text, method) => button(text, told, method, path, { after, label: `${text}: ${prefix}` });
   const [block, unblock, about] = [
     act("Block this prefix", "PUT"),
@@ -124,7 +124,7 @@ function blockControls(url, told, after) {
 
 /** The first pages with a URL prefix; none for an invalid prefix. */
 async function beginWith(prefix, signal) {
-  const words = query("/api/v1/pages", { prefix: prefix.trim(), limit: OFFERED });
+  const words = query("api/v1/pages", { prefix: prefix.trim(), limit: OFFERED });
   const { pages } = await ask(words, { signal }).catch(() => ({ pages: [] }));
   return pages;
 }
@@ -136,7 +136,7 @@ async function offer(prefix, place, signal) {
 }
 
 async function someHosts(signal) {
-  const { pages } = await ask(`/api/v1/pages?limit=${OFFERED}`, { signal });
+  const { pages } = await ask(`api/v1/pages?limit=${OFFERED}`, { signal });
   return firstPages("The first pages by URL", pages);
 }
 

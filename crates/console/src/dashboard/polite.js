@@ -25,7 +25,7 @@ export function changesPanel() {
     ),
     load: (signal) =>
       show(list, async () => {
-        const { hosts } = await ask(`/api/v1/hosts?sort=changes&limit=${HOSTS}`, { signal });
+        const { hosts } = await ask(`api/v1/hosts?sort=changes&limit=${HOSTS}`, { signal });
         const some = hosts.filter((host) => host.changed > 0);
         const most = Math.max(1, ...some.map((host) => host.changed));
         table.fill(
@@ -68,7 +68,7 @@ export function politePanel() {
   element.classList.add("wide");
   const loadPrefixes = (signal) =>
     show(prefixes, async () => {
-      const { blocks } = await ask("/api/v1/controls", { signal });
+      const { blocks } = await ask("api/v1/controls", { signal });
       const some = blocks.map(({ what }) => what).filter((what) => what.includes("://"));
       const more = some.length > HOSTS ? `, and ${count(some.length - HOSTS)} more` : "";
       return some.length > 0 ? `Blocked URL prefixes: ${some.slice(0, HOSTS).join(", ")}${more}.` : "";
@@ -108,7 +108,7 @@ function standing(name, state) {
     element: h("div", {}, h("h3", {}, `${name}: `, number), place),
     load: (signal) =>
       show(place, async () => {
-        const { hosts, next } = await ask(`/api/v1/hosts?state=${state}&limit=${HOSTS}`, { signal });
+        const { hosts, next } = await ask(`api/v1/hosts?state=${state}&limit=${HOSTS}`, { signal });
         say(number, `${hosts.length}${next ? " and more" : ""}`);
         table.fill(
           hosts,

@@ -87,7 +87,7 @@ export function recentPanel() {
     asked = Date.now();
     const mine = ++turn;
     try {
-      const recent = await ask(query("/api/v1/recent", { since: points.at(-1)?.at }), { signal });
+      const recent = await ask(query("api/v1/recent", { since: points.at(-1)?.at }), { signal });
       // A later load brings these points too.
       if (mine !== turn) return;
       [keep, every] = [recent.points_max, recent.every_ms];

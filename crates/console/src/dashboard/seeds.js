@@ -11,7 +11,7 @@ export function seedsPanel(title, { after, kind, lead } = {}) {
       .split("\n")
       .map((line) => line.trim())
       .filter(Boolean);
-    if (await attempt(told, "POST", "/api/v1/seeds", { urls })) {
+    if (await attempt(told, "POST", "api/v1/seeds", { urls })) {
       field.value = "";
       after?.();
     }

@@ -40,7 +40,7 @@ export function listen({ status, cycle, change, lost, found, again }) {
   };
   const open = () => {
     close();
-    source = new EventSource("/api/v1/events");
+    source = new EventSource("api/v1/events");
     source.addEventListener("status", hear(status));
     source.addEventListener("cycle", hear(cycle));
     source.addEventListener("change", hear(change));
@@ -52,7 +52,7 @@ export function listen({ status, cycle, change, lost, found, again }) {
   const look = async () => {
     if (isLost || document.hidden || Date.now() - heard < SILENCE) return;
     try {
-      const now = await ask("/api/v1/status", { signal: AbortSignal.timeout(SILENCE) });
+      const now = await ask("api/v1/status", { signal: AbortSignal.timeout(SILENCE) });
       heard = Date.now();
       status(now);
     } catch {

@@ -38,7 +38,7 @@ export function versions(url, signal) {
   async function load(cursor) {
     let list;
     try {
-      list = await ask(query("/api/v1/versions", { url, cursor }), { signal });
+      list = await ask(query("api/v1/versions", { url, cursor }), { signal });
     } catch (refusal) {
       if (refusal.name === "AbortError") return;
       if (refusal.title === undefined) throw refusal;
@@ -86,10 +86,10 @@ function shown(url, signal) {
   element.hidden = true;
   let [version, read] = [null, null];
   const chosen = () => element.querySelector("input:checked").value;
-  const place = () => query("/archived", { url, warc_file: version.warc_file, warc_offset: version.warc_offset });
+  const place = () => query("archived", { url, warc_file: version.warc_file, warc_offset: version.warc_offset });
 
   /** Text, headers and difference are read once. */
-  const parts = () => (read ??= ask(place().replace("/archived", "/api/v1/version"), { signal }));
+  const parts = () => (read ??= ask(place().replace("archived", "api/v1/version"), { signal }));
 
   function render() {
     content.replaceChildren(loading());
