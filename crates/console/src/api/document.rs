@@ -9,6 +9,7 @@ use std::fmt::Write;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{
     ComponentsBuilder, ContentBuilder, InfoBuilder, LicenseBuilder, OpenApi, Ref, RefOr, ResponseBuilder,
+    Server,
 };
 use utoipa::{PartialSchema, ToSchema};
 
@@ -44,6 +45,8 @@ fn complete(mut described: OpenApi) -> OpenApi {
         .description(Some(DESCRIPTION))
         .license(Some(LicenseBuilder::new().name("Apache-2.0 OR MIT").build()))
         .build();
+    // Relative to the document, which a proxy may serve at a sub-path.
+    described.servers = Some(vec![Server::new(".")]);
     let bearer = HttpBuilder::new()
         .scheme(HttpAuthScheme::Bearer)
         .description(Some("A token from the file named by serve.tokens"))
