@@ -54,6 +54,7 @@ pub fn run(command: &DatasetCommand) -> Result<(), Failure> {
                 let (pages, cycles) = (pages.unwrap_or(RELATED_PAGES), cycles.unwrap_or(RELATED_CYCLES));
                 let web =
                     generate::related_web(&recipe, pages, cycles, *random_seed).map_err(Failure::usage)?;
+                create_parent(to)?;
                 web.create(to).map_err(failure)?;
                 let planted = super::counted(web.experts.len() as u64, "planted relation");
                 return print(format!(
@@ -78,6 +79,13 @@ pub fn run(command: &DatasetCommand) -> Result<(), Failure> {
             write(&generate(&recipe).map_err(Failure::usage)?, to, format)
         }
     }
+}
+
+/// Creates the folder that a new data set goes into.
+fn create_parent(to: &Path) -> Result<(), Failure> {
+    let parent = to.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let created = parent.map_or(Ok(()), std::fs::create_dir_all);
+    created.map_err(|e| Failure::Work(format!("cannot create the folder of {}: {e}", to.display())))
 }
 
 /// The error of a data set as one of the command.
@@ -105,6 +113,7 @@ fn chosen(data: Dataset, set: PageSet) -> Result<Dataset, Failure> {
 }
 
 fn write(data: &Dataset, to: &Path, format: &str) -> Result<(), Failure> {
+    create_parent(to)?;
     let losses = format::create(data, to, format).map_err(failure)?;
     print(format!(
         "{}: {}, cycles 0 to {}, format {format}",
