@@ -70,8 +70,8 @@ impl Space {
         Err(Failure::Work(format!(
             "{}: {} free, {what} {}; free disk space and restart, nothing is lost and the cycle resumes",
             self.folder,
-            Size(free),
-            Size(bytes)
+            Size(free).rounded(),
+            Size(bytes).rounded()
         )))
     }
 

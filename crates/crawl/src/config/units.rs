@@ -170,6 +170,14 @@ impl Size {
         let bytes = scaled(text, &SIZES, "size", "2 MiB")?;
         if bytes > 1e18 { Err(format!("size {text:?} is too large")) } else { Ok(Size(bytes as u64)) }
     }
+
+    /// For readers: in the largest unit that fits, with at most one decimal.
+    pub fn rounded(self) -> String {
+        let units = SIZES[..4].iter().rev();
+        let (unit, factor) = units.copied().find(|unit| self.0 as f64 >= unit.1).unwrap_or(SIZES[0]);
+        let number = format!("{:.1}", self.0 as f64 / factor);
+        format!("{} {unit}", number.strip_suffix(".0").unwrap_or(&number))
+    }
 }
 
 impl Share {
@@ -335,6 +343,13 @@ impl Serialize for Share {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_size_for_readers_is_short() {
+        let of = |bytes| Size(bytes).rounded();
+        assert_eq!([of(0), of(1023), of(1 << 20)], ["0 B", "1023 B", "1 MiB"]);
+        assert_eq!([of(72_241_960 << 10), of(900 << 30)], ["68.9 GiB", "900 GiB"]);
+    }
 
     #[test]
     fn units_are_read_and_written_back() {
