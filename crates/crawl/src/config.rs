@@ -4,6 +4,7 @@
 //! checks them together.
 
 pub mod environment;
+pub mod operator_file;
 pub mod secrets;
 pub mod units;
 
@@ -637,7 +638,8 @@ impl Config {
     pub fn read(file: Option<&Path>, variables: &[(String, String)]) -> Result<Config, ConfigError> {
         let tables = match file {
             Some(file) => {
-                let text = std::fs::read_to_string(file).map_err(|e| ConfigError::Read(file.into(), e))?;
+                let text = operator_file::read_text(file, operator_file::MAX_CONFIG);
+                let text = text.map_err(|e| ConfigError::Read(file.into(), e))?;
                 Config::tables(&text, file)?
             }
             None => toml::Table::new(),

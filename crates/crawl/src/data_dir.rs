@@ -15,7 +15,7 @@ use recrawl_types::UrlRules;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirEntry};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// The folder of the tables, in the data directory.
@@ -30,6 +30,8 @@ const PINNED: &str = "pinned";
 const BEGUN: [&str; 2] = ["MANIFEST", TABLES];
 /// Names that may exist before: the lock, files written before the manifest, a restored archive.
 const OURS: [&str; 5] = ["LOCK", "reports", WARC, "formula.toml", "lost+found"];
+/// Names of further files that recrawl reads once there is a crawl.
+const STATE: [&str; 4] = ["MANIFEST", "decisions.json", "notify.json", "candidate.json"];
 /// Prefixes of names that may exist before: files of cycles, about which the repository reports
 /// more, and the log of changes.
 const OURS_BEGIN: [&str; 5] = ["MANIFEST.", "generation-", "cycle-", "visits-", "control.jsonl"];
@@ -48,6 +50,7 @@ struct Pinned {
 /// [`Failure::Usage`], naming the files; [`Failure::Work`] when the directory cannot be read.
 pub fn check_ours(settings: &Settings) -> Result<(), Failure> {
     let folder = &settings.data_dir;
+    check_files(folder)?;
     let foreign = foreign(folder, &settings.files)
         .map_err(|e| Failure::Work(format!("cannot read data directory {}: {e}", folder.display())))?;
     if foreign.is_empty() {
@@ -59,6 +62,29 @@ pub fn check_ours(settings: &Settings) -> Result<(), Failure> {
         folder.display(),
         labels::some_of(&foreign)
     )))
+}
+
+/// Refuses a directory in which one of recrawl's files is a named pipe or a device: opening it could wait for ever, and
+/// reading it could have no end.
+///
+/// # Errors
+/// [`Failure::Usage`], naming the file.
+pub fn check_files(folder: &Path) -> Result<(), Failure> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !is_ours(&name) && !STATE.contains(&name.as_str()) {
+            continue;
+        }
+        let Ok(kind) = fs::metadata(entry.path()).map(|data| data.file_type()) else { continue };
+        if kind.is_fifo() || kind.is_char_device() || kind.is_block_device() {
+            return Err(Failure::Usage(format!(
+                "{}: is a named pipe or a device, not a file; remove it, or use another data directory",
+                entry.path().display()
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Does the folder hold a crawl?

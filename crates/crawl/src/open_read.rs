@@ -23,6 +23,7 @@ use std::{fmt, io, thread};
 /// [`Failure::Usage`] if there is no repository; [`Failure::Work`] if it cannot be read.
 pub fn repository(settings: &Settings) -> Result<Repository, Failure> {
     let folder = &settings.data_dir;
+    crate::data_dir::check_files(folder)?;
     let storage = FileStorage::existing(folder)
         .map_err(|e| Failure::Usage(format!("cannot open data directory {}: {e}", folder.display())))?;
     Repository::open_read(Arc::new(storage)).map_err(|e| match e {

@@ -1,8 +1,9 @@
 //! Secret values of the configuration: their references, and how to read them.
 
+use super::operator_file;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// `env:NAME`, `file:PATH`, or the value itself; empty for none. Displays the reference, never the
 /// value.
@@ -34,7 +35,8 @@ impl Secret {
             return std::env::var(name).map_err(|e| format!("cannot read environment variable {name}: {e}"));
         }
         let Some(path) = self.0.strip_prefix("file:") else { return Ok(self.0.clone()) };
-        let text = std::fs::read_to_string(path).map_err(|e| format!("cannot read {path}: {e}"))?;
+        let text = operator_file::read_text(Path::new(path), operator_file::MAX_SECRET)
+            .map_err(|e| format!("cannot read {path}: {e}"))?;
         Ok(text.trim_end_matches(['\r', '\n']).to_owned())
     }
 
