@@ -425,7 +425,7 @@ table! {
     /// `[extract]`
     Extract {
         /// Media types that are parsed.
-        types: Vec<String> = ["text/html", "application/xhtml+xml", "text/*"].map(String::from).into(),
+        types: Vec<String> = recrawl_extractor::Types::DEFAULT.map(String::from).into(),
         /// Maximum distinct links taken from one page.
         max_links: u32 = 10_000,
         /// Maximum bytes of visible text that are compared.

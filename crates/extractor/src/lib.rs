@@ -22,6 +22,7 @@ mod directives;
 mod element;
 mod html;
 mod inert;
+mod json;
 mod listings;
 mod look;
 mod media;
@@ -137,7 +138,7 @@ pub const MAX_TITLE_BYTES: usize = 500;
 /// The result of [`extract`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Extracted {
-    /// HTML, XHTML or plain text.
+    /// HTML, XHTML, JSON or plain text.
     Page(PageContent),
     /// A sitemap or a feed, with the directives of the header.
     Listing(Listing, Consent),
@@ -224,7 +225,8 @@ pub fn extract(
     extract_part(body, fields, url, rules, options, None)
 }
 
-/// The same, with the text of a part of the page. Selectors concern HTML; patterns also plain text.
+/// The same, with the text of a part of the page. Selectors concern HTML; patterns also plain text, JSON and the items
+/// of feeds.
 pub fn extract_part(
     body: &[u8],
     fields: &Fields<'_>,
@@ -240,16 +242,17 @@ pub fn extract_part(
     let media = MediaType::of(fields, body, &options.types);
     let decoded = || charset::decode(body, media.charset.as_deref(), media.syntax(), &url.host());
     let mut directives = PageDirectives::of_header(fields, url, rules, options);
-    if let Some(listing) = listings::read(body, fields, &media, url, rules, &options.limits) {
+    if let Some(mut listing) = listings::read(body, fields, &media, url, rules, &options.limits) {
+        listing.text = strip(listing.text);
         return Extracted::Listing(listing, directives.decide());
     }
     match media.kind {
         BodyKind::Opaque => Extracted::Opaque(directives.decide()),
         BodyKind::Plain => {
-            let mut text = text::Collapsed::new(options.limits.max_text);
             let Decoded { text: decoded, encoding } = decoded();
-            text.push_lines(&decoded);
-            let found = Found { text: text.finish(), ..Found::default() };
+            let json = media.is_json.then(|| json::text(&decoded, options.limits.max_text)).flatten();
+            let text = json.unwrap_or_else(|| text::of_lines(&decoded, options.limits.max_text));
+            let found = Found { text, ..Found::default() };
             let resolver = Resolver::of_page(url, None, rules, encoding);
             let page = read(found, &resolver, fields, directives.decide(), url, &options.limits);
             Extracted::Page(PageContent { text: strip(page.text), work: decoded.len() as u64, ..page })

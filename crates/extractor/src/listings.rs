@@ -7,6 +7,7 @@
 mod formats;
 mod gzip;
 mod hub;
+mod items;
 mod list;
 mod xml;
 
@@ -39,6 +40,8 @@ pub struct Listing {
     pub refused: u32,
     /// Entries not read because a limit was reached.
     pub over_limit: u32,
+    /// What the items of a feed say: of each the URL, date, title and text, on lines of their own. Empty for sitemaps.
+    pub text: String,
     /// The hub of a feed.
     pub hub: Option<Hub>,
     /// If reading stopped early: where and why.
@@ -83,9 +86,16 @@ pub struct ListingEntry {
 }
 
 impl Listing {
-    /// The bytes to compare between visits: entries and dates, without what servers add to each
-    /// copy.
+    /// The bytes to compare between visits: entries and dates, and what the items of a feed say, without what servers
+    /// add to each copy.
     pub fn comparable_bytes(&self) -> Vec<u8> {
+        let mut bytes = self.entry_bytes();
+        bytes.extend_from_slice(self.text.as_bytes());
+        bytes
+    }
+
+    /// The same of entries and dates alone, which earlier releases compared.
+    pub fn entry_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.entries.iter().map(|e| e.url.key().len() + 8).sum());
         for entry in &self.entries {
             bytes.extend_from_slice(&(entry.url.key().len() as u32).to_le_bytes());
@@ -128,6 +138,7 @@ pub(crate) fn read(
         resolver: Resolver::new(url, None, rules),
         hub: HubLinks::new(url),
         limit: limits.max_entries,
+        max_text: limits.max_text,
         room: MAX_ADDRESSES,
     };
     if found.listing.kind.is_feed() {
@@ -147,6 +158,7 @@ struct Found<'r> {
     resolver: Resolver<'r>,
     hub: HubLinks<'r>,
     limit: usize,
+    max_text: usize,
     /// Remaining bytes for URLs.
     room: usize,
 }

@@ -9,6 +9,7 @@
 use crate::Fields;
 use crate::charset::Syntax;
 use crate::content_type::{ContentType, is_token};
+use crate::json::is_json;
 use crate::xhtml;
 use encoding_rs::{Encoding, UTF_16BE, UTF_16LE};
 
@@ -31,6 +32,10 @@ pub(crate) struct MediaType {
     pub(crate) kind: BodyKind,
     /// The `charset` parameter.
     pub(crate) charset: Option<String>,
+    /// Is it JSON, by its type?
+    pub(crate) is_json: bool,
+    /// Is it XML, by its type?
+    is_xml: bool,
 }
 
 /// The media types whose bodies are read; all others are compared byte for byte.
@@ -38,13 +43,23 @@ pub(crate) struct MediaType {
 pub struct Types(Vec<String>);
 
 impl Default for Types {
-    /// HTML, XHTML and all of `text/`.
+    /// HTML, XHTML, all of `text/`, and data as text: JSON, XML and YAML.
     fn default() -> Self {
-        Types(["text/html", "application/xhtml+xml", "text/*"].map(str::to_owned).into())
+        Types(Types::DEFAULT.map(str::to_owned).into())
     }
 }
 
 impl Types {
+    /// The default of `extract.types`.
+    pub const DEFAULT: [&str; 6] = [
+        "text/html",
+        "application/xhtml+xml",
+        "text/*",
+        "application/json",
+        "application/xml",
+        "application/yaml",
+    ];
+
     /// From patterns `type/subtype` and `type/*`.
     ///
     /// # Errors
@@ -64,8 +79,23 @@ impl Types {
     }
 
     fn admit(&self, essence: &str) -> bool {
-        let kind = essence.split('/').next().unwrap_or("");
-        self.0.iter().any(|t| t == essence || t.strip_suffix("/*") == Some(kind))
+        [essence, format_of(essence)].iter().any(|essence| {
+            let kind = essence.split('/').next().unwrap_or("");
+            self.0.iter().any(|t| t == essence || t.strip_suffix("/*") == Some(kind))
+        })
+    }
+}
+
+/// The type of the format that a type of data is written in (RFC 6839, RFC 9512).
+fn format_of(essence: &str) -> &str {
+    match essence {
+        XHTML => XHTML,
+        _ if !essence.starts_with("application/") => essence,
+        _ if is_json(essence) => "application/json",
+        _ if essence.ends_with("+xml") => "application/xml",
+        "application/x-yaml" => "application/yaml",
+        _ if essence.ends_with("+yaml") => "application/yaml",
+        _ => essence,
     }
 }
 
@@ -93,7 +123,8 @@ impl MediaType {
             _ if !is_wide && is_binary(head) => BodyKind::Opaque,
             _ => BodyKind::Plain,
         };
-        MediaType { kind, charset }
+        let is_xml = essence == "text/xml" || format_of(essence) == "application/xml";
+        MediaType { kind, charset, is_json: is_json(essence), is_xml }
     }
 
     /// How a body of this kind declares its encoding.
@@ -101,6 +132,7 @@ impl MediaType {
         match self.kind {
             BodyKind::Html => Syntax::Html,
             BodyKind::Xhtml => Syntax::Xml,
+            BodyKind::Plain if self.is_xml => Syntax::Xml,
             BodyKind::Plain | BodyKind::Opaque => Syntax::Plain,
         }
     }
@@ -255,7 +287,14 @@ mod tests {
             (Some("application/xhtml+xml;charset=utf-8"), b"", Xhtml, Some("utf-8")),
             (Some("text/plain, text/html; charset=gbk"), b"", Html, Some("gbk")),
             (Some("text/markdown"), b"", Plain, None),
-            (Some("application/json"), b"{}", Opaque, None),
+            (Some("application/json"), b"{}", Plain, None),
+            (Some("application/ld+json; charset=utf-8"), b"{}", Plain, Some("utf-8")),
+            (Some("application/xml"), b"<rates>", Plain, None),
+            (Some("application/gpx+xml"), b"<gpx>", Plain, None),
+            (Some("application/x-yaml"), b"a: 1", Plain, None),
+            (Some("text/csv"), b"a,b", Plain, None),
+            (Some("image/svg+xml"), b"<svg>", Opaque, None),
+            (Some("application/json"), b"\0\x01", Opaque, None),
             (Some("image/png"), b"<html>", Opaque, None),
             // No type, or a meaningless one.
             (None, b" \n<!doctype html>", Html, None),
@@ -347,6 +386,7 @@ mod tests {
         assert_eq!(kind("text/plain", b"words"), BodyKind::Opaque);
         assert_eq!(kind("text/plain", b"<!doctype html>"), BodyKind::Html);
         assert_eq!(kind("application/json", b"{}"), BodyKind::Plain);
+        assert_eq!(kind("application/xml", b"<a/>"), BodyKind::Opaque);
         assert_eq!(kind("image/svg+xml", b"<svg>"), BodyKind::Plain);
         assert_eq!(kind("image/png", b"\x89PNG\r\n\x1a\n\0"), BodyKind::Opaque, "binary is no text");
         for wrong in ["html", "*", "*/*", "text/", "text/html; charset=x", ""] {

@@ -170,6 +170,16 @@ pub(crate) fn is_mostly_frame(kept: usize, frame: usize) -> bool {
     kept < 200 && kept * 20 < kept + frame
 }
 
+/// The lines of a plain text, white space collapsed, cut at a limit.
+pub(crate) fn of_lines(text: &str, limit: usize) -> String {
+    let mut collapsed = Collapsed::new(limit);
+    for line in text.lines() {
+        collapsed.block();
+        collapsed.push(line);
+    }
+    collapsed.finish()
+}
+
 /// Text with collapsed white space: one space between words, one newline between blocks, none at
 /// either end. Cut at a limit.
 pub(crate) struct Collapsed {

@@ -34,7 +34,8 @@ pub fn check(data: &[u8]) {
     assert_eq!(part.kind, hints.kind);
     assert_eq!(part.entries, hints.entries[..hints.entries.len().min(few.max_entries)], "other entries");
     let bytes: usize = hints.entries.iter().map(|entry| entry.url.key().len() + 8).sum();
-    assert_eq!(hints.comparable_bytes().len(), bytes);
+    assert_eq!(hints.comparable_bytes().len(), bytes + hints.text.len());
+    assert!(hints.text.len() <= all.max_text && (hints.kind.is_feed() || hints.text.is_empty()));
     if fields.content_type.is_none() && !body.starts_with(&[0x1f, 0x8b]) {
         let packed = packed(body);
         assert_eq!(read(&packed, &fields, &all).as_ref(), Some(&hints), "inside gzip");

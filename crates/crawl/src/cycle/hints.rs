@@ -70,7 +70,7 @@ impl HintRules<'_> {
     /// When the table of hosts cannot be read.
     pub fn entries(&self, page: &FetchedPage, hints: Listing) -> io::Result<Vec<Link>> {
         let url = &page.entry.url;
-        let Listing { kind, mut entries, refused, over_limit, mut damage, hub: _, work: _ } = hints;
+        let Listing { kind, mut entries, refused, over_limit, mut damage, hub: _, work: _, text: _ } = hints;
         if matches!(&page.result, FetchResult::Page(response) if response.truncated) && damage.is_none() {
             damage = Some("larger than fetch.max_body".into());
             if kind == ListingKind::Text {

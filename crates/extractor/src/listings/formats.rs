@@ -29,6 +29,17 @@ pub(super) enum Field {
     Modified,
     /// The publication date, used if there is no modification date.
     Published,
+    /// The title of a feed's item.
+    Title,
+    /// What the item says.
+    Text,
+}
+
+impl Field {
+    /// Is it text for people, which may contain markup?
+    pub fn is_text(self) -> bool {
+        matches!(self, Field::Title | Field::Text)
+    }
 }
 
 const SITEMAP: &[(&str, Field)] = &[("loc", Field::Address), ("lastmod", Field::Modified)];
@@ -46,19 +57,37 @@ static FORMATS: [Format; 5] = [
             ("pubDate", Field::Published),
             ("date", Field::Published),
             ("updated", Field::Modified),
+            ("title", Field::Title),
+            ("description", Field::Text),
+            ("encoded", Field::Text),
+            ("summary", Field::Text),
         ],
     },
     Format {
         kind: ListingKind::Rdf,
         root: "RDF",
         entry: "item",
-        fields: &[("link", Field::Address), ("date", Field::Published), ("modified", Field::Modified)],
+        fields: &[
+            ("link", Field::Address),
+            ("date", Field::Published),
+            ("modified", Field::Modified),
+            ("title", Field::Title),
+            ("description", Field::Text),
+            ("encoded", Field::Text),
+        ],
     },
     Format {
         kind: ListingKind::Atom,
         root: "feed",
         entry: "entry",
-        fields: &[("link", Field::Href), ("updated", Field::Modified), ("published", Field::Published)],
+        fields: &[
+            ("link", Field::Href),
+            ("updated", Field::Modified),
+            ("published", Field::Published),
+            ("title", Field::Title),
+            ("summary", Field::Text),
+            ("content", Field::Text),
+        ],
     },
 ];
 

@@ -14,6 +14,8 @@ use std::borrow::Cow;
 const MAX_PROLOGUE: usize = 64;
 /// Maximum bytes of a field's text; longer text is no URL and no date.
 const MAX_FIELD: usize = 2 * MAX_URL_BYTES;
+/// Maximum bytes of a field that is text for people, with its markup; the rest is left out.
+const MAX_TEXT: usize = 256 << 10;
 /// Maximum depth of a feed's own links: children of Atom's root, or of the channel in RSS.
 const MAX_LINK_DEPTH: usize = 3;
 
@@ -93,6 +95,9 @@ struct Entry {
     permalink: Option<String>,
     modified: Option<String>,
     published: Option<String>,
+    title: Option<String>,
+    /// All that the item says: a summary, then the whole.
+    texts: Vec<String>,
 }
 
 impl Walk<'_> {
@@ -125,6 +130,8 @@ impl Walk<'_> {
                     _ => {}
                 }
             }
+            // Markup of the text separates words.
+            Some(_) if self.field.is_some_and(Field::is_text) => self.push(" "),
             _ => {}
         }
     }
@@ -141,10 +148,12 @@ impl Walk<'_> {
             } else if self.depth < *children {
                 let entry = std::mem::take(entry);
                 self.entry = None;
+                let before = found.listing.entries.len();
                 match entry.address.or(entry.permalink) {
                     Some(address) => found.entry(&address, entry.modified.or(entry.published).as_deref()),
                     None => found.refuse(),
                 }
+                found.item(before, entry.title.as_deref(), &entry.texts);
             }
         }
         self.depth = self.depth.saturating_sub(1);
@@ -153,6 +162,12 @@ impl Walk<'_> {
     fn push(&mut self, text: &str) {
         // Elements inside a field are not part of its text; URLs and dates have none.
         let is_inside = self.entry.as_ref().is_some_and(|(_, depth)| *depth == self.depth);
+        if self.field.is_some_and(Field::is_text) {
+            let room = MAX_TEXT.saturating_sub(self.text.len()).min(text.len());
+            let end = (0..=room).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+            self.text.push_str(&text[..end]);
+            return;
+        }
         if self.field.is_none() || !is_inside {
             return;
         }
@@ -176,6 +191,8 @@ impl Walk<'_> {
         };
         match character {
             Some(character) => self.push(character.encode_utf8(&mut [0; 4])),
+            // One of HTML, which the text is read as.
+            None if self.field.is_some_and(Field::is_text) => self.push(&format!("&{};", &**reference)),
             None => self.is_sound = false,
         }
     }
@@ -188,6 +205,8 @@ impl Entry {
             Field::Permalink => &mut self.permalink,
             Field::Modified => &mut self.modified,
             Field::Published => &mut self.published,
+            Field::Title => &mut self.title,
+            Field::Text => return self.texts.push(text.to_owned()),
             Field::Href => return,
         };
         place.get_or_insert_with(|| text.to_owned());
