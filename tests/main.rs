@@ -12,6 +12,8 @@ mod access;
 mod api;
 /// Archived versions in the API: what `recrawl show` reads, and no more.
 mod archived;
+/// Which differences are changes, and what is told of them.
+mod changed;
 /// The Helm chart and the manifest for people without Helm.
 mod chart;
 /// Words, exit codes, and one-line errors.

@@ -2,7 +2,7 @@
 
 use super::files::number_in;
 use super::records::{MAX_HEAD, Records, cut_head, field, fields, http_status};
-use super::{ArchiveFolder, BODY_BEFORE};
+use super::{ArchiveFolder, BODY_BEFORE, ROUND};
 use flate2::bufread::GzDecoder;
 use recrawl_repository::storage::Storage;
 use recrawl_types::ArchivePosition;
@@ -186,6 +186,11 @@ impl Answer {
     pub fn time(&self) -> u64 {
         let date = self.field("WARC-Date").and_then(|text| humantime::parse_rfc3339(text).ok());
         date.and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok()).map_or(0, |at| at.as_secs())
+    }
+
+    /// Number of the round that fetched it, if it is noted.
+    pub fn round(&self) -> Option<u32> {
+        self.field(ROUND)?.parse().ok()
     }
 
     /// Position of the page's previous body.

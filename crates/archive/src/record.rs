@@ -56,6 +56,9 @@ impl Capture {
 /// permits extension fields (§4), and forbids `WARC-Refers-To` in a `response` (§5.11).
 pub const BODY_BEFORE: &str = "X-Recrawl-Body-Before";
 
+/// Field with the number of the round that fetched a response, for crawls that notify of changes.
+pub const ROUND: &str = "X-Recrawl-Round";
+
 /// Last part of the profile of revisits for a 304.
 const NOT_MODIFIED: &str = "server-not-modified";
 
@@ -80,6 +83,8 @@ pub struct Head<'a> {
     pub reason: &'a [u8],
     /// Version of HTTP. A response of HTTP/2 has no text form, so it is written as one of HTTP/1.1.
     pub http: HttpVersion,
+    /// Number of the round, if its responses are told apart by it.
+    pub round: Option<u32>,
     /// The request as sent: request line and header fields, with the empty line. It becomes a record of
     /// its own.
     pub request: Option<&'a [u8]>,
@@ -100,7 +105,16 @@ pub enum HttpVersion {
 impl<'a> Head<'a> {
     /// Of a response of HTTP/1.1 without a reason phrase, from an unknown address.
     pub fn new(url: &'a str, at: u64, status: u16) -> Head<'a> {
-        Head { url, at, peer: None, status, reason: b"", http: HttpVersion::Http11, request: None }
+        Head {
+            url,
+            at,
+            peer: None,
+            status,
+            reason: b"",
+            http: HttpVersion::Http11,
+            round: None,
+            request: None,
+        }
     }
 
     /// The fields that all records of the fetch have.
@@ -181,6 +195,9 @@ impl Record<'_> {
                 }
                 if let Some(before) = before {
                     let _ = write!(extra, "{BODY_BEFORE}: {} {}\r\n", before.file, before.offset);
+                }
+                if let Some(round) = head.round {
+                    let _ = write!(extra, "{ROUND}: {round}\r\n");
                 }
                 (*body, Some(body.len()), "response", extra)
             }

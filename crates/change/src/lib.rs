@@ -18,5 +18,5 @@ mod words;
 
 pub use crate::detector::Detector;
 pub use crate::fingerprint::{Features, fingerprint};
-pub use crate::noise::{NoiseFloor, Tally};
-pub use crate::rules::{ChangeRules, distance};
+pub use crate::noise::{LastComparisons, NoiseFloor, Tally};
+pub use crate::rules::{ChangeRules, Compared, distance};

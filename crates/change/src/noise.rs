@@ -17,9 +17,15 @@
 //!
 //! About [`MEMORY`] comparisons are remembered, and one cycle adds at most [`PER_CYCLE`]. So a
 //! burst of real changes over a whole site, in one cycle or a few, creates no floor on a clean
-//! site. Learning is slow except at the start: a new site gets its floor with its second cycle of
+//! site. A floor never judges a page whose own visits show no noise ([`LastComparisons`]).
+//!
+//! Learning is slow except at the start: a new site gets its floor with its second cycle of
 //! comparisons, when its warm-up ends. When noise stops, the floor goes after two cycles in which
 //! as many comparisons find no difference.
+
+mod own;
+
+pub use own::{LastComparisons, remember};
 
 use recrawl_types::Share;
 use serde::{Deserialize, Serialize};

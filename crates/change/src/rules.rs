@@ -32,19 +32,21 @@ impl ChangeRules {
 
     /// Whether the page changed from `before` to `after`.
     ///
-    /// A page whose kind changed (to a redirect, a file) changed. Redirects, sitemaps and opaque
+    /// A page whose kind changed (to a redirect, a file) changed, unless the same body is read as text now. Redirects, sitemaps and opaque
     /// bodies have no near-duplicates: only the digest decides, whatever the detector and the
     /// floor. Texts that different rules selected show no change: the caller makes both fingerprints under the same
     /// rule where it can.
     pub fn changed(&self, before: &Content, after: &Content, floor: &NoiseFloor) -> bool {
         if before.kind != after.kind {
-            return true;
+            // Earlier releases compared JSON byte by byte.
+            let is_read_now = before.kind == ContentKind::Opaque && after.kind == ContentKind::Text;
+            return !is_read_now || before.payload != after.payload;
         }
         match after.kind {
+            _ if before.rule != after.rule => false,
             ContentKind::Opaque | ContentKind::Redirect | ContentKind::Hints => {
                 before.fingerprint.digest != after.fingerprint.digest
             }
-            ContentKind::Text if before.rule != after.rule => false,
             ContentKind::Text => self.detector.changed(&Comparison::of(
                 &before.fingerprint,
                 &after.fingerprint,
@@ -53,6 +55,17 @@ impl ChangeRules {
             )),
         }
     }
+}
+
+/// What a comparison found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compared {
+    /// No difference that counts.
+    Equal,
+    /// A difference within the noise floor, which is no change.
+    WithinNoise,
+    /// A change.
+    Changed,
 }
 
 /// Bits in which the SimHashes of two contents differ, for [`crate::Tally`]. `None` unless both are

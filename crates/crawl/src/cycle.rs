@@ -136,7 +136,7 @@ pub fn round_fetched_by(
             .map(RefCell::new);
     let focus = FocusLesson::of_round(crawl, &generation, round, facts.focus.as_ref())?.map(RefCell::new);
     let mut next = crawl.repository.begin(&generation, cycle).map_err(Failure::work)?;
-    let (floors, dates) = (SiteNoise::new(&crawl.tables), LastmodLesson::default());
+    let (floors, dates) = (SiteNoise::new(&crawl.tables, &crawl.settings), LastmodLesson::default());
     let lesson = TrapLesson::new(&crawl.settings.traps, &crawl.tables, round);
     let rules = MergeRules {
         cycle,
@@ -145,7 +145,7 @@ pub fn round_fetched_by(
         waiting: waiting(crawl, &generation, &facts),
         block_pages: BLOCK_PAGES,
         threads: std::thread::available_parallelism().map_or(1, usize::from).min(MERGE_THREADS),
-        judge: &|url, before, after| floors.judge(&crawl.settings.change, url, before, after),
+        judge: &|url, before, after| floors.judge(url, before, after),
         on_comparison: &|url, newer, changed| {
             newer.into_iter().for_each(|newer| dates.observe(url, newer, changed));
             pings.compared(url, changed);

@@ -4,6 +4,7 @@
 pub mod cycle_cache;
 pub mod dates;
 pub mod next_change;
+pub mod page_noise;
 pub mod site_noise;
 pub mod traps;
 pub mod trust;

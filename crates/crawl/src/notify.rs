@@ -204,6 +204,11 @@ impl Target {
         }
     }
 
+    /// Is the target told of each change of the page?
+    pub fn asks_for_changes_of(&self, url: &CanonicalUrl) -> bool {
+        self.kinds.contains(&ChangeKind::Changed) && self.wants(url)
+    }
+
     /// Is the page one of the target's?
     pub fn wants(&self, url: &CanonicalUrl) -> bool {
         self.patterns.iter().any(|pattern| pattern.matches(url))

@@ -74,6 +74,8 @@ pub struct Contents {
     pub is_cut: bool,
     /// Why a text is missing.
     pub no_text: Option<String>,
+    /// What to do about a page that differs at nearly every visit.
+    pub hint: Option<String>,
 }
 
 /// A change with what the archive has of it.

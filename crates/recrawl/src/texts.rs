@@ -8,13 +8,14 @@
 
 mod difference;
 mod page;
+mod unified;
 mod versions;
 
 pub use page::{ArchivedPage, MAX_VERSIONS, media_type, titled_text};
+pub use unified::unified;
 pub use versions::{Places, Version, Versions, extracted, inert_body, read, text_of};
 
 use difference::Difference;
-pub use difference::unified;
 use recrawl_archive::ArchiveFolder;
 use recrawl_crawl::settings::Settings;
 use recrawl_extractor::Part;

@@ -211,8 +211,13 @@ const CANONICAL_CONTRADICTORY: u8 = 0x20;
 const CANONICAL_OTHER: u8 = 0x30;
 /// The rule that selected the text follows, since version 8.
 const HAS_RULE: u8 = 0x40;
-/// The time of the archived body follows, since version 9.
-const HAS_ARCHIVED_AT: u8 = 0x80;
+/// A byte follows that says what more there is, since version 9.
+const HAS_MORE: u8 = 0x80;
+
+/// Of the second byte: the time of the archived body follows.
+const HAS_ARCHIVED_AT: u8 = 1;
+/// The comparisons within noise follow.
+const HAS_WITHIN_NOISE: u8 = 2;
 
 const NOINDEX: u8 = 1;
 const NOFOLLOW: u8 = 2;
@@ -225,6 +230,7 @@ pub(crate) struct Extras<'b> {
     pub consent: Consent,
     pub rule: u32,
     pub archived_at: u64,
+    pub within_noise: u8,
 }
 
 impl Extras<'_> {
@@ -237,10 +243,12 @@ impl Extras<'_> {
 /// archived body, behind a byte that says what there is.
 /// Version 2 knew the validators alone.
 pub(crate) fn put_extras(out: &mut Vec<u8>, content: &Content) {
-    let Content { validators: Validators { etag, last_modified }, consent, rule, archived_at, .. } = content;
+    let Content { validators, consent, rule, archived_at, within_noise, .. } = content;
+    let Validators { etag, last_modified } = validators;
     let has = |there: bool, bit| if there { bit } else { 0 };
     let directives =
         has(consent.noindex, NOINDEX) | has(consent.nofollow, NOFOLLOW) | has(consent.noarchive, NOARCHIVE);
+    let more = has(*archived_at != 0, HAS_ARCHIVED_AT) | has(*within_noise != 0, HAS_WITHIN_NOISE);
     let canonical = match consent.canonical {
         Canonical::Unclaimed => 0,
         Canonical::Itself => CANONICAL_ITSELF,
@@ -253,7 +261,7 @@ pub(crate) fn put_extras(out: &mut Vec<u8>, content: &Content) {
             | has(directives != 0, HAS_DIRECTIVES)
             | has(consent.unavailable_after.is_some(), HAS_UNAVAILABLE_AFTER)
             | has(*rule != 0, HAS_RULE)
-            | has(*archived_at != 0, HAS_ARCHIVED_AT)
+            | has(more != 0, HAS_MORE)
             | canonical,
     );
     for text in [etag, last_modified].into_iter().flatten() {
@@ -271,8 +279,14 @@ pub(crate) fn put_extras(out: &mut Vec<u8>, content: &Content) {
     if *rule != 0 {
         out.put_u32(*rule);
     }
+    if more != 0 {
+        out.put_u8(more);
+    }
     if *archived_at != 0 {
         out.put_varint(*archived_at);
+    }
+    if *within_noise != 0 {
+        out.put_u8(*within_noise);
     }
 }
 
@@ -302,8 +316,10 @@ pub(crate) fn take_extras<'b>(take: &mut Take<'b>) -> Result<Extras<'b>, Malform
         },
     };
     let rule = if has & HAS_RULE == 0 { 0 } else { take.u32()? };
-    let archived_at = if has & HAS_ARCHIVED_AT == 0 { 0 } else { take.varint()? };
-    Ok(Extras { etag, last_modified, consent, rule, archived_at })
+    let more = if has & HAS_MORE == 0 { 0 } else { take.u8()? };
+    let archived_at = if more & HAS_ARCHIVED_AT == 0 { 0 } else { take.varint()? };
+    let within_noise = if more & HAS_WITHIN_NOISE == 0 { 0 } else { take.u8()? };
+    Ok(Extras { etag, last_modified, consent, rule, archived_at, within_noise })
 }
 
 fn put_content(out: &mut Vec<u8>, content: &Content) {
@@ -336,6 +352,7 @@ fn take_content(take: &mut Take<'_>) -> Result<Content, Malformed> {
         kind,
         fingerprint,
         rule: extras.rule,
+        within_noise: extras.within_noise,
         payload,
         validators: extras.validators(),
         archive,

@@ -59,6 +59,7 @@ impl Contents {
             kind: byte(kind).and_then(content_kind).expect(checked),
             fingerprint: Fingerprint { simhash, digest: u128::from(high) << 64 | u128::from(low) },
             rule: extras.rule,
+            within_noise: extras.within_noise,
             payload,
             validators: extras.validators(),
             archive: (file > 0).then_some(ArchivePosition { file: file as u32, offset }),

@@ -150,6 +150,7 @@ pub fn content() -> impl Strategy<Value = Content> {
             kind,
             fingerprint: Fingerprint { simhash: f.0, digest: f.1 },
             rule: f.3 % 3,
+            within_noise: if f.3 % 5 == 0 { f.2 as u8 } else { 0 },
             payload: f.2,
             validators: Validators { etag: etag.map(Into::into), last_modified: modified.map(Into::into) },
             archive: at.map(|(file, offset)| ArchivePosition { file, offset }),

@@ -152,6 +152,9 @@ pub struct Content {
     /// The rule that selected the text for the fingerprint ([`Content::rule_of`]); 0 for none. Fingerprints of
     /// different rules cannot be compared.
     pub rule: u32,
+    /// Which of the page's last eight comparisons found a difference that was no change, within the noise floor of
+    /// its site or to an answer without text: the last one in the lowest bit.
+    pub within_noise: u8,
     /// XXH3-64 of the decoded body, byte for byte: tells the archive whether it has this very body
     /// already. 0 for a redirect.
     pub payload: u64,

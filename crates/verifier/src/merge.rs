@@ -4,12 +4,13 @@ use crate::pass::Pass;
 use crate::workers::Workers;
 use crate::{MergeError, MergeReport, SortedBatch};
 use recrawl_repository::{Generation, GenerationWriter};
-use recrawl_types::{CanonicalUrl, Content, Cycle, Known, Share, Verdict};
+use recrawl_types::{CanonicalUrl, Content, Cycle, Known, Share, Verdict, Visited};
 use std::fmt;
 
-/// Decides whether a page changed between two visits, given the page and the contents of the
-/// earlier and the later visit. Also gets contents of different kinds.
-pub type Judge<'j> = &'j dyn Fn(&CanonicalUrl, &Content, &Content) -> bool;
+/// Decides whether a page changed between two visits, given the page, its state after the earlier visit
+/// and the content of the later one, in which it notes a difference within noise. Also gets contents of
+/// different kinds.
+pub type Judge<'j> = &'j dyn Fn(&CanonicalUrl, &Visited, &mut Content) -> bool;
 
 /// Called for each compared visit. Gets the page; whether its date in a sitemap or feed moved forward since
 /// the previous visit, if it has one; and whether the page changed.

@@ -52,9 +52,9 @@ pub(crate) fn apply_visit(
                 }
                 succeed(&mut record.known, cycle, report);
             }
-            (Outcome::Fetched(change) | Outcome::Redirected(change), Some(content)) => {
+            (Outcome::Fetched(change) | Outcome::Redirected(change), Some(mut content)) => {
                 let is_first = record.visited.is_none();
-                let change = decide(&url, change, record.visited.as_ref(), &content, judge, report);
+                let change = decide(&url, change, record.visited.as_ref(), &mut content, judge, report);
                 let history = change.fold(record.visited.take().map(|v| v.history), cycle);
                 record.visited = Some(Visited { history, content });
                 // A redirect has no text of its own. A crawl that is no longer focused leaves what was known.
@@ -91,7 +91,7 @@ fn decide(
     url: &CanonicalUrl,
     change: Change,
     before: Option<&Visited>,
-    after: &Content,
+    after: &mut Content,
     judge: Judge<'_>,
     report: &mut MergeReport,
 ) -> Change {
@@ -102,7 +102,7 @@ fn decide(
             Change::First
         }
         (Change::Undecided | Change::First, Some(before)) => {
-            if judge(url, &before.content, after) {
+            if judge(url, before, after) {
                 report.decided_changed += 1;
                 Change::Changed
             } else {

@@ -5,8 +5,9 @@
 use crate::recorded::{Page, Set};
 use crate::{Prints, percent};
 use recrawl_change::detector::{Chosen, Comparison};
-use recrawl_change::{NoiseFloor, Tally};
-use recrawl_types::Share;
+use recrawl_change::noise::remember;
+use recrawl_change::{Compared, LastComparisons, NoiseFloor, Tally};
+use recrawl_types::{Content, Cycle, History, Share, Visited};
 use std::collections::HashMap;
 
 /// Cycles in which every page is visited, after the first.
@@ -27,25 +28,27 @@ struct State<'s> {
     page: &'s Page,
     site: usize,
     seen: &'s Prints,
-    last: u32,
-    visits: u32,
-    changes: u32,
+    visited: Visited,
 }
 
 /// Table: real changes that a detector with floors misses.
 pub fn print_table(sets: &[Set]) {
     println!("## Floors on recorded sites: suppressed real changes\n");
-    println!("| set | site | policy | features | changes found | suppressed | sites | with a floor |");
-    println!("|---|---|---|---|--:|--:|--:|--:|");
+    println!(
+        "| set | site | policy | features | changes found | suppressed by the floors alone | suppressed | sites | with a floor |"
+    );
+    println!("|---|---|---|---|--:|--:|--:|--:|--:|");
     for set in sets {
         for (site, sites) in [("group", None), ("one of 16 hosts", Some(16))] {
             for (policy, policy_name) in [(Policy::Turns, "in turn"), (Policy::Score, "by score")] {
                 for (features, features_name) in [(0, "words"), (1, "3 words")] {
-                    let row = replay(set, sites, policy, features);
+                    let alone = replay(set, sites, policy, features, false);
+                    let row = replay(set, sites, policy, features, true);
                     println!(
-                        "| {} | {site} | {policy_name} | {features_name} | {} | {:.2} % | {} | {} |",
+                        "| {} | {site} | {policy_name} | {features_name} | {} | {:.2} % | {:.2} % | {} | {} |",
                         set.name,
                         row.met,
+                        percent(alone.swallowed, alone.met),
                         percent(row.swallowed, row.met),
                         row.sites,
                         row.noisy
@@ -64,7 +67,8 @@ struct Row {
     noisy: usize,
 }
 
-fn replay(set: &Set, sites: Option<u64>, policy: Policy, features: usize) -> Row {
+/// With `by_page`, a floor does not judge a page whose own visits are quiet.
+fn replay(set: &Set, sites: Option<u64>, policy: Policy, features: usize, by_page: bool) -> Row {
     let mut names = HashMap::new();
     let mut states: Vec<State> = Vec::new();
     for page in set.pages.iter().filter(|p| p.first == 0 && p.last == set.last) {
@@ -74,7 +78,8 @@ fn replay(set: &Set, sites: Option<u64>, policy: Policy, features: usize) -> Row
         };
         let next = names.len();
         let site = *names.entry(name).or_insert(next);
-        states.push(State { page, site, seen: page.at(0), last: 0, visits: 0, changes: 0 });
+        let visited = Visited { history: History::first_fetch(Cycle(0)), content: Content::default() };
+        states.push(State { page, site, seen: page.at(0), visited });
     }
     let mut floors = vec![NoiseFloor::default(); names.len()];
     let mut ever = vec![false; names.len()];
@@ -87,20 +92,26 @@ fn replay(set: &Set, sites: Option<u64>, policy: Policy, features: usize) -> Row
             let now = state.page.at(cycle);
             let equal = now.equal(state.seen);
             let distance = now.distances(state.seen)[features];
+            let is_quiet = by_page && LastComparisons::of(&state.visited).are_quiet();
             let comparison = Comparison {
                 digest_equal: equal,
                 distance,
                 max_distance: 0,
-                floor: floors[state.site].floor(),
+                floor: floors[state.site].floor().filter(|_| !is_quiet),
             };
             let changed = Chosen::DEFAULT.changed(&comparison);
             row.met += u64::from(!equal);
             row.swallowed += u64::from(!equal && !changed);
-            tallies[state.site].observe(share, cycle - state.last, equal, distance);
+            let Visited { history, content } = &mut state.visited;
+            tallies[state.site].observe(share, cycle - history.last.0, equal, distance);
             state.seen = now;
-            state.last = cycle;
-            state.visits += 1;
-            state.changes += u32::from(changed);
+            let found = match (equal, changed) {
+                (true, _) => Compared::Equal,
+                (_, true) => Compared::Changed,
+                _ => Compared::WithinNoise,
+            };
+            content.within_noise = remember(content.within_noise, found);
+            history.record(Cycle(cycle), changed);
         }
         for ((floor, tally), ever) in floors.iter_mut().zip(&tallies).zip(&mut ever) {
             floor.fold(tally);
@@ -121,7 +132,8 @@ fn choose(states: &[State], cycle: u32, policy: Policy) -> (Share, Vec<usize>) {
         }
         Policy::Score => {
             let score = |s: &State| {
-                f64::from(cycle - s.last) * (f64::from(s.changes) + 0.1) / (f64::from(s.visits) + 1.0)
+                let h = &s.visited.history;
+                f64::from(cycle - h.last.0) * (f64::from(h.changes) + 0.1) / (f64::from(h.visits) + 1.0)
             };
             let mut order: Vec<usize> = (0..states.len()).collect();
             order.sort_by(|a, b| score(&states[*b]).total_cmp(&score(&states[*a])).then(a.cmp(b)));

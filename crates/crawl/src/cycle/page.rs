@@ -16,19 +16,22 @@ use crate::page_rules::{KnownRules, PageRule, PageRules};
 use bytes::Bytes;
 use recrawl_archive::cap::Bodies;
 use recrawl_archive::{Capture, Compressor, Head, HttpVersion, Record};
-use recrawl_change::ChangeRules;
+use recrawl_change::noise::remember;
+use recrawl_change::{ChangeRules, Compared};
 use recrawl_extractor::{Extracted, FoundLink, Hub, Options, Part};
 use recrawl_fetcher::{FetchResult, FetchedPage, Response, Version};
 use recrawl_focus::Words;
 use recrawl_types::{
     ArchivePosition, CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, Difference, Fingerprint,
-    History, LeftOut, Link, Outcome, Site, UrlRules, Validators, Visit, Visited,
+    LeftOut, Link, Outcome, Round, UrlRules, Validators, Visit, Visited,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Everything needed to parse a page.
 pub struct PageReader<'c> {
     pub cycle: Cycle,
+    /// The round, if its responses are to be told apart by it: notifications find theirs so.
+    pub round: Option<Round>,
     /// URL normalization.
     pub rules: &'c UrlRules,
     pub scope: &'c Scope,
@@ -121,9 +124,10 @@ impl PageReader<'_> {
             FetchResult::NotModified(response) => {
                 let visited = page.entry.record.visited.as_ref();
                 let renewed = visited.map(|v| self.renewed(&v.content, response, &visit));
-                if let Some((Visited { history, content }, renewed)) = visited.zip(renewed.as_ref()) {
-                    visit.content = Some(renewed).filter(|renewed| *renewed != content).cloned();
-                    visit.difference = difference(history, self.cycle, content, content);
+                if let Some((visited, renewed)) = visited.zip(renewed.as_ref()) {
+                    visit.content = Some(renewed).filter(|renewed| **renewed != visited.content).cloned();
+                    let rule = self.pages.of(&page.entry.url);
+                    visit.difference = self.difference(visited, &visited.content, rule);
                 }
                 match renewed.is_none_or(|content| self.consent.admits_archive(&content.consent, visit.at)) {
                     true => {
@@ -191,8 +195,8 @@ impl PageReader<'_> {
         response: &Response,
         content: &Content,
     ) -> Option<Content> {
-        let are_texts = before.kind == ContentKind::Text && content.kind == ContentKind::Text;
-        if !are_texts || before.rule == content.rule {
+        let is_text = matches!(content.kind, ContentKind::Text | ContentKind::Hints);
+        if !is_text || before.kind != content.kind || before.rule == content.rule {
             return None;
         }
         let fingerprint = match before.payload == content.payload {
@@ -203,14 +207,34 @@ impl PageReader<'_> {
                     true => Some(response.rendered.as_ref()?),
                     false => None,
                 };
-                let Extracted::Page(read) = self.extract_from(page, response, rendered, selection.part())
-                else {
-                    return None;
-                };
-                self.change.fingerprint(&read.text)
+                let extracted = self.extract_from(page, response, rendered, selection.part());
+                let (kind, fingerprint) = self.fingerprint(&extracted, response);
+                (kind == content.kind).then_some(fingerprint)?
             }
         };
         Some(Content { fingerprint, rule: before.rule, ..content.clone() })
+    }
+
+    fn fingerprint(&self, extracted: &Extracted, response: &Response) -> (ContentKind, Fingerprint) {
+        match extracted {
+            Extracted::Page(read) => (ContentKind::Text, self.change.fingerprint(&read.text)),
+            Extracted::Listing(hints, _) => {
+                (ContentKind::Hints, Fingerprint::of_bytes(&hints.comparable_bytes()))
+            }
+            Extracted::Opaque(_) => (ContentKind::Opaque, Fingerprint::of_bytes(&response.body)),
+        }
+    }
+
+    /// Did a page that had text answer without any, at one visit so far? Servers do so by mistake, so only
+    /// the next such visit is a change.
+    fn is_first_blank(&self, before: &Content, content: &Content, response: &Response) -> bool {
+        let blank = self.change.fingerprint("").digest;
+        let is_blank =
+            |content: &Content| content.kind == ContentKind::Text && content.fingerprint.digest == blank;
+        (is_blank(content) || response.body.is_empty())
+            && !is_blank(before)
+            && before.kind != ContentKind::Redirect
+            && before.within_noise & 1 == 0
     }
 
     /// 2xx: compares the page and collects links.
@@ -223,14 +247,8 @@ impl PageReader<'_> {
         visit: &mut Visit,
         tools: &mut Tools,
     ) -> Result<Option<Vec<u8>>, Failure> {
-        let (kind, fingerprint) = match &extracted {
-            Extracted::Page(read) => (ContentKind::Text, self.change.fingerprint(&read.text)),
-            Extracted::Listing(hints, _) => {
-                (ContentKind::Hints, Fingerprint::of_bytes(&hints.comparable_bytes()))
-            }
-            Extracted::Opaque(_) => (ContentKind::Opaque, Fingerprint::of_bytes(&response.body)),
-        };
-        let rule = rule.filter(|_| kind == ContentKind::Text);
+        let (kind, fingerprint) = self.fingerprint(&extracted, response);
+        let rule = rule.filter(|_| matches!(kind, ContentKind::Text | ContentKind::Hints));
         let mut content = Content {
             kind,
             fingerprint,
@@ -238,6 +256,7 @@ impl PageReader<'_> {
                 Some(_) => rule.rendered_number,
                 None => rule.number,
             }),
+            within_noise: 0,
             payload: payload(response),
             // Of the document that was sent: they say nothing of what its scripts load.
             validators: match response.rendered {
@@ -252,12 +271,26 @@ impl PageReader<'_> {
         let change = match before {
             _ if page.index.is_none() => Change::Undecided,
             None => Change::First,
-            Some(Visited { history, content: before }) => {
+            Some(Visited { content: before, .. }) if self.is_first_blank(before, &content, response) => {
+                content = blank_after(before, content);
+                Change::Unchanged
+            }
+            Some(visited) => {
+                let before = &visited.content;
                 let under_rule = self.under_rule_of(before, page, response, &content);
                 let after = under_rule.as_ref().unwrap_or(&content);
-                visit.difference = difference(history, self.cycle, before, after);
-                let floor = self.noise.of(&Site::of(&page.entry.url))?;
-                if self.change.changed(before, after, &floor) { Change::Changed } else { Change::Unchanged }
+                visit.difference = self.difference(visited, after, rule);
+                let found = match &extracted {
+                    // Earlier releases compared only the entries of feeds.
+                    Extracted::Listing(hints, _)
+                        if before.fingerprint == Fingerprint::of_bytes(&hints.entry_bytes()) =>
+                    {
+                        Compared::Equal
+                    }
+                    _ => self.noise.compare(&page.entry.url, visited, after)?,
+                };
+                content.within_noise = remember(before.within_noise, found);
+                if found == Compared::Changed { Change::Changed } else { Change::Unchanged }
             }
         };
         visit.outcome = Outcome::Fetched(change);
@@ -280,7 +313,9 @@ impl PageReader<'_> {
             visit.content = Some(content);
             return Ok(None);
         }
-        let same = before.map(|b| &b.content).filter(|b| b.payload == content.payload);
+        // What is told of a change is the body of its own visit.
+        let same = before.map(|b| &b.content);
+        let same = same.filter(|b| b.payload == content.payload && change != Change::Changed);
         let record = match same.and_then(|b| self.capture_of(b)) {
             Some((position, of)) => {
                 (content.archive, content.archived_at) = (Some(position), of.at);
@@ -364,13 +399,24 @@ impl PageReader<'_> {
         let consent = before.consent.and(&added);
         let archive = before.archive.filter(|_| self.consent.admits_archive(&consent, visit.at));
         let archived_at = archive.map_or(0, |_| before.archived_at);
-        Content { validators, consent, archive, archived_at, ..before.clone() }
+        let within_noise = remember(before.within_noise, Compared::Equal);
+        Content { validators, consent, archive, archived_at, within_noise, ..before.clone() }
     }
 
     /// The capture that holds the body of a content, if it is present.
     fn capture_of(&self, content: &Content) -> Option<(ArchivePosition, Capture)> {
         let position = content.archive.filter(|position| self.bodies.has(*position))?;
         Some((position, Capture { at: content.archived_at }))
+    }
+
+    /// Distance of the texts, if both visits saw text. Where a rule says what part of a page counts, it tells
+    /// nothing of the noise of other pages.
+    fn difference(&self, before: &Visited, after: &Content, rule: Option<&PageRule>) -> Option<Difference> {
+        let Visited { history, content } = before;
+        let distance =
+            recrawl_change::distance(content, after).filter(|_| rule.and_then(PageRule::part).is_none())?;
+        let same_digest = content.fingerprint.digest == after.fingerprint.digest;
+        Some(Difference { same_digest, distance: distance as u8, cycles: self.cycle.since(history.last) })
     }
 
     fn member(
@@ -396,10 +442,19 @@ impl PageReader<'_> {
                 Version::HTTP_09 | Version::HTTP_10 => HttpVersion::Http10,
                 _ => HttpVersion::Http11,
             },
+            round: self.round.map(|round| round.0),
             request: response.sent.as_deref(),
         };
         Some(record.compress(compressor, &head, headers))
     }
+}
+
+/// The content of a page that answered without text for the first time: what it had is still compared. The next request is
+/// unconditional, so that an answer says whether it stays so.
+fn blank_after(before: &Content, blank: Content) -> Content {
+    let Content { kind, fingerprint, rule, .. } = *before;
+    let within_noise = remember(before.within_noise, Compared::WithinNoise);
+    Content { kind, fingerprint, rule, within_noise, validators: Validators::default(), ..blank }
 }
 
 /// The payload of a response: for a rendered page, of the body and of the document.
@@ -432,11 +487,4 @@ fn blank_visit(page: &FetchedPage) -> Visit {
 /// Position of the last archived body.
 fn body_before(page: &FetchedPage) -> Option<ArchivePosition> {
     page.entry.record.visited.as_ref().and_then(|visited| visited.content.archive)
-}
-
-/// Distance of the texts, if both visits saw text.
-fn difference(history: &History, cycle: Cycle, before: &Content, after: &Content) -> Option<Difference> {
-    let distance = recrawl_change::distance(before, after)?;
-    let same_digest = before.fingerprint.digest == after.fingerprint.digest;
-    Some(Difference { same_digest, distance: distance as u8, cycles: cycle.since(history.last) })
 }

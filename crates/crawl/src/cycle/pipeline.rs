@@ -75,7 +75,7 @@ pub struct Fetched {
 pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Failure> {
     let Plan { facts, schedule, mut log, recovered, mut archive } = plan;
     let bodies = Bodies::in_storage(&*crawl.warc)?;
-    let noise = SiteNoise::new(&crawl.tables);
+    let noise = SiteNoise::new(&crawl.tables, &crawl.settings);
     let hints = HintRules {
         config: &crawl.settings.config.hints,
         scope: &crawl.settings.scope,
@@ -90,6 +90,7 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
     let known_rules = KnownRules::open(&crawl.tables, &crawl.settings.pages)?;
     let reader = PageReader {
         cycle: facts.cycle,
+        round: Some(facts.round().round).filter(|_| !crawl.settings.notify.is_empty()),
         rules: &crawl.settings.rules,
         scope: &crawl.settings.scope,
         change: &crawl.settings.change,

@@ -1,24 +1,31 @@
 //! The noise floors of sites: read while pages are compared, and learned from the log at the end of
 //! a cycle.
+//!
+//! A floor judges only pages of which nobody said what counts: neither a rule (`[[pages]]`) nor a target of
+//! changes (`[[notify]]`). Nor does it judge a page that has no noise of its own.
 
 use crate::failure::Failure;
 use crate::lessons::cycle_cache::CycleCache;
-use recrawl_change::{ChangeRules, NoiseFloor, Tally};
+use crate::lessons::page_noise::why_exact;
+use crate::settings::Settings;
+use recrawl_change::noise::remember;
+use recrawl_change::{Compared, LastComparisons, NoiseFloor, Tally};
 use recrawl_repository::SledTables;
-use recrawl_types::{CanonicalUrl, Content, Difference, Site, Visit};
+use recrawl_types::{CanonicalUrl, Content, Difference, Site, Visit, Visited};
 use std::collections::HashMap;
 use std::io;
 
 /// The floors at the start of the cycle.
 pub struct SiteNoise<'t> {
     tables: &'t SledTables,
+    settings: &'t Settings,
     cache: CycleCache<Site, NoiseFloor>,
 }
 
 impl<'t> SiteNoise<'t> {
     /// Reads noise floors from these tables.
-    pub fn new(tables: &'t SledTables) -> SiteNoise<'t> {
-        SiteNoise { tables, cache: CycleCache::default() }
+    pub fn new(tables: &'t SledTables, settings: &'t Settings) -> SiteNoise<'t> {
+        SiteNoise { tables, settings, cache: CycleCache::default() }
     }
 
     /// The floor of a site; the default if nothing was learned yet.
@@ -26,21 +33,40 @@ impl<'t> SiteNoise<'t> {
     /// # Errors
     /// When the table cannot be read.
     pub fn of(&self, site: &Site) -> io::Result<NoiseFloor> {
-        self.cache.get_or_load(site, || load(self.tables, site))
+        self.cache.get_or_load(site, || floor_of(self.tables, site))
     }
 
-    /// Did the page change, given its site's noise floor? For pages whose record was not available
-    /// when they were parsed. If the floor cannot be read, the page is compared without it.
-    pub fn judge(&self, rules: &ChangeRules, url: &CanonicalUrl, before: &Content, after: &Content) -> bool {
-        let floor = self.of(&Site::of(url)).unwrap_or_else(|error| {
+    /// Compares a page with its last visit. The content remembers a difference within noise.
+    ///
+    /// # Errors
+    /// When the floor cannot be read.
+    pub fn compare(&self, url: &CanonicalUrl, before: &Visited, after: &Content) -> io::Result<Compared> {
+        let rules = &self.settings.change;
+        if !rules.changed(&before.content, after, &NoiseFloor::default()) {
+            return Ok(Compared::Equal);
+        }
+        let is_judged = !LastComparisons::of(before).are_quiet() && why_exact(self.settings, url).is_none();
+        let is_change = !is_judged || rules.changed(&before.content, after, &self.of(&Site::of(url))?);
+        Ok(if is_change { Compared::Changed } else { Compared::WithinNoise })
+    }
+
+    /// The same for pages whose record was not available when they were parsed. If the floor cannot be
+    /// read, the page is compared without it.
+    pub fn judge(&self, url: &CanonicalUrl, before: &Visited, after: &mut Content) -> bool {
+        let found = self.compare(url, before, after).unwrap_or_else(|error| {
             tracing::warn!(%error, %url, "compared without the site's noise floor");
-            NoiseFloor::default()
+            Compared::Changed
         });
-        rules.changed(before, after, &floor)
+        after.within_noise = remember(before.content.within_noise, found);
+        found == Compared::Changed
     }
 }
 
-fn load(tables: &SledTables, site: &Site) -> io::Result<NoiseFloor> {
+/// The noise floor of a site, as learned so far.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn floor_of(tables: &SledTables, site: &Site) -> io::Result<NoiseFloor> {
     match tables.site(site.as_str())? {
         Some(bytes) => serde_json::from_slice(&bytes)
             .map_err(|e| format!("cannot read the noise floor of {site}: {e}"))
@@ -70,7 +96,7 @@ impl NoiseLesson {
     /// When a table cannot be read.
     pub fn fold(self, tables: &SledTables) -> Result<Vec<(String, Vec<u8>)>, Failure> {
         let folded = |(site, tally): (Site, Tally)| {
-            let mut floor = load(tables, &site)?;
+            let mut floor = floor_of(tables, &site)?;
             floor.fold(&tally);
             Ok((site.to_string(), serde_json::to_vec(&floor).expect("a noise floor is plain data")))
         };

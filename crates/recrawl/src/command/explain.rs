@@ -32,6 +32,7 @@ use recrawl_crawl::cycle::ranks::Ranks;
 use recrawl_crawl::data_dir::WARC;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::focus::survey;
+use recrawl_crawl::lessons::page_noise::PageNoise;
 use recrawl_crawl::lessons::trust;
 use recrawl_crawl::open_read::{self, Tables};
 use recrawl_crawl::output::page_history::PageHistory;
@@ -96,6 +97,8 @@ pub struct Explanation {
     host_failures: Option<u32>,
     /// Time between a response of its host and the next request.
     delay: Option<Duration>,
+    /// How the noise floor of its site treats it; none if it cannot be read, or there is none.
+    noise: Option<PageNoise>,
     /// Trust in the host's validators; none if it cannot be read, or the host is unknown.
     trust: Option<ValidatorTrust>,
     in_scope: Option<bool>,
@@ -296,6 +299,10 @@ impl Explanation {
         let is_tried = unavailable.at_most(&Origin::of(&url), system_clock()()) == Some(1);
         let host_failures = state.as_ref().filter(|_| is_tried).map(|state| state.failures);
         let trust = state.map(|state| state.trust);
+        let noise = match (tables, &record.visited) {
+            (Ok(tables), Some(visited)) => PageNoise::of(settings, tables, &url, visited)?,
+            _ => None,
+        };
         let lastmod = lookup::lastmod(settings, tables, &url, &record)?;
         let ping = lookup::ping(settings, tables, &url)?;
         let held = lookup::held(decided, &url);
@@ -327,6 +334,7 @@ impl Explanation {
             left_alone,
             host_failures,
             delay: promise.map(|promise| promise.delay),
+            noise,
             trust,
             in_scope,
             closed,
@@ -462,6 +470,7 @@ impl Explanation {
             "robots": self.robots.words, "robots_rule": self.robots.rule, "robots_fetched": self.robots.fetched,
             "host_delay_ms": self.delay.map(|d| d.as_millis() as u64), "left_alone": self.left_alone.map(|l| l.name()),
             "validators": self.trust.map(|t| trust::name(t.belief)), "in_scope": self.in_scope,
+            "noise": self.noise.as_ref().map(PageNoise::json),
             "refused_by": self.refusal().map(Refusal::to_string),
             "trap": self.trap.as_ref().map(traps::UrlTrap::json),
             "opted_out": self.opted_out, "canonical_standing": self.canonical.as_ref().map(CanonicalState::name),
@@ -559,6 +568,9 @@ impl Explanation {
         print(format!("robots.txt  {}", self.robots.words));
         if let Some(delay) = self.delay {
             print(format!("host        delay {delay:?} after each response"));
+        }
+        if let Some(noise) = &self.noise {
+            print(format!("noise       {}", noise.words()));
         }
         if let Some(trust) = &self.trust {
             print(format!("validators  {}", trust::words(trust)));

@@ -1,6 +1,6 @@
 //! `recrawl page test`: what a rule of `[[pages]]` leaves of a page, before or after it is in the configuration.
 
-use super::show::{archived, now};
+use super::show::{MAX_SHOWN_DIFF, archived, now};
 use super::{print, print_json, print_labelled};
 use crate::cli::{PageCommand, PageTestArgs};
 use crate::texts::{Text, document_of, extracted, last_two, unified};
@@ -135,7 +135,7 @@ fn test_archived(args: &PageTestArgs) -> Result<(), Failure> {
                 true => print_labelled(format!("difference  none {of}"))?,
                 false => {
                     print_labelled(format!("difference  {of}:"))?;
-                    print(unified(&older, &newer).trim_end())?;
+                    print(unified(&older, &newer, MAX_SHOWN_DIFF).text.trim_end())?;
                 }
             }
         }

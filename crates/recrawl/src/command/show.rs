@@ -28,6 +28,9 @@ pub fn archived(at: &Where, url: &str) -> Result<ArchivedPage, Failure> {
         .map_err(|missing| failure(&url.to_string(), &missing))
 }
 
+/// Maximum bytes of a difference on a terminal.
+pub const MAX_SHOWN_DIFF: usize = 1 << 20;
+
 /// Why a version cannot be shown.
 fn failure(url: &str, missing: &Missing) -> Failure {
     Failure::Work(format!("{url}: {}", missing.why))
@@ -98,7 +101,7 @@ pub fn run(args: &ShowArgs) -> Result<(), Failure> {
         tracing::warn!("the texts of versions {number} and {} are the same; {last}", number + 1);
         return Ok(());
     }
-    print(unified(&before, &text).trim_end())
+    print(unified(&before, &text, MAX_SHOWN_DIFF).text.trim_end())
 }
 
 /// Which version before this one was the last with another text than the one before it.

@@ -2,6 +2,7 @@
 
 use crate::texts::{Missing, Places, Text, Version, read, titled_text, unified};
 use recrawl_archive::ArchiveFolder;
+use recrawl_crawl::lessons::page_noise;
 use recrawl_crawl::settings::Settings;
 use recrawl_notifications::message::{Contents, Told, cut};
 use recrawl_notifications::{Change, ChangeKind};
@@ -36,19 +37,20 @@ impl Archived<'_> {
     fn fill(&mut self, contents: &mut Contents, change: &Change, max: usize) -> Result<(), Missing> {
         let url = &change.url;
         let visited = self.pages.visited(url).map_err(|e| none(e.to_string()))?;
+        contents.hint = visited.filter(|_| change.kind == ChangeKind::Changed).and_then(page_noise::hint);
         let last = visited.and_then(|visited| visited.content.archive);
         let last = last.ok_or_else(|| none("nothing of it is archived"))?;
         let folder = (self.folder)().map_err(none)?;
         let archived = Texts { settings: self.settings, folder: &folder, url };
-        let newer = archived.of_visit(last, change.time)?;
+        let newer = archived.of_visit(last, change)?;
         let (title, text) = titled_text(&newer, url, self.settings)?;
         (contents.title, contents.new_text) = (title, Some(text));
         let compared = match change.kind {
             ChangeKind::New => Ok(()),
-            _ => archived.compare(contents, &newer),
+            _ => archived.compare(contents, &newer, max),
         };
-        let texts = [&mut contents.old_text, &mut contents.new_text, &mut contents.difference];
-        contents.is_cut = texts.into_iter().flatten().fold(false, |is_cut, text| cut(text, max) | is_cut);
+        let texts = [&mut contents.old_text, &mut contents.new_text];
+        contents.is_cut |= texts.into_iter().flatten().fold(false, |is_cut, text| cut(text, max) | is_cut);
         compared
     }
 }
@@ -65,17 +67,15 @@ struct Texts<'a> {
 }
 
 impl Texts<'_> {
-    /// The version of the visit at this time. The page may have been visited since.
-    fn of_visit(&self, last: ArchivePosition, time: u64) -> Result<Version, Missing> {
+    /// The version of a visit. The page may have been visited since, also within the same second.
+    fn of_visit(&self, last: ArchivePosition, change: &Change) -> Result<Version, Missing> {
         let unknown = || none("the body of this visit is not archived");
-        let last = self.version(last)?;
-        if last.answer.time() <= time {
-            return if last.answer.time() == time { Ok(last) } else { Err(unknown()) };
-        }
-        for (passed, place) in Places::of(self.folder, self.url, last.answer.before()).enumerate() {
+        for (passed, place) in Places::of(self.folder, self.url, Some(last)).enumerate() {
             let place = place?;
-            if place.time <= time {
-                return if place.time == time { self.version(place.at) } else { Err(unknown()) };
+            // Earlier releases noted no round.
+            let (round, visit) = (place.round.unwrap_or(change.round.0), (change.round.0, change.time));
+            if (round, place.time) <= visit {
+                return if (round, place.time) == visit { self.version(place.at) } else { Err(unknown()) };
             }
             if passed == MAX_PASSED {
                 return Err(none(format!("more than {MAX_PASSED} versions were archived since")));
@@ -89,18 +89,29 @@ impl Texts<'_> {
         Ok(Version { at, answer })
     }
 
-    /// Adds the text of the version before this one, and the difference.
-    fn compare(&self, contents: &mut Contents, newer: &Version) -> Result<(), Missing> {
+    /// The version before this one, and its text.
+    fn before(&self, newer: &Version) -> Result<(Version, String), Missing> {
         let before = newer.answer.before().ok_or_else(|| none("the text before is not archived"))?;
         let older = self.version(before)?;
-        let (_, old_text) = titled_text(&older, self.url, self.settings)?;
+        let (_, text) = titled_text(&older, self.url, self.settings)?;
+        Ok((older, text))
+    }
+
+    /// Adds the text of the version before this one, and the difference, of at most `max` bytes.
+    fn compare(&self, contents: &mut Contents, newer: &Version, max: usize) -> Result<(), Missing> {
+        let (mut older, mut old_text) = self.before(newer)?;
+        // A visit without text was no change, so the change is from the text before it.
+        if old_text.is_empty() {
+            (older, old_text) = self.before(&older).unwrap_or((older, old_text));
+        }
         let text = |version: &Version, text: &str| Text {
             time: version.answer.time(),
             at: version.at,
             text: text.to_owned(),
         };
         let new_text = contents.new_text.as_deref().unwrap_or_default();
-        contents.difference = Some(unified(&text(&older, &old_text), &text(newer, new_text)));
+        let found = unified(&text(&older, &old_text), &text(newer, new_text), max);
+        (contents.difference, contents.is_cut) = (Some(found.text), found.is_cut);
         contents.old_text = Some(old_text);
         Ok(())
     }
@@ -111,18 +122,24 @@ mod tests {
     use super::*;
     use recrawl_archive::{Archive, Compressor, Head, Record};
     use recrawl_crawl::config::Config;
-    use recrawl_types::UrlRules;
+    use recrawl_types::{Cycle, Round, UrlRules};
 
     /// The archive of a page whose body at second n is the nth; none is a redirect.
     fn archived(bodies: &[Option<&str>], work: impl Fn(&Texts<'_>, ArchivePosition)) {
+        let visits: Vec<_> = bodies.iter().zip(0..).map(|(body, second)| (None, second, *body)).collect();
+        archived_in(&visits, work);
+    }
+
+    /// The same by round, if it is noted, and second.
+    fn archived_in(visits: &[(Option<u32>, u64, Option<&str>)], work: impl Fn(&Texts<'_>, ArchivePosition)) {
         let folder = tempfile::tempdir().unwrap();
         let mut archive = Archive::create(folder.path(), 1 << 20).unwrap();
         let url = UrlRules::default().canonicalize("http://a.example/p").unwrap();
         let mut last = None;
-        for (body, second) in bodies.iter().zip(0..) {
+        for (round, second, body) in visits {
             let status = if body.is_some() { 200 } else { 302 };
             let address = url.as_text();
-            let head = Head::new(&address, second * 1000, status);
+            let head = Head { round: *round, ..Head::new(&address, second * 1000, status) };
             let headers = [("Content-Type", &b"text/plain"[..]), ("Location", b"/other")].into_iter();
             let body = body.unwrap_or_default().as_bytes();
             let record = Record::Response { truncated: false, body, before: last };
@@ -134,10 +151,28 @@ mod tests {
     }
 
     fn compared(texts: &Texts<'_>, last: ArchivePosition, time: u64) -> Result<Contents, String> {
-        let newer = texts.of_visit(last, time).map_err(|missing| missing.why)?;
+        compared_of(texts, last, 0, time)
+    }
+
+    fn compared_of(
+        texts: &Texts<'_>,
+        last: ArchivePosition,
+        round: u32,
+        time: u64,
+    ) -> Result<Contents, String> {
+        let change = Change {
+            id: String::new(),
+            kind: ChangeKind::Changed,
+            url: texts.url.clone(),
+            cycle: Cycle(0),
+            round: Round(round),
+            time,
+            status: None,
+        };
+        let newer = texts.of_visit(last, &change).map_err(|missing| missing.why)?;
         let (title, text) = titled_text(&newer, texts.url, texts.settings).map_err(|missing| missing.why)?;
         let mut contents = Contents { title, new_text: Some(text), ..Contents::default() };
-        texts.compare(&mut contents, &newer).map_err(|missing| missing.why)?;
+        texts.compare(&mut contents, &newer, 8 << 10).map_err(|missing| missing.why)?;
         Ok(contents)
     }
 
@@ -153,6 +188,23 @@ mod tests {
             }
             assert_eq!(compared(texts, last, 500).unwrap_err(), "the body of this visit is not archived");
             assert_eq!(compared(texts, last, 0).unwrap_err(), "the text before is not archived");
+        });
+    }
+
+    #[test]
+    fn visits_of_one_second_are_told_apart_by_their_rounds() {
+        let visits = [(3, 7, "a"), (4, 7, "b"), (5, 7, "c"), (6, 8, "d"), (8, 8, "e")];
+        let visits = visits.map(|(round, second, body)| (Some(round), second, Some(body)));
+        archived_in(&visits, |texts, last| {
+            for (round, second, old, new) in [(4, 7, "a", "b"), (5, 7, "b", "c"), (8, 8, "d", "e")] {
+                let contents = compared_of(texts, last, round, second).unwrap();
+                assert_eq!(
+                    (contents.old_text.as_deref(), contents.new_text.as_deref()),
+                    (Some(old), Some(new))
+                );
+            }
+            let why = compared_of(texts, last, 7, 8).unwrap_err();
+            assert_eq!(why, "the body of this visit is not archived");
         });
     }
 

@@ -1,19 +1,21 @@
 //! The difference of two texts: by lines, and by words within replaced lines.
 
-use super::{DIFF_TIME, Text};
-use recrawl_archive::timestamp;
 use serde::Serialize;
 use similar::{ChangeTag, DiffTag, TextDiff, TextDiffConfig};
 use std::time::Instant;
 
-/// Maximum bytes of a text that are compared.
-const MAX_DIFF_TEXT: usize = 256 << 10;
 /// Maximum bytes of text in a difference.
 const MAX_DIFF_BYTES: usize = 64 << 10;
 /// Maximum parts of a difference.
 const MAX_DIFF_PARTS: usize = 1000;
+/// Maximum bytes of one part that was added or removed: its other half has room too.
+const MAX_PART_BYTES: usize = 16 << 10;
 /// Bytes of unchanged text shown on either side of a difference.
-const CONTEXT: usize = 160;
+pub(super) const CONTEXT: usize = 160;
+/// A longer word is divided: Chinese has no spaces, and minified data none for pages.
+const LONG_WORD: usize = 64;
+/// A still longer piece without punctuation stays whole.
+const MAX_CHARACTERS: usize = 64 << 10;
 /// Lines that share a smaller part of their words are shown as replaced: words in common by chance
 /// mean nothing.
 const RELATED: f32 = 0.3;
@@ -28,22 +30,8 @@ pub struct Difference {
     pub added: usize,
     /// Words that only the older text has.
     pub removed: usize,
-    /// Some is missing: the texts or their difference exceed a limit.
+    /// Some is missing: the difference exceeds a limit.
     pub is_cut: bool,
-}
-
-/// The difference of two texts by lines, as `diff -u` prints it.
-pub fn unified(older: &Text, newer: &Text) -> String {
-    // A last line without its end would differ from the same one with more behind it.
-    let ended = |text: &Text| {
-        let text = beginning(&text.text, MAX_DIFF_TEXT);
-        let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-        format!("{text}{end}")
-    };
-    let (old, new) = (ended(older), ended(newer));
-    let diff = TextDiff::configure().timeout(DIFF_TIME).diff_lines(&old, &new);
-    let time = |text: &Text| timestamp(text.time * 1000);
-    diff.unified_diff().missing_newline_hint(false).header(&time(older), &time(newer)).to_string()
 }
 
 /// A part of the difference.
@@ -67,45 +55,80 @@ impl Difference {
     /// Compares two texts. After the deadline the rest is compared more coarsely, but still
     /// correctly.
     pub fn of(older: &str, newer: &str, deadline: Instant) -> Difference {
-        let (old, new) = (beginning(older, MAX_DIFF_TEXT), beginning(newer, MAX_DIFF_TEXT));
-        let is_cut = old.len() < older.len() || new.len() < newer.len();
-        let runs = runs(old, new, deadline);
+        let runs = runs(older, newer, deadline);
         let count = |tag| runs.iter().filter(|run| run.0 == tag).map(|run| words(&run.1)).sum();
         let (added, removed) = (count(ChangeTag::Insert), count(ChangeTag::Delete));
-        let (parts, parts_are_cut) = shown(&runs);
-        Difference { parts, added, removed, is_cut: is_cut || parts_are_cut }
+        let (parts, is_cut) = shown(&runs);
+        Difference { parts, added, removed, is_cut }
     }
 }
 
-type Run = (ChangeTag, String);
+/// Text of one kind.
+pub(super) type Run = (ChangeTag, String);
 
-/// The whole of both texts as runs of the same kind.
+fn config(deadline: Instant) -> TextDiffConfig {
+    let mut config = TextDiffConfig::default();
+    config.deadline(deadline);
+    config
+}
+
+/// The lines of a text.
+pub(super) fn lines(text: &str) -> Vec<&str> {
+    text.split_inclusive('\n').collect()
+}
+
+/// Compares lines.
+pub(super) fn by_lines<'t>(old: &[&'t str], new: &[&'t str], deadline: Instant) -> TextDiff<'t, 't, str> {
+    config(deadline).diff_slices(old, new)
+}
+
+/// The whole of both texts as runs of the same kind. What both begin and end with costs nothing, however long it is.
 fn runs(old: &str, new: &str, deadline: Instant) -> Vec<Run> {
-    let config = |deadline| {
-        let mut config = TextDiffConfig::default();
-        config.deadline(deadline);
-        config
-    };
     let mut runs = Vec::new();
-    let lines: [Vec<&str>; 2] = [old, new].map(|text| text.split_inclusive('\n').collect());
-    let by_lines = config(deadline).diff_slices(&lines[0], &lines[1]);
-    for operation in by_lines.ops() {
-        let (before, after) = (&lines[0][operation.old_range()], &lines[1][operation.new_range()]);
-        if operation.tag() != DiffTag::Replace {
-            collect(&mut runs, by_lines.iter_changes(operation).map(|change| (change.tag(), change.value())));
-            continue;
-        }
-        let [before_words, after_words]: [Vec<&str>; 2] = [before, after]
-            .map(|lines| lines.iter().flat_map(|line| line.split_inclusive(char::is_whitespace)).collect());
-        let by_words: TextDiff<'_, '_, str> = config(deadline).diff_slices(&before_words, &after_words);
-        if by_words.ratio() < RELATED {
-            collect(&mut runs, before.iter().map(|line| (ChangeTag::Delete, *line)));
-            collect(&mut runs, after.iter().map(|line| (ChangeTag::Insert, *line)));
+    let [old, new] = [old, new].map(lines);
+    let diff = by_lines(&old, &new, deadline);
+    for operation in diff.ops() {
+        if operation.tag() == DiffTag::Replace {
+            runs.extend(replaced(&old[operation.old_range()], &new[operation.new_range()], deadline));
         } else {
-            collect(&mut runs, by_words.iter_all_changes().map(|change| (change.tag(), change.value())));
+            collect(&mut runs, diff.iter_changes(operation).map(|change| (change.tag(), change.value())));
         }
     }
     runs
+}
+
+/// Lines and those that replace them, as runs: by words if they share some.
+pub(super) fn replaced(before: &[&str], after: &[&str], deadline: Instant) -> Vec<Run> {
+    let mut runs = Vec::new();
+    let [old, new] =
+        [before, after].map(|lines| lines.iter().flat_map(|line| pieces(line)).collect::<Vec<_>>());
+    let by_words: TextDiff<'_, '_, str> = config(deadline).diff_slices(&old, &new);
+    if by_words.ratio() < RELATED {
+        collect(&mut runs, before.iter().map(|line| (ChangeTag::Delete, *line)));
+        collect(&mut runs, after.iter().map(|line| (ChangeTag::Insert, *line)));
+    } else {
+        collect(&mut runs, by_words.iter_all_changes().map(|change| (change.tag(), change.value())));
+    }
+    runs
+}
+
+/// The words of a line. A long one is divided behind all but letters and digits of ASCII, and where that leaves a
+/// long piece, into characters.
+fn pieces(line: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    for word in line.split_inclusive(char::is_whitespace) {
+        if word.len() <= LONG_WORD {
+            pieces.push(word);
+            continue;
+        }
+        for piece in word.split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {
+            match piece.len() {
+                LONG_WORD..=MAX_CHARACTERS => pieces.extend(piece.split_inclusive(|_| true)),
+                _ => pieces.push(piece),
+            }
+        }
+    }
+    pieces
 }
 
 fn collect<'t>(runs: &mut Vec<Run>, changes: impl Iterator<Item = (ChangeTag, &'t str)>) {
@@ -119,7 +142,7 @@ fn collect<'t>(runs: &mut Vec<Run>, changes: impl Iterator<Item = (ChangeTag, &'
 
 /// The parts to show, and whether some are missing.
 fn shown(runs: &[Run]) -> (Vec<Part>, bool) {
-    let (mut parts, mut room) = (Vec::new(), MAX_DIFF_BYTES);
+    let (mut parts, mut room, mut is_cut) = (Vec::new(), MAX_DIFF_BYTES, false);
     for (at, (tag, text)) in runs.iter().enumerate() {
         let some = match tag {
             ChangeTag::Equal => same(text, at == 0, at + 1 == runs.len()),
@@ -130,19 +153,16 @@ fn shown(runs: &[Run]) -> (Vec<Part>, bool) {
             if parts.len() == MAX_DIFF_PARTS || room == 0 {
                 return (parts, true);
             }
-            let mut is_cut = false;
             if let Part::Same { text } | Part::Added { text } | Part::Removed { text } = &mut part {
-                is_cut = text.len() > room;
-                text.truncate(beginning(text, room).len());
+                let most = room.min(MAX_PART_BYTES);
+                is_cut |= text.len() > most;
+                text.truncate(beginning(text, most).len());
                 room -= text.len();
             }
             parts.push(part);
-            if is_cut {
-                return (parts, true);
-            }
         }
     }
-    (parts, false)
+    (parts, is_cut)
 }
 
 /// The unchanged text next to a difference.
@@ -158,7 +178,7 @@ fn same(text: &str, is_first: bool, is_last: bool) -> Vec<Part> {
 }
 
 /// The first bytes of a text, up to the end of a word if possible.
-fn beginning(text: &str, bytes: usize) -> &str {
+pub(super) fn beginning(text: &str, bytes: usize) -> &str {
     if text.len() <= bytes {
         return text;
     }
@@ -168,7 +188,7 @@ fn beginning(text: &str, bytes: usize) -> &str {
 }
 
 /// The last bytes of a text, from the start of a word if possible.
-fn end(text: &str, bytes: usize) -> &str {
+pub(super) fn end(text: &str, bytes: usize) -> &str {
     if text.len() <= bytes {
         return text;
     }

@@ -64,6 +64,8 @@ pub struct Place {
     pub at: ArchivePosition,
     /// Time of the fetch, in seconds since 1970.
     pub time: u64,
+    /// The round that fetched it, if it is noted.
+    pub round: Option<u32>,
 }
 
 /// Where the versions of a page begin, newest first. No body is read. Ends after the first one that cannot be read.
@@ -92,7 +94,7 @@ impl Iterator for Places<'_> {
         let head = checked(Answer::read_head(self.archive, at), at, self.url);
         Some(head.map(|head| {
             self.next = head.before();
-            Place { at, time: head.time() }
+            Place { at, time: head.time(), round: head.round() }
         }))
     }
 }
@@ -147,6 +149,7 @@ pub(super) fn titled_text_of(
 ) -> Option<(Option<String>, String)> {
     match extracted(answer, url, settings, part) {
         Extracted::Page(page) => Some((page.title, page.text)),
+        Extracted::Listing(hints, _) if !hints.text.is_empty() => Some((None, hints.text)),
         Extracted::Listing(hints, _) => {
             let line = |entry: &recrawl_extractor::ListingEntry| match entry.lastmod {
                 0 => format!("{}\n", entry.url),

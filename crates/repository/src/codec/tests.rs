@@ -140,21 +140,23 @@ fn the_bytes_of_a_record_stay_what_they_are() {
     assert_eq!(bytes, expected);
 }
 
-/// Contents without a rule and without an archived body have the bytes that they had before these were kept.
+/// Contents without a rule, without an archived body and without noise have the bytes that they had before these were kept.
 #[test]
-fn a_rule_and_the_time_of_a_body_cost_bytes_only_where_there_are_any() {
+fn a_rule_the_time_of_a_body_and_noise_cost_bytes_only_where_there_are_any() {
     let content = Content { validators: Validators::new(Some("e"), None), ..Content::default() };
     let bytes_of = |content: &Content| {
         let mut bytes = Vec::new();
         put_extras(&mut bytes, content);
-        assert_eq!(take_extras(&mut Take(&bytes)).unwrap().rule, content.rule);
+        let extras = take_extras(&mut Take(&bytes)).unwrap();
+        assert_eq!((extras.rule, extras.within_noise), (content.rule, content.within_noise));
         bytes
     };
     assert_eq!(bytes_of(&content), [1, 1, b'e']);
     assert_eq!(bytes_of(&Content { rule: 0x0102_0304, ..content.clone() }), [0x41, 1, b'e', 4, 3, 2, 1]);
     // So does the time of the archived body: six bytes, in this century.
-    let dated = bytes_of(&Content { archived_at: 1_700_000_000_123, ..content });
-    assert_eq!((dated[0], dated.len()), (0x81, 3 + 6));
+    let dated = bytes_of(&Content { archived_at: 1_700_000_000_123, ..content.clone() });
+    assert_eq!((dated[0], dated[3], dated.len()), (0x81, 1, 4 + 6));
+    assert_eq!(bytes_of(&Content { within_noise: 5, ..content }), [0x81, 1, b'e', 2, 5]);
 }
 
 /// In a block of one page, a column is the byte 0 and the value.

@@ -51,8 +51,30 @@ fn long_texts_make_bounded_differences_in_bounded_time() {
     let bytes = told(&found).len();
     assert!(found.is_cut && found.parts.len() <= MAX_DIFF_PARTS, "{}", found.parts.len());
     assert!(bytes < MAX_DIFF_BYTES + 24 * MAX_DIFF_PARTS, "{bytes}");
-    let found = of("", &"longword".repeat(MAX_DIFF_TEXT));
+    let found = of("", &"longword".repeat(256 << 10));
     assert!(found.is_cut && found.added == 1);
+}
+
+#[test]
+fn changes_anywhere_in_a_long_text_are_told() {
+    let long: String = (0..14_000).map(|n| format!("entry {n} of the register\n")).collect();
+    let old = format!("{long}status: open\n{long}status: open");
+    let found = of(&old, &old.replace("open", "closed"));
+    assert_eq!((found.added, found.removed, found.is_cut), (2, 2, false));
+    assert_eq!(told(&found).matches("[-open").count(), 2);
+    // One line without spaces.
+    let side = "\u{4e2d}\u{6587}".repeat(5_000);
+    let found = of(&format!("{side}10{side}"), &format!("{side}12{side}"));
+    assert!(told(&found).contains("\u{6587}[-10\u{4e2d}-][+12\u{4e2d}+]\u{6587}"), "{}", told(&found));
+}
+
+#[test]
+fn both_halves_of_a_long_change_are_told() {
+    let found = of(&"old word ".repeat(10_000), &"other thing ".repeat(10_000));
+    assert!(
+        found.is_cut && matches!(&found.parts[..], [Part::Removed { .. }, Part::Added { .. }]),
+        "{found:?}"
+    );
 }
 
 proptest! {
