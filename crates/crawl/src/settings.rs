@@ -262,7 +262,7 @@ fn overrides(config: &Config) -> Result<BTreeMap<String, IpAddr>, String> {
     config.dns.overrides.iter().map(of_urls).collect()
 }
 
-fn authority(file: &PathBuf) -> Result<Vec<u8>, String> {
+fn authority(file: &Path) -> Result<Vec<u8>, String> {
     let read = operator_file::read(file, operator_file::MAX_CERTIFICATES);
     read.map_err(|e| format!("fetch.extra_ca: cannot read {}: {e}", file.display()))
 }
