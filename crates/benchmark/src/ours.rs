@@ -19,7 +19,7 @@ use recrawl_scheduler::policy::PolicyKind;
 use recrawl_scheduler::policy::formula::FormulaPolicy;
 use recrawl_scheduler::{PlanMemory, PlanRequest, Planner, Ties};
 use recrawl_types::schedule::MemorySchedule;
-use recrawl_types::{CanonicalUrl, Content, Cycle, Visit};
+use recrawl_types::{CanonicalUrl, Content, Cycle, Visit, Visited};
 use recrawl_verifier::{Batch, BatchLimits, MergeReport, MergeRules, Waiting, merge};
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -49,8 +49,8 @@ pub fn rules(cycle: Cycle, waiting: Waiting, threads: usize) -> MergeRules<'stat
         waiting,
         block_pages: BLOCK_PAGES,
         threads,
-        ..MergeRules::unlimited(cycle, &|_: &CanonicalUrl, before: &Content, after: &Content| {
-            before.fingerprint != after.fingerprint
+        ..MergeRules::unlimited(cycle, &|_: &CanonicalUrl, before: &Visited, after: &mut Content| {
+            before.content.fingerprint != after.fingerprint
         })
     }
 }

@@ -417,3 +417,48 @@ fn the_hub_of_a_feed_is_its_first_usable_one() {
     let fields = [field, "<https://example.com/f>; rel=self"];
     assert_eq!(hub(&fields, &atom(&own("/g"))).unwrap().1, "https://example.com/f");
 }
+
+#[test]
+fn what_the_items_of_a_feed_say_is_text() {
+    let rss = |item: &str| {
+        format!("<rss version='2.0'><channel><title>now</title><item>{item}</item></channel></rss>")
+    };
+    for (item, text) in [
+        ("<link>/a</link><title>A &amp;amp; B</title>", "https://example.com/a\nA & B\n"),
+        (
+            "<title>T</title><description><![CDATA[<p>one</p><p>two<img src=x></p>]]></description>",
+            "T\none\ntwo\n",
+        ),
+        ("<description>&lt;b&gt;bold&lt;/b&gt;&nbsp;and caf&eacute;</description>", "bold and caf\u{e9}\n"),
+        ("<description>a</description><encoded>whole</encoded><comments>7</comments>", "a\nwhole\n"),
+        (
+            "<link>/a</link><pubDate>Sat, 01 Jan 2005 00:00:00 GMT</pubDate><title>T</title>",
+            "https://example.com/a 2005-01-01T00:00:00Z\nT\n",
+        ),
+    ] {
+        assert_eq!(listing(rss(item)).text, text, "{item}");
+    }
+    let atom = "<feed><entry><link href='/a'/><title>T</title><content type='xhtml'><div>one<br/>two</div></content></entry></feed>";
+    assert_eq!(listing(atom).text, "https://example.com/a\nT\none two\n");
+    let rdf = "<RDF><item><link>/a</link><title>T</title><description>d</description></item></RDF>";
+    assert_eq!(listing(rdf).text, "https://example.com/a\nT\nd\n");
+    assert_eq!(listing(URLSET).text, "");
+    // Cut at a limit, between characters.
+    let long = rss(&format!("<title>{}</title>", "\u{e9}".repeat(100)));
+    let limits = Limits { max_text: 21, ..Limits::default() };
+    let Extracted::Listing(cut, _) = extracted(long.as_bytes(), None, &limits) else { panic!("a feed") };
+    assert_eq!(cut.text, "\u{e9}".repeat(10));
+}
+
+#[test]
+fn an_edited_item_is_another_content_and_the_time_of_the_feed_is_none() {
+    let bytes = |feed: &str, title: &str, text: &str| {
+        let feed = format!(
+            "<rss><channel><lastBuildDate>{feed}</lastBuildDate><item><link>/a</link><title>{title}</title><description>{text}</description></item></channel></rss>"
+        );
+        listing(feed).comparable_bytes()
+    };
+    assert_eq!(bytes("now", "T", "d"), bytes("later", "T", "d"));
+    assert_ne!(bytes("now", "T", "d"), bytes("now", "U", "d"));
+    assert_ne!(bytes("now", "T", "d"), bytes("now", "T", "e"));
+}

@@ -41,14 +41,14 @@ fn visit(outcome: Outcome, content: Option<Content>) -> Visit {
 
 fn after(mut record: PageRecord, visit: Visit) -> (PageRecord, MergeReport) {
     let mut report = MergeReport::default();
-    let judge = |_: &CanonicalUrl, a: &Content, b: &Content| a.fingerprint != b.fingerprint;
+    let judge = |_: &CanonicalUrl, a: &Visited, b: &mut Content| a.content.fingerprint != b.fingerprint;
     apply_visit(&mut record, visit, NOW, &judge, &mut report);
     (record, report)
 }
 
 /// The outcome that is stored for a visit.
 fn told(mut record: PageRecord, outcome: Outcome, content: Option<Content>) -> Outcome {
-    let judge = |_: &CanonicalUrl, a: &Content, b: &Content| a.fingerprint != b.fingerprint;
+    let judge = |_: &CanonicalUrl, a: &Visited, b: &mut Content| a.content.fingerprint != b.fingerprint;
     apply_visit(&mut record, visit(outcome, content), NOW, &judge, &mut MergeReport::default())
 }
 

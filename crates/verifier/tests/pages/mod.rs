@@ -1,7 +1,7 @@
 //! Test pages: a generation as a map, and contents that differ by a number.
 
 use recrawl_repository::Generation;
-use recrawl_types::{CanonicalUrl, Content, Fingerprint, PageRecord};
+use recrawl_types::{CanonicalUrl, Content, Fingerprint, PageRecord, Visited};
 use std::collections::BTreeMap;
 
 pub type Pages = BTreeMap<CanonicalUrl, PageRecord>;
@@ -25,6 +25,6 @@ pub fn content(version: u32) -> Content {
 }
 
 /// The judge for such contents.
-pub fn changed(_: &CanonicalUrl, before: &Content, after: &Content) -> bool {
-    before.fingerprint != after.fingerprint
+pub fn changed(_: &CanonicalUrl, before: &Visited, after: &mut Content) -> bool {
+    before.content.fingerprint != after.fingerprint
 }
