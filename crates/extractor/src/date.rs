@@ -1,8 +1,9 @@
 //! Parses dates of sitemaps, feeds and robots directives, to seconds since 1970.
 //!
 //! Sitemaps and Atom use the W3C note's profile of ISO 8601. RSS uses RFC 822 (§5, with the years
-//! of RFC 1123 §5.2.14). Both forms are accepted everywhere. A date without a time is its first
-//! second; a time without a zone is in UTC.
+//! of RFC 1123 §5.2.14). Both forms are accepted everywhere, also as C's `ctime` writes the second, and with numbers
+//! of one digit. A date without a time is its first second; a time without a zone is in UTC, and so is one whose
+//! zone is not known (RFC 5322 §4.3).
 
 use jiff::civil::{Date, date};
 
@@ -33,34 +34,68 @@ fn w3c(text: &str) -> Option<i64> {
     if parts.next().is_some() || (time.is_some() && day.is_none()) {
         return None;
     }
-    let number = |part: Option<&str>| part.map_or(Some(1), |text| digits(text, 2));
+    let number = |part: Option<&str>| part.map_or(Some(1), short);
     let days = days(year, number(month)?, number(day)?)?;
     match time {
         None => Some(days * 86_400),
         Some(time) => {
-            let zone_at = time.find(['Z', 'z', '+', '-', ' ']).unwrap_or(time.len());
+            let zone_at =
+                time.find(|c: char| !c.is_ascii_digit() && c != ':' && c != '.').unwrap_or(time.len());
             let (clock, zone) = time.split_at(zone_at);
             Some(days * 86_400 + clock_seconds(clock)? - zone_seconds(zone.trim_start())?)
         }
     }
 }
 
-/// `Sat, 07 Sep 2002 00:00:01 GMT`; the weekday and the seconds are optional.
+/// `Sat, 07 Sep 2002 00:00:01 GMT`; the weekday and the seconds are optional. Also `Sat Sep  7 00:00:01 2002`.
 fn rfc_822(text: &str) -> Option<i64> {
-    let text = text.split_once(',').map_or(text, |(_, rest)| rest);
-    let mut words = text.split([' ', '\t', '-']).filter(|word| !word.is_empty());
-    let day = words.next().filter(|d| d.len() <= 2).and_then(|d| d.parse().ok())?;
-    let month = month(words.next()?)?;
-    let year = match words.next()? {
+    let mut words =
+        text.split([' ', '\t', '-', ',']).filter(|word| !word.is_empty()).skip_while(|word| is_weekday(word));
+    let (first, second) = (words.next()?, words.next()?);
+    let (day, name) = if first.as_bytes()[0].is_ascii_digit() { (first, second) } else { (second, first) };
+    let (day, month) = (short(day)?, month(name)?);
+    let mut rest = words.next()?;
+    let clock = |word: &str| word.contains(':').then(|| text.find(word)).flatten().map(|at| &text[at..]);
+    let mut time = clock(rest);
+    if time.is_some() {
+        rest = text.rsplit(' ').next()?;
+        // The year is behind it, not a zone.
+        time = time.and_then(|time| time.strip_suffix(rest));
+    } else {
+        time = words.next().and_then(|word| if word.contains(':') { clock(word) } else { Some(word) });
+    }
+    let year = match rest {
         // Two digits, common in old feeds.
         short if short.len() == 2 => digits(short, 2).map(|y| if y < 70 { 2000 + y } else { 1900 + y })?,
         long => digits(long, 4)?,
     };
     let days = days(year, month, day)?;
-    let Some(clock) = words.next() else { return Some(days * 86_400) };
-    // The sign of a zone is a separator above, so the zone is read from the text.
-    let zone = text[text.find(clock)? + clock.len()..].trim();
-    Some(days * 86_400 + clock_seconds(clock)? - zone_seconds(zone)?)
+    let Some(time) = time.map(str::trim) else { return Some(days * 86_400) };
+    let end = time.find(|c: char| !c.is_ascii_digit() && c != ':' && c != '.').unwrap_or(time.len());
+    let (clock, zone) = time.split_at(end);
+    let (half_day, zone) = half_day(zone.trim_start());
+    let seconds = match (clock_seconds(clock)?, half_day) {
+        (seconds, Some(half)) if (3_600..46_800).contains(&seconds) => seconds % 43_200 + half,
+        (_, Some(_)) => return None,
+        (seconds, None) => seconds,
+    };
+    Some(days * 86_400 + seconds - zone_seconds(zone)?)
+}
+
+fn is_weekday(word: &str) -> bool {
+    const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
+    word.get(..3).is_some_and(|start| DAYS.iter().any(|day| start.eq_ignore_ascii_case(day)))
+}
+
+/// The seconds that `AM` or `PM` adds, and what follows it.
+fn half_day(text: &str) -> (Option<i64>, &str) {
+    let begins = |name: &str| text.get(..2).is_some_and(|start| start.eq_ignore_ascii_case(name));
+    let is_word = text.as_bytes().get(2).is_none_or(|byte| !byte.is_ascii_alphabetic());
+    match (begins("AM"), begins("PM")) {
+        (true, _) if is_word => (Some(0), text[2..].trim_start()),
+        (_, true) if is_word => (Some(43_200), text[2..].trim_start()),
+        _ => (None, text),
+    }
 }
 
 fn month(name: &str) -> Option<u32> {
@@ -74,7 +109,7 @@ fn month(name: &str) -> Option<u32> {
 /// before.
 fn clock_seconds(clock: &str) -> Option<i64> {
     let mut parts = clock.split(':');
-    let hours = digits(parts.next()?, 2).filter(|h| *h < 24)?;
+    let hours = short(parts.next()?).filter(|h| *h < 24)?;
     let minutes = digits(parts.next()?, 2).filter(|m| *m < 60)?;
     let seconds = match parts.next() {
         None => 0,
@@ -83,39 +118,105 @@ fn clock_seconds(clock: &str) -> Option<i64> {
             if fraction.is_empty() || !fraction.bytes().all(|b| b.is_ascii_digit()) {
                 return None;
             }
-            digits(whole, 2).filter(|s| *s <= 60)?.min(59)
+            short(whole).filter(|s| *s <= 60)?.min(59)
         }
     };
     parts.next().is_none().then(|| i64::from(hours) * 3600 + i64::from(minutes) * 60 + i64::from(seconds))
 }
 
-/// `Z`, `+01:00`, `-0530`, `+01`, the names of RFC 822 §5.1, or nothing. Returns the seconds to
-/// subtract.
+/// Names of zones in feeds, and their minutes before UTC. Where several zones share one, that of RFC 822 §5.1 counts,
+/// or else the one with more feeds.
+const ZONES: [(&str, i64); 57] = [
+    ("ACDT", 630),
+    ("ACST", 570),
+    ("ADT", -180),
+    ("AEDT", 660),
+    ("AEST", 600),
+    ("AKDT", -480),
+    ("AKST", -540),
+    ("ART", -180),
+    ("AST", -240),
+    ("AWST", 480),
+    ("BRST", -120),
+    ("BRT", -180),
+    ("BST", 60),
+    ("CAT", 120),
+    ("CDT", -300),
+    ("CEST", 120),
+    ("CET", 60),
+    ("CLST", -180),
+    ("CLT", -240),
+    ("COT", -300),
+    ("CST", -360),
+    ("EAT", 180),
+    ("EDT", -240),
+    ("EEST", 180),
+    ("EET", 120),
+    ("EST", -300),
+    ("HKT", 480),
+    ("HST", -600),
+    ("ICT", 420),
+    ("IRST", 210),
+    ("IST", 330),
+    ("JST", 540),
+    ("KST", 540),
+    ("MDT", -360),
+    ("MEST", 120),
+    ("MESZ", 120),
+    ("MET", 60),
+    ("MEZ", 60),
+    ("MSD", 240),
+    ("MSK", 180),
+    ("MST", -420),
+    ("NDT", -150),
+    ("NPT", 345),
+    ("NST", -210),
+    ("NZDT", 780),
+    ("NZST", 720),
+    ("PDT", -420),
+    ("PHT", 480),
+    ("PKT", 300),
+    ("PST", -480),
+    ("SAST", 120),
+    ("SGT", 480),
+    ("TRT", 180),
+    ("WAT", 60),
+    ("WEST", 60),
+    ("WIB", 420),
+    ("WITA", 480),
+];
+
+/// `Z`, `+01:00`, `-0530`, `+01`, `GMT+2`, a name, or nothing; a comment may follow. Returns the seconds to subtract.
 fn zone_seconds(zone: &str) -> Option<i64> {
-    let hours = match zone.to_ascii_uppercase().as_str() {
-        "" | "Z" | "UT" | "UTC" | "GMT" => 0,
-        "EDT" => -4,
-        "EST" | "CDT" => -5,
-        "CST" | "MDT" => -6,
-        "MST" | "PDT" => -7,
-        "PST" => -8,
-        _ => {
-            let sign = match zone.as_bytes().first()? {
-                b'+' => 1,
-                b'-' => -1,
-                _ => return None,
-            };
-            let (hours, minutes) = match zone[1..].split_once(':') {
-                Some((hours, minutes)) => (hours, minutes),
-                None if zone.len() == 5 => zone[1..].split_at(2),
-                None => (&zone[1..], "00"),
-            };
-            let hours = digits(hours, 2).filter(|h| *h < 24)?;
-            let minutes = digits(minutes, 2).filter(|m| *m < 60)?;
-            return Some(sign * (i64::from(hours) * 3600 + i64::from(minutes) * 60));
+    let zone = zone.split('(').next().unwrap_or_default().trim().to_ascii_uppercase();
+    let name_end = zone.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(zone.len());
+    let (name, offset) = zone.split_at(name_end);
+    let sign = match offset.as_bytes().first() {
+        None => {
+            let known = ZONES.iter().find(|(known, _)| *known == name);
+            return Some(known.map_or(0, |(_, minutes)| minutes * 60));
         }
+        Some(b'+') => 1,
+        Some(b'-') => -1,
+        Some(_) => return None,
     };
-    Some(hours * 3600)
+    if !matches!(name, "" | "UT" | "UTC" | "GMT" | "Z") {
+        return None;
+    }
+    let offset = &offset[1..];
+    let (hours, minutes) = match offset.split_once(':') {
+        Some((hours, minutes)) => (hours, minutes),
+        None if offset.len() > 2 => offset.split_at(offset.len() - 2),
+        None => (offset, "00"),
+    };
+    let hours = short(hours).filter(|h| *h < 24)?;
+    let minutes = digits(minutes, 2).filter(|m| *m < 60)?;
+    Some(sign * (i64::from(hours) * 3600 + i64::from(minutes) * 60))
+}
+
+/// A number of one or two digits.
+fn short(text: &str) -> Option<u32> {
+    digits(text, text.len().clamp(1, 2))
 }
 
 /// A number of exactly `count` digits.
@@ -195,7 +296,10 @@ mod tests {
             ("Sat, 07 Sep 2002", Some(1_031_356_800)),
             ("Sun, 06 Nov 94 08:49:37 GMT", Some(784_111_777)),
             ("Sat, 31 Sep 2002 00:00:01 GMT", None),
-            ("Sat, 07 Sep 2002 00:00:01 Mars", None),
+            ("Sat, 07 Sep 2002 00:00:01 Mars", Some(1_031_356_801)),
+            ("Sat, 07 Sep 2002 00:00:01 +24:00", None),
+            ("Sat, 07 Sep 2002 00:00:01 Mars+1", None),
+            ("Sat, 07 Sep 2002 13:00:00 PM", None),
             ("Sat, 07 Sep 20020 00:00:01 GMT", None),
             ("Sat, 007 Sep 2002 00:00:01 GMT", None),
             ("Sat, 07 Sxp 2002 00:00:01 GMT", None),
@@ -203,6 +307,48 @@ mod tests {
         ] {
             assert_eq!(seconds(text), expected, "{text:?}");
         }
+    }
+
+    /// Zones and forms that feeds of the Web have, with their moment in UTC.
+    #[test]
+    fn the_zones_and_the_sloppy_forms_of_feeds() {
+        for (text, expected) in [
+            ("Sat, 07 Sep 2002 02:00:00 CEST", 0),
+            ("Sat, 07 Sep 2002 01:00:00 CET", 0),
+            ("Sat, 07 Sep 2002 01:00:00 BST", 0),
+            ("Sat, 07 Sep 2002 02:00:00 MESZ", 0),
+            ("Sat, 07 Sep 2002 05:30:00 IST", 0),
+            ("Sat, 07 Sep 2002 09:00:00 JST", 0),
+            ("Sat, 07 Sep 2002 10:00:00 aest", 0),
+            ("Sat, 07 Sep 2002 03:00:00 MSK", 0),
+            ("Fri, 06 Sep 2002 21:30:00 NDT", 0),
+            ("Fri, 06 Sep 2002 17:00:00 PDT", 0),
+            ("Sat, 07 Sep 2002 02:00:00 GMT+2", 0),
+            ("Sat, 07 Sep 2002 02:00:00 UTC+0200", 0),
+            ("Sat, 07 Sep 2002 02:00:00 +0200 (CEST)", 0),
+            ("Sat, 07 Sep 2002 02:00:00 +2:00", 0),
+            ("Sat, 07 Sep 2002 02:00:00 +200", 0),
+            ("Sat, 07 Sep 2002 02:00:00 (CEST)", 7_200),
+            ("Sat, 07 Sep 2002 00:00:00 A", 0),
+            ("Sat, 07 Sep 2002 7:05:01 GMT", 25_501),
+            ("Sat, 7 Sep 2002 7:05 +0000", 25_500),
+            ("Sat, 07 Sep 2002 7:05:01 PM GMT", 68_701),
+            ("07 Sep 2002 12:00:00 AM", 0),
+            ("07 Sep 2002 12:00 PM +0200", 36_000),
+            ("Sat 07 Sep 2002 00:00:09 GMT", 9),
+            ("Sat,07 Sep 2002 00:00:09GMT", 9),
+            ("Sat Sep  7 00:00:09 2002", 9),
+            ("Sat Sep  7 02:00:09 CEST 2002", 9),
+            ("Sep 7, 2002", 0),
+            ("September 07, 2002 00:00:09", 9),
+            ("2002-09-07T2:00:09+02:00", 9),
+            ("2002-9-7", 0),
+            ("2002-09-07 00:00:09 CET", -3_591),
+        ] {
+            let got = seconds(text).map(|at| i64::from(at) - 1_031_356_800);
+            assert_eq!(got, Some(expected), "{text:?}");
+        }
+        assert!(ZONES.is_sorted());
     }
 
     proptest! {

@@ -4,6 +4,8 @@
 //! URLs, and both also inside gzip. A document is read in one pass, without a tree. Only XML's own
 //! entities are expanded. Entries before damage, or before a limit, count.
 
+mod address;
+mod entities;
 mod formats;
 mod gzip;
 mod hub;
@@ -21,6 +23,7 @@ use crate::{Fields, Limits};
 use hub::HubLinks;
 use recrawl_types::{CanonicalUrl, UrlRules};
 use std::borrow::Cow;
+use std::collections::{BTreeSet, HashSet};
 
 /// Bytes used to detect the format: prologues, comments and document types are short.
 const SNIFFED: usize = 4_096;
@@ -140,6 +143,7 @@ pub(crate) fn read(
         limit: limits.max_entries,
         max_text: limits.max_text,
         room: MAX_ADDRESSES,
+        alternates: BTreeSet::new(),
     };
     if found.listing.kind.is_feed() {
         fields.links.iter().for_each(|value| found.hub.header(value));
@@ -148,6 +152,7 @@ pub(crate) fn read(
         Some(format) => xml::read(&decode(&bytes), format, &mut found),
         None => list::read(&decode(&bytes), &mut found),
     }
+    found.add_alternates();
     Some(Listing { hub: found.hub.decide(), ..found.listing })
 }
 
@@ -161,23 +166,68 @@ struct Found<'r> {
     max_text: usize,
     /// Remaining bytes for URLs.
     room: usize,
+    /// Pages that a sitemap names beside its entries: their other languages.
+    alternates: BTreeSet<Box<str>>,
 }
 
 impl Found<'_> {
     /// Adds an entry as written in the document.
     fn entry(&mut self, address: &str, date: Option<&str>) {
-        if self.listing.entries.len() == self.limit || self.room == 0 || self.resolver.is_spent() {
+        if self.is_full() {
             self.listing.over_limit = self.listing.over_limit.saturating_add(1);
             return;
         }
-        match self.resolver.resolve(address.trim()) {
-            Ok(url) if url == *self.own => {}
-            Ok(url) => {
-                self.room = self.room.saturating_sub(url.key().len());
-                let lastmod = date.and_then(date::seconds).unwrap_or(0);
-                self.listing.entries.push(ListingEntry { url, lastmod });
+        match self.resolve(address) {
+            Some(url) => self.add(url, date.and_then(date::seconds).unwrap_or(0)),
+            None => self.refuse(),
+        }
+    }
+
+    fn add(&mut self, url: CanonicalUrl, lastmod: u32) {
+        if url != *self.own {
+            self.room = self.room.saturating_sub(url.key().len());
+            self.listing.entries.push(ListingEntry { url, lastmod });
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.listing.entries.len() == self.limit || self.room == 0 || self.resolver.is_spent()
+    }
+
+    /// The URL that an entry means. Those of sitemaps must be whole (sitemaps.org): what looks like a name in the
+    /// sitemap's folder is none.
+    fn resolve(&self, address: &str) -> Option<CanonicalUrl> {
+        let address = address::clean(address);
+        let is_open = !address.starts_with(['/', '\\']) && !address::is_whole(&address);
+        let named = if is_open { address::with_scheme(&address, self.own) } else { None };
+        if is_open && named.is_none() && !self.listing.kind.is_feed() {
+            return None;
+        }
+        self.resolver.resolve(named.as_deref().unwrap_or(&address)).ok()
+    }
+
+    /// Notes a page beside an entry. A sitemap repeats it at each of its languages.
+    fn alternate(&mut self, address: &str) {
+        if self.alternates.len() < self.limit && !self.is_full() && !self.alternates.contains(address) {
+            self.room = self.room.saturating_sub(address.len());
+            self.alternates.insert(address.into());
+        }
+    }
+
+    /// Adds the pages beside the entries that are no entries themselves.
+    fn add_alternates(&mut self) {
+        let alternates = std::mem::take(&mut self.alternates);
+        let mut urls: Vec<CanonicalUrl> =
+            alternates.iter().filter_map(|address| self.resolve(address)).collect();
+        urls.sort_unstable();
+        urls.dedup();
+        let known: HashSet<&CanonicalUrl> = self.listing.entries.iter().map(|entry| &entry.url).collect();
+        urls.retain(|url| !known.contains(url));
+        for url in urls {
+            match self.listing.entries.len() < self.limit {
+                true => self.add(url, 0),
+                false => self.listing.over_limit = self.listing.over_limit.saturating_add(1),
             }
-            Err(_) => self.refuse(),
         }
     }
 

@@ -7,7 +7,7 @@ pub(super) struct Format {
     pub kind: ListingKind,
     /// The root element's name. Prefixes and namespaces are ignored: many are wrong, and an
     /// element's position is enough.
-    root: &'static str,
+    pub root: &'static str,
     /// The name of an entry element.
     pub entry: &'static str,
     /// The meaning of an entry's direct children. Deeper elements are ignored: an image's URL is
@@ -25,6 +25,8 @@ pub(super) enum Field {
     /// An identifier that serves as the URL if there is no other, unless it says that it is not
     /// one.
     Permalink,
+    /// A page beside that of the entry, in the attribute `href`: another language.
+    Alternate,
     /// The modification date.
     Modified,
     /// The publication date, used if there is no modification date.
@@ -44,9 +46,12 @@ impl Field {
 
 const SITEMAP: &[(&str, Field)] = &[("loc", Field::Address), ("lastmod", Field::Modified)];
 
+const URLSET: &[(&str, Field)] =
+    &[("loc", Field::Address), ("lastmod", Field::Modified), ("link", Field::Alternate)];
+
 static FORMATS: [Format; 5] = [
     Format { kind: ListingKind::Index, root: "sitemapindex", entry: "sitemap", fields: SITEMAP },
-    Format { kind: ListingKind::Urlset, root: "urlset", entry: "url", fields: SITEMAP },
+    Format { kind: ListingKind::Urlset, root: "urlset", entry: "url", fields: URLSET },
     Format {
         kind: ListingKind::Rss,
         root: "rss",

@@ -1,5 +1,7 @@
 //! Handwritten sitemaps and feeds, valid and broken.
 
+mod sloppy;
+
 use super::*;
 use crate::{Extracted, Fields, Options, extract};
 use flate2::Compression;

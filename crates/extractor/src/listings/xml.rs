@@ -1,14 +1,16 @@
 //! Reads an XML document in one pass: entries with URLs and dates.
 //!
-//! quick-xml tokenizes and expands nothing. Depth is only a counter, so a million open elements
-//! cost nothing. Text is kept only inside a field, up to a length that no URL reaches.
+//! quick-xml tokenizes. Depth is only a counter, so a million open elements cost nothing. Text is kept only inside
+//! a field, up to a length that no URL reaches. Where end tags are missing, entries and their fields end where the
+//! next ones begin.
 
-use super::Found;
+use super::entities::Entities;
 use super::formats::{Field, Format};
+use super::{Found, address};
 use quick_xml::Reader;
-use quick_xml::events::{BytesRef, BytesStart, Event};
+use quick_xml::events::{BytesStart, Event};
 use recrawl_types::url::MAX_URL_BYTES;
-use std::borrow::Cow;
+use url::Url;
 
 /// Maximum items skipped before the root element.
 const MAX_PROLOGUE: usize = 64;
@@ -18,6 +20,9 @@ const MAX_FIELD: usize = 2 * MAX_URL_BYTES;
 const MAX_TEXT: usize = 256 << 10;
 /// Maximum depth of a feed's own links: children of Atom's root, or of the channel in RSS.
 const MAX_LINK_DEPTH: usize = 3;
+
+/// Maximum elements of a document whose `xml:base` is read.
+const MAX_BASES: usize = 10_000;
 
 /// The format of a document with this beginning.
 pub(super) fn format(head: &str) -> Option<&'static Format> {
@@ -49,7 +54,16 @@ fn reader(text: &str) -> Reader<&[u8]> {
 /// Reads a document of this format to its end, or up to the first damage.
 pub(super) fn read(text: &str, format: &Format, found: &mut Found<'_>) {
     let mut reader = reader(text);
-    let mut walk = Walk { format, depth: 0, entry: None, field: None, text: String::new(), is_sound: true };
+    let mut walk = Walk {
+        format,
+        depth: 0,
+        entry: None,
+        field: None,
+        text: String::new(),
+        is_sound: true,
+        entities: Entities::default(),
+        bases: Bases { document: found.own.to_url(), open: Vec::new(), read: 0 },
+    };
     loop {
         let event = match reader.read_event() {
             Ok(event) => event,
@@ -59,17 +73,23 @@ pub(super) fn read(text: &str, format: &Format, found: &mut Found<'_>) {
             Event::Start(element) => walk.open(&element, found),
             Event::Empty(element) => {
                 walk.open(&element, found);
-                walk.close(found);
+                walk.close(element.local_name().as_ref(), found);
             }
-            Event::End(_) => walk.close(found),
+            Event::End(element) => walk.close(element.local_name().as_ref(), found),
             Event::Text(text) => walk.push(&text),
             Event::CData(text) => walk.push(&text),
-            Event::GeneralRef(reference) => walk.refer(&reference),
+            Event::GeneralRef(reference) => match walk.entities.text(&reference) {
+                Some(text) => walk.push(&text),
+                // One of HTML, which the text is read as.
+                None if walk.field.is_some_and(Field::is_text) => walk.push(&format!("&{};", &*reference)),
+                None => walk.is_sound = false,
+            },
+            Event::DocType(text) => walk.entities.define(&text),
             Event::Eof if walk.depth > 0 => {
                 return found.damaged(reader.buffer_position(), "it ends within an element");
             }
             Event::Eof => return,
-            Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
+            Event::Comment(_) | Event::Decl(_) | Event::PI(_) => {}
         }
     }
 }
@@ -86,6 +106,8 @@ struct Walk<'f> {
     text: String,
     /// False if the text is too long or has an unknown reference.
     is_sound: bool,
+    entities: Entities,
+    bases: Bases,
 }
 
 /// The values of an entry so far; the first of each counts.
@@ -102,33 +124,44 @@ struct Entry {
 
 impl Walk<'_> {
     fn open(&mut self, element: &BytesStart<'_>, found: &mut Found<'_>) {
-        self.depth += 1;
         let name = element.local_name();
-        match &mut self.entry {
+        match &self.entry {
+            // The entry before it was not closed.
+            Some(_) if name.as_ref() == self.format.entry => self.end_entry(found),
+            // Nor was the field before it.
+            Some((_, children))
+                if *children == self.depth
+                    && self.field.is_some()
+                    && self.format.field(name.as_ref()).is_some() =>
+            {
+                self.end_field();
+                self.bases.close(self.depth);
+                self.depth -= 1;
+            }
+            _ => {}
+        }
+        self.depth += 1;
+        let is_feed = self.format.kind.is_feed();
+        if is_feed && element.contains("xml:base") {
+            self.bases.open(self.depth, self.attribute(element, "xml:base"));
+        }
+        match &self.entry {
             None if self.depth > 1 && name.as_ref() == self.format.entry => {
                 self.entry = Some((Entry::default(), self.depth + 1));
             }
-            None if self.depth <= MAX_LINK_DEPTH && name.as_ref() == "link" && self.format.kind.is_feed() => {
-                if let (Some(rel), Some(href)) = (attribute(element, "rel"), attribute(element, "href")) {
+            None if self.depth <= MAX_LINK_DEPTH && name.as_ref() == "link" && is_feed => {
+                if let (Some(rel), Some(href)) =
+                    (self.attribute(element, "rel"), self.attribute(element, "href"))
+                    && let Some(href) = self.bases.resolve(&href)
+                {
                     found.hub.link(&rel, &href);
                 }
             }
-            Some((entry, depth)) if *depth == self.depth => {
+            Some((_, children)) if *children == self.depth => {
                 self.field = self.format.field(name.as_ref());
                 self.text.clear();
                 self.is_sound = true;
-                match self.field {
-                    Some(Field::Href) if leads_to_the_page(element) => {
-                        let href = attribute(element, "href");
-                        entry.address = entry.address.take().or(href.map(Cow::into_owned));
-                    }
-                    Some(Field::Permalink)
-                        if attribute(element, "isPermaLink").is_some_and(|v| v == "false") =>
-                    {
-                        self.field = None;
-                    }
-                    _ => {}
-                }
+                self.read_attributes(element, found);
             }
             // Markup of the text separates words.
             Some(_) if self.field.is_some_and(Field::is_text) => self.push(" "),
@@ -136,27 +169,88 @@ impl Walk<'_> {
         }
     }
 
-    fn close(&mut self, found: &mut Found<'_>) {
-        if let Some((entry, children)) = &mut self.entry {
-            if self.depth == *children {
-                if let Some(field) = self.field.take() {
-                    let text = self.text.trim();
-                    if self.is_sound && !text.is_empty() {
-                        entry.say(field, text);
-                    }
+    /// Reads what a field says in its attributes.
+    fn read_attributes(&mut self, element: &BytesStart<'_>, found: &mut Found<'_>) {
+        let attribute = |name| self.attribute(element, name);
+        let is_alternate = |rel: &str| {
+            rel.split_ascii_whitespace().any(|rel| {
+                let rel = rel.strip_prefix("http://www.iana.org/assignments/relation/").unwrap_or(rel);
+                rel.eq_ignore_ascii_case("alternate")
+            })
+        };
+        match self.field {
+            // A missing `rel` means the same (RFC 4287 §4.2.7.2).
+            Some(Field::Href) if attribute("rel").is_none_or(|rel| is_alternate(&rel)) => {
+                let href = attribute("href").and_then(|href| self.bases.resolve(&href));
+                if let Some((entry, _)) = &mut self.entry {
+                    entry.address = entry.address.take().or(href);
                 }
-            } else if self.depth < *children {
-                let entry = std::mem::take(entry);
-                self.entry = None;
-                let before = found.listing.entries.len();
-                match entry.address.or(entry.permalink) {
-                    Some(address) => found.entry(&address, entry.modified.or(entry.published).as_deref()),
-                    None => found.refuse(),
+            }
+            Some(Field::Alternate) if attribute("rel").is_some_and(|rel| is_alternate(&rel)) => {
+                if let Some(href) = attribute("href") {
+                    found.alternate(&href);
                 }
-                found.item(before, entry.title.as_deref(), &entry.texts);
+            }
+            Some(Field::Permalink)
+                if attribute("isPermaLink").is_some_and(|v| v.trim().eq_ignore_ascii_case("false")) =>
+            {
+                self.field = None;
+            }
+            _ => {}
+        }
+    }
+
+    fn close(&mut self, name: &str, found: &mut Found<'_>) {
+        match &self.entry {
+            Some(_) if name == self.format.entry => return self.end_entry(found),
+            // It closes nothing that is open.
+            Some((_, children)) if self.depth < *children && name != self.format.root => return,
+            None if self.depth == 1 && name != self.format.root => return,
+            Some((_, children)) if self.depth < *children => self.end_entry(found),
+            Some((_, children)) if self.depth == *children => self.end_field(),
+            _ => {}
+        }
+        self.bases.close(self.depth);
+        self.depth = self.depth.saturating_sub(1);
+    }
+
+    /// Takes the text of the open field, if there is one.
+    fn end_field(&mut self) {
+        let Some(field) = self.field.take().filter(|_| self.is_sound) else { return };
+        let text = match field.is_text() {
+            true => self.text.trim().into(),
+            false => address::clean(&self.text),
+        };
+        if let Some((entry, _)) = &mut self.entry
+            && !text.is_empty()
+        {
+            let text = match field {
+                Field::Address => self.bases.resolve(&text),
+                // An identifier without a scheme of the Web is no URL, whatever it says.
+                Field::Permalink => address::is_whole(&text).then(|| text.into_owned()),
+                _ => Some(text.into_owned()),
+            };
+            if let Some(text) = text {
+                entry.say(field, text);
             }
         }
-        self.depth = self.depth.saturating_sub(1);
+    }
+
+    /// Ends the open entry, with what is open in it.
+    fn end_entry(&mut self, found: &mut Found<'_>) {
+        if self.entry.as_ref().is_some_and(|(_, children)| self.depth == *children) {
+            self.end_field();
+        }
+        let Some((entry, children)) = self.entry.take() else { return };
+        self.field = None;
+        self.depth = children - 2;
+        self.bases.close(children - 1);
+        let before = found.listing.entries.len();
+        match entry.address.or(entry.permalink) {
+            Some(address) => found.entry(&address, entry.modified.or(entry.published).as_deref()),
+            None => found.refuse(),
+        }
+        found.item(before, entry.title.as_deref(), &entry.texts);
     }
 
     fn push(&mut self, text: &str) {
@@ -178,54 +272,66 @@ impl Walk<'_> {
         }
     }
 
-    /// Resolves XML's five entities and numeric references. Entities that a document defines are
-    /// not expanded: a field that uses one is ignored.
-    fn refer(&mut self, reference: &BytesRef<'_>) {
-        let character = match &**reference {
-            "amp" => Some('&'),
-            "lt" => Some('<'),
-            "gt" => Some('>'),
-            "quot" => Some('"'),
-            "apos" => Some('\''),
-            _ => reference.resolve_char_ref().ok().flatten(),
-        };
-        match character {
-            Some(character) => self.push(character.encode_utf8(&mut [0; 4])),
-            // One of HTML, which the text is read as.
-            None if self.field.is_some_and(Field::is_text) => self.push(&format!("&{};", &**reference)),
-            None => self.is_sound = false,
+    /// The value of an attribute. Duplicates are not checked, so the cost is linear in the number of attributes.
+    fn attribute(&self, element: &BytesStart<'_>, name: &str) -> Option<String> {
+        let mut attributes = element.attributes();
+        let found = attributes.with_checks(false).flatten().find(|a| a.key.as_ref() == name)?;
+        if found.value.len() > MAX_FIELD {
+            return None;
         }
+        self.entities.expand(&found.value)
     }
 }
 
 impl Entry {
-    fn say(&mut self, field: Field, text: &str) {
+    fn say(&mut self, field: Field, text: String) {
         let place = match field {
             Field::Address => &mut self.address,
             Field::Permalink => &mut self.permalink,
             Field::Modified => &mut self.modified,
             Field::Published => &mut self.published,
             Field::Title => &mut self.title,
-            Field::Text => return self.texts.push(text.to_owned()),
-            Field::Href => return,
+            Field::Text => return self.texts.push(text),
+            Field::Href | Field::Alternate => return,
         };
-        place.get_or_insert_with(|| text.to_owned());
+        place.get_or_insert(text);
     }
 }
 
-/// Whether a link leads to the entry's page: `rel` is `alternate` or missing, which means the same
-/// (RFC 4287 §4.2.7.2).
-fn leads_to_the_page(link: &BytesStart<'_>) -> bool {
-    attribute(link, "rel").is_none_or(|rel| rel == "alternate")
+/// The bases that `xml:base` gives to open elements (RFC 4287 §2, XML Base).
+struct Bases {
+    document: Url,
+    /// Depth of the element, and its base; none if that is no URL.
+    open: Vec<(usize, Option<Url>)>,
+    /// How many were read.
+    read: usize,
 }
 
-/// The value of an attribute, resolving only XML's own entities. Duplicates are not checked, so the
-/// cost is linear in the number of attributes.
-fn attribute<'e>(element: &'e BytesStart<'_>, name: &str) -> Option<Cow<'e, str>> {
-    let mut attributes = element.attributes();
-    let found = attributes.with_checks(false).flatten().find(|a| a.key.as_ref() == name)?;
-    match found.value {
-        Cow::Borrowed(value) if value.len() <= MAX_FIELD => quick_xml::escape::unescape(value).ok(),
-        _ => None,
+impl Bases {
+    fn open(&mut self, depth: usize, base: Option<String>) {
+        self.read += 1;
+        let outer = self.open.last().map_or(Some(&self.document), |(_, base)| base.as_ref());
+        let base = base.filter(|_| self.read <= MAX_BASES).and_then(|base| {
+            let base = address::clean(&base).into_owned();
+            match outer {
+                Some(outer) => outer.join(&base).ok(),
+                None => Url::parse(&base).ok(),
+            }
+        });
+        self.open.push((depth, base.filter(|base| base.as_str().len() <= MAX_FIELD)));
+    }
+
+    fn close(&mut self, depth: usize) {
+        while self.open.last().is_some_and(|(open, _)| *open >= depth) {
+            self.open.pop();
+        }
+    }
+
+    /// A reference in the innermost element with a base. A whole URL stays as it is written.
+    fn resolve(&self, href: &str) -> Option<String> {
+        match self.open.last() {
+            Some((_, base)) if Url::parse(href).is_err() => base.as_ref()?.join(href).ok().map(String::from),
+            _ => Some(href.to_owned()),
+        }
     }
 }

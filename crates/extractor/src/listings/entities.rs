@@ -1,0 +1,107 @@
+//! References in XML: its five entities, characters by number, and entities that the document defines. These are
+//! expanded where they are defined, so none grows beyond its limit.
+
+use recrawl_types::url::MAX_URL_BYTES;
+
+/// Maximum entities of a document. The rest is unknown.
+const MAX_ENTITIES: usize = 64;
+/// Maximum bytes of an entity's text.
+const MAX_ENTITY_TEXT: usize = MAX_URL_BYTES;
+
+/// The entities of a document: name and text.
+#[derive(Default)]
+pub(super) struct Entities(Vec<(String, String)>);
+
+impl Entities {
+    /// Reads the definitions of a document type. Parameter entities and external ones are not read.
+    pub fn define(&mut self, document_type: &str) {
+        let mut rest = document_type;
+        while let Some(at) = rest.find("<!") {
+            rest = &rest[at + 2..];
+            if let Some(comment) = rest.strip_prefix("--") {
+                rest = comment.find("-->").map_or("", |end| &comment[end + 3..]);
+            } else if let Some(definition) = rest.strip_prefix("ENTITY") {
+                rest = definition;
+                let Some((name, text)) = name_and_text(definition) else { continue };
+                rest = &definition[definition.find(text).unwrap_or_default() + text.len()..];
+                if self.0.len() == MAX_ENTITIES {
+                    return;
+                }
+                // Markup in an entity is never a part of a URL or date.
+                let text =
+                    self.expand(text).filter(|text| text.len() <= MAX_ENTITY_TEXT && !text.contains('<'));
+                if let Some(text) = text
+                    && self.custom(name).is_none()
+                {
+                    self.0.push((name.to_owned(), text));
+                }
+            }
+        }
+    }
+
+    /// The text of `&name;`; none if it is unknown.
+    pub fn text(&self, name: &str) -> Option<String> {
+        let character = match name {
+            "amp" => '&',
+            "lt" => '<',
+            "gt" => '>',
+            "quot" => '"',
+            "apos" => '\'',
+            _ => match name.strip_prefix('#') {
+                Some(number) => character(number)?,
+                None => return self.custom(name).map(str::to_owned),
+            },
+        };
+        Some(character.into())
+    }
+
+    /// A text with its references replaced; none if one is unknown. A `&` that begins none is itself.
+    pub fn expand(&self, raw: &str) -> Option<String> {
+        let mut text = String::with_capacity(raw.len());
+        let mut rest = raw;
+        while let Some(at) = rest.find('&') {
+            text.push_str(&rest[..at]);
+            rest = &rest[at + 1..];
+            let end = rest.find(|c: char| !c.is_alphanumeric() && !"#_.-:".contains(c)).unwrap_or(rest.len());
+            match rest[end..].strip_prefix(';').filter(|_| end > 0) {
+                Some(behind) => {
+                    text.push_str(&self.text(&rest[..end])?);
+                    rest = behind;
+                }
+                None => text.push('&'),
+            }
+            if text.len() > 2 * MAX_ENTITY_TEXT {
+                return None;
+            }
+        }
+        text.push_str(rest);
+        Some(text)
+    }
+
+    fn custom(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, text)| text.as_str())
+    }
+}
+
+/// Name and quoted text of a definition, if it has both.
+fn name_and_text(definition: &str) -> Option<(&str, &str)> {
+    let (name, rest) = definition.trim_start().split_once(|c: char| c.is_ascii_whitespace())?;
+    let rest = rest.trim_start();
+    let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    let text = &rest[1..];
+    (name != "%").then_some((name, &text[..text.find(quote)?]))
+}
+
+/// The character of `38` or `x26`.
+fn character(number: &str) -> Option<char> {
+    let (digits, radix) = match number.strip_prefix(['x', 'X']) {
+        Some(digits) => (digits, 16),
+        None => (number, 10),
+    };
+    let is_number = !digits.starts_with('+');
+    u32::from_str_radix(digits, radix)
+        .ok()
+        .filter(|_| is_number)
+        .and_then(char::from_u32)
+        .filter(|c| *c != '\0')
+}
