@@ -317,7 +317,7 @@ fn fetch_config(config: &Config) -> Result<FetchConfig, String> {
         dns_max_negative_ttl: config.dns.max_negative_ttl.0,
         access: access::of_hosts(&config.hosts)?,
         proxy: access::of_proxy(&config.proxy)?,
-        extra_ca: fetch.extra_ca.iter().map(authority).collect::<Result<_, _>>()?,
+        extra_ca: fetch.extra_ca.iter().map(|file| authority(file)).collect::<Result<_, _>>()?,
         robots_cache: politeness.robots_cache.0,
     };
     match checked.problem() {
