@@ -326,7 +326,7 @@ fn is_html(response: &Response) -> bool {
         response.content_type.as_deref().and_then(|value| value.split(';').next()).unwrap_or_default();
     let is_html =
         ["text/html", "application/xhtml+xml"].iter().any(|html| media.trim().eq_ignore_ascii_case(html));
-    is_html && !response.truncated && !response.body.is_empty()
+    is_html && !response.is_cut() && !response.body.is_empty()
 }
 
 fn to_render(url: &CanonicalUrl, response: &Response) -> Page {

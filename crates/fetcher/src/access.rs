@@ -1,7 +1,7 @@
 //! Credentials, cookies and header fields that are sent to one host only.
 
 use recrawl_types::{CanonicalUrl, Scheme};
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{COOKIE, HeaderMap, HeaderName, HeaderValue};
 
 /// Header fields that cannot be configured: those of the connection (RFC 9110 §7.6.1), of message
 /// framing and of proxies, and those on which robots.txt, validators and limits depend.
@@ -83,6 +83,16 @@ pub(crate) fn add(all: &[HostAccess], url: &CanonicalUrl, headers: &mut HeaderMa
         for (name, value) in &access.headers {
             headers.append(name, value.clone());
         }
+    }
+}
+
+/// Adds cookies of a chain of redirects behind the configured ones: there may be one such field only.
+pub(crate) fn add_cookies(cookies: &HeaderValue, headers: &mut HeaderMap) {
+    let all = headers.get_all(COOKIE).iter().chain([cookies]);
+    let all = all.map(HeaderValue::as_bytes).collect::<Vec<_>>().join(&b"; "[..]);
+    if let Ok(mut all) = HeaderValue::from_bytes(&all) {
+        all.set_sensitive(true);
+        headers.insert(COOKIE, all);
     }
 }
 

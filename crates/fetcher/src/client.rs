@@ -7,8 +7,8 @@ pub use http::{HttpNetwork, Post, SetupError};
 
 use bytes::Bytes;
 use recrawl_types::{CanonicalUrl, Failure, Outcome, Validators};
-use reqwest::Version;
-use reqwest::header::{HeaderMap, HeaderName};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Url, Version};
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::{Pin, pin};
@@ -111,11 +111,22 @@ impl Drop for Waiting<'_> {
     }
 }
 
+/// What a request sends behind a redirect to the same page.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hop {
+    /// The URL as the server wrote it; its origin is that of [`Request::url`].
+    pub url: Url,
+    /// The field `Cookie`.
+    pub cookies: Option<HeaderValue>,
+}
+
 /// A request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// The page.
     pub url: CanonicalUrl,
+    /// Sent instead of the page's URL.
+    pub hop: Option<Hop>,
     /// Sent as If-None-Match and If-Modified-Since.
     pub validators: Validators,
     /// Maximum length of the decoded body in bytes. The rest is not read.
@@ -153,12 +164,23 @@ pub struct Reply {
     pub headers: HeaderMap,
     /// The decoded body, at most [`Request::max_body`] bytes.
     pub body: Bytes,
-    /// Was the body longer?
-    pub truncated: bool,
+    /// Why the body may not be all of it.
+    pub cut: Option<Cut>,
     /// Address of the server.
     pub peer: Option<SocketAddr>,
     /// The request, with [`FetchConfig::keep_requests`](crate::FetchConfig).
     pub sent: Option<Box<[u8]>>,
+}
+
+/// Why a body may not be whole; the worst last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cut {
+    /// It is longer than [`Request::max_body`].
+    Limit,
+    /// It was decoded up to its end, but its checksum is missing or wrong.
+    Checksum,
+    /// It was decoded up to damage in its content coding.
+    Coding,
 }
 
 impl Reply {
@@ -189,8 +211,10 @@ pub enum NetworkError {
     Timeout,
     /// This machine has no file descriptor, buffer, port or memory left for a request.
     Exhausted,
-    /// The connection broke, or the response was not HTTP, or was shorter than announced.
+    /// The connection broke, or the response was shorter than announced.
     Protocol,
+    /// The server answered with a header that is not HTTP. That says nothing about its other pages.
+    Malformed,
     /// The body could not be decompressed.
     Encoding,
 }
@@ -222,7 +246,9 @@ impl NetworkError {
             }
             NetworkError::Tls => Failure::Tls,
             NetworkError::Timeout => Failure::Timeout,
-            NetworkError::Protocol | NetworkError::NotProcessed => Failure::Protocol,
+            NetworkError::Protocol | NetworkError::Malformed | NetworkError::NotProcessed => {
+                Failure::Protocol
+            }
             NetworkError::Encoding => Failure::Encoding,
         })
     }

@@ -420,7 +420,7 @@ impl Loop {
             VisitEndKind::Retry { action, was_closed_idle } => {
                 host.retry(ended.origin.expect("a request has an origin"), action, was_closed_idle);
             }
-            VisitEndKind::Recheck(queued) => {
+            VisitEndKind::Again(queued) => {
                 let queue = host.origin(ended.origin.expect("a request has an origin"));
                 queue.count_result(false, &self.run, now)?;
                 queue.put_back(Action::Page(Box::new(queued)));

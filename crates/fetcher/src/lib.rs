@@ -15,8 +15,10 @@
 mod access;
 mod addresses;
 mod budget;
+mod chain;
 pub mod client;
 pub mod control;
+mod cookies;
 pub mod dns;
 mod exhausted;
 mod feedback;
@@ -43,7 +45,7 @@ mod visit;
 mod visit_task;
 
 pub use access::HostAccess;
-pub use client::{HttpNetwork, Manner, Meter, Network, NetworkError, Post, Reply, Request};
+pub use client::{Cut, Hop, HttpNetwork, Manner, Meter, Network, NetworkError, Post, Reply, Request};
 pub use control::Steering;
 pub use fetch::{Fetcher, Job, Patience};
 pub use guard::Guard;

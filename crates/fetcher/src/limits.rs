@@ -45,7 +45,7 @@ pub const MIN_HOST_BACK_OFF: Duration = Duration::from_secs(60);
 pub const MAX_HOST_BACK_OFF: Duration = Duration::from_secs(24 * 3600);
 /// Maximum number of header fields; a response with more is a protocol failure. hyper limits their
 /// bytes (about 400 kB).
-pub const MAX_HEADERS: usize = 128;
+pub const MAX_HEADERS: usize = 1000;
 /// Maximum header bytes of an HTTP/2 response.
 pub const MAX_HEADER_BYTES: u32 = 64 * 1024;
 /// Maximum bytes of an HTTP/2 response body that wait unread.

@@ -1,13 +1,14 @@
 //! The output of the fetcher, and the rules that turn a response into an outcome.
 
-use crate::client::{NetworkError, Reply};
+use crate::chain;
+use crate::client::{Cut, NetworkError, Reply};
 use crate::limits::MAX_HOST_BACK_OFF;
 use bytes::Bytes;
 use recrawl_types::{
     CanonicalUrl, ContentKind, Failure, Fingerprint, Origin, Outcome, ScheduleEntry, UrlRules, Validators,
 };
-use reqwest::header::{CONTENT_TYPE, ETAG, HeaderMap, LAST_MODIFIED, LOCATION, RETRY_AFTER};
-use reqwest::{StatusCode, Version};
+use reqwest::header::{AGE, CONTENT_TYPE, DATE, ETAG, HeaderMap, LAST_MODIFIED, LOCATION, RETRY_AFTER};
+use reqwest::{StatusCode, Url, Version};
 use std::fmt::Write as _;
 use std::io;
 use std::net::SocketAddr;
@@ -70,10 +71,17 @@ pub enum Condition {
     Checked,
 }
 
+impl Condition {
+    /// The same for a request without validators.
+    pub(crate) fn without_validators(self) -> Condition {
+        if self == Condition::Conditional { Condition::Unconditional } else { self }
+    }
+}
+
 /// How a fetch ended.
 #[derive(Clone, Debug)]
 pub enum FetchResult {
-    /// 2xx. The body may be empty (204), or cut at the limit ([`Response::truncated`]).
+    /// 2xx. The body may be empty (204), or cut at the limit ([`Response::cut`]).
     Page(Box<Response>),
     /// 304 to a conditional request.
     NotModified(Box<Response>),
@@ -101,8 +109,8 @@ pub struct Response {
     pub headers: HeaderMap,
     /// The body after decompression, at most the configured limit.
     pub body: Bytes,
-    /// Was the body longer than the limit?
-    pub truncated: bool,
+    /// Why the body may not be all of it.
+    pub cut: Option<Cut>,
     /// Content-Type as sent; the values of several fields with commas between them.
     pub content_type: Option<Box<str>>,
     /// For a conditional request at the next visit.
@@ -118,6 +126,11 @@ pub struct Response {
 }
 
 impl Response {
+    /// Is a part of the body missing?
+    pub fn is_cut(&self) -> bool {
+        matches!(self.cut, Some(Cut::Limit | Cut::Coding))
+    }
+
     /// Reason phrase as sent, or the usual one of the status; empty if there is none.
     pub fn reason(&self) -> &[u8] {
         let usual = || StatusCode::from_u16(self.status).ok().and_then(|status| status.canonical_reason());
@@ -135,7 +148,7 @@ impl From<Reply> for Response {
             reason: reply.reason,
             headers: reply.headers,
             body: reply.body,
-            truncated: reply.truncated,
+            cut: reply.cut,
             peer: reply.peer,
             sent: reply.sent,
             rendered: None,
@@ -165,10 +178,11 @@ pub(crate) fn validators_to_send(entry: &ScheduleEntry) -> Validators {
     }
 }
 
-/// The outcome of a requested page, by the table in docs/fetching.md.
+/// The outcome of a page that was requested at the URL `from`, by the table in docs/fetching.md.
 pub(crate) fn result_of(
     answer: Result<Reply, NetworkError>,
     entry: &ScheduleEntry,
+    from: &Url,
     conditional: bool,
     rules: &UrlRules,
 ) -> FetchResult {
@@ -180,9 +194,11 @@ pub(crate) fn result_of(
     match reply.status {
         200..=299 => FetchResult::Page(Box::new(reply.into())),
         304 if conditional => FetchResult::NotModified(Box::new(reply.into())),
-        status if is_redirect(status) => match redirect_target(&reply, &entry.url, rules) {
-            Some(target) => FetchResult::Redirect { target, response: Box::new(reply.into()) },
-            None => failed(Failure::Redirect),
+        status if is_redirect(status) => match chain::target(&reply, from, rules) {
+            Some((_, target)) if target != entry.url => {
+                FetchResult::Redirect { target, response: Box::new(reply.into()) }
+            }
+            _ => failed(Failure::Redirect),
         },
         status @ (404 | 410) => FetchResult::Nothing(Outcome::NotFound(status)),
         status => failed(Failure::Status(status)),
@@ -194,13 +210,14 @@ pub(crate) fn result_of(
 pub(crate) fn resource_of(
     answer: Result<Reply, NetworkError>,
     entry: &ScheduleEntry,
+    from: &Url,
     rules: &UrlRules,
 ) -> FetchResult {
     match answer {
         Ok(reply) if reply.status >= 400 => {
-            FetchResult::Page(Box::new(Reply { body: Bytes::new(), truncated: false, ..reply }.into()))
+            FetchResult::Page(Box::new(Reply { body: Bytes::new(), cut: None, ..reply }.into()))
         }
-        answer => result_of(answer, entry, false, rules),
+        answer => result_of(answer, entry, from, false, rules),
     }
 }
 
@@ -211,8 +228,12 @@ pub(crate) fn is_redirect(status: u16) -> bool {
 
 /// The target of a redirect; none if it cannot be crawled or is the page itself.
 pub(crate) fn redirect_target(reply: &Reply, from: &CanonicalUrl, rules: &UrlRules) -> Option<CanonicalUrl> {
-    let location = in_ascii(reply.headers.get(LOCATION)?.as_bytes().trim_ascii());
-    rules.join(&from.to_url(), &location).ok().filter(|target| target != from)
+    chain::target(reply, &from.to_url(), rules).map(|(_, target)| target).filter(|target| target != from)
+}
+
+/// The field Location in ASCII.
+pub(crate) fn location(reply: &Reply) -> Option<String> {
+    Some(in_ascii(reply.headers.get(LOCATION)?.as_bytes().trim_ascii()))
 }
 
 /// Percent-encodes each byte that is not ASCII, whatever its encoding. The server that wrote them
@@ -257,9 +278,18 @@ pub(crate) fn retry_after(answer: &Result<Reply, NetworkError>, now: u64) -> Opt
         Duration::from_secs(value.parse().unwrap_or(u64::MAX))
     } else {
         let until = httpdate::parse_http_date(value).ok()?;
-        until.duration_since(SystemTime::UNIX_EPOCH + Duration::from_millis(now)).unwrap_or_default()
+        let now = server_time(reply).unwrap_or(SystemTime::UNIX_EPOCH + Duration::from_millis(now));
+        until.duration_since(now).unwrap_or_default()
     };
     Some(wait.min(MAX_HOST_BACK_OFF))
+}
+
+/// The time of a response by the clock of its server: its Date, and its Age since if a cache kept it (RFC 9111
+/// §4.2.3). None if it has no Date.
+fn server_time(reply: &Reply) -> Option<SystemTime> {
+    let date = httpdate::parse_http_date(reply.header(DATE)?.trim()).ok()?;
+    let age = reply.header(AGE).and_then(|age| age.trim().parse().ok()).unwrap_or_default();
+    date.checked_add(Duration::from_secs(age))
 }
 
 /// Why a run failed. Nothing that a server does is among these.

@@ -5,7 +5,7 @@
 //! decompress, or break inside a body. Tests over real sockets cover those faults.
 
 use crate::WallClock;
-use crate::client::{AddressFuture, Meter, Network, NetworkError, Reply, ReplyFuture, Request};
+use crate::client::{AddressFuture, Cut, Meter, Network, NetworkError, Reply, ReplyFuture, Request};
 use crate::guard::literal;
 use crate::outcome::{FetchedPage, Hold};
 use bytes::Bytes;
@@ -114,7 +114,9 @@ impl Network for ScriptedNetwork {
             self.log.lock().expect("no panic under the lock")[at].end = Some(Instant::now());
             let mut reply = script.answer?;
             received.add(reply.body.len());
-            reply.truncated |= reply.body.len() > request.max_body;
+            if reply.body.len() > request.max_body {
+                reply.cut = Some(Cut::Limit);
+            }
             reply.body.truncate(request.max_body);
             Ok(reply)
         })

@@ -2,25 +2,34 @@
 //! delivers its page, and waits until the next stage reads that page. Until then the host's
 //! connection stays in use.
 
+use crate::chain::Chain;
 use crate::client::{Manner, Meter, NetworkError, Reply, Request};
 use crate::feedback::{HostFeedback, RetryPolicy, retry_while_exhausted};
 use crate::host::{Action, OriginId, QueuedPage, RequestStart, RobotsRequest};
 use crate::limits::MAX_ROBOTS;
 use crate::outcome::{
-    Condition, FetchResult, FetchedPage, Hold, is_host_failure, is_new_redirect, resource_of, result_of,
-    validators_to_send,
+    Condition, FetchResult, FetchedPage, Hold, is_host_failure, is_new_redirect, is_redirect, resource_of,
+    result_of, validators_to_send,
 };
 use crate::politeness::ServerHealth;
 use crate::run::{HostId, Run};
 use recrawl_types::{
     CanonicalUrl, Failure, Known, Origin, Outcome, PageRecord, ScheduleEntry, SentRequest, Share, Validators,
 };
+use reqwest::header::{ACCEPT, HeaderMap, HeaderValue};
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::Sender;
 use tokio::time::{Instant, timeout};
+
+/// The field `Accept` of a request for robots.txt: plain text (RFC 9309 §2.3), and what servers send instead.
+const ROBOTS_ACCEPT: HeaderValue = HeaderValue::from_static("text/plain,*/*;q=0.8");
+
+fn robots_manner(is_public_only: bool) -> Manner {
+    Manner { is_public_only, fields: HeaderMap::from_iter([(ACCEPT, ROBOTS_ACCEPT)]), ..Manner::default() }
+}
 
 pub struct HostVisit {
     pub host: HostId,
@@ -85,8 +94,9 @@ pub enum VisitEndKind {
     /// This machine had no resources for the request, for
     /// [`MAX_EXHAUSTED_WAIT`](crate::limits::MAX_EXHAUSTED_WAIT).
     Exhausted,
-    /// A 304 of a page whose validators are tested: request it again without validators.
-    Recheck(QueuedPage),
+    /// Request the page again: without validators, if they are tested and brought a 304; or at the URL to which
+    /// the page redirects as itself.
+    Again(QueuedPage),
 }
 
 impl VisitEndKind {
@@ -125,10 +135,11 @@ impl HostVisit {
                 let (url, validators) = (robots_request.url.clone(), robots_request.validators.clone());
                 let request = Request {
                     url,
+                    hop: None,
                     validators,
                     max_body: MAX_ROBOTS,
                     last: false,
-                    manner: Manner { is_public_only: robots_request.is_public_only, ..Manner::default() },
+                    manner: robots_manner(robots_request.is_public_only),
                 };
                 let answer = send(&request, &sending, &run, &mut ended).await;
                 run.report().robots_requests += u64::from(ended.feedback.is_some());
@@ -238,7 +249,8 @@ async fn visit_page(
     let validators = if conditional { validators_to_send(&queued.entry) } else { Validators::default() };
     let manner = queued.ticket.as_ref().map(|ticket| ticket.manner.clone()).unwrap_or_default();
     let (url, max_body) = (queued.entry.url.clone(), run.config.max_body);
-    let request = Request { url, validators, max_body, last, manner };
+    let hop = queued.chain.as_deref().map(Chain::hop);
+    let request = Request { url, hop, validators, max_body, last, manner };
     let answer = send(&request, sending, run, ended).await;
     if let Err(error @ (NetworkError::TryNextAddress | NetworkError::NotProcessed)) = &answer {
         ended.kind = VisitEndKind::retry(Action::Page(Box::new(queued)), error);
@@ -249,12 +261,22 @@ async fn visit_page(
         return None;
     }
     if conditional && answer.as_ref().is_ok_and(|r| r.status == 304) && run.is_tested(&queued.entry.url) {
-        ended.kind = VisitEndKind::Recheck(QueuedPage { condition: Condition::Checked, ..queued });
+        ended.kind = VisitEndKind::Again(QueuedPage { condition: Condition::Checked, ..queued });
         return None;
     }
-    let QueuedPage { index, entry, hops, condition, sitemaps, ticket } = queued;
+    let onward = next_of_chain(&queued, &answer, run);
+    if let Some((target, chain)) = &onward
+        && *target == queued.entry.url
+        && !chain.is_loop()
+        && usize::from(queued.hops) + chain.steps() <= usize::from(run.config.max_redirects)
+    {
+        ended.kind = VisitEndKind::Again(QueuedPage { chain: Some(Box::new(chain.clone())), ..queued });
+        return None;
+    }
+    let from = Chain::url(&queued.entry.url, queued.chain.as_deref());
+    let QueuedPage { index, entry, hops, condition, sitemaps, ticket, chain: _ } = queued;
     if let Some(ticket) = ticket {
-        let result = resource_of(answer, &entry, &run.rules);
+        let result = resource_of(answer, &entry, &from, &run.rules);
         let bytes = if let FetchResult::Page(page) = &result { page.body.len() as u64 } else { 0 };
         ended.kind = VisitEndKind::Resource { bytes };
         ticket.answer(result);
@@ -262,8 +284,9 @@ async fn visit_page(
     }
     let (at, elapsed) =
         (run.now(), ended.feedback.as_ref().map_or(Duration::ZERO, |feedback| feedback.elapsed));
-    let mut result = result_of(answer, &entry, conditional, &run.rules);
-    let host_failed = is_host_failure(&result);
+    let is_malformed = matches!(answer, Err(NetworkError::Malformed));
+    let mut result = result_of(answer, &entry, &from, conditional, &run.rules);
+    let host_failed = is_host_failure(&result) && !is_malformed;
     let mut follow = None;
     if let FetchResult::Redirect { target, .. } = &result
         && is_new_redirect(&entry, target)
@@ -271,13 +294,24 @@ async fn visit_page(
         if hops >= run.config.max_redirects {
             result = FetchResult::Nothing(Outcome::Failed(Failure::Redirect));
         } else {
-            follow = Some(followed(target.clone(), hops + 1, &entry.record.known));
+            let chain = onward.and_then(|(target, chain)| chain.at(&target)).map(Box::new);
+            follow = Some(QueuedPage { chain, ..followed(target.clone(), hops + 1, &entry.record.known) });
         }
     }
     let bytes = if let FetchResult::Page(page) = &result { page.body.len() as u64 } else { 0 };
     ended.kind = VisitEndKind::Page { host_failed, follow, bytes };
     let hold = Hold::default();
     Some(FetchedPage { index, entry, hops, result, condition, at, elapsed, sitemaps, hold })
+}
+
+/// The page and the chain behind a redirect of a page.
+fn next_of_chain(
+    queued: &QueuedPage,
+    answer: &Result<Reply, NetworkError>,
+    run: &Run,
+) -> Option<(CanonicalUrl, Chain)> {
+    let reply = answer.as_ref().ok().filter(|reply| is_redirect(reply.status) && queued.ticket.is_none())?;
+    Chain::behind(&queued.entry.url, queued.chain.as_deref(), reply, &run.rules, run.now())
 }
 
 /// A redirect target, as a page to visit at once. A redirect is not a link, so the depth stays the

@@ -89,7 +89,7 @@ impl PanickedVisit {
 
 /// The page backs off like a failed page, so that not every cycle panics. The host is not blamed.
 fn failed(queued: QueuedPage, at: u64) -> FetchedPage {
-    let QueuedPage { index, entry, hops, condition, sitemaps, ticket: _ } = queued;
+    let QueuedPage { index, entry, hops, condition, sitemaps, ticket: _, chain: _ } = queued;
     let result = FetchResult::Nothing(Outcome::Failed(Failure::Protocol));
     FetchedPage {
         index,

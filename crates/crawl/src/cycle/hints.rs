@@ -7,7 +7,7 @@ use crate::admission::scope::Scope;
 use crate::config;
 use recrawl_extractor::{Listing, ListingKind};
 use recrawl_fetcher::robots::{self, Rules};
-use recrawl_fetcher::{FetchResult, FetchedPage};
+use recrawl_fetcher::{Cut, FetchResult, FetchedPage};
 use recrawl_types::host::RobotsBody;
 use recrawl_types::{CanonicalUrl, HostTable, Link, Origin, Site, UrlRules};
 use std::collections::HashMap;
@@ -71,8 +71,14 @@ impl HintRules<'_> {
     pub fn entries(&self, page: &FetchedPage, hints: Listing) -> io::Result<Vec<Link>> {
         let url = &page.entry.url;
         let Listing { kind, mut entries, refused, over_limit, mut damage, hub: _, work: _, text: _ } = hints;
-        if matches!(&page.result, FetchResult::Page(response) if response.truncated) && damage.is_none() {
-            damage = Some("larger than fetch.max_body".into());
+        if let FetchResult::Page(response) = &page.result
+            && response.is_cut()
+            && damage.is_none()
+        {
+            let is_long = response.cut == Some(Cut::Limit);
+            damage = Some(
+                if is_long { "larger than fetch.max_body" } else { "its content coding is damaged" }.into(),
+            );
             if kind == ListingKind::Text {
                 // The last URL may be truncated, and then names another page.
                 entries.pop();
@@ -270,8 +276,10 @@ mod tests {
     fn a_list_that_was_cut_loses_the_address_that_the_cut_goes_through() {
         let list =
             || hints(ListingKind::Text, &[("https://maps.example/1", 0), ("https://maps.example/2", 0)]);
-        for (truncated, left) in [(false, 2), (true, 1)] {
-            let response = Response { truncated, ..Response::default() };
+        for (cut, left) in
+            [(None, 2), (Some(Cut::Checksum), 2), (Some(Cut::Limit), 1), (Some(Cut::Coding), 1)]
+        {
+            let response = Response { cut, ..Response::default() };
             let page = FetchedPage {
                 result: FetchResult::Page(Box::new(response)),
                 ..page("https://maps.example/s.txt", 0, None)

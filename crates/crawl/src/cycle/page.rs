@@ -322,7 +322,7 @@ impl PageReader<'_> {
                 Record::Same { body: &response.body, of }
             }
             None => {
-                let (truncated, before) = (response.truncated, body_before(page));
+                let (truncated, before) = (response.cut.is_some(), body_before(page));
                 Record::Response { truncated, body: &response.body, before }
             }
         };

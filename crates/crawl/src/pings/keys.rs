@@ -122,7 +122,7 @@ impl Keys {
     pub fn answer(&mut self, page: &FetchedPage) -> (Vec<CanonicalUrl>, u64) {
         let (mut proven, mut forged) = (Vec::new(), 0);
         let text = match &page.result {
-            FetchResult::Page(response) if !response.truncated => &response.body[..],
+            FetchResult::Page(response) if !response.is_cut() => &response.body[..],
             FetchResult::Nothing(outcome) if is_passing(*outcome) => return (proven, forged),
             _ => &[],
         };

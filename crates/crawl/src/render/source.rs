@@ -96,7 +96,7 @@ fn answer_of(result: FetchResult, is_own_site: bool) -> Answer {
     let of_status = |status| Answer::Response(Arc::new(Resource { status, ..Resource::default() }));
     match result {
         // Half a script is none.
-        FetchResult::Page(response) if response.truncated => Answer::Refused,
+        FetchResult::Page(response) if response.is_cut() => Answer::Refused,
         FetchResult::Page(response)
         | FetchResult::NotModified(response)
         | FetchResult::Redirect { response, .. } => {

@@ -30,6 +30,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use way::{PublicWay, Way};
 
+/// The field `Accept` of pages, of which any may be a sitemap or a feed.
+const ACCEPTED_PAGES: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+
 /// Why the HTTP client could not be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -155,13 +158,12 @@ impl HttpNetwork {
         let headers = std::mem::take(response.headers_mut());
         // HTTP/1 checks this itself.
         if headers.len() > MAX_HEADERS {
-            return Err(NetworkError::Protocol);
+            return Err(NetworkError::Malformed);
         }
         // The body of other responses is not used, so it may be undecodable.
         let codings = if response.status().is_success() { Coding::of(&headers)? } else { Vec::new() };
-        let (body, truncated) =
-            body::read(response, &codings, request.max_body, &self.memory, received).await?;
-        Ok(Reply { status, version, reason, headers, body, truncated, peer, sent })
+        let (body, cut) = body::read(response, &codings, request.max_body, &self.memory, received).await?;
+        Ok(Reply { status, version, reason, headers, body, cut, peer, sent })
     }
 
     /// Sends a request, up to the header of the response.
@@ -186,7 +188,8 @@ impl HttpNetwork {
             None if request.manner.is_preflight => Method::OPTIONS,
             None => Method::GET,
         };
-        let url = request.url.to_url();
+        let hop = request.hop.as_ref();
+        let url = hop.map_or_else(|| request.url.to_url(), |hop| hop.url.clone());
         let mut outgoing = reqwest::Request::new(method.clone(), url.clone());
         let headers = outgoing.headers_mut();
         let mut add = |name: HeaderName, value: &Option<Box<str>>| {
@@ -199,8 +202,15 @@ impl HttpNetwork {
         add(IF_NONE_MATCH, &request.validators.etag);
         add(IF_MODIFIED_SINCE, &request.validators.last_modified);
         headers.extend(request.manner.fields.clone());
+        if post.is_some() {
+            // The answer of a service is no page; every kind will do.
+            headers.entry(ACCEPT).or_insert(HeaderValue::from_static("*/*"));
+        }
         if post.is_none() && !request.manner.is_anonymous {
             access::add(&self.access, &request.url, headers);
+        }
+        if let Some(cookies) = hop.and_then(|hop| hop.cookies.as_ref()) {
+            access::add_cookies(cookies, headers);
         }
         if request.last {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
@@ -279,7 +289,7 @@ fn user_agent(config: &FetchConfig) -> Result<HeaderValue, SetupError> {
 
 fn default_headers(config: &FetchConfig) -> Result<HeaderMap, SetupError> {
     let mut headers = HeaderMap::new();
-    headers.insert(ACCEPT, HeaderValue::from_static("text/html,application/xhtml+xml,*/*;q=0.8"));
+    headers.insert(ACCEPT, HeaderValue::from_static(ACCEPTED_PAGES));
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(body::ACCEPTED));
     if let Some(contact) = config.from_field() {
         headers.insert(FROM, header("contact", contact.to_owned())?);
@@ -320,6 +330,9 @@ fn before_the_answer(error: &reqwest::Error) -> NetworkError {
         }
         if cause.is::<rustls::Error>() {
             return NetworkError::Tls;
+        }
+        if cause.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_parse) {
+            return NetworkError::Malformed;
         }
     }
     if error.is_timeout() {

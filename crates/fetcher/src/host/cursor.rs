@@ -1,6 +1,7 @@
 //! The part of the schedule that belongs to one origin, read in chunks: this keeps memory at O(open
 //! hosts) for any length of the schedule.
 
+use crate::chain::Chain;
 use crate::limits::CHUNK;
 use crate::outcome::{Condition, FetchError, FetchResult, FetchedPage, Hold};
 use crate::resources::Ticket;
@@ -20,12 +21,14 @@ pub struct QueuedPage {
     pub sitemaps: Option<Vec<CanonicalUrl>>,
     /// Who waits for it, if it is no page but a resource of one.
     pub ticket: Option<Ticket>,
+    /// The redirects behind which it is requested.
+    pub chain: Option<Box<Chain>>,
 }
 
 impl QueuedPage {
     pub fn new(index: Option<u64>, entry: ScheduleEntry) -> QueuedPage {
         let (hops, condition) = (entry.record.known.hops, Condition::Unconditional);
-        QueuedPage { index, hops, entry, condition, sitemaps: None, ticket: None }
+        QueuedPage { index, hops, entry, condition, sitemaps: None, ticket: None, chain: None }
     }
 
     /// May it be requested from public addresses only?

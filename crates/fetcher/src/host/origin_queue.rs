@@ -6,7 +6,7 @@ use crate::limits::{MAX_HOST_BACK_OFF, MIN_HOST_BACK_OFF};
 use crate::outcome::{Condition, FetchError, FetchResult, FetchedPage, validators_to_send};
 use crate::resources::Ticket;
 use crate::robots::policy::RobotsPolicy;
-use crate::robots::sitemaps;
+use crate::robots::{Rules, sitemaps};
 use crate::run::Run;
 use crate::unavailable::Responses;
 use recrawl_types::{
@@ -212,9 +212,7 @@ impl OriginQueue {
         match policy {
             RobotsPolicy::Unreachable(why) => Some(Outcome::RobotsUnreachable(*why)),
             RobotsPolicy::Refused => Some(Outcome::RefusedAddress),
-            RobotsPolicy::Rules(rules) if !rules.allows(entry.url.path_and_query()) => {
-                Some(Outcome::RobotsDenied)
-            }
+            RobotsPolicy::Rules(rules) if !self.is_allowed(rules, entry) => Some(Outcome::RobotsDenied),
             RobotsPolicy::Rules(rules) => {
                 LeftAlone::by_rules(rules, &run.config).map(|left_alone| left_alone.outcome())
             }
@@ -245,7 +243,10 @@ impl OriginQueue {
         if let Some(ticket) = &queued.ticket {
             ticket.start();
         }
-        if queued.condition != Condition::Checked {
+        if queued.chain.is_some() {
+            // Validators do not belong to what is behind a redirect.
+            queued.condition = queued.condition.without_validators();
+        } else if queued.condition != Condition::Checked {
             queued.condition = self.condition(&queued.entry, run);
         }
         Action::Page(Box::new(queued))
@@ -302,8 +303,20 @@ impl OriginQueue {
 
     /// The first page. Resources, redirect targets and retries come before scheduled pages.
     fn front(&self) -> Option<&ScheduleEntry> {
-        let first = self.resources.front().or_else(|| self.followed.front());
-        first.map(|w| &w.entry).or_else(|| self.cursor.as_ref()?.front())
+        self.first_unscheduled().map(|w| &w.entry).or_else(|| self.cursor.as_ref()?.front())
+    }
+
+    fn first_unscheduled(&self) -> Option<&QueuedPage> {
+        self.resources.front().or_else(|| self.followed.front())
+    }
+
+    /// Do the rules of robots.txt allow the request of the first page, as it is sent?
+    fn is_allowed(&self, rules: &Rules, entry: &ScheduleEntry) -> bool {
+        let chain = self.first_unscheduled().and_then(|queued| queued.chain.as_deref());
+        match chain {
+            Some(chain) => rules.allows(&chain.path_and_query()),
+            None => rules.allows(entry.url.path_and_query()),
+        }
     }
 
     fn pop(&mut self) -> QueuedPage {

@@ -27,6 +27,29 @@ fn rfc_9110_section_10_2_3_retry_after_in_both_forms() {
 }
 
 #[test]
+fn the_date_of_a_response_is_the_clock_by_which_it_counts() {
+    let wait = |until: &str, fields: &[(&'static str, &str)]| {
+        let mut answer = with_header(reply(503, ""), "retry-after", until);
+        for (name, value) in fields {
+            answer = with_header(answer, name, value);
+        }
+        retry_after(&Ok(answer), NOW).map(|wait| wait.as_secs())
+    };
+    let at = |time: &str| format!("Sun, 06 Nov 1994 {time} GMT");
+    let (ahead, behind) = (at("09:49:37"), at("07:49:37"));
+    assert_eq!(wait(&at("09:49:40"), &[("date", &ahead)]), Some(3), "a clock an hour ahead");
+    assert_eq!(wait(&at("07:49:40"), &[("date", &behind)]), Some(3), "a clock an hour behind");
+    assert_eq!(wait(&at("07:49:30"), &[("date", &behind)]), Some(0), "past");
+    assert_eq!(wait(&at("08:49:40"), &[("date", "soon")]), Some(3), "no date: our clock");
+    assert_eq!(wait(&at("09:49:40"), &[("date", &ahead), ("age", "2")]), Some(1), "kept by a cache for 2 s");
+    assert_eq!(wait(&at("09:49:40"), &[("date", &ahead), ("age", "x")]), Some(3));
+    assert_eq!(wait(&at("09:49:40"), &[("date", &ahead), ("age", "18446744073709551615")]), Some(3_603));
+    assert_eq!(wait("7", &[("date", &ahead)]), Some(7), "seconds need no clock");
+    let other = "Sunday, 06-Nov-94 09:49:37 GMT";
+    assert_eq!(wait(&at("09:49:40"), &[("date", other)]), Some(3), "another form of date");
+}
+
+#[test]
 fn only_what_speaks_against_the_host_counts_against_it() {
     use Failure::*;
     let failed = |failure| is_host_failure(&FetchResult::Nothing(Outcome::Failed(failure)));
@@ -94,7 +117,9 @@ fn validators_that_could_not_be_sent_back_are_not_kept() {
 fn a_304_counts_only_when_it_was_asked_for() {
     let url = UrlRules::default().canonicalize("http://a.test/").unwrap();
     let entry = ScheduleEntry::new(url, Share::Score, PageRecord::default());
-    let of = |conditional| result_of(Ok(reply(304, "")), &entry, conditional, &UrlRules::default());
+    let of = |conditional| {
+        result_of(Ok(reply(304, "")), &entry, &entry.url.to_url(), conditional, &UrlRules::default())
+    };
     assert!(matches!(of(true), FetchResult::NotModified(_)));
     assert!(matches!(of(false), FetchResult::Nothing(Outcome::Failed(Failure::Status(304)))));
 }

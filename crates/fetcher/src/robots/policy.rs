@@ -4,7 +4,7 @@
 //! network failures forbid everything, for up to thirty days. §2.4: a file is cached for at most 24
 //! hours.
 
-use crate::client::{NetworkError, Reply};
+use crate::client::{Cut, NetworkError, Reply};
 use crate::limits::{FetchConfig, MAX_ROBOTS, MAX_ROBOTS_RETRY, MIN_ROBOTS_RETRY, ROBOTS_GONE};
 use crate::outcome::validators_of;
 use crate::robots::{Rules, cut};
@@ -75,6 +75,10 @@ pub fn evaluate(
             let last_modified = new.last_modified.or_else(|| before.validators.last_modified.clone());
             (before.body.clone(), Validators { etag, last_modified })
         }
+        // Rules may be missing behind the damage.
+        (Ok(reply), _) if reply.cut == Some(Cut::Coding) => {
+            (RobotsBody::DisallowAll(Some(Failure::Encoding)), Validators::default())
+        }
         (Ok(reply), _) => match reply.status {
             200..=299 => (RobotsBody::Rules(whole_lines(reply)), validators_in(reply)),
             // A redirect without a usable target, or one too many, counts as no file (§2.3.1.2).
@@ -104,7 +108,7 @@ fn failure(error: NetworkError) -> Failure {
 }
 
 fn whole_lines(reply: &Reply) -> Vec<u8> {
-    if !reply.truncated {
+    if reply.cut != Some(Cut::Limit) {
         return cut(&reply.body, MAX_ROBOTS).to_vec();
     }
     // The last line may be incomplete.
@@ -231,7 +235,7 @@ mod tests {
     #[test]
     fn rfc_9309_section_2_5_a_long_file_is_cut_at_a_line() {
         let mut cut_off = reply(200, "Disallow: /a\nDisallow: /bcd");
-        cut_off.truncated = true;
+        cut_off.cut = Some(Cut::Limit);
         let state = first(&Ok(cut_off), None, 0);
         assert_eq!(state.body, RobotsBody::Rules(b"Disallow: /a\n".to_vec()));
     }

@@ -75,7 +75,8 @@ impl Webhook {
         let post = Post { headers, body: body.into() };
         let validators = Validators::default();
         let url = self.url.clone();
-        let request = Request { url, validators, max_body: 0, last: false, manner: Manner::default() };
+        let manner = Manner::default();
+        let request = Request { url, hop: None, validators, max_body: 0, last: false, manner };
         let status = within(self.timeout, async {
             let status = match self.network.post_for_status(&request, post.clone()).await {
                 // It closed a kept connection, or has another address.
@@ -115,6 +116,7 @@ pub fn words(error: NetworkError) -> &'static str {
         NetworkError::Tls => "the TLS handshake failed",
         NetworkError::Timeout => "no answer in time",
         NetworkError::Exhausted => "this machine has no file or port left",
+        NetworkError::Malformed => "its answer is not HTTP",
         NetworkError::NotProcessed | NetworkError::Protocol | NetworkError::Encoding => {
             "the connection broke"
         }

@@ -50,6 +50,7 @@ pub async fn send(
             validators,
             max_body: MAX_HUB_ANSWER,
             last: true,
+            hop: None,
             manner: Manner::default(),
         };
         let answer = tokio::time::timeout(timeout, network.post(&request, Post::form(form.to_owned()))).await;

@@ -138,7 +138,9 @@ impl Crawl {
             waiting: Waiting { max_cycles: 0, has_turns: true, enough: 0 },
             block_pages: BLOCK_PAGES,
             threads: 1,
-            ..MergeRules::unlimited(cycle, &|_, before, after| before.content.fingerprint != after.fingerprint)
+            ..MergeRules::unlimited(cycle, &|_, before, after| {
+                before.content.fingerprint != after.fingerprint
+            })
         };
         let mut next = self.repository.begin(&generation, self.repository.current().cycle().next()).unwrap();
         let report =

@@ -4,16 +4,17 @@
 //! `x-gzip`. It would let a zstd frame use any amount of memory, and would decode input that
 //! decodes to nothing for minutes.
 
+mod gzip;
 mod layer;
 
 use super::before_the_answer;
 use crate::client::body_memory::{BodyMemory, Share};
-use crate::client::{Meter, NetworkError};
+use crate::client::{Cut, Meter, NetworkError};
 use crate::limits::MAX_CODINGS;
 use bytes::{BufMut, Bytes};
 use futures_util::TryStreamExt;
-use layer::Layer;
-use reqwest::header::{CONTENT_ENCODING, HeaderMap};
+use layer::{Damage, Layer};
+use reqwest::header::{CONTENT_ENCODING, HeaderMap, HeaderName, TRANSFER_ENCODING};
 use std::io;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::task::coop;
@@ -22,6 +23,8 @@ use tokio_util::io::StreamReader;
 /// Sent as `Accept-Encoding`.
 pub const ACCEPTED: &str = "gzip, br, zstd, deflate";
 
+/// The transfer coding that the client decodes.
+const CHUNKED: &str = "chunked";
 /// Least buffer space for the next part of a body, in bytes. A body that needs more doubles its space.
 const BUFFER_GROWTH: usize = 8 << 10;
 /// Decoded bytes per unit of tokio's budget.
@@ -41,15 +44,22 @@ pub enum Coding {
 }
 
 impl Coding {
-    /// The codings of a body by its header, in the order of application. Like browsers, it ignores values that are not codings (`utf-8` is a common mistake).
+    /// The codings of a body by its header, in the order of application: those of the content, then those of
+    /// the transfer without `chunked`, which the client has decoded. Like browsers, it ignores values that are
+    /// not codings (`utf-8` is a common mistake).
     ///
     /// # Errors
     /// [`NetworkError::Encoding`]: one of them cannot be decoded, or there are too many.
     pub fn of(headers: &HeaderMap) -> Result<Vec<Coding>, NetworkError> {
+        let transfer: Vec<String> = names(headers, &TRANSFER_ENCODING).collect();
+        // Not the last coding, so the client has not decoded it (RFC 9112 §6.1).
+        let is_hidden = transfer.last().is_some_and(|last| last != CHUNKED);
+        if is_hidden && transfer.iter().any(|name| name == CHUNKED) {
+            return Err(NetworkError::Encoding);
+        }
         let mut codings = Vec::new();
-        let lists = headers.get_all(CONTENT_ENCODING).iter().filter_map(|list| list.to_str().ok());
-        for name in lists.flat_map(|list| list.split(',')) {
-            codings.push(match name.trim().to_ascii_lowercase().as_str() {
+        for name in names(headers, &CONTENT_ENCODING).chain(transfer) {
+            codings.push(match name.as_str() {
                 "gzip" | "x-gzip" => Coding::Gzip,
                 "deflate" => Coding::Deflate,
                 "br" => Coding::Brotli,
@@ -66,20 +76,27 @@ impl Coding {
     }
 }
 
+/// The names in a list of codings, in lower case.
+fn names(headers: &HeaderMap, field: &HeaderName) -> impl Iterator<Item = String> {
+    let lists = headers.get_all(field).iter().filter_map(|list| list.to_str().ok());
+    let names = lists.flat_map(|list| list.split(',')).map(|name| name.trim().to_ascii_lowercase());
+    names.filter(|name| !name.is_empty())
+}
+
 type Reader<'a> = Box<dyn AsyncBufRead + Send + Unpin + 'a>;
 
-/// Reads up to `limit` decoded bytes, and returns whether there was more. Counts received bytes. Waits while
+/// Reads up to `limit` decoded bytes, and returns why there may be more. Counts received bytes. Waits while
 /// other bodies have the memory.
 ///
 /// # Errors
-/// The connection or a coding failed.
+/// The connection failed, or nothing can be decoded.
 pub async fn read(
     response: reqwest::Response,
     codings: &[Coding],
     limit: usize,
     memory: &BodyMemory,
     received: &Meter,
-) -> Result<(Bytes, bool), NetworkError> {
+) -> Result<(Bytes, Option<Cut>), NetworkError> {
     let counted = response.bytes_stream().inspect_ok(|chunk| received.add(chunk.len()));
     let wire = counted.map_err(io::Error::other);
     let reader = Box::new(StreamReader::new(wire));
@@ -87,16 +104,18 @@ pub async fn read(
 }
 
 async fn decode(
-    mut reader: Reader<'_>,
+    reader: Reader<'_>,
     codings: &[Coding],
     limit: usize,
     memory: &BodyMemory,
     received: &Meter,
-) -> io::Result<(Bytes, bool)> {
+) -> io::Result<(Bytes, Option<Cut>)> {
+    let damage = Damage::default();
+    let mut reader = reader;
     // An empty body has no coding, whatever its header says.
     if !reader.fill_buf().await?.is_empty() {
         for coding in codings.iter().rev() {
-            reader = Box::new(BufReader::new(Layer::new(*coding, reader).await?));
+            reader = Box::new(BufReader::new(Layer::new(*coding, reader, &damage).await?));
         }
     }
     let (mut body, mut share) = (Vec::new(), Share::default());
@@ -110,12 +129,16 @@ async fn decode(
         }
         let max = (body.capacity() - body.len()).min(limit - body.len()).min(READ_SIZE);
         if reader.read_buf(&mut (&mut body).limit(max)).await? == 0 {
-            return Ok((share.keep(body), false));
+            return match damage.get() {
+                Some(Cut::Coding) if body.is_empty() => Err(io::ErrorKind::InvalidData.into()),
+                damage => Ok((share.keep(body), damage)),
+            };
         }
     }
     // One extra byte shows whether there is more.
     let is_longer = reader.read(&mut [0]).await? > 0;
-    Ok((share.keep(body), is_longer))
+    let cut = if is_longer { Some(Cut::Limit) } else { damage.get() };
+    Ok((share.keep(body), cut))
 }
 
 /// An error of the connection passes through decoders unchanged; any other is of a decoder.

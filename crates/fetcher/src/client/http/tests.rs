@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::Manner;
+use crate::client::Cut;
 use crate::limits::{FetchConfig, MAX_CODED_LEAD};
 use recrawl_types::{CanonicalUrl, UrlRules, Validators};
 use std::io::Write;
@@ -11,6 +12,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
+mod fields;
 mod stale;
 mod tls;
 
@@ -85,6 +87,7 @@ fn request(url: &str) -> Request {
     let url: CanonicalUrl = UrlRules::default().canonicalize(url).unwrap();
     Request {
         url,
+        hop: None,
         validators: Validators::default(),
         max_body: LIMIT,
         last: false,
@@ -122,7 +125,7 @@ async fn bodies_are_decompressed_by_their_encoding() {
         ("zstd", b"\x28\xb5\x2f\xfd\x20\x05\x29\x00\x00hello".to_vec()),
     ] {
         let reply = get_bytes(body(&bytes, &[&format!("Content-Encoding: {encoding}")])).await.unwrap();
-        assert_eq!((&reply.body[..], reply.truncated), (&b"hello"[..], false), "{encoding}");
+        assert_eq!((&reply.body[..], reply.cut), (&b"hello"[..], None), "{encoding}");
         assert_eq!(reply.status, 200);
         assert_eq!(reply.headers["content-encoding"], encoding, "as received");
         assert_eq!(reply.headers["content-length"], bytes.len().to_string().as_str(), "{encoding}");
@@ -131,12 +134,10 @@ async fn bodies_are_decompressed_by_their_encoding() {
 
 #[tokio::test]
 async fn what_cannot_be_decompressed_is_an_encoding_failure() {
-    let whole = gzip(&b"hello ".repeat(1000));
-    for bytes in [b"this is no gzip at all".to_vec(), whole[..whole.len() / 2].to_vec()] {
-        for encoding in ["gzip", "br", "zstd", "deflate"] {
-            let result = get_bytes(body(&bytes, &[&format!("Content-Encoding: {encoding}")])).await;
-            assert_eq!(result.err(), Some(NetworkError::Encoding), "{encoding}");
-        }
+    for encoding in ["gzip", "br", "zstd", "deflate"] {
+        let result =
+            get_bytes(body(b"this is no gzip at all", &[&format!("Content-Encoding: {encoding}")])).await;
+        assert_eq!(result.err(), Some(NetworkError::Encoding), "{encoding}");
     }
 }
 
@@ -170,22 +171,22 @@ async fn a_connection_that_breaks_within_a_compressed_body_is_a_protocol_failure
 async fn bodies_end_at_the_limit() {
     let head = b"HTTP/1.1 200 OK\r\n\r\n".to_vec();
     let endless = get(Act::SayForEver(head, vec![b'x'; 1000])).await.unwrap();
-    assert_eq!((endless.body.len(), endless.truncated), (LIMIT, true));
+    assert_eq!((endless.body.len(), endless.cut), (LIMIT, Some(Cut::Limit)));
 
     let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
     let endless = get(Act::SayForEver(chunked, b"5\r\nhello\r\n".to_vec())).await.unwrap();
-    assert_eq!((endless.body.len(), endless.truncated), (LIMIT, true));
+    assert_eq!((endless.body.len(), endless.cut), (LIMIT, Some(Cut::Limit)));
 
     let bomb = body(&gzip(&vec![0; 50_000_000]), &["Content-Encoding: gzip"]);
     assert!(bomb.len() < 1_000_000);
     let reply = get_bytes(bomb).await.unwrap();
-    assert_eq!((reply.body.len(), reply.truncated), (LIMIT, true));
+    assert_eq!((reply.body.len(), reply.cut), (LIMIT, Some(Cut::Limit)));
 
     let exact = get_bytes(body(&vec![b'x'; LIMIT], &[])).await.unwrap();
-    assert_eq!((exact.body.len(), exact.truncated), (LIMIT, false));
+    assert_eq!((exact.body.len(), exact.cut), (LIMIT, None));
     let claimed = b"HTTP/1.1 200 OK\r\nContent-Length: 999999999999\r\n\r\n".to_vec();
     let reply = get(Act::SayForEver(claimed, vec![b'x'; 1000])).await.unwrap();
-    assert_eq!((reply.body.len(), reply.truncated), (LIMIT, true), "what is claimed is not reserved");
+    assert_eq!((reply.body.len(), reply.cut), (LIMIT, Some(Cut::Limit)), "what is claimed is not reserved");
 }
 
 #[tokio::test]
@@ -219,14 +220,11 @@ async fn codings_that_take_for_ever_and_give_nothing_cost_a_bounded_number_of_by
 async fn what_is_not_sound_http_is_a_protocol_failure() {
     for bytes in [
         &b""[..],
-        b"garbage\r\n\r\n",
         b"HTTP/1.1 200",
         b"HTTP/1.1 200 OK\r\nContent-Le",
         b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort",
-        b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nhello",
-        b"SSH-2.0-OpenSSH_9.9\r\n",
     ] {
         let result = get_bytes(bytes.to_vec()).await;
         assert_eq!(result.err(), Some(NetworkError::Protocol), "{:?}", String::from_utf8_lossy(bytes));
@@ -247,10 +245,10 @@ async fn a_reset_at_any_stage_is_a_protocol_failure() {
 async fn headers_are_bounded_in_number_and_bytes() {
     let many: Vec<String> = (0..MAX_HEADERS + 1).map(|i| format!("X-{i}: y")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
-    assert_eq!(get_bytes(body(b"x", &many)).await.err(), Some(NetworkError::Protocol));
+    assert_eq!(get_bytes(body(b"x", &many)).await.err(), Some(NetworkError::Malformed));
     assert_eq!(get_bytes(body(b"x", &many[..MAX_HEADERS - 1])).await.unwrap().body, "x");
     let endless = Act::SayForEver(b"HTTP/1.1 200 OK\r\nX: ".to_vec(), vec![b'y'; 1000]);
-    assert_eq!(get(endless).await.err(), Some(NetworkError::Protocol));
+    assert_eq!(get(endless).await.err(), Some(NetworkError::Malformed));
 }
 
 #[tokio::test]
@@ -506,4 +504,36 @@ async fn a_form_is_posted_by_the_rules_of_pages_but_without_credentials() {
     }
     let refused = network.post(&self::request("http://10.0.0.1/"), Post::form("a=1".into())).await;
     assert_eq!(refused.unwrap_err(), NetworkError::Refused);
+}
+
+#[tokio::test]
+async fn a_hop_of_a_chain_is_sent_as_its_server_wrote_it_and_its_cookies_stay_out_of_archives() {
+    let address = serve(Act::Echo).await;
+    let mut access = crate::HostAccess::new(&address.to_string(), true);
+    access.add("cookie", "a=geheim").unwrap();
+    let config = FetchConfig { access: vec![access], keep_requests: true, ..config() };
+    let url = reqwest::Url::parse(&format!("http://{address}/%7Epage?sid=1")).unwrap();
+    let hop = Some(crate::Hop { url, cookies: Some(HeaderValue::from_static("b=2")) });
+    let asked = Request { hop, ..request(&format!("http://{address}/~page")) };
+    let reply = HttpNetwork::new(&config).unwrap().get(&asked, &Meter::default()).await.unwrap();
+    let got = String::from_utf8(reply.body.to_vec()).unwrap();
+    assert!(got.starts_with("GET /%7Epage?sid=1 HTTP/1.1\r\n"), "{got}");
+    assert!(got.contains("cookie: a=geheim; b=2\r\n"), "{got}");
+    let kept = String::from_utf8(reply.sent.unwrap().into()).unwrap();
+    assert_eq!(kept, got.replace("cookie: a=geheim; b=2\r\n", ""));
+}
+
+#[tokio::test]
+async fn a_post_accepts_every_kind_of_answer() {
+    let address = serve(Act::Echo).await;
+    let network = HttpNetwork::new(&config()).unwrap();
+    let request = request(&format!("http://{address}/"));
+    let text = |reply: Reply| String::from_utf8(reply.body.to_vec()).unwrap();
+    let got = text(network.get(&request, &Meter::default()).await.unwrap());
+    assert!(
+        got.contains("\r\naccept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\r\n"),
+        "{got}"
+    );
+    let posted = text(network.post(&request, Post::form("a=1".into())).await.unwrap());
+    assert!(posted.contains("\r\naccept: */*\r\n") && posted.matches("accept:").count() == 1, "{posted}");
 }

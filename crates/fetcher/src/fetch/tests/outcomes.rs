@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::NetworkError;
+use crate::client::Cut;
 use crate::testing::with_header;
 use recrawl_types::{Content, ContentKind, Failure, Skip, Validators};
 
@@ -134,7 +135,7 @@ async fn a_long_body_is_a_page_that_says_so_and_the_answer_is_handed_on() {
     setup.config.max_body = 4;
     let output = setup.run().await;
     let FetchResult::Page(response) = &output.pages[0].result else { panic!("a page") };
-    assert_eq!((&response.body[..], response.truncated), (&b"0123"[..], true));
+    assert_eq!((&response.body[..], response.cut), (&b"0123"[..], Some(Cut::Limit)));
     assert_eq!(response.content_type.as_deref(), Some("text/html; charset=utf-8, text/html"));
     assert_eq!(response.validators, Validators::new(Some("\"e\""), None));
     assert_eq!((output.report.bytes, output.pages[0].at), (4, NOW));

@@ -159,3 +159,135 @@ async fn a_redirect_without_a_usable_target_is_a_failure() {
         assert_eq!(outcome, Outcome::Failed(Failure::Redirect), "{location:?}");
     }
 }
+
+/// Path, query and cookies of a request, as they are sent.
+fn sent(r: &Request) -> String {
+    let Some(hop) = &r.hop else { return r.url.path_and_query().into() };
+    assert_eq!(hop.url.host_str(), Some(&*r.url.host()));
+    let cookies = hop.cookies.as_ref().map(|cookies| format!(" [{}]", cookies.to_str().unwrap()));
+    let query = hop.url.query().map(|query| format!("?{query}")).unwrap_or_default();
+    format!("{}{query}{}", hop.url.path(), cookies.unwrap_or_default())
+}
+
+/// The requests of a crawl of one page, as they were sent, and its result.
+async fn chain_of(answer: impl Fn(&str) -> Option<Script> + Send + Sync + 'static) -> (Vec<String>, String) {
+    let setup = Setup::new(&["http://a.test/page"], move |r| answer(&sent(r)).unwrap_or_else(|| friendly(r)));
+    let output = setup.run().await;
+    let log = setup.network.log();
+    let asked = log.iter().map(|asked| sent(&asked.request)).filter(|path| path != "/robots.txt").collect();
+    (asked, output.of("http://a.test/page"))
+}
+
+fn to_with_cookie(location: &str, cookie: &str) -> Script {
+    with_header(with_header(reply(302, ""), "location", location), "set-cookie", cookie).into()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_that_redirects_to_itself_with_a_session_is_requested_as_the_server_says() {
+    for target in
+        ["/page?sid=1", "/page?utm_source=a&utm_medium=b", "?", "/%70age", "/page;jsessionid=A1", "/page?&"]
+    {
+        let (asked, result) = chain_of(move |sent| (sent == "/page").then(|| to(target))).await;
+        let target = target.strip_prefix('/').map_or(format!("/page{target}"), |path| format!("/{path}"));
+        assert_eq!((asked, &*result), (vec!["/page".to_owned(), target], "page 200"));
+    }
+    // The URLs are joined as sent, and neither fragment nor user is sent.
+    let (asked, result) = chain_of(|sent| match sent {
+        "/page" => Some(to("http://me:pass@A.test./page?sid=1#top")),
+        "/page?sid=1" => Some(to("?sid=2")),
+        _ => None,
+    })
+    .await;
+    assert_eq!(
+        (asked, &*result),
+        (["/page", "/page?sid=1", "/page?sid=2"].map(String::from).to_vec(), "page 200")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_may_lead_elsewhere_and_back() {
+    let (asked, result) = chain_of(|sent| match sent {
+        "/page" => Some(to("/page?sid=1")),
+        "/page?sid=1" => Some(to("/other?sid=1")),
+        _ => None,
+    })
+    .await;
+    assert_eq!(asked, ["/page", "/page?sid=1", "/other?sid=1"]);
+    assert_eq!(result, "→ http://a.test/other");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_loop_of_sessions_ends() {
+    let (asked, result) = chain_of(|sent| match sent {
+        "/page" => Some(to("/page?sid=1")),
+        "/page?sid=1" => Some(to("/page")),
+        _ => None,
+    })
+    .await;
+    assert_eq!((asked.len(), &*result), (2, "Failed(Redirect)"));
+    // A new session each time ends at the limit of redirects.
+    let count = std::sync::atomic::AtomicU32::new(0);
+    let (asked, result) = chain_of(move |sent| {
+        let n = count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        sent.starts_with("/page").then(|| to_with_cookie(&format!("/page?sid={n}"), &format!("n={n}")))
+    })
+    .await;
+    assert_eq!((asked.len(), &*result), (6, "Failed(Redirect)"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cookie_that_is_asked_for_comes_back_along_the_chain_alone() {
+    let (asked, result) =
+        chain_of(|sent| (sent == "/page").then(|| to_with_cookie("/page", "seen=1; path=/"))).await;
+    assert_eq!(asked, ["/page", "/page [seen=1]"]);
+    assert_eq!(result, "page 200");
+
+    let setup = Setup::new(&["http://a.test/1", "http://a.test/2"], |r| match &*sent(r) {
+        "/1" => to_with_cookie("/new", "a=b"),
+        "/new [a=b]" => to("http://b.test/there"),
+        _ => friendly(r),
+    });
+    let output = setup.run().await;
+    assert_eq!(output.of("http://b.test/there"), "page 200");
+    let asked: Vec<String> = setup.network.log().iter().map(|asked| sent(&asked.request)).collect();
+    assert_eq!(
+        asked.iter().filter(|asked| asked.contains('[')).count(),
+        1,
+        "neither /2, robots.txt nor b.test"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_hop_keeps_the_delay_of_its_host_and_the_rules_of_robots_txt() {
+    let mut setup = Setup::new(&["http://a.test/page", "http://a.test/shut"], |r| match &*sent(r) {
+        "/robots.txt" => reply(200, "User-agent: *\nDisallow: /shut?sid=").into(),
+        "/page" => to("/page?sid=1"),
+        "/shut" => to("/shut?sid=1"),
+        _ => friendly(r),
+    });
+    setup.config.delay_per_host = Duration::from_secs(5);
+    let output = setup.run().await;
+    assert_eq!(output.of("http://a.test/page"), "page 200");
+    assert_eq!(output.outcome("http://a.test/shut"), Outcome::RobotsDenied);
+    let log = setup.network.log();
+    assert_eq!(log.len(), 4, "robots.txt, two requests of the one page, one of the other");
+    for pair in log.windows(2) {
+        assert!(pair[1].start - pair[0].end.unwrap() >= Duration::from_secs(5));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn validators_are_not_sent_behind_a_redirect_to_the_page_itself() {
+    let content = Content { validators: Validators::new(Some("\"e\""), None), ..Content::default() };
+    let mut setup = Setup::new(&[], |r| match &*sent(r) {
+        "/page" => to("/page?sid=1"),
+        _ => friendly(r),
+    });
+    setup.entries.push(visited("http://a.test/page", content));
+    let output = setup.run().await;
+    assert_eq!(output.of("http://a.test/page"), "page 200");
+    assert_eq!(output.pages[0].condition, crate::Condition::Unconditional);
+    let log = setup.network.log();
+    let conditional: Vec<bool> = log.iter().map(|asked| !asked.request.validators.is_empty()).collect();
+    assert_eq!(conditional, [false, true, false], "robots.txt, the page, the page with its session");
+}

@@ -32,7 +32,7 @@ async fn under(coding: Coding, bytes: &[u8]) -> Vec<u8> {
     }
 }
 
-async fn decoded(bytes: &[u8], codings: &[Coding], limit: usize) -> io::Result<(Bytes, bool)> {
+async fn decoded(bytes: &[u8], codings: &[Coding], limit: usize) -> io::Result<(Bytes, Option<Cut>)> {
     let reader = Box::new(io::Cursor::new(bytes.to_vec()));
     decode(reader, codings, limit, &BodyMemory::new(1 << 30, limit), &Meter::default()).await
 }
@@ -57,11 +57,33 @@ fn rfc_9110_section_8_4_codings_are_named_in_the_order_in_which_they_were_applie
     }
 }
 
+#[test]
+fn rfc_9112_section_7_codings_of_the_transfer_come_last_and_chunked_is_none_of_them() {
+    let of = |content: &[&'static str], transfer: &[&'static str]| {
+        let mut headers = HeaderMap::new();
+        for (name, lists) in [(CONTENT_ENCODING, content), (TRANSFER_ENCODING, transfer)] {
+            for list in lists {
+                headers.append(&name, HeaderValue::from_static(list));
+            }
+        }
+        Coding::of(&headers)
+    };
+    assert_eq!(of(&[], &["gzip, chunked"]), Ok(vec![Coding::Gzip]));
+    assert_eq!(of(&["br"], &["X-GZIP", "Chunked"]), Ok(vec![Coding::Brotli, Coding::Gzip]));
+    assert_eq!(of(&[], &["deflate"]), Ok(vec![Coding::Deflate]));
+    for plain in [&["chunked"][..], &["chunked", "chunked"], &["identity"], &["identity, chunked,"], &[""]] {
+        assert_eq!(of(&[], plain), Ok(Vec::new()), "{plain:?}");
+    }
+    for hidden in [&["chunked, gzip"][..], &["compress, chunked"], &["chunked", "identity"]] {
+        assert_eq!(of(&[], hidden), Err(NetworkError::Encoding), "{hidden:?}");
+    }
+}
+
 #[tokio::test]
 async fn rfc_1952_section_2_2_a_gzip_body_may_have_several_members() {
     let members = [under(Coding::Gzip, b"first ").await, under(Coding::Gzip, b"second").await].concat();
     let body = decoded(&members, &[Coding::Gzip], 100).await.unwrap();
-    assert_eq!(body, (Bytes::from_static(b"first second"), false));
+    assert_eq!(body, (Bytes::from_static(b"first second"), None));
 }
 
 #[tokio::test]
@@ -93,8 +115,8 @@ async fn a_bomb_is_unpacked_up_to_the_limit_also_where_one_hides_in_another() {
         assert!(bomb.len() < 20_000, "{coding:?}: {}", bomb.len());
         let mut codings = vec![coding];
         while codings.len() <= MAX_CODINGS {
-            let (body, truncated) = decoded(&bomb, &codings, LIMIT).await.unwrap();
-            assert_eq!((body.len(), truncated), (LIMIT, true), "{codings:?}");
+            let (body, cut) = decoded(&bomb, &codings, LIMIT).await.unwrap();
+            assert_eq!((body.len(), cut), (LIMIT, Some(Cut::Limit)), "{codings:?}");
             bomb = under(coding, &bomb).await;
             codings.push(coding);
         }
@@ -152,27 +174,86 @@ async fn what_follows_a_gzip_member_and_is_none_is_passed_over() {
     let member = under(Coding::Gzip, b"text").await;
     for behind in [&b"\0"[..], &[0; 1000], b"\r\n", b"\x1f", b"\x1f\x8c", b"<!-- cached -->"] {
         let body = [&member, behind].concat();
-        assert_eq!(decoded(&body, &[Coding::Gzip], 100).await.unwrap(), (Bytes::from_static(b"text"), false));
+        assert_eq!(decoded(&body, &[Coding::Gzip], 100).await.unwrap(), (Bytes::from_static(b"text"), None));
         let twice = [under(Coding::Gzip, &body).await, behind.to_vec()].concat();
         assert_eq!(decoded(&twice, &[Coding::Gzip; 2], 100).await.unwrap().0, "text");
     }
-    for broken in [&b"\x1f\x8b"[..], &member[..member.len() - 1]] {
+    for (broken, text, cut) in [
+        (&b"\x1f\x8b"[..], "text", Cut::Coding),
+        (&member[..10], "text", Cut::Coding),
+        (&member[..member.len() - 1], "texttext", Cut::Checksum),
+    ] {
         let body = [&member, broken].concat();
-        assert!(decoded(&body, &[Coding::Gzip], 100).await.is_err(), "a member that is cut off");
+        let read = decoded(&body, &[Coding::Gzip], 100).await.unwrap();
+        assert_eq!(read, (Bytes::from(text), Some(cut)), "a member that is cut off");
     }
 }
 
 #[tokio::test]
-async fn what_is_cut_off_or_is_no_coding_is_an_error_and_nothing_is_nothing() {
+async fn what_is_cut_off_counts_as_far_as_it_can_be_decoded() {
     // Words that do not compress well.
     let text: Vec<u8> = (0u32..5_000).flat_map(|i| i.wrapping_mul(2_654_435_761).to_be_bytes()).collect();
     for coding in ALL {
         let whole = under(coding, &text).await;
-        for cut in [1, 2, whole.len() / 2, whole.len() - 1] {
+        for cut in [1, 2] {
             assert!(decoded(&whole[..cut], &[coding], 100_000).await.is_err(), "{coding:?} cut at {cut}");
         }
+        let (body, cut) = decoded(&whole[..whole.len() * 9 / 10], &[coding], 100_000).await.unwrap();
+        assert!(!body.is_empty() && text.starts_with(&body), "{coding:?}: {}", body.len());
+        assert_eq!(cut, Some(Cut::Coding), "{coding:?}");
+        // Below another coding, too.
+        let twice = under(Coding::Gzip, &whole[..whole.len() * 9 / 10]).await;
+        assert_eq!(
+            decoded(&twice, &[coding, Coding::Gzip], 100_000).await.unwrap(),
+            (body, cut),
+            "{coding:?}"
+        );
         assert!(decoded(b"\xffthis is nothing of the kind", &[coding], 100).await.is_err(), "{coding:?}");
-        assert_eq!(decoded(b"", &[coding], 100).await.unwrap(), (Bytes::new(), false));
+        assert_eq!(decoded(b"", &[coding], 100).await.unwrap(), (Bytes::new(), None));
+    }
+}
+
+#[tokio::test]
+async fn a_gzip_body_without_its_checksum_or_with_a_wrong_one_is_read_to_its_end() {
+    let whole = under(Coding::Gzip, b"words of a page").await;
+    let end = whole.len() - 8;
+    let wrong = |at: usize| {
+        let mut wrong = whole.clone();
+        wrong[at] ^= 1;
+        wrong
+    };
+    let text = Bytes::from_static(b"words of a page");
+    for body in [&whole[..end], &whole[..end + 3], &whole[..end + 7], &wrong(end), &wrong(end + 7)] {
+        let read = decoded(body, &[Coding::Gzip], 100).await.unwrap();
+        assert_eq!(read, (text.clone(), Some(Cut::Checksum)));
+        // The limit of a body hides nothing.
+        assert_eq!(decoded(body, &[Coding::Gzip], text.len()).await.unwrap().1, Some(Cut::Checksum));
+        let twice = under(Coding::Deflate, body).await;
+        let read = decoded(&twice, &[Coding::Gzip, Coding::Deflate], 100).await.unwrap();
+        assert_eq!(read, (text.clone(), Some(Cut::Checksum)));
+    }
+    // Of an empty body, nothing is missing.
+    let nothing = under(Coding::Gzip, b"").await;
+    let read = decoded(&nothing[..nothing.len() - 8], &[Coding::Gzip], 100).await.unwrap();
+    assert_eq!(read, (Bytes::new(), Some(Cut::Checksum)));
+}
+
+#[tokio::test]
+async fn rfc_1952_section_2_3_a_member_may_have_a_name_a_comment_and_more() {
+    let member = under(Coding::Gzip, b"text").await;
+    let parts: [(u8, &[u8]); 5] = [
+        (4, b"\x03\0abc"),
+        (4 | 8 | 16 | 2 | 1, b"\0\0name\0comment\0\x12\x34"),
+        (8, b"a.html\0"),
+        (16 | 2, b"\0\x12\x34"),
+        (0, b""),
+    ];
+    for (flags, more) in parts {
+        let head = [&member[..3], &[flags], &member[4..10], more].concat();
+        let body = [&head[..], &member[10..], &head[..], &member[10..]].concat();
+        let read = decoded(&body, &[Coding::Gzip], 100).await.unwrap();
+        assert_eq!(read, (Bytes::from_static(b"texttext"), None), "{flags}");
+        assert!(decoded(&head, &[Coding::Gzip], 100).await.is_err(), "{flags}: a head alone");
     }
 }
 
@@ -186,7 +267,7 @@ proptest! {
         limit in 0usize..3_000,
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let (body, truncated) = runtime.block_on(async {
+        let (body, cut) = runtime.block_on(async {
             let (mut packed, mut codings) = (text.clone(), Vec::new());
             for coding in stack {
                 packed = under(ALL[coding], &packed).await;
@@ -195,7 +276,7 @@ proptest! {
             decoded(&packed, &codings, limit).await
         }).unwrap();
         prop_assert_eq!(&body[..], &text[..text.len().min(limit)]);
-        prop_assert_eq!(truncated, text.len() > limit);
+        prop_assert_eq!(cut, (text.len() > limit).then_some(Cut::Limit));
     }
 
     #[test]

@@ -1,0 +1,88 @@
+//! A chain of redirects as a browser follows it: each URL as the server wrote it, with the cookies that it set. A
+//! record keeps the canonical URL, but a server that adds a session or a campaign to it may answer only then.
+
+use crate::client::{Hop, Reply};
+use crate::cookies::Cookies;
+use crate::outcome::location;
+use recrawl_types::{CanonicalUrl, UrlRules};
+use reqwest::Url;
+
+/// Maximum bytes of a URL as sent: what servers should support (RFC 9110 §4.1).
+const MAX_SENT_URL: usize = 8_000;
+
+/// See the module documentation.
+#[derive(Clone, Debug)]
+pub struct Chain {
+    /// As the server wrote it, without user name, password and fragment.
+    url: Url,
+    cookies: Cookies,
+    /// The requests of this page so far.
+    before: Vec<(Url, Cookies)>,
+}
+
+impl Chain {
+    /// The chain behind this response to a request of the page, and the page that it leads to. None without a
+    /// target that can be requested. `now` is in milliseconds since 1970.
+    pub fn behind(
+        page: &CanonicalUrl,
+        chain: Option<&Chain>,
+        reply: &Reply,
+        rules: &UrlRules,
+        now: u64,
+    ) -> Option<(CanonicalUrl, Chain)> {
+        let from = Chain::url(page, chain);
+        let (mut url, target) = target(reply, &from, rules)?;
+        // The guard and the rules of hosts see the canonical host, so no other one is requested.
+        url.set_host(Some(&target.host())).ok()?;
+        let is_clean = url.set_username("").is_ok() && url.set_password(None).is_ok();
+        url.set_fragment(None);
+        if !is_clean || url.as_str().len() > MAX_SENT_URL {
+            return None;
+        }
+        let (mut cookies, mut before) =
+            chain.map(|chain| (chain.cookies.clone(), chain.before.clone())).unwrap_or_default();
+        before.push((from.clone(), cookies.clone()));
+        cookies.take(&reply.headers, &from, now);
+        Some((target, Chain { url, cookies, before }))
+    }
+
+    /// The URL to request for a page: that of its chain, or its own.
+    pub fn url(page: &CanonicalUrl, chain: Option<&Chain>) -> Url {
+        chain.map_or_else(|| page.to_url(), |chain| chain.url.clone())
+    }
+
+    /// What the next request of the chain sends.
+    pub fn hop(&self) -> Hop {
+        Hop { url: self.url.clone(), cookies: self.cookies.field(&self.url) }
+    }
+
+    /// Path and query of the next request.
+    pub fn path_and_query(&self) -> String {
+        let query = self.url.query().map(|query| format!("?{query}")).unwrap_or_default();
+        format!("{}{query}", self.url.path())
+    }
+
+    /// Does the chain come back to a request that it made already?
+    pub fn is_loop(&self) -> bool {
+        self.before.iter().any(|(url, cookies)| *url == self.url && *cookies == self.cookies)
+    }
+
+    /// Redirects from this page to itself.
+    pub fn steps(&self) -> usize {
+        self.before.len()
+    }
+
+    /// The chain at another page; none if that is requested like any page.
+    pub fn at(self, page: &CanonicalUrl) -> Option<Chain> {
+        let is_plain = self.cookies.is_empty() && self.url == page.to_url();
+        (!is_plain).then(|| Chain { before: Vec::new(), ..self })
+    }
+}
+
+/// The target of a redirect from this URL, as sent and in canonical form; none if it cannot be crawled.
+pub fn target(reply: &Reply, from: &Url, rules: &UrlRules) -> Option<(Url, CanonicalUrl)> {
+    let location = location(reply)?;
+    // This checks the length before it parses.
+    let target = rules.join(from, &location).ok()?;
+    Some((from.join(&location).ok()?, target))
+}
