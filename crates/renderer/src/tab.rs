@@ -186,6 +186,8 @@ impl Visit<'_> {
         let mut is_begun = false;
         let page_origin = self.origin.ascii_serialization();
         let mut asked = FuturesUnordered::new();
+        // Answers, which wait while the page is scrolled.
+        let mut held: Vec<(String, Answer)> = Vec::new();
         let (mut scrolling, mut scrolls) = (Scrolling::new(tab.limits.scroll), FuturesUnordered::new());
         loop {
             let step = tokio::select! {
@@ -210,16 +212,16 @@ impl Visit<'_> {
                     self.settle(scroll::SETTLE).await?;
                     Step::Nothing
                 }
-                Some(answered) = asked.next(), if !asked.is_empty() && scrolls.is_empty() => {
-                    let (request, answer): (String, Answer) = answered;
-                    match answer {
-                        Answer::Response(resource) => self.fulfil(&request, &resource).await?,
-                        Answer::Refused => self.refuse(&request, "BlockedByClient").await?,
-                        Answer::NotNow => return Err(RenderError::NotNow),
-                    }
+                Some(answered) = asked.next(), if !asked.is_empty() => {
+                    held.push(answered);
                     Step::Nothing
                 }
             };
+            if scrolls.is_empty() {
+                for (request, answer) in held.drain(..) {
+                    self.answer(&request, &answer).await?;
+                }
+            }
             match step {
                 Step::Nothing => {}
                 Step::Ask(request, ask) => {
@@ -332,6 +334,14 @@ impl Visit<'_> {
     async fn refuse_counted(&self, request: &str) -> Result<(), RenderError> {
         self.tab.counters.count_refused();
         self.refuse(request, "BlockedByClient").await
+    }
+
+    async fn answer(&self, request: &str, answer: &Answer) -> Result<(), RenderError> {
+        match answer {
+            Answer::Response(resource) => self.fulfil(request, resource).await,
+            Answer::Refused => self.refuse(request, "BlockedByClient").await,
+            Answer::NotNow => Err(RenderError::NotNow),
+        }
     }
 
     /// Answers with the fields that the server sent: the browser checks by them what the page may read.
