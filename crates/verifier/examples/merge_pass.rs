@@ -4,7 +4,7 @@
 use recrawl_repository::Repository;
 use recrawl_repository::storage::{MemoryStorage, Storage};
 use recrawl_types::{
-    CanonicalUrl, Change, Content, Fingerprint, Link, LogRecord, Outcome, Share, UrlRules, Visit,
+    CanonicalUrl, Change, Content, Fingerprint, Link, LogRecord, Outcome, Share, UrlRules, Visit, Visited,
 };
 use recrawl_verifier::{Batch, BatchLimits, MergeReport, MergeRules, Waiting, merge};
 use std::error::Error;
@@ -43,7 +43,9 @@ fn cycle(
         batch.runs_on_disk()
     );
     let mut writer = repository.begin(&generation, repository.current().cycle().next())?;
-    let judge = |_: &CanonicalUrl, before: &Content, after: &Content| before.fingerprint != after.fingerprint;
+    let judge = |_: &CanonicalUrl, before: &Visited, after: &mut Content| {
+        before.content.fingerprint != after.fingerprint
+    };
     let rules = MergeRules {
         max_hops: 5,
         max_pages_per_host: 1_000_000,

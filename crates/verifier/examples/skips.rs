@@ -7,7 +7,7 @@ use recrawl_repository::{BLOCK_PAGES, Repository, VisitLog};
 use recrawl_types::schedule::MemorySchedule;
 use recrawl_types::{
     CanonicalUrl, Content, Cycle, LogRecord, PageRecord, ScheduleEntry, ScheduleSource, Share, Skip, Skipped,
-    UrlRules, Visit,
+    UrlRules, Visit, Visited,
 };
 use recrawl_verifier::{Batch, BatchLimits, MergeRules, Waiting, merge};
 use std::error::Error;
@@ -71,8 +71,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         batch.add_log(VisitLog::read(&*storage, round.round)?, &schedule, |_, _| {}, |_| true)?;
         let batch = batch.finish()?;
         let gathered = processor();
-        let judge =
-            |_: &CanonicalUrl, before: &Content, after: &Content| before.fingerprint != after.fingerprint;
+        let judge = |_: &CanonicalUrl, before: &Visited, after: &mut Content| {
+            before.content.fingerprint != after.fingerprint
+        };
         let rules = MergeRules {
             max_hops: 5,
             max_pages_per_host: 1_000_000,
