@@ -265,12 +265,13 @@ fn text_is_shown_as_text_and_other_types_not_at_all() {
     let text = of(b"\n1 < 2 & <script>alert(1)</script>", Some("text/plain; charset=utf-8")).unwrap();
     assert_eq!(text, "<pre>\n\n1 &lt; 2 &amp; &lt;script&gt;alert(1)&lt;/script&gt;</pre>");
     assert_eq!(active(&text), Vec::<String>::new());
+    let json = of(b"{\"a\": \"<script>\"}", Some("application/json")).unwrap();
+    assert_eq!(json, "<pre>\n{\"a\": \"&lt;script&gt;\"}</pre>");
     for (body, content_type) in [
         (&b"\x89PNG\r\n\x1a\n<script>alert(1)</script>"[..], "text/html"),
         (b"%PDF-1.7 <script>alert(1)</script>", "text/html"),
         (b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>", "image/svg+xml"),
         (b"GIF89a<script>alert(1)</script>", "image/gif"),
-        (b"{\"a\": 1}", "application/json"),
         (b"\0\x01\x02\x03", "application/octet-stream"),
     ] {
         assert_eq!(of(body, Some(content_type)), None, "{content_type}");
