@@ -239,4 +239,14 @@ mod tests {
         let state = first(&Ok(cut_off), None, 0);
         assert_eq!(state.body, RobotsBody::Rules(b"Disallow: /a\n".to_vec()));
     }
+
+    #[test]
+    fn a_damaged_file_forbids_all_unless_only_its_checksum_is_missing() {
+        let damaged = |cut| {
+            let answer = Reply { cut: Some(cut), ..reply(200, "User-agent: *\nDisallow: /a") };
+            first(&Ok(answer), None, 0).body
+        };
+        assert_eq!(damaged(Cut::Checksum), RobotsBody::Rules(b"User-agent: *\nDisallow: /a".to_vec()));
+        assert_eq!(damaged(Cut::Coding), unreachable(Failure::Encoding));
+    }
 }

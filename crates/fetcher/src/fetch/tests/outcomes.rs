@@ -150,3 +150,18 @@ async fn only_the_last_request_of_a_host_lets_its_connection_go() {
     last.sort();
     assert_eq!(last, ["http://a.test/2", "http://b.test/1"]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_malformed_header_of_pages_is_no_reason_to_leave_their_host_alone() {
+    let pages: Vec<String> = (0..20).map(|i| format!("http://a.test/{i}")).collect();
+    let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
+    for (error, is_left_alone) in [(NetworkError::Malformed, false), (NetworkError::Protocol, true)] {
+        let setup = Setup::new(&pages, move |r| match r.url.path_and_query() {
+            "/robots.txt" => reply(404, "").into(),
+            _ => error.into(),
+        });
+        let output = setup.run().await;
+        let failed = pages.iter().filter(|page| output.outcome(page) == Outcome::Failed(Failure::Protocol));
+        assert_eq!(failed.count() < pages.len(), is_left_alone, "{error:?}");
+    }
+}
