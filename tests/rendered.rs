@@ -179,7 +179,8 @@ fn hostile_pages_cost_themselves_and_the_crawl_goes_on() {
 fn pages_that_never_end_cost_their_time_and_the_crawl_goes_on() {
     let kinds = ["loop", "promises"];
     let (world, urls) = hostile_world(&kinds, "[render]\ntime = \"3 s\"\n");
-    world.crawl(1);
+    // A round in which nothing was fetched is a failure, and it may be on a busy machine.
+    world.crawl_command(1).output().expect("the program runs");
     let first = outcomes(&world);
     for (url, kind) in urls.iter().zip(kinds) {
         assert_eq!(first[url], ("failed".to_owned(), Some("render".to_owned())), "{kind}");

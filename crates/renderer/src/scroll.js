@@ -1,12 +1,8 @@
 // Moves the page and the boxes in it through what they hold, a view each frame, if that is more than `known` pixels.
 // Returns how many pixels they hold; 0 if nothing moved.
 async (maxViews, maxBoxes, known, isBack) => {
+  // Scripts that wait for a frame run before it is laid out and observers look at it: so each move is seen.
   const frame = () => new Promise((done) => requestAnimationFrame(done));
-  // A frame is shown, and all observers of the page have heard what came into view: ours hears it with them.
-  const seen = (target) => new Promise((done) => {
-    const observer = new IntersectionObserver(() => done(observer.disconnect()));
-    observer.observe(target);
-  });
   const root = document.scrollingElement ?? document.documentElement;
   // A document that is not begun, or that another one was to replace, is not shown: it has no frames.
   if (!root || !document.body || document.readyState === 'loading') return 0;
@@ -27,7 +23,7 @@ async (maxViews, maxBoxes, known, isBack) => {
   };
   // What was added since the last time is laid out, and what it pushed out of view is known to be out, before the view moves.
   await frame();
-  await seen(root);
+  await frame();
   find(document);
   const extent = () => [root, ...boxes].reduce((sum, box) => sum + box.scrollHeight, 0);
   if (!isBack && extent() <= known) return known;
@@ -37,9 +33,9 @@ async (maxViews, maxBoxes, known, isBack) => {
     const end = box.scrollHeight - box.clientHeight;
     while (box.scrollTop < end && left-- > 0 && moveTo(box, Math.min(box.scrollTop + box.clientHeight, end))) {
       hasMoved = true;
-      await seen(root);
+      await frame();
     }
-    if (moveTo(box, end)) await seen(root);
+    if (moveTo(box, end)) await frame();
   };
   if (isBack) {
     for (const box of [...boxes.reverse(), root]) moveTo(box, 0);
@@ -52,6 +48,6 @@ async (maxViews, maxBoxes, known, isBack) => {
     if (boxes.length) await through(root);
   }
   await frame();
-  await seen(root);
+  await frame();
   return hasMoved ? extent() : 0;
 }

@@ -119,17 +119,19 @@ async fn what_comes_into_view_is_loaded() {
 async fn an_endless_list_ends_and_always_at_the_same_place() {
     let renderer = Arc::new(renderer(Options { scroll: 5, ..Options::default() }));
     let more = "let n = 0, busy = false; const more = async () => { if (busy) return; busy = true; const text = await load('/' + n);\
-        for (let i = 0; i < 30; i++) add('item ' + n + '.' + i + ' ' + text); n++; busy = false }; more();";
+        for (let i = 0; i < 30; i++) add('item ' + n + '.' + i + ' ' + text); n++; busy = false }; more()";
     for (name, html) in [
-        ("an observer", format!("<i id=end>-</i><script>{more} seen(end, more)</script>")),
+        ("an observer", format!("<i id=end>-</i><script>{more}.then(() => seen(end, more))</script>")),
         (
             "a margin",
-            format!("<i id=end>-</i><script>{more} seen(end, more, {{rootMargin: '300px'}})</script>"),
+            format!(
+                "<i id=end>-</i><script>{more}.then(() => seen(end, more, {{rootMargin: '300px'}}))</script>"
+            ),
         ),
         (
             "a handler",
             format!(
-                "<script>{more} onscroll = () => {{ if (scrollY + innerHeight > document.body.scrollHeight - 300) more() }}</script>"
+                "<script>{more}; onscroll = () => {{ if (scrollY + innerHeight > document.body.scrollHeight - 300) more() }}</script>"
             ),
         ),
     ] {
