@@ -28,7 +28,7 @@ const UNIT: u64 = 16 * MIB;
 
 /// The limit of each process's data, for a browser that may take this many bytes.
 pub fn process_limit(memory: u64) -> u64 {
-    let with_code = memory.saturating_add(EMPTY) / 7 * 8;
+    let with_code = (memory.saturating_add(EMPTY) / 7).saturating_mul(8);
     with_code.max(LEAST).div_ceil(UNIT).saturating_mul(UNIT)
 }
 
