@@ -206,8 +206,7 @@ impl Host {
         if !held.is_zero() && !was_unloaded {
             self.pace.hold(Instant::now() + held);
         }
-        self.adaptive_delay.latency = self.adaptive_delay.latency.max(adaptive_delay.latency);
-        self.adaptive_delay.raised = self.adaptive_delay.raised.max(adaptive_delay.raised);
+        self.adaptive_delay.join(&adaptive_delay);
         self.origins.push(queue);
         self.update_delay(run);
         Ok(self.origins.last_mut().expect("a queue was pushed"))

@@ -67,12 +67,10 @@ impl HostDelay {
         let base = kept.max(config.delay_per_host);
         let adaptive_delay = AdaptiveDelay::of(state);
         let delay = adaptive_delay.delay(base, config);
+        let mut without_overload = adaptive_delay;
+        without_overload.raised = Duration::ZERO;
         let because = match () {
-            () if delay > base
-                && AdaptiveDelay { raised: Duration::ZERO, ..adaptive_delay }.delay(base, config) < delay =>
-            {
-                Some(DelayReason::Overload)
-            }
+            () if without_overload.delay(base, config) < delay => Some(DelayReason::Overload),
             () if delay > base => Some(DelayReason::Latency),
             () if base > config.delay_per_host => Some(DelayReason::CrawlDelay),
             () => None,

@@ -9,7 +9,8 @@
 //! A pace begins as if a request had been made at the start of the run. So a restart keeps every
 //! delay, even after a crash or a clock change, and nothing needs to be stored.
 //!
-//! The delay of a host grows to a multiple of its latency, and doubles with each 429 and 503. It
+//! The delay of a host grows to a multiple of its latency, which follows the median of its last
+//! responses: single slow pages do not raise it. It doubles with each 429 and 503. It
 //! shrinks by a sixteenth with each good response. If the configured delay is zero (your own
 //! server, a test), it does not grow.
 
@@ -25,6 +26,8 @@ const EASE: u32 = 16;
 const SLOWER: u32 = 2;
 /// A faster response moves it by an eighth.
 const FASTER: u32 = 8;
+/// Responses of whose times the latency follows the median: most must be slow to raise the delay.
+const RECENT: usize = 7;
 /// Replaces a time that an [`Instant`] cannot hold.
 const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
@@ -47,13 +50,25 @@ pub struct AdaptiveDelay {
     pub latency: Duration,
     /// The delay to which 429 and 503 raised the host's; zero if they did not.
     pub raised: Duration,
+    /// The times of the last responses; before there were as many, the latency then known.
+    recent: [Duration; RECENT],
+    /// Which of them is the oldest.
+    oldest: usize,
 }
 
 impl AdaptiveDelay {
     /// Loads it from the stored state.
     pub fn of(state: &HostState) -> AdaptiveDelay {
         let [latency, raised] = [state.latency, state.slow_down].map(|ms| Duration::from_millis(ms.into()));
-        AdaptiveDelay { latency, raised }
+        AdaptiveDelay { latency, raised, recent: [latency; RECENT], oldest: 0 }
+    }
+
+    /// Adds what another origin of the host, or an earlier run, learned: the slower one counts.
+    pub fn join(&mut self, other: &AdaptiveDelay) {
+        if other.latency > self.latency {
+            (self.latency, self.recent) = (other.latency, other.recent);
+        }
+        self.raised = self.raised.max(other.raised);
     }
 
     /// Writes it to the stored state.
@@ -91,11 +106,14 @@ impl AdaptiveDelay {
     }
 
     fn smooth_latency(&mut self, elapsed: Duration) {
-        if elapsed > self.latency {
-            // The first response includes the connection; half of it is closer to the next one.
-            self.latency += (elapsed - self.latency) / SLOWER;
+        self.recent[self.oldest] = elapsed;
+        self.oldest = (self.oldest + 1) % RECENT;
+        let mut times = self.recent;
+        let usual = *times.select_nth_unstable(RECENT / 2).1;
+        if usual > self.latency {
+            self.latency += (usual - self.latency) / SLOWER;
         } else {
-            self.latency -= (self.latency - elapsed) / FASTER;
+            self.latency -= (self.latency - usual) / FASTER;
         }
     }
 }
@@ -215,6 +233,56 @@ mod tests {
             delay(ServerHealth::TimedOut, SECOND * 60);
         }
         assert_eq!(delay(ServerHealth::TimedOut, SECOND * 60), config.max_adaptive_delay);
+    }
+
+    #[test]
+    fn a_slow_page_is_no_slow_host() {
+        let config = FetchConfig::default();
+        let slowest = |elapsed: &dyn Fn(u32) -> Duration, known: AdaptiveDelay| {
+            let mut adaptive_delay = known;
+            let delays = (0..200).map(|answer| {
+                let health = if elapsed(answer) > SECOND * 20 {
+                    ServerHealth::TimedOut
+                } else {
+                    ServerHealth::Healthy
+                };
+                adaptive_delay.update(health, elapsed(answer), SECOND, &config);
+                adaptive_delay.delay(SECOND, &config)
+            });
+            delays.max().unwrap()
+        };
+        let (fast, new) = (SECOND / 20, AdaptiveDelay::default());
+        let page = |slow: Duration, every: u32| move |answer| if answer % every == 0 { slow } else { fast };
+        for slow in [SECOND * 3, SECOND * 10, SECOND * 30] {
+            assert_eq!(slowest(&page(slow, 200), new), SECOND, "the very first page alone");
+            assert_eq!(slowest(&page(slow, 3), new), SECOND, "every third page");
+            assert_eq!(
+                slowest(&|answer| if answer / 3 == 30 { slow } else { fast }, new),
+                SECOND,
+                "three in a row"
+            );
+            assert!(slowest(&|_| slow, new) > SECOND * 5, "all pages");
+            assert!(
+                slowest(&|answer| if answer % 3 == 0 { fast } else { slow }, new) > SECOND * 5,
+                "most pages"
+            );
+        }
+        // One slow page ends no delay that was learned, and one fast page neither.
+        let slow = AdaptiveDelay::of(&HostState { latency: 3000, ..HostState::default() });
+        let mut known = AdaptiveDelay::default();
+        known.join(&slow);
+        for elapsed in [fast, fast, fast] {
+            known.update(ServerHealth::Healthy, elapsed, SECOND, &config);
+            assert_eq!(known.delay(SECOND, &config), SECOND * 6);
+        }
+        // A host whose origin is read again continues, with the times that it has seen since.
+        let mut stored = HostState::default();
+        known.save(&mut stored);
+        let before = known;
+        known.join(&AdaptiveDelay::of(&stored));
+        assert_eq!(known, before);
+        known.update(ServerHealth::Healthy, fast, SECOND, &config);
+        assert!(known.delay(SECOND, &config) < SECOND * 6, "fast for four answers");
     }
 
     #[test]

@@ -34,6 +34,18 @@ async fn a_slow_server_is_asked_less_often() {
     assert_eq!(setup.state("http://a.test/").latency, 2999);
 }
 
+/// Regression: one page of ten that takes its time slowed down all pages of its host, and the next run's.
+#[tokio::test(start_paused = true)]
+async fn slow_pages_of_a_fast_server_do_not_slow_down_the_others() {
+    let is_slow = |r: &Request| r.url.path_and_query().ends_with('3');
+    let setup = setup(40, move |r| friendly(r).after(if is_slow(r) { SECOND * 9 } else { SECOND / 10 }));
+    setup.run().await;
+    let gaps = gaps(&setup);
+    assert!(gaps.iter().all(|gap| *gap == SECOND), "{gaps:?}");
+    let latency = setup.state("http://a.test/").latency;
+    assert!(latency <= 100, "{latency}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn overload_doubles_the_delay_and_it_comes_back_slowly_across_runs() {
     for status in [429, 503] {
