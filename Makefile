@@ -30,8 +30,8 @@ check-counters: build ## after `make crawl`: compare n and X of every page with 
 	@$(BUILT)/recrawl export pages --data-dir '$(RECORDED)/crawl' --out '$(RECORDED)/pages.jsonl'
 	@$(BUILT)/xtask replay-check --truth '$(RECORDED)/truth.jsonl' --log '$(RECORDED)/log.jsonl' --pages '$(RECORDED)/pages.jsonl'
 
-hazards: build ## crawl a web with all faults and check the crawl by the web's log, 15 minutes; WEB=hostile: 64 hosts of PAGES=4000 under a deadline, 10 minutes
-	@$(BUILT)/xtask hazards --data-dir '$(or $(DATA_DIR),data/hazards)' $(if $(WEB),--web '$(WEB)') $(if $(PAGES),--pages $(PAGES))
+hazards: build ## crawl a web with all faults and check the crawl by the web's log, 15 minutes; WEB=hostile: 64 hosts of PAGES=4000 under a deadline, 10 minutes; SEED=7 of the web
+	@$(BUILT)/xtask hazards --data-dir '$(or $(DATA_DIR),data/hazards)' $(if $(WEB),--web '$(WEB)') $(if $(PAGES),--pages $(PAGES)) $(if $(SEED),--seed $(SEED))
 
 bench-verifier: toolchain ## compare the verifier with alternatives on one stream of links: PAGES=1000000, CHECKS per cycle, CYCLES=3, SHARE=0.05 of a visited site's pages, MEMORY=2048 MiB each, CONTENDERS=…, DIR for files, RECORD=FILE to append to
 	@cargo build --release --locked --package recrawl-benchmark

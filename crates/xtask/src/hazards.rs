@@ -42,6 +42,9 @@ pub struct Options {
     /// Pages of each large host of the hostile web; its deadline is proportional
     #[arg(long, default_value_t = 4_000)]
     pages: u32,
+    /// Seed of the web: its pages, and which of their responses are faults
+    #[arg(long, default_value_t = 7)]
+    seed: u64,
 }
 
 /// A web to crawl.
@@ -57,7 +60,7 @@ enum World {
 pub fn run(options: &Options) -> Result<bool, CrawlError> {
     match options.web {
         World::Faulty => faulty(options),
-        World::Hostile => hostile::run(&options.data_dir, options.pages),
+        World::Hostile => hostile::run(&options.data_dir, options.pages, options.seed),
     }
 }
 
@@ -76,18 +79,20 @@ fn faulty(options: &Options) -> Result<bool, CrawlError> {
 
     let traps = |e| CrawlError::MockWeb(format!("cannot listen on the rejected addresses: {e}"));
     let refused = Refused::open().map_err(traps)?;
-    let mut words: Vec<String> =
-        format!("procedural --pages {PAGES} --hosts {} --skew 0 --seed 7 --sitemaps", faults::HOSTS)
-            .split(' ')
-            .map(str::to_owned)
-            .collect();
+    let words = format!(
+        "procedural --pages {PAGES} --hosts {} --skew 0 --seed {} --sitemaps",
+        faults::HOSTS,
+        options.seed
+    );
+    let mut words: Vec<String> = words.split(' ').map(str::to_owned).collect();
     let rules = faults::rules(refused.port(), false);
     words.extend(rules.iter().flat_map(|rule| ["--fault".to_owned(), rule.clone()]));
     let web = MockWeb::start(&sibling("recrawl-mockweb")?, &words, port, &log)?;
     write(&seeds, &[web.seeds.clone(), faults::entries(port)].concat().join("\n"))?;
     println!(
-        "{PAGES} pages on {} hosts, port {port}; {} faults of {} kinds; delay {DELAY_MS} ms; rejected addresses: {}",
+        "{PAGES} pages on {} hosts, seed {}, port {port}; {} faults of {} kinds; delay {DELAY_MS} ms; rejected addresses: {}",
         faults::HOSTS,
+        options.seed,
         rules.len(),
         faults::kinds().len(),
         refused.addresses().map_err(traps)?.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")

@@ -34,7 +34,7 @@ const OPEN_HOSTS: u32 = LARGE;
 const COVERAGE: f64 = 0.99;
 
 /// Crawls the hostile web and prints the verdict. True if every requirement is met.
-pub fn run(data_dir: &Path, pages_per_host: u32) -> Result<bool, CrawlError> {
+pub fn run(data_dir: &Path, pages_per_host: u32, seed: u64) -> Result<bool, CrawlError> {
     let port = mockweb::free_port()?;
     let dir = data_dir.join(format!("hostile-{port}"));
     let file = |name: &str| dir.join(name);
@@ -47,11 +47,11 @@ pub fn run(data_dir: &Path, pages_per_host: u32) -> Result<bool, CrawlError> {
     }
 
     let hosts = kinds::hosts();
-    let web = MockWeb::start(&sibling("recrawl-mockweb")?, &words(&hosts, pages_per_host), port, &log)?;
+    let web = MockWeb::start(&sibling("recrawl-mockweb")?, &words(&hosts, pages_per_host, seed), port, &log)?;
     let deadline = deadline(pages_per_host);
     write(&configuration, &settings(&hosts, deadline))?;
     println!(
-        "{LARGE} hosts of {pages_per_host} pages and {SINGLE} of one, {CROWD} of these on one address, port {port}; \
+        "{LARGE} hosts of {pages_per_host} pages and {SINGLE} of one, {CROWD} of these on one address, seed {seed}, port {port}; \
          deadline {} s, delay {DELAY_MS} ms",
         deadline.as_secs_f64()
     );
@@ -78,10 +78,10 @@ fn deadline(pages_per_host: u32) -> Duration {
 }
 
 /// The arguments of the mock web.
-fn words(hosts: &[Host], pages_per_host: u32) -> Vec<String> {
+fn words(hosts: &[Host], pages_per_host: u32, seed: u64) -> Vec<String> {
     let pages = LARGE * pages_per_host + SINGLE;
     let words = format!(
-        "procedural --pages {pages} --hosts {} --single-page-hosts {SINGLE} --skew 0 --seed 7 --page-bytes 4000 \
+        "procedural --pages {pages} --hosts {} --single-page-hosts {SINGLE} --skew 0 --seed {seed} --page-bytes 4000 \
          --sitemaps --names mock.test --crowd {CROWD}",
         hosts.len()
     );
