@@ -81,6 +81,7 @@ fn visit(entry: &ScheduleEntry, index: u64, cycle: Cycle) -> Visit {
             fingerprint: Fingerprint { simhash: version.into(), digest: index.into() },
             rule: 0,
             archived_at: 0,
+            within_noise: 0,
             payload: 7,
             validators: Validators::new(Some("\"tag\""), None),
             archive: Some(ArchivePosition { file: cycle.0, offset: 100 * index }),
