@@ -57,7 +57,7 @@ const HAZARDS: &[(&str, &str)] = &[
     ("broken:status", "failed"),
     ("broken:switch", "failed"),
     ("broken:field", "failed"),
-    ("broken:fold", "failed"),
+    ("broken:fold", "fetched"),
     ("broken:chunk", "failed"),
     ("broken:overflow", "failed"),
     // Compressed to nothing, compressed wrongly, not compressed. Up to the limit a bomb is a page.
@@ -73,7 +73,7 @@ const HAZARDS: &[(&str, &str)] = &[
     ("coding:deflate", "failed"),
     ("coding:br", "failed"),
     ("coding:zstd", "failed"),
-    ("coding:cut", "failed"),
+    ("coding:cut", "fetched"),
     ("coding:gzip, gzip", "failed"),
     ("coding:x-gzip", "failed"),
     ("coding:identity", "fetched"),

@@ -144,6 +144,6 @@ mod tests {
         assert!(space.check_merge(&Generation::default(), 1_000, 0).is_ok());
         assert!(space.check_merge(&Generation::default(), 0, 1_000).is_err(), "skipped pages need room, too");
         let text = space.check_merge(&Generation::default(), 1_001, 0).unwrap_err().to_string();
-        assert!(text.contains("committing the cycle may need 3003 B"), "{text}");
+        assert!(text.contains("committing the cycle may need 2.9 KiB"), "{text}");
     }
 }

@@ -173,10 +173,7 @@ pub(crate) fn is_mostly_frame(kept: usize, frame: usize) -> bool {
 /// The lines of a plain text, white space collapsed, cut at a limit.
 pub(crate) fn of_lines(text: &str, limit: usize) -> String {
     let mut collapsed = Collapsed::new(limit);
-    for line in text.lines() {
-        collapsed.block();
-        collapsed.push(line);
-    }
+    collapsed.push_lines(text);
     collapsed.finish()
 }
 
