@@ -59,9 +59,6 @@ pub const BODY_BEFORE: &str = "X-Recrawl-Body-Before";
 /// Field with the number of the round that fetched a response, for crawls that notify of changes.
 pub const ROUND: &str = "X-Recrawl-Round";
 
-/// Last part of the profile of revisits for a 304.
-const NOT_MODIFIED: &str = "server-not-modified";
-
 /// Bytes of an HTTP response's head that are written: readers find its end, with the fields of the record before it.
 /// Fields beyond are left out.
 pub(super) const MAX_HTTP_HEAD: usize = MAX_HEAD - (16 << 10);
@@ -211,7 +208,7 @@ impl Record<'_> {
             }
             Record::NotModified { of } => {
                 let of = of.map(|of| of.fields(head.url)).unwrap_or_default();
-                (&b""[..], None, "revisit", format!("{REVISIT}{NOT_MODIFIED}\r\n{of}"))
+                (&b""[..], None, "revisit", format!("{REVISIT}server-not-modified\r\n{of}"))
             }
         };
         let http = head.response(headers, length);

@@ -103,8 +103,8 @@ pub(crate) fn to_html(xml: &str) -> String {
     writer.html
 }
 
-/// A lenient reader: a bare `&` is itself, and HTML's rules find the element that an end tag closes.
-fn reader(text: &str) -> Reader<&[u8]> {
+/// A lenient reader: a bare `&` is itself, and the caller finds the element that an end tag closes.
+pub(crate) fn reader(text: &str) -> Reader<&[u8]> {
     let mut reader = Reader::from_str(text);
     let config = reader.config_mut();
     config.allow_dangling_amp = true;

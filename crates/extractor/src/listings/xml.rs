@@ -7,7 +7,7 @@
 use super::entities::Entities;
 use super::formats::{Field, Format};
 use super::{Found, address};
-use quick_xml::Reader;
+use crate::xhtml::reader;
 use quick_xml::events::{BytesStart, Event};
 use recrawl_types::url::MAX_URL_BYTES;
 use url::Url;
@@ -39,16 +39,6 @@ pub(super) fn format(head: &str) -> Option<&'static Format> {
         }
     }
     None
-}
-
-/// A lenient reader: a bare `&` in a URL is itself, and a wrong end tag closes what is open.
-fn reader(text: &str) -> Reader<&[u8]> {
-    let mut reader = Reader::from_str(text);
-    let config = reader.config_mut();
-    config.allow_dangling_amp = true;
-    config.allow_unmatched_ends = true;
-    config.check_end_names = false;
-    reader
 }
 
 /// Reads a document of this format to its end, or up to the first damage.
