@@ -3,10 +3,10 @@
 //! So another order of keys, or other white space between values, is no change, and a pattern or a difference of lines
 //! sees single values. Numbers stay as written. Strings stay the same strings: only needless escapes go.
 
+use crate::text::of_lines;
+
 /// Deeper documents are read as plain text.
 const MAX_DEPTH: usize = 128;
-/// Levels that are indented: deep nesting must not make a text many times as long as its source.
-const MAX_INDENT: usize = 8;
 /// A source this many times as long as the longest text is read as plain text.
 const MAX_LENGTHS: usize = 4;
 
@@ -28,10 +28,7 @@ pub(crate) fn text(source: &str, limit: usize) -> Option<String> {
         reader.out.push('\n');
         reader.space();
     }
-    let mut text = reader.out;
-    text.truncate((0..=limit.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0));
-    text.truncate(text.trim_end().len());
-    Some(text)
+    Some(of_lines(&reader.out, limit))
 }
 
 struct Reader<'s> {
@@ -66,11 +63,6 @@ impl Reader<'_> {
         is_there
     }
 
-    fn line(&mut self, depth: usize) {
-        self.out.push('\n');
-        self.out.extend(std::iter::repeat_n(' ', depth.min(MAX_INDENT)));
-    }
-
     fn value(&mut self, depth: usize) -> Option<()> {
         match self.peek()? {
             _ if depth > MAX_DEPTH => None,
@@ -90,7 +82,7 @@ impl Reader<'_> {
                 return None;
             }
             let start = self.out.len();
-            self.line(depth + 1);
+            self.out.push('\n');
             self.string()?;
             members.push(Member { start, key_end: self.out.len() });
             if !self.pass(b':') {
@@ -101,7 +93,7 @@ impl Reader<'_> {
         }
         self.sort(start, &members);
         if !members.is_empty() {
-            self.line(depth);
+            self.out.push('\n');
         }
         self.out.push('}');
         Some(())
@@ -130,11 +122,11 @@ impl Reader<'_> {
                 return None;
             }
             is_empty = false;
-            self.line(depth + 1);
+            self.out.push('\n');
             self.value(depth + 1)?;
         }
         if !is_empty {
-            self.line(depth);
+            self.out.push('\n');
         }
         self.out.push(']');
         Some(())
@@ -216,15 +208,14 @@ mod tests {
 
     #[test]
     fn values_stand_on_lines_of_their_own_with_keys_in_order() {
-        let expected =
-            "{\n \"a\": [\n  1.50\n  {}\n  []\n ]\n \"b\": {\n  \"x\": null\n  \"y\": \"t u\"\n }\n}";
+        let expected = "{\n\"a\": [\n1.50\n{}\n[]\n]\n\"b\": {\n\"x\": null\n\"y\": \"t u\"\n}\n}";
         for source in [
             r#"{"b":{"y":"t u","x":null},"a":[1.50,{},[]]}"#,
             "{ \"a\" : [ 1.50 , { } , [ ] ] ,\r\n\t\"b\" : { \"x\" : null , \"y\" : \"t u\" } }\n",
         ] {
             assert_eq!(lines(source).as_deref(), Some(expected), "{source}");
         }
-        assert_eq!(lines("{\"a\":1}\n{\"b\":2}\n").unwrap(), "{\n \"a\": 1\n}\n{\n \"b\": 2\n}");
+        assert_eq!(lines("{\"a\":1}\n{\"b\":2}\n").unwrap(), "{\n\"a\": 1\n}\n{\n\"b\": 2\n}");
         assert_eq!(lines(" \n").as_deref(), Some(""));
         assert_eq!(lines("-12e+300").as_deref(), Some("-12e+300"));
     }
