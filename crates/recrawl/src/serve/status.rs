@@ -39,15 +39,17 @@ pub fn of(shared: &SharedState) -> Status {
         Phase::Waiting { .. } if failure.is_some() => (State::Failed, failure),
         Phase::Waiting { what, .. } => (State::Waiting, what.map(|what| format!("waiting for {what}"))),
     };
+    // Read once: a cycle that is due now is not due before the time that the status tells.
+    let now = shared.now();
     let running = shared.live.now();
     let (next_cycle_at, next_round) = match (phase, &running) {
         // The crawl thread notes a pause with its next look.
         _ if state == State::Paused => (None, None),
         (Phase::Waiting { cycle_at, next, .. }, _) => (cycle_at, next),
         // A cycle that runs too long is followed by the next one at once.
-        (Phase::Crawling, Some(now)) if state == State::Crawling => {
+        (Phase::Crawling, Some(round)) if state == State::Crawling => {
             let period = settings.config.cycle.period.0.as_millis() as u64;
-            (Some(now.cycle_started.saturating_add(period).max(shared.now())), None)
+            (Some(round.cycle_started.saturating_add(period).max(now)), None)
         }
         _ => (None, None),
     };
@@ -59,7 +61,7 @@ pub fn of(shared: &SharedState) -> Status {
     let mut status = Status {
         version: env!("CARGO_PKG_VERSION").into(),
         data_dir: shared.data_dir.display().to_string(),
-        now: shared.now(),
+        now,
         started: shared.started,
         idle_ms: shared.live.idle_ms(),
         stall_ms: settings.config.serve.stall.0.as_millis() as u64,
