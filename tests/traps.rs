@@ -137,6 +137,22 @@ fn a_flood_costs_what_a_verdict_needs_and_no_more() {
     world.is_sound();
 }
 
+/// Its links sort before all others, and would take all places of the host before the verdict.
+#[test]
+fn a_flood_leaves_places_of_its_host_to_honest_pages() {
+    let world = trapped_world(&FLOOD, "[scope]\nmax_pages_per_host = 300\n");
+    for _ in 1..=8 {
+        world.next_cycle();
+    }
+    let held = world.server.held().all;
+    assert_eq!(held.held, held.total, "every honest page");
+    let host = world.server.seeds().remove(0);
+    let pages = world.pages();
+    let known = pages.keys().filter(|url| url.starts_with(&host)).count();
+    assert!(known <= 4 * 300, "with what a trap gave back: {known}");
+    world.is_sound();
+}
+
 /// What the log of a cycle told before a kill, it tells after it.
 #[test]
 fn a_cycle_that_is_resumed_tells_a_trap_as_early() {

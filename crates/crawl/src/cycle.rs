@@ -142,6 +142,7 @@ pub fn round_fetched_by(
         cycle,
         max_hops: crawl.settings.max_hops(),
         max_pages_per_host: crawl.settings.config.scope.max_pages_per_host,
+        traps_of: &|origin| traps.signs_of(origin),
         waiting: waiting(crawl, &generation, &facts),
         block_pages: BLOCK_PAGES,
         threads: std::thread::available_parallelism().map_or(1, usize::from).min(MERGE_THREADS),

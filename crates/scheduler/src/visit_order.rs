@@ -16,7 +16,11 @@
 //! four positions, so that its pages are visited with their recorded probability. It does not have
 //! all positions, since a slow host would then visit no other page.
 //!
-//! **Bound.** Let a page p that is not promised be due in each cycle. Let at most N pages of its host be due. Consider
+//! Never-fetched URLs that look like a trap's have every fourth position of the whole, in an order of their
+//! own, while other pages wait. If there are any, the others have three of four visits each cycle, so r below
+//! is three quarters of them.
+//!
+//! **Bound.** Let a page p that is neither promised nor suspected be due in each cycle. Let at most N pages of its host be due. Consider
 //! only cycles that visit the host, and let each visit at least r ≥ 1 of its pages beyond promised ones. Then p is
 //! visited at the latest in the ⌈N / ⌈r/4⌉⌉th of them. *Proof.* At least ⌈r/4⌉ of the first r
 //! positions are of the first kind. Let A be the pages that have waited at least as long as p,
@@ -27,6 +31,9 @@
 
 use recrawl_types::{Cycle, PageRecord, Share};
 
+/// Other pages for each that looks like a trap's.
+const SUSPECTED_AFTER: usize = 3;
+
 /// A chosen page of a host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DuePage {
@@ -36,21 +43,43 @@ pub struct DuePage {
     pub rank: u64,
     /// Cycles since its last attempt or its discovery.
     pub waiting: u32,
+    /// Was it never fetched, and does it look like a trap's?
+    pub is_suspected: bool,
 }
 
 impl DuePage {
     /// Makes it from a chosen page and its record before the cycle.
     pub fn of(share: Share, rank: u64, record: &PageRecord, cycle: Cycle) -> DuePage {
         let known = &record.known;
-        DuePage { share, rank, waiting: cycle.since(known.last_attempt.max(known.discovered)) }
+        let waiting = cycle.since(known.last_attempt.max(known.discovered));
+        DuePage { share, rank, waiting, is_suspected: false }
     }
 }
 
 /// The visit order of one host's pages, as indexes into `pages`. Memory: 24 bytes per page.
 pub fn visit_order(pages: &[DuePage]) -> Vec<u32> {
-    let of = |page: &u32| pages[*page as usize];
+    let (suspected, others): (Vec<u32>, Vec<u32>) = (0..pages.len() as u32).partition(|page| {
+        let page = pages[*page as usize];
+        page.is_suspected && page.share != Share::Promised
+    });
+    let mut others = in_turns(others, pages).into_iter();
+    if suspected.is_empty() {
+        return others.collect();
+    }
+    let mut suspected = in_turns(suspected, pages).into_iter();
+    let mut order = Vec::with_capacity(pages.len());
+    while order.len() < pages.len() {
+        order.extend(others.by_ref().take(SUSPECTED_AFTER));
+        order.extend(suspected.next());
+    }
+    order
+}
+
+/// The order of these pages, by the four positions.
+fn in_turns(chosen: Vec<u32>, pages: &[DuePage]) -> Vec<u32> {
+    let (of, count) = (|page: &u32| pages[*page as usize], chosen.len());
     let (promised, others): (Vec<u32>, Vec<u32>) =
-        (0..pages.len() as u32).partition(|page| of(page).share == Share::Promised);
+        chosen.into_iter().partition(|page| of(page).share == Share::Promised);
     let (audit, others): (Vec<u32>, Vec<u32>) = others.into_iter().partition(|page| is_drawn(of(page).share));
     let audit = sorted(audit, |page| of(page).rank);
     let best = interleaved(others, pages);
@@ -58,10 +87,10 @@ pub fn visit_order(pages: &[DuePage]) -> Vec<u32> {
         sorted(best.iter().chain(&audit).copied().collect(), |page| std::cmp::Reverse(of(page).waiting));
     let mut queues = [longest, audit, best].map(Vec::into_iter);
     let mut taken = vec![false; pages.len()];
-    let mut order = Vec::with_capacity(pages.len());
+    let mut order = Vec::with_capacity(count);
     order.extend(sorted(promised, |page| of(page).rank));
     for queue in [0, 1, 2, 1].into_iter().cycle() {
-        if order.len() == pages.len() {
+        if order.len() == count {
             break;
         }
         if let Some(page) = queues[queue].find(|page| !taken[*page as usize]) {

@@ -41,7 +41,7 @@ impl Edited {
 
 impl<'a> Editor<'a> {
     pub fn new(generation: &'a Generation, rules: &'a MergeRules<'a>) -> Result<Editor<'a>, MergeError> {
-        let cap = HostCap::new(generation, rules.max_pages_per_host)?;
+        let cap = HostCap::new(generation, rules.max_pages_per_host, rules.traps_of)?;
         Ok(Editor { rules, cap, report: MergeReport::default() })
     }
 
@@ -153,7 +153,7 @@ impl<'a> Editor<'a> {
         let is_seed = touch.links.is_some_and(|links| links.seed);
         let origin = CanonicalUrl::origin_of(key);
         let is_linked = touch.links.is_none_or(|links| links.hops == 0 && !links.listed);
-        if !self.cap.admits(origin, is_visited || is_seed, is_linked)? {
+        if !self.cap.admits(key, is_visited || is_seed, is_linked)? {
             self.report.links_over_host_cap += 1;
             return Ok(None);
         }

@@ -1,17 +1,19 @@
 //! Limits the new pages per origin.
 
+use crate::merge::{TrapSign, TrapSigns, TrapsOf};
 use recrawl_repository::{Generation, OriginRun, OriginRuns, ReadError};
-use recrawl_types::Status;
+use recrawl_types::{CanonicalUrl, Status};
 
 /// Maximum known URLs of an origin, tombstones included, as a multiple of its maximum of live
-/// pages. Gone pages make room for new ones, but an origin whose pages all come and go still has a
-/// limit.
+/// pages. Gone pages and URLs of traps make room for new ones, but an origin whose pages all come and
+/// go still has a limit.
 const WITH_TOMBSTONES: u64 = 4;
 
 /// The remaining pages of the current origin. Asked in URL order, so no table is needed.
 pub(crate) struct HostCap<'g> {
     generation: &'g Generation,
     max_pages: u64,
+    traps_of: TrapsOf<'g>,
     known: OriginRuns,
     /// The next known origin.
     ahead: Option<OriginRun>,
@@ -21,29 +23,38 @@ pub(crate) struct HostCap<'g> {
     left: u64,
     /// Its pages before the merge, until its tombstones were counted.
     run: Option<OriginRun>,
+    /// The signs of traps; the outer one is none until they are asked for.
+    signs: Option<Option<TrapSigns>>,
 }
 
 impl<'g> HostCap<'g> {
-    pub fn new(generation: &'g Generation, max_pages: u64) -> Result<HostCap<'g>, ReadError> {
+    pub fn new(
+        generation: &'g Generation,
+        max_pages: u64,
+        traps_of: TrapsOf<'g>,
+    ) -> Result<HostCap<'g>, ReadError> {
         let mut known = generation.origin_runs();
         let ahead = known.next_run()?.cloned();
         Ok(HostCap {
             generation,
             max_pages,
+            traps_of,
             known,
             ahead,
             origin: Vec::new(),
             known_pages: 0,
             left: 0,
             run: None,
+            signs: None,
         })
     }
 
-    /// Whether a new URL of this origin is inserted. One that is inserted `anyway` counts as well. One that
-    /// no page links to (only a sitemap, feed or redirect names it) is inserted while fewer URLs than
-    /// half of the limit are known: else a sitemap that lists addresses without a page would leave no
-    /// place for the pages of its host.
-    pub fn admits(&mut self, origin: &[u8], anyway: bool, is_linked: bool) -> Result<bool, ReadError> {
+    /// Whether a new URL with this key is inserted. One that is inserted `anyway` counts as well. One that
+    /// no page links to (only a sitemap, feed or redirect names it), or that looks like a trap's, is
+    /// inserted while fewer URLs than half of the limit are known: else a sitemap that lists addresses
+    /// without a page, or a trap, would leave no place for the pages of its host.
+    pub fn admits(&mut self, key: &[u8], anyway: bool, is_linked: bool) -> Result<bool, ReadError> {
+        let origin = CanonicalUrl::origin_of(key);
         if self.origin != origin {
             self.origin.clear();
             self.origin.extend_from_slice(origin);
@@ -53,8 +64,10 @@ impl<'g> HostCap<'g> {
             self.run = self.ahead.as_ref().filter(|run| run.key == origin).cloned();
             self.known_pages = self.run.as_ref().map_or(0, |run| run.pages);
             self.left = self.max_pages.saturating_sub(self.known_pages);
+            self.signs = None;
         }
-        let has_place = is_linked || self.known_pages < self.max_pages.div_ceil(2);
+        let has_place = self.known_pages < self.max_pages.div_ceil(2)
+            || is_linked && (anyway || self.signs().is_none_or(|sign| sign(key) == TrapSign::None));
         if !anyway
             && has_place
             && self.left == 0
@@ -70,25 +83,34 @@ impl<'g> HostCap<'g> {
         Ok(admitted)
     }
 
-    /// The new pages that the origin may bring in this merge. Reads the states of its pages, so it is asked
-    /// only when all places are taken, if those of gone pages count.
-    fn allowance(&self, run: &OriginRun) -> Result<u64, ReadError> {
+    /// The signs of traps of the current origin.
+    fn signs(&mut self) -> Option<&TrapSigns> {
+        let (traps_of, origin) = (self.traps_of, &self.origin);
+        self.signs.get_or_insert_with(|| traps_of(origin)).as_ref()
+    }
+
+    /// The new pages that the origin may bring in this merge. Reads the states of its pages, and their keys
+    /// if some are a trap's, so it is asked only when all places are taken.
+    fn allowance(&mut self, run: &OriginRun) -> Result<u64, ReadError> {
         let all = self.max_pages.saturating_mul(WITH_TOMBSTONES);
         if run.pages >= all {
             return Ok(0);
         }
         let pages = run.first..run.first + run.pages;
-        let mut gone = 0;
-        let mut states = self.generation.states_from(run.first);
+        let (mut free, generation) = (0, self.generation);
+        let signs = self.signs();
+        let mut states = generation.states_from(run.first).with_keys(signs.is_some());
         while let Some((first, columns)) = states.next_block()? {
             if first >= pages.end {
                 break;
             }
-            let statuses = (first..).zip(columns.known.iter().map(|known| known.status));
-            let of_origin = statuses.filter(|(ordinal, _)| pages.contains(ordinal));
-            gone += of_origin.filter(|(_, status)| *status == Status::Gone).count() as u64;
+            for (row, known) in columns.known.iter().enumerate() {
+                let is_trapped = || signs.is_some_and(|sign| sign(columns.keys.get(row)) == TrapSign::CutOff);
+                let is_of_origin = pages.contains(&(first + row as u64));
+                free += u64::from(is_of_origin && (known.status == Status::Gone || is_trapped()));
+            }
         }
-        let live = run.pages - gone;
+        let live = run.pages - free;
         Ok(self.max_pages.saturating_sub(live).min(all - run.pages))
     }
 }

@@ -31,7 +31,8 @@ mod workers;
 pub use crate::batch::{Batch, BatchLimits};
 pub use crate::error::{BatchError, MergeError};
 pub use crate::merge::{
-    Judge, MergeRules, OnComparison, OnFirstVisit, OnFound, OnProgress, OnTried, Tried, Waiting, merge,
+    Judge, MergeRules, OnComparison, OnFirstVisit, OnFound, OnProgress, OnTried, TrapSign, TrapSigns,
+    TrapsOf, Tried, Waiting, merge,
 };
 pub use crate::report::MergeReport;
 pub use crate::sorted::SortedBatch;

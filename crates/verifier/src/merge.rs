@@ -38,6 +38,23 @@ pub type OnTried<'j> = &'j dyn Fn(&CanonicalUrl, &Tried);
 /// Called for each new URL that was not visited, by key, in URL order.
 pub type OnFound<'j> = &'j dyn Fn(&[u8], &Known);
 
+/// What traps make of a URL's place under the limit of its host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrapSign {
+    /// Nothing.
+    None,
+    /// It looks like one, with too few visits for a verdict.
+    Suspected,
+    /// It is cut off, and will not be visited for the first time.
+    CutOff,
+}
+
+/// The signs of an origin's URLs, by key.
+pub type TrapSigns = Box<dyn Fn(&[u8]) -> TrapSign>;
+
+/// Called with the key of an origin whose places run short. None if nothing of it looks like a trap.
+pub type TrapsOf<'j> = &'j dyn Fn(&[u8]) -> Option<TrapSigns>;
+
 /// Called for each block with the number of its pages in the old generation.
 pub type OnProgress<'j> = &'j dyn Fn(u64);
 
@@ -51,6 +68,8 @@ pub struct MergeRules<'j> {
     /// An origin (scheme, host, port) with this many pages gets no more, except seeds and visited
     /// pages.
     pub max_pages_per_host: u64,
+    /// Which of these are a trap's: they give back their places.
+    pub traps_of: TrapsOf<'j>,
     /// Which links may wait for a later merge.
     pub waiting: Waiting,
     /// Pages of a block when it is new, 1 to [`BLOCK_PAGES`](recrawl_repository::BLOCK_PAGES).
@@ -97,6 +116,7 @@ impl<'j> MergeRules<'j> {
             cycle,
             max_hops: u8::MAX,
             max_pages_per_host: u64::MAX,
+            traps_of: &|_| None,
             waiting: Waiting { max_cycles: 0, has_turns: true, enough: 0 },
             block_pages: recrawl_repository::BLOCK_PAGES,
             threads: 1,

@@ -335,7 +335,7 @@ fn make(
         };
         readmission::readmit(crawl, generation, &since, Refusals::of(crawl, traps.clone()), log)?;
     }
-    let order = |pages: &[Ranked]| schedule::in_turn(pages, cycle);
+    let order = |pages: &[Ranked]| schedule::in_turn(pages, cycle, traps);
     let mut writer = ScheduleWriter::in_order(&*crawl.storage, round, order).map_err(Failure::work)?;
     let bodies = Bodies::in_storage(&*crawl.warc)?;
     let scheduled = schedule::write(

@@ -25,6 +25,7 @@ use recrawl_repository::SledTables;
 use recrawl_types::{
     CanonicalUrl, Change, Content, ContentKind, DatedRound, LeftOut, Link, Origin, Outcome, Visit,
 };
+use recrawl_verifier::{TrapSign, TrapSigns};
 use running::Running;
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -78,6 +79,16 @@ impl TrapRules {
     pub fn cut(&self, known: &OriginTraps, url: &CanonicalUrl) -> Option<Pattern> {
         known.cut(url, &self.rule).filter(|_| self.hold_for(&url.host()))
     }
+
+    /// Is this URL cut off, and not a probe?
+    fn cuts_off(&self, known: &OriginTraps, url: &CanonicalUrl) -> bool {
+        self.cut(known, url).is_some() && !is_probe(url)
+    }
+
+    /// Does the URL look like a trap's, with too few visits for a verdict?
+    fn suspects(&self, known: &OriginTraps, url: &CanonicalUrl) -> bool {
+        known.suspects(url, &self.rule) && self.hold_for(&url.host())
+    }
 }
 
 /// Is the URL a probe, visited whatever its pattern? Always the same URLs are.
@@ -104,12 +115,12 @@ pub struct Traps {
     tables: Arc<SledTables>,
     round: DatedRound,
     /// The evidence at the start of the cycle, by the key of an origin.
-    begun: CycleCache<[u8], CutOff>,
+    begun: CycleCache<[u8], Signs>,
     running: RwLock<Running>,
 }
 
-/// The evidence of an origin; none if nothing of it is cut off, as for nearly all.
-type CutOff = Option<Arc<OriginTraps>>;
+/// The evidence of an origin; none if nothing of it is cut off or suspected, as for nearly all.
+type Signs = Option<Arc<OriginTraps>>;
 
 /// Is a near-duplicate of this content a sign of a trap? The part that a rule of `[[pages]]` selects, such as a
 /// price, may be the same on many honest pages.
@@ -150,11 +161,11 @@ impl Traps {
         Ok(())
     }
 
-    /// The evidence of the URL's origin, if something of it is cut off.
-    fn of(&self, url: &CanonicalUrl) -> io::Result<CutOff> {
+    /// The evidence of the URL's origin, if something of it is cut off or suspected.
+    fn of(&self, url: &CanonicalUrl) -> io::Result<Signs> {
         let running = self.running.read().expect("no panic under the lock");
-        if let Some(cut_off) = running.cut_off(url.origin_key()) {
-            return Ok(cut_off.cloned());
+        if let Some(signs) = running.signs(url.origin_key()) {
+            return Ok(signs.cloned());
         }
         drop(running);
         self.begun.get_or_load(url.origin_key(), || {
@@ -162,13 +173,8 @@ impl Traps {
                 return Ok(None);
             }
             let known = Arc::new(known(&self.tables, &Origin::of(url))?);
-            Ok(Some(known).filter(|known| known.cut_patterns().next().is_some()))
+            Ok(Some(known).filter(|known| known.has_signs(&self.rules.rule)))
         })
-    }
-
-    /// Is this URL cut off, and not a probe?
-    fn cuts_off(&self, known: &OriginTraps, url: &CanonicalUrl) -> bool {
-        self.rules.cut(known, url).is_some() && !is_probe(url)
     }
 
     /// Is this URL cut off, with all probes of its pattern visited in this cycle?
@@ -182,11 +188,8 @@ impl Traps {
     /// Is this URL, never fetched before, skipped? If the evidence cannot be read, the page is visited: at
     /// worst that is one visit too many.
     pub fn refuse(&self, url: &CanonicalUrl) -> bool {
-        let known = self.of(url).unwrap_or_else(|error| {
-            tracing::warn!(%error, %url, "cannot read trap data; fetching the page anyway");
-            None
-        });
-        known.is_some_and(|known| self.cuts_off(&known, url) || self.is_enough(&known, url))
+        self.of_or_none(url)
+            .is_some_and(|known| self.rules.cuts_off(&known, url) || self.is_enough(&known, url))
     }
 
     /// Removes the links that must not be recorded, for their shape or because their pattern is cut
@@ -197,7 +200,7 @@ impl Traps {
     pub fn sift(&self, filters: &Filters, links: &mut Vec<Link>) -> io::Result<LeftOut> {
         let (mut left_out, mut failed) = (LeftOut::default(), None);
         // Links of a page mostly stay on its host: one cache lookup serves all in a row.
-        let mut last: Option<(CanonicalUrl, CutOff)> = None;
+        let mut last: Option<(CanonicalUrl, Signs)> = None;
         links.retain(|Link { url, .. }| {
             if filters.refuse(url).is_some() {
                 left_out.filtered += 1;
@@ -211,18 +214,44 @@ impl Traps {
                 last = Some((url.clone(), known));
             }
             let known = last.as_ref().and_then(|(_, known)| known.as_deref());
-            let is_cut = known.is_some_and(|known| self.cuts_off(known, url));
+            let is_cut = known.is_some_and(|known| self.rules.cuts_off(known, url));
             left_out.trapped += u32::from(is_cut);
             !is_cut
         });
         failed.map_or(Ok(left_out), Err)
     }
 
+    /// The same as [`Traps::of`] for a decision that can do without: an error is logged.
+    fn of_or_none(&self, url: &CanonicalUrl) -> Signs {
+        self.of(url).unwrap_or_else(|error| {
+            tracing::warn!(%error, %url, "cannot read trap data; going on without it");
+            None
+        })
+    }
+
+    /// Does the URL look like a trap's, with too few visits for a verdict?
+    pub fn suspects(&self, url: &CanonicalUrl) -> bool {
+        self.of_or_none(url).is_some_and(|known| self.rules.suspects(&known, url))
+    }
+
+    /// What traps make of the places of an origin's URLs; none if nothing of it looks like a trap. Probes
+    /// keep their places.
+    pub fn signs_of(&self, origin_key: &[u8]) -> Option<TrapSigns> {
+        let home = CanonicalUrl::from_key(&[origin_key, b"/"].concat()).ok()?;
+        let known = self.of_or_none(&home).filter(|_| self.rules.hold_for(&home.host()))?;
+        let rules = self.rules.clone();
+        Some(Box::new(move |key| match CanonicalUrl::from_key(key) {
+            Ok(url) if rules.cuts_off(&known, &url) => TrapSign::CutOff,
+            Ok(url) if rules.suspects(&known, &url) => TrapSign::Suspected,
+            Ok(_) | Err(_) => TrapSign::None,
+        }))
+    }
+
     /// What this cycle's visits have cut off, once all are logged: for links that were logged
     /// before.
     pub fn late(&self) -> LateTraps<'_> {
         let running = self.running.read().expect("no panic under the lock");
-        let cut = running.cut().map(|(key, known)| (key.into(), known.clone())).collect();
+        let cut = running.all_signs().map(|(key, known)| (key.into(), known.clone())).collect();
         LateTraps { traps: self, cut, taken: BTreeMap::new() }
     }
 }

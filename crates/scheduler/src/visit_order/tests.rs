@@ -5,7 +5,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 fn due(share: Share, rank: u64, waiting: u32) -> DuePage {
-    DuePage { share, rank, waiting }
+    DuePage { share, rank, waiting, is_suspected: false }
 }
 
 #[test]
@@ -87,4 +87,25 @@ proptest! {
             prop_assert!(longest < bound.max(1), "{} of {} cycles with room for {} of {}", longest, bound, room, count);
         }
     }
+}
+
+#[test]
+fn what_looks_like_a_trap_has_a_bounded_share_while_others_wait_and_no_bound_after() {
+    let honest: Vec<DuePage> = (0..12).map(|rank| due(Share::Discovery, rank, 1)).collect();
+    // The trap was found first, waits longest and has the best ranks.
+    let trap: Vec<DuePage> =
+        (0..40).map(|rank| DuePage { is_suspected: true, ..due(Share::Discovery, rank, 9) }).collect();
+    let pages = [trap, honest].concat();
+    let order = visit_order(&pages);
+    let is_trap: Vec<bool> = order.iter().map(|page| pages[*page as usize].is_suspected).collect();
+    assert_eq!(is_trap[..16], [false, false, false, true].repeat(4), "{order:?}");
+    assert!(is_trap[16..].iter().all(|is_trap| *is_trap), "nothing else waits");
+    assert_eq!(order.iter().collect::<std::collections::BTreeSet<_>>().len(), 52, "each once");
+    let alone = visit_order(&pages[..40]);
+    let plain: Vec<DuePage> =
+        pages[..40].iter().map(|page| DuePage { is_suspected: false, ..*page }).collect();
+    assert_eq!(alone, visit_order(&plain), "the order among themselves is as ever");
+    // A promise is kept whatever its page looks like.
+    let promised = DuePage { is_suspected: true, ..due(Share::Promised, 0, 1) };
+    assert_eq!(visit_order(&[&pages[40..], &[promised]].concat())[0], 12);
 }

@@ -4,6 +4,7 @@ use super::NewSeed;
 use super::measure::Standings;
 use crate::cycle::carry::Carried;
 use crate::failure::Failure;
+use crate::lessons::traps::Traps;
 use crate::progress::figures::Live;
 use recrawl_archive::cap::Bodies;
 use recrawl_repository::{Generation, Ranked, ScheduleWriter};
@@ -15,8 +16,11 @@ use std::collections::VecDeque;
 use std::iter::Peekable;
 
 /// The order in which a host's pages are requested.
-pub(super) fn in_turn(pages: &[Ranked], cycle: Cycle) -> Vec<u32> {
-    let due = |page: &Ranked| DuePage::of(page.entry.share, page.rank, &page.entry.record, cycle);
+pub(super) fn in_turn(pages: &[Ranked], cycle: Cycle, traps: &Traps) -> Vec<u32> {
+    let due = |Ranked { entry, rank }: &Ranked| DuePage {
+        is_suspected: entry.record.visited.is_none() && traps.suspects(&entry.url),
+        ..DuePage::of(entry.share, *rank, &entry.record, cycle)
+    };
     visit_order(&pages.iter().map(due).collect::<Vec<_>>())
 }
 

@@ -15,8 +15,10 @@ const MAX_KEPT: usize = 64;
 const MAX_COUNTED: usize = 256;
 /// Counts above this many times `min_pages` are halved, so that old visits are forgotten.
 const MEMORY: u32 = 10;
-/// A pattern can be proven honest from this part of `min_pages` on.
+/// A pattern can be proven honest, or be suspected, from this part of `min_pages` on.
 const HONEST_PART: u32 = 10;
+/// First visits below which no pattern is suspected, however low `min_pages` is.
+const MIN_SUSPECTED: u32 = 5;
 /// Version of the stored form.
 const VERSION: u32 = 1;
 
@@ -102,6 +104,13 @@ impl Evidence {
     fn is_honest(&self, rule: &Rule) -> bool {
         self.first_visits >= (rule.min_pages / HONEST_PART).max(1)
             && self.share() < rule.near_duplicates / 2.0
+    }
+
+    /// Does it look like a trap, with too few visits for a verdict? Its first page resembles none before it.
+    fn is_suspected(&self, level: Level, rule: &Rule) -> bool {
+        let enough = (rule.min_pages / HONEST_PART).max(MIN_SUSPECTED).saturating_mul(level.caution());
+        let share = f64::from(self.near_duplicates + 1) / f64::from(self.first_visits.max(1));
+        self.cut_since.is_none() && self.first_visits >= enough && share >= rule.near_duplicates
     }
 
     /// Judges it again; returns whether it was just cut off.
@@ -235,6 +244,28 @@ impl OriginTraps {
             }
         }
         None
+    }
+
+    /// Is a pattern of the URL suspected? The narrowest one that is suspected or honest decides.
+    pub fn suspects(&self, url: &CanonicalUrl, rule: &Rule) -> bool {
+        for pattern in Pattern::all_of(url) {
+            let Some(evidence) = self.patterns.get(&pattern) else { continue };
+            if evidence.is_suspected(pattern.level, rule) {
+                return true;
+            }
+            if evidence.is_honest(rule) {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// Is a pattern cut off, or suspected? As for few origins.
+    pub fn has_signs(&self, rule: &Rule) -> bool {
+        let is_sign = |(pattern, evidence): (&Pattern, &Evidence)| {
+            evidence.cut_since.is_some() || evidence.is_suspected(pattern.level, rule)
+        };
+        self.patterns.iter().any(is_sign)
     }
 
     /// The evidence of a pattern.

@@ -25,17 +25,17 @@ pub struct Running {
 
 struct Counted {
     known: Arc<OriginTraps>,
-    /// Is something of it cut off? Asked for every few links, changed by few visits.
-    is_cut: bool,
+    /// Is something of it cut off or suspected? Asked for every few links, changed by few visits.
+    has_signs: bool,
     /// Number of its last first visit.
     last: u64,
 }
 
 impl Running {
-    /// The current evidence of an origin, if something of it is cut off; the outer one is none if this
-    /// cycle has added nothing.
-    pub fn cut_off(&self, origin_key: &[u8]) -> Option<Option<&Arc<OriginTraps>>> {
-        self.origins.get(origin_key).map(|counted| Some(&counted.known).filter(|_| counted.is_cut))
+    /// The current evidence of an origin, if something of it is cut off or suspected; the outer one is none
+    /// if this cycle has added nothing.
+    pub fn signs(&self, origin_key: &[u8]) -> Option<Option<&Arc<OriginTraps>>> {
+        self.origins.get(origin_key).map(|counted| Some(&counted.known).filter(|_| counted.has_signs))
     }
 
     /// Adds a first visit and returns the patterns that it cut off. `load` returns the evidence of
@@ -55,8 +55,8 @@ impl Running {
         if !self.origins.contains_key(key) {
             let known = load()?;
             self.patterns += known.patterns();
-            let is_cut = known.cut_patterns().next().is_some();
-            self.origins.insert(key.into(), Counted { known: Arc::new(known), is_cut, last: 0 });
+            let has_signs = known.has_signs(rule);
+            self.origins.insert(key.into(), Counted { known: Arc::new(known), has_signs, last: 0 });
         }
         let counted = self.origins.get_mut(key).expect("it was put there");
         self.visits += 1;
@@ -67,8 +67,8 @@ impl Running {
         }
         let before = counted.known.patterns();
         let news = Arc::make_mut(&mut counted.known).observe_and_judge(url, simhash, dated.cycle, rule);
-        if counted.is_cut || !news.is_empty() {
-            counted.is_cut = counted.known.cut_patterns().next().is_some();
+        if counted.has_signs || !news.is_empty() || counted.known.suspects(url, rule) {
+            counted.has_signs = counted.known.has_signs(rule);
         }
         self.patterns = self.patterns + counted.known.patterns() - before;
         if self.patterns > MAX_RUNNING {
@@ -77,10 +77,10 @@ impl Running {
         Ok(news)
     }
 
-    /// The origins of which something is cut off.
-    pub fn cut(&self) -> impl Iterator<Item = (&[u8], &Arc<OriginTraps>)> {
-        let cut = self.origins.iter().filter(|(_, counted)| counted.is_cut);
-        cut.map(|(key, counted)| (&**key, &counted.known))
+    /// The origins of which something is cut off or suspected.
+    pub fn all_signs(&self) -> impl Iterator<Item = (&[u8], &Arc<OriginTraps>)> {
+        let signs = self.origins.iter().filter(|(_, counted)| counted.has_signs);
+        signs.map(|(key, counted)| (&**key, &counted.known))
     }
 
     fn forget_half(&mut self) {
@@ -115,7 +115,7 @@ mod tests {
         assert!((MAX_RUNNING / 8..=MAX_RUNNING / 2).contains(&origins), "{origins}");
         let is_there = |host: usize| {
             let url = UrlRules::default().canonicalize(&format!("http://h{host}.example/")).unwrap();
-            running.cut_off(url.origin_key()).is_some()
+            running.signs(url.origin_key()).is_some()
         };
         assert!(is_there(MAX_RUNNING - 1) && !is_there(0));
     }
@@ -128,9 +128,9 @@ mod tests {
             .collect();
         // The first page has nothing to be similar to: 19 of 20 are .95.
         assert_eq!(told, [20]);
-        assert_eq!(running.cut().count(), 1);
+        assert_eq!(running.all_signs().count(), 1);
         visit(&mut running, "http://b.example/cal/1");
-        assert_eq!(running.cut().count(), 1);
+        assert_eq!(running.all_signs().count(), 1);
     }
 
     #[test]

@@ -118,7 +118,7 @@ fn a_running_cycle_cuts_off_what_its_log_shows_and_a_resumed_one_the_same() {
     assert_eq!(known(&tables, &Origin::of(&cut)).unwrap().cut_patterns().count(), 1);
     let again = Traps::new(&rules, &tables, DatedRound::only_of(Cycle(3)));
     log.iter().for_each(|visit| again.observe(visit).unwrap());
-    let counted = again.running.read().unwrap().cut_off(cut.origin_key()).unwrap().cloned().unwrap();
+    let counted = again.running.read().unwrap().signs(cut.origin_key()).unwrap().cloned().unwrap();
     assert_eq!(*counted, known(&tables, &Origin::of(&cut)).unwrap(), "a cycle counts once");
 }
 
@@ -246,4 +246,37 @@ fn settings_that_make_no_sense_are_refused() {
         edit(&mut config);
         assert!(TrapRules::new(&config).unwrap_err().contains(key));
     }
+}
+
+/// Before a verdict, a pattern with similar pages alone is suspected; honest ones never are.
+#[test]
+fn what_looks_like_a_trap_is_suspected_until_the_verdict() {
+    let rules = TrapRules::new(&config::Traps::default()).unwrap();
+    let tables = Arc::new(SledTables::temporary().unwrap());
+    let traps = Traps::new(&rules, &tables, DatedRound::only_of(Cycle(3)));
+    let (month, honest) = (url("http://a.example/cal/1000"), url("http://a.example/about"));
+    let sign = |url: &CanonicalUrl| traps.signs_of(url.origin_key()).map(|signs| signs(url.key()));
+    let log: Vec<Visit> = months("a", 100).collect();
+    for (count, visit) in log.iter().enumerate() {
+        assert_eq!(traps.suspects(&month), count >= 10, "after {count} visits");
+        assert!(!traps.refuse(&month) && !traps.suspects(&honest));
+        traps.observe(visit).unwrap();
+    }
+    let [cut, probe] = addresses("a.example");
+    assert_eq!(
+        [&cut, &probe, &honest].map(sign),
+        [TrapSign::CutOff, TrapSign::None, TrapSign::None].map(Some)
+    );
+    // Nine similar pages of ten are not enough, and a host that is exempt is never suspected.
+    let mixed = Traps::new(&rules, &tables, DatedRound::only_of(Cycle(3)));
+    for (number, visit) in months("a", 60).enumerate() {
+        let different = (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let simhash = if number % 10 == 3 { different } else { 7 };
+        mixed.observe(&Visit { content: Some(text(simhash)), ..visit }).unwrap();
+    }
+    assert!(!mixed.suspects(&month));
+    let exempt = self::rules(|config| config.allow_hosts = vec!["a.example".into()]);
+    let exempt = Traps::new(&exempt, &tables, DatedRound::only_of(Cycle(3)));
+    log.iter().for_each(|visit| exempt.observe(visit).unwrap());
+    assert!(!exempt.suspects(&month) && exempt.signs_of(month.origin_key()).is_none());
 }
