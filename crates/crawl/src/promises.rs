@@ -93,12 +93,15 @@ impl Promise {
 /// # Errors
 /// When pages, visits or tables cannot be read.
 pub fn planned(crawl: &Crawl, generation: &Generation, cycle: Cycle, k: u64) -> Result<Surveyed, Failure> {
-    let surveyed = survey_of(crawl, generation, cycle, k, |survey| survey.survey())?;
+    let (now, since) = ((crawl.clock)(), crawl.so_far.started.unwrap_or_default());
+    let period = period(&crawl.settings, since, now);
+    let surveyed = survey_of(crawl, generation, cycle, k, period, |survey| survey.survey())?;
     surveyed.accounts.iter().for_each(account::Account::log);
     Ok(surveyed)
 }
 
-/// Refuses to start a crawl with a promise that cannot be kept.
+/// Refuses to start a crawl with a promise that cannot be kept. It counts on the configured period: the time since
+/// the last start is no cycle that takes long, since the crawl stood still.
 ///
 /// # Errors
 /// [`Failure::Usage`] with the limit that binds; when something cannot be read.
@@ -106,7 +109,8 @@ pub fn check(crawl: &Crawl) -> Result<(), Failure> {
     let generation = crawl.repository.current();
     let (cycle, pages) = (generation.cycle().next(), generation.pages());
     let k = crate::cycle::plan::request(&crawl.settings, cycle, pages, crawl.random_seed).pages;
-    survey_of(crawl, &generation, cycle, k, |survey| survey.check())
+    let period = crawl.settings.config.cycle.period.0;
+    survey_of(crawl, &generation, cycle, k, period, |survey| survey.check())
 }
 
 fn survey_of<T: Default>(
@@ -114,23 +118,23 @@ fn survey_of<T: Default>(
     generation: &Generation,
     cycle: Cycle,
     k: u64,
+    period: Duration,
     work: impl FnOnce(&Survey<'_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     if crawl.settings.promises.is_empty() {
         return Ok(T::default());
     }
-    let (now, since) = ((crawl.clock)(), crawl.so_far.started.unwrap_or_default());
     work(&Survey {
         settings: &crawl.settings,
-        period: period(&crawl.settings, since, now),
+        period,
         generation,
         kept: &crawl.repository.kept(),
         tables: Some(&crawl.tables),
         decided: &crawl.control.decided(),
         cycle,
         k,
-        now,
-        since,
+        now: (crawl.clock)(),
+        since: crawl.so_far.started.unwrap_or_default(),
         on_progress: &|| crawl.live.moved(),
     })
 }
