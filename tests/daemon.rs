@@ -10,8 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 pub const TOKEN: &str = "0123456789abcdef0123456789abcdef";
-/// A test that waits for longer than this waits for something that does not come.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub use crate::harness::PATIENCE;
 
 /// `recrawl serve`, running.
 pub struct Daemon {
@@ -98,14 +97,19 @@ impl Daemon {
     }
 
     /// Waits until the status is so.
-    pub fn until(&self, what: &str, so: impl Fn(&Value) -> bool) -> Value {
+    pub fn until(&self, what: &str, so: impl FnMut(&Value) -> bool) -> Value {
+        self.until_within(PATIENCE, what, so)
+    }
+
+    /// The same, with this patience.
+    pub fn until_within(&self, patience: Duration, what: &str, mut so: impl FnMut(&Value) -> bool) -> Value {
         let begun = Instant::now();
         loop {
             let status = self.status();
             if so(&status) {
                 return status;
             }
-            assert!(begun.elapsed() < PATIENCE, "not {what}: {status:#}\n{}", self.log.lock().unwrap());
+            assert!(begun.elapsed() < patience, "not {what}: {status:#}\n{}", self.log.lock().unwrap());
             std::thread::sleep(Duration::from_millis(20));
         }
     }

@@ -7,7 +7,11 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
+
+/// A test that waits for longer than this waits for something that does not come.
+pub const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Every known URL with its record, as `recrawl export pages` tells it.
 pub type Pages = BTreeMap<String, Value>;
@@ -138,6 +142,16 @@ impl World {
             before = known;
         }
         panic!("20 cycles were not enough to know the whole web");
+    }
+
+    /// Waits until the web has seen that a killed crawl makes no more requests. The next crawl, which knows nothing of
+    /// them, makes its own later than any of them came.
+    pub fn forgets_the_killed(&self) {
+        let begun = Instant::now();
+        while !self.server.is_idle() {
+            assert!(begun.elapsed() < PATIENCE, "the web goes on with requests of a process that was killed");
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Starts a crawl and leaves it running.

@@ -139,6 +139,11 @@ impl Ledger {
         lock(&self.holdings).counts().collect()
     }
 
+    /// Whether no request is under way.
+    pub fn is_idle(&self) -> bool {
+        lock(&self.manners).is_idle()
+    }
+
     /// Broken rules by host and address.
     pub fn violations(
         &self,

@@ -193,6 +193,11 @@ impl Server {
         self.settled().violations(delay)
     }
 
+    /// Whether no request is under way: the end of those of a killed client has been seen.
+    pub fn is_idle(&self) -> bool {
+        self.core.ledger.is_idle()
+    }
+
     /// Number of complete responses of each page and index page.
     pub fn counts(&self) -> Vec<Count> {
         self.settled().counts()

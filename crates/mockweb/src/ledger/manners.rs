@@ -218,6 +218,11 @@ impl Manners {
         }
     }
 
+    /// Whether no request is under way.
+    pub fn is_idle(&self) -> bool {
+        self.addresses.iter().all(|address| address.busy.now == 0)
+    }
+
     /// The accounts as they stand, with the gaps measured against a delay.
     pub fn violations(&self, delay: Duration, names: &[String], addresses: &[Ipv4Addr]) -> Violations {
         let hosts: Vec<HostManners> = self
