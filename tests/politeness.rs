@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const DELAY: Duration = Duration::from_millis(100);
 
@@ -104,14 +104,20 @@ fn status_shows_the_pace_the_robots_txt_and_what_it_refuses() {
 #[test]
 fn hosts_that_share_an_address_are_paced_by_name_and_by_address() {
     let world = World::new(named_web(24, 4, 1), "");
-    let settings = "[politeness]\ndelay_per_host = \"50 ms\"\ndelay_per_ip = \"20 ms\"\n\
+    let settings = "[politeness]\ndelay_per_host = \"50 ms\"\ndelay_per_ip = \"100 ms\"\n\
                     [scope]\nhosts = [\"*.mock.test\"]\n";
     world.configure(&format!("{settings}{}", overrides(&world)));
+    let begun = Instant::now();
     let report = world.crawl(2).pop().unwrap();
+    let took = begun.elapsed();
     assert!(count(&report, "fetched") > Some(4), "{report}");
     was_polite(&world, Duration::from_millis(50));
-    let violations = world.server.violations(Duration::from_millis(20));
-    assert_eq!((violations.address_gaps_under, violations.addresses.len()), (0, 1), "{violations:?}");
+    // Requests to several hosts are under way at once, and may come late to the web: two gaps may differ from those
+    // between departures, but not their sum.
+    let addresses = world.server.violations(DELAY).addresses;
+    let requests: u32 = addresses.iter().map(|address| address.requests as u32).sum();
+    assert_eq!(addresses.len(), 1, "{addresses:?}");
+    assert!(requests > 12 && took >= DELAY * requests, "{requests} requests in {took:?}");
     assert_eq!(world.server.violations(DELAY).hosts.len(), 4);
 }
 
