@@ -21,7 +21,8 @@ fn ends(child: &mut Child) -> std::process::ExitStatus {
 
 #[test]
 fn a_daemon_whose_log_nobody_reads_crawls_on_and_ends() {
-    let world = world(300, 3, QUICK);
+    // Each cycle says as much as there are pages.
+    let world = world(300, 3, &format!("{QUICK}\npages = \"100%\""));
     world.crawl(2);
     let mut command = world.command(&["serve"]);
     command.env("RECRAWL_LOG", "debug");
