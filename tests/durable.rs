@@ -183,7 +183,7 @@ fn what_was_decided_outlives_the_tables_and_its_file_cannot_be_done_without() {
 fn a_log_that_a_power_cut_left_ahead_of_the_archive_leads_to_no_other_body() {
     let mut config = web(40, 1);
     config.validators = Validators::None;
-    let world = World::new(config, "[cycle]\npages = \"100%\"\n[politeness]\ndelay_per_host = \"20 ms\"");
+    let world = World::new(config, "[cycle]\npages = \"100%\"\n[politeness]\ndelay_per_host = \"100 ms\"");
     world.crawl(2);
     world.server.advance().unwrap();
     let warc = world.data_dir.join("warc");

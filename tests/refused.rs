@@ -189,12 +189,12 @@ fn a_takedown_that_ends_before_the_next_plan_lets_its_pages_back() {
 
 #[test]
 fn a_scope_that_was_narrow_for_the_rest_of_a_cycle_refuses_no_page_of_the_next_ones() {
-    let wide =
-        "[cycle]\npages = \"100%\"\n[politeness]\ndelay_per_host = \"40 ms\"\ndelay_per_latency = 0.0\n";
+    let wide = "[cycle]\npages = \"100%\"\n";
     let world = World::new(web(100, 2), "[cycle]\npages = \"100%\"\n");
     (0..4).for_each(|_| drop(world.next_cycle()));
     let before = refused(&world);
-    world.configure(wide);
+    // Slow enough to be stopped long before its end.
+    world.configure(&format!("{wide}[politeness]\ndelay_per_host = \"500 ms\"\ndelay_per_latency = 0.0\n"));
     let asked = || world.server.log(0).expect("the log is in memory").len();
     let (begun, child) = (asked(), world.spawn_crawl(1));
     while asked() < begun + 8 {
