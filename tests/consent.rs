@@ -240,7 +240,7 @@ fn nobody_outside_the_loopback_is_asked_by_a_stranger() {
     let trap = Trap::open("127.0.0.66:0".parse().unwrap()).unwrap();
     let world = World::new(web(20, 1), "");
     world.configure(
-        "[scope]\nhosts = [\"*\"]\n[fetch]\nallow_addresses = [\"127.0.0.0/8\", \"10.0.0.0/8\"]\ntimeout = \"1 s\"\n\
+        "[scope]\nhosts = [\"*\"]\n[fetch]\nallow_addresses = [\"127.0.0.0/8\", \"10.0.0.0/8\"]\ntimeout = \"60 s\"\n\
          [dns.overrides]\n\"out.test\" = \"10.11.12.13\"\n",
     );
     let page = world.lone_pages()[0];

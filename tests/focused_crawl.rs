@@ -1,5 +1,6 @@
 //! Focused crawls (`[focus]`): relevant pages first, the same plan after a kill, and nothing of it without the key.
 
+use crate::daemon::PATIENCE;
 use crate::harness::{World, count, fails, json_lines, succeeds};
 use recrawl_mockweb::procedural::ProceduralConfig;
 use recrawl_mockweb::{Config, WebConfig};
@@ -127,7 +128,7 @@ fn a_killed_crawl_plans_what_it_would_have_planned() {
         let answered = || world.server.log(0).expect("the log is in memory").len();
         let (before, start) = (answered(), Instant::now());
         let mut child = crawl(&world).spawn().expect("the program starts");
-        while answered() < before + requests && start.elapsed() < Duration::from_secs(60) {
+        while answered() < before + requests && start.elapsed() < PATIENCE {
             if child.try_wait().expect("our child").is_some() {
                 break;
             }

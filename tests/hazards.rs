@@ -119,7 +119,7 @@ archive = false
 const MEMORY: u64 = 224 << 10;
 
 /// A crawl that takes longer than this will never end.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Hosts of the same size.
 fn even_web(pages: u32, hosts: u32) -> Config {
@@ -371,7 +371,7 @@ fn nothing_leads_to_a_refused_address() {
 fn connections_that_come_to_nothing_fail_alone() {
     let world = World::new(even_web(20, 2), "");
     world.configure(
-        "[fetch]\nallow_addresses = [\"127.0.0.0/8\"]\nconnect_timeout = \"1 s\"\ntimeout = \"2 s\"\n",
+        "[fetch]\nallow_addresses = [\"127.0.0.0/8\"]\nconnect_timeout = \"3 s\"\ntimeout = \"5 s\"\n",
     );
     let untrusted = SelfSigned::open(SocketAddr::from((Ipv4Addr::new(127, 1, 0, 1), 0))).unwrap();
     let silent = Trap::open("127.0.0.67:0".parse().unwrap()).unwrap();
@@ -503,7 +503,7 @@ fn a_host_that_answers_everything_is_bounded() {
 /// time-outs and no more.
 #[test]
 fn a_slow_host_costs_a_few_time_outs_of_its_own() {
-    let settings = "[fetch]\ntimeout = \"1 s\"\n[politeness]\nhost_failures = 2\n";
+    let settings = "[fetch]\ntimeout = \"5 s\"\n[politeness]\nhost_failures = 2\n";
     let world = World::new(even_web(60, 4), settings);
     world.seeds(&[world.server.seeds(), all_urls(&world)].concat());
     let rules = ["1/=slow:10", "2/robots.txt=status:404", "2/=slow:10"];

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// Every page is visited in every cycle, as far as it is due.
 const ALL: &str = "[cycle]\npages = \"100%\"\n[politeness]\nhost_failures = 1000\n";
-const TIMEOUT: &str = "[fetch]\ntimeout = \"300 ms\"\n";
+const TIMEOUT: &str = "[fetch]\ntimeout = \"3 s\"\n";
 
 /// A web all of whose pages are known and past their warm-up.
 fn known_web(pages: u32, hosts: u32, settings: &str) -> World {

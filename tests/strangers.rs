@@ -12,7 +12,7 @@ const FLOOD: u64 = 10_000;
 const FLOODING: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 66);
 const SOMEBODY: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 77);
 /// A connection that is left alone for longer than the console's own limits.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// What a request got: the status and the kind of problem.
 fn asked(daemon: &Daemon, head: &str, body: &[u8]) -> (u16, String) {
