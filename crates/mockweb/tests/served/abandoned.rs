@@ -33,7 +33,7 @@ fn begin(server: &Server) -> TcpStream {
 
 /// Far longer than the expected event takes, far shorter than the faults.
 fn wait_until(is_so: impl Fn() -> bool) {
-    for _ in 0..10_000 {
+    for _ in 0..60_000 {
         if is_so() {
             return;
         }

@@ -37,7 +37,7 @@ pub fn split(url: &str) -> (&str, &str) {
 
 pub fn connect(authority: &str) -> TcpStream {
     let stream = TcpStream::connect(authority).expect("the server listens");
-    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
     stream
 }
 

