@@ -107,7 +107,9 @@ impl Drop for Group {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Instant;
+
+    /// Far longer than a program takes, and shorter than those that it leaves running.
+    const PATIENCE: Duration = Duration::from_secs(300);
 
     async fn run(script: &str, limit: Duration) -> Result<(), NotTaken> {
         let command = ["sh", "-c", script].map(str::to_owned).to_vec();
@@ -117,24 +119,22 @@ mod tests {
 
     #[tokio::test]
     async fn a_program_has_taken_the_message_once_it_ends_with_0_whatever_it_left_running() {
-        let begun = Instant::now();
-        assert_eq!(run("cat >/dev/null; sleep 60 & exit 0", Duration::from_secs(20)).await, Ok(()));
-        let failed = run("sleep 60 & echo no room >&2; exit 3", Duration::from_secs(20)).await;
+        assert_eq!(run("cat >/dev/null; sleep 900 & exit 0", PATIENCE).await, Ok(()));
+        let failed = run("sleep 900 & echo no room >&2; exit 3", PATIENCE).await;
         assert_eq!(failed, Err(NotTaken::Refused("exit status: 3: no room".into())));
-        assert!(begun.elapsed() < Duration::from_secs(10));
     }
 
     #[tokio::test]
     async fn a_program_may_write_many_errors_and_the_last_is_shown() {
         let script = "yes no room | head -n 100000 >&2 || exit 9; echo 'the end' >&2; exit ";
-        let of = async |code: &str| run(&format!("{script}{code}"), Duration::from_secs(20)).await;
+        let of = async |code: &str| run(&format!("{script}{code}"), PATIENCE).await;
         assert_eq!(of("0").await, Ok(()));
         assert_eq!(of("3").await, Err(NotTaken::Refused("exit status: 3: the end".into())));
     }
 
     #[tokio::test]
     async fn a_program_that_hangs_fails() {
-        let failed = run("sleep 60", Duration::from_millis(200)).await;
+        let failed = run("sleep 900", Duration::from_millis(200)).await;
         assert_eq!(failed, Err(NotTaken::Failed("no answer within 200ms".into())));
     }
 }

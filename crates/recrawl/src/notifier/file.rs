@@ -61,10 +61,9 @@ fn append(path: &Path, text: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Instant;
 
     fn lines(path: &Path) -> LinesFile {
-        LinesFile { path: path.into(), timeout: Duration::from_secs(5) }
+        LinesFile { path: path.into(), timeout: Duration::from_secs(300) }
     }
 
     #[tokio::test]
@@ -92,12 +91,15 @@ mod tests {
             0,
         )
         .unwrap();
-        let begun = Instant::now();
-        assert!(lines(&pipe).append("text".into()).await.is_err(), "nobody reads it");
+        let refused = async |path: &Path| {
+            let error = lines(path).append("text".into()).await.unwrap_err().to_string();
+            assert!(!error.contains("no answer"), "{error}");
+            error
+        };
+        refused(&pipe).await;
         let _reader = OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
-        let error = lines(&pipe).append("text".into()).await.unwrap_err();
-        assert!(error.to_string().contains("no regular file"), "{error}");
-        assert!(lines(folder.path()).append("text".into()).await.is_err());
-        assert!(begun.elapsed() < Duration::from_secs(4));
+        let error = refused(&pipe).await;
+        assert!(error.contains("no regular file"), "{error}");
+        refused(folder.path()).await;
     }
 }

@@ -20,6 +20,8 @@ fn settings(text: &str) -> Settings {
 /// A crawl whose rounds the test commits.
 struct Crawl {
     settings: Mutex<Arc<Settings>>,
+    /// How often the notifier took them.
+    taken: AtomicU64,
     reloads: AtomicU64,
     repository: Mutex<Repository>,
     storage: Arc<dyn Storage>,
@@ -37,6 +39,7 @@ impl Crawl {
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
         Crawl {
             settings: Mutex::new(Arc::new(settings(text))),
+            taken: AtomicU64::new(0),
             reloads: AtomicU64::new(0),
             repository: Mutex::new(Repository::open(storage.clone()).unwrap().keeping_visits(cycles)),
             storage,
@@ -70,6 +73,7 @@ impl Crawl {
 
 impl Crawled for Crawl {
     fn settings(&self) -> Arc<Settings> {
+        self.taken.fetch_add(1, SeqCst);
         self.settings.lock().unwrap().clone()
     }
 
@@ -188,12 +192,12 @@ fn slow_mail_server() -> u16 {
 async fn mail_that_was_taken_does_not_fail_by_a_slow_end() {
     let text = format!(
         "[[notify]]\nname = \"me\"\nsmtp = \"smtp://127.0.0.1:{}\"\nallow_addresses = [\"127.0.0.1\"]\n\
-         from = \"a@a.test\"\nto = [\"b@a.test\"]\ntimeout = \"3 s\"\n",
+         from = \"a@a.test\"\nto = [\"b@a.test\"]\ntimeout = \"5 min\"\n",
         slow_mail_server()
     );
-    let begun = Instant::now();
-    assert_eq!(sent(&settings(&text)).await, Ok(()));
-    assert!(begun.elapsed() < Duration::from_millis(2_900), "{:?}", begun.elapsed());
+    // Sooner than by the time limit of the target.
+    let sent = tokio::time::timeout(Duration::from_secs(200), sent(&settings(&text))).await;
+    assert_eq!(sent, Ok(Ok(())));
 }
 
 #[tokio::test]
@@ -249,7 +253,7 @@ async fn a_reload_reaches_the_notifier_although_the_text_of_its_tables_is_the_sa
     let until = async |asked: &AtomicU64, number| {
         let begun = Instant::now();
         while asked.load(SeqCst) < number {
-            assert!(begun.elapsed() < Duration::from_secs(30), "{} requests", asked.load(SeqCst));
+            assert!(begun.elapsed() < Duration::from_secs(300), "{} of {number}", asked.load(SeqCst));
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
@@ -257,9 +261,10 @@ async fn a_reload_reaches_the_notifier_although_the_text_of_its_tables_is_the_sa
         crawl.commit(2);
         until(&first.1, 2).await;
         std::fs::write(&secret, &second.0).unwrap();
+        let taken = crawl.taken.load(SeqCst);
         *crawl.settings.lock().unwrap() = Arc::new(settings(&text));
         crawl.reloads.fetch_add(1, SeqCst);
-        tokio::time::sleep(2 * LOOK_EVERY).await;
+        until(&crawl.taken, taken + 1).await;
         crawl.commit(3);
         until(&second.1, 3).await;
         is_told = true;
