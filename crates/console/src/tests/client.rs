@@ -138,7 +138,7 @@ impl Served {
     pub fn until(&self, what: &str, is_so: impl Fn() -> bool) {
         let begun = Instant::now();
         while !is_so() {
-            assert!(begun.elapsed() < Duration::from_secs(60), "not yet: {what}");
+            assert!(begun.elapsed() < Duration::from_secs(300), "not yet: {what}");
             std::thread::sleep(Duration::from_millis(5));
         }
     }
