@@ -35,7 +35,7 @@ fn asked(server: &Server, from: u64) -> Vec<(String, String)> {
 fn names_at_one_slow_address_leave_the_slots_to_others() {
     let world = World::new(even_web(12 * 30 + 150, 12 + 50, Some("mock.test")), "");
     let names = world.server.names();
-    let slow: Vec<_> = (1..=12).map(|host| format!("{host}/=slow:8000").parse().expect("a rule")).collect();
+    let slow: Vec<_> = (1..=12).map(|host| format!("{host}/=slow:1600").parse().expect("a rule")).collect();
     world.server.set_faults(slow);
     let overrides: Vec<String> = (0..)
         .zip(&names)
@@ -43,7 +43,7 @@ fn names_at_one_slow_address_leave_the_slots_to_others() {
             format!("\"{name}\" = \"{}\"", if host < 12 { &names[0].1 } else { address })
         })
         .collect();
-    // It ends before the slow names do: there are 300 of their pages, half a second each.
+    // It ends before the slow names do: there are 300 of their pages, seconds each.
     let budget = "[budget]\nbytes_per_cycle = \"1 MB\"\n";
     world.configure(&format!(
         "[politeness]\ndelay_per_host = \"20 ms\"\ndelay_per_ip = \"20 ms\"\ndelay_per_latency = 0\n\

@@ -21,7 +21,7 @@ impl Collector {
         let taken = bodies.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
-                taken.lock().unwrap().push(take(stream));
+                take(stream, &taken);
             }
         });
         Collector { address, bodies }
@@ -43,7 +43,8 @@ impl Collector {
     }
 }
 
-fn take(stream: TcpStream) -> Value {
+/// Reads a request, and answers once its body is among those taken.
+fn take(stream: TcpStream, bodies: &Mutex<Vec<Value>>) {
     let mut reader = BufReader::new(stream);
     let mut length = 0;
     for (at, line) in reader.by_ref().lines().map_while(Result::ok).enumerate() {
@@ -59,8 +60,8 @@ fn take(stream: TcpStream) -> Value {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).expect("a body");
+    bodies.lock().unwrap().push(serde_json::from_slice(&body).expect("JSON"));
     reader.into_inner().write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}").expect("it listens");
-    serde_json::from_slice(&body).expect("JSON")
 }
 
 fn attribute<'s>(span: &'s Value, key: &str) -> Option<&'s str> {
