@@ -260,6 +260,9 @@ fn a_learner_ends_with_its_daemon_and_begins_again_with_the_next() {
             std::thread::sleep(Duration::from_millis(5));
         }
     };
+    // One whose daemon ended before the system knew that it is to end with it, ends by itself.
+    let orphan = fails(world.run(&["improve", "run", "--child-of", "1"]), 1);
+    assert!(orphan.contains("the daemon that started this learner has ended"), "{orphan}");
     let daemon = Daemon::start(&world);
     running(&daemon);
     let killed = child(&daemon);

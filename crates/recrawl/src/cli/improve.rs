@@ -58,9 +58,9 @@ pub struct ImproveRunArgs {
     /// Threads. Default: one per core
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,
-    /// Give way to all other processes, and end with the one that started it
-    #[arg(long, hide = true)]
-    pub child: bool,
+    /// Give way to all other processes, and end with the daemon that started it, which has this process id
+    #[arg(long, value_name = "PID", hide = true)]
+    pub child_of: Option<u32>,
     /// Candidates tried since the last promotion: each makes the test of the next one stricter
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub tries: u32,

@@ -86,8 +86,9 @@ impl Learner {
             return Ok(());
         }
         let mut command = Command::new(std::env::current_exe()?);
-        command.args(["improve", "run", "--child", "--quiet", "--threads", "1", "--tries"]);
-        command.arg(state.tries.to_string()).arg("--data-dir").arg(&crawl.settings.data_dir);
+        command.args(["improve", "run", "--quiet", "--threads", "1", "--child-of"]);
+        command.arg(std::process::id().to_string()).arg("--tries").arg(state.tries.to_string());
+        command.arg("--data-dir").arg(&crawl.settings.data_dir);
         if let Some(config) = config {
             command.arg("--config").arg(config);
         }

@@ -29,10 +29,8 @@ const MIN_SITES: usize = 10;
 /// # Errors
 /// When the crawl cannot be read, or has too little to learn from.
 pub fn run(args: &ImproveRunArgs) -> Result<(), Failure> {
-    if !args.child {
-        return learn_and_test(args);
-    }
-    give_way()?;
+    let Some(daemon) = args.child_of else { return learn_and_test(args) };
+    give_way(daemon)?;
     // The daemon reads standard output to tell why there is no candidate.
     learn_and_test(args).inspect_err(|failure| _ = print(failure.to_string()))
 }
@@ -100,11 +98,16 @@ fn learn_and_test(args: &ImproveRunArgs) -> Result<(), Failure> {
     print_labelled(text(&candidate, &tested[place]))
 }
 
-/// Takes the lowest priority, and ends with the process that started this one.
-fn give_way() -> Result<(), Failure> {
-    rustix::process::nice(19).map_err(Failure::work)?;
+/// Takes the lowest priority, and ends with the daemon that started this process.
+fn give_way(daemon: u32) -> Result<(), Failure> {
     let death = Some(rustix::process::Signal::KILL);
-    rustix::process::set_parent_process_death_signal(death).map_err(Failure::work)
+    rustix::process::set_parent_process_death_signal(death).map_err(Failure::work)?;
+    // A daemon that ended before is no parent any more, and its end sends no signal.
+    if std::os::unix::process::parent_id() != daemon {
+        return Err(Failure::Work("the daemon that started this learner has ended".into()));
+    }
+    rustix::process::nice(19).map_err(Failure::work)?;
+    Ok(())
 }
 
 fn text(candidate: &Candidate, tested: &Tested) -> String {
