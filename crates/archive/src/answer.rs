@@ -225,7 +225,7 @@ mod tests {
     fn response(body: &[u8], before: Option<ArchivePosition>) -> Vec<u8> {
         let head = Head::new(URL, 1_700_000_000_999, 200);
         let headers = [("Content-Type", &b"text/html"[..])].into_iter();
-        Record::Response { truncated: false, body, before }.compress(&mut Compressor::new(), &head, headers)
+        Record::Response { truncated: None, body, before }.compress(&mut Compressor::new(), &head, headers)
     }
 
     fn opened(folder: &Path) -> ArchiveFolder {
@@ -260,7 +260,7 @@ mod tests {
         let document = "<p>rendered</p>".repeat(3000);
         let (at, request) = (1_700_000_000_999, Some(&b"GET / HTTP/1.1\r\n\r\n"[..]));
         let rendered = crate::rendered(&mut Compressor::new(), URL, at, document.as_bytes());
-        let with_request = Record::Response { truncated: false, body: b"shell", before: None }.compress(
+        let with_request = Record::Response { truncated: None, body: b"shell", before: None }.compress(
             &mut Compressor::new(),
             &Head { request, ..Head::new(URL, at, 200) },
             std::iter::empty(),

@@ -28,7 +28,7 @@ mod warcinfo;
 mod writer;
 
 pub use files::{ArchiveFolder, WarcFiles};
-pub use record::{BODY_BEFORE, Capture, Compressor, Head, HttpVersion, ROUND, Record, rendered};
+pub use record::{BODY_BEFORE, Capture, Compressor, Head, HttpVersion, ROUND, Record, Truncation, rendered};
 pub use recovery::{ArchiveMark, Recovery, recover};
 pub use warcinfo::Provenance;
 pub use writer::{Archive, ArchiveEnd};

@@ -12,8 +12,8 @@ use std::net::IpAddr;
 pub enum Record<'a> {
     /// A response with its body.
     Response {
-        /// The body was cut at `fetch.max_body`.
-        truncated: bool,
+        /// Why a part of the body is missing, if one is.
+        truncated: Option<Truncation>,
         /// Decoded body.
         body: &'a [u8],
         /// Position of the page's previous body, if its record named it.
@@ -31,6 +31,27 @@ pub enum Record<'a> {
         /// The capture of the body that it confirmed; none if that is not archived.
         of: Option<Capture>,
     },
+}
+
+/// Why a record holds less than the server meant to send (WARC 1.1, §5.13).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Truncation {
+    /// The body is longer than `fetch.max_body`.
+    Length,
+    /// The connection ended before the announced end.
+    Disconnect,
+    /// The body is damaged, so nobody knows what is missing.
+    Unspecified,
+}
+
+impl Truncation {
+    fn name(self) -> &'static str {
+        match self {
+            Truncation::Length => "length",
+            Truncation::Disconnect => "disconnect",
+            Truncation::Unspecified => "unspecified",
+        }
+    }
 }
 
 /// An earlier capture of the same page.
@@ -187,8 +208,8 @@ impl Record<'_> {
         let (body, length, kind, extra) = match self {
             Record::Response { body, truncated, before } => {
                 let mut extra = format!("WARC-Payload-Digest: sha1:{}\r\n", payload_digest(body));
-                if *truncated {
-                    extra.push_str("WARC-Truncated: length\r\n");
+                if let Some(cause) = truncated {
+                    let _ = write!(extra, "WARC-Truncated: {}\r\n", cause.name());
                 }
                 if let Some(before) = before {
                     let _ = write!(extra, "{BODY_BEFORE}: {} {}\r\n", before.file, before.offset);

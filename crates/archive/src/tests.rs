@@ -8,7 +8,7 @@ fn response(url: &str, body: &[u8]) -> Vec<u8> {
     let headers = [("Content-Type", "text/html"), ("Content-Encoding", "gzip"), ("Content-Length", "3")];
     let head = Head::new(url, 1_700_000_000_000, 200);
     let headers = headers.iter().map(|(n, v)| (*n, v.as_bytes()));
-    Record::Response { truncated: false, body, before: None }.compress(&mut Compressor::new(), &head, headers)
+    Record::Response { truncated: None, body, before: None }.compress(&mut Compressor::new(), &head, headers)
 }
 
 /// The text of the record that begins at `offset`.
@@ -33,7 +33,7 @@ fn unpacked(members: &[u8]) -> String {
 #[test]
 fn the_head_is_as_received_but_for_what_the_body_no_longer_is() {
     let head = Head { reason: b"Fine\r\nX: y", ..Head::new("http://a.example/", 0, 200) };
-    let record = |body| Record::Response { truncated: false, body, before: None };
+    let record = |body| Record::Response { truncated: None, body, before: None };
     let compress = |record: Record<'_>, head: &Head<'_>, headers: &[(&str, &str)]| {
         let headers = headers.iter().map(|(name, value)| (*name, value.as_bytes()));
         let text = unpacked(&record.compress(&mut Compressor::new(), head, headers));
@@ -72,7 +72,7 @@ fn a_request_follows_its_response_as_a_record_of_its_own() {
         http: HttpVersion::Http2,
         ..Head::new("http://a.example/p", 5, 200)
     };
-    let record = Record::Response { truncated: false, body: b"one", before: None };
+    let record = Record::Response { truncated: None, body: b"one", before: None };
     let members = record.compress(&mut Compressor::new(), &head, std::iter::empty());
     let mut records = records::Records::over(&members[..], "x".into()).checked();
     let response = records.next_record().unwrap().unwrap();
@@ -195,7 +195,7 @@ fn a_revisit_names_the_capture_that_it_stands_for() {
         let mut records = records::Records::over(&member[..], "x".into()).checked();
         records.next_record().unwrap().unwrap()
     };
-    let first = compress(Record::Response { truncated: false, body: b"one", before: None }, then);
+    let first = compress(Record::Response { truncated: None, body: b"one", before: None }, then);
     let of = Capture { at: then };
     for record in [Record::Same { body: b"one", of }, Record::NotModified { of: Some(of) }] {
         let revisit = compress(record, now);
@@ -229,7 +229,7 @@ fn every_head_that_is_written_is_read_back() {
     {
         let value = vec![b'h'; length];
         let headers = [("x-huge", &value[..]), ("content-type", b"text/html")];
-        let record = Record::Response { truncated: false, body: b"the body", before: None };
+        let record = Record::Response { truncated: None, body: b"the body", before: None };
         let member = record.compress(&mut Compressor::new(), &head, headers.into_iter());
         let found = records::Records::over(&member[..], "x".into()).checked().next_record().unwrap().unwrap();
         assert_eq!((found.problem, found.http_field("x-huge").is_some()), (None, is_kept), "{length}");
@@ -241,8 +241,23 @@ fn every_head_that_is_written_is_read_back() {
     }
     // A phrase as long as the client takes.
     let head = Head { reason: &[b'r'; 417_792], ..head };
-    let record = Record::Response { truncated: false, body: b"b", before: None };
+    let record = Record::Response { truncated: None, body: b"b", before: None };
     let member = record.compress(&mut Compressor::new(), &head, std::iter::empty());
     let found = records::Records::over(&member[..], "x".into()).checked().next_record().unwrap().unwrap();
     assert_eq!((found.problem, found.http_status()), (None, Some("200")));
+}
+
+#[test]
+fn warc_1_1_section_5_13_a_record_says_why_a_part_is_missing() {
+    let head = Head::new("http://a.example/", 0, 200);
+    for (truncated, line) in [
+        (None, None),
+        (Some(Truncation::Length), Some("WARC-Truncated: length")),
+        (Some(Truncation::Disconnect), Some("WARC-Truncated: disconnect")),
+        (Some(Truncation::Unspecified), Some("WARC-Truncated: unspecified")),
+    ] {
+        let record = Record::Response { truncated, body: b"some", before: None };
+        let text = unpacked(&record.compress(&mut Compressor::new(), &head, std::iter::empty()));
+        assert_eq!(text.lines().find(|line| line.starts_with("WARC-Truncated")), line);
+    }
 }

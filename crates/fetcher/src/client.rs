@@ -177,6 +177,8 @@ pub struct Reply {
 pub enum Cut {
     /// It is longer than [`Request::max_body`].
     Limit,
+    /// It was decoded up to an end, but the connection ended before the announced one.
+    Disconnect,
     /// It was decoded up to its end, but its checksum is missing or wrong.
     Checksum,
     /// It was decoded up to damage in its content coding.

@@ -39,7 +39,7 @@ fn member(index: u64, at: u64) -> Vec<u8> {
     let address = url(index).as_text();
     let request = format!("GET /{index} HTTP/1.1\r\nhost: a.example\r\n\r\n");
     let head = Head { request: Some(request.as_bytes()), ..Head::new(&address, at, 200) };
-    let record = Record::Response { truncated: false, body: &body(index), before: None };
+    let record = Record::Response { truncated: None, body: &body(index), before: None };
     record.compress(&mut Compressor::new(), &head, std::iter::empty())
 }
 

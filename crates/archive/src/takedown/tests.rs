@@ -23,7 +23,7 @@ fn file_name(number: u32) -> String {
 
 fn member(url: &str, body: &[u8]) -> Vec<u8> {
     let head = Head::new(url, 1_700_000_000_000, 200);
-    let record = Record::Response { truncated: false, body, before: None };
+    let record = Record::Response { truncated: None, body, before: None };
     record.compress(&mut Compressor::new(), &head, [].into_iter())
 }
 

@@ -26,7 +26,7 @@ fn archived(pages: u32) -> (Arc<MemoryStorage>, Vec<ArchivePosition>) {
         let request = Some(&b"GET / HTTP/1.1\r\n\r\n"[..]).filter(|_| page % 2 == 1);
         let head = Head { request, ..Head::new(&address, 1_700_000_000_000, 200) };
         let body = format!("<p>page {page}</p>").repeat(20);
-        let record = Record::Response { truncated: false, body: body.as_bytes(), before: None };
+        let record = Record::Response { truncated: None, body: body.as_bytes(), before: None };
         let headers = [("Content-Type", &b"text/html"[..])].into_iter();
         positions.push(archive.append(&record.compress(&mut compressor, &head, headers)).unwrap());
         let same = Record::Same { body: body.as_bytes(), of: Capture { at: 0 } };

@@ -15,11 +15,11 @@ use crate::lessons::trust;
 use crate::page_rules::{KnownRules, PageRule, PageRules};
 use bytes::Bytes;
 use recrawl_archive::cap::Bodies;
-use recrawl_archive::{Capture, Compressor, Head, HttpVersion, Record};
+use recrawl_archive::{Capture, Compressor, Head, HttpVersion, Record, Truncation};
 use recrawl_change::noise::remember;
 use recrawl_change::{ChangeRules, Compared};
 use recrawl_extractor::{Extracted, FoundLink, Hub, Options, Part};
-use recrawl_fetcher::{FetchResult, FetchedPage, Response, Version};
+use recrawl_fetcher::{Cut, FetchResult, FetchedPage, Response, Version};
 use recrawl_focus::Words;
 use recrawl_types::{
     ArchivePosition, CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, Difference, Fingerprint,
@@ -141,7 +141,7 @@ impl PageReader<'_> {
             FetchResult::Redirect { target, response } => {
                 self.redirect(&page, target, &mut visit);
                 let before = body_before(&page);
-                let record = Record::Response { truncated: false, body: b"", before };
+                let record = Record::Response { truncated: None, body: b"", before };
                 self.member(&visit, response, &record, &mut tools.compressor)
             }
             FetchResult::Nothing(outcome) => {
@@ -322,7 +322,7 @@ impl PageReader<'_> {
                 Record::Same { body: &response.body, of }
             }
             None => {
-                let (truncated, before) = (response.cut.is_some(), body_before(page));
+                let (truncated, before) = (response.cut.map(truncation), body_before(page));
                 Record::Response { truncated, body: &response.body, before }
             }
         };
@@ -487,4 +487,13 @@ fn blank_visit(page: &FetchedPage) -> Visit {
 /// Position of the last archived body.
 fn body_before(page: &FetchedPage) -> Option<ArchivePosition> {
     page.entry.record.visited.as_ref().and_then(|visited| visited.content.archive)
+}
+
+/// Why a part of the body is missing, in the words of an archive.
+fn truncation(cut: Cut) -> Truncation {
+    match cut {
+        Cut::Limit => Truncation::Length,
+        Cut::Disconnect => Truncation::Disconnect,
+        Cut::Checksum | Cut::Coding => Truncation::Unspecified,
+    }
 }

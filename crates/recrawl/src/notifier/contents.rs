@@ -142,7 +142,7 @@ mod tests {
             let head = Head { round: *round, ..Head::new(&address, second * 1000, status) };
             let headers = [("Content-Type", &b"text/plain"[..]), ("Location", b"/other")].into_iter();
             let body = body.unwrap_or_default().as_bytes();
-            let record = Record::Response { truncated: false, body, before: last };
+            let record = Record::Response { truncated: None, body, before: last };
             last = Some(archive.append(&record.compress(&mut Compressor::new(), &head, headers)).unwrap());
         }
         let (settings, folder) =

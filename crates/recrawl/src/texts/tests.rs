@@ -33,7 +33,7 @@ impl Shelf {
         let before = self.visited.content.archive;
         let head = Head::new(url, 1_700_000_000_000, status);
         let headers = [("Content-Type", kind.as_bytes())].into_iter();
-        let record = Record::Response { truncated: false, body: body.as_bytes(), before };
+        let record = Record::Response { truncated: None, body: body.as_bytes(), before };
         let member = record.compress(&mut Compressor::new(), &head, headers);
         self.visited.content.archive = Some(self.archive.append(&member).unwrap());
     }

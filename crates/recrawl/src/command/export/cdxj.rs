@@ -152,7 +152,7 @@ mod tests {
     fn each_capture_is_a_line_by_its_key() {
         let folder = tempfile::tempdir().unwrap();
         let mut archive = recrawl_archive::Archive::create(folder.path(), 1 << 20).unwrap();
-        let body = Record::Response { truncated: false, body: b"hello", before: None };
+        let body = Record::Response { truncated: None, body: b"hello", before: None };
         append(&mut archive, &body, "https://www.example.org/B?b&a", 200, Some("text/html; charset=utf-8"));
         append(
             &mut archive,
@@ -197,7 +197,7 @@ mod tests {
     fn what_is_torn_is_left_out_with_what_is_behind_it() {
         let folder = tempfile::tempdir().unwrap();
         let mut archive = recrawl_archive::Archive::create(folder.path(), 1 << 20).unwrap();
-        let body = Record::Response { truncated: false, body: b"hello", before: None };
+        let body = Record::Response { truncated: None, body: b"hello", before: None };
         append(&mut archive, &body, "http://a.example/", 200, None);
         append(&mut archive, &body, "http://b.example/", 200, None);
         let path = path_of(folder.path());

@@ -154,7 +154,7 @@ impl<'a> Layer<'a> {
             let next = match ready!(Pin::new(&mut *source).poll_fill_buf(cx)) {
                 // The header announces more than the member, as where it tells the length of the decoded body.
                 Err(error) if may_end && is_of_wire(&error) => {
-                    self.damage.note(Cut::Checksum);
+                    self.damage.note(Cut::Disconnect);
                     return Poll::Ready(Ok(false));
                 }
                 next => next?.first().copied(),
