@@ -386,3 +386,14 @@ fn counters() -> BTreeMap<String, u64> {
     });
     pairs.collect()
 }
+
+/// The browser binds a Unix socket below its folder, and the path of a socket may have 107 bytes.
+#[test]
+fn pages_are_rendered_in_a_temporary_folder_with_a_long_path() {
+    let world = World::new(scripted(3, 1), &format!("{CYCLE}{ALWAYS}{PATIENT}"));
+    let long = world.folder.path().join("a".repeat(200));
+    fs::create_dir(&long).expect("a folder");
+    succeeds(world.crawl_command(1).env("TMPDIR", &long).output().expect("the program runs"));
+    assert!(outcomes(&world).values().all(|(_, why)| why.is_none()), "{:?}", outcomes(&world));
+    assert_eq!(fs::read_dir(&long).expect("a folder").count(), 0, "the browser's folder is removed");
+}

@@ -31,6 +31,9 @@ const END: Duration = Duration::from_secs(2);
 /// Bytes of its messages that are kept for an error.
 const TAIL: usize = 4096;
 
+/// The folder of the browser, by a name that is short wherever it lies.
+const OWN_FOLDER: &str = "/proc/self/cwd";
+
 /// Limits the data of each process to so many KiB, and hands the two pipes of the protocol to the browser as file
 /// descriptors 3 and 4, and nothing else.
 const LAUNCH: &str = r#"ulimit -d "$1"; shift; exec "$@" 3<&0 4>&1 0</dev/null 1>/dev/null"#;
@@ -163,7 +166,9 @@ impl Browser {
         }
         command.arg(format!("--user-data-dir={}", folder.path().display())).arg("about:blank");
         command.env_clear().envs(search_path().map(|path| ("PATH", path)));
-        command.env("HOME", folder.path()).env("TMPDIR", folder.path()).current_dir(folder.path());
+        command.env("HOME", folder.path()).current_dir(folder.path());
+        // The browser binds a Unix socket there, whose path may have 107 bytes.
+        command.env("TMPDIR", OWN_FOLDER);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let mut child = command.kill_on_drop(true).spawn().map_err(launch)?;
         let group =
