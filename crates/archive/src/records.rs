@@ -55,8 +55,9 @@ impl Found {
 
 /// The status in the first line of an HTTP response.
 pub(super) fn http_status(http: &[u8]) -> Option<&str> {
-    let line = std::str::from_utf8(http.split(|byte| *byte == b'\r').next()?).ok()?;
-    line.strip_prefix("HTTP/")?.split(' ').nth(1).filter(|status| !status.is_empty())
+    // The reason phrase behind it may be in any encoding.
+    let status = http.strip_prefix(b"HTTP/")?.split(|byte| matches!(byte, b' ' | b'\r' | b'\n')).nth(1)?;
+    std::str::from_utf8(status).ok().filter(|status| !status.is_empty())
 }
 
 /// The first field with this name.

@@ -239,6 +239,17 @@ fn every_head_that_is_written_is_read_back() {
         let answer = answer::Answer::read(&ArchiveFolder::open(folder.path()).unwrap(), position).unwrap();
         assert_eq!((&answer.body[..], answer.body_bytes), (&b"the body"[..], 8), "{length}");
     }
+    // A phrase in any encoding, or none.
+    for reason in [&b"Trouv\xe9"[..], "Найдено".as_bytes(), b"\xff\xfe", b""] {
+        let record = Record::Response { truncated: None, body: b"b", before: None };
+        let member = record.compress(&mut Compressor::new(), &Head { reason, ..head }, std::iter::empty());
+        let found = records::Records::over(&member[..], "x".into()).checked().next_record().unwrap().unwrap();
+        assert_eq!((found.problem, found.http_status()), (None, Some("200")));
+        let position = archive.append(&member).unwrap();
+        let answer = answer::Answer::read(&ArchiveFolder::open(folder.path()).unwrap(), position).unwrap();
+        assert_eq!((answer.status(), &answer.body[..]), (200, &b"b"[..]));
+        assert!(answer.http_head().starts_with(&[b"HTTP/1.1 200 ", reason, b"\r\n"].concat()));
+    }
     // A phrase as long as the client takes.
     let head = Head { reason: &[b'r'; 417_792], ..head };
     let record = Record::Response { truncated: None, body: b"b", before: None };

@@ -1,7 +1,10 @@
 //! The configured proxy. Proxies in environment variables are ignored.
 
+use hyper::Uri;
+use hyper_util::client::proxy::matcher::Matcher;
 use recrawl_types::host::is_within;
 use reqwest::Url;
+use reqwest::header::HeaderValue;
 use std::fmt;
 
 /// A proxy: its URL, credentials, and the hosts that are requested without it.
@@ -65,6 +68,17 @@ impl Proxy {
     /// Host of the proxy.
     pub fn host(&self) -> &str {
         self.url.host_str().unwrap_or_default()
+    }
+
+    /// The credentials in a request of this URL, unless it goes through a tunnel.
+    pub(crate) fn authorization(&self, uri: &Uri) -> Option<HeaderValue> {
+        let is_told = uri.scheme_str() == Some("http")
+            && matches!(self.url.scheme(), "http" | "https")
+            && self.covers(uri.host()?);
+        if !is_told {
+            return None;
+        }
+        Matcher::builder().all(self.url.as_str()).build().intercept(uri)?.basic_auth().cloned()
     }
 
     /// The rule for the HTTP client.

@@ -2,7 +2,9 @@
 
 mod body;
 mod connection;
+mod exchange;
 mod sent;
+mod tap;
 mod way;
 
 use crate::access::{self, HostAccess};
@@ -17,17 +19,19 @@ use body::Coding;
 use bytes::Bytes;
 use connection::{was_not_processed, with_connect_flag};
 use hyper::ext::ReasonPhrase;
+use hyper_util::client::legacy;
 use recrawl_types::url::is_refused_port;
 use reqwest::Method;
 use reqwest::header::{
     ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_TYPE, FROM, HeaderMap, HeaderName, HeaderValue,
-    IF_MODIFIED_SINCE, IF_NONE_MATCH,
+    IF_MODIFIED_SINCE, IF_NONE_MATCH, USER_AGENT,
 };
 use sent::SentRequests;
 use std::error::Error;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use tap::RawHead;
 use way::{PublicWay, Way};
 
 /// The field `Accept` of pages, of which any may be a sitemap or a feed.
@@ -68,6 +72,8 @@ pub struct Post {
 /// A response up to its body.
 struct Opened {
     response: reqwest::Response,
+    /// Its header as received.
+    head: Option<RawHead>,
     /// The server's address; none behind a proxy.
     peer: Option<SocketAddr>,
     /// The request as it was sent, if requests are kept.
@@ -118,7 +124,7 @@ impl HttpNetwork {
         let access = config.access.as_slice().into();
         let memory = BodyMemory::new(config.body_memory, config.max_body);
         let sent = match config.keep_requests {
-            true => Some(Arc::new(SentRequests::new(user_agent(config)?, &default_headers(config)?))),
+            true => Some(Arc::new(SentRequests::new(common_fields(config)?))),
             false => None,
         };
         Ok(HttpNetwork { usual, public, proxy, access, memory, sent })
@@ -152,9 +158,14 @@ impl HttpNetwork {
         post: Option<Post>,
         received: &Meter,
     ) -> Result<Reply, NetworkError> {
-        let Opened { mut response, peer, sent } = self.open(request, post).await?;
+        let Opened { mut response, head, peer, sent } = self.open(request, post).await?;
         let (status, version) = (response.status().as_u16(), response.version());
-        let reason = response.extensions().get::<ReasonPhrase>().map(|reason| reason.as_bytes().into());
+        let reason = response.extensions().get::<ReasonPhrase>();
+        // hyper empties a phrase with bytes beyond ASCII.
+        let reason = reason.map(|told| match &head {
+            Some(head) if told.as_bytes().is_empty() => head.reason(),
+            _ => told.as_bytes().into(),
+        });
         let headers = std::mem::take(response.headers_mut());
         // HTTP/1 checks this itself.
         if headers.len() > MAX_HEADERS {
@@ -220,19 +231,19 @@ impl HttpNetwork {
             *outgoing.body_mut() = Some(body.into());
         }
         let kept = self.sent.as_ref().map(|sent| (sent, outgoing.headers().clone()));
-        let (response, connected) = with_connect_flag(way.client.execute(outgoing)).await;
-        let response = match response {
+        let (response, connected) = with_connect_flag(way.client.send(outgoing)).await;
+        let (response, head) = match response {
             Ok(response) => response,
-            Err(e) if was_not_processed(&e, connected) => return Err(NetworkError::NotProcessed),
+            Err(e) if was_not_processed(&*e, connected) => return Err(NetworkError::NotProcessed),
             Err(e) => {
-                let error = match before_the_answer(&e) {
+                let error = match before_the_answer(&*e) {
                     // Without IPv6 on this machine, IPv6 addresses fail like this: that is not
                     // temporary.
                     NetworkError::Exhausted if way.is_v6(&host).await => NetworkError::Connect,
                     error => error,
                 };
                 let unconnected =
-                    e.is_connect() && !matches!(error, NetworkError::Tls | NetworkError::Exhausted);
+                    is_connect(&*e) && !matches!(error, NetworkError::Tls | NetworkError::Exhausted);
                 let elsewhere = unconnected && !proxied && way.resolver.skip_address(&request.url.host());
                 return Err(if elsewhere { NetworkError::TryNextAddress } else { error });
             }
@@ -244,7 +255,7 @@ impl HttpNetwork {
         }
         let version = response.version();
         let sent = kept.map(|(sent, fields)| sent.text(&method, &url, &fields, version));
-        Ok(Opened { response, peer, sent })
+        Ok(Opened { response, head, peer, sent })
     }
 }
 
@@ -287,9 +298,11 @@ fn user_agent(config: &FetchConfig) -> Result<HeaderValue, SetupError> {
     header("user_agent", config.user_agent_field())
 }
 
-fn default_headers(config: &FetchConfig) -> Result<HeaderMap, SetupError> {
+/// The fields of every request that does not have its own.
+fn common_fields(config: &FetchConfig) -> Result<HeaderMap, SetupError> {
     let mut headers = HeaderMap::new();
     headers.insert(ACCEPT, HeaderValue::from_static(ACCEPTED_PAGES));
+    headers.insert(USER_AGENT, user_agent(config)?);
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(body::ACCEPTED));
     if let Some(contact) = config.from_field() {
         headers.insert(FROM, header("contact", contact.to_owned())?);
@@ -302,9 +315,8 @@ fn header(key: &'static str, value: String) -> Result<HeaderValue, SetupError> {
 }
 
 /// The error and its causes.
-fn sources(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
-    let first: &(dyn Error + 'static) = error;
-    std::iter::successors(Some(first), |&e| match e.downcast_ref::<io::Error>() {
+fn sources<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&e| match e.downcast_ref::<io::Error>() {
         // The `source()` of an `io::Error` skips the error that it wraps.
         Some(io) => io.get_ref().map(|inner| inner as &(dyn Error + 'static)),
         None => e.source(),
@@ -317,7 +329,7 @@ fn last_source(error: &reqwest::Error) -> String {
 }
 
 /// The meaning of an error before the response header.
-fn before_the_answer(error: &reqwest::Error) -> NetworkError {
+fn before_the_answer(error: &(dyn Error + 'static)) -> NetworkError {
     for cause in sources(error) {
         match cause.downcast_ref::<ResolveError>() {
             Some(ResolveError::Refused) => return NetworkError::Refused,
@@ -335,13 +347,26 @@ fn before_the_answer(error: &reqwest::Error) -> NetworkError {
             return NetworkError::Malformed;
         }
     }
-    if error.is_timeout() {
+    if sources(error).any(is_timeout) {
         NetworkError::Timeout
-    } else if error.is_connect() {
+    } else if is_connect(error) {
         NetworkError::Connect
     } else {
         NetworkError::Protocol
     }
+}
+
+fn is_timeout(cause: &(dyn Error + 'static)) -> bool {
+    cause.downcast_ref::<reqwest::Error>().is_some_and(reqwest::Error::is_timeout)
+        || cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::TimedOut)
+}
+
+/// Is there no connection?
+fn is_connect(error: &(dyn Error + 'static)) -> bool {
+    sources(error).any(|cause| {
+        cause.downcast_ref::<reqwest::Error>().is_some_and(reqwest::Error::is_connect)
+            || cause.downcast_ref::<legacy::Error>().is_some_and(legacy::Error::is_connect)
+    })
 }
 
 #[cfg(test)]

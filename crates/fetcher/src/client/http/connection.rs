@@ -8,9 +8,8 @@
 
 use super::sources;
 use std::cell::Cell;
+use std::error::Error;
 use std::io::ErrorKind;
-use std::task::{Context, Poll};
-use tower::{Layer, Service};
 
 tokio::task_local! {
     /// Was a new connection made for this request?
@@ -24,40 +23,14 @@ pub async fn with_connect_flag<T>(request: impl Future<Output = T>) -> (T, bool)
     CONNECTS.scope(Cell::new(false), both).await
 }
 
-/// Records new connections for [`with_connect_flag`].
-#[derive(Clone, Copy, Debug)]
-pub struct ConnectLayer;
-
-/// See [`ConnectLayer`].
-#[derive(Clone, Copy, Debug)]
-pub struct ConnectService<S>(S);
-
-impl<S> Layer<S> for ConnectLayer {
-    type Service = ConnectService<S>;
-
-    fn layer(&self, connector: S) -> ConnectService<S> {
-        ConnectService(connector)
-    }
-}
-
-impl<S: Service<R>, R> Service<R> for ConnectService<S> {
-    type Response = S::Response;
-    type Error = S::Error;
-    type Future = S::Future;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.0.poll_ready(cx)
-    }
-
-    fn call(&mut self, request: R) -> S::Future {
-        // Outside of a request, the client connects for no request in particular.
-        let _ = CONNECTS.try_with(|connects| connects.set(true));
-        self.0.call(request)
-    }
+/// Tells [`with_connect_flag`] of a new connection.
+pub fn note_connect() {
+    // Outside of a request, the client connects for no request in particular.
+    let _ = CONNECTS.try_with(|connects| connects.set(true));
 }
 
 /// Did the request fail without being processed? `connected`: a new connection was made for it.
-pub fn was_not_processed(error: &reqwest::Error, connected: bool) -> bool {
+pub fn was_not_processed(error: &(dyn Error + 'static), connected: bool) -> bool {
     sources(error).any(|cause| {
         if let Some(h2) = cause.downcast_ref::<h2::Error>() {
             // A stream after the last one of a GOAWAY, or a refused one, was not processed (RFC

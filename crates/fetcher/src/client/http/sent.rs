@@ -1,6 +1,6 @@
 //! The text of a request, for archives.
 
-use reqwest::header::{ACCEPT, CONNECTION, HOST, HeaderMap, HeaderValue, USER_AGENT};
+use reqwest::header::{CONNECTION, HOST, HeaderMap};
 use reqwest::{Method, Url, Version};
 
 /// Writes down requests.
@@ -12,14 +12,7 @@ pub struct SentRequests {
 
 impl SentRequests {
     /// With the fields that the client adds to each request.
-    pub fn new(user_agent: HeaderValue, defaults: &HeaderMap) -> SentRequests {
-        let mut common = HeaderMap::new();
-        // The client has these two from the start.
-        common.extend(defaults.get(ACCEPT).map(|value| (ACCEPT, value.clone())));
-        common.insert(USER_AGENT, user_agent);
-        for (name, value) in defaults {
-            common.insert(name, value.clone());
-        }
+    pub fn new(common: HeaderMap) -> SentRequests {
         SentRequests { common }
     }
 

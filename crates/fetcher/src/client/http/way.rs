@@ -3,12 +3,12 @@
 //! There are two. What a rendered page asks for may be limited to public addresses, and a client cannot decide this for
 //! each request: its connections are shared, and it looks names up by itself.
 
-use super::connection::ConnectLayer;
-use super::{SetupError, default_headers, user_agent};
+use super::exchange::{Exchange, TakingLayer};
+use super::{SetupError, common_fields, user_agent};
 use crate::client::NetworkError;
 use crate::dns::Resolver;
 use crate::guard::{Guard, literal};
-use crate::limits::{FetchConfig, MAX_HEADER_BYTES, MAX_HEADERS, MAX_UNREAD};
+use crate::limits::FetchConfig;
 use reqwest::Client;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -19,7 +19,7 @@ const IDLE_SLACK: Duration = Duration::from_secs(4);
 /// A client with its guard.
 #[derive(Clone, Debug)]
 pub struct Way {
-    pub client: Client,
+    pub client: Exchange,
     pub guard: Guard,
     pub resolver: Resolver,
 }
@@ -30,24 +30,13 @@ impl Way {
         let idle = config.delay_per_host.max(config.delay_per_ip) + IDLE_SLACK;
         let mut builder = Client::builder()
             .user_agent(user_agent(config)?)
-            .default_headers(default_headers(config)?)
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
             .retry(reqwest::retry::never())
             .referer(false)
             .dns_resolver(Arc::new(resolver.clone()))
             .connect_timeout(config.connect_timeout)
-            .connector_layer(ConnectLayer)
-            .pool_max_idle_per_host(config.connections_per_host)
-            .pool_idle_timeout(idle)
-            // Read as tolerantly as browsers (RFC 9112 §5): a line that is no field is left out. What frames
-            // the body is never guessed: hyper rejects contradictory lengths, a bare CR and NUL.
-            .http1_allow_spaces_after_header_name_in_responses(true)
-            .http1_allow_obsolete_multiline_headers_in_responses(true)
-            .http1_ignore_invalid_headers_in_responses(true)
-            .http1_max_headers(MAX_HEADERS)
-            .http2_max_header_list_size(MAX_HEADER_BYTES)
-            .http2_initial_stream_window_size(MAX_UNREAD);
+            .connector_layer(TakingLayer);
         for pem in &config.extra_ca {
             let bundle = reqwest::Certificate::from_pem_bundle(pem).map_err(SetupError::Authority)?;
             if bundle.is_empty() {
@@ -58,7 +47,9 @@ impl Way {
         if let Some(proxy) = &config.proxy {
             builder = builder.proxy(proxy.rule());
         }
-        Ok(Way { client: builder.build().map_err(SetupError::Client)?, guard, resolver })
+        let connecting = builder.build().map_err(SetupError::Client)?;
+        let client = Exchange::new(config, connecting, common_fields(config)?, idle);
+        Ok(Way { client, guard, resolver })
     }
 
     pub async fn is_v6(&self, host: &str) -> bool {

@@ -129,6 +129,57 @@ async fn a_status_line_is_read_without_reason_and_behind_empty_lines() {
 }
 
 #[tokio::test]
+async fn a_reason_phrase_is_kept_byte_for_byte() {
+    let phrases: [&[u8]; 8] = [
+        "Artículo encontrado".as_bytes(),
+        b"Trouv\xe9",
+        "Найдено".as_bytes(),
+        b"Fine By Me",
+        b"",
+        b"\xff",
+        b"two  spaces\tand a tab ",
+        b"OK\xa0",
+    ];
+    let body = b"\r\nContent-Length: 2\r\n\r\nok";
+    for before in [&b""[..], b"\r\n\n", b"HTTP/1.1 103 \xe9arly\r\nX: y\r\n\r\n"] {
+        for phrase in phrases {
+            let reply = get_bytes([before, b"HTTP/1.1 200 ", phrase, body].concat()).await.unwrap();
+            assert_eq!((reply.reason.as_deref(), &reply.body[..]), (Some(phrase), &b"ok"[..]));
+        }
+    }
+}
+
+#[tokio::test]
+async fn each_response_on_a_connection_has_its_own_reason_phrase() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let phrases: [&[u8]; 4] = [b"\xe9 one", b"OK", b"\xe9 three", b"four"];
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        for phrase in phrases {
+            let mut request = Vec::new();
+            while !request.ends_with(b"\r\n\r\n") {
+                request.push(stream.read_u8().await.unwrap());
+            }
+            // In pieces, with a body that looks like a header.
+            let head = [b"HTTP/1.1 200 ", phrase, b"\r\nContent-Length: 24\r\n\r\n"].concat();
+            for piece in head.chunks(7) {
+                stream.write_all(piece).await.unwrap();
+                stream.flush().await.unwrap();
+                tokio::task::yield_now().await;
+            }
+            stream.write_all(b"HTTP/1.1 200 \xe8\xe8\xe8\r\n\r\nbody").await.unwrap();
+        }
+    });
+    let network = HttpNetwork::new(&config()).unwrap();
+    for phrase in phrases {
+        let request = request(&format!("http://{address}/"));
+        let reply = crate::Response::from(network.get(&request, &Meter::default()).await.unwrap());
+        assert_eq!((reply.reason(), reply.body.len()), (phrase, 24));
+    }
+}
+
+#[tokio::test]
 async fn a_whole_gzip_body_counts_also_where_the_header_announces_more() {
     // Some servers tell the length of the decoded body.
     let head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 5000\r\n\r\n";
