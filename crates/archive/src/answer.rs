@@ -1,11 +1,12 @@
 //! Reads one archived response, from the position in a page's record or in a later response.
 
 use super::files::number_in;
-use super::records::{MAX_HEAD, Records, cut_head, field, fields, http_status};
+use super::records::{MAX_HEAD, Records, cut_head, field, http_fields, http_status};
 use super::{ArchiveFolder, BODY_BEFORE, ROUND};
 use flate2::bufread::GzDecoder;
 use recrawl_repository::storage::Storage;
 use recrawl_types::ArchivePosition;
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::time::SystemTime;
@@ -158,7 +159,7 @@ impl Answer {
 
     /// The declared media type of the body; the values of several fields with commas between them.
     pub fn content_type(&self) -> Option<String> {
-        let values: Vec<&str> = fields(&self.http, "Content-Type").collect();
+        let values: Vec<_> = http_fields(&self.http, "Content-Type").collect();
         (!values.is_empty()).then(|| values.join(", "))
     }
 
@@ -173,8 +174,8 @@ impl Answer {
     }
 
     /// A header of the HTTP response.
-    pub fn http_field(&self, name: &str) -> Option<&str> {
-        field(&self.http, name)
+    pub fn http_field(&self, name: &str) -> Option<Cow<'_, str>> {
+        http_fields(&self.http, name).next()
     }
 
     /// The HTTP status; 0 if there is none.
@@ -245,7 +246,7 @@ mod tests {
             (&b"two\r\n\r\n"[..], 200, 1_700_000_000)
         );
         assert_eq!(
-            (found.field("WARC-Target-URI"), found.http_field("content-type")),
+            (found.field("WARC-Target-URI"), found.http_field("content-type").as_deref()),
             (Some(URL), Some("text/html"))
         );
         assert_eq!(found.before(), Some(first));

@@ -99,6 +99,8 @@ pub struct Head<'a> {
     pub status: u16,
     /// Reason phrase of the status line; may be empty.
     pub reason: &'a [u8],
+    /// The header as received, without status line; none if only its fields are known.
+    pub lines: Option<&'a [u8]>,
     /// Version of HTTP. A response of HTTP/2 has no text form, so it is written as one of HTTP/1.1.
     pub http: HttpVersion,
     /// Number of the round, if its responses are told apart by it.
@@ -129,6 +131,7 @@ impl<'a> Head<'a> {
             peer: None,
             status,
             reason: b"",
+            lines: None,
             http: HttpVersion::Http11,
             round: None,
             request: None,
@@ -150,7 +153,7 @@ impl<'a> Head<'a> {
         warc
     }
 
-    /// Status line and headers in the order given, with a `Content-Length` that fits the body. Fields that
+    /// Status line and headers as received, or in the order given, with a `Content-Length` that fits the body. Fields that
     /// describe the body as it was transferred get the prefix `X-Archive-Orig-`. `length` is none for a
     /// response that stands for another one.
     fn response<'h>(
@@ -164,24 +167,28 @@ impl<'a> Head<'a> {
         text.extend_from_slice(b"\r\n");
         let length = length.map(|length| length.to_string());
         let mut is_told = length.is_none();
-        for (name, value) in headers {
-            // With the longest prefix, the separators, and the length at the end.
-            if text.len() + name.len() + value.len() + 64 > MAX_HTTP_HEAD {
-                continue;
+        let mut add = |name: &[u8], line: &[u8]| {
+            // With the longest prefix, the line end, and the length at the end.
+            if text.len() + line.len() + 62 > MAX_HTTP_HEAD {
+                return;
             }
-            let is_length = name.eq_ignore_ascii_case("content-length");
+            let value = line.get(name.len()..).unwrap_or_default().trim_ascii_start();
+            let value = value.strip_prefix(b":").unwrap_or(value).trim_ascii();
+            let is = |of: &str| name.eq_ignore_ascii_case(of.as_bytes());
+            let is_length = is("content-length");
             let fits = is_length && !is_told && length.as_deref().map(str::as_bytes) == Some(value);
-            let is_of_transfer = ["content-encoding", "transfer-encoding"]
-                .iter()
-                .any(|of_transfer| name.eq_ignore_ascii_case(of_transfer));
-            if is_of_transfer || is_length && !fits {
+            if is("content-encoding") || is("transfer-encoding") || is_length && !fits {
                 text.extend_from_slice(b"X-Archive-Orig-");
             }
             is_told |= fits;
-            text.extend_from_slice(name.as_bytes());
-            text.extend_from_slice(b": ");
-            text.extend(one_line(value));
+            text.extend(one_line(line));
             text.extend_from_slice(b"\r\n");
+        };
+        match self.lines {
+            Some(lines) => lines_of(lines).for_each(|(name, line)| add(name, line)),
+            None => headers.for_each(|(name, value)| {
+                add(name.as_bytes(), &[name.as_bytes(), b": ", value].concat());
+            }),
         }
         if let Some(length) = length.filter(|_| !is_told) {
             let _ = write!(text, "Content-Length: {length}\r\n");
@@ -189,6 +196,15 @@ impl<'a> Head<'a> {
         text.extend_from_slice(b"\r\n");
         text
     }
+}
+
+/// The lines of a header with the name of their fields; empty for one that continues a field or is none.
+fn lines_of(header: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let lines = header.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    lines.filter(|line| !line.trim_ascii().is_empty()).map(|line| {
+        let name = line.iter().position(|byte| *byte == b':').map_or(&b""[..], |end| &line[..end]);
+        (name.trim_ascii_end(), line)
+    })
 }
 
 /// Without line ends, which would begin a new field.

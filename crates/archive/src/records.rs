@@ -4,6 +4,7 @@ use super::recovery::is_damage;
 use flate2::bufread::GzDecoder;
 use recrawl_repository::storage::{ReadFile, Storage};
 use sha1::{Digest, Sha1};
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -43,8 +44,8 @@ impl Found {
     }
 
     /// A header of the HTTP response.
-    pub fn http_field(&self, name: &str) -> Option<&str> {
-        field(&self.http, name)
+    pub fn http_field(&self, name: &str) -> Option<Cow<'_, str>> {
+        http_fields(&self.http, name).next()
     }
 
     /// Status code of the response in it, as text.
@@ -60,19 +61,36 @@ pub(super) fn http_status(http: &[u8]) -> Option<&str> {
     std::str::from_utf8(status).ok().filter(|status| !status.is_empty())
 }
 
-/// The first field with this name.
+/// The first field with this name of a WARC record, which is UTF-8.
 pub(super) fn field<'h>(head: &'h [u8], name: &str) -> Option<&'h str> {
-    fields(head, name).next()
+    values(head, name).find_map(|value| std::str::from_utf8(value).ok())
 }
 
-/// The values of all header fields of a name, but for empty ones.
-pub(super) fn fields<'h>(head: &'h [u8], name: &str) -> impl Iterator<Item = &'h str> {
-    let lines = head.split(|byte| *byte == b'\n').skip(1);
-    lines.filter_map(|line| std::str::from_utf8(line).ok()?.split_once(':')).filter_map(
-        move |(found, value)| {
-            found.eq_ignore_ascii_case(name).then(|| value.trim()).filter(|value| !value.is_empty())
-        },
-    )
+/// The values of all fields of a name in the header of an HTTP response, but for empty ones. They are read as the
+/// fetcher read them: a folded field is one line, and bytes that are not UTF-8 are replaced.
+pub(super) fn http_fields<'h>(head: &'h [u8], name: &str) -> impl Iterator<Item = Cow<'h, str>> {
+    values(head, name).map(|value| match value.contains(&b'\n') {
+        true => Cow::Owned(String::from_utf8_lossy(value).replace(['\r', '\n'], " ")),
+        false => String::from_utf8_lossy(value),
+    })
+}
+
+fn values<'h>(head: &'h [u8], name: &str) -> impl Iterator<Item = &'h [u8]> {
+    let mut rest =
+        head.split_inclusive(|byte| *byte == b'\n').next().map_or(&b""[..], |line| &head[line.len()..]);
+    let fields = std::iter::from_fn(move || {
+        let ends = rest.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+        let mut ends = ends.map(|(at, _)| at + 1);
+        let end = ends.find(|end| !matches!(rest.get(*end), Some(b' ' | b'\t'))).unwrap_or(rest.len());
+        let (field, after) = rest.split_at(end);
+        rest = after;
+        (end > 0).then_some(field)
+    });
+    fields.filter_map(move |field| {
+        let colon = field.iter().position(|byte| *byte == b':')?;
+        let is_named = field[..colon].trim_ascii_end().eq_ignore_ascii_case(name.as_bytes());
+        Some(field[colon + 1..].trim_ascii()).filter(|value| is_named && !value.is_empty())
+    })
 }
 
 /// Reads a file from front to back, in bounded memory.

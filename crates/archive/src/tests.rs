@@ -87,7 +87,7 @@ fn a_request_follows_its_response_as_a_record_of_its_own() {
         assert_eq!(found.field(name), response.field(name));
     }
     assert_eq!(found.field("Content-Type"), Some("application/http; msgtype=request"));
-    assert_eq!((found.http_field("host"), found.http_status()), (Some("a.example"), None));
+    assert_eq!((found.http_field("host").as_deref(), found.http_status()), (Some("a.example"), None));
     assert!(unpacked(&members).ends_with("\r\n\r\nGET /p HTTP/1.1\r\nhost: a.example\r\n\r\n\r\n\r\n"));
 }
 
@@ -270,5 +270,49 @@ fn warc_1_1_section_5_13_a_record_says_why_a_part_is_missing() {
         let record = Record::Response { truncated, body: b"some", before: None };
         let text = unpacked(&record.compress(&mut Compressor::new(), &head, std::iter::empty()));
         assert_eq!(text.lines().find(|line| line.starts_with("WARC-Truncated")), line);
+    }
+}
+
+/// A record of a response with this header, and what its reader finds.
+fn with_lines(lines: &[u8]) -> (String, answer::Answer) {
+    let folder = tempfile::tempdir().unwrap();
+    let head = Head { lines: Some(lines), ..Head::new("http://a.example/", 1_700_000_000_000, 200) };
+    let record = Record::Response { truncated: None, body: b"one", before: None };
+    let told = [("content-type", &b"not/this"[..])].into_iter();
+    let member = record.compress(&mut Compressor::new(), &head, told);
+    let position = Archive::create(folder.path(), 1 << 20).unwrap().append(&member).unwrap();
+    let archive = ArchiveFolder::open(folder.path()).unwrap();
+    let answer = answer::Answer::read(&archive, position).unwrap();
+    assert_eq!((answer.status(), &answer.body[..]), (200, &b"one"[..]));
+    (answer.http_head().iter().map(|byte| char::from(*byte)).collect(), answer)
+}
+
+#[test]
+fn header_lines_are_archived_as_received_and_every_reader_takes_them() {
+    let mended =
+        "X-Odd : 1\r\nX Y: 2\r\nno field\r\n: nameless\r\nX-L: \u{e9}\r\nX-UPPER:a\r\nX-F: a\r\n b\r\n";
+    let lines: Vec<u8> = mended.chars().map(|c| c as u8).collect();
+    let (head, _) = with_lines(&[&lines[..], b"Content-Length: 3\r\n\r\n"].concat());
+    assert_eq!(head, format!("HTTP/1.1 200 \r\n{mended}Content-Length: 3\r\n"));
+    let (head, _) = with_lines(b"A: 1\nB: 2\n\n");
+    assert_eq!(head, "HTTP/1.1 200 \r\nA: 1\r\nB: 2\r\nContent-Length: 3\r\n", "line ends are CR LF");
+    let coded = b"Content-encoding : gzip\r\nCONTENT-LENGTH:\r\n 9\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let (head, _) = with_lines(coded);
+    assert_eq!(
+        head,
+        "HTTP/1.1 200 \r\nX-Archive-Orig-Content-encoding : gzip\r\nX-Archive-Orig-CONTENT-LENGTH:\r\n 9\r\n\
+         X-Archive-Orig-Transfer-Encoding: chunked\r\nContent-Length: 3\r\n"
+    );
+    for (lines, kind) in [
+        (&b"Content-Type: text/html\r\n\r\n"[..], Some("text/html")),
+        (b"CONTENT-TYPE :text/html\t\r\n\r\n", Some("text/html")),
+        (b"Content-Type: text/html;\r\n charset=koi8-r\r\n\r\n", Some("text/html;   charset=koi8-r")),
+        (b"Content-Type:\r\n text/html\r\n\r\n", Some("text/html")),
+        (b"Content-Type: text/html; x=\xe9\r\n\r\n", Some("text/html; x=\u{fffd}")),
+        (b"Content-Type: a/b\r\nX: y\r\ncontent-type: c/d\r\n\r\n", Some("a/b, c/d")),
+        (b" Content-Type: folded/behind-nothing\r\nX: y\r\n\r\n", None),
+        (b"X Content-Type: other/name\r\n\r\n", None),
+    ] {
+        assert_eq!(with_lines(lines).1.content_type().as_deref(), kind);
     }
 }

@@ -162,6 +162,8 @@ pub struct Reply {
     /// Header fields as received, so lengths and codings are those of the transfer. Names are in lower
     /// case, and repeated fields stand together.
     pub headers: HeaderMap,
+    /// The header as received, without status line; none for HTTP/2.
+    pub lines: Option<Box<[u8]>>,
     /// The decoded body, at most [`Request::max_body`] bytes.
     pub body: Bytes,
     /// Why the body may not be all of it.

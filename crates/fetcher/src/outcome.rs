@@ -107,6 +107,8 @@ pub struct Response {
     pub reason: Option<Box<[u8]>>,
     /// Header fields as received: [`Reply::headers`].
     pub headers: HeaderMap,
+    /// The header as received, without status line; none for HTTP/2.
+    pub lines: Option<Box<[u8]>>,
     /// The body after decompression, at most the configured limit.
     pub body: Bytes,
     /// Why the body may not be all of it.
@@ -147,6 +149,7 @@ impl From<Reply> for Response {
             version: reply.version,
             reason: reply.reason,
             headers: reply.headers,
+            lines: reply.lines,
             body: reply.body,
             cut: reply.cut,
             peer: reply.peer,

@@ -437,6 +437,7 @@ impl PageReader<'_> {
             peer: response.peer.map(|p| p.ip()),
             status: response.status,
             reason: response.reason(),
+            lines: response.lines.as_deref(),
             http: match response.version {
                 Version::HTTP_2 => HttpVersion::Http2,
                 Version::HTTP_09 | Version::HTTP_10 => HttpVersion::Http10,

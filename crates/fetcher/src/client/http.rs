@@ -18,7 +18,6 @@ use crate::proxy::Proxy;
 use body::Coding;
 use bytes::Bytes;
 use connection::{was_not_processed, with_connect_flag};
-use hyper::ext::ReasonPhrase;
 use hyper_util::client::legacy;
 use recrawl_types::url::is_refused_port;
 use reqwest::Method;
@@ -72,7 +71,7 @@ pub struct Post {
 /// A response up to its body.
 struct Opened {
     response: reqwest::Response,
-    /// Its header as received.
+    /// Its header as received; none for HTTP/2.
     head: Option<RawHead>,
     /// The server's address; none behind a proxy.
     peer: Option<SocketAddr>,
@@ -160,12 +159,9 @@ impl HttpNetwork {
     ) -> Result<Reply, NetworkError> {
         let Opened { mut response, head, peer, sent } = self.open(request, post).await?;
         let (status, version) = (response.status().as_u16(), response.version());
-        let reason = response.extensions().get::<ReasonPhrase>();
-        // hyper empties a phrase with bytes beyond ASCII.
-        let reason = reason.map(|told| match &head {
-            Some(head) if told.as_bytes().is_empty() => head.reason(),
-            _ => told.as_bytes().into(),
-        });
+        let (reason, lines) = head.unzip();
+        let reason = reason
+            .filter(|reason| Some(&**reason) != response.status().canonical_reason().map(str::as_bytes));
         let headers = std::mem::take(response.headers_mut());
         // HTTP/1 checks this itself.
         if headers.len() > MAX_HEADERS {
@@ -174,7 +170,7 @@ impl HttpNetwork {
         // The body of other responses is not used, so it may be undecodable.
         let codings = if response.status().is_success() { Coding::of(&headers)? } else { Vec::new() };
         let (body, cut) = body::read(response, &codings, request.max_body, &self.memory, received).await?;
-        Ok(Reply { status, version, reason, headers, body, cut, peer, sent })
+        Ok(Reply { status, version, reason, headers, lines, body, cut, peer, sent })
     }
 
     /// Sends a request, up to the header of the response.

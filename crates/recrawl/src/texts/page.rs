@@ -112,7 +112,8 @@ fn no_text(answer: &Answer) -> Missing {
 }
 
 /// The declared media type of a response, without parameters.
-pub fn media_type(answer: &Answer) -> &str {
-    let declared = answer.http_field("Content-Type").and_then(|value| value.split(';').next());
-    declared.map(str::trim).filter(|kind| !kind.is_empty()).unwrap_or("of no declared type")
+pub fn media_type(answer: &Answer) -> String {
+    let declared = answer.http_field("Content-Type");
+    let declared = declared.as_deref().and_then(|value| value.split(';').next()).map(str::trim);
+    declared.filter(|kind| !kind.is_empty()).unwrap_or("of no declared type").to_owned()
 }

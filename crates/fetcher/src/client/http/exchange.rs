@@ -2,10 +2,11 @@
 //! what it understood. So it connects alone, and the client here sends requests, with a [`Tap`] on each connection.
 
 use super::connection::note_connect;
-use super::tap::{RawHead, Tap, Wire};
+use super::tap::{RawHead, RawHeads, Tap, Wire};
 use crate::limits::{FetchConfig, MAX_HEADER_BYTES, MAX_HEADERS, MAX_UNREAD};
 use crate::proxy::Proxy;
 use hyper::Uri;
+use hyper::ext::ReasonPhrase;
 use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use reqwest::header::{Entry, HeaderMap, PROXY_AUTHORIZATION};
@@ -71,7 +72,9 @@ impl Exchange {
             request.headers_mut().insert(PROXY_AUTHORIZATION, value);
         }
         let (mut parts, body) = self.client.request(request).await?.into_parts();
-        let head = parts.extensions.remove::<RawHead>();
+        let heads = parts.extensions.remove::<RawHeads>();
+        let told = parts.extensions.remove::<ReasonPhrase>();
+        let head = heads.zip(told).and_then(|(heads, told)| heads.take(told.as_bytes()));
         Ok((hyper::Response::from_parts(parts, Body::wrap(body)).into(), head))
     }
 }

@@ -2,6 +2,7 @@
 
 use hyper::rt::{Read, ReadBuf, ReadBufCursor, Write};
 use hyper_util::client::legacy::connect::{Connected, Connection};
+use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,6 +10,8 @@ use std::task::{Context, Poll, ready};
 
 /// Maximum bytes of a header that are kept. hyper refuses longer ones.
 const MAX_KEPT: usize = 512 << 10;
+/// Headers of a connection that no response has taken yet.
+const MAX_UNTAKEN: usize = 2;
 /// Bytes that are read at a time while a header is open.
 const PART: usize = 8 << 10;
 
@@ -17,46 +20,130 @@ pub trait Wire: Read + Write + Connection + Send + Unpin {}
 
 impl<T: Read + Write + Connection + Send + Unpin> Wire for T {}
 
-/// The header of the last HTTP/1 response on a connection.
+/// Reason phrase and header lines of a response as received.
+pub type RawHead = (Box<[u8]>, Box<[u8]>);
+
+/// Headers of a connection's HTTP/1 responses. Each has a number, which hyper is told as its reason phrase: so a response
+/// finds its own header, even if the next one arrived on the connection meanwhile.
 #[derive(Clone, Debug, Default)]
-pub struct RawHead(Arc<Mutex<Head>>);
+pub struct RawHeads(Arc<Mutex<VecDeque<Head>>>);
 
 #[derive(Debug, Default)]
 struct Head {
-    bytes: Vec<u8>,
+    number: u64,
+    /// The status line with its end.
+    status: Vec<u8>,
+    /// The lines behind it, up to the empty line.
+    lines: Vec<u8>,
     is_whole: bool,
 }
 
-impl RawHead {
-    fn head(&self) -> MutexGuard<'_, Head> {
+impl RawHeads {
+    fn heads(&self) -> MutexGuard<'_, VecDeque<Head>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The reason phrase as received; empty if there is none.
-    pub fn reason(&self) -> Box<[u8]> {
-        let head = self.head();
-        let line = head.bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        // Version, space, three digits, space.
-        line.strip_suffix(b"\r").unwrap_or(line).get(13..).unwrap_or_default().into()
+    /// A response follows.
+    fn begin(&self, number: u64) {
+        let mut heads = self.heads();
+        heads.push_back(Head { number, ..Head::default() });
+        // Those of requests that were given up.
+        let excess = heads.len().saturating_sub(MAX_UNTAKEN);
+        heads.drain(..excess);
+    }
+
+    /// The reason phrase as received, and the lines behind the status line. `told`: the phrase by hyper.
+    pub fn take(&self, told: &[u8]) -> Option<RawHead> {
+        let number: u64 = std::str::from_utf8(told).ok()?.parse().ok()?;
+        let mut heads = self.heads();
+        let at = heads.iter().position(|head| head.number == number && head.is_whole)?;
+        let head = heads.remove(at)?;
+        let reason = StatusLine::parse(&head.status)?.reason;
+        Some((reason.into(), head.lines.into()))
     }
 }
 
 impl Head {
-    /// Adds received bytes up to the empty line.
-    fn add(&mut self, part: &[u8]) {
-        for &byte in part {
-            // Servers may send empty lines in front (RFC 9112 §2.2).
-            if self.is_whole || self.bytes.is_empty() && matches!(byte, b'\r' | b'\n') {
+    /// Nothing follows.
+    fn end(&mut self, out: &mut Vec<u8>) {
+        if !self.status.ends_with(b"\n") {
+            out.extend_from_slice(&self.status);
+        }
+        self.is_whole = true;
+    }
+
+    /// Adds received bytes up to the empty line. Appends all to `out`, with a status line that hyper reads.
+    fn add(&mut self, part: &[u8], out: &mut Vec<u8>) {
+        for (at, &byte) in part.iter().enumerate() {
+            if self.is_whole {
+                return out.extend_from_slice(&part[at..]);
+            }
+            if !self.status.ends_with(b"\n") {
+                // Servers may send empty lines in front (RFC 9112 §2.2).
+                if self.status.is_empty() && matches!(byte, b'\r' | b'\n') {
+                    continue;
+                }
+                self.status.push(byte);
+                let is_too_long = self.status.len() > MAX_KEPT;
+                if byte == b'\n' || is_too_long {
+                    match StatusLine::parse(&self.status).filter(|_| !is_too_long) {
+                        Some(line) => line.write(self.number, out),
+                        None => out.extend_from_slice(&self.status),
+                    }
+                }
+                self.is_whole = is_too_long;
                 continue;
             }
-            self.bytes.push(byte);
-            let is_end = self.bytes.ends_with(b"\n\r\n") || self.bytes.ends_with(b"\n\n");
+            out.push(byte);
+            self.lines.push(byte);
+            let is_end = matches!(&*self.lines, b"\n" | b"\r\n")
+                || self.lines.ends_with(b"\n\r\n")
+                || self.lines.ends_with(b"\n\n");
+            self.is_whole = is_end || self.lines.len() > MAX_KEPT;
             // Another response follows this one (RFC 9110 §15.2).
-            match self.bytes.get(9) {
-                Some(b'1') if is_end => self.bytes.clear(),
-                _ => self.is_whole = is_end || self.bytes.len() >= MAX_KEPT,
+            if is_end && StatusLine::parse(&self.status).is_some_and(|line| line.is_informational()) {
+                *self = Head { number: self.number, ..Head::default() };
             }
         }
+    }
+}
+
+/// A status line, read as browsers read it: the name in any case, a version that hyper does not know, other blanks.
+struct StatusLine<'l> {
+    is_1_0: bool,
+    code: &'l [u8],
+    reason: &'l [u8],
+}
+
+impl<'l> StatusLine<'l> {
+    fn parse(line: &'l [u8]) -> Option<StatusLine<'l>> {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let (_, rest) = line.split_at_checked(4).filter(|(name, _)| name.eq_ignore_ascii_case(b"HTTP"))?;
+        let (version, rest) = rest.split_at(rest.iter().position(|byte| matches!(byte, b' ' | b'\t'))?);
+        let is_1_0 = match version {
+            b"" | b"/1" | b"/1.0" => true,
+            [b'/', b'1'..=b'3'] | [b'/', b'1'..=b'3', b'.', ..] => false,
+            _ => return None,
+        };
+        let (code, reason) = rest.trim_ascii_start().split_at_checked(3)?;
+        let is_sound = code.iter().all(u8::is_ascii_digit)
+            && !reason.first().is_some_and(u8::is_ascii_digit)
+            && reason.iter().all(|byte| *byte == b'\t' || !byte.is_ascii_control());
+        let reason = reason.strip_prefix(b" ").unwrap_or(reason);
+        is_sound.then_some(StatusLine { is_1_0, code, reason })
+    }
+
+    /// 101 ends a header, too: nobody asked for another protocol.
+    fn is_informational(&self) -> bool {
+        self.code.starts_with(b"1") && self.code != b"101"
+    }
+
+    /// As hyper reads it, with the number instead of the phrase. hyper empties a phrase with bytes beyond ASCII.
+    fn write(&self, number: u64, out: &mut Vec<u8>) {
+        out.extend_from_slice(if self.is_1_0 { b"HTTP/1.0 " } else { b"HTTP/1.1 " });
+        out.extend_from_slice(self.code);
+        out.extend_from_slice(format!(" {number}\r\n").as_bytes());
     }
 }
 
@@ -64,21 +151,25 @@ impl Head {
 pub struct Tap {
     wire: Box<dyn Wire>,
     /// None for HTTP/2, whose header has no text.
-    head: Option<RawHead>,
+    heads: Option<RawHeads>,
+    /// Requests so far.
+    number: u64,
+    /// Bytes of a header that hyper has not taken yet.
+    left: Vec<u8>,
 }
 
 impl Tap {
     pub fn new(wire: Box<dyn Wire>) -> Tap {
-        let head = (!wire.connected().is_negotiated_h2()).then(RawHead::default);
-        Tap { wire, head }
+        let heads = (!wire.connected().is_negotiated_h2()).then(RawHeads::default);
+        Tap { wire, heads, number: 0, left: Vec::new() }
     }
 }
 
 impl Connection for Tap {
     fn connected(&self) -> Connected {
         let connected = self.wire.connected();
-        match &self.head {
-            Some(head) => connected.extra(head.clone()),
+        match &self.heads {
+            Some(heads) => connected.extra(heads.clone()),
             None => connected,
         }
     }
@@ -90,16 +181,27 @@ impl Read for Tap {
         cx: &mut Context<'_>,
         mut buf: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        let Tap { wire, head } = self.get_mut();
-        let Some(head) = head.as_ref().filter(|head| !head.head().is_whole) else {
-            return Pin::new(wire).poll_read(cx, buf);
-        };
-        let mut part = [0; PART];
-        let room = buf.remaining().min(PART);
-        let mut read = ReadBuf::new(&mut part[..room]);
-        ready!(Pin::new(wire).poll_read(cx, read.unfilled()))?;
-        head.head().add(read.filled());
-        buf.put_slice(read.filled());
+        let Tap { wire, heads, left, .. } = self.get_mut();
+        while left.is_empty() {
+            let is_open = || heads.as_ref()?.heads().back().map(|head| !head.is_whole);
+            let Some(heads) = heads.as_ref().filter(|_| is_open() == Some(true)) else {
+                return Pin::new(wire).poll_read(cx, buf);
+            };
+            let mut part = [0; PART];
+            let mut read = ReadBuf::new(&mut part);
+            ready!(Pin::new(&mut *wire).poll_read(cx, read.unfilled()))?;
+            let mut heads = heads.heads();
+            let Some(head) = heads.back_mut() else { continue };
+            if read.filled().is_empty() {
+                // The end, which hyper judges.
+                head.end(left);
+                break;
+            }
+            head.add(read.filled(), left);
+        }
+        let count = left.len().min(buf.remaining());
+        buf.put_slice(&left[..count]);
+        left.drain(..count);
         Poll::Ready(Ok(()))
     }
 }
@@ -107,7 +209,7 @@ impl Read for Tap {
 impl Write for Tap {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
-        this.begin();
+        this.begin(buf);
         Pin::new(&mut this.wire).poll_write(cx, buf)
     }
 
@@ -129,18 +231,19 @@ impl Write for Tap {
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
-        this.begin();
+        this.begin(bufs.first().map_or(&[], |buf| buf));
         Pin::new(&mut this.wire).poll_write_vectored(cx, bufs)
     }
 }
 
 impl Tap {
-    /// A request is sent, so a response follows.
-    fn begin(&self) {
-        if let Some(head) = &self.head
-            && head.head().is_whole
-        {
-            *head.head() = Head::default();
+    /// A response follows if this is the beginning of a request. The rest of a request may be sent while its response
+    /// is already there.
+    fn begin(&mut self, sent: &[u8]) {
+        let is_request = [&b"GET "[..], b"POST ", b"OPTIONS "].iter().any(|method| sent.starts_with(method));
+        if let Some(heads) = self.heads.as_ref().filter(|_| is_request) {
+            self.number += 1;
+            heads.begin(self.number);
         }
     }
 }

@@ -88,15 +88,15 @@ pub(super) fn line(record: &Found, file: &str) -> Option<String> {
     let url = record.field("WARC-Target-URI")?;
     let time: String = record.field("WARC-Date")?.chars().filter(char::is_ascii_digit).take(14).collect();
     let mime = match is_revisit {
-        true => Some("warc/revisit"),
-        false => record.http_field("Content-Type").and_then(media_type),
+        true => Some("warc/revisit".into()),
+        false => record.http_field("Content-Type").and_then(|field| media_type(&field).map(str::to_owned)),
     };
     let (length, offset) = (record.length.to_string(), record.offset.to_string());
     let mut line = format!("{} {time} {{", surt(url));
     let mut separator = "";
     for (name, value) in [
         ("url", Some(url)),
-        ("mime", mime),
+        ("mime", mime.as_deref()),
         ("status", record.http_status()),
         ("digest", record.field("WARC-Payload-Digest")),
         ("length", Some(&length)),

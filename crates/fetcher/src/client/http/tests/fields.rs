@@ -35,6 +35,7 @@ async fn a_line_that_is_no_field_costs_nothing_but_itself() {
         let lines = format!("{line}\r\nContent-Length: 2\r\nX-Last: here");
         let reply = with_lines(&lines, "ok").await.unwrap_or_else(|e| panic!("{line:?}: {e:?}"));
         assert_eq!((&reply.body[..], reply.cut), (&b"ok"[..], None), "{line:?}");
+        assert_eq!(reply.lines.as_deref(), Some(format!("{lines}\r\n\r\n").as_bytes()));
         let fields = fields(&reply);
         assert!(fields.contains(&"x-last: here".into()), "{line:?}: {fields:?}");
         match kept {
@@ -116,12 +117,38 @@ async fn a_status_line_is_read_without_reason_and_behind_empty_lines() {
         ("HTTP/1.0 200 OK", reqwest::Version::HTTP_10),
         ("\r\n\r\nHTTP/1.1 200 OK", reqwest::Version::HTTP_11),
         ("HTTP/1.1 200 caf\u{e9}", reqwest::Version::HTTP_11),
+        // Browsers read these, and curl most of them.
+        ("http/1.1 200 OK", reqwest::Version::HTTP_11),
+        ("Http/1.0 200 OK", reqwest::Version::HTTP_10),
+        ("HTTP/1.2 200 OK", reqwest::Version::HTTP_11),
+        ("HTTP/2.0 200 OK", reqwest::Version::HTTP_11),
+        ("HTTP/2 200", reqwest::Version::HTTP_11),
+        ("HTTP/1.1  200  OK", reqwest::Version::HTTP_11),
+        ("HTTP/1.1\t200 OK", reqwest::Version::HTTP_11),
+        ("HTTP/1.1 200OK", reqwest::Version::HTTP_11),
+        ("HTTP/1 200 OK", reqwest::Version::HTTP_10),
+        ("HTTP 200 OK", reqwest::Version::HTTP_10),
+        ("HTTP/1.1 100 Continue\r\n\r\nhttp/1.1 200 OK", reqwest::Version::HTTP_11),
     ] {
         let reply = get_bytes(format!("{line}\r\nContent-Length: 2\r\n\r\nok").into_bytes()).await.unwrap();
         assert_eq!((&reply.body[..], reply.version), (&b"ok"[..], version), "{line:?}");
     }
     let only_lf = get_bytes(b"HTTP/1.1 200 OK\nContent-Length: 2\n\nok".to_vec()).await.unwrap();
     assert_eq!(only_lf.body, "ok");
+    for line in [
+        "ICY 200 OK",
+        "HTTP/9.9 200 OK",
+        "HTTP/0.9 200 OK",
+        "HTTP/1.1 2000 OK",
+        "HTTP/1.1 20 OK",
+        "xyHTTP/1.1 200 OK",
+        "HTTP/1.1 200 a\0b",
+        "HTTP/1.1 200 a\rb",
+        "http/1.1 200 a\u{1}",
+    ] {
+        let result = get_bytes(format!("{line}\r\nContent-Length: 2\r\n\r\nok").into_bytes()).await;
+        assert_eq!(result.err(), Some(NetworkError::Malformed), "{line:?}");
+    }
     for no_http in ["garbage\r\n\r\n", "SSH-2.0-OpenSSH_9.9\r\n", "HTTP/1.1 OK\r\n\r\n", "<html>\r\n\r\n"] {
         let result = get_bytes(no_http.as_bytes().to_vec()).await;
         assert_eq!(result.err(), Some(NetworkError::Malformed), "{no_http:?}");
