@@ -10,7 +10,8 @@
 //!
 //! Images, scripts, styles, media and forms do not count. Links in hidden parts and in the page's
 //! frame do: most pages are found through menus. Links in `noscript` count too, but not those in
-//! `template`, which only scripts show. But for `a`, elements of SVG and MathML that are named so mean nothing.
+//! `template`, which only scripts show. Elements of SVG and
+//! MathML that are named so mean nothing, but for `a` in SVG.
 
 use crate::element::{Element, Space, part};
 use crate::names::{Attr, Name};
@@ -39,7 +40,13 @@ impl<'d> Reference<'d> {
 
 /// The reference of an element, if it counts.
 pub(crate) fn reference<'d>(element: &Element<'d>) -> Option<Reference<'d>> {
-    if element.space != Space::Html && element.name != Name::A {
+    let may_refer = match element.space {
+        Space::Html => true,
+        Space::Svg => element.name == Name::A,
+        // MathML Core has no links, and browsers follow none.
+        Space::MathMl => false,
+    };
+    if !may_refer {
         return None;
     }
     match element.name {

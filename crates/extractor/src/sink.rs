@@ -26,6 +26,8 @@ pub(crate) struct CountingSink {
     /// Hosts, and the templates that are their shadow trees, in the order of the page.
     shadows: RefCell<Vec<(Handle, Handle)>>,
     hosts: RefCell<HashSet<Handle>>,
+    /// Annotations of formulas that are HTML.
+    annotations: RefCell<HashSet<Handle>>,
 }
 
 impl CountingSink {
@@ -41,6 +43,7 @@ impl CountingSink {
             attribute_bytes: Cell::new(0),
             shadows: RefCell::default(),
             hosts: RefCell::default(),
+            annotations: RefCell::default(),
         }
     }
 
@@ -102,7 +105,17 @@ impl TreeSink for CountingSink {
     fn create_element(&self, name: QualName, attrs: Vec<Attribute>, flags: ElementFlags) -> Handle {
         self.count(1);
         self.count_attributes(&attrs);
-        self.sink.create_element(name, attrs, flags)
+        let is_annotation = flags.mathml_annotation_xml_integration_point;
+        let element = self.sink.create_element(name, attrs, flags);
+        if is_annotation {
+            self.annotations.borrow_mut().insert(element);
+        }
+        element
+    }
+
+    fn is_mathml_annotation_xml_integration_point(&self, element: &Handle) -> bool {
+        self.count(1);
+        self.annotations.borrow().contains(element)
     }
 
     fn create_comment(&self, text: StrTendril) -> Handle {

@@ -101,7 +101,7 @@ fn xhtml_that_is_not_well_formed_loses_nothing() {
 }
 
 #[test]
-fn elements_of_drawings_and_formulas_mean_nothing_but_links() {
+fn elements_of_drawings_and_formulas_mean_nothing_but_links_of_drawings() {
     let of = |inner: &str| {
         let drawing = format!("<svg>{inner}</svg>");
         read(format!("{drawing}<a href=p>x</a>").as_bytes(), &typed("text/html"))
@@ -131,6 +131,24 @@ fn elements_of_drawings_and_formulas_mean_nothing_but_links() {
         ("<foreignObject><iframe src=/s></iframe></foreignObject>", "/s"),
     ] {
         assert_eq!(paths(&of(inner)), [expected, "/a/p"], "{inner}");
+    }
+    for (formula, expected) in [
+        ("<a href=/m>m</a>", None),
+        ("<a xlink:href=/m>m</a>", None),
+        ("<mi href=/m>m</mi>", None),
+        ("<mrow><a href=/m><mi>m</mi></a></mrow>", None),
+        ("<mtext><a href=/m>m</a></mtext>", Some("/m")),
+        ("<annotation-xml encoding=text/html><a href=/m>m</a></annotation-xml>", Some("/m")),
+        (
+            "<annotation-xml encoding='Application/XHTML+xml'><p><a href=/m>m</a></p></annotation-xml>",
+            Some("/m"),
+        ),
+        ("<annotation-xml encoding=MathML-Content><a href=/m>m</a></annotation-xml>", None),
+        ("<annotation-xml><svg><a href=/m>m</a></svg></annotation-xml>", Some("/m")),
+    ] {
+        let found = read(format!("<math>{formula}</math><a href=p>x</a>").as_bytes(), &typed("text/html"));
+        let expected: Vec<&str> = expected.into_iter().chain(["/a/p"]).collect();
+        assert_eq!(paths(&found), expected, "{formula}");
     }
     // The base of HTML in a drawing holds, and so does that of a tag that ends the drawing.
     assert_eq!(paths(&of("<foreignObject><base href=/y/></foreignObject>")), ["/y/p"]);
