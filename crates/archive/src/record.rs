@@ -1,6 +1,6 @@
 //! Records of a fetch: its response, or a revisit in place of it, and its request.
 
-use super::records::MAX_HEAD;
+use super::records::{MAX_HEAD, name_and_value};
 use super::{payload_digest, record_id, timestamp};
 use flate2::{Compress, Compression, FlushCompress, Status};
 use recrawl_types::ArchivePosition;
@@ -167,13 +167,12 @@ impl<'a> Head<'a> {
         text.extend_from_slice(b"\r\n");
         let length = length.map(|length| length.to_string());
         let mut is_told = length.is_none();
-        let mut add = |name: &[u8], line: &[u8]| {
+        let mut add = |line: &[u8]| {
             // With the longest prefix, the line end, and the length at the end.
             if text.len() + line.len() + 62 > MAX_HTTP_HEAD {
                 return;
             }
-            let value = line.get(name.len()..).unwrap_or_default().trim_ascii_start();
-            let value = value.strip_prefix(b":").unwrap_or(value).trim_ascii();
+            let (name, value) = name_and_value(line).unwrap_or_default();
             let is = |of: &str| name.eq_ignore_ascii_case(of.as_bytes());
             let is_length = is("content-length");
             let fits = is_length && !is_told && length.as_deref().map(str::as_bytes) == Some(value);
@@ -185,10 +184,8 @@ impl<'a> Head<'a> {
             text.extend_from_slice(b"\r\n");
         };
         match self.lines {
-            Some(lines) => lines_of(lines).for_each(|(name, line)| add(name, line)),
-            None => headers.for_each(|(name, value)| {
-                add(name.as_bytes(), &[name.as_bytes(), b": ", value].concat());
-            }),
+            Some(lines) => lines_of(lines).for_each(add),
+            None => headers.for_each(|(name, value)| add(&[name.as_bytes(), b": ", value].concat())),
         }
         if let Some(length) = length.filter(|_| !is_told) {
             let _ = write!(text, "Content-Length: {length}\r\n");
@@ -198,13 +195,10 @@ impl<'a> Head<'a> {
     }
 }
 
-/// The lines of a header with the name of their fields; empty for one that continues a field or is none.
-fn lines_of(header: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+/// The lines of a header, without their ends, but for blank ones.
+fn lines_of(header: &[u8]) -> impl Iterator<Item = &[u8]> {
     let lines = header.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
-    lines.filter(|line| !line.trim_ascii().is_empty()).map(|line| {
-        let name = line.iter().position(|byte| *byte == b':').map_or(&b""[..], |end| &line[..end]);
-        (name.trim_ascii_end(), line)
-    })
+    lines.filter(|line| !line.trim_ascii().is_empty())
 }
 
 /// Without line ends, which would begin a new field.

@@ -87,10 +87,15 @@ fn values<'h>(head: &'h [u8], name: &str) -> impl Iterator<Item = &'h [u8]> {
         (end > 0).then_some(field)
     });
     fields.filter_map(move |field| {
-        let colon = field.iter().position(|byte| *byte == b':')?;
-        let is_named = field[..colon].trim_ascii_end().eq_ignore_ascii_case(name.as_bytes());
-        Some(field[colon + 1..].trim_ascii()).filter(|value| is_named && !value.is_empty())
+        let (found, value) = name_and_value(field)?;
+        Some(value).filter(|value| found.eq_ignore_ascii_case(name.as_bytes()) && !value.is_empty())
     })
+}
+
+/// Name and value of a field; none of a line that is no field.
+pub(super) fn name_and_value(field: &[u8]) -> Option<(&[u8], &[u8])> {
+    let colon = field.iter().position(|byte| *byte == b':')?;
+    Some((field[..colon].trim_ascii_end(), field[colon + 1..].trim_ascii()))
 }
 
 /// Reads a file from front to back, in bounded memory.
