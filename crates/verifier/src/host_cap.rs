@@ -3,6 +3,7 @@
 use crate::merge::{TrapSign, TrapSigns, TrapsOf};
 use recrawl_repository::{Generation, OriginRun, OriginRuns, ReadError};
 use recrawl_types::{CanonicalUrl, Status};
+use std::cell::OnceCell;
 
 /// Maximum known URLs of an origin, tombstones included, as a multiple of its maximum of live
 /// pages. Gone pages and URLs of traps make room for new ones, but an origin whose pages all come and
@@ -23,8 +24,8 @@ pub(crate) struct HostCap<'g> {
     left: u64,
     /// Its pages before the merge, until its tombstones were counted.
     run: Option<OriginRun>,
-    /// The signs of traps; the outer one is none until they are asked for.
-    signs: Option<Option<TrapSigns>>,
+    /// Its signs of traps, once they are asked for.
+    signs: OnceCell<Option<TrapSigns>>,
 }
 
 impl<'g> HostCap<'g> {
@@ -45,7 +46,7 @@ impl<'g> HostCap<'g> {
             known_pages: 0,
             left: 0,
             run: None,
-            signs: None,
+            signs: OnceCell::new(),
         })
     }
 
@@ -64,7 +65,7 @@ impl<'g> HostCap<'g> {
             self.run = self.ahead.as_ref().filter(|run| run.key == origin).cloned();
             self.known_pages = self.run.as_ref().map_or(0, |run| run.pages);
             self.left = self.max_pages.saturating_sub(self.known_pages);
-            self.signs = None;
+            self.signs = OnceCell::new();
         }
         let has_place = self.known_pages < self.max_pages.div_ceil(2)
             || is_linked && (anyway || self.signs().is_none_or(|sign| sign(key) == TrapSign::None));
@@ -84,22 +85,20 @@ impl<'g> HostCap<'g> {
     }
 
     /// The signs of traps of the current origin.
-    fn signs(&mut self) -> Option<&TrapSigns> {
-        let (traps_of, origin) = (self.traps_of, &self.origin);
-        self.signs.get_or_insert_with(|| traps_of(origin)).as_ref()
+    fn signs(&self) -> Option<&TrapSigns> {
+        self.signs.get_or_init(|| (self.traps_of)(&self.origin)).as_ref()
     }
 
     /// The new pages that the origin may bring in this merge. Reads the states of its pages, and their keys
     /// if some are a trap's, so it is asked only when all places are taken.
-    fn allowance(&mut self, run: &OriginRun) -> Result<u64, ReadError> {
+    fn allowance(&self, run: &OriginRun) -> Result<u64, ReadError> {
         let all = self.max_pages.saturating_mul(WITH_TOMBSTONES);
         if run.pages >= all {
             return Ok(0);
         }
         let pages = run.first..run.first + run.pages;
-        let (mut free, generation) = (0, self.generation);
-        let signs = self.signs();
-        let mut states = generation.states_from(run.first).with_keys(signs.is_some());
+        let (mut free, signs) = (0, self.signs());
+        let mut states = self.generation.states_from(run.first).with_keys(signs.is_some());
         while let Some((first, columns)) = states.next_block()? {
             if first >= pages.end {
                 break;

@@ -38,7 +38,7 @@ pub type OnTried<'j> = &'j dyn Fn(&CanonicalUrl, &Tried);
 /// Called for each new URL that was not visited, by key, in URL order.
 pub type OnFound<'j> = &'j dyn Fn(&[u8], &Known);
 
-/// What traps make of a URL's place under the limit of its host.
+/// The effect of a trap on a URL's place under the limit of its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrapSign {
     /// Nothing.

@@ -94,7 +94,7 @@ fn places_that_a_trap_took_are_given_back_to_others() {
     // They are given back once, and the trap itself gets none again.
     let again = [pages("a", "cal", 30..60), pages("a", "new", 30..60)];
     assert_eq!(subject.cycle(&again, &calendar(TrapSign::CutOff)).links_new, 0);
-    // A trap that is none after all: its URLs hold their places.
+    // A pattern that is let in again: its URLs hold their places.
     assert_eq!(subject.cycle(&honest, &nothing).links_new, 0);
 }
 

@@ -162,7 +162,7 @@ impl Traps {
     }
 
     /// The evidence of the URL's origin, if something of it is cut off or suspected.
-    fn of(&self, url: &CanonicalUrl) -> io::Result<Signs> {
+    fn signs(&self, url: &CanonicalUrl) -> io::Result<Signs> {
         let running = self.running.read().expect("no panic under the lock");
         if let Some(signs) = running.signs(url.origin_key()) {
             return Ok(signs.cloned());
@@ -188,7 +188,7 @@ impl Traps {
     /// Is this URL, never fetched before, skipped? If the evidence cannot be read, the page is visited: at
     /// worst that is one visit too many.
     pub fn refuse(&self, url: &CanonicalUrl) -> bool {
-        self.of_or_none(url)
+        self.signs_or_none(url)
             .is_some_and(|known| self.rules.cuts_off(&known, url) || self.is_enough(&known, url))
     }
 
@@ -207,7 +207,7 @@ impl Traps {
                 return false;
             }
             if !last.as_ref().is_some_and(|(other, _)| other.same_origin(url)) {
-                let known = self.of(url).unwrap_or_else(|error| {
+                let known = self.signs(url).unwrap_or_else(|error| {
                     failed.get_or_insert(error);
                     None
                 });
@@ -221,9 +221,9 @@ impl Traps {
         failed.map_or(Ok(left_out), Err)
     }
 
-    /// The same as [`Traps::of`] for a decision that can do without: an error is logged.
-    fn of_or_none(&self, url: &CanonicalUrl) -> Signs {
-        self.of(url).unwrap_or_else(|error| {
+    /// The same as [`Traps::signs`] for a decision that can do without: an error is logged.
+    fn signs_or_none(&self, url: &CanonicalUrl) -> Signs {
+        self.signs(url).unwrap_or_else(|error| {
             tracing::warn!(%error, %url, "cannot read trap data; going on without it");
             None
         })
@@ -231,14 +231,14 @@ impl Traps {
 
     /// Does the URL look like a trap's, with too few visits for a verdict?
     pub fn suspects(&self, url: &CanonicalUrl) -> bool {
-        self.of_or_none(url).is_some_and(|known| self.rules.suspects(&known, url))
+        self.signs_or_none(url).is_some_and(|known| self.rules.suspects(&known, url))
     }
 
-    /// What traps make of the places of an origin's URLs; none if nothing of it looks like a trap. Probes
-    /// keep their places.
+    /// The signs of traps among an origin's URLs, for their places; none if nothing of it looks like a trap.
+    /// Probes keep their places.
     pub fn signs_of(&self, origin_key: &[u8]) -> Option<TrapSigns> {
         let home = CanonicalUrl::from_key(&[origin_key, b"/"].concat()).ok()?;
-        let known = self.of_or_none(&home).filter(|_| self.rules.hold_for(&home.host()))?;
+        let known = self.signs_or_none(&home).filter(|_| self.rules.hold_for(&home.host()))?;
         let rules = self.rules.clone();
         Some(Box::new(move |key| match CanonicalUrl::from_key(key) {
             Ok(url) if rules.cuts_off(&known, &url) => TrapSign::CutOff,

@@ -234,9 +234,24 @@ impl OriginTraps {
     /// The pattern by which the URL is cut off, if any. The narrowest pattern known to be a trap or
     /// honest decides.
     pub fn cut(&self, url: &CanonicalUrl, rule: &Rule) -> Option<Pattern> {
+        self.narrowest(url, rule, |_, evidence| evidence.cut_since.is_some())
+    }
+
+    /// Is a pattern of the URL suspected? The narrowest one that is suspected or honest decides.
+    pub fn suspects(&self, url: &CanonicalUrl, rule: &Rule) -> bool {
+        self.narrowest(url, rule, |level, evidence| evidence.is_suspected(level, rule)).is_some()
+    }
+
+    /// The narrowest pattern of the URL that is `found`, unless a narrower one is honest.
+    fn narrowest(
+        &self,
+        url: &CanonicalUrl,
+        rule: &Rule,
+        found: impl Fn(Level, &Evidence) -> bool,
+    ) -> Option<Pattern> {
         for pattern in Pattern::all_of(url) {
             let Some(evidence) = self.patterns.get(&pattern) else { continue };
-            if evidence.cut_since.is_some() {
+            if found(pattern.level, evidence) {
                 return Some(pattern);
             }
             if evidence.is_honest(rule) {
@@ -244,20 +259,6 @@ impl OriginTraps {
             }
         }
         None
-    }
-
-    /// Is a pattern of the URL suspected? The narrowest one that is suspected or honest decides.
-    pub fn suspects(&self, url: &CanonicalUrl, rule: &Rule) -> bool {
-        for pattern in Pattern::all_of(url) {
-            let Some(evidence) = self.patterns.get(&pattern) else { continue };
-            if evidence.is_suspected(pattern.level, rule) {
-                return true;
-            }
-            if evidence.is_honest(rule) {
-                return false;
-            }
-        }
-        false
     }
 
     /// Is a pattern cut off, or suspected? As for few origins.

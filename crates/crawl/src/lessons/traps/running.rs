@@ -32,8 +32,8 @@ struct Counted {
 }
 
 impl Running {
-    /// The current evidence of an origin, if something of it is cut off or suspected; the outer one is none
-    /// if this cycle has added nothing.
+    /// The evidence of an origin to which this cycle added something; within it, none if nothing is cut off
+    /// or suspected.
     pub fn signs(&self, origin_key: &[u8]) -> Option<Option<&Arc<OriginTraps>>> {
         self.origins.get(origin_key).map(|counted| Some(&counted.known).filter(|_| counted.has_signs))
     }
