@@ -93,9 +93,8 @@ impl Promise {
 /// # Errors
 /// When pages, visits or tables cannot be read.
 pub fn planned(crawl: &Crawl, generation: &Generation, cycle: Cycle, k: u64) -> Result<Surveyed, Failure> {
-    let (now, since) = ((crawl.clock)(), crawl.so_far.started.unwrap_or_default());
-    let period = period(&crawl.settings, since, now);
-    let surveyed = survey_of(crawl, generation, cycle, k, period, |survey| survey.survey())?;
+    let measured = |since, now| period(&crawl.settings, since, now);
+    let surveyed = survey_of(crawl, generation, cycle, k, measured, |survey| survey.survey())?;
     surveyed.accounts.iter().for_each(account::Account::log);
     Ok(surveyed)
 }
@@ -109,32 +108,34 @@ pub fn check(crawl: &Crawl) -> Result<(), Failure> {
     let generation = crawl.repository.current();
     let (cycle, pages) = (generation.cycle().next(), generation.pages());
     let k = crate::cycle::plan::request(&crawl.settings, cycle, pages, crawl.random_seed).pages;
-    let period = crawl.settings.config.cycle.period.0;
-    survey_of(crawl, &generation, cycle, k, period, |survey| survey.check())
+    let configured = |_, _| crawl.settings.config.cycle.period.0;
+    survey_of(crawl, &generation, cycle, k, configured, |survey| survey.check())
 }
 
+/// `period` gets the start of the last cycle and the present time.
 fn survey_of<T: Default>(
     crawl: &Crawl,
     generation: &Generation,
     cycle: Cycle,
     k: u64,
-    period: Duration,
+    period: impl FnOnce(u64, u64) -> Duration,
     work: impl FnOnce(&Survey<'_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     if crawl.settings.promises.is_empty() {
         return Ok(T::default());
     }
+    let (now, since) = ((crawl.clock)(), crawl.so_far.started.unwrap_or_default());
     work(&Survey {
         settings: &crawl.settings,
-        period,
+        period: period(since, now),
         generation,
         kept: &crawl.repository.kept(),
         tables: Some(&crawl.tables),
         decided: &crawl.control.decided(),
         cycle,
         k,
-        now: (crawl.clock)(),
-        since: crawl.so_far.started.unwrap_or_default(),
+        now,
+        since,
         on_progress: &|| crawl.live.moved(),
     })
 }
