@@ -70,15 +70,13 @@ impl Proxy {
         self.url.host_str().unwrap_or_default()
     }
 
-    /// The credentials in a request of this URL, unless it goes through a tunnel.
-    pub(crate) fn authorization(&self, uri: &Uri) -> Option<HeaderValue> {
-        let is_told = uri.scheme_str() == Some("http")
-            && matches!(self.url.scheme(), "http" | "https")
-            && self.covers(uri.host()?);
-        if !is_told {
+    /// The credentials for requests that name an `http` URL to the proxy. Tunnels have theirs from [`Proxy::rule`].
+    pub(crate) fn authorization(&self) -> Option<HeaderValue> {
+        if !matches!(self.url.scheme(), "http" | "https") {
             return None;
         }
-        Matcher::builder().all(self.url.as_str()).build().intercept(uri)?.basic_auth().cloned()
+        let any = Uri::from_static("http://any.invalid/");
+        Matcher::builder().all(self.url.as_str()).build().intercept(&any)?.basic_auth().cloned()
     }
 
     /// The rule for the HTTP client.

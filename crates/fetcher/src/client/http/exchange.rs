@@ -9,7 +9,7 @@ use hyper::Uri;
 use hyper::ext::ReasonPhrase;
 use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use reqwest::header::{Entry, HeaderMap, PROXY_AUTHORIZATION};
+use reqwest::header::{Entry, HeaderMap, HeaderValue, PROXY_AUTHORIZATION};
 use reqwest::{Body, Client, Method, Request, Response, Url};
 use std::error::Error;
 use std::pin::Pin;
@@ -34,7 +34,8 @@ pub struct Exchange {
     client: legacy::Client<Connector, Body>,
     /// Fields of every request that does not have its own.
     common: HeaderMap,
-    proxy: Option<Proxy>,
+    /// The proxy with its credentials, if it has any.
+    proxy: Option<(Proxy, HeaderValue)>,
 }
 
 impl Exchange {
@@ -54,7 +55,8 @@ impl Exchange {
             .http2_max_header_list_size(MAX_HEADER_BYTES)
             .http2_initial_stream_window_size(MAX_UNREAD)
             .build(Connector(connecting));
-        Exchange { client, common, proxy: config.proxy.clone() }
+        let proxy = config.proxy.as_ref().and_then(|proxy| Some((proxy.clone(), proxy.authorization()?)));
+        Exchange { client, common, proxy }
     }
 
     /// Sends a request. The header of an HTTP/1 response comes also as it was received.
@@ -68,8 +70,11 @@ impl Exchange {
             }
         }
         let mut request = hyper::Request::<Body>::try_from(request)?;
-        if let Some(value) = self.proxy.as_ref().and_then(|proxy| proxy.authorization(request.uri())) {
-            request.headers_mut().insert(PROXY_AUTHORIZATION, value);
+        if let Some((proxy, credentials)) = &self.proxy
+            && request.uri().scheme_str() == Some("http")
+            && request.uri().host().is_some_and(|host| proxy.covers(host))
+        {
+            request.headers_mut().insert(PROXY_AUTHORIZATION, credentials.clone());
         }
         let (mut parts, body) = self.client.request(request).await?.into_parts();
         let heads = parts.extensions.remove::<RawHeads>();
@@ -117,7 +122,7 @@ pub struct TakingLayer;
 #[derive(Clone, Copy, Debug)]
 pub struct TakingService<S>(S);
 
-/// What the client that makes a connection is told instead.
+/// The error of the client that makes a connection, instead of it.
 #[derive(Debug, thiserror::Error)]
 #[error("the connection was taken")]
 struct Taken;
