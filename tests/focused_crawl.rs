@@ -1,7 +1,6 @@
 //! Focused crawls (`[focus]`): relevant pages first, the same plan after a kill, and nothing of it without the key.
 
-use crate::daemon::PATIENCE;
-use crate::harness::{World, count, fails, json_lines, succeeds};
+use crate::harness::{PATIENCE, World, count, fails, json_lines, succeeds};
 use recrawl_mockweb::procedural::ProceduralConfig;
 use recrawl_mockweb::{Config, WebConfig};
 use serde_json::Value;

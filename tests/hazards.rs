@@ -1,6 +1,6 @@
 //! What the Web does to crawlers: each hazard ends, is told right, and costs nobody else anything.
 
-use crate::harness::{Pages, World, count, json_lines, succeeds, web};
+use crate::harness::{PATIENCE, Pages, World, count, json_lines, succeeds, web};
 use recrawl_mockweb::tls::SelfSigned;
 use recrawl_mockweb::trap::Trap;
 use recrawl_mockweb::{Config, ProceduralConfig, Validators, WebConfig};
@@ -117,9 +117,6 @@ archive = false
 /// More than the program may have in memory at any moment of these crawls, in KiB: what it has without
 /// hazards, 100 connections with 512 KiB each, and for each of two readers the tree of a hostile page.
 const MEMORY: u64 = 224 << 10;
-
-/// A crawl that takes longer than this will never end.
-const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Hosts of the same size.
 fn even_web(pages: u32, hosts: u32) -> Config {

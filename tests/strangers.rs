@@ -1,18 +1,15 @@
 //! What the console gives to those who mean ill, while the crawl goes on.
 
-use crate::daemon::{Daemon, QUICK, TOKEN, world};
+use crate::daemon::{Daemon, PATIENCE, QUICK, TOKEN, world};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
-use std::time::Duration;
 
 /// Connections that are opened at once and kept.
 const FLOOD: u64 = 10_000;
 /// Where the flood comes from, and where somebody else does.
 const FLOODING: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 66);
 const SOMEBODY: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 77);
-/// A connection that is left alone for longer than the console's own limits.
-const PATIENCE: Duration = Duration::from_secs(300);
 
 /// What a request got: the status and the kind of problem.
 fn asked(daemon: &Daemon, head: &str, body: &[u8]) -> (u16, String) {

@@ -281,13 +281,13 @@ fn text_is_shown_as_text_and_other_types_not_at_all() {
     assert_eq!((sniffed.contains("words"), active(&sniffed)), (true, Vec::new()));
 }
 
-/// A page of a megabyte that costs a parser without bounds minutes.
 /// The time that this thread was given, however busy the machine is.
 fn processor_time() -> Duration {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
     Duration::from_nanos(text.split(' ').next().unwrap().parse().unwrap())
 }
 
+/// A page of a megabyte that costs a parser without bounds minutes.
 #[test]
 fn a_hostile_page_costs_seconds() {
     let (blocks, fonts) = ("<div>".repeat(500), "<font color=#1>".repeat(400));
