@@ -35,7 +35,7 @@ fn asked(server: &Server, from: u64) -> Vec<(String, String)> {
 fn names_at_one_slow_address_leave_the_slots_to_others() {
     let world = World::new(even_web(12 * 30 + 150, 12 + 50, Some("mock.test")), "");
     let names = world.server.names();
-    let slow: Vec<_> = (1..=12).map(|host| format!("{host}/=slow:1600").parse().expect("a rule")).collect();
+    let slow: Vec<_> = (1..=12).map(|host| format!("{host}/=slow:8000").parse().expect("a rule")).collect();
     world.server.set_faults(slow);
     let overrides: Vec<String> = (0..)
         .zip(&names)

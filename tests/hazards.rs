@@ -105,7 +105,7 @@ const LIMITS: &str = r#"
 [cycle]
 pages = "100%"
 [fetch]
-timeout = "3 s"
+timeout = "15 s"
 max_body = "512 KiB"
 connections = 100
 [extract]

@@ -186,9 +186,17 @@ fn a_promotion_comes_with_the_next_cycle_and_not_before() {
         "rounds = 2\nperiod = \"1 s\"\n[politeness]\ndelay_per_host = \"100 ms\"\ndelay_per_latency = 0.0\n";
     configure(&world, &(propose() + slow));
     let daemon = Daemon::start(&world);
-    let fetching = daemon.until("fetching", |status| status["cycle"]["stage"] == "fetching");
-    let cycle = fetching["cycle"]["cycle"].as_u64().unwrap();
+    // Held in the middle of a cycle, so that it is the same cycle when the promotion arrives.
+    let cycle = loop {
+        daemon.until("fetching", |status| status["cycle"]["stage"] == "fetching");
+        daemon.change("PUT", "/api/v1/pause", None);
+        if let Some(cycle) = daemon.status()["cycle"]["cycle"].as_u64() {
+            break cycle;
+        }
+        daemon.change("DELETE", "/api/v1/pause", None);
+    };
     assert_eq!(daemon.change("POST", "/api/v1/improve/promote", None), "next_cycle");
+    daemon.change("DELETE", "/api/v1/pause", None);
     daemon.until("two cycles on", |status| status["last"]["cycle"].as_u64() > Some(cycle));
     let reports = daemon.get("/api/v1/cycles?last=20");
     let formula = |of: u64| {

@@ -316,11 +316,11 @@ fn a_daemon_killed_in_rounds_of_all_kinds_goes_on_and_hosts_notice_nothing() {
         if kill == 0 {
             daemon.seed(&seeds);
         }
-        // In a round of each kind in turn, if one comes soon.
+        // In a round of each kind in turn.
         let kind = ["fill", "revisit", "urgent"][kill as usize % 3];
         let begun = Instant::now();
         let mut asks_at = begun + Duration::from_millis(lot.random_range(0..400));
-        while daemon.status()["cycle"]["kind"] != kind && begun.elapsed() < Duration::from_secs(10) {
+        while daemon.status()["cycle"]["kind"] != kind && begun.elapsed() < daemon::PATIENCE {
             if Instant::now() >= asks_at {
                 asks_at += Duration::from_millis(lot.random_range(50..800));
                 let url = world.server.url(lot.random_range(0..PAGES));

@@ -6,7 +6,7 @@ use super::{Action, Fault, FaultKind, page};
 pub const HOSTILE: FaultKind = FaultKind {
     name: "hostile",
     help: "a page whose script is against the browser; value: loop (never ends), promises (the same in small steps), \
-           reload (for ever), windows, dialogs, download, workers, memory (takes all), dom (a million elements), text \
+           reload (for ever), windows, dialogs, download, workers, memory (takes all, keeps it), dom (a million elements), text \
            (a large document), requests (thousands), default loop",
     parse: |value| {
         let script = match value.unwrap_or("loop") {
@@ -23,7 +23,8 @@ pub const HOSTILE: FaultKind = FaultKind {
                 "for (let i = 0; i < 9; i++) { new Worker('/worker.js?' + i); new SharedWorker('/shared.js?' + i); } \
                  navigator.serviceWorker?.register('/service.js').catch(() => 0);"
             }
-            "memory" => "const all = []; for (;;) all.push(new Uint8Array(1 << 24).fill(1));",
+            // It keeps what it has when it is refused more: the error of an allocation would end the script alone.
+            "memory" => "const all = []; for (;;) try { all.push(new Uint8Array(1 << 24).fill(1)); } catch {}",
             "dom" => "for (let i = 0; i < 1e6; i++) document.body.append(document.createElement('p'));",
             "text" => "document.body.append('x'.repeat(3e7));",
             "requests" => "for (let i = 0; i < 2000; i++) fetch('/more/' + i).catch(() => 0);",
