@@ -9,6 +9,8 @@ mod references;
 mod stack;
 mod tokens;
 
+pub(crate) use references::value as attribute_value;
+
 use crate::html::{self, Attributes};
 use crate::oversized_tags;
 use crate::walk::Found;

@@ -5,6 +5,7 @@
 //! or a title has no tags. The parser knows, and corrects the prescan if it meets a `<meta>` later. Both
 //! are one scan here, with and without such contents.
 
+use crate::stream::attribute_value;
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 use memchr::memmem;
 
@@ -91,8 +92,7 @@ impl Scan<'_> {
             let rest = &self.bytes[self.at..];
             let is_meta = rest.get(1..5).is_some_and(|name| name.eq_ignore_ascii_case(b"meta"));
             match rest {
-                // The dashes that begin a comment may end it: `<!-->`.
-                [b'<', b'!', b'-', b'-', ..] => self.at += memmem::find(&rest[2..], b"-->")? + 4,
+                [b'<', b'!', b'-', b'-', ..] => self.at += self.comment_len(rest)? - 1,
                 [_, _, _, _, _, byte, ..] if is_meta && (is_space(*byte) || *byte == b'/') => {
                     self.at += 5;
                     if let Some(encoding) = self.encoding_of_meta()? {
@@ -117,6 +117,15 @@ impl Scan<'_> {
             }
             self.at += 1;
         }
+    }
+
+    /// Bytes of the comment that these begin with.
+    fn comment_len(&self, bytes: &[u8]) -> Option<usize> {
+        memchr::memchr_iter(b'>', bytes).map(|end| end + 1).find(|len| {
+            let comment = &bytes[..*len];
+            // The dashes that begin a comment may end it: `<!-->`. Only the parser takes `--!>` for an end.
+            comment[2..].ends_with(b"-->") || self.knows_contents && comment[4..].ends_with(b"--!>")
+        })
     }
 
     /// Skips the content of an element that has no tags in it, to its end tag.
@@ -150,6 +159,7 @@ impl Scan<'_> {
             if !matches!(&name[..], b"http-equiv" | b"content" | b"charset") || names.contains(&name) {
                 continue;
             }
+            let value = if self.knows_contents { without_references(value) } else { value };
             match &name[..] {
                 b"http-equiv" => is_pragma = value == b"content-type",
                 b"content" => pragma = of_content(&value),
@@ -222,6 +232,19 @@ impl Scan<'_> {
 
     fn byte(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
+    }
+}
+
+/// The value of an attribute as the parser reads it: `&#107;oi8-r` is `koi8-r`. The prescan knows no references.
+fn without_references(value: Vec<u8>) -> Vec<u8> {
+    if !value.contains(&b'&') {
+        return value;
+    }
+    // A reference at the end is told by what follows it.
+    let text = String::from_utf8_lossy(&value) + "\"";
+    match attribute_value(&text, 0, text.len() - 1) {
+        Ok(value) => value.into_owned().into_bytes(),
+        Err(_) => value,
     }
 }
 

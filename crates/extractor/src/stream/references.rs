@@ -98,7 +98,7 @@ fn named(text: &str, in_attribute: bool) -> Result<Option<(Reference, usize)>, S
 ///
 /// # Errors
 /// Those of [`reference()`].
-pub(super) fn value(text: &str, start: usize, end: usize) -> Result<Cow<'_, str>, Slow> {
+pub(crate) fn value(text: &str, start: usize, end: usize) -> Result<Cow<'_, str>, Slow> {
     let next = |at: usize| memchr2(b'&', b'\r', &text.as_bytes()[at..end]).map(|len| at + len);
     let Some(mut at) = next(start) else { return Ok(Cow::Borrowed(&text[start..end])) };
     let mut value = String::with_capacity(end - start);

@@ -24,7 +24,9 @@ pub const HOSTILE: FaultKind = FaultKind {
                  navigator.serviceWorker?.register('/service.js').catch(() => 0);"
             }
             // It keeps what it has when it is refused more: the error of an allocation would end the script alone.
-            "memory" => "const all = []; for (;;) try { all.push(new Uint8Array(1 << 24).fill(1)); } catch {}",
+            "memory" => {
+                "const all = []; for (;;) try { all.push(new Uint8Array(1 << 24).fill(1)); } catch {}"
+            }
             "dom" => "for (let i = 0; i < 1e6; i++) document.body.append(document.createElement('p'));",
             "text" => "document.body.append('x'.repeat(3e7));",
             "requests" => "for (let i = 0; i < 2000; i++) fetch('/more/' + i).catch(() => 0);",

@@ -56,6 +56,14 @@ fn what_declares_an_encoding_in_html_and_what_does_not() {
         ("<!---><meta charset=koi8-r>", "KOI8-R"),
         ("<!-- > -- > <meta charset=gbk> --><meta charset=koi8-r>", "KOI8-R"),
         ("<!-- <meta charset=koi8-r>", "-"),
+        // The parser ends this one, too, and it reads references.
+        ("<!-- --!><meta charset=koi8-r>", "KOI8-R"),
+        ("<!-- --! ><meta charset=koi8-r>", "-"),
+        ("<!--!><meta charset=koi8-r>", "-"),
+        ("<meta charset='&#107;oi8&#x2D;r'>", "KOI8-R"),
+        ("<meta charset=koi8&#45r>", "KOI8-R"),
+        ("<meta http-equiv='&#x63;ontent-type' content='text/html&semi; charset&equals;koi8-r'>", "KOI8-R"),
+        ("<meta charset='koi8-r&amp;'>", "-"),
         // The first one that is known counts.
         ("<meta charset=bogus><meta charset=koi8-r><meta charset=gbk>", "KOI8-R"),
         ("<meta charset=utf-16><meta charset=koi8-r>", "UTF-8"),
@@ -121,7 +129,19 @@ fn wide_text_shows_by_its_xml_declaration() {
 /// Each of these would be searched again from each of its tags.
 #[test]
 fn no_page_costs_more_than_its_bytes() {
-    for piece in ["<meta ", "<meta charset=", "<!--", "</", "<script>", "<title></titl", "<a '", "<a b='"] {
+    for piece in [
+        "<meta ",
+        "<meta charset=",
+        "<!--",
+        "<!---->",
+        "<!-- --!>",
+        "<meta charset=&",
+        "</",
+        "<script>",
+        "<title></titl",
+        "<a '",
+        "<a b='",
+    ] {
         assert_eq!(name(in_html(piece.repeat(300_000).as_bytes())), "-", "{piece}");
     }
 }
