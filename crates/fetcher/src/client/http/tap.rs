@@ -35,6 +35,9 @@ struct Head {
     status: Vec<u8>,
     /// The lines behind it, up to the empty line.
     lines: Vec<u8>,
+    /// Where in `lines` the field begins that hyper has not been given yet, and where its last line does.
+    field: usize,
+    line: usize,
     is_whole: bool,
 }
 
@@ -69,10 +72,11 @@ impl Head {
         if !self.status.ends_with(b"\n") {
             out.extend_from_slice(&self.status);
         }
+        out.extend_from_slice(&self.lines[self.field..]);
         self.is_whole = true;
     }
 
-    /// Adds received bytes up to the empty line. Appends all to `out`, with a status line that hyper reads.
+    /// Adds received bytes up to the empty line. Appends them to `out` as hyper reads them.
     fn add(&mut self, part: &[u8], out: &mut Vec<u8>) {
         for (at, &byte) in part.iter().enumerate() {
             if self.is_whole {
@@ -94,18 +98,60 @@ impl Head {
                 self.is_whole = is_too_long;
                 continue;
             }
-            out.push(byte);
             self.lines.push(byte);
-            let is_end = matches!(&*self.lines, b"\n" | b"\r\n")
-                || self.lines.ends_with(b"\n\r\n")
-                || self.lines.ends_with(b"\n\n");
+            let is_end = byte == b'\n' && self.end_line(out);
             self.is_whole = is_end || self.lines.len() > MAX_KEPT;
+            if self.is_whole && !is_end {
+                out.extend_from_slice(&self.lines[self.field..]);
+            }
             // Another response follows this one (RFC 9110 §15.2).
             if is_end && StatusLine::parse(&self.status).is_some_and(|line| line.is_informational()) {
                 *self = Head { number: self.number, ..Head::default() };
             }
         }
     }
+}
+
+impl Head {
+    /// A line is there. Appends the field before it to `out`, unless the line goes on with it. True at the empty line.
+    fn end_line(&mut self, out: &mut Vec<u8>) -> bool {
+        let line = &self.lines[self.line..];
+        let is_end = matches!(line, b"\n" | b"\r\n");
+        if !line.starts_with(b" ") && !line.starts_with(b"\t") {
+            write_field(&self.lines[self.field..self.line], out);
+            self.field = self.line;
+        }
+        if is_end {
+            out.extend_from_slice(b"\r\n");
+        }
+        self.line = self.lines.len();
+        is_end
+    }
+}
+
+/// Appends a field as hyper reads it. Without a length that can be read, the body ends with the connection, as in browsers.
+/// A carriage return within a line is a space (RFC 9112 §2.2).
+fn write_field(field: &[u8], out: &mut Vec<u8>) {
+    if is_bad_length(field) {
+        return;
+    }
+    let next = field.iter().skip(1).chain(b"\n");
+    out.extend(field.iter().zip(next).map(|(byte, next)| match (byte, next) {
+        (b'\r', next) if *next != b'\n' => b' ',
+        (byte, _) => *byte,
+    }));
+}
+
+fn is_bad_length(field: &[u8]) -> bool {
+    let Some(colon) = memchr::memchr(b':', field) else { return false };
+    let (name, value) = (&field[..colon], &field[colon + 1..]);
+    let is_number = |text: &[u8]| {
+        let text = text.trim_ascii();
+        text.iter().all(u8::is_ascii_digit)
+            && std::str::from_utf8(text).is_ok_and(|text| text.parse::<u64>().is_ok())
+    };
+    name.trim_ascii_end().eq_ignore_ascii_case(b"content-length")
+        && !value.split(|byte| *byte == b',').all(is_number)
 }
 
 /// A status line, read as browsers read it: the name in any case, a version that hyper does not know, other blanks.
