@@ -11,9 +11,6 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::time::SystemTime;
 
-/// Maximum bytes of an archived body that are read.
-pub const MAX_ARCHIVED_BODY: u64 = 2 << 20;
-
 /// Bytes of a record that are unpacked to see whose it is: its fields, of which the URL is the longest.
 const FIELDS: u64 = 4 << 10;
 /// Bytes that are read at a time. Most records have fewer.
@@ -27,7 +24,7 @@ fn warc(bytes: &[u8]) -> io::Result<&[u8]> {
     is_one.then_some(bytes).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "not a WARC record"))
 }
 
-/// A record of the archive, its body truncated to [`MAX_ARCHIVED_BODY`].
+/// A record of the archive, its body perhaps truncated.
 #[derive(Debug)]
 pub struct Answer {
     head: Vec<u8>,
@@ -43,23 +40,11 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Reads the record at this position.
+    /// Reads the record at this position, with the body truncated to this length.
     ///
     /// # Errors
     /// [`io::ErrorKind::NotFound`] if the file is missing; other errors name the file and byte.
-    pub fn read(archive: &ArchiveFolder, position: ArchivePosition) -> io::Result<Answer> {
-        Answer::read_up_to(archive, position, MAX_ARCHIVED_BODY)
-    }
-
-    /// The same, with the body truncated to this length.
-    ///
-    /// # Errors
-    /// As [`Answer::read`].
-    pub fn read_up_to(
-        archive: &ArchiveFolder,
-        position: ArchivePosition,
-        max_body: u64,
-    ) -> io::Result<Answer> {
+    pub fn read(archive: &ArchiveFolder, position: ArchivePosition, max_body: u64) -> io::Result<Answer> {
         Answer::at(archive, position, |members| {
             let mut answer = Answer::of_member(members, max_body)?;
             if let Some((document, is_cut)) = answer.rendered_in(members, max_body)? {
@@ -223,6 +208,8 @@ mod tests {
 
     const URL: &str = "http://a.example/";
 
+    const LONG: u64 = 2 << 20;
+
     fn response(body: &[u8], before: Option<ArchivePosition>) -> Vec<u8> {
         let head = Head::new(URL, 1_700_000_000_999, 200);
         let headers = [("Content-Type", &b"text/html"[..])].into_iter();
@@ -240,7 +227,7 @@ mod tests {
         let mut archive = crate::Archive::create(folder.path(), 1).unwrap();
         let first = archive.append(&response(b"one", None)).unwrap();
         let second = archive.append(&response(b"two\r\n\r\n", Some(first))).unwrap();
-        let found = Answer::read(&opened(folder.path()), second).unwrap();
+        let found = Answer::read(&opened(folder.path()), second, LONG).unwrap();
         assert_eq!(
             (&found.body[..], found.status(), found.time()),
             (&b"two\r\n\r\n"[..], 200, 1_700_000_000)
@@ -250,7 +237,7 @@ mod tests {
             (Some(URL), Some("text/html"))
         );
         assert_eq!(found.before(), Some(first));
-        let found = Answer::read(&opened(folder.path()), first).unwrap();
+        let found = Answer::read(&opened(folder.path()), first, LONG).unwrap();
         assert_eq!((&found.body[..], found.before()), (&b"one"[..], None));
     }
 
@@ -274,16 +261,16 @@ mod tests {
         let last = archive.append(&response(b"last", None)).unwrap();
         let folder = opened(folder.path());
         for position in [own, asked] {
-            let found = Answer::read(&folder, position).unwrap();
+            let found = Answer::read(&folder, position, LONG).unwrap();
             assert_eq!(
                 (&found.body[..], found.document(), found.is_cut),
                 (&b"shell"[..], document.as_bytes(), false)
             );
-            let cut = Answer::read_up_to(&folder, position, 9).unwrap();
+            let cut = Answer::read(&folder, position, 9).unwrap();
             assert_eq!((&cut.body[..], cut.document(), cut.is_cut), (&b"shell"[..], &b"<p>render"[..], true));
         }
         for (position, body) in [(plain, "plain"), (last, "last")] {
-            let found = Answer::read(&folder, position).unwrap();
+            let found = Answer::read(&folder, position, LONG).unwrap();
             assert_eq!((found.document(), found.rendered.is_none()), (body.as_bytes(), true));
         }
     }
@@ -292,19 +279,19 @@ mod tests {
     fn what_is_not_there_damaged_or_too_long_is_told_apart() {
         let folder = tempfile::tempdir().unwrap();
         let mut archive = crate::Archive::create(folder.path(), 1 << 20).unwrap();
-        let long = archive.append(&response(&vec![b'x'; MAX_ARCHIVED_BODY as usize + 9], None)).unwrap();
-        for (most, read) in [(MAX_ARCHIVED_BODY, MAX_ARCHIVED_BODY), (0, 0), (1 << 30, MAX_ARCHIVED_BODY + 9)]
-        {
-            let found = Answer::read_up_to(&opened(folder.path()), long, most).unwrap();
-            assert_eq!((found.body.len() as u64, found.body_bytes), (read, MAX_ARCHIVED_BODY + 9));
+        let long = archive.append(&response(&vec![b'x'; LONG as usize + 9], None)).unwrap();
+        for (most, read) in [(LONG, LONG), (0, 0), (1 << 30, LONG + 9)] {
+            let found = Answer::read(&opened(folder.path()), long, most).unwrap();
+            assert_eq!((found.body.len() as u64, found.body_bytes), (read, LONG + 9));
             assert_eq!(found.is_cut, read < found.body_bytes);
         }
-        let gone = Answer::read(&opened(folder.path()), ArchivePosition { file: 9, offset: 0 }).unwrap_err();
+        let gone =
+            Answer::read(&opened(folder.path()), ArchivePosition { file: 9, offset: 0 }, LONG).unwrap_err();
         assert_eq!(gone.kind(), io::ErrorKind::NotFound);
         let within = ArchivePosition { offset: long.offset + 1, ..long };
-        let error = Answer::read(&opened(folder.path()), within).unwrap_err().to_string();
+        let error = Answer::read(&opened(folder.path()), within, LONG).unwrap_err().to_string();
         assert!(error.contains("-000001-0.warc.gz, byte"), "{error}");
         let beyond = ArchivePosition { offset: 1 << 40, ..long };
-        assert!(Answer::read(&opened(folder.path()), beyond).is_err());
+        assert!(Answer::read(&opened(folder.path()), beyond, LONG).is_err());
     }
 }

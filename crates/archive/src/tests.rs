@@ -236,7 +236,8 @@ fn every_head_that_is_written_is_read_back() {
         // Fields behind one that is too long are kept if there is room.
         assert_eq!(found.http_field("content-type").is_some(), length != most, "{length}");
         let position = archive.append(&member).unwrap();
-        let answer = answer::Answer::read(&ArchiveFolder::open(folder.path()).unwrap(), position).unwrap();
+        let answer =
+            answer::Answer::read(&ArchiveFolder::open(folder.path()).unwrap(), position, 1 << 20).unwrap();
         assert_eq!((&answer.body[..], answer.body_bytes), (&b"the body"[..], 8), "{length}");
     }
     // A phrase in any encoding, or none.
@@ -246,7 +247,8 @@ fn every_head_that_is_written_is_read_back() {
         let found = records::Records::over(&member[..], "x".into()).checked().next_record().unwrap().unwrap();
         assert_eq!((found.problem, found.http_status()), (None, Some("200")));
         let position = archive.append(&member).unwrap();
-        let answer = answer::Answer::read(&ArchiveFolder::open(folder.path()).unwrap(), position).unwrap();
+        let answer =
+            answer::Answer::read(&ArchiveFolder::open(folder.path()).unwrap(), position, 1 << 20).unwrap();
         assert_eq!((answer.status(), &answer.body[..]), (200, &b"b"[..]));
         assert!(answer.http_head().starts_with(&[b"HTTP/1.1 200 ", reason, b"\r\n"].concat()));
     }
@@ -282,7 +284,7 @@ fn with_lines(lines: &[u8]) -> (String, answer::Answer) {
     let member = record.compress(&mut Compressor::new(), &head, told);
     let position = Archive::create(folder.path(), 1 << 20).unwrap().append(&member).unwrap();
     let archive = ArchiveFolder::open(folder.path()).unwrap();
-    let answer = answer::Answer::read(&archive, position).unwrap();
+    let answer = answer::Answer::read(&archive, position, 1 << 20).unwrap();
     assert_eq!((answer.status(), &answer.body[..]), (200, &b"one"[..]));
     (answer.http_head().iter().map(|byte| char::from(*byte)).collect(), answer)
 }

@@ -112,6 +112,12 @@ impl Settings {
         self.fetch.max_redirects.max(self.config.hints.max_nesting)
     }
 
+    /// Bytes of the longest body, or document made by a browser, that the crawl archives: whoever reads the archive
+    /// reads as much.
+    pub fn max_archived_body(&self) -> usize {
+        self.fetch.max_body.max(self.config.render.max_document.0 as usize)
+    }
+
     /// Uses this contact, unless it is blank.
     pub fn use_contact(&mut self, contact: Option<&str>) {
         if let Some(contact) = contact.map(str::trim).filter(|contact| !contact.is_empty()) {

@@ -77,7 +77,8 @@ pub fn document(
             let part = settings.pages.of(url).map(|rule| &rule.part);
             let archive = ArchiveFolder::open(folder).map_err(|e| missing("unreadable", e.to_string()));
             archive.and_then(|archive| {
-                let versions = Versions::of(&archive, url, visited.content.archive);
+                let max_body = settings.max_archived_body();
+                let versions = Versions::of(&archive, url, visited.content.archive, max_body);
                 last_two(versions, url, visited, settings, part, now)
             })
         }),

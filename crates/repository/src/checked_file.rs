@@ -4,6 +4,7 @@
 use crate::error::{OpenError, ReadError, WriteError};
 use crate::frames::Source;
 use crate::storage::Storage;
+use std::io;
 
 /// A text without content. A person may write no more than this into a file, to begin anew.
 pub const NOTHING: &str = "{}";
@@ -49,12 +50,17 @@ impl CheckedFile {
     /// Replaces the text, durably: whatever stops it, the file is the old one or the new one, whole.
     ///
     /// # Errors
-    /// When the disk refuses. Nobody knows then which of them is found after a restart.
+    /// When the disk refuses. Nobody knows then which of them is found after a restart. When the text is longer than it
+    /// could be read again: then nothing has changed.
     pub fn write(&self, storage: &dyn Storage, text: &str) -> Result<(), WriteError> {
         let crc = crc32fast::hash(text.as_bytes());
         let path = storage.locate(self.next);
-        let mut file = storage.create(self.next).map_err(WriteError::of(&path, "create"))?;
         let bytes = format!("{BEGIN}{crc:08x}{}{text}{END}", self.middle());
+        if bytes.len() as u64 > self.max_bytes {
+            let error = format!("{} bytes are more than the {} it may have", bytes.len(), self.max_bytes);
+            return Err(WriteError::of(&path, "write")(io::Error::new(io::ErrorKind::FileTooLarge, error)));
+        }
+        let mut file = storage.create(self.next).map_err(WriteError::of(&path, "create"))?;
         file.write(bytes.as_bytes()).map_err(WriteError::of(&path, "write"))?;
         file.sync().map_err(WriteError::of(&path, "sync"))?;
         storage.rename(self.next, self.name).map_err(WriteError::of(&path, "rename"))?;

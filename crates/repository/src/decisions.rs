@@ -87,6 +87,18 @@ mod tests {
     }
 
     #[test]
+    fn what_could_not_be_read_again_is_not_written() {
+        let storage = MemoryStorage::new();
+        let most = "x".repeat(MAX_DECISIONS_BYTES as usize);
+        let fits = |length: usize| write(&storage, &most[..length]).is_ok();
+        let longest = (most.len() - 100..most.len()).rev().find(|length| fits(*length)).expect("one fits");
+        assert_eq!(read(&storage).unwrap().map(|text| text.len()), Some(longest));
+        let error = write(&storage, &most).unwrap_err().to_string();
+        assert!(error.contains("decisions.json") && error.contains("67108864"), "{error}");
+        assert_eq!(read(&storage).unwrap().map(|text| text.len()), Some(longest), "the last one is there");
+    }
+
+    #[test]
     fn a_person_may_begin_anew_and_what_was_decided_is_not_begun_anew() {
         let by_hand = MemoryStorage::with_files([(DECISIONS.into(), b"{}\n".to_vec())].into());
         assert_eq!(read(&by_hand).unwrap().as_deref(), Some(NOTHING));

@@ -83,7 +83,7 @@ pub fn run(args: &ShowArgs) -> Result<(), Failure> {
     }
     let version = page.version(args.version)?;
     if version.answer.is_cut {
-        tracing::warn!("the body is longer than fetch.max_body and shown in part");
+        tracing::warn!("the body is longer than fetch.max_body and render.max_document, and shown in part");
     }
     if args.html {
         return write_bytes(version.answer.document());

@@ -85,7 +85,7 @@ impl Texts<'_> {
     }
 
     fn version(&self, at: ArchivePosition) -> Result<Version, Missing> {
-        let answer = read(self.folder, at, self.url, self.settings.fetch.max_body as u64)?;
+        let answer = read(self.folder, at, self.url, self.settings.max_archived_body() as u64)?;
         Ok(Version { at, answer })
     }
 

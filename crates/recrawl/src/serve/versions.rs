@@ -59,8 +59,8 @@ fn fill(list: &mut VersionList, page: &ArchivedPage, ask: &VersionQuery, now: u6
             (number - 1, Some(version.at))
         }
     };
-    let max_body = page.settings.fetch.max_body;
-    let mut versions = Versions::of(&page.archive, &page.url, from).with_bodies(max_body);
+    let max_body = page.settings.max_archived_body();
+    let mut versions = Versions::of(&page.archive, &page.url, from, max_body);
     // The words of the version that comes next in the list are those before the last one.
     let mut newer: Option<Text> = None;
     for number in before + 1.. {
@@ -152,7 +152,7 @@ fn version(
     let not_found = |missing: Missing| Refusal::NotFound(format!("{url}: {}", missing.why));
     let page = found.map_err(not_found)?;
     let at = ArchivePosition { file: asked.warc_file, offset: asked.warc_offset };
-    let max_body = max_body.unwrap_or(page.settings.fetch.max_body);
+    let max_body = max_body.unwrap_or_else(|| page.settings.max_archived_body());
     let (number, version) = page.version_at(at, max_body).map_err(not_found)?;
     Ok((page, number, version))
 }

@@ -40,8 +40,8 @@ impl ArchivedPage {
 
     /// Its versions, newest first.
     pub fn versions(&self) -> Versions<'_> {
-        let max_body = self.settings.fetch.max_body;
-        Versions::of(&self.archive, &self.url, self.visited.content.archive).with_bodies(max_body)
+        let max_body = self.settings.max_archived_body();
+        Versions::of(&self.archive, &self.url, self.visited.content.archive, max_body)
     }
 
     /// The version at this position, with its number, from 1. A position that no record of the page leads to is
@@ -67,7 +67,7 @@ impl ArchivedPage {
     pub fn before(&self, version: &Version) -> Result<Version, Missing> {
         let at = version.answer.before();
         let at = at.ok_or_else(|| missing("one_text", "no version before this one is archived"))?;
-        let answer = read(&self.archive, at, &self.url, self.settings.fetch.max_body as u64)?;
+        let answer = read(&self.archive, at, &self.url, self.settings.max_archived_body() as u64)?;
         Ok(Version { at, answer })
     }
 

@@ -1,7 +1,7 @@
 //! The archived versions of a page, from the last body back to the first.
 
 use super::{Missing, missing};
-use recrawl_archive::answer::{Answer, MAX_ARCHIVED_BODY};
+use recrawl_archive::answer::Answer;
 use recrawl_archive::{ArchiveFolder, timestamp};
 use recrawl_crawl::settings::Settings;
 use recrawl_extractor::{Extracted, Fields, Part, extract_part, inert, inert_text};
@@ -37,13 +37,9 @@ impl<'f> Versions<'f> {
         archive: &'f ArchiveFolder,
         url: &'f CanonicalUrl,
         last: Option<ArchivePosition>,
+        max_body: usize,
     ) -> Versions<'f> {
-        Versions { archive, url, next: last, max_body: MAX_ARCHIVED_BODY }
-    }
-
-    /// The same, with bodies up to this length.
-    pub fn with_bodies(self, max_body: usize) -> Versions<'f> {
-        Versions { max_body: max_body as u64, ..self }
+        Versions { archive, url, next: last, max_body: max_body as u64 }
     }
 }
 
@@ -106,7 +102,7 @@ pub fn read(
     url: &CanonicalUrl,
     max_body: u64,
 ) -> Result<Answer, Missing> {
-    checked(Answer::read_up_to(archive, at, max_body), at, url)
+    checked(Answer::read(archive, at, max_body), at, url)
 }
 
 /// What was read at this position, if it is a response of this page.

@@ -50,7 +50,7 @@ pub fn export(settings: &Settings, out: &Path, format: Format, with_text: bool) 
         if taken_down.iter().any(|pattern| pattern.matches(&url)) {
             continue;
         }
-        let version = Versions::of(&archive, &url, Some(at)).with_bodies(settings.fetch.max_body).next();
+        let version = Versions::of(&archive, &url, Some(at), settings.max_archived_body()).next();
         let Some(Ok(version)) = version else {
             left_out += 1;
             continue;

@@ -33,7 +33,7 @@ pub fn write(
         if !selection.admits_page(&url) {
             continue;
         }
-        let version = Versions::of(archive, &url, Some(at)).with_bodies(settings.fetch.max_body).next();
+        let version = Versions::of(archive, &url, Some(at), settings.max_archived_body()).next();
         // A body that cannot be read is in no WARC record of the package either.
         let Some(Ok(version)) = version.filter(|version| {
             version.as_ref().is_ok_and(|version| selection.admits_time(version.answer.time()))
