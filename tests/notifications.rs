@@ -467,6 +467,37 @@ fn mail_has_subject_text_and_id() {
     }
 }
 
+/// Doubles a text or list, so that 60 times are more than any machine has. The last ones need no loop.
+const DOUBLING: [&str; 6] = [
+    "{% set ns = namespace(a='x') %}{% for i in range(60) %}{% set ns.a = ns.a ~ ns.a %}{% endfor %}{{ ns.a }}",
+    "{% set ns = namespace(a=['x']) %}{% for i in range(60) %}{% set ns.a = (ns.a + ns.a)|list %}{% endfor %}{{ ns.a }}",
+    "{% macro m(a, n) %}{% if n %}{{ m(a ~ a, n - 1) }}{% else %}{{ a }}{% endif %}{% endmacro %}{{ m('x', 60) }}",
+    "{% set ns = namespace(a='x') %}{% for i in range(60) %}{% set b %}{{ ns.a }}{{ ns.a }}{% endset %}{% set ns.a = b %}{% endfor %}",
+    "{% set a = 'x' * 9999 %}{% set a = a|replace('x', a) %}{% set a = a|replace('x', a) %}",
+    "{{ ('x' * 99999999) ~ ('x' * 99999999) ~ ('x' * 99999999) ~ ('x' * 99999999) }}",
+];
+
+#[test]
+fn a_template_has_a_limit_of_memory_and_time() {
+    let world = daemon::world_of(web(10, 1), ALL);
+    let check = |key: &str, template: &str| {
+        let target = "smtp = \"smtps://a.test\"\nfrom = \"a@a.test\"\nto = [\"b@a.test\"]\n";
+        world.configure(&format!("{ALL}[[notify]]\nname = \"desk\"\n{target}{key} = \"{template}\"\n"));
+        fails(program().args(["config", "check", "--config"]).arg(world.config_file()).output().unwrap(), 2)
+    };
+    for template in DOUBLING {
+        for key in ["template", "subject"] {
+            let error = check(key, template);
+            let told = format!("[[notify]] \"desk\": {key}: it needs more than 256 MiB of memory");
+            assert!(error.contains(&told), "{template}: {error}");
+        }
+    }
+    let slow =
+        "{% set a = 'x' * 9999999 %}{% for i in range(9999) %}{% if a|upper == url %}{% endif %}{% endfor %}";
+    let error = check("template", slow);
+    assert!(error.contains("\"desk\": template: it takes more than 5 s of processor time"), "{error}");
+}
+
 #[test]
 fn what_is_wrong_with_a_target_is_said_at_once() {
     let world = daemon::world_of(web(10, 1), ALL);

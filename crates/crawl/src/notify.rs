@@ -7,9 +7,7 @@ use crate::config::{Config, NotifyTable};
 use data_encoding::BASE64;
 use ipnet::IpNet;
 use recrawl_notifications::ChangeKind;
-use recrawl_notifications::message::Message;
 use recrawl_notifications::signature::SigningKey;
-use recrawl_notifications::template::Template;
 use recrawl_types::{CanonicalUrl, UrlRules};
 use std::fmt;
 use std::net::IpAddr;
@@ -35,8 +33,8 @@ pub struct Target {
     pub receiver: Receiver,
     /// When it is told.
     pub pace: Pace,
-    /// The template of its messages; none for JSON.
-    pub template: Option<Template>,
+    /// The template of its messages, not checked; none for JSON.
+    pub template: Option<String>,
     /// Maximum bytes of each text in a message; 0 for none.
     pub max_text: usize,
     /// Time limit of one message.
@@ -92,8 +90,8 @@ pub struct Mail {
     pub from: String,
     /// The recipients.
     pub to: Vec<String>,
-    /// Template of the subject.
-    pub subject: Template,
+    /// Template of the subject, not checked; none for that of recrawl.
+    pub subject: Option<String>,
 }
 
 /// Nothing that may be secret.
@@ -155,53 +153,18 @@ impl Target {
             return Err("timeout must not be 0".into());
         }
         let receiver = receiver(table, config)?;
-        let template = match table.template.as_str() {
-            "" => None,
-            text => Some(Template::parse(text).map_err(named("template"))?),
-        };
         let allow = table.allow_addresses.iter().map(|text| address_block(text));
-        let target = Target {
+        Ok(Target {
             name: table.name.clone(),
             kinds,
             receiver,
             pace,
-            template,
+            template: given(&table.template),
             max_text: usize::try_from(table.text.0).unwrap_or(usize::MAX),
             timeout: table.timeout.0,
             allow_addresses: allow.collect::<Result<_, _>>().map_err(named("allow_addresses"))?,
             patterns,
-        };
-        target.check_templates()?;
-        Ok(target)
-    }
-
-    /// A template must work for the messages of this target.
-    fn check_templates(&self) -> Result<(), String> {
-        let sample = Message::of_hard_texts(&self.name, self.pace != Pace::Each);
-        let body = self.body(&sample).map_err(|e| format!("template: {e}"))?;
-        match &self.receiver {
-            Receiver::Webhook { content_type, .. } if content_type.contains("json") => {
-                let parsed: Result<serde_json::Value, _> = serde_json::from_str(&body);
-                parsed.map(|_| ()).map_err(|e| {
-                    format!("template makes no JSON ({e}): write fields as {{{{ url|tojson }}}}, or set content_type")
-                })
-            }
-            Receiver::Mail(mail) => {
-                mail.subject.render(&sample).map(|_| ()).map_err(|e| format!("subject: {e}"))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// The text of a message.
-    ///
-    /// # Errors
-    /// Why the template does not work for it.
-    pub fn body(&self, message: &Message) -> Result<String, String> {
-        match &self.template {
-            Some(template) => template.render(message),
-            None => Ok(message.to_json()),
-        }
+        })
     }
 
     /// Is the target told of each change of the page?
@@ -275,6 +238,10 @@ fn lines_file(table: &NotifyTable) -> Result<PathBuf, String> {
     }
 }
 
+fn given(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
 fn credentials(table: &NotifyTable) -> Result<Option<(String, String)>, String> {
     match (table.user.is_empty(), table.password.is_empty()) {
         (true, true) => Ok(None),
@@ -338,11 +305,6 @@ fn mail(table: &NotifyTable) -> Result<Mail, String> {
     if table.to.is_empty() {
         return Err("to: name a recipient".into());
     }
-    let subject = match table.subject.as_str() {
-        "" if table.digest == "each" => "recrawl: {{ kind }} {{ url }}",
-        "" => "recrawl: {{ changes|length }} changes",
-        text => text,
-    };
     Ok(Mail {
         is_tls,
         host: host.into(),
@@ -350,7 +312,7 @@ fn mail(table: &NotifyTable) -> Result<Mail, String> {
         credentials: credentials(table)?,
         from: table.from.clone(),
         to: table.to.clone(),
-        subject: Template::parse(subject).map_err(|e| format!("subject: {e}"))?,
+        subject: given(&table.subject),
     })
 }
 

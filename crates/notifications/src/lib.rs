@@ -16,4 +16,4 @@ pub mod template;
 pub use backlog::Backlog;
 pub use delivery::Delivery;
 pub use kind::ChangeKind;
-pub use message::{Change, Contents};
+pub use message::{Change, Contents, Message};

@@ -158,9 +158,27 @@ impl Message {
         Message { name: "test".into(), ..message }
     }
 
+    /// The fields for a template: `type`, `timestamp`, and those of `data`. One without value is an empty text.
+    pub fn fields(&self) -> Value {
+        let mut fields = self.data.clone();
+        blank_nulls(&mut fields);
+        fields["type"] = self.name.clone().into();
+        fields["timestamp"] = self.timestamp.clone().into();
+        fields
+    }
+
     /// As JSON.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("a message is plain data")
+    }
+}
+
+fn blank_nulls(value: &mut Value) {
+    match value {
+        Value::Null => *value = Value::String(String::new()),
+        Value::Array(values) => values.iter_mut().for_each(blank_nulls),
+        Value::Object(fields) => fields.values_mut().for_each(blank_nulls),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 

@@ -1,6 +1,5 @@
 //! Templates of messages (Jinja, by minijinja).
 
-use crate::message::Message;
 use minijinja::{Environment, ErrorKind, UndefinedBehavior};
 use serde_json::Value;
 use std::io;
@@ -10,48 +9,30 @@ const MAX_RENDERED: usize = 4 << 20;
 /// Steps of a template at most: a loop in a loop over texts ends.
 const MAX_STEPS: u64 = 1_000_000;
 
-/// A checked template.
-#[derive(Clone, Debug)]
-pub struct Template(Environment<'static>);
-
 const NAME: &str = "template";
 
-impl Template {
-    /// Checks a template.
-    ///
-    /// # Errors
-    /// What is wrong, and in which line.
-    pub fn parse(text: &str) -> Result<Template, String> {
-        let mut environment = Environment::new();
-        // A misspelt field is told, not left out.
-        environment.set_undefined_behavior(UndefinedBehavior::Strict);
-        environment.set_fuel(Some(MAX_STEPS));
-        environment.add_template_owned(NAME, text.to_owned()).map_err(|e| words(&e))?;
-        Ok(Template(environment))
+/// Applies a template to the [fields](crate::Message::fields) of a message. The memory that it takes has no bound here:
+/// call it in a process whose memory is limited.
+///
+/// # Errors
+/// What is wrong with the template, and in which line.
+pub fn render(template: &str, fields: Value) -> Result<String, String> {
+    let mut environment = Environment::new();
+    // A misspelt field is told, not left out.
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_fuel(Some(MAX_STEPS));
+    environment.add_template(NAME, template).map_err(|e| words(&e))?;
+    let template = environment.get_template(NAME).expect("it was added");
+    // A filter takes what is not there as nothing.
+    let unknown = template.undeclared_variables(false).into_iter().filter(|name| {
+        fields.get(name).is_none() && !environment.globals().any(|(global, _)| global == name)
+    });
+    if let Some(name) = unknown.min() {
+        return Err(format!("this message has no field {name:?}"));
     }
-
-    /// Applies it to a message: `type`, `timestamp`, and the fields of `data`. A field without value is an empty text.
-    ///
-    /// # Errors
-    /// What is wrong, and in which line.
-    pub fn render(&self, message: &Message) -> Result<String, String> {
-        let mut fields = message.data.clone();
-        blank_nulls(&mut fields);
-        fields["type"] = message.name.clone().into();
-        fields["timestamp"] = message.timestamp.clone().into();
-        let template = self.0.get_template(NAME).expect("it was added");
-        // A filter takes what is not there as nothing.
-        let unknown = template
-            .undeclared_variables(false)
-            .into_iter()
-            .filter(|name| fields.get(name).is_none() && !self.0.globals().any(|(global, _)| global == name));
-        if let Some(name) = unknown.min() {
-            return Err(format!("this message has no field {name:?}"));
-        }
-        let mut text = Bounded(Vec::new());
-        template.render_captured_to(fields, &mut text).map_err(|e| words(&e))?;
-        Ok(String::from_utf8(text.0).expect("a template writes text"))
-    }
+    let mut text = Bounded(Vec::new());
+    template.render_captured_to(fields, &mut text).map_err(|e| words(&e))?;
+    Ok(String::from_utf8(text.0).expect("a template writes text"))
 }
 
 /// A message that is being made.
@@ -68,15 +49,6 @@ impl io::Write for Bounded {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-fn blank_nulls(value: &mut Value) {
-    match value {
-        Value::Null => *value = Value::String(String::new()),
-        Value::Array(values) => values.iter_mut().for_each(blank_nulls),
-        Value::Object(fields) => fields.values_mut().for_each(blank_nulls),
-        Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
@@ -98,9 +70,10 @@ fn words(error: &minijinja::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Message;
 
     fn rendered(text: &str) -> Result<String, String> {
-        Template::parse(text)?.render(&Message::of_test("desk", 5, false))
+        render(text, Message::of_test("desk", 5, false).fields())
     }
 
     #[test]
@@ -111,8 +84,9 @@ mod tests {
             r#"{"text": "-before\n+after\n"}"#
         );
         assert_eq!(rendered("({{ status }}{{ no_text }})").unwrap(), "()");
-        let digest = Template::parse("{% for c in changes %}{{ c.url }};{% endfor %}").unwrap();
-        assert_eq!(digest.render(&Message::of_test("desk", 5, true)).unwrap(), "https://example.com/;");
+        let digest = Message::of_test("desk", 5, true).fields();
+        let urls = render("{% for c in changes %}{{ c.url }};{% endfor %}", digest);
+        assert_eq!(urls.unwrap(), "https://example.com/;");
     }
 
     #[test]

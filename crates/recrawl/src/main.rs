@@ -3,6 +3,7 @@
 //! The program: command line, terminal, signals and console around the crate `crawl`.
 
 mod audit;
+mod child;
 mod cli;
 mod command;
 mod daemon;
@@ -24,6 +25,9 @@ use std::time::SystemTime;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
+    if let Some(ended) = child::run(std::env::args_os().skip(1)) {
+        return ended;
+    }
     let cli = cli::Cli::parse(); // on wrong arguments clap prints an error and exits with 2
     let cli::OutputArgs { quiet, verbose, color } = cli.output;
     logging::choose(logging::Verbosity { is_quiet: quiet, more: verbose });

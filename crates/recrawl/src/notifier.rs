@@ -66,15 +66,13 @@ pub enum Until {
     Told,
 }
 
-/// Checks that each target can be set up.
+/// Checks that each target can be set up and its templates work; blocks.
 ///
 /// # Errors
 /// The target and the key, and what is wrong.
 pub fn check(settings: &Settings) -> Result<(), Failure> {
-    for target in &settings.notify {
-        Sender::new(target, &settings.fetch)?;
-    }
-    Ok(())
+    let check = |target| Sender::new(target, &settings.fetch)?.check_templates(target);
+    settings.notify.iter().try_for_each(check)
 }
 
 /// Tells all targets until `end`, or until all is told.

@@ -54,6 +54,7 @@ fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Fail
 fn test(at: &Where, name: &str) -> Result<(), Failure> {
     let settings = settings(at)?;
     let target = named(&settings, name)?;
+    notifier::check(&settings)?;
     block_on(notifier::test(&settings, target, now()))?;
     print(format!("delivered a test message to target {name}"))
 }
@@ -98,6 +99,7 @@ impl Crawled for Stopped {
 
 fn send(at: &Where) -> Result<(), Failure> {
     let mut settings = settings(at)?;
+    notifier::check(&settings)?;
     refuse_beside_daemon(&settings, "it delivers by itself; `recrawl notify status` shows what is pending")?;
     // It holds the lock, so no daemon tells the same.
     let StoppedCrawl { storage, repository, tables, decided } = StoppedCrawl::open(&settings)?;

@@ -48,13 +48,17 @@ impl Mailer {
         })
     }
 
+    /// The template of the subject, if the operator has one.
+    pub fn subject(&self) -> Option<&str> {
+        self.mail.subject.as_deref()
+    }
+
     /// Sends a message as plain text. Its id is the `Message-ID`, so that mail programs can tell duplicates.
     ///
     /// # Errors
     /// What the server answered, or why there is no answer.
-    pub async fn send(&self, message: &Message, body: String) -> Result<(), NotTaken> {
+    pub async fn send(&self, message: &Message, subject: &str, body: String) -> Result<(), NotTaken> {
         let refused = |why: String| NotTaken::Refused(why);
-        let subject = self.mail.subject.render(message).map_err(|e| refused(format!("subject: {e}")))?;
         // White space of a page's title must not end the line.
         let subject: String =
             subject.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_SUBJECT).collect();
@@ -103,6 +107,18 @@ impl Mailer {
                 .map_err(|e| told(&e))?;
         }
         Ok(connection)
+    }
+}
+
+/// The subject without a template.
+pub fn plain_subject(message: &Message) -> String {
+    let data = &message.data;
+    match data["changes"].as_array() {
+        Some(changes) => format!("recrawl: {} changes", changes.len()),
+        None => {
+            let text = |key: &str| data[key].as_str().unwrap_or_default();
+            format!("recrawl: {} {}", text("kind"), text("url"))
+        }
     }
 }
 

@@ -1,13 +1,17 @@
 //! Sends messages to the receiver of a target.
 
 use super::{command, file, mail, webhook};
+use crate::child::templates::{RenderError, Renderer};
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::notify::{Receiver, Target};
+use recrawl_crawl::notify::{Pace, Receiver, Target};
 use recrawl_fetcher::FetchConfig;
 use recrawl_notifications::delivery::MAX_IN_FLIGHT;
 use recrawl_notifications::message::Message;
-use std::fmt;
+use serde::de::IgnoredAny;
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
+use std::{fmt, io};
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 /// Programs of a target that run at once at most.
@@ -40,7 +44,12 @@ pub async fn within<T>(
 }
 
 /// What sends to one target.
-pub enum Sender {
+pub struct Sender {
+    channel: Channel,
+    renderer: Arc<Mutex<Renderer>>,
+}
+
+enum Channel {
     Webhook(Box<webhook::Webhook>),
     Command(command::Program),
     File(file::LinesFile),
@@ -54,30 +63,62 @@ impl Sender {
     /// When the configuration cannot be used.
     pub fn new(target: &Target, fetch: &FetchConfig) -> Result<Sender, Failure> {
         let named = |e: String| Failure::Usage(format!("[[notify]] {:?}: {e}", target.name));
-        Ok(match &target.receiver {
+        let channel = match &target.receiver {
             Receiver::Webhook { url, keys, authorization, content_type } => {
                 let authorization = authorization.as_deref();
                 let made = webhook::Webhook::new(target, fetch, url, keys, authorization, content_type);
-                Sender::Webhook(Box::new(made.map_err(named)?))
+                Channel::Webhook(Box::new(made.map_err(named)?))
             }
             Receiver::Command(command) => {
-                Sender::Command(command::Program { command: command.clone(), timeout: target.timeout })
+                Channel::Command(command::Program { command: command.clone(), timeout: target.timeout })
             }
             Receiver::File(path) => {
-                Sender::File(file::LinesFile { path: path.clone(), timeout: target.timeout })
+                Channel::File(file::LinesFile { path: path.clone(), timeout: target.timeout })
             }
             Receiver::Mail(to) => {
-                Sender::Mail(Box::new(mail::Mailer::new(target, fetch, to).map_err(named)?))
+                Channel::Mail(Box::new(mail::Mailer::new(target, fetch, to).map_err(named)?))
             }
-        })
+        };
+        Ok(Sender { channel, renderer: Arc::default() })
+    }
+
+    /// Checks that the templates work for messages of the target; blocks.
+    ///
+    /// # Errors
+    /// The target and the template, and what is wrong.
+    pub fn check_templates(&self, target: &Target) -> Result<(), Failure> {
+        let named = |key: &str, e: RenderError| match e {
+            RenderError::Template(why) => {
+                Failure::Usage(format!("[[notify]] {:?}: {key}: {why}", target.name))
+            }
+            RenderError::Process(e) => Failure::Work(format!("cannot start a process for templates: {e}")),
+        };
+        let fields = Message::of_hard_texts(&target.name, target.pace != Pace::Each).fields();
+        let mut renderer = lock(&self.renderer);
+        if let Some(template) = &target.template {
+            let body = renderer.render(template, &fields).map_err(|e| named("template", e))?;
+            let is_json = matches!(&target.receiver, Receiver::Webhook { content_type, .. } if content_type.contains("json"));
+            if is_json && let Err(e) = serde_json::from_str::<IgnoredAny>(&body) {
+                let why = format!(
+                    "it makes no JSON ({e}): write fields as {{{{ url|tojson }}}}, or set content_type"
+                );
+                return Err(named("template", RenderError::Template(why)));
+            }
+        }
+        if let Receiver::Mail(mail) = &target.receiver
+            && let Some(subject) = &mail.subject
+        {
+            renderer.render(subject, &fields).map_err(|e| named("subject", e))?;
+        }
+        Ok(())
     }
 
     /// Messages in flight at most.
     pub fn window(&self) -> usize {
-        match self {
-            Sender::Webhook(_) => MAX_IN_FLIGHT,
-            Sender::Command(_) => MAX_COMMANDS,
-            Sender::File(_) | Sender::Mail(_) => 1,
+        match self.channel {
+            Channel::Webhook(_) => MAX_IN_FLIGHT,
+            Channel::Command(_) => MAX_COMMANDS,
+            Channel::File(_) | Channel::Mail(_) => 1,
         }
     }
 
@@ -87,12 +128,35 @@ impl Sender {
     /// # Errors
     /// Why the receiver did not take it.
     pub async fn send(&self, target: &Target, message: &Message, now: u64) -> Result<(), NotTaken> {
-        let body = target.body(message).map_err(|e| NotTaken::Refused(format!("template: {e}")))?;
-        match self {
-            Sender::Webhook(webhook) => webhook.post(&message.id, now, body).await,
-            Sender::Command(program) => program.run(&target.name, message, body).await,
-            Sender::File(file) => file.append(body).await,
-            Sender::Mail(mailer) => mailer.send(message, body).await,
+        let body = match &target.template {
+            Some(template) => self.rendered("template", template, message).await?,
+            None => message.to_json(),
+        };
+        match &self.channel {
+            Channel::Webhook(webhook) => webhook.post(&message.id, now, body).await,
+            Channel::Command(program) => program.run(&target.name, message, body).await,
+            Channel::File(file) => file.append(body).await,
+            Channel::Mail(mailer) => {
+                let subject = match mailer.subject() {
+                    Some(template) => self.rendered("subject", template, message).await?,
+                    None => mail::plain_subject(message),
+                };
+                mailer.send(message, &subject, body).await
+            }
         }
     }
+
+    async fn rendered(&self, key: &str, template: &str, message: &Message) -> Result<String, NotTaken> {
+        let (renderer, template, fields) = (self.renderer.clone(), template.to_owned(), message.fields());
+        let rendered = spawn_blocking(move || lock(&renderer).render(&template, &fields)).await;
+        let rendered = rendered.unwrap_or_else(|e| Err(RenderError::Process(io::Error::other(e))));
+        rendered.map_err(|e| match e {
+            RenderError::Template(why) => NotTaken::Refused(format!("{key}: {why}")),
+            RenderError::Process(e) => NotTaken::Failed(format!("cannot run a process for templates: {e}")),
+        })
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect("no panic under the lock")
 }
