@@ -338,6 +338,105 @@ fn lines(path: &Path) -> Vec<Value> {
     json_lines(&std::fs::read_to_string(path).unwrap())
 }
 
+/// Processes that leave the group, the session, the parent and the environment of a command.
+const STRAYING: &str = "setsid sleep \"$1\" & setsid sh -c '(setsid sleep \"$1\" &) ; exec setsid sleep \"$1\"' sh \"$1\" & \
+     (env -i setsid setsid sleep \"$1\" &) & (trap '' TERM HUP; setsid sh -c 'sleep \"$1\" & sleep \"$1\"' sh \"$1\" &)";
+
+#[test]
+fn all_that_a_command_starts_is_killed_at_its_end_and_nothing_else() {
+    let world = daemon::world_of(web(10, 1), ALL);
+    let begun = world.folder.path().join("begun");
+    let (ends, hangs) = (
+        script(&world, "ends", &format!("{STRAYING}; exit \"$2\"")),
+        script(&world, "hangs", &format!("{STRAYING}; echo begun >\"$2\"; wait; sleep \"$1\"")),
+    );
+    // No other process has such a time.
+    let of = |number: u32| format!("{}.{number}", 900_000 + std::process::id());
+    let (first, second, third, other) = (of(1), of(2), of(3), of(4));
+    let target = |name: &str, words: [&str; 3], timeout: &str| {
+        format!(
+            "[[notify]]\nname = \"{name}\"\ncommand = {words:?}\nchanges = [\"new\"]\ntimeout = \"{timeout}\"\n"
+        )
+    };
+    let targets = [
+        target("ends", [&ends, &first, "0"], "5 min"),
+        target("fails", [&ends, &second, "3"], "5 min"),
+        target("hangs", [&hangs, &third, begun.to_str().unwrap()], "1 s"),
+        target("none", ["/no/such/program", "", ""], "5 min"),
+    ];
+    daemon::configure(&world, &format!("{ALL}{}", targets.concat()));
+    let mut beside = std::process::Command::new("sleep").arg(&other).spawn().unwrap();
+    succeeds(world.run(&["notify", "test", "ends"]));
+    assert!(!is_running(&first));
+    let failed = fails(world.run(&["notify", "test", "fails"]), 1);
+    assert!(failed.contains("exit status: 3") && !is_running(&second), "{failed}");
+    let tried = Instant::now();
+    // On a busy machine it may be killed before it begins.
+    while !begun.exists() {
+        assert!(tried.elapsed() < PATIENCE, "it never begins");
+        let failed = fails(world.run(&["notify", "test", "hangs"]), 1);
+        assert!(failed.contains("no answer within 1s") && !is_running(&third), "{failed}");
+    }
+    let failed = fails(world.run(&["notify", "test", "none"]), 1);
+    assert!(failed.contains("cannot start /no/such/program: No such file"), "{failed}");
+    assert!(is_running(&other));
+    beside.kill().unwrap();
+    beside.wait().unwrap();
+}
+
+#[test]
+fn a_killed_daemon_leaves_no_process_of_a_command() {
+    let world = daemon::world_of(web(10, 1), ALL);
+    let begun = world.folder.path().join("begun");
+    let hangs = script(&world, "hangs", &format!("{STRAYING}; echo begun >\"$2\"; wait; sleep \"$1\""));
+    let time = format!("{}.5", 900_000 + std::process::id());
+    let words = [&hangs, &time, begun.to_str().unwrap()];
+    daemon::configure(
+        &world,
+        &format!(
+            "{ALL}[[notify]]\nname = \"hangs\"\ncommand = {words:?}\nchanges = [\"new\"]\ntimeout = \"1 h\"\n"
+        ),
+    );
+    world.crawl(1);
+    let mut daemon = Daemon::start(&world);
+    let wait = |is_done: &dyn Fn() -> bool, what: &str| {
+        let started = Instant::now();
+        while !is_done() {
+            assert!(started.elapsed() < PATIENCE, "{what}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    wait(&|| begun.exists(), "it never begins");
+    assert!(is_running(&time));
+    daemon.child.kill().unwrap();
+    daemon.child.wait().unwrap();
+    wait(&|| !is_running(&time), "what the command started outlives the daemon");
+}
+
+#[test]
+fn a_command_may_write_many_errors_and_the_last_is_shown() {
+    let world = daemon::world_of(web(10, 1), ALL);
+    let noisy = script(
+        &world,
+        "noisy",
+        "yes no room | head -n 100000 >&2 || exit 9; echo 'the end' >&2; exit \"$1\"",
+    );
+    for (code, told) in [(0, ""), (1, "exit status: 3: the end")] {
+        let status = if code == 0 { "0" } else { "3" };
+        daemon::configure(
+            &world,
+            &format!(
+                "{ALL}[[notify]]\nname = \"noisy\"\ncommand = [{noisy:?}, {status:?}]\ntimeout = \"5 min\"\n"
+            ),
+        );
+        let output = world.run(&["notify", "test", "noisy"]);
+        match code {
+            0 => assert!(succeeds(output).contains("delivered")),
+            code => assert!(fails(output, code).contains(told)),
+        }
+    }
+}
+
 /// Is there a process with this word in its command line?
 fn is_running(word: &str) -> bool {
     let processes = std::fs::read_dir("/proc").unwrap();
