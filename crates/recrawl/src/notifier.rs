@@ -1,7 +1,7 @@
 //! Tells targets of changes (`[[notify]]`): reads the backlog of each, makes the messages and sends them.
 //!
 //! All of it is one future on a thread of its own, so a slow target or disk never makes the crawl wait. Where each
-//! target stands is stored every [`STORE_EVERY`], and before a digest is sent.
+//! target stands is stored soon after a message was taken, and before a digest is sent.
 
 mod command;
 mod contents;
@@ -33,11 +33,17 @@ use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-/// Interval at which it is stored where the targets stand. After a kill, messages of this time are sent again, with
-/// their ids.
+/// Interval at which it is stored up to where visits were read. What is read again after a kill is not sent again.
 const STORE_EVERY: Duration = Duration::from_secs(1);
+/// Messages that are taken before it is stored, at most. After a kill, these are sent again, with their ids, and those in
+/// flight.
+const MAX_NOT_STORED: usize = 16;
+/// The pause after storing, in times that it took: the disk has others to serve, and the file may be large.
+const PAUSE: u32 = 3;
 /// Interval at which a commit, a new configuration and the clock are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
@@ -125,6 +131,10 @@ struct Notifier<'c> {
     archive: RefCell<Option<(Round, Rc<ArchiveFolder>)>>,
     /// Is something not stored yet?
     is_changed: Cell<bool>,
+    /// Messages that were taken since it was stored.
+    taken: Cell<usize>,
+    /// Woken for each of them.
+    took: Notify,
 }
 
 impl<'c> Notifier<'c> {
@@ -154,27 +164,58 @@ impl<'c> Notifier<'c> {
         }
         crawled.publish(&deliveries);
         let (deliveries, archive) = (RefCell::new(deliveries), RefCell::default());
-        Ok(Notifier { crawled, settings, until, senders, deliveries, archive, is_changed: Cell::new(false) })
+        let (is_changed, taken, took) = Default::default();
+        Ok(Notifier { crawled, settings, until, senders, deliveries, archive, is_changed, taken, took })
     }
 
     async fn tell_all(&self) {
         let targets = self.settings.notify.iter().zip(&self.senders);
         let each = join_all(targets.filter_map(|(target, sender)| Some(self.tell(target, sender.as_ref()?))));
-        let store = async {
-            loop {
-                tokio::time::sleep(STORE_EVERY).await;
-                if let Err(failure) = self.store() {
-                    tracing::error!("cannot store which changes were delivered: {failure}");
-                }
-            }
-        };
         tokio::select! {
             _ = each => {}
-            () = store => {}
+            () = self.keep_stored() => {}
         }
         if self.until == Until::Cancelled {
             // Without targets, only a new configuration gives something to do.
             std::future::pending::<()>().await;
+        }
+    }
+
+    /// Stores again and again where the targets stand. A message is sent, taken, and then stored as taken, in this order: a
+    /// kill between them sends it again, and never loses it.
+    async fn keep_stored(&self) {
+        let mut rested = Instant::now();
+        loop {
+            self.until_due(rested).await;
+            let begun = Instant::now();
+            self.store_or_log();
+            rested = Instant::now() + (begun.elapsed() * PAUSE).min(STORE_EVERY);
+        }
+    }
+
+    /// Waits until a message was taken and the pause is over, or nothing was taken for [`STORE_EVERY`].
+    async fn until_due(&self, rested: Instant) {
+        let last = Instant::now() + STORE_EVERY;
+        loop {
+            let due = if self.taken.get() > 0 { rested } else { last };
+            if timeout_at(due, self.took.notified()).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// A message was taken. Of those that were not stored, it may be one too many.
+    fn took_one(&self) {
+        self.taken.set(self.taken.get() + 1);
+        if self.taken.get() >= MAX_NOT_STORED {
+            self.store_or_log();
+        }
+        self.took.notify_one();
+    }
+
+    fn store_or_log(&self) {
+        if let Err(failure) = self.store() {
+            tracing::error!("cannot store which changes were delivered: {failure}");
         }
     }
 
@@ -197,6 +238,7 @@ impl<'c> Notifier<'c> {
 
     /// Stores where the targets stand.
     fn store(&self) -> Result<(), Failure> {
+        self.taken.set(0);
         if !self.is_changed.replace(false) {
             return Ok(());
         }
@@ -219,6 +261,12 @@ impl Telling<'_> {
     fn changed(&self) -> RefMut<'_, Delivery> {
         self.notifier.is_changed.set(true);
         self.delivery()
+    }
+
+    /// The target took a message, which `note` notes.
+    fn took(&self, note: impl FnOnce(&mut Delivery)) {
+        note(&mut self.changed());
+        self.notifier.took_one();
     }
 
     /// Where the target stands; what is changed is not stored for that.

@@ -67,7 +67,7 @@ impl Telling<'_> {
         let sent = self.send(&message).await;
         let now = self.now();
         match sent {
-            Ok(()) => self.changed().took_digest(now),
+            Ok(()) => self.took(|delivery| delivery.took_digest(now)),
             Err(why) => self.failed(&message.id, &why, |delivery, error| {
                 delivery.failed_digest(now, error, matches!(why, NotTaken::Refused(_)))
             }),

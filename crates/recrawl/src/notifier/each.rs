@@ -45,7 +45,7 @@ impl Telling<'_> {
                 tokio::select! {
                     biased;
                     Some((sent, id)) = sends.next(), if !sends.is_empty() => match sent {
-                        Ok(()) => self.changed().took(&id, self.now()),
+                        Ok(()) => self.took(|delivery| delivery.took(&id, self.now())),
                         Err(why) => {
                             let now = self.now();
                             self.failed(&id, &why, |delivery, error| delivery.failed(&id, now, error));

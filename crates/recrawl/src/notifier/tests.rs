@@ -1,9 +1,10 @@
 use super::*;
 use recrawl_crawl::config::Config;
-use recrawl_repository::storage::MemoryStorage;
+use recrawl_repository::storage::{Fault, FaultyStorage, MemoryStorage, Survivors};
 use recrawl_repository::{KeptVisit, Repository};
 use recrawl_types::{Change as Verdict, Outcome, PageRecord, Share, UrlRules};
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
@@ -36,7 +37,10 @@ impl Crawl {
 
     /// Keeps the visits of so many cycles.
     fn keeping(cycles: u32, text: &str) -> Crawl {
-        let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+        Crawl::on(Arc::new(MemoryStorage::new()), cycles, text)
+    }
+
+    fn on(storage: Arc<dyn Storage>, cycles: u32, text: &str) -> Crawl {
         Crawl {
             settings: Mutex::new(Arc::new(settings(text))),
             taken: AtomicU64::new(0),
@@ -293,4 +297,67 @@ async fn changes_that_are_lost_show_while_a_target_takes_nothing() {
     (0..2).for_each(|_| crawl.commit(20));
     crawl.tell().await;
     assert_eq!(lost(), (2, 1_000));
+}
+
+/// Tells until all is told, or the power fails. What is in flight then ends.
+fn tell_until(fault: Fault, files: BTreeMap<String, Vec<u8>>, text: &str) -> (bool, Arc<FaultyStorage>) {
+    let storage = Arc::new(FaultyStorage::with_files(files));
+    let crawl = Crawl::on(storage.clone(), 100, text);
+    storage.set_fault(fault);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let is_told = runtime.block_on(async {
+        let end = CancellationToken::new();
+        let failed = async {
+            while !matches!(fault, Fault::Stop(point) if storage.points() >= point) {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            biased;
+            () = failed => false,
+            told = run(&crawl, &end, Until::Told) => told.is_ok(),
+        }
+    });
+    (is_told, storage)
+}
+
+fn ids(path: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let id = |line: &str| serde_json::from_str::<Value>(line).unwrap()["data"]["id"].as_str().unwrap().into();
+    text.lines().map(id).collect()
+}
+
+#[test]
+fn a_kill_at_any_write_loses_no_message_and_repeats_few() {
+    const PAGES: usize = 3 * MAX_NOT_STORED;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lines");
+    let text = file("desk", &path, "");
+    let (is_told, storage) = tell_until(Fault::None, BTreeMap::new(), &text);
+    assert!(is_told);
+    Crawl::on(storage.clone(), 100, &text).commit(PAGES);
+    let before = storage.image();
+    let (mut kills, mut repeated) = (0, 0);
+    for point in 1.. {
+        let mut is_told = false;
+        for survivors in [Survivors::Synced, Survivors::All] {
+            _ = std::fs::remove_file(&path);
+            let storage;
+            (is_told, storage) = tell_until(Fault::Stop(point), before.clone(), &text);
+            let taken = ids(&path);
+            assert!(tell_until(Fault::None, storage.after_power_cut(survivors).image(), &text).0);
+            let all = ids(&path);
+            let again = taken.iter().filter(|id| all[taken.len()..].contains(id)).count();
+            assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), PAGES, "point {point}, {survivors:?}");
+            assert_eq!(all.len(), PAGES + again, "point {point}, {survivors:?}");
+            // And the one in flight.
+            assert!(again <= MAX_NOT_STORED + 1, "{again} at point {point}, {survivors:?}");
+            repeated = repeated.max(again);
+            kills += usize::from(!is_told);
+        }
+        if is_told {
+            break;
+        }
+    }
+    assert!(kills > 20 && repeated > 0, "{kills} kills, {repeated} repeated");
 }
