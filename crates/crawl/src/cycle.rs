@@ -40,7 +40,7 @@ use crate::lessons::next_change::NextChangeLesson;
 use crate::lessons::site_noise::SiteNoise;
 use crate::lessons::traps::{TrapLesson, Traps};
 use crate::report::facts::{Facts, RoundKind};
-use crate::report::{RoundReport, Sample};
+use crate::report::{RoundReport, Sample, history};
 use recrawl_fetcher::StoppedBy;
 use recrawl_repository::{BLOCK_PAGES, Generation, VisitLog};
 use recrawl_types::{CanonicalUrl, ScheduleSource};
@@ -180,6 +180,9 @@ pub fn round_fetched_by(
     crawl.tables.flush()?;
     let commit = || crawl.repository.commit(next, &report.to_json());
     tracing::error_span!("commit").in_scope(commit).map_err(Failure::work)?;
+    if let Err(failure) = history::shorten(&mut crawl.repository) {
+        tracing::warn!("the reports of old rounds could not be added up: {failure}");
+    }
     pings.forget()?;
     crawl.forget_survey();
     crawl.so_far.add(&report);

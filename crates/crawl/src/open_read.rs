@@ -5,7 +5,7 @@ use crate::cycle::plan;
 use crate::data_dir::TABLES;
 use crate::failure::Failure;
 use crate::labels::counted;
-use crate::report::RoundReport;
+use crate::report::{RoundReport, history};
 use crate::settings::Settings;
 use recrawl_repository::storage::{FileStorage, Storage};
 use recrawl_repository::{Generation, OpenError, Repository, ScheduleFile, SledTables, SyncFolder};
@@ -89,8 +89,8 @@ fn is_in_use(error: &io::Error) -> bool {
     error.to_string().contains("could not acquire lock")
 }
 
-/// Rounds that are read for the reports of the last cycles.
-const MAX_ROUNDS: usize = 20_000;
+/// Rounds that are read for the reports of the last cycles: all that are kept one by one.
+const MAX_ROUNDS: usize = 2 * history::KEPT_ROUNDS as usize;
 
 /// The reports of the last committed rounds, oldest first.
 ///

@@ -4,6 +4,7 @@
 mod bursts;
 mod estimates;
 pub mod facts;
+pub mod history;
 pub mod hosts;
 mod tally;
 

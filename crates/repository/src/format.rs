@@ -95,6 +95,11 @@ pub(crate) fn header(kind: FileKind, number: Round) -> [u8; HEADER_BYTES] {
     bytes.try_into().expect("a header has its length")
 }
 
+/// The number in a header that is not checked.
+pub(crate) fn number_in_header(bytes: &[u8; HEADER_BYTES]) -> Result<Round, Malformed> {
+    Take(&bytes[16..]).u32().map(Round)
+}
+
 /// A header, of another version.
 #[cfg(test)]
 pub(crate) fn with_version(version: u32, mut header: [u8; HEADER_BYTES]) -> [u8; HEADER_BYTES] {

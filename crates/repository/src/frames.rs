@@ -4,7 +4,7 @@ use crate::bytes::Malformed;
 use crate::error::{ReadError, WriteError};
 use crate::format::{
     FORMAT_VERSION, FRAME_HEADER_BYTES, FileKind, HEADER_BYTES, HeaderError, check_header, frame_length,
-    header, open_frame, put_frame, unpack_frame_into,
+    header, number_in_header, open_frame, put_frame, unpack_frame_into,
 };
 use crate::storage::{ReadFile, Storage, WriteFile};
 use recrawl_types::Round;
@@ -120,11 +120,19 @@ impl Source {
         Ok(Source { file, path, length, version: FORMAT_VERSION })
     }
 
+    /// The number in its header.
+    pub fn number(&self) -> Result<Round, ReadError> {
+        let mut bytes = [0; HEADER_BYTES];
+        self.read_exact(&mut bytes, 0)?;
+        number_in_header(&bytes).map_err(|Malformed(what)| self.damaged(0, what))
+    }
+
     /// Checks the header; gives its version. One that is not read is damage here: the manifest, which was
-    /// read before, would have been refused.
+    /// read before, would have been refused. That of reports may have any number.
     pub fn check_header(&self, kind: FileKind, number: Round) -> Result<u32, ReadError> {
         let mut bytes = [0; HEADER_BYTES];
         self.read_exact(&mut bytes, 0)?;
+        let number = if kind == FileKind::Reports { self.number()? } else { number };
         check_header(&bytes, kind, number).map_err(|e| match e {
             HeaderError::Version(v) => self.damaged(0, format!("format version {v}")),
             HeaderError::Malformed(Malformed(what)) => self.damaged(0, what),

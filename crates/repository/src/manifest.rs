@@ -4,7 +4,7 @@ use crate::bytes::{Malformed, Put, Take};
 use crate::error::{OpenError, WriteError};
 use crate::format::{
     FOCUS_VERSION, FORMAT_VERSION, FileKind, HEADER_BYTES, HeaderError, MANIFEST, MANIFEST_NEXT,
-    ROUNDS_VERSION, check_header, header, open_frame, put_frame,
+    ROUNDS_VERSION, check_header, header, number_in_header, open_frame, put_frame,
 };
 use crate::frames::Source;
 use crate::storage::Storage;
@@ -65,7 +65,7 @@ pub(crate) fn read(storage: &dyn Storage) -> Result<Option<Manifest>, OpenError>
         return Err(damaged("it is too short"));
     };
     // The number is in the header and is checked against itself: a manifest says which it is.
-    let number = Round(Take(&head[16..]).u32().map_err(|Malformed(what)| damaged(what))?);
+    let number = number_in_header(head).map_err(|Malformed(what)| damaged(what))?;
     let version = match check_header(head, FileKind::Manifest, number) {
         Ok(version) => version,
         Err(HeaderError::Version(found)) => {

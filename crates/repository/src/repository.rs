@@ -6,13 +6,14 @@ use crate::error::{CommitError, OpenError, ReadError, WriteError};
 use crate::format::{
     FileKind, MANIFEST, MANIFEST_NEXT, REPORTS, UNFINISHED, check_frame, frame_length, number_in,
 };
-use crate::frames::{FrameReader, FrameWriter, Source};
+use crate::frames::{FrameWriter, Source};
 use crate::generation::Generation;
 use crate::kept_file;
 use crate::kept_hosts;
 use crate::kept_rounds::KeptRounds;
 use crate::kept_visits;
 use crate::manifest::{self, Manifest};
+use crate::reports;
 use crate::storage::Storage;
 use crate::writer::GenerationWriter;
 use recrawl_types::{CanonicalUrl, Cycle, DatedRound, Round};
@@ -26,13 +27,17 @@ const READ_ATTEMPTS: u32 = 20;
 
 /// An open repository.
 pub struct Repository {
-    storage: Arc<dyn Storage>,
+    pub(crate) storage: Arc<dyn Storage>,
     pub(crate) manifest: Manifest,
     current: Arc<Generation>,
     /// Number of cycles whose visits are kept.
     keep_visits: u32,
+    /// The reports that a reader began with: the file may be replaced meanwhile.
+    pub(crate) reports: Option<Source>,
+    /// The generation at which the reports took no less room when they were to be replaced.
+    pub(crate) reports_tried: Round,
     /// A commit failed where nobody can tell whether the manifest on disk is the old or the new one.
-    unsettled: AtomicBool,
+    pub(crate) unsettled: AtomicBool,
     /// None for a reader.
     _lock: Option<Box<dyn Any + Send + Sync>>,
 }
@@ -69,8 +74,10 @@ impl Repository {
         decisions::remove_leftover(&*storage)?;
         let current = Arc::new(Generation::open(&*storage, manifest.summary)?);
         let unsettled = AtomicBool::new(false);
-        let (keep_visits, _lock) = (0, Some(lock));
-        let repository = Repository { storage, manifest, current, keep_visits, unsettled, _lock };
+        let (keep_visits, reports, reports_tried, _lock) = (0, None, Round(0), Some(lock));
+        let mut repository =
+            Repository { storage, manifest, current, keep_visits, reports, reports_tried, unsettled, _lock };
+        repository.settle_reports()?;
         repository.cut_reports()?;
         repository.remove_leftovers()?;
         Ok(repository)
@@ -88,9 +95,23 @@ impl Repository {
                 manifest::read(&*storage)?.ok_or_else(|| OpenError::Absent(storage.locate(MANIFEST)))?;
             match Generation::open(&*storage, manifest.summary) {
                 Ok(current) => {
+                    let Some((reports, committed)) = reports::beside(&*storage, &manifest) else {
+                        attempts += 1;
+                        continue;
+                    };
                     let (current, unsettled) = (Arc::new(current), AtomicBool::new(false));
-                    let (keep_visits, _lock) = (0, None);
-                    return Ok(Repository { storage, manifest, current, keep_visits, unsettled, _lock });
+                    let (keep_visits, reports_tried, _lock) = (0, Round(0), None);
+                    let manifest = Manifest { reports: committed, ..manifest };
+                    return Ok(Repository {
+                        storage,
+                        manifest,
+                        current,
+                        keep_visits,
+                        reports,
+                        reports_tried,
+                        unsettled,
+                        _lock,
+                    });
                 }
                 // A commit came between: the manifest names newer files now.
                 Err(e) if e.is_absent() && attempts < READ_ATTEMPTS => attempts += 1,
@@ -119,15 +140,6 @@ impl Repository {
     /// The storage.
     pub fn storage(&self) -> &Arc<dyn Storage> {
         &self.storage
-    }
-
-    /// Walks the reports of all committed cycles, oldest first.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub fn reports(&self) -> Result<Reports, ReadError> {
-        let source = Source::open(&*self.storage, REPORTS, FileKind::Reports, Round(0))?;
-        Ok(Reports(FrameReader::over(source, FileKind::Reports, self.manifest.reports)))
     }
 
     /// The committed rounds whose visits are kept.
@@ -181,12 +193,18 @@ impl Repository {
         assert!(is_current, "a generation is made from the one before");
         assert!(cycle >= self.current.cycle(), "cycles follow each other");
         // The manifest on disk may name the generation whose files are now written anew: not while they are.
+        self.settle()?;
+        let number = self.current.number().next();
+        GenerationWriter::create(self.storage.clone(), base, number, cycle, self.keep_visits > 0)
+    }
+
+    /// Makes sure that the manifest on disk is that of this process.
+    pub(crate) fn settle(&self) -> Result<(), WriteError> {
         if self.unsettled.load(Ordering::Relaxed) {
             manifest::write(&*self.storage, &self.manifest)?;
             self.unsettled.store(false, Ordering::Relaxed);
         }
-        let number = self.current.number().next();
-        GenerationWriter::create(self.storage.clone(), base, number, cycle, self.keep_visits > 0)
+        Ok(())
     }
 
     /// Makes a generation the current one, durable with its report, and removes the files of the cycle, and those
@@ -213,33 +231,6 @@ impl Repository {
         let removed = self.remove_leftovers().and_then(|()| self.remove_old_visits());
         if let Err(error) = removed {
             tracing::warn!(%error, "cannot remove files of the last generation");
-        }
-        Ok(())
-    }
-
-    fn append_report(&self, report: &[u8]) -> Result<u64, CommitError> {
-        self.cut_reports()?;
-        let path = self.storage.locate(REPORTS);
-        let mut file = self.storage.append(REPORTS).map_err(WriteError::of(&path, "open"))?;
-        let mut frame = Vec::new();
-        crate::format::put_frame(&mut frame, FileKind::Reports, report);
-        file.write(&frame).map_err(WriteError::of(&path, "write"))?;
-        file.sync().map_err(WriteError::of(&path, "sync"))?;
-        Ok(self.manifest.reports + frame.len() as u64)
-    }
-
-    /// Cuts what a commit that never came to its end left behind the committed reports.
-    fn cut_reports(&self) -> Result<(), OpenError> {
-        let source = Source::open(&*self.storage, REPORTS, FileKind::Reports, Round(0))?;
-        let length = source.length();
-        if length < self.manifest.reports {
-            let what = format!("it ends before byte {}, its committed length", self.manifest.reports);
-            return Err(source.damaged(length, what).into());
-        }
-        if length > self.manifest.reports {
-            let path = self.storage.locate(REPORTS);
-            let mut file = self.storage.append(REPORTS).map_err(WriteError::of(&path, "open"))?;
-            file.truncate(self.manifest.reports).map_err(WriteError::of(&path, "truncate"))?;
         }
         Ok(())
     }
@@ -341,19 +332,6 @@ impl From<OpenError> for CommitError {
                 CommitError::Read(ReadError::damaged(&file, 0, "it changed after it was opened"))
             }
         }
-    }
-}
-
-/// The reports of committed cycles.
-pub struct Reports(FrameReader);
-
-impl Reports {
-    /// The next report; none at the end.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub fn next_report(&mut self) -> Result<Option<&[u8]>, ReadError> {
-        self.0.next_frame()
     }
 }
 

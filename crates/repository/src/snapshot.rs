@@ -105,7 +105,7 @@ impl Repository {
             }
         }
         // This file grows, so it is copied: as far as it was committed with the generation.
-        let reports = Source::open(&**self.storage(), REPORTS, FileKind::Reports, Round(0))?;
+        let reports = self.reports_file()?;
         made.copy(REPORTS, &reports, self.manifest.reports, to)?;
         decisions::write(to, decided)?;
         manifest::write(to, &self.manifest)?;

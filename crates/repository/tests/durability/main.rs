@@ -8,5 +8,7 @@ mod cycle;
 mod damage;
 /// Storage that must not be touched, or cannot.
 mod refusal;
+/// Reports that are replaced by shorter ones.
+mod reports;
 /// Folders that older format versions left.
 mod upgrade;
