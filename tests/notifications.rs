@@ -508,7 +508,7 @@ fn a_file_has_a_line_for_each_change_also_by_a_template() {
 }
 
 /// A mail server that takes one mail, and says what it took.
-fn mail_server() -> (u16, std::sync::mpsc::Receiver<String>) {
+pub fn mail_server() -> (u16, std::sync::mpsc::Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let (sender, mails) = std::sync::mpsc::channel();

@@ -2,12 +2,14 @@
 
 use super::{command, file, mail, webhook};
 use crate::child::templates::{RenderError, Renderer};
+use crate::process::terminal;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::notify::{Pace, Receiver, Target};
 use recrawl_fetcher::FetchConfig;
 use recrawl_notifications::delivery::MAX_IN_FLIGHT;
 use recrawl_notifications::message::Message;
 use serde::de::IgnoredAny;
+use serde_json::Value;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use std::{fmt, io};
@@ -93,7 +95,7 @@ impl Sender {
             }
             RenderError::Process(e) => Failure::Work(format!("cannot start a process for templates: {e}")),
         };
-        let fields = Message::of_hard_texts(&target.name, target.pace != Pace::Each).fields();
+        let fields = fields(&Message::of_hard_texts(&target.name, target.pace != Pace::Each));
         let mut renderer = lock(&self.renderer);
         if let Some(template) = &target.template {
             let body = renderer.render(template, &fields).map_err(|e| named("template", e))?;
@@ -130,7 +132,8 @@ impl Sender {
     pub async fn send(&self, target: &Target, message: &Message, now: u64) -> Result<(), NotTaken> {
         let body = match &target.template {
             Some(template) => self.rendered("template", template, message).await?,
-            None => message.to_json(),
+            // JSON leaves some of them as they are.
+            None => terminal::lines(&message.to_json()).into_owned(),
         };
         match &self.channel {
             Channel::Webhook(webhook) => webhook.post(&message.id, now, body).await,
@@ -147,7 +150,7 @@ impl Sender {
     }
 
     async fn rendered(&self, key: &str, template: &str, message: &Message) -> Result<String, NotTaken> {
-        let (renderer, template, fields) = (self.renderer.clone(), template.to_owned(), message.fields());
+        let (renderer, template, fields) = (self.renderer.clone(), template.to_owned(), fields(message));
         let rendered = spawn_blocking(move || lock(&renderer).render(&template, &fields)).await;
         let rendered = rendered.unwrap_or_else(|e| Err(RenderError::Process(io::Error::other(e))));
         rendered.map_err(|e| match e {
@@ -155,6 +158,13 @@ impl Sender {
             RenderError::Process(e) => NotTaken::Failed(format!("cannot run a process for templates: {e}")),
         })
     }
+}
+
+/// The fields for a template: what pages say cannot steer the terminal on which the text is read.
+fn fields(message: &Message) -> Value {
+    let mut fields = message.fields();
+    terminal::make_plain(&mut fields);
+    fields
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

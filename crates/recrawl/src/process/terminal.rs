@@ -1,6 +1,7 @@
 //! Escapes text for a terminal. Robots.txt files, URLs and header fields come from servers: they
 //! must not control the terminal or imitate a line of recrawl's own output.
 
+use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt::Write;
 
@@ -20,6 +21,32 @@ pub fn lines(text: &str) -> Cow<'_, str> {
 /// Like [`lines`], but also escapes line ends.
 pub fn line(text: &str) -> Cow<'_, str> {
     escaped(text, |c| steers(c) && c != '\t')
+}
+
+/// Replaces such characters by U+FFFD, and each kind of line end by a line feed, in all texts of a JSON value. Keeps tabs.
+/// An escape is of no use where a text is no JSON: it could not be told from one that the page has.
+pub fn make_plain(value: &mut Value) {
+    match value {
+        Value::String(text)
+            if text.contains(|c| steers(c) && !matches!(c, '\n' | '\t') || is_line_end(c)) =>
+        {
+            let plain = |c| match c {
+                '\n' | '\t' => c,
+                c if is_line_end(c) => '\n',
+                c if steers(c) => char::REPLACEMENT_CHARACTER,
+                c => c,
+            };
+            *text = text.replace("\r\n", "\n").chars().map(plain).collect();
+        }
+        Value::Array(values) => values.iter_mut().for_each(make_plain),
+        Value::Object(fields) => fields.values_mut().for_each(make_plain),
+        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// A line end besides the line feed, in the sense of Unicode (UAX #14).
+fn is_line_end(c: char) -> bool {
+    matches!(c, '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
 fn escaped(text: &str, is_bad: impl Fn(char) -> bool) -> Cow<'_, str> {
@@ -56,6 +83,20 @@ mod tests {
             assert_eq!(lines(text), shown);
         }
         assert_eq!(line("a\nrecrawl: all is well"), "a\\nrecrawl: all is well");
+    }
+
+    #[test]
+    fn values_are_plain_text_with_lines() {
+        let mut value = serde_json::json!({
+            "a": ["caf\u{e9}\t\u{6f22}", "\u{1b}]0;title\u{7}", "a\r\nb\rc\u{85}d\u{2028}e\n"], "b": {"c": "\u{9b}2J\u{7f}\u{202e}"},
+            "d": 7, "e": null
+        });
+        make_plain(&mut value);
+        let expected = serde_json::json!({
+            "a": ["caf\u{e9}\t\u{6f22}", "\u{fffd}]0;title\u{fffd}", "a\nb\nc\nd\ne\n"], "b": {"c": "\u{fffd}2J\u{fffd}\u{fffd}"},
+            "d": 7, "e": null
+        });
+        assert_eq!(value, expected);
     }
 
     proptest! {
