@@ -142,7 +142,7 @@ pub struct Browser {
     child: Child,
     group: Pid,
     /// Profile and home.
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Browser {
@@ -178,14 +178,8 @@ impl Browser {
         let said = Arc::new(Mutex::new(VecDeque::new()));
         tokio::spawn(listen(child.stderr.take().expect("it is piped"), said.clone()));
         let pipe = Pipe::new(input, output, max_message);
-        let browser = Browser {
-            pipe,
-            pages: AtomicU64::new(0),
-            is_killed: false.into(),
-            child,
-            group,
-            _folder: folder,
-        };
+        let browser =
+            Browser { pipe, pages: AtomicU64::new(0), is_killed: false.into(), child, group, folder };
         let version = timeout(START, browser.pipe.call(None, "Browser.getVersion", json!({}))).await;
         match version.unwrap_or(Err(CallError::Closed)) {
             Ok(version) => {
@@ -215,6 +209,7 @@ impl Browser {
     pub fn kill(&self) {
         self.is_killed.store(true, Relaxed);
         processes::end_group(self.group);
+        processes::end_all_at(self.folder.path());
     }
 }
 
@@ -223,7 +218,8 @@ impl Drop for Browser {
         self.kill();
         // The folder can be removed only when nobody writes there.
         let until = Instant::now() + END;
-        while processes::is_alive(self.group) && Instant::now() < until {
+        let lives = || processes::end_all_at(self.folder.path()) > 0 || processes::is_alive(self.group);
+        while lives() && Instant::now() < until {
             let _ = self.child.try_wait();
             std::thread::sleep(Duration::from_millis(2));
         }
@@ -244,6 +240,7 @@ async fn listen(mut stderr: ChildStderr, said: Arc<Mutex<VecDeque<u8>>>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn a_missing_browser_is_said_with_what_to_install() {
@@ -252,5 +249,33 @@ mod tests {
         assert!(StartError::NotFound.to_string().contains("apt install"));
         // A script is a program, too; a folder is none.
         assert!(program(Path::new("sh")).is_some() && program(Path::new("/")).is_none());
+    }
+
+    #[tokio::test]
+    async fn what_left_the_group_of_a_browser_ends_with_it_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let (browser, begun) = (folder.path().join("browser"), folder.path().join("begun"));
+        // It ends without an answer once the other process has begun.
+        let script = format!(
+            "#!/bin/sh\n(setsid sh -c 'echo $$ >\"$0.new\"; mv \"$0.new\" \"$0\"; exec sleep 900' '{0}' &) 3<&- 4>&-\n\
+             while ! [ -e '{0}' ]; do sleep 0.01; done\n",
+            begun.display()
+        );
+        std::fs::write(&browser, script).unwrap();
+        std::fs::set_permissions(&browser, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let mut beside = std::process::Command::new("sleep")
+            .arg("900")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let started = Browser::start(&browser, false, 1 << 20, 4 << 30).await;
+        assert!(matches!(started, Err(StartError::NoAnswer(..))), "{started:?}");
+        let pid = std::fs::read_to_string(&begun).unwrap();
+        let state = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+        assert!(state.is_empty() || state.contains(") Z "), "{state}");
+        assert!(beside.try_wait().unwrap().is_none());
+        beside.kill().unwrap();
+        beside.wait().unwrap();
     }
 }

@@ -1,7 +1,11 @@
 //! The processes of a browser: their memory, and their end.
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open, pidfd_send_signal,
+};
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// A process of a group.
 #[derive(Debug)]
@@ -15,9 +19,7 @@ pub struct Process {
 
 /// The processes of a group. One that ends meanwhile is left out.
 pub fn of_group(group: Pid) -> Vec<Process> {
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    pids.filter_map(|pid| read(pid, group)).collect()
+    pids().filter_map(|pid| read(pid, group)).collect()
 }
 
 fn read(pid: i32, group: Pid) -> Option<Process> {
@@ -46,6 +48,26 @@ pub fn is_alive(group: Pid) -> bool {
 pub fn end_group(group: Pid) {
     // It fails only if the group has ended.
     let _ = kill_process_group(group, Signal::KILL);
+}
+
+/// Ends the processes that have this home, also those that left their group, as the browser's crash handlers do; gives
+/// their number. No other process may have this home.
+pub fn end_all_at(home: &Path) -> usize {
+    let home = [b"HOME=", home.as_os_str().as_bytes()].concat();
+    pids().filter(|pid| end_if_at(*pid, &home).is_some()).count()
+}
+
+fn pids() -> impl Iterator<Item = i32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok())
+}
+
+/// Ends a process that has this variable. It is held open before it is looked at: its id may become another's.
+fn end_if_at(pid: i32, home: &[u8]) -> Option<()> {
+    let process = pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()?;
+    let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let is_at = environment.split(|byte| *byte == 0).any(|variable| variable == home);
+    is_at.then(|| pidfd_send_signal(process, Signal::KILL).ok()).flatten()
 }
 
 /// Ends a process.
