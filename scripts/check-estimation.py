@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Computes the figures that the tests of the crate `estimation` expect, from their definitions.
 
-Run it with numpy: python3 scripts/check-estimation.py
+Run it with numpy and scipy: python3 scripts/check-estimation.py
 """
 
 import numpy as np
+from scipy.stats import chi2
 
 
 def difference(changed, expected, probability, hosts, lacking, pages, expected_sum):
@@ -88,4 +89,5 @@ if __name__ == "__main__":
     show("LACKING", *difference(changed, expected, unequal, hosts, [(0.3, 0.05)] * 2, 100, 31.5))
     show("WIDTHS", *(half_width(n, 0.5, 0.05) for n in (100.0, 5000.0, 1e6)))
     show("STABILITY", psi([10, 20, 30, 0], [30, 20, 10, 0]))
+    show("BEYOND", *(chi2.isf(0.0005, freedom) for freedom in (1, 3, 9)))
     show("LAWS", *laws())

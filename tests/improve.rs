@@ -1,7 +1,7 @@
 //! A crawl that measures itself: the panel, what kept visits tell, reports, and nothing of it when it is off.
 
 use crate::harness::{World, count, fails, json_lines, program, succeeds, web};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 const WATCH: &str = "[improve]\nmode = \"watch\"\n[cycle]\npages = \"40%\"\naudit_share = 0.4\n";
@@ -212,4 +212,32 @@ fn a_young_crawl_says_what_is_missing() {
     assert!(refused.contains("too little to learn from"), "{refused}");
     let refused = fails(world.run(&["improve", "hold"]), 2);
     assert!(refused.contains("improve.mode"), "{refused}");
+}
+
+#[test]
+fn a_young_crawl_does_not_say_that_its_pages_are_distributed_in_another_way() {
+    let world = World::new(web(60, 2), WATCH);
+    drop(world.next_cycle());
+    let told = |cycles: u64| {
+        let json = || -> Value {
+            let json = succeeds(world.run(&["improve", "status", "--json"]));
+            serde_json::from_str(&json).unwrap()
+        };
+        while count(&json(), "cycles").unwrap_or(0) < cycles {
+            drop(world.next_cycle());
+        }
+        (json()["population"].clone(), succeeds(world.run(&["improve", "status"])))
+    };
+    for cycles in [1, 47] {
+        let (population, text) = told(cycles);
+        let nothing = json!({"cycles_needed": 48, "change_rate": null, "depth": null, "has_moved": null});
+        assert_eq!(population, nothing);
+        let line = format!("too few cycles to tell how they are distributed: {cycles} of 48");
+        assert!(text.contains(&line) && !text.contains("in another way"), "{text}");
+    }
+    let (population, text) = told(48);
+    assert_eq!(population["has_moved"], false, "{population}");
+    // So few pages move by much by chance alone.
+    let limit = population.pointer("/depth/limit").and_then(Value::as_f64).unwrap();
+    assert!(limit > 0.25 && text.contains("large and beyond chance: stability by depth"), "{text}");
 }

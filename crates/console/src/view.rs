@@ -32,7 +32,7 @@ pub use improve::{
     Arms, Asked, AskedFor, BackTest, Candidate, CandidateDocument, CandidateState, CycleFreshness,
     Difference, DriftAlarm, DriftWatch, Estimate, EventList, FoundBeside, HistoryQuery, Improve, ImproveMode,
     LearnerEnd, LearnerNow, Loop, LoopEvent, LoopEventKind, LoopStep, LoopTerms, MoreOrFewer,
-    PopulationWatch, Quarantined, Scored, ShadowSoFar, Split, TrialPhase, TrialSoFar, Watch,
+    PopulationWatch, Quarantined, Scored, ShadowSoFar, Split, Stability, TrialPhase, TrialSoFar, Watch,
 };
 pub use ping::{Delivery, IndexNow, IndexNowParams, PingFigures, Pinged, SubscriptionFigures, Verification};
 pub use query::{HostList, HostQuery, HostRow, HostSort, OnePage, PageList, PageQuery};

@@ -1,5 +1,4 @@
-//! Has the Web changed its habits? More, or fewer, changes than expected, cycle after cycle; and pages that are
-//! distributed in another way.
+//! Has the Web changed its habits? More, or fewer, changes than expected, cycle after cycle.
 
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -133,17 +132,6 @@ impl Drift {
     }
 }
 
-/// The population stability index of two histograms: Σ(a − b)·ln(a/b) over the shares of the bins (Lewis 1994). From
-/// 0.1 on distributions differ, from 0.25 on by much. Half a page is added to each bin, so that none is empty.
-pub fn psi(before: &[u64], now: &[u64]) -> f64 {
-    let shares = |bins: &[u64]| {
-        let all = bins.iter().sum::<u64>() as f64 + 0.5 * bins.len() as f64;
-        bins.iter().map(|bin| (*bin as f64 + 0.5) / all).collect::<Vec<f64>>()
-    };
-    let (before, now) = (shares(before), shares(now));
-    before.iter().zip(&now).map(|(a, b)| (a - b) * (a / b).ln()).sum()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -223,15 +211,4 @@ mod tests {
             assert_eq!(drift.add(found(cycle, 1.0)), None, "without spread there is no unit");
         }
     }
-
-    #[test]
-    fn stability_agrees_with_another_program() {
-        assert_eq!(psi(&[10, 20, 30], &[10, 20, 30]), 0.0);
-        let found = psi(&[10, 20, 30, 0], &[30, 20, 10, 0]);
-        assert!((found - STABILITY).abs() < 1e-12, "{found}");
-        assert!(psi(&[1, 1], &[0, 0]).is_finite());
-    }
-
-    // From scripts/check-estimation.py.
-    const STABILITY: f64 = 0.687_968_662_225_734_5;
 }

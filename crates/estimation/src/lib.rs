@@ -9,10 +9,12 @@ pub mod interval;
 pub mod laws;
 pub mod sequence;
 pub mod share;
+pub mod stability;
 
 pub use crate::difference::{Audited, Population, Sample};
-pub use crate::drift::{Alarm, Drift, DriftRules, psi};
+pub use crate::drift::{Alarm, Drift, DriftRules};
 pub use crate::interval::{Interval, combine};
 pub use crate::laws::{Gaps, Laws, Visited, Weights};
 pub use crate::sequence::Sequence;
 pub use crate::share::{Estimate, Response, Weighted};
+pub use crate::stability::Stability;

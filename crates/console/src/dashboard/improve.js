@@ -159,22 +159,23 @@ function expectedPanel() {
   const place = h("div");
   const table = new Table(
     "Stability of the pages that compete by score",
-    [["Distribution"], ["Stability index", true]],
-    "Not compared yet: that takes 29 measured cycles.",
+    [["Distribution"], ["Stability index", true], ["Limit", true]],
+    "Nothing to compare with 28 cycles before.",
   );
   const moved = h("p", { class: "warning" }, "The pages are distributed in another way than 28 cycles before.");
-  const element = panel("As expected", place, h("h3", {}, "Distribution of pages"), moved, table.element);
+  const unknown = h("p", { class: "quiet", "data-figure": "improve_population_unknown" });
+  const element = panel("As expected", place, h("h3", {}, "Distribution of pages"), moved, unknown, table.element);
   const found = ({ visits, changed, expected }) => `${count(changed)} of ${plural(visits, "visit")} found a change, ${count(Math.round(expected))} expected`;
   return {
     element,
     set: ({ watch }) => {
       if (!watch) {
         place.replaceChildren(h("p", { class: "quiet" }, "No measured cycle yet."));
-        moved.hidden = true;
+        moved.hidden = unknown.hidden = true;
         table.fill([], String, () => []);
         return;
       }
-      const { score, audit, drift, population } = watch;
+      const { cycles, score, audit, drift, population } = watch;
       place.replaceChildren(
         ...(drift.alarm
           ? [h("p", { class: "warning" }, `Visits find ${drift.alarm.changes} changes than before since cycle ${count(drift.alarm.cycle)}.`)]
@@ -190,20 +191,28 @@ function expectedPanel() {
           ],
         ]),
       );
-      moved.hidden = !population.has_moved;
+      moved.hidden = population.has_moved !== true;
+      const reason = unknownText(population, cycles);
+      unknown.hidden = reason === null;
+      say(unknown, reason ?? "");
       const rows = [
-        ["n, the visits", population.visits],
         ["X/n, the changes a visit", population.change_rate],
-        ["t, the cycles since the last visit", population.age],
         ["depth", population.depth],
       ];
       table.fill(
-        rows.filter(([, index]) => index !== null),
+        rows.filter(([, stability]) => stability !== null),
         ([name]) => name,
-        ([name, index]) => [name, `${index.toFixed(2)}${index >= population.limit ? " (much)" : ""}`],
+        ([name, { index, limit }]) => [name, `${index.toFixed(2)}${index >= limit ? " (much)" : ""}`, limit.toFixed(2)],
       );
     },
   };
+}
+
+/** Why it cannot be told how pages are distributed; null if it can. */
+function unknownText({ cycles_needed, change_rate, depth, has_moved }, cycles) {
+  if (has_moved === null && cycles < cycles_needed) return `Too few cycles to tell: ${count(cycles)} of ${count(cycles_needed)}.`;
+  if (depth !== null && change_rate === null) return "Too few visits a page to tell X/n: half of the pages need 16.";
+  return null;
 }
 
 function historyPanel(signal) {

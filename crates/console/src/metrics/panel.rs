@@ -175,7 +175,7 @@ pub const PANELS: &[Panel] = &[
     ),
     curves(
         "Population",
-        "Largest stability index of the pages that compete by score, against 28 cycles before. 0.25 is much.",
+        "Largest stability index of the pages that compete by score, against 28 cycles before. 0.25 is much, if the pages are many.",
         Unit::Number,
         &[
             ("recrawl_improve_population_psi{}", "largest index"),

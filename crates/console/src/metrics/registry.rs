@@ -264,13 +264,14 @@ pub const METRICS: &[Metric] = &[
     ),
     gauge(
         "recrawl_improve_population_psi",
-        "Largest stability index of the pages that compete by score, against 28 cycles before.",
+        "Largest stability index of the pages that compete by score, against 28 cycles before; absent where there is too \
+         little to tell.",
         |r| watch(r)?.population.max(),
     ),
     gauge(
         "recrawl_improve_population_moved",
-        "1 if that index was at least 0.25 in three cycles in a row, else 0.",
-        |r| watch(r).map(|watch| truth(watch.population.has_moved)),
+        "1 if an index reached its limit in three cycles in a row, else 0; absent likewise.",
+        |r| watch(r)?.population.has_moved.map(truth),
     ),
     each(
         "recrawl_improve_step",

@@ -72,6 +72,7 @@ fn every_metric_is_told_once_with_its_values() {
         "recrawl_improve_drift_sum{direction=\"below\"} 1.5",
         "recrawl_improve_alarm_age_cycles 3",
         "recrawl_improve_population_psi 0.04",
+        "recrawl_improve_population_moved 0",
         "recrawl_improve_step{step=\"trial\"} 1",
         "recrawl_improve_step{step=\"idle\"} 0",
         "recrawl_improve_events_total{event=\"rolled_back\"} 2",

@@ -65,7 +65,12 @@ pub fn improve() -> Improve {
                 alarm: Some(DriftAlarm { cycle: 105, changes: MoreOrFewer::More }),
                 ..DriftWatch::default()
             },
-            population: PopulationWatch { visits: Some(0.01), age: Some(0.04), ..PopulationWatch::default() },
+            population: PopulationWatch {
+                cycles_needed: 48,
+                change_rate: Some(Stability { index: 0.04, limit: 0.25 }),
+                depth: Some(Stability { index: 0.01, limit: 0.25 }),
+                has_moved: Some(false),
+            },
         }),
         cycles: vec![CycleFreshness { cycle: 108, freshness: None }],
         stands: Some(stands),

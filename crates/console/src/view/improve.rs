@@ -9,7 +9,7 @@ pub use step::{
     Arms, Asked, AskedFor, LearnerEnd, LearnerNow, Loop, LoopStep, LoopTerms, Quarantined, ShadowSoFar,
     TrialPhase, TrialSoFar,
 };
-pub use watch::{DriftAlarm, DriftWatch, FoundBeside, MoreOrFewer, PopulationWatch, Watch};
+pub use watch::{DriftAlarm, DriftWatch, FoundBeside, MoreOrFewer, PopulationWatch, Stability, Watch};
 
 use serde::Serialize;
 use utoipa::ToSchema;

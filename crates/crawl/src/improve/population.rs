@@ -56,8 +56,15 @@ pub struct PopulationCounter {
     histograms: Histograms,
 }
 
-fn bin_of_digits(number: u32) -> usize {
+/// The bin of numbers with as many binary digits.
+pub(super) fn bin_of_digits(number: u32) -> usize {
     ((u32::BITS - number.leading_zeros()) as usize).min(BINS - 1)
+}
+
+/// The bin of X / n.
+pub(super) fn bin_of_rate(n: u32, x: u32) -> usize {
+    let step = u64::from(x) * (BINS as u64 - 2) / u64::from(n.max(1));
+    if x == 0 { 0 } else { (1 + step as usize).min(BINS - 1) }
 }
 
 impl PopulationCounter {
@@ -74,12 +81,10 @@ impl PopulationCounter {
                 continue;
             }
             let (n, x) = (columns.visits[row], columns.changes[row]);
-            let step = u64::from(x) * (BINS as u64 - 2) / u64::from(n.max(1));
-            let change_rate = if x == 0 { 0 } else { (1 + step as usize).min(BINS - 1) };
             let age = self.cycle.0.saturating_sub(columns.last[row]);
             let Histograms { visits, change_rate: rates, age: ages, depth } = &mut self.histograms;
             visits[bin_of_digits(n)] += 1;
-            rates[change_rate] += 1;
+            rates[bin_of_rate(n, x)] += 1;
             ages[bin_of_digits(age)] += 1;
             depth[usize::from(columns.known[row].depth).min(BINS - 1)] += 1;
         }

@@ -3,10 +3,11 @@
 
 use crate::failure::Failure;
 use crate::improve::found::Found;
+use crate::improve::population::{Histograms, bin_of_digits};
 use crate::report::RoundReport;
 use recrawl_estimation::drift::CycleFound;
 use recrawl_estimation::interval::Z;
-use recrawl_estimation::{Alarm, Drift, DriftRules, Interval, psi};
+use recrawl_estimation::{Alarm, Drift, DriftRules, Interval, Stability};
 use recrawl_repository::Repository;
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -15,10 +16,16 @@ use std::collections::VecDeque;
 const POOLED: usize = 28;
 /// Audited pages below which no pooled estimate is given.
 pub const ENOUGH_AUDITED: u64 = 100;
-/// Stability index from which pages are distributed in another way.
-pub const UNSTABLE: f64 = 0.25;
-/// Cycles in which it must be reached in a row.
+/// Comparisons from which on X/n errs by no more than the step of its histogram, an eighth: its standard error is √(p(1 −
+/// p)/n), at most 1/(2√n).
+const RESOLVED: u32 = 16;
+/// Measured cycles whose pages are no norm: those of a first fetch and of the comparisons after it.
+const SETTLING: u32 = 1 + RESOLVED;
+/// Cycles in a row in which the pages must be distributed in another way.
 const UNSTABLE_CYCLES: u32 = 3;
+/// Measured cycles from which on it can be told whether pages are distributed in another way: the first comparison is of a
+/// cycle after the settling with the one [`POOLED`] cycles later.
+const POPULATION_NEEDS: u32 = SETTLING + POOLED as u32 + UNSTABLE_CYCLES;
 /// The error that a good estimate has.
 const WANTED: f64 = 0.02;
 
@@ -78,19 +85,44 @@ pub struct DriftAlarm {
     pub changes: Alarm,
 }
 
-/// Stability indexes of the pages that compete by score, against those 28 cycles before.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+/// Stability of the pages that compete by score, against those 28 cycles before.
+///
+/// n and t are no part of it: n only grows, and t grows in a young crawl and swings with the order of the visits.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PopulationWatch {
-    /// By n.
-    pub visits: Option<f64>,
-    /// By X / n.
-    pub change_rate: Option<f64>,
-    /// By t.
-    pub age: Option<f64>,
+    /// Measured cycles from which on something is told.
+    pub cycles_needed: u32,
+    /// By X / n; none while half of the pages have fewer than 16 comparisons in the cycle compared with. X/n of such a page
+    /// moves with its n, however steadily the page changes.
+    pub change_rate: Option<Stability>,
     /// By depth.
-    pub depth: Option<f64>,
-    /// Has one of them been at least 0.25 for three cycles?
-    pub has_moved: bool,
+    pub depth: Option<Stability>,
+    /// Has one of them reached its limit in three cycles in a row? None if none can be told.
+    pub has_moved: Option<bool>,
+}
+
+impl Default for PopulationWatch {
+    fn default() -> PopulationWatch {
+        PopulationWatch { cycles_needed: POPULATION_NEEDS, change_rate: None, depth: None, has_moved: None }
+    }
+}
+
+impl PopulationWatch {
+    fn compared(before: &Histograms, now: &Histograms) -> PopulationWatch {
+        let resolved: u64 = before.visits[bin_of_digits(RESOLVED)..].iter().sum();
+        let is_resolved = 2 * resolved >= before.visits.iter().sum::<u64>();
+        // Whether each or no visit yet has found a change depends on n, so the ends join their neighbours.
+        let rates = |of: &Histograms| {
+            let [none, few, between @ .., many, all] = of.change_rate;
+            [&[none + few], between.as_slice(), &[many + all]].concat()
+        };
+        let change_rate = Stability::of(&rates(before), &rates(now)).filter(|_| is_resolved);
+        PopulationWatch { change_rate, depth: Stability::of(&before.depth, &now.depth), ..Self::default() }
+    }
+
+    fn indexes(&self) -> impl Iterator<Item = Stability> {
+        [self.change_rate, self.depth].into_iter().flatten()
+    }
 }
 
 /// Follows the rounds of a crawl: the last cycle may go on.
@@ -167,20 +199,15 @@ impl Watcher {
         if self.recent.len() > POOLED {
             self.recent.pop_front();
         }
-        let before = self.recent.front().filter(|_| self.recent.len() == POOLED);
+        let before = self.recent.front().filter(|_| self.watch.cycles > SETTLING + POOLED as u32);
         if let Some(before) = before.and_then(|before| before.population.as_ref()) {
-            let (before, now) = (&before.histograms, &population.histograms);
-            let moved = PopulationWatch {
-                visits: Some(psi(&before.visits, &now.visits)),
-                change_rate: Some(psi(&before.change_rate, &now.change_rate)),
-                age: Some(psi(&before.age, &now.age)),
-                depth: Some(psi(&before.depth, &now.depth)),
-                has_moved: false,
-            };
-            let PopulationWatch { visits, change_rate, age, depth, .. } = moved;
-            let is_unstable = [visits, change_rate, age, depth].iter().flatten().any(|psi| *psi >= UNSTABLE);
+            let now = PopulationWatch::compared(&before.histograms, &population.histograms);
+            let is_unstable = now.indexes().any(|stability| stability.has_moved());
             self.unstable = if is_unstable { self.unstable + 1 } else { 0 };
-            self.watch.population = PopulationWatch { has_moved: self.unstable >= UNSTABLE_CYCLES, ..moved };
+            if self.watch.cycles >= POPULATION_NEEDS {
+                let has_moved = now.indexes().next().map(|_| self.unstable >= UNSTABLE_CYCLES);
+                self.watch.population = PopulationWatch { has_moved, ..now };
+            }
         }
         self.recent.push_back(report);
     }
@@ -231,7 +258,7 @@ impl Pooled {
 mod tests {
     use super::*;
     use crate::improve::found::FoundByShare;
-    use crate::improve::population::Population;
+    use crate::improve::population::{Population, bin_of_rate};
     use crate::report::facts::Facts;
     use crate::report::{Estimates, Sample, Tally};
     use recrawl_fetcher::StoppedBy;
@@ -282,7 +309,8 @@ mod tests {
         assert_eq!((many.cycles, many.last, many.pooled, many.freshness.pages), (60, 60, 28, 280));
         assert_eq!(many.score.visits, 28_000);
         assert_eq!((many.drift.alarm, many.drift.cycles_wanted), (None, 0));
-        assert!(!many.population.has_moved && many.population.depth == Some(0.0), "{:?}", many.population);
+        let depth = Some(Stability { index: 0.0, limit: 0.25 });
+        assert_eq!((many.population.depth, many.population.has_moved), (depth, Some(false)));
     }
 
     #[test]
@@ -308,6 +336,62 @@ mod tests {
                 watch((1..=cycles).map(|cycle| report(cycle, 380 + u64::from(cycle % 5) * 10, deep(cycle))));
             found.population.has_moved
         };
-        assert_eq!([moved(52), moved(53)], [false, true], "three cycles in a row");
+        assert_eq!([moved(52), moved(53)], [Some(false), Some(true)], "three cycles in a row");
+    }
+
+    #[test]
+    fn a_young_crawl_is_no_norm_and_a_few_pages_are_none() {
+        let of = |cycles: u32, pages: u64| {
+            let all = (1..=cycles).map(|cycle| {
+                let mut report = report(cycle, 400, 0);
+                let deep = if cycle < 18 { 0 } else { pages / 2 };
+                report.population.as_mut().unwrap().histograms.depth =
+                    [pages - deep, deep, 0, 0, 0, 0, 0, 0, 0, 0];
+                report
+            });
+            watch(all).population
+        };
+        assert_eq!(of(47, 1000), PopulationWatch::default());
+        assert_eq!(PopulationWatch::default().cycles_needed, 48);
+        let found = of(48, 1000);
+        assert!(found.depth.unwrap().index < 0.01 && found.has_moved == Some(false), "{found:?}");
+        let few = of(48, 0);
+        assert_eq!((few.depth, few.has_moved), (None, None));
+    }
+
+    /// A number from 0 to 1 of a visit: SplitMix64.
+    fn drawn(page: u64, n: u32) -> f64 {
+        let mixed = (page << 32 | u64::from(n)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ mixed >> 31) as f64 / u64::MAX as f64
+    }
+
+    /// Pages that change as steadily as ever: X/n and n move while a crawl is young, or visits them rarely.
+    #[test]
+    fn a_steady_web_that_is_visited_more_and_more_has_not_moved() {
+        let rates: Vec<f64> = (0..1200).map(|page| [0.001, 0.04, 0.15, 0.6][page % 4]).collect();
+        for (every, has_rates) in [(1_u32, true), (3, true), (10, false)] {
+            let mut pages = vec![(0_u32, 0_u32); rates.len()];
+            let mut watcher = Watcher::new();
+            let mut moved = Vec::new();
+            for cycle in 1..=100 {
+                let mut report = report(cycle, 400, 100);
+                let histograms = &mut report.population.as_mut().unwrap().histograms;
+                (histograms.visits, histograms.change_rate) = ([0; 10], [0; 10]);
+                for (number, ((n, x), rate)) in pages.iter_mut().zip(&rates).enumerate() {
+                    histograms.visits[bin_of_digits(*n)] += 1;
+                    histograms.change_rate[bin_of_rate(*n, *x)] += 1;
+                    if (cycle + number as u32) % every == 0 {
+                        *n += 1;
+                        *x += u32::from(drawn(number as u64, *n) < 1.0 - (1.0 - rate).powi(every as i32));
+                    }
+                }
+                watcher.add(report);
+                moved.push(watcher.clone().finish().population);
+            }
+            assert!(moved.iter().all(|found| found.has_moved != Some(true)), "every {every} cycles");
+            assert_eq!(moved[99].change_rate.is_some(), has_rates, "every {every} cycles");
+        }
     }
 }

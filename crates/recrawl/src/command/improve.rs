@@ -11,7 +11,7 @@ use recrawl_crawl::improve::found::Found;
 use recrawl_crawl::improve::watch::{DriftWatch, Follower, Pooled, PopulationWatch, Watch};
 use recrawl_crawl::open_read;
 use recrawl_crawl::settings::Settings;
-use recrawl_estimation::Alarm;
+use recrawl_estimation::{Alarm, Stability};
 
 pub fn run(command: &ImproveCommand) -> Result<(), Failure> {
     match command {
@@ -52,7 +52,7 @@ fn text(settings: &Settings, watch: &Watch) -> String {
         format!("score       {}", found_text(score)),
         format!("audit       {}", found_text(audit)),
         format!("changes     {}", drift_text(drift)),
-        format!("pages       {}", population_text(population)),
+        format!("pages       {}", population_text(population, *cycles)),
     ];
     lines.join("\n")
 }
@@ -93,13 +93,23 @@ fn drift_text(drift: &DriftWatch) -> String {
     last.map_or(now.clone(), |last| format!("{last}; {now}"))
 }
 
-fn population_text(population: &PopulationWatch) -> String {
-    let PopulationWatch { visits, change_rate, age, depth, has_moved } = *population;
-    let (Some(visits), Some(change_rate), Some(age), Some(depth)) = (visits, change_rate, age, depth) else {
-        return "not compared yet: that takes 29 measured cycles".into();
+fn population_text(population: &PopulationWatch, cycles: u32) -> String {
+    let PopulationWatch { cycles_needed, change_rate, depth, has_moved } = *population;
+    let verdict = match has_moved {
+        None if cycles < cycles_needed => {
+            return format!("too few cycles to tell how they are distributed: {cycles} of {cycles_needed}");
+        }
+        None => return "none to compare with 28 cycles before".into(),
+        Some(true) => "distributed in another way than 28 cycles before",
+        Some(false) => "no difference from 28 cycles before that is large and beyond chance",
     };
-    let verdict = if has_moved { "distributed in another way than" } else { "distributed as" };
+    let index = |name: &str, found: Option<Stability>, missing: &str| match found {
+        Some(Stability { index, limit }) => format!("{name} {index:.2} (limit {limit:.2})"),
+        None => format!("{name} cannot be told: {missing}"),
+    };
     format!(
-        "{verdict} 28 cycles before: stability by n {visits:.2}, X/n {change_rate:.2}, t {age:.2}, depth {depth:.2} (0.25 is much)"
+        "{verdict}: stability by {}, {}",
+        index("depth", depth, "no pages"),
+        index("X/n", change_rate, "too few visits a page, half need 16"),
     )
 }

@@ -11,14 +11,14 @@ pub mod stands;
 use super::shared_state::SharedState;
 use recrawl_console::view::{
     CycleFreshness, DriftAlarm, DriftWatch, Estimate, FoundBeside, Improve, ImproveMode, LoopEventKind,
-    MoreOrFewer, PopulationWatch, Watch,
+    MoreOrFewer, PopulationWatch, Stability, Watch,
 };
 use recrawl_crawl::crawl::Crawl;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::improve::candidate::Candidate;
 use recrawl_crawl::improve::found::Found;
 use recrawl_crawl::improve::steps::LoopState;
-use recrawl_crawl::improve::watch::{self, ENOUGH_AUDITED, Follower, UNSTABLE};
+use recrawl_crawl::improve::watch::{self, ENOUGH_AUDITED, Follower};
 use recrawl_crawl::report::RoundReport;
 use recrawl_estimation::{Alarm, DriftRules};
 use std::collections::BTreeMap;
@@ -224,14 +224,16 @@ fn measured(watch: &watch::Watch) -> Watch {
             }),
         },
         population: PopulationWatch {
-            visits: population.visits,
-            change_rate: population.change_rate,
-            age: population.age,
-            depth: population.depth,
-            limit: UNSTABLE,
+            cycles_needed: population.cycles_needed.into(),
+            change_rate: population.change_rate.map(stability_of),
+            depth: population.depth.map(stability_of),
             has_moved: population.has_moved,
         },
     }
+}
+
+fn stability_of(found: recrawl_estimation::Stability) -> Stability {
+    Stability { index: found.index, limit: found.limit }
 }
 
 /// The pooled freshness; none if too few pages were audited.

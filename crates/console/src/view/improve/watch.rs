@@ -77,26 +77,31 @@ pub enum MoreOrFewer {
     Fewer,
 }
 
-/// Population stability indexes against 28 cycles before; null until there are 29 measured cycles.
+/// How the pages that compete by score are distributed, against 28 cycles before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, ToSchema)]
 pub struct PopulationWatch {
-    /// By n.
-    pub visits: Option<f64>,
-    /// By X / n.
-    pub change_rate: Option<f64>,
-    /// By t.
-    pub age: Option<f64>,
+    /// Measured cycles from which on something is told.
+    pub cycles_needed: u64,
+    /// By X / n; null while half of the pages have fewer than 16 comparisons in the cycle compared with.
+    pub change_rate: Option<Stability>,
     /// By depth.
-    pub depth: Option<f64>,
-    /// An index from which the pages are distributed in another way.
+    pub depth: Option<Stability>,
+    /// Has one of them reached its limit in three cycles in a row? Null if there is too little to tell.
+    pub has_moved: Option<bool>,
+}
+
+/// A population stability index.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, ToSchema)]
+pub struct Stability {
+    /// The index, from 0.
+    pub index: f64,
+    /// From this index on, pages are distributed in another way: 0.25, or more where so few pages reach that by chance.
     pub limit: f64,
-    /// Has one of them reached the limit in three cycles in a row?
-    pub has_moved: bool,
 }
 
 impl PopulationWatch {
     /// The largest index.
     pub fn max(&self) -> Option<f64> {
-        [self.visits, self.change_rate, self.age, self.depth].into_iter().flatten().reduce(f64::max)
+        [self.change_rate, self.depth].into_iter().flatten().map(|one| one.index).reduce(f64::max)
     }
 }
