@@ -176,3 +176,19 @@ fn the_visits_of_a_crawl_are_a_data_set() {
     let learned = fs::read_to_string(at.join("learned-visits.jsonl.toml")).unwrap();
     assert!(learned.contains("data = \"visits.jsonl, cycles 3 to"), "{learned}");
 }
+
+#[test]
+fn a_set_without_a_change_has_no_share_of_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("still.txt");
+    std::fs::write(&file, "0000\n0000\n").unwrap();
+    let info = |words: &[&str]| {
+        let mut command = program();
+        command.args(["dataset", "info", "--format", "gp4c"]).arg(&file).args(words);
+        succeeds(command.output().unwrap())
+    };
+    let json: Value = serde_json::from_str(&info(&["--json"])).unwrap();
+    assert_eq!((&json["change_rate"], &json["top_share"]), (&0.0.into(), &Value::Null), "{json}");
+    let text = info(&[]);
+    assert!(text.contains("top 5 % of pages —") && !text.contains("% of the changes"), "{text}");
+}

@@ -296,3 +296,54 @@ fn terminals_of_related_pages_are_learned_page_by_page() {
     let text = succeeds(learn(folder.path(), &SMALL).args(words).output().unwrap());
     assert!(text.contains(" page by page, "), "{text}");
 }
+
+/// Writes 60 pages over 30 cycles, of which some change once, in the middle.
+fn few_changes(folder: &Path, changes: usize) {
+    let page = |page: usize| {
+        let cycle = |cycle: usize| if cycle == 15 && page * changes % 60 < changes { '1' } else { '0' };
+        (0..30).map(cycle).chain(['\n']).collect::<String>()
+    };
+    std::fs::write(folder.join("pages.txt"), (0..60).map(page).collect::<String>()).unwrap();
+}
+
+#[test]
+fn from_too_few_changes_nothing_is_learned_and_it_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    few_changes(folder.path(), 0);
+    let line = fails(learn(folder.path(), &SMALL).args(["--out", "none.toml"]).output().unwrap(), 1);
+    assert!(line.contains("nothing to learn from"), "{line}");
+
+    few_changes(folder.path(), 6);
+    let json = learn(folder.path(), &SMALL).args(["--json", "--out", "few.toml"]).output().unwrap();
+    let json: Value = serde_json::from_str(&succeeds(json)).unwrap();
+    let changes = &json["changes"];
+    assert_eq!((&changes["test"], &changes["enough"]), (&6.into(), &false.into()), "{changes}");
+    assert!(changes["training"].as_u64().unwrap() < 6, "{changes}");
+    assert_eq!(json["choice"]["written"], "known");
+    for figure in ["gain", "error", "gains_on_other_folds"] {
+        assert!(json["choice"][figure].is_null(), "{figure}: {json}");
+    }
+    assert!(json["folds"].is_null() && json["standings"].is_null(), "{json}");
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    for text in [read("few.md"), read("few.toml")] {
+        assert!(text.contains("6 in all test parts; too few to tell formulas apart"), "{text}");
+        assert!(!text.contains("0.0000"), "{text}");
+    }
+    assert!(!read("few.md").contains("## Folds"));
+    let text = succeeds(learn(folder.path(), &SMALL).args(["--out", "again.toml"]).output().unwrap());
+    assert!(text.contains("too few to tell formulas apart") && text.contains("test data: —"), "{text}");
+    assert!(!text.contains("0.0000"), "{text}");
+
+    named_history(folder.path(), "other.txt", 60, 30, 6);
+    let two =
+        learn(folder.path(), &SMALL).args(["--data", "other.txt", "--out", "two.toml"]).output().unwrap();
+    let line = fails(two, 1);
+    assert!(line.contains("too few to tell formulas apart") && line.contains("leave this set out"), "{line}");
+
+    history(folder.path(), 60, 30);
+    let json = learn(folder.path(), &SMALL).args(["--json", "--out", "many.toml"]).output().unwrap();
+    let json: Value = serde_json::from_str(&succeeds(json)).unwrap();
+    assert_eq!(json["changes"]["enough"], true, "{}", json["changes"]);
+    assert!(json["choice"]["gain"].is_number() && json["folds"].is_array(), "{json}");
+    assert!(read("many.md").contains("Data: changes after the warm-up: "));
+}

@@ -283,12 +283,7 @@ fn poor_histories_end_in_a_result_or_in_one_line() {
     write(path, 8, &vec![(0, 8, String::new()); 40]);
     let still = json(path, &[]);
     for policy in still["policies"].as_array().unwrap() {
-        assert_eq!(
-            (&policy["change_rate"], &policy["freshness"]),
-            (&0.0.into(), &1.0.into()),
-            "{}",
-            policy["name"]
-        );
+        assert!(policy["change_rate"].is_null() && policy["freshness"].is_null(), "{policy}");
         assert!(policy["delay_p50"].is_null());
     }
     // No score is a number: the pages go in the order of ties.
@@ -299,4 +294,50 @@ fn poor_histories_end_in_a_result_or_in_one_line() {
     std::fs::write(path.join("pages.tsv.gz"), &gzip[..gzip.len() / 2]).unwrap();
     let line = fails(simulate(path, &[]), 1);
     assert!(line.contains("pages.tsv.gz") && line.contains("cut off"), "{line}");
+}
+
+/// A history of 60 pages over the cycles 0 to 20, of which the first ones change once each, in cycle 10.
+fn with_changes(changes: usize) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let page = |page: usize| (0, 20, if page < changes { "10:1" } else { "" }.to_owned());
+    write(folder.path(), 20, &(0..60).map(page).collect::<Vec<Page>>());
+    folder
+}
+
+#[test]
+fn figures_of_too_few_changes_are_left_out_and_their_number_is_said() {
+    let words = ["--policy", "age", "--policy", "rand", "--formula", "t * X", "--share", "0.2"];
+    for (changes, said) in [(0, "0 changes"), (23, "23 changes")] {
+        let folder = with_changes(changes);
+        let report = json(folder.path(), &words);
+        let told = serde_json::json!({"after_warmup": changes, "needed": 24, "enough": false});
+        assert_eq!(report["changes"], told);
+        for policy in report["policies"].as_array().unwrap() {
+            for metric in ["change_rate", "ndcg_log2", "freshness", "age", "delay_p50"] {
+                assert!(policy[metric].is_null(), "{metric}: {policy}");
+                let against = &policy["against_best"][metric];
+                assert!(against["best"].is_null() && against["p_sites"].is_null(), "{against}");
+                assert_eq!(against["verdict"], "cannot_tell");
+            }
+            assert!(policy["visited_share"].is_number() && policy["longest_neglect"].is_number(), "{policy}");
+        }
+        let text = succeeds(simulate(folder.path(), &words));
+        assert!(text.contains(&format!("{said} after the warm-up, too few to compare policies")), "{text}");
+        assert!(text.contains("—") && !text.contains("0.0000"), "{text}");
+    }
+    let folder = with_changes(24);
+    let report = json(folder.path(), &words);
+    assert_eq!(report["changes"]["enough"], true);
+    assert!(figure(&report, "age", "change_rate") > 0.0);
+    let text = succeeds(simulate(folder.path(), &words));
+    assert!(text.contains("24 changes after the warm-up\n") && !text.contains("too few"), "{text}");
+}
+
+#[test]
+fn changes_in_the_warm_up_are_none_to_find() {
+    let folder = with_changes(30);
+    let report = json(folder.path(), &["--policy", "age", "--warmup", "10"]);
+    assert_eq!(report["changes"]["after_warmup"], 0, "{report}");
+    let report = json(folder.path(), &["--policy", "age", "--warmup", "9"]);
+    assert_eq!(report["changes"]["after_warmup"], 30, "{report}");
 }

@@ -25,7 +25,12 @@ pub(crate) fn formula(fold: &FoldResult, folds: &Folds<'_>, options: &Options) -
 /// The known formula that is written if learning gained too little over it.
 pub(crate) fn known(across: &FoldComparison, folds: &Folds<'_>, options: &Options) -> Formula {
     let (known, data, fitness) = (&across.known, &folds.data().name, options.fitness.to_string());
-    instead(known, data, &fitness, across.gain, across.error, options)
+    let mut formula = instead(known, data, &fitness, across.gain, across.error, options);
+    if !across.changes.are_enough() {
+        let source = format!("the known formula {}: on {data}, {}", known.name, across.changes.text());
+        formula.provenance.source = Some(source);
+    }
+    formula
 }
 
 /// A formula that was learned, and where it comes from.

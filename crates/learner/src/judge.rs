@@ -4,8 +4,8 @@ pub(crate) mod choice;
 mod fold_comparison;
 
 pub use choice::Candidate;
-pub use fold_comparison::FoldComparison;
 pub(crate) use fold_comparison::Validated;
+pub use fold_comparison::{Changes, FoldComparison};
 
 use crate::evaluate::Evaluate;
 use crate::evaluate::cpu::{Meaning, Replays};
@@ -46,8 +46,11 @@ pub struct Learned {
 impl Learned {
     /// Which formula was written and why, in a sentence.
     pub fn why(&self) -> String {
-        let FoldComparison { gains, known, gain, error } = &self.across;
+        let FoldComparison { gains, known, gain, error, changes } = &self.across;
         let (fold, name) = (self.folds[self.from].fold + 1, &known.name);
+        if !changes.are_enough() {
+            return format!("the known formula {name}, since nothing can be learned: {}", changes.text());
+        }
         let error = if error.is_finite() { format!("{error:.4}") } else { "unknown error".into() };
         let on_tests =
             format!("on the test parts, the formulas of the folds gain {gain:+.4} ± {error} over {name}");

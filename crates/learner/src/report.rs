@@ -43,6 +43,10 @@ impl<'a> Report<'a> {
     pub fn markdown(&self) -> String {
         let mut out = String::new();
         self.formula(&mut out);
+        if !self.learned.across.changes.are_enough() {
+            put(&mut out, format_args!("\n## Figures\n\n— (so few changes tell no figure from chance)"));
+            return out;
+        }
         self.folds(&mut out);
         self.methods(&mut out);
         self.beside(&mut out);
@@ -64,21 +68,24 @@ impl<'a> Report<'a> {
         let data = formula.provenance.data.as_deref().unwrap_or("");
         put(out, format_args!("# {}\n\n    {}\n", formula.name, formula.expr));
         put(out, format_args!("{}.\n", self.learned.why()));
-        put(
-            out,
-            format_args!(
-                "Learned on {data} to maximise {}: `{}`. {} nodes, simplified from {}; both forms scored all pages of \
+        if self.learned.across.changes.are_enough() {
+            put(
+                out,
+                format_args!(
+                    "Learned on {data} to maximise {}: `{}`. {} nodes, simplified from {}; both forms scored all pages of \
                  training, validation and test equally, bit for bit. Division and logarithm are protected as \
                  in `{}`; rates are estimated over {}.\n",
-                options.fitness,
-                candidate.simplified,
-                candidate.simplified.nodes(),
-                candidate.bred.nodes(),
-                formula.protection,
-                formula.basis,
-            ),
-        );
+                    options.fitness,
+                    candidate.simplified,
+                    candidate.simplified.nodes(),
+                    candidate.bred.nodes(),
+                    formula.protection,
+                    formula.basis,
+                ),
+            );
+        }
         settings(options, data, out);
+        put(out, format_args!("\nData: {}.", self.learned.across.changes.text()));
     }
 
     fn folds(&self, out: &mut String) {

@@ -15,6 +15,7 @@ use crate::evaluate::Evaluate;
 use crate::evaluate::cpu::Meaning;
 use crate::evolve::Run;
 use crate::folds::{Fold, Folds};
+use crate::judge::Changes;
 use crate::learn::train::{self, Trained, TrainingParts};
 use crate::learn::{Ending, LearnError, Observer};
 use crate::options::Options;
@@ -74,7 +75,13 @@ impl<'a> SeveralSets<'a> {
             let folds = Folds::new(set, protocol, options.fold_by, options.folds, warmup);
             folds.map_err(|cause| LearnError::Folds(cause).in_set(&set.name))
         };
-        let folds = sets.iter().map(divide).collect::<Result<_, _>>()?;
+        let folds: Vec<Folds<'_>> = sets.iter().map(divide).collect::<Result<_, _>>()?;
+        for (set, folds) in sets.iter().zip(&folds) {
+            let changes = Changes::of(folds, numbers.iter().copied(), &options.rules);
+            if !changes.are_enough() {
+                return Err(LearnError::FewChanges(changes).in_set(&set.name));
+            }
+        }
         let meaning = options.meaning();
         let mut parts = SeveralSets { sets, folds, options, meaning, pool, known: BTreeMap::new() };
         for &fold in numbers {

@@ -5,6 +5,13 @@ use crate::series::by_cycle;
 use crate::{Bootstrap, Metric, SeriesMean, Trace, metric};
 use serde::Serialize;
 
+/// Changes after the warm-up that a comparison of policies takes.
+///
+/// With d changes, say one policy finds them all, and another half of them. Numbers of found changes are at best Poisson
+/// counts, so their difference d/2 has the standard error √(d + d/2). It is beyond the 1.96 errors of chance only if d is
+/// above 1.96²·1.5/0.5² = 23.05. So with fewer than 24 changes, not even twice as many found changes can be told from chance.
+pub const CHANGES_NEEDED: u64 = 24;
+
 /// The role of a replay in a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
@@ -115,6 +122,21 @@ impl Comparison {
     /// Like [`Comparison::new`], and if the parts differ in their number of cycles.
     pub fn of_parts(replays: &[(&Trace, Role)], parts: usize, seed: u64) -> Comparison {
         Comparison::of(replays, metric::ALL.iter().collect(), parts, seed)
+    }
+
+    /// The same without the figures that rest on changes: of too few, none can be told.
+    #[must_use]
+    pub fn without_changes(mut self) -> Comparison {
+        for row in &mut self.cells {
+            for (cell, metric) in row.iter_mut().zip(&self.metrics) {
+                if !metric::OF_VISITS.contains(&metric.name) {
+                    let (interval, over_cycles, over_sites) = (None, None, None);
+                    let verdict = Verdict::CannotTell;
+                    *cell = Cell { value: f64::NAN, interval, over_cycles, over_sites, verdict };
+                }
+            }
+        }
+        self
     }
 
     fn of(replays: &[(&Trace, Role)], metrics: Vec<&'static Metric>, parts: usize, seed: u64) -> Comparison {

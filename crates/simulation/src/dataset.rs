@@ -85,6 +85,16 @@ impl Dataset {
         self.beginning.as_ref().map_or(rules.warmup, |beginning| beginning.cycle)
     }
 
+    /// Changes that visits by budget can find: of each page after its first visit and the warm-up.
+    pub fn changes_after_warmup(&self, rules: &Rules) -> u64 {
+        let begun = |page: &RecordedPage| self.begun(rules).max(page.first + rules.warmup);
+        let of_cycle = |cycle: u32| {
+            let pages = self.truth.changed_in(cycle).iter();
+            pages.filter(|&&page| cycle > begun(&self.pages[page as usize])).count() as u64
+        };
+        (1..=self.truth.cycles()).map(of_cycle).sum()
+    }
+
     /// Only the [fixed](Dataset::fixed) pages.
     pub fn fixed_part(&self) -> Dataset {
         self.part(&self.fixed(), 0..self.truth.cycles() + 1)

@@ -126,6 +126,9 @@ pub const ALL: &[Metric] = &[
     },
 ];
 
+/// Names of the metrics that rest on visits alone, not on what visits found.
+pub const OF_VISITS: [&str; 2] = ["visited_share", "longest_neglect"];
+
 /// The metrics that need the contents of pages, of replays with a [judge](crate::SearchJudge).
 pub const OF_CONTENTS: &[Metric] = &[
     Metric {

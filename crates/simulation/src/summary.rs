@@ -29,16 +29,16 @@ pub struct Summary {
     pub signals: u64,
     /// Changes that return to an earlier content of the page.
     pub back: u64,
-    /// Changes per page and cycle, over the cycles in which pages exist, without each page's first.
-    pub change_rate: f64,
+    /// Changes per page and cycle, over the cycles in which pages exist, without each page's first; none without such cycles.
+    pub change_rate: Option<f64>,
     /// Pages that never change.
     pub never: u64,
     /// Changes per page.
     pub per_page: Quantiles,
     /// Changed pages per cycle.
     pub per_cycle: Quantiles,
-    /// The share of all changes on the 5 % most changing pages; 0 if there is no change.
-    pub top_share: f64,
+    /// The share of all changes on the 5 % most changing pages; none if there is no change.
+    pub top_share: Option<f64>,
     /// Number of pages in each class of change rate.
     pub rates: Vec<RateClass>,
     /// Memory of the history and the names in bytes.
@@ -127,17 +127,22 @@ impl Summary {
             over: if fixed.is_empty() { "all" } else { "fixed" },
             changes,
             back,
-            change_rate: changes as f64 / seen.max(1) as f64,
+            change_rate: share(changes, seen),
             never: per_page.iter().take_while(|&&changes| changes == 0).count() as u64,
             per_page: Quantiles::of(&per_page),
             per_cycle: Quantiles::of(&per_cycle),
-            top_share: top as f64 / changes.max(1) as f64,
+            top_share: share(top, changes),
             rates,
             bytes: data.bytes(),
             form: data.truth.form(),
             digest: data.digest(),
         }
     }
+}
+
+/// A part of a whole; none of nothing.
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
 }
 
 impl Quantiles {
@@ -193,7 +198,7 @@ mod tests {
         let summary = Summary::of(&data(&[(0, 4), (0, 4), (2, 4), (0, 4)], &changes));
         assert_eq!((summary.pages, summary.fixed, summary.sites, summary.over), (4, 3, 2, "fixed"));
         assert_eq!((summary.changes, summary.back, summary.never), (5, 2, 1));
-        assert_eq!(summary.change_rate, 5.0 / 12.0);
+        assert_eq!(summary.change_rate, Some(5.0 / 12.0));
         let Quantiles { min, p50, max, .. } = summary.per_page;
         assert_eq!((min, p50, max), (0, 1, 4));
         let Quantiles { min, p50, max, mean, .. } = summary.per_cycle;
@@ -207,7 +212,7 @@ mod tests {
     fn without_a_fixed_set_figures_speak_of_all_pages() {
         let summary = Summary::of(&data(&[(1, 3), (2, 2)], &[&[(2, 1)], &[]]));
         assert_eq!((summary.fixed, summary.over, summary.changes), (0, "all", 1));
-        assert_eq!((summary.change_rate, summary.form), (0.5, "words"));
+        assert_eq!((summary.change_rate, summary.form), (Some(0.5), "words"));
     }
 
     #[test]
@@ -216,8 +221,8 @@ mod tests {
         let mut changes = vec![[(4, 1)].as_slice(); 39];
         changes.push(many);
         let summary = Summary::of(&data(&[(0, 4); 40], &changes));
-        assert_eq!(summary.top_share, 4.0 / 42.0, "the two that change most");
+        assert_eq!(summary.top_share, Some(4.0 / 42.0), "the two that change most");
         let still = Summary::of(&data(&[(0, 4); 3], &[&[], &[], &[]]));
-        assert_eq!((still.top_share, still.change_rate, still.never), (0.0, 0.0, 3));
+        assert_eq!((still.top_share, still.change_rate, still.never), (None, Some(0.0), 3));
     }
 }

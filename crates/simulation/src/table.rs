@@ -97,6 +97,7 @@ fn render_part(names: &[(&str, Role)], comparison: &Comparison, columns: &[(usiz
 
 fn mark(cell: &Cell, is_best: bool) -> &'static str {
     match cell.verdict {
+        _ if cell.value.is_nan() => " ",
         _ if is_best => "*",
         Verdict::Same => "=",
         Verdict::CannotTell => "?",
@@ -107,7 +108,7 @@ fn mark(cell: &Cell, is_best: bool) -> &'static str {
 /// The value, with its interval if the table shows one.
 fn shown(cell: &Cell, metric: &Metric) -> String {
     if cell.value.is_nan() {
-        return "-".to_owned();
+        return "—".to_owned();
     }
     match metric.name {
         "longest_neglect" => format!("{:.0}", cell.value),
@@ -170,7 +171,7 @@ mod tests {
         assert!(lines[1].contains(" 0.2500 ±.000  "), "{table}");
         assert!(lines[2].contains("0.7500 ±.000*") && lines[4].contains("0.7500 ±.000="), "{table}");
         assert!(lines[4].starts_with("t * (X + 0.1) / (n + 1)… 0.75"), "{table}");
-        assert!(lines[6].contains(" - "), "nothing was found, so nothing was late:\n{table}");
+        assert!(lines[6].contains(" — "), "nothing was found, so nothing was late:\n{table}");
         assert!(lines[3].is_empty() && lines[5].is_empty());
         // On a narrow terminal, the same cells in parts.
         for most in [80, 50, 0] {

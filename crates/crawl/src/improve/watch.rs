@@ -382,7 +382,7 @@ mod tests {
                 for (number, ((n, x), rate)) in pages.iter_mut().zip(&rates).enumerate() {
                     histograms.visits[bin_of_digits(*n)] += 1;
                     histograms.change_rate[bin_of_rate(*n, *x)] += 1;
-                    if (cycle + number as u32) % every == 0 {
+                    if (cycle + number as u32).is_multiple_of(every) {
                         *n += 1;
                         *x += u32::from(drawn(number as u64, *n) < 1.0 - (1.0 - rate).powi(every as i32));
                     }

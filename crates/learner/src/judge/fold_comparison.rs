@@ -5,13 +5,14 @@ use super::{FoldResult, Judge, Tested};
 use crate::evaluate::Evaluate;
 use crate::evaluate::cpu::Meaning;
 use crate::fitness::{first_highest, mean};
-use crate::folds::Folds;
+use crate::folds::{Fold, Folds};
 use crate::learn::LearnError;
 use crate::options::rivals;
 use crate::policy_result::Paired;
 use recrawl_formula::{Expr, Formula};
+use recrawl_simulation::compare::CHANGES_NEEDED;
 use recrawl_simulation::policy::FormulaPolicy;
-use recrawl_simulation::replay;
+use recrawl_simulation::{Rules, replay};
 
 /// Comparison of the folds' formulas with each other and with the best known formula.
 ///
@@ -33,6 +34,56 @@ pub struct FoldComparison {
     /// Its standard error: the larger of that over cycles and that over draws of sites; infinite if
     /// neither is known.
     pub error: f64,
+    /// The changes that all this rests on.
+    pub changes: Changes,
+}
+
+/// Changes after the warm-up in the parts of the folds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Changes {
+    /// In the training part with the fewest.
+    pub training: u64,
+    /// In the validation part with the fewest.
+    pub validation: u64,
+    /// In all test parts together.
+    pub test: u64,
+}
+
+impl Changes {
+    /// Of the folds with these numbers.
+    pub(crate) fn of(folds: &Folds<'_>, numbers: impl Iterator<Item = usize>, rules: &Rules) -> Changes {
+        let mut sum = Changes { training: u64::MAX, validation: u64::MAX, test: 0 };
+        for number in numbers {
+            let Fold { train, validation, test } = folds.fold(number);
+            let [train, validation, test] =
+                [train, validation, test].map(|part| part.changes_after_warmup(rules));
+            sum.training = sum.training.min(train);
+            sum.validation = sum.validation.min(validation);
+            sum.test += test;
+        }
+        sum
+    }
+
+    /// Can formulas be told apart in training, and on the test parts?
+    pub fn are_enough(&self) -> bool {
+        self.training.min(self.test) >= CHANGES_NEEDED
+    }
+
+    /// How many there are, in a sentence.
+    pub fn text(&self) -> String {
+        let Changes { training, validation, test } = self;
+        let all = format!(
+            "changes after the warm-up: {training} in training and {validation} in validation, in the fold with the \
+             fewest, and {test} in all test parts"
+        );
+        match self.are_enough() {
+            true => all,
+            false => format!(
+                "{all}; too few to tell formulas apart: with fewer than {CHANGES_NEEDED} in training or test, twice as many \
+                 found changes can be chance"
+            ),
+        }
+    }
 }
 
 impl FoldComparison {
@@ -41,9 +92,9 @@ impl FoldComparison {
         first_highest(&self.gains).expect("at least one fold")
     }
 
-    /// Whether learning gained more than one standard error over the known formula.
+    /// Whether learning gained more than one standard error over the known formula, and enough changes say so.
     pub fn is_worth_it(&self) -> bool {
-        self.gain > self.error
+        self.changes.are_enough() && self.gain > self.error
     }
 }
 
@@ -103,7 +154,8 @@ impl Judge<'_> {
         let paired = Paired::of([&learned, &of_known], &self.meaning.fitness, self.options.rules.seed);
         let gains = validated.on_others(|part, fitness| fitness - part[best]);
         let (gain, error) = (paired.over_cycles.mean, paired.error());
-        Ok((FoldComparison { gains, known, gain, error }, tested))
+        let changes = Changes::of(folds, results.iter().map(|fold| fold.fold), &self.options.rules);
+        Ok((FoldComparison { gains, known, gain, error, changes }, tested))
     }
 
     /// A known formula on the test part of each fold.
@@ -128,7 +180,8 @@ mod tests {
 
     fn across(gains: &[f64], gain: f64, error: f64) -> FoldComparison {
         let known = Formula::from_expression("t").unwrap();
-        FoldComparison { gains: gains.to_vec(), known, gain, error }
+        let changes = Changes { training: 24, validation: 0, test: 24 };
+        FoldComparison { gains: gains.to_vec(), known, gain, error, changes }
     }
 
     #[test]
@@ -137,5 +190,10 @@ mod tests {
         assert!(across(&[0.1], 0.02, 0.01).is_worth_it());
         assert!(!across(&[0.1], 0.01, 0.01).is_worth_it() && !across(&[0.1], -0.5, 0.01).is_worth_it());
         assert!(!across(&[0.1], 9.0, f64::INFINITY).is_worth_it(), "nothing is known of the error");
+        for (training, test) in [(23, 1000), (1000, 23), (0, 0)] {
+            let changes = Changes { training, test, validation: 1000 };
+            let few = FoldComparison { changes, ..across(&[0.1], 0.02, 0.01) };
+            assert!(!few.is_worth_it() && changes.text().contains("too few"), "{changes:?}");
+        }
     }
 }

@@ -10,7 +10,7 @@ use crate::work::Work;
 use recrawl_formula::terminal::Set;
 use recrawl_formula::{Expr, Formula};
 use recrawl_simulation::policy::FormulaPolicy;
-use recrawl_simulation::replay;
+use recrawl_simulation::{Budget, replay};
 
 /// Stops after a number of generations.
 struct Patience(u64);
@@ -190,11 +190,17 @@ fn a_set_that_allows_no_learning_is_named() {
     let error = refused(&[folders.clone(), few_sites], &of_related_pages());
     assert!(error.to_string().starts_with("rates: 1 sites are too few for 3 folds"), "{error}");
     assert!(matches!(error.cause(), LearnError::Folds(FoldsError::FewSites { .. })));
-    // One page changes once: on the parts without it, no formula finds a change.
+    // One page changes once.
     let truth = recrawl_simulation::Truth::from_words(24, [vec![0; 71], vec![2]].concat());
     let quiet = Dataset { truth, ..folders };
     let error = refused(&[rates, quiet], &Options { fold_by: FoldBy::Page, ..of_related_pages() });
-    assert!(error.to_string().starts_with("folders: the best known formula has a fitness of 0"), "{error}");
+    assert!(error.to_string().starts_with("folders: changes after the warm-up: 0 in training"), "{error}");
+    assert!(error.to_string().ends_with("leave this set out"), "{error}");
+    // All pages are visited in each cycle, so no copy has an age.
+    let mut all = Options { fitness: "age".parse().unwrap(), ..of_related_pages() };
+    all.rules.budget = Budget::Share(1.0);
+    let error = refused(&sets(), &all);
+    assert!(error.to_string().starts_with("rates: the best known formula has a fitness of 0"), "{error}");
     let error = refused(&sets(), &Options { only_fold: Some(3), ..of_related_pages() });
     assert!(error.to_string().contains("no fold 4; use 1 to 3"), "{error}");
 }

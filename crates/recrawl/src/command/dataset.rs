@@ -147,14 +147,17 @@ fn info(data: &Dataset, as_json: bool) -> Result<(), Failure> {
         "fixed" => "pages present in all cycles:",
         _ => "all pages (none is present in all cycles):",
     })?;
-    row("  change rate", format!("{:.5} changes per page and cycle", summary.change_rate))?;
+    let rate =
+        summary.change_rate.map_or("—".into(), |rate| format!("{rate:.5} changes per page and cycle"));
+    row("  change rate", rate)?;
     let share = |part: u64, whole: u64| 100.0 * part as f64 / whole.max(1) as f64;
     let counted = if summary.over == "fixed" { summary.fixed } else { summary.pages };
     row("  never change", format!("{} ({:.1} %)", thousands(summary.never), share(summary.never, counted)))?;
     row("", ["min", "median", "p75", "p90", "p99", "max", "mean"].map(|head| format!("{head:>7}")).concat())?;
     row("  changes per page", quantiles(&summary.per_page))?;
     row("  changed pages per cycle", quantiles(&summary.per_cycle))?;
-    row("  in the top 5 % of pages", format!("{:.1} % of the changes", 100.0 * summary.top_share))?;
+    let top = summary.top_share.map_or("—".into(), |top| format!("{:.1} % of the changes", 100.0 * top));
+    row("  in the top 5 % of pages", top)?;
     row("  reverted", format!("{} of {} changes", thousands(summary.back), thousands(summary.changes)))?;
     if summary.signals > 0 {
         row("  signals", thousands(summary.signals))?;

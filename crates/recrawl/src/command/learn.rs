@@ -114,8 +114,13 @@ fn finished(
     if args.json {
         return print_json(&json::document(learned, &report, files, &warnings, seconds));
     }
-    let chosen = report.chosen();
     print(format!("{}\n", learned.formula.expr))?;
+    if !learned.across.changes.are_enough() {
+        print(format!("{} on the test data: —", options.fitness))?;
+        return closing(&learned.why(), &warnings, learned.work, seconds, files);
+    }
+    print_labelled(learned.across.changes.text())?;
+    let chosen = report.chosen();
     print(format!("{} on the test data", options.fitness))?;
     print(format!("  learned           {:.4}", chosen.fitness))?;
     if let Some(best) = report.best_known() {

@@ -12,7 +12,7 @@ use crate::process::colour;
 use entry::Entry;
 use recrawl_crawl::failure::Failure;
 use recrawl_formula::Basis;
-use recrawl_simulation::compare::Comparison;
+use recrawl_simulation::compare::{CHANGES_NEEDED, Comparison};
 use recrawl_simulation::{Dataset, Rules, RulesError, table};
 
 pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
@@ -51,19 +51,24 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     let judge = contents::judge(&data, &metrics, rules.seed)?;
     let traces = contest::run(&data, &rules, &entries, basis, &clusters, judge.as_ref())?;
     let replays: Vec<_> = traces.iter().zip(&entries).map(|(trace, entry)| (trace, entry.role())).collect();
-    let comparison = Comparison::with(&replays, &metrics, rules.seed);
+    let changes = data.changes_after_warmup(&rules);
+    let comparison = match Comparison::with(&replays, &metrics, rules.seed) {
+        compared if changes >= CHANGES_NEEDED => compared,
+        compared => compared.without_changes(),
+    };
     if let Some(path) = &args.plot {
         let svg = curves::svg(&data, &rules, &entries, &traces);
         std::fs::write(path, svg)
             .map_err(|e| Failure::Work(format!("cannot write {}: {e}", path.display())))?;
     }
     if args.json {
-        return print_json(&report::json(&data, &rules, args, &entries, &traces, &comparison));
+        return print_json(&report::json(&data, &rules, args, &entries, &traces, &comparison, changes));
     }
     let names: Vec<_> = entries.iter().map(|entry| (entry.name(), entry.role())).collect();
     print(format!(
-        "{}\n\n{}\n\n{}",
+        "{}\n{}\n\n{}\n\n{}",
         report::heading(&data, &rules, args),
+        report::changes_text(changes),
         table::render(&names, &comparison, colour::width()),
         table::LEGEND
     ))

@@ -2,10 +2,10 @@
 
 use super::files::Files;
 use recrawl_formula::Formula;
-use recrawl_learner::judge::FoldResult;
+use recrawl_learner::judge::{Changes, FoldResult};
 use recrawl_learner::policy_result::PolicyResult;
 use recrawl_learner::{Learned, Report};
-use recrawl_simulation::compare::Role;
+use recrawl_simulation::compare::{CHANGES_NEEDED, Role};
 use recrawl_simulation::metric;
 use serde_json::{Map, Value, json};
 
@@ -16,6 +16,9 @@ pub fn document(
     warnings: &[String],
     seconds: f64,
 ) -> Value {
+    let Changes { training, validation, test } = learned.across.changes;
+    let enough = learned.across.changes.are_enough();
+    let of_changes = |figures: Vec<Value>| if enough { figures.into() } else { Value::Null };
     json!({
         "formula": formula(&learned.formula),
         "files": {"formula": files.formula, "report": files.report, "curves": files.curves},
@@ -23,13 +26,20 @@ pub fn document(
         "choice": {
             "written": if learned.across.is_worth_it() { "learned" } else { "known" },
             "known": learned.across.known.name,
-            "gain": learned.across.gain,
-            "error": learned.across.error,
-            "gains_on_other_folds": learned.across.gains,
+            "gain": enough.then_some(learned.across.gain),
+            "error": enough.then_some(learned.across.error),
+            "gains_on_other_folds": enough.then_some(&learned.across.gains),
             "why": learned.why(),
         },
-        "folds": learned.folds.iter().map(fold).collect::<Vec<_>>(),
-        "standings": report.policy_results.iter().map(policy_result).collect::<Vec<_>>(),
+        "changes": {
+            "training": training,
+            "validation": validation,
+            "test": test,
+            "needed": CHANGES_NEEDED,
+            "enough": enough,
+        },
+        "folds": of_changes(learned.folds.iter().map(fold).collect()),
+        "standings": of_changes(report.policy_results.iter().map(policy_result).collect()),
         "warnings": warnings,
         "work": learned.work,
         "seconds": seconds,

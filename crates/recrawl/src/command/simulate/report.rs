@@ -2,9 +2,9 @@
 
 use super::Entry;
 use crate::cli::{Estimators, PageSet, SimulateArgs};
-use recrawl_crawl::labels::thousands;
+use recrawl_crawl::labels::{counted, thousands};
 use recrawl_scheduler::Ties;
-use recrawl_simulation::compare::{Comparison, Role};
+use recrawl_simulation::compare::{CHANGES_NEEDED, Comparison, Role};
 use recrawl_simulation::{Dataset, Rules, Trace};
 use serde_json::{Map, Value, json};
 
@@ -35,6 +35,18 @@ pub fn heading(data: &Dataset, rules: &Rules, args: &SimulateArgs) -> String {
     )
 }
 
+/// How many changes the policies could find; with too few, why figures are left out.
+pub fn changes_text(changes: u64) -> String {
+    let all = format!("{} after the warm-up", counted(changes, "change"));
+    match changes >= CHANGES_NEEDED {
+        true => all,
+        false => format!(
+            "{all}, too few to compare policies: with fewer than {CHANGES_NEEDED}, twice as many found changes can be chance. \
+             Figures that rest on changes are left out (—)"
+        ),
+    }
+}
+
 /// The document of `--json`, with the figures of each cycle.
 pub fn json(
     data: &Dataset,
@@ -43,6 +55,7 @@ pub fn json(
     entries: &[Entry],
     traces: &[Trace],
     comparison: &Comparison,
+    changes: u64,
 ) -> Value {
     let policies = entries.iter().zip(traces).enumerate();
     let policies: Vec<Value> = policies
@@ -54,6 +67,7 @@ pub fn json(
         "sites": data.sites.len(),
         "cycles": data.truth.cycles(),
         "k": k(data, rules),
+        "changes": {"after_warmup": changes, "needed": CHANGES_NEEDED, "enough": changes >= CHANGES_NEEDED},
         "warmup": rules.warmup,
         "ties": match rules.ties { Ties::Index => "index", Ties::Hash => "hash" },
         "estimators": match args.estimators { Estimators::Visits => "visits", Estimators::Cycles => "cycles" },
@@ -102,7 +116,7 @@ fn policy(
         against.insert(
             metric.name.into(),
             json!({
-                "best": entries[comparison.best[at]].name(),
+                "best": (!cell.value.is_nan()).then(|| entries[comparison.best[at]].name()),
                 "difference": cell.over_cycles.map(|mean| mean.mean),
                 "error": cell.over_cycles.map(|mean| mean.error),
                 "effective_cycles": cell.over_cycles.map(|mean| mean.effective),
