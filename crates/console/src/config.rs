@@ -2,7 +2,6 @@
 
 use crate::token::Tokens;
 use crate::view::{Accepted, Change, Did, Who};
-use axum::http::uri::Authority;
 use serde::Serialize;
 use std::fmt;
 use std::io;
@@ -17,7 +16,7 @@ pub const MAX_CONNECTIONS: usize = 10_000;
 pub struct ConsoleConfig {
     /// Address to listen on. Port 0 selects a free port.
     pub listen: SocketAddr,
-    /// Accepted host names besides addresses and `localhost`, without a port. Other names are
+    /// Accepted canonical host names besides addresses and `localhost`. Other names are
     /// rejected, because a foreign page could resolve its own name to this address (DNS rebinding).
     pub names: Vec<String>,
     /// Maximum concurrent connections. Further ones get 503.
@@ -38,16 +37,6 @@ pub type Audit = dyn Fn(&Entry) -> io::Result<()> + Send + Sync;
 impl ConsoleConfig {
     /// The first invalid value: its key in the section `serve`, and the remedy.
     pub fn wrong(&self) -> Option<(&'static str, String)> {
-        let bad_name = |name: &&String| {
-            let is_host = name.parse::<Authority>().is_ok_and(|authority| authority.host() == name.as_str());
-            !is_host || name.ends_with('.')
-        };
-        if let Some(name) = self.names.iter().find(bad_name) {
-            return Some((
-                "names",
-                format!("`{name}` is not a host name; omit scheme, port and trailing dot"),
-            ));
-        }
         if !(1..=MAX_CONNECTIONS).contains(&self.connections) {
             return Some(("connections", format!("write a number from 1 to {MAX_CONNECTIONS}")));
         }
@@ -147,11 +136,6 @@ mod tests {
             config.wrong().map(|(key, _)| key)
         };
         assert_eq!(wrong(|_| ()), None);
-        assert_eq!(wrong(|c| c.names = vec!["crawl.example".into(), "recrawl".into()]), None);
-        for name in ["crawl.example:80", "http://crawl.example", "crawl.example.", "a@b", "", "a b"] {
-            let config = ConsoleConfig { names: vec![name.into()], ..config() };
-            assert_eq!(config.wrong().map(|(key, _)| key), Some("names"), "{name}");
-        }
         assert_eq!(wrong(|c| c.connections = 0), Some("connections"));
         assert_eq!(wrong(|c| c.connections = MAX_CONNECTIONS + 1), Some("connections"));
         assert_eq!(wrong(|c| c.requests = 0), Some("requests"));

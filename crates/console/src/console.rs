@@ -51,7 +51,7 @@ impl Console {
     pub fn new(view: Arc<dyn CrawlView>, config: ConsoleConfig, stop: CancellationToken) -> Arc<Console> {
         Arc::new(Console {
             view,
-            names: config.names.iter().map(|name| name.to_ascii_lowercase()).collect(),
+            names: config.names.clone(),
             events: EventHub::new(),
             traffic: Traffic::default(),
             stop,

@@ -5,7 +5,6 @@ pub mod consent;
 pub mod decisions;
 pub mod filters;
 pub mod gates;
-pub mod host_pattern;
 pub mod named_host;
 pub mod opt_out;
 pub mod pattern;

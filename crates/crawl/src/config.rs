@@ -4,6 +4,7 @@
 //! checks them together.
 
 pub mod environment;
+mod hosts;
 pub mod operator_file;
 pub mod secrets;
 pub mod units;
@@ -307,9 +308,11 @@ table! {
 table! {
     /// `[dns]`
     Dns {
-        /// Name → address, used before any resolver.
+        /// Name → address, used before any resolver. Names are canonical.
+        #[serde(deserialize_with = "hosts::overrides")]
         overrides: BTreeMap<String, IpAddr> = BTreeMap::new(),
         /// Name servers with ports; empty for those of the system.
+        #[serde(deserialize_with = "hosts::name_servers")]
         servers: Vec<SocketAddr> = Vec::new(),
         /// Minimum time that addresses are cached.
         min_ttl: Span = Span::millis(60_000),
@@ -550,10 +553,12 @@ table! {
     /// `[serve]`
     Serve {
         /// Address at which the console listens.
+        #[serde(deserialize_with = "hosts::listen")]
         listen: SocketAddr = SocketAddr::from(([127, 0, 0, 1], 8420)),
         /// File of lines `name token`; if empty, nothing can be changed.
         tokens: PathBuf = PathBuf::new(),
-        /// Names accepted in the Host header besides addresses and localhost.
+        /// Canonical names accepted in the Host header besides addresses and localhost.
+        #[serde(deserialize_with = "hosts::names")]
         names: Vec<String> = Vec::new(),
         /// Maximum requests per second of one address.
         requests: u32 = 50,

@@ -5,10 +5,9 @@
 
 use crate::failure::Failure;
 use crate::settings::Settings;
-use recrawl_fetcher::guard::literal;
 use recrawl_repository::{Generation, OriginRun};
 use recrawl_types::CanonicalUrl;
-use recrawl_types::host::is_within;
+use recrawl_types::host::{is_within, literal};
 
 /// Checks that these pages may be fetched.
 ///
@@ -65,9 +64,7 @@ fn check(settings: &Settings, host: &str) -> Result<(), Failure> {
 
 /// Is the host on this machine: by its address, by `dns.overrides`, or by its name (RFC 6761 §6.3)?
 fn is_loopback(settings: &Settings, host: &str) -> bool {
-    let overrides = &settings.fetch.dns_overrides;
-    let named = overrides.iter().find(|(name, _)| name.trim_end_matches('.').eq_ignore_ascii_case(host));
-    match literal(host).or(named.map(|(_, address)| *address)) {
+    match literal(host).or(settings.fetch.dns_overrides.get(host).copied()) {
         Some(address) => address.to_canonical().is_loopback(),
         None => is_within(host, "localhost"),
     }

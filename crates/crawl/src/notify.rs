@@ -8,9 +8,9 @@ use data_encoding::BASE64;
 use ipnet::IpNet;
 use recrawl_notifications::ChangeKind;
 use recrawl_notifications::signature::SigningKey;
-use recrawl_types::{CanonicalUrl, UrlRules};
+use recrawl_types::host::literal;
+use recrawl_types::{CanonicalUrl, UrlRules, WrittenHost};
 use std::fmt;
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -279,8 +279,7 @@ fn webhook(table: &NotifyTable, config: &Config) -> Result<Receiver, String> {
 /// Does the URL lead to the console of this crawl?
 fn is_own_console(url: &CanonicalUrl, config: &Config) -> bool {
     let (listen, host) = (config.serve.listen, url.host());
-    let literal: Option<IpAddr> = host.trim_matches(['[', ']']).parse().ok();
-    let is_it = match literal {
+    let is_it = match literal(&host) {
         Some(address) => address == listen.ip() || listen.ip().is_unspecified() && address.is_loopback(),
         None => *host == *"localhost" || config.serve.names.iter().any(|name| **name == *host),
     };
@@ -296,8 +295,11 @@ fn mail(table: &NotifyTable) -> Result<Mail, String> {
         "smtps" => true,
         _ => return Err(wrong()),
     };
-    let is_bare = matches!(url.path(), "" | "/") && url.username().is_empty() && url.password().is_none();
+    let is_bare = matches!(url.path(), "" | "/")
+        && url.username().is_empty()
+        && [url.password(), url.query(), url.fragment()] == [None; 3];
     let host = url.host_str().filter(|host| !host.is_empty() && is_bare).ok_or_else(wrong)?;
+    let host = WrittenHost::without_port(host).map_err(|e| format!("{}: {e}", wrong()))?;
     let is_address = |text: &String| text.contains('@') && !text.contains(char::is_control);
     if let Some(text) = std::iter::once(&table.from).chain(&table.to).find(|text| !is_address(text)) {
         return Err(format!("from and to: {text:?} is no e-mail address"));
@@ -307,7 +309,7 @@ fn mail(table: &NotifyTable) -> Result<Mail, String> {
     }
     Ok(Mail {
         is_tls,
-        host: host.into(),
+        host,
         port: url.port().unwrap_or(if is_tls { 465 } else { 587 }),
         credentials: credentials(table)?,
         from: table.from.clone(),
@@ -321,9 +323,16 @@ fn mail(table: &NotifyTable) -> Result<Mail, String> {
 /// # Errors
 /// That it is neither.
 pub fn address_block(text: &str) -> Result<IpNet, String> {
-    let address = || text.parse::<IpAddr>().ok().map(IpNet::from);
-    text.parse::<IpNet>()
-        .ok()
-        .or_else(address)
-        .ok_or_else(|| format!("{text:?} is not a CIDR block; write 10.0.0.0/8, ::1/128 or an address"))
+    let (host, prefix) = text.split_once('/').map_or((text, None), |(host, prefix)| (host, Some(prefix)));
+    let wrong = || format!("{text:?} is not a CIDR block; write 10.0.0.0/8, ::1/128 or an address");
+    let address = WrittenHost::parse(host).ok().filter(|host| host.port().is_none());
+    let address = address.and_then(|host| host.address()).ok_or_else(wrong)?;
+    let whole = IpNet::from(address).prefix_len();
+    let prefix = prefix.map_or(Ok(whole), |prefix| prefix.parse().map_err(|_| wrong()))?;
+    // Connections to ::ffff:a.b.c.d count as those to a.b.c.d.
+    let (address, prefix) = match address.to_canonical() {
+        v4 if v4.is_ipv4() && address.is_ipv6() && prefix >= 96 => (v4, prefix - 96),
+        _ => (address, prefix),
+    };
+    IpNet::new(address, prefix).map_err(|_| wrong())
 }

@@ -2,6 +2,8 @@
 
 mod access;
 pub mod formula_file;
+#[cfg(test)]
+mod host_spellings;
 mod measured;
 
 use crate::admission::scope::Scope;
@@ -25,8 +27,6 @@ use recrawl_scheduler::Ties;
 use recrawl_scheduler::policy::{self, PolicyKind};
 use recrawl_types::UrlRules;
 use recrawl_verifier::Waiting;
-use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -184,7 +184,7 @@ impl Settings {
             return Err(format!("hints.max_entries must be at most {MAX_ENTRIES}, the sitemap limit"));
         }
         render::check(&config.render)?;
-        websub::check_base(&config.pings.websub).map_err(|e| format!("pings.websub: {e}"))?;
+        websub::base(&config.pings.websub).map_err(|e| format!("pings.websub: {e}"))?;
         let serve = &config.serve;
         if serve.requests == 0 || serve.connections == 0 || serve.stall.0.is_zero() {
             return Err("serve.requests, serve.connections and serve.stall must not be 0".into());
@@ -256,18 +256,6 @@ fn files(config: &Config) -> Vec<PathBuf> {
     named.into_iter().chain(&config.fetch.extra_ca).cloned().chain(secrets).chain([formula]).collect()
 }
 
-/// `dns.overrides` by the names that URLs have: in lower case and Punycode, without a final dot.
-fn overrides(config: &Config) -> Result<BTreeMap<String, IpAddr>, String> {
-    let of_urls = |(name, address): (&String, &IpAddr)| {
-        let url = UrlRules::keep_all().canonicalize(&format!("http://{}/", name.trim_end_matches('.')));
-        let host = url.ok().filter(|url| url.as_text() == format!("http://{}/", url.host()));
-        let host = host.map(|url| url.host().into_owned());
-        let wrong = || format!("dns.overrides: {name:?} is not a host name; write example.com");
-        Ok((host.ok_or_else(wrong)?, *address))
-    };
-    config.dns.overrides.iter().map(of_urls).collect()
-}
-
 fn authority(file: &Path) -> Result<Vec<u8>, String> {
     let read = operator_file::read(file, operator_file::MAX_CERTIFICATES);
     read.map_err(|e| format!("fetch.extra_ca: cannot read {}: {e}", file.display()))
@@ -316,7 +304,7 @@ fn fetch_config(config: &Config) -> Result<FetchConfig, String> {
         bytes_per_cycle: config.budget.bytes_per_cycle.0,
         validator_checks: fetch.validator_checks.0,
         allow_addresses: fetch.allow_addresses.iter().map(block).collect::<Result<_, _>>()?,
-        dns_overrides: overrides(config)?,
+        dns_overrides: config.dns.overrides.clone(),
         dns_servers: config.dns.servers.clone(),
         dns_min_ttl: config.dns.min_ttl.0,
         dns_max_ttl: config.dns.max_ttl.0,

@@ -1,6 +1,6 @@
 //! Credentials, cookies and header fields that are sent to one host only.
 
-use recrawl_types::{CanonicalUrl, Scheme};
+use recrawl_types::{CanonicalUrl, Scheme, WrittenHost};
 use reqwest::header::{COOKIE, HeaderMap, HeaderName, HeaderValue};
 
 /// Header fields that cannot be configured: those of the connection (RFC 9110 §7.6.1), of message
@@ -32,20 +32,16 @@ const REFUSED: [&str; 21] = [
 /// Header fields for one host. The values are secret: `Debug` does not show them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostAccess {
-    host: String,
+    host: WrittenHost,
     over_http: bool,
     headers: HeaderMap,
 }
 
 impl HostAccess {
-    /// Makes an empty set for a canonical host, with a port if it is not the scheme's default.
-    /// Fields are sent over plain HTTP only with `over_http`, since others can read them there.
-    pub fn new(host: &str, over_http: bool) -> HostAccess {
-        HostAccess {
-            host: host.trim_end_matches('.').to_ascii_lowercase(),
-            over_http,
-            headers: HeaderMap::new(),
-        }
+    /// Makes an empty set for a host, at this port or at the scheme's default. Fields are sent over
+    /// plain HTTP only with `over_http`, since others can read them there.
+    pub fn new(host: WrittenHost, over_http: bool) -> HostAccess {
+        HostAccess { host, over_http, headers: HeaderMap::new() }
     }
 
     /// Adds a field, for example `Cookie` or `Authorization`.
@@ -66,14 +62,11 @@ impl HostAccess {
     }
 
     /// May the fields be sent with a request to this URL?
-    fn admits(&self, url: &CanonicalUrl) -> bool {
-        let (scheme, host, port) = (url.scheme(), url.host(), url.port());
-        let is_host = match self.host.strip_prefix(&*host) {
-            Some("") => port == scheme.default_port(),
-            Some(rest) => rest.strip_prefix(':').is_some_and(|text| text.parse() == Ok(port)),
-            None => false,
-        };
-        is_host && (scheme == Scheme::Https || self.over_http)
+    pub fn admits(&self, url: &CanonicalUrl) -> bool {
+        let scheme = url.scheme();
+        url.host() == self.host.name()
+            && url.port() == self.host.port().unwrap_or(scheme.default_port())
+            && (scheme == Scheme::Https || self.over_http)
     }
 }
 
@@ -110,7 +103,8 @@ mod tests {
 
     #[test]
     fn fields_go_to_their_host_and_port_alone_and_over_tls_unless_allowed() {
-        let mut access = HostAccess::new("A.test.", false);
+        let host = |text: &str| WrittenHost::parse(text).unwrap();
+        let mut access = HostAccess::new(host("A.test."), false);
         access.add("Authorization", "Bearer geheim").unwrap();
         access.add("Cookie", "a=b").unwrap();
         assert_eq!(sent(&access, "https://a.test/x"), 2);
@@ -124,7 +118,7 @@ mod tests {
         ] {
             assert_eq!(sent(&access, other), 0, "{other}");
         }
-        let mut at_port = HostAccess::new("a.test:8080", true);
+        let mut at_port = HostAccess::new(host("a.test:8080"), true);
         at_port.add("X-Key", "geheim").unwrap();
         assert_eq!((sent(&at_port, "http://a.test:8080/"), sent(&at_port, "http://a.test/")), (1, 0));
         assert!(!format!("{access:?}{at_port:?}").contains("geheim"));
@@ -132,7 +126,7 @@ mod tests {
 
     #[test]
     fn fields_of_connection_and_crawl_are_refused_and_no_message_holds_a_value() {
-        let mut access = HostAccess::new("a.test", true);
+        let mut access = HostAccess::new(WrittenHost::parse("a.test").unwrap(), true);
         for name in ["Host", "connection", "Transfer-Encoding", "User-Agent", "If-None-Match", "no field"] {
             assert!(access.add(name, "geheim").is_err_and(|e| !e.contains("geheim")), "{name}");
         }

@@ -1,8 +1,8 @@
 //! The cookies of one chain of redirects (RFC 6265, and what browsers add to it). Servers that set a cookie and
 //! redirect to find out whether it comes back would redirect for ever otherwise. No cookie outlives its chain.
 
-use crate::guard::literal;
 use recrawl_types::Site;
+use recrawl_types::host::literal;
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderValue, SET_COOKIE};
 use std::cmp::Reverse;

@@ -152,14 +152,11 @@ fn has_route_v6() -> bool {
 }
 
 impl Resolver {
-    /// A resolver with an empty cache. Compares names in `dns_overrides` without case and final
-    /// dot.
+    /// A resolver with an empty cache.
     pub fn new(guard: Guard, config: &FetchConfig) -> Resolver {
-        let overrides = &config.dns_overrides;
-        let canonical = |name: &String| name.trim_end_matches('.').to_ascii_lowercase();
         Resolver {
             guard,
-            overrides: Arc::new(overrides.iter().map(|(name, ip)| (canonical(name), *ip)).collect()),
+            overrides: Arc::new(config.dns_overrides.clone()),
             exempt: None,
             cache: Arc::default(),
             dns: Arc::new(Dns::new(config)),
@@ -268,7 +265,7 @@ mod tests {
 
     fn resolver(allow: &[&str]) -> Resolver {
         let allow: Vec<_> = allow.iter().map(|block| block.parse().unwrap()).collect();
-        let overrides = [("Inner.Test.", "127.0.0.1"), ("outer.test", "9.9.9.9")];
+        let overrides = [("inner.test", "127.0.0.1"), ("outer.test", "9.9.9.9")];
         let overrides = overrides.map(|(name, ip)| (name.to_owned(), ip.parse().unwrap())).into();
         let config = FetchConfig { dns_overrides: overrides, ..FetchConfig::default() };
         Resolver::new(Guard::new(&allow), &config)

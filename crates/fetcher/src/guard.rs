@@ -6,6 +6,7 @@
 //! checks the peer address of the response. Redirects are separate requests with the same checks.
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use recrawl_types::host::literal;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Not on the public Internet (IANA's special-purpose registry, RFC 6890 and successors), or a
@@ -90,14 +91,6 @@ impl Guard {
 /// Is this an address of the public Internet?
 pub fn is_public(address: IpAddr) -> bool {
     Guard::default().admits(address)
-}
-
-/// The address, if a canonical host is one: dotted decimal, or IPv6 in brackets.
-pub fn literal(host: &str) -> Option<IpAddr> {
-    match host.strip_prefix('[').and_then(|h| h.strip_suffix(']')) {
-        Some(v6) => v6.parse().ok().map(IpAddr::V6),
-        None => host.parse().ok().map(IpAddr::V4),
-    }
 }
 
 fn is_public_v4(address: Ipv4Addr) -> bool {

@@ -2,7 +2,7 @@
 
 use hyper::Uri;
 use hyper_util::client::proxy::matcher::Matcher;
-use recrawl_types::host::is_within;
+use recrawl_types::{HostPattern, WrittenHost};
 use reqwest::Url;
 use reqwest::header::HeaderValue;
 use std::fmt;
@@ -11,7 +11,7 @@ use std::fmt;
 #[derive(Clone, PartialEq)]
 pub struct Proxy {
     url: Url,
-    except: Vec<String>,
+    except: Vec<HostPattern>,
 }
 
 impl fmt::Debug for Proxy {
@@ -30,11 +30,15 @@ impl fmt::Display for Proxy {
 
 impl Proxy {
     /// Makes a proxy from an `http`, `https`, `socks5` or `socks5h` URL. `except` are hosts that
-    /// are requested without it: `example.com`, or `*.example.com` with all subdomains.
+    /// are requested without it.
     ///
     /// # Errors
     /// A message without secrets.
-    pub fn new(url: &str, credentials: Option<(&str, &str)>, except: Vec<String>) -> Result<Proxy, String> {
+    pub fn new(
+        url: &str,
+        credentials: Option<(&str, &str)>,
+        except: Vec<HostPattern>,
+    ) -> Result<Proxy, String> {
         let mut url = Url::parse(url).map_err(|e| format!("invalid URL: {e}"))?;
         if !matches!(url.scheme(), "http" | "https" | "socks5" | "socks5h") {
             return Err("use http://, https://, socks5:// or socks5h:// with host and port".into());
@@ -45,6 +49,9 @@ impl Proxy {
         if !url.username().is_empty() || url.password().is_some() {
             return Err("give user and password in their own keys, so that they are not printed".into());
         }
+        let host = WrittenHost::without_port(url.host_str().unwrap_or_default());
+        // Only web URLs have a canonical host once they are parsed, and that with a final dot.
+        url.set_host(Some(&host.map_err(|e| e.to_string())?)).map_err(|e| e.to_string())?;
         if let Some((user, password)) = credentials {
             let set = url.set_username(user).and_then(|()| url.set_password(Some(password)));
             set.map_err(|()| "this proxy URL cannot carry user and password".to_owned())?;
@@ -54,10 +61,7 @@ impl Proxy {
 
     /// Does a request to this canonical host use the proxy?
     pub fn covers(&self, host: &str) -> bool {
-        !self.except.iter().any(|name| match name.strip_prefix("*.") {
-            Some(domain) => is_within(host, domain),
-            None => host == name,
-        })
+        !self.except.iter().any(|pattern| pattern.matches(host))
     }
 
     /// Does the proxy look up names? Then the address guard does not see the addresses.
@@ -93,6 +97,30 @@ impl Proxy {
 mod tests {
     use super::*;
 
+    fn patterns(texts: &[&str]) -> Vec<HostPattern> {
+        texts.iter().map(|text| HostPattern::parse(text).unwrap()).collect()
+    }
+
+    #[test]
+    fn the_host_of_a_proxy_is_canonical_in_every_scheme() {
+        for scheme in ["http", "https", "socks5", "socks5h"] {
+            for (written, host) in [
+                ("Proxy.Test.", "proxy.test"),
+                ("bücher.test", "xn--bcher-kva.test"),
+                ("[0:0::1]", "[::1]"),
+                ("127.0.0.1", "127.0.0.1"),
+            ] {
+                let proxy = Proxy::new(&format!("{scheme}://{written}:3128"), None, Vec::new()).unwrap();
+                assert_eq!(proxy.host(), host, "{scheme} {written}");
+                assert_eq!(proxy.to_string(), format!("{scheme}://{host}:3128"));
+            }
+            for wrong in ["a..test", ".", "*.test"] {
+                let error = Proxy::new(&format!("{scheme}://{wrong}:3128"), None, Vec::new()).unwrap_err();
+                assert!(error.contains("is not a host"), "{scheme} {wrong}: {error}");
+            }
+        }
+    }
+
     #[test]
     fn what_is_no_proxy_is_refused_and_secrets_are_not_shown() {
         for wrong in ["", "proxy:3128", "ftp://proxy:21", "http://", "http://p:1/path", "http://u:geheim@p:1"]
@@ -101,15 +129,14 @@ mod tests {
             assert!(!error.contains("geheim"), "{error}");
         }
         let proxy =
-            Proxy::new("socks5://p.test:1080", Some(("me", "geheim/@:")), vec!["a.test".into()]).unwrap();
+            Proxy::new("socks5://p.test:1080", Some(("me", "geheim/@:")), patterns(&["a.test"])).unwrap();
         assert_eq!(proxy.to_string(), "socks5://p.test:1080");
-        assert_eq!(format!("{proxy:?}"), "Proxy(socks5://p.test:1080, except [\"a.test\"])");
+        assert_eq!(format!("{proxy:?}"), "Proxy(socks5://p.test:1080, except [Exact(\"a.test\")])");
     }
 
     #[test]
     fn exceptions_are_hosts_or_domains() {
-        let except = vec!["a.test".to_owned(), "*.b.test".to_owned(), "[::1]".to_owned()];
-        let proxy = Proxy::new("http://p.test:3128", None, except).unwrap();
+        let proxy = Proxy::new("http://p.test:3128", None, patterns(&["a.test", "*.b.test", "::1"])).unwrap();
         for direct in ["a.test", "b.test", "x.y.b.test", "[::1]"] {
             assert!(!proxy.covers(direct), "{direct}");
         }

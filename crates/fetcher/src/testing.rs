@@ -6,9 +6,9 @@
 
 use crate::WallClock;
 use crate::client::{AddressFuture, Cut, Meter, Network, NetworkError, Reply, ReplyFuture, Request};
-use crate::guard::literal;
 use crate::outcome::{FetchedPage, Hold};
 use bytes::Bytes;
+use recrawl_types::host::literal;
 use reqwest::header::{HeaderName, HeaderValue};
 use std::fmt;
 use std::net::IpAddr;

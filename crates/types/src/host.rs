@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fmt;
 use std::io;
+use std::net::IpAddr;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -43,6 +44,14 @@ impl fmt::Display for Origin {
 /// Is the canonical host this domain, or below it?
 pub fn is_within(host: &str, domain: &str) -> bool {
     host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+}
+
+/// The address, if a canonical host is one: dotted decimal, or IPv6 in brackets.
+pub fn literal(host: &str) -> Option<IpAddr> {
+    match host.strip_prefix('[').and_then(|h| h.strip_suffix(']')) {
+        Some(v6) => v6.parse().ok().map(IpAddr::V6),
+        None => host.parse().ok().map(IpAddr::V4),
+    }
 }
 
 /// What is remembered of one origin between cycles.

@@ -50,5 +50,5 @@ pub use crate::schedule::{Expected, Found, HostRun, ScheduleEntry, ScheduleSourc
 pub use crate::site::Site;
 pub use crate::spill::Spill;
 pub use crate::trust::{Belief, SignTally, ValidatorSign, ValidatorTrust};
-pub use crate::url::{CanonicalUrl, Scheme, UrlError, UrlRules};
+pub use crate::url::{CanonicalUrl, HostError, HostPattern, Scheme, UrlError, UrlRules, WrittenHost};
 pub use crate::visit::{Difference, LeftOut, Link, LogRecord, Skipped, Visit};

@@ -1,6 +1,7 @@
 //! The site of a URL: its registrable domain.
 
 use crate::CanonicalUrl;
+use crate::host::literal;
 use std::fmt;
 
 /// The registrable domain of a host by the public suffix list (`a.b.example.co.uk` →
@@ -12,8 +13,7 @@ pub struct Site(Box<str>);
 impl Site {
     /// The site of a canonical host name.
     pub fn of_host(host: &str) -> Site {
-        let is_address = host.starts_with('[') || host.parse::<std::net::Ipv4Addr>().is_ok();
-        if is_address {
+        if literal(host).is_some() {
             return Site(host.into());
         }
         Site(psl::domain_str(host).unwrap_or(host).into())

@@ -11,11 +11,16 @@
 //! contains a byte below `0x21`, so a separator never occurs inside a part.
 
 mod host;
+mod host_pattern;
 mod normalize;
+mod written_host;
 
+pub use host_pattern::HostPattern;
 pub use normalize::{UrlError, UrlRules, is_refused_port};
+pub use written_host::{HostError, HostProblem, WrittenHost};
 
 use crate::Origin;
+use crate::host::literal;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
@@ -127,7 +132,7 @@ impl CanonicalUrl {
     /// Builds the key of a URL from canonical parts.
     fn from_parts(scheme: Scheme, host: &str, port: u16, path_and_query: &str) -> CanonicalUrl {
         let mut key = Vec::with_capacity(host.len() + 1 + AFTER_HOST + path_and_query.len());
-        if is_address_literal(host) {
+        if literal(host).is_some() {
             key.extend_from_slice(host.as_bytes());
         } else {
             for (i, label) in host.rsplit('.').enumerate() {
@@ -208,11 +213,6 @@ impl CanonicalUrl {
     pub fn to_url(&self) -> ::url::Url {
         ::url::Url::parse(&self.as_text()).expect("a canonical URL parses")
     }
-}
-
-/// IPv4 (always dotted decimal after the WHATWG parser) or IPv6 in brackets.
-fn is_address_literal(host: &str) -> bool {
-    host.starts_with('[') || host.parse::<std::net::Ipv4Addr>().is_ok()
 }
 
 impl fmt::Display for CanonicalUrl {

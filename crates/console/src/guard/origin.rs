@@ -83,6 +83,7 @@ fn is_ours(called: &str, names: &[String]) -> bool {
     match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
         Some(inner) => inner.parse::<Ipv6Addr>().is_ok(),
         None => {
+            let host = host.strip_suffix('.').unwrap_or(host);
             host.parse::<IpAddr>().is_ok()
                 || host.eq_ignore_ascii_case("localhost")
                 || names.iter().any(|name| name.eq_ignore_ascii_case(host))
@@ -107,16 +108,22 @@ mod tests {
     #[test]
     fn only_addresses_and_names_of_ours_are_answered_to() {
         let names = ["crawl.example".to_owned()];
-        for ours in
-            ["127.0.0.1", "127.0.0.1:8420", "[::1]:8420", "localhost:8420", "LOCALHOST", "Crawl.Example:80"]
-        {
+        for ours in [
+            "127.0.0.1",
+            "127.0.0.1:8420",
+            "[::1]:8420",
+            "localhost:8420",
+            "LOCALHOST.",
+            "Crawl.Example:80",
+            "crawl.example.",
+        ] {
             assert!(is_ours(ours, &names), "{ours}");
         }
         for strange in [
             "",
             "evil.example",
             "localhost.evil.example",
-            "crawl.example.",
+            "crawl.example..",
             "a@127.0.0.1",
             "127.0.0.1.evil.example",
             "127.0.0.1 ",
@@ -173,9 +180,10 @@ mod tests {
         #[test]
         fn no_name_is_ours_but_by_what_it_is(name in "[a-z0-9.:@\\[\\]-]{0,20}") {
             let bare = name.rsplit_once(':').map_or(&*name, |(host, _)| host);
+            let (name, bare) = (&*name, bare.strip_suffix('.').unwrap_or(bare));
             let address = |text: &str| text.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().is_ok();
-            if is_ours(&name, &[]) {
-                prop_assert!(address(&name) || address(bare) || bare == "localhost" || name == "localhost");
+            if is_ours(name, &[]) {
+                prop_assert!(address(name) || address(bare) || bare == "localhost" || name == "localhost");
             }
         }
     }

@@ -1,7 +1,6 @@
 //! Patterns that an operator blocked: hosts with their subdomains, and URL prefixes.
 
-use crate::admission::host_pattern::HostPattern;
-use recrawl_types::{CanonicalUrl, UrlRules};
+use recrawl_types::{CanonicalUrl, UrlRules, WrittenHost};
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Bound;
 
@@ -23,12 +22,7 @@ impl Blocks {
             let url = UrlRules::keep_all().canonicalize(text).map_err(|e| format!("{text:?}: {e}"))?;
             return Ok(url.to_string());
         }
-        match HostPattern::parse(text) {
-            Ok(HostPattern::Exact(host)) => Ok(host),
-            Ok(HostPattern::Any | HostPattern::WithSubdomains(_)) | Err(_) => {
-                Err(format!("{text:?} is neither a host nor a URL"))
-            }
-        }
+        WrittenHost::without_port(text).map_err(|e| e.to_string())
     }
 
     /// From patterns in their canonical spelling.

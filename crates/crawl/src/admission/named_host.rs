@@ -1,6 +1,6 @@
 //! Parses hosts as users write them.
 
-use recrawl_types::{CanonicalUrl, Origin, Scheme, UrlRules};
+use recrawl_types::{Origin, Scheme, UrlRules, WrittenHost};
 
 /// `example.com`, `example.com:8080`, or an origin as printed in lists: `https://example.com:8443`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,21 +19,20 @@ impl NamedHost {
     /// # Errors
     /// When the text is not a host. The message shows how to write one.
     pub fn parse(text: &str) -> Result<NamedHost, String> {
-        let has_scheme = text.contains("://");
-        let url = if has_scheme { text.to_owned() } else { format!("http://{text}/") };
-        let url = UrlRules::keep_all().canonicalize(&url).ok();
-        // The URL standard allows `*` in a host name; here it would be a pattern.
-        let is_one =
-            |url: &CanonicalUrl| !url.host().contains('*') && (has_scheme || url.path_and_query() == "/");
-        let url = url.filter(is_one).ok_or_else(|| {
-            format!("{text:?} is not a host; write example.com, example.com:8080 or https://example.com")
-        })?;
-        let written = text.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
-        Ok(NamedHost {
-            name: url.host().into_owned(),
-            scheme: has_scheme.then(|| url.scheme()),
-            port: if has_scheme { Some(url.port()) } else { written },
-        })
+        let named = match text.contains("://") {
+            true => {
+                UrlRules::keep_all().canonicalize(text).map_err(|e| format!("{text:?}: {e}")).map(|url| {
+                    let (name, port) = (url.host().into_owned(), Some(url.port()));
+                    NamedHost { name, scheme: Some(url.scheme()), port }
+                })
+            }
+            false => WrittenHost::of_urls(text).map_err(|e| e.to_string()).map(|host| NamedHost {
+                name: host.name().to_owned(),
+                scheme: None,
+                port: host.port(),
+            }),
+        };
+        named.map_err(|e| format!("{e}; write example.com, example.com:8080 or https://example.com"))
     }
 
     /// Does this name match the origin?

@@ -1,6 +1,6 @@
 //! Hosts whose owners opted out: a file that is read again at the start of each cycle.
 
-use crate::admission::host_pattern::HostPattern;
+use recrawl_types::HostPattern;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -60,7 +60,9 @@ impl OptOut {
         if host.is_empty() {
             return Ok(());
         }
-        let (hosts, host) = match HostPattern::parse(host)? {
+        let parsed =
+            HostPattern::parse(host).map_err(|e| format!("{e}; write example.com or *.example.com"))?;
+        let (hosts, host) = match parsed {
             HostPattern::Any => return Err("\"*\" would exclude every host; stop the crawl instead".into()),
             HostPattern::Exact(host) => (&mut self.exact, host),
             HostPattern::WithSubdomains(host) => (&mut self.with_subdomains, host),

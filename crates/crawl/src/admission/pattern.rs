@@ -1,9 +1,8 @@
 //! The pages of a takedown: those of a host, of a domain with its subdomains, with a URL prefix, or
 //! one page.
 
-use crate::admission::host_pattern::HostPattern;
 use recrawl_types::host::is_within;
-use recrawl_types::{CanonicalUrl, Site, UrlRules};
+use recrawl_types::{CanonicalUrl, HostPattern, Site, UrlRules};
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Write};
 
@@ -35,7 +34,7 @@ impl Pattern {
                 Err("\"*\" would remove everything; delete the data directory instead".into())
             }
             Ok(host) => Ok(Pattern::Host(host)),
-            Err(_) => Err(format!("{text:?} is not a host; write example.com or *.example.com")),
+            Err(e) => Err(format!("{e}; write example.com or *.example.com")),
         }
     }
 
@@ -64,11 +63,8 @@ impl Pattern {
     pub fn of_pages(text: &str) -> Result<Pattern, String> {
         match text.contains("://") {
             true => Pattern::prefix(text),
-            false => HostPattern::parse(text).map(Pattern::Host).map_err(|_| {
-                format!(
-                    "{text:?} is neither a host nor a URL prefix; write example.com, *.example.com, * or \
-                     https://example.com/news/"
-                )
+            false => HostPattern::parse(text).map(Pattern::Host).map_err(|e| {
+                format!("{e}; write example.com, *.example.com, * or https://example.com/news/")
             }),
         }
     }

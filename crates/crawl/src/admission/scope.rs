@@ -1,10 +1,9 @@
 //! The scope of the crawl: hosts, prefixes, depth and shapes of URLs.
 
 use crate::admission::filters::{Filters, TooMuch};
-use crate::admission::host_pattern::HostPattern;
 use crate::admission::opt_out::OptOut;
 use crate::admission::pattern::Pattern;
-use recrawl_types::{CanonicalUrl, Site, UrlRules};
+use recrawl_types::{CanonicalUrl, HostPattern, Site, UrlRules};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
@@ -68,11 +67,6 @@ impl Scope {
     /// # Errors
     /// The key, and what is not a host or URL.
     pub fn new(config: &crate::config::Scope) -> Result<Scope, String> {
-        let hosts = |key: &str, list: &[String]| {
-            list.iter()
-                .map(|h| HostPattern::parse(h).map_err(|e| format!("scope.{key}: {e}")))
-                .collect::<Result<Vec<_>, _>>()
-        };
         let prefixes = |key: &str, list: &[String]| {
             list.iter()
                 .map(|p| {
@@ -84,8 +78,8 @@ impl Scope {
                 .collect::<Result<Vec<_>, String>>()
         };
         Ok(Scope {
-            hosts: hosts("hosts", &config.hosts)?,
-            refuse_hosts: hosts("refuse_hosts", &config.refuse_hosts)?,
+            hosts: HostPattern::all("scope.hosts", &config.hosts)?,
+            refuse_hosts: HostPattern::all("scope.refuse_hosts", &config.refuse_hosts)?,
             prefixes: prefixes("prefixes", &config.prefixes)?,
             refuse_prefixes: prefixes("refuse_prefixes", &config.refuse_prefixes)?,
             max_depth: config.max_depth,

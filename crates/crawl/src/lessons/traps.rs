@@ -17,13 +17,13 @@ pub use lesson::TrapLesson;
 pub use pattern::Pattern;
 
 use crate::admission::filters::Filters;
-use crate::admission::host_pattern::HostPattern;
 use crate::config;
 use crate::lessons::cycle_cache::CycleCache;
 use evidence::Rule;
 use recrawl_repository::SledTables;
 use recrawl_types::{
-    CanonicalUrl, Change, Content, ContentKind, DatedRound, LeftOut, Link, Origin, Outcome, Visit,
+    CanonicalUrl, Change, Content, ContentKind, DatedRound, HostPattern, LeftOut, Link, Origin, Outcome,
+    Visit,
 };
 use recrawl_verifier::{TrapSign, TrapSigns};
 use running::Running;
@@ -52,7 +52,6 @@ impl TrapRules {
     /// # Errors
     /// The key, and what is wrong with it.
     pub fn new(config: &config::Traps) -> Result<TrapRules, String> {
-        let host = |text: &String| HostPattern::parse(text).map_err(|e| format!("traps.allow_hosts: {e}"));
         if config.min_pages < 2 {
             return Err("traps.min_pages must be at least 2".into());
         }
@@ -66,7 +65,7 @@ impl TrapRules {
         Ok(TrapRules {
             is_enabled: config.enabled,
             rule: Rule { min_pages, near_duplicates, max_distance: config.max_distance.into() },
-            allow_hosts: config.allow_hosts.iter().map(host).collect::<Result<_, _>>()?,
+            allow_hosts: HostPattern::all("traps.allow_hosts", &config.allow_hosts)?,
         })
     }
 

@@ -1,7 +1,7 @@
 //! IndexNow (<https://www.indexnow.org/documentation>): a host sends the URLs of changed pages with a key,
 //! and has the key in a file.
 
-use recrawl_types::{CanonicalUrl, Origin, UrlRules};
+use recrawl_types::{CanonicalUrl, Origin, UrlRules, WrittenHost};
 
 /// Maximum number of URLs in one request, by the protocol.
 pub const MAX_URLS: usize = 10_000;
@@ -76,7 +76,7 @@ impl Request {
         let key_file =
             key_file.map_err(|e| Wrong::new("keyLocation", e, "send the URL of a text file on the host"))?;
         if let Some(host) = host
-            && !rules.canonicalize(&format!("http://{host}/")).is_ok_and(|url| url.host() == home.host())
+            && !WrittenHost::of_urls(host).is_ok_and(|host| host.name() == home.host())
         {
             return Err(Wrong::new("host", "not the host of the URLs", "send one request per host"));
         }

@@ -26,23 +26,23 @@ const KEY: &str = "websub_key";
 /// The setting with the table.
 const TABLE: &str = "websub";
 
-/// Checks the URL under which hubs reach the console; an empty one is off.
+/// The canonical URL under which hubs reach the console; an empty one is off.
 ///
 /// # Errors
 /// What is wrong, and what to write.
-pub fn check_base(base: &str) -> Result<(), String> {
+pub fn base(base: &str) -> Result<String, String> {
     let wrong = |what: &str| {
         let todo = "write the public URL of the console, such as \"https://crawl.example.org\"";
         Err(format!("{base:?} {what}; {todo}"))
     };
     match UrlRules::keep_all().canonicalize(base) {
-        _ if base.is_empty() => Ok(()),
+        _ if base.is_empty() => Ok(String::new()),
         Err(_) => wrong("is no URL of http or https"),
         Ok(_) if base.contains(['?', '#']) => wrong("has a query or a fragment"),
         Ok(_) if base.contains('@') || base.contains(char::is_whitespace) => {
             wrong("has a user name or white space")
         }
-        Ok(_) => Ok(()),
+        Ok(url) => Ok(url.to_string()),
     }
 }
 
@@ -95,7 +95,7 @@ pub enum Sender {
 }
 
 impl WebSub {
-    /// Loads the subscriptions. `new_key` makes the random key of a crawl that has no key yet.
+    /// Loads the subscriptions, for a URL of [`base`]. `new_key` makes the random key of a crawl that has no key yet.
     ///
     /// # Errors
     /// When the tables cannot be read or written.

@@ -6,9 +6,10 @@
 
 use crate::admission::scope::Scope;
 use crate::operator::control::Control;
-use recrawl_fetcher::guard::{is_public, literal};
+use recrawl_fetcher::guard::is_public;
 use recrawl_fetcher::{FetchResult, HeaderMap, HeaderName, HeaderValue, Manner, Rendering, Response};
 use recrawl_renderer::{Answer, AnswerFuture, Ask, Kind, Resource, Source, Waiting};
+use recrawl_types::host::literal;
 use recrawl_types::{CanonicalUrl, Failure, Origin, Outcome, Site, Skip, UrlRules};
 use std::sync::Arc;
 

@@ -1,10 +1,9 @@
 //! Checks `[[hosts]]` and `[proxy]`: what is sent to single hosts, and the proxy of all requests.
 
-use crate::admission::host_pattern::HostPattern;
 use crate::config::{HostTable, ProxyTable};
 use data_encoding::BASE64;
 use recrawl_fetcher::{HostAccess, Proxy};
-use recrawl_types::UrlRules;
+use recrawl_types::{HostPattern, WrittenHost};
 
 /// Credentials, headers and cookies of each configured host.
 ///
@@ -15,7 +14,9 @@ pub fn of_hosts(hosts: &[HostTable]) -> Result<Vec<HostAccess>, String> {
 }
 
 fn of_host(table: &HostTable) -> Result<HostAccess, String> {
-    let mut access = HostAccess::new(&canonical(&table.host)?, table.over_http);
+    let host = WrittenHost::of_urls(&table.host)
+        .map_err(|e| format!("{e}; write example.com or example.com:8443"))?;
+    let mut access = HostAccess::new(host, table.over_http);
     let keyed = |key: &'static str| move |e: String| format!("{key}: {e}");
     match (table.user.is_empty() && table.password.is_empty(), table.bearer.is_empty()) {
         (true, true) => {}
@@ -53,16 +54,6 @@ fn of_host(table: &HostTable) -> Result<HostAccess, String> {
     Ok(access)
 }
 
-/// The host as in canonical URLs, with its port unless that is the port of HTTPS.
-fn canonical(host: &str) -> Result<String, String> {
-    let wrong = || "not a host; write example.com or example.com:8443".to_owned();
-    if host.is_empty() || host.contains(['/', '@', '?', '#', '*']) {
-        return Err(wrong());
-    }
-    let url = UrlRules::default().canonicalize(&format!("https://{host}/")).map_err(|_| wrong())?;
-    Ok(if url.port() == 443 { url.host().into() } else { format!("{}:{}", url.host(), url.port()) })
-}
-
 /// The configured proxy, if any.
 ///
 /// # Errors
@@ -76,11 +67,10 @@ pub fn of_proxy(table: &ProxyTable) -> Result<Option<Proxy>, String> {
         false => Some(table.password.referred().map_err(|e| format!("proxy.password: {e}"))?),
     };
     let credentials = password.as_deref().map(|password| (table.user.as_str(), password));
-    let host = |text: &String| match HostPattern::parse(text).map_err(|e| format!("proxy.except: {e}"))? {
-        HostPattern::Any => Err("proxy.except: `*` matches every host; leave proxy.url empty instead".into()),
-        pattern => Ok(pattern.to_string()),
-    };
-    let except = table.except.iter().map(host).collect::<Result<Vec<_>, String>>()?;
+    let except = HostPattern::all("proxy.except", &table.except)?;
+    if except.contains(&HostPattern::Any) {
+        return Err("proxy.except: `*` matches every host; leave proxy.url empty instead".into());
+    }
     Proxy::new(&table.url, credentials, except).map(Some).map_err(|e| format!("proxy.url: {e}"))
 }
 

@@ -12,13 +12,14 @@ use crate::client::body_memory::BodyMemory;
 use crate::client::{AddressFuture, Meter, Network, NetworkError, PublicFuture, Reply, ReplyFuture, Request};
 use crate::dns::{ResolveError, Resolver};
 use crate::exhausted::is_exhausted;
-use crate::guard::{Guard, literal};
+use crate::guard::Guard;
 use crate::limits::{FetchConfig, MAX_HEADERS};
 use crate::proxy::Proxy;
 use body::Coding;
 use bytes::Bytes;
 use connection::{was_not_processed, with_connect_flag};
 use hyper_util::client::legacy;
+use recrawl_types::host::literal;
 use recrawl_types::url::is_refused_port;
 use reqwest::Method;
 use reqwest::header::{

@@ -88,7 +88,8 @@ impl Mailer {
     async fn connect(&self) -> Result<AsyncSmtpConnection, String> {
         let Mail { is_tls, host, port, credentials, .. } = &self.mail;
         let address = self.network.address(host).await.map_err(|e| words(e).to_owned())?;
-        let tls = TlsParameters::new(host.clone()).map_err(|e| told(&e))?;
+        // Certificates name an address without brackets.
+        let tls = TlsParameters::new(host.trim_matches(['[', ']']).to_owned()).map_err(|e| told(&e))?;
         let (hello, server) = (ClientId::default(), SocketAddr::new(address, *port));
         let outer = is_tls.then(|| tls.clone());
         let connected =

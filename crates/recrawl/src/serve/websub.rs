@@ -41,7 +41,7 @@ impl Drop for Subscriber {
 /// # Errors
 /// When the tables cannot be read or written, or the thread cannot be started.
 pub fn start(shared: Arc<SharedState>) -> Result<Option<Subscriber>, Failure> {
-    let base = shared.settings().config.pings.websub.clone();
+    let base = websub::base(&shared.settings().config.pings.websub).map_err(Failure::Usage)?;
     if base.is_empty() {
         return Ok(None);
     }

@@ -12,6 +12,7 @@
 //! Not changed, because they can make a difference to servers: case of the path, trailing slashes,
 //! `index.html`, order of parameters, `www.`, http or https.
 
+use super::written_host::{HostProblem, settled};
 use super::{CanonicalUrl, MAX_HOST_BYTES, MAX_URL_BYTES, Scheme};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -161,13 +162,10 @@ impl UrlRules {
             other => return Err(UrlError::Scheme(other.into())),
         };
         let host = url.host_str().ok_or(UrlError::Host)?;
-        let host = host.strip_suffix('.').unwrap_or(host);
-        if host.is_empty() || host.split('.').any(str::is_empty) && !host.starts_with('[') {
-            return Err(UrlError::Host);
-        }
-        if host.len() > MAX_HOST_BYTES {
-            return Err(UrlError::HostTooLong(host.len()));
-        }
+        let host = settled(host).map_err(|problem| match problem {
+            HostProblem::TooLong(length) => UrlError::HostTooLong(length),
+            _ => UrlError::Host,
+        })?;
         let port = url.port().unwrap_or(scheme.default_port());
         if is_refused_port(port) {
             return Err(UrlError::Port(port));
@@ -245,10 +243,15 @@ fn refuse_endless_host(text: &str) -> Result<(), UrlError> {
         return Ok(()); // A path, a query or a fragment.
     }
     let authority = authority.split(['/', '\\', '?', '#']).next().unwrap_or_default();
-    match authority.split('.').any(|label| label.len() > MAX_LABEL_SPELLING) {
+    match has_endless_label(authority) {
         true => Err(UrlError::HostTooLong(authority.len())),
         false => Ok(()),
     }
+}
+
+/// Is a label longer than any spelling of one that DNS can carry?
+pub(super) fn has_endless_label(host: &str) -> bool {
+    host.split('.').any(|label| label.len() > MAX_LABEL_SPELLING)
 }
 
 /// Writes hex digits in upper case and decodes unreserved characters (RFC 3986 §2.3). A stray `%`

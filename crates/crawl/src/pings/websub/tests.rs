@@ -251,7 +251,7 @@ fn the_public_url_is_checked() {
         ("https://user@crawl.example.org/", false),
         (" https://crawl.example.org", false),
     ] {
-        assert_eq!(check_base(base).is_ok(), is_right, "{base:?} {:?}", check_base(base));
+        assert_eq!(super::base(base).is_ok(), is_right, "{base:?} {:?}", super::base(base));
     }
 }
 

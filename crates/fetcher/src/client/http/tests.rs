@@ -5,7 +5,7 @@ use super::*;
 use crate::Manner;
 use crate::client::Cut;
 use crate::limits::{FetchConfig, MAX_CODED_LEAD};
-use recrawl_types::{CanonicalUrl, UrlRules, Validators};
+use recrawl_types::{CanonicalUrl, UrlRules, Validators, WrittenHost};
 use std::io::Write;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -448,7 +448,7 @@ async fn without_a_contact_no_proxy_is_a_way_out_of_the_loopback() {
 #[tokio::test]
 async fn a_kept_request_is_the_one_that_the_server_got_without_secrets() {
     let address = serve(Act::Echo).await;
-    let mut access = crate::HostAccess::new(&address.to_string(), true);
+    let mut access = crate::HostAccess::new(WrittenHost::parse(&address.to_string()).unwrap(), true);
     access.add("cookie", "a=geheim").unwrap();
     for (contact, last) in [("me@example.org", false), ("https://example.org/bot", true)] {
         let contact = Some(contact.to_owned());
@@ -488,7 +488,7 @@ async fn status_line_and_fields_are_kept_as_far_as_the_client_tells_them() {
 #[tokio::test]
 async fn a_form_is_posted_by_the_rules_of_pages_but_without_credentials() {
     let address = serve(Act::Echo).await;
-    let mut access = crate::HostAccess::new(&address.to_string(), true);
+    let mut access = crate::HostAccess::new(WrittenHost::parse(&address.to_string()).unwrap(), true);
     access.add("cookie", "a=b").unwrap();
     let network = HttpNetwork::new(&FetchConfig { access: vec![access], ..config() }).unwrap();
     let request = request(&format!("http://{address}/hub"));
@@ -509,7 +509,7 @@ async fn a_form_is_posted_by_the_rules_of_pages_but_without_credentials() {
 #[tokio::test]
 async fn a_hop_of_a_chain_is_sent_as_its_server_wrote_it_and_its_cookies_stay_out_of_archives() {
     let address = serve(Act::Echo).await;
-    let mut access = crate::HostAccess::new(&address.to_string(), true);
+    let mut access = crate::HostAccess::new(WrittenHost::parse(&address.to_string()).unwrap(), true);
     access.add("cookie", "a=geheim").unwrap();
     let config = FetchConfig { access: vec![access], keep_requests: true, ..config() };
     let url = reqwest::Url::parse(&format!("http://{address}/%7Epage?sid=1")).unwrap();

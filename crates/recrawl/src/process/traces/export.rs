@@ -9,6 +9,7 @@ use hyper::header::{CONTENT_TYPE, USER_AGENT};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
+use recrawl_types::WrittenHost;
 use std::collections::VecDeque;
 use std::error::Error;
 use std::io;
@@ -30,7 +31,7 @@ const FIRST_RETRY: Duration = Duration::from_secs(1);
 /// See [`FIRST_RETRY`].
 const LAST_RETRY: Duration = Duration::from_secs(60);
 /// The default port of OTLP over HTTP.
-const PORT: &str = "4318";
+const PORT: u16 = 4318;
 
 /// The URL of a collector.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,14 +67,13 @@ impl Collector {
         };
         let rest = text.strip_prefix("http://").ok_or_else(wrong)?;
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-        let is_odd = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '@' | '?' | '#');
-        if authority.is_empty() || rest.contains(is_odd) {
+        let is_odd = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '?' | '#');
+        if path.contains(is_odd) {
             return Err(wrong());
         }
-        let has_port = authority.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-        let authority = if has_port { authority.to_owned() } else { format!("{authority}:{PORT}") };
+        let host = WrittenHost::parse(authority).map_err(|e| format!("{}: {e}", wrong()))?;
         Ok(Some(Collector {
-            authority,
+            authority: format!("{}:{}", host.name(), host.port().unwrap_or(PORT)),
             path: format!("/{path}").trim_end_matches('/').to_owned() + "/v1/traces",
         }))
     }
@@ -284,13 +284,21 @@ mod tests {
             ("http://127.0.0.1:4318", "127.0.0.1:4318 /v1/traces"),
             ("http://collector", "collector:4318 /v1/traces"),
             ("http://[::1]:9/otlp/", "[::1]:9 /otlp/v1/traces"),
+            ("http://Bücher.example.", "xn--bcher-kva.example:4318 /v1/traces"),
         ] {
             assert_eq!(parsed(text).unwrap().unwrap(), expected);
         }
         assert_eq!(parsed("").unwrap(), None);
-        for text in
-            ["https://collector", "collector:4318", "http://", "http://u:p@c", "http://c/?a", "http://c\r\n"]
-        {
+        for text in [
+            "https://collector",
+            "collector:4318",
+            "http://",
+            "http://u:p@c",
+            "http://c/?a",
+            "http://c\r\n",
+            "http://c:99999",
+            "http://c..d",
+        ] {
             assert!(parsed(text).unwrap_err().contains("write http://127.0.0.1:4318"), "{text}");
         }
     }
