@@ -74,7 +74,12 @@ impl WrittenHost {
     /// # Errors
     /// Why no host can have this name, or no port this number.
     pub fn parse(text: &str) -> Result<WrittenHost, HostError> {
+        // URLs may have `*` in a host; people mean a pattern by it.
+        let is_odd = |c: &char| "/\\?#@*".contains(*c) || c.is_whitespace() || c.is_control();
         let parsed = || {
+            if let Some(odd) = text.chars().find(is_odd).filter(|_| !text.trim().is_empty()) {
+                return Err(HostProblem::Character(odd));
+            }
             if let Ok(address) = text.parse::<Ipv6Addr>() {
                 return Ok(WrittenHost { name: canonical(&format!("[{address}]"))?, port: None });
             }
@@ -141,11 +146,6 @@ impl fmt::Display for WrittenHost {
 fn canonical(text: &str) -> Result<String, HostProblem> {
     if text.trim().is_empty() {
         return Err(HostProblem::Blank);
-    }
-    // URLs may have `*` in a host; people mean a pattern by it.
-    let is_odd = |c: &char| "/\\?#@*".contains(*c) || c.is_whitespace() || c.is_control();
-    if let Some(odd) = text.chars().find(is_odd) {
-        return Err(HostProblem::Character(odd));
     }
     if normalize::has_endless_label(text) {
         return Err(HostProblem::TooLong(text.len()));
