@@ -146,7 +146,7 @@ fn a_bad_rule_is_refused_with_file_key_and_remedy() {
             "pages.ignore_text of \"*\": \"(\" is not a regular expression",
         ),
         ("match = \"*\"\nignore_text = [\"(a{1000}){1000}\"]", "write smaller repetitions"),
-        ("match = \"a/b\"\nignore = [\"p\"]", "pages.match: \"a/b\" is neither a host nor a URL prefix"),
+        ("match = \"a/b\"\nignore = [\"p\"]", "pages.match: \"a/b\" is not a host: it contains"),
         ("match = \"*\"", "needs include, ignore, ignore_text or render"),
         ("matches = \"*\"", "did you mean `pages.match`"),
     ] {

@@ -40,7 +40,7 @@ fn the_first_rule_that_matches_applies() {
 fn a_bad_rule_is_refused_with_key_entry_and_remedy() {
     let one = |table: PagesTable| PageRules::new(&[table]).unwrap_err();
     for (problem, says) in [
-        (one(table("", &["p"], &[], &[])), "pages.match: \"\" is neither a host nor a URL prefix"),
+        (one(table("", &["p"], &[], &[])), "pages.match: \"\" is not a host: it is blank"),
         (one(table("a.example/news", &["p"], &[], &[])), "write example.com"),
         (one(table("https://", &["p"], &[], &[])), "pages.match: "),
         (one(table("a.example", &[], &[], &[])), "needs include, ignore, ignore_text or render"),
