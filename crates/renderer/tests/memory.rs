@@ -21,7 +21,7 @@ fn page(script: &str) -> Page {
 /// once is never there, so no look at the memory could be late.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_kernel_keeps_a_page_below_its_limit() {
-    let memory = 500 << 20;
+    let memory = 700 << 20;
     let renderer =
         Renderer::new(Options { memory, time: Duration::from_secs(600), ..Options::default() }).unwrap();
     for (name, script) in [

@@ -328,7 +328,7 @@ async fn workers_and_frames_have_the_rights_of_their_page_at_most() {
 /// docs/rendering.md says what a site sees; nothing is disguised.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_site_sees_that_a_program_looks_at_it() {
-    let html = "<p id=p></p><script>p.textContent = [navigator.webdriver, navigator.userAgent, navigator.languages, \
+    let html = "<p id=p></p><script>p.textContent = [navigator.webdriver, navigator.userAgent, navigator.language, \
         JSON.stringify(navigator.userAgentData), screen.width, screen.height, document.visibilityState].join('; ')</script>";
     let renderer = renderer(Options { user_agent: "recrawl/1".into(), ..patient() });
     let rendered = renderer.render(&page("https://a.test/", html), &Table::default()).await.unwrap();

@@ -210,7 +210,7 @@ impl Traps {
                     failed.get_or_insert(error);
                     None
                 });
-                last = Some((url.clone(), known));
+                last = Some((url.clone(), known.filter(|known| known.has_cut())));
             }
             let known = last.as_ref().and_then(|(_, known)| known.as_deref());
             let is_cut = known.is_some_and(|known| self.rules.cuts_off(known, url));
@@ -238,9 +238,9 @@ impl Traps {
     pub fn signs_of(&self, origin_key: &[u8]) -> Option<TrapSigns> {
         let home = CanonicalUrl::from_key(&[origin_key, b"/"].concat()).ok()?;
         let known = self.signs_or_none(&home).filter(|_| self.rules.hold_for(&home.host()))?;
-        let rules = self.rules.clone();
+        let (rules, has_cut) = (self.rules.clone(), known.has_cut());
         Some(Box::new(move |key| match CanonicalUrl::from_key(key) {
-            Ok(url) if rules.cuts_off(&known, &url) => TrapSign::CutOff,
+            Ok(url) if has_cut && rules.cuts_off(&known, &url) => TrapSign::CutOff,
             Ok(url) if rules.suspects(&known, &url) => TrapSign::Suspected,
             Ok(_) | Err(_) => TrapSign::None,
         }))
@@ -250,7 +250,8 @@ impl Traps {
     /// before.
     pub fn late(&self) -> LateTraps<'_> {
         let running = self.running.read().expect("no panic under the lock");
-        let cut = running.all_signs().map(|(key, known)| (key.into(), known.clone())).collect();
+        let cut = running.all_signs().filter(|(_, known)| known.has_cut());
+        let cut = cut.map(|(key, known)| (key.into(), known.clone())).collect();
         LateTraps { traps: self, cut, taken: BTreeMap::new() }
     }
 }

@@ -261,6 +261,11 @@ impl OriginTraps {
         None
     }
 
+    /// Is a pattern cut off? To ask this once for many URLs saves the patterns of each.
+    pub fn has_cut(&self) -> bool {
+        self.cut_patterns().next().is_some()
+    }
+
     /// Is a pattern cut off, or suspected? As for few origins.
     pub fn has_signs(&self, rule: &Rule) -> bool {
         let is_sign = |(pattern, evidence): (&Pattern, &Evidence)| {
