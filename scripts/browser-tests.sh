@@ -58,7 +58,7 @@ export RECRAWL_BUILT
 
 # One at a time: they limit the time and the memory of browsers.
 status=0
-timeout --kill-after=10 900 cargo test --workspace --locked --test pages --test scrolling --test memory --test rendered -- \
+timeout --kill-after=10 900 cargo test --workspace --locked --no-fail-fast --test pages --test scrolling --test memory --test rendered -- \
     --test-threads 1 | tee target/rendering-test.log || status=$?
 
 timeout --kill-after=10 900 node --test --test-concurrency=1 --test-reporter=spec --test-reporter-destination=stdout \
