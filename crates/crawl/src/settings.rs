@@ -112,8 +112,8 @@ impl Settings {
         self.fetch.max_redirects.max(self.config.hints.max_nesting)
     }
 
-    /// Bytes of the longest body, or document made by a browser, that the crawl archives: whoever reads the archive
-    /// reads as much.
+    /// Bytes of the longest body, or document made by a browser, that the crawl archives. Readers of the archive read
+    /// up to as many.
     pub fn max_archived_body(&self) -> usize {
         self.fetch.max_body.max(self.config.render.max_document.0 as usize)
     }

@@ -22,7 +22,7 @@ use std::{fs, thread};
 /// Time for killed processes to end before those that they have started meanwhile are looked for.
 const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
-/// What it writes to standard output at its end.
+/// The end of a command, as the supervisor writes it to standard output.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Ended {
     /// The status of the command, as `wait` gives it.
@@ -72,7 +72,7 @@ fn until_ended(child: Pid, end: &Sender<()>) {
     _ = end.send(());
 }
 
-/// Waits until nobody reads standard output any more.
+/// Waits until the reader of standard output closes it.
 fn until_closed(end: &Sender<()>) {
     let output = io::stdout();
     while poll(&mut [PollFd::new(&output, PollFlags::empty())], None) == Err(Errno::INTR) {}

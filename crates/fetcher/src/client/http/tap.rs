@@ -110,9 +110,7 @@ impl Head {
             }
         }
     }
-}
 
-impl Head {
     /// A line is there. Appends the field before it to `out`, unless the line goes on with it. True at the empty line.
     fn end_line(&mut self, out: &mut Vec<u8>) -> bool {
         let line = &self.lines[self.line..];

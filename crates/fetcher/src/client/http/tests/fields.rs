@@ -64,7 +64,7 @@ async fn rfc_9112_section_6_3_a_body_with_two_possible_ends_is_refused() {
     ] {
         assert_eq!(with_lines(lines, "ok and more").await.unwrap().body, "ok", "{lines:?}");
     }
-    // What is no length is none, as in browsers: the body ends with the connection.
+    // A value that is no length is ignored, as in browsers: the body ends with the connection.
     for lines in [
         "Content-Length: +2",
         "Content-Length: 0x2",
