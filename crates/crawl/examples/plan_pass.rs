@@ -16,7 +16,7 @@ use recrawl_crawl::focus::FocusRules;
 use recrawl_crawl::focus::survey::Survey;
 use recrawl_crawl::improve::population::PopulationCounter;
 use recrawl_crawl::lessons::next_change::NextChangeLesson;
-use recrawl_crawl::report::facts::Facts;
+use recrawl_crawl::round::RoundKind;
 use recrawl_crawl::settings::Settings;
 use recrawl_focus::live::LiveModel;
 use recrawl_formula::Formula;
@@ -122,12 +122,12 @@ fn ranks(generation: &Generation, formula: &Formula) -> Result<(), Box<dyn Error
 /// What a round of every twentieth page teaches the model. Making their URLs is not counted.
 fn lesson(generation: &Generation, formula: &Formula) -> Result<(), Box<dyn Error>> {
     let round = DatedRound::only_of(generation.cycle().next());
-    let mut facts = Facts::without_plan(round, 0, "next");
-    facts.formula_toml = Some(formula.to_toml()?);
+    let toml = formula.to_toml()?;
     let tables = SledTables::temporary()?;
     let mut taken = Used::default();
     let started = Used::now()?;
-    let lesson = NextChangeLesson::of_round(&tables, generation, &facts, &|_| {})?;
+    let lesson =
+        NextChangeLesson::of_round(&tables, generation, (round, RoundKind::Revisit), Some(&toml), &|_| {})?;
     let mut lesson = lesson.ok_or("a revisit round by this formula teaches")?;
     taken.add(Used::now()?.since(started));
     let rules = UrlRules::keep_all();

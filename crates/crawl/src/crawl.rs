@@ -1,12 +1,12 @@
 //! An open crawl: everything that outlives a cycle.
 
 use crate::admission::decisions::Decisions;
+use crate::clock::SoFar;
 use crate::contact_check;
-use crate::cycle::clock::{self, NextRound, SoFar};
-use crate::cycle::plan::{self, RoundToPlan};
 use crate::data_dir::{self, WARC, check_pinned};
 use crate::failure::Failure;
-use crate::focus::lesson::FocusState;
+use crate::focus::FocusRules;
+use crate::focus::round_survey::RoundSurvey;
 use crate::focus::survey::Survey;
 use crate::improve::store::LoopStore;
 use crate::open_read;
@@ -27,7 +27,7 @@ use recrawl_repository::storage::{FileStorage, Storage};
 use recrawl_repository::{Generation, Repository, ScheduleFile, SledTables, SyncFolder};
 use recrawl_types::{CanonicalUrl, DatedRound, HostTable};
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 use tokio::runtime::Runtime;
 
 /// Names of settings in the tables.
@@ -93,7 +93,7 @@ pub struct Crawl {
     /// Has an operator, or a ping, changed something since the last round?
     pub is_stirred: bool,
     /// What the plan of a round summed up for a focused crawl; its lesson reads the same.
-    surveyed: Mutex<Option<(DatedRound, Arc<Survey>)>>,
+    pub survey: RoundSurvey,
     /// See [`Crawl::fetching`].
     fetching: OnceLock<Runtime>,
 }
@@ -168,7 +168,7 @@ impl Crawl {
         // So that a new target is told of the next round, whoever sends, and when.
         let targets = settings.notify.iter().map(|target| target.name.as_str());
         store::of_targets(&*storage, targets, repository.current().number()).map_err(Failure::work)?;
-        let renderer = render::renderer(&settings)?;
+        let renderer = render::renderer(&settings.pages, &settings.config)?;
         renderer.iter().for_each(|renderer| live.watch_renderer(renderer.clone()));
         let network = Arc::new(HttpNetwork::new(&settings.fetch).map_err(Failure::work)?);
         if let Some(proxy) = &settings.fetch.proxy {
@@ -210,7 +210,7 @@ impl Crawl {
             is_begun,
             nothing_due_at: None,
             is_stirred: false,
-            surveyed: Mutex::default(),
+            survey: RoundSurvey::default(),
             fetching: OnceLock::new(),
         })
     }
@@ -235,104 +235,22 @@ impl Crawl {
         Ok(self.fetching.get_or_init(|| runtime))
     }
 
-    /// What visits yielded before a round of a focused crawl. Read once a round, and again after a restart.
+    /// The survey of a round, as its plan and its lesson read it.
     ///
     /// # Errors
     /// When the generation or the tables cannot be read.
-    ///
-    /// # Panics
-    /// If the crawl is not focused.
-    pub fn survey(&self, generation: &Generation, round: DatedRound) -> Result<Arc<Survey>, Failure> {
-        let mut surveyed = self.surveyed.lock().expect("no panic under the lock");
-        if let Some((_, survey)) = surveyed.as_ref().filter(|(of, _)| *of == round) {
-            return Ok(survey.clone());
-        }
-        let rules = self.settings.focus.as_ref().expect("the crawl is focused");
-        let FocusState { model, rate, .. } = FocusState::before(&self.tables, round)?.with(rules);
-        let moved = |_| self.live.moved();
-        let survey = Survey::read(rules, model, rate, round.cycle, generation, &moved)?;
-        let survey = Arc::new(survey);
-        *surveyed = Some((round, survey.clone()));
-        Ok(survey)
-    }
-
-    /// Forgets it, once the round is committed.
-    pub fn forget_survey(&self) {
-        *self.surveyed.lock().expect("no panic under the lock") = None;
-    }
-
-    /// The next round; none until the next cycle is due, which the caller's timer tells, or something
-    /// urgent comes. `has_seeds`: seeds wait that no round has got yet.
-    ///
-    /// # Errors
-    /// When the schedule of a begun round cannot be read.
-    pub fn next_round(&self, is_cycle_due: bool, has_seeds: bool) -> Result<Option<NextRound>, Failure> {
-        if self.is_begun
-            && let Some(begun) = self.begun()?
-        {
-            let begins_cycle = begun.round.cycle > self.repository.current().cycle();
-            return Ok(Some(NextRound { kind: begun.kind, begins_cycle }));
-        }
-        let waiting = self.waiting(is_cycle_due, has_seeds);
-        Ok(clock::next(&self.so_far, &waiting))
+    pub fn survey(
+        &self,
+        rules: &Arc<FocusRules>,
+        generation: &Generation,
+        round: DatedRound,
+    ) -> Result<Arc<Survey>, Failure> {
+        self.survey.read(rules, &self.tables, generation, round, &|_| self.live.moved())
     }
 
     /// Notes that something has changed since the last round: what could not be asked for is tried again.
     pub fn stir(&mut self) {
         (self.is_stirred, self.nothing_due_at) = (true, None);
-    }
-
-    /// When a crawl whose due pages cannot be asked for now tries again, in milliseconds since 1970; none if
-    /// there are no such pages.
-    ///
-    /// # Errors
-    /// When the tables cannot be read.
-    pub fn stalled_until(&self) -> Result<Option<u64>, Failure> {
-        let waiting = self.waiting(false, false);
-        let back_off = plan::unavailable(&self.tables)?.first_end(waiting.now);
-        let until =
-            self.so_far.stalled_until(&waiting).map(|until| back_off.map_or(until, |end| end.min(until)));
-        let latest = waiting.now.saturating_add(waiting.stall);
-        Ok(until.or(back_off.filter(|end| self.nothing_due_at.is_some() && *end < latest)))
-    }
-
-    fn waiting(&self, is_cycle_due: bool, has_seeds: bool) -> clock::Waiting {
-        let config = &self.settings.config.cycle;
-        let now = (self.clock)();
-        let stall = self.settings.config.round.max.0.as_millis() as u64;
-        // Pages become due when a back-off ends, or a page that was planned is not reached.
-        let is_over = |at: u64| !(at..at.saturating_add(stall)).contains(&now);
-        let may_be_due = self.nothing_due_at.is_none_or(is_over);
-        let ran = self.so_far.started.map_or(0, |started| now.saturating_sub(started));
-        clock::Waiting {
-            cycle: is_cycle_due,
-            is_past_deadline: config.deadline.is_some_and(|deadline| deadline.0.as_millis() <= ran.into()),
-            urgent: has_seeds || self.control.has_seeds() || self.has_requests(),
-            fill: config.fill && may_be_due,
-            fill_pages: config.fill_pages,
-            now,
-            stall,
-            is_stirred: self.is_stirred,
-        }
-    }
-
-    /// Do pages or key files wait for an urgent round that no round has tried yet?
-    pub fn has_requests(&self) -> bool {
-        self.control.has_untried() || self.pings.is_urgent()
-    }
-
-    /// The round after the current generation, if it is planned. If the tables lost its facts, it is taken
-    /// for a revisit of the next cycle, as every round was once.
-    ///
-    /// # Errors
-    /// When its schedule or the tables cannot be read.
-    pub fn begun(&self) -> Result<Option<RoundToPlan>, Failure> {
-        let last = self.repository.current().dated();
-        if ScheduleFile::open(&*self.storage, last.round.next()).map_err(Failure::work)?.is_none() {
-            return Ok(None);
-        }
-        let facts = plan::facts(&self.tables)?.filter(|facts| facts.round().round == last.round.next());
-        Ok(Some(facts.as_ref().map_or(RoundToPlan::revisit(last.in_next_cycle()), RoundToPlan::begun)))
     }
 
     /// Admits the sites of seeds to the scope, unless the configuration names hosts.

@@ -1,4 +1,4 @@
-//! The crawl cycle, round by round: each turns generation g into generation g+1. [`clock`] decides
+//! The crawl cycle, round by round: each turns generation g into generation g+1. [`crate::clock`] decides
 //! which round is next.
 //!
 //! ```text
@@ -10,37 +10,37 @@
 //! An interrupted round resumes with the same schedule and the same log.
 
 pub mod carry;
-pub mod clock;
 mod gather;
 pub mod hints;
+mod improvement;
 mod inbox;
 pub mod inputs;
+mod next;
 mod page;
 mod pipeline;
 pub mod plan;
-pub mod priors;
 pub mod ranks;
 pub mod readmission;
 pub mod requests;
 mod signals;
 mod skipped;
 
+use crate::clock::{NextRound, RoundToPlan};
 use crate::crawl::Crawl;
-use crate::cycle::carry::CycleTotals;
-use crate::cycle::clock::NextRound;
 use crate::cycle::gather::Gathered;
 pub use crate::cycle::pipeline::Fetched;
-use crate::cycle::plan::{Plan, Planned, RoundToPlan};
+use crate::cycle::plan::{Plan, Planned};
 use crate::failure::Failure;
 use crate::focus::lesson::FocusLesson;
-use crate::improve;
 use crate::improve::found::FoundByShare;
 use crate::lessons::dates::LastmodLesson;
 use crate::lessons::next_change::NextChangeLesson;
 use crate::lessons::site_noise::SiteNoise;
 use crate::lessons::traps::{TrapLesson, Traps};
-use crate::report::facts::{Facts, RoundKind};
+use crate::report::cycle_totals::CycleTotals;
+use crate::report::facts::Facts;
 use crate::report::{RoundReport, Sample, history};
+use crate::round::RoundKind;
 use recrawl_fetcher::StoppedBy;
 use recrawl_repository::{BLOCK_PAGES, Generation, VisitLog};
 use recrawl_types::{CanonicalUrl, ScheduleSource};
@@ -117,7 +117,7 @@ pub fn round_fetched_by(
     crawl.space.check_merge(&generation, log_bytes, fetched.skipped)?;
     let Gathered { batch, tally, responses, found, noise, trust, pings, done, bytes } =
         gather::read_log(crawl, round, &*schedule, &traps)?;
-    let totals = CycleTotals::before(crawl, &facts)?;
+    let totals = CycleTotals::before(&crawl.tables, &facts)?;
     let spent = totals.spent(&bytes);
     let sample = Sample::new(&tally, responses, &facts);
     let sample = totals.sample.map_or(sample.clone(), |mut sum| {
@@ -131,12 +131,15 @@ pub fn round_fetched_by(
     }
 
     crawl.live.begin_passing(generation.pages());
+    let passed = |_| crawl.live.moved();
+    let formula = facts.formula_toml.as_deref();
     let next_change =
-        NextChangeLesson::of_round(&crawl.tables, &generation, &facts, &|_| crawl.live.moved())?
+        NextChangeLesson::of_round(&crawl.tables, &generation, (round, kind), formula, &passed)?
             .map(RefCell::new);
-    let focus = FocusLesson::of_round(crawl, &generation, round, facts.focus.as_ref())?.map(RefCell::new);
+    let focus = focus_lesson(crawl, &generation, &facts)?.map(RefCell::new);
     let mut next = crawl.repository.begin(&generation, cycle).map_err(Failure::work)?;
-    let (floors, dates) = (SiteNoise::new(&crawl.tables, &crawl.settings), LastmodLesson::default());
+    let (floors, dates) =
+        (SiteNoise::new(&crawl.tables, crawl.settings.noise_rules()), LastmodLesson::default());
     let lesson = TrapLesson::new(&crawl.settings.traps, &crawl.tables, round);
     let rules = MergeRules {
         cycle,
@@ -166,11 +169,17 @@ pub fn round_fetched_by(
     let found = found.map(|found| FoundByShare { overlap: facts.overlap, ..found });
     let focus = focus.map(|focus| focus.into_inner().keep(&crawl.tables)).transpose()?;
     let report = RoundReport { carried, found, focus, ..report };
-    improve::note(crawl, &facts, &report, with_carried.division())?;
+    improvement::note(crawl, &facts, &report, with_carried.division())?;
     let revisits_left =
         if kind == RoundKind::Revisit { facts.revisits_left } else { crawl.so_far.revisits_left };
     let is_sampled_again = carried > 0 || revisits_left > 0;
-    CycleTotals::leave(crawl, round.round, is_sampled_again.then_some(sample), spent)?;
+    CycleTotals::leave(
+        &crawl.tables,
+        &crawl.settings.config.cycle,
+        round.round,
+        is_sampled_again.then_some(sample),
+        spent,
+    )?;
     crawl.tables.apply_round(round.round, noise.fold(&crawl.tables)?)?;
     dates.keep(&crawl.tables, round.round)?;
     pings.keep(round.round)?;
@@ -184,13 +193,26 @@ pub fn round_fetched_by(
         tracing::warn!("the reports of old rounds could not be added up: {failure}");
     }
     pings.forget()?;
-    crawl.forget_survey();
+    crawl.survey.forget();
     crawl.so_far.add(&report);
     crawl.is_begun = false;
     (crawl.nothing_due_at, crawl.is_stirred) = (None, false);
     crawl.pings.end_round();
     crawl.cap_archive();
     Ok(RoundEnd::Committed(Box::new(report)))
+}
+
+/// The lesson of a focused crawl; none of another.
+fn focus_lesson(
+    crawl: &Crawl,
+    generation: &Generation,
+    facts: &Facts,
+) -> Result<Option<FocusLesson>, Failure> {
+    let Some(rules) = &crawl.settings.focus else { return Ok(None) };
+    let survey = crawl.survey(rules, generation, facts.round())?;
+    let lesson =
+        FocusLesson::of_round(rules.clone(), survey, &crawl.tables, facts.round(), facts.focus.as_ref());
+    lesson.map(Some)
 }
 
 /// Which links may wait for the merge of a later cycle. When nothing but waiting links is left to fill, they

@@ -4,9 +4,12 @@
 //! links. [`survey`] is the pass before a plan that sums up what visits yielded, and ranks what was never fetched. [`lesson`]
 //! teaches the model at the commit. [`report`] is what a round says of it.
 
+pub mod discovery_share;
 pub mod lesson;
 pub mod reading;
 pub mod report;
+pub mod round_survey;
+pub mod state;
 pub mod survey;
 
 use crate::config;

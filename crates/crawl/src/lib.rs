@@ -2,21 +2,22 @@
 //!
 //! Start reading at [`cycle`], which shows a cycle on one screen. [`config`] is the configuration as typed
 //! and [`settings`] as checked; [`admission`] has the rules of what may be fetched; [`lessons`] is what the
-//! crawl learns of hosts and sites; [`operator`] has the decisions of people; [`output`], [`explain`] and
-//! [`progress`] tell about the crawl.
+//! crawl learns of hosts and sites; [`operator`] has the decisions of people; [`output`] and
+//! [`progress`] tell about the crawl, and [`forbidding`] why a page is not fetched.
 //!
 //! The crate knows no terminal and no console. The program around it passes in what it offers:
 //! [`process::Process`].
 
 pub mod admission;
+pub mod clock;
 pub mod config;
 pub mod contact_check;
 pub mod crawl;
 pub mod cycle;
 pub mod data_dir;
-pub mod explain;
 pub mod failure;
 pub mod focus;
+pub mod forbidding;
 pub mod improve;
 pub mod labels;
 pub mod lessons;
@@ -29,9 +30,12 @@ pub mod pings;
 pub mod process;
 pub mod progress;
 pub mod promises;
+pub mod record_inputs;
 pub mod render;
 pub mod report;
+pub mod round;
 pub mod settings;
+pub mod site_rates;
 pub mod space;
 pub mod stored;
 

@@ -1,10 +1,11 @@
 //! Opens a crawl for reading, also while another process writes to it.
 
 use crate::admission::decisions::Decisions;
-use crate::cycle::plan;
+
 use crate::data_dir::TABLES;
 use crate::failure::Failure;
 use crate::labels::counted;
+use crate::report::facts::Facts;
 use crate::report::{RoundReport, history};
 use crate::settings::Settings;
 use recrawl_repository::storage::{FileStorage, Storage};
@@ -166,7 +167,7 @@ pub fn in_progress(
     let Some(schedule) = ScheduleFile::open(storage, next.round).map_err(Failure::work)? else {
         return Ok(None);
     };
-    let facts = tables.map(plan::facts).transpose()?.flatten().map(|facts| facts.round());
+    let facts = tables.map(Facts::last).transpose()?.flatten().map(|facts| facts.round());
     let of_round = facts.filter(|facts| facts.round == next.round);
     // Without facts it is resumed as a round of the next cycle.
     let cycle = tables.map(|_| of_round.unwrap_or(next).cycle);

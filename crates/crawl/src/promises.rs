@@ -14,12 +14,9 @@ pub use due::Due;
 pub use survey::{Survey, Surveyed};
 
 use crate::config::{Config, PromiseTable};
-use crate::crawl::Crawl;
-use crate::failure::Failure;
 use crate::labels;
 use crate::settings::Settings;
-use recrawl_repository::Generation;
-use recrawl_types::{CanonicalUrl, Cycle, UrlRules};
+use recrawl_types::{CanonicalUrl, UrlRules};
 use std::time::Duration;
 
 /// Periods beyond which a cycle counts as interrupted.
@@ -85,59 +82,6 @@ impl Promise {
         let covers = |(_, promise): &(usize, &Promise)| key.starts_with(promise.prefix.key());
         promises.iter().enumerate().filter(covers).max_by_key(|(_, promise)| promise.prefix.key().len())
     }
-}
-
-/// What a plan of this cycle visits to keep promises, and what was kept so far. Warns of promises that are broken, or
-/// cannot be kept.
-///
-/// # Errors
-/// When pages, visits or tables cannot be read.
-pub fn planned(crawl: &Crawl, generation: &Generation, cycle: Cycle, k: u64) -> Result<Surveyed, Failure> {
-    let measured = |since, now| period(&crawl.settings, since, now);
-    let surveyed = survey_of(crawl, generation, cycle, k, measured, |survey| survey.survey())?;
-    surveyed.accounts.iter().for_each(account::Account::log);
-    Ok(surveyed)
-}
-
-/// Refuses to start a crawl with a promise that cannot be kept. It counts on the configured period: the time since
-/// the last start is no cycle that takes long, since the crawl stood still.
-///
-/// # Errors
-/// [`Failure::Usage`] with the limit that binds; when something cannot be read.
-pub fn check(crawl: &Crawl) -> Result<(), Failure> {
-    let generation = crawl.repository.current();
-    let (cycle, pages) = (generation.cycle().next(), generation.pages());
-    let k = crate::cycle::plan::request(&crawl.settings, cycle, pages, crawl.random_seed).pages;
-    let configured = |_, _| crawl.settings.config.cycle.period.0;
-    survey_of(crawl, &generation, cycle, k, configured, |survey| survey.check())
-}
-
-/// `period` gets the start of the last cycle and the present time.
-fn survey_of<T: Default>(
-    crawl: &Crawl,
-    generation: &Generation,
-    cycle: Cycle,
-    k: u64,
-    period: impl FnOnce(u64, u64) -> Duration,
-    work: impl FnOnce(&Survey<'_>) -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    if crawl.settings.promises.is_empty() {
-        return Ok(T::default());
-    }
-    let (now, since) = ((crawl.clock)(), crawl.so_far.started.unwrap_or_default());
-    work(&Survey {
-        settings: &crawl.settings,
-        period: period(since, now),
-        generation,
-        kept: &crawl.repository.kept(),
-        tables: Some(&crawl.tables),
-        decided: &crawl.control.decided(),
-        cycle,
-        k,
-        now,
-        since,
-        on_progress: &|| crawl.live.moved(),
-    })
 }
 
 /// The time from cycle to cycle if the last one began at `since` and the next one begins now: more than `cycle.period`

@@ -14,21 +14,22 @@ mod source;
 pub use auto::AutoRules;
 
 use crate::admission::consent;
-use crate::config::RenderTable;
+use crate::admission::scope::Scope;
 use crate::config::units::Render;
-use crate::crawl::Crawl;
+use crate::config::{Config, RenderTable};
 use crate::failure::Failure;
+use crate::operator::control::Control;
 use crate::page_rules::{PageRule, PageRules};
-use crate::settings::Settings;
 use auto::{Measured, Turn};
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use recrawl_extractor::Extracted;
 use recrawl_fetcher::{
-    FetchResult, FetchedPage, Hold, RenderedPages, Rendering, Resources, Response, StoppedBy,
+    FetchResult, FetchedPage, Fetcher, Hold, RenderedPages, Rendering, Resources, Response, StoppedBy,
 };
 use recrawl_renderer::{Options, Page, RenderError, Rendered, Renderer};
+use recrawl_repository::SledTables;
 use recrawl_types::{CanonicalUrl, Outcome, Skip, UrlRules};
 use source::PageSource;
 use std::sync::Arc;
@@ -42,17 +43,17 @@ pub const WAITING_PER_TAB: usize = 4;
 ///
 /// # Errors
 /// No browser is installed.
-pub fn renderer(settings: &Settings) -> Result<Option<Arc<Renderer>>, Failure> {
-    if !settings.pages.need_browser() {
+pub fn renderer(pages: &PageRules, config: &Config) -> Result<Option<Arc<Renderer>>, Failure> {
+    if !pages.need_browser() {
         return Ok(None);
     }
     let renderer =
-        Renderer::new(options(settings)).map_err(|e| Failure::Usage(format!("[[pages]] render: {e}")))?;
+        Renderer::new(options(config)).map_err(|e| Failure::Usage(format!("[[pages]] render: {e}")))?;
     Ok(Some(Arc::new(renderer)))
 }
 
-fn options(settings: &Settings) -> Options {
-    let table = settings.config.render.clone();
+fn options(config: &Config) -> Options {
+    let table = config.render.clone();
     let RenderTable {
         browser,
         sandbox,
@@ -78,7 +79,7 @@ fn options(settings: &Settings) -> Options {
         scroll,
         cache: cache.0 as usize,
         restart_after: restart_after.into(),
-        user_agent: settings.config.crawler.user_agent.clone(),
+        user_agent: config.crawler.user_agent.clone(),
     }
 }
 
@@ -103,9 +104,31 @@ pub fn check(table: &RenderTable) -> Result<(), String> {
     Ok(())
 }
 
+/// What the stage needs of its crawl.
+pub struct StageInputs<'c> {
+    /// Renders pages.
+    pub renderer: Arc<Renderer>,
+    /// Requests what they load.
+    pub fetcher: &'c Fetcher,
+    /// Which pages are rendered.
+    pub pages: PageRules,
+    /// How URLs are read.
+    pub urls: UrlRules,
+    /// How pages are read.
+    pub reading: recrawl_extractor::Options,
+    /// What may be requested.
+    pub scope: &'c Scope,
+    /// What operators decided.
+    pub control: &'c Control,
+    /// What was learned of rules with `render = "auto"`.
+    pub tables: &'c SledTables,
+}
+
 /// The stage of one round.
 pub struct Stage<'c> {
-    crawl: &'c Crawl,
+    scope: &'c Scope,
+    control: &'c Control,
+    tables: &'c SledTables,
     renderer: Arc<Renderer>,
     resources: Arc<Resources>,
     rules: Arc<Rules>,
@@ -138,22 +161,17 @@ impl RenderedPages for Rules {
 }
 
 impl<'c> Stage<'c> {
-    /// The stage of the next round; none if no rule asks for it.
+    /// The stage of the next round.
     ///
     /// # Errors
     /// When the tables cannot be read.
-    pub fn of_round(crawl: &'c Crawl) -> Result<Option<Stage<'c>>, Failure> {
-        let Some(renderer) = crawl.renderer.clone() else { return Ok(None) };
-        let rules = Arc::new(Rules {
-            pages: crawl.settings.pages.clone(),
-            auto: AutoRules::open(&crawl.tables)?,
-            urls: crawl.settings.rules.clone(),
-            reading: crawl.settings.reading.clone(),
-            waiting: AtomicUsize::new(0),
-            room: renderer.tabs() * (1 + WAITING_PER_TAB),
-        });
-        let resources = crawl.fetcher.resources(Box::new(SharedRules(rules.clone())));
-        Ok(Some(Stage { crawl, renderer, resources, rules }))
+    pub fn of_round(inputs: StageInputs<'c>) -> Result<Stage<'c>, Failure> {
+        let StageInputs { renderer, fetcher, pages, urls, reading, scope, control, tables } = inputs;
+        let auto = AutoRules::open(tables)?;
+        let room = renderer.tabs() * (1 + WAITING_PER_TAB);
+        let rules = Arc::new(Rules { pages, auto, urls, reading, waiting: AtomicUsize::new(0), room });
+        let resources = fetcher.resources(Box::new(SharedRules(rules.clone())));
+        Ok(Stage { scope, control, tables, renderer, resources, rules })
     }
 
     /// For the fetcher.
@@ -204,7 +222,7 @@ impl<'c> Stage<'c> {
         }
         drop(rendering);
         self.renderer.rest().await;
-        self.rules.auto.keep(&self.crawl.tables)
+        self.rules.auto.keep(self.tables)
     }
 
     /// What becomes of a page.
@@ -230,7 +248,7 @@ impl<'c> Stage<'c> {
         let _waiting = Waiting(&self.rules.waiting);
         let FetchResult::Page(response) = &mut page.result else { return Ok(Some(page)) };
         let url = &page.entry.url;
-        let (scope, control) = (&self.crawl.settings.scope, &self.crawl.control);
+        let (scope, control) = (self.scope, self.control);
         let is_inside = source::is_inside(url, response);
         let source = PageSource { page: url, is_inside, rendering: &begun, scope, control };
         let rendered = self.renderer.render(&to_render(url, response), &source).await;

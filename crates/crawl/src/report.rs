@@ -2,11 +2,13 @@
 //! interruptions. The reports of a cycle's rounds add up to that of the cycle.
 
 mod bursts;
+pub mod cycle_totals;
 mod estimates;
 pub mod facts;
 pub mod history;
 pub mod hosts;
 mod tally;
+pub mod watch;
 
 pub use bursts::{Bursts, SiblingVisits};
 pub use estimates::{AuditTally, Estimates, Responses, Sample};
@@ -16,7 +18,8 @@ use crate::focus::report::FocusReport;
 use crate::improve::found::FoundByShare;
 use crate::improve::population::Population;
 use crate::promises::account::Account;
-use crate::report::facts::{Facts, RoundKind};
+use crate::report::facts::Facts;
+use crate::round::RoundKind;
 use recrawl_fetcher::StoppedBy;
 use recrawl_types::DatedRound;
 use recrawl_verifier::MergeReport;

@@ -6,23 +6,28 @@ pub mod formula_file;
 mod host_spellings;
 mod measured;
 
+use crate::admission::decisions::Decisions;
 use crate::admission::scope::Scope;
 use crate::config::secrets::Secret;
 use crate::config::{Config, ConfigError, environment, operator_file};
 use crate::failure::Failure;
 use crate::focus::FocusRules;
+use crate::forbidding::Forbidding;
 use crate::improve::rules::LoopRules;
 use crate::labels;
+use crate::lessons::page_noise::NoiseRules;
 use crate::lessons::traps::TrapRules;
 use crate::notify::{Target, address_block};
 use crate::page_rules::PageRules;
 use crate::pings::websub;
 use crate::promises::Promise;
 use crate::render;
+use crate::stored::seed_sites;
 use recrawl_change::ChangeRules;
 use recrawl_extractor::{Limits, Options, Types};
 use recrawl_fetcher::FetchConfig;
 use recrawl_formula::Formula;
+use recrawl_repository::SledTables;
 use recrawl_scheduler::Ties;
 use recrawl_scheduler::policy::{self, PolicyKind};
 use recrawl_types::UrlRules;
@@ -81,6 +86,23 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// The rules by which differences of pages are judged.
+    pub fn noise_rules(&self) -> NoiseRules<'_> {
+        NoiseRules { change: &self.change, pages: &self.pages, notify: &self.notify }
+    }
+
+    /// The rules that keep pages from being fetched, with these decisions of operators.
+    ///
+    /// # Errors
+    /// When the tables cannot be read.
+    pub fn forbidding(&self, tables: &SledTables, decided: &Decisions) -> Result<Forbidding<'_>, Failure> {
+        let mut scope = self.scope.clone();
+        if self.config.scope.hosts.is_empty() {
+            scope.admit_sites(seed_sites(tables, &[])?);
+        }
+        Ok(Forbidding::new(&self.fetch, &self.traps, scope, decided))
+    }
+
     /// Reads and checks a configuration file, or uses the defaults. Variables of the
     /// [`environment`] override both.
     ///

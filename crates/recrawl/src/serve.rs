@@ -76,7 +76,7 @@ const REOPEN: Duration = Duration::from_secs(5);
 pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let (mut start, signals) = (Start::new(args)?, process::stopped_by_signals()?);
     let mut opened = open(args, &start, &signals)?;
-    recrawl_crawl::promises::check(&opened.0)?;
+    recrawl_crawl::cycle::plan::promised::check(&opened.0)?;
     loop {
         let Some(again) = serve(args, start, opened, &signals)? else { break };
         // Opening may take longer than the watchdog waits.

@@ -5,7 +5,7 @@ use crate::simulated::{Simulated, copy};
 use crate::world::World;
 use clap::Args;
 use rayon::prelude::*;
-use recrawl_crawl::improve::watch::Watcher;
+use recrawl_crawl::report::watch::Watcher;
 use recrawl_estimation::Interval;
 use recrawl_forecast::what_if::{BUDGETS, Replays, freshness, savings};
 use recrawl_forecast::{Completions, Histories, SampleRequest};

@@ -5,7 +5,7 @@ use crate::simulated::{Judged, Simulated};
 use crate::world::World;
 use clap::{Args, ValueEnum};
 use rayon::prelude::*;
-use recrawl_crawl::improve::watch::Watcher;
+use recrawl_crawl::report::watch::Watcher;
 use recrawl_estimation::Interval;
 use recrawl_forecast::{Completions, Histories, SampleRequest};
 use recrawl_mockweb::ProceduralConfig;

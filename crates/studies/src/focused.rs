@@ -7,13 +7,11 @@ use crate::simulated::{self, Met, at, fetch};
 use clap::Args;
 use rayon::prelude::*;
 use recrawl_crawl::Crawl;
+use recrawl_crawl::clock::{self, Waiting};
 use recrawl_crawl::cycle::plan::Plan;
-use recrawl_crawl::cycle::{
-    self, RoundEnd,
-    clock::{self, Waiting},
-};
-use recrawl_crawl::focus::lesson::FocusState;
+use recrawl_crawl::cycle::{self, RoundEnd};
 use recrawl_crawl::focus::reading::FocusReader;
+use recrawl_crawl::focus::state::FocusState;
 use recrawl_crawl::focus::survey;
 use recrawl_crawl::process::Process;
 use recrawl_crawl::report::RoundReport;
@@ -240,8 +238,8 @@ impl<'w> Focused<'w> {
         let generation = self.crawl.repository.current();
         let Crawl { settings, tables, .. } = &self.crawl;
         let state = FocusState::of(tables)?;
-        let survey =
-            survey::of_reader(settings, &generation, Some(tables))?.ok_or("the crawl is not focused")?;
+        let survey = survey::of_reader(settings.focus.as_ref(), &generation, Some(tables))?
+            .ok_or("the crawl is not focused")?;
         let (mut known, mut left, mut lost) = (0, 0, 0);
         let mut pages = generation.gather(0..generation.pages());
         while let Some((ordinal, url, _)) = pages.next_page()? {

@@ -3,9 +3,9 @@
 
 use crate::Failure;
 use crate::world::World;
+use recrawl_crawl::clock::NextRound;
 use recrawl_crawl::config::Config;
 use recrawl_crawl::cycle::Fetched;
-use recrawl_crawl::cycle::clock::NextRound;
 use recrawl_crawl::cycle::plan::Plan;
 use recrawl_crawl::cycle::{self, RoundEnd};
 use recrawl_crawl::improve::candidate::{BackTest, Candidate};

@@ -1,12 +1,13 @@
 //! What a formula reads beside the records of pages: the change rates of sites, siblings, signals, and the model of
 //! the next change.
 
-use crate::cycle::priors::SitePriors;
 use crate::cycle::signals::PageSignals;
 use crate::failure::Failure;
 use crate::focus::survey::Survey;
 use crate::lessons::next_change;
+use crate::record_inputs::RecordInputs;
 use crate::report::SiblingVisits;
+use crate::site_rates::SitePriors;
 use recrawl_clusters::siblings;
 use recrawl_formula::{Formula, SiteRates};
 use recrawl_repository::{Generation, ReadError, SledTables};
@@ -16,9 +17,7 @@ use std::sync::Arc;
 /// The inputs of a formula for all pages of a generation. The default has none.
 #[derive(Debug, Default)]
 pub struct FormulaInputs {
-    priors: Option<SitePriors>,
-    /// The cycle as of which siblings are read.
-    siblings: Option<Cycle>,
+    records: RecordInputs,
     signals: Option<PageSignals>,
     /// For the relevance of pages.
     focus: Option<Arc<Survey>>,
@@ -40,7 +39,7 @@ impl FormulaInputs {
 
     /// Are the keys of a block needed to fill it?
     pub fn need_keys(&self) -> bool {
-        self.siblings.is_some()
+        self.records.need_keys()
     }
 
     /// Reads what the formula uses as of `cycle`, and nothing else. Without tables no page has signals, and
@@ -69,7 +68,8 @@ impl FormulaInputs {
         tables: Option<&SledTables>,
         passed: &dyn Fn(usize),
     ) -> Result<FormulaInputs, Failure> {
-        let mut inputs = FormulaInputs::of_records(reads, cycle, generation, passed)?;
+        let records = RecordInputs::read(reads, cycle, generation, passed)?;
+        let mut inputs = FormulaInputs { records, ..FormulaInputs::default() };
         if let Some(tables) = tables.filter(|_| reads.needs_signals()) {
             inputs.signals = Some(PageSignals::read(tables, generation)?);
         }
@@ -79,21 +79,6 @@ impl FormulaInputs {
         Ok(inputs)
     }
 
-    /// The part that follows from the records of the generation alone.
-    ///
-    /// # Errors
-    /// When the generation cannot be read.
-    pub fn of_records(
-        reads: Reads,
-        cycle: Cycle,
-        generation: &Generation,
-        passed: &dyn Fn(usize),
-    ) -> Result<FormulaInputs, Failure> {
-        let priors = reads.needs_priors().then(|| SitePriors::read(generation, passed)).transpose()?;
-        let siblings = Some(cycle).filter(|_| reads.needs_siblings());
-        Ok(FormulaInputs { priors, siblings, ..FormulaInputs::default() })
-    }
-
     /// Fills the columns of a block whose first page has the ordinal `first`. Gives the groups of siblings in it that
     /// burst, if the formula reads siblings.
     pub fn fill(&self, first: u64, columns: &mut StateColumns) -> Vec<siblings::Group> {
@@ -101,28 +86,20 @@ impl FormulaInputs {
         if let Some(survey) = &self.focus {
             survey.filler(false).fill(first, columns);
         }
-        if let Some(priors) = &self.priors {
-            priors.fill(first, columns);
-        }
         if let Some(signals) = &self.signals {
             signals.fill(first, columns);
         }
-        let Some(cycle) = self.siblings else { return Vec::new() };
-        // Groups end at the ends of blocks, so that a block is filled by itself.
-        let keys = std::mem::take(&mut columns.keys);
-        let bursting = siblings::fill(columns, cycle, keys.iter().zip(0..));
-        columns.keys = keys;
-        bursting
+        self.records.fill(first, columns)
     }
 
     /// The rate of all pages together, in changes a cycle, if the formula uses rates.
     pub fn global_rate(&self) -> Option<f64> {
-        self.priors.as_ref().map(SitePriors::global)
+        self.records.priors.as_ref().map(SitePriors::global)
     }
 
     /// The rates of the page's site, if the formula uses them.
     pub fn rates(&self, ordinal: u64) -> Option<SiteRates> {
-        self.priors.as_ref().map(|priors| priors.of(ordinal))
+        self.records.priors.as_ref().map(|priors| priors.of(ordinal))
     }
 
     /// What the siblings of a visited page show, and a block of the page without them: with the rate of its site, and
@@ -131,7 +108,7 @@ impl FormulaInputs {
     /// # Errors
     /// When the block cannot be read.
     pub fn siblings(&self, generation: &Generation, ordinal: u64) -> Result<Option<Siblings>, ReadError> {
-        let Some(cycle) = self.siblings else { return Ok(None) };
+        let Some(cycle) = self.records.siblings else { return Ok(None) };
         let mut states = generation.states_from(ordinal).with_keys(true).without_read_ahead();
         let Some((first, columns)) = states.next_block()? else { return Ok(None) };
         self.fill(first, columns);
@@ -204,7 +181,7 @@ mod tests {
             FormulaInputs::read(&formula, cycle, &generation, None, &|_| {}).unwrap()
         };
         let inputs = read("u_fresh_sib");
-        inputs.priors.as_ref().unwrap().fill(0, &mut expected);
+        inputs.records.priors.as_ref().unwrap().fill(0, &mut expected);
         siblings::fill(&mut expected, cycle, urls.iter().map(|url| url.key()).zip(0..));
         assert!(
             expected.siblings.iter().max().unwrap() > &30 && expected.burst.iter().any(|burst| *burst > 1.5)

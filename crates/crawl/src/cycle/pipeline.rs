@@ -8,7 +8,6 @@
 //! fetcher.
 
 use crate::crawl::Crawl;
-use crate::cycle::carry::CycleTotals;
 use crate::cycle::hints::HintRules;
 use crate::cycle::inbox::{Inbox, LOOK_EVERY, Reading, Taken, Turn, Work};
 use crate::cycle::page::{PageReader, ReadPage, Tools};
@@ -17,14 +16,16 @@ use crate::cycle::readmission::Refusals;
 use crate::cycle::requests;
 use crate::cycle::skipped;
 use crate::failure::Failure;
-use crate::focus::lesson::FocusState;
 use crate::focus::reading::FocusReader;
+use crate::focus::state::FocusState;
 use crate::lessons::site_noise::SiteNoise;
 use crate::lessons::traps::Traps;
 use crate::page_rules::KnownRules;
 use crate::process::Display;
-use crate::render::Stage;
-use crate::report::facts::{Facts, RoundKind};
+use crate::render::{Stage, StageInputs};
+use crate::report::cycle_totals::CycleTotals;
+use crate::report::facts::Facts;
+use crate::round::RoundKind;
 use crate::space::Watch;
 use crossbeam_channel::RecvTimeoutError;
 use recrawl_archive::cap::Bodies;
@@ -75,7 +76,7 @@ pub struct Fetched {
 pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Failure> {
     let Plan { facts, schedule, mut log, recovered, mut archive } = plan;
     let bodies = Bodies::in_storage(&*crawl.warc)?;
-    let noise = SiteNoise::new(&crawl.tables, &crawl.settings);
+    let noise = SiteNoise::new(&crawl.tables, crawl.settings.noise_rules());
     let hints = HintRules {
         config: &crawl.settings.config.hints,
         scope: &crawl.settings.scope,
@@ -123,7 +124,7 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
     let allowance = pings_allowed(crawl, &facts);
     crawl.pings.begin_round(allowance, facts.cycle_started.is_none());
     ask_again(crawl)?;
-    let spent = CycleTotals::before(crawl, &facts)?.spent(&recovered.bytes);
+    let spent = CycleTotals::before(&crawl.tables, &facts)?.spent(&recovered.bytes);
     // A separate token: a full disk stops this cycle, but is no signal.
     let stop = crawl.shutdown.token().child_token();
     // If the clock was set back, the cycle still ends by its deadline.
@@ -140,7 +141,7 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
     let precedence = Precedence { seed: crawl.random_seed, unvisited };
     let unavailable = unavailable(&crawl.tables)?;
     let written = requests.clone().map(|requests| requests as Arc<dyn RequestLog>);
-    let stage = Stage::of_round(crawl)?;
+    let stage = rendering(crawl)?;
     let resources = stage.as_ref().map(Stage::resources);
     let report = join_stages(crawl, &reader, recorder, &stop, pages, stage, |now| {
         let opt_out = crawl.settings.scope.opt_out().clone();
@@ -300,6 +301,23 @@ fn locked_if_free<T>(mutex: &Mutex<T>) -> Option<LockResult<MutexGuard<'_, T>>> 
         Err(TryLockError::Poisoned(error)) => Some(Err(error)),
         Err(TryLockError::WouldBlock) => None,
     }
+}
+
+/// The stage that renders the round's pages; none if no rule asks for it.
+fn rendering(crawl: &Crawl) -> Result<Option<Stage<'_>>, Failure> {
+    let Some(renderer) = crawl.renderer.clone() else { return Ok(None) };
+    let settings = &crawl.settings;
+    let inputs = StageInputs {
+        renderer,
+        fetcher: &crawl.fetcher,
+        pages: settings.pages.clone(),
+        urls: settings.rules.clone(),
+        reading: settings.reading.clone(),
+        scope: &settings.scope,
+        control: &crawl.control,
+        tables: &crawl.tables,
+    };
+    Stage::of_round(inputs).map(Some)
 }
 
 /// What this thread took of the processor. On a busy machine a cheap page takes long by the clock.

@@ -4,26 +4,27 @@ mod choice;
 mod focused;
 mod hosts;
 mod measure;
+pub mod promised;
 mod request;
 mod schedule;
 
 pub use request::request;
 
+use crate::clock::RoundToPlan;
 use crate::crawl::Crawl;
 use crate::cycle::carry::Carried;
-use crate::cycle::clock::{NextRound, SoFar};
+use crate::cycle::improvement;
 use crate::cycle::plan::choice::{Choice, ChosenPages, ToChoose};
 use crate::cycle::plan::measure::Measured;
 use crate::cycle::plan::schedule::Unranked;
 use crate::cycle::readmission::{self, Refusals, Since};
 use crate::failure::Failure;
 use crate::focus::report::FocusFacts;
-use crate::improve;
 use crate::lessons::traps::Traps;
-use crate::promises::{self, Surveyed};
-use crate::report::facts::{Facts, RoundKind};
+use crate::promises::Surveyed;
+use crate::report::facts::Facts;
+use crate::round::RoundKind;
 use crate::settings::formula_file;
-use crate::stored::{keep, kept};
 use recrawl_archive::Archive;
 use recrawl_archive::cap::Bodies;
 use recrawl_fetcher::unavailable::Unavailable;
@@ -35,52 +36,10 @@ use recrawl_types::{
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Setting that stores a round's facts beside its schedule.
-const FACTS: &str = "plan";
 /// The name under which origins are kept that gave no page when they were last asked.
 pub const UNAVAILABLE: &str = "unavailable";
 /// Seeds per log record.
 const SEEDS_A_RECORD: usize = 1000;
-
-/// A round to plan, or to resume.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RoundToPlan {
-    /// Its number and cycle.
-    pub round: DatedRound,
-    /// What it is for.
-    pub kind: RoundKind,
-    /// Start of the cycle, in milliseconds since 1970; none if the cycle starts with this round.
-    cycle_started: Option<u64>,
-}
-
-impl RoundToPlan {
-    /// The round after this generation.
-    pub fn after(generation: &Generation, next: NextRound, so_far: &SoFar) -> RoundToPlan {
-        let last = generation.dated();
-        match next.begins_cycle {
-            true => RoundToPlan { kind: next.kind, ..RoundToPlan::revisit(last.in_next_cycle()) },
-            false => {
-                let round = DatedRound { round: last.round.next(), ..last };
-                RoundToPlan { round, kind: next.kind, cycle_started: so_far.started }
-            }
-        }
-    }
-
-    /// Does it begin its cycle?
-    pub fn begins_cycle(&self) -> bool {
-        self.cycle_started.is_none()
-    }
-
-    /// A revisit round that begins its cycle.
-    pub fn revisit(round: DatedRound) -> RoundToPlan {
-        RoundToPlan { round, kind: RoundKind::Revisit, cycle_started: None }
-    }
-
-    /// A round with these facts.
-    pub fn begun(facts: &Facts) -> RoundToPlan {
-        RoundToPlan { round: facts.round(), kind: facts.kind, cycle_started: facts.cycle_started }
-    }
-}
 
 /// A round, if it has anything to do.
 pub enum Planned {
@@ -149,7 +108,7 @@ pub fn resume_or_make(
             if facts.rules != 0 && facts.rules != readmission::digest(crawl)? {
                 // Pages that only this run refuses are checked when the next cycle is planned.
                 facts.rules = 0;
-                keep(&crawl.tables, FACTS, &facts)?;
+                facts.keep(&crawl.tables)?;
             }
             (facts, schedule)
         }
@@ -188,18 +147,10 @@ pub fn resume_or_make(
     Ok(Planned::Pages(Box::new(Plan { facts, schedule: Arc::new(schedule), log, recovered, archive })))
 }
 
-/// The facts of the round that was planned last.
-///
-/// # Errors
-/// When the tables cannot be read.
-pub fn facts(tables: &SledTables) -> Result<Option<Facts>, Failure> {
-    kept(tables, FACTS)
-}
-
 /// The decisions for this schedule. An existing schedule is run even if the tables lost its facts,
 /// since the visits in the log refer to its numbers.
 fn facts_of(crawl: &Crawl, round: DatedRound, schedule: &ScheduleFile) -> Result<Facts, Failure> {
-    Ok(facts(&crawl.tables)?.filter(|facts| facts.round() == round).unwrap_or_else(|| {
+    Ok(Facts::last(&crawl.tables)?.filter(|facts| facts.round() == round).unwrap_or_else(|| {
         tracing::warn!(round = %round.round, "the plan data of this round is lost; running its schedule anyway");
         Facts {
             scheduled: schedule.len(),
@@ -263,7 +214,7 @@ fn make(
     let rules = readmission::digest(crawl)?;
     let begins_cycle = cycle_started.is_none() && kind == RoundKind::Revisit;
     let comparison = match kind {
-        RoundKind::Revisit => improve::compared(crawl, generation, cycle, begins_cycle)?,
+        RoundKind::Revisit => improvement::compared(crawl, generation, cycle, begins_cycle)?,
         RoundKind::Fill | RoundKind::Urgent => None,
     };
     let formula = formula_file::in_force(&crawl.settings)?;
@@ -297,10 +248,10 @@ fn make(
     };
     let k = request.pages + if kind == RoundKind::Revisit { seeds } else { 0 };
     let promised = match begins_cycle {
-        true => promises::planned(crawl, generation, cycle, k)?,
+        true => promised::planned(crawl, generation, cycle, k)?,
         false => Surveyed::default(),
     };
-    let last = facts(&crawl.tables)?;
+    let last = Facts::last(&crawl.tables)?;
     let (mut chosen, mut counts, mut cutoff, mut bursts, mut measured, mut arms) = Default::default();
     let mut pending = None;
     if kind != RoundKind::Urgent {
@@ -313,7 +264,7 @@ fn make(
         let (divided, is_broken) = (choice.arms, choice.is_broken);
         pending = choice.pending;
         if is_broken {
-            improve::fail(crawl, cycle)?;
+            improvement::fail(crawl, cycle)?;
         }
         (chosen, counts, cutoff, measured, arms) = (Some(pages), counted, lowest, figures, divided);
     }
@@ -374,7 +325,7 @@ fn make(
         rules_applied: last.filter(|_| kind == RoundKind::Urgent).map(|last| last.rules_applied()),
         ..Facts::without_plan(to_plan.round, (crawl.clock)(), name)
     };
-    keep(&crawl.tables, FACTS, &facts)?;
+    facts.keep(&crawl.tables)?;
     measured.map_or(Ok(()), |measured| measured.standings.keep_panel(crawl))?;
     crawl.tables.flush()?;
     // Finish last: an existing schedule is complete, and its facts are durable.

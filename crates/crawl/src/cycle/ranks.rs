@@ -83,7 +83,7 @@ impl Ranks {
         tables: &SledTables,
         settings: &Settings,
     ) -> Result<Ranks, Failure> {
-        let focus = survey::of_formula(formula, settings, generation, Some(tables))?;
+        let focus = survey::of_formula(formula, settings.focus.as_ref(), generation, Some(tables))?;
         let inputs = FormulaInputs::read(formula, request.cycle, generation, Some(tables), &|_| {})?;
         let inputs = inputs.with_focus(focus);
         let policy = request.policy(formula);

@@ -4,11 +4,10 @@
 //! Memory: 12 bytes a group up to `focus.groups`, and 57 bytes a site. Nothing grows with known pages.
 
 use super::FocusRules;
-use super::lesson::FocusState;
 use super::report::{ExhaustedSite, FocusFacts};
-use crate::cycle::priors::{each_site, runs};
+use super::state::FocusState;
 use crate::failure::Failure;
-use crate::settings::Settings;
+use crate::site_rates::{each_site, runs};
 use recrawl_focus::live::recall::{AllPending, Pending};
 use recrawl_focus::live::scorer::Scorer;
 use recrawl_focus::live::stop::{Evidence, is_exhausted};
@@ -410,11 +409,11 @@ impl Survey {
 /// # Errors
 /// When the generation or the tables cannot be read.
 pub fn of_reader(
-    settings: &Settings,
+    rules: Option<&Arc<FocusRules>>,
     generation: &Generation,
     tables: Option<&SledTables>,
 ) -> Result<Option<Arc<Survey>>, Failure> {
-    let Some(rules) = &settings.focus else { return Ok(None) };
+    let Some(rules) = rules else { return Ok(None) };
     let state = tables.map(FocusState::of).transpose()?.unwrap_or_default().with(rules);
     let cycle = generation.cycle().next();
     let survey = Survey::read(rules, state.model, state.rate, cycle, generation, &|_| {})?;
@@ -427,12 +426,12 @@ pub fn of_reader(
 /// As [`of_reader`].
 pub fn of_formula(
     formula: &Formula,
-    settings: &Settings,
+    rules: Option<&Arc<FocusRules>>,
     generation: &Generation,
     tables: Option<&SledTables>,
 ) -> Result<Option<Arc<Survey>>, Failure> {
     match formula.compile().reads().contains(Reads::RELEVANCE) {
-        true => of_reader(settings, generation, tables),
+        true => of_reader(rules, generation, tables),
         false => Ok(None),
     }
 }

@@ -57,12 +57,12 @@ pub struct PopulationCounter {
 }
 
 /// The bin of numbers with as many binary digits.
-pub(super) fn bin_of_digits(number: u32) -> usize {
+pub fn bin_of_digits(number: u32) -> usize {
     ((u32::BITS - number.leading_zeros()) as usize).min(BINS - 1)
 }
 
 /// The bin of X / n.
-pub(super) fn bin_of_rate(n: u32, x: u32) -> usize {
+pub fn bin_of_rate(n: u32, x: u32) -> usize {
     let step = u64::from(x) * (BINS as u64 - 2) / u64::from(n.max(1));
     if x == 0 { 0 } else { (1 + step as usize).min(BINS - 1) }
 }

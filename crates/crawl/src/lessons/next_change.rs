@@ -3,9 +3,9 @@
 //! A lesson reads each page as the plan of its round read it. So a schedule needs no room for the features of its
 //! pages, and a resumed round learns the same. Urgent and fill rounds teach nothing: their pages are asked for, or new.
 
-use crate::cycle::inputs::FormulaInputs;
 use crate::failure::Failure;
-use crate::report::facts::{Facts, RoundKind};
+use crate::record_inputs::RecordInputs;
+use crate::round::RoundKind;
 use crate::stored::{keep, kept};
 use recrawl_formula::{Formula, NextChange};
 use recrawl_predictor::{Lesson, NextChangeModel};
@@ -45,7 +45,7 @@ pub struct NextChangeLesson<'g> {
     round: DatedRound,
     before: Learned,
     lesson: Lesson,
-    inputs: FormulaInputs,
+    inputs: RecordInputs,
     states: States<'g>,
     last: Option<CanonicalUrl>,
     failed: Option<ReadError>,
@@ -60,17 +60,17 @@ impl<'g> NextChangeLesson<'g> {
     pub fn of_round(
         tables: &SledTables,
         generation: &'g Generation,
-        facts: &Facts,
+        (round, kind): (DatedRound, RoundKind),
+        formula_toml: Option<&str>,
         passed: &dyn Fn(usize),
     ) -> Result<Option<NextChangeLesson<'g>>, Failure> {
-        if facts.kind != RoundKind::Revisit || !reads_model(facts) {
+        if kind != RoundKind::Revisit || !formula_toml.is_some_and(reads_model) {
             return Ok(None);
         }
-        let round = facts.round();
         let kept = kept::<Kept>(tables, NEXT_CHANGE)?.unwrap_or_default();
         let before = if kept.round == round.round.0 { kept.before } else { kept.now };
         let lesson = before.model.clone().lesson(round.cycle.since(Cycle(before.cycle)));
-        let inputs = FormulaInputs::of_records(NextChange::READS, round.cycle, generation, passed)?;
+        let inputs = RecordInputs::read(NextChange::READS, round.cycle, generation, passed)?;
         let states = generation.states().with_keys(true);
         Ok(Some(NextChangeLesson { round, before, lesson, inputs, states, last: None, failed: None }))
     }
@@ -107,9 +107,9 @@ impl<'g> NextChangeLesson<'g> {
 }
 
 /// Does the formula by which the round was planned read the model?
-fn reads_model(facts: &Facts) -> bool {
-    let formula = facts.formula_toml.as_deref().and_then(|toml| Formula::from_toml(toml).ok());
-    formula.is_some_and(|formula| formula.compile().reads().contains(Reads::NEXT_CHANGE))
+fn reads_model(formula_toml: &str) -> bool {
+    Formula::from_toml(formula_toml)
+        .is_ok_and(|formula| formula.compile().reads().contains(Reads::NEXT_CHANGE))
 }
 
 #[cfg(test)]

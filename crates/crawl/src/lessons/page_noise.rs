@@ -4,8 +4,9 @@
 //! changes at each visit looks like one with a clock, and only a person knows which it is.
 
 use crate::lessons::site_noise::floor_of;
-use crate::settings::Settings;
-use recrawl_change::LastComparisons;
+use crate::notify::Target;
+use crate::page_rules::PageRules;
+use recrawl_change::{ChangeRules, LastComparisons};
 use recrawl_repository::SledTables;
 use recrawl_types::{CanonicalUrl, Site, Visited};
 use serde_json::{Value, json};
@@ -15,12 +16,25 @@ use std::io;
 const LEAVE_OUT: &str =
     "if only noise differs, such as a clock, leave it out: [[pages]] ignore or ignore_text";
 
-/// Why each difference of a page counts, whatever the noise floor of its site; none if the floor judges it.
-pub fn why_exact(settings: &Settings, url: &CanonicalUrl) -> Option<String> {
-    let rule = settings.pages.of(url).filter(|rule| rule.part().is_some());
-    let target = || settings.notify.iter().find(|target| target.asks_for_changes_of(url));
-    rule.map(|rule| format!("[[pages]] match {:?} says what counts", rule.matches))
-        .or_else(|| target().map(|target| format!("[[notify]] {:?} asks for its changes", target.name)))
+/// The rules by which differences of pages are judged.
+#[derive(Clone, Copy)]
+pub struct NoiseRules<'r> {
+    /// What is a difference.
+    pub change: &'r ChangeRules,
+    /// What part of a page counts.
+    pub pages: &'r PageRules,
+    /// Who is notified of changes.
+    pub notify: &'r [Target],
+}
+
+impl NoiseRules<'_> {
+    /// Why each difference of a page counts, whatever the noise floor of its site; none if the floor judges it.
+    pub fn why_exact(&self, url: &CanonicalUrl) -> Option<String> {
+        let rule = self.pages.of(url).filter(|rule| rule.part().is_some());
+        let target = || self.notify.iter().find(|target| target.asks_for_changes_of(url));
+        rule.map(|rule| format!("[[pages]] match {:?} says what counts", rule.matches))
+            .or_else(|| target().map(|target| format!("[[notify]] {:?} asks for its changes", target.name)))
+    }
 }
 
 /// How the noise floor of its site treats a page.
@@ -37,14 +51,14 @@ impl PageNoise {
     /// # Errors
     /// When the floor cannot be read.
     pub fn of(
-        settings: &Settings,
+        rules: NoiseRules<'_>,
         tables: &SledTables,
         url: &CanonicalUrl,
         visited: &Visited,
     ) -> io::Result<Option<PageNoise>> {
         let (floor, last) = (floor_of(tables, &Site::of(url))?.floor(), LastComparisons::of(visited));
         let is_any = floor.is_some() || last.within_noise > 0;
-        Ok(is_any.then(|| PageNoise { floor, last, exact: why_exact(settings, url) }))
+        Ok(is_any.then(|| PageNoise { floor, last, exact: rules.why_exact(url) }))
     }
 
     /// For people.

@@ -6,8 +6,7 @@
 
 use crate::failure::Failure;
 use crate::lessons::cycle_cache::CycleCache;
-use crate::lessons::page_noise::why_exact;
-use crate::settings::Settings;
+use crate::lessons::page_noise::NoiseRules;
 use recrawl_change::noise::remember;
 use recrawl_change::{Compared, LastComparisons, NoiseFloor, Tally};
 use recrawl_repository::SledTables;
@@ -18,14 +17,14 @@ use std::io;
 /// The floors at the start of the cycle.
 pub struct SiteNoise<'t> {
     tables: &'t SledTables,
-    settings: &'t Settings,
+    rules: NoiseRules<'t>,
     cache: CycleCache<Site, NoiseFloor>,
 }
 
 impl<'t> SiteNoise<'t> {
     /// Reads noise floors from these tables.
-    pub fn new(tables: &'t SledTables, settings: &'t Settings) -> SiteNoise<'t> {
-        SiteNoise { tables, settings, cache: CycleCache::default() }
+    pub fn new(tables: &'t SledTables, rules: NoiseRules<'t>) -> SiteNoise<'t> {
+        SiteNoise { tables, rules, cache: CycleCache::default() }
     }
 
     /// The floor of a site; the default if nothing was learned yet.
@@ -41,11 +40,11 @@ impl<'t> SiteNoise<'t> {
     /// # Errors
     /// When the floor cannot be read.
     pub fn compare(&self, url: &CanonicalUrl, before: &Visited, after: &Content) -> io::Result<Compared> {
-        let rules = &self.settings.change;
+        let rules = self.rules.change;
         if !rules.changed(&before.content, after, &NoiseFloor::default()) {
             return Ok(Compared::Equal);
         }
-        let is_judged = !LastComparisons::of(before).are_quiet() && why_exact(self.settings, url).is_none();
+        let is_judged = !LastComparisons::of(before).are_quiet() && self.rules.why_exact(url).is_none();
         let is_change = !is_judged || rules.changed(&before.content, after, &self.of(&Site::of(url))?);
         Ok(if is_change { Compared::Changed } else { Compared::WithinNoise })
     }

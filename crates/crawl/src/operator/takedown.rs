@@ -14,7 +14,6 @@ pub use covered::Covered;
 pub use dry_run::dry_run;
 
 use crate::admission::decisions::Decisions;
-use crate::cycle::carry::CycleTotals;
 use crate::data_dir::{TABLES, WARC};
 use crate::failure::Failure;
 use crate::improve::panel::Panel;
@@ -23,6 +22,7 @@ use crate::open_read::{self, InProgress};
 use crate::operator::control::Control;
 use crate::operator::stopped::StoppedCrawl;
 use crate::pings::Pings;
+use crate::report::cycle_totals::CycleTotals;
 use crate::report::{RoundReport, TAKEDOWN};
 use crate::settings::Settings;
 use crate::space::Space;

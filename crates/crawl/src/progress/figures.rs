@@ -5,7 +5,8 @@
 use crate::progress::answers::AnswerCounters;
 use crate::progress::errors::Errors;
 use crate::report::Tally;
-use crate::report::facts::{Facts, RoundKind};
+use crate::report::facts::Facts;
+use crate::round::RoundKind;
 use recrawl_fetcher::WallClock;
 use recrawl_formula::Formula;
 use recrawl_renderer::Renderer;

@@ -1,7 +1,6 @@
 //! What was kept of a promise, as counted when a cycle was planned.
 
 use super::limits::Binding;
-use crate::report::ratio;
 use serde::{Deserialize, Serialize};
 
 /// The pages of a promise at the start of a cycle. Each page below the prefix is counted in exactly one of `kept`,
@@ -57,7 +56,8 @@ impl Account {
     }
 
     pub(super) fn count_share(&mut self) {
-        self.kept_share = ratio(self.kept, self.kept + self.late);
+        let counted = self.kept + self.late;
+        self.kept_share = (counted > 0).then(|| self.kept as f64 / counted as f64);
     }
 
     /// Warns of a promise that is broken, or cannot be kept.

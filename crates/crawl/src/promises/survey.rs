@@ -6,9 +6,10 @@ use super::due::{Due, DuePages, most_urgent};
 use super::limits::{Limit, Rhythm, SlowestHost};
 use super::{Promise, cycles_of};
 use crate::admission::decisions::Decisions;
-use crate::explain::forbidding::{Forbidding, OfOrigin};
+use crate::config::Config;
 use crate::failure::Failure;
-use crate::settings::Settings;
+use crate::forbidding::{Forbidding, OfOrigin};
+use recrawl_fetcher::FetchConfig;
 use recrawl_fetcher::host_delay::{DelayReason, HostDelay};
 use recrawl_repository::{Generation, KeptRounds, KeptVisit, KeptVisits, SledTables};
 use recrawl_scheduler::Gate;
@@ -20,8 +21,14 @@ const HEADROOM: i64 = 10;
 
 /// What a survey reads.
 pub struct Survey<'s> {
-    /// The promises, and what bounds them.
-    pub settings: &'s Settings,
+    /// The promises.
+    pub promises: &'s [Promise],
+    /// What bounds them.
+    pub config: &'s Config,
+    /// Delays that are configured.
+    pub fetch: &'s FetchConfig,
+    /// What keeps pages from being fetched; none without tables.
+    pub forbidding: Option<Forbidding<'s>>,
     /// The known pages.
     pub generation: &'s Generation,
     /// Their visits.
@@ -119,7 +126,7 @@ impl Survey<'_> {
     /// # Errors
     /// [`Failure::Usage`] with the limit; when something cannot be read.
     pub fn check(&self) -> Result<(), Failure> {
-        let promises = &self.settings.promises;
+        let promises = self.promises;
         let rhythms = self.rhythms()?;
         let binding = promises
             .iter()
@@ -133,7 +140,7 @@ impl Survey<'_> {
     /// # Errors
     /// When something cannot be read.
     pub fn survey(&self) -> Result<Surveyed, Failure> {
-        let promises = &self.settings.promises;
+        let promises = self.promises;
         let Rhythms { of: rhythms, visits } = self.rhythms()?;
         let period = self.period.as_millis() as i64;
         let most = self.k / 2;
@@ -151,7 +158,7 @@ impl Survey<'_> {
             due.push(DuePages::new(period, rhythm.every, most));
         }
         let mut visits_of = VisitsOf::open(self.kept, self.first_cycle())?;
-        let warmup = self.settings.config.cycle.warmup;
+        let warmup = self.config.cycle.warmup;
         self.walk(&mut |place, ordinal, url, record, standing, _| {
             let (promise, account) = (&promises[place], &mut accounts[place]);
             let count = match standing {
@@ -189,15 +196,15 @@ impl Survey<'_> {
 
     /// The first cycle whose visits tell whether a promise was kept.
     fn first_cycle(&self) -> Cycle {
-        let period = self.settings.config.cycle.period.0;
-        let cycles = self.settings.promises.iter().map(|promise| cycles_of(promise.within, period)).max();
+        let period = self.config.cycle.period.0;
+        let cycles = self.promises.iter().map(|promise| cycles_of(promise.within, period)).max();
         let cycles = u32::try_from(cycles.unwrap_or_default()).unwrap_or(u32::MAX);
         Cycle(self.cycle.0.saturating_sub(cycles))
     }
 
     /// The rhythm of each promise.
     fn rhythms(&self) -> Result<Rhythms, Failure> {
-        let (config, promises) = (&self.settings.config, &self.settings.promises);
+        let (config, promises) = (self.config, self.promises);
         let mut demands: Vec<Demand> = promises.iter().map(|_| Demand::default()).collect();
         self.walk(&mut |place, _, url, _, standing, origin| {
             if matches!(standing, Standing::NeverVisited | Standing::Visited | Standing::BackingOff) {
@@ -238,9 +245,7 @@ impl Survey<'_> {
 
     /// Calls `each` with every page of a promise, in URL order.
     fn walk(&self, each: &mut EachPage<'_>) -> Result<(), Failure> {
-        let promises = &self.settings.promises;
-        let forbidding = self.tables.map(|tables| Forbidding::of(self.settings, tables, self.decided));
-        let forbidding = forbidding.transpose()?;
+        let promises = self.promises;
         let mut origin: Option<(Origin, OriginNow)> = None;
         let mut covered: Option<&CanonicalUrl> = None;
         for promise in promises {
@@ -263,27 +268,27 @@ impl Survey<'_> {
                 let Some((place, _)) = Promise::covering(promises, url.key()) else { continue };
                 let of = Origin::of(&url);
                 if origin.as_ref().is_none_or(|(known, _)| *known != of) {
-                    let now = self.origin(&of, forbidding.as_ref())?;
+                    let now = self.origin(&of)?;
                     origin = Some((of, now));
                 }
                 let (_, now) = origin.as_ref().expect("it was just read");
-                let standing = self.standing(&url, &record, now, forbidding.as_ref());
+                let standing = self.standing(&url, &record, now);
                 each(place, ordinal, &url, &record, standing, now)?;
             }
         }
         Ok(())
     }
 
-    fn origin(&self, origin: &Origin, forbidding: Option<&Forbidding<'_>>) -> Result<OriginNow, Failure> {
+    fn origin(&self, origin: &Origin) -> Result<OriginNow, Failure> {
         let state = self.tables.map(|tables| tables.load(origin)).transpose()?.flatten().unwrap_or_default();
-        let of = match (forbidding, self.tables) {
+        let of = match (&self.forbidding, self.tables) {
             (Some(forbidding), Some(tables)) => Some(forbidding.of_origin(tables, origin)?),
             _ => None,
         };
         let is_backing_off = state.back_off_until > self.now;
         // What robots.txt and the configuration ask for: latency passes.
         let asked = HostState { latency: 0, slow_down: 0, ..state };
-        let HostDelay { delay, because, .. } = HostDelay::of(&asked, &self.settings.fetch, self.now);
+        let HostDelay { delay, because, .. } = HostDelay::of(&asked, self.fetch, self.now);
         Ok(OriginNow {
             of,
             is_paused: self.decided.paused_hosts.contains_key(&*origin.host),
@@ -293,16 +298,10 @@ impl Survey<'_> {
         })
     }
 
-    fn standing(
-        &self,
-        url: &CanonicalUrl,
-        record: &PageRecord,
-        origin: &OriginNow,
-        forbidding: Option<&Forbidding<'_>>,
-    ) -> Standing {
+    fn standing(&self, url: &CanonicalUrl, record: &PageRecord, origin: &OriginNow) -> Standing {
         let is_visited = record.visited.is_some();
         let is_forbidden = || {
-            let gates = forbidding.zip(origin.of.as_ref());
+            let gates = self.forbidding.as_ref().zip(origin.of.as_ref());
             gates.is_some_and(|(forbidding, of)| !forbidding.gates(of, url, is_visited).is_empty())
         };
         match record.known.status {

@@ -1,37 +1,20 @@
 //! What was decided when a round was planned.
 
+use crate::failure::Failure;
 use crate::focus::report::FocusFacts;
 use crate::improve::arms::ArmsFacts;
 use crate::improve::population::Population;
 use crate::promises::account::Account;
 use crate::report::Bursts;
+use crate::round::RoundKind;
+use crate::stored::{keep, kept};
+use recrawl_repository::SledTables;
 use recrawl_scheduler::Overlap;
 use recrawl_types::{Cycle, DatedRound, Round};
 use serde::{Deserialize, Serialize};
 
-/// What a round is for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RoundKind {
-    /// It spends the budget k of its cycle.
-    #[default]
-    Revisit,
-    /// It visits URLs that were never fetched, and what earlier rounds of the cycle did not reach.
-    Fill,
-    /// It visits new seeds, and pages that operators asked for.
-    Urgent,
-}
-
-impl RoundKind {
-    /// As in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            RoundKind::Revisit => "revisit",
-            RoundKind::Fill => "fill",
-            RoundKind::Urgent => "urgent",
-        }
-    }
-}
+/// The name under which they are kept.
+const FACTS: &str = "plan";
 
 /// Decisions made when a round was planned; stored, so that a resumed round reports the same.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -94,7 +77,7 @@ pub struct Facts {
     /// Pages from which the audit sample was drawn; none if unknown.
     #[serde(default)]
     pub audit_eligible: Option<u64>,
-    /// Digest of the operator's rules that refuse pages: [`readmission::digest`](crate::cycle::readmission::digest).
+    /// Digest of the operator's rules that refuse pages, which tells whether they have changed.
     #[serde(default)]
     pub rules: u64,
     /// When these rules were last applied to refused pages, in milliseconds since 1970; none if when
@@ -104,6 +87,22 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// Those of the round that was planned last.
+    ///
+    /// # Errors
+    /// When the tables cannot be read.
+    pub fn last(tables: &SledTables) -> Result<Option<Facts>, Failure> {
+        kept(tables, FACTS)
+    }
+
+    /// Keeps them. Durable with the next flush of the tables.
+    ///
+    /// # Errors
+    /// When the tables cannot be written.
+    pub fn keep(&self, tables: &SledTables) -> Result<(), Failure> {
+        keep(tables, FACTS, self)
+    }
+
     /// For a round without a plan, which has a name in place of a formula's.
     pub fn without_plan(round: DatedRound, started: u64, name: &str) -> Facts {
         Facts {

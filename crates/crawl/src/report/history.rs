@@ -79,10 +79,11 @@ fn push(shorter: &mut FrameWriter, cycle: Option<RoundReport>) -> Result<(), Fai
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cycle::clock::SoFar;
+    use crate::clock::SoFar;
     use crate::open_read::{add_round, last_rounds};
-    use crate::report::facts::{Facts, RoundKind};
+    use crate::report::facts::Facts;
     use crate::report::{Sample, Tally};
+    use crate::round::RoundKind;
     use recrawl_fetcher::StoppedBy;
     use recrawl_repository::Generation;
     use recrawl_repository::storage::{MemoryStorage, Storage};

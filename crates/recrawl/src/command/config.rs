@@ -22,7 +22,7 @@ pub fn run(command: &ConfigCommand) -> Result<(), Failure> {
             // Checked as the daemon does at its start.
             tokens_of(&settings)?;
             notifier::check(&settings)?;
-            render::renderer(&settings)?;
+            render::renderer(&settings.pages, &settings.config)?;
             promises::check(&settings)?;
             if let Some(warning) = warning(&settings.config) {
                 print(format!("warning: {warning}"))?;

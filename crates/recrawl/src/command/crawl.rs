@@ -9,8 +9,9 @@ use crate::process::logging;
 use crate::process::open_files;
 use crate::process::stdout::Printed;
 use recrawl_archive::timestamp;
+use recrawl_crawl::clock::NextRound;
 use recrawl_crawl::crawl::Crawl;
-use recrawl_crawl::cycle::clock::NextRound;
+use recrawl_crawl::cycle::plan::promised;
 use recrawl_crawl::cycle::{self, RoundEnd};
 use recrawl_crawl::data_dir;
 use recrawl_crawl::failure::Failure;
@@ -18,9 +19,8 @@ use recrawl_crawl::labels;
 use recrawl_crawl::operator::control::Mark;
 use recrawl_crawl::operator::seeds;
 use recrawl_crawl::output::events::Events;
-use recrawl_crawl::promises;
-use recrawl_crawl::report::facts::RoundKind;
 use recrawl_crawl::report::{RoundReport, Tally};
+use recrawl_crawl::round::RoundKind;
 use recrawl_crawl::settings::formula_file;
 use recrawl_scheduler::policy::PolicyKind;
 use std::io::IsTerminal;
@@ -57,7 +57,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
     }
     let mut crawl =
         Crawl::open(settings, &seeds, args.random_seed, process::of_crawl(process::stopped_by_signals()?)?)?;
-    promises::check(&crawl)?;
+    promised::check(&crawl)?;
     if let Some(Mark { who, at }) = crawl.control.paused() {
         let text = format!(
             "{who} paused this crawl at {}; resume it in the console of `recrawl serve`",

@@ -246,7 +246,7 @@ impl Explanation {
             Some(ranks) => &ranks.inputs,
             None => {
                 let open = FormulaInputs::need_tables(&formula).then(|| tables.as_deref().ok()).flatten();
-                let focus = survey::of_formula(&formula, settings, generation, open)?;
+                let focus = survey::of_formula(&formula, settings.focus.as_ref(), generation, open)?;
                 read = FormulaInputs::read(&formula, cycle, generation, open, &|_| {})?.with_focus(focus);
                 &read
             }
@@ -300,7 +300,7 @@ impl Explanation {
         let host_failures = state.as_ref().filter(|_| is_tried).map(|state| state.failures);
         let trust = state.map(|state| state.trust);
         let noise = match (tables, &record.visited) {
-            (Ok(tables), Some(visited)) => PageNoise::of(settings, tables, &url, visited)?,
+            (Ok(tables), Some(visited)) => PageNoise::of(settings.noise_rules(), tables, &url, visited)?,
             _ => None,
         };
         let lastmod = lookup::lastmod(settings, tables, &url, &record)?;

@@ -8,8 +8,8 @@ use crate::cli::ImproveCommand;
 use recrawl_console::view::Change;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::improve::found::Found;
-use recrawl_crawl::improve::watch::{DriftWatch, Follower, Pooled, PopulationWatch, Watch};
 use recrawl_crawl::open_read;
+use recrawl_crawl::report::watch::{DriftWatch, Follower, Pooled, PopulationWatch, Watch};
 use recrawl_crawl::settings::Settings;
 use recrawl_estimation::{Alarm, Stability};
 

@@ -85,8 +85,12 @@ pub fn check(settings: &Settings) -> Result<(), Failure> {
     let decided = open_read::decisions(&settings.data_dir, || tables.clone().ok_or_else(String::new))?;
     let generation = repository.current();
     let cycle = generation.cycle().next();
+    let forbidding = tables.as_deref().map(|tables| settings.forbidding(tables, &decided)).transpose()?;
     Survey {
-        settings,
+        promises: &settings.promises,
+        config: &settings.config,
+        fetch: &settings.fetch,
+        forbidding,
         period: settings.config.cycle.period.0,
         generation: &generation,
         kept: &repository.kept(),
@@ -112,7 +116,10 @@ impl Promises {
         let last = reports.iter().find(|report| report.is_of_crawl());
         let since = last.map_or(0, RoundReport::cycle_started);
         let survey = Survey {
-            settings,
+            promises: &settings.promises,
+            config: &settings.config,
+            fetch: &settings.fetch,
+            forbidding: Some(settings.forbidding(tables, decided)?),
             period: promises::period(settings, since, now),
             generation,
             kept,

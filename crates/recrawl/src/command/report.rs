@@ -10,7 +10,6 @@ use recrawl_archive::timestamp;
 use recrawl_crawl::admission::decisions::Decisions;
 use recrawl_crawl::admission::named_host::NamedHost;
 use recrawl_crawl::cycle::requests::in_force;
-use recrawl_crawl::explain::forbidding::Forbidding;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::report::hosts::{HostCycle, cycles_of, robots_text};
@@ -102,7 +101,7 @@ impl HostReport {
         if found.is_empty() && opted_out.is_none() {
             return Ok(None);
         }
-        let forbidding = Forbidding::of(settings, tables, decided)?;
+        let forbidding = settings.forbidding(tables, decided)?;
         let origin_now = |(origin, KnownOrigin { state, run })| {
             let of_origin = forbidding.of_origin(tables, &origin)?;
             Ok(OriginNow {

@@ -65,9 +65,9 @@ mod tests {
     use super::*;
     use rand::rngs::StdRng;
     use rand::{RngExt, SeedableRng};
-    use recrawl_crawl::cycle::clock::{self, SoFar};
+    use recrawl_crawl::clock::{self, SoFar};
     use recrawl_crawl::report::RoundReport;
-    use recrawl_crawl::report::facts::RoundKind;
+    use recrawl_crawl::round::RoundKind;
 
     const DAY: Duration = Duration::from_secs(24 * 3600);
     const HOUR: Duration = Duration::from_secs(3600);

@@ -22,7 +22,7 @@ use recrawl_crawl::pings::Pings;
 use recrawl_crawl::process::Shutdown;
 use recrawl_crawl::progress::figures::Live;
 use recrawl_crawl::report::RoundReport;
-use recrawl_crawl::report::facts::RoundKind;
+use recrawl_crawl::round::RoundKind;
 use recrawl_crawl::settings::Settings;
 use recrawl_fetcher::{Steering, WallClock};
 use recrawl_formula::Formula;

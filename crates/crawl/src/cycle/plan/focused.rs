@@ -1,13 +1,14 @@
 //! What a focused crawl changes of a round's request: exploration, and the discovery share.
 
-use super::RoundToPlan;
+use crate::clock::RoundToPlan;
 use crate::config::units::DiscoveryShare;
 use crate::crawl::Crawl;
 use crate::failure::Failure;
-use crate::focus::lesson::FocusState;
+use crate::focus::discovery_share::next_share;
 use crate::focus::report::FocusFacts;
+use crate::focus::state::FocusState;
 use crate::focus::survey::Survey;
-use crate::report::facts::RoundKind;
+use crate::round::RoundKind;
 use recrawl_focus::live::recall::{Recall, recall};
 use recrawl_repository::Generation;
 use recrawl_scheduler::PlanRequest;
@@ -31,7 +32,7 @@ pub(super) fn request(
     request: PlanRequest,
 ) -> Result<(Focus, PlanRequest), Failure> {
     let rules = crawl.settings.focus.as_ref().expect("the crawl is focused");
-    let survey = crawl.survey(generation, to_plan.round)?;
+    let survey = crawl.survey(rules, generation, to_plan.round)?;
     let state = FocusState::before(&crawl.tables, to_plan.round)?.with(rules);
     let mut facts = survey.facts().clone();
     let target = rules.config.target_recall.0;
@@ -50,7 +51,7 @@ pub(super) fn request(
         let others = whole.audit_share + whole.announced_share;
         let start = DiscoveryShare::Auto.start(others);
         let share = match to_plan.begins_cycle() {
-            true => state.next_share(rules.config.worth, &survey, &open, whole.pages, others, start),
+            true => next_share(&state, rules.config.worth, &survey, &open, whole.pages, others, start),
             false => state.discovery_share.unwrap_or(start),
         };
         // A part of a cycle has its part of the share.

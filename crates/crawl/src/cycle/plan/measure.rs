@@ -2,11 +2,11 @@
 
 use crate::crawl::Crawl;
 use crate::cycle::inputs::FormulaInputs;
-use crate::cycle::priors::SitePriors;
 use crate::failure::Failure;
 use crate::improve::panel::Panel;
 use crate::improve::population::{Population, PopulationCounter};
 use crate::report::facts::Facts;
+use crate::site_rates::SitePriors;
 use recrawl_formula::expected_change;
 use recrawl_repository::Generation;
 use recrawl_scheduler::{ChosenPage, Counts, DueFirst, ExpectedChanges, PlanRequest, WhyFirst};

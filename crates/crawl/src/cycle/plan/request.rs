@@ -1,7 +1,7 @@
 //! What a round asks the scheduler for: k, or its part of k, or what was never fetched.
 
+use crate::clock::SoFar;
 use crate::crawl::Crawl;
-use crate::cycle::clock::SoFar;
 use crate::settings::Settings;
 use recrawl_scheduler::{Parts, PlanRequest};
 use recrawl_types::Cycle;

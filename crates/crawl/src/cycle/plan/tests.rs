@@ -1,6 +1,6 @@
 use super::request::part_of;
 use super::*;
-use crate::cycle::clock::SoFar;
+use crate::clock::SoFar;
 use crate::settings::Settings;
 use recrawl_repository::spill::SpillRuns;
 use recrawl_repository::storage::{FileStorage, Storage};

@@ -1,6 +1,7 @@
 use super::*;
 use crate::config::Config;
 use crate::config::units::DiscoveryShare;
+use crate::focus::discovery_share::next_share;
 use recrawl_repository::Repository;
 use recrawl_repository::storage::MemoryStorage;
 use recrawl_types::{CanonicalUrl, Content, History, PageRecord, UrlRules, Verdict, Visited};
@@ -176,7 +177,7 @@ fn the_discovery_share_moves_to_where_places_bring_more() {
         let state = FocusState { discovery_share: Some(0.2), ..FocusState::default() };
         let mut pending = AllPending::default();
         (0..1000).for_each(|_| Pending::add(&mut pending, odds));
-        state.next_share(worth, &survey, &pending, 100, 0.1, 0.2)
+        next_share(&state, worth, &survey, &pending, 100, 0.1, 0.2)
     };
     let (poor, rich) = (-30.0, 4.0);
     assert!((share(poor, 1.0) - 0.1).abs() < 1e-9, "at most a tenth");

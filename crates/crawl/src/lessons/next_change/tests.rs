@@ -1,4 +1,5 @@
 use super::*;
+use crate::cycle::inputs::FormulaInputs;
 use recrawl_repository::storage::MemoryStorage;
 use recrawl_repository::{BLOCK_PAGES, Repository};
 use recrawl_types::{Content, History, PageRecord, Round, UrlRules, Visited};
@@ -27,10 +28,13 @@ fn generation() -> (Repository, Vec<CanonicalUrl>) {
     (repository, urls)
 }
 
-fn facts(round: u32, cycle: u32, kind: RoundKind, formula: &str) -> Facts {
-    let formula_toml = Formula::from_expression(formula).unwrap().to_toml().ok();
-    let round = DatedRound { round: Round(round), cycle: Cycle(cycle) };
-    Facts { kind, formula_toml, ..Facts::without_plan(round, 0, "next") }
+/// A formula as it is kept with a plan.
+fn formula_of(formula: &str) -> Option<String> {
+    Formula::from_expression(formula).unwrap().to_toml().ok()
+}
+
+fn dated(round: u32, cycle: u32) -> DatedRound {
+    DatedRound { round: Round(round), cycle: Cycle(cycle) }
 }
 
 #[test]
@@ -54,8 +58,9 @@ fn a_round_teaches_once_and_by_the_pages_as_its_plan_read_them() {
                 }
             }
         }
-        let facts = facts(round, cycle, RoundKind::Revisit, "t * p_next");
-        let mut taught = NextChangeLesson::of_round(&tables, &generation, &facts, &|_| {}).unwrap().unwrap();
+        let (revisit, formula) = ((dated(round, cycle), RoundKind::Revisit), formula_of("t * p_next"));
+        let taught = NextChangeLesson::of_round(&tables, &generation, revisit, formula.as_deref(), &|_| {});
+        let mut taught = taught.unwrap().unwrap();
         taught.compared(&UrlRules::keep_all().canonicalize("http://a.aaa/").unwrap(), true);
         for (i, url) in urls.iter().enumerate().filter(|(i, _)| i.is_multiple_of(5)) {
             let row = i % BLOCK_PAGES;
@@ -79,7 +84,8 @@ fn other_rounds_and_other_formulas_read_nothing() {
         [(RoundKind::Fill, "p_next"), (RoundKind::Urgent, "p_next"), (RoundKind::Revisit, "p_burst")]
     {
         let no_pass = |_| panic!("a pass over the generation");
-        let lesson = NextChangeLesson::of_round(&tables, &generation, &facts(3, 21, kind, formula), &no_pass);
+        let (round, toml) = ((dated(3, 21), kind), formula_of(formula));
+        let lesson = NextChangeLesson::of_round(&tables, &generation, round, toml.as_deref(), &no_pass);
         assert!(lesson.unwrap().is_none(), "{kind:?} {formula}");
     }
 }

@@ -3,8 +3,8 @@
 use crate::admission::decisions::Decisions;
 use crate::admission::gates::ClosedGate;
 use crate::admission::pattern::Pattern;
-use crate::explain::forbidding::{Forbidding, MAX_LOOKED_AT, OfOrigin};
 use crate::failure::Failure;
+use crate::forbidding::{MAX_LOOKED_AT, OfOrigin};
 use crate::settings::Settings;
 use recrawl_fetcher::host_delay::LeftAlone;
 use recrawl_repository::{Generation, SledTables};
@@ -44,7 +44,7 @@ impl Covered {
         let mut others = decided.clone();
         others.taken_down.retain(|pattern| pattern != meant);
         let forbidding = match tables {
-            Some(tables) => Some((tables, Forbidding::of(settings, tables, &others)?)),
+            Some(tables) => Some((tables, settings.forbidding(tables, &others)?)),
             None => None,
         };
         let mut covered = Covered::default();

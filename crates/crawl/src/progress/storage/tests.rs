@@ -1,7 +1,7 @@
 use super::*;
+use crate::clock::NextRound;
 use crate::config::Config;
 use crate::crawl::{Crawl, Disk};
-use crate::cycle::clock::NextRound;
 use crate::cycle::{RoundEnd, round};
 use crate::process::Process;
 use crate::progress::figures::Stage;

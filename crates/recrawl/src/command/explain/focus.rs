@@ -50,7 +50,7 @@ impl ShownByFocus {
             untried: None,
         };
         if record.visited.is_none()
-            && let Some(survey) = survey::of_reader(settings, generation, tables)?
+            && let Some(survey) = survey::of_reader(settings.focus.as_ref(), generation, tables)?
         {
             let site = Some(survey.site_of(ordinal));
             let candidate = survey.candidate(&record.known, site);

@@ -7,7 +7,6 @@ use recrawl_crawl::admission::decisions::Decisions;
 use recrawl_crawl::admission::gates::{ClosedGate, Gates, OriginGates};
 use recrawl_crawl::admission::scope::Refusal;
 use recrawl_crawl::data_dir::TABLES;
-use recrawl_crawl::explain::forbidding::Forbidding;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels;
 use recrawl_crawl::lessons::dates::is_trusted;
@@ -82,7 +81,7 @@ pub fn closed(
     is_visited: bool,
 ) -> Result<Vec<ClosedGate>, Failure> {
     if let Ok(tables) = tables {
-        let forbidding = Forbidding::of(settings, tables, decided)?;
+        let forbidding = settings.forbidding(tables, decided)?;
         let of_origin = forbidding.of_origin(tables, &Origin::of(url))?;
         return Ok(forbidding.gates(&of_origin, url, is_visited));
     }

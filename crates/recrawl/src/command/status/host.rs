@@ -7,7 +7,6 @@ use crate::command::{counted, dates, thousands, traps};
 use recrawl_archive::timestamp;
 use recrawl_crawl::admission::decisions::Decisions;
 use recrawl_crawl::admission::named_host::NamedHost;
-use recrawl_crawl::explain::forbidding::Forbidding;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels;
 use recrawl_crawl::lessons::trust;
@@ -74,7 +73,7 @@ pub fn document(
         let document = json!({"host": host.name, "opted_out": opted_out, "decisions": decisions});
         return Ok(is_named.then(|| vec![document]));
     }
-    let forbidding = Forbidding::of(settings, tables, decided)?;
+    let forbidding = settings.forbidding(tables, decided)?;
     let document = |(origin, KnownOrigin { state, run }): (&Origin, &KnownOrigin)| {
         let mut host = host_json(settings, origin, state);
         host["refused"] =
@@ -116,7 +115,7 @@ pub fn text(
         lines.extend(opted_out.map(|why| format!("opted out     {why}: no requests are sent")));
         return Ok(Some([lines, decisions].concat().join("\n")));
     }
-    let forbidding = Forbidding::of(settings, tables, decided)?;
+    let forbidding = settings.forbidding(tables, decided)?;
     let mut lines = Vec::new();
     for (origin, KnownOrigin { state, run }) in &found {
         lines.extend(host_lines(settings, origin, state));

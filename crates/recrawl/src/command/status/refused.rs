@@ -1,7 +1,7 @@
 //! The known pages of a host to which a gate is closed, counted per gate.
 
-use recrawl_crawl::explain::forbidding::{Forbidding, MAX_LOOKED_AT, OfOrigin};
 use recrawl_crawl::failure::Failure;
+use recrawl_crawl::forbidding::{Forbidding, MAX_LOOKED_AT, OfOrigin};
 use recrawl_crawl::labels::counted;
 use recrawl_repository::{Generation, OriginRun};
 use serde_json::{Value, json};

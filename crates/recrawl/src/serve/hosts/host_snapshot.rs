@@ -187,7 +187,7 @@ mod tests {
     use recrawl_repository::Repository;
     use recrawl_repository::storage::MemoryStorage;
     use recrawl_types::{Cycle, PageRecord, UrlRules};
-    use std::cell::{Cell, RefCell};
+    use std::cell::RefCell;
     use std::sync::mpsc;
     use std::thread;
 

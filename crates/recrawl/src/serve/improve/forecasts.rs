@@ -9,7 +9,7 @@ use recrawl_console::view::{
     Refusal, Savings, WhatIf,
 };
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::improve::watch::ENOUGH_AUDITED;
+use recrawl_crawl::report::watch::ENOUGH_AUDITED;
 use recrawl_forecast::what_if::BUDGETS;
 use recrawl_repository::KeptRounds;
 use std::panic::{AssertUnwindSafe, catch_unwind};

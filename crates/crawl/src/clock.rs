@@ -5,7 +5,10 @@
 //! restart decides the same.
 
 use crate::report::RoundReport;
-use crate::report::facts::RoundKind;
+use crate::report::facts::Facts;
+use crate::round::RoundKind;
+use recrawl_repository::Generation;
+use recrawl_types::DatedRound;
 
 /// What the reports of committed rounds say of the current cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -110,6 +113,46 @@ impl NextRound {
     pub const OF_NEXT_CYCLE: NextRound = NextRound { kind: RoundKind::Revisit, begins_cycle: true };
 }
 
+/// A round to plan, or to resume.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoundToPlan {
+    /// Its number and cycle.
+    pub round: DatedRound,
+    /// What it is for.
+    pub kind: RoundKind,
+    /// Start of the cycle, in milliseconds since 1970; none if the cycle starts with this round.
+    pub cycle_started: Option<u64>,
+}
+
+impl RoundToPlan {
+    /// The round after this generation.
+    pub fn after(generation: &Generation, next: NextRound, so_far: &SoFar) -> RoundToPlan {
+        let last = generation.dated();
+        match next.begins_cycle {
+            true => RoundToPlan { kind: next.kind, ..RoundToPlan::revisit(last.in_next_cycle()) },
+            false => {
+                let round = DatedRound { round: last.round.next(), ..last };
+                RoundToPlan { round, kind: next.kind, cycle_started: so_far.started }
+            }
+        }
+    }
+
+    /// Does it begin its cycle?
+    pub fn begins_cycle(&self) -> bool {
+        self.cycle_started.is_none()
+    }
+
+    /// A revisit round that begins its cycle.
+    pub fn revisit(round: DatedRound) -> RoundToPlan {
+        RoundToPlan { round, kind: RoundKind::Revisit, cycle_started: None }
+    }
+
+    /// A round with these facts.
+    pub fn begun(facts: &Facts) -> RoundToPlan {
+        RoundToPlan { round: facts.round(), kind: facts.kind, cycle_started: facts.cycle_started }
+    }
+}
+
 /// The next round; none until the next cycle is due or something urgent comes.
 pub fn next(so_far: &SoFar, waiting: &Waiting) -> Option<NextRound> {
     let in_this_cycle = |kind| Some(NextRound { kind, begins_cycle: false });
@@ -147,11 +190,10 @@ impl SoFar {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::facts::Facts;
     use crate::report::{IMPORT, Sample, Tally};
     use RoundKind::{Fill, Revisit, Urgent};
     use recrawl_fetcher::StoppedBy;
-    use recrawl_types::{Cycle, DatedRound, Round};
+    use recrawl_types::{Cycle, Round};
     use recrawl_verifier::MergeReport;
 
     fn report(cycle: u32, kind: RoundKind, fetched: u64, links_new: u64) -> RoundReport {

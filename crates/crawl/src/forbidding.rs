@@ -5,9 +5,8 @@ use crate::admission::decisions::Decisions;
 use crate::admission::gates::{ClosedGate, Gates, OriginGates};
 use crate::admission::scope::Scope;
 use crate::failure::Failure;
-use crate::lessons::traps::{self, OriginTraps};
-use crate::settings::Settings;
-use crate::stored::seed_sites;
+use crate::lessons::traps::{self, OriginTraps, TrapRules};
+use recrawl_fetcher::FetchConfig;
 use recrawl_repository::SledTables;
 use recrawl_types::{CanonicalUrl, HostTable, Origin};
 
@@ -16,27 +15,22 @@ pub const MAX_LOOKED_AT: u64 = 10_000;
 
 /// The rules of the configuration and of operators.
 pub struct Forbidding<'c> {
-    settings: &'c Settings,
+    fetch: &'c FetchConfig,
+    traps: &'c TrapRules,
     scope: Scope,
     blocks: Blocks,
 }
 
 impl<'c> Forbidding<'c> {
-    /// The rules in force under these decisions.
-    ///
-    /// # Errors
-    /// When the tables cannot be read.
-    pub fn of(
-        settings: &'c Settings,
-        tables: &SledTables,
+    /// The rules in force under these decisions. The scope admits the sites of seeds.
+    pub fn new(
+        fetch: &'c FetchConfig,
+        traps: &'c TrapRules,
+        mut scope: Scope,
         decided: &Decisions,
-    ) -> Result<Forbidding<'c>, Failure> {
-        let mut scope = settings.scope.clone();
+    ) -> Forbidding<'c> {
         scope.refuse_taken_down(decided.taken_down.clone());
-        if settings.config.scope.hosts.is_empty() {
-            scope.admit_sites(seed_sites(tables, &[])?);
-        }
-        Ok(Forbidding { settings, scope, blocks: Blocks::of(decided.blocks.keys()) })
+        Forbidding { fetch, traps, scope, blocks: Blocks::of(decided.blocks.keys()) }
     }
 
     /// What is stored of an origin.
@@ -45,14 +39,13 @@ impl<'c> Forbidding<'c> {
     /// When the tables cannot be read.
     pub fn of_origin(&self, tables: &SledTables, origin: &Origin) -> Result<OfOrigin, Failure> {
         let state = tables.load(origin)?.unwrap_or_default();
-        let gates = OriginGates::of(&state, &self.settings.fetch);
+        let gates = OriginGates::of(&state, self.fetch);
         Ok(OfOrigin { gates, traps: traps::known(tables, origin)? })
     }
 
     /// All gates that are closed to a page of this origin, in order.
     pub fn gates(&self, of: &OfOrigin, url: &CanonicalUrl, is_visited: bool) -> Vec<ClosedGate> {
-        let is_trap =
-            |url: &CanonicalUrl| self.settings.traps.cut(&of.traps, url).is_some() && !traps::is_probe(url);
+        let is_trap = |url: &CanonicalUrl| self.traps.cut(&of.traps, url).is_some() && !traps::is_probe(url);
         let scope = Some(&self.scope);
         let gates = Gates { scope, blocks: &self.blocks, is_trap: &is_trap, origin: &of.gates };
         gates.closed_to(url, is_visited).collect()

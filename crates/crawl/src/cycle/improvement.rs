@@ -1,0 +1,120 @@
+//! What the rounds of a crawl do for `improve`: a cycle's first plan moves the loop on, and each commit notes what was
+//! found.
+
+use crate::crawl::Crawl;
+use crate::failure::Failure;
+use crate::improve::arms::Division;
+use crate::improve::candidate::Candidate;
+use crate::improve::steps::{Comparison, Now, Step};
+use crate::report::RoundReport;
+use crate::report::facts::Facts;
+use crate::settings::formula_file;
+use crate::site_rates::each_site;
+use recrawl_estimation::drift::CycleFound;
+use recrawl_formula::Formula;
+use recrawl_repository::Generation;
+use recrawl_types::Cycle;
+
+/// What a plan of this cycle compares. When it begins the cycle, the loop moves on first, which may put another formula
+/// in force.
+///
+/// # Errors
+/// When the state, the candidate's formula or the generation cannot be read, or the state cannot be written.
+pub fn compared(
+    crawl: &Crawl,
+    generation: &Generation,
+    cycle: Cycle,
+    begins_cycle: bool,
+) -> Result<Option<Comparison>, Failure> {
+    let Some(rules) = crawl.settings.loop_rules else { return Ok(None) };
+    carry_out(crawl)?;
+    if begins_cycle {
+        let in_force = formula_file::in_force(&crawl.settings)?;
+        let now = Now {
+            cycle,
+            at: (crawl.clock)(),
+            in_force: &in_force,
+            candidate: Candidate::read(&crawl.settings.data_dir),
+            sites: sites(generation)?,
+            seed: crawl.random_seed,
+        };
+        // Kept before it acts: what is to be written is part of it.
+        crawl.improve.change(|state| state.advance(now, &rules))?;
+        carry_out(crawl)?;
+    }
+    let k = crawl.settings.config.cycle.pages.of(generation.pages());
+    crawl.improve.read()?.comparison(cycle, k, &rules)
+}
+
+/// Ends the attempt: a plan chose pages whose score is not a number, so the formula before plans the next cycle.
+///
+/// # Errors
+/// When the state cannot be read or written.
+pub fn fail(crawl: &Crawl, cycle: Cycle) -> Result<(), Failure> {
+    let Some(rules) = crawl.settings.loop_rules else { return Ok(()) };
+    let at = (crawl.clock)();
+    crawl.improve.change(|state| {
+        state.fail(cycle, at, &rules, "a plan chose pages whose score is not a number");
+    })
+}
+
+/// Carries out what the loop has decided, also after a kill: writes the formula, unless an operator has chosen one since,
+/// and removes the file of a candidate that was taken up or refused.
+fn carry_out(crawl: &Crawl) -> Result<(), Failure> {
+    let state = crawl.improve.read()?;
+    if !state.has_to_write() && state.done_with.is_none() {
+        return Ok(());
+    }
+    crawl.improve.change(|state| {
+        if let Some(done_with) = &state.done_with {
+            let data_dir = &crawl.settings.data_dir;
+            let id = Candidate::read(data_dir).map(|read| read.map_or(String::new(), |file| file.id()));
+            if id.as_ref() == Some(done_with) {
+                Candidate::remove(data_dir)?;
+            }
+            state.done_with = None;
+        }
+        if let Some(toml) = state.to_write(&formula_file::in_force(&crawl.settings)?) {
+            let formula = Formula::from_toml(toml).map_err(Failure::work)?;
+            formula_file::keep_in_data_dir(&crawl.settings.data_dir, &formula)?;
+        }
+        state.has_written();
+        Ok(())
+    })?
+}
+
+/// Sites with pages.
+fn sites(generation: &Generation) -> Result<u64, Failure> {
+    let mut sites = 0;
+    each_site(generation, |_, _| sites += 1)?;
+    Ok(sites)
+}
+
+/// Notes what a round of a measured cycle found, again with each round of the cycle. `division` has the arms that its
+/// estimates are of.
+///
+/// # Errors
+/// When the state cannot be read or written.
+pub fn note(
+    crawl: &Crawl,
+    facts: &Facts,
+    report: &RoundReport,
+    division: Option<Division>,
+) -> Result<(), Failure> {
+    let (Some(_), Some(found)) = (crawl.settings.loop_rules, &report.found) else { return Ok(()) };
+    let expected = found.score.expected;
+    crawl.improve.change(|state| {
+        state.note(CycleFound {
+            cycle: facts.cycle.0,
+            changed: found.score.changed as f64,
+            expected: expected.changes,
+            variance: expected.variance,
+        });
+        if let Step::Shadow(attempt) = &mut state.step {
+            attempt.note_shadow(facts.cycle, found);
+        }
+        if let (Some(division), Some(freshness)) = (division, report.estimates.arms_freshness) {
+            state.note_arms(facts.cycle, division, freshness);
+        }
+    })
+}

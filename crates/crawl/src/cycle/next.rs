@@ -1,0 +1,79 @@
+//! Which round of a crawl is next.
+
+use crate::clock::{self, NextRound, RoundToPlan};
+use crate::crawl::Crawl;
+use crate::cycle::plan::unavailable;
+use crate::failure::Failure;
+use crate::report::facts::Facts;
+use recrawl_repository::ScheduleFile;
+
+impl Crawl {
+    /// The next round; none until the next cycle is due, which the caller's timer tells, or something
+    /// urgent comes. `has_seeds`: seeds wait that no round has got yet.
+    ///
+    /// # Errors
+    /// When the schedule of a begun round cannot be read.
+    pub fn next_round(&self, is_cycle_due: bool, has_seeds: bool) -> Result<Option<NextRound>, Failure> {
+        if self.is_begun
+            && let Some(begun) = self.begun()?
+        {
+            let begins_cycle = begun.round.cycle > self.repository.current().cycle();
+            return Ok(Some(NextRound { kind: begun.kind, begins_cycle }));
+        }
+        let waiting = self.waiting(is_cycle_due, has_seeds);
+        Ok(clock::next(&self.so_far, &waiting))
+    }
+
+    /// When a crawl whose due pages cannot be asked for now tries again, in milliseconds since 1970; none if
+    /// there are no such pages.
+    ///
+    /// # Errors
+    /// When the tables cannot be read.
+    pub fn stalled_until(&self) -> Result<Option<u64>, Failure> {
+        let waiting = self.waiting(false, false);
+        let back_off = unavailable(&self.tables)?.first_end(waiting.now);
+        let until =
+            self.so_far.stalled_until(&waiting).map(|until| back_off.map_or(until, |end| end.min(until)));
+        let latest = waiting.now.saturating_add(waiting.stall);
+        Ok(until.or(back_off.filter(|end| self.nothing_due_at.is_some() && *end < latest)))
+    }
+
+    fn waiting(&self, is_cycle_due: bool, has_seeds: bool) -> clock::Waiting {
+        let config = &self.settings.config.cycle;
+        let now = (self.clock)();
+        let stall = self.settings.config.round.max.0.as_millis() as u64;
+        // Pages become due when a back-off ends, or a page that was planned is not reached.
+        let is_over = |at: u64| !(at..at.saturating_add(stall)).contains(&now);
+        let may_be_due = self.nothing_due_at.is_none_or(is_over);
+        let ran = self.so_far.started.map_or(0, |started| now.saturating_sub(started));
+        clock::Waiting {
+            cycle: is_cycle_due,
+            is_past_deadline: config.deadline.is_some_and(|deadline| deadline.0.as_millis() <= ran.into()),
+            urgent: has_seeds || self.control.has_seeds() || self.has_requests(),
+            fill: config.fill && may_be_due,
+            fill_pages: config.fill_pages,
+            now,
+            stall,
+            is_stirred: self.is_stirred,
+        }
+    }
+
+    /// Do pages or key files wait for an urgent round that no round has tried yet?
+    pub fn has_requests(&self) -> bool {
+        self.control.has_untried() || self.pings.is_urgent()
+    }
+
+    /// The round after the current generation, if it is planned. If the tables lost its facts, it is taken
+    /// for a revisit of the next cycle, as every round was once.
+    ///
+    /// # Errors
+    /// When its schedule or the tables cannot be read.
+    pub fn begun(&self) -> Result<Option<RoundToPlan>, Failure> {
+        let last = self.repository.current().dated();
+        if ScheduleFile::open(&*self.storage, last.round.next()).map_err(Failure::work)?.is_none() {
+            return Ok(None);
+        }
+        let facts = Facts::last(&self.tables)?.filter(|facts| facts.round().round == last.round.next());
+        Ok(Some(facts.as_ref().map_or(RoundToPlan::revisit(last.in_next_cycle()), RoundToPlan::begun)))
+    }
+}

@@ -1,3 +1,0 @@
-//! Why pages are not fetched.
-
-pub mod forbidding;

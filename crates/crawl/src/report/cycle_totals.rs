@@ -1,0 +1,86 @@
+//! What a round hands on to the next one of its cycle: the sample that carried pages belong to, and the bytes that the
+//! cycle has spent.
+
+use super::Sample;
+use super::facts::Facts;
+use crate::config::CycleConfig;
+use crate::failure::Failure;
+use crate::stored::{keep, kept};
+use recrawl_repository::SledTables;
+use recrawl_types::{Origin, Round};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The sample and the bytes of a cycle up to a round. Empty unless pages are carried, k has parts to come, or
+/// bytes are limited.
+#[derive(Default, Serialize, Deserialize)]
+pub struct CycleTotals {
+    #[serde(default)]
+    round: Round,
+    /// The sample of the cycle, while later rounds add to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sample: Option<Sample>,
+    /// Bytes by origin.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    spent: Vec<(Origin, u64)>,
+}
+
+/// Two names in turn: what a round leaves that is not committed does not replace what it began with.
+fn name(round: Round) -> String {
+    format!("cycle_totals_{}", round.0 % 2)
+}
+
+impl CycleTotals {
+    /// Those of the rounds before this one, of its cycle.
+    ///
+    /// # Errors
+    /// When the tables cannot be read.
+    pub fn before(tables: &SledTables, facts: &Facts) -> Result<CycleTotals, Failure> {
+        let round = facts.round().round;
+        let is_first = facts.cycle_started.is_none();
+        let Some(last) = round.0.checked_sub(1).map(Round).filter(|_| !is_first) else {
+            return Ok(CycleTotals::default());
+        };
+        let left: Option<CycleTotals> = kept(tables, &name(last))?;
+        Ok(left.filter(|left| left.round == last).unwrap_or_default())
+    }
+
+    /// Removes those of all rounds, which name hosts.
+    ///
+    /// # Errors
+    /// When the tables cannot be written.
+    pub fn forget(tables: &SledTables) -> Result<(), Failure> {
+        [Round(0), Round(1)].into_iter().try_for_each(|round| match tables.setting(&name(round))? {
+            Some(_) => keep(tables, &name(round), &CycleTotals::default()),
+            None => Ok(()),
+        })
+    }
+
+    /// Bytes by origin, with those of this round.
+    pub fn spent(&self, of_round: &BTreeMap<Origin, u64>) -> BTreeMap<Origin, u64> {
+        let mut spent = of_round.clone();
+        for (origin, bytes) in &self.spent {
+            let sum = spent.entry(origin.clone()).or_default();
+            *sum = sum.saturating_add(*bytes);
+        }
+        spent
+    }
+
+    /// Keeps what this round leaves, if anything. Durable with the next flush of the tables.
+    ///
+    /// # Errors
+    /// When the tables cannot be written.
+    pub fn leave(
+        tables: &SledTables,
+        config: &CycleConfig,
+        round: Round,
+        sample: Option<Sample>,
+        spent: BTreeMap<Origin, u64>,
+    ) -> Result<(), Failure> {
+        if !config.fill && config.rounds.0.count() == 1 {
+            return Ok(());
+        }
+        let spent = spent.into_iter().collect();
+        keep(tables, &name(round), &CycleTotals { round, sample, spent })
+    }
+}
