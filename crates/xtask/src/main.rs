@@ -4,14 +4,17 @@
 
 mod crawl;
 mod hazards;
+mod house;
 mod metadata;
 mod msrv;
 mod notices;
 mod process;
 mod replay_check;
+mod rust_tokens;
 mod serve_load;
 mod tidy;
 mod truth;
+mod workspace;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -27,10 +30,12 @@ struct Cli {
 enum Task {
     /// Check the house rules of docs/internals/style.md
     Tidy {
-        /// First write the generated pages
+        /// First write the generated pages, and lower the figures of house.toml
         #[arg(long)]
         fix: bool,
     },
+    /// Print the measures of docs/internals/style.md as tables
+    House(house::Options),
     /// Check that the rust-version of the root manifest suffices
     Msrv,
     /// Print the licences of all crates in the program
@@ -50,6 +55,9 @@ fn main() -> ExitCode {
         Task::Tidy { fix } => {
             tidy::run(&tidy::repository_root(), fix).map_err(|e| format!("cannot read the repository: {e}"))
         }
+        Task::House(options) => house::run(&options, &tidy::repository_root())
+            .map(|()| true)
+            .map_err(|e| format!("cannot read the repository: {e}")),
         Task::Msrv => msrv::run(&tidy::repository_root()),
         Task::Notices => notices::run(&tidy::repository_root()).map(|()| true),
         Task::Crawl(options) => crawl::run(&options).map(|()| true).map_err(|e| e.to_string()),

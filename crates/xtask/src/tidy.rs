@@ -5,14 +5,12 @@
 //! its remedy.
 
 mod rule;
-mod rust_tokens;
-mod workspace;
 
-use rule::{configuration, dependency, file_length};
+use crate::workspace::Workspace;
+use rule::{configuration, dependency, file_length, ratchet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use workspace::Workspace;
 
 /// One breach of one rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,13 +45,15 @@ fn complaints(workspace: &Workspace) -> Vec<String> {
     lines
 }
 
-/// Checks the repository at `root` and prints the result. With `fix` it writes the generated pages
-/// first. True without complaints.
+/// Checks the repository at `root` and prints the result. With `fix` it first writes the generated
+/// pages and lowers the figures of the ratchet. True without complaints.
 pub fn run(root: &Path, fix: bool) -> io::Result<bool> {
     let mut workspace = Workspace::read(root)?;
     if fix {
         fs::write(root.join(dependency::PAGE), dependency::corrected_page(&workspace))?;
         fs::write(root.join(configuration::PAGE), configuration::made_page(&workspace))?;
+        workspace = Workspace::read(root)?;
+        fs::write(root.join(ratchet::KEPT), ratchet::tightened(&workspace))?;
         workspace = Workspace::read(root)?;
     }
     let found = complaints(&workspace);

@@ -14,9 +14,10 @@ mod machine_path;
 mod manner;
 mod module_doc;
 mod name;
+pub mod ratchet;
 
 use super::Complaint;
-use super::workspace::Workspace;
+use crate::workspace::Workspace;
 
 /// A house rule.
 pub struct Rule {
@@ -42,6 +43,7 @@ pub const RULES: &[Rule] = &[
     Rule { name: "book", check: book::check },
     Rule { name: "heading", check: heading::check },
     Rule { name: "machine_path", check: machine_path::check },
+    Rule { name: "ratchet", check: ratchet::check },
 ];
 
 #[cfg(test)]

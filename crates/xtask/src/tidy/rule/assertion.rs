@@ -1,8 +1,8 @@
 //! Every test asserts something, itself or through a function of the crate's test code.
 
+use crate::rust_tokens::{Item, calls, items};
 use crate::tidy::Complaint;
-use crate::tidy::rust_tokens::{Item, calls, items};
-use crate::tidy::workspace::{File, Workspace};
+use crate::workspace::{File, Workspace};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub fn check(workspace: &Workspace) -> Vec<Complaint> {

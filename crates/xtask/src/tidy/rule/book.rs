@@ -2,7 +2,7 @@
 //! targets.
 
 use crate::tidy::Complaint;
-use crate::tidy::workspace::{File, Workspace};
+use crate::workspace::{File, Workspace};
 
 const SUMMARY: &str = "docs/SUMMARY.md";
 

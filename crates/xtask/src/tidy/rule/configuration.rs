@@ -2,7 +2,7 @@
 //! written once.
 
 use crate::tidy::Complaint;
-use crate::tidy::workspace::Workspace;
+use crate::workspace::Workspace;
 use std::fmt::Write;
 
 /// The page.

@@ -2,7 +2,7 @@
 //! mentions no unknown `crates/NAME`.
 
 use crate::tidy::Complaint;
-use crate::tidy::workspace::{Workspace, line_of};
+use crate::workspace::{Workspace, line_of};
 
 const MAP: &str = "docs/architecture.md";
 

@@ -1,9 +1,9 @@
 //! Every external crate has one line in the root manifest and one row in docs/dependencies.md:
 //! where it is used, why, and the alternatives.
 
+use crate::rust_tokens::{is_word, levels};
 use crate::tidy::Complaint;
-use crate::tidy::rust_tokens::{is_word, levels};
-use crate::tidy::workspace::{Workspace, line_of};
+use crate::workspace::{Workspace, line_of};
 use std::collections::BTreeMap;
 
 /// The page with the rows.

@@ -1,7 +1,7 @@
 //! Rust files have at most 800 lines; 300 is the aim.
 
 use crate::tidy::Complaint;
-use crate::tidy::workspace::Workspace;
+use crate::workspace::Workspace;
 
 /// Maximum lines.
 const LIMIT: usize = 800;

@@ -1,7 +1,7 @@
 //! Every heading has text below it.
 
 use crate::tidy::Complaint;
-use crate::tidy::workspace::Workspace;
+use crate::workspace::Workspace;
 
 pub fn check(workspace: &Workspace) -> Vec<Complaint> {
     let pages = workspace.files().filter(|f| f.path.ends_with(".md"));

@@ -1,7 +1,7 @@
 //! The allowed imports between workspace crates: the table of crates in docs/architecture.md.
 
 use crate::tidy::Complaint;
-use crate::tidy::workspace::Workspace;
+use crate::workspace::Workspace;
 use std::collections::{BTreeMap, BTreeSet};
 
 const TABLE: &str = "docs/architecture.md";

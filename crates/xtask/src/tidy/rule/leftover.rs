@@ -1,8 +1,8 @@
 //! No unfinished code: no missing body, no ignored test, no reminder in a comment.
 
+use crate::rust_tokens::{calls, comments, group, is_mark, is_word, levels};
 use crate::tidy::Complaint;
-use crate::tidy::rust_tokens::{calls, comments, group, is_mark, is_word, levels};
-use crate::tidy::workspace::Workspace;
+use crate::workspace::Workspace;
 use proc_macro2::TokenTree;
 
 const CALLS: &[(&str, &str)] = &[

@@ -1,9 +1,9 @@
 //! docs/internals/limits.md has a row for every constant `MAX_…` and every limit in
 //! config/recrawl.toml, with its value, and no other rows.
 
+use crate::rust_tokens::{is_mark, is_word, levels};
 use crate::tidy::Complaint;
-use crate::tidy::rust_tokens::{is_mark, is_word, levels};
-use crate::tidy::workspace::{File, Workspace};
+use crate::workspace::{File, Workspace};
 use proc_macro2::TokenTree;
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! No absolute paths of the author's machine.
 
 use crate::tidy::Complaint;
-use crate::tidy::workspace::{File, Workspace};
+use crate::workspace::{File, Workspace};
 
 /// First folders of machine-specific paths.
 const FOLDERS: &[&str] = &["home", "root", "Users", "work"];

@@ -1,8 +1,8 @@
 //! Every row in docs/internals/manners.md names existing tests, or says `not tested` with a reason.
 
+use crate::rust_tokens::{Item, items};
 use crate::tidy::Complaint;
-use crate::tidy::rust_tokens::{Item, items};
-use crate::tidy::workspace::{File, Workspace};
+use crate::workspace::{File, Workspace};
 use std::collections::BTreeSet;
 
 const PAGE: &str = "docs/internals/manners.md";

@@ -1,7 +1,7 @@
 //! Every Rust file except `tests.rs` starts with a `//!` line.
 
 use crate::tidy::Complaint;
-use crate::tidy::workspace::Workspace;
+use crate::workspace::Workspace;
 
 pub fn check(workspace: &Workspace) -> Vec<Complaint> {
     let opens_well = |text: &str| text.strip_prefix("//! ").is_some_and(|rest| !rest.trim_start().is_empty());

@@ -1,8 +1,8 @@
 //! No file, folder or module has an unspecific name such as `util`.
 
+use crate::rust_tokens::items;
 use crate::tidy::Complaint;
-use crate::tidy::rust_tokens::items;
-use crate::tidy::workspace::Workspace;
+use crate::workspace::Workspace;
 
 const REFUSED: &[&str] = &["common", "helper", "helpers", "misc", "util", "utils"];
 const REMEDY: &str = "name it after its purpose, or move its parts to where they are used";

@@ -4,7 +4,7 @@
 //! syn's trees do not serve: they hold the content of macros unread, and many tests stand in
 //! `proptest!` and `macro_rules!`.
 
-use super::workspace::File;
+use crate::workspace::File;
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 
 /// A function or module.

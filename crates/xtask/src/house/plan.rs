@@ -1,0 +1,129 @@
+//! The plan of a crate: which file uses which, and the rooms of a folder with their arrows.
+
+use super::graph::Graph;
+use super::source::{Path, Source};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The product's files of a crate, with the arrows between them.
+pub struct Plan<'a> {
+    /// The files, without those that only tests have.
+    pub files: Vec<Source<'a>>,
+    /// The node of a file is its place in `files`. A file that holds nothing but modules and
+    /// imports has no arrows: names are followed through it.
+    pub uses: Graph,
+}
+
+/// The rooms of a folder: each entry of the folder is a room, a file with its folder is one. The
+/// file of the folder itself is a room if it holds more than modules and imports.
+pub struct Rooms {
+    /// Names of the nodes.
+    pub names: Vec<String>,
+    /// Arrows between them.
+    pub graph: Graph,
+    /// The node of each file of the plan, if it is inside.
+    pub rooms: Vec<Option<usize>>,
+}
+
+impl<'a> Plan<'a> {
+    /// Draws the plan of the crate with these files.
+    pub fn draw(mut files: Vec<Source<'a>>) -> Plan<'a> {
+        let tests: BTreeSet<Path> = files.iter().flat_map(|f| f.test_modules.clone()).collect();
+        let is_test = |module: &Path| (1..=module.len()).any(|n| tests.contains(&module[..n]));
+        files.retain(|f| !is_test(&f.module) && f.module.last().is_none_or(|last| last != "tests"));
+        let names = Names::read(&files);
+        let mut arrows = BTreeMap::new();
+        for (from, file) in files.iter().enumerate().filter(|(_, file)| file.defines) {
+            let targets =
+                file.paths.iter().filter_map(|(module, path)| names.file(names.absolute(module, path)?));
+            for to in targets.filter(|&to| to != from) {
+                *arrows.entry((from, to)).or_default() += 1;
+            }
+        }
+        let uses = Graph { nodes: files.len(), arrows };
+        Plan { files, uses }
+    }
+
+    /// Circles of files, without the arrows between a module and those inside it: a type and what
+    /// it is made of are one thing in several files.
+    pub fn circles(&self) -> Vec<Vec<usize>> {
+        let mut graph = Graph { nodes: self.uses.nodes, arrows: self.uses.arrows.clone() };
+        let holds = |a: usize, b: usize| self.files[b].module.starts_with(&self.files[a].module);
+        graph.arrows.retain(|&(a, b), _| !holds(a, b) && !holds(b, a));
+        graph.circles()
+    }
+
+    /// The rooms of the folder of a module.
+    pub fn rooms(&self, folder: &[String]) -> Rooms {
+        let own = folder.last().map_or("lib", String::as_str);
+        let name = |file: &Source| match file.module.strip_prefix(folder)?.first() {
+            Some(entry) => Some(entry.clone()),
+            None => file.defines.then(|| own.to_owned()),
+        };
+        let names: BTreeSet<String> = self.files.iter().filter_map(name).collect();
+        let names: Vec<String> = names.into_iter().collect();
+        let node = |file| names.binary_search(&name(file)?).ok();
+        let rooms: Vec<Option<usize>> = self.files.iter().map(node).collect();
+        let mut arrows = BTreeMap::new();
+        for (&(from, to), uses) in &self.uses.arrows {
+            if let (Some(from), Some(to)) = (rooms[from], rooms[to])
+                && from != to
+            {
+                *arrows.entry((from, to)).or_default() += uses;
+            }
+        }
+        Rooms { graph: Graph { nodes: names.len(), arrows }, names, rooms }
+    }
+}
+
+/// The modules of a crate and the names that they import.
+struct Names<'a> {
+    modules: BTreeMap<&'a [String], usize>,
+    imports: BTreeMap<(&'a [String], &'a str), &'a Path>,
+}
+
+impl<'a> Names<'a> {
+    fn read(files: &'a [Source]) -> Names<'a> {
+        let modules =
+            files.iter().enumerate().flat_map(|(at, f)| f.modules.iter().map(move |m| (&m[..], at)));
+        let imports =
+            files.iter().flat_map(|f| &f.imports).map(|(m, name, path)| ((&m[..], &name[..]), path));
+        Names { modules: modules.collect(), imports: imports.collect() }
+    }
+
+    /// The path from the crate's root; none if it leads out of the crate, or is the name of an item
+    /// in the module itself.
+    fn absolute(&self, module: &[String], path: &[String]) -> Option<Path> {
+        let (first, rest) = path.split_first()?;
+        match first.as_str() {
+            "crate" => Some(rest.to_vec()),
+            "self" => Some([module, rest].concat()),
+            "super" => {
+                let (_, parent) = module.split_last()?;
+                match rest.first().map(String::as_str) {
+                    Some("super") => self.absolute(parent, rest),
+                    _ => Some([parent, rest].concat()),
+                }
+            }
+            name => {
+                let inner = [module, path].concat();
+                let is_here = self.modules.contains_key(&inner[..=module.len()])
+                    || self.imports.contains_key(&(module, name));
+                is_here.then_some(inner)
+            }
+        }
+    }
+
+    /// The file in which a path from the root ends, followed through imports.
+    fn file(&self, mut path: Path) -> Option<usize> {
+        // `use serde;` imports the name from where it stands, and would lead round for ever.
+        for _ in 0..8 {
+            let depth = (0..=path.len()).rev().find(|&n| self.modules.contains_key(&path[..n]))?;
+            let (module, rest) = path.split_at(depth);
+            let import = rest.first().and_then(|name| self.imports.get(&(module, name)));
+            let Some(import) = import else { return self.modules.get(module).copied() };
+            let target = self.absolute(module, import)?;
+            path = [&target, &rest[1..]].concat();
+        }
+        None
+    }
+}
