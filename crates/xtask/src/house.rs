@@ -21,7 +21,7 @@ pub struct Options {
     /// Measure the checkout in this folder instead
     #[arg(long, value_name = "FOLDER")]
     root: Option<PathBuf>,
-    /// Also name back arrows, circles, long functions and shared type names
+    /// Also name the places behind the figures
     #[arg(long)]
     list: bool,
 }
@@ -65,8 +65,8 @@ impl<'a> House<'a> {
             note("circle_files", name, plan.circles().first().map_or(0, Vec::len));
             let excess = self.long_functions(name).into_iter().map(|(_, lines)| lines - LONG).sum();
             note("lines_over_70", name, excess);
-            note("fn_of", name, self.functions_named_of(name));
-            note("doc_openings", name, plan.files.iter().map(figures::riddles).sum());
+            note("fn_of", name, self.functions_named_of(name).len());
+            note("doc_openings", name, self.riddles(name).len());
         }
         note("shared_type_names", "all", self.types().values().filter(|n| **n > 1).count());
         note("words", "all", self.words());

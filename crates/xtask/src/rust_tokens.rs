@@ -4,7 +4,6 @@
 //! syn's trees do not serve: they hold the content of macros unread, and many tests stand in
 //! `proptest!` and `macro_rules!`.
 
-use crate::workspace::File;
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 
 /// A function or module.
@@ -81,10 +80,10 @@ pub fn calls(tokens: TokenStream) -> Vec<(String, Span)> {
     calls
 }
 
-/// All functions and modules of a file, also those in macros and in each other.
-pub fn items(file: &File) -> Vec<Item> {
+/// All functions and modules, also those in macros and in each other.
+pub fn items(tokens: TokenStream) -> Vec<Item> {
     let mut found = Vec::new();
-    collect(file.tokens(), &[], false, &mut found);
+    collect(tokens, &[], false, &mut found);
     found
 }
 
@@ -124,24 +123,24 @@ fn collect(tokens: TokenStream, modules: &[String], is_for_tests: bool, found: &
 }
 
 /// The lines of comments, doc comments among them, with their numbers. There are brackets as well.
-pub fn comments(file: &File) -> Vec<(usize, &str)> {
-    let levels = levels(file.tokens());
+pub fn comments(text: &str, tokens: TokenStream) -> Vec<(usize, &str)> {
+    let levels = levels(tokens);
     let leaves = levels.iter().flatten().filter(|token| group(token).is_none());
     // The tokens of a doc comment, `#[doc = "…"]`, all lie where it lies.
     let is_code = |range: &std::ops::Range<usize>| {
-        !["//", "/*"].iter().any(|mark| file.text[range.clone()].starts_with(mark))
+        !["//", "/*"].iter().any(|mark| text[range.clone()].starts_with(mark))
     };
     let mut code: Vec<_> = leaves.map(|token| token.span().byte_range()).filter(is_code).collect();
     code.sort_unstable_by_key(|range| range.start);
-    let ends = code.iter().map(|range| range.start).chain([file.text.len()]);
+    let ends = code.iter().map(|range| range.start).chain([text.len()]);
     let starts = [0].into_iter().chain(code.iter().map(|range| range.end));
     let mut line = 1;
     let mut before = 0;
     let mut lines = Vec::new();
     for (start, end) in starts.zip(ends) {
-        line += file.text[before..start].matches('\n').count();
+        line += text[before..start].matches('\n').count();
         before = start;
-        let between = file.text[start..end].split('\n').enumerate();
+        let between = text[start..end].split('\n').enumerate();
         lines.extend(between.map(|(i, text)| (line + i, text)).filter(|(_, text)| !text.trim().is_empty()));
     }
     lines
@@ -151,14 +150,14 @@ pub fn comments(file: &File) -> Vec<(usize, &str)> {
 mod tests {
     use super::*;
 
-    fn file(text: &str) -> File {
-        File::new("a.rs", text)
+    fn tokens(text: &str) -> TokenStream {
+        text.parse().expect("the code is Rust")
     }
 
     #[test]
     fn a_test_lies_in_the_modules_that_are_open() {
         let code = "mod a; mod b { mod c { #[test] fn one() {} } mod d {} #[test] fn two() {} } #[test] fn three() {}";
-        let items = items(&file(code));
+        let items = items(tokens(code));
         let found: Vec<_> =
             items.iter().filter(|i| i.is_test()).map(|i| (i.modules.join(" "), &*i.name)).collect();
         assert_eq!(found, [("b c".into(), "one"), ("b".into(), "two"), (String::new(), "three")]);
@@ -168,7 +167,7 @@ mod tests {
     fn attributes_belong_to_the_next_item() {
         let code = "#[cfg(test)] mod a;\nstruct B(fn(u8));\n#[cfg(test)]\nimpl B { fn c() {} }\n\
                     /// Unlike `#[tokio::test()]`\nfn d() -> [u8; 2] {}";
-        let items = items(&file(code));
+        let items = items(tokens(code));
         let found: Vec<_> =
             items.iter().map(|i| (&*i.name, i.line, i.is_for_tests, i.body.is_some())).collect();
         assert_eq!(found, [("a", 1, true, false), ("c", 4, true, true), ("d", 6, false, true)]);
@@ -178,14 +177,14 @@ mod tests {
     #[test]
     fn calls_in_strings_and_comments_do_not_count() {
         let code = "a(b![c(\"d(1)\")]); // e()\nlet f = g != (h) && x::<u8>(r#\"i()\"#);";
-        let called: Vec<_> = calls(file(code).tokens()).into_iter().map(|(name, _)| name).collect();
+        let called: Vec<_> = calls(tokens(code)).into_iter().map(|(name, _)| name).collect();
         assert_eq!(called, ["a", "b!", "c"]);
     }
 
     #[test]
     fn comments_are_kept_apart() {
-        let text = file("let x = \"// no\"; // yes é\n/* and\n */ f(y) /// doc\n");
-        let found = comments(&text);
+        let text = "let x = \"// no\"; // yes é\n/* and\n */ f(y) /// doc\n";
+        let found = comments(text, tokens(text));
         let found: Vec<_> = found.iter().map(|(line, text)| (*line, text.trim())).collect();
         assert_eq!(found, [(1, "// yes é"), (2, "/* and"), (3, "*/"), (3, "("), (3, ") /// doc")]);
     }

@@ -1,5 +1,6 @@
 //! The text files of the repository in memory. Rules and their tests need no disk.
 
+use crate::rust_tokens::{self, Item};
 use proc_macro2::TokenStream;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -25,14 +26,15 @@ pub struct File {
     pub path: String,
     /// Content; empty if not text.
     pub text: String,
-    /// The text as Rust, read once for all rules.
+    /// The text as Rust, and its items, read once for all rules.
     tokens: OnceCell<TokenStream>,
+    items: OnceCell<Vec<Item>>,
 }
 
 impl File {
     /// A file in memory.
     pub fn new(path: impl Into<String>, text: impl Into<String>) -> File {
-        File { path: path.into(), text: text.into(), tokens: OnceCell::new() }
+        File { path: path.into(), text: text.into(), tokens: OnceCell::new(), items: OnceCell::new() }
     }
 
     /// The tokens of a Rust file.
@@ -42,6 +44,11 @@ impl File {
     pub fn tokens(&self) -> TokenStream {
         let read = || self.text.parse().unwrap_or_else(|e| panic!("{} is not Rust: {e}", self.path));
         self.tokens.get_or_init(read).clone()
+    }
+
+    /// The functions and modules of a Rust file.
+    pub fn items(&self) -> &[Item] {
+        self.items.get_or_init(|| rust_tokens::items(self.tokens()))
     }
 
     /// The part of the path after the last `/`.

@@ -43,9 +43,33 @@ impl House<'_> {
         functions.filter(|(_, lines)| *lines > LONG).collect()
     }
 
-    /// Functions that are named `of`.
-    pub fn functions_named_of(&self, name: &str) -> usize {
-        self.files(name).flat_map(|f| &f.functions).filter(|(name, _)| name == "of").count()
+    /// Functions of a crate that are named `of`, each as `path:line`.
+    pub fn functions_named_of(&self, name: &str) -> Vec<String> {
+        let functions =
+            self.files(name).flat_map(|f| f.functions.iter().map(move |function| (f.path, function)));
+        let of = functions.filter(|(_, (name, _))| name == "of");
+        of.map(|(path, (_, lines))| format!("{path}:{}", lines.start() - 1)).collect()
+    }
+
+    /// Doc comments of a crate that begin with What, Who or Whose, each as `path:line`.
+    pub fn riddles(&self, name: &str) -> Vec<String> {
+        let first =
+            |doc: &[&str]| doc[0].split(|c: char| !c.is_alphabetic()).next().unwrap_or_default().to_owned();
+        let docs =
+            self.files(name).flat_map(|f| docs(f).into_iter().map(move |(line, doc)| (f.path, line, doc)));
+        let riddles = docs.filter(|(.., doc)| ["What", "Who", "Whose"].contains(&&*first(doc)));
+        riddles.map(|(path, line, _)| format!("{path}:{line}")).collect()
+    }
+
+    /// Examples in doc comments of a crate that `cargo test` compiles.
+    pub fn doc_tests(&self, name: &str) -> usize {
+        let is_rust =
+            |info: &str| info.split(',').all(|w| ["", "rust", "no_run", "should_panic"].contains(&w.trim()));
+        let opened = |(_, doc): (usize, Vec<&str>)| {
+            let fences = doc.iter().filter_map(|line| line.strip_prefix("```"));
+            fences.step_by(2).filter(|info| is_rust(info)).count()
+        };
+        self.files(name).flat_map(docs).map(opened).sum()
     }
 
     /// How many structs, enums and traits have each name, in all crates.
@@ -90,27 +114,57 @@ fn is_doc(line: &str) -> bool {
     (line.starts_with("///") && !line.starts_with("////")) || line.starts_with("//!")
 }
 
-/// The doc comments of a file, each line without its mark.
-fn docs<'a>(file: &'a Source) -> Vec<Vec<&'a str>> {
+/// The doc comments of a file: the line, and the text without its marks.
+fn docs<'a>(file: &Source<'a>) -> Vec<(usize, Vec<&'a str>)> {
     let lines: Vec<&str> = file.text.lines().map(str::trim).collect();
-    let runs = lines.chunk_by(|a, b| is_doc(a) == is_doc(b)).filter(|run| is_doc(run[0]));
-    runs.map(|run| run.iter().map(|line| line[3..].trim_start()).collect()).collect()
+    let mut next = 1;
+    let runs = lines.chunk_by(|a, b| is_doc(a) == is_doc(b)).map(|run| {
+        let line = next;
+        next += run.len();
+        (line, run)
+    });
+    let docs = runs.filter(|(_, run)| is_doc(run[0]));
+    docs.map(|(line, run)| (line, run.iter().map(|text| text[3..].trim_start()).collect())).collect()
 }
 
-/// Doc comments that begin with What, Who or Whose.
-pub fn riddles(file: &Source) -> usize {
-    let first =
-        |doc: &Vec<&str>| doc[0].split(|c: char| !c.is_alphabetic()).next().unwrap_or_default().to_owned();
-    docs(file).iter().map(first).filter(|word| ["What", "Who", "Whose"].contains(&&**word)).count()
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::Workspace;
 
-/// Examples in doc comments that `cargo test` compiles.
-pub fn doc_tests(file: &Source) -> usize {
-    let is_rust =
-        |info: &str| info.split(',').all(|w| ["", "rust", "no_run", "should_panic"].contains(&w.trim()));
-    let opened = |doc: &Vec<&str>| {
-        let fences = doc.iter().filter_map(|line| line.strip_prefix("```"));
-        fences.step_by(2).filter(|info| is_rust(info)).count()
-    };
-    docs(file).iter().map(opened).sum()
+    #[test]
+    fn figures_are_counted_outside_tests() {
+        let filler = "    work();\n".repeat(68);
+        let code = format!(
+            "/// Whose it is.\n/// What counts is the first line.\npub fn of() {{\n    // why,\n    // and why\n\
+             {filler}    g(); // beside\n}}\n/// Whatever.\n/// ```\n/// f();\n/// ```\n/// ```text\n/// x\n/// ```\n\
+             pub(crate) struct S {{ pub field: fn() }}\nimpl S {{\n    pub const fn f() {{}}\n}}\n\
+             #[cfg(test)]\nmod tests {{\n    pub fn of() {{}}\n}}\n"
+        );
+        let workspace = Workspace::of(&[
+            (
+                "crates/recrawl/Cargo.toml",
+                "[dependencies]\nserde = '1'\nrecrawl-a = '1'\n[dev-dependencies]\nrecrawl-b = '1'",
+            ),
+            ("crates/a/Cargo.toml", ""),
+            ("crates/b/Cargo.toml", ""),
+            ("crates/a/src/lib.rs", "mod x;\nstruct S;\n"),
+            ("crates/a/src/x.rs", &code),
+            ("crates/a/src/x/tests.rs", "one\n"),
+            ("crates/b/src/lib.rs", "mod x;\n"),
+            ("crates/recrawl/src/main.rs", "mod x;\n"),
+            ("tests/main.rs", "one\ntwo\n"),
+            ("docs/a/b.md", "- one two\n"),
+        ]);
+        let house = House::read(&workspace);
+        assert_eq!(house.lines(), BTreeMap::from([("a", (88, 5)), ("recrawl", (1, 2))]));
+        assert_eq!(house.long_functions("a"), [("crates/a/src/x.rs:3 of".to_owned(), 71)]);
+        assert_eq!(house.functions_named_of("a"), ["crates/a/src/x.rs:3"]);
+        assert_eq!(house.types(), BTreeMap::from([("S", 2)]));
+        assert_eq!(house.files("a").map(|f| f.public_items).sum::<usize>(), 2);
+        assert_eq!(house.riddles("a"), ["crates/a/src/x.rs:1"]);
+        assert_eq!(house.doc_tests("a"), 1);
+        assert_eq!(house.comments_in_long_functions(), 100.0 / 71.0);
+        assert_eq!(house.words(), 3);
+    }
 }

@@ -100,3 +100,31 @@ impl Graph {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn graph(nodes: usize, arrows: &[(usize, usize, usize)]) -> Graph {
+        Graph { nodes, arrows: arrows.iter().map(|&(from, to, uses)| ((from, to), uses)).collect() }
+    }
+
+    #[test]
+    fn a_circle_is_cut_where_it_is_used_least() {
+        let circle = graph(5, &[(0, 1, 5), (1, 2, 1), (2, 0, 5), (2, 3, 1), (1, 3, 1), (3, 4, 1)]);
+        assert_eq!(circle.circles(), [[0, 1, 2]]);
+        assert_eq!(circle.back_arrows(), [(1, 2)]);
+        assert_eq!(circle.floors(), 3);
+        assert!(circle.pairs().is_empty());
+    }
+
+    #[test]
+    fn few_arrows_go_before_few_uses() {
+        // Both circles pass through 0 → 1.
+        let circles = graph(4, &[(0, 1, 9), (1, 2, 1), (2, 0, 1), (1, 3, 1), (3, 0, 1)]);
+        assert_eq!(circles.back_arrows(), [(0, 1)]);
+        let pair = graph(3, &[(2, 1, 4), (1, 2, 3), (1, 0, 1)]);
+        assert_eq!((pair.back_arrows(), pair.pairs()), (vec![(1, 2)], vec![(1, 2)]));
+        assert_eq!(graph(3, &[(2, 1, 1), (1, 0, 1)]).floors(), 3);
+    }
+}

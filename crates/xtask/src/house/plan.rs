@@ -127,3 +127,55 @@ impl<'a> Names<'a> {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::Workspace;
+
+    #[test]
+    fn names_are_followed_to_their_files() {
+        let workspace = Workspace::of(&[
+            (
+                "crates/x/src/lib.rs",
+                "mod a;\nmod b;\n#[cfg(test)]\nmod c;\npub use b::{Inner as I, Thing};\nuse serde;",
+            ),
+            (
+                "crates/x/src/a.rs",
+                "use crate::{I, serde::De};\nuse std::fmt;\nfn f(t: &crate::Thing) { b::no(); fmt::x(); }\n\
+                 #[cfg(test)]\nmod tests { use crate::b::deep::d; }",
+            ),
+            ("crates/x/src/b.rs", "mod deep;\nmod inner;\npub use inner::Inner;\npub struct Thing(deep::D);"),
+            (
+                "crates/x/src/b/inner.rs",
+                "mod k { fn g() { super::super::super::a::f(); vec![super::D] } }\nuse super::*;",
+            ),
+            ("crates/x/src/b/deep.rs", "struct D(super::Thing);"),
+            ("crates/x/src/c.rs", "use crate::a::f;"),
+            ("crates/x/src/b/tests.rs", "use crate::a::f;"),
+        ]);
+        let plan = Plan::draw(workspace.rust().filter_map(Source::read).collect());
+        let name = |node: usize| plan.files[node].path.trim_start_matches("crates/x/src/");
+        let uses: Vec<_> = plan.uses.arrows.iter().map(|(&(a, b), n)| (name(a), name(b), *n)).collect();
+        assert_eq!(
+            uses,
+            [
+                ("a.rs", "b.rs", 1),
+                ("a.rs", "b/inner.rs", 1),
+                ("b.rs", "b/inner.rs", 1),
+                ("b.rs", "b/deep.rs", 1),
+                ("b/inner.rs", "a.rs", 1),
+                ("b/inner.rs", "b.rs", 1),
+                ("b/deep.rs", "b.rs", 1),
+            ]
+        );
+        let circles: Vec<Vec<&str>> =
+            plan.circles().iter().map(|circle| circle.iter().map(|&node| name(node)).collect()).collect();
+        assert_eq!(circles, [["a.rs", "b/inner.rs"]]);
+        assert_eq!(plan.uses.circles()[0].len(), 4);
+        let rooms = plan.rooms(&[]);
+        assert_eq!(rooms.names, ["a", "b"]);
+        assert_eq!(rooms.graph.arrows, BTreeMap::from([((0, 1), 2), ((1, 0), 1)]));
+        assert_eq!(plan.rooms(&["b".to_owned()]).names, ["b", "deep", "inner"]);
+    }
+}

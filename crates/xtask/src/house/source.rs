@@ -79,8 +79,9 @@ impl<'a> Source<'a> {
                 self.walk(body.stream(), &inner);
                 return 3;
             }
-        } else if let TokenTree::Ident(first) = &rest[0] {
-            self.define(&first.to_string(), rest);
+        } else if let (TokenTree::Ident(word), Some(TokenTree::Ident(name))) = (&rest[0], next) {
+            self.define(&word.to_string(), name.to_string(), rest);
+        } else if let (TokenTree::Ident(_), Some(TokenTree::Punct(_))) = (&rest[0], next) {
             let (path, length) = path(rest);
             if path.len() > 1 {
                 self.paths.push((module.clone(), path));
@@ -100,19 +101,15 @@ impl<'a> Source<'a> {
         end + 1
     }
 
-    /// Notes the item that begins with this word, if any.
-    fn define(&mut self, word: &str, rest: &[TokenTree]) {
+    /// Notes the item that begins with these two words, if any.
+    fn define(&mut self, word: &str, name: String, rest: &[TokenTree]) {
         const ITEMS: [&str; 7] = ["fn", "struct", "enum", "trait", "const", "static", "type"];
-        let name = match rest.get(1) {
-            Some(TokenTree::Ident(name)) => name.to_string(),
-            _ => String::new(),
-        };
-        self.defines |= !name.is_empty() && (ITEMS.contains(&word) || word == "impl");
+        self.defines |= ITEMS.contains(&word);
         match word {
-            "struct" | "enum" | "trait" if !name.is_empty() => self.types.push(name),
-            "fn" if !name.is_empty() => {
+            "struct" | "enum" | "trait" => self.types.push(name),
+            "fn" => {
                 if let Some(TokenTree::Group(body)) = rest.iter().find(|t| is_end(t)) {
-                    let lines = body.span_open().end().line + 1..=body.span_close().start().line.max(1) - 1;
+                    let lines = body.span_open().end().line + 1..=body.span_close().start().line - 1;
                     self.functions.push((name, lines));
                 }
             }

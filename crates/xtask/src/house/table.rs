@@ -1,7 +1,6 @@
 //! The measures as Markdown.
 
 use super::House;
-use super::figures::{doc_tests, riddles};
 use super::plan::{Plan, Rooms};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -63,7 +62,7 @@ pub fn figures(house: &House) -> String {
     let long: Vec<usize> = ROUND.iter().flat_map(|n| house.long_functions(n)).map(|(_, n)| n).collect();
     let all_long = sum(&all, &|name| house.long_functions(name).len());
     let public = |name: &str| house.files(name).map(|f| f.public_items).sum::<usize>();
-    let openings = sum(&all, &|name| house.files(name).map(riddles).sum());
+    let openings = sum(&all, &|name| house.riddles(name).len());
     let types = house.types();
     let rows = [
         (
@@ -88,13 +87,13 @@ pub fn figures(house: &House) -> String {
         ),
         (
             "`fn of`; doc comments that begin with What, Who, Whose",
-            format!("{}; {openings}", sum(&all, &|name| house.functions_named_of(name))),
+            format!("{}; {openings}", sum(&all, &|name| house.functions_named_of(name).len())),
         ),
         (
             "plain comments for 100 lines in functions over 40 lines",
             format!("{:.1}", house.comments_in_long_functions()),
         ),
-        ("doc tests", sum(&all, &|name| house.files(name).map(doc_tests).sum()).to_string()),
+        ("doc tests", sum(&all, &|name| house.doc_tests(name)).to_string()),
         ("words of documentation", house.words().to_string()),
         ("bytes of `docs/bench`", house.bench_bytes().to_string()),
     ];
@@ -108,8 +107,7 @@ pub fn figures(house: &House) -> String {
     text
 }
 
-/// The places behind the figures: for each back arrow its uses from file to file, the circles of
-/// files, long functions and shared names.
+/// The places behind the figures; for each back arrow its uses from file to file.
 pub fn list(house: &House) -> String {
     let mut lines = Vec::new();
     for (plan, path, rooms) in folders(house) {
@@ -134,10 +132,39 @@ pub fn list(house: &House) -> String {
             }
             let long = house.long_functions(&path);
             lines.extend(long.iter().map(|(function, n)| format!("- {function}: {n} lines")));
+            lines.extend(house.functions_named_of(&path).iter().map(|place| format!("- `fn of`: {place}")));
+            lines.extend(house.riddles(&path).iter().map(|place| format!("- What, Who, Whose: {place}")));
         }
     }
     lines.push("\n## Type names that serve several types\n".into());
     let types: BTreeMap<&str, usize> = house.types().into_iter().filter(|(_, n)| *n > 1).collect();
     lines.extend(types.iter().map(|(name, n)| format!("- `{name}`: {n}")));
     lines.join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::Workspace;
+
+    #[test]
+    fn tables_and_list_name_the_same_arrows() {
+        let workspace = Workspace::of(&[
+            ("crates/recrawl/Cargo.toml", ""),
+            ("crates/recrawl/src/main.rs", "mod a;\nmod b;\nfn main() { a::of() }\n"),
+            ("crates/recrawl/src/a.rs", "use crate::b::B;\npub fn of() {}\n"),
+            ("crates/recrawl/src/b.rs", "use crate::a;\npub struct B;\nfn f() { a::of() }\n"),
+        ]);
+        let house = House::read(&workspace);
+        assert!(inside(&house).ends_with("| `recrawl` | 3 | 3 | 2 | 3 | 1 | 1 | 2 (2) |\n"));
+        let figures = figures(&house);
+        assert!(figures.contains(
+            "\n| back arrows; circles of files, of more than two files, inside these crates | 1; 1, 0 |\n"
+        ));
+        assert!(figures.ends_with("\n| `recrawl` | 8 | 0 | 0 |\n"));
+        let list = list(&house);
+        let arrow = "- back arrow `a` → `b`, uses: 1\n  - crates/recrawl/src/a.rs → crates/recrawl/src/b.rs\n- pair `a`, `b`\n";
+        assert!(list.contains(arrow), "{list}");
+        assert!(list.contains("\n- `fn of`: crates/recrawl/src/a.rs:2\n"), "{list}");
+    }
 }

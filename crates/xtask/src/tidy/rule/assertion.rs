@@ -1,23 +1,25 @@
 //! Every test asserts something, itself or through a function of the crate's test code.
 
-use crate::rust_tokens::{Item, calls, items};
+use crate::rust_tokens::{Item, calls};
 use crate::tidy::Complaint;
 use crate::workspace::{File, Workspace};
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub fn check(workspace: &Workspace) -> Vec<Complaint> {
     let mut files_of: BTreeMap<&str, Vec<(&File, Vec<Caller>)>> = BTreeMap::new();
     for file in workspace.rust() {
-        let callers = items(file).into_iter().map(Caller::of).collect();
+        let callers = file.items().iter().map(Caller::of).collect();
         files_of.entry(file.crate_folder().unwrap_or("")).or_default().push((file, callers));
     }
     let mut found = Vec::new();
     for files in files_of.values() {
         let helpers = asserting_helpers(files);
         for (file, callers) in files {
-            for Caller { item, calls } in callers.iter().filter(|caller| caller.item.is_test()) {
+            for caller in callers.iter().filter(|caller| caller.item.is_test()) {
+                let item = caller.item;
                 let panics = item.attributes.iter().any(|a| a.starts_with("should_panic"));
-                if !panics && !asserts(calls, &helpers) {
+                if !panics && !asserts(caller.calls(), &helpers) {
                     let text = format!("test `{}` asserts nothing; add an assertion or delete it", item.name);
                     found.push(Complaint::at(&file.path, item.line, text));
                 }
@@ -28,16 +30,22 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
 }
 
 /// A function with the names of what it calls, or a module.
-struct Caller {
-    item: Item,
-    calls: Vec<String>,
+struct Caller<'a> {
+    item: &'a Item,
+    /// Read for tests and their helpers only.
+    calls: OnceCell<Vec<String>>,
 }
 
-impl Caller {
-    fn of(item: Item) -> Caller {
-        let body = item.body.clone().filter(|_| !item.is_module);
-        let calls = body.map(calls).unwrap_or_default();
-        Caller { calls: calls.into_iter().map(|(name, _)| name).collect(), item }
+impl<'a> Caller<'a> {
+    fn of(item: &'a Item) -> Caller<'a> {
+        Caller { item, calls: OnceCell::new() }
+    }
+
+    fn calls(&self) -> &[String] {
+        self.calls.get_or_init(|| {
+            let body = self.item.body.clone().filter(|_| !self.item.is_module);
+            body.map(calls).unwrap_or_default().into_iter().map(|(name, _)| name).collect()
+        })
     }
 }
 
@@ -69,7 +77,7 @@ fn asserting_helpers<'a>(files: &'a [(&File, Vec<Caller>)]) -> BTreeSet<&'a str>
     loop {
         let before = helpers.len();
         for caller in &candidates {
-            if asserts(&caller.calls, &helpers) {
+            if asserts(caller.calls(), &helpers) {
                 helpers.insert(&*caller.item.name);
             }
         }

@@ -1,6 +1,5 @@
 //! Every row in docs/internals/manners.md names existing tests, or says `not tested` with a reason.
 
-use crate::rust_tokens::{Item, items};
 use crate::tidy::Complaint;
 use crate::workspace::{File, Workspace};
 use std::collections::BTreeSet;
@@ -41,7 +40,7 @@ fn named_tests(workspace: &Workspace, file: &File) -> Vec<String> {
         return Vec::new();
     };
     let own = modules(&file.path);
-    let tests = items(file).into_iter().filter(Item::is_test);
+    let tests = file.items().iter().filter(|item| item.is_test());
     let named = tests.map(|test| {
         let around = test.modules.iter().map(String::as_str);
         own.iter().copied().chain(around).chain([&*test.name]).collect::<Vec<_>>().join("::")

@@ -1,6 +1,5 @@
 //! No file, folder or module has an unspecific name such as `util`.
 
-use crate::rust_tokens::items;
 use crate::tidy::Complaint;
 use crate::workspace::Workspace;
 
@@ -15,7 +14,7 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
             found.push(Complaint::of_file(&file.path, format!("`{part}` is unspecific; {REMEDY}")));
         }
         // `mod name;` has a file, whose path is checked above.
-        for module in items(file).into_iter().filter(|item| item.is_module && item.body.is_some()) {
+        for module in file.items().iter().filter(|item| item.is_module && item.body.is_some()) {
             if REFUSED.contains(&&*module.name) {
                 let text = format!("module `{}` is unspecific; {REMEDY}", module.name);
                 found.push(Complaint::at(&file.path, module.line, text));
