@@ -66,7 +66,7 @@ impl<'a> House<'a> {
             let excess = self.long_functions(name).into_iter().map(|(_, lines)| lines - LONG).sum();
             note("lines_over_70", name, excess);
             note("fn_of", name, self.functions_named_of(name).len());
-            note("doc_openings", name, self.riddles(name).len());
+            note("doc_openings", name, self.doc_openings(name).len());
         }
         note("shared_type_names", "all", self.types().values().filter(|n| **n > 1).count());
         note("words", "all", self.words());

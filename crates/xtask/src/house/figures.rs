@@ -52,13 +52,13 @@ impl House<'_> {
     }
 
     /// Doc comments of a crate that begin with What, Who or Whose, each as `path:line`.
-    pub fn riddles(&self, name: &str) -> Vec<String> {
+    pub fn doc_openings(&self, name: &str) -> Vec<String> {
         let first =
             |doc: &[&str]| doc[0].split(|c: char| !c.is_alphabetic()).next().unwrap_or_default().to_owned();
         let docs =
             self.files(name).flat_map(|f| docs(f).into_iter().map(move |(line, doc)| (f.path, line, doc)));
-        let riddles = docs.filter(|(.., doc)| ["What", "Who", "Whose"].contains(&&*first(doc)));
-        riddles.map(|(path, line, _)| format!("{path}:{line}")).collect()
+        let doc_openings = docs.filter(|(.., doc)| ["What", "Who", "Whose"].contains(&&*first(doc)));
+        doc_openings.map(|(path, line, _)| format!("{path}:{line}")).collect()
     }
 
     /// Examples in doc comments of a crate that `cargo test` compiles.
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(house.functions_named_of("a"), ["crates/a/src/x.rs:3"]);
         assert_eq!(house.types(), BTreeMap::from([("S", 2)]));
         assert_eq!(house.files("a").map(|f| f.public_items).sum::<usize>(), 2);
-        assert_eq!(house.riddles("a"), ["crates/a/src/x.rs:1"]);
+        assert_eq!(house.doc_openings("a"), ["crates/a/src/x.rs:1"]);
         assert_eq!(house.doc_tests("a"), 1);
         assert_eq!(house.comments_in_long_functions(), 100.0 / 71.0);
         assert_eq!(house.words(), 3);

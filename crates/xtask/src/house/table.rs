@@ -62,7 +62,7 @@ pub fn figures(house: &House) -> String {
     let long: Vec<usize> = ROUND.iter().flat_map(|n| house.long_functions(n)).map(|(_, n)| n).collect();
     let all_long = sum(&all, &|name| house.long_functions(name).len());
     let public = |name: &str| house.files(name).map(|f| f.public_items).sum::<usize>();
-    let openings = sum(&all, &|name| house.riddles(name).len());
+    let openings = sum(&all, &|name| house.doc_openings(name).len());
     let types = house.types();
     let rows = [
         (
@@ -133,7 +133,8 @@ pub fn list(house: &House) -> String {
             let long = house.long_functions(&path);
             lines.extend(long.iter().map(|(function, n)| format!("- {function}: {n} lines")));
             lines.extend(house.functions_named_of(&path).iter().map(|place| format!("- `fn of`: {place}")));
-            lines.extend(house.riddles(&path).iter().map(|place| format!("- What, Who, Whose: {place}")));
+            lines
+                .extend(house.doc_openings(&path).iter().map(|place| format!("- What, Who, Whose: {place}")));
         }
     }
     lines.push("\n## Type names that serve several types\n".into());
