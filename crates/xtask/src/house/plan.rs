@@ -83,10 +83,11 @@ struct Names<'a> {
 
 impl<'a> Names<'a> {
     fn read(files: &'a [Source]) -> Names<'a> {
-        let modules =
-            files.iter().enumerate().flat_map(|(at, f)| f.modules.iter().map(move |m| (&m[..], at)));
+        // Backwards, so that `crate` is lib.rs and not main.rs in a crate with both.
+        let files = || files.iter().enumerate().rev();
+        let modules = files().flat_map(|(at, f)| f.modules.iter().map(move |m| (&m[..], at)));
         let imports =
-            files.iter().flat_map(|f| &f.imports).map(|(m, name, path)| ((&m[..], &name[..]), path));
+            files().flat_map(|(_, f)| &f.imports).map(|(m, name, path)| ((&m[..], &name[..]), path));
         Names { modules: modules.collect(), imports: imports.collect() }
     }
 
@@ -177,5 +178,16 @@ mod tests {
         assert_eq!(rooms.names, ["a", "b"]);
         assert_eq!(rooms.graph.arrows, BTreeMap::from([((0, 1), 2), ((1, 0), 1)]));
         assert_eq!(plan.rooms(&["b".to_owned()]).names, ["b", "deep", "inner"]);
+    }
+
+    #[test]
+    fn the_root_of_a_library_with_a_program_is_the_library() {
+        let workspace = Workspace::of(&[
+            ("crates/x/src/a.rs", "use crate::L;\nstruct A;"),
+            ("crates/x/src/lib.rs", "mod a;\npub struct L;"),
+            ("crates/x/src/main.rs", "fn main() {}"),
+        ]);
+        let plan = Plan::draw(workspace.rust().filter_map(Source::read).collect());
+        assert_eq!(plan.uses.arrows, BTreeMap::from([((0, 1), 1)]));
     }
 }
