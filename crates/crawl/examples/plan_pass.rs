@@ -15,6 +15,7 @@ use recrawl_crawl::cycle::ranks::KeptRanks;
 use recrawl_crawl::focus::FocusRules;
 use recrawl_crawl::focus::survey::Survey;
 use recrawl_crawl::improve::population::PopulationCounter;
+use recrawl_crawl::lesson::RoundLesson;
 use recrawl_crawl::lessons::next_change::NextChangeLesson;
 use recrawl_crawl::round::RoundKind;
 use recrawl_crawl::settings::Settings;
@@ -142,12 +143,12 @@ fn lesson(generation: &Generation, formula: &Formula) -> Result<(), Box<dyn Erro
         let started = Used::now()?;
         for url in &batch {
             count += 1;
-            lesson.compared(url, count % 11 == 0);
+            lesson.compared(url, None, count % 11 == 0);
         }
         taken.add(Used::now()?.since(started));
     }
     let started = Used::now()?;
-    lesson.keep(&tables)?;
+    lesson.store(&tables, round)?;
     taken.add(Used::now()?.since(started));
     println!("  lesson of {count} visits: {taken}; peak memory {} MB", peak_memory()? / 1_000_000);
     Ok(())

@@ -10,7 +10,7 @@ use crate::round::RoundKind;
 use recrawl_repository::Generation;
 use recrawl_types::DatedRound;
 
-/// What the reports of committed rounds say of the current cycle.
+/// The current cycle, as the reports of committed rounds tell it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SoFar {
     /// Number of the cycle; 0 before the first round of a crawl.
@@ -102,7 +102,7 @@ pub struct Waiting {
 /// A round to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NextRound {
-    /// What it is for.
+    /// Its purpose.
     pub kind: RoundKind,
     /// Does it begin the next cycle?
     pub begins_cycle: bool,
@@ -118,7 +118,7 @@ impl NextRound {
 pub struct RoundToPlan {
     /// Its number and cycle.
     pub round: DatedRound,
-    /// What it is for.
+    /// Its purpose.
     pub kind: RoundKind,
     /// Start of the cycle, in milliseconds since 1970; none if the cycle starts with this round.
     pub cycle_started: Option<u64>,

@@ -20,6 +20,7 @@ pub mod focus;
 pub mod forbidding;
 pub mod improve;
 pub mod labels;
+pub mod lesson;
 pub mod lessons;
 pub mod notify;
 pub mod open_read;

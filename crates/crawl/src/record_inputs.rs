@@ -1,4 +1,4 @@
-//! What a formula reads that follows from the records of a generation alone: the change rates of sites, and siblings.
+//! Inputs of a formula that follow from the records of a generation alone: the change rates of sites, and siblings.
 
 use crate::failure::Failure;
 use crate::site_rates::SitePriors;

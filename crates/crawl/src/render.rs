@@ -104,7 +104,7 @@ pub fn check(table: &RenderTable) -> Result<(), String> {
     Ok(())
 }
 
-/// What the stage needs of its crawl.
+/// The parts of a crawl that the stage needs.
 pub struct StageInputs<'c> {
     /// Renders pages.
     pub renderer: Arc<Renderer>,
@@ -116,11 +116,11 @@ pub struct StageInputs<'c> {
     pub urls: UrlRules,
     /// How pages are read.
     pub reading: recrawl_extractor::Options,
-    /// What may be requested.
+    /// The URLs that may be requested.
     pub scope: &'c Scope,
-    /// What operators decided.
+    /// The decisions of operators.
     pub control: &'c Control,
-    /// What was learned of rules with `render = "auto"`.
+    /// The tables, for what was learned of rules with `render = "auto"`.
     pub tables: &'c SledTables,
 }
 

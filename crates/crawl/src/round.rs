@@ -1,8 +1,8 @@
-//! What a round is for.
+//! Kinds of rounds.
 
 use serde::{Deserialize, Serialize};
 
-/// What a round is for.
+/// The purpose of a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RoundKind {

@@ -1,4 +1,4 @@
-//! What a round leaves to the next one of its cycle: the pages that it did not reach.
+//! Pages that a round did not reach: it leaves them to the next round of its cycle.
 
 use crate::clock::RoundToPlan;
 use crate::crawl::Crawl;

@@ -1,14 +1,12 @@
-//! Turns the cycle's log into the verifier's batch, the report's counts and the updates of noise
-//! and trust.
+//! Turns the round's log into the verifier's batch and the report's counts, and shows its visits to the lessons.
 
 use crate::crawl::Crawl;
+use crate::cycle::lessons::RoundLessons;
 use crate::failure::Failure;
 use crate::improve::found::FoundByShare;
-use crate::lessons::site_noise::NoiseLesson;
+use crate::lesson::RoundLesson;
 use crate::lessons::traps::Traps;
-use crate::lessons::trust::TrustLesson;
 use crate::page_rules::RuleUse;
-use crate::pings::PingLesson;
 use crate::report::{Responses, Tally};
 use recrawl_repository::{Done, VisitLog};
 use recrawl_types::{DatedRound, Origin, ScheduleSource, Visit};
@@ -25,12 +23,6 @@ pub struct Gathered {
     pub responses: Responses,
     /// Visits beside what was expected of them; none if the plan was not measured.
     pub found: Option<FoundByShare>,
-    /// Noise of sites.
-    pub noise: NoiseLesson,
-    /// Trust in hosts' validators.
-    pub trust: TrustLesson,
-    /// Visits of pinged pages.
-    pub pings: PingLesson,
     /// Pages of the schedule that are done.
     pub done: Done,
     /// Bytes of pages, by origin; empty without a budget.
@@ -47,12 +39,11 @@ pub fn read_log(
     round: DatedRound,
     schedule: &dyn ScheduleSource,
     traps: &Traps,
+    lessons: &mut RoundLessons<'_>,
 ) -> Result<Gathered, Failure> {
     let limits = BatchLimits { memory_bytes: crawl.settings.config.storage.batch_memory.0 as usize };
     let mut batch = Batch::new(crawl.storage.clone(), round, limits);
     let (mut tally, mut responses) = (Tally::default(), Responses::default());
-    let (mut noise, mut trust) = (NoiseLesson::default(), TrustLesson::default());
-    let mut pings = PingLesson::new(crawl.pings.clone());
     let log = VisitLog::read(&*crawl.storage, round.round).map_err(Failure::work)?;
     let budget = &crawl.settings.config.budget;
     let is_limited = budget.bytes_per_host.0 > 0 || budget.bytes_per_cycle.0 > 0;
@@ -70,9 +61,7 @@ pub fn read_log(
         if visit.standing.is_some() {
             found.get_or_insert_default().add(visit);
         }
-        noise.observe(visit);
-        trust.observe(visit);
-        pings.visited(visit);
+        lessons.visited(visit);
         crawl.live.moved();
     };
     let (mut late, mut left_out) = (traps.late(), 0);
@@ -86,5 +75,5 @@ pub fn read_log(
     tally.links_seen -= left_out;
     tally.links_trapped += left_out;
     let batch = batch.finish().map_err(Failure::work)?;
-    Ok(Gathered { batch, tally, responses, found, noise, trust, pings, done, bytes })
+    Ok(Gathered { batch, tally, responses, found, done, bytes })
 }

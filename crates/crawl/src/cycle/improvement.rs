@@ -1,4 +1,4 @@
-//! What the rounds of a crawl do for `improve`: a cycle's first plan moves the loop on, and each commit notes what was
+//! Rounds and the loop of `improve`: a cycle's first plan moves the loop on, and each commit notes what was
 //! found.
 
 use crate::crawl::Crawl;
@@ -15,7 +15,7 @@ use recrawl_formula::Formula;
 use recrawl_repository::Generation;
 use recrawl_types::Cycle;
 
-/// What a plan of this cycle compares. When it begins the cycle, the loop moves on first, which may put another formula
+/// The comparison that a plan of this cycle makes. When it begins the cycle, the loop moves on first, which may put another formula
 /// in force.
 ///
 /// # Errors

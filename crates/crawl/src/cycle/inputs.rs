@@ -1,4 +1,4 @@
-//! What a formula reads beside the records of pages: the change rates of sites, siblings, signals, and the model of
+//! Inputs of a formula beside the records of pages: the change rates of sites, siblings, signals, and the model of
 //! the next change.
 
 use crate::cycle::signals::PageSignals;

@@ -4,6 +4,7 @@ use crate::clock::{self, NextRound, RoundToPlan};
 use crate::crawl::Crawl;
 use crate::cycle::plan::unavailable;
 use crate::failure::Failure;
+use crate::report::RoundReport;
 use crate::report::facts::Facts;
 use recrawl_repository::ScheduleFile;
 
@@ -75,5 +76,15 @@ impl Crawl {
         }
         let facts = Facts::last(&self.tables)?.filter(|facts| facts.round().round == last.round.next());
         Ok(Some(facts.as_ref().map_or(RoundToPlan::revisit(last.in_next_cycle()), RoundToPlan::begun)))
+    }
+
+    /// Gets ready for the round after a committed one.
+    pub(super) fn begin_next(&mut self, report: &RoundReport) {
+        self.survey.forget();
+        self.so_far.add(report);
+        self.is_begun = false;
+        (self.nothing_due_at, self.is_stirred) = (None, false);
+        self.pings.end_round();
+        self.cap_archive();
     }
 }

@@ -1,10 +1,11 @@
-//! What a focused crawl learns at each commit, from links that were tried and URLs that were found.
+//! The lesson of a focused crawl, from links that were tried and URLs that were found.
 
 use super::FocusRules;
 use super::report::{Discovered, FocusFacts, FocusReport};
 use super::state::FocusState;
 use super::survey::{Survey, hash};
 use crate::failure::Failure;
+use crate::lesson::RoundLesson;
 use recrawl_focus::live::Candidate;
 use recrawl_focus::live::recall::{Explored, MAX_EXPLORED, Pending, recall};
 use recrawl_repository::SledTables;
@@ -15,7 +16,6 @@ use std::sync::Arc;
 /// The lesson of a round, whose tried links are met in URL order.
 pub struct FocusLesson {
     rules: Arc<FocusRules>,
-    round: DatedRound,
     before: FocusState,
     now: FocusState,
     survey: Arc<Survey>,
@@ -48,15 +48,53 @@ impl FocusLesson {
             discovered: Discovered::default(),
             last: None,
             rules,
-            round,
             before,
             now,
             survey,
         })
     }
 
-    /// Adds a URL that was tried: judged for the first time, or found to be no page.
-    pub fn tried(&mut self, url: &CanonicalUrl, tried: &Tried) {
+    /// Hash of its site, what the plan knew of a URL, and its log odds as the plan counted them.
+    fn expected(&mut self, url: &CanonicalUrl, known: &Known) -> (u64, Candidate, f64) {
+        let name = Site::of(url);
+        // URLs come in the order of sites.
+        let (hash, site) = match &self.last {
+            Some((last, hash, site)) if *last == name => (*hash, *site),
+            _ => {
+                let hash = hash(&name);
+                let at = self.sites.partition_point(|(other, _)| *other < hash);
+                let site = self.sites.get(at).filter(|(other, _)| *other == hash).map(|(_, site)| *site);
+                self.last = Some((name, hash, site));
+                (hash, site)
+            }
+        };
+        let candidate = self.survey.candidate(known, site);
+        (hash, candidate, self.rules.order.planned(self.survey.model(), &candidate))
+    }
+
+    /// The report of the round, once all its pages were met.
+    pub fn report(&self) -> FocusReport {
+        FocusReport::new(&self.facts, &self.discovered, self.relevant(), self.state().recall)
+    }
+
+    /// The state after the round.
+    fn state(&self) -> FocusState {
+        let mut now = self.now.clone();
+        let surplus = now.explored.len().saturating_sub(MAX_EXPLORED);
+        now.explored.drain(..surplus);
+        (now.pending, now.rate) = (self.facts.pending, self.survey.rate());
+        now.recall = recall(self.relevant(), &now.pending, &now.explored);
+        now.discovery_share = self.facts.discovery_share.or(now.discovery_share);
+        now
+    }
+
+    fn relevant(&self) -> u64 {
+        self.survey.facts().relevant + self.discovered.relevant
+    }
+}
+
+impl RoundLesson for FocusLesson {
+    fn tried(&mut self, url: &CanonicalUrl, tried: &Tried) {
         let (hash, candidate, odds) = self.expected(url, &tried.known);
         if tried.was_pending {
             Pending::remove(&mut self.facts.pending, odds);
@@ -81,8 +119,7 @@ impl FocusLesson {
         }
     }
 
-    /// Adds a URL that was found and not visited.
-    pub fn found(&mut self, key: &[u8], known: &Known) {
+    fn found(&mut self, key: &[u8], known: &Known) {
         if known.status == Status::Live
             && let Ok(url) = CanonicalUrl::from_key(key)
         {
@@ -91,38 +128,7 @@ impl FocusLesson {
         }
     }
 
-    /// Hash of its site, what the plan knew of a URL, and its log odds as the plan counted them.
-    fn expected(&mut self, url: &CanonicalUrl, known: &Known) -> (u64, Candidate, f64) {
-        let name = Site::of(url);
-        // URLs come in the order of sites.
-        let (hash, site) = match &self.last {
-            Some((last, hash, site)) if *last == name => (*hash, *site),
-            _ => {
-                let hash = hash(&name);
-                let at = self.sites.partition_point(|(other, _)| *other < hash);
-                let site = self.sites.get(at).filter(|(other, _)| *other == hash).map(|(_, site)| *site);
-                self.last = Some((name, hash, site));
-                (hash, site)
-            }
-        };
-        let candidate = self.survey.candidate(known, site);
-        (hash, candidate, self.rules.order.planned(self.survey.model(), &candidate))
-    }
-
-    /// Keeps what was learned; gives the report of the round.
-    ///
-    /// # Errors
-    /// When the tables cannot be written.
-    pub fn keep(self, tables: &SledTables) -> Result<FocusReport, Failure> {
-        let FocusLesson { rules: _, round, before, mut now, survey, facts, discovered, .. } = self;
-        let surplus = now.explored.len().saturating_sub(MAX_EXPLORED);
-        now.explored.drain(..surplus);
-        let relevant = survey.facts().relevant + discovered.relevant;
-        (now.pending, now.rate) = (facts.pending, survey.rate());
-        now.recall = recall(relevant, &now.pending, &now.explored);
-        now.discovery_share = facts.discovery_share.or(now.discovery_share);
-        let report = FocusReport::new(&facts, &discovered, relevant, now.recall);
-        now.keep(before, round, tables)?;
-        Ok(report)
+    fn store(&mut self, tables: &SledTables, round: DatedRound) -> Result<(), Failure> {
+        self.state().keep(self.before.clone(), round, tables)
     }
 }

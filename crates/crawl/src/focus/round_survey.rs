@@ -8,7 +8,7 @@ use recrawl_repository::{Generation, SledTables};
 use recrawl_types::DatedRound;
 use std::sync::{Arc, Mutex};
 
-/// What visits yielded before a round. Read once a round, and again after a restart.
+/// The survey of the visits before a round. Read once a round, and again after a restart.
 #[derive(Default)]
 pub struct RoundSurvey(Mutex<Option<(DatedRound, Arc<Survey>)>>);
 

@@ -1,4 +1,4 @@
-//! What a focused crawl knows from round to round: the model, and the explored visits by which recall is estimated. Kept in
+//! The state of a focused crawl from round to round: the model, and the explored visits by which recall is estimated. Kept in
 //! the tables, beside the model of the next change.
 
 use super::FocusRules;
@@ -24,7 +24,7 @@ struct Kept {
     now: FocusState,
 }
 
-/// What is learned from round to round.
+/// The state after a round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FocusState {
@@ -61,7 +61,7 @@ impl Default for FocusState {
 }
 
 impl FocusState {
-    /// What the last committed round left.
+    /// The state that the last committed round left.
     ///
     /// # Errors
     /// When the tables cannot be read.
@@ -69,7 +69,7 @@ impl FocusState {
         Ok(kept::<Kept>(tables, FOCUS)?.unwrap_or_default().now)
     }
 
-    /// What this round begins with, also if it was merged before.
+    /// The state that this round begins with, also if it was merged before.
     ///
     /// # Errors
     /// When the tables cannot be read.

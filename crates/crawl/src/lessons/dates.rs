@@ -2,31 +2,27 @@
 //! the trust in pings, by the same rule.
 
 use crate::failure::Failure;
+use crate::lesson::RoundLesson;
 use recrawl_repository::{Generation, OriginRuns, SledTables};
-use recrawl_types::{CanonicalUrl, LastmodCounts, Origin, Round, StateColumns};
-use std::cell::RefCell;
+use recrawl_types::{CanonicalUrl, DatedRound, LastmodCounts, Origin, StateColumns};
 use std::collections::BTreeMap;
-use std::io;
 
 /// Counts of a cycle by origin, a small entry for each whose pages have dates. Collected while
 /// records are merged.
 #[derive(Default)]
 pub struct LastmodLesson {
-    counts: RefCell<BTreeMap<Origin, LastmodCounts>>,
+    counts: BTreeMap<Origin, LastmodCounts>,
 }
 
-impl LastmodLesson {
-    /// Adds one comparison.
-    pub fn observe(&self, url: &CanonicalUrl, newer: bool, changed: bool) {
-        self.counts.borrow_mut().entry(Origin::of(url)).or_default().observe(newer, changed);
+impl RoundLesson for LastmodLesson {
+    fn compared(&mut self, url: &CanonicalUrl, is_newer: Option<bool>, is_changed: bool) {
+        if let Some(is_newer) = is_newer {
+            self.counts.entry(Origin::of(url)).or_default().observe(is_newer, is_changed);
+        }
     }
 
-    /// Adds the counts to the tables.
-    ///
-    /// # Errors
-    /// When the tables cannot be read or written.
-    pub fn keep(self, tables: &SledTables, round: Round) -> io::Result<()> {
-        tables.apply_lastmods(round, self.counts.into_inner())
+    fn store(&mut self, tables: &SledTables, round: DatedRound) -> Result<(), Failure> {
+        Ok(tables.apply_lastmods(round.round, std::mem::take(&mut self.counts))?)
     }
 }
 
@@ -104,14 +100,14 @@ mod tests {
         let tables = SledTables::temporary().unwrap();
         let homes = ["https://honest.example/", "https://liar.example/", "https://new.example/"];
         let homes = homes.map(|text| UrlRules::default().canonicalize(text).unwrap());
-        let lesson = LastmodLesson::default();
+        let mut lesson = LastmodLesson::default();
         for _ in 0..20 {
             for (newer, changed) in [(true, true), (false, false)] {
-                lesson.observe(&homes[0], newer, changed);
-                lesson.observe(&homes[1], newer, !changed);
+                lesson.compared(&homes[0], Some(newer), changed);
+                lesson.compared(&homes[1], Some(newer), !changed);
             }
         }
-        lesson.keep(&tables, Round(1)).unwrap();
+        lesson.store(&tables, DatedRound::only_of(Cycle(1))).unwrap();
         let mut repository = Repository::open(Arc::new(MemoryStorage::new())).unwrap();
         let empty = Generation::default();
         let mut writer = repository.begin(&empty, Cycle(1)).unwrap();

@@ -4,11 +4,12 @@
 //! pages, and a resumed round learns the same. Urgent and fill rounds teach nothing: their pages are asked for, or new.
 
 use crate::failure::Failure;
+use crate::lesson::RoundLesson;
 use crate::record_inputs::RecordInputs;
 use crate::round::RoundKind;
 use crate::stored::{keep, kept};
 use recrawl_formula::{Formula, NextChange};
-use recrawl_predictor::{Lesson, NextChangeModel};
+use recrawl_predictor::NextChangeModel;
 use recrawl_repository::{Generation, ReadError, SledTables, States};
 use recrawl_types::{CanonicalUrl, Cycle, DatedRound, NEXT_CHANGE_WEIGHTS, Reads};
 use serde::{Deserialize, Serialize};
@@ -44,7 +45,7 @@ pub fn weights(tables: &SledTables) -> Result<[f64; NEXT_CHANGE_WEIGHTS], Failur
 pub struct NextChangeLesson<'g> {
     round: DatedRound,
     before: Learned,
-    lesson: Lesson,
+    lesson: recrawl_predictor::Lesson,
     inputs: RecordInputs,
     states: States<'g>,
     last: Option<CanonicalUrl>,
@@ -74,9 +75,11 @@ impl<'g> NextChangeLesson<'g> {
         let states = generation.states().with_keys(true);
         Ok(Some(NextChangeLesson { round, before, lesson, inputs, states, last: None, failed: None }))
     }
+}
 
-    /// Adds a comparison. Of several comparisons of a page the first counts.
-    pub fn compared(&mut self, url: &CanonicalUrl, is_changed: bool) {
+impl RoundLesson for NextChangeLesson<'_> {
+    /// Of several comparisons of a page the first counts.
+    fn compared(&mut self, url: &CanonicalUrl, _is_newer: Option<bool>, is_changed: bool) {
         if self.failed.is_some() || self.last.as_ref() == Some(url) {
             return;
         }
@@ -95,14 +98,10 @@ impl<'g> NextChangeLesson<'g> {
         self.last = Some(url.clone());
     }
 
-    /// Keeps what was learned.
-    ///
-    /// # Errors
-    /// When the generation could not be read, or the tables cannot be written.
-    pub fn keep(self, tables: &SledTables) -> Result<(), Failure> {
-        self.failed.map_or(Ok(()), Err)?;
-        let now = Learned { cycle: self.round.cycle.0, model: self.lesson.learned() };
-        keep(tables, NEXT_CHANGE, &Kept { round: self.round.round.0, before: self.before, now })
+    fn store(&mut self, tables: &SledTables, round: DatedRound) -> Result<(), Failure> {
+        self.failed.take().map_or(Ok(()), Err)?;
+        let now = Learned { cycle: round.cycle.0, model: self.lesson.clone().learned() };
+        keep(tables, NEXT_CHANGE, &Kept { round: round.round.0, before: self.before.clone(), now })
     }
 }
 

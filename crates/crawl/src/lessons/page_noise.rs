@@ -19,11 +19,11 @@ const LEAVE_OUT: &str =
 /// The rules by which differences of pages are judged.
 #[derive(Clone, Copy)]
 pub struct NoiseRules<'r> {
-    /// What is a difference.
+    /// The comparison of two texts.
     pub change: &'r ChangeRules,
-    /// What part of a page counts.
+    /// The part of a page that counts.
     pub pages: &'r PageRules,
-    /// Who is notified of changes.
+    /// The targets that are notified of changes.
     pub notify: &'r [Target],
 }
 

@@ -5,12 +5,13 @@
 //! changes (`[[notify]]`). Nor does it judge a page that has no noise of its own.
 
 use crate::failure::Failure;
+use crate::lesson::RoundLesson;
 use crate::lessons::cycle_cache::CycleCache;
 use crate::lessons::page_noise::NoiseRules;
 use recrawl_change::noise::remember;
 use recrawl_change::{Compared, LastComparisons, NoiseFloor, Tally};
 use recrawl_repository::SledTables;
-use recrawl_types::{CanonicalUrl, Content, Difference, Site, Visit, Visited};
+use recrawl_types::{CanonicalUrl, Content, DatedRound, Difference, Site, Visit, Visited};
 use std::collections::HashMap;
 use std::io;
 
@@ -80,25 +81,22 @@ pub struct NoiseLesson {
     tallies: HashMap<Site, Tally>,
 }
 
-impl NoiseLesson {
-    /// Adds one visit, if it compared texts.
-    pub fn observe(&mut self, visit: &Visit) {
+impl RoundLesson for NoiseLesson {
+    fn visited(&mut self, visit: &Visit) {
         if let Some(Difference { same_digest, distance, cycles }) = visit.difference {
             let tally = self.tallies.entry(Site::of(&visit.url)).or_default();
             tally.observe(visit.share, cycles, same_digest, distance.into());
         }
     }
 
-    /// The floors after this cycle, by site.
-    ///
-    /// # Errors
-    /// When a table cannot be read.
-    pub fn fold(self, tables: &SledTables) -> Result<Vec<(String, Vec<u8>)>, Failure> {
-        let folded = |(site, tally): (Site, Tally)| {
+    fn store(&mut self, tables: &SledTables, round: DatedRound) -> Result<(), Failure> {
+        let folded = |(site, tally): (Site, Tally)| -> io::Result<(String, Vec<u8>)> {
             let mut floor = floor_of(tables, &site)?;
             floor.fold(&tally);
             Ok((site.to_string(), serde_json::to_vec(&floor).expect("a noise floor is plain data")))
         };
-        self.tallies.into_iter().map(folded).collect()
+        let floors: Vec<_> =
+            std::mem::take(&mut self.tallies).into_iter().map(folded).collect::<Result<_, _>>()?;
+        Ok(tables.apply_round(round.round, floors)?)
     }
 }

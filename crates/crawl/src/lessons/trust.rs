@@ -1,12 +1,13 @@
 //! Trust in hosts' validators: the sign given by each visit, and what a cycle teaches.
 
+use crate::failure::Failure;
+use crate::lesson::RoundLesson;
 use recrawl_fetcher::{Condition, FetchResult};
 use recrawl_repository::SledTables;
 use recrawl_types::{
     Belief, Change, DatedRound, HostTable, Origin, SignTally, ValidatorSign, ValidatorTrust, Visit,
 };
 use std::collections::BTreeMap;
-use std::io;
 
 /// What a visit shows about the host's validators, if it sent them. `is_same` means that the body
 /// equals that of the last visit.
@@ -31,9 +32,8 @@ pub fn sign(
 #[derive(Default)]
 pub struct TrustLesson(BTreeMap<Origin, SignTally>);
 
-impl TrustLesson {
-    /// Adds one visit.
-    pub fn observe(&mut self, visit: &Visit) {
+impl RoundLesson for TrustLesson {
+    fn visited(&mut self, visit: &Visit) {
         if let Some(sign) = visit.sign {
             self.0.entry(Origin::of(&visit.url)).or_default().add(sign);
         }
@@ -41,11 +41,8 @@ impl TrustLesson {
 
     /// Adds the counts to each host's trust, once per cycle. The fetcher must have ended, since it
     /// writes the same entries.
-    ///
-    /// # Errors
-    /// When the tables cannot be read or written.
-    pub fn keep(self, tables: &SledTables, DatedRound { round, cycle }: DatedRound) -> io::Result<()> {
-        for (origin, tally) in self.0 {
+    fn store(&mut self, tables: &SledTables, DatedRound { round, cycle }: DatedRound) -> Result<(), Failure> {
+        for (origin, tally) in std::mem::take(&mut self.0) {
             let mut state = HostTable::load(tables, &origin)?.unwrap_or_default();
             let before = state.trust;
             state.trust.fold(&tally, cycle, round);
@@ -127,7 +124,7 @@ mod tests {
         let tally = SignTally { hidden: 3, ..SignTally::default() };
         for _ in 0..2 {
             TrustLesson([(origin.clone(), tally)].into())
-                .keep(&tables, DatedRound::only_of(Cycle(4)))
+                .store(&tables, DatedRound::only_of(Cycle(4)))
                 .unwrap();
             let kept = HostTable::load(&tables, &origin).unwrap().unwrap();
             assert_eq!((kept.requests, kept.trust.belief, kept.trust.since), (7, Belief::Lying, Cycle(4)));

@@ -2,8 +2,9 @@
 
 use super::Pings;
 use crate::failure::Failure;
-use recrawl_types::{CanonicalUrl, LastmodCounts, Origin, Round, Visit};
-use std::cell::RefCell;
+use crate::lesson::RoundLesson;
+use recrawl_repository::SledTables;
+use recrawl_types::{CanonicalUrl, DatedRound, LastmodCounts, Origin, Visit};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -13,17 +14,18 @@ pub struct PingLesson {
     pings: Arc<Pings>,
     /// When the pinged pages were visited, in milliseconds since 1970.
     visited: HashMap<CanonicalUrl, u64>,
-    counts: RefCell<BTreeMap<Origin, LastmodCounts>>,
+    counts: BTreeMap<Origin, LastmodCounts>,
 }
 
 impl PingLesson {
     /// An empty lesson.
     pub fn new(pings: Arc<Pings>) -> PingLesson {
-        PingLesson { pings, visited: HashMap::new(), counts: RefCell::default() }
+        PingLesson { pings, visited: HashMap::new(), counts: BTreeMap::new() }
     }
+}
 
-    /// Notes a visit of the log.
-    pub fn visited(&mut self, visit: &Visit) {
+impl RoundLesson for PingLesson {
+    fn visited(&mut self, visit: &Visit) {
         if !self.pings.is_used.load(Relaxed) || !visit.outcome.is_visit() {
             return;
         }
@@ -33,51 +35,37 @@ impl PingLesson {
         }
     }
 
-    /// Notes what the comparison of a visited page told.
-    pub fn compared(&self, url: &CanonicalUrl, changed: bool) {
+    fn compared(&mut self, url: &CanonicalUrl, _is_newer: Option<bool>, is_changed: bool) {
         if !self.pings.is_used.load(Relaxed) {
             return;
         }
         let origin = Origin::of(url);
         if self.pings.state().origins.contains_key(&origin) {
             let is_pinged = self.visited.contains_key(url);
-            self.counts.borrow_mut().entry(origin).or_default().observe(is_pinged, changed);
+            self.counts.entry(origin).or_default().observe(is_pinged, is_changed);
         }
     }
 
-    /// Adds the counts to the tables, before the commit of the round.
-    ///
-    /// # Errors
-    /// When the tables cannot be read or written.
-    pub fn keep(&self, round: Round) -> Result<(), Failure> {
+    fn store(&mut self, tables: &SledTables, round: DatedRound) -> Result<(), Failure> {
         if self.pings.is_used.load(Relaxed) {
-            let counted = self
-                .counts
-                .borrow()
-                .iter()
-                .map(|(origin, counts)| (origin.clone(), *counts))
-                .collect::<Vec<_>>();
-            self.pings.tables.apply_ping_counts(round, counted)?;
+            let counted: Vec<_> =
+                self.counts.iter().map(|(origin, counts)| (origin.clone(), *counts)).collect();
+            tables.apply_ping_counts(round.round, counted)?;
         }
         Ok(())
     }
 
-    /// Removes the pings that were answered, after the commit. If that fails, or the program ends before,
-    /// a ping is answered twice.
-    ///
-    /// # Errors
-    /// When the tables cannot be read or written.
-    pub fn forget(self) -> Result<(), Failure> {
+    /// Removes the pings that were answered. A ping that stays is answered twice.
+    fn committed(&mut self, tables: &SledTables) -> Result<(), Failure> {
         if !self.pings.is_used.load(Relaxed) {
             return Ok(());
         }
         let mut state = self.pings.state();
-        let tables = &self.pings.tables;
-        for origin in self.counts.into_inner().into_keys() {
+        for origin in std::mem::take(&mut self.counts).into_keys() {
             let counts = tables.ping_counts(&origin)?;
             state.origins.insert(origin, counts);
         }
-        for (url, at) in self.visited {
+        for (url, at) in std::mem::take(&mut self.visited) {
             let Some(waiting) = state.waiting.get_mut(&url) else { continue };
             let left = waiting.ping.after(at);
             tables.keep_ping(&url, left)?;

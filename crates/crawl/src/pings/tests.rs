@@ -1,7 +1,10 @@
 use super::indexnow::{MAX_URLS, Request};
 use super::*;
+use crate::lesson::RoundLesson;
 use recrawl_fetcher::{Condition, FetchResult, Response};
-use recrawl_types::{Change, Cycle, Failure as FetchFailure, Outcome, Round, Skip, UrlRules, Visit};
+use recrawl_types::{
+    Change, Cycle, DatedRound, Failure as FetchFailure, Outcome, Round, Skip, UrlRules, Visit,
+};
 
 const NOW: u64 = 5 * HOUR;
 const KEY: &str = "0123456789abcdef";
@@ -62,6 +65,10 @@ fn proven(pings: &Pings, host: &str, pages: usize) {
     }
 }
 
+fn dated(round: u32) -> DatedRound {
+    DatedRound { round: Round(round), cycle: Cycle(round) }
+}
+
 /// Visits a page and compares it.
 fn learn(pings: &Arc<Pings>, round: u32, visits: &[(&str, bool)]) {
     let mut lesson = PingLesson::new(pings.clone());
@@ -69,9 +76,9 @@ fn learn(pings: &Arc<Pings>, round: u32, visits: &[(&str, bool)]) {
         let outcome = Outcome::Fetched(if *changed { Change::Changed } else { Change::Unchanged });
         lesson.visited(&Visit { at: NOW, ..Visit::new(url(text), outcome) });
     }
-    visits.iter().for_each(|(text, changed)| lesson.compared(&url(text), *changed));
-    lesson.keep(Round(round)).unwrap();
-    lesson.forget().unwrap();
+    visits.iter().for_each(|(text, changed)| lesson.compared(&url(text), None, *changed));
+    lesson.store(&pings.tables, dated(round)).unwrap();
+    lesson.committed(&pings.tables).unwrap();
 }
 
 #[test]
@@ -272,15 +279,15 @@ fn a_ping_after_the_visit_waits_for_the_next() {
     lesson.visited(&visit);
     let again = pings.receive(notice(&["https://a.test/0"], KEY), &|_| true, 9, NOW + 1).unwrap();
     assert_eq!(again, Ok(Received::Noted(1)));
-    lesson.compared(&page, false);
-    lesson.keep(Round(1)).unwrap();
-    lesson.forget().unwrap();
+    lesson.compared(&page, None, false);
+    lesson.store(&pings.tables, dated(1)).unwrap();
+    lesson.committed(&pings.tables).unwrap();
     assert_eq!(pings.of_page(&page), Some(Ping::at(NOW + 1)));
     // A visit that failed answers nothing.
     learn(&pings, 2, &[]);
     let mut lesson = PingLesson::new(pings.clone());
     lesson
         .visited(&Visit { at: NOW + 9, ..Visit::new(page.clone(), Outcome::Failed(FetchFailure::Timeout)) });
-    lesson.forget().unwrap();
+    lesson.committed(&pings.tables).unwrap();
     assert!(pings.of_page(&page).is_some());
 }

@@ -23,11 +23,11 @@ const HEADROOM: i64 = 10;
 pub struct Survey<'s> {
     /// The promises.
     pub promises: &'s [Promise],
-    /// What bounds them.
+    /// The budget and the shares that bound them.
     pub config: &'s Config,
     /// Delays that are configured.
     pub fetch: &'s FetchConfig,
-    /// What keeps pages from being fetched; none without tables.
+    /// The rules that keep pages from being fetched; none without tables.
     pub forbidding: Option<Forbidding<'s>>,
     /// The known pages.
     pub generation: &'s Generation,

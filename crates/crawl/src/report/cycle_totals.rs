@@ -1,4 +1,4 @@
-//! What a round hands on to the next one of its cycle: the sample that carried pages belong to, and the bytes that the
+//! Totals that a round hands on to the next one of its cycle: the sample that carried pages belong to, and the bytes that the
 //! cycle has spent.
 
 use super::Sample;

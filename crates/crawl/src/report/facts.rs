@@ -24,7 +24,7 @@ pub struct Facts {
     /// Its number; none if it is that of the cycle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) round: Option<Round>,
-    /// What it is for.
+    /// Its purpose.
     #[serde(default)]
     pub kind: RoundKind,
     /// Start time of the cycle, in milliseconds since 1970; none if the cycle starts with this round.

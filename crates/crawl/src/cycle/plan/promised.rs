@@ -1,4 +1,4 @@
-//! What promises ask of the plan of a crawl.
+//! Pages that promises ask of a plan.
 
 use super::request;
 use crate::crawl::Crawl;
@@ -9,7 +9,7 @@ use recrawl_repository::Generation;
 use recrawl_types::Cycle;
 use std::time::Duration;
 
-/// What a plan of this cycle visits to keep promises, and what was kept so far. Warns of promises that are broken, or
+/// The pages that a plan of this cycle visits to keep promises, and what was kept so far. Warns of promises that are broken, or
 /// cannot be kept.
 ///
 /// # Errors

@@ -61,13 +61,13 @@ fn a_round_teaches_once_and_by_the_pages_as_its_plan_read_them() {
         let (revisit, formula) = ((dated(round, cycle), RoundKind::Revisit), formula_of("t * p_next"));
         let taught = NextChangeLesson::of_round(&tables, &generation, revisit, formula.as_deref(), &|_| {});
         let mut taught = taught.unwrap().unwrap();
-        taught.compared(&UrlRules::keep_all().canonicalize("http://a.aaa/").unwrap(), true);
+        taught.compared(&UrlRules::keep_all().canonicalize("http://a.aaa/").unwrap(), None, true);
         for (i, url) in urls.iter().enumerate().filter(|(i, _)| i.is_multiple_of(5)) {
             let row = i % BLOCK_PAGES;
-            taught.compared(url, row.is_multiple_of(3));
-            taught.compared(url, true);
+            taught.compared(url, None, row.is_multiple_of(3));
+            taught.compared(url, None, true);
         }
-        taught.keep(&tables).unwrap();
+        taught.store(&tables, dated(round, cycle)).unwrap();
         if !is_again {
             (expected, learned_at) = (lesson.learned(), cycle);
         }

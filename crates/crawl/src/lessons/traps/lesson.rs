@@ -1,21 +1,23 @@
 //! Learns about traps from the first visits of a cycle, in the URL order of the merge.
 
 use super::{OriginTraps, TrapRules, known};
+use crate::failure::Failure;
+use crate::lesson::RoundLesson;
 use recrawl_repository::SledTables;
 use recrawl_types::{CanonicalUrl, Content, DatedRound, Origin};
-use std::cell::RefCell;
 use std::io;
+use std::sync::Arc;
 
 /// Counts the visits of a cycle, one origin at a time: its evidence is read at its first page, and
 /// stored at the first page of the next origin. So memory does not grow with the cycle, and the
 /// order of its log does not matter. Targets of redirects, whose first visits only the merge
 /// recognizes, count like any page.
-pub struct TrapLesson<'t> {
-    rules: &'t TrapRules,
-    tables: &'t SledTables,
+pub struct TrapLesson {
+    rules: TrapRules,
+    tables: Arc<SledTables>,
     round: DatedRound,
-    open: RefCell<Option<Open>>,
-    failed: RefCell<Option<io::Error>>,
+    open: Option<Open>,
+    failed: Option<io::Error>,
 }
 
 /// The origin whose pages are being merged.
@@ -26,36 +28,16 @@ struct Open {
     known: Option<OriginTraps>,
 }
 
-impl<'t> TrapLesson<'t> {
+impl TrapLesson {
     /// A lesson of this round.
-    pub fn new(rules: &'t TrapRules, tables: &'t SledTables, round: DatedRound) -> TrapLesson<'t> {
-        TrapLesson { rules, tables, round, open: RefCell::default(), failed: RefCell::default() }
-    }
-
-    /// Adds a page's first visit.
-    pub fn observe(&self, url: &CanonicalUrl, content: &Content) {
-        if !super::tells_of_traps(content) {
-            return;
-        }
-        let mut open = self.open.borrow_mut();
-        if !open.as_ref().is_some_and(|open| open.home.same_origin(url)) {
-            let next = self.close(open.take()).and_then(|()| self.open(url));
-            match next {
-                Ok(next) => *open = Some(next),
-                Err(error) => {
-                    self.failed.borrow_mut().get_or_insert(error);
-                }
-            }
-        }
-        if let Some(known) = open.as_mut().and_then(|open| open.known.as_mut()) {
-            known.observe(url, content.fingerprint.simhash, self.round.cycle, &self.rules.rule);
-        }
+    pub fn new(rules: &TrapRules, tables: &Arc<SledTables>, round: DatedRound) -> TrapLesson {
+        TrapLesson { rules: rules.clone(), tables: tables.clone(), round, open: None, failed: None }
     }
 
     fn open(&self, url: &CanonicalUrl) -> io::Result<Open> {
         let known = match self.rules.hold_for(&url.host()) {
             true => {
-                Some(known(self.tables, &Origin::of(url))?).filter(|known| known.as_of < self.round.round)
+                Some(known(&self.tables, &Origin::of(url))?).filter(|known| known.as_of < self.round.round)
             }
             false => None,
         };
@@ -70,13 +52,29 @@ impl<'t> TrapLesson<'t> {
         }
         self.tables.keep_traps(&origin, &known.to_bytes())
     }
+}
 
-    /// Stores the evidence of the last origin.
-    ///
-    /// # Errors
-    /// When the evidence of an origin could not be read or stored.
-    pub fn keep(self) -> io::Result<()> {
-        self.close(self.open.take())?;
-        self.failed.into_inner().map_or(Ok(()), Err)
+impl RoundLesson for TrapLesson {
+    fn visited_first(&mut self, url: &CanonicalUrl, content: &Content) {
+        if !super::tells_of_traps(content) {
+            return;
+        }
+        if !self.open.as_ref().is_some_and(|open| open.home.same_origin(url)) {
+            let last = self.open.take();
+            match self.close(last).and_then(|()| self.open(url)) {
+                Ok(next) => self.open = Some(next),
+                Err(error) => _ = self.failed.get_or_insert(error),
+            }
+        }
+        if let Some(known) = self.open.as_mut().and_then(|open| open.known.as_mut()) {
+            known.observe(url, content.fingerprint.simhash, self.round.cycle, &self.rules.rule);
+        }
+    }
+
+    /// Stores the evidence of the last origin: that of the others is stored already.
+    fn store(&mut self, _tables: &SledTables, _round: DatedRound) -> Result<(), Failure> {
+        let last = self.open.take();
+        self.close(last)?;
+        Ok(self.failed.take().map_or(Ok(()), Err)?)
     }
 }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::config;
+use crate::lesson::RoundLesson;
 use recrawl_types::{Content, ContentKind, Cycle, Fingerprint, Round, Share, Skip, UrlRules};
 
 fn url(text: &str) -> CanonicalUrl {
@@ -23,13 +24,15 @@ fn tables(rules: &TrapRules) -> Arc<SledTables> {
     tables
 }
 
-fn teach(rules: &TrapRules, tables: &SledTables, cycle: u32) {
-    let lesson = TrapLesson::new(rules, tables, DatedRound::only_of(Cycle(cycle)));
+fn teach(rules: &TrapRules, tables: &Arc<SledTables>, cycle: u32) {
+    let round = DatedRound::only_of(Cycle(cycle));
+    let mut lesson = TrapLesson::new(rules, tables, round);
     for host in ["a", "b"] {
-        (1..=30)
-            .for_each(|month| lesson.observe(&url(&format!("http://{host}.example/cal/{month}")), &text(7)));
+        (1..=30).for_each(|month| {
+            lesson.visited_first(&url(&format!("http://{host}.example/cal/{month}")), &text(7))
+        });
     }
-    lesson.keep().unwrap();
+    lesson.store(tables, round).unwrap();
 }
 
 /// A URL of the calendar that is no probe, and one that is.
@@ -148,9 +151,9 @@ fn probes_of_a_pattern_are_bounded_in_a_cycle() {
     }
     // The next round of a cycle that visited them all visits and records none.
     let round = |round| DatedRound { round: Round(round), cycle: Cycle(5) };
-    let lesson = TrapLesson::new(&rules, &tables, round(5));
-    probes.iter().take(MAX_PROBES as usize).for_each(|probe| lesson.observe(probe, &text(7)));
-    lesson.keep().unwrap();
+    let mut lesson = TrapLesson::new(&rules, &tables, round(5));
+    probes.iter().take(MAX_PROBES as usize).for_each(|probe| lesson.visited_first(probe, &text(7)));
+    lesson.store(&tables, round(5)).unwrap();
     let traps = Traps::new(&rules, &tables, round(6));
     assert!(probes.iter().all(|probe| traps.refuse(probe)));
     traps
@@ -214,7 +217,7 @@ fn where_traps_are_not_to_be_cut_nothing_is() {
         (|c| c.enabled = false, false),
     ] {
         assert_eq!(Traps::new(&rules(edit), &learned, DatedRound::only_of(Cycle(4))).refuse(&cut), refused);
-        let fresh = SledTables::temporary().unwrap();
+        let fresh = Arc::new(SledTables::temporary().unwrap());
         teach(&rules(edit), &fresh, 1);
         assert_eq!(known(&fresh, &Origin::of(&cut)).unwrap().cut_patterns().count(), usize::from(refused));
     }

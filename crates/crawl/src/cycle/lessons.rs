@@ -1,0 +1,99 @@
+//! The lessons of a round: one line for each capability that learns.
+
+use crate::crawl::Crawl;
+use crate::failure::Failure;
+use crate::focus::lesson::FocusLesson;
+use crate::lesson::RoundLesson;
+use crate::lessons::dates::LastmodLesson;
+use crate::lessons::next_change::NextChangeLesson;
+use crate::lessons::site_noise::NoiseLesson;
+use crate::lessons::traps::TrapLesson;
+use crate::lessons::trust::TrustLesson;
+use crate::pings::PingLesson;
+use crate::report::facts::Facts;
+use recrawl_repository::{Generation, SledTables};
+use recrawl_types::{CanonicalUrl, Content, DatedRound, Known, Visit};
+use recrawl_verifier::Tried;
+
+/// Makes a struct with one field for each lesson, which passes everything on to all of them. Calls for each page are
+/// static, and a method that the list does not pass on is one that [`RoundLesson`] does not have.
+macro_rules! lessons {
+    ($($name:ident: $lesson:ty,)*) => {
+        /// The lessons of a round, in the order in which they are stored.
+        pub struct RoundLessons<'r> {
+            $(pub $name: $lesson,)*
+        }
+
+        impl RoundLesson for RoundLessons<'_> {
+            fn visited(&mut self, visit: &Visit) {
+                $(self.$name.visited(visit);)*
+            }
+
+            fn compared(&mut self, url: &CanonicalUrl, is_newer: Option<bool>, is_changed: bool) {
+                $(self.$name.compared(url, is_newer, is_changed);)*
+            }
+
+            fn visited_first(&mut self, url: &CanonicalUrl, content: &Content) {
+                $(self.$name.visited_first(url, content);)*
+            }
+
+            fn tried(&mut self, url: &CanonicalUrl, tried: &Tried) {
+                $(self.$name.tried(url, tried);)*
+            }
+
+            fn found(&mut self, key: &[u8], known: &Known) {
+                $(self.$name.found(key, known);)*
+            }
+
+            fn store(&mut self, tables: &SledTables, round: DatedRound) -> Result<(), Failure> {
+                $(self.$name.store(tables, round)?;)*
+                Ok(())
+            }
+
+            fn committed(&mut self, tables: &SledTables) -> Result<(), Failure> {
+                $(self.$name.committed(tables)?;)*
+                Ok(())
+            }
+        }
+    };
+}
+
+lessons! {
+    noise: NoiseLesson,
+    dates: LastmodLesson,
+    pings: PingLesson,
+    // After the fetcher has ended: both write the entries of hosts.
+    trust: TrustLesson,
+    traps: TrapLesson,
+    next_change: Option<NextChangeLesson<'r>>,
+    focus: Option<FocusLesson>,
+}
+
+impl<'r> RoundLessons<'r> {
+    /// Begins the lessons of a round.
+    ///
+    /// # Errors
+    /// When the generation or the tables cannot be read.
+    pub fn begin(crawl: &Crawl, generation: &'r Generation, facts: &Facts) -> Result<Self, Failure> {
+        let (tables, round) = (&*crawl.tables, facts.round());
+        let (kind, formula) = ((round, facts.kind), facts.formula_toml.as_deref());
+        let focus = match &crawl.settings.focus {
+            Some(rules) => {
+                let survey = crawl.survey(rules, generation, round)?;
+                Some(FocusLesson::of_round(rules.clone(), survey, tables, round, facts.focus.as_ref())?)
+            }
+            None => None,
+        };
+        Ok(RoundLessons {
+            noise: NoiseLesson::default(),
+            dates: LastmodLesson::default(),
+            pings: PingLesson::new(crawl.pings.clone()),
+            trust: TrustLesson::default(),
+            traps: TrapLesson::new(&crawl.settings.traps, &crawl.tables, round),
+            next_change: NextChangeLesson::of_round(tables, generation, kind, formula, &|_| {
+                crawl.live.moved()
+            })?,
+            focus,
+        })
+    }
+}

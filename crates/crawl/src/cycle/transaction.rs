@@ -1,0 +1,46 @@
+//! The transaction of a crawl: generation g becomes g+1.
+
+use crate::crawl::Crawl;
+use crate::cycle::improvement;
+use crate::cycle::merge::MergedRound;
+use crate::failure::Failure;
+use crate::lesson::RoundLesson;
+use crate::report::cycle_totals::CycleTotals;
+use crate::report::facts::Facts;
+use crate::report::{RoundReport, history};
+
+/// Commits a merged round, and gives its report. By now archive and log are durable.
+///
+/// The order of writes: first what was learned, then one rename that makes the generation current, then the removal of
+/// what waited for the round. A crash before the rename leaves generation g, schedule and log: the next start merges the
+/// round again and stores all lessons again. A crash after it leaves generation g+1, with more lying about than is
+/// needed. So each write before the rename must give the same when it is made twice, and each after it may be lost.
+///
+/// # Errors
+/// When the tables or the generation cannot be written. Nothing is lost: the round is merged again.
+pub fn commit(crawl: &mut Crawl, facts: &Facts, merged: MergedRound<'_>) -> Result<RoundReport, Failure> {
+    let MergedRound { next, mut lessons, report, division, sample, spent } = merged;
+    let round = facts.round();
+
+    // What the loop of `improve` notes is kept by cycle: noted again, it replaces itself.
+    improvement::note(crawl, facts, &report, division)?;
+    // Kept under two names in turn. A round merged again reads those of the round before, which this does not touch.
+    CycleTotals::leave(&crawl.tables, &crawl.settings.config.cycle, round.round, sample, spent)?;
+    // Each names the round that it counts, or keeps what it began with.
+    lessons.store(&crawl.tables, round)?;
+    // Before the rename: a generation whose lessons are lost would never learn them, since its log is gone. The other
+    // way round they are only stored again.
+    crawl.tables.flush()?;
+
+    // The rename. It makes pages, kept visits, kept hosts and report current at once; schedule and log go.
+    let commit = || crawl.repository.commit(next, &report.to_json());
+    tracing::error_span!("commit").in_scope(commit).map_err(Failure::work)?;
+
+    // From here on, the round is over whatever happens. A history that is not shortened only takes more room.
+    if let Err(failure) = history::shorten(&mut crawl.repository) {
+        tracing::warn!("the reports of old rounds could not be added up: {failure}");
+    }
+    // Last: a ping that was removed before the rename would be lost with it. One that stays is answered twice.
+    lessons.committed(&crawl.tables)?;
+    Ok(report)
+}

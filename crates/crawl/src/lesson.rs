@@ -1,0 +1,74 @@
+//! Lessons: each capability that learns from the pages of a round has one.
+//!
+//! A lesson sees the visits of the log first, then what the merge finds, in the order of URLs; it is stored before the
+//! commit. `cycle/lessons.rs` lists all lessons of a round.
+
+use crate::failure::Failure;
+use recrawl_repository::SledTables;
+use recrawl_types::{CanonicalUrl, Content, DatedRound, Known, Visit};
+use recrawl_verifier::Tried;
+
+/// The lesson of one capability from one round. It leaves out the methods that it does not need.
+pub trait RoundLesson {
+    /// A visit, in the order of the log.
+    fn visited(&mut self, _visit: &Visit) {}
+
+    /// A page was compared with its last visit. `is_newer` tells whether its date in a sitemap or feed had moved; none if
+    /// it has no date. Several comparisons of a page follow each other.
+    fn compared(&mut self, _url: &CanonicalUrl, _is_newer: Option<bool>, _is_changed: bool) {}
+
+    /// A page was visited for the first time.
+    fn visited_first(&mut self, _url: &CanonicalUrl, _content: &Content) {}
+
+    /// A URL was tried that had never been judged: it was judged, or found to be no page.
+    fn tried(&mut self, _url: &CanonicalUrl, _tried: &Tried) {}
+
+    /// A URL is known after the round, and was not visited.
+    fn found(&mut self, _key: &[u8], _known: &Known) {}
+
+    /// Stores what was learned, before the commit of the round. After a crash between the two, the round is merged and
+    /// stored again: a lesson counts once, so its stored form names its round, or keeps what it began with.
+    ///
+    /// # Errors
+    /// When the tables cannot be read or written, or a method before met an error.
+    fn store(&mut self, tables: &SledTables, round: DatedRound) -> Result<(), Failure>;
+
+    /// Removes what waited for this round, after its commit. If that fails, or the program ends before, it waits on.
+    ///
+    /// # Errors
+    /// When the tables cannot be read or written.
+    fn committed(&mut self, _tables: &SledTables) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+/// A lesson that some rounds do not have.
+impl<L: RoundLesson> RoundLesson for Option<L> {
+    fn visited(&mut self, visit: &Visit) {
+        self.iter_mut().for_each(|lesson| lesson.visited(visit));
+    }
+
+    fn compared(&mut self, url: &CanonicalUrl, is_newer: Option<bool>, is_changed: bool) {
+        self.iter_mut().for_each(|lesson| lesson.compared(url, is_newer, is_changed));
+    }
+
+    fn visited_first(&mut self, url: &CanonicalUrl, content: &Content) {
+        self.iter_mut().for_each(|lesson| lesson.visited_first(url, content));
+    }
+
+    fn tried(&mut self, url: &CanonicalUrl, tried: &Tried) {
+        self.iter_mut().for_each(|lesson| lesson.tried(url, tried));
+    }
+
+    fn found(&mut self, key: &[u8], known: &Known) {
+        self.iter_mut().for_each(|lesson| lesson.found(key, known));
+    }
+
+    fn store(&mut self, tables: &SledTables, round: DatedRound) -> Result<(), Failure> {
+        self.iter_mut().try_for_each(|lesson| lesson.store(tables, round))
+    }
+
+    fn committed(&mut self, tables: &SledTables) -> Result<(), Failure> {
+        self.iter_mut().try_for_each(|lesson| lesson.committed(tables))
+    }
+}
