@@ -375,7 +375,7 @@ fn all_that_a_command_starts_is_killed_at_its_end_and_nothing_else() {
     while !begun.exists() {
         assert!(tried.elapsed() < PATIENCE, "it never begins");
         let failed = fails(world.run(&["notify", "test", "hangs"]), 1);
-        assert!(failed.contains("no answer within 1s") && !is_running(&third), "{failed}");
+        assert!(failed.contains("no answer within 1 s") && !is_running(&third), "{failed}");
     }
     let failed = fails(world.run(&["notify", "test", "none"]), 1);
     assert!(failed.contains("cannot start /no/such/program: No such file"), "{failed}");
@@ -468,7 +468,10 @@ fn a_command_reads_the_message_and_is_killed_if_it_hangs() {
     world.crawl(1);
     let told = fails(world.run(&["notify", "send"]), 1);
     let told = format!("{told}{}", succeeds(world.run(&["notify", "status"])));
-    assert!(told.contains("hang: 0 messages delivered") && told.contains("no answer within 300ms"), "{told}");
+    assert!(
+        told.contains("hang: 0 messages delivered") && told.contains("no answer within 300 ms"),
+        "{told}"
+    );
     assert!(told.contains("exit status: 3: no room left"), "{told}");
     let taken =
         std::fs::read_dir(&good).unwrap().map(|file| lines(&file.unwrap().path()).len()).sum::<usize>();

@@ -310,7 +310,7 @@ fn a_disk_that_fills_while_pages_are_fetched_is_noticed_before_it_is_full() {
         stops += 1;
         let line = fails(output, 1);
         assert!(
-            line.contains(" free, but storage.reserve is") && line.contains("free disk space"),
+            line.contains(" free, less than storage.reserve (") && line.contains("free disk space"),
             "noticed, not met: {line}"
         );
         world.is_sound();

@@ -16,6 +16,7 @@ use axum::extract::{Request, State};
 use axum::http::header::{ALLOW, CONTENT_LENGTH};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use recrawl_types::{Size, Span};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,7 +35,7 @@ pub async fn pass(State(console): State<Arc<Console>>, request: Request, next: N
         Ok(()) => match time::timeout(ANSWER_TIMEOUT, next.run(request)).await {
             Ok(answer) => answer,
             Err(_) => {
-                let text = format!("no response within {} seconds", ANSWER_TIMEOUT.as_secs());
+                let text = format!("no response within {}", Span(ANSWER_TIMEOUT));
                 Problem::busy(text).into_response()
             }
         },
@@ -75,6 +76,6 @@ fn check(console: &Console, request: &Request) -> Result<(), Problem> {
 
 /// The problem for a body above [`MAX_BODY`].
 pub fn too_large() -> Problem {
-    Problem::new(ProblemType::TooLarge, format!("the body has more than {MAX_BODY} bytes"))
+    Problem::new(ProblemType::TooLarge, format!("the body is larger than {}", Size(MAX_BODY as u64)))
         .todo("send several smaller requests")
 }

@@ -1,5 +1,6 @@
 //! Operator names and their bearer tokens, from a file that no other user can read.
 
+use recrawl_types::Size;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
@@ -40,7 +41,7 @@ impl Tokens {
         let mut text = String::new();
         file.take(MAX_FILE_BYTES + 1).read_to_string(&mut text).map_err(unreadable)?;
         if text.len() as u64 > MAX_FILE_BYTES {
-            let what = format!("longer than {MAX_FILE_BYTES} bytes");
+            let what = format!("longer than {}", Size(MAX_FILE_BYTES));
             return Err(error(None, what, "is this the right file?"));
         }
         Tokens::parse(&text).map_err(|(line, what, todo)| error(line, what, todo))

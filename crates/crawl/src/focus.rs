@@ -21,6 +21,7 @@ use recrawl_focus::live::Order;
 use recrawl_focus::terms::MAX_FILE_BYTES;
 use recrawl_focus::words::MAX_TEXT;
 use recrawl_focus::{Classifier, Topic, Words};
+use recrawl_types::Size;
 use std::fmt;
 use std::path::Path;
 
@@ -68,7 +69,7 @@ impl FocusRules {
         for (key, value, most, told) in [
             ("rounds", u64::from(focus.rounds), u64::MAX, "or more".into()),
             ("groups", focus.groups as u64, MAX_GROUPS as u64, format!("to {MAX_GROUPS}")),
-            ("max_text", focus.max_text.0, MAX_TEXT as u64, format!("to {} KiB", MAX_TEXT >> 10)),
+            ("max_text", focus.max_text.0, MAX_TEXT as u64, format!("B to {}", Size(MAX_TEXT as u64))),
             ("site_patience", focus.site_patience, u64::MAX, "or more".into()),
         ] {
             if value == 0 || value > most {

@@ -41,7 +41,7 @@ impl Space {
     /// # Errors
     /// When it is not, with what to do.
     pub fn check(&self) -> Result<(), Failure> {
-        self.need(self.reserve, "but storage.reserve is")
+        self.need(self.reserve, &format!("less than storage.reserve ({})", Size(self.reserve)))
     }
 
     /// Checks that a merge fits beside the existing files, even if it rewrites everything; it may
@@ -55,7 +55,9 @@ impl Space {
         let garbage: u64 = parts.iter().map(|part| part.bytes - part.live).sum();
         let in_use = generation.summary().bytes.saturating_sub(garbage);
         let batch = OF_THE_LOG * log_bytes + A_SKIPPED_PAGE * skipped;
-        self.need(in_use.saturating_add(batch), "but committing the cycle may need")
+        let bytes = in_use.saturating_add(batch);
+        let may_need = Size(bytes).rounded();
+        self.need(bytes, &format!("less than the {may_need} that committing the cycle may need"))
     }
 
     fn need(&self, bytes: u64, what: &str) -> Result<(), Failure> {
@@ -68,10 +70,9 @@ impl Space {
             return Ok(());
         }
         Err(Failure::Work(format!(
-            "{}: {} free, {what} {}; free disk space and restart, nothing is lost and the cycle resumes",
+            "{}: {} free, {what}; free disk space and restart, nothing is lost and the cycle resumes",
             self.folder,
-            Size(free).rounded(),
-            Size(bytes).rounded()
+            Size(free).rounded()
         )))
     }
 
@@ -118,7 +119,7 @@ mod tests {
         let error = space.check().unwrap_err();
         assert!(!error.is_usage(), "as where the disk is full");
         let text = error.to_string();
-        assert!(text.contains("0 B free") && text.contains("but storage.reserve is 1 MiB"), "{text}");
+        assert!(text.contains("0 B free") && text.contains("less than storage.reserve (1 MiB)"), "{text}");
         assert!(text.contains("free disk space and restart"), "{text}");
         free.store(1 << 20, Relaxed);
         assert!(space.check().is_ok());
@@ -144,6 +145,6 @@ mod tests {
         assert!(space.check_merge(&Generation::default(), 1_000, 0).is_ok());
         assert!(space.check_merge(&Generation::default(), 0, 1_000).is_err(), "skipped pages need room, too");
         let text = space.check_merge(&Generation::default(), 1_001, 0).unwrap_err().to_string();
-        assert!(text.contains("committing the cycle may need 2.9 KiB"), "{text}");
+        assert!(text.contains("less than the 2.9 KiB that committing the cycle may need"), "{text}");
     }
 }

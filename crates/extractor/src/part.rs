@@ -6,6 +6,7 @@
 use crate::sink::Handle;
 use crate::text::Collapsed;
 use cost::Cost;
+use recrawl_types::Size;
 use regex::{Regex, RegexBuilder};
 use scraper::{Html, Selector};
 use std::collections::HashSet;
@@ -153,7 +154,8 @@ fn patterns(entries: &[String]) -> Result<Vec<Regex>, PartError> {
         builder.build().map_err(|error| {
             let why = match error {
                 regex::Error::CompiledTooBig(limit) => {
-                    format!("{entry:?} needs more than {limit} bytes when compiled; write smaller repetitions")
+                    let limit = Size(limit as u64);
+                    format!("{entry:?} needs more than {limit} when compiled; write smaller repetitions")
                 }
                 // The parser draws the position over several lines; the last one says what is wrong.
                 error => {

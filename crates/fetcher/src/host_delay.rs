@@ -6,7 +6,7 @@ use crate::politeness::AdaptiveDelay;
 use crate::robots::Rules;
 use crate::robots::policy::{RobotsPolicy, refetch_at};
 use recrawl_types::host::{RobotsBody, RobotsState};
-use recrawl_types::{Failure, HostState, Outcome, Skip};
+use recrawl_types::{Failure, HostState, Outcome, Skip, Span};
 use std::fmt;
 use std::time::Duration;
 
@@ -151,7 +151,8 @@ impl fmt::Display for LeftAlone {
         match self {
             LeftAlone::BackOff { .. } => f.write_str("back-off after repeated failures or a Retry-After"),
             LeftAlone::CrawlDelay { asked, kept } => {
-                write!(f, "Crawl-delay {asked:?} in robots.txt exceeds politeness.max_crawl_delay ({kept:?})")
+                let (asked, kept) = (Span(*asked), Span(*kept));
+                write!(f, "Crawl-delay {asked} in robots.txt exceeds politeness.max_crawl_delay ({kept})")
             }
             LeftAlone::NoRobots { why, .. } => {
                 f.write_str("robots.txt could not be fetched")?;
@@ -201,7 +202,7 @@ mod tests {
         let asked = with_robots(RobotsBody::Rules(b"User-agent: *\nCrawl-delay: 31".to_vec()));
         let left = of(&asked).left_alone.unwrap();
         assert_eq!((left.name(), left.until()), ("crawl_delay", None));
-        assert!(left.to_string().contains("31s") && left.to_string().contains("30s"), "{left}");
+        assert!(left.to_string().contains("31 s in") && left.to_string().contains("(30 s)"), "{left}");
         let none = of(&with_robots(RobotsBody::DisallowAll(Some(Failure::Dns)))).left_alone.unwrap();
         assert_eq!((none.name(), none.until()), ("no_robots", Some(NOW + 60_000)));
         assert!(

@@ -1,6 +1,7 @@
 //! Templates of messages (Jinja, by minijinja).
 
 use minijinja::{Environment, ErrorKind, UndefinedBehavior};
+use recrawl_types::Size;
 use serde_json::Value;
 use std::io;
 
@@ -54,7 +55,7 @@ impl io::Write for Bounded {
 
 fn words(error: &minijinja::Error) -> String {
     let what = match error.kind() {
-        ErrorKind::WriteFailure => format!("it makes a message of more than {MAX_RENDERED} bytes"),
+        ErrorKind::WriteFailure => format!("it makes a message of more than {}", Size(MAX_RENDERED as u64)),
         ErrorKind::OutOfFuel => format!("it takes more than {MAX_STEPS} steps"),
         kind => match error.detail() {
             Some(detail) => format!("{kind}: {detail}"),
@@ -109,7 +110,7 @@ mod tests {
     #[test]
     fn a_message_ends_at_the_limit_and_not_after_it_is_made() {
         let large = format!("{{% for a in range(90000) %}}{}{{% endfor %}}", "x".repeat(8 << 10));
-        assert!(rendered(&large).unwrap_err().contains("more than 4194304 bytes"));
+        assert!(rendered(&large).unwrap_err().contains("more than 4 MiB"));
         let mut text = Bounded(Vec::new());
         _ = io::Write::write(&mut text, &[0; MAX_RENDERED]).unwrap();
         assert!(io::Write::write(&mut text, &[0]).is_err() && text.0.len() == MAX_RENDERED);

@@ -52,7 +52,7 @@ use recrawl_crawl::operator::seeds;
 use recrawl_crawl::output::events::Events;
 use recrawl_crawl::process::Shutdown;
 use recrawl_crawl::settings::Settings;
-use recrawl_types::CanonicalUrl;
+use recrawl_types::{CanonicalUrl, Span};
 use shared_state::{Due, Phase, SharedState};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -121,7 +121,7 @@ fn open_again(
                     return Ok(Some(opened));
                 }
                 Err(failure) => {
-                    tracing::error!("cannot open the crawl again, retrying in {REOPEN:?}: {failure}");
+                    tracing::error!("cannot open the crawl again, retrying in {}: {failure}", Span(REOPEN));
                     if let Some(answers) = answers {
                         answers.fails(format!("the crawl cannot be opened again: {failure}"));
                     }
@@ -309,7 +309,7 @@ fn crawl_on(
             }
             Err(failure) => {
                 let wait = FIRST_RETRY.saturating_mul(1 << failures.min(16)).min(MAX_RETRY);
-                tracing::error!("round failed, retrying in {wait:?}: {failure}");
+                tracing::error!("round failed, retrying in {}: {failure}", Span(wait));
                 failures += 1;
                 timer.retry_at(shared.uptime() + wait);
                 shared.failed(&failure);

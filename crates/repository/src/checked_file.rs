@@ -4,6 +4,7 @@
 use crate::error::{OpenError, ReadError, WriteError};
 use crate::frames::Source;
 use crate::storage::Storage;
+use recrawl_types::Size;
 use std::io;
 
 /// A text without content. A person may write no more than this into a file, to begin anew.
@@ -57,7 +58,7 @@ impl CheckedFile {
         let path = storage.locate(self.next);
         let bytes = format!("{BEGIN}{crc:08x}{}{text}{END}", self.middle());
         if bytes.len() as u64 > self.max_bytes {
-            let error = format!("{} bytes are more than the {} it may have", bytes.len(), self.max_bytes);
+            let error = format!("longer than the {} it may have", Size(self.max_bytes));
             return Err(WriteError::of(&path, "write")(io::Error::new(io::ErrorKind::FileTooLarge, error)));
         }
         let mut file = storage.create(self.next).map_err(WriteError::of(&path, "create"))?;

@@ -94,7 +94,7 @@ mod tests {
         let longest = (most.len() - 100..most.len()).rev().find(|length| fits(*length)).expect("one fits");
         assert_eq!(read(&storage).unwrap().map(|text| text.len()), Some(longest));
         let error = write(&storage, &most).unwrap_err().to_string();
-        assert!(error.contains("decisions.json") && error.contains("67108864"), "{error}");
+        assert!(error.contains("decisions.json") && error.contains("longer than the 64 MiB"), "{error}");
         assert_eq!(read(&storage).unwrap().map(|text| text.len()), Some(longest), "the last one is there");
     }
 

@@ -5,7 +5,7 @@ use crate::error::{ReadError, WriteError};
 use crate::format::{FileKind, HEADER_BYTES, MAX_FRAME_BYTES, header, put_frame};
 use crate::frames::Source;
 use crate::storage::{Storage, WriteFile};
-use recrawl_types::Round;
+use recrawl_types::{Round, Size};
 use std::io;
 
 /// The file, open for appending.
@@ -95,7 +95,7 @@ impl LogFile {
             return Err(WriteError::after_failure(&self.path));
         }
         if payload.len() > MAX_FRAME_BYTES {
-            let what = format!("a record of {} bytes is too long", payload.len());
+            let what = format!("a record of {} is too long", Size(payload.len() as u64).rounded());
             let source = io::Error::new(io::ErrorKind::InvalidInput, what);
             return Err(WriteError { file: self.path.clone(), action: "write", source });
         }

@@ -20,6 +20,7 @@ pub mod lastmod;
 pub mod outcome;
 pub mod page;
 pub mod ping;
+pub mod quantity;
 pub mod reads;
 pub mod request;
 pub mod schedule;
@@ -42,6 +43,7 @@ pub use crate::page::{
     Visited,
 };
 pub use crate::ping::Ping;
+pub use crate::quantity::{Size, Span};
 pub use crate::reads::Reads;
 pub use crate::request::{
     AnswerClass, HostRequests, Minute, RequestLog, RobotsInForce, SentRequest, ShortestGap,

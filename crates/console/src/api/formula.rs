@@ -6,6 +6,7 @@ use crate::problem::Problem;
 use crate::view::{FormulaCheck, Formulas, RankChanges};
 use axum::Json;
 use axum::extract::State;
+use recrawl_types::Size;
 use serde::Deserialize;
 use std::sync::Arc;
 use utoipa::ToSchema;
@@ -29,7 +30,7 @@ impl FormulaSent {
             true => Ok(self.text),
             false => Err(Problem::invalid(
                 "text",
-                format!("longer than {MAX_FORMULA_BYTES} bytes"),
+                format!("longer than {}", Size(MAX_FORMULA_BYTES as u64)),
                 "shorten the formula",
             )),
         }

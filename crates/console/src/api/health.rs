@@ -5,6 +5,7 @@ use crate::problem::Problem;
 use crate::view::{State as CrawlState, Status};
 use axum::Json;
 use axum::extract::State;
+use recrawl_types::Span;
 use serde::Serialize;
 use std::sync::Arc;
 use utoipa::ToSchema;
@@ -33,7 +34,11 @@ pub async fn health(State(console): State<Arc<Console>>) -> Result<Json<Health>,
     let status = console.view.status();
     if status.is_stalled() {
         let Status { idle_ms, stall_ms, .. } = status;
-        let text = format!("no progress for {idle_ms} ms, more than serve.stall ({stall_ms} ms)");
+        let text = format!(
+            "no progress for {}, more than serve.stall ({})",
+            Span::millis(idle_ms).rounded(),
+            Span::millis(stall_ms)
+        );
         return Err(Problem::busy(text)
             .retry_after(10)
             .todo("see the log; restart the crawl if it does not recover"));

@@ -4,6 +4,7 @@
 //! this table and its thresholds, so they cannot disagree.
 
 use super::{Counts, CycleStage, State, Status, TargetFigures};
+use recrawl_types::{Size, Span};
 use serde::Serialize;
 use std::fmt::Write;
 use utoipa::ToSchema;
@@ -93,14 +94,14 @@ pub struct Rule {
 /// All rules, the most important first. Levels never rise from one to the next, and the last applies always.
 pub const RULES: &[Rule] = &[
     red("stalled", "no progress for `serve.stall`", |s| {
-        s.is_stalled().then(|| format!("no progress for {} s (serve.stall)", s.idle_ms / 1000))
+        s.is_stalled().then(|| format!("no progress for {} (serve.stall)", Span::millis(s.idle_ms).rounded()))
     }),
     red("disk full", "less free space than `storage.reserve`", |s| {
         let free = s.bytes_free.filter(|free| *free < s.bytes_reserved)?;
         Some(format!(
             "the disk is full: {} free, {} reserved (storage.reserve)",
-            mib(free),
-            mib(s.bytes_reserved)
+            Size(free).rounded(),
+            Size(s.bytes_reserved)
         ))
     }),
     red("failed", "the last round failed, as when nothing can be committed", |s| {
@@ -150,8 +151,8 @@ pub const RULES: &[Rule] = &[
             s.bytes_free.filter(|free| (*free as f64) < LOW_DISK_RESERVES * s.bytes_reserved as f64)?;
         Some(format!(
             "the disk is nearly full: {} free; the crawl stops at {}",
-            mib(free),
-            mib(s.bytes_reserved)
+            Size(free).rounded(),
+            Size(s.bytes_reserved)
         ))
     }),
     amber("many failures", "more than a fifth of at least 20 requests failed", |s| {
@@ -161,7 +162,7 @@ pub const RULES: &[Rule] = &[
     }),
     amber("budget", "nine tenths of `budget.bytes_per_cycle` are spent", |s| {
         let budget = s.budget.as_ref().filter(|budget| budget.used() >= SPENT_SHARE)?;
-        let (spent, limit) = (mib(budget.spent), mib(budget.limit));
+        let (spent, limit) = (Size(budget.spent).rounded(), Size(budget.limit));
         Some(format!("{spent} of the cycle's {limit} are spent (budget.bytes_per_cycle)"))
     }),
     amber("back-off", "more than a fifth of the open hosts are in back-off", |s| {
@@ -242,10 +243,6 @@ fn misses(counts: &Counts) -> String {
     some.map(|(pages, what)| format!("{pages} {what}")).collect::<Vec<_>>().join(", ")
 }
 
-fn mib(bytes: u64) -> String {
-    format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
-}
-
 type Reason = fn(&Status) -> Option<String>;
 
 const fn red(name: &'static str, when: &'static str, reason: Reason) -> Rule {
@@ -309,8 +306,8 @@ mod tests {
                         Some(NextRound { kind: "revisit".into(), at: Some(5), why: String::new() });
                 }),
             ),
-            ("stalled", Red, "no progress for 61 s", with(|s| s.idle_ms = 61_000)),
-            ("disk full", Red, "0.5 MiB free, 1024.0 MiB", with(|s| s.bytes_free = Some(1 << 19))),
+            ("stalled", Red, "no progress for 1 min (serve.stall)", with(|s| s.idle_ms = 61_000)),
+            ("disk full", Red, "512 KiB free, 1 GiB", with(|s| s.bytes_free = Some(1 << 19))),
             (
                 "failed",
                 Red,
@@ -353,7 +350,7 @@ mod tests {
             (
                 "disk low",
                 Amber,
-                "1536.0 MiB free; the crawl stops at 1024.0 MiB",
+                "1.5 GiB free; the crawl stops at 1 GiB",
                 with(|s| {
                     s.bytes_free = Some(3 << 29);
                 }),
@@ -377,7 +374,7 @@ mod tests {
             (
                 "budget",
                 Amber,
-                "9.0 MiB of the cycle's 10.0 MiB",
+                "9 MiB of the cycle's 10 MiB",
                 with(|s| {
                     s.budget = Some(ByteBudget { limit: 10 << 20, spent: 9 << 20 });
                 }),

@@ -1,5 +1,7 @@
 //! Errors of [`CrawlView`](super::CrawlView).
 
+use recrawl_types::Span;
+
 /// Why a read or a change failed; the console turns it into problem+json.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
@@ -31,7 +33,7 @@ pub enum Refusal {
     #[error("{0}")]
     Forbidden(String),
     /// 429: beyond a limit per time.
-    #[error("{what}; retry after {seconds} s")]
+    #[error("{what}; retry after {}", Span::seconds((*.seconds).into()).rounded())]
     TooMany {
         /// The limit.
         what: String,

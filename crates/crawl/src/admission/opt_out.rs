@@ -1,6 +1,6 @@
 //! Hosts whose owners opted out: a file that is read again at the start of each cycle.
 
-use recrawl_types::HostPattern;
+use recrawl_types::{HostPattern, Size};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -35,7 +35,8 @@ impl OptOut {
         let length = std::fs::metadata(file).map_err(|e| named(&e))?.len();
         if length > MAX_FILE {
             return Err(named(&format!(
-                "{length} bytes, limit {MAX_FILE}; name whole domains as *.example.com"
+                "longer than {}; name whole domains as *.example.com",
+                Size(MAX_FILE)
             )));
         }
         let bytes = std::fs::read(file).map_err(|e| named(&e))?;

@@ -1,5 +1,6 @@
 //! Files that the configuration names, or is in: read up to a limit, since a device or a pipe has no end.
 
+use recrawl_types::Size;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -19,7 +20,7 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
-        let text = format!("longer than {} KiB; name another file", most >> 10);
+        let text = format!("longer than {}; name another file", Size(most));
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
     }
     Ok(bytes)
@@ -50,6 +51,6 @@ mod tests {
             );
         }
         let error = read(Path::new("/dev/zero"), MAX_CONFIG).unwrap_err();
-        assert!(error.to_string().contains("longer than 1024 KiB"), "{error}");
+        assert!(error.to_string().contains("longer than 1 MiB"), "{error}");
     }
 }

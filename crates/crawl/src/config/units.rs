@@ -1,20 +1,11 @@
-//! Durations, sizes and shares with units: "1 s", "2 MiB", "5%".
-//!
-//! A bare number is refused for durations and sizes: a delay of `1` could be a second or a
-//! millisecond, and the wrong guess would harm a site.
+//! Values of the configuration that are more than a number: durations, sizes, shares, amounts.
+
+pub use recrawl_types::{Size, Span};
 
 use recrawl_scheduler::Parts;
+use recrawl_types::quantity::{number_and_unit, read_written};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use std::fmt;
-use std::time::Duration;
-
-/// A duration with its unit: `ms`, `s`, `min`, `h` or `d`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Span(pub Duration);
-
-/// A number of bytes with its unit: `B`, `KiB`, `MiB`, `GiB` (and `kB`, `MB`, `GB`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Size(pub u64);
 
 /// A number of pages, or a share of the known ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -123,69 +114,12 @@ impl<'de> Deserialize<'de> for Render {
     }
 }
 
-const SPANS: [(&str, f64); 5] = [("ms", 0.001), ("s", 1.0), ("min", 60.0), ("h", 3600.0), ("d", 86_400.0)];
-const SIZES: [(&str, f64); 7] = [
-    ("B", 1.0),
-    ("KiB", 1024.0),
-    ("MiB", 1_048_576.0),
-    ("GiB", 1_073_741_824.0),
-    ("kB", 1e3),
-    ("MB", 1e6),
-    ("GB", 1e9),
-];
-
-/// Splits "1.5 s" into number and unit.
-fn quantity(text: &str) -> Option<(f64, &str)> {
-    let text = text.trim();
-    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
-    let number: f64 = text[..end].parse().ok()?;
-    (number.is_finite() && number >= 0.0).then(|| (number, text[end..].trim()))
-}
-
-fn scaled(text: &str, units: &[(&str, f64)], what: &str, example: &str) -> Result<f64, String> {
-    let names = || units.iter().map(|u| u.0).collect::<Vec<_>>().join(", ");
-    let wrong =
-        || format!("{text:?} is not a {what}; write a number and a unit ({}), such as {example:?}", names());
-    let (number, unit) = quantity(text).ok_or_else(wrong)?;
-    let (_, factor) = units.iter().find(|(name, _)| *name == unit).ok_or_else(wrong)?;
-    Ok(number * factor)
-}
-
-impl Span {
-    /// Parses "1 s".
-    pub fn parse(text: &str) -> Result<Span, String> {
-        let seconds = scaled(text, &SPANS, "duration", "1 s")?;
-        Duration::try_from_secs_f64(seconds).map(Span).map_err(|_| format!("duration {text:?} is too long"))
-    }
-
-    /// A span of whole milliseconds, for defaults.
-    pub const fn millis(ms: u64) -> Span {
-        Span(Duration::from_millis(ms))
-    }
-}
-
-impl Size {
-    /// Parses "2 MiB".
-    pub fn parse(text: &str) -> Result<Size, String> {
-        let bytes = scaled(text, &SIZES, "size", "2 MiB")?;
-        if bytes > 1e18 { Err(format!("size {text:?} is too large")) } else { Ok(Size(bytes as u64)) }
-    }
-
-    /// For readers: in the largest unit that fits, with at most one decimal.
-    pub fn rounded(self) -> String {
-        let units = SIZES[..4].iter().rev();
-        let (unit, factor) = units.copied().find(|unit| self.0 as f64 >= unit.1).unwrap_or(SIZES[0]);
-        let number = format!("{:.1}", self.0 as f64 / factor);
-        format!("{} {unit}", number.strip_suffix(".0").unwrap_or(&number))
-    }
-}
-
 impl Share {
     /// Parses "5%".
     pub fn parse(text: &str) -> Result<Share, String> {
         let wrong =
             || format!("{text:?} is not a share; write a number from 0 to 1, or a percentage such as \"5%\"");
-        let (number, unit) = quantity(text).ok_or_else(wrong)?;
+        let (number, unit) = number_and_unit(text).ok_or_else(wrong)?;
         let share = match unit {
             "" => number,
             "%" => number / 100.0,
@@ -216,25 +150,6 @@ impl Amount {
     }
 }
 
-/// The value in the largest unit without a fraction, or else in the base unit.
-fn spelled(value: f64, units: &[(&str, f64)]) -> String {
-    let whole = |f: &&(&str, f64)| value >= f.1 && (value / f.1).fract().abs() < 1e-9;
-    let (name, factor) = units.iter().rev().find(whole).unwrap_or(&units[0]);
-    format!("{} {name}", value / factor)
-}
-
-impl fmt::Display for Span {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&spelled(self.0.as_secs_f64(), &SPANS))
-    }
-}
-
-impl fmt::Display for Size {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&spelled(self.0 as f64, &SIZES[..4]))
-    }
-}
-
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -244,36 +159,15 @@ impl fmt::Display for Amount {
     }
 }
 
-/// A TOML value before its unit is parsed.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Written {
-    Text(String),
-    Whole(u64),
-    Fraction(f64),
-}
-
-impl Written {
-    fn text(self) -> String {
-        match self {
-            Written::Text(text) => text,
-            Written::Whole(number) => number.to_string(),
-            Written::Fraction(number) => number.to_string(),
-        }
-    }
-}
-
 macro_rules! written {
     ($type:ty) => {
         impl<'de> Deserialize<'de> for $type {
             fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-                <$type>::parse(&Written::deserialize(d)?.text()).map_err(D::Error::custom)
+                read_written(d, <$type>::parse)
             }
         }
     };
 }
-written!(Span);
-written!(Size);
 written!(Amount);
 written!(Share);
 written!(DiscoveryShare);
@@ -301,18 +195,6 @@ impl Serialize for Rounds {
             Parts::Equal(count) => s.serialize_u32(*count),
             Parts::Shares(shares) => shares.serialize(s),
         }
-    }
-}
-
-impl Serialize for Span {
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        s.collect_str(self)
-    }
-}
-
-impl Serialize for Size {
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        s.collect_str(self)
     }
 }
 
@@ -345,27 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_size_for_readers_is_short() {
-        let of = |bytes| Size(bytes).rounded();
-        assert_eq!([of(0), of(1023), of(1 << 20)], ["0 B", "1023 B", "1 MiB"]);
-        assert_eq!([of(72_241_960 << 10), of(900 << 30)], ["68.9 GiB", "900 GiB"]);
-    }
-
-    #[test]
-    fn units_are_read_and_written_back() {
-        for (text, ms) in
-            [("1 s", 1000), ("250ms", 250), ("1.5 min", 90_000), ("2 h", 7_200_000), ("1 d", 86_400_000)]
-        {
-            let span = Span::parse(text).unwrap();
-            assert_eq!(span.0, Duration::from_millis(ms), "{text}");
-            assert_eq!(Span::parse(&span.to_string()).unwrap(), span, "{span}");
-        }
-        assert_eq!(Span::millis(0).to_string(), "0 ms");
-        for (text, bytes) in [("2 MiB", 2 << 20), ("10 B", 10), ("1 GB", 1_000_000_000)] {
-            let size = Size::parse(text).unwrap();
-            assert_eq!(size.0, bytes, "{text}");
-            assert_eq!(Size::parse(&size.to_string()).unwrap(), size, "{size}");
-        }
+    fn amounts_and_shares_are_read() {
         assert_eq!(Amount::parse("5%").unwrap().of(1000), 50);
         assert_eq!(Amount::parse("200").unwrap().of(1000), 200);
         assert_eq!(Share::parse("0.05").unwrap(), Share::parse("5%").unwrap());
@@ -394,13 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_mean_two_things_is_refused() {
-        for text in ["1", "", "s", "-1 s", "1 parsec", "NaN s", "1e9 s", "99999999999999999999999 d"] {
-            assert!(Span::parse(text).is_err(), "{text}");
-        }
-        for text in ["2", "2 mib", "-1 B", "99999999999 GiB"] {
-            assert!(Size::parse(text).is_err(), "{text}");
-        }
+    fn what_is_neither_share_nor_amount_is_refused() {
         for text in ["101%", "1.1", "-5%", "five"] {
             assert!(Share::parse(text).is_err(), "{text}");
         }

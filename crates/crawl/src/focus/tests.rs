@@ -46,7 +46,10 @@ fn wrong_keys_are_told_with_a_remedy() {
         (changed(&|c| c.focus.rounds = 0), &["focus.rounds"]),
         (changed(&|c| c.focus.groups = usize::MAX), &["focus.groups is out of range", "or leave it out"]),
         (changed(&|c| c.focus.worth = f64::NAN), &["focus.worth"]),
-        (changed(&|c| c.focus.max_text.0 = 1 << 30), &["focus.max_text is out of range; write 1 to 64 KiB"]),
+        (
+            changed(&|c| c.focus.max_text.0 = 1 << 30),
+            &["focus.max_text is out of range; write 1 B to 64 KiB"],
+        ),
     ] {
         for part in says {
             assert!(error.contains(part), "{error:?} has no {part:?}");

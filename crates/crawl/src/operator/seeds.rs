@@ -1,7 +1,7 @@
 //! Seeds: URLs given on the command line or in a file.
 
 use crate::failure::Failure;
-use recrawl_types::{CanonicalUrl, UrlRules};
+use recrawl_types::{CanonicalUrl, Size, UrlRules};
 use std::path::Path;
 
 /// Maximum bytes of a seed file.
@@ -31,8 +31,8 @@ fn read_file(path: &Path, rules: &UrlRules) -> Result<Vec<CanonicalUrl>, Failure
     let named = |e: std::io::Error| Failure::Usage(format!("cannot read seed file {}: {e}", path.display()));
     let length = std::fs::metadata(path).map_err(named)?.len();
     if length > MAX_SEED_FILE {
-        let text =
-            format!("seed file {}: {length} bytes, limit {MAX_SEED_FILE}; split the file", path.display());
+        let most = Size(MAX_SEED_FILE);
+        let text = format!("seed file {} is longer than {most}; split the file", path.display());
         return Err(Failure::Usage(text));
     }
     let bytes = std::fs::read(path).map_err(named)?;

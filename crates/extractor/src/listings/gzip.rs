@@ -1,6 +1,7 @@
 //! Unpacks gzipped sitemaps under a limit.
 
 use flate2::read::MultiGzDecoder;
+use recrawl_types::Size;
 use std::borrow::Cow;
 use std::io::Read;
 
@@ -15,9 +16,9 @@ pub(super) fn unpack(body: &[u8], limit: usize) -> (Cow<'_, [u8]>, Option<String
     let mut decoder = MultiGzDecoder::new(body);
     let outcome = decoder.by_ref().take(limit as u64).read_to_end(&mut bytes);
     let cut = match outcome {
-        Err(_) => Some(format!("the gzip data end early after {} bytes", bytes.len())),
+        Err(_) => Some(format!("the gzip data end early after {}", Size(bytes.len() as u64).rounded())),
         Ok(_) if bytes.len() == limit && !matches!(decoder.read(&mut [0]), Ok(0)) => {
-            Some(format!("larger than the limit of {limit} bytes when unpacked"))
+            Some(format!("larger than the limit of {} when unpacked", Size(limit as u64)))
         }
         Ok(_) => None,
     };

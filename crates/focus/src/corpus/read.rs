@@ -1,6 +1,7 @@
 //! Reads the four parts of a corpus: `sites.tsv`, `pages.tsv`, `links.tsv` and `text.jsonl`, unpacked.
 
 use super::{Corpus, Link, LinkKind, Page, Site};
+use recrawl_types::Size;
 use serde::Deserialize;
 use std::io::{self, BufRead};
 use thiserror::Error;
@@ -47,7 +48,7 @@ fn lines(
             break;
         }
         if bytes as u64 == MAX_LINE && !text.ends_with('\n') {
-            return Err(CorpusError::Line { line, problem: format!("more than {MAX_LINE} bytes") });
+            return Err(CorpusError::Line { line, problem: format!("longer than {}", Size(MAX_LINE)) });
         }
         with(line, text.trim_end_matches(['\n', '\r']))
             .map_err(|problem| CorpusError::Line { line, problem })?;

@@ -4,6 +4,7 @@ use super::{
     Combine, MAX_FILE_BYTES, MAX_TERM_BYTES, MAX_TERM_WORDS, MAX_TERMS, Set, Topic, UrlTerms, Weights,
 };
 use crate::words::{Language, Words};
+use recrawl_types::Size;
 use serde::Deserialize;
 use std::collections::HashMap;
 use thiserror::Error;
@@ -13,7 +14,7 @@ use toml::Spanned;
 #[derive(Debug, Error, PartialEq)]
 pub enum TermsError {
     /// The file is too long.
-    #[error("the file has more than {MAX_FILE_BYTES} bytes (keep the most telling terms)")]
+    #[error("the file is longer than {} (keep the most telling terms)", Size(MAX_FILE_BYTES as u64))]
     TooLong,
     /// Not TOML, or not these keys.
     #[error("line {line}: {message}{remedy}")]

@@ -46,7 +46,7 @@ fn bad_files_are_refused_with_line_and_remedy() {
         (format!("{FILE}\n[weights]\nurl = -1\n"), "line 7: weight `url` is -1"),
         (format!("{FILE}weights = {{ genre = nan }}"), "weight `genre` is NaN"),
         (format!("{FILE}weights = {{ genre = 0, content = 0 }}"), "weights `genre` and `content` are both 0"),
-        (format!("{FILE}{}", "#".repeat(MAX_FILE_BYTES)), "more than 65536 bytes"),
+        (format!("{FILE}{}", "#".repeat(MAX_FILE_BYTES)), "longer than 64 KiB"),
     ] {
         let found = told(&file);
         assert!(found.contains(error) && !found.contains('\n'), "{found}\ninstead of {error}");

@@ -1,6 +1,7 @@
 //! Errors of reading and writing formulas.
 
 use crate::{Expr, ParseError};
+use recrawl_types::Size;
 use std::io;
 use std::path::PathBuf;
 
@@ -36,7 +37,7 @@ pub enum FormulaError {
         cause: Box<FormulaError>,
     },
     /// The text is too long for a formula.
-    #[error("a formula file has at most {limit} bytes; is this the right file?")]
+    #[error("a formula file has at most {}; is this the right file?", Size(*.limit))]
     TooLong {
         /// Maximum bytes.
         limit: u64,

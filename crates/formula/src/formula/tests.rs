@@ -90,7 +90,7 @@ fn files_are_saved_whole_and_errors_name_them() {
     assert!(wrong.contains("mine.toml") && wrong.contains("invalid type"), "{wrong}");
     std::fs::write(&path, "#".repeat(70_000)).unwrap();
     let long = Formula::load(&path).unwrap_err().to_string();
-    assert!(long.contains("at most 65536 bytes"), "{long}");
+    assert!(long.contains("at most 64 KiB"), "{long}");
     let nowhere = formula.save(Path::new("/nonexistent/folder/f.toml")).unwrap_err().to_string();
     assert!(nowhere.starts_with("cannot write formula file /nonexistent/folder/f.toml"), "{nowhere}");
 }

@@ -1,6 +1,7 @@
 //! Why and where a text is not an expression.
 
 use crate::Expr;
+use recrawl_types::Size;
 use std::fmt;
 
 /// Why a text is not an expression.
@@ -103,7 +104,7 @@ impl ParseError {
 impl fmt::Display for ParseProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ParseProblem::TooLong => write!(f, "an expression has at most {} bytes", Expr::MAX_BYTES),
+            ParseProblem::TooLong => write!(f, "an expression has at most {}", Size(Expr::MAX_BYTES as u64)),
             ParseProblem::TooDeep => {
                 write!(f, "nested too deep: an expression has a depth of at most {}", Expr::MAX_DEPTH)
             }

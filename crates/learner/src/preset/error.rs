@@ -1,6 +1,7 @@
 //! Errors of presets.
 
 use super::BUILTIN;
+use recrawl_types::Size;
 use std::io;
 use std::path::PathBuf;
 
@@ -24,7 +25,7 @@ pub enum PresetError {
         cause: io::Error,
     },
     /// The file is too long.
-    #[error("preset {}: more than {limit} bytes; is this the right file?", .path.display())]
+    #[error("preset {}: longer than {}; is this the right file?", .path.display(), Size(*.limit))]
     TooLong {
         /// Path.
         path: PathBuf,

@@ -5,6 +5,7 @@
 //! serves one target and lives as long as it: a message costs a line there and a line back.
 
 use recrawl_notifications::template;
+use recrawl_types::{Size, Span};
 use rustix::process::{
     DumpableBehavior, Resource, Rlimit, Signal, getrlimit, set_dumpable_behavior, setrlimit,
 };
@@ -113,9 +114,9 @@ impl Drop for Renderer {
 fn why(status: ExitStatus) -> String {
     let is_by = |signal: Signal| status.signal() == Some(signal.as_raw());
     if is_by(Signal::XCPU) {
-        format!("it takes more than {MAX_SECONDS} s of processor time")
+        format!("it takes more than {} of processor time", Span::millis(MAX_SECONDS * 1000))
     } else if is_by(Signal::ABORT) {
-        format!("it needs more than {} MiB of memory", MAX_MEMORY >> 20)
+        format!("it needs more than {} of memory", Size(MAX_MEMORY))
     } else {
         format!("the process that renders it ended ({status})")
     }

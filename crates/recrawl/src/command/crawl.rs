@@ -2,7 +2,6 @@
 
 use super::{counted, table, thousands};
 use crate::cli::{CrawlArgs, Until};
-use crate::command::status::live::duration;
 use crate::process;
 use crate::process::colour;
 use crate::process::logging;
@@ -23,6 +22,7 @@ use recrawl_crawl::report::{RoundReport, Tally};
 use recrawl_crawl::round::RoundKind;
 use recrawl_crawl::settings::formula_file;
 use recrawl_scheduler::policy::PolicyKind;
+use recrawl_types::Span;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Duration;
@@ -189,7 +189,7 @@ fn left_of_period(crawl: &Crawl) -> Duration {
 const HEADING: &str = "cycle  round    scheduled  fetched    new  changed  change rate  failed    skipped  \
                        new links      known  seconds";
 /// The columns of [`narrow_row`], for a terminal that is too narrow for all.
-const NARROW_HEADING: &str = "cycle  round    planned  fetched  changed   rate  failed      known     time";
+const NARROW_HEADING: &str = "cycle  round    planned  fetched  changed   rate  failed      known      time";
 
 /// Before a line about the round above.
 const INDENT: &str = "       ";
@@ -216,7 +216,7 @@ fn row(report: &RoundReport) -> String {
 fn narrow_row(report: &RoundReport) -> String {
     let tally = &report.tally;
     format!(
-        "{:>5}  {:<7}  {:>7}  {:>7}  {:>7}  {:>5}  {:>6}  {:>9}  {:>7}",
+        "{:>5}  {:<7}  {:>7}  {:>7}  {:>7}  {:>5}  {:>6}  {:>9}  {:>8}",
         report.cycle,
         report.kind.name(),
         report.scheduled,
@@ -225,7 +225,7 @@ fn narrow_row(report: &RoundReport) -> String {
         rate(report),
         tally.all_failed(),
         thousands(report.pages_known),
-        duration(report.seconds)
+        Span::seconds(report.seconds).rounded()
     )
 }
 

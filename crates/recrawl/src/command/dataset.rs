@@ -8,6 +8,7 @@ use recrawl_simulation::format::{self, Reading};
 use recrawl_simulation::generate::RelatedRecipe;
 use recrawl_simulation::summary::Quantiles;
 use recrawl_simulation::{Dataset, DatasetError, Recipe, Summary, generate};
+use recrawl_types::Size;
 use serde_json::json;
 use std::path::Path;
 
@@ -167,7 +168,7 @@ fn info(data: &Dataset, as_json: bool) -> Result<(), Failure> {
         let range = format!("{} to {}", class.above, class.up_to);
         row("", format!("{range:>12} {:>9}", thousands(class.pages)))?;
     }
-    row("in memory", format!("{} bytes, as {}", thousands(summary.bytes), summary.form))?;
+    row("in memory", format!("{}, as {}", Size(summary.bytes).rounded(), summary.form))?;
     row("digest", summary.digest)
 }
 

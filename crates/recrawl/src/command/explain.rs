@@ -47,7 +47,7 @@ use recrawl_repository::{Generation, KeptVisit};
 use recrawl_scheduler::policy::PolicyKind;
 use recrawl_scheduler::{Gate, HostPlaces, HostPlacesCounter, Rank};
 use recrawl_types::{
-    CanonicalUrl, Cycle, History, HostTable, Origin, Outcome, PageRecord, Ping, ValidatorTrust, Visited,
+    CanonicalUrl, Cycle, History, HostTable, Origin, Outcome, PageRecord, Ping, Span, ValidatorTrust, Visited,
 };
 use serde_json::{Value, json};
 use siblings::ShownBySiblings;
@@ -567,7 +567,7 @@ impl Explanation {
         self.focus.iter().flat_map(ShownByFocus::lines).for_each(&mut print);
         print(format!("robots.txt  {}", self.robots.words));
         if let Some(delay) = self.delay {
-            print(format!("host        delay {delay:?} after each response"));
+            print(format!("host        delay {} after each response", Span(delay).rounded()));
         }
         if let Some(noise) = &self.noise {
             print(format!("noise       {}", noise.words()));

@@ -10,6 +10,7 @@ use crate::cli::{SavingsArgs, WhatIfArgs};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::settings::Settings;
 use recrawl_forecast::what_if::{Forecast, Savings};
+use recrawl_types::Size;
 use serde::Serialize;
 
 fn text(basis: &Basis) -> String {
@@ -112,7 +113,7 @@ pub fn savings(args: &SavingsArgs) -> Result<(), Failure> {
         times(high)
     ))?;
     let bytes = bytes_a_visit.map_or(String::new(), |bytes| {
-        format!(", {} bytes", thousands((pages_saved.max(0.0) * bytes) as u64))
+        format!(", {}", Size((pages_saved.max(0.0) * bytes) as u64).rounded())
     });
     let least = if savings.budget.is_none() { "at least " } else { "" };
     print_labelled(format!("saved      {least}{:.0} revisits a cycle{bytes}", pages_saved.max(0.0)))

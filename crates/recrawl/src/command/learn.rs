@@ -20,6 +20,7 @@ use recrawl_learner::{
     sets,
 };
 use recrawl_simulation::compare::Verdict;
+use recrawl_types::Span;
 use serde_json::json;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -153,11 +154,12 @@ fn told(work: Work, seconds: f64) -> String {
         replays => format!(", {} page by page", counted(replays, "replay")),
     };
     format!(
-        "{}, {} simulated{by_page}, {} of {} cached, {seconds:.0} s",
+        "{}, {} simulated{by_page}, {} of {} cached, {}",
         counted(work.asked, "individual"),
         thousands(work.replayed),
         thousands(work.cycles_remembered),
-        counted(work.cycles, "cycle")
+        counted(work.cycles, "cycle"),
+        Span::seconds(seconds).rounded()
     )
 }
 

@@ -9,7 +9,7 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::page_rules::Lists;
 use recrawl_crawl::settings::Settings;
 use recrawl_extractor::{Extracted, Fields, PageContent, Part, PartError, extract_part};
-use recrawl_types::CanonicalUrl;
+use recrawl_types::{CanonicalUrl, Size};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -156,7 +156,8 @@ fn head(url: &CanonicalUrl, tested: &Tested, whole: &str, left: &PageContent) ->
             print_labelled(format!("{name:<10}  {}", list.join(" | ")))?;
         }
     }
-    print_labelled(format!("text        {} of {} bytes count", left.text.len(), whole.len()))?;
+    let [counts, all] = [left.text.len(), whole.len()].map(|bytes| Size(bytes as u64).rounded());
+    print_labelled(format!("text        {counts} of {all} count"))?;
     match left.text.is_empty() {
         true => Ok(()),
         false => print(format!("\n{}\n", left.text)),

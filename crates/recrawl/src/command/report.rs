@@ -16,7 +16,7 @@ use recrawl_crawl::report::hosts::{HostCycle, cycles_of, robots_text};
 use recrawl_crawl::settings::Settings;
 use recrawl_fetcher::host_delay::HostDelay;
 use recrawl_repository::{Generation, KeptRounds, SledTables};
-use recrawl_types::{AnswerClass, Origin, RobotsInForce};
+use recrawl_types::{AnswerClass, Origin, RobotsInForce, Size, Span};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -131,10 +131,10 @@ impl HostReport {
 
     /// How the owner can opt out, each way with its effect.
     fn opt_outs(&self) -> Vec<String> {
-        let hours = self.robots_cache.as_secs_f64() / 3600.0;
+        let cache = Span(self.robots_cache);
         let mut ways = vec![
             format!(
-                "robots.txt with `User-agent: {}` and `Disallow: /`, in force within {hours:.0} h: no page is requested",
+                "robots.txt with `User-agent: {}` and `Disallow: /`, in force within {cache}: no page is requested",
                 self.product_token
             ),
             format!(
@@ -261,7 +261,8 @@ fn origin_lines(now: &OriginNow) -> Vec<String> {
     )];
     let HostDelay { delay, because, left_alone } = &now.delay;
     let because = because.map(|why| format!(": {why}")).unwrap_or_default();
-    lines.push(format!("delay         {delay:?} between a response and the next request{because}"));
+    let delay = Span(*delay).rounded();
+    lines.push(format!("delay         {delay} between a response and the next request{because}"));
     if let Some(left_alone) = left_alone {
         let until = left_alone.until().map(|at| format!("until {}: ", timestamp(at))).unwrap_or_default();
         lines.push(format!("skipped       {until}{left_alone}"));
@@ -292,7 +293,10 @@ fn cycle_lines(HostCycle { cycle, requests, .. }: &HostCycle) -> [String; 3] {
         .map(|(class, name)| format!("{} {}", thousands(requests.of(*class)), name.replace('_', " ")))
         .collect();
     let gap = match requests.shortest {
-        Some(gap) => format!("shortest gap {} at a delay of {}", seconds(gap.millis), seconds(gap.delay)),
+        Some(gap) => {
+            let [shortest, delay] = [gap.millis, gap.delay].map(|ms| Span::millis(ms).rounded());
+            format!("shortest gap {shortest} at a delay of {delay}")
+        }
         None => "one request, so no gap".into(),
     };
     let busiest = requests.busiest;
@@ -304,7 +308,7 @@ fn cycle_lines(HostCycle { cycle, requests, .. }: &HostCycle) -> [String; 3] {
             format!("cycle {cycle}"),
             counted(requests.requests(), "request"),
             answers.join(", "),
-            counted(requests.bytes, "byte")
+            Size(requests.bytes).rounded()
         ),
         format!("              from {} to {}", timestamp(requests.first), timestamp(requests.last)),
         format!(
@@ -313,8 +317,4 @@ fn cycle_lines(HostCycle { cycle, requests, .. }: &HostCycle) -> [String; 3] {
             counted(busiest.requests, "request")
         ),
     ]
-}
-
-fn seconds(millis: u64) -> String {
-    format!("{:?}", Duration::from_millis(millis))
 }

@@ -23,7 +23,7 @@ use recrawl_crawl::report::RoundReport;
 use recrawl_crawl::settings::Settings;
 use recrawl_crawl::settings::formula_file;
 use recrawl_repository::{Generation, OriginRun};
-use recrawl_types::Origin;
+use recrawl_types::{Origin, Size, Span};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 
@@ -150,10 +150,10 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     lines.push(format!("control     {}", in_force.words()));
     let decisions = in_force.list().unwrap_or_default();
     lines.extend(decisions_in_force::lines(&decisions).iter().map(|line| format!("            {line}")));
-    lines.push(format!("repository  {}", counted(summary.bytes, "byte")));
+    lines.push(format!("repository  {}", Size(summary.bytes).rounded()));
     let cap::Files { files, bytes } = archive;
     let files = counted(files.into(), "WARC file");
-    lines.push(format!("archive     {} in {files}", counted(bytes, "byte")));
+    lines.push(format!("archive     {} in {files}", Size(bytes).rounded()));
     print_labelled(lines.join("\n"))?;
     if let Some(words) = promises(&reports) {
         print_labelled(format!("promises    {words}"))?;
@@ -254,7 +254,7 @@ fn cycle_row(report: &RoundReport) -> [String; 10] {
         report.change_rate.map_or("-".into(), |rate| format!("{rate:.3}")),
         report.tally.all_failed().to_string(),
         report.tally.all_skipped().to_string(),
-        live::duration(report.seconds),
+        Span::seconds(report.seconds).rounded(),
         labels::stopped_by(&report.stopped_by).to_owned(),
     ]
 }

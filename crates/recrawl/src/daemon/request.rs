@@ -7,6 +7,7 @@ use hyper::client::conn::http1;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HOST};
 use hyper_util::rt::TokioIo;
 use recrawl_console::local;
+use recrawl_types::{Size, Span};
 use std::fmt;
 use std::future::poll_fn;
 use std::io;
@@ -42,8 +43,10 @@ impl fmt::Display for Trouble {
             Trouble::Connect(e) => write!(f, "cannot connect: {e}"),
             Trouble::Broken(e) if e.is_parse() => write!(f, "not the answer of a daemon: {e}"),
             Trouble::Broken(e) => write!(f, "it stopped before it answered: {e}"),
-            Trouble::Late(limit) => write!(f, "no answer within {} s; is it stopped?", limit.as_secs()),
-            Trouble::TooLong => write!(f, "the answer is too long (limit: {MAX_ANSWER_BYTES} bytes)"),
+            Trouble::Late(limit) => write!(f, "no answer within {}; is it stopped?", Span(*limit)),
+            Trouble::TooLong => {
+                write!(f, "the answer is too long (limit: {})", Size(MAX_ANSWER_BYTES as u64))
+            }
         }
     }
 }

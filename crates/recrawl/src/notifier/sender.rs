@@ -8,6 +8,7 @@ use recrawl_crawl::notify::{Pace, Receiver, Target};
 use recrawl_fetcher::FetchConfig;
 use recrawl_notifications::delivery::MAX_IN_FLIGHT;
 use recrawl_notifications::message::Message;
+use recrawl_types::Span;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -41,7 +42,7 @@ pub async fn within<T>(
     limit: Duration,
     work: impl Future<Output = Result<T, NotTaken>>,
 ) -> Result<T, NotTaken> {
-    let late = || NotTaken::Failed(format!("no answer within {limit:?}"));
+    let late = || NotTaken::Failed(format!("no answer within {}", Span(limit)));
     timeout(limit, work).await.unwrap_or_else(|_| Err(late()))
 }
 

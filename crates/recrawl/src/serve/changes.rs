@@ -21,7 +21,7 @@ use recrawl_crawl::operator::takedown;
 use recrawl_crawl::progress::figures::Stage;
 use recrawl_crawl::settings::Settings;
 use recrawl_repository::Generation;
-use recrawl_types::{CanonicalUrl, Origin, PageRecord, ScheduleEntry, Share, Site, Status};
+use recrawl_types::{CanonicalUrl, Origin, PageRecord, ScheduleEntry, Share, Site, Size, Status};
 
 /// How to end a takedown, which only the command does.
 fn end_takedown(pattern: &str) -> String {
@@ -231,8 +231,8 @@ fn add_seeds(shared: &SharedState, urls: &[String]) -> Result<Accepted, Refusal>
     };
     match shared.control.add_seeds(&news).map_err(failed)? {
         None => Err(Refusal::Busy(format!(
-            "seed queue full ({MAX_WAITING_SEEDS} seeds or {MAX_WAITING_BYTES} bytes); \
-             try again after the next round starts"
+            "seed queue full ({MAX_WAITING_SEEDS} seeds or {}); try again after the next round starts",
+            Size(MAX_WAITING_BYTES as u64)
         ))),
         Some(0) => accepted(Did::Already, "all URLs are already known or queued"),
         Some(added) => {

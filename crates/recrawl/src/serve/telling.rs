@@ -9,7 +9,7 @@ use recrawl_notifications::Delivery;
 use recrawl_notifications::store::Deliveries;
 use recrawl_repository::Generation;
 use recrawl_repository::storage::Storage;
-use recrawl_types::Round;
+use recrawl_types::{Round, Span};
 use std::sync::atomic::Ordering::Acquire;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
@@ -48,7 +48,7 @@ impl Telling {
             runtime.block_on(async {
                 while !stop.is_cancelled() {
                     if let Err(failure) = notifier::run(&*shared, &stop, Until::Cancelled).await {
-                        tracing::error!("cannot deliver changes, retrying in {RETRY:?}: {failure}");
+                        tracing::error!("cannot deliver changes, retrying in {}: {failure}", Span(RETRY));
                         tokio::select! {
                             () = stop.cancelled() => {}
                             () = tokio::time::sleep(RETRY) => {}

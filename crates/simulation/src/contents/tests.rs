@@ -175,7 +175,7 @@ fn invalid_contents_are_refused() {
         assert!(error.contains("content.jsonl.zst:2: ") && error.contains(says), "{line}: {error}");
     }
     let long = zstd::encode_all(&vec![b' '; MAX_TEXT_LINE + 1][..], 3).unwrap();
-    assert!(read(&folder(Some(&long))).unwrap_err().contains("longer than 33554432 bytes"));
+    assert!(read(&folder(Some(&long))).unwrap_err().contains("longer than 32 MiB"));
     // A frame with a window of 256 MiB and one raw block of two bytes, the last (RFC 8878 §3.1.1).
     let wide = [0x28, 0xb5, 0x2f, 0xfd, 0, 18 << 3, 17, 0, 0, b'{', b'}'];
     assert!(read(&folder(Some(&wide))).unwrap_err().contains("too much memory"));

@@ -2,6 +2,7 @@
 
 use super::DatasetError;
 use flate2::read::MultiGzDecoder;
+use recrawl_types::Size;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -66,8 +67,8 @@ impl Lines {
         }
         self.number += 1;
         if self.buffer.len() > self.longest {
-            let longest = self.longest;
-            return Err(self.wrong(format!("the line is longer than {longest} bytes: is this a data set?")));
+            let longest = Size(self.longest as u64);
+            return Err(self.wrong(format!("the line is longer than {longest}: is this a data set?")));
         }
         let mut end = self.buffer.len();
         for ending in [b'\n', b'\r'] {

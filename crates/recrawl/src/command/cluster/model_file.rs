@@ -4,6 +4,7 @@ use recrawl_clusters::model::{MODEL_VERSION, Model, ModelError};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::output::folder_of;
 use recrawl_simulation::Dataset;
+use recrawl_types::Size;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, Read, Write};
@@ -61,10 +62,9 @@ impl ModelFile {
         let text = toml::to_string(self).map_err(Failure::work)?;
         let at = path.display();
         if text.len() as u64 > MAX_MODEL_BYTES {
-            let bytes = text.len();
-            return Err(Failure::Usage(format!(
-                "{at}: a model of {bytes} bytes, but at most {MAX_MODEL_BYTES} are allowed: use fewer --clusters"
-            )));
+            let (size, most) = (Size(text.len() as u64).rounded(), Size(MAX_MODEL_BYTES));
+            let why = format!("{at}: a model of {size}, more than the limit of {most}: use fewer --clusters");
+            return Err(Failure::Usage(why));
         }
         ModelFile::check_target(path, force)?;
         let folder = folder_of(path);
@@ -103,7 +103,7 @@ impl ModelFile {
 
     fn parse(bytes: &[u8]) -> Result<ModelFile, String> {
         if bytes.len() as u64 > MAX_MODEL_BYTES {
-            return Err(format!("not a model of clusters: over {MAX_MODEL_BYTES} bytes"));
+            return Err(format!("not a model of clusters: over {}", Size(MAX_MODEL_BYTES)));
         }
         let text = str::from_utf8(bytes).map_err(|_| "not a model of clusters: no UTF-8 text".to_owned())?;
         let other = |error: toml::de::Error| format!("not a model of clusters: {}", error.message());
@@ -198,7 +198,7 @@ mod tests {
             (ModelFile::parse(b"a = [").unwrap_err(), "not a model"),
             (ModelFile::parse(b"name = 'nad'").unwrap_err(), "no version"),
             (ModelFile::parse(&[0xff, 0xfe]).unwrap_err(), "UTF-8"),
-            (ModelFile::parse(&vec![b'#'; MAX_MODEL_BYTES as usize + 1]).unwrap_err(), "8388608 bytes"),
+            (ModelFile::parse(&vec![b'#'; MAX_MODEL_BYTES as usize + 1]).unwrap_err(), "over 8 MiB"),
             (edited("version = 1", "version = 2\nnew = true"), "model of version 2, but this is version 1"),
             (edited("\"slashes\"", "\"depth\""), "not `slashes`"),
             (edited("closeness = [", "closeness = [0.5, "), "not one closeness"),

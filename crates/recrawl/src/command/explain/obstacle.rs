@@ -9,7 +9,7 @@ use recrawl_crawl::labels;
 use recrawl_crawl::operator::takedown;
 use recrawl_fetcher::host_delay::LeftAlone;
 use recrawl_scheduler::{Gate, HostPlaces};
-use recrawl_types::Origin;
+use recrawl_types::{Origin, Span};
 use serde_json::{Value, json};
 
 /// A gate that stops a page.
@@ -248,7 +248,9 @@ fn left_alone(why: LeftAlone) -> Obstacle {
         LeftAlone::BackOff { until } => {
             format!("wait until {}, when the host's back-off ends", timestamp(until))
         }
-        LeftAlone::CrawlDelay { asked, .. } => format!("set politeness.max_crawl_delay to {asked:?} or more"),
+        LeftAlone::CrawlDelay { asked, .. } => {
+            format!("set politeness.max_crawl_delay to {} or more", Span(asked))
+        }
         LeftAlone::NoRobots { again, .. } => {
             format!("wait until robots.txt can be fetched; the next attempt is due at {}", timestamp(again))
         }

@@ -1,11 +1,12 @@
 //! `recrawl repository snapshot OUT`: a copy of the last committed generation, also during a crawl.
 
 use super::new_folder;
-use crate::command::{counted, print, print_json, thousands};
+use crate::command::{counted, print, print_json};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::settings::Settings;
 use recrawl_repository::storage::FileStorage;
+use recrawl_types::Size;
 use serde_json::json;
 use std::path::Path;
 
@@ -27,10 +28,10 @@ pub fn run(settings: &Settings, out: &Path, as_json: bool) -> Result<(), Failure
     }
     print(format!("generation  {}, {}", made.generation, counted(made.pages, "page")))?;
     print(format!(
-        "files       {} linked, {} copied ({} bytes)",
+        "files       {} linked, {} copied ({})",
         made.linked,
         made.copied,
-        thousands(made.copied_bytes)
+        Size(made.copied_bytes).rounded()
     ))?;
     print(
         "not copied  hosts.sled (locked by the running crawl; a crawl learns it again), warc (append-only: \

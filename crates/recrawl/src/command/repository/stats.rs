@@ -4,7 +4,7 @@ use crate::command::{counted, print, print_json, thousands};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::settings::Settings;
-use recrawl_types::Site;
+use recrawl_types::{Site, Size};
 use serde_json::{Value, json};
 
 /// The quantiles shown.
@@ -89,23 +89,24 @@ pub fn run(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     print(format!(
         "kept visits     {}, {}",
         counted(kept.len() as u64, "cycle"),
-        counted(kept_bytes, "byte")
+        Size(kept_bytes).rounded()
     ))?;
-    print(format!("bytes           {}, {:.1} per page", thousands(summary.bytes), a_page(summary.bytes)))?;
-    print("\npart     files             in use            garbage     in use/page")?;
+    let size = Size(summary.bytes).rounded();
+    print(format!("size            {size}, {:.1} B per page", a_page(summary.bytes)))?;
+    print("\npart     files      in use     garbage  in use, B/page")?;
     for part in &parts {
         print(format!(
-            "{:7}  {:>5}  {:>17}  {:>17}  {:>14.1}",
+            "{:7}  {:>5}  {:>10}  {:>10}  {:>14.1}",
             part.name,
             part.files,
-            thousands(part.live),
-            thousands(part.bytes - part.live),
+            Size(part.live).rounded(),
+            Size(part.bytes - part.live).rounded(),
             a_page(part.live)
         ))?;
     }
-    print("\nfile                                       bytes")?;
+    print("\nfile                                size")?;
     for (name, bytes) in generation.files() {
-        print(format!("{name:28}  {:>18}", thousands(bytes)))?;
+        print(format!("{name:28}  {:>10}", Size(bytes).rounded()))?;
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use super::{Entry, dataset};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels::thousands;
 use recrawl_simulation::{Dataset, DatasetError, Metric, SearchJudge, metric};
+use recrawl_types::{Size, Span};
 use std::path::Path;
 
 /// The metrics of these names, each once, in display order.
@@ -46,11 +47,11 @@ pub fn read_if_needed(
     })?;
     if let Some(contents) = &data.contents {
         eprintln!(
-            "read {} contents with {} different words in {:.1} s; {} MB of memory",
+            "read {} contents with {} different words in {}; {} of memory",
             thousands(contents.documents().len() as u64),
             thousands(contents.words().len() as u64),
-            started.elapsed().as_secs_f64(),
-            contents.bytes() / 1_000_000,
+            Span(started.elapsed()).rounded(),
+            Size(contents.bytes()).rounded(),
         );
     }
     Ok(())

@@ -15,7 +15,7 @@ use recrawl_fetcher::host_delay::HostDelay;
 use recrawl_fetcher::system_clock;
 use recrawl_repository::{Generation, KeptRounds, OriginRun, SledTables};
 use recrawl_types::host::{Pace, RobotsBody};
-use recrawl_types::{HostState, Origin, Scheme};
+use recrawl_types::{HostState, Origin, Scheme, Span};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -161,8 +161,8 @@ fn pace_text(pace: &Pace) -> String {
     let Pace { cycle, requests, first, last, .. } = pace;
     match pace.per_minute() {
         Some(rate) => {
-            let seconds = last.saturating_sub(*first) as f64 / 1000.0;
-            format!("{rate:.1} requests per minute: {requests} in {seconds:.1} s of cycle {cycle}; {allowed}")
+            let time = Span::millis(last.saturating_sub(*first)).rounded();
+            format!("{rate:.1} requests per minute: {requests} in {time} of cycle {cycle}; {allowed}")
         }
         None if *requests == 0 => "no requests yet".into(),
         None => format!("{} in cycle {cycle}", counted((*requests).into(), "request")),
@@ -201,7 +201,8 @@ fn host_lines(settings: &Settings, origin: &Origin, state: &HostState) -> Vec<St
     }
     let HostDelay { delay, because, left_alone } = host_delay(settings, state);
     let because = because.map(|why| format!(": {why}")).unwrap_or_default();
-    lines.push(format!("delay         {delay:?} between a response and the next request{because}"));
+    let delay = Span(delay).rounded();
+    lines.push(format!("delay         {delay} between a response and the next request{because}"));
     let last = if state.last_request > 0 { timestamp(state.last_request) } else { "never".into() };
     lines.push(format!("requests      {}, last response {last}", thousands(state.requests)));
     lines.push(format!("pace          {}", pace_text(&state.pace)));

@@ -5,6 +5,7 @@ use crate::daemon::Daemon;
 use crate::turn::Turn;
 use recrawl_archive::timestamp;
 use recrawl_crawl::open_read::{self, Tables};
+use recrawl_types::Span;
 use serde_json::Value;
 use std::path::Path;
 
@@ -79,7 +80,9 @@ fn doing(status: &Value) -> String {
     let cycle = &status["cycle"];
     let round = cycle.is_object().then(|| {
         let of = |name: &str| cycle[name].as_str().unwrap_or_default();
-        let left = cycle["seconds_left"].as_f64().map(|left| format!(", about {} left", duration(left)));
+        let left = cycle["seconds_left"]
+            .as_f64()
+            .map(|left| format!(", about {} left", Span::seconds(left).rounded()));
         let pages = match of("stage") {
             "fetching" => format!(
                 "{} of {} pages, {} in flight{}",
@@ -97,30 +100,10 @@ fn doing(status: &Value) -> String {
     [Some(state.to_owned()), reason, round, next].into_iter().flatten().collect()
 }
 
-/// A duration in at most six characters, for tables.
-pub fn duration(seconds: f64) -> String {
-    match seconds {
-        s if s < 99.95 => format!("{s:.1} s"),
-        s if s < 5940.0 => format!("{:.0} min", s / 60.0),
-        s if s < 356_400.0 => format!("{:.1} h", s / 3600.0),
-        s => format!("{:.0} d", s / 86_400.0),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
-
-    #[test]
-    fn a_duration_is_short() {
-        for (seconds, text) in
-            [(0.0, "0.0 s"), (42.13, "42.1 s"), (720.0, "12 min"), (86_399.0, "24.0 h"), (864_000.0, "10 d")]
-        {
-            assert_eq!(duration(seconds), text);
-            assert!(text.len() <= 6);
-        }
-    }
 
     #[test]
     fn a_line_says_what_a_daemon_does() {

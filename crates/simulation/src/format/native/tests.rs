@@ -123,7 +123,7 @@ fn a_file_that_is_damaged_as_a_whole_says_how() {
     assert_eq!(not_utf8, "pages.tsv.gz:2: byte 3 of the line is not UTF-8");
     let long =
         refused(CYCLES_TSV, &packed(&[HEADER.as_bytes(), &vec![b'0'; crate::format::MAX_LINE + 1]].concat()));
-    assert!(long.starts_with("pages.tsv.gz:2: the line is longer than 1048576 bytes"), "{long}");
+    assert!(long.starts_with("pages.tsv.gz:2: the line is longer than 1 MiB"), "{long}");
 }
 
 #[test]
