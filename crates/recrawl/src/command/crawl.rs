@@ -268,12 +268,12 @@ mod tests {
     fn a_narrow_row_fits_80_columns_below_its_heading() {
         let report = serde_json::json!({
             "cycle": 1234, "scheduled": 500_000, "gone": 0, "links_new": 9, "links_pending": 0, "pages_known": 9_999_999,
-            "pages_visited": 0, "never_tried": 0, "formula": "age", "started": 0, "seconds": 86_399.0,
+            "pages_visited": 0, "never_tried": 0, "formula": "age", "started": 0, "seconds": 3_594.0,
             "stopped_by": "schedule", "fetched": 450_000, "changed": 123_456, "change_rate": 0.333, "failed": 12_345,
         });
         let report: RoundReport = serde_json::from_value(report).unwrap();
         let line = narrow_row(&report);
         assert_eq!((line.len(), row(&report).len()), (NARROW_HEADING.len(), HEADING.len()), "{line}");
-        assert!(line.len() <= 80 && line.contains("450000") && line.ends_with("24.0 h"), "{line}");
+        assert!(line.len() <= 80 && line.contains("450000") && line.ends_with("  59.9 min"), "{line}");
     }
 }

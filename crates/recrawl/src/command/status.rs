@@ -40,7 +40,7 @@ const OF_CYCLES: [table::Column; 10] = [
     table::number("changed"),
     table::number("rate"),
     table::number("failed"),
-    table::number("skipped"),
+    table::number("skips"),
     table::number("time"),
     table::word("end"),
 ];
@@ -296,7 +296,7 @@ mod tests {
         let report = json!({
             "cycle": 1234, "scheduled": 500_000, "gone": 0, "links_new": 0, "links_pending": 0, "pages_known": 0,
             "pages_visited": 0, "never_tried": 0, "formula": "age", "started": 1_700_000_000_000u64,
-            "seconds": 86_399.0, "stopped_by": "slow_hosts",
+            "seconds": 3_594.0, "stopped_by": "slow_hosts",
             "fetched": 450_000, "changed": 123_456, "change_rate": 0.333, "failed": 12_345, "skipped": 54_321,
         });
         let report: RoundReport = serde_json::from_value(report).unwrap();
