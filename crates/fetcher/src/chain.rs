@@ -16,8 +16,10 @@ pub struct Chain {
     /// As the server wrote it, without user name, password and fragment.
     url: Url,
     cookies: Cookies,
-    /// The requests of this page so far.
-    before: Vec<(Url, Cookies)>,
+    /// The requests of this page so far, and those of a detour that led back to it.
+    before: Vec<Hop>,
+    /// Path of the page to which it redirected for that detour.
+    by: Option<Box<str>>,
 }
 
 impl Chain {
@@ -39,11 +41,12 @@ impl Chain {
         if !is_clean || url.as_str().len() > MAX_SENT_URL {
             return None;
         }
-        let (mut cookies, mut before) =
-            chain.map(|chain| (chain.cookies.clone(), chain.before.clone())).unwrap_or_default();
-        before.push((from.clone(), cookies.clone()));
+        let (mut cookies, mut before, by) = chain
+            .map(|chain| (chain.cookies.clone(), chain.before.clone(), chain.by.clone()))
+            .unwrap_or_default();
+        before.push(Hop { cookies: cookies.field(&from), url: from.clone() });
         cookies.take(&reply.headers, &from, now);
-        Some((target, Chain { url, cookies, before }))
+        Some((target, Chain { url, cookies, before, by }))
     }
 
     /// The URL to request for a page: that of its chain, or its own.
@@ -64,10 +67,10 @@ impl Chain {
 
     /// Does the chain come back to a request that it made already?
     pub fn is_loop(&self) -> bool {
-        self.before.iter().any(|(url, cookies)| *url == self.url && *cookies == self.cookies)
+        self.before.contains(&self.hop())
     }
 
-    /// Redirects from this page to itself.
+    /// Redirects since the page was first requested.
     pub fn steps(&self) -> usize {
         self.before.len()
     }
@@ -75,7 +78,28 @@ impl Chain {
     /// The chain at another page; none if that is requested like any page.
     pub fn at(self, page: &CanonicalUrl) -> Option<Chain> {
         let is_plain = self.cookies.is_empty() && self.url == page.to_url();
-        (!is_plain).then(|| Chain { before: Vec::new(), ..self })
+        (!is_plain).then(|| Chain { before: Vec::new(), by: None, ..self })
+    }
+
+    /// The requests of this page so far.
+    pub fn requests(&self) -> &[Hop] {
+        &self.before
+    }
+
+    /// Would a request of this page send a cookie?
+    pub fn has_cookie_for(&self, page: &CanonicalUrl) -> bool {
+        self.cookies.field(&page.to_url()).is_some()
+    }
+
+    /// The chain at a page to which it leads back, after these requests, from a detour by this path.
+    pub fn back(&self, mut before: Vec<Hop>, by: &str) -> Chain {
+        before.extend_from_slice(&self.before);
+        Chain { before, by: Some(by.into()), ..self.clone() }
+    }
+
+    /// See [`Chain::back`].
+    pub fn led_back_by(&self) -> Option<&str> {
+        self.by.as_deref()
     }
 }
 

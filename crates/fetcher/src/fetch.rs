@@ -9,7 +9,7 @@ use crate::frontier::Frontier;
 use crate::host::{Action, Cursor, Next, QueuedPage, RobotsRequest, SlotState};
 use crate::host_delay::LeftAlone;
 use crate::host_order::Precedence;
-use crate::limits::{FetchConfig, LONG_WAIT, MAX_FOLLOWED, MAX_ROBOTS_REDIRECTS};
+use crate::limits::{FetchConfig, LONG_WAIT, MAX_ROBOTS_REDIRECTS};
 use crate::outcome::{FetchError, FetchedPage, is_redirect, redirect_target};
 use crate::report::{FetchReport, StoppedBy};
 use crate::resources::{RenderedPages, Resources};
@@ -20,11 +20,11 @@ use crate::unavailable::Unavailable;
 use crate::visit::{HostVisit, VisitEnd, VisitEndKind, deliver};
 use crate::visit_task::{self, PanickedVisit};
 use recrawl_types::{
-    CanonicalUrl, DatedRound, Found, HostTable, Origin, Outcome, RequestLog, ScheduleEntry, ScheduleSource,
-    Skip, UrlRules, Validators,
+    CanonicalUrl, DatedRound, HostTable, Origin, Outcome, RequestLog, ScheduleEntry, ScheduleSource, Skip,
+    UrlRules, Validators,
 };
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -140,12 +140,12 @@ impl Fetcher {
             requests: job.requests,
             resources: job.resources,
             taken_early: Mutex::default(),
+            followed: Mutex::new(job.followed.into_iter().collect()),
         });
         let mut state = Loop {
             frontier: Frontier::new(&run, &job.precedence),
             addresses: Addresses::new(&run.config, start),
             visits: JoinSet::new(),
-            followed: job.followed.into_iter().collect(),
             out: job.out,
             published_at: None,
             publish_at: None,
@@ -163,6 +163,7 @@ impl Fetcher {
             state.visits.shutdown().await;
         }
         let stopped_by = stopped_by?;
+        state.deliver_waiting().await?;
         let mut unvisited = job.precedence.unvisited;
         if stopped_by != StoppedBy::Stop {
             state.frontier.note_unvisited(&run, &mut unvisited);
@@ -193,9 +194,6 @@ struct Loop {
     frontier: Frontier,
     addresses: Addresses,
     visits: JoinSet<VisitEnd>,
-    /// Pages outside the schedule in this run: redirect targets, and pages that an operator
-    /// requested.
-    followed: HashSet<CanonicalUrl>,
     out: Sender<FetchedPage>,
     /// When the slowest hosts were last published.
     published_at: Option<Instant>,
@@ -328,6 +326,8 @@ impl Loop {
                     host.in_flight += 1;
                     let span = host.span.clone();
                     let retry = host.retry_policy();
+                    let origin = action.as_ref().and_then(|(origin, _)| *origin);
+                    let detour = origin.and_then(|origin| host.origin(origin).state.detour.clone());
                     let address = host.address().filter(|_| matches!(action, Some((Some(_), _))));
                     // A host that waits for its DNS lookup can do nothing else.
                     let is_lookup = matches!(action, Some((None, _)));
@@ -337,7 +337,7 @@ impl Loop {
                     if let Some(address) = address {
                         self.addresses.request_started(address);
                     }
-                    let visit = HostVisit { host: id, finished, action, start, address, last, retry };
+                    let visit = HostVisit { host: id, finished, action, start, address, last, retry, detour };
                     let panicked = PanickedVisit::of(&visit);
                     if let Some(page) = panicked.page() {
                         self.frontier.host(id).fetching.start(page, self.run.now());
@@ -383,8 +383,8 @@ impl Loop {
         if ended.output_closed {
             return Err(FetchError::OutputClosed);
         }
-        if let Some(error) = ended.not_written {
-            return Err(FetchError::Requests(error));
+        if let Some(error) = ended.error {
+            return Err(error);
         }
         let now = self.run.now();
         self.run.budget().received(ended.received);
@@ -404,7 +404,7 @@ impl Loop {
         if let Some(origin) = ended.origin {
             self.run.budget().spend(&host.origin(origin).origin.host, cost);
         }
-        host.done += u64::from(matches!(ended.kind, VisitEndKind::Page { .. }));
+        host.done += ended.delivered;
         host.visit_ended(ended.origin, ended.feedback.as_ref(), &self.run)?;
         match ended.kind {
             VisitEndKind::NoRequest | VisitEndKind::Resource { .. } => {}
@@ -427,10 +427,12 @@ impl Loop {
             }
             VisitEndKind::Page { host_failed, follow, .. } => {
                 if let Some(origin) = ended.origin.filter(|_| ended.feedback.is_some()) {
-                    host.origin(origin).count_result(host_failed, &self.run, now)?;
+                    let queue = host.origin(origin);
+                    queue.count_result(host_failed, &self.run, now)?;
+                    ended.led_back_by.map_or(Ok(()), |path| queue.note_detour(path, &self.run))?;
                 }
                 self.frontier.push(ended.host, Instant::now());
-                return follow.map_or(Ok(()), |queued| self.follow(queued));
+                return follow.map_or(Ok(()), |queued| self.put_first(queued));
             }
             VisitEndKind::Robots { robots_request, answer } => {
                 self.frontier.push(ended.host, Instant::now());
@@ -441,33 +443,16 @@ impl Loop {
         Ok(())
     }
 
-    /// Queues the target of a redirect at its own host, as a visit of its own.
-    fn follow(&mut self, queued: QueuedPage) -> Result<(), FetchError> {
-        let url = &queued.entry.url;
-        let follow = self.followed.len() < MAX_FOLLOWED
-            && (self.run.refuses)(&queued.entry).is_none()
-            && self.followed.insert(url.clone())
-            && self.find(url)?.is_none();
-        if !follow {
-            self.run.report().not_followed += 1;
-            return Ok(());
-        }
-        self.run.report().followed += 1;
-        self.put_first(queued)
-    }
-
     /// Queues a page that an operator requested, unless this run delivers or delivered it anyway.
     /// Like any page, it may end without a request.
     fn add_asked(&mut self, entry: ScheduleEntry) -> Result<(), FetchError> {
-        let queued = match self.find(&entry.url)? {
+        let queued = match self.run.find(&entry.url)? {
             Some(found) if (self.run.done)(found.index) => None,
             Some(found) => {
                 let id = self.frontier.host_of(&entry.url, &self.run);
                 self.frontier.host(id).take_early(found, &self.run)
             }
-            None if self.followed.len() < MAX_FOLLOWED && self.followed.insert(entry.url.clone()) => {
-                Some(QueuedPage::new(None, entry))
-            }
+            None if self.run.add_followed(&entry.url) => Some(QueuedPage::new(None, entry)),
             None => None,
         };
         queued.map_or(Ok(()), |queued| self.put_first(queued))
@@ -534,11 +519,6 @@ impl Loop {
         if self.frontier.host(id).in_flight < self.run.config.connections_per_host {
             self.frontier.push(id, Instant::now());
         }
-    }
-
-    /// Finds a page in this schedule. A page in it gets its own visit and is not followed.
-    fn find(&self, url: &CanonicalUrl) -> Result<Option<Found>, FetchError> {
-        self.run.schedule.find(url).map_err(|source| FetchError::Search { url: url.clone(), source })
     }
 
     /// Handles a response to a robots.txt request: follows a redirect, and applies anything else to
@@ -613,12 +593,21 @@ impl Loop {
         Ok(())
     }
 
+    /// Delivers the redirects whose targets are not requested any more.
+    async fn deliver_waiting(&mut self) -> Result<(), FetchError> {
+        let pages: Vec<FetchedPage> = self.frontier.hosts().flat_map(|host| host.take_waiting()).collect();
+        for page in pages {
+            deliver(page, &self.run, &self.out).await.map_err(|_| FetchError::OutputClosed)?;
+        }
+        Ok(())
+    }
+
     /// Skips the rest of the schedule, after the deadline or with the budget spent. Delivers pages that were taken from it
     /// already, and returns the others as ranges.
     async fn skip_rest(&mut self, why: Skip) -> Result<Vec<Range<u64>>, FetchError> {
         let again: Vec<QueuedPage> = self.frontier.hosts().flat_map(|host| host.take_requested()).collect();
-        for queued in again {
-            let page = queued.finish(Outcome::Skipped(why), self.run.now());
+        for page in again.into_iter().flat_map(|queued| queued.finish(Outcome::Skipped(why), self.run.now()))
+        {
             deliver(page, &self.run, &self.out).await.map_err(|_| FetchError::OutputClosed)?;
         }
         let mut rest = self.frontier.take_rest(self.run.schedule.hosts());

@@ -269,9 +269,9 @@ impl Host {
                     return Ok(Next::Held);
                 }
                 Step::Finish(outcome) => {
-                    let page = self.origins[at].finish(outcome, now);
-                    self.done += u64::from(page.is_some());
-                    finished.extend(page);
+                    let pages = self.origins[at].finish(outcome, now);
+                    self.done += pages.len() as u64;
+                    finished.extend(pages);
                 }
                 Step::Request => match (self.pace.wait(), self.check_address(addresses, has_grant)) {
                     (Some(at), _) if finished.is_empty() => return Ok(Next::Wait(at)),
@@ -494,6 +494,15 @@ impl Host {
     pub fn take_requested(&mut self) -> Vec<QueuedPage> {
         let queued = self.origins.iter_mut().flat_map(|queue| queue.followed.drain(..));
         queued.filter(|page| page.entry.share != Share::Followed).collect()
+    }
+
+    /// Removes the pages that have an answer, but wait for that of their target.
+    pub fn take_waiting(&mut self) -> Vec<FetchedPage> {
+        let queued = self.origins.iter_mut().flat_map(|queue| &mut queue.followed);
+        let pages: Vec<_> =
+            queued.filter_map(|queued| queued.detour.take()).flat_map(|detour| detour.pages).collect();
+        self.done += pages.len() as u64;
+        pages
     }
 
     /// Notes that a request starts now.

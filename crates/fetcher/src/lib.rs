@@ -19,6 +19,7 @@ mod chain;
 pub mod client;
 pub mod control;
 mod cookies;
+mod detour;
 pub mod dns;
 mod exhausted;
 mod feedback;

@@ -4,13 +4,14 @@ use crate::WallClock;
 use crate::budget::Budget;
 use crate::client::Network;
 use crate::control::Steering;
-use crate::limits::FetchConfig;
+use crate::limits::{FetchConfig, MAX_FOLLOWED};
+use crate::outcome::FetchError;
 use crate::report::FetchReport;
 use crate::resources::Resources;
 use crate::suspension::Suspension;
 use crate::unavailable::Unavailable;
 use recrawl_types::{
-    CanonicalUrl, DatedRound, HostTable, RequestLog, ScheduleEntry, ScheduleSource, Skip, UrlRules,
+    CanonicalUrl, DatedRound, Found, HostTable, RequestLog, ScheduleEntry, ScheduleSource, Skip, UrlRules,
     ValidatorTrust,
 };
 use std::collections::HashSet;
@@ -47,6 +48,9 @@ pub struct Run {
     pub resources: Option<Arc<Resources>>,
     /// Indexes of entries that operators requested and that were taken before they were read.
     pub taken_early: Mutex<HashSet<u64>>,
+    /// Pages outside the schedule in this run: redirect targets, and pages that an operator
+    /// requested.
+    pub followed: Mutex<HashSet<CanonicalUrl>>,
 }
 
 impl Run {
@@ -73,6 +77,28 @@ impl Run {
 
     pub fn taken_early(&self) -> MutexGuard<'_, HashSet<u64>> {
         unpoisoned(&self.taken_early)
+    }
+
+    /// Notes a page outside the schedule; false if it is noted already, or one too many.
+    pub fn add_followed(&self, url: &CanonicalUrl) -> bool {
+        let mut followed = unpoisoned(&self.followed);
+        followed.len() < MAX_FOLLOWED && followed.insert(url.clone())
+    }
+
+    /// Is this target of a new redirect visited at once? Then it counts as followed.
+    pub fn follows(&self, target: &ScheduleEntry) -> Result<bool, FetchError> {
+        let is_followed = (self.refuses)(target).is_none()
+            && self.add_followed(&target.url)
+            && self.find(&target.url)?.is_none();
+        let mut report = self.report();
+        report.followed += u64::from(is_followed);
+        report.not_followed += u64::from(!is_followed);
+        Ok(is_followed)
+    }
+
+    /// Finds a page in this schedule. A page in it gets its own visit and is not followed.
+    pub fn find(&self, url: &CanonicalUrl) -> Result<Option<Found>, FetchError> {
+        self.schedule.find(url).map_err(|source| FetchError::Search { url: url.clone(), source })
     }
 }
 

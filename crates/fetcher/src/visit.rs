@@ -4,20 +4,18 @@
 
 use crate::chain::Chain;
 use crate::client::{Manner, Meter, NetworkError, Reply, Request};
+use crate::detour::Onward;
 use crate::feedback::{HostFeedback, RetryPolicy, retry_while_exhausted};
 use crate::host::{Action, OriginId, QueuedPage, RequestStart, RobotsRequest};
 use crate::limits::MAX_ROBOTS;
 use crate::outcome::{
-    Condition, FetchResult, FetchedPage, Hold, is_host_failure, is_new_redirect, is_redirect, resource_of,
+    Condition, FetchError, FetchResult, FetchedPage, Hold, is_host_failure, is_redirect, resource_of,
     result_of, validators_to_send,
 };
 use crate::politeness::ServerHealth;
 use crate::run::{HostId, Run};
-use recrawl_types::{
-    CanonicalUrl, Failure, Known, Origin, Outcome, PageRecord, ScheduleEntry, SentRequest, Share, Validators,
-};
+use recrawl_types::{CanonicalUrl, Origin, SentRequest, Validators};
 use reqwest::header::{ACCEPT, HeaderMap, HeaderValue};
-use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,6 +41,8 @@ pub struct HostVisit {
     /// Is this the last known request of the host?
     pub last: bool,
     pub retry: RetryPolicy,
+    /// The path by which a detour of the origin led back before.
+    pub detour: Option<Box<str>>,
 }
 
 /// Result of a visit for the main loop.
@@ -57,8 +57,12 @@ pub struct VisitEnd {
     pub feedback: Option<HostFeedback>,
     /// Bytes received over the network.
     pub received: u64,
-    /// Why the request could not be written down.
-    pub not_written: Option<io::Error>,
+    /// Why the run cannot go on.
+    pub error: Option<FetchError>,
+    /// Pages delivered behind the request.
+    pub delivered: u64,
+    /// The path of a detour that led back to the page ([`HostState::detour`](recrawl_types::HostState)).
+    pub led_back_by: Option<Box<str>>,
     /// The receiver of pages is gone.
     pub output_closed: bool,
 }
@@ -70,7 +74,7 @@ pub enum VisitEndKind {
     Page {
         /// Does the result count as a failure of the host?
         host_failed: bool,
-        /// A new redirect target.
+        /// A new redirect target, or a page to which it led back.
         follow: Option<QueuedPage>,
         /// Bytes of the page after decompression.
         bytes: u64,
@@ -114,18 +118,21 @@ impl HostVisit {
             kind: VisitEndKind::NoRequest,
             feedback: None,
             received: 0,
-            not_written: None,
+            error: None,
+            delivered: 0,
+            led_back_by: None,
             output_closed: false,
         };
-        let sending = Sending { retry: self.retry, start: self.start };
+        let sending = Sending { retry: self.retry, start: self.start, detour: self.detour };
         for page in self.finished {
             ended.output_closed |= deliver(page, &run, &out).await.is_err();
         }
         match self.action {
             Some((_, Action::Page(queued))) => {
-                if let Some(page) = visit_page(*queued, self.last, &sending, &run, &mut ended).await {
+                for page in visit_page(*queued, self.last, &sending, &run, &mut ended).await {
                     let (hold, taken) = Hold::new();
                     let page = FetchedPage { hold, ..page };
+                    ended.delivered += 1;
                     ended.output_closed |= deliver(page, &run, &out).await.is_err();
                     // The sender is dropped with the hold, so an error is the normal end.
                     let _ = taken.await;
@@ -183,11 +190,13 @@ pub struct OutputClosed;
 struct Sending {
     retry: RetryPolicy,
     start: Option<RequestStart>,
+    /// See [`HostVisit::detour`].
+    detour: Option<Box<str>>,
 }
 
 async fn send(
     request: &Request,
-    &Sending { retry, start: started }: &Sending,
+    &Sending { retry, start: started, .. }: &Sending,
     run: &Run,
     ended: &mut VisitEnd,
 ) -> Result<Reply, NetworkError> {
@@ -232,19 +241,19 @@ async fn send(
     {
         let (origin, status) = (Origin::of(&request.url), answer.as_ref().map_or(0, |reply| reply.status));
         let sent = SentRequest { origin, at, gap, delay, status, bytes: ended.received };
-        ended.not_written = log.append(&sent).err();
+        ended.error = log.append(&sent).err().map(FetchError::Requests);
     }
     answer
 }
 
-/// Requests a page; none if it must be requested again.
+/// Requests a page. Returns the pages that are finished: none if it must be requested again, or waits for another.
 async fn visit_page(
     queued: QueuedPage,
     last: bool,
     sending: &Sending,
     run: &Run,
     ended: &mut VisitEnd,
-) -> Option<FetchedPage> {
+) -> Vec<FetchedPage> {
     let conditional = queued.condition == Condition::Conditional;
     let validators = if conditional { validators_to_send(&queued.entry) } else { Validators::default() };
     let manner = queued.ticket.as_ref().map(|ticket| ticket.manner.clone()).unwrap_or_default();
@@ -254,15 +263,15 @@ async fn visit_page(
     let answer = send(&request, sending, run, ended).await;
     if let Err(error @ (NetworkError::TryNextAddress | NetworkError::NotProcessed)) = &answer {
         ended.kind = VisitEndKind::retry(Action::Page(Box::new(queued)), error);
-        return None;
+        return Vec::new();
     }
     if matches!(answer, Err(NetworkError::Exhausted)) {
         ended.kind = VisitEndKind::Exhausted;
-        return None;
+        return Vec::new();
     }
     if conditional && answer.as_ref().is_ok_and(|r| r.status == 304) && run.is_tested(&queued.entry.url) {
         ended.kind = VisitEndKind::Again(QueuedPage { condition: Condition::Checked, ..queued });
-        return None;
+        return Vec::new();
     }
     let onward = next_of_chain(&queued, &answer, run);
     if let Some((target, chain)) = &onward
@@ -271,37 +280,37 @@ async fn visit_page(
         && usize::from(queued.hops) + chain.steps() <= usize::from(run.config.max_redirects)
     {
         ended.kind = VisitEndKind::Again(QueuedPage { chain: Some(Box::new(chain.clone())), ..queued });
-        return None;
+        return Vec::new();
     }
     let from = Chain::url(&queued.entry.url, queued.chain.as_deref());
-    let QueuedPage { index, entry, hops, condition, sitemaps, ticket, chain: _ } = queued;
+    let QueuedPage { index, entry, hops, condition, sitemaps, ticket, chain, detour } = queued;
     if let Some(ticket) = ticket {
         let result = resource_of(answer, &entry, &from, &run.rules);
         let bytes = if let FetchResult::Page(page) = &result { page.body.len() as u64 } else { 0 };
         ended.kind = VisitEndKind::Resource { bytes };
         ticket.answer(result);
-        return None;
+        return Vec::new();
     }
     let (at, elapsed) =
         (run.now(), ended.feedback.as_ref().map_or(Duration::ZERO, |feedback| feedback.elapsed));
     let is_malformed = matches!(answer, Err(NetworkError::Malformed));
-    let mut result = result_of(answer, &entry, &from, conditional, &run.rules);
+    let result = result_of(answer, &entry, &from, conditional, &run.rules);
     let host_failed = is_host_failure(&result) && !is_malformed;
-    let mut follow = None;
-    if let FetchResult::Redirect { target, .. } = &result
-        && is_new_redirect(&entry, target)
-    {
-        if hops >= run.config.max_redirects {
-            result = FetchResult::Nothing(Outcome::Failed(Failure::Redirect));
-        } else {
-            let chain = onward.and_then(|(target, chain)| chain.at(&target)).map(Box::new);
-            follow = Some(QueuedPage { chain, ..followed(target.clone(), hops + 1, &entry.record.known) });
-        }
+    let mut bytes = 0;
+    if let FetchResult::Page(page) = &result {
+        bytes = page.body.len() as u64;
+        ended.led_back_by = chain.and_then(|chain| chain.led_back_by().map(Box::from));
     }
-    let bytes = if let FetchResult::Page(page) = &result { page.body.len() as u64 } else { 0 };
+    let page =
+        FetchedPage { index, entry, hops, result, condition, at, elapsed, sitemaps, hold: Hold::default() };
+    let (detour, chain) = (detour.map(|detour| *detour).unwrap_or_default(), onward.map(|(_, chain)| chain));
+    let onward = detour.go_on(page, chain, sending.detour.as_deref(), run);
+    let Onward { delivered, follow } = onward.unwrap_or_else(|error| {
+        ended.error = Some(error);
+        Onward::default()
+    });
     ended.kind = VisitEndKind::Page { host_failed, follow, bytes };
-    let hold = Hold::default();
-    Some(FetchedPage { index, entry, hops, result, condition, at, elapsed, sitemaps, hold })
+    delivered
 }
 
 /// The page and the chain behind a redirect of a page.
@@ -312,12 +321,4 @@ fn next_of_chain(
 ) -> Option<(CanonicalUrl, Chain)> {
     let reply = answer.as_ref().ok().filter(|reply| is_redirect(reply.status) && queued.ticket.is_none())?;
     Chain::behind(&queued.entry.url, queued.chain.as_deref(), reply, &run.rules, run.now())
-}
-
-/// A redirect target, as a page to visit at once. A redirect is not a link, so the depth stays the
-/// same.
-fn followed(target: CanonicalUrl, hops: u8, source: &Known) -> QueuedPage {
-    let known = Known { depth: source.depth, hops, ..Known::default() };
-    let entry = ScheduleEntry::new(target, Share::Followed, PageRecord { known, visited: None });
-    QueuedPage { hops, ..QueuedPage::new(None, entry) }
 }

@@ -54,7 +54,7 @@ impl PanickedVisit {
     async fn ended(self, run: &Run, out: &Sender<FetchedPage>) -> VisitEnd {
         let PanickedVisit { host, origin, address, action } = self;
         run.report().panics += 1;
-        let mut output_closed = false;
+        let (mut output_closed, mut delivered) = (false, 0);
         let kind = match action {
             PanickedAction::Nothing => VisitEndKind::NoRequest,
             PanickedAction::Lookup => VisitEndKind::Lookup(None),
@@ -69,7 +69,10 @@ impl PanickedVisit {
                     ticket.answer(FetchResult::Nothing(Outcome::Failed(Failure::Protocol)));
                     VisitEndKind::Resource { bytes: 0 }
                 } else {
-                    output_closed = deliver(failed((*queued).clone(), run.now()), run, out).await.is_err();
+                    for page in failed((*queued).clone(), run.now()) {
+                        delivered += 1;
+                        output_closed |= deliver(page, run, out).await.is_err();
+                    }
                     VisitEndKind::Page { host_failed: false, follow: None, bytes: 0 }
                 }
             }
@@ -81,27 +84,21 @@ impl PanickedVisit {
             kind,
             feedback: None,
             received: 0,
-            not_written: None,
+            error: None,
+            delivered,
+            led_back_by: None,
             output_closed,
         }
     }
 }
 
 /// The page backs off like a failed page, so that not every cycle panics. The host is not blamed.
-fn failed(queued: QueuedPage, at: u64) -> FetchedPage {
-    let QueuedPage { index, entry, hops, condition, sitemaps, ticket: _, chain: _ } = queued;
+fn failed(queued: QueuedPage, at: u64) -> Vec<FetchedPage> {
+    let QueuedPage { index, entry, hops, condition, sitemaps, ticket: _, chain: _, detour } = queued;
     let result = FetchResult::Nothing(Outcome::Failed(Failure::Protocol));
-    FetchedPage {
-        index,
-        entry,
-        hops,
-        result,
-        condition,
-        at,
-        elapsed: Duration::ZERO,
-        sitemaps,
-        hold: Hold::default(),
-    }
+    let (elapsed, hold) = (Duration::ZERO, Hold::default());
+    let page = FetchedPage { index, entry, hops, result, condition, at, elapsed, sitemaps, hold };
+    detour.map(|detour| *detour).unwrap_or_default().end(page)
 }
 
 /// Makes a visit and catches panics.

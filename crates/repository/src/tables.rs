@@ -438,6 +438,10 @@ fn put_row(state: &HostState, rules_apart: bool) -> Vec<u8> {
         out.put_u8(RULES_CHANGED);
         out.put_bytes(&state.rules_changed.to_le_bytes());
     }
+    if let Some(path) = &state.detour {
+        out.put_u8(DETOUR);
+        out.put_bytes(path.as_bytes());
+    }
     out
 }
 
@@ -447,6 +451,8 @@ const TRUST: u8 = 1;
 const PACE: u8 = 2;
 /// When robots.txt changed.
 const RULES_CHANGED: u8 = 3;
+/// The path by which a detour for a cookie led back.
+const DETOUR: u8 = 4;
 
 fn put_pace(pace: &Pace) -> Vec<u8> {
     let mut out = Vec::new();
@@ -563,6 +569,10 @@ fn take_row(bytes: &[u8]) -> Result<(HostState, bool), Malformed> {
             (RULES_CHANGED, bytes) => {
                 let bytes = bytes.try_into().map_err(|_| Malformed("an invalid time"))?;
                 state.rules_changed = u64::from_le_bytes(bytes);
+            }
+            (DETOUR, bytes) => {
+                let path = std::str::from_utf8(bytes).map_err(|_| Malformed("a path is not text"))?;
+                state.detour = Some(path.into());
             }
             _ => return Err(Malformed("unknown host data")),
         }

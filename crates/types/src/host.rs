@@ -80,6 +80,9 @@ pub struct HostState {
     pub latency: u32,
     /// How fast it was asked in the last cycle that asked it anything: for reports.
     pub pace: Pace,
+    /// Path of a page to which others redirected before it, or one behind it, set a cookie and led back to them; none
+    /// if that never happened.
+    pub detour: Option<Box<str>>,
     /// Are its validators believed? The fetcher only reads it; the program learns it, cycle by cycle.
     pub trust: ValidatorTrust,
 }

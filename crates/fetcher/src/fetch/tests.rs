@@ -4,6 +4,7 @@ mod adaptive_delay;
 mod addresses;
 mod budget;
 mod control;
+mod detours;
 mod fairness;
 mod memory;
 mod opted_out;
@@ -196,7 +197,7 @@ impl Setup {
             let skipped = Skipped { pages: range, why, at: NOW };
             let put = |visit: Visit| -> std::io::Result<()> {
                 let entry = ScheduleEntry::new(visit.url, visit.share, PageRecord::default());
-                pages.push(QueuedPage::new(visit.index, entry).finish(visit.outcome, NOW));
+                pages.extend(QueuedPage::new(visit.index, entry).finish(visit.outcome, NOW));
                 Ok(())
             };
             skipped.each(&*schedule, put).unwrap();

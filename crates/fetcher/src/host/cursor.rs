@@ -2,6 +2,7 @@
 //! hosts) for any length of the schedule.
 
 use crate::chain::Chain;
+use crate::detour::Detour;
 use crate::limits::CHUNK;
 use crate::outcome::{Condition, FetchError, FetchResult, FetchedPage, Hold};
 use crate::resources::Ticket;
@@ -23,12 +24,14 @@ pub struct QueuedPage {
     pub ticket: Option<Ticket>,
     /// The redirects behind which it is requested.
     pub chain: Option<Box<Chain>>,
+    /// The pages that wait for it.
+    pub detour: Option<Box<Detour>>,
 }
 
 impl QueuedPage {
     pub fn new(index: Option<u64>, entry: ScheduleEntry) -> QueuedPage {
         let (hops, condition) = (entry.record.known.hops, Condition::Unconditional);
-        QueuedPage { index, hops, entry, condition, sitemaps: None, ticket: None, chain: None }
+        QueuedPage { index, hops, entry, condition, sitemaps: None, ticket: None, chain: None, detour: None }
     }
 
     /// May it be requested from public addresses only?
@@ -36,9 +39,10 @@ impl QueuedPage {
         self.ticket.as_ref().is_some_and(|ticket| ticket.manner.is_public_only)
     }
 
-    /// Ends the page without a request.
-    pub fn finish(self, outcome: Outcome, now: u64) -> FetchedPage {
-        FetchedPage {
+    /// Ends the page without a request, and with it those that wait for it.
+    pub fn finish(mut self, outcome: Outcome, now: u64) -> Vec<FetchedPage> {
+        let detour = self.detour.take().map(|detour| *detour).unwrap_or_default();
+        detour.end(FetchedPage {
             index: self.index,
             entry: self.entry,
             hops: self.hops,
@@ -48,7 +52,7 @@ impl QueuedPage {
             elapsed: Duration::ZERO,
             sitemaps: self.sitemaps,
             hold: Hold::default(),
-        }
+        })
     }
 }
 

@@ -220,14 +220,23 @@ impl OriginQueue {
     }
 
     /// Ends the first page with this outcome; none if it is a resource, which is answered.
-    pub fn finish(&mut self, outcome: Outcome, now: u64) -> Option<FetchedPage> {
+    pub fn finish(&mut self, outcome: Outcome, now: u64) -> Vec<FetchedPage> {
         let page = self.pop();
         if let Some(ticket) = &page.ticket {
             ticket.answer(FetchResult::Nothing(outcome));
-            return None;
+            return Vec::new();
         }
         self.state.robots_denied += u64::from(outcome == Outcome::RobotsDenied);
-        Some(page.finish(outcome, now))
+        page.finish(outcome, now)
+    }
+
+    /// A detour by this path led back to its page.
+    pub fn note_detour(&mut self, path: Box<str>, run: &Run) -> Result<(), FetchError> {
+        if self.state.detour.as_ref() == Some(&path) {
+            return Ok(());
+        }
+        self.state.detour = Some(path);
+        self.store(run)
     }
 
     /// Takes the request that [`OriginQueue::step`] announced.

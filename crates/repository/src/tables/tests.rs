@@ -41,10 +41,13 @@ fn state() -> impl Strategy<Value = HostState> {
         last,
         promised,
     });
-    (option::of(robots), numbers, trust, pace).prop_map(|(robots, n, trust, pace)| HostState {
+    let detour = option::of("/[ -~]{0,20}").prop_map(|path| path.map(Into::into));
+    let parts = (option::of(robots), numbers, trust, pace, detour);
+    parts.prop_map(|(robots, n, trust, pace, detour)| HostState {
         robots,
         trust,
         pace,
+        detour,
         failures: n.0,
         back_off_until: n.1,
         requests: n.2,

@@ -5,7 +5,7 @@ use crate::NetworkError;
 use crate::testing::with_header;
 use recrawl_types::{Content, ContentKind, Failure, Fingerprint, Skip, Validators};
 
-fn to(location: &str) -> Script {
+pub fn to(location: &str) -> Script {
     with_header(reply(302, ""), "location", location).into()
 }
 
@@ -161,7 +161,7 @@ async fn a_redirect_without_a_usable_target_is_a_failure() {
 }
 
 /// Path, query and cookies of a request, as they are sent.
-fn sent(r: &Request) -> String {
+pub fn sent(r: &Request) -> String {
     let Some(hop) = &r.hop else { return r.url.path_and_query().into() };
     assert_eq!(hop.url.host_str(), Some(&*r.url.host()));
     let cookies = hop.cookies.as_ref().map(|cookies| format!(" [{}]", cookies.to_str().unwrap()));
@@ -178,7 +178,7 @@ async fn chain_of(answer: impl Fn(&str) -> Option<Script> + Send + Sync + 'stati
     (asked, output.of("http://a.test/page"))
 }
 
-fn to_with_cookie(location: &str, cookie: &str) -> Script {
+pub fn to_with_cookie(location: &str, cookie: &str) -> Script {
     with_header(with_header(reply(302, ""), "location", location), "set-cookie", cookie).into()
 }
 

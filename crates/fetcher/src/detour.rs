@@ -1,0 +1,160 @@
+//! Detours for a cookie. Some sites send a visitor without a cookie from a page to another one, which sets the cookie
+//! and sends the visitor back. Browsers end with the page. A crawler that takes each redirect for a response of its own
+//! would know two redirects that lead to each other, and never the page.
+//!
+//! So a page that redirects within its origin is not delivered before the target has answered. The target is requested
+//! as always: as a page of its own. If it leads back with a cookie that the page has not seen, the page is requested
+//! again, and that response counts. In all other cases the redirect is delivered, and nothing was requested that
+//! would not have been.
+//!
+//! A target that is in the schedule, or that this run has followed, has a visit of its own. It is requested once more
+//! only if it is known to lead back: from an earlier detour of the origin, or from its record.
+
+use crate::chain::Chain;
+use crate::client::Hop;
+use crate::host::QueuedPage;
+use crate::outcome::{FetchError, FetchResult, FetchedPage, is_new_redirect};
+use crate::run::Run;
+use bytes::Bytes;
+use recrawl_types::{CanonicalUrl, Failure, Known, Outcome, PageRecord, ScheduleEntry, Share};
+
+/// The pages that wait for another page, to which they redirect.
+#[derive(Clone, Debug, Default)]
+pub struct Detour {
+    /// Each redirects to the next, and the last to the page that has this detour.
+    pub pages: Vec<FetchedPage>,
+    /// Their requests.
+    asked: Vec<Hop>,
+    /// That page has a visit of its own, so this one is not delivered.
+    is_unrecorded: bool,
+}
+
+/// What a redirect leads to.
+#[derive(Debug, Default)]
+pub struct Onward {
+    pub delivered: Vec<FetchedPage>,
+    pub follow: Option<QueuedPage>,
+}
+
+impl Detour {
+    /// The pages to deliver if the detour ends with this page.
+    pub fn end(self, page: FetchedPage) -> Vec<FetchedPage> {
+        let mut pages = self.pages;
+        pages.extend(Some(page).filter(|_| !self.is_unrecorded));
+        pages
+    }
+
+    /// Goes on behind this page, if it redirects. `chain` is the chain at the target. `known` is the path by which a
+    /// detour of the origin led back before.
+    pub fn go_on(
+        self,
+        mut page: FetchedPage,
+        chain: Option<Chain>,
+        known: Option<&str>,
+        run: &Run,
+    ) -> Result<Onward, FetchError> {
+        let FetchResult::Redirect { target, response } = &mut page.result else {
+            return Ok(Onward { delivered: self.end(page), follow: None });
+        };
+        let target = target.clone();
+        if let Some((at, back)) = chain.as_ref().and_then(|chain| self.way_back(&target, chain, run)) {
+            return Ok(self.lead_back(page, at, back));
+        }
+        let is_new = is_new_redirect(&page.entry, &target) && !self.is_unrecorded;
+        if page.hops >= run.config.max_redirects {
+            if is_new {
+                page.result = FetchResult::Nothing(Outcome::Failed(Failure::Redirect));
+            }
+            return Ok(Onward { delivered: self.end(page), follow: None });
+        }
+        let next = followed(target, page.hops + 1, &page.entry.record.known);
+        let is_followed = is_new && run.follows(&next.entry)?;
+        let is_here = next.entry.url.same_origin(&page.entry.url);
+        let is_unrecorded = !is_followed;
+        if !is_followed && !(is_here && self.is_known(&page.entry.url, &next, chain.as_ref(), known, run)?) {
+            return Ok(Onward { delivered: self.end(page), follow: None });
+        }
+        if is_here {
+            // While the page waits, its body must not take the memory of others. That of a redirect means nothing.
+            response.body = Bytes::new();
+        }
+        let mut asked = self.asked.clone();
+        asked.extend(chain.iter().flat_map(Chain::requests).cloned());
+        let chain = chain.and_then(|chain| chain.at(&next.entry.url)).map(Box::new);
+        let pages = self.end(page);
+        let (delivered, detour) = match is_here {
+            true => (Vec::new(), Some(Box::new(Detour { pages, asked, is_unrecorded }))),
+            false => (pages, None),
+        };
+        Ok(Onward { delivered, follow: Some(QueuedPage { chain, detour, ..next }) })
+    }
+
+    /// The waiting page to which this target leads back, and the chain there.
+    fn way_back(&self, target: &CanonicalUrl, chain: &Chain, run: &Run) -> Option<(usize, Chain)> {
+        let at = self.pages.iter().rposition(|page| page.entry.url == *target)?;
+        let page = &self.pages[at];
+        let back = chain.back(self.asked.clone(), path(target_of(page)?));
+        let is_again = back.hop().cookies.is_some() && !back.is_loop();
+        let is_short = usize::from(page.hops) + back.steps() <= usize::from(run.config.max_redirects);
+        (is_again && is_short).then_some((at, back))
+    }
+
+    /// Requests the page at this place again, behind the page to which it redirected.
+    fn lead_back(self, from: FetchedPage, at: usize, chain: Chain) -> Onward {
+        let mut pages = self.end(from);
+        let delivered = pages.split_off(at + 1);
+        let again = pages.pop().map(|page| {
+            let FetchedPage { index, entry, hops, condition, sitemaps, .. } = page;
+            // The chain has all requests.
+            let detour = Detour { pages, ..Detour::default() };
+            let (chain, detour) = (Some(Box::new(chain)), Some(Box::new(detour)));
+            QueuedPage { index, entry, hops, condition, sitemaps, ticket: None, chain, detour }
+        });
+        Onward { delivered, follow: again }
+    }
+
+    /// Is this page, which has a visit of its own, known to lead back?
+    fn is_known(
+        &self,
+        page: &CanonicalUrl,
+        next: &QueuedPage,
+        chain: Option<&Chain>,
+        known: Option<&str>,
+        run: &Run,
+    ) -> Result<bool, FetchError> {
+        let Some(chain) = chain else { return Ok(false) };
+        let is_waiting = self.pages.iter().any(|page| page.entry.url == next.entry.url);
+        let is_asked = self.asked.contains(&chain.hop()) || chain.is_loop();
+        if is_waiting || is_asked || (run.refuses)(&next.entry).is_some() {
+            return Ok(false);
+        }
+        let mut ways = self.pages.iter().filter_map(target_of).chain([&next.entry.url]).map(path);
+        if known.is_some_and(|known| ways.any(|way| way == known)) {
+            return Ok(true);
+        }
+        // Two redirects to each other are worth a request only if something is different this time.
+        let found = if chain.has_cookie_for(page) { run.find(&next.entry.url)? } else { None };
+        Ok(found.is_some_and(|found| !is_new_redirect(&found.entry, page)))
+    }
+}
+
+fn target_of(page: &FetchedPage) -> Option<&CanonicalUrl> {
+    match &page.result {
+        FetchResult::Redirect { target, .. } => Some(target),
+        _ => None,
+    }
+}
+
+/// The query often names the page to return to.
+fn path(url: &CanonicalUrl) -> &str {
+    let text = url.path_and_query();
+    text.split_once('?').map_or(text, |(path, _)| path)
+}
+
+/// A redirect target, as a page to visit at once. A redirect is not a link, so the depth stays the
+/// same.
+fn followed(target: CanonicalUrl, hops: u8, source: &Known) -> QueuedPage {
+    let known = Known { depth: source.depth, hops, ..Known::default() };
+    let entry = ScheduleEntry::new(target, Share::Followed, PageRecord { known, visited: None });
+    QueuedPage { hops, ..QueuedPage::new(None, entry) }
+}
