@@ -32,6 +32,8 @@ mod cycle;
 mod dataset;
 /// What deploy/ holds fits the program.
 mod deploy;
+/// Pages that send a visitor without a cookie elsewhere, and take him back with one.
+mod detours;
 /// Names: how long answers are kept, and names that change their mind.
 mod dns;
 /// What the manual says to type.
