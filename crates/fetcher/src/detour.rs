@@ -70,8 +70,9 @@ impl Detour {
         let next = followed(target, page.hops + 1, &page.entry.record.known);
         let is_followed = is_new && run.follows(&next.entry)?;
         let is_here = next.entry.url.same_origin(&page.entry.url);
-        let is_unrecorded = !is_followed;
-        if !is_followed && !(is_here && self.is_known(&page.entry.url, &next, chain.as_ref(), known, run)?) {
+        let is_unrecorded =
+            !is_followed && is_here && self.is_known(&page.entry.url, &next, chain.as_ref(), known, run)?;
+        if !is_followed && !is_unrecorded {
             return Ok(Onward { delivered: self.end(page), follow: None });
         }
         if is_here {
