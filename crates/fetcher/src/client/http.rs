@@ -1,6 +1,7 @@
 //! The real network: reqwest over rustls.
 
 mod body;
+mod chunk_lines;
 mod connection;
 mod exchange;
 mod sent;

@@ -1,5 +1,6 @@
 //! The header of a response as it was received.
 
+use super::chunk_lines::ChunkLines;
 use hyper::rt::{Read, ReadBuf, ReadBufCursor, Write};
 use hyper_util::client::legacy::connect::{Connected, Connection};
 use std::collections::VecDeque;
@@ -38,6 +39,8 @@ struct Head {
     /// Where in `lines` the field begins that hyper has not been given yet, and where its last line does.
     field: usize,
     line: usize,
+    /// Is `chunked` the last coding of the last `Transfer-Encoding`?
+    is_chunked: bool,
     is_whole: bool,
 }
 
@@ -76,11 +79,11 @@ impl Head {
         self.is_whole = true;
     }
 
-    /// Adds received bytes up to the empty line. Appends them to `out` as hyper reads them.
-    fn add(&mut self, part: &[u8], out: &mut Vec<u8>) {
+    /// Adds received bytes up to the empty line. Appends them to `out` as hyper reads them. Returns the others.
+    fn add<'p>(&mut self, part: &'p [u8], out: &mut Vec<u8>) -> &'p [u8] {
         for (at, &byte) in part.iter().enumerate() {
             if self.is_whole {
-                return out.extend_from_slice(&part[at..]);
+                return &part[at..];
             }
             if !self.status.ends_with(b"\n") {
                 // Servers may send empty lines in front (RFC 9112 §2.2).
@@ -109,6 +112,13 @@ impl Head {
                 *self = Head { number: self.number, ..Head::default() };
             }
         }
+        &[]
+    }
+
+    /// Does a chunked body follow, as hyper sees it?
+    fn has_chunks(&self) -> bool {
+        let has_body = |line: StatusLine| !line.is_1_0 && !matches!(line.code, b"101" | b"204" | b"304");
+        self.is_whole && self.is_chunked && StatusLine::parse(&self.status).is_some_and(has_body)
     }
 
     /// A line is there. Appends the field before it to `out`, unless the line goes on with it. True at the empty line.
@@ -116,7 +126,9 @@ impl Head {
         let line = &self.lines[self.line..];
         let is_end = matches!(line, b"\n" | b"\r\n");
         if !line.starts_with(b" ") && !line.starts_with(b"\t") {
-            write_field(&self.lines[self.field..self.line], out);
+            let field = &self.lines[self.field..self.line];
+            write_field(field, out);
+            self.is_chunked = is_chunked(field).unwrap_or(self.is_chunked);
             self.field = self.line;
         }
         if is_end {
@@ -138,6 +150,14 @@ fn write_field(field: &[u8], out: &mut Vec<u8>) {
         (b'\r', next) if *next != b'\n' => b' ',
         (byte, _) => *byte,
     }));
+}
+
+/// Is `chunked` the last coding? None if the field is no `Transfer-Encoding`.
+fn is_chunked(field: &[u8]) -> Option<bool> {
+    let (name, value) = field.split_at(memchr::memchr(b':', field)?);
+    let last = value[1..].rsplit(|byte| *byte == b',').next()?;
+    let is_chunked = || last.trim_ascii().eq_ignore_ascii_case(b"chunked");
+    name.trim_ascii_end().eq_ignore_ascii_case(b"transfer-encoding").then(is_chunked)
 }
 
 fn is_bad_length(field: &[u8]) -> bool {
@@ -198,14 +218,16 @@ pub struct Tap {
     heads: Option<RawHeads>,
     /// Requests so far.
     number: u64,
-    /// Bytes of a header that hyper has not taken yet.
+    /// The lines of a chunked body, as long as hyper needs them in another form.
+    chunks: Option<ChunkLines>,
+    /// Bytes of a header, or of such a body, that hyper has not taken yet.
     left: Vec<u8>,
 }
 
 impl Tap {
     pub fn new(wire: Box<dyn Wire>) -> Tap {
         let heads = (!wire.connected().is_negotiated_h2()).then(RawHeads::default);
-        Tap { wire, heads, number: 0, left: Vec::new() }
+        Tap { wire, heads, number: 0, chunks: None, left: Vec::new() }
     }
 }
 
@@ -225,23 +247,37 @@ impl Read for Tap {
         cx: &mut Context<'_>,
         mut buf: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        let Tap { wire, heads, left, .. } = self.get_mut();
+        let Tap { wire, heads, chunks, left, .. } = self.get_mut();
         while left.is_empty() {
             let is_open = || heads.as_ref()?.heads().back().map(|head| !head.is_whole);
-            let Some(heads) = heads.as_ref().filter(|_| is_open() == Some(true)) else {
+            let is_head = is_open() == Some(true);
+            if !is_head && chunks.is_none() {
                 return Pin::new(wire).poll_read(cx, buf);
-            };
+            }
             let mut part = [0; PART];
             let mut read = ReadBuf::new(&mut part);
             ready!(Pin::new(&mut *wire).poll_read(cx, read.unfilled()))?;
-            let mut heads = heads.heads();
-            let Some(head) = heads.back_mut() else { continue };
-            if read.filled().is_empty() {
-                // The end, which hyper judges.
-                head.end(left);
+            let mut rest = read.filled();
+            let is_end = rest.is_empty();
+            if let Some(heads) = heads.as_ref().filter(|_| is_head)
+                && let Some(head) = heads.heads().back_mut()
+            {
+                rest = head.add(rest, left);
+                if is_end {
+                    // hyper judges it.
+                    head.end(left);
+                }
+                *chunks = head.has_chunks().then(ChunkLines::default);
+            }
+            match chunks {
+                Some(lines) if is_end => lines.end(left),
+                Some(lines) => lines.add(rest, left),
+                None => left.extend_from_slice(rest),
+            }
+            chunks.take_if(|lines| lines.is_at_end());
+            if is_end {
                 break;
             }
-            head.add(read.filled(), left);
         }
         let count = left.len().min(buf.remaining());
         buf.put_slice(&left[..count]);
@@ -287,6 +323,7 @@ impl Tap {
         let is_request = [&b"GET "[..], b"POST ", b"OPTIONS "].iter().any(|method| sent.starts_with(method));
         if let Some(heads) = self.heads.as_ref().filter(|_| is_request) {
             self.number += 1;
+            self.chunks = None;
             heads.begin(self.number);
         }
     }

@@ -225,9 +225,33 @@ async fn what_is_not_sound_http_is_a_protocol_failure() {
         b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nhello",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\nhello",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\nhello\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\nhello!\n0\n\n",
     ] {
         let result = get_bytes(bytes.to_vec()).await;
         assert_eq!(result.err(), Some(NetworkError::Protocol), "{:?}", String::from_utf8_lossy(bytes));
+    }
+}
+
+#[tokio::test]
+async fn lines_of_chunks_may_end_with_a_line_feed_alone() {
+    let content = "a\nb\r\n".repeat(5_000);
+    let (length, lines) =
+        (content.len(), "transfer-encoding: identity\r\nTransfer-Encoding: identity,\r\n Chunked\r\n\r\n");
+    for chunked in [
+        format!("{length:x}\n{content}\n0\n\n"),
+        format!("1;x=y\na\n{:X}\n{}\r\n0\r\nX-Trailer: z\n\n", length - 1, &content[1..]),
+        format!("{length:x}\r\n{content}\r\n0\r\n\r\n"),
+    ] {
+        let reply = get_bytes(format!("HTTP/1.1 200 OK\r\n{lines}{chunked}").into_bytes()).await.unwrap();
+        assert_eq!((&reply.body[..], reply.cut), (content.as_bytes(), None), "{:?}", &chunked[..9]);
+        assert_eq!(reply.lines.as_deref(), Some(lines.as_bytes()), "the header as it came");
+    }
+    // A body that is not chunked is left alone.
+    for lines in ["", "Content-Length: 9\r\n", "Transfer-Encoding: identity\r\n"] {
+        let reply = get_bytes(format!("HTTP/1.1 200 OK\r\n{lines}\r\n5\nhello\n0").into_bytes()).await;
+        assert_eq!(reply.map(|reply| reply.body).ok().as_deref(), Some(&b"5\nhello\n0"[..]), "{lines}");
     }
 }
 

@@ -1,0 +1,139 @@
+//! Chunked bodies whose lines end with LF alone. Browsers read them; hyper wants CR LF (RFC 9112 §7.1).
+
+use std::mem::take;
+
+/// Maximum bytes of a line. hyper refuses longer ones.
+const MAX_LINE: usize = 16 << 10;
+
+/// The lines of one body. It counts its bytes, because a line feed within a chunk is content.
+#[derive(Debug, Default)]
+pub struct ChunkLines {
+    /// The line so far, which hyper has not been given yet.
+    line: Vec<u8>,
+    next: Next,
+}
+
+/// What follows.
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Next {
+    /// The first line. Servers end all lines alike, so if this one has its CR, nothing else is looked at.
+    #[default]
+    First,
+    Size,
+    /// So many bytes of a chunk.
+    Content(u64),
+    /// The line that ends a chunk.
+    ChunkEnd,
+    Trailer,
+    /// All that follows is for hyper as it is.
+    Rest,
+}
+
+impl ChunkLines {
+    /// Adds received bytes. Appends them to `out` as hyper reads them.
+    pub fn add(&mut self, mut part: &[u8], out: &mut Vec<u8>) {
+        while !part.is_empty() {
+            let content = match &mut self.next {
+                Next::Rest => part.len(),
+                Next::Content(left) => {
+                    let count = part.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
+                    *left -= count as u64;
+                    count
+                }
+                _ => 0,
+            };
+            out.extend_from_slice(&part[..content]);
+            part = &part[content..];
+            match &self.next {
+                Next::Content(0) => self.next = Next::ChunkEnd,
+                Next::Content(_) | Next::Rest => continue,
+                _ => {}
+            }
+            let end = memchr::memchr(b'\n', part);
+            let (line, rest) = part.split_at(end.map_or(part.len(), |end| end + 1));
+            self.line.extend_from_slice(line);
+            part = rest;
+            if end.is_some() {
+                self.end_line(out);
+            } else if self.line.len() > MAX_LINE {
+                self.end(out);
+            }
+        }
+    }
+
+    /// Nothing of this body follows that hyper does not read by itself.
+    pub fn end(&mut self, out: &mut Vec<u8>) {
+        out.append(&mut self.line);
+        self.next = Next::Rest;
+    }
+
+    pub fn is_at_end(&self) -> bool {
+        self.next == Next::Rest
+    }
+
+    fn end_line(&mut self, out: &mut Vec<u8>) {
+        let line = take(&mut self.line);
+        let text = line.strip_suffix(b"\n").unwrap_or(&line);
+        let text = text.strip_suffix(b"\r").unwrap_or(text);
+        let is_whole = line.ends_with(b"\r\n");
+        self.next = match &self.next {
+            Next::First if is_whole => Next::Rest,
+            // hyper judges what is no size.
+            Next::First | Next::Size => match size(text) {
+                Some(0) => Next::Trailer,
+                Some(size) => Next::Content(size),
+                None => Next::Rest,
+            },
+            Next::ChunkEnd if text.is_empty() => Next::Size,
+            Next::Trailer if !text.is_empty() => Next::Trailer,
+            _ => Next::Rest,
+        };
+        out.extend_from_slice(text);
+        out.extend_from_slice(b"\r\n");
+    }
+}
+
+/// The size of a chunk, before its extensions.
+fn size(line: &[u8]) -> Option<u64> {
+    let digits = line.split(|byte| !byte.is_ascii_hexdigit()).next()?;
+    u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The bytes for hyper, if they come in parts of this length.
+    fn read(bytes: &[u8], length: usize) -> String {
+        let (mut lines, mut out) = (ChunkLines::default(), Vec::new());
+        bytes.chunks(length).for_each(|part| lines.add(part, &mut out));
+        lines.end(&mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn lines_get_their_carriage_return_and_content_stays() {
+        let cases = [
+            ("5\nhe\nlo\n0\n\n", "5\r\nhe\nlo\r\n0\r\n\r\n"),
+            (
+                "A; x=\"y\"\n\n23\r\n67\n90\r\n0\nX: y\n\nHTTP/1.1 2\n",
+                "A; x=\"y\"\r\n\n23\r\n67\n90\r\n0\r\nX: y\r\n\r\nHTTP/1.1 2\n",
+            ),
+            // Nothing is changed behind a first line that is right.
+            ("5\r\nhe\nlo\n0\n\n", "5\r\nhe\nlo\n0\n\n"),
+            // hyper judges what is no chunk, from there on as received.
+            ("zz\nhe\n", "zz\r\nhe\n"),
+            ("5\nhe\nlo!\n3\nabc\n", "5\r\nhe\nlo!\r\n3\nabc\n"),
+            ("fffffffffffffffff\na\n", "fffffffffffffffff\r\na\n"),
+            ("5\nhe", "5\r\nhe"),
+            ("5", "5"),
+        ];
+        for (received, given) in cases {
+            for length in 1..=received.len() {
+                assert_eq!(read(received.as_bytes(), length), given, "in parts of {length}");
+            }
+        }
+        let long = vec![b'1'; 2 * MAX_LINE];
+        assert_eq!(read(&long, 100).len(), long.len());
+    }
+}
