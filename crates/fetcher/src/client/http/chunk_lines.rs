@@ -3,7 +3,7 @@
 use std::mem::take;
 
 /// Maximum bytes of a line. hyper refuses longer ones.
-const MAX_LINE: usize = 16 << 10;
+const MAX_CHUNK_LINE: usize = 16 << 10;
 
 /// The lines of one body. It counts its bytes, because a line feed within a chunk is content.
 #[derive(Debug, Default)]
@@ -55,7 +55,7 @@ impl ChunkLines {
             part = rest;
             if end.is_some() {
                 self.end_line(out);
-            } else if self.line.len() > MAX_LINE {
+            } else if self.line.len() > MAX_CHUNK_LINE {
                 self.end(out);
             }
         }
@@ -133,7 +133,7 @@ mod tests {
                 assert_eq!(read(received.as_bytes(), length), given, "in parts of {length}");
             }
         }
-        let long = vec![b'1'; 2 * MAX_LINE];
+        let long = vec![b'1'; 2 * MAX_CHUNK_LINE];
         assert_eq!(read(&long, 100).len(), long.len());
     }
 }
