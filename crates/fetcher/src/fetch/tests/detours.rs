@@ -246,6 +246,20 @@ async fn a_waiting_page_is_delivered_when_the_run_ends_before_its_target_answers
     assert_eq!(output.outcome("http://a.test/b"), Outcome::Skipped(Skip::Deadline));
     assert_eq!(output.pages.len(), 2);
 
+    let stop = CancellationToken::new();
+    let stopped = stop.clone();
+    let answer = move |r: &Request| {
+        if sent(r) == "/a" {
+            stopped.cancel();
+        }
+        checked(r)
+    };
+    let setup = Setup { stop, ..Setup::new(&["http://a.test/a", "http://a.test/b"], answer) };
+    let output = setup.run().await;
+    assert_eq!(asked(&setup), ["/a"]);
+    assert_eq!(output.of("http://a.test/a"), "→ http://a.test/check?/a");
+    assert_eq!(output.pages.len(), 1, "the other page stays to be done");
+
     // A check that fails ends the detour too.
     let setup = Setup::new(&["http://a.test/a"], |r| match r.url.path_and_query() {
         "/check?/a" => NetworkError::Timeout.into(),
