@@ -29,7 +29,7 @@ pub struct Detour {
     is_unrecorded: bool,
 }
 
-/// What a redirect leads to.
+/// The pages to deliver after a redirect, and the one to request.
 #[derive(Debug, Default)]
 pub struct Onward {
     pub delivered: Vec<FetchedPage>,

@@ -13,7 +13,7 @@ pub struct ChunkLines {
     next: Next,
 }
 
-/// What follows.
+/// The bytes to come.
 #[derive(Debug, Default, PartialEq, Eq)]
 enum Next {
     /// The first line. Servers end all lines alike, so if this one has its CR, nothing else is looked at.
