@@ -4,7 +4,7 @@ BUILT = $(or $(CARGO_TARGET_DIR),target)/release
 # Each recording has its own crawl and folder.
 RECORDED = $(or $(DATA_DIR),data/recorded-$(or $(notdir $(RECORDING:/=)),web))
 
-.PHONY: help crawl crawl-recorded crawl-web check-api check-archives check-chart check-counters hazards bench-verifier bench-serve test test-browser soak fuzz build generated deny msrv dist deb book tidy toolchain clean
+.PHONY: help crawl crawl-recorded crawl-web check-api check-archives check-chart check-counters hazards bench-verifier bench-serve test test-browser same soak fuzz build generated deny msrv dist deb book tidy toolchain clean
 
 help: ## list the jobs
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -46,6 +46,9 @@ test: ## formats, lints, documentation, all tests
 
 test-browser: toolchain ## test the dashboard in Chromium; part of `make test`
 	@bash scripts/browser-tests.sh
+
+same: ## crawl a web with two programs, capability by capability, and compare all that they leave: OLD=FILE NEW=FILE of recrawl, MOCKWEB=FILE, ROWS="plain …", ROUNDS="1 3" (Python, libfaketime)
+	@python3 scripts/same-program.py '$(OLD)' '$(or $(NEW),$(BUILT)/recrawl)' '$(or $(MOCKWEB),$(BUILT)/recrawl-mockweb)' $(if $(ROWS),--only $(ROWS)) $(if $(ROUNDS),--rounds $(ROUNDS))
 
 soak: toolchain ## compare a repository with a sorted map over random operations, power cuts and errors: STEPS=1000000 from SEED
 	@RECRAWL_STEPS=$(or $(STEPS),1000000) RECRAWL_SEED=$(or $(SEED),1) cargo test --release --locked --package recrawl-verifier --test long -- --nocapture
