@@ -45,23 +45,30 @@ class Failed(Exception):
 
 
 def crawled(row, rounds, program, mockweb, folder):
-    """The items of one run, which has its own network."""
-    shutil.rmtree(folder, ignore_errors=True)
+    """Crawls in a network of its own. Returns the file of items."""
     folder.mkdir(parents=True)
     words = [sys.executable, __file__, program, program, mockweb, "--run", row, "--rounds", rounds, "--folder", folder]
     words = ["unshare", "--net", "--map-root-user", "sh", "-c", 'ip link set lo up && exec "$@"', "sh", *words]
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
     if done.returncode:
         raise Failed(f"{program} failed: {done.stdout}{done.stderr}")
-    items = json.loads((folder / "items.json").read_text())
-    shutil.rmtree(folder)
-    return items
+    return folder / "items.json"
 
 
 def run(row, rounds, program, mockweb, folder):
-    """Crawls in this process, and writes the items."""
+    """Crawls in this process, and leaves only the items."""
     items = helps(program) if row == HELP else Run(ROWS[row], rounds, program, mockweb, folder).items()
+    for path in folder.iterdir():
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
     (folder / "items.json").write_text(json.dumps(items))
+
+
+def loaded(future):
+    """The items of a run that ended."""
+    file = future.result()
+    items = json.loads(file.read_text())
+    file.unlink()
+    return items
 
 
 def kind(value):
@@ -139,7 +146,7 @@ def judged(row, rounds, crawl, olds, new):
             break
         # Not behind the rows that wait.
         with concurrent.futures.ThreadPoolExecutor() as now:
-            old, new = [crawl(row, rounds, name, 3 + number, now).result() for name in ("old", "new")]
+            old, new = map(loaded, [crawl(row, rounds, name, 3 + number, now) for name in ("old", "new")])
         olds.append(old)
         noisy, again, count = compared(olds, new)
         different = {key: values for key, values in again.items() if key in different}
@@ -176,14 +183,12 @@ def results(options, folder, pool):
             waiting.append((row, rounds, [crawl(row, rounds, *which) for which in (("old", 1), ("old", 2), ("new", 1))]))
     for row, rounds, runs in waiting:
         try:
-            *olds, new = [run.result() for run in runs]
+            *olds, new = map(loaded, runs)
             missing = [sign for items in olds for sign in idle(row, items)]
             yield printed(row, rounds, judged(row, rounds, crawl, olds, new), missing, options.noisy)
         except Failed as error:
             print(f"{row:12} {rounds:6} {error}", flush=True)
             yield False
-        finally:
-            runs.clear()
 
 
 def arguments():

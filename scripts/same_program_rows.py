@@ -40,6 +40,7 @@ class Row:
     tables: str = ""
     web: list = dataclasses.field(default_factory=lambda: [*WEB, *FAULTS])
     crawl: list = dataclasses.field(default_factory=list)
+    is_daemon: bool = False
     seeds: list = dataclasses.field(default_factory=list)
     steps: dict = dataclasses.field(default_factory=dict)
     files: dict = dataclasses.field(default_factory=dict)
@@ -127,7 +128,7 @@ CHANGES = {
 ROWS = {
     "plain": Row(signs=[report("changed"), report("failed"), report("redirected"), report("not_found"), report("audit_visits")]),
     "fill": Row({"cycle.fill": True, "cycle.fill_pages": 100}, signs=[r'\.kind="fill"']),
-    "connections": Row({"fetch.connections": 16, "storage.keep_hosts": True}),
+    "connections": Row({"fetch.connections": 16, "storage.keep_hosts": True}, web=WEB),
     "limits": Row({"schedule.max_per_host": 20, "budget.bytes_per_cycle": "400 kB", "budget.bytes_per_host": "100 kB", "schedule.ties": "index"},
                   signs=['why="byte_budget"']),
     "rand": Row({"schedule.policy": "rand", "cycle.warmup": 1}),
@@ -141,8 +142,8 @@ ROWS = {
                        "cycle.discovery_share": "auto", "focus.threshold": 0.3},
                       web=[*WEB, "--syllabi", "0.4"], files={"terms.toml": TERMS}, signs=[r'\.kind="fill"', 'share="explored"']),
     "dates": formula("u_fresh_signal", *SITEMAPS, signs=[report("announced_visits"), r'kind="hints"']),
-    "pings": Row({"pings.indexnow": True}, web=[*WEB, "--ping-key", KEY],
-                 steps={cycle: [("ask", *PINGS)] for cycle in range(6, 24, 2)}, signs=[r"indexnow.*status=200", r"status --host.*pings.*=[1-9]"]),
+    "pings": Row({"pings.indexnow": True}, is_daemon=True, web=[*WEB, "--ping-key", KEY],
+                 steps={cycle: [("ask", *PINGS * 2)] for cycle in range(6, 24, 2)}, signs=[r"indexnow.*status=200", r"indexnow.*pages=1"]),
     "next": formula("u_fresh_next"),
     "siblings": formula("u_fresh_sib"),
     "site": formula("u_fresh_site", "--liveliness", "4"),
@@ -155,7 +156,7 @@ ROWS = {
                  seeds=[HOST.format(3) + "/calendar/", HOST.format(4) + "/all/"], signs=[report("links_trapped")]),
     "notify": Row(ARCHIVE, tables=NOTIFY, steps=GONE | {"after each": [("run", "notify", "send"), ("run", "notify", "status")]},
                   leaves=["all.jsonl", "digest.jsonl"], files={"back.txt": "\n".join(BACK)},
-                  signs=["all.jsonl.*page.changed", "all.jsonl.*page.gone", "all.jsonl.*page.back", "all.jsonl.*page.new", "digest.jsonl.*pages.digest"]),
+                  signs=["all.jsonl.*page.changed", "all.jsonl.*page.gone", "all.jsonl.*page.new", "digest.jsonl.*pages.digest"]),
     "events": Row({"events.max_bytes": "20 kB", "events.keep": 2}, crawl=["--events", "events.jsonl"], leaves=[f"events.jsonl{n}" for n in ("", ".1", ".2")],
                   signs=["events.jsonl.2 .*end_of_cycle"]),
     "pages": Row(ARCHIVE, tables=RULES, web=[*WEB, "--noise"], signs=["page test.*rule"]),
@@ -164,7 +165,7 @@ ROWS = {
     "validators": Row({"fetch.validator_checks": 0.5}, web=[*WEB, "--validators", "lying"], signs=[r"valid|lying"]),
     "keep": Row({"storage.keep_visits": 5, "storage.keep_hosts": True}, signs=[r"export hosts .*requests=[1-9]", r"report 127.*requests=[1-9]"]),
     "keep-none": Row({"storage.keep_visits": 0}),
-    "archive": Row(ARCHIVE | {"storage.archive_requests": True, "storage.archive_file": "300 kB", "storage.archive_max": "1 MB"},
+    "archive": Row(ARCHIVE | {"storage.archive_requests": True, "storage.archive_file": "1 MiB", "storage.archive_max": "3 MiB"},
                    signs=["warc .*WARC/1.1.*", 'body="removed"', 'WARC-Type="request"', 'WARC-Type="revisit"']),
     "consent": Row(ARCHIVE, web=[*WEB, *[word for rule in WISHES for word in ("--fault", rule)]], signs=[report("noindex"), report("nofollow"), report("noarchive")]),
     "operator": Row(ARCHIVE | {"scope.opt_out": "opt-out.txt", "storage.keep_hosts": True}, steps=OPERATOR, files={"opt-out.txt": ""},
@@ -172,5 +173,6 @@ ROWS = {
     "import": Row(steps={6: [("run", "import", "list", "list.tsv")], 9: [("run", "import", "cdx", "list.cdxj")]}, files={"list.tsv": LIST, "list.cdxj": CDXJ},
                   signs=["import.*[1-9]", r"\.lastmod=[1-9]"]),
     "console": Row(ARCHIVE, steps=CHANGES, signs=["recrawl.*status=202", 'share="asked"', r'PUT.*"done']),
+    "serve": Row(ARCHIVE, is_daemon=True),
     "console-fill": Row({"cycle.fill": True}, steps=CHANGES, signs=['share="asked"']),
 }

@@ -9,6 +9,7 @@ import glob
 import hashlib
 import json
 import os
+import random
 import re
 import struct
 import subprocess
@@ -173,8 +174,10 @@ def helps(program):
 class Run:
     def __init__(self, row, rounds, program, mockweb, folder):
         self.row, self.program, self.mockweb, self.data = row, program, mockweb, folder / "data"
-        self.out, self.seen, self.cycle = {}, {}, 0
+        self.out, self.seen, self.cycle, self.asked = {}, {}, 0, 0
         os.chdir(folder)
+        # The program starts a worker for each processor: one worker keeps an order.
+        os.sched_setaffinity(0, {random.choice(sorted(os.sched_getaffinity(0)))})
         keys = BASE | {"cycle.rounds": rounds} | row.keys
         settings = [f"{key} = {json.dumps(value)}" for key, value in keys.items()]
         files = {"recrawl.toml": "\n".join(settings) + "\n" + row.tables, "tokens": f"anna {TOKEN}\n"} | row.files
@@ -212,31 +215,42 @@ class Run:
         return done
 
     def crawl(self):
-        """Crawls a cycle, and keeps the files of the round before a commit removes them."""
-        over = threading.Event()
-        catcher = threading.Thread(target=self.catch, args=[over])
-        catcher.start()
-        done = self.run("crawl", "--cycles", 1, "--random-seed", 1, "--json", "--seeds", "seeds", *self.row.crawl)
-        over.set()
-        catcher.join()
+        """Crawls a cycle. A daemon does it by itself, since the clock has moved on."""
+        if self.row.is_daemon:
+            with self.catching(), self.daemon():
+                return
+        with self.catching():
+            done = self.run("crawl", "--cycles", 1, "--random-seed", 1, "--json", "--seeds", "seeds", *self.row.crawl)
         if done.returncode:
             sys.exit(f"cycle {self.cycle}: {done.stderr.decode()}")
 
+    @contextlib.contextmanager
+    def catching(self):
+        """Keeps the files of rounds before a commit removes them."""
+        over = threading.Event()
+        catcher = threading.Thread(target=self.catch, args=[over])
+        catcher.start()
+        try:
+            yield
+        finally:
+            over.set()
+            catcher.join()
+
     def catch(self, over):
         """Links the files of rounds to another folder as soon as they appear."""
-        known = set()
         while not over.is_set():
             with contextlib.suppress(FileNotFoundError):
                 for name in os.listdir("data"):
-                    if name.startswith("cycle-") and not re.search(r"\.part|spill", name) and name not in known:
+                    if name.startswith("cycle-") and not re.search(r"\.part|spill", name) and not os.path.exists(f"caught/{name}"):
                         os.link(f"data/{name}", f"caught/{name}")
-                        known.add(name)
             time.sleep(0.001)
 
     def files(self):
         """Keeps the files that are new or other than after the cycle before."""
         places = [("file", "data", name) for name in os.listdir("data")] + [("round", "caught", name) for name in os.listdir("caught")]
-        for what, folder, name in places + [("left", ".", name) for name in self.row.leaves]:
+        if self.cycle == CYCLES:
+            places += [("left", ".", name) for name in self.row.leaves]
+        for what, folder, name in places:
             path = os.path.join(folder, name)
             if os.path.isfile(path):
                 with open(path, "rb") as file:
@@ -254,7 +268,7 @@ class Run:
             with open(words[0], "w") as file:
                 file.write(words[1])
         else:
-            with self.daemon():
+            with self.catching(), self.daemon():
                 for words in words:
                     self.ask(*words)
                     self.settle()
@@ -262,7 +276,7 @@ class Run:
     @contextlib.contextmanager
     def daemon(self):
         """A daemon that is ended when it has nothing more to do."""
-        words = [self.program, "serve", "--config", "recrawl.toml", "--data-dir", "data", "--random-seed", "1"]
+        words = [self.program, "serve", "--config", "recrawl.toml", "--data-dir", "data", "--random-seed", "1", "--seeds", "seeds"]
         serving = subprocess.Popen(words, env=self.environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         try:
             while self.get("/ready")[0] != 200 and serving.poll() is None:
@@ -280,7 +294,8 @@ class Run:
         while time.monotonic() - since < 0.5:
             status = json.loads(self.get("/api/v1/status")[2])
             now = (status["state"], status["generation"])
-            if now != last or status["state"] not in ("waiting", "paused"):
+            is_busy = status["state"] not in ("waiting", "paused") or (status.get("pings") or {}).get("checking")
+            if now != last or is_busy:
                 last, since = now, time.monotonic()
             if time.monotonic() - began > 60:
                 sys.exit(f"the daemon does not come to rest: {status}")
@@ -301,7 +316,8 @@ class Run:
     def ask(self, method, path, body=None):
         """Keeps an answer. Its length follows from the rest, which may be noisy."""
         status, head, data = self.get(path, method, body)
-        artefact = f"{self.cycle:02} {method} {path}"
+        self.asked += 1
+        artefact = f"{self.cycle:02} {method} {path} (question {self.asked})"
         self.put(artefact, [("status", str(status))] + [(f"field {name}", json.dumps(value)) for name, value in head if name != "content-length"])
         self.put(artefact, cut(data))
         return data
