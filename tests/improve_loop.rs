@@ -3,7 +3,7 @@
 use crate::api::{ask, check};
 use crate::daemon::{Daemon, PATIENCE, configure, world};
 use crate::harness::*;
-use recrawl_crawl::improve::candidate::{BackTest, Candidate};
+use recrawl_crawl::parts::improve::candidate::{BackTest, Candidate};
 use recrawl_formula::Formula;
 use serde_json::{Value, json};
 use std::path::Path;

@@ -12,11 +12,11 @@
 use recrawl_crawl::config::Config;
 use recrawl_crawl::cycle::inputs::FormulaInputs;
 use recrawl_crawl::cycle::ranks::KeptRanks;
-use recrawl_crawl::focus::FocusRules;
-use recrawl_crawl::focus::survey::Survey;
-use recrawl_crawl::improve::population::PopulationCounter;
 use recrawl_crawl::lesson::RoundLesson;
-use recrawl_crawl::lessons::next_change::NextChangeLesson;
+use recrawl_crawl::parts::focus::FocusRules;
+use recrawl_crawl::parts::focus::survey::Survey;
+use recrawl_crawl::parts::improve::population::PopulationCounter;
+use recrawl_crawl::parts::next_change::NextChangeLesson;
 use recrawl_crawl::round::RoundKind;
 use recrawl_crawl::settings::Settings;
 use recrawl_focus::live::LiveModel;

@@ -33,7 +33,7 @@ use crate::crawl::Crawl;
 pub use crate::cycle::pipeline::Fetched;
 use crate::cycle::plan::{Plan, Planned};
 use crate::failure::Failure;
-use crate::lessons::traps::Traps;
+use crate::parts::traps::Traps;
 use crate::report::RoundReport;
 use recrawl_fetcher::StoppedBy;
 use recrawl_types::CanonicalUrl;

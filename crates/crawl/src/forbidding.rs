@@ -5,7 +5,7 @@ use crate::admission::decisions::Decisions;
 use crate::admission::gates::{ClosedGate, Gates, OriginGates};
 use crate::admission::scope::Scope;
 use crate::failure::Failure;
-use crate::lessons::traps::{self, OriginTraps, TrapRules};
+use crate::parts::traps::{self, OriginTraps, TrapRules};
 use recrawl_fetcher::FetchConfig;
 use recrawl_repository::SledTables;
 use recrawl_types::{CanonicalUrl, HostTable, Origin};

@@ -1,9 +1,9 @@
 //! The crawl: one cycle after another over a data directory.
 //!
 //! Start reading at [`cycle`], which shows a cycle on one screen. [`config`] is the configuration as typed
-//! and [`settings`] as checked; [`admission`] has the rules of what may be fetched; [`lessons`] is what the
-//! crawl learns of hosts and sites; [`operator`] has the decisions of people; [`output`] and
-//! [`progress`] tell about the crawl, and [`forbidding`] why a page is not fetched.
+//! and [`settings`] as checked; [`admission`] has the rules of what may be fetched; [`parts`] has a room for each
+//! capability; [`operator`] has the decisions of people; [`output`] and [`progress`] tell about the crawl, and
+//! [`forbidding`] why a page is not fetched.
 //!
 //! The crate knows no terminal and no console. The program around it passes in what it offers:
 //! [`process::Process`].
@@ -14,25 +14,21 @@ pub mod config;
 pub mod contact_check;
 pub mod crawl;
 pub mod cycle;
+pub mod cycle_cache;
 pub mod data_dir;
 pub mod failure;
-pub mod focus;
 pub mod forbidding;
-pub mod improve;
 pub mod labels;
 pub mod lesson;
-pub mod lessons;
-pub mod notify;
 pub mod open_read;
 pub mod operator;
 pub mod output;
 pub mod page_rules;
-pub mod pings;
+pub mod part;
+pub mod parts;
 pub mod process;
 pub mod progress;
-pub mod promises;
 pub mod record_inputs;
-pub mod render;
 pub mod report;
 pub mod round;
 pub mod settings;

@@ -14,10 +14,10 @@ pub use bursts::{Bursts, SiblingVisits};
 pub use estimates::{AuditTally, Estimates, Responses, Sample};
 pub use tally::Tally;
 
-use crate::focus::report::FocusReport;
-use crate::improve::found::FoundByShare;
-use crate::improve::population::Population;
-use crate::promises::account::Account;
+use crate::parts::focus::report::FocusReport;
+use crate::parts::improve::found::FoundByShare;
+use crate::parts::improve::population::Population;
+use crate::parts::promises::account::Account;
 use crate::report::facts::Facts;
 use crate::round::RoundKind;
 use recrawl_fetcher::StoppedBy;

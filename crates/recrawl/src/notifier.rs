@@ -18,7 +18,7 @@ use futures_util::future::join_all;
 use recrawl_archive::ArchiveFolder;
 use recrawl_crawl::data_dir::WARC;
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::notify::{Pace, Target, warning};
+use recrawl_crawl::parts::notify::{Pace, Target, warning};
 use recrawl_crawl::settings::Settings;
 use recrawl_notifications::backlog::Asked;
 use recrawl_notifications::delivery::Delivery;

@@ -240,7 +240,8 @@ mod tests {
     /// A pipe to a program that writes this and then waits.
     fn writing(script: &str, limit: usize) -> (tokio::process::Child, Pipe) {
         let mut command = Command::new("/bin/sh");
-        command.args(["-c", &format!("{script}; exec cat >/dev/null")]);
+        // Not `exec`: the shell keeps its output open, as a browser does, until the pipe is dropped.
+        command.args(["-c", &format!("{script}; cat >/dev/null")]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().unwrap();
         let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());

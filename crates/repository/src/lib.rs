@@ -76,7 +76,7 @@ pub use request_log::{RequestFile, RequestReader};
 pub use salvage::{LostRange, SalvageError, Salvaged, salvage};
 pub use schedule_file::{Ranked, ScheduleFile, ScheduleWriter};
 pub use snapshot::{Snapshot, SnapshotError};
-pub use tables::{Forgotten, SledTables, SyncFolder, TablesFound, sync_files};
+pub use tables::{OriginTable, SledTables, SyncFolder, TablesFound, sync_files};
 pub use visit_log::{Done, LogChunk, LogError, Recovered, VisitLog, VisitReader};
 pub use walk::{Gather, Lookup, PackedBlocks, Records, Row, States};
 pub use writer::GenerationWriter;

@@ -33,7 +33,7 @@ mod takedown;
 pub use damage::TablesFound;
 pub(crate) use durable::sync_parent;
 pub use durable::{SyncFolder, sync_files};
-pub use takedown::Forgotten;
+pub use takedown::OriginTable;
 
 /// Memory for cached pages. The tables are read once per host and cycle, so more would not help.
 const CACHE_BYTES: u64 = 8 << 20;

@@ -5,7 +5,7 @@ use crate::simulated::{Simulated, copy, offer};
 use crate::world::World;
 use clap::Args;
 use rayon::prelude::*;
-use recrawl_crawl::improve::steps::{LoopState, Step};
+use recrawl_crawl::parts::improve::steps::{LoopState, Step};
 use recrawl_formula::Formula;
 use recrawl_mockweb::ProceduralConfig;
 use recrawl_mockweb::procedural::Habits;
@@ -113,7 +113,8 @@ fn of_crawl(size: &Size, in_force: &str, candidate: &str, seed: u64) -> Result<V
         let (without, state) = found_of(&shadow, in_force, candidate)?;
         let Step::Shadow(attempt) = state.step else { return Err("the candidate was not taken up".into()) };
         let estimate = attempt.one_step().ok_or("no page differs")?;
-        let rate = |found: recrawl_crawl::improve::found::Found| found.changed as f64 / found.visits as f64;
+        let rate =
+            |found: recrawl_crawl::parts::improve::found::Found| found.changed as f64 / found.visits as f64;
         pairs.push(Pair {
             estimate: estimate.value,
             ends: estimate.ends,

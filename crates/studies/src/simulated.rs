@@ -8,7 +8,7 @@ use recrawl_crawl::config::Config;
 use recrawl_crawl::cycle::Fetched;
 use recrawl_crawl::cycle::plan::Plan;
 use recrawl_crawl::cycle::{self, RoundEnd};
-use recrawl_crawl::improve::candidate::{BackTest, Candidate};
+use recrawl_crawl::parts::improve::candidate::{BackTest, Candidate};
 use recrawl_crawl::process::Process;
 use recrawl_crawl::report::RoundReport;
 use recrawl_crawl::settings::Settings;

@@ -55,6 +55,11 @@ impl LastmodCounts {
             .sum()
     }
 
+    /// Are signals with these counts used? Never before anything was counted.
+    pub fn is_trusted(&self, min_trust: f64) -> bool {
+        self.total() > 0 && self.trust() >= min_trust
+    }
+
     /// What a newer date adds to the chance of a change, 0 to 1: P(changed | newer) − P(changed | not newer),
     /// the contingency ΔP (Jenkins & Ward 1965), each by Laplace's rule of succession. 0 where nothing was
     /// compared, where all dates move whatever happens, and where pages change whatever the dates say; 1 is

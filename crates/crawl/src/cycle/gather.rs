@@ -3,10 +3,10 @@
 use crate::crawl::Crawl;
 use crate::cycle::lessons::RoundLessons;
 use crate::failure::Failure;
-use crate::improve::found::FoundByShare;
 use crate::lesson::RoundLesson;
-use crate::lessons::traps::Traps;
 use crate::page_rules::RuleUse;
+use crate::parts::improve::found::FoundByShare;
+use crate::parts::traps::Traps;
 use crate::report::{Responses, Tally};
 use recrawl_repository::{Done, VisitLog};
 use recrawl_types::{DatedRound, Origin, ScheduleSource, Visit};

@@ -3,9 +3,9 @@
 
 use crate::crawl::Crawl;
 use crate::failure::Failure;
-use crate::improve::arms::Division;
-use crate::improve::candidate::Candidate;
-use crate::improve::steps::{Comparison, Now, Step};
+use crate::parts::improve::arms::Division;
+use crate::parts::improve::candidate::Candidate;
+use crate::parts::improve::steps::{Comparison, Now, Step};
 use crate::report::RoundReport;
 use crate::report::facts::Facts;
 use crate::settings::formula_file;

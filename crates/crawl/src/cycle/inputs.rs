@@ -3,8 +3,8 @@
 
 use crate::cycle::signals::PageSignals;
 use crate::failure::Failure;
-use crate::focus::survey::Survey;
-use crate::lessons::next_change;
+use crate::parts::focus::survey::Survey;
+use crate::parts::next_change;
 use crate::record_inputs::RecordInputs;
 use crate::report::SiblingVisits;
 use crate::site_rates::SitePriors;

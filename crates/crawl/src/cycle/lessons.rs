@@ -2,14 +2,14 @@
 
 use crate::crawl::Crawl;
 use crate::failure::Failure;
-use crate::focus::lesson::FocusLesson;
 use crate::lesson::RoundLesson;
-use crate::lessons::dates::LastmodLesson;
-use crate::lessons::next_change::NextChangeLesson;
-use crate::lessons::site_noise::NoiseLesson;
-use crate::lessons::traps::TrapLesson;
-use crate::lessons::trust::TrustLesson;
-use crate::pings::PingLesson;
+use crate::parts::dates::LastmodLesson;
+use crate::parts::focus::lesson::FocusLesson;
+use crate::parts::next_change::NextChangeLesson;
+use crate::parts::noise::site::NoiseLesson;
+use crate::parts::pings::PingLesson;
+use crate::parts::traps::TrapLesson;
+use crate::parts::trust::TrustLesson;
 use crate::report::facts::Facts;
 use recrawl_repository::{Generation, SledTables};
 use recrawl_types::{CanonicalUrl, Content, DatedRound, Known, Visit};

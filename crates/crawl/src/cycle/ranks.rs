@@ -3,7 +3,7 @@
 
 use crate::cycle::inputs::FormulaInputs;
 use crate::failure::Failure;
-use crate::focus::survey;
+use crate::parts::focus::survey;
 use crate::settings::Settings;
 use recrawl_formula::Formula;
 use recrawl_repository::{Generation, SledTables};

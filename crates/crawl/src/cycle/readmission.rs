@@ -13,9 +13,9 @@ use crate::admission::gates::{ClosedGate, Gates, OriginGates};
 use crate::admission::scope::Scope;
 use crate::crawl::Crawl;
 use crate::failure::Failure;
-use crate::lessons::traps::Traps;
 use crate::operator::control::Control;
-use crate::pings::Pings;
+use crate::parts::pings::Pings;
+use crate::parts::traps::Traps;
 use recrawl_repository::{Generation, OriginRun, OriginRuns, VisitLog};
 use recrawl_types::{
     CanonicalUrl, Cycle, HostState, HostTable, Link, LogRecord, Origin, Outcome, ScheduleEntry, Share, Skip,

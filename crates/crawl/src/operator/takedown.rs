@@ -16,12 +16,12 @@ pub use dry_run::dry_run;
 use crate::admission::decisions::Decisions;
 use crate::data_dir::{TABLES, WARC};
 use crate::failure::Failure;
-use crate::improve::panel::Panel;
 use crate::labels::{self, counted, thousands};
 use crate::open_read::{self, InProgress};
 use crate::operator::control::Control;
 use crate::operator::stopped::StoppedCrawl;
-use crate::pings::Pings;
+use crate::part::{Forget, InTables, Takedown};
+use crate::parts::PARTS;
 use crate::report::cycle_totals::CycleTotals;
 use crate::report::{RoundReport, TAKEDOWN};
 use crate::settings::Settings;
@@ -29,7 +29,7 @@ use crate::space::Space;
 use recrawl_archive::takedown::{TakenDown, take_down};
 use recrawl_notifications::store;
 use recrawl_repository::storage::{FileStorage, Storage};
-use recrawl_repository::{CarriedPages, Forgotten, Generation, Repository, SledTables};
+use recrawl_repository::{CarriedPages, Generation, OriginTable, Repository, SledTables};
 use recrawl_types::{CanonicalUrl, Known, PageRecord, Status, UrlRules};
 use recrawl_verifier::MergeReport;
 use serde::Serialize;
@@ -68,22 +68,6 @@ pub struct Summary {
     pub in_tables: Option<InTables>,
 }
 
-/// Data in the tables that was removed, or would be.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct InTables {
-    /// Origins whose robots.txt, delays and counts were stored. For a URL prefix nothing is removed
-    /// from the tables, since their data is about whole hosts.
-    pub hosts: u64,
-    /// Counts of dates and of pings, by origin.
-    pub dates: u64,
-    /// Origins with stored URL patterns, which have SimHashes of pages.
-    pub trap_patterns: u64,
-    /// Sites with a stored noise floor that have a host whose pages all match.
-    pub noise_floors: u64,
-    /// Page requests and queued seeds.
-    pub asked: u64,
-}
-
 impl Summary {
     /// The end of a takedown removes nothing.
     fn of_end(covered: &Covered) -> Summary {
@@ -108,17 +92,22 @@ impl Summary {
     }
 }
 
-impl InTables {
-    fn remove(tables: &SledTables, meant: &Pattern, only_count: bool) -> Result<InTables, Failure> {
-        let is_meant = |url: &CanonicalUrl| meant.matches(url);
-        let asked =
-            Control::forget(tables, &is_meant, only_count)? + Pings::forget(tables, &is_meant, only_count)?;
-        let forgotten =
-            tables.forget(&|host| meant.covers_host(host), &|site| meant.touches_site(site), only_count)?;
-        let Forgotten { hosts, lastmods: dates, pings, traps: trap_patterns, sites: noise_floors } =
-            forgotten;
-        Ok(InTables { hosts, dates: dates + pings, trap_patterns, noise_floors, asked })
+/// Removes the matching data from the tables of a stopped crawl, or only counts it: that of hosts and of operators, and
+/// that of all parts.
+fn remove_from(tables: &SledTables, meant: &Pattern, only_count: bool) -> Result<InTables, Failure> {
+    let takedown = Takedown { tables, meant, only_count };
+    let mut removed = InTables {
+        hosts: takedown.rows(OriginTable::Hosts)?,
+        asked: Control::forget(tables, &|url| meant.matches(url), only_count)?,
+        ..InTables::default()
+    };
+    for part in PARTS {
+        match part.forget {
+            Forget::Rows(forget) => forget(&takedown, &mut removed)?,
+            Forget::Nothing(_) => {}
+        }
     }
+    Ok(removed)
 }
 
 /// What was removed of what is kept beside the pages.
@@ -251,9 +240,8 @@ impl Stopped<'_> {
             empty(&mut self.repository, meant, *keep_crawling, now)?;
         }
         let tables = self.tables;
-        let in_tables = InTables::remove(&tables, meant, false)?;
+        let in_tables = remove_from(&tables, meant, false)?;
         CycleTotals::forget(&tables)?;
-        Panel::forget(&tables, &|url| meant.matches(url))?;
         CarriedPages::remove(&*self.storage, self.repository.current().number().next())?;
         tables.flush()?;
         drop(tables.written_anew(&folder.join(TABLES))?);

@@ -1,7 +1,7 @@
 //! Estimates for a population of pages from a cycle's visits.
 
 use super::Tally;
-use crate::improve::arms::{ArmsFacts, Division};
+use crate::parts::improve::arms::{ArmsFacts, Division};
 use crate::report::facts::Facts;
 use recrawl_estimation::{Audited, Estimate, Interval, Population, Response, Weighted};
 use recrawl_types::{Change, Outcome, ScheduleEntry, Share, Skip, Standing, Visit};

@@ -1,10 +1,10 @@
 //! What was decided when a round was planned.
 
 use crate::failure::Failure;
-use crate::focus::report::FocusFacts;
-use crate::improve::arms::ArmsFacts;
-use crate::improve::population::Population;
-use crate::promises::account::Account;
+use crate::parts::focus::report::FocusFacts;
+use crate::parts::improve::arms::ArmsFacts;
+use crate::parts::improve::population::Population;
+use crate::parts::promises::account::Account;
 use crate::report::Bursts;
 use crate::round::RoundKind;
 use crate::stored::{keep, kept};

@@ -2,8 +2,8 @@
 //! the Web has changed its habits. A pure function of the reports, so nothing of it is kept.
 
 use crate::failure::Failure;
-use crate::improve::found::Found;
-use crate::improve::population::{Histograms, bin_of_digits};
+use crate::parts::improve::found::Found;
+use crate::parts::improve::population::{Histograms, bin_of_digits};
 use crate::report::RoundReport;
 use recrawl_estimation::drift::CycleFound;
 use recrawl_estimation::interval::Z;
@@ -257,8 +257,8 @@ impl Pooled {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::improve::found::FoundByShare;
-    use crate::improve::population::{Population, bin_of_rate};
+    use crate::parts::improve::found::FoundByShare;
+    use crate::parts::improve::population::{Population, bin_of_rate};
     use crate::report::facts::Facts;
     use crate::report::{Estimates, Sample, Tally};
     use recrawl_fetcher::StoppedBy;

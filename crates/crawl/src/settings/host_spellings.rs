@@ -5,7 +5,7 @@ use crate::admission::blocks::Blocks;
 use crate::admission::named_host::NamedHost;
 use crate::admission::pattern::Pattern;
 use crate::config::Config;
-use crate::notify::Receiver;
+use crate::parts::notify::Receiver;
 use recrawl_types::{CanonicalUrl, Origin, UrlRules};
 
 /// Hosts as in URLs, each with other spellings.

@@ -3,7 +3,7 @@
 
 use crate::config::Config;
 use crate::config::units::Amount;
-use crate::improve::rules::MIN_KEPT_CYCLES;
+use crate::parts::improve::rules::MIN_KEPT_CYCLES;
 
 /// Pages of the audit share at least: the panel takes a quarter of them, and a candidate's choice another.
 const MIN_AUDIT: u64 = 4;

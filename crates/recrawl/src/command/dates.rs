@@ -1,6 +1,5 @@
 //! Trust in the dates of an origin's sitemaps and feeds, and in its pings, as text and as JSON.
 
-use recrawl_crawl::lessons::dates::is_trusted;
 use recrawl_crawl::settings::Settings;
 use recrawl_types::LastmodCounts;
 use serde_json::{Value, json};
@@ -24,7 +23,7 @@ pub fn text_of_pings(settings: &Settings, counts: &LastmodCounts) -> String {
 fn told(settings: &Settings, counts: &LastmodCounts, news: &str, others: &str) -> String {
     let LastmodCounts { newer_changed, newer_unchanged, same_changed, .. } = *counts;
     let newer = u64::from(newer_changed) + u64::from(newer_unchanged);
-    let verdict = if is_trusted(counts, min_trust(settings)) { "trusted" } else { "not trusted" };
+    let verdict = if counts.is_trusted(min_trust(settings)) { "trusted" } else { "not trusted" };
     format!(
         "trust {:.2}, {verdict}: {newer_changed} of {newer} {news} announced a real change; \
          {same_changed} of {} {others} missed one",
@@ -38,7 +37,7 @@ pub fn json(settings: &Settings, counts: &LastmodCounts) -> Value {
     json!({
         "newer_changed": counts.newer_changed, "newer_unchanged": counts.newer_unchanged,
         "same_changed": counts.same_changed, "same_unchanged": counts.same_unchanged,
-        "trust": counts.trust(), "trusted": is_trusted(counts, min_trust(settings)),
+        "trust": counts.trust(), "trusted": counts.is_trusted(min_trust(settings)),
     })
 }
 

@@ -9,8 +9,8 @@ use recrawl_crawl::config::units::Span;
 use recrawl_crawl::cycle::plan;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
-use recrawl_crawl::promises::account::Account;
-use recrawl_crawl::promises::{self, Survey};
+use recrawl_crawl::parts::promises::account::Account;
+use recrawl_crawl::parts::promises::{self, Survey};
 use recrawl_crawl::report::RoundReport;
 use recrawl_crawl::settings::Settings;
 use recrawl_repository::{Generation, KeptRounds, SledTables};
@@ -120,7 +120,7 @@ impl Promises {
             config: &settings.config,
             fetch: &settings.fetch,
             forbidding: Some(settings.forbidding(tables, decided)?),
-            period: promises::period(settings, since, now),
+            period: promises::period(&settings.config, since, now),
             generation,
             kept,
             tables: Some(tables),

@@ -7,7 +7,8 @@ use crate::turn::Turn;
 use recrawl_console::view::{Accepted, Did};
 use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::operator::takedown::{self, Covered, Done, InTables, Order, Summary};
+use recrawl_crawl::operator::takedown::{self, Covered, Done, Order, Summary};
+use recrawl_crawl::part::InTables;
 use recrawl_crawl::settings::Settings;
 use serde_json::json;
 

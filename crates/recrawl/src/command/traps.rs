@@ -1,6 +1,6 @@
 //! Evidence about the trap patterns of a URL or a host, as text and as JSON.
 
-use recrawl_crawl::lessons::traps::{self, Evidence, OriginTraps, PROBED, Pattern, TrapRules};
+use recrawl_crawl::parts::traps::{self, Evidence, OriginTraps, PROBED, Pattern, TrapRules};
 use recrawl_repository::SledTables;
 use recrawl_types::{CanonicalUrl, Origin};
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use crate::texts::{Missing, Places, Text, Version, read, titled_text, unified};
 use recrawl_archive::ArchiveFolder;
-use recrawl_crawl::lessons::page_noise;
+use recrawl_crawl::parts::noise;
 use recrawl_crawl::settings::Settings;
 use recrawl_notifications::message::{Contents, Told, cut};
 use recrawl_notifications::{Change, ChangeKind};
@@ -37,7 +37,7 @@ impl Archived<'_> {
     fn fill(&mut self, contents: &mut Contents, change: &Change, max: usize) -> Result<(), Missing> {
         let url = &change.url;
         let visited = self.pages.visited(url).map_err(|e| none(e.to_string()))?;
-        contents.hint = visited.filter(|_| change.kind == ChangeKind::Changed).and_then(page_noise::hint);
+        contents.hint = visited.filter(|_| change.kind == ChangeKind::Changed).and_then(noise::page::hint);
         let last = visited.and_then(|visited| visited.content.archive);
         let last = last.ok_or_else(|| none("nothing of it is archived"))?;
         let folder = (self.folder)().map_err(none)?;

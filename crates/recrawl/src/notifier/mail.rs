@@ -7,7 +7,7 @@ use lettre::message::header::ContentType;
 use lettre::transport::smtp::authentication::{Credentials, Mechanism};
 use lettre::transport::smtp::client::{AsyncSmtpConnection, TlsParameters};
 use lettre::transport::smtp::extension::ClientId;
-use recrawl_crawl::notify::{Mail, Target};
+use recrawl_crawl::parts::notify::{Mail, Target};
 use recrawl_fetcher::{FetchConfig, HttpNetwork, Network};
 use recrawl_notifications::message::Message;
 use std::net::SocketAddr;

@@ -4,7 +4,7 @@ use super::{command, file, mail, webhook};
 use crate::child::templates::{RenderError, Renderer};
 use crate::process::terminal;
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::notify::{Pace, Receiver, Target};
+use recrawl_crawl::parts::notify::{Pace, Receiver, Target};
 use recrawl_fetcher::FetchConfig;
 use recrawl_notifications::delivery::MAX_IN_FLIGHT;
 use recrawl_notifications::message::Message;

@@ -1,7 +1,7 @@
 //! Posts messages to a URL (standard-webhooks).
 
 use super::sender::{NotTaken, within};
-use recrawl_crawl::notify::Target;
+use recrawl_crawl::parts::notify::Target;
 use recrawl_fetcher::{
     FetchConfig, HeaderMap, HeaderName, HeaderValue, HttpNetwork, Manner, NetworkError, Post, Request,
 };

@@ -12,9 +12,9 @@ use recrawl_console::view::{
 use recrawl_crawl::cycle::inputs::FormulaInputs;
 use recrawl_crawl::cycle::plan;
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::focus::survey;
 use recrawl_crawl::operator::control::{Chosen, Mark};
 use recrawl_crawl::operator::rollback::{self, RolledBack};
+use recrawl_crawl::parts::focus::survey;
 use recrawl_crawl::settings::Settings;
 use recrawl_formula::{Formula, builtin};
 use recrawl_repository::Generation;

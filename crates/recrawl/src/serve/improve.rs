@@ -15,9 +15,9 @@ use recrawl_console::view::{
 };
 use recrawl_crawl::crawl::Crawl;
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::improve::candidate::Candidate;
-use recrawl_crawl::improve::found::Found;
-use recrawl_crawl::improve::steps::LoopState;
+use recrawl_crawl::parts::improve::candidate::Candidate;
+use recrawl_crawl::parts::improve::found::Found;
+use recrawl_crawl::parts::improve::steps::LoopState;
 use recrawl_crawl::report::RoundReport;
 use recrawl_crawl::report::watch::{self, ENOUGH_AUDITED, Follower};
 use recrawl_estimation::{Alarm, DriftRules};
@@ -245,7 +245,7 @@ pub fn freshness_of(pooled: &watch::Pooled) -> Option<Estimate> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_crawl::improve::steps::Operator;
+    use recrawl_crawl::parts::improve::steps::Operator;
     use recrawl_types::Cycle;
 
     #[test]

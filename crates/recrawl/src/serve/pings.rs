@@ -5,7 +5,7 @@ use super::shared_state::SharedState;
 use super::view::failed;
 use super::websub;
 use recrawl_console::view::{IndexNow, PingFigures, Pinged, Refusal};
-use recrawl_crawl::pings::{Received, Refused, indexnow};
+use recrawl_crawl::parts::pings::{Received, Refused, indexnow};
 use recrawl_types::{CanonicalUrl, HostTable, Origin};
 
 /// Takes a ping. It is stored when this returns.

@@ -27,7 +27,7 @@ pub fn now(shared: &SharedState) -> Result<Promises, Refusal> {
 /// How many are broken, as the last cycle that counted found; none without promises.
 pub fn figures(reports: &[RoundReport]) -> Option<PromiseFigures> {
     let last = reports.iter().find(|report| report.is_of_crawl())?;
-    let count = |is: &dyn Fn(&recrawl_crawl::promises::account::Account) -> bool| {
+    let count = |is: &dyn Fn(&recrawl_crawl::parts::promises::account::Account) -> bool| {
         last.promises.iter().filter(|account| is(account)).count() as u64
     };
     (!last.promises.is_empty()).then(|| PromiseFigures {

@@ -5,7 +5,7 @@ use super::shared_state::SharedState;
 use super::view::failed;
 use recrawl_console::view::{Delivery, Refusal, SubscriptionFigures, Verification};
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::pings::websub::{self, DueRequest, KEY_BYTES, Sender, WebSub, request};
+use recrawl_crawl::parts::pings::websub::{self, DueRequest, KEY_BYTES, Sender, WebSub, request};
 use recrawl_fetcher::HttpNetwork;
 use recrawl_types::CanonicalUrl;
 use ring::rand::{SecureRandom, SystemRandom};

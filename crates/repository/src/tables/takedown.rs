@@ -15,44 +15,50 @@ const NEW: &str = ".new";
 /// Tables whose place was taken.
 const OLD: &str = ".old";
 
-/// Rows removed, or to be removed, of each table.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Forgotten {
-    /// Origins: robots.txt, delays, back-off, counts of requests, belief in validators.
-    pub hosts: u64,
-    /// Origins whose dates were counted.
-    pub lastmods: u64,
-    /// Origins whose pings were counted.
-    pub pings: u64,
-    /// Origins whose addresses have patterns, with the SimHashes of pages.
-    pub traps: u64,
-    /// Sites with a noise floor.
-    pub sites: u64,
+/// A table with a row for each origin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OriginTable {
+    /// robots.txt, delays, back-off, counts of requests, belief in validators.
+    Hosts,
+    /// Counts of dates.
+    Dates,
+    /// Counts of pings.
+    PingCounts,
+    /// Patterns of URLs, with the SimHashes of pages.
+    Traps,
 }
 
 impl SledTables {
-    /// Removes what is kept of the hosts and of the sites that are meant; or only counts it.
+    /// Removes the rows of the hosts that are meant, or only counts them.
     ///
     /// # Errors
     /// When a table cannot be read or written.
-    pub fn forget(
+    pub fn forget_origins(
         &self,
+        table: OriginTable,
         is_host: &dyn Fn(&str) -> bool,
-        is_site: &dyn Fn(&str) -> bool,
         only_count: bool,
-    ) -> io::Result<Forgotten> {
+    ) -> io::Result<u64> {
         let of_host = |key: &[u8]| Ok(is_host(&take_origin(key).map_err(|m| self.damaged(m))?.host));
-        let of_site = |key: &[u8]| Ok(std::str::from_utf8(key).is_ok_and(is_site));
-        if !only_count {
+        if table == OriginTable::Hosts && !only_count {
             self.forget_in(&self.robots, &of_host, false)?;
         }
-        Ok(Forgotten {
-            hosts: self.forget_in(&self.hosts, &of_host, only_count)?,
-            lastmods: self.forget_in(&self.lastmods, &of_host, only_count)?,
-            pings: self.forget_in(&self.ping_counts, &of_host, only_count)?,
-            traps: self.forget_in(&self.traps, &of_host, only_count)?,
-            sites: self.forget_in(&self.sites, &of_site, only_count)?,
-        })
+        let tree = match table {
+            OriginTable::Hosts => &self.hosts,
+            OriginTable::Dates => &self.lastmods,
+            OriginTable::PingCounts => &self.ping_counts,
+            OriginTable::Traps => &self.traps,
+        };
+        self.forget_in(tree, &of_host, only_count)
+    }
+
+    /// Removes the rows of the sites that are meant, which have noise floors, or only counts them.
+    ///
+    /// # Errors
+    /// When the table cannot be read or written.
+    pub fn forget_sites(&self, is_site: &dyn Fn(&str) -> bool, only_count: bool) -> io::Result<u64> {
+        let of_site = |key: &[u8]| Ok(std::str::from_utf8(key).is_ok_and(is_site));
+        self.forget_in(&self.sites, &of_site, only_count)
     }
 
     fn forget_in(
@@ -179,10 +185,14 @@ mod tests {
         let dir = folder.path().join("tables");
         let tables = tables(&dir);
         let is_secret = |name: &str| name == "secret.example";
-        let counted = tables.forget(&is_secret, &is_secret, true).unwrap();
-        assert_eq!(counted, Forgotten { hosts: 1, lastmods: 0, pings: 0, traps: 1, sites: 1 });
-        assert_eq!(tables.forget(&is_secret, &is_secret, false).unwrap(), counted);
-        assert_eq!(tables.forget(&is_secret, &is_secret, false).unwrap(), Forgotten::default());
+        let all = [OriginTable::Hosts, OriginTable::Dates, OriginTable::PingCounts, OriginTable::Traps];
+        let forget = |only_count: bool| {
+            let rows = all.map(|table| tables.forget_origins(table, &is_secret, only_count).unwrap());
+            (rows, tables.forget_sites(&is_secret, only_count).unwrap())
+        };
+        assert_eq!(forget(true), ([1, 0, 0, 1], 1));
+        assert_eq!(forget(false), ([1, 0, 0, 1], 1));
+        assert_eq!(forget(false), ([0; 4], 0));
         tables.flush().unwrap();
         assert!(holds(folder.path(), b"secret"), "sled keeps what was removed: else none of this is needed");
         let tables = tables.written_anew(&dir).unwrap();

@@ -268,6 +268,6 @@ fn robots_txt_is_stored_apart_and_written_only_when_it_changes() {
     tables.robots.remove(&key).unwrap();
     assert_eq!(HostTable::load(&tables, &origin).unwrap().unwrap().robots, None, "it is fetched again");
     HostTable::store(&tables, &origin, &of(rules(7), 5)).unwrap();
-    tables.forget(&|host| host == "a.example", &|_| false, false).unwrap();
+    tables.forget_origins(OriginTable::Hosts, &|host| host == "a.example", false).unwrap();
     assert!(tables.robots.is_empty() && tables.hosts.is_empty());
 }

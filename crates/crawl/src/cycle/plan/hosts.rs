@@ -2,7 +2,7 @@
 //! divided into.
 
 use crate::failure::Failure;
-use crate::improve::arms::Division;
+use crate::parts::improve::arms::Division;
 use recrawl_fetcher::unavailable::Unavailable;
 use recrawl_repository::{Generation, OriginRun, OriginRuns, ReadError};
 use recrawl_scheduler::{ArmRuns, DueFirst, HostPages, PlanError};

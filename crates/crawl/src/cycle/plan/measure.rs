@@ -3,8 +3,8 @@
 use crate::crawl::Crawl;
 use crate::cycle::inputs::FormulaInputs;
 use crate::failure::Failure;
-use crate::improve::panel::Panel;
-use crate::improve::population::{Population, PopulationCounter};
+use crate::parts::improve::panel::Panel;
+use crate::parts::improve::population::{Population, PopulationCounter};
 use crate::report::facts::Facts;
 use crate::site_rates::SitePriors;
 use recrawl_formula::expected_change;

@@ -3,8 +3,8 @@
 use super::request;
 use crate::crawl::Crawl;
 use crate::failure::Failure;
-use crate::promises::account::Account;
-use crate::promises::{self, Survey, Surveyed};
+use crate::parts::promises::account::Account;
+use crate::parts::promises::{self, Survey, Surveyed};
 use recrawl_repository::Generation;
 use recrawl_types::Cycle;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use std::time::Duration;
 /// # Errors
 /// When pages, visits or tables cannot be read.
 pub fn planned(crawl: &Crawl, generation: &Generation, cycle: Cycle, k: u64) -> Result<Surveyed, Failure> {
-    let measured = |since, now| promises::period(&crawl.settings, since, now);
+    let measured = |since, now| promises::period(&crawl.settings.config, since, now);
     let surveyed = survey_of(crawl, generation, cycle, k, measured, |survey| survey.survey())?;
     surveyed.accounts.iter().for_each(Account::log);
     Ok(surveyed)

@@ -4,7 +4,7 @@ use super::NewSeed;
 use super::measure::Standings;
 use crate::cycle::carry::Carried;
 use crate::failure::Failure;
-use crate::lessons::traps::Traps;
+use crate::parts::traps::Traps;
 use crate::progress::figures::Live;
 use recrawl_archive::cap::Bodies;
 use recrawl_repository::{Generation, Ranked, ScheduleWriter};

@@ -3,7 +3,7 @@
 //! It reads the last committed generation without the lock, so it disturbs no running crawl. Such a crawl has the
 //! tables; what is in them is not counted then.
 
-use super::{Covered, Done, InTables, Kept, Order, Summary, decide, overwrite};
+use super::{Covered, Done, Kept, Order, Summary, decide, overwrite, remove_from};
 use crate::data_dir::{WARC, check_pinned};
 use crate::failure::Failure;
 use crate::open_read;
@@ -49,7 +49,7 @@ pub fn dry_run(settings: &Settings, order: &Order, now: u64) -> Result<Done, Fai
         let removed = Summary::of_end(&covered);
         return Ok(Done { removed, covered, in_progress: None, tables_unread: None });
     }
-    let in_tables = tables.map(|tables| InTables::remove(tables, meant, true)).transpose()?;
+    let in_tables = tables.map(|tables| remove_from(tables, meant, true)).transpose()?;
     // A running crawl finishes its round itself.
     let in_progress =
         tables.map(|tables| open_read::in_progress(&**repository.storage(), &generation, Some(tables)));

@@ -1,7 +1,7 @@
 //! What a focused crawl says of a page: how relevant it is, or what its links let expect and why.
 
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::focus::survey;
+use recrawl_crawl::parts::focus::survey;
 use recrawl_crawl::settings::Settings;
 use recrawl_focus::live::yields::Yield;
 use recrawl_focus::live::{Candidate, PLANNED, planned_features};

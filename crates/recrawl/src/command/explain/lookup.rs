@@ -9,7 +9,6 @@ use recrawl_crawl::admission::scope::Refusal;
 use recrawl_crawl::data_dir::TABLES;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels;
-use recrawl_crawl::lessons::dates::is_trusted;
 use recrawl_crawl::open_read::Tables;
 use recrawl_crawl::operator::control::Mark;
 use recrawl_crawl::settings::Settings;
@@ -121,7 +120,7 @@ pub fn lastmod(
         return Ok(Lastmod::default());
     }
     let counts = tables.lastmods(&Origin::of(url))?;
-    let is_news = record.known.is_announced && is_trusted(&counts, settings.config.hints.min_trust.0);
+    let is_news = record.known.is_announced && counts.is_trusted(settings.config.hints.min_trust.0);
     Ok(Lastmod { trust: Some(dates::text(settings, &counts)), is_news })
 }
 

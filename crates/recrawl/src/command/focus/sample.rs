@@ -3,9 +3,9 @@
 use crate::cli::{FocusLabelArgs, FocusSampleArgs};
 use crate::command::{counted, print, print_json};
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::focus::FocusRules;
-use recrawl_crawl::focus::state::FocusState;
 use recrawl_crawl::open_read;
+use recrawl_crawl::parts::focus::FocusRules;
+use recrawl_crawl::parts::focus::state::FocusState;
 use recrawl_crawl::settings::Settings;
 use recrawl_focus::live::labels::{Corrected, Labelled, MIN_LABELS, Share, corrected};
 use recrawl_types::CanonicalUrl;

@@ -3,8 +3,8 @@
 use crate::cli::{OwnVisitsArgs, PagesACycle};
 use crate::command::{counted, improve};
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::improve::rules::MIN_KEPT_CYCLES;
 use recrawl_crawl::open_read;
+use recrawl_crawl::parts::improve::rules::MIN_KEPT_CYCLES;
 use recrawl_crawl::report::watch::{ENOUGH_AUDITED, Pooled};
 use recrawl_crawl::settings::{Settings, formula_file};
 use recrawl_estimation::Interval;

@@ -9,7 +9,7 @@ use recrawl_crawl::admission::decisions::Decisions;
 use recrawl_crawl::admission::named_host::NamedHost;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels;
-use recrawl_crawl::lessons::trust;
+use recrawl_crawl::parts::trust;
 use recrawl_crawl::settings::Settings;
 use recrawl_fetcher::host_delay::HostDelay;
 use recrawl_fetcher::system_clock;

@@ -4,7 +4,7 @@ use crate::serve::formulas;
 use crate::serve::shared_state::SharedState;
 use crate::serve::view::failed;
 use recrawl_console::view::{Accepted, Change, Did, Refusal, Who};
-use recrawl_crawl::improve::steps::{LoopState, NotNow, Operator, Step};
+use recrawl_crawl::parts::improve::steps::{LoopState, NotNow, Operator, Step};
 use recrawl_crawl::settings::{Settings, formula_file};
 
 /// Why nothing can be decided.

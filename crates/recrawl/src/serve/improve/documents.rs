@@ -6,8 +6,8 @@ use crate::serve::view::failed;
 use recrawl_console::view::{
     CandidateDocument, CandidateState, EventList, HistoryQuery, LoopEvent, LoopEventKind, Refusal,
 };
-use recrawl_crawl::improve::candidate::Candidate;
-use recrawl_crawl::improve::steps::{Event, LoopState, What};
+use recrawl_crawl::parts::improve::candidate::Candidate;
+use recrawl_crawl::parts::improve::steps::{Event, LoopState, What};
 use recrawl_formula::Formula;
 
 /// The events with their numbers, newest first.
@@ -108,7 +108,7 @@ fn document(state: &LoopState, waiting: Option<Candidate>, id: &str) -> Option<C
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_crawl::improve::steps::Operator;
+    use recrawl_crawl::parts::improve::steps::Operator;
     use recrawl_types::Cycle;
 
     #[test]

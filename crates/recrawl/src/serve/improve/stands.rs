@@ -4,11 +4,11 @@ use recrawl_console::view::{
     self, Arms, Asked, AskedFor, Difference, Estimate, LearnerNow, Loop, LoopStep, LoopTerms, Quarantined,
     Scored, ShadowSoFar, Split, TrialPhase, TrialSoFar,
 };
-use recrawl_crawl::improve::attempt::{self, Attempt, Times};
-use recrawl_crawl::improve::candidate::{BackTest, Candidate};
-use recrawl_crawl::improve::rules::LoopRules;
-use recrawl_crawl::improve::steps::{Decision, LoopState, Step};
 use recrawl_crawl::labels::counted;
+use recrawl_crawl::parts::improve::attempt::{self, Attempt, Times};
+use recrawl_crawl::parts::improve::candidate::{BackTest, Candidate};
+use recrawl_crawl::parts::improve::rules::LoopRules;
+use recrawl_crawl::parts::improve::steps::{Decision, LoopState, Step};
 use recrawl_estimation::Interval;
 use recrawl_formula::Formula;
 use recrawl_types::Cycle;

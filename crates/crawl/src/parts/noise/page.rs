@@ -3,9 +3,9 @@
 //! A person who says what part of a page counts, or asks for its changes, gets every difference. A page whose price
 //! changes at each visit looks like one with a clock, and only a person knows which it is.
 
-use crate::lessons::site_noise::floor_of;
-use crate::notify::Target;
 use crate::page_rules::PageRules;
+use crate::parts::noise::site::floor_of;
+use crate::parts::notify::Target;
 use recrawl_change::{ChangeRules, LastComparisons};
 use recrawl_repository::SledTables;
 use recrawl_types::{CanonicalUrl, Site, Visited};

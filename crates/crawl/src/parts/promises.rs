@@ -15,7 +15,6 @@ pub use survey::{Survey, Surveyed};
 
 use crate::config::{Config, PromiseTable};
 use crate::labels;
-use crate::settings::Settings;
 use recrawl_types::{CanonicalUrl, UrlRules};
 use std::time::Duration;
 
@@ -86,8 +85,8 @@ impl Promise {
 
 /// The time from cycle to cycle if the last one began at `since` and the next one begins now: more than `cycle.period`
 /// if it took longer, but not because the crawl stood still.
-pub fn period(settings: &Settings, since: u64, now: u64) -> Duration {
-    let period = settings.config.cycle.period.0;
+pub fn period(config: &Config, since: u64, now: u64) -> Duration {
+    let period = config.cycle.period.0;
     let ran = Duration::from_millis(now.saturating_sub(since));
     if ran <= period * OVERRUN { period.max(ran) } else { period }
 }

@@ -1,7 +1,7 @@
 //! The stored state of the loop, which the crawl thread and operators change, one at a time.
 
 use crate::failure::Failure;
-use crate::improve::steps::LoopState;
+use crate::parts::improve::steps::LoopState;
 use recrawl_repository::SledTables;
 use std::sync::{Arc, Mutex};
 

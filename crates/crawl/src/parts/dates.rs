@@ -3,7 +3,8 @@
 
 use crate::failure::Failure;
 use crate::lesson::RoundLesson;
-use recrawl_repository::{Generation, OriginRuns, SledTables};
+use crate::part::{InTables, Takedown};
+use recrawl_repository::{Generation, OriginRuns, OriginTable, SledTables};
 use recrawl_types::{CanonicalUrl, DatedRound, LastmodCounts, Origin, StateColumns};
 use std::collections::BTreeMap;
 
@@ -24,6 +25,15 @@ impl RoundLesson for LastmodLesson {
     fn store(&mut self, tables: &SledTables, round: DatedRound) -> Result<(), Failure> {
         Ok(tables.apply_lastmods(round.round, std::mem::take(&mut self.counts))?)
     }
+}
+
+/// Removes what a takedown means from the tables, or only counts it.
+///
+/// # Errors
+/// When the tables cannot be read or written.
+pub fn forget(takedown: &Takedown<'_>, removed: &mut InTables) -> Result<(), Failure> {
+    removed.dates += takedown.rows(OriginTable::Dates)?;
+    Ok(())
 }
 
 /// Tests which pages' dates are trusted, in the order of a pass. Each origin is looked up at most
@@ -73,18 +83,13 @@ impl<'p> TrustedDates<'p> {
         if ordinal >= self.last.0 {
             let Some(run) = self.origins.of_page(ordinal)? else { return Ok(false) };
             let is_trusted = match run.home().ok() {
-                Some(home) => is_trusted(&self.tables.lastmods(&Origin::of(&home))?, self.min_trust),
+                Some(home) => self.tables.lastmods(&Origin::of(&home))?.is_trusted(self.min_trust),
                 None => false,
             };
             self.last = (run.first + run.pages, is_trusted);
         }
         Ok(self.last.1)
     }
-}
-
-/// Are dates of an origin with these counts used? Never before anything was counted.
-pub fn is_trusted(counts: &LastmodCounts, min_trust: f64) -> bool {
-    counts.total() > 0 && counts.trust() >= min_trust
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 use super::*;
-use crate::improve::candidate::tests::back_test;
-use crate::improve::found::{Found, FoundByShare};
+use crate::parts::improve::candidate::tests::back_test;
+use crate::parts::improve::found::{Found, FoundByShare};
 use recrawl_estimation::Interval;
 use recrawl_scheduler::Overlap;
 

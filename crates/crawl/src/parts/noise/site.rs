@@ -4,10 +4,10 @@
 //! A floor judges only pages of which nobody said what counts: neither a rule (`[[pages]]`) nor a target of
 //! changes (`[[notify]]`). Nor does it judge a page that has no noise of its own.
 
+use crate::cycle_cache::CycleCache;
 use crate::failure::Failure;
 use crate::lesson::RoundLesson;
-use crate::lessons::cycle_cache::CycleCache;
-use crate::lessons::page_noise::NoiseRules;
+use crate::parts::noise::page::NoiseRules;
 use recrawl_change::noise::remember;
 use recrawl_change::{Compared, LastComparisons, NoiseFloor, Tally};
 use recrawl_repository::SledTables;

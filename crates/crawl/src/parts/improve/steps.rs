@@ -4,10 +4,10 @@
 //! but those of some sites (guard). The state moves on only when a cycle begins, and only once for a cycle.
 
 use crate::failure::Failure;
-use crate::improve::arms::{Arm, Division};
-use crate::improve::attempt::{Attempt, Difference, NextArms};
-use crate::improve::candidate::{Candidate, digest_of};
-use crate::improve::rules::{LoopRules, alpha_of};
+use crate::parts::improve::arms::{Arm, Division};
+use crate::parts::improve::attempt::{Attempt, Difference, NextArms};
+use crate::parts::improve::candidate::{Candidate, digest_of};
+use crate::parts::improve::rules::{LoopRules, alpha_of};
 use crate::stored::{keep, kept};
 use recrawl_estimation::drift::CycleFound;
 use recrawl_estimation::{Drift, DriftRules, Interval};

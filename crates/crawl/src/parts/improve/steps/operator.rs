@@ -2,8 +2,8 @@
 //! is held at once.
 
 use super::{LoopState, Now, Step, What};
-use crate::improve::candidate::digest_of;
-use crate::improve::rules::LoopRules;
+use crate::parts::improve::candidate::digest_of;
+use crate::parts::improve::rules::LoopRules;
 use recrawl_formula::Formula;
 use recrawl_types::Cycle;
 use serde::{Deserialize, Serialize};

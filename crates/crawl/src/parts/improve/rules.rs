@@ -1,7 +1,7 @@
 //! How long each step of the loop takes, and what a candidate must show.
 
 use crate::config::Improve;
-use crate::improve::attempt::{Attempt, Difference, IDLE_CYCLES, Times};
+use crate::parts::improve::attempt::{Attempt, Difference, IDLE_CYCLES, Times};
 use recrawl_types::Cycle;
 
 /// The first cycles of a guard without a trial, which count as time before.

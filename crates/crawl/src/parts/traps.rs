@@ -18,9 +18,11 @@ pub use pattern::Pattern;
 
 use crate::admission::filters::Filters;
 use crate::config;
-use crate::lessons::cycle_cache::CycleCache;
+use crate::cycle_cache::CycleCache;
+use crate::failure::Failure;
+use crate::part::{InTables, Takedown};
 use evidence::Rule;
-use recrawl_repository::SledTables;
+use recrawl_repository::{OriginTable, SledTables};
 use recrawl_types::{
     CanonicalUrl, Change, Content, ContentKind, DatedRound, HostPattern, LeftOut, Link, Origin, Outcome,
     Visit,
@@ -104,6 +106,15 @@ pub fn known(tables: &SledTables, origin: &Origin) -> io::Result<OriginTraps> {
     let Some(bytes) = tables.traps(origin)? else { return Ok(OriginTraps::default()) };
     let wrong = |e: io::Error| io::Error::new(e.kind(), format!("cannot read trap data of {origin}: {e}"));
     OriginTraps::from_bytes(&bytes).map_err(wrong)
+}
+
+/// Removes what a takedown means from the tables, or only counts it.
+///
+/// # Errors
+/// When the tables cannot be read or written.
+pub fn forget(takedown: &Takedown<'_>, removed: &mut InTables) -> Result<(), Failure> {
+    removed.trap_patterns += takedown.rows(OriginTable::Traps)?;
+    Ok(())
 }
 
 /// The patterns that are cut off while a cycle runs: by the evidence at its start, and by its own

@@ -57,6 +57,12 @@ impl Panel {
         if members.len() < pages { Panel { members }.write(tables) } else { Ok(()) }
     }
 
+    /// Keeps a panel of one page.
+    #[cfg(test)]
+    pub fn plant(tables: &SledTables, page: &CanonicalUrl) {
+        Panel { members: vec![(page.clone(), Cycle(1))] }.write(tables).unwrap();
+    }
+
     fn write(&self, tables: &SledTables) -> Result<(), Failure> {
         let members = self.members.iter().map(|(url, entered)| (url.as_text(), *entered)).collect();
         keep(tables, PANEL, &Kept { members })

@@ -1,8 +1,8 @@
 //! A candidate that is being tried, with what was measured of it, cycle by cycle.
 
-use crate::improve::arms::Division;
-use crate::improve::candidate::Candidate;
-use crate::improve::found::{Found, FoundByShare};
+use crate::parts::improve::arms::Division;
+use crate::parts::improve::candidate::Candidate;
+use crate::parts::improve::found::{Found, FoundByShare};
 use recrawl_estimation::Interval;
 use recrawl_estimation::interval::Z;
 use recrawl_estimation::sequence::{half_width, values_for};
@@ -49,7 +49,7 @@ pub struct ShadowDay {
     pub only_candidate: Found,
 }
 
-/// A cycle's freshness before the visits by arm, [`Arm`](crate::improve::arms::Arm) after arm.
+/// A cycle's freshness before the visits by arm, [`Arm`](crate::parts::improve::arms::Arm) after arm.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ArmsDay {
     /// The cycle.
@@ -208,7 +208,7 @@ fn difference(freshness: [Option<Interval>; 2]) -> Option<Interval> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::improve::candidate::tests::back_test;
+    use crate::parts::improve::candidate::tests::back_test;
     use recrawl_formula::Formula;
 
     pub fn attempt() -> Attempt {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::config::Config;
 use crate::config::units::DiscoveryShare;
-use crate::focus::discovery_share::next_share;
+use crate::parts::focus::discovery_share::next_share;
 use recrawl_repository::Repository;
 use recrawl_repository::storage::MemoryStorage;
 use recrawl_types::{CanonicalUrl, Content, History, PageRecord, UrlRules, Verdict, Visited};

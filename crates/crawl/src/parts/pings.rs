@@ -17,11 +17,11 @@ pub use keys::{MAX_CHECKS_PER_HOUR, MAX_KEYS, MAX_PAGES_WITHOUT_KEY};
 pub use lesson::PingLesson;
 
 use crate::failure::Failure;
-use crate::lessons::dates::is_trusted;
+use crate::part::{InTables, Takedown};
 use indexnow::Notice;
 use keys::{Key, Keys};
 use recrawl_fetcher::{FetchedPage, Steering};
-use recrawl_repository::{Generation, SledTables};
+use recrawl_repository::{Generation, OriginTable, SledTables};
 use recrawl_types::{CanonicalUrl, LastmodCounts, Origin, PageRecord, Ping, ScheduleEntry, Share};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -280,7 +280,7 @@ impl Pings {
             let ping = before.map_or(Ping::at(now), |ping| ping.and(now));
             self.tables.keep_ping(&url, Some(ping))?;
             let counts = state.origins.entry(origin).or_default();
-            state.has_news |= is_trusted(counts, state.min_trust);
+            state.has_news |= counts.is_trusted(state.min_trust);
             state.waiting.insert(url, Waiting { ping, is_tried: false });
             noted += 1;
         }
@@ -384,7 +384,7 @@ impl Pings {
     /// Number of pages that wait, keys that are checked, and origins that are trusted.
     pub fn sizes(&self) -> [u64; 3] {
         let state = self.state();
-        let trusted = state.origins.values().filter(|counts| is_trusted(counts, state.min_trust)).count();
+        let trusted = state.origins.values().filter(|counts| counts.is_trusted(state.min_trust)).count();
         [state.waiting.len(), state.keys.checking(), trusted].map(|size| size as u64)
     }
 
@@ -414,6 +414,17 @@ impl Pings {
     }
 }
 
+/// Removes what a takedown means from the tables, or only counts it.
+///
+/// # Errors
+/// When the tables cannot be read or written.
+pub fn forget(takedown: &Takedown<'_>, removed: &mut InTables) -> Result<(), Failure> {
+    let Takedown { tables, meant, only_count } = takedown;
+    removed.asked += Pings::forget(tables, &|url| meant.matches(url), *only_count)?;
+    removed.dates += takedown.rows(OriginTable::PingCounts)?;
+    Ok(())
+}
+
 impl State {
     /// Takes `count` of what the host may send of this kind in the current hour.
     fn spend(&mut self, kind: Kind, host: &str, count: u32, most: u32, now: u64) -> Result<(), Refused> {
@@ -434,7 +445,7 @@ impl State {
     }
 
     fn trusts(&self, url: &CanonicalUrl) -> bool {
-        self.origins.get(&Origin::of(url)).is_some_and(|counts| is_trusted(counts, self.min_trust))
+        self.origins.get(&Origin::of(url)).is_some_and(|counts| counts.is_trusted(self.min_trust))
     }
 
     /// Pages to visit at once.

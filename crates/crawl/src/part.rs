@@ -1,0 +1,62 @@
+//! The contract of a part: a capability of the crawl with a folder of its own below `parts`.
+//!
+//! A part knows neither other parts nor the rounds. It has rules of its own in the configuration, learns by a
+//! [`RoundLesson`](crate::lesson::RoundLesson), and says here what a takedown has to remove of it.
+
+use crate::admission::pattern::Pattern;
+use crate::failure::Failure;
+use recrawl_repository::{OriginTable, SledTables};
+use serde::Serialize;
+
+/// A part.
+pub struct Part {
+    /// The name of its module.
+    pub name: &'static str,
+    /// Removes what it keeps of pages in the tables.
+    pub forget: Forget,
+}
+
+/// The part of a takedown that concerns one part.
+pub enum Forget {
+    /// It keeps rows of pages, hosts or sites: this removes them, or only counts them, and adds their numbers.
+    Rows(fn(&Takedown<'_>, &mut InTables) -> Result<(), Failure>),
+    /// It keeps nothing in the tables that names a page, for this reason.
+    Nothing(&'static str),
+}
+
+/// A takedown of data in the tables of a stopped crawl.
+pub struct Takedown<'t> {
+    /// The tables.
+    pub tables: &'t SledTables,
+    /// The pages.
+    pub meant: &'t Pattern,
+    /// Is nothing to be removed?
+    pub only_count: bool,
+}
+
+impl Takedown<'_> {
+    /// Removes the rows of the hosts that are meant as a whole.
+    ///
+    /// # Errors
+    /// When the table cannot be read or written.
+    pub fn rows(&self, table: OriginTable) -> Result<u64, Failure> {
+        let is_meant = |host: &str| self.meant.covers_host(host);
+        Ok(self.tables.forget_origins(table, &is_meant, self.only_count)?)
+    }
+}
+
+/// Data in the tables that was removed, or would be.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct InTables {
+    /// Origins whose robots.txt, delays and counts were stored. For a URL prefix nothing is removed
+    /// from the tables, since their data is about whole hosts.
+    pub hosts: u64,
+    /// Counts of dates and of pings, by origin.
+    pub dates: u64,
+    /// Origins with stored URL patterns, which have SimHashes of pages.
+    pub trap_patterns: u64,
+    /// Sites with a stored noise floor that have a host whose pages all match.
+    pub noise_floors: u64,
+    /// Page requests and queued seeds.
+    pub asked: u64,
+}

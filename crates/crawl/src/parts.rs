@@ -1,0 +1,33 @@
+//! The parts of a crawl: each capability has a folder or file here, and one line in [`PARTS`].
+
+pub mod dates;
+pub mod focus;
+pub mod improve;
+pub mod next_change;
+pub mod noise;
+pub mod notify;
+pub mod pings;
+pub mod promises;
+pub mod render;
+pub mod traps;
+pub mod trust;
+
+use crate::part::{Forget, Part};
+
+/// All parts. A takedown asks them in this order, which does not matter: no two keep the same row.
+pub const PARTS: &[Part] = &[
+    Part { name: "dates", forget: Forget::Rows(dates::forget) },
+    Part { name: "focus", forget: Forget::Nothing("explored visits and groups are hashes") },
+    Part { name: "improve", forget: Forget::Rows(improve::forget) },
+    Part { name: "next_change", forget: Forget::Nothing("the weights are of all pages together") },
+    Part { name: "noise", forget: Forget::Rows(noise::forget) },
+    Part { name: "notify", forget: Forget::Nothing("messages lie beside kept visits, and go with them") },
+    Part { name: "pings", forget: Forget::Rows(pings::forget) },
+    Part { name: "promises", forget: Forget::Nothing("they name what the configuration names") },
+    Part { name: "render", forget: Forget::Nothing("words are counted by rule of the configuration") },
+    Part { name: "traps", forget: Forget::Rows(traps::forget) },
+    Part { name: "trust", forget: Forget::Nothing("it is kept in the rows of hosts, and goes with them") },
+];
+
+#[cfg(test)]
+mod tests;
