@@ -4,7 +4,7 @@ BUILT = $(or $(CARGO_TARGET_DIR),target)/release
 # Each recording has its own crawl and folder.
 RECORDED = $(or $(DATA_DIR),data/recorded-$(or $(notdir $(RECORDING:/=)),web))
 
-.PHONY: help crawl crawl-recorded crawl-web check-api check-archives check-chart check-counters hazards bench-verifier bench-serve test test-browser same soak fuzz build generated deny msrv dist deb book tidy toolchain clean
+.PHONY: help crawl crawl-recorded crawl-web check-api check-archives check-chart check-counters hazards bench-verifier bench-serve quick test test-browser same soak fuzz build generated deny msrv dist deb book tidy toolchain clean
 
 help: ## list the jobs
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -39,6 +39,11 @@ bench-verifier: toolchain ## compare the verifier with alternatives on one strea
 
 bench-serve: build ## measure a daemon on PAGES=100000 with RATE=200 requests per second to its console: ROUNDS=1 of QUIET=5 minutes without and MINUTES=5 with load, DELAY='20 ms' per host
 	@$(BUILT)/xtask serve-load --data-dir '$(or $(DATA_DIR),data/serve-load)' $(if $(PAGES),--pages $(PAGES)) $(if $(RATE),--rate $(RATE)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(QUIET),--quiet $(QUIET)) $(if $(MINUTES),--minutes $(MINUTES)) $(if $(DELAY),--delay '$(DELAY)')
+
+quick: toolchain ## formats, house rules and unit tests: a few minutes once built
+	@cargo fmt --all --check
+	@cargo xtask tidy
+	@cargo test --quiet --workspace --locked --lib --bins
 
 test: ## formats, lints, documentation, all tests
 	@sh scripts/toolchain.sh lint
