@@ -1,10 +1,8 @@
 //! Pages that send a visitor without a cookie elsewhere and take him back with one, over several cycles.
 
-use crate::harness::{World, count, succeeds, web};
-use std::io::{BufRead, BufReader, Write};
+use crate::harness::{World, count, serve_each, succeeds, web};
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
-use std::thread;
 
 const SETTINGS: &str = "[cycle]\npages = \"100%\"\nwarmup = 1\n[politeness]\ndelay_per_host = \"0 ms\"\ndelay_per_ip = \"0 ms\"\n";
 const PAGES: [&str; 3] = ["/a", "/b", "/c"];
@@ -16,28 +14,11 @@ fn serve(answer: fn(&str, &str) -> (String, String)) -> (String, Arc<Mutex<Vec<S
     let address = listener.local_addr().unwrap().to_string();
     let log = Arc::new(Mutex::new(Vec::new()));
     let requests = log.clone();
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = BufReader::new(stream.unwrap());
-            let mut head = Vec::new();
-            while stream.read_until(b'\n', &mut head).is_ok_and(|read| read > 2) {}
-            let head = String::from_utf8_lossy(&head).into_owned();
-            let Some(target) = head.split(' ').nth(1) else { continue };
-            let cookies = head.lines().find_map(|line| line.strip_prefix("cookie: ")).unwrap_or_default();
-            requests.lock().unwrap().push(format!("{target} {cookies}").trim_end().to_owned());
-            let (fields, body) = answer(target, cookies);
-            let status = match target {
-                "/robots.txt" => "404 Not Found",
-                _ if fields.contains("Location") => "302 Found",
-                _ => "200 OK",
-            };
-            let length = body.len();
-            let head = format!(
-                "HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: {length}\r\nConnection: close\r\n{fields}\r\n"
-            );
-            // The crawler may have gone.
-            let _ = stream.get_mut().write_all((head + &body).as_bytes());
-        }
+    serve_each(listener, move |target, head| {
+        let cookies = head.lines().find_map(|line| line.strip_prefix("cookie: ")).unwrap_or_default();
+        requests.lock().unwrap().push(format!("{target} {cookies}").trim_end().to_owned());
+        let (fields, body) = answer(target, cookies);
+        ("text/html", fields, body)
     });
     (address, log)
 }

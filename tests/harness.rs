@@ -5,8 +5,11 @@ use recrawl_mockweb::procedural::ProceduralConfig;
 use recrawl_mockweb::{Config, Server, WebConfig};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -35,6 +38,35 @@ validator_checks = 0
 [storage]
 reserve = "0 B"
 "#;
+
+/// Serves at a listener: `answer` gives the type, further fields and the body for a target and the head of its request. A
+/// field Location makes it a redirect; there is no robots.txt.
+pub fn serve_each(
+    listener: TcpListener,
+    answer: impl Fn(&str, &str) -> (&'static str, String, String) + Send + 'static,
+) {
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = BufReader::new(stream.unwrap());
+            let mut head = Vec::new();
+            while stream.read_until(b'\n', &mut head).is_ok_and(|read| read > 2) {}
+            let head = String::from_utf8_lossy(&head).into_owned();
+            let Some(target) = head.split(' ').nth(1) else { continue };
+            let (kind, fields, body) = answer(target, &head);
+            let status = match target {
+                "/robots.txt" => "404 Not Found",
+                _ if fields.contains("Location") => "302 Found",
+                _ => "200 OK",
+            };
+            let length = body.len();
+            let head = format!(
+                "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n{fields}\r\n"
+            );
+            // The crawler may have gone.
+            let _ = stream.get_mut().write_all((head + &body).as_bytes());
+        }
+    });
+}
 
 /// A small procedural web: `pages` pages on `hosts` hosts.
 pub fn web(pages: u32, hosts: u32) -> Config {

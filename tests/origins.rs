@@ -1,10 +1,9 @@
 //! What a rendered page learns of other hosts, by the logs of servers at public and private addresses of a network
 //! namespace.
 
-use crate::harness::{World, succeeds, web};
+use crate::harness::{World, serve_each, succeeds, web};
 use crate::{CYCLE, is_in_namespace, outcomes};
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
@@ -28,29 +27,11 @@ fn serve(
 ) {
     let listener = TcpListener::bind((host, PORT)).unwrap();
     let log = log.clone();
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = BufReader::new(stream.unwrap());
-            let mut head = Vec::new();
-            while stream.read_until(b'\n', &mut head).is_ok_and(|read| read > 2) {}
-            let head = String::from_utf8_lossy(&head).into_owned();
-            let mut words = head.split(' ');
-            let (Some(method), Some(target)) = (words.next(), words.next()) else { continue };
-            let origin = head.lines().find_map(|line| line.strip_prefix("origin: ")).map(str::to_owned);
-            log.lock().unwrap().entry(host).or_default().push((method.into(), target.into(), origin));
-            let (kind, fields, body) = answer(target);
-            let status = match target {
-                "/robots.txt" => "404 Not Found",
-                _ if fields.contains("Location") => "302 Found",
-                _ => "200 OK",
-            };
-            let length = body.len();
-            let head = format!(
-                "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n{fields}\r\n"
-            );
-            // The crawler may have gone.
-            let _ = stream.get_mut().write_all((head + &body).as_bytes());
-        }
+    serve_each(listener, move |target, head| {
+        let method = head.split(' ').next().unwrap_or_default();
+        let origin = head.lines().find_map(|line| line.strip_prefix("origin: ")).map(str::to_owned);
+        log.lock().unwrap().entry(host).or_default().push((method.into(), target.into(), origin));
+        answer(target)
     });
 }
 

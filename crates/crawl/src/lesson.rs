@@ -41,34 +41,3 @@ pub trait RoundLesson {
         Ok(())
     }
 }
-
-/// A lesson that some rounds do not have.
-impl<L: RoundLesson> RoundLesson for Option<L> {
-    fn visited(&mut self, visit: &Visit) {
-        self.iter_mut().for_each(|lesson| lesson.visited(visit));
-    }
-
-    fn compared(&mut self, url: &CanonicalUrl, is_newer: Option<bool>, is_changed: bool) {
-        self.iter_mut().for_each(|lesson| lesson.compared(url, is_newer, is_changed));
-    }
-
-    fn visited_first(&mut self, url: &CanonicalUrl, content: &Content) {
-        self.iter_mut().for_each(|lesson| lesson.visited_first(url, content));
-    }
-
-    fn tried(&mut self, url: &CanonicalUrl, tried: &Tried) {
-        self.iter_mut().for_each(|lesson| lesson.tried(url, tried));
-    }
-
-    fn found(&mut self, key: &[u8], known: &Known) {
-        self.iter_mut().for_each(|lesson| lesson.found(key, known));
-    }
-
-    fn store(&mut self, tables: &SledTables, round: DatedRound) -> Result<(), Failure> {
-        self.iter_mut().try_for_each(|lesson| lesson.store(tables, round))
-    }
-
-    fn committed(&mut self, tables: &SledTables) -> Result<(), Failure> {
-        self.iter_mut().try_for_each(|lesson| lesson.committed(tables))
-    }
-}

@@ -3,7 +3,6 @@
 use crate::crawl::Crawl;
 use crate::cycle::lessons::RoundLessons;
 use crate::failure::Failure;
-use crate::lesson::RoundLesson;
 use crate::page_rules::RuleUse;
 use crate::parts::improve::found::FoundByShare;
 use crate::parts::traps::Traps;

@@ -15,43 +15,44 @@ use recrawl_repository::{Generation, SledTables};
 use recrawl_types::{CanonicalUrl, Content, DatedRound, Known, Visit};
 use recrawl_verifier::Tried;
 
-/// Makes a struct with one field for each lesson, which passes everything on to all of them. Calls for each page are
-/// static, and a method that the list does not pass on is one that [`RoundLesson`] does not have.
+/// Makes a struct with one field for each lesson, and its methods, which pass everything on to the lessons that the round
+/// has. Calls for each page are static. The methods are its own, not of the trait: so a method of [`RoundLesson`] that is
+/// missing here cannot be called, and does not go unnoticed.
 macro_rules! lessons {
     ($($name:ident: $lesson:ty,)*) => {
         /// The lessons of a round, in the order in which they are stored.
         pub struct RoundLessons<'r> {
-            $(pub $name: $lesson,)*
+            $(pub $name: Option<$lesson>,)*
         }
 
-        impl RoundLesson for RoundLessons<'_> {
-            fn visited(&mut self, visit: &Visit) {
-                $(self.$name.visited(visit);)*
+        impl RoundLessons<'_> {
+            pub fn visited(&mut self, visit: &Visit) {
+                $(self.$name.iter_mut().for_each(|lesson| lesson.visited(visit));)*
             }
 
-            fn compared(&mut self, url: &CanonicalUrl, is_newer: Option<bool>, is_changed: bool) {
-                $(self.$name.compared(url, is_newer, is_changed);)*
+            pub fn compared(&mut self, url: &CanonicalUrl, is_newer: Option<bool>, is_changed: bool) {
+                $(self.$name.iter_mut().for_each(|lesson| lesson.compared(url, is_newer, is_changed));)*
             }
 
-            fn visited_first(&mut self, url: &CanonicalUrl, content: &Content) {
-                $(self.$name.visited_first(url, content);)*
+            pub fn visited_first(&mut self, url: &CanonicalUrl, content: &Content) {
+                $(self.$name.iter_mut().for_each(|lesson| lesson.visited_first(url, content));)*
             }
 
-            fn tried(&mut self, url: &CanonicalUrl, tried: &Tried) {
-                $(self.$name.tried(url, tried);)*
+            pub fn tried(&mut self, url: &CanonicalUrl, tried: &Tried) {
+                $(self.$name.iter_mut().for_each(|lesson| lesson.tried(url, tried));)*
             }
 
-            fn found(&mut self, key: &[u8], known: &Known) {
-                $(self.$name.found(key, known);)*
+            pub fn found(&mut self, key: &[u8], known: &Known) {
+                $(self.$name.iter_mut().for_each(|lesson| lesson.found(key, known));)*
             }
 
-            fn store(&mut self, tables: &SledTables, round: DatedRound) -> Result<(), Failure> {
-                $(self.$name.store(tables, round)?;)*
+            pub fn store(&mut self, tables: &SledTables, round: DatedRound) -> Result<(), Failure> {
+                $(self.$name.iter_mut().try_for_each(|lesson| lesson.store(tables, round))?;)*
                 Ok(())
             }
 
-            fn committed(&mut self, tables: &SledTables) -> Result<(), Failure> {
-                $(self.$name.committed(tables)?;)*
+            pub fn committed(&mut self, tables: &SledTables) -> Result<(), Failure> {
+                $(self.$name.iter_mut().try_for_each(|lesson| lesson.committed(tables))?;)*
                 Ok(())
             }
         }
@@ -65,8 +66,8 @@ lessons! {
     // After the fetcher has ended: both write the entries of hosts.
     trust: TrustLesson,
     traps: TrapLesson,
-    next_change: Option<NextChangeLesson<'r>>,
-    focus: Option<FocusLesson>,
+    next_change: NextChangeLesson<'r>,
+    focus: FocusLesson,
 }
 
 impl<'r> RoundLessons<'r> {
@@ -85,11 +86,11 @@ impl<'r> RoundLessons<'r> {
             None => None,
         };
         Ok(RoundLessons {
-            noise: NoiseLesson::default(),
-            dates: LastmodLesson::default(),
-            pings: PingLesson::new(crawl.pings.clone()),
-            trust: TrustLesson::default(),
-            traps: TrapLesson::new(&crawl.settings.traps, &crawl.tables, round),
+            noise: Some(NoiseLesson::default()),
+            dates: Some(LastmodLesson::default()),
+            pings: Some(PingLesson::new(crawl.pings.clone())),
+            trust: Some(TrustLesson::default()),
+            traps: Some(TrapLesson::new(&crawl.settings.traps, &crawl.tables, round)),
             next_change: NextChangeLesson::of_round(tables, generation, kind, formula, &|_| {
                 crawl.live.moved()
             })?,

@@ -7,7 +7,6 @@ use crate::cycle::lessons::RoundLessons;
 use crate::cycle::pipeline::Fetched;
 use crate::cycle::requests;
 use crate::failure::Failure;
-use crate::lesson::RoundLesson;
 use crate::parts::focus::lesson::FocusLesson;
 use crate::parts::improve::arms::Division;
 use crate::parts::improve::found::FoundByShare;
@@ -35,7 +34,7 @@ const SMALL: u64 = 100_000;
 pub struct MergedRound<'g> {
     /// The next generation, but for its commit.
     pub next: GenerationWriter<'g>,
-    /// The lessons, not stored yet.
+    /// The lessons. Those of traps are stored already, but for the last origin; the others are not.
     pub lessons: RoundLessons<'g>,
     /// The report to be committed.
     pub report: RoundReport,
@@ -47,7 +46,8 @@ pub struct MergedRound<'g> {
     pub spent: BTreeMap<Origin, u64>,
 }
 
-/// Merges what a round fetched. Nothing that it writes counts before the commit.
+/// Merges what a round fetched. Nothing that it writes counts before the commit, but for evidence of traps, which names its
+/// round.
 ///
 /// # Errors
 /// When the log, the generation or the tables cannot be read, or the disk takes no more.

@@ -4,25 +4,28 @@ use crate::crawl::Crawl;
 use crate::cycle::improvement;
 use crate::cycle::merge::MergedRound;
 use crate::failure::Failure;
-use crate::lesson::RoundLesson;
 use crate::report::cycle_totals::CycleTotals;
 use crate::report::facts::Facts;
 use crate::report::{RoundReport, history};
 
 /// Commits a merged round, and gives its report. By now archive and log are durable.
 ///
-/// The order of writes: first what was learned, then one rename that makes the generation current, then the removal of
-/// what waited for the round. A crash before the rename leaves generation g, schedule and log: the next start merges the
-/// round again and stores all lessons again. A crash after it leaves generation g+1, with more lying about than is
-/// needed. So each write before the rename must give the same when it is made twice, and each after it may be lost.
+/// The order of writes: first the lessons, then one rename that makes the generation current, then the removal of what
+/// waited for the round. A crash before the rename leaves generation g, schedule and log: the next start merges the round
+/// again, and stores all lessons again. A crash after it leaves generation g+1, and what waited for the round waits on.
+/// So each write before the rename counts once, however often it is made, and each after it may be lost.
+///
+/// The second merge may judge otherwise than the first: it reads the noise floors and trap patterns that the first one
+/// stored.
 ///
 /// # Errors
-/// When the tables or the generation cannot be written. Nothing is lost: the round is merged again.
+/// When the tables or the generation cannot be written. An error before the rename loses nothing: the round is merged
+/// again. An error of the last step comes after it: the round is committed, and `Crawl::begin_next` does not run.
 pub fn commit(crawl: &mut Crawl, facts: &Facts, merged: MergedRound<'_>) -> Result<RoundReport, Failure> {
     let MergedRound { next, mut lessons, report, division, sample, spent } = merged;
     let round = facts.round();
 
-    // What the loop of `improve` notes is kept by cycle: noted again, it replaces itself.
+    // Durable at once, before the rest. The loop of `improve` keeps it by cycle: noted again, it replaces itself.
     improvement::note(crawl, facts, &report, division)?;
     // Kept under two names in turn. A round merged again reads those of the round before, which this does not touch.
     CycleTotals::leave(&crawl.tables, &crawl.settings.config.cycle, round.round, sample, spent)?;
@@ -36,7 +39,7 @@ pub fn commit(crawl: &mut Crawl, facts: &Facts, merged: MergedRound<'_>) -> Resu
     let commit = || crawl.repository.commit(next, &report.to_json());
     tracing::error_span!("commit").in_scope(commit).map_err(Failure::work)?;
 
-    // From here on, the round is over whatever happens. A history that is not shortened only takes more room.
+    // The round is committed. A history that is not shortened only takes more room.
     if let Err(failure) = history::shorten(&mut crawl.repository) {
         tracing::warn!("the reports of old rounds could not be added up: {failure}");
     }

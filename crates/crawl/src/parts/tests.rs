@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// Imports of another part that stand, each with its reason.
 const IMPORTS: &[(&str, &str)] = &[
-    // Whoever asks for the changes of a page gets each, whatever the noise of its site.
+    // A target that asks for the changes of a page gets each, whatever the noise of its site.
     ("noise", "notify"),
 ];
 
@@ -53,7 +53,7 @@ fn no_part_imports_another_or_what_joins_them() {
     for part in PARTS {
         for file in files(part.name) {
             let text = fs::read_to_string(&file).unwrap();
-            let product = text.split("#[cfg(test)]").next().unwrap();
+            let product = text.split("#[cfg(test)]\nmod tests").next().unwrap();
             for above in ABOVE {
                 let is_there = [format!("crate::{above}::"), format!("crate::{above};")];
                 assert!(
@@ -95,7 +95,7 @@ fn plant(part: &str, tables: &SledTables, page: &CanonicalUrl) -> Option<()> {
     Some(())
 }
 
-/// Does a file of the tables hold this name? They are written anew before, so nothing is left of removed rows.
+/// Searches the files of the tables for a name. It writes them anew before, which drops removed rows.
 fn holds(tables: SledTables, dir: &Path, name: &str) -> (SledTables, bool) {
     tables.flush().unwrap();
     let tables = tables.written_anew(dir).unwrap();

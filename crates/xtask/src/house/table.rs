@@ -5,7 +5,7 @@ use super::plan::{Plan, Rooms};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-/// A folder inside a crate with so many rooms has a row of its own.
+/// A folder inside a crate has a row of its own if it has at least this number of rooms.
 const LARGE: usize = 20;
 /// Crates through which every page of a round goes.
 const ROUND: [&str; 6] = ["archive", "crawl", "fetcher", "repository", "scheduler", "verifier"];

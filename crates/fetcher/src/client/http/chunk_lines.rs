@@ -20,7 +20,7 @@ enum Next {
     #[default]
     First,
     Size,
-    /// So many bytes of a chunk.
+    /// The bytes of a chunk that are still to come.
     Content(u64),
     /// The line that ends a chunk.
     ChunkEnd,
