@@ -1,5 +1,5 @@
-//! docs/internals/limits.md has a row for every constant `MAX_…` and every limit in
-//! config/recrawl.toml, with its value, and no other rows.
+//! docs/internals/limits.md has an entry for every constant `MAX_…`, with its value, and no entry
+//! for a constant that is gone.
 
 use crate::rust_tokens::{is_mark, is_word, levels};
 use crate::tidy::Complaint;
@@ -8,86 +8,21 @@ use proc_macro2::TokenTree;
 use std::collections::BTreeMap;
 
 const PAGE: &str = "docs/internals/limits.md";
-const CONFIG: &str = "config/recrawl.toml";
-const HERE: &str = "crates/xtask/src/tidy/rule/limit.rs";
 
 /// Crates that read no untrusted input.
 const SPARED: &[&str] = &["mockweb", "fuzzing", "xtask"];
 
-/// Keys that are not limits: names, choices, shares, politeness, and lists. The name of a section
-/// stands for all its keys.
-const NO_LIMIT: &[&str] = &[
-    "change",
-    "consent",
-    "crawler",
-    "cycle.announced_share",
-    "cycle.audit_share",
-    "cycle.discovery_min",
-    "cycle.discovery_share",
-    "cycle.pages_min",
-    "cycle.period",
-    "cycle.warmup",
-    "dns.overrides",
-    "dns.servers",
-    "extract.types",
-    "focus.change_threshold",
-    "focus.classifier",
-    "focus.enabled",
-    "focus.explore_share",
-    "focus.model",
-    "focus.order",
-    "focus.site_patience",
-    "focus.target_recall",
-    "focus.terms",
-    "focus.threshold",
-    "focus.worth",
-    "fetch.allow_addresses",
-    "fetch.extra_ca",
-    "fetch.validator_checks",
-    "hints.feeds",
-    "hints.guess",
-    "hints.min_trust",
-    "hints.sitemaps",
-    "improve",
-    "pings.indexnow",
-    "pings.websub",
-    "politeness.delay_per_host",
-    "politeness.delay_per_ip",
-    "politeness.delay_per_latency",
-    "proxy",
-    "render.browser",
-    "render.sandbox",
-    "log",
-    "schedule.formula",
-    "schedule.policy",
-    "schedule.ties",
-    "scope.hosts",
-    "scope.opt_out",
-    "scope.prefixes",
-    "scope.refuse_hosts",
-    "scope.refuse_prefixes",
-    "serve.events",
-    "serve.listen",
-    "serve.names",
-    "serve.tokens",
-    "storage.archive",
-    "storage.archive_requests",
-    "storage.data_dir",
-    "storage.keep_hosts",
-    "traps",
-    "urls",
-];
-
 pub fn check(workspace: &Workspace) -> Vec<Complaint> {
     let page = workspace.text(PAGE).unwrap_or_default();
-    let (limits, mut found) = limits(workspace);
-    let rows: BTreeMap<&str, (usize, &str)> =
-        rows(page).map(|(line, limit, name)| (name, (line, limit))).collect();
+    let limits = limits(workspace);
+    let entries: BTreeMap<&str, (usize, &str)> =
+        entries(page).map(|(line, limit, name)| (name, (line, limit))).collect();
+    let mut found = Vec::new();
     for (name, limit) in &limits {
-        match rows.get(name.as_str()) {
-            None if !limit.needs_row => {}
+        match entries.get(name.as_str()) {
+            None if !limit.needs_entry => {}
             None => {
-                let text = format!("`{name}` is a limit without a row in {PAGE}; add one");
+                let text = format!("`{name}` is a limit without an entry in {PAGE}; add one");
                 found.push(Complaint::at(&limit.path, limit.line, text));
             }
             Some((line, said)) if limit.value.is_some_and(|value| amount(said) != Some(value)) => {
@@ -97,16 +32,15 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
             Some(_) => {}
         }
     }
-    for (name, (line, _)) in rows.iter().filter(|(name, _)| !limits.contains_key(**name)) {
-        let text = format!("unknown limit `{name}`: neither a key of {CONFIG} nor CRATE::CONSTANT");
-        found.push(Complaint::at(PAGE, *line, text));
+    for (name, (line, _)) in entries.iter().filter(|(name, _)| !limits.contains_key(**name)) {
+        found.push(Complaint::at(PAGE, *line, format!("unknown limit `{name}`: delete its entry")));
     }
     found
 }
 
 /// A limit, or a constant that may be one.
 struct Limit {
-    needs_row: bool,
+    needs_entry: bool,
     path: String,
     line: usize,
     written: String,
@@ -114,8 +48,8 @@ struct Limit {
     value: Option<u64>,
 }
 
-/// All limits by name, and complaints about [`NO_LIMIT`].
-fn limits(workspace: &Workspace) -> (BTreeMap<String, Limit>, Vec<Complaint>) {
+/// All constants by name.
+fn limits(workspace: &Workspace) -> BTreeMap<String, Limit> {
     let mut limits = BTreeMap::new();
     for file in workspace.rust() {
         let Some(folder) = file.crate_folder().filter(|folder| !SPARED.contains(folder)) else { continue };
@@ -123,27 +57,7 @@ fn limits(workspace: &Workspace) -> (BTreeMap<String, Limit>, Vec<Complaint>) {
             limits.extend(constants(folder, file));
         }
     }
-    let config = workspace.text(CONFIG).unwrap_or_default();
-    let table: toml::Table = config.parse().unwrap_or_else(|e| panic!("{CONFIG} is not valid TOML: {e}"));
-    let mut used = Vec::new();
-    for (section, keys) in &table {
-        for (key, value) in keys.as_table().into_iter().flatten() {
-            let name = format!("{section}.{key}");
-            if let Some(spared) = NO_LIMIT.iter().find(|spared| **spared == name || **spared == section) {
-                used.push(spared);
-                continue;
-            }
-            let written = value.to_string().trim_matches('"').to_owned();
-            let line = config.lines().position(|l| l.starts_with(&format!("{key} ="))).map_or(1, |at| at + 1);
-            let limit =
-                Limit { needs_row: true, path: CONFIG.into(), line, value: amount(&written), written };
-            limits.insert(name, limit);
-        }
-    }
-    let stale = NO_LIMIT.iter().filter(|name| !used.contains(name));
-    let stale = stale
-        .map(|name| Complaint::of_file(HERE, format!("{CONFIG} has no `{name}`; remove it from NO_LIMIT")));
-    (limits, stale.collect())
+    limits
 }
 
 /// The constants of a file. `MAX_…` are limits; others are limits if the page lists them.
@@ -154,7 +68,7 @@ fn constants(folder: &str, file: &File) -> Vec<(String, Limit)> {
         let value = tokens[equals].span().byte_range().end..tokens[end].span().byte_range().start;
         let (name, value) = (tokens[1].to_string(), file.text[value].trim());
         let limit = Limit {
-            needs_row: name.starts_with("MAX_"),
+            needs_entry: name.starts_with("MAX_"),
             path: file.path.clone(),
             line: tokens[0].span().start().line,
             written: value.into(),
@@ -167,12 +81,11 @@ fn constants(folder: &str, file: &File) -> Vec<(String, Limit)> {
     places.filter(|tokens| is_word(&tokens[0], "const")).filter_map(constant).collect()
 }
 
-/// Rows of the tables: line, limit, name. The third cell names a key or a constant.
-fn rows(page: &str) -> impl Iterator<Item = (usize, &str, &str)> {
+/// Entries ``- `CRATE::CONSTANT` LIMIT: what``, as line, limit, name.
+fn entries(page: &str) -> impl Iterator<Item = (usize, &str, &str)> {
     page.lines().enumerate().filter_map(|(i, line)| {
-        let mut cells = line.strip_prefix('|')?.split('|').map(str::trim).skip(1);
-        let (limit, name) = (cells.next()?, cells.next()?);
-        Some((i + 1, limit, name.strip_prefix('`')?.strip_suffix('`')?))
+        let (name, rest) = line.strip_prefix("- `")?.split_once("` ")?;
+        Some((i + 1, rest.split_once(": ")?.0, name))
     })
 }
 
@@ -216,25 +129,8 @@ fn computed(expression: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// Every key of [`NO_LIMIT`], so that none is unused.
-    fn config(limit: &str) -> String {
-        let mut sections: BTreeMap<&str, String> = BTreeMap::new();
-        for name in NO_LIMIT {
-            let (section, key) = name.split_once('.').unwrap_or((name, "any"));
-            *sections.entry(section).or_default() += &format!("{key} = 1\n");
-        }
-        *sections.entry("fetch").or_default() += limit;
-        sections.iter().map(|(section, keys)| format!("[{section}]\n{keys}")).collect()
-    }
-
     fn complaints(code: &str, page: &str) -> Vec<String> {
-        let config = config("max_body = \"2 MiB\"\n");
-        let files = [
-            ("crates/a/src/lib.rs", code),
-            ("crates/mockweb/src/lib.rs", code),
-            (CONFIG, &config),
-            (PAGE, page),
-        ];
+        let files = [("crates/a/src/lib.rs", code), ("crates/mockweb/src/lib.rs", code), (PAGE, page)];
         check(&Workspace::of(&files))
             .into_iter()
             .map(|c| c.text.split('`').nth(1).unwrap().to_owned())
@@ -242,17 +138,13 @@ mod tests {
     }
 
     #[test]
-    fn limits_and_rows_are_compared_both_ways_with_their_values() {
+    fn limits_and_entries_are_compared_both_ways_with_their_values() {
         let code = "/// const MAX_SAID: u8 = 1;\npub const MAX_WAIT: Duration = Duration::from_secs(24 * 3600);\nconst LEAST: u8 = 1;";
-        let good = "| what | limit | set by | why |\n|---|---|---|---|\n| x | 2 MiB | `fetch.max_body` | y |\n| x | 1 d | `a::MAX_WAIT` | y |\n";
+        let good = "# Limits\n\n- `a::MAX_WAIT` 1 d: wait; then it ends\n- no entry\n";
         assert_eq!(complaints(code, good), [""; 0]);
         assert_eq!(complaints(code, &good.replace("1 d", "25 h")), ["a::MAX_WAIT"]);
-        assert_eq!(complaints(code, &good.replace("2 MiB", "2 MB")), ["fetch.max_body"]);
         assert_eq!(complaints("", good), ["a::MAX_WAIT"]);
-        assert_eq!(
-            complaints(code, ""),
-            ["a::MAX_WAIT", "fetch.max_body"].map(String::from).to_vec().as_slice()
-        );
+        assert_eq!(complaints(code, ""), ["a::MAX_WAIT"]);
     }
 
     #[test]
