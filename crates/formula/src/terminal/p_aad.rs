@@ -5,7 +5,7 @@ use crate::estimator::aad::ESTIMATOR;
 
 pub(super) static TERMINAL: Terminal = Terminal {
     name: "p_aad",
-    help: "probability of a change since the last visit: 1 - exp(-aad * t)",
+    help: "as p_nad: 1 - exp(-aad * t)",
     reads: ESTIMATOR.reads,
     load: |tile, out| probability(ESTIMATOR, tile, out),
 };

@@ -5,7 +5,7 @@ use crate::posterior::{self, Mean};
 
 pub(super) static TERMINAL: Terminal = Terminal {
     name: "p_eb_sib",
-    help: "probability of a change since the last visit, Gamma prior with sib_rate: 1 - (b'/(b' + t))^a'",
+    help: "as p_eb, with sib_rate as the rate of the prior",
     reads: |_| GAMMA_SIBLINGS,
     load: |tile, out| posterior::load_probability(tile, Mean::Siblings, out),
 };

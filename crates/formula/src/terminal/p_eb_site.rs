@@ -5,7 +5,7 @@ use crate::posterior::{self, Mean};
 
 pub(super) static TERMINAL: Terminal = Terminal {
     name: "p_eb_site",
-    help: "probability of a change since the last visit, with the prior of eb_site: 1 - (b'/(b' + t))^a'",
+    help: "as p_eb, with the prior of eb_site",
     reads: |_| GAMMA_SITE,
     load: |tile, out| posterior::load_probability(tile, Mean::Site, out),
 };

@@ -5,7 +5,7 @@ use crate::estimator::gad::ESTIMATOR;
 
 pub(super) static TERMINAL: Terminal = Terminal {
     name: "p_gad",
-    help: "probability of a change since the last visit: 1 - exp(-gad * t)",
+    help: "as p_nad: 1 - exp(-gad * t)",
     reads: ESTIMATOR.reads,
     load: |tile, out| probability(ESTIMATOR, tile, out),
 };

@@ -5,7 +5,7 @@ use crate::estimator::sad::ESTIMATOR;
 
 pub(super) static TERMINAL: Terminal = Terminal {
     name: "p_sad",
-    help: "probability of a change since the last visit: 1 - exp(-sad * t)",
+    help: "as p_nad: 1 - exp(-sad * t)",
     reads: ESTIMATOR.reads,
     load: |tile, out| probability(ESTIMATOR, tile, out),
 };

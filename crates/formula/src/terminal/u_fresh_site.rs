@@ -6,7 +6,7 @@ use crate::refresh;
 
 pub(super) static TERMINAL: Terminal = Terminal {
     name: "u_fresh_site",
-    help: "gain of a visit in freshness: (1 - (1 + x) * exp(-x)) / eb_site with x = eb_site * t",
+    help: "as u_fresh, with eb_site",
     reads: |_| GAMMA_SITE,
     load: |tile, out| {
         posterior::load(

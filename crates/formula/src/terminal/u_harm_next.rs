@@ -5,7 +5,7 @@ use crate::{next_change, posterior, refresh};
 
 pub(super) static TERMINAL: Terminal = Terminal {
     name: "u_harm_next",
-    help: "gain of a visit in harmonic penalty, by the model of p_next: t - (1 - exp(-x)) * t / x with x = -ln(1 - p_next)",
+    help: "as u_harm, with x = -ln(1 - p_next) and eb = x / t",
     reads: |_| NEXT_CHANGE,
     load: |tile, out| {
         next_change::load(tile, out);

@@ -5,7 +5,7 @@ use crate::{posterior, refresh};
 
 pub(super) static TERMINAL: Terminal = Terminal {
     name: "u_harm_sib",
-    help: "gain of a visit in harmonic penalty, given its siblings: t - (1 - exp(-x)) * t / x with x = -ln(1 - p_burst)",
+    help: "as u_harm, with x = -ln(1 - p_burst) and eb = x / t",
     reads: |_| GAMMA_SIBLINGS,
     load: |tile, out| {
         posterior::load_with_burst(tile, out);

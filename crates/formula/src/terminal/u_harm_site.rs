@@ -6,7 +6,7 @@ use crate::refresh;
 
 pub(super) static TERMINAL: Terminal = Terminal {
     name: "u_harm_site",
-    help: "gain of a visit in harmonic penalty: t - (1 - exp(-x)) / eb_site with x = eb_site * t",
+    help: "as u_harm, with eb_site",
     reads: |_| GAMMA_SITE,
     load: |tile, out| {
         posterior::load(
