@@ -74,15 +74,15 @@ fn histogram(read: &Histogram<'_>) -> Vec<(String, f64)> {
 
 /// The table of metrics in docs/console.md.
 pub fn table() -> String {
-    let mut table = String::from("| metric | kind | label | what |\n|---|---|---|---|\n");
+    let mut table = String::from("| metric | what |\n|---|---|\n");
     for metric in METRICS {
         let label = match metric.read {
             Read::Count(_) | Read::Sum(_) | Read::One(_) => String::new(),
-            Read::Histogram(_) => "`le`".into(),
-            Read::Each(label, _) => format!("`{label}`"),
+            Read::Histogram(_) => "{le}".into(),
+            Read::Each(label, _) => format!("{{{label}}}"),
         };
-        let Metric { name, kind, help, .. } = metric;
-        writeln!(table, "| `{name}` | {} | {label} | {help} |", kind.name()).expect("text takes all");
+        let Metric { name, help, .. } = metric;
+        writeln!(table, "| `{name}{label}` | {help} |").expect("text takes all");
     }
     table
 }

@@ -78,15 +78,15 @@ fn complete(mut described: OpenApi) -> OpenApi {
 
 /// One row per operation, in path order.
 pub fn table(described: &OpenApi) -> String {
-    let mut table = String::from("| route | what | token |\n|---|---|---|\n");
+    let mut table = String::from("| route | what |\n|---|---|\n");
     for (path, item) in &described.paths.paths {
         let methods =
             [("GET", &item.get), ("PUT", &item.put), ("POST", &item.post), ("DELETE", &item.delete)];
         for (method, operation) in methods {
             let Some(operation) = operation else { continue };
             let what = operation.summary.as_deref().unwrap_or_default();
-            let token = if operation.security.is_some() { "yes" } else { "" };
-            writeln!(table, "| `{method} {path}` | {what} | {token} |").expect("text takes all");
+            let token = if operation.security.is_some() { "†" } else { "" };
+            writeln!(table, "| `{method} {path}`{token} | {what} |").expect("text takes all");
         }
     }
     table
