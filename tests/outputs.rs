@@ -1,7 +1,7 @@
 //! What other programs read: Parquet beside JSON lines, the index of the archive, the stream of events.
 
 use crate::harness::{World, count, fails, json_lines, succeeds, warc_files, web};
-use recrawl_archive::records::Records;
+use recrawl_archive::{ArchiveReader, opener};
 use recrawl_mockweb::procedural::ProceduralConfig;
 use recrawl_mockweb::{Config, Validators, WebConfig};
 use serde_json::Value;
@@ -276,8 +276,9 @@ fn revisits_name_their_captures_and_a_304_hides_none() {
     world.warm_up();
     world.next_cycle();
     let (mut captures, mut named, mut not_modified) = (Vec::new(), Vec::new(), 0);
-    for path in warc_files(&world.data_dir).values() {
-        let mut records = Records::open(path).unwrap();
+    let archive = ArchiveReader::open(opener::open(&world.data_dir).unwrap()).unwrap();
+    for (_, name) in archive.files.iter() {
+        let mut records = archive.records(name).unwrap();
         while let Some(record) = records.next_record().unwrap() {
             let of = |names: [&str; 3]| names.map(|name| record.field(name).unwrap_or_default().to_owned());
             match record.kind() {

@@ -1,14 +1,13 @@
 //! Reads one archived response, from the position in a page's record or in a later response.
 
 use super::files::number_in;
-use super::records::{MAX_HEAD, Records, cut_head, field, http_fields, http_status};
-use super::{ArchiveFolder, BODY_BEFORE, ROUND};
+use super::records::{MAX_HEAD, Records, Stored, cut_head, field, http_fields, http_status};
+use super::{ArchiveReader, BODY_BEFORE, ROUND};
 use flate2::bufread::GzDecoder;
 use recrawl_repository::storage::Storage;
 use recrawl_types::ArchivePosition;
 use std::borrow::Cow;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read};
 use std::time::SystemTime;
 
 /// Bytes of a record that are unpacked to see whose it is: its fields, of which the URL is the longest.
@@ -44,7 +43,7 @@ impl Answer {
     ///
     /// # Errors
     /// [`io::ErrorKind::NotFound`] if the file is missing; other errors name the file and byte.
-    pub fn read(archive: &ArchiveFolder, position: ArchivePosition, max_body: u64) -> io::Result<Answer> {
+    pub fn read(archive: &ArchiveReader, position: ArchivePosition, max_body: u64) -> io::Result<Answer> {
         Answer::at(archive, position, |members| {
             let mut answer = Answer::of_member(members, max_body)?;
             if let Some((document, is_cut)) = answer.rendered_in(members, max_body)? {
@@ -59,7 +58,7 @@ impl Answer {
     ///
     /// # Errors
     /// As [`Answer::read`].
-    pub fn read_head(archive: &ArchiveFolder, position: ArchivePosition) -> io::Result<Answer> {
+    pub fn read_head(archive: &ArchiveReader, position: ArchivePosition) -> io::Result<Answer> {
         Answer::at(archive, position, |members| {
             let mut bytes = Vec::new();
             GzDecoder::new(members).take(FIELDS).read_to_end(&mut bytes)?;
@@ -71,18 +70,16 @@ impl Answer {
 
     /// What `read` reads from this position on.
     fn at(
-        archive: &ArchiveFolder,
+        archive: &ArchiveReader,
         position: ArchivePosition,
-        read: impl FnOnce(&mut BufReader<File>) -> io::Result<Answer>,
+        read: impl FnOnce(&mut BufReader<Stored>) -> io::Result<Answer>,
     ) -> io::Result<Answer> {
-        let path = archive.file(position.file)?;
-        let opened = || {
-            let mut file = File::open(&path)?;
-            file.seek(SeekFrom::Start(position.offset))?;
-            read(&mut BufReader::with_capacity(BUFFER, file))
-        };
-        opened().map_err(|e| {
-            let text = format!("{}, byte {}: {e}", path.display(), position.offset);
+        let ArchivePosition { file, offset } = position;
+        let name = archive.files.name(file)?;
+        let opened = archive.from(file, offset);
+        let answer = opened.and_then(|stored| read(&mut BufReader::with_capacity(BUFFER, stored)));
+        answer.map_err(|e| {
+            let text = format!("{}, byte {offset}: {e}", archive.storage().locate(name));
             io::Error::new(e.kind(), text)
         })
     }
@@ -204,7 +201,8 @@ pub fn holds(storage: &dyn Storage, name: &str, offset: u64, url: &str) -> bool 
 mod tests {
     use super::super::{Compressor, Head, Record};
     use super::*;
-    use std::path::Path;
+    use recrawl_repository::storage::MemoryStorage;
+    use std::sync::Arc;
 
     const URL: &str = "http://a.example/";
 
@@ -216,18 +214,18 @@ mod tests {
         Record::Response { truncated: None, body, before }.compress(&mut Compressor::new(), &head, headers)
     }
 
-    fn opened(folder: &Path) -> ArchiveFolder {
-        ArchiveFolder::open(folder).unwrap()
+    fn opened(storage: &Arc<MemoryStorage>) -> ArchiveReader {
+        ArchiveReader::open(storage.clone()).unwrap()
     }
 
     #[test]
     fn each_body_leads_to_the_one_before() {
-        let folder = tempfile::tempdir().unwrap();
+        let storage = Arc::new(MemoryStorage::new());
         // With a limit of one byte, each record gets a file of its own.
-        let mut archive = crate::Archive::create(folder.path(), 1).unwrap();
+        let mut archive = crate::Archive::create(storage.clone(), 1);
         let first = archive.append(&response(b"one", None)).unwrap();
         let second = archive.append(&response(b"two\r\n\r\n", Some(first))).unwrap();
-        let found = Answer::read(&opened(folder.path()), second, LONG).unwrap();
+        let found = Answer::read(&opened(&storage), second, LONG).unwrap();
         assert_eq!(
             (&found.body[..], found.status(), found.time()),
             (&b"two\r\n\r\n"[..], 200, 1_700_000_000)
@@ -237,14 +235,14 @@ mod tests {
             (Some(URL), Some("text/html"))
         );
         assert_eq!(found.before(), Some(first));
-        let found = Answer::read(&opened(folder.path()), first, LONG).unwrap();
+        let found = Answer::read(&opened(&storage), first, LONG).unwrap();
         assert_eq!((&found.body[..], found.before()), (&b"one"[..], None));
     }
 
     #[test]
     fn the_document_of_a_browser_is_read_with_its_response_only() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut archive = crate::Archive::create(folder.path(), 1 << 20).unwrap();
+        let storage = Arc::new(MemoryStorage::new());
+        let mut archive = crate::Archive::create(storage.clone(), 1 << 20);
         let document = "<p>rendered</p>".repeat(3000);
         let (at, request) = (1_700_000_000_999, Some(&b"GET / HTTP/1.1\r\n\r\n"[..]));
         let rendered = crate::rendered(&mut Compressor::new(), URL, at, document.as_bytes());
@@ -259,39 +257,38 @@ mod tests {
         let other = crate::rendered(&mut Compressor::new(), URL, at + 1, b"other");
         let plain = archive.append(&[response(b"plain", None), other].concat()).unwrap();
         let last = archive.append(&response(b"last", None)).unwrap();
-        let folder = opened(folder.path());
+        let archive = opened(&storage);
         for position in [own, asked] {
-            let found = Answer::read(&folder, position, LONG).unwrap();
+            let found = Answer::read(&archive, position, LONG).unwrap();
             assert_eq!(
                 (&found.body[..], found.document(), found.is_cut),
                 (&b"shell"[..], document.as_bytes(), false)
             );
-            let cut = Answer::read(&folder, position, 9).unwrap();
+            let cut = Answer::read(&archive, position, 9).unwrap();
             assert_eq!((&cut.body[..], cut.document(), cut.is_cut), (&b"shell"[..], &b"<p>render"[..], true));
         }
         for (position, body) in [(plain, "plain"), (last, "last")] {
-            let found = Answer::read(&folder, position, LONG).unwrap();
+            let found = Answer::read(&archive, position, LONG).unwrap();
             assert_eq!((found.document(), found.rendered.is_none()), (body.as_bytes(), true));
         }
     }
 
     #[test]
     fn what_is_not_there_damaged_or_too_long_is_told_apart() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut archive = crate::Archive::create(folder.path(), 1 << 20).unwrap();
+        let storage = Arc::new(MemoryStorage::new());
+        let mut archive = crate::Archive::create(storage.clone(), 1 << 20);
         let long = archive.append(&response(&vec![b'x'; LONG as usize + 9], None)).unwrap();
         for (most, read) in [(LONG, LONG), (0, 0), (1 << 30, LONG + 9)] {
-            let found = Answer::read(&opened(folder.path()), long, most).unwrap();
+            let found = Answer::read(&opened(&storage), long, most).unwrap();
             assert_eq!((found.body.len() as u64, found.body_bytes), (read, LONG + 9));
             assert_eq!(found.is_cut, read < found.body_bytes);
         }
-        let gone =
-            Answer::read(&opened(folder.path()), ArchivePosition { file: 9, offset: 0 }, LONG).unwrap_err();
+        let gone = Answer::read(&opened(&storage), ArchivePosition { file: 9, offset: 0 }, LONG).unwrap_err();
         assert_eq!(gone.kind(), io::ErrorKind::NotFound);
         let within = ArchivePosition { offset: long.offset + 1, ..long };
-        let error = Answer::read(&opened(folder.path()), within, LONG).unwrap_err().to_string();
+        let error = Answer::read(&opened(&storage), within, LONG).unwrap_err().to_string();
         assert!(error.contains("-000001-0.warc.gz, byte"), "{error}");
         let beyond = ArchivePosition { offset: 1 << 40, ..long };
-        assert!(Answer::read(&opened(folder.path()), beyond, LONG).is_err());
+        assert!(Answer::read(&opened(&storage), beyond, LONG).is_err());
     }
 }

@@ -5,11 +5,10 @@
 //! removed, and no position that no body was archived.
 
 use super::WarcFiles;
-use recrawl_repository::storage::{FileStorage, Storage};
+use recrawl_repository::storage::Storage;
 use recrawl_types::{ArchivePosition, Content, PageRecord, Validators};
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
 
 /// A number of WARC files, removed or present.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -20,15 +19,12 @@ pub struct Files {
     pub bytes: u64,
 }
 
-/// The WARC files of a folder; none if the folder is missing.
+/// All WARC files.
 ///
 /// # Errors
-/// When the folder cannot be listed.
-pub fn taken(folder: &Path) -> io::Result<Files> {
-    if !folder.is_dir() {
-        return Ok(Files::default());
-    }
-    let files = lengths(&FileStorage::existing(folder)?)?;
+/// When the storage cannot be listed.
+pub fn taken(storage: &dyn Storage) -> io::Result<Files> {
+    let files = lengths(storage)?;
     let bytes = files.iter().map(|(_, length, _)| length).sum();
     Ok(Files { files: files.len() as u32, bytes })
 }
@@ -83,17 +79,6 @@ pub(super) fn forget(content: &mut Content) {
 pub struct Bodies(BTreeMap<u32, (u64, String)>);
 
 impl Bodies {
-    /// The bodies in this folder; none if the folder is missing.
-    ///
-    /// # Errors
-    /// When the folder cannot be listed.
-    pub fn of(folder: &Path) -> io::Result<Bodies> {
-        match FileStorage::existing(folder) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Bodies::default()),
-            storage => Bodies::in_storage(&storage?),
-        }
-    }
-
     /// The bodies in this storage.
     ///
     /// # Errors

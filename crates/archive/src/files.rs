@@ -1,11 +1,12 @@
 //! The WARC files by number. A page's position has the number; the name also tells the file from those
 //! of other crawls and machines, so that archives can be put together in one folder elsewhere.
 
-use super::{in_file, named, timestamp};
+use super::records::{Records, Stored};
+use super::{in_file, timestamp};
 use recrawl_repository::storage::Storage;
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The name of a file begun at `at` (milliseconds since 1970) by the crawl with this tag:
 /// `recrawl-20260131120000-000001-0123456789ab.warc.gz`, as WARC 1.1 recommends (annex C).
@@ -86,37 +87,41 @@ impl WarcFiles {
 
 /// An archive to read from.
 #[derive(Clone, Debug)]
-pub struct ArchiveFolder {
-    path: PathBuf,
+pub struct ArchiveReader {
+    storage: Arc<dyn Storage>,
     /// The files when it was opened.
     pub files: WarcFiles,
 }
 
-impl ArchiveFolder {
-    /// Lists the files of a folder; none if it is missing. Positions committed later may be in files
-    /// that are not listed.
+impl ArchiveReader {
+    /// Lists the files of a storage. Positions committed later may be in files that are not listed.
     ///
     /// # Errors
-    /// With the name of the folder, when it cannot be listed, or two files have one number.
-    pub fn open(path: &Path) -> io::Result<ArchiveFolder> {
-        let entries = match std::fs::read_dir(path) {
-            Ok(entries) => entries.collect::<io::Result<Vec<_>>>(),
-            Err(e) if e.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-            Err(e) => Err(e),
-        };
-        let names = entries.map(|entries| {
-            entries.into_iter().filter_map(|entry| entry.file_name().into_string().ok()).collect::<Vec<_>>()
-        });
-        let files = names.and_then(WarcFiles::among).map_err(|e| named(path, &e))?;
-        Ok(ArchiveFolder { path: path.to_owned(), files })
+    /// With the name of the storage, when it cannot be listed, or two files have one number.
+    pub fn open(storage: Arc<dyn Storage>) -> io::Result<ArchiveReader> {
+        let files = WarcFiles::in_storage(&*storage)?;
+        Ok(ArchiveReader { storage, files })
     }
 
-    /// Path of a file.
+    /// The storage.
+    pub fn storage(&self) -> &Arc<dyn Storage> {
+        &self.storage
+    }
+
+    /// A file from the record at this offset on, and its length.
     ///
     /// # Errors
-    /// As [`WarcFiles::name`].
-    pub fn file(&self, number: u32) -> io::Result<PathBuf> {
-        self.files.name(number).map(|name| self.path.join(name))
+    /// As [`WarcFiles::name`]; when the file cannot be opened.
+    pub(crate) fn from(&self, number: u32, offset: u64) -> io::Result<Stored> {
+        Stored::open(&*self.storage, self.files.name(number)?, offset)
+    }
+
+    /// The records of a file, from front to back.
+    ///
+    /// # Errors
+    /// With the name of the file.
+    pub fn records(&self, name: &str) -> io::Result<Records<Stored>> {
+        Records::of(&*self.storage, name, 0)
     }
 }
 

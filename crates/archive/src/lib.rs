@@ -11,12 +11,13 @@
 //! up.
 //!
 //! Page workers build and compress records ([`Record::compress`]); [`Archive`] only appends them in
-//! order. A position in a page's record stays valid: records never move. Old files are removed
+//! order. [`opener`] knows where the archive is. A position in a page's record stays valid: records never move. Old files are removed
 //! whole ([`cap`]), and a record that is taken down is overwritten in place ([`takedown`]).
 
 pub mod answer;
 pub mod cap;
 mod files;
+pub mod opener;
 mod overwrite;
 mod record;
 pub mod records;
@@ -27,7 +28,7 @@ pub mod verify;
 mod warcinfo;
 mod writer;
 
-pub use files::{ArchiveFolder, WarcFiles};
+pub use files::{ArchiveReader, WarcFiles};
 pub use record::{BODY_BEFORE, Capture, Compressor, Head, HttpVersion, ROUND, Record, Truncation, rendered};
 pub use recovery::{ArchiveMark, Recovery, recover};
 pub use warcinfo::Provenance;
@@ -37,7 +38,6 @@ use recrawl_repository::storage::Storage;
 use sha1::{Digest, Sha1};
 use std::fmt::Write as _;
 use std::io;
-use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 /// The last second of the year 9999, in milliseconds since 1970: a later time has no text.
@@ -64,10 +64,6 @@ fn record_id(url: &str, at: u64) -> String {
 /// A digest in WARC notation: SHA-1 in base 32.
 fn payload_digest(body: &[u8]) -> String {
     data_encoding::BASE32.encode(&Sha1::digest(body))
-}
-
-fn named(path: &Path, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 fn in_file(storage: &dyn Storage, name: &str, error: &io::Error) -> io::Error {

@@ -5,9 +5,7 @@ use flate2::bufread::GzDecoder;
 use recrawl_repository::storage::{ReadFile, Storage};
 use sha1::{Digest, Sha1};
 use std::borrow::Cow;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::path::Path;
 
 /// The first bytes of a gzip member (RFC 1952 §2.3.1): two magic bytes and the method.
 const MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
@@ -106,26 +104,13 @@ pub struct Records<R> {
     is_checked: bool,
 }
 
-impl Records<File> {
-    /// Opens a file.
-    ///
-    /// # Errors
-    /// With the file's name.
-    pub fn open(path: &Path) -> io::Result<Records<File>> {
-        let file = File::open(path).map_err(|e| super::named(path, &e))?;
-        Ok(Records::over(file, path.display().to_string()))
-    }
-}
-
 impl Records<Stored> {
     /// Opens a file of a storage and reads it from offset `from`, the end of a record.
     ///
     /// # Errors
     /// With the file's name.
     pub fn of(storage: &dyn Storage, name: &str, from: u64) -> io::Result<Records<Stored>> {
-        let opened = storage.open(name).and_then(|file| Ok((file.length()?, file)));
-        let (length, file) = opened.map_err(|e| super::in_file(storage, name, &e))?;
-        let stored = Stored { file, at: from, length };
+        let stored = Stored::open(storage, name, from).map_err(|e| super::in_file(storage, name, &e))?;
         let mut records = Records::over(stored, storage.locate(name));
         records.reader.at = from;
         Ok(records)
@@ -328,6 +313,13 @@ pub struct Stored {
     file: Box<dyn ReadFile>,
     at: u64,
     length: u64,
+}
+
+impl Stored {
+    pub(crate) fn open(storage: &dyn Storage, name: &str, at: u64) -> io::Result<Stored> {
+        let file = storage.open(name)?;
+        Ok(Stored { length: file.length()?, file, at })
+    }
 }
 
 impl Read for Stored {

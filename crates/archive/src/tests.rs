@@ -2,7 +2,9 @@
 
 use super::*;
 use flate2::read::GzDecoder;
+use recrawl_repository::storage::{FaultyStorage, MemoryStorage};
 use std::io::Read;
+use std::sync::Arc;
 
 fn response(url: &str, body: &[u8]) -> Vec<u8> {
     let headers = [("Content-Type", "text/html"), ("Content-Encoding", "gzip"), ("Content-Length", "3")];
@@ -12,15 +14,15 @@ fn response(url: &str, body: &[u8]) -> Vec<u8> {
 }
 
 /// The text of the record that begins at `offset`.
-fn read_at(path: &Path, offset: u64) -> String {
-    let bytes = std::fs::read(path).unwrap();
+fn read_at(bytes: &[u8], offset: u64) -> String {
     let mut text = String::new();
     GzDecoder::new(&bytes[offset as usize..]).read_to_string(&mut text).unwrap();
     text
 }
 
-fn path_of(folder: &Path, position: recrawl_types::ArchivePosition) -> std::path::PathBuf {
-    ArchiveFolder::open(folder).unwrap().file(position.file).unwrap()
+fn bytes_of(storage: &MemoryStorage, position: recrawl_types::ArchivePosition) -> Vec<u8> {
+    let files = WarcFiles::in_storage(storage).unwrap();
+    storage.image().remove(files.name(position.file).unwrap()).unwrap()
 }
 
 /// All members of a record, unpacked.
@@ -106,11 +108,11 @@ fn a_file_says_of_whom_and_how_it_is() {
 
 #[test]
 fn a_position_leads_to_its_record() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut archive = Archive::create(folder.path(), 1 << 20).unwrap();
+    let storage = Arc::new(MemoryStorage::new());
+    let mut archive = Archive::create(storage.clone(), 1 << 20);
     let first = archive.append(&response("http://a.example/", b"one")).unwrap();
     let second = archive.append(&response("http://b.example/", b"three")).unwrap();
-    let text = read_at(&path_of(folder.path(), second), second.offset);
+    let text = read_at(&bytes_of(&storage, second), second.offset);
     assert!(text.starts_with("WARC/1.1\r\nWARC-Type: response\r\n"), "{text}");
     assert!(text.contains("WARC-Target-URI: http://b.example/\r\n"), "{text}");
     assert!(text.contains("WARC-Date: 2023-11-14T22:13:20Z\r\n"), "{text}");
@@ -132,13 +134,13 @@ fn the_payload_digest_is_sha1_in_base32() {
 
 #[test]
 fn a_full_file_is_followed_by_the_next() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut archive = Archive::create(folder.path(), 1).unwrap();
+    let storage = Arc::new(MemoryStorage::new());
+    let mut archive = Archive::create(storage.clone(), 1);
     let a = archive.append(&response("http://a.example/", b"one")).unwrap();
     let b = archive.append(&response("http://b.example/", b"two")).unwrap();
     assert_eq!((a.file, b.file), (1, 2));
-    assert!(read_at(&path_of(folder.path(), b), b.offset).contains("two"));
-    assert!(read_at(&path_of(folder.path(), b), 0).contains("warcinfo"));
+    assert!(read_at(&bytes_of(&storage, b), b.offset).contains("two"));
+    assert!(read_at(&bytes_of(&storage, b), 0).contains("warcinfo"));
 }
 
 #[test]
@@ -220,8 +222,8 @@ fn a_revisit_names_the_capture_that_it_stands_for() {
 
 #[test]
 fn every_head_that_is_written_is_read_back() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut archive = Archive::create(folder.path(), 1 << 30).unwrap();
+    let storage = Arc::new(MemoryStorage::new());
+    let mut archive = Archive::create(storage.clone(), 1 << 30);
     let head = Head::new("http://a.example/", 1_700_000_000_000, 200);
     let most = record::MAX_HTTP_HEAD - "HTTP/1.1 200 \r\n".len() - 64 - "x-huge".len();
     for (length, is_kept) in
@@ -237,7 +239,7 @@ fn every_head_that_is_written_is_read_back() {
         assert_eq!(found.http_field("content-type").is_some(), length != most, "{length}");
         let position = archive.append(&member).unwrap();
         let answer =
-            answer::Answer::read(&ArchiveFolder::open(folder.path()).unwrap(), position, 1 << 20).unwrap();
+            answer::Answer::read(&ArchiveReader::open(storage.clone()).unwrap(), position, 1 << 20).unwrap();
         assert_eq!((&answer.body[..], answer.body_bytes), (&b"the body"[..], 8), "{length}");
     }
     // A phrase in any encoding, or none.
@@ -248,7 +250,7 @@ fn every_head_that_is_written_is_read_back() {
         assert_eq!((found.problem, found.http_status()), (None, Some("200")));
         let position = archive.append(&member).unwrap();
         let answer =
-            answer::Answer::read(&ArchiveFolder::open(folder.path()).unwrap(), position, 1 << 20).unwrap();
+            answer::Answer::read(&ArchiveReader::open(storage.clone()).unwrap(), position, 1 << 20).unwrap();
         assert_eq!((answer.status(), &answer.body[..]), (200, &b"b"[..]));
         assert!(answer.http_head().starts_with(&[b"HTTP/1.1 200 ", reason, b"\r\n"].concat()));
     }
@@ -277,13 +279,13 @@ fn warc_1_1_section_5_13_a_record_says_why_a_part_is_missing() {
 
 /// A record of a response with this header, and what its reader finds.
 fn with_lines(lines: &[u8]) -> (String, answer::Answer) {
-    let folder = tempfile::tempdir().unwrap();
+    let storage = Arc::new(MemoryStorage::new());
     let head = Head { lines: Some(lines), ..Head::new("http://a.example/", 1_700_000_000_000, 200) };
     let record = Record::Response { truncated: None, body: b"one", before: None };
     let told = [("content-type", &b"not/this"[..])].into_iter();
     let member = record.compress(&mut Compressor::new(), &head, told);
-    let position = Archive::create(folder.path(), 1 << 20).unwrap().append(&member).unwrap();
-    let archive = ArchiveFolder::open(folder.path()).unwrap();
+    let position = Archive::create(storage.clone(), 1 << 20).append(&member).unwrap();
+    let archive = ArchiveReader::open(storage.clone()).unwrap();
     let answer = answer::Answer::read(&archive, position, 1 << 20).unwrap();
     assert_eq!((answer.status(), &answer.body[..]), (200, &b"one"[..]));
     (answer.http_head().iter().map(|byte| char::from(*byte)).collect(), answer)
@@ -317,4 +319,54 @@ fn header_lines_are_archived_as_received_and_every_reader_takes_them() {
     ] {
         assert_eq!(with_lines(lines).1.content_type().as_deref(), kind);
     }
+}
+
+/// Runs a check over each kind of storage.
+fn over_all(check: impl Fn(Arc<dyn Storage>)) {
+    let data_dir = tempfile::tempdir().unwrap();
+    check(opener::create(data_dir.path()).unwrap());
+    check(Arc::new(MemoryStorage::new()));
+    check(Arc::new(FaultyStorage::new()));
+}
+
+#[test]
+fn an_archive_in_any_storage_is_appended_to_read_continued_overwritten_and_capped() {
+    over_all(|storage| {
+        let mut archive = Archive::create(storage.clone(), 1);
+        let a = archive.append(&response("http://a.example/", b"one")).unwrap();
+        let b = archive.append(&response("http://b.example/", b"two")).unwrap();
+        archive.sync().unwrap();
+        let end = archive.end();
+        let mut archive = Archive::open(storage.clone(), 1 << 20, Provenance::default(), end, false).unwrap();
+        let c = archive.append(&response("http://c.example/", b"three")).unwrap();
+        archive.sync().unwrap();
+        assert_eq!((a.file, b.file, c.file, c.offset), (1, 2, 2, end.length));
+
+        let body = |at| {
+            let reader = ArchiveReader::open(storage.clone()).unwrap();
+            answer::Answer::read(&reader, at, 1 << 20).map(|answer| answer.body)
+        };
+        assert_eq!([a, b, c].map(|at| body(at).unwrap()), [&b"one"[..], b"two", b"three"]);
+        let done = takedown::take_down(&*storage, &|url| url == "http://b.example/", 0, false).unwrap();
+        assert_eq!(done.records, 1);
+        assert_eq!((body(b).unwrap(), body(c).unwrap()), (Vec::new(), b"three".to_vec()), "no record moved");
+
+        let taken = cap::taken(&*storage).unwrap();
+        assert_eq!((taken.files, cap::keep_within(&*storage, 1).unwrap().files), (2, 1));
+        assert_eq!(
+            (body(a).unwrap_err().kind(), body(c).unwrap()),
+            (io::ErrorKind::NotFound, b"three".to_vec())
+        );
+    });
+}
+
+#[test]
+fn nothing_archived_is_an_empty_archive() {
+    let data_dir = tempfile::tempdir().unwrap();
+    assert!(opener::find(data_dir.path()).unwrap().is_none());
+    let storage = opener::open(data_dir.path()).unwrap();
+    assert_eq!(cap::taken(&*storage).unwrap(), cap::Files::default());
+    std::fs::write(data_dir.path().join(opener::FOLDER), "no folder").unwrap();
+    let error = opener::open(data_dir.path()).unwrap_err().to_string();
+    assert!(error.contains("/warc: "), "{error}");
 }

@@ -2,11 +2,10 @@
 
 use super::files::file_name;
 use super::{Provenance, WarcFiles, in_file};
-use recrawl_repository::storage::{FileStorage, Storage, WriteFile};
+use recrawl_repository::storage::{Storage, WriteFile};
 use recrawl_types::ArchivePosition;
 use serde::{Deserialize, Serialize};
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -41,13 +40,10 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// Begins an archive in a folder, which is created if missing.
-    ///
-    /// # Errors
-    /// When the folder cannot be created.
-    pub fn create(folder: &Path, limit: u64) -> io::Result<Archive> {
-        let storage = Arc::new(FileStorage::create(folder)?);
-        Archive::open(storage, limit, Provenance::default(), ArchiveEnd::default(), true)
+    /// Begins an archive in an empty storage.
+    pub fn create(storage: Arc<dyn Storage>, limit: u64) -> Archive {
+        let (provenance, end) = Default::default();
+        Archive { storage, limit, provenance, end, name: String::new(), file: None, broken: false }
     }
 
     /// Continues at `end`: in that file or, if `is_new_file`, in the next one. A file is closed at `limit`

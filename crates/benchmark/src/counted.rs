@@ -82,6 +82,10 @@ impl ReadFile for Reader {
         self.0.read_at(buffer, offset)
     }
 
+    fn identity(&self) -> io::Result<String> {
+        self.0.identity()
+    }
+
     fn will_read(&self, offset: u64, length: u64) {
         self.0.will_read(offset, length);
     }

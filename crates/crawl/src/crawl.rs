@@ -3,7 +3,7 @@
 use crate::admission::decisions::Decisions;
 use crate::clock::SoFar;
 use crate::contact_check;
-use crate::data_dir::{self, WARC, check_pinned};
+use crate::data_dir::{self, check_pinned};
 use crate::failure::Failure;
 use crate::open_read;
 use crate::operator::control::Control;
@@ -19,6 +19,7 @@ use crate::progress::storage::Watched;
 use crate::settings::Settings;
 use crate::space::Space;
 use crate::stored::{keep, kept, seed_sites};
+use recrawl_archive::opener;
 use recrawl_archive::{self as archive, Archive, ArchiveEnd, ArchiveMark, Provenance, Recovery, cap};
 use recrawl_fetcher::{Fetcher, HttpNetwork, Steering, WallClock};
 use recrawl_notifications::store;
@@ -136,9 +137,9 @@ impl Crawl {
         data_dir::check_ours(&settings)?;
         let folder = &settings.data_dir;
         let files = Arc::new(FileStorage::create(folder).map_err(|e| in_folder(folder, e))?);
-        let warc = FileStorage::create(&folder.join(WARC)).map_err(|e| in_folder(folder, e))?;
+        let warc = opener::create(folder).map_err(|e| in_folder(folder, e))?;
         let live = Arc::new(Live::new(recrawl_fetcher::system_clock()));
-        let disk = Disk { files, warc: Arc::new(warc), sync: recrawl_repository::sync_files() };
+        let disk = Disk { files, warc, sync: recrawl_repository::sync_files() };
         Crawl::over(disk, live, settings, seeds, random_seed, process)
     }
 

@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::labels;
 use crate::settings::Settings;
 use crate::stored::{keep, kept};
+use recrawl_archive::opener;
 use recrawl_change::Features;
 use recrawl_repository::SledTables;
 use recrawl_types::UrlRules;
@@ -20,8 +21,6 @@ use std::path::{Path, PathBuf};
 
 /// The folder of the tables, in the data directory.
 pub const TABLES: &str = "hosts.sled";
-/// The folder of the page bodies, in the data directory.
-pub const WARC: &str = "warc";
 
 /// Setting that stores what is fixed.
 const PINNED: &str = "pinned";
@@ -29,7 +28,7 @@ const PINNED: &str = "pinned";
 /// If one of these exists, the directory holds a crawl.
 const BEGUN: [&str; 2] = ["MANIFEST", TABLES];
 /// Names that may exist before: the lock, files written before the manifest, a restored archive.
-const OURS: [&str; 5] = ["LOCK", "reports", WARC, "formula.toml", "lost+found"];
+const OURS: [&str; 5] = ["LOCK", "reports", opener::FOLDER, "formula.toml", "lost+found"];
 /// Names of further files that recrawl reads once there is a crawl.
 const STATE: [&str; 4] = ["MANIFEST", "decisions.json", "notify.json", "candidate.json"];
 /// Prefixes of names that may exist before: files of cycles, about which the repository reports

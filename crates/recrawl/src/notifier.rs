@@ -15,8 +15,7 @@ mod webhook;
 
 use contents::Archived;
 use futures_util::future::join_all;
-use recrawl_archive::ArchiveFolder;
-use recrawl_crawl::data_dir::WARC;
+use recrawl_archive::{ArchiveReader, opener};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::parts::notify::{Pace, Target, warning};
 use recrawl_crawl::settings::Settings;
@@ -128,7 +127,7 @@ struct Notifier<'c> {
     senders: Vec<Option<Sender>>,
     deliveries: RefCell<Deliveries>,
     /// The archive's files at a commit: a folder of thousands is not listed for each message.
-    archive: RefCell<Option<(Round, Rc<ArchiveFolder>)>>,
+    archive: RefCell<Option<(Round, Rc<ArchiveReader>)>>,
     /// Is something not stored yet?
     is_changed: Cell<bool>,
     /// Messages that were taken since it was stored.
@@ -227,11 +226,11 @@ impl<'c> Notifier<'c> {
         }
     }
 
-    fn archive_of(&self, committed: &Generation) -> io::Result<Rc<ArchiveFolder>> {
+    fn archive_of(&self, committed: &Generation) -> io::Result<Rc<ArchiveReader>> {
         let mut archive = self.archive.borrow_mut();
         if archive.as_ref().is_none_or(|(number, _)| *number != committed.number()) {
-            let folder = ArchiveFolder::open(&self.settings.data_dir.join(WARC))?;
-            *archive = Some((committed.number(), Rc::new(folder)));
+            let opened = ArchiveReader::open(opener::open(&self.settings.data_dir)?)?;
+            *archive = Some((committed.number(), Rc::new(opened)));
         }
         Ok(archive.as_ref().expect("it was opened").1.clone())
     }
@@ -293,8 +292,8 @@ impl Telling<'_> {
 
     /// The archive as of a commit.
     fn archived<'a>(&'a self, committed: &'a Generation) -> Archived<'a> {
-        let folder = Box::new(|| self.notifier.archive_of(committed));
-        Archived { settings: &self.notifier.settings, pages: committed.lookup(), folder }
+        let archive = Box::new(|| self.notifier.archive_of(committed));
+        Archived { settings: &self.notifier.settings, pages: committed.lookup(), archive }
     }
 
     async fn send(&self, message: &Message) -> Result<(), NotTaken> {

@@ -16,12 +16,11 @@ pub use unified::unified;
 pub use versions::{Places, Version, Versions, extracted, inert_body, read, text_of};
 
 use difference::Difference;
-use recrawl_archive::ArchiveFolder;
+use recrawl_archive::{ArchiveReader, opener};
 use recrawl_crawl::settings::Settings;
 use recrawl_extractor::Part;
 use recrawl_types::{ArchivePosition, CanonicalUrl, Visited};
 use serde_json::{Value, json};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Maximum archived responses that are read to find two texts.
@@ -64,18 +63,13 @@ fn is_given_out(url: &CanonicalUrl, settings: &Settings) -> Result<(), Missing> 
 
 /// The difference of the last two texts, or why there is none. `now`, in milliseconds since 1970,
 /// decides whether the page may be archived.
-pub fn document(
-    folder: &Path,
-    url: &CanonicalUrl,
-    visited: Option<&Visited>,
-    settings: &Settings,
-    now: u64,
-) -> Value {
+pub fn document(url: &CanonicalUrl, visited: Option<&Visited>, settings: &Settings, now: u64) -> Value {
     let found = match visited {
         None => Err(missing("never_fetched", "never fetched")),
         Some(visited) => is_given_out(url, settings).and_then(|()| {
             let part = settings.pages.of(url).map(|rule| &rule.part);
-            let archive = ArchiveFolder::open(folder).map_err(|e| missing("unreadable", e.to_string()));
+            let archive = opener::open(&settings.data_dir).and_then(ArchiveReader::open);
+            let archive = archive.map_err(|e| missing("unreadable", e.to_string()));
             archive.and_then(|archive| {
                 let max_body = settings.max_archived_body();
                 let versions = Versions::of(&archive, url, visited.content.archive, max_body);

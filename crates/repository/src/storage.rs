@@ -82,6 +82,9 @@ pub trait ReadFile: Send + Sync {
     /// error nobody knows what `buffer` holds.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
 
+    /// A text that no other file of this name, made before or after, has.
+    fn identity(&self) -> io::Result<String>;
+
     /// Says that these bytes will be read soon. A hint: a back end may begin to fetch them, or do nothing.
     fn will_read(&self, _offset: u64, _length: u64) {}
 }

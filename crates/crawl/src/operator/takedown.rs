@@ -14,7 +14,7 @@ pub use covered::Covered;
 pub use dry_run::dry_run;
 
 use crate::admission::decisions::Decisions;
-use crate::data_dir::{TABLES, WARC};
+use crate::data_dir::TABLES;
 use crate::failure::Failure;
 use crate::labels::{self, counted, thousands};
 use crate::open_read::{self, InProgress};
@@ -26,9 +26,10 @@ use crate::report::cycle_totals::CycleTotals;
 use crate::report::{RoundReport, TAKEDOWN};
 use crate::settings::Settings;
 use crate::space::Space;
+use recrawl_archive::opener;
 use recrawl_archive::takedown::{TakenDown, take_down};
 use recrawl_notifications::store;
-use recrawl_repository::storage::{FileStorage, Storage};
+use recrawl_repository::storage::Storage;
 use recrawl_repository::{CarriedPages, Generation, OriginTable, Repository, SledTables};
 use recrawl_types::{CanonicalUrl, Known, PageRecord, Status, UrlRules};
 use recrawl_verifier::MergeReport;
@@ -226,7 +227,7 @@ impl Stopped<'_> {
             ))));
         }
         let covered = covered()?;
-        let warc = overwrite(&folder.join(WARC), meant, now, false)?;
+        let warc = overwrite(folder, meant, now, false)?;
         let visits =
             self.repository.remove_visits(&|url| meant.matches(url), false).map_err(Failure::work)?;
         let is_page = |url: &CanonicalUrl| meant.matches(url);
@@ -251,11 +252,9 @@ impl Stopped<'_> {
 }
 
 /// Overwrites the bodies in the archive, or only counts them.
-fn overwrite(warc: &Path, meant: &Pattern, now: u64, only_count: bool) -> Result<TakenDown, Failure> {
-    if !warc.is_dir() {
-        return Ok(TakenDown::default());
-    }
-    Ok(take_down(&FileStorage::existing(warc)?, &|url| is_meant(meant, url), now, only_count)?)
+fn overwrite(data_dir: &Path, meant: &Pattern, now: u64, only_count: bool) -> Result<TakenDown, Failure> {
+    let archive = opener::open(data_dir)?;
+    Ok(take_down(&*archive, &|url| is_meant(meant, url), now, only_count)?)
 }
 
 /// URLs in our WARC files are canonical.

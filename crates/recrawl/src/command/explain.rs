@@ -22,6 +22,7 @@ use focus::ShownByFocus;
 use lookup::{Held, Lastmod, Robots};
 use obstacle::Obstacle;
 use recrawl_archive::cap::Bodies;
+use recrawl_archive::opener;
 use recrawl_archive::timestamp;
 use recrawl_crawl::admission::decisions::Decisions;
 use recrawl_crawl::admission::gates::ClosedGate;
@@ -29,7 +30,6 @@ use recrawl_crawl::admission::scope::Refusal;
 use recrawl_crawl::cycle::inputs::FormulaInputs;
 use recrawl_crawl::cycle::plan;
 use recrawl_crawl::cycle::ranks::Ranks;
-use recrawl_crawl::data_dir::WARC;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read::{self, Tables};
 use recrawl_crawl::output::page_history::PageHistory;
@@ -344,7 +344,7 @@ impl Explanation {
             canonical,
             lastmod,
             ping,
-            bodies: Bodies::of(&settings.data_dir.join(WARC))?,
+            bodies: Bodies::in_storage(&*opener::open(&settings.data_dir)?)?,
             history,
         })
     }

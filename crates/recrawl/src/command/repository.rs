@@ -6,8 +6,8 @@ mod stats;
 
 use super::{counted, print, print_json};
 use crate::cli::RepositoryCommand;
-use recrawl_archive::verify;
-use recrawl_crawl::data_dir::{TABLES, WARC};
+use recrawl_archive::{opener, verify};
+use recrawl_crawl::data_dir::TABLES;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::settings::Settings;
@@ -56,11 +56,7 @@ fn check(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     let repository = open_read::repository(settings)?;
     let mut damage = repository.verify();
     let summary = *repository.current().summary();
-    let bodies = settings.data_dir.join(WARC);
-    let archive = match bodies.is_dir() {
-        true => verify::verify(&FileStorage::existing(&bodies)?, &repository.current())?,
-        false => verify::Verified::default(),
-    };
+    let archive = verify::verify(&*opener::open(&settings.data_dir)?, &repository.current())?;
     let mut notes = archive.notes;
     damage.extend(archive.damage);
     let rows = match tables(settings)? {

@@ -13,9 +13,8 @@ use crate::daemon::{Daemon, encoded};
 use crate::process::colour;
 use decisions_in_force::DecisionsInForce;
 use live::Live;
-use recrawl_archive::{cap, timestamp};
+use recrawl_archive::{cap, opener, timestamp};
 use recrawl_crawl::admission::named_host::NamedHost;
-use recrawl_crawl::data_dir::WARC;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels;
 use recrawl_crawl::open_read;
@@ -93,9 +92,8 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     if let Err(fault) = &in_progress {
         tracing::warn!("cannot read the schedule of the cycle in progress: {fault}");
     }
-    let warc = settings.data_dir.join(WARC);
-    let archive =
-        cap::taken(&warc).map_err(|e| Failure::Work(format!("cannot read {}: {e}", warc.display())))?;
+    let archive = opener::open(&settings.data_dir).and_then(|archive| cap::taken(&*archive));
+    let archive = archive.map_err(|e| Failure::Work(format!("cannot read the archive: {e}")))?;
     // A broken formula is only reported here; it keeps the next cycle from starting.
     let formula = formula_file::in_force(settings);
     if let Err(fault) = &formula {

@@ -1,7 +1,7 @@
 //! What the archive has of a change: title, old and new text, and their difference.
 
 use crate::texts::{Missing, Places, Text, Version, read, titled_text, unified};
-use recrawl_archive::ArchiveFolder;
+use recrawl_archive::ArchiveReader;
 use recrawl_crawl::parts::noise;
 use recrawl_crawl::settings::Settings;
 use recrawl_notifications::message::{Contents, Told, cut};
@@ -20,7 +20,7 @@ pub struct Archived<'a> {
     /// Changes mostly come in the order of their URLs, so the next one is mostly in the same block.
     pub pages: Lookup<'a>,
     /// Asked for each message: an error may pass.
-    pub folder: Box<dyn Fn() -> io::Result<Rc<ArchiveFolder>> + 'a>,
+    pub archive: Box<dyn Fn() -> io::Result<Rc<ArchiveReader>> + 'a>,
 }
 
 impl Archived<'_> {
@@ -40,8 +40,8 @@ impl Archived<'_> {
         contents.hint = visited.filter(|_| change.kind == ChangeKind::Changed).and_then(noise::page::hint);
         let last = visited.and_then(|visited| visited.content.archive);
         let last = last.ok_or_else(|| none("nothing of it is archived"))?;
-        let folder = (self.folder)().map_err(none)?;
-        let archived = Texts { settings: self.settings, folder: &folder, url };
+        let archive = (self.archive)().map_err(none)?;
+        let archived = Texts { settings: self.settings, archive: &archive, url };
         let newer = archived.of_visit(last, change)?;
         let (title, text) = titled_text(&newer, url, self.settings)?;
         (contents.title, contents.new_text) = (title, Some(text));
@@ -62,7 +62,7 @@ fn none(why: impl ToString) -> Missing {
 /// The versions of one page.
 struct Texts<'a> {
     settings: &'a Settings,
-    folder: &'a ArchiveFolder,
+    archive: &'a ArchiveReader,
     url: &'a CanonicalUrl,
 }
 
@@ -70,7 +70,7 @@ impl Texts<'_> {
     /// The version of a visit. The page may have been visited since, also within the same second.
     fn of_visit(&self, last: ArchivePosition, change: &Change) -> Result<Version, Missing> {
         let unknown = || none("the body of this visit is not archived");
-        for (passed, place) in Places::of(self.folder, self.url, Some(last)).enumerate() {
+        for (passed, place) in Places::of(self.archive, self.url, Some(last)).enumerate() {
             let place = place?;
             // Earlier releases noted no round.
             let (round, visit) = (place.round.unwrap_or(change.round.0), (change.round.0, change.time));
@@ -85,7 +85,7 @@ impl Texts<'_> {
     }
 
     fn version(&self, at: ArchivePosition) -> Result<Version, Missing> {
-        let answer = read(self.folder, at, self.url, self.settings.max_archived_body() as u64)?;
+        let answer = read(self.archive, at, self.url, self.settings.max_archived_body() as u64)?;
         Ok(Version { at, answer })
     }
 
@@ -122,7 +122,9 @@ mod tests {
     use super::*;
     use recrawl_archive::{Archive, Compressor, Head, Record};
     use recrawl_crawl::config::Config;
+    use recrawl_repository::storage::MemoryStorage;
     use recrawl_types::{Cycle, Round, UrlRules};
+    use std::sync::Arc;
 
     /// The archive of a page whose body at second n is the nth; none is a redirect.
     fn archived(bodies: &[Option<&str>], work: impl Fn(&Texts<'_>, ArchivePosition)) {
@@ -132,8 +134,8 @@ mod tests {
 
     /// The same by round, if it is noted, and second.
     fn archived_in(visits: &[(Option<u32>, u64, Option<&str>)], work: impl Fn(&Texts<'_>, ArchivePosition)) {
-        let folder = tempfile::tempdir().unwrap();
-        let mut archive = Archive::create(folder.path(), 1 << 20).unwrap();
+        let storage = Arc::new(MemoryStorage::new());
+        let mut written = Archive::create(storage.clone(), 1 << 20);
         let url = UrlRules::default().canonicalize("http://a.example/p").unwrap();
         let mut last = None;
         for (round, second, body) in visits {
@@ -143,11 +145,11 @@ mod tests {
             let headers = [("Content-Type", &b"text/plain"[..]), ("Location", b"/other")].into_iter();
             let body = body.unwrap_or_default().as_bytes();
             let record = Record::Response { truncated: None, body, before: last };
-            last = Some(archive.append(&record.compress(&mut Compressor::new(), &head, headers)).unwrap());
+            last = Some(written.append(&record.compress(&mut Compressor::new(), &head, headers)).unwrap());
         }
-        let (settings, folder) =
-            (Settings::check(Config::default()).unwrap(), ArchiveFolder::open(folder.path()).unwrap());
-        work(&Texts { settings: &settings, folder: &folder, url: &url }, last.unwrap());
+        let (settings, archive) =
+            (Settings::check(Config::default()).unwrap(), ArchiveReader::open(storage).unwrap());
+        work(&Texts { settings: &settings, archive: &archive, url: &url }, last.unwrap());
     }
 
     fn compared(texts: &Texts<'_>, last: ArchivePosition, time: u64) -> Result<Contents, String> {

@@ -8,9 +8,9 @@ use crate::command::explain::{Explanation, Page, unknown};
 use crate::command::export::page_json;
 use crate::texts;
 use recrawl_archive::cap::Bodies;
+use recrawl_archive::opener;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{OnePage, PageList, PageQuery};
-use recrawl_crawl::data_dir::WARC;
 use recrawl_repository::KeptRounds;
 use recrawl_types::{CanonicalUrl, UrlRules};
 use serde_json::Value;
@@ -37,7 +37,8 @@ pub fn list(shared: &SharedState, ask: &PageQuery) -> Result<PageList, Refusal> 
     let prefix = prefix.as_ref().map_or(&[][..], CanonicalUrl::key);
     let from = after.as_ref().map_or(prefix, |after| after.key().max(prefix));
     let generation = shared.generation();
-    let bodies = Bodies::of(&shared.data_dir.join(WARC)).map_err(failed)?;
+    let archive = opener::open(&shared.data_dir).map_err(failed)?;
+    let bodies = Bodies::in_storage(&*archive).map_err(failed)?;
     let mut pages = generation.gather(generation.first_ordinal(from)..generation.pages());
     let mut list = PageList { pages: Vec::new(), next: None };
     let mut last = None;
@@ -61,9 +62,9 @@ pub fn list(shared: &SharedState, ask: &PageQuery) -> Result<PageList, Refusal> 
 /// The document of `recrawl explain URL --json`, with the difference of the last two texts.
 pub fn document(shared: &SharedState, page: &OnePage) -> Result<Value, Refusal> {
     let explanation = explained(shared, page)?;
-    let (folder, settings) = (shared.data_dir.join(WARC), shared.settings());
+    let settings = shared.settings();
     let (url, visited) = explanation.page();
-    let texts = texts::document(&folder, url, visited, &settings, shared.now());
+    let texts = texts::document(url, visited, &settings, shared.now());
     let mut document = explanation.json();
     document["texts"] = texts;
     Ok(document)

@@ -3,8 +3,7 @@
 use super::versions::{Places, read, titled_text_of};
 use super::{Missing, Text, Version, Versions, is_given_out, missing, none_before};
 use recrawl_archive::answer::Answer;
-use recrawl_archive::{ArchiveFolder, timestamp};
-use recrawl_crawl::data_dir::WARC;
+use recrawl_archive::{ArchiveReader, opener, timestamp};
 use recrawl_crawl::settings::Settings;
 use recrawl_types::{ArchivePosition, CanonicalUrl, Visited};
 use std::sync::Arc;
@@ -17,7 +16,7 @@ pub struct ArchivedPage {
     pub settings: Arc<Settings>,
     pub url: CanonicalUrl,
     pub visited: Visited,
-    pub archive: ArchiveFolder,
+    pub archive: ArchiveReader,
 }
 
 impl ArchivedPage {
@@ -33,7 +32,7 @@ impl ArchivedPage {
         is_given_out(&url, &settings)?;
         let never = || missing("never_fetched", format!("never fetched; recrawl explain {url} says why"));
         let visited = visited.ok_or_else(never)?;
-        let archive = ArchiveFolder::open(&settings.data_dir.join(WARC));
+        let archive = opener::open(&settings.data_dir).and_then(ArchiveReader::open);
         let archive = archive.map_err(|error| missing("unreadable", error.to_string()))?;
         Ok(ArchivedPage { settings, url, visited, archive })
     }

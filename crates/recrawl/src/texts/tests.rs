@@ -9,7 +9,7 @@ const NOW: u64 = 1_800_000_000_000;
 
 /// An archive of one page, and the page's record.
 struct Shelf {
-    folder: tempfile::TempDir,
+    _folder: tempfile::TempDir,
     archive: Archive,
     visited: Visited,
     settings: Settings,
@@ -23,9 +23,11 @@ impl Shelf {
     /// Each record gets a file of its own.
     fn new() -> Shelf {
         let folder = tempfile::tempdir().unwrap();
-        let archive = recrawl_archive::Archive::create(folder.path(), 1).unwrap();
+        let archive = recrawl_archive::Archive::create(opener::create(folder.path()).unwrap(), 1);
         let visited = Visited { history: History::default(), content: Content::default() };
-        Shelf { folder, archive, visited, settings: Settings::check(Config::default()).unwrap() }
+        let mut settings = Settings::check(Config::default()).unwrap();
+        settings.data_dir = folder.path().into();
+        Shelf { _folder: folder, archive, visited, settings }
     }
 
     /// Archives another response as the crawl does.
@@ -40,7 +42,8 @@ impl Shelf {
 
     /// Path of a file.
     fn file(&self, number: u32) -> std::path::PathBuf {
-        ArchiveFolder::open(self.folder.path()).unwrap().file(number).unwrap()
+        let archive = ArchiveReader::open(opener::open(&self.settings.data_dir).unwrap()).unwrap();
+        archive.storage().locate(archive.files.name(number).unwrap()).into()
     }
 
     fn page(&mut self, text: &str) {
@@ -49,7 +52,7 @@ impl Shelf {
     }
 
     fn told(&self) -> Value {
-        document(self.folder.path(), &url(), Some(&self.visited), &self.settings, NOW)
+        document(&url(), Some(&self.visited), &self.settings, NOW)
     }
 
     /// Why there is no difference.
@@ -96,7 +99,7 @@ fn a_list_of_pages_is_compared_by_its_lines() {
 
 #[test]
 fn whatever_is_missing_is_named() {
-    let never = document(Path::new("nowhere"), &url(), None, &Shelf::new().settings, NOW);
+    let never = document(&url(), None, &Shelf::new().settings, NOW);
     assert_eq!(never["none"], "never_fetched");
 
     let mut shelf = Shelf::new();
@@ -154,11 +157,10 @@ fn what_is_taken_down_is_not_given_out_while_its_data_waits_to_be_removed() {
 
 #[test]
 fn what_was_taken_down_is_told() {
-    use recrawl_repository::storage::FileStorage;
     let mut shelf = Shelf::new();
     shelf.page("one");
     shelf.page("two");
-    let folder = FileStorage::existing(shelf.folder.path()).unwrap();
-    recrawl_archive::takedown::take_down(&folder, &|_| true, NOW, false).unwrap();
+    let archive = opener::open(&shelf.settings.data_dir).unwrap();
+    recrawl_archive::takedown::take_down(&*archive, &|_| true, NOW, false).unwrap();
     assert_eq!(shelf.none().0, "taken_down");
 }

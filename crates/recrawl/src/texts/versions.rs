@@ -2,7 +2,7 @@
 
 use super::{Missing, missing};
 use recrawl_archive::answer::Answer;
-use recrawl_archive::{ArchiveFolder, timestamp};
+use recrawl_archive::{ArchiveReader, timestamp};
 use recrawl_crawl::settings::Settings;
 use recrawl_extractor::{Extracted, Fields, Part, extract_part, inert, inert_text};
 use recrawl_types::{ArchivePosition, CanonicalUrl};
@@ -25,7 +25,7 @@ impl Version {
 
 /// The versions of a page, newest first. Ends after the first one that cannot be read.
 pub struct Versions<'f> {
-    archive: &'f ArchiveFolder,
+    archive: &'f ArchiveReader,
     url: &'f CanonicalUrl,
     next: Option<ArchivePosition>,
     max_body: u64,
@@ -34,7 +34,7 @@ pub struct Versions<'f> {
 impl<'f> Versions<'f> {
     /// From the position in the page's record; bodies are read up to a limit.
     pub fn of(
-        archive: &'f ArchiveFolder,
+        archive: &'f ArchiveReader,
         url: &'f CanonicalUrl,
         last: Option<ArchivePosition>,
         max_body: usize,
@@ -66,7 +66,7 @@ pub struct Place {
 
 /// Where the versions of a page begin, newest first. No body is read. Ends after the first one that cannot be read.
 pub struct Places<'f> {
-    archive: &'f ArchiveFolder,
+    archive: &'f ArchiveReader,
     url: &'f CanonicalUrl,
     next: Option<ArchivePosition>,
 }
@@ -74,7 +74,7 @@ pub struct Places<'f> {
 impl<'f> Places<'f> {
     /// From the position in the page's record.
     pub fn of(
-        archive: &'f ArchiveFolder,
+        archive: &'f ArchiveReader,
         url: &'f CanonicalUrl,
         last: Option<ArchivePosition>,
     ) -> Places<'f> {
@@ -97,7 +97,7 @@ impl Iterator for Places<'_> {
 
 /// The response at this position, if it is one of this page.
 pub fn read(
-    archive: &ArchiveFolder,
+    archive: &ArchiveReader,
     at: ArchivePosition,
     url: &CanonicalUrl,
     max_body: u64,

@@ -389,6 +389,10 @@ impl ReadFile for Handle {
         Ok(self.disk().inodes[self.inode].bytes.len() as u64)
     }
 
+    fn identity(&self) -> io::Result<String> {
+        Ok(self.inode.to_string())
+    }
+
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         let mut disk = self.disk();
         disk.reads += 1;

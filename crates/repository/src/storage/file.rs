@@ -8,8 +8,9 @@ use rustix::io::Errno;
 use std::any::Any;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 /// The file whose lock is the folder's lock. It stays when the process ends; the lock does not.
 const LOCK: &str = "LOCK";
@@ -161,6 +162,13 @@ impl ReadFile for Reader {
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         self.0.read_exact_at(buffer, offset)
+    }
+
+    fn identity(&self) -> io::Result<String> {
+        let file = self.0.metadata()?;
+        // Numbers of inodes are used again; not every file system knows when a file was made.
+        let made = file.created().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+        Ok(format!("{}-{}", file.ino(), made.map_or(0, |at| at.as_nanos())))
     }
 
     #[cfg(target_os = "linux")]

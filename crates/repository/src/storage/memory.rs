@@ -4,10 +4,22 @@ use super::{ReadFile, Storage, WriteFile};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-type Bytes = Arc<Mutex<Vec<u8>>>;
+type Bytes = Arc<Numbered>;
+
+/// A file with a number of its own.
+#[derive(Debug)]
+struct Numbered {
+    number: u64,
+    bytes: Mutex<Vec<u8>>,
+}
+
+fn numbered(bytes: Vec<u8>) -> Bytes {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    Arc::new(Numbered { number: NEXT.fetch_add(1, Ordering::Relaxed), bytes: Mutex::new(bytes) })
+}
 
 /// A folder in memory. Everything is durable as long as the value lives.
 #[derive(Debug, Default)]
@@ -24,7 +36,7 @@ impl MemoryStorage {
 
     /// A folder with these files: a disk's image.
     pub fn with_files(files: BTreeMap<String, Vec<u8>>) -> MemoryStorage {
-        let files = files.into_iter().map(|(name, bytes)| (name, Arc::new(Mutex::new(bytes)))).collect();
+        let files = files.into_iter().map(|(name, bytes)| (name, numbered(bytes))).collect();
         MemoryStorage { files: Mutex::new(files), ..MemoryStorage::default() }
     }
 
@@ -43,12 +55,12 @@ impl MemoryStorage {
 }
 
 fn hold(bytes: &Bytes) -> MutexGuard<'_, Vec<u8>> {
-    bytes.lock().expect("no panic under the lock")
+    bytes.bytes.lock().expect("no panic under the lock")
 }
 
 impl Storage for MemoryStorage {
     fn create(&self, name: &str) -> io::Result<Box<dyn WriteFile>> {
-        let bytes = Bytes::default();
+        let bytes = numbered(Vec::new());
         self.files().insert(name.to_owned(), bytes.clone());
         Ok(Box::new(Handle(bytes)))
     }
@@ -130,6 +142,10 @@ impl WriteFile for Handle {
 impl ReadFile for Handle {
     fn length(&self) -> io::Result<u64> {
         Ok(hold(&self.0).len() as u64)
+    }
+
+    fn identity(&self) -> io::Result<String> {
+        Ok(self.0.number.to_string())
     }
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {

@@ -63,6 +63,20 @@ fn an_open_file_outlives_its_name() {
 }
 
 #[test]
+fn another_file_of_a_name_has_another_identity() {
+    over_all(|storage| {
+        write(storage, "a", b"old");
+        let identity = || storage.open("a").unwrap().identity().unwrap();
+        let old = identity();
+        storage.append("a").unwrap().write(b"er").unwrap();
+        assert_eq!(identity(), old, "it is the same file");
+        write(storage, "b", b"older");
+        storage.rename("b", "a").unwrap();
+        assert_ne!(identity(), old);
+    });
+}
+
+#[test]
 fn a_lock_is_held_once_and_given_back() {
     over_all(|storage| {
         let lock = storage.lock().unwrap();

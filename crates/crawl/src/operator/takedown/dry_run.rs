@@ -4,7 +4,7 @@
 //! tables; what is in them is not counted then.
 
 use super::{Covered, Done, Kept, Order, Summary, decide, overwrite, remove_from};
-use crate::data_dir::{WARC, check_pinned};
+use crate::data_dir::check_pinned;
 use crate::failure::Failure;
 use crate::open_read;
 use crate::settings::Settings;
@@ -22,7 +22,7 @@ pub fn dry_run(settings: &Settings, order: &Order, now: u64) -> Result<Done, Fai
     let (warc, kept) = match end {
         true => Default::default(),
         false => (
-            overwrite(&folder.join(WARC), meant, now, true)?,
+            overwrite(folder, meant, now, true)?,
             Kept {
                 visits: repository.remove_visits(&|url| meant.matches(url), true).map_err(Failure::work)?,
                 host_rows: repository

@@ -123,6 +123,10 @@ impl WriteFile for SlowFile<Box<dyn WriteFile>> {
 }
 
 impl ReadFile for SlowFile<Box<dyn ReadFile>> {
+    fn identity(&self) -> io::Result<String> {
+        self.0.identity()
+    }
+
     fn length(&self) -> io::Result<u64> {
         self.0.length()
     }

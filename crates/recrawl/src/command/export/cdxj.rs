@@ -1,10 +1,9 @@
 //! `recrawl export cdxj`: the sorted index of the WARC files that replay programs need.
 
 use super::lines::Lines;
-use recrawl_archive::ArchiveFolder;
-use recrawl_archive::records::{Found, Records};
+use recrawl_archive::records::Found;
 use recrawl_archive::surt::surt;
-use recrawl_crawl::data_dir::WARC;
+use recrawl_archive::{ArchiveReader, opener};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::output::folder_of;
 use recrawl_crawl::output::sorted_lines::SortedLines;
@@ -18,11 +17,11 @@ use std::path::Path;
 /// # Errors
 /// When there is no archive, it cannot be read, or `out` cannot be written.
 pub fn export(settings: &Settings, out: &Path) -> Result<(), Failure> {
-    let folder = settings.data_dir.join(WARC);
-    if !folder.is_dir() {
+    let Some(storage) = opener::find(&settings.data_dir)? else {
+        let folder = settings.data_dir.join(opener::FOLDER);
         return Err(Failure::Work(format!("cannot read {}: there is no archive", folder.display())));
-    }
-    let archive = ArchiveFolder::open(&folder)?;
+    };
+    let archive = ArchiveReader::open(storage)?;
     let missing = archive.files.missing();
     if missing > 0 {
         tracing::warn!(
@@ -34,7 +33,7 @@ pub fn export(settings: &Settings, out: &Path) -> Result<(), Failure> {
     let aside = if out == Path::new("-") { &settings.data_dir } else { folder_of(out) };
     let mut sorted = SortedLines::new(aside, settings.config.storage.batch_memory.0 as usize);
     for (_, name) in archive.files.iter() {
-        read_file(&folder.join(name), name, &mut sorted)?;
+        read_file(&archive, name, &mut sorted)?;
     }
     let mut lines = Lines::create(out)?;
     let mut merged = sorted.merged()?;
@@ -47,8 +46,8 @@ pub fn export(settings: &Settings, out: &Path) -> Result<(), Failure> {
 }
 
 /// Reads a WARC file. Its last record is incomplete after a crash, or while a crawl writes it.
-fn read_file(path: &Path, name: &str, sorted: &mut SortedLines) -> Result<(), Failure> {
-    let mut records = match Records::open(path) {
+fn read_file(archive: &ArchiveReader, name: &str, sorted: &mut SortedLines) -> Result<(), Failure> {
+    let mut records = match archive.records(name) {
         // A running crawl removes old files.
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
         opened => opened?,
@@ -58,7 +57,7 @@ fn read_file(path: &Path, name: &str, sorted: &mut SortedLines) -> Result<(), Fa
             Ok(Some(record)) if record.is_torn => {
                 tracing::warn!(
                     "{}, byte {}: skipped the incomplete last record",
-                    path.display(),
+                    archive.storage().locate(name),
                     record.offset
                 );
                 return Ok(());
@@ -137,6 +136,8 @@ fn ascii_json(text: &str) -> String {
 mod tests {
     use super::*;
     use recrawl_archive::{Archive, Capture, Compressor, Head, Record};
+    use recrawl_repository::storage::{MemoryStorage, Storage};
+    use std::sync::Arc;
 
     fn append(archive: &mut Archive, record: &Record<'_>, url: &str, status: u16, kind: Option<&str>) {
         let head = Head::new(url, 1_700_000_000_000, status);
@@ -144,14 +145,15 @@ mod tests {
         archive.append(&record.compress(&mut Compressor::new(), &head, headers)).unwrap();
     }
 
-    fn path_of(folder: &Path) -> std::path::PathBuf {
-        ArchiveFolder::open(folder).unwrap().file(1).unwrap()
+    /// Begins an archive.
+    fn archive() -> (Arc<MemoryStorage>, Archive) {
+        let storage = Arc::new(MemoryStorage::new());
+        (storage.clone(), Archive::create(storage, 1 << 20))
     }
 
     #[test]
     fn each_capture_is_a_line_by_its_key() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut archive = recrawl_archive::Archive::create(folder.path(), 1 << 20).unwrap();
+        let (storage, mut archive) = archive();
         let body = Record::Response { truncated: None, body: b"hello", before: None };
         append(&mut archive, &body, "https://www.example.org/B?b&a", 200, Some("text/html; charset=utf-8"));
         append(
@@ -163,7 +165,8 @@ mod tests {
         );
         append(&mut archive, &Record::NotModified { of: None }, "http://a.example/", 304, None);
         append(&mut archive, &body, "http://b.example/", 302, Some("caf\u{e9}/\u{1f600}"));
-        let mut records = Records::open(&path_of(folder.path())).unwrap();
+        let reader = ArchiveReader::open(storage).unwrap();
+        let mut records = reader.records(reader.files.name(1).unwrap()).unwrap();
         let mut lines = Vec::new();
         let mut at = 0;
         while let Some(record) = records.next_record().unwrap() {
@@ -195,20 +198,16 @@ mod tests {
 
     #[test]
     fn what_is_torn_is_left_out_with_what_is_behind_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut archive = recrawl_archive::Archive::create(folder.path(), 1 << 20).unwrap();
+        let (storage, mut archive) = archive();
         let body = Record::Response { truncated: None, body: b"hello", before: None };
         append(&mut archive, &body, "http://a.example/", 200, None);
         append(&mut archive, &body, "http://b.example/", 200, None);
-        let path = path_of(folder.path());
-        std::fs::OpenOptions::new()
-            .write(true)
-            .open(&path)
-            .unwrap()
-            .set_len(archive.end().length - 1)
-            .unwrap();
+        let reader = ArchiveReader::open(storage.clone()).unwrap();
+        let name = reader.files.name(1).unwrap();
+        storage.append(name).unwrap().truncate(archive.end().length - 1).unwrap();
+        let folder = tempfile::tempdir().unwrap();
         let mut sorted = SortedLines::new(folder.path(), 1 << 20);
-        read_file(&path, "x.warc.gz", &mut sorted).unwrap();
+        read_file(&reader, name, &mut sorted).unwrap();
         let mut merged = sorted.merged().unwrap();
         assert!(merged.next_line().unwrap().unwrap().starts_with("example,a)/ "));
         assert_eq!(merged.next_line().unwrap(), None);

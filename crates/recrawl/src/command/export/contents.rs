@@ -6,8 +6,7 @@ use super::rows::{Cell, CellKind, Column, Rows};
 use super::{decided_meanwhile, decisions};
 use crate::cli::Format;
 use crate::texts::{Version, Versions, extracted};
-use recrawl_archive::ArchiveFolder;
-use recrawl_crawl::data_dir::WARC;
+use recrawl_archive::{ArchiveReader, opener};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::settings::Settings;
@@ -38,7 +37,7 @@ pub fn export(settings: &Settings, out: &Path, format: Format, with_text: bool) 
     settings.reading.anchors = true;
     let repository = open_read::repository(&settings)?;
     let generation = repository.current();
-    let archive = ArchiveFolder::open(&settings.data_dir.join(WARC))?;
+    let archive = ArchiveReader::open(opener::open(&settings.data_dir)?)?;
     let files = ArchivedFiles::all(&archive);
     let taken_down = decisions(&settings)?.taken_down;
     let mut rows = Rows::create(out, format, columns)?;

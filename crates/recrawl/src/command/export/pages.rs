@@ -3,8 +3,8 @@
 use super::rows::{Cell, CellKind, Column, Rows};
 use crate::cli::Format;
 use recrawl_archive::cap::Bodies;
+use recrawl_archive::opener;
 use recrawl_crawl::admission::consent::claim;
-use recrawl_crawl::data_dir::WARC;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::settings::Settings;
@@ -66,7 +66,7 @@ pub const fn columns(is_focused: bool) -> &'static [Column] {
 /// When the pages cannot be read, or `out` cannot be written.
 pub fn export(settings: &Settings, out: &Path, format: Format) -> Result<(), Failure> {
     let repository = open_read::repository(settings)?;
-    let bodies = Bodies::of(&settings.data_dir.join(WARC))?;
+    let bodies = Bodies::in_storage(&*opener::open(&settings.data_dir)?)?;
     let generation = repository.current();
     let columns = columns(generation.summary().is_focused);
     let mut rows = Rows::create(out, format, columns)?;

@@ -14,8 +14,7 @@ use super::archived_files::ArchivedFiles;
 use super::report;
 use crate::cli::ExportArgs;
 use package::Package;
-use recrawl_archive::ArchiveFolder;
-use recrawl_crawl::data_dir::WARC;
+use recrawl_archive::{ArchiveReader, opener};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::output::sorted_lines::SortedLines;
@@ -34,16 +33,15 @@ pub fn export(settings: &Settings, args: &ExportArgs) -> Result<(), Failure> {
     if out == Path::new("-") {
         return Err(Failure::Usage("--out -: a WACZ file cannot be written to standard output".into()));
     }
-    let folder = settings.data_dir.join(WARC);
     let repository = open_read::repository(settings)?;
     let generation = repository.current();
     let selection = Selection::new(settings, args, &generation)?;
-    let archive = ArchiveFolder::open(&folder)?;
+    let archive = ArchiveReader::open(opener::open(&settings.data_dir)?)?;
     let mut package = Package::create(out)?;
     let mut lines = SortedLines::new(package.folder(), settings.config.storage.batch_memory.0 as usize);
-    let mut files = ArchivedFiles::default();
+    let mut files = ArchivedFiles::new(&archive);
     for (_, name) in archive.files.iter() {
-        records::copy(&folder.join(name), name, &selection, &mut package, &mut lines, &mut files)?;
+        records::copy(&archive, name, &selection, &mut package, &mut lines, &mut files)?;
     }
     let captures = index::write(lines, &mut package)?;
     if captures == 0 {

@@ -3,8 +3,8 @@
 use super::new_folder;
 use crate::command::{counted, print, print_json, thousands};
 use recrawl_archive::cap::Bodies;
-use recrawl_archive::verify;
-use recrawl_crawl::data_dir::{TABLES, WARC};
+use recrawl_archive::{opener, verify};
+use recrawl_crawl::data_dir::TABLES;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::settings::Settings;
@@ -21,12 +21,12 @@ pub fn run(settings: &Settings, out: &Path, as_json: bool) -> Result<(), Failure
     let from = FileStorage::existing(folder)
         .map_err(|e| Failure::Usage(format!("cannot open data directory {}: {e}", folder.display())))?;
     let to: Arc<dyn Storage> = Arc::new(new_folder(out, folder)?);
-    let bodies = Bodies::of(&folder.join(WARC))?;
-    let warc = FileStorage::existing(&folder.join(WARC)).ok();
+    let archive = opener::open(folder)?;
+    let bodies = Bodies::in_storage(&*archive)?;
     let lost_bodies = Cell::new(0);
     let mend = |key: &[u8], record: &mut PageRecord| {
-        if let (Some(warc), Ok(url)) = (&warc, CanonicalUrl::from_key(key)) {
-            let is_lost = verify::forget_unreadable(warc, &bodies, &url, record);
+        if let Ok(url) = CanonicalUrl::from_key(key) {
+            let is_lost = verify::forget_unreadable(&*archive, &bodies, &url, record);
             lost_bodies.set(lost_bodies.get() + u64::from(is_lost));
         }
     };
@@ -34,10 +34,8 @@ pub fn run(settings: &Settings, out: &Path, as_json: bool) -> Result<(), Failure
     let mut found = Saved { pages: found.map_err(Failure::work)?, ..Saved::default() };
     found.lost_bodies = lost_bodies.get();
     found.tables = tables(folder, out)?;
-    if let Some(warc) = &warc {
-        let saved = Repository::open_read(to.clone()).map_err(Failure::work)?;
-        found.warc_damage = verify::verify(warc, &saved.current())?.damage;
-    }
+    let saved = Repository::open_read(to.clone()).map_err(Failure::work)?;
+    found.warc_damage = verify::verify(&*archive, &saved.current())?.damage;
     if as_json {
         print_json(&json(&found))?
     } else {

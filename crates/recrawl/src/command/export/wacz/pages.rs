@@ -3,7 +3,7 @@
 use super::package::Package;
 use super::selection::Selection;
 use crate::texts::{Version, Versions, extracted};
-use recrawl_archive::{ArchiveFolder, timestamp};
+use recrawl_archive::{ArchiveReader, timestamp};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::settings::Settings;
 use recrawl_extractor::{Extracted, PageContent};
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 /// When the pages cannot be read, or the package cannot be written.
 pub fn write(
     settings: &Settings,
-    archive: &ArchiveFolder,
+    archive: &ArchiveReader,
     generation: &Generation,
     selection: &Selection,
     with_text: bool,

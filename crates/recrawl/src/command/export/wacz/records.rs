@@ -4,13 +4,12 @@ use super::super::archived_files::ArchivedFiles;
 use super::super::cdxj;
 use super::package::Package;
 use super::selection::Selection;
-use recrawl_archive::records::{Found, Records};
+use recrawl_archive::ArchiveReader;
+use recrawl_archive::records::Found;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::output::sorted_lines::SortedLines;
-use std::fs::File;
-use std::io::{self, Read};
-use std::os::unix::fs::FileExt;
-use std::path::Path;
+use recrawl_repository::storage::ReadFile;
+use std::io;
 
 /// Bytes copied at a time.
 const CHUNK: u64 = 256 << 10;
@@ -21,30 +20,35 @@ const CHUNK: u64 = 256 << 10;
 /// # Errors
 /// When the package cannot be written. What cannot be read is left out with a warning.
 pub fn copy(
-    path: &Path,
+    archive: &ArchiveReader,
     name: &str,
     selection: &Selection,
     package: &mut Package,
     lines: &mut SortedLines,
     files: &mut ArchivedFiles,
 ) -> Result<(), Failure> {
-    let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
-    let (metadata, file) = match opened {
+    let opened = archive.storage().open(name).and_then(|file| {
+        // Before anything is read: what replaces the file from here on is seen at the end.
+        files.note(name, &*file)?;
+        Ok((archive.records(name)?, file))
+    });
+    let (mut records, file) = match opened {
         Ok(opened) => opened,
         // A running crawl removes old files.
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(e) => return Err(super::super::named(path, &e)),
+        Err(e) => {
+            let file = archive.storage().locate(name);
+            return Err(Failure::Work(format!("cannot read {file}: {e}")));
+        }
     };
-    files.note(path.into(), &metadata);
-    let mut copy = FileCopy { name, file: &file, info: None, is_begun: false };
+    let mut copy = FileCopy { name, file: &*file, info: None, is_begun: false };
     let mut choice = Choice { selection, exported: None };
-    let mut records = Records::over(Positioned { file: &file, at: 0 }, path.display().to_string());
     loop {
         match records.next_record() {
             Ok(Some(record)) if record.is_torn => {
                 tracing::warn!(
                     "{}, byte {}: left out the incomplete last record",
-                    path.display(),
+                    archive.storage().locate(name),
                     record.offset
                 );
                 return Ok(());
@@ -98,7 +102,7 @@ impl Choice<'_> {
 /// Copies records of one file.
 struct FileCopy<'f> {
     name: &'f str,
-    file: &'f File,
+    file: &'f dyn ReadFile,
     /// The record of the file itself, which goes before the first one copied.
     info: Option<Found>,
     is_begun: bool,
@@ -125,25 +129,11 @@ impl FileCopy<'_> {
         let mut buffer = vec![0; (end - at).min(CHUNK) as usize];
         while at < end {
             let part = &mut buffer[..(end - at).min(CHUNK) as usize];
-            let read = self.file.read_exact_at(part, at);
+            let read = self.file.read_at(part, at);
             read.map_err(|e| Failure::Work(format!("cannot read {}, byte {at}: {e}", self.name)))?;
             package.write(part)?;
             at += part.len() as u64;
         }
         Ok(())
-    }
-}
-
-/// Reads a file from an offset.
-struct Positioned<'f> {
-    file: &'f File,
-    at: u64,
-}
-
-impl Read for Positioned<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.file.read_at(buffer, self.at)?;
-        self.at += read as u64;
-        Ok(read)
     }
 }
