@@ -87,9 +87,9 @@ pub fn router(console: Arc<Console>) -> Router {
         .with_state(console)
 }
 
-/// The table of routes in docs/console.md.
-pub fn table() -> String {
-    document::table(&routes().into_openapi())
+/// The list of routes in docs/console.md.
+pub fn list() -> String {
+    document::list(&routes().into_openapi())
 }
 
 async fn no_such_route() -> Problem {

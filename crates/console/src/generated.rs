@@ -1,5 +1,5 @@
-//! Files generated from the code: the dashboard and alert rules of `deploy/`, and the tables of
-//! docs/console.md. `make generated` writes them; a test fails if they are stale.
+//! Files generated from the code: the dashboard and alert rules of `deploy/`, and the tables and
+//! lists of docs/console.md. `make generated` writes them; a test fails if they are stale.
 
 use crate::metrics::{self, alert, grafana};
 use crate::view::health;
@@ -14,9 +14,9 @@ const PAGE: &str = "docs/console.md";
 /// If docs/console.md cannot be read or lacks the markers of a table.
 pub fn files(root: &Path) -> io::Result<Vec<(&'static str, String)>> {
     let page = std::fs::read_to_string(root.join(PAGE))?;
-    let page = filled(&page, "routes", &crate::api::table())?;
+    let page = filled(&page, "routes", &crate::api::list())?;
     let page = filled(&page, "health", &health::table())?;
-    let page = filled(&page, "metrics", &metrics::table())?;
+    let page = filled(&page, "metrics", &metrics::list())?;
     Ok(vec![
         ("deploy/grafana/recrawl.json", grafana::dashboard()),
         ("deploy/prometheus/alerts.yml", alert::rules()),

@@ -1,4 +1,4 @@
-//! The registry of metrics. The Prometheus text and the table in docs/console.md are generated from
+//! The registry of metrics. The Prometheus text and the list in docs/console.md are generated from
 //! it, and the Grafana dashboard and the alert rules are tested against it.
 
 pub mod alert;
@@ -72,9 +72,9 @@ fn histogram(read: &Histogram<'_>) -> Vec<(String, f64)> {
     samples
 }
 
-/// The table of metrics in docs/console.md.
-pub fn table() -> String {
-    let mut table = String::from("| metric | what |\n|---|---|\n");
+/// The list of metrics in docs/console.md.
+pub fn list() -> String {
+    let mut list = String::new();
     for metric in METRICS {
         let label = match metric.read {
             Read::Count(_) | Read::Sum(_) | Read::One(_) => String::new(),
@@ -82,7 +82,7 @@ pub fn table() -> String {
             Read::Each(label, _) => format!("{{{label}}}"),
         };
         let Metric { name, help, .. } = metric;
-        writeln!(table, "| `{name}{label}` | {help} |").expect("text takes all");
+        writeln!(list, "- `{name}{label}`: {help}").expect("text takes all");
     }
-    table
+    list
 }

@@ -22,14 +22,13 @@ fn code(text: &str) -> String {
 
 #[test]
 fn terminals_are_listed() {
-    assert_listed(
-        "terminal | from set | what",
-        terminal::ALL.iter().map(|t| {
-            let sets = terminal::Set::ALL.into_iter();
-            let set = sets.clone().find(|set| set.terminals().contains(t));
-            vec![code(t.name), set.map_or("none".into(), |set| set.to_string()), t.help.into()]
-        }),
-    );
+    let mut list = String::new();
+    for t in terminal::ALL {
+        let set = terminal::Set::ALL.into_iter().find(|set| set.terminals().contains(t));
+        list +=
+            &format!("- `{}` ({}): {}\n", t.name, set.map_or("none".into(), |set| set.to_string()), t.help);
+    }
+    assert!(PAGE.contains(&format!("\n\n{list}\n")), "docs/formulas.md should have this list:\n{list}");
 }
 
 #[test]
@@ -92,14 +91,14 @@ fn estimators_are_listed_in_both_bases() {
 
 #[test]
 fn formulas_that_come_with_the_program_are_listed() {
-    assert_listed(
-        "formula | expression | what | source",
-        builtin::ALL.iter().map(|b| {
-            let f = b.formula();
-            let source = f.provenance.source.expect("a built-in formula has a source");
-            vec![code(&f.name), code(&f.expr.to_string()), f.description, source]
-        }),
-    );
+    let mut list = String::new();
+    for b in builtin::ALL {
+        let f = b.formula();
+        let (expression, source) = (f.expr.to_string(), f.provenance.source.expect("it has one"));
+        let expression = if expression == f.name { String::new() } else { format!(" = `{expression}`") };
+        list += &format!("- `{}`{expression}: {source}\n", f.name);
+    }
+    assert!(PAGE.contains(&format!("\n\n{list}\n")), "docs/formulas.md should have this list:\n{list}");
 }
 
 #[test]

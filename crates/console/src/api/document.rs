@@ -77,8 +77,8 @@ fn complete(mut described: OpenApi) -> OpenApi {
 }
 
 /// One row per operation, in path order.
-pub fn table(described: &OpenApi) -> String {
-    let mut table = String::from("| route | what |\n|---|---|\n");
+pub fn list(described: &OpenApi) -> String {
+    let mut list = String::new();
     for (path, item) in &described.paths.paths {
         let methods =
             [("GET", &item.get), ("PUT", &item.put), ("POST", &item.post), ("DELETE", &item.delete)];
@@ -86,8 +86,8 @@ pub fn table(described: &OpenApi) -> String {
             let Some(operation) = operation else { continue };
             let what = operation.summary.as_deref().unwrap_or_default();
             let token = if operation.security.is_some() { "†" } else { "" };
-            writeln!(table, "| `{method} {path}`{token} | {what} |").expect("text takes all");
+            writeln!(list, "- `{method} {path}`{token}: {what}").expect("text takes all");
         }
     }
-    table
+    list
 }
