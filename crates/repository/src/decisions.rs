@@ -21,6 +21,8 @@ const FILE: CheckedFile = CheckedFile {
     key: "decisions",
     max_bytes: MAX_DECISIONS_BYTES,
 };
+
+/// Bytes of `decisions.json`: a longer file is damaged.
 const MAX_DECISIONS_BYTES: u64 = 64 << 20;
 
 /// The text that was written last; none where there is no file.

@@ -7,7 +7,7 @@
 mod rule;
 
 use crate::workspace::Workspace;
-use rule::{configuration, dependency, file_length, ratchet};
+use rule::{configuration, file_length, ratchet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -50,7 +50,6 @@ fn complaints(workspace: &Workspace) -> Vec<String> {
 pub fn run(root: &Path, fix: bool) -> io::Result<bool> {
     let mut workspace = Workspace::read(root)?;
     if fix {
-        fs::write(root.join(dependency::PAGE), dependency::corrected_page(&workspace))?;
         fs::write(root.join(configuration::PAGE), configuration::made_page(&workspace))?;
         workspace = Workspace::read(root)?;
         fs::write(root.join(ratchet::KEPT), ratchet::tightened(&workspace))?;

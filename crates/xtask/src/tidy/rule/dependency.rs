@@ -1,18 +1,18 @@
-//! Every external crate has one line in the root manifest and one row in docs/dependencies.md:
-//! where it is used, why, and the alternatives.
+//! Every external crate has one line in the root manifest and one entry in docs/dependencies.md:
+//! why, and the alternatives.
 
 use crate::rust_tokens::{is_word, levels};
 use crate::tidy::Complaint;
-use crate::workspace::{Workspace, line_of};
-use std::collections::BTreeMap;
+use crate::workspace::Workspace;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// The page with the rows.
-pub const PAGE: &str = "docs/dependencies.md";
+const PAGE: &str = "docs/dependencies.md";
 
 pub fn check(workspace: &Workspace) -> Vec<Complaint> {
-    let (users, mut found) = users(workspace);
+    let (used, mut found) = used(workspace);
     let page = workspace.text(PAGE).unwrap_or_default();
-    let rows: BTreeMap<&str, Row> = page.lines().filter_map(Row::parse).map(|row| (row.name, row)).collect();
+    let entries: BTreeMap<&str, (usize, &str)> =
+        entries(page).map(|(line, name, text)| (name, (line, text))).collect();
     let manifest = workspace.manifest(None);
     let listed =
         manifest["workspace"].get("dependencies").and_then(|t| t.as_table()).cloned().unwrap_or_default();
@@ -20,83 +20,65 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
         listed.iter().filter(|(_, d)| d.get("path").is_none()).map(|(n, _)| n.as_str()).collect();
 
     for name in &outside {
-        let Some(used) = users.get(*name) else {
-            let text = format!("no workspace crate uses `{name}`; delete the line and its row in {PAGE}");
+        if !used.contains(*name) {
+            let text = format!("no workspace crate uses `{name}`; delete the line and its entry in {PAGE}");
             found.push(Complaint::of_file("Cargo.toml", text));
             continue;
-        };
-        let used = used.join(", ");
-        match rows.get(name) {
+        }
+        match entries.get(name) {
             None => {
-                let text = format!("add a row for `{name}` (used in {used}): where, why, alternatives");
+                let text = format!("add an entry for `{name}`: why, and the alternatives");
                 found.push(Complaint::of_file(PAGE, text));
             }
-            Some(row) if row.used_in != used => {
-                let text = format!(
-                    "`{name}` is used in {used}; run `cargo xtask tidy --fix` to update the second column"
-                );
-                found.push(Complaint::at(PAGE, line_of(page, row.offset(page)), text));
-            }
-            Some(row) if row.has_empty_cell => {
-                let text =
-                    format!("the row of `{name}` has an empty cell; add the reason and the alternatives");
-                found.push(Complaint::at(PAGE, line_of(page, row.offset(page)), text));
+            Some((line, text)) if !text.contains("; instead of ") => {
+                let text = format!("the entry of `{name}` has no `; instead of `: add the alternatives");
+                found.push(Complaint::at(PAGE, *line, text));
             }
             Some(_) => {}
         }
     }
-    for row in rows.values().filter(|row| !outside.contains(&row.name)) {
-        let text = format!("`{}` is not a dependency of the workspace; delete its row", row.name);
-        found.push(Complaint::at(PAGE, line_of(page, row.offset(page)), text));
+    for (name, (line, _)) in entries.iter().filter(|(name, _)| !outside.contains(*name)) {
+        let text = format!("`{name}` is not a dependency of the workspace; delete its entry");
+        found.push(Complaint::at(PAGE, *line, text));
     }
     found
 }
 
-/// The page with the second column updated from the manifests.
-pub fn corrected_page(workspace: &Workspace) -> String {
-    let (users, _) = users(workspace);
-    let page = workspace.text(PAGE).unwrap_or_default();
-    let correct = |line: &str| match Row::parse(line) {
-        Some(row) if users.contains_key(row.name) => {
-            let mut cells: Vec<String> = line.split('|').map(str::to_owned).collect();
-            cells[2] = format!(" {} ", users[row.name].join(", "));
-            cells.join("|") + "\n"
-        }
-        _ => format!("{line}\n"),
-    };
-    page.lines().map(correct).collect()
+/// Entries ``- `name`: why; instead of …`` before the second heading, as line, name, text.
+fn entries(page: &str) -> impl Iterator<Item = (usize, &str, &str)> {
+    let lines = page.lines().enumerate().take_while(|(_, line)| !line.starts_with("## "));
+    lines.filter_map(|(i, line)| {
+        let (name, text) = line.strip_prefix("- `")?.split_once("`: ")?;
+        Some((i + 1, name, text))
+    })
 }
 
-/// External crate → workspace crates that use it, with `(tests)` if only tests use it; and a
-/// complaint for each dependency with its own version.
-fn users(workspace: &Workspace) -> (BTreeMap<String, Vec<String>>, Vec<Complaint>) {
-    let mut users: BTreeMap<String, Vec<String>> = BTreeMap::new();
+/// External crates that workspace crates use, and a complaint for each dependency with its own
+/// version, or that no code names.
+fn used(workspace: &Workspace) -> (BTreeSet<String>, Vec<Complaint>) {
+    let mut used = BTreeSet::new();
     let mut found = Vec::new();
     for folder in workspace.crates() {
+        let path = format!("crates/{folder}/Cargo.toml");
         let manifest = workspace.manifest(Some(folder));
-        for (table, suffix) in
-            [("dependencies", ""), ("build-dependencies", ""), ("dev-dependencies", " (tests)")]
-        {
-            let Some(dependencies) = manifest.get(table).and_then(|t| t.as_table()) else { continue };
-            for (name, dependency) in dependencies {
+        let tables = ["dependencies", "build-dependencies", "dev-dependencies"];
+        for table in tables.iter().filter_map(|table| manifest.get(*table)?.as_table()) {
+            for (name, dependency) in table {
                 if dependency.get("workspace").and_then(|w| w.as_bool()) != Some(true) {
                     let text = format!(
                         "`{name}` has its own version; write `{name}.workspace = true`, and the version in the root Cargo.toml"
                     );
-                    found.push(Complaint::of_file(format!("crates/{folder}/Cargo.toml"), text));
+                    found.push(Complaint::of_file(&path, text));
                 }
                 if !is_named(workspace, folder, name) {
                     let text = format!("no file of {folder} uses `{name}`; delete the line");
-                    found.push(Complaint::of_file(format!("crates/{folder}/Cargo.toml"), text));
+                    found.push(Complaint::of_file(&path, text));
                 }
-                let crates = users.entry(name.clone()).or_default();
-                if crates.last().is_none_or(|last| last != folder) {
-                    crates.push(format!("{folder}{suffix}"));
-                }
+                used.insert(name.clone());
             }
         }
     }
-    (users, found)
+    (used, found)
 }
 
 /// Whether the code of a crate names the dependency.
@@ -106,29 +88,6 @@ fn is_named(workspace: &Workspace, folder: &str, dependency: &str) -> bool {
     // Skip the scan of files without the word.
     let mut texts = files.filter(|f| f.text.contains(&word));
     texts.any(|f| levels(f.tokens()).iter().flatten().any(|token| is_word(token, &word)))
-}
-
-/// One row of the table: `` | `name` | used in | why | considered | ``.
-struct Row<'a> {
-    line: &'a str,
-    name: &'a str,
-    used_in: &'a str,
-    has_empty_cell: bool,
-}
-
-impl<'a> Row<'a> {
-    fn parse(line: &'a str) -> Option<Row<'a>> {
-        let cells = line.trim().strip_prefix('|')?.strip_suffix('|')?;
-        let cells: Vec<&str> = cells.split('|').map(str::trim).collect();
-        let name = cells.first()?.strip_prefix('`')?.strip_suffix('`')?;
-        let has_empty_cell = cells.len() != 4 || cells.iter().any(|c| c.is_empty());
-        Some(Row { line, name, used_in: cells.get(1)?, has_empty_cell })
-    }
-
-    /// Line of the row.
-    fn offset(&self, page: &str) -> usize {
-        page.find(self.line).unwrap_or(0)
-    }
 }
 
 #[cfg(test)]
@@ -151,26 +110,13 @@ mod tests {
 
     #[test]
     fn the_page_and_the_manifests_are_compared() {
-        let found = complaints(
-            ROOT,
-            "| crate | used in | why | instead |\n|---|---|---|---|\n| `url` | a | URLs | none |\n| `gone` | a | x | y |",
-        );
-        assert_eq!(found.len(), 5, "{found:#?}");
+        let page = "- `url`: URLs; instead of hands\n- `gone`: x; instead of y\n## Rejected\n- `z`: no\n";
+        let found = complaints(ROOT, page);
+        assert_eq!(found.len(), 4, "{found:#?}");
         assert!(found[0].starts_with("crates/a/Cargo.toml: `bytes` has its own version"), "{found:#?}");
-        assert!(found[3].contains("`url` is used in a, b (tests)"), "{found:#?}");
-        assert!(found[1].contains("add a row for `bytes` (used in a)"), "{found:#?}");
+        assert!(found[1].contains("add an entry for `bytes`"), "{found:#?}");
         assert!(found[2].contains("no workspace crate uses `spare`"), "{found:#?}");
-        assert!(found[4].contains("`gone` is not a dependency"), "{found:#?}");
-    }
-
-    #[test]
-    fn the_second_column_can_be_corrected() {
-        let workspace = Workspace::of(&[
-            ("crates/a/Cargo.toml", "[dev-dependencies]\nurl.workspace = true"),
-            (PAGE, "# Page\n| `url` | b | URLs | none |\n| `gone` | b | x | y |\n"),
-        ]);
-        let page = "# Page\n| `url` | a (tests) | URLs | none |\n| `gone` | b | x | y |\n";
-        assert_eq!(corrected_page(&workspace), page);
+        assert!(found[3].contains("`gone` is not a dependency"), "{found:#?}");
     }
 
     #[test]
@@ -185,11 +131,11 @@ mod tests {
     }
 
     #[test]
-    fn a_row_without_a_reason_is_named() {
+    fn an_entry_without_alternatives_is_named() {
         let root = "[workspace.dependencies]\nurl = \"2\"\n";
-        let found = complaints(root, "| `url` | a, b (tests) | URLs | |");
-        assert!(found.iter().any(|c| c.contains("`url` has an empty cell")), "{found:#?}");
-        let found = complaints(root, "| `url` | a, b (tests) | URLs | by hand |");
+        let found = complaints(root, "- `url`: URLs");
+        assert!(found.iter().any(|c| c.contains("`url` has no `; instead of `")), "{found:#?}");
+        let found = complaints(root, "- `url`: URLs; instead of hands");
         assert!(!found.iter().any(|c| c.contains("`url`")), "{found:#?}");
     }
 }

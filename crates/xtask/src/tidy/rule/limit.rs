@@ -1,5 +1,5 @@
-//! docs/internals/limits.md has an entry for every constant `MAX_…`, with its value, and no entry
-//! for a constant that is gone.
+//! Every constant `MAX_…` has a comment that says what it bounds, and the entries of
+//! docs/internals/limits.md have the values of the code.
 
 use crate::rust_tokens::{is_mark, is_word, levels};
 use crate::tidy::Complaint;
@@ -19,17 +19,15 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
         entries(page).map(|(line, limit, name)| (name, (line, limit))).collect();
     let mut found = Vec::new();
     for (name, limit) in &limits {
-        match entries.get(name.as_str()) {
-            None if !limit.needs_entry => {}
-            None => {
-                let text = format!("`{name}` is a limit without an entry in {PAGE}; add one");
-                found.push(Complaint::at(&limit.path, limit.line, text));
-            }
-            Some((line, said)) if limit.value.is_some_and(|value| amount(said) != Some(value)) => {
-                let text = format!("`{name}` is `{}` in {}, not {said}", limit.written, limit.path);
-                found.push(Complaint::at(PAGE, *line, text));
-            }
-            Some(_) => {}
+        if limit.needs_comment {
+            let text = format!("`{name}` has no comment; say what it bounds, and why so");
+            found.push(Complaint::at(&limit.path, limit.line, text));
+        }
+        if let Some((line, said)) = entries.get(name.as_str())
+            && limit.value.is_some_and(|value| amount(said) != Some(value))
+        {
+            let text = format!("`{name}` is `{}` in {}, not {said}", limit.written, limit.path);
+            found.push(Complaint::at(PAGE, *line, text));
         }
     }
     for (name, (line, _)) in entries.iter().filter(|(name, _)| !limits.contains_key(**name)) {
@@ -40,7 +38,8 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
 
 /// A limit, or a constant that may be one.
 struct Limit {
-    needs_entry: bool,
+    /// A constant `MAX_…` without a comment above it.
+    needs_comment: bool,
     path: String,
     line: usize,
     written: String,
@@ -60,17 +59,18 @@ fn limits(workspace: &Workspace) -> BTreeMap<String, Limit> {
     limits
 }
 
-/// The constants of a file. `MAX_…` are limits; others are limits if the page lists them.
+/// The constants of a file.
 fn constants(folder: &str, file: &File) -> Vec<(String, Limit)> {
     let constant = |tokens: &[TokenTree]| {
         let end = tokens.iter().position(|token| is_mark(token, ';'))?;
         let equals = tokens[..end].iter().position(|token| is_mark(token, '='))?;
         let value = tokens[equals].span().byte_range().end..tokens[end].span().byte_range().start;
         let (name, value) = (tokens[1].to_string(), file.text[value].trim());
+        let line = tokens[0].span().start().line;
         let limit = Limit {
-            needs_entry: name.starts_with("MAX_"),
+            needs_comment: name.starts_with("MAX_") && !is_below_a_comment(&file.text, line),
             path: file.path.clone(),
-            line: tokens[0].span().start().line,
+            line,
             written: value.into(),
             value: computed(value),
         };
@@ -79,6 +79,12 @@ fn constants(folder: &str, file: &File) -> Vec<(String, Limit)> {
     let levels = levels(file.tokens());
     let places = levels.iter().flat_map(|level| (0..level.len()).map(move |at| &level[at..]));
     places.filter(|tokens| is_word(&tokens[0], "const")).filter_map(constant).collect()
+}
+
+/// Whether a comment stands above this line and its attributes.
+fn is_below_a_comment(text: &str, line: usize) -> bool {
+    let above: Vec<&str> = text.lines().take(line - 1).map(str::trim).collect();
+    above.iter().rev().find(|l| !l.starts_with("#[")).is_some_and(|l| l.starts_with("//"))
 }
 
 /// Entries ``- `CRATE::CONSTANT` LIMIT: what``, as line, limit, name.
@@ -138,13 +144,14 @@ mod tests {
     }
 
     #[test]
-    fn limits_and_entries_are_compared_both_ways_with_their_values() {
-        let code = "/// const MAX_SAID: u8 = 1;\npub const MAX_WAIT: Duration = Duration::from_secs(24 * 3600);\nconst LEAST: u8 = 1;";
+    fn limits_are_explained_and_entries_have_their_values() {
+        let code = "/// Longest wait.\n#[allow(x)]\npub const MAX_WAIT: Duration = Duration::from_secs(24 * 3600);\nconst LEAST: u8 = 1;";
         let good = "# Limits\n\n- `a::MAX_WAIT` 1 d: wait; then it ends\n- no entry\n";
         assert_eq!(complaints(code, good), [""; 0]);
+        assert_eq!(complaints(code, ""), [""; 0]);
         assert_eq!(complaints(code, &good.replace("1 d", "25 h")), ["a::MAX_WAIT"]);
         assert_eq!(complaints("", good), ["a::MAX_WAIT"]);
-        assert_eq!(complaints(code, ""), ["a::MAX_WAIT"]);
+        assert_eq!(complaints(&code.replace("/// Longest wait.", "use x;"), good), ["a::MAX_WAIT"]);
     }
 
     #[test]

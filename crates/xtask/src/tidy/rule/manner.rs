@@ -1,4 +1,4 @@
-//! Every row in docs/internals/manners.md names existing tests, or says `not tested` with a reason.
+//! Every entry in docs/internals/manners.md names existing tests, or says `not tested` with a reason.
 
 use crate::tidy::Complaint;
 use crate::workspace::{File, Workspace};
@@ -14,7 +14,7 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
     for (line, cell) in rows(page) {
         let named: Vec<&str> = cell.split('`').skip(1).step_by(2).collect();
         if named.is_empty() && cell.strip_prefix(UNTESTED).is_none_or(|why| why.trim().is_empty()) {
-            let text = format!("end the row with `PACKAGE TEST`, or with `{UNTESTED}` and the reason");
+            let text = format!("end the entry with `: PACKAGE TEST`, or with `{UNTESTED}` and the reason");
             found.push(Complaint::at(PAGE, line, text));
         }
         for test in named.into_iter().filter(|test| !known.contains(*test)) {
@@ -25,12 +25,12 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
     found
 }
 
-/// The last cells of table rows, with their lines.
+/// The text behind the last colon of each entry `- what: tests`, with its line.
 fn rows(page: &str) -> impl Iterator<Item = (usize, &str)> {
     page.lines().enumerate().filter_map(|(i, line)| {
-        let row = line.trim().strip_prefix('|')?.strip_suffix('|')?;
-        let is_head = page.lines().nth(i + 1).is_some_and(|next| next.starts_with("|--"));
-        (!is_head && !row.starts_with("--")).then(|| (i + 1, row.rsplit('|').next().unwrap_or(row).trim()))
+        let entry = line.strip_prefix("- ")?;
+        let tests = entry.find(UNTESTED).or_else(|| Some(entry.rfind(": ")? + 2));
+        Some((i + 1, tests.map_or("", |at| &entry[at..]).trim()))
     })
 }
 
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     fn complaints(rows: &str) -> Vec<usize> {
-        let page = format!("| what | how | test |\n|---|---|---|\n{rows}");
+        let page = format!("# Page\n\n{rows}");
         let test = "#[test] fn one() { assert!(true) }";
         let files = [
             ("crates/a/Cargo.toml", "[package]\nname = \"x-a\""),
@@ -96,11 +96,11 @@ mod tests {
 
     #[test]
     fn every_test_of_a_row_exists() {
-        let good = "| w | h | `x-a tests::one` |\n| w | `a::MAX` | `x-a b::tests::one`, `x-a one` |\n\
-                    | w | h | `x-a e::one`<br>`x f::one` |\n| w | h | not tested: a terminal is needed |\n";
+        let good = "- w: h: `x-a tests::one`\n- w, `a::MAX`: `x-a b::tests::one`, `x-a one`\n\
+                    - w: `x-a e::one`, `x f::one`\n- w: not tested: a terminal is needed: h\n";
         assert_eq!(complaints(good), [0; 0]);
-        let bad = "| w | h | `x-a two` |\n| w | h | `x-a one`, `x one` |\n| w | h | `one` |\n\
-                   | w | h | not tested: |\n| w | h | it works |\n| w | h | |\n";
+        let bad = "- w: `x-a two`\n- w: `x-a one`, `x one`\n- w: `one`\n\
+                   - w: not tested: \n- w: it works\n- w\n";
         assert_eq!(complaints(bad), [3, 4, 5, 6, 7, 8]);
     }
 }
