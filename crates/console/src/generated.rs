@@ -1,5 +1,5 @@
-//! Files generated from the code: the dashboard and alert rules of `deploy/`, and the tables and
-//! lists of docs/console.md. `make generated` writes them; a test fails if they are stale.
+//! Files generated from the code: the dashboard and alert rules of `deploy/`, and the lists of
+//! docs/console.md. `make generated` writes them; a test fails if they are stale.
 
 use crate::metrics::{self, alert, grafana};
 use crate::view::health;
@@ -11,11 +11,11 @@ const PAGE: &str = "docs/console.md";
 /// Paths below `root` and contents of the generated files.
 ///
 /// # Errors
-/// If docs/console.md cannot be read or lacks the markers of a table.
+/// If docs/console.md cannot be read or lacks the markers of a list.
 pub fn files(root: &Path) -> io::Result<Vec<(&'static str, String)>> {
     let page = std::fs::read_to_string(root.join(PAGE))?;
     let page = filled(&page, "routes", &crate::api::list())?;
-    let page = filled(&page, "health", &health::table())?;
+    let page = filled(&page, "health", &health::list())?;
     let page = filled(&page, "metrics", &metrics::list())?;
     Ok(vec![
         ("deploy/grafana/recrawl.json", grafana::dashboard()),
@@ -24,15 +24,15 @@ pub fn files(root: &Path) -> io::Result<Vec<(&'static str, String)>> {
     ])
 }
 
-/// Replaces the table between the markers of `name`.
-fn filled(page: &str, name: &str, table: &str) -> io::Result<String> {
+/// Replaces the list between the markers of `name`.
+fn filled(page: &str, name: &str, list: &str) -> io::Result<String> {
     let (begin, end) =
         (format!("<!-- {name}, generated from the code -->\n"), format!("<!-- end of {name} -->"));
     let parts = page.split_once(&begin).and_then(|(before, rest)| Some((before, rest.split_once(&end)?.1)));
     let (before, after) = parts.ok_or_else(|| {
         io::Error::other(format!("{PAGE} has no markers for {name}; add `{}` and `{end}`", begin.trim()))
     })?;
-    Ok(format!("{before}{begin}\n{table}\n{end}{after}"))
+    Ok(format!("{before}{begin}\n{list}\n{end}{after}"))
 }
 
 #[cfg(test)]

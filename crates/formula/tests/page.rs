@@ -41,7 +41,7 @@ fn the_formula_file_on_the_page_is_one() {
     let defaults = (expression.protection, expression.basis);
     assert_eq!((formula.protection, formula.basis), defaults, "the page calls them defaults");
     let keys = file.lines().filter_map(|line| line.split_once(" = ")).filter(|(key, _)| *key != "source");
-    assert!(keys.clone().count() == 6 && keys.clone().all(|(key, _)| PAGE.contains(&format!("| `{key}` |"))));
+    assert!(keys.clone().count() == 6 && keys.clone().all(|(key, _)| PAGE.contains(&format!("- `{key}`: "))));
 }
 
 fn written(function: &Function) -> String {

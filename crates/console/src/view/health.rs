@@ -257,13 +257,13 @@ const fn green(name: &'static str, when: &'static str, reason: Reason) -> Rule {
     Rule { name, level: HealthLevel::Green, when, reason }
 }
 
-/// The table of rules in docs/console.md.
-pub fn table() -> String {
-    let mut table = String::from("| level | rule | when |\n|---|---|---|\n");
+/// The list of rules in docs/console.md.
+pub fn list() -> String {
+    let mut list = String::new();
     for Rule { name, level, when, .. } in RULES {
-        writeln!(table, "| {} | {name} | {when} |", level.name()).expect("text takes all");
+        writeln!(list, "- {}, {name}: {when}", level.name()).expect("text takes all");
     }
-    table
+    list
 }
 
 #[cfg(test)]
