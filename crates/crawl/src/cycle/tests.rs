@@ -7,7 +7,10 @@ use crate::config::Config;
 use crate::crawl::Disk;
 use crate::data_dir::TABLES;
 use crate::operator::control::Mark;
-use crate::parts::next_change;
+use crate::parts::focus::state::FocusState;
+use crate::parts::improve::steps::LoopState;
+use crate::parts::noise::site::floor_of;
+use crate::parts::{PARTS, next_change};
 use crate::process::Process;
 use crate::progress::figures::Live;
 use crate::settings::Settings;
@@ -17,9 +20,10 @@ use recrawl_archive::verify::verify;
 use recrawl_mockweb::procedural::ProceduralConfig;
 use recrawl_mockweb::{Server, WebConfig};
 use recrawl_repository::storage::{Fault, FaultyStorage, Storage, Survivors};
-use recrawl_repository::{Generation, SyncFolder};
-use recrawl_types::{HostTable, LogRecord, Origin, Outcome, Skip, Skipped, UrlRules};
+use recrawl_repository::{Generation, SledTables, SyncFolder};
+use recrawl_types::{HostTable, LogRecord, Origin, Outcome, Ping, Site, Skip, Skipped, UrlRules};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -71,7 +75,8 @@ impl Machine {
 
     fn crawl(&self, seeds: &[CanonicalUrl]) -> Result<Crawl, Failure> {
         let mut config: Config = toml::from_str(
-            "[cycle]\npages = \"100%\"\npages_min = 1\ndiscovery_min = 1000\ndiscovery_share = 0\naudit_share = 0\nfill = false\n\
+            "[cycle]\npages = \"100%\"\npages_min = 1\ndiscovery_min = 1000\ndiscovery_share = 0\naudit_share = 0.1\nfill = false\n\
+             [focus]\nenabled = true\n[improve]\nmode = \"watch\"\n\
              [schedule]\nformula = \"p_next\"\n\
              [politeness]\ndelay_per_host = \"0 ms\"\ndelay_per_ip = \"0 ms\"\n\
              [fetch]\nallow_addresses = [\"127.0.0.0/8\"]\nvalidator_checks = 0\n\
@@ -79,6 +84,8 @@ impl Machine {
         )
         .unwrap();
         config.storage.data_dir = self.folder.path().into();
+        config.focus.terms = self.folder.path().join("terms.toml");
+        std::fs::write(&config.focus.terms, "genre = [\"page\"]\ncontent = [\"host\"]\n").unwrap();
         let mut settings = Settings::check(config).unwrap();
         // So that a cycle needs more than one file.
         settings.config.storage.archive_file.0 = 6_000;
@@ -139,6 +146,27 @@ fn pages(generation: &Generation) -> BTreeMap<String, (u32, u32, u64)> {
     pages
 }
 
+/// What a part has learned of the hosts of these pages and of all pages; none of a part that learns nothing from rounds.
+fn learned(part: &str, crawl: &Crawl, pages: &[CanonicalUrl]) -> Option<Vec<String>> {
+    let tables = &*crawl.tables;
+    let all = |learned: &dyn fmt::Debug| vec![format!("{learned:?}")];
+    let hosts = |of: &dyn Fn(&Origin) -> String| pages.iter().map(|page| of(&Origin::of(page))).collect();
+    Some(match part {
+        "dates" => hosts(&|origin| format!("{:?}", tables.lastmods(origin).unwrap())),
+        "focus" => all(&FocusState::of(tables).unwrap()),
+        "improve" => all(&LoopState::read(tables).unwrap()),
+        "next_change" => all(&next_change::weights(tables).unwrap()),
+        "noise" => {
+            pages.iter().map(|page| format!("{:?}", floor_of(tables, &Site::of(page)).unwrap())).collect()
+        }
+        "pings" => hosts(&|origin| format!("{:?}", tables.ping_counts(origin).unwrap())),
+        "traps" => hosts(&|origin| format!("{:?}", tables.traps(origin).unwrap())),
+        "trust" => hosts(&|origin| format!("{:?}", tables.load(origin).unwrap().map(|host| host.trust))),
+        "notify" | "promises" | "render" => return None,
+        unknown => panic!("say how `{unknown}` shows what it learned, or that it learns nothing"),
+    })
+}
+
 /// Each visited page has a body at its position.
 fn each_body_is_there(storage: &dyn Storage, generation: &Generation, what: &str) -> u64 {
     let mut records = generation.records();
@@ -158,8 +186,14 @@ fn each_body_is_there(storage: &dyn Storage, generation: &Generation, what: &str
 
 #[test]
 fn after_a_power_cut_at_any_point_of_a_cycle_nothing_is_lost_and_no_position_means_another_page() {
-    let procedural =
-        ProceduralConfig { pages: 14, hosts: 2, seed: 7, page_bytes: 900, ..ProceduralConfig::default() };
+    let procedural = ProceduralConfig {
+        pages: 24,
+        hosts: 2,
+        seed: 7,
+        page_bytes: 900,
+        sitemaps: true,
+        ..ProceduralConfig::default()
+    };
     let server = Server::start(recrawl_mockweb::Config::new(WebConfig::Procedural(procedural))).unwrap();
     let canonical = |url: &String| UrlRules::default().canonicalize(url).unwrap();
     let seeds: Vec<CanonicalUrl> = server.seeds().iter().map(canonical).collect();
@@ -168,13 +202,20 @@ fn after_a_power_cut_at_any_point_of_a_cycle_nothing_is_lost_and_no_position_mea
     (0..2).for_each(|_| run(&start, &seeds, "earlier.test", &mut Told::default()).unwrap());
     server.advance().unwrap();
     let begun = start.after(Survivors::All);
+    let tables = SledTables::open(&begun.tables()).unwrap();
+    tables.keep_ping(&seeds[0], Some(Ping::at(recrawl_fetcher::system_clock()()))).unwrap();
+    tables.flush().unwrap();
+    drop(tables);
     let files = begun.storage.image();
     let undisturbed = Machine::with(&files, Some(&begun.tables()));
     run(&undisturbed, &seeds, "blocked.test", &mut Told::default()).unwrap();
     let expected = pages(&undisturbed.crawl(&[]).unwrap().repository.current());
-    let weights = |machine: &Machine| next_change::weights(&machine.crawl(&[]).unwrap().tables).unwrap();
-    let learned = weights(&undisturbed);
-    assert!(learned != weights(&start) && weights(&start) != [0.0; 8], "each cycle teaches: {learned:?}");
+    let of_parts =
+        |crawl: &Crawl| PARTS.iter().map(|part| learned(part.name, crawl, &seeds)).collect::<Vec<_>>();
+    let (once, before) = (of_parts(&undisturbed.crawl(&[]).unwrap()), of_parts(&start.crawl(&[]).unwrap()));
+    let taught = PARTS.iter().zip(once.iter().zip(&before)).filter(|(_, (once, before))| once != before);
+    let taught: Vec<&str> = taught.map(|(part, _)| part.name).collect();
+    assert_eq!(taught, ["dates", "focus", "next_change", "noise", "pings", "traps", "trust"]);
     assert!(expected.len() > 10 && expected.values().any(|(_, changes, _)| *changes > 0), "{expected:?}");
 
     let (mut points, mut tried, mut bodies) = (0, 0, 0);
@@ -203,7 +244,9 @@ fn after_a_power_cut_at_any_point_of_a_cycle_nothing_is_lost_and_no_position_mea
             }
             let generation = crawl.repository.current();
             assert_eq!(pages(&generation), expected, "{what}");
-            assert_eq!(next_change::weights(&crawl.tables).unwrap(), learned, "{what}");
+            for ((part, now), once) in PARTS.iter().zip(of_parts(&crawl)).zip(&once) {
+                assert_eq!(now, *once, "{what}: {} did not learn once", part.name);
+            }
             bodies += each_body_is_there(&*left.storage, &generation, &what);
             assert_eq!(crawl.repository.verify(), [], "{what}");
             assert_eq!(verify(&*left.storage, &generation).unwrap().damage, [], "{what}");

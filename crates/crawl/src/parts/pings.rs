@@ -141,7 +141,9 @@ impl Pings {
         let pings = tables.pings()?.into_iter().take(MAX_PINGED);
         let waiting: BTreeMap<_, _> =
             pings.map(|(url, ping)| (url, Waiting { ping, is_tried: false })).collect();
-        let origins: BTreeMap<_, _> = tables.all_ping_counts()?.into_iter().collect();
+        let mut origins: BTreeMap<_, _> = tables.all_ping_counts()?.into_iter().collect();
+        // An origin whose first pings still wait has no row yet, and its visits count all the same.
+        waiting.keys().for_each(|url| _ = origins.entry(Origin::of(url)).or_default());
         let is_used = AtomicBool::new(!waiting.is_empty() || !origins.is_empty());
         let state = State {
             min_trust,
