@@ -1,8 +1,9 @@
 //! Reads one archived response, from the position in a page's record or in a later response.
 
 use super::files::number_in;
+use super::reader::ArchiveReader;
+use super::record::{BODY_BEFORE, ROUND};
 use super::records::{MAX_HEAD, Records, Stored, cut_head, field, http_fields, http_status};
-use super::{ArchiveReader, BODY_BEFORE, ROUND};
 use flate2::bufread::GzDecoder;
 use recrawl_repository::storage::Storage;
 use recrawl_types::ArchivePosition;

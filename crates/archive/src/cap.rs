@@ -4,7 +4,7 @@
 //! cycle appends. A page's record keeps its position: a missing file means that the body was
 //! removed, and no position that no body was archived.
 
-use super::WarcFiles;
+use super::files::WarcFiles;
 use recrawl_repository::storage::Storage;
 use recrawl_types::{ArchivePosition, Content, PageRecord, Validators};
 use std::collections::BTreeMap;

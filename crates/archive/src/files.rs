@@ -1,12 +1,10 @@
 //! The WARC files by number. A page's position has the number; the name also tells the file from those
 //! of other crawls and machines, so that archives can be put together in one folder elsewhere.
 
-use super::records::{Records, Stored};
-use super::{in_file, timestamp};
+use super::spelling::{in_file, timestamp};
 use recrawl_repository::storage::Storage;
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
-use std::sync::Arc;
 
 /// The name of a file begun at `at` (milliseconds since 1970) by the crawl with this tag:
 /// `recrawl-20260131120000-000001-0123456789ab.warc.gz`, as WARC 1.1 recommends (annex C).
@@ -82,46 +80,6 @@ impl WarcFiles {
     /// Numbers and names, in the order of numbers.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &str)> {
         self.0.iter().map(|(number, name)| (*number, name.as_str()))
-    }
-}
-
-/// An archive to read from.
-#[derive(Clone, Debug)]
-pub struct ArchiveReader {
-    storage: Arc<dyn Storage>,
-    /// The files when it was opened.
-    pub files: WarcFiles,
-}
-
-impl ArchiveReader {
-    /// Lists the files of a storage. Positions committed later may be in files that are not listed.
-    ///
-    /// # Errors
-    /// With the name of the storage, when it cannot be listed, or two files have one number.
-    pub fn open(storage: Arc<dyn Storage>) -> io::Result<ArchiveReader> {
-        let files = WarcFiles::in_storage(&*storage)?;
-        Ok(ArchiveReader { storage, files })
-    }
-
-    /// The storage.
-    pub fn storage(&self) -> &Arc<dyn Storage> {
-        &self.storage
-    }
-
-    /// A file from the record at this offset on, and its length.
-    ///
-    /// # Errors
-    /// As [`WarcFiles::name`]; when the file cannot be opened.
-    pub(crate) fn from(&self, number: u32, offset: u64) -> io::Result<Stored> {
-        Stored::open(&*self.storage, self.files.name(number)?, offset)
-    }
-
-    /// The records of a file, from front to back.
-    ///
-    /// # Errors
-    /// With the name of the file.
-    pub fn records(&self, name: &str) -> io::Result<Records<Stored>> {
-        Records::of(&*self.storage, name, 0)
     }
 }
 

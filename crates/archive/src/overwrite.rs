@@ -5,7 +5,7 @@
 //! over it. So at any moment one of them is complete.
 
 use super::records::Found;
-use super::{in_file, record_id, timestamp};
+use super::spelling::{in_file, record_id, timestamp};
 use flate2::Crc;
 use recrawl_repository::storage::Storage;
 use std::io;

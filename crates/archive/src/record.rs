@@ -1,7 +1,7 @@
 //! Records of a fetch: its response, or a revisit in place of it, and its request.
 
 use super::records::{MAX_HEAD, name_and_value};
-use super::{payload_digest, record_id, timestamp};
+use super::spelling::{payload_digest, record_id, timestamp};
 use flate2::{Compress, Compression, FlushCompress, Status};
 use recrawl_types::ArchivePosition;
 use std::fmt::Write as _;

@@ -1,6 +1,6 @@
 //! Reads the WARC files of the archive record by record, with the position of each.
 
-use super::recovery::is_damage;
+use super::spelling::in_file;
 use flate2::bufread::GzDecoder;
 use recrawl_repository::storage::{ReadFile, Storage};
 use sha1::{Digest, Sha1};
@@ -110,7 +110,7 @@ impl Records<Stored> {
     /// # Errors
     /// With the file's name.
     pub fn of(storage: &dyn Storage, name: &str, from: u64) -> io::Result<Records<Stored>> {
-        let stored = Stored::open(storage, name, from).map_err(|e| super::in_file(storage, name, &e))?;
+        let stored = Stored::open(storage, name, from).map_err(|e| in_file(storage, name, &e))?;
         let mut records = Records::over(stored, storage.locate(name));
         records.reader.at = from;
         Ok(records)
@@ -306,6 +306,12 @@ impl Write for Payload {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// Is the data damaged, as opposed to unreadable?
+pub fn is_damage(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
+    matches!(error.kind(), InvalidData | InvalidInput | UnexpectedEof)
 }
 
 /// A file of a storage, read from front to back.

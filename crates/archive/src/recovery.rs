@@ -15,9 +15,11 @@
 //!
 //! Every recovery starts a new file. So no position can come to refer to another record.
 
+use super::files::WarcFiles;
 use super::overwrite::{Reason, overwrite};
-use super::records::Records;
-use super::{ArchiveEnd, WarcFiles, in_file};
+use super::records::{Records, is_damage};
+use super::spelling::in_file;
+use super::writer::ArchiveEnd;
 use recrawl_repository::storage::Storage;
 use serde::{Deserialize, Serialize};
 use std::io::{self, ErrorKind};
@@ -177,11 +179,6 @@ fn pieces(torn: &[Range<u64>]) -> Vec<Range<u64>> {
         pieces.push(start..end);
     }
     pieces
-}
-
-/// Is the data damaged, as opposed to unreadable?
-pub fn is_damage(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::InvalidInput | ErrorKind::UnexpectedEof)
 }
 
 #[cfg(test)]

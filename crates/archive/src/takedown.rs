@@ -2,9 +2,9 @@
 //! moves. A takedown can be repeated after an interruption.
 
 use super::files::number_in;
-use super::in_file;
 use super::overwrite::{PART, Reason, overwrite};
 use super::records::Records;
+use super::spelling::in_file;
 use recrawl_repository::storage::Storage;
 use std::io;
 use std::ops::Range;

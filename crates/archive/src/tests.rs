@@ -1,9 +1,10 @@
 //! WARC records as read by other programs.
 
 use super::*;
+use crate::spelling::payload_digest;
 use flate2::read::GzDecoder;
-use recrawl_repository::storage::{FaultyStorage, MemoryStorage};
-use std::io::Read;
+use recrawl_repository::storage::{FaultyStorage, MemoryStorage, Storage};
+use std::io::{self, Read};
 use std::sync::Arc;
 
 fn response(url: &str, body: &[u8]) -> Vec<u8> {

@@ -3,12 +3,11 @@
 //!
 //! Memory: 24 bytes per page whose body is archived.
 
-use super::WarcFiles;
 use super::answer::holds;
 use super::cap::{Bodies, forget};
+use super::files::WarcFiles;
 use super::overwrite::Reason;
-use super::records::{Found, Records};
-use super::recovery::is_damage;
+use super::records::{Found, Records, is_damage};
 use recrawl_repository::storage::Storage;
 use recrawl_repository::{Damage, Generation};
 use recrawl_types::{CanonicalUrl, PageRecord};

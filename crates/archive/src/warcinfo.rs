@@ -1,7 +1,7 @@
 //! The first record of each file: which software wrote it, how, and for whom.
 
 use super::record::Compressor;
-use super::{record_id, timestamp};
+use super::spelling::{record_id, timestamp};
 use std::fmt::Write as _;
 
 /// What the WARC files of a crawl say of it.

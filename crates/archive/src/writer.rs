@@ -1,7 +1,8 @@
 //! Appends to the archive: one WARC file at a time, created with its first record.
 
-use super::files::file_name;
-use super::{Provenance, WarcFiles, in_file};
+use super::files::{WarcFiles, file_name};
+use super::spelling::in_file;
+use super::warcinfo::Provenance;
 use recrawl_repository::storage::{Storage, WriteFile};
 use recrawl_types::ArchivePosition;
 use serde::{Deserialize, Serialize};

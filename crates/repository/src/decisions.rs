@@ -5,8 +5,8 @@
 //! is such a file, so a missing one is told. The repository knows the file's name and its checksum;
 //! what the text in it means is the program's.
 
-use crate::checked_file::{self, CheckedFile};
-use crate::error::{Damage, OpenError, ReadError, WriteError};
+use crate::file::checked_file::{self, CheckedFile};
+use crate::file::error::{Damage, OpenError, ReadError, WriteError};
 use crate::storage::Storage;
 
 /// The file.

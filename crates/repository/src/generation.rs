@@ -1,17 +1,35 @@
 //! A generation: all that is known of all pages, as of the end of one round. Never changed once it is
 //! committed.
 
-use crate::error::{Damage, ReadError};
-use crate::format::{FileKind, generation_file};
-use crate::frames::{FrameReader, Source};
-use crate::index::{self, Block, Part};
-use crate::manifest::Summary;
-use crate::origins::{self, OriginIndex, OriginRuns};
-use crate::page_block::{Extent, Scratch, gone_and_untried};
-use crate::read_ahead::read_ahead;
-use crate::spill::SpillReader;
+pub mod block;
+pub mod codec;
+pub mod column;
+pub mod compaction;
+pub mod contents;
+pub mod front_coded;
+pub mod index;
+pub mod manifest;
+pub mod open_block;
+pub mod origins;
+pub mod page_block;
+pub mod read_ahead;
+pub mod symbols;
+pub mod version_1;
+pub mod walk;
+
+use crate::file::error::{Damage, ReadError};
+use crate::file::format::{FileKind, generation_file};
+use crate::file::frames::{FrameReader, Source};
+use crate::file::spill::SpillReader;
+use crate::generation::index::{Block, Part};
+use crate::generation::manifest::Summary;
+use crate::generation::origins::{OriginIndex, OriginRuns};
+use crate::generation::page_block::{Extent, Scratch, gone_and_untried};
+use crate::generation::read_ahead::read_ahead;
+use crate::generation::walk::{
+    BlockReader, Gather, Lookup, PackedBlocks, Records, StateGroup, StateGroups, States,
+};
 use crate::storage::Storage;
-use crate::walk::{BlockReader, Gather, Lookup, PackedBlocks, Records, StateGroup, StateGroups, States};
 use recrawl_types::{CanonicalUrl, Cycle, DatedRound, PageRecord, Round, StateColumns};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;

@@ -1,21 +1,23 @@
 //! The repository: the committed generation, the next one in the making, the reports of all cycles.
 
-use crate::bytes::Malformed;
+pub mod reports;
+pub mod salvage;
+pub mod snapshot;
+pub mod writer;
+
 use crate::decisions;
-use crate::error::{CommitError, OpenError, ReadError, WriteError};
-use crate::format::{
+use crate::file::bytes::Malformed;
+use crate::file::error::{CommitError, OpenError, ReadError, WriteError};
+use crate::file::format::{
     FileKind, MANIFEST, MANIFEST_NEXT, REPORTS, UNFINISHED, check_frame, frame_length, number_in,
 };
-use crate::frames::{FrameWriter, Source};
+use crate::file::frames::{FrameWriter, Source};
 use crate::generation::Generation;
-use crate::kept_file;
-use crate::kept_hosts;
-use crate::kept_rounds::KeptRounds;
-use crate::kept_visits;
-use crate::manifest::{self, Manifest};
-use crate::reports;
+use crate::generation::manifest::{self, Manifest};
+use crate::kept;
+use crate::kept::rounds::KeptRounds;
+use crate::repository::writer::GenerationWriter;
 use crate::storage::Storage;
-use crate::writer::GenerationWriter;
 use recrawl_types::{CanonicalUrl, Cycle, DatedRound, Round};
 use std::any::Any;
 use std::collections::BTreeSet;
@@ -159,7 +161,7 @@ impl Repository {
     ) -> Result<u64, CommitError> {
         let mut removed = 0;
         for kept in self.kept().list()? {
-            removed += kept_visits::remove(&*self.storage, kept, is_meant, only_count)?;
+            removed += kept::visits::remove(&*self.storage, kept, is_meant, only_count)?;
         }
         Ok(removed)
     }
@@ -175,7 +177,7 @@ impl Repository {
     ) -> Result<u64, CommitError> {
         let mut removed = 0;
         for kept in self.kept().list_hosts()? {
-            removed += kept_hosts::remove(&*self.storage, kept, is_meant, only_count)?;
+            removed += kept::hosts::remove(&*self.storage, kept, is_meant, only_count)?;
         }
         Ok(removed)
     }
@@ -244,7 +246,7 @@ impl Repository {
             let of_another_generation = number_in(&name, "generation").is_some() && !current.contains(&name);
             let of_another_cycle = number_in(&name, "cycle").is_some_and(|n| n != number.next());
             // A commit that failed may have been tried again in another cycle.
-            let of_no_commit = kept_file::round_in(&name).is_some_and(|kept| {
+            let of_no_commit = kept::file::round_in(&name).is_some_and(|kept| {
                 kept.round > number || kept.round == number && kept != self.current.dated()
             });
             let unfinished = name == MANIFEST_NEXT || name.ends_with(UNFINISHED) || name.contains(".spill-");
@@ -260,7 +262,7 @@ impl Repository {
         let folder = self.storage.locate("");
         let names = self.storage.list().map_err(WriteError::of(&folder, "list"))?;
         let is_old = |kept: &DatedRound| self.current.cycle().since(kept.cycle) >= self.keep_visits;
-        let dated = |name: String| kept_file::round_in(&name).filter(is_old).map(|kept| (kept, name));
+        let dated = |name: String| kept::file::round_in(&name).filter(is_old).map(|kept| (kept, name));
         let mut old: Vec<(DatedRound, String)> = names.into_iter().filter_map(dated).collect();
         old.sort_unstable();
         for (_, name) in old {
@@ -270,7 +272,7 @@ impl Repository {
     }
 
     /// Reads all that is committed and lists the damage.
-    pub fn verify(&self) -> Vec<crate::error::Damage> {
+    pub fn verify(&self) -> Vec<crate::file::error::Damage> {
         let mut damage = self.current.verify();
         if self.manifest.has_decisions {
             damage.extend(decisions::check(&*self.storage).err());
@@ -337,9 +339,9 @@ impl From<OpenError> for CommitError {
 
 /// The length of the sound frames at the beginning of a growing file, and what it had behind them.
 pub(crate) fn sound_length(source: &Source, kind: FileKind) -> Result<u64, ReadError> {
-    let mut window = crate::frames::Window::default();
-    let mut at = crate::format::HEADER_BYTES as u64;
-    let head_bytes = crate::format::FRAME_HEADER_BYTES;
+    let mut window = crate::file::frames::Window::default();
+    let mut at = crate::file::format::HEADER_BYTES as u64;
+    let head_bytes = crate::file::format::FRAME_HEADER_BYTES;
     while at + head_bytes as u64 <= source.length() {
         let head = window.get(source, at, head_bytes)?.first_chunk().copied();
         let length = match frame_length(&head.expect("the window gave a header's length")) {

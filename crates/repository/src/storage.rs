@@ -10,6 +10,7 @@ mod memory;
 
 pub use faulty::{Fault, FaultyStorage, Survivors};
 pub use file::FileStorage;
+pub(crate) use file::sync_parent;
 pub use memory::MemoryStorage;
 
 use std::any::Any;

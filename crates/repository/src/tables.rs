@@ -11,8 +11,8 @@
 //!
 //! [`sync_file_range`]: https://man7.org/linux/man-pages/man2/sync_file_range.2.html
 
-use crate::bytes::{Malformed, Put, Take};
-use crate::format::{FileKind, open_frame, put_frame};
+use crate::file::bytes::{Malformed, Put, Take};
+use crate::file::format::{FileKind, open_frame, put_frame};
 use durable::Durable;
 use recrawl_types::host::{Pace, RobotsBody, RobotsState};
 use recrawl_types::outcome::Detail;
@@ -31,7 +31,6 @@ mod pings;
 mod takedown;
 
 pub use damage::TablesFound;
-pub(crate) use durable::sync_parent;
 pub use durable::{SyncFolder, sync_files};
 pub use takedown::OriginTable;
 

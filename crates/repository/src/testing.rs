@@ -1,6 +1,6 @@
 //! Random values, and simple generations, for this crate's tests.
 
-use crate::codec::LinkRef;
+use crate::generation::codec::LinkRef;
 use crate::{CommitError, Generation, KeptVisit, Repository};
 use proptest::collection::vec;
 use proptest::option;

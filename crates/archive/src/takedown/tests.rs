@@ -4,7 +4,7 @@
 use super::*;
 use crate::files;
 use crate::overwrite::{BLOCK, notice};
-use crate::record_id;
+use crate::spelling::record_id;
 use crate::{Compressor, Head, Record};
 use flate2::read::MultiGzDecoder;
 use recrawl_repository::storage::{Fault, FaultyStorage, MemoryStorage, Survivors};

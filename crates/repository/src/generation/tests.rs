@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::Repository;
-use crate::block::BLOCK_PAGES;
-use crate::format::{HEADER_BYTES, header, open_frame, put_frame};
-use crate::index::Place;
-use crate::origins::tests::check_walks;
+use crate::file::format::{HEADER_BYTES, header, open_frame, put_frame};
+use crate::generation::block::BLOCK_PAGES;
+use crate::generation::index::Place;
+use crate::generation::origins::tests::check_walks;
 use crate::storage::{MemoryStorage, Storage};
 use crate::testing::{canonical, record, url};
 use proptest::collection::{btree_map, btree_set};

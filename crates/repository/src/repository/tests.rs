@@ -1,7 +1,7 @@
 //! Failures in the middle of a process's life: the repository in memory must stay usable.
 
 use super::*;
-use crate::salvage::salvage;
+use crate::repository::salvage::salvage;
 use crate::storage::{Fault, FaultyStorage, FileStorage, MemoryStorage, Survivors};
 use crate::testing::{commit, commit_in};
 use std::io;

@@ -26,7 +26,7 @@ impl FileStorage {
     pub fn create(dir: &Path) -> io::Result<FileStorage> {
         if !dir.is_dir() {
             fs::create_dir_all(dir)?;
-            crate::tables::sync_parent(dir)?;
+            sync_parent(dir)?;
         }
         Ok(FileStorage { dir: dir.to_path_buf() })
     }
@@ -133,6 +133,13 @@ impl Storage for FileStorage {
     fn locate(&self, name: &str) -> String {
         self.path(name).display().to_string()
     }
+}
+
+/// Makes the name of a folder durable, and what happened to names beside it.
+pub fn sync_parent(dir: &Path) -> io::Result<()> {
+    let parent = dir.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let synced = File::open(parent).and_then(|folder| folder.sync_all());
+    synced.map_err(|e| io::Error::new(e.kind(), format!("{}: cannot sync: {e}", parent.display())))
 }
 
 struct Writer(File);

@@ -8,8 +8,8 @@ use super::pings::{ping_url, take_ping};
 use super::{
     APPLIED, CACHE_BYTES, FLUSHES, LOST, SledTables, durable, opened, take_host, take_lastmods, take_origin,
 };
-use crate::bytes::Malformed;
-use crate::error::Damage;
+use crate::file::bytes::Malformed;
+use crate::file::error::Damage;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File};
 use std::io;

@@ -1,6 +1,7 @@
 //! What makes the tables' folder durable.
 
 use super::{opened, sealed};
+use crate::storage::sync_parent;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -97,14 +98,6 @@ fn sync_folder(dir: &Path) -> io::Result<()> {
 
 fn sync(path: &Path) -> io::Result<()> {
     File::open(path).and_then(|file| file.sync_all()).map_err(|e| named(path, e))
-}
-
-/// Makes the name of a folder durable, and what happened to names beside it.
-pub(crate) fn sync_parent(dir: &Path) -> io::Result<()> {
-    match dir.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        Some(parent) => sync(parent),
-        None => sync(Path::new(".")),
-    }
 }
 
 fn named(path: &Path, error: io::Error) -> io::Error {

@@ -1,7 +1,7 @@
 //! Pings that wait for a visit, and how often the pings of each origin proved right.
 
 use super::{APPLIED, SledTables, failed, opened, take_lastmods, take_origin};
-use crate::bytes::{Malformed, Put, Take};
+use crate::file::bytes::{Malformed, Put, Take};
 use recrawl_types::{CanonicalUrl, LastmodCounts, Origin, Ping, Round, UrlRules};
 use std::io;
 

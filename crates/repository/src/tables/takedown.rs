@@ -3,8 +3,9 @@
 //! sled keeps what was removed or overwritten in its files until it comes to use their room again, which may be never. So
 //! the tables are written anew beside the old ones and take their place.
 
-use super::durable::{self, sync_parent};
+use super::durable;
 use super::{APPLIED, SledTables, failed, take_origin};
+use crate::storage::sync_parent;
 use std::ffi::OsString;
 use std::fs;
 use std::io;

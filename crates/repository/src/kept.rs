@@ -1,0 +1,6 @@
+//! Files that a commit leaves beside the generation and no round changes: visits, and requests by host.
+
+pub mod file;
+pub mod hosts;
+pub mod rounds;
+pub mod visits;

@@ -1,0 +1,155 @@
+//! A copy of what is committed, made while another process may be writing.
+//!
+//! A committed generation's files are never written to again, so a second name for them (a hard link) is a copy. A
+//! reader has them open, so that a commit which removes their names takes nothing away: what has no name any
+//! more is copied from the open file.
+
+use crate::decisions;
+use crate::file::error::{OpenError, ReadError, WriteError};
+use crate::file::format::{FileKind, REPORTS};
+use crate::file::frames::Source;
+use crate::generation::manifest;
+use crate::kept::file::Kept;
+use crate::repository::Repository;
+use crate::storage::Storage;
+use recrawl_types::{DatedRound, Round};
+
+/// Bytes copied at a time.
+const COPY: usize = 1 << 20;
+
+/// What a snapshot has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The generation.
+    pub generation: Round,
+    /// Known URLs.
+    pub pages: u64,
+    /// Files that have a second name now.
+    pub linked: u64,
+    /// Files that were copied.
+    pub copied: u64,
+    /// Bytes of these.
+    pub copied_bytes: u64,
+}
+
+/// A snapshot could not be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SnapshotError {
+    /// The new folder has files already.
+    #[error("{0}: has files already; name a new folder")]
+    Occupied(String),
+    /// Reading failed.
+    #[error("{0}")]
+    Read(ReadError),
+    /// The new folder takes no more.
+    #[error("{0}")]
+    Write(WriteError),
+    /// Either folder is not what is needed.
+    #[error("{0}")]
+    Open(OpenError),
+}
+
+impl From<ReadError> for SnapshotError {
+    fn from(e: ReadError) -> SnapshotError {
+        SnapshotError::Read(e)
+    }
+}
+
+impl From<WriteError> for SnapshotError {
+    fn from(e: WriteError) -> SnapshotError {
+        SnapshotError::Write(e)
+    }
+}
+
+impl From<OpenError> for SnapshotError {
+    fn from(e: OpenError) -> SnapshotError {
+        SnapshotError::Open(e)
+    }
+}
+
+impl Repository {
+    /// Writes the committed generation, the reports, the kept visits and what operators decided (the text of
+    /// [`decisions`]) into the empty `to`; the manifest last, so that a snapshot which was cut short is none. `link` gives
+    /// a file of that name a second name in `to` and says whether it could.
+    ///
+    /// # Errors
+    /// [`SnapshotError`]; what was written is left behind.
+    pub fn snapshot(
+        &self,
+        to: &dyn Storage,
+        link: &dyn Fn(&str) -> bool,
+        decided: &str,
+    ) -> Result<Snapshot, SnapshotError> {
+        let folder = to.locate("");
+        if !to.list().map_err(ReadError::io(&folder))?.is_empty() {
+            return Err(SnapshotError::Occupied(folder));
+        }
+        let _lock = to.lock().map_err(WriteError::of(folder, "lock"))?;
+        let generation = self.current();
+        let mut made =
+            Snapshot { generation: generation.number(), pages: generation.pages(), ..Snapshot::default() };
+        for (name, source) in generation.sources() {
+            made.take(&name, source, to, link)?;
+        }
+        let of = |kind, rounds: Vec<DatedRound>| rounds.into_iter().map(move |kept| (kind, kept));
+        let visits = of((Kept::Visits, FileKind::Kept), self.kept().list()?);
+        let hosts = of((Kept::Hosts, FileKind::KeptHosts), self.kept().list_hosts()?);
+        for ((kind, of_kind), kept) in visits.chain(hosts) {
+            let name = kind.file(kept);
+            match Source::open(&**self.storage(), &name, of_kind, kept.round) {
+                Ok(source) => made.take(&name, &source, to, link)?,
+                // They are kept for so many cycles: a commit removed the oldest just now.
+                Err(error) if error.is_absent() => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        // This file grows, so it is copied: as far as it was committed with the generation.
+        let reports = self.reports_file()?;
+        made.copy(REPORTS, &reports, self.manifest.reports, to)?;
+        decisions::write(to, decided)?;
+        manifest::write(to, &self.manifest)?;
+        Ok(made)
+    }
+}
+
+impl Snapshot {
+    fn take(
+        &mut self,
+        name: &str,
+        source: &Source,
+        to: &dyn Storage,
+        link: &dyn Fn(&str) -> bool,
+    ) -> Result<(), SnapshotError> {
+        if link(name) {
+            self.linked += 1;
+            return Ok(());
+        }
+        self.copy(name, source, source.length(), to)
+    }
+
+    fn copy(
+        &mut self,
+        name: &str,
+        source: &Source,
+        length: u64,
+        to: &dyn Storage,
+    ) -> Result<(), SnapshotError> {
+        let path = to.locate(name);
+        let mut file = to.create(name).map_err(WriteError::of(&path, "create"))?;
+        let (mut at, mut buffer) = (0, vec![0; COPY]);
+        while at < length {
+            let part = &mut buffer[..(length - at).min(COPY as u64) as usize];
+            source.read_exact(part, at)?;
+            file.write(part).map_err(WriteError::of(&path, "write"))?;
+            at += part.len() as u64;
+        }
+        file.sync().map_err(WriteError::of(&path, "sync"))?;
+        self.copied += 1;
+        self.copied_bytes += length;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;
