@@ -48,8 +48,8 @@ impl Takedown<'_> {
 /// Data in the tables that was removed, or would be.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct InTables {
-    /// Origins whose robots.txt, delays and counts were stored. For a URL prefix nothing is removed
-    /// from the tables, since their data is about whole hosts.
+    /// Origins whose robots.txt, delays and counts were stored. Of a page or a URL prefix they have at most a path by
+    /// which detours led back: it is removed, and not counted.
     pub hosts: u64,
     /// Counts of dates and of pings, by origin.
     pub dates: u64,

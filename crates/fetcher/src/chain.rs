@@ -18,8 +18,6 @@ pub struct Chain {
     cookies: Cookies,
     /// The requests of this page so far, and those of a detour that led back to it.
     before: Vec<Hop>,
-    /// Path of the page to which it redirected for that detour.
-    by: Option<Box<str>>,
 }
 
 impl Chain {
@@ -41,12 +39,11 @@ impl Chain {
         if !is_clean || url.as_str().len() > MAX_SENT_URL {
             return None;
         }
-        let (mut cookies, mut before, by) = chain
-            .map(|chain| (chain.cookies.clone(), chain.before.clone(), chain.by.clone()))
-            .unwrap_or_default();
+        let (mut cookies, mut before) =
+            chain.map(|chain| (chain.cookies.clone(), chain.before.clone())).unwrap_or_default();
         before.push(Hop { cookies: cookies.field(&from), url: from.clone() });
         cookies.take(&reply.headers, &from, now);
-        Some((target, Chain { url, cookies, before, by }))
+        Some((target, Chain { url, cookies, before }))
     }
 
     /// The URL to request for a page: that of its chain, or its own.
@@ -78,7 +75,7 @@ impl Chain {
     /// The chain at another page; none if that is requested like any page.
     pub fn at(self, page: &CanonicalUrl) -> Option<Chain> {
         let is_plain = self.cookies.is_empty() && self.url == page.to_url();
-        (!is_plain).then(|| Chain { before: Vec::new(), by: None, ..self })
+        (!is_plain).then(|| Chain { before: Vec::new(), ..self })
     }
 
     /// The requests of this page so far.
@@ -91,15 +88,10 @@ impl Chain {
         self.cookies.field(&page.to_url()).is_some()
     }
 
-    /// The chain at a page to which it leads back, after these requests, from a detour by this path.
-    pub fn back(&self, mut before: Vec<Hop>, by: &str) -> Chain {
+    /// The chain at a page to which it leads back, after these requests.
+    pub fn back(&self, mut before: Vec<Hop>) -> Chain {
         before.extend_from_slice(&self.before);
-        Chain { before, by: Some(by.into()), ..self.clone() }
-    }
-
-    /// See [`Chain::back`].
-    pub fn led_back_by(&self) -> Option<&str> {
-        self.by.as_deref()
+        Chain { before, ..self.clone() }
     }
 }
 

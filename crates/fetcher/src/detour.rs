@@ -4,36 +4,57 @@
 //!
 //! So a page that redirects within its origin is not delivered before the target has answered. The target is requested
 //! as always: as a page of its own. If it leads back with a cookie that the page has not seen, the page is requested
-//! again, and that response counts. In all other cases the redirect is delivered, and nothing was requested that
-//! would not have been.
+//! again, and that response counts. If that request is not made, or the target does not lead back, the redirect is
+//! delivered.
 //!
 //! A target that is in the schedule, or that this run has followed, has a visit of its own. It is requested once more
-//! only if it is known to lead back: from an earlier detour of the origin, or from its record.
+//! only if it is known to lead back: from an earlier detour of the origin, or from its record. Nothing else is requested
+//! that would not have been.
 
 use crate::chain::Chain;
 use crate::client::Hop;
 use crate::host::QueuedPage;
+use crate::limits::MAX_WAITING_HEADERS;
 use crate::outcome::{FetchError, FetchResult, FetchedPage, is_new_redirect};
 use crate::run::Run;
 use bytes::Bytes;
 use recrawl_types::{CanonicalUrl, Failure, Known, Outcome, PageRecord, ScheduleEntry, Share};
+use std::sync::Arc;
+use tokio::sync::OwnedSemaphorePermit;
 
 /// The pages that wait for another page, to which they redirect.
 #[derive(Clone, Debug, Default)]
 pub struct Detour {
     /// Each redirects to the next, and the last to the page that has this detour.
     pub pages: Vec<FetchedPage>,
+    /// The redirect of that page itself, if it is requested again behind a detour.
+    pub answered: Option<FetchedPage>,
+    /// The path by which that detour led back.
+    led_back_by: Option<Box<str>>,
     /// Their requests.
-    asked: Vec<Hop>,
+    requests: Vec<Hop>,
     /// That page has a visit of its own, so this one is not delivered.
     is_unrecorded: bool,
+    /// For one of [`MAX_DETOURS`](crate::limits::MAX_DETOURS) targets.
+    permit: Option<Arc<OwnedSemaphorePermit>>,
 }
 
-/// The pages to deliver after a redirect, and the one to request.
+/// The pages to deliver after a response, and the one to request.
 #[derive(Debug, Default)]
 pub struct Onward {
     pub delivered: Vec<FetchedPage>,
     pub follow: Option<QueuedPage>,
+    /// Lesson for the origin.
+    pub end: Option<DetourEnd>,
+}
+
+/// How a detour ended.
+#[derive(Debug)]
+pub enum DetourEnd {
+    /// It led back by this path, and there was a page.
+    LedBack(Box<str>),
+    /// It took the path that the origin has learned, and there was none.
+    Vain,
 }
 
 impl Detour {
@@ -53,8 +74,8 @@ impl Detour {
         known: Option<&str>,
         run: &Run,
     ) -> Result<Onward, FetchError> {
-        let FetchResult::Redirect { target, response } = &mut page.result else {
-            return Ok(Onward { delivered: self.end(page), follow: None });
+        let FetchResult::Redirect { target, .. } = &page.result else {
+            return Ok(self.ended(page, known));
         };
         let target = target.clone();
         if let Some((at, back)) = chain.as_ref().and_then(|chain| self.way_back(&target, chain, run)) {
@@ -65,36 +86,68 @@ impl Detour {
             if is_new {
                 page.result = FetchResult::Nothing(Outcome::Failed(Failure::Redirect));
             }
-            return Ok(Onward { delivered: self.end(page), follow: None });
+            return Ok(self.ended(page, known));
         }
         let next = followed(target, page.hops + 1, &page.entry.record.known);
         let is_followed = is_new && run.follows(&next.entry)?;
-        let is_here = next.entry.url.same_origin(&page.entry.url);
-        let is_unrecorded =
-            !is_followed && is_here && self.is_known(&page.entry.url, &next, chain.as_ref(), known, run)?;
+        let is_same_origin = next.entry.url.same_origin(&page.entry.url);
+        let is_unrecorded = !is_followed
+            && is_same_origin
+            && self.is_known(&page.entry.url, &next, chain.as_ref(), known, run)?;
         if !is_followed && !is_unrecorded {
-            return Ok(Onward { delivered: self.end(page), follow: None });
+            return Ok(self.ended(page, known));
         }
-        if is_here {
+        let permit = if is_same_origin { self.permit_for(&page, run) } else { None };
+        if permit.is_none() && is_unrecorded {
+            return Ok(self.ended(page, known));
+        }
+        if permit.is_some()
+            && let FetchResult::Redirect { response, .. } = &mut page.result
+        {
             // While the page waits, its body must not take the memory of others. That of a redirect means nothing.
             response.body = Bytes::new();
         }
-        let mut asked = self.asked.clone();
-        asked.extend(chain.iter().flat_map(Chain::requests).cloned());
+        let mut requests = self.requests.clone();
+        requests.extend(chain.iter().flat_map(Chain::requests).cloned());
         let chain = chain.and_then(|chain| chain.at(&next.entry.url)).map(Box::new);
         let pages = self.end(page);
-        let (delivered, detour) = match is_here {
-            true => (Vec::new(), Some(Box::new(Detour { pages, asked, is_unrecorded }))),
-            false => (pages, None),
+        let (delivered, detour) = match permit {
+            Some(_) => (
+                Vec::new(),
+                Some(Box::new(Detour { pages, requests, is_unrecorded, permit, ..Detour::default() })),
+            ),
+            None => (pages, None),
         };
-        Ok(Onward { delivered, follow: Some(QueuedPage { chain, detour, ..next }) })
+        Ok(Onward { delivered, follow: Some(QueuedPage { chain, detour, ..next }), end: None })
+    }
+
+    /// The detour ends with this page.
+    fn ended(self, page: FetchedPage, known: Option<&str>) -> Onward {
+        let is_failed = matches!(page.result, FetchResult::Nothing(Outcome::Failed(_)));
+        let end = match (&page.result, &self.led_back_by) {
+            (FetchResult::Page(_), Some(path)) => Some(DetourEnd::LedBack(path.clone())),
+            _ if is_failed || known.is_none() => None,
+            (_, Some(path)) if known == Some(path) => Some(DetourEnd::Vain),
+            _ => self.ways().any(|way| self.is_unrecorded && known == Some(way)).then_some(DetourEnd::Vain),
+        };
+        Onward { delivered: self.end(page), follow: None, end }
+    }
+
+    /// May this page wait, too?
+    fn permit_for(&self, page: &FetchedPage, run: &Run) -> Option<Arc<OwnedSemaphorePermit>> {
+        let bytes: usize = self.pages.iter().chain([page]).map(header_bytes).sum();
+        if bytes > MAX_WAITING_HEADERS {
+            return None;
+        }
+        let permit = || run.detours.clone().try_acquire_owned().ok().map(Arc::new);
+        self.permit.clone().or_else(permit)
     }
 
     /// The waiting page to which this target leads back, and the chain there.
     fn way_back(&self, target: &CanonicalUrl, chain: &Chain, run: &Run) -> Option<(usize, Chain)> {
         let at = self.pages.iter().rposition(|page| page.entry.url == *target)?;
         let page = &self.pages[at];
-        let back = chain.back(self.asked.clone(), path(target_of(page)?));
+        let back = chain.back(self.requests.clone());
         let is_again = back.hop().cookies.is_some() && !back.is_loop();
         let is_short = usize::from(page.hops) + back.steps() <= usize::from(run.config.max_redirects);
         (is_again && is_short).then_some((at, back))
@@ -102,16 +155,22 @@ impl Detour {
 
     /// Requests the page at this place again, behind the page to which it redirected.
     fn lead_back(self, from: FetchedPage, at: usize, chain: Chain) -> Onward {
-        let mut pages = self.end(from);
+        let (permit, mut pages) = (self.permit.clone(), self.end(from));
         let delivered = pages.split_off(at + 1);
-        let again = pages.pop().map(|page| {
-            let FetchedPage { index, entry, hops, condition, sitemaps, .. } = page;
+        let again = pages.pop().map(|answered| {
+            let FetchedPage { index, entry, hops, condition, sitemaps, .. } = answered.clone();
+            let led_back_by = target_of(&answered).map(|target| path(target).into());
             // The chain has all requests.
-            let detour = Detour { pages, ..Detour::default() };
+            let detour = Detour { pages, answered: Some(answered), led_back_by, permit, ..Detour::default() };
             let (chain, detour) = (Some(Box::new(chain)), Some(Box::new(detour)));
             QueuedPage { index, entry, hops, condition, sitemaps, ticket: None, chain, detour }
         });
-        Onward { delivered, follow: again }
+        Onward { delivered, follow: again, end: None }
+    }
+
+    /// The paths to which the waiting pages redirect.
+    fn ways(&self) -> impl Iterator<Item = &str> {
+        self.pages.iter().filter_map(target_of).map(path)
     }
 
     /// Is this page, which has a visit of its own, known to lead back?
@@ -125,12 +184,11 @@ impl Detour {
     ) -> Result<bool, FetchError> {
         let Some(chain) = chain else { return Ok(false) };
         let is_waiting = self.pages.iter().any(|page| page.entry.url == next.entry.url);
-        let is_asked = self.asked.contains(&chain.hop()) || chain.is_loop();
-        if is_waiting || is_asked || (run.refuses)(&next.entry).is_some() {
+        let is_requested = self.requests.contains(&chain.hop()) || chain.is_loop();
+        if is_waiting || is_requested || (run.refuses)(&next.entry).is_some() {
             return Ok(false);
         }
-        let mut ways = self.pages.iter().filter_map(target_of).chain([&next.entry.url]).map(path);
-        if known.is_some_and(|known| ways.any(|way| way == known)) {
+        if known.is_some_and(|known| self.ways().chain([path(&next.entry.url)]).any(|way| way == known)) {
             return Ok(true);
         }
         // Two redirects to each other are worth a request only if something is different this time.
@@ -144,6 +202,13 @@ fn target_of(page: &FetchedPage) -> Option<&CanonicalUrl> {
         FetchResult::Redirect { target, .. } => Some(target),
         _ => None,
     }
+}
+
+/// Bytes of the header of a redirect, as long as it waits.
+fn header_bytes(page: &FetchedPage) -> usize {
+    let FetchResult::Redirect { response, .. } = &page.result else { return 0 };
+    let fields = response.headers.iter().map(|(name, value)| name.as_str().len() + value.len());
+    response.lines.as_ref().map_or_else(|| fields.sum(), |lines| lines.len())
 }
 
 /// The query often names the page to return to.

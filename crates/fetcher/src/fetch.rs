@@ -9,7 +9,7 @@ use crate::frontier::Frontier;
 use crate::host::{Action, Cursor, Next, QueuedPage, RobotsRequest, SlotState};
 use crate::host_delay::LeftAlone;
 use crate::host_order::Precedence;
-use crate::limits::{FetchConfig, LONG_WAIT, MAX_ROBOTS_REDIRECTS};
+use crate::limits::{FetchConfig, LONG_WAIT, MAX_DETOURS, MAX_ROBOTS_REDIRECTS};
 use crate::outcome::{FetchError, FetchedPage, is_redirect, redirect_target};
 use crate::report::{FetchReport, StoppedBy};
 use crate::resources::{RenderedPages, Resources};
@@ -29,6 +29,7 @@ use std::net::IpAddr;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tokio::sync::Semaphore;
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
@@ -141,6 +142,7 @@ impl Fetcher {
             resources: job.resources,
             taken_early: Mutex::default(),
             followed: Mutex::new(job.followed.into_iter().collect()),
+            detours: Arc::new(Semaphore::new(MAX_DETOURS)),
         });
         let mut state = Loop {
             frontier: Frontier::new(&run, &job.precedence),
@@ -327,7 +329,7 @@ impl Loop {
                     let span = host.span.clone();
                     let retry = host.retry_policy();
                     let origin = action.as_ref().and_then(|(origin, _)| *origin);
-                    let detour = origin.and_then(|origin| host.origin(origin).state.detour.clone());
+                    let detour_path = origin.and_then(|origin| host.origin(origin).state.detour_path.clone());
                     let address = host.address().filter(|_| matches!(action, Some((Some(_), _))));
                     // A host that waits for its DNS lookup can do nothing else.
                     let is_lookup = matches!(action, Some((None, _)));
@@ -337,7 +339,8 @@ impl Loop {
                     if let Some(address) = address {
                         self.addresses.request_started(address);
                     }
-                    let visit = HostVisit { host: id, finished, action, start, address, last, retry, detour };
+                    let visit =
+                        HostVisit { host: id, finished, action, start, address, last, retry, detour_path };
                     let panicked = PanickedVisit::of(&visit);
                     if let Some(page) = panicked.page() {
                         self.frontier.host(id).fetching.start(page, self.run.now());
@@ -429,7 +432,7 @@ impl Loop {
                 if let Some(origin) = ended.origin.filter(|_| ended.feedback.is_some()) {
                     let queue = host.origin(origin);
                     queue.count_result(host_failed, &self.run, now)?;
-                    ended.led_back_by.map_or(Ok(()), |path| queue.note_detour(path, &self.run))?;
+                    ended.detour.map_or(Ok(()), |end| queue.note_detour(end, &self.run))?;
                 }
                 self.frontier.push(ended.host, Instant::now());
                 return follow.map_or(Ok(()), |queued| self.put_first(queued));

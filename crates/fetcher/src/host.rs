@@ -496,11 +496,17 @@ impl Host {
         queued.filter(|page| page.entry.share != Share::Followed).collect()
     }
 
-    /// Removes the pages that have an answer, but wait for that of their target.
+    /// Removes the pages that have an answer, but wait for that of their target, or to be requested again.
     pub fn take_waiting(&mut self) -> Vec<FetchedPage> {
-        let queued = self.origins.iter_mut().flat_map(|queue| &mut queue.followed);
-        let pages: Vec<_> =
-            queued.filter_map(|queued| queued.detour.take()).flat_map(|detour| detour.pages).collect();
+        let mut pages = Vec::new();
+        for queue in &mut self.origins {
+            queue.followed.retain_mut(|queued| {
+                let Some(detour) = queued.detour.take() else { return true };
+                let is_answered = detour.answered.is_some();
+                pages.extend(detour.pages.into_iter().chain(detour.answered));
+                !is_answered
+            });
+        }
         self.done += pages.len() as u64;
         pages
     }

@@ -23,6 +23,12 @@ pub const LONG_WAIT: Duration = Duration::from_secs(5);
 /// Maximum number of redirect targets followed in one run. Further targets stay links for the next
 /// cycle.
 pub const MAX_FOLLOWED: usize = 100_000;
+/// Maximum number of redirect targets for which pages wait at a time. Pages beyond it do not wait.
+pub const MAX_DETOURS: usize = 2_048;
+/// Maximum bytes of the response headers of all pages that wait for one target.
+pub const MAX_WAITING_HEADERS: usize = 16 * 1024;
+/// After this many detours in a row that did not lead back, their path is forgotten.
+pub const MAX_VAIN_DETOURS: u32 = 3;
 /// Maximum length of robots.txt in bytes; a longer file is cut at a line (RFC 9309 §2.5: at least
 /// 500 KiB).
 pub const MAX_ROBOTS: usize = 500 * 1024;

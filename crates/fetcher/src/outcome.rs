@@ -46,7 +46,7 @@ pub struct FetchedPage {
 
 /// Keeps the connection of a page in use until the page is read. Readers drop it when they take the
 /// page. So pages that are slow to read delay their own host first, and the number of waiting pages
-/// never exceeds the number of connections.
+/// never exceeds the number of connections. A page that waits for its target has none yet (`detour.rs`).
 #[derive(Clone, Debug, Default)]
 pub struct Hold(#[allow(dead_code, reason = "its end is what counts")] Option<Arc<oneshot::Sender<()>>>);
 

@@ -16,6 +16,7 @@ use recrawl_types::{
 };
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 /// Index of a host in the frontier's table. Indexes of closed hosts are reused.
@@ -51,6 +52,8 @@ pub struct Run {
     /// Pages outside the schedule in this run: redirect targets, and pages that an operator
     /// requested.
     pub followed: Mutex<HashSet<CanonicalUrl>>,
+    /// A permit for each target that pages wait for.
+    pub detours: Arc<Semaphore>,
 }
 
 impl Run {

@@ -4,7 +4,7 @@
 
 use crate::chain::Chain;
 use crate::client::{Manner, Meter, NetworkError, Reply, Request};
-use crate::detour::Onward;
+use crate::detour::{DetourEnd, Onward};
 use crate::feedback::{HostFeedback, RetryPolicy, retry_while_exhausted};
 use crate::host::{Action, OriginId, QueuedPage, RequestStart, RobotsRequest};
 use crate::limits::MAX_ROBOTS;
@@ -42,7 +42,7 @@ pub struct HostVisit {
     pub last: bool,
     pub retry: RetryPolicy,
     /// The path by which a detour of the origin led back before.
-    pub detour: Option<Box<str>>,
+    pub detour_path: Option<Box<str>>,
 }
 
 /// Result of a visit for the main loop.
@@ -61,8 +61,8 @@ pub struct VisitEnd {
     pub error: Option<FetchError>,
     /// Pages delivered behind the request.
     pub delivered: u64,
-    /// The path of a detour that led back to the page ([`HostState::detour`](recrawl_types::HostState)).
-    pub led_back_by: Option<Box<str>>,
+    /// How a detour ended with the page.
+    pub detour: Option<DetourEnd>,
     /// The receiver of pages is gone.
     pub output_closed: bool,
 }
@@ -120,10 +120,10 @@ impl HostVisit {
             received: 0,
             error: None,
             delivered: 0,
-            led_back_by: None,
+            detour: None,
             output_closed: false,
         };
-        let sending = Sending { retry: self.retry, start: self.start, detour: self.detour };
+        let sending = Sending { retry: self.retry, start: self.start, detour_path: self.detour_path };
         for page in self.finished {
             ended.output_closed |= deliver(page, &run, &out).await.is_err();
         }
@@ -190,8 +190,8 @@ pub struct OutputClosed;
 struct Sending {
     retry: RetryPolicy,
     start: Option<RequestStart>,
-    /// See [`HostVisit::detour`].
-    detour: Option<Box<str>>,
+    /// See [`HostVisit::detour_path`].
+    detour_path: Option<Box<str>>,
 }
 
 async fn send(
@@ -283,7 +283,7 @@ async fn visit_page(
         return Vec::new();
     }
     let from = Chain::url(&queued.entry.url, queued.chain.as_deref());
-    let QueuedPage { index, entry, hops, condition, sitemaps, ticket, chain, detour } = queued;
+    let QueuedPage { index, entry, hops, condition, sitemaps, ticket, chain: _, detour } = queued;
     if let Some(ticket) = ticket {
         let result = resource_of(answer, &entry, &from, &run.rules);
         let bytes = if let FetchResult::Page(page) = &result { page.body.len() as u64 } else { 0 };
@@ -296,19 +296,16 @@ async fn visit_page(
     let is_malformed = matches!(answer, Err(NetworkError::Malformed));
     let result = result_of(answer, &entry, &from, conditional, &run.rules);
     let host_failed = is_host_failure(&result) && !is_malformed;
-    let mut bytes = 0;
-    if let FetchResult::Page(page) = &result {
-        bytes = page.body.len() as u64;
-        ended.led_back_by = chain.and_then(|chain| chain.led_back_by().map(Box::from));
-    }
+    let bytes = if let FetchResult::Page(page) = &result { page.body.len() as u64 } else { 0 };
     let page =
         FetchedPage { index, entry, hops, result, condition, at, elapsed, sitemaps, hold: Hold::default() };
     let (detour, chain) = (detour.map(|detour| *detour).unwrap_or_default(), onward.map(|(_, chain)| chain));
-    let onward = detour.go_on(page, chain, sending.detour.as_deref(), run);
-    let Onward { delivered, follow } = onward.unwrap_or_else(|error| {
+    let onward = detour.go_on(page, chain, sending.detour_path.as_deref(), run);
+    let Onward { delivered, follow, end } = onward.unwrap_or_else(|error| {
         ended.error = Some(error);
         Onward::default()
     });
+    ended.detour = end;
     ended.kind = VisitEndKind::Page { host_failed, follow, bytes };
     delivered
 }

@@ -86,7 +86,7 @@ impl PanickedVisit {
             received: 0,
             error: None,
             delivered,
-            led_back_by: None,
+            detour: None,
             output_closed,
         }
     }

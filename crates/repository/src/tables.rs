@@ -437,9 +437,13 @@ fn put_row(state: &HostState, rules_apart: bool) -> Vec<u8> {
         out.put_u8(RULES_CHANGED);
         out.put_bytes(&state.rules_changed.to_le_bytes());
     }
-    if let Some(path) = &state.detour {
-        out.put_u8(DETOUR);
+    if let Some(path) = &state.detour_path {
+        out.put_u8(DETOUR_PATH);
         out.put_bytes(path.as_bytes());
+    }
+    if state.vain_detours > 0 {
+        out.put_u8(VAIN_DETOURS);
+        out.put_bytes(&state.vain_detours.to_le_bytes());
     }
     out
 }
@@ -451,7 +455,9 @@ const PACE: u8 = 2;
 /// When robots.txt changed.
 const RULES_CHANGED: u8 = 3;
 /// The path by which a detour for a cookie led back.
-const DETOUR: u8 = 4;
+const DETOUR_PATH: u8 = 4;
+/// Detours by it that did not.
+const VAIN_DETOURS: u8 = 5;
 
 fn put_pace(pace: &Pace) -> Vec<u8> {
     let mut out = Vec::new();
@@ -569,9 +575,13 @@ fn take_row(bytes: &[u8]) -> Result<(HostState, bool), Malformed> {
                 let bytes = bytes.try_into().map_err(|_| Malformed("an invalid time"))?;
                 state.rules_changed = u64::from_le_bytes(bytes);
             }
-            (DETOUR, bytes) => {
+            (DETOUR_PATH, bytes) => {
                 let path = std::str::from_utf8(bytes).map_err(|_| Malformed("a path is not text"))?;
-                state.detour = Some(path.into());
+                state.detour_path = Some(path.into());
+            }
+            (VAIN_DETOURS, bytes) => {
+                let bytes = bytes.try_into().map_err(|_| Malformed("an invalid number of detours"))?;
+                state.vain_detours = u32::from_le_bytes(bytes);
             }
             _ => return Err(Malformed("unknown host data")),
         }

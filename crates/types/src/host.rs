@@ -82,7 +82,9 @@ pub struct HostState {
     pub pace: Pace,
     /// Path of a page to which others redirected before it, or one behind it, set a cookie and led back to them; none
     /// if that never happened.
-    pub detour: Option<Box<str>>,
+    pub detour_path: Option<Box<str>>,
+    /// Detours by it in a row that did not lead back.
+    pub vain_detours: u32,
     /// Are its validators believed? The fetcher only reads it; the program learns it, cycle by cycle.
     pub trust: ValidatorTrust,
 }

@@ -100,6 +100,16 @@ impl Pattern {
         }
     }
 
+    /// Does the pattern name this path of one page or prefix? `url` has no query.
+    pub fn names_path(&self, url: &str) -> bool {
+        let path = |url: &str| url.split_once('?').map_or(url, |(path, _)| path).to_owned();
+        match self {
+            Pattern::Host(_) => false,
+            Pattern::Prefix(prefix) => url.starts_with(&path(prefix)),
+            Pattern::Page(page) => url == path(page),
+        }
+    }
+
     /// The pattern alone: a host as given, a URL prefix, or a page's URL.
     pub fn bare(&self) -> String {
         match self {

@@ -31,7 +31,7 @@ use recrawl_archive::takedown::{TakenDown, take_down};
 use recrawl_notifications::store;
 use recrawl_repository::storage::Storage;
 use recrawl_repository::{CarriedPages, Generation, OriginTable, Repository, SledTables};
-use recrawl_types::{CanonicalUrl, Known, PageRecord, Status, UrlRules};
+use recrawl_types::{CanonicalUrl, HostState, HostTable, Known, PageRecord, Status, UrlRules};
 use recrawl_verifier::MergeReport;
 use serde::Serialize;
 use std::fmt;
@@ -102,6 +102,9 @@ fn remove_from(tables: &SledTables, meant: &Pattern, only_count: bool) -> Result
         asked: Control::forget(tables, &|url| meant.matches(url), only_count)?,
         ..InTables::default()
     };
+    if !only_count {
+        forget_detours(tables, meant)?;
+    }
     for part in PARTS {
         match part.forget {
             Forget::Rows(forget) => forget(&takedown, &mut removed)?,
@@ -109,6 +112,18 @@ fn remove_from(tables: &SledTables, meant: &Pattern, only_count: bool) -> Result
         }
     }
     Ok(removed)
+}
+
+/// Removes paths of detours that are meant from the rows of hosts that stay. They are not counted.
+fn forget_detours(tables: &SledTables, meant: &Pattern) -> Result<(), Failure> {
+    for row in tables.hosts() {
+        let (origin, state) = row?;
+        if state.detour_path.as_ref().is_some_and(|path| meant.names_path(&format!("{origin}{path}"))) {
+            let state = HostState { detour_path: None, vain_detours: 0, ..state };
+            HostTable::store(tables, &origin, &state)?;
+        }
+    }
+    Ok(())
 }
 
 /// What was removed of what is kept beside the pages.
@@ -327,11 +342,46 @@ fn forgotten(record: PageRecord, keep_crawling: bool) -> PageRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use recrawl_types::{Origin, Scheme};
 
     #[test]
     fn a_command_to_paste_is_one_for_any_url() {
         let pattern = Pattern::page("http://a.test/it's?q=$(id)`id`", &UrlRules::keep_all()).unwrap();
         let command = ending(&pattern.to_string());
         assert_eq!(command, r"`recrawl takedown --page 'http://a.test/it'\''s?q=$(id)`id`' --end`");
+    }
+
+    #[test]
+    fn a_path_of_detours_goes_with_its_page() {
+        let tables = SledTables::temporary().unwrap();
+        let origin = Origin { scheme: Scheme::Http, host: "a.test".into(), port: 8080 };
+        let path = || Some("/check".into());
+        let state = HostState { detour_path: path(), vain_detours: 1, requests: 7, ..HostState::default() };
+        HostTable::store(&tables, &origin, &state).unwrap();
+        let left = |meant: Pattern, only_count| {
+            remove_from(&tables, &meant, only_count).unwrap();
+            let state = HostTable::load(&tables, &origin).unwrap().unwrap();
+            (state.detour_path, state.vain_detours, state.requests)
+        };
+        let page = |url: &str| Pattern::page(url, &UrlRules::keep_all()).unwrap();
+        let prefix = |url: &str| Pattern::prefix(url).unwrap();
+        for other in [
+            page("http://a.test:8080/"),
+            page("http://a.test:8080/check/2"),
+            page("http://a.test/check"),
+            page("https://a.test:8080/check"),
+            prefix("http://a.test:8080/b"),
+        ] {
+            assert_eq!(left(other, false), (path(), 1, 7));
+        }
+        let asked = || page("http://a.test:8080/check?to=%2Fa");
+        assert_eq!(left(asked(), true), (path(), 1, 7));
+        assert_eq!(left(asked(), false), (None, 0, 7));
+        HostTable::store(&tables, &origin, &state).unwrap();
+        let left = |meant: Pattern| {
+            remove_from(&tables, &meant, false).unwrap();
+            HostTable::load(&tables, &origin).unwrap().unwrap().detour_path
+        };
+        assert_eq!(left(prefix("http://a.test:8080/ch")), None);
     }
 }

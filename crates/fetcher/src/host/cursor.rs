@@ -41,8 +41,11 @@ impl QueuedPage {
 
     /// Ends the page without a request, and with it those that wait for it.
     pub fn finish(mut self, outcome: Outcome, now: u64) -> Vec<FetchedPage> {
-        let detour = self.detour.take().map(|detour| *detour).unwrap_or_default();
-        detour.end(FetchedPage {
+        let mut detour = self.detour.take().map(|detour| *detour).unwrap_or_default();
+        // What was answered is no less true because the page is not requested again.
+        let answered =
+            detour.answered.take().map(|answered| FetchedPage { sitemaps: self.sitemaps.take(), ..answered });
+        detour.end(answered.unwrap_or_else(|| FetchedPage {
             index: self.index,
             entry: self.entry,
             hops: self.hops,
@@ -52,7 +55,7 @@ impl QueuedPage {
             elapsed: Duration::ZERO,
             sitemaps: self.sitemaps,
             hold: Hold::default(),
-        })
+        }))
     }
 }
 

@@ -1,8 +1,9 @@
 //! The queue of one origin: its pages, its robots policy, and its state.
 
 use super::{Cursor, QueuedPage};
+use crate::detour::DetourEnd;
 use crate::host_delay::LeftAlone;
-use crate::limits::{MAX_HOST_BACK_OFF, MIN_HOST_BACK_OFF};
+use crate::limits::{MAX_HOST_BACK_OFF, MAX_VAIN_DETOURS, MIN_HOST_BACK_OFF};
 use crate::outcome::{Condition, FetchError, FetchResult, FetchedPage, validators_to_send};
 use crate::resources::Ticket;
 use crate::robots::policy::RobotsPolicy;
@@ -230,13 +231,20 @@ impl OriginQueue {
         page.finish(outcome, now)
     }
 
-    /// A detour by this path led back to its page.
-    pub fn note_detour(&mut self, path: Box<str>, run: &Run) -> Result<(), FetchError> {
-        if self.state.detour.as_ref() == Some(&path) {
-            return Ok(());
+    /// Learns from the end of a detour.
+    pub fn note_detour(&mut self, end: DetourEnd, run: &Run) -> Result<(), FetchError> {
+        let before = self.state.detour_path.clone();
+        self.state.vain_detours = match end {
+            DetourEnd::LedBack(path) => {
+                self.state.detour_path = Some(path);
+                0
+            }
+            DetourEnd::Vain => self.state.vain_detours + u32::from(before.is_some()),
+        };
+        if self.state.vain_detours >= MAX_VAIN_DETOURS {
+            (self.state.detour_path, self.state.vain_detours) = (None, 0);
         }
-        self.state.detour = Some(path);
-        self.store(run)
+        if self.state.detour_path == before { Ok(()) } else { self.store(run) }
     }
 
     /// Takes the request that [`OriginQueue::step`] announced.

@@ -42,12 +42,13 @@ fn state() -> impl Strategy<Value = HostState> {
         promised,
     });
     let detour = option::of("/[ -~]{0,20}").prop_map(|path| path.map(Into::into));
-    let parts = (option::of(robots), numbers, trust, pace, detour);
-    parts.prop_map(|(robots, n, trust, pace, detour)| HostState {
+    let parts = (option::of(robots), numbers, trust, pace, detour, any::<u32>());
+    parts.prop_map(|(robots, n, trust, pace, detour_path, vain_detours)| HostState {
         robots,
         trust,
         pace,
-        detour,
+        detour_path,
+        vain_detours,
         failures: n.0,
         back_off_until: n.1,
         requests: n.2,

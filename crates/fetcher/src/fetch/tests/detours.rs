@@ -3,7 +3,10 @@
 use super::redirects::{sent, to, to_with_cookie};
 use super::*;
 use crate::NetworkError;
+use crate::limits::{MAX_DETOURS, MAX_VAIN_DETOURS, MAX_WAITING_HEADERS};
+use crate::testing::with_header;
 use recrawl_types::{Content, ContentKind, Failure, Fingerprint, Validators};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// `/check` sets a cookie and leads back to the page that the query names.
 fn checked(r: &Request) -> Script {
@@ -15,6 +18,17 @@ fn checked(r: &Request) -> Script {
         }
         Some((_, "seen=1]")) => friendly(r),
         _ => to(&format!("/check?{}", r.url.path_and_query())),
+    }
+}
+
+/// The host leads its visitors to `/check` and back while this is set, and then only there.
+fn until_it_ends(leads_back: Arc<AtomicBool>) -> impl Fn(&Request) -> Script + Send + Sync {
+    move |r| match (r.url.path_and_query(), leads_back.load(Relaxed)) {
+        ("/robots.txt", _) => friendly(r),
+        ("/check", true) => to_with_cookie("/b", "seen=1; path=/"),
+        (_, true) if sent(r).contains("seen=1") => friendly(r),
+        ("/check", false) => friendly(r),
+        _ => to("/check"),
     }
 }
 
@@ -58,7 +72,7 @@ async fn a_page_behind_a_page_that_sets_a_cookie_and_leads_back_is_read() {
     assert_eq!((output.pages.len(), output.report.followed, output.report.not_followed), (4, 2, 0));
     let page = output.pages.iter().find(|page| page.entry.url == url("http://a.test/a")).unwrap();
     assert_eq!((page.index, page.hops), (Some(0), 0));
-    assert_eq!(setup.state("http://a.test/").detour.as_deref(), Some("/check"));
+    assert_eq!(setup.state("http://a.test/").detour_path.as_deref(), Some("/check"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -82,7 +96,7 @@ async fn a_check_in_the_schedule_keeps_its_own_visit() {
         visited("http://a.test/b", redirect_to("http://a.test/check")),
         visited("http://a.test/check", redirect_to("http://a.test/a")),
     ];
-    let state = HostState { detour: Some("/check".into()), ..HostState::default() };
+    let state = HostState { detour_path: Some("/check".into()), ..HostState::default() };
     setup.hosts.store(&Origin::of(&url("http://a.test/a")), &state).unwrap();
     let output = setup.run().await;
     assert_eq!(output.of("http://a.test/a"), "page 200");
@@ -176,7 +190,7 @@ async fn without_a_way_back_or_a_cookie_nothing_changes() {
         let found: Vec<String> =
             output.pages.iter().map(|page| of(page).replace("http://a.test", "")).collect();
         assert_eq!(found, results);
-        assert_eq!(setup.state("http://a.test/").detour, None);
+        assert_eq!(setup.state("http://a.test/").detour_path, None);
     }
 }
 
@@ -190,7 +204,7 @@ async fn a_site_that_is_never_content_with_its_cookie_is_given_up() {
     let output = setup.run().await;
     assert_eq!(asked(&setup), ["/a", "/check", "/a [seen=1]"]);
     assert_eq!(output.of("http://a.test/a"), "→ http://a.test/check");
-    assert_eq!(setup.state("http://a.test/").detour, None);
+    assert_eq!(setup.state("http://a.test/").detour_path, None);
 
     // The same with a new cookie each time, where earlier detours led back.
     let count = std::sync::atomic::AtomicU32::new(0);
@@ -202,7 +216,7 @@ async fn a_site_that_is_never_content_with_its_cookie_is_given_up() {
         }
         _ => friendly(r),
     });
-    let state = HostState { detour: Some("/check".into()), ..HostState::default() };
+    let state = HostState { detour_path: Some("/check".into()), ..HostState::default() };
     setup.hosts.store(&Origin::of(&url("http://a.test/a")), &state).unwrap();
     setup.entries.push(visited("http://a.test/b", Content::default()));
     let output = setup.run().await;
@@ -268,6 +282,120 @@ async fn a_waiting_page_is_delivered_when_the_run_ends_before_its_target_answers
     let output = setup.run().await;
     assert_eq!(output.of("http://a.test/a"), "→ http://a.test/check?/a");
     assert_eq!(output.outcome("http://a.test/check?/a"), Outcome::Failed(Failure::Timeout));
+}
+
+/// A page that waits to be requested again was answered with a redirect. Whatever comes between, that is delivered.
+#[tokio::test(start_paused = true)]
+async fn a_redirect_is_delivered_if_the_page_is_not_requested_again() {
+    let redirect = "→ http://a.test/check?/a";
+    let mut setup = Setup::new(&["http://a.test/a", "http://a.test/b"], checked);
+    setup.config.delay_per_host = Duration::from_secs(60);
+    // After robots.txt, the page and its target.
+    setup.deadline = Some(Instant::now() + Duration::from_secs(210));
+    let output = setup.run().await;
+    assert_eq!(asked(&setup), ["/a", "/check?/a"]);
+    assert_eq!(output.of("http://a.test/a"), redirect);
+    assert_eq!(output.of("http://a.test/check?/a"), "→ http://a.test/a");
+    assert_eq!(output.outcome("http://a.test/b"), Outcome::Skipped(Skip::Deadline));
+
+    let stop = CancellationToken::new();
+    let stopped = stop.clone();
+    let answer = move |r: &Request| {
+        if sent(r) == "/check?/a" {
+            stopped.cancel();
+        }
+        checked(r)
+    };
+    let output = Setup { stop, ..Setup::new(&["http://a.test/a", "http://a.test/b"], answer) }.run().await;
+    assert_eq!(output.of("http://a.test/a"), redirect);
+    assert_eq!(output.pages.len(), 2, "the other page stays to be done");
+
+    // The budget of the cycle, or of the host, is spent.
+    for per_host in [true, false] {
+        let mut setup =
+            Setup::new(&["http://a.test/a", "http://a.test/b"], |r| match r.url.path_and_query() {
+                "/check?/a" => {
+                    let Ok(to_page) = checked(r).answer else { unreachable!("it answers") };
+                    crate::Reply { body: vec![b' '; 2_000].into(), ..to_page }.into()
+                }
+                _ => checked(r),
+            });
+        match per_host {
+            true => setup.config.bytes_per_host = 1_000,
+            false => setup.config.bytes_per_cycle = 1_000,
+        }
+        let output = setup.run().await;
+        assert_eq!(asked(&setup), ["/a", "/check?/a"]);
+        assert_eq!(output.of("http://a.test/a"), redirect);
+        assert_eq!(output.outcome("http://a.test/b"), Outcome::Skipped(Skip::ByteBudget));
+    }
+
+    // robots.txt forbids the URL to which the target leads back.
+    let setup = Setup::new(&["http://a.test/a"], |r| match r.url.path_and_query() {
+        "/robots.txt" => reply(200, "User-agent: *\nDisallow: /a?sid").into(),
+        "/check?/a" => to_with_cookie("/a?sid=1", "seen=1; path=/"),
+        _ => checked(r),
+    });
+    let output = setup.run().await;
+    assert_eq!(asked(&setup), ["/a", "/check?/a"]);
+    assert_eq!(output.of("http://a.test/a"), redirect);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_path_that_leads_back_no_more_is_forgotten() {
+    let leads_back = Arc::new(AtomicBool::new(true));
+    let mut setup = Setup::new(&["http://a.test/b"], until_it_ends(leads_back.clone()));
+    setup.run().await;
+    assert_eq!(setup.state("http://a.test/").detour_path.as_deref(), Some("/check"));
+
+    // The site is rebuilt: all old pages redirect to one, as the last cycle has seen.
+    leads_back.store(false, Relaxed);
+    let of_check = |n: &u32| visited(&format!("http://a.test/{n}"), redirect_to("http://a.test/check"));
+    let mut needless = Vec::new();
+    for run in 0..3 {
+        setup.entries =
+            vec![of_check(&run), of_check(&(run + 10)), visited("http://a.test/check", Content::default())];
+        let before = asked(&setup).len();
+        let output = setup.run().await;
+        assert_eq!(output.pages.len(), 3);
+        needless.push(asked(&setup).len() - before - 3);
+    }
+    assert_eq!(needless.iter().sum::<usize>(), MAX_VAIN_DETOURS as usize, "{needless:?}");
+    assert_eq!(setup.state("http://a.test/").detour_path, None);
+
+    // One that leads back is worth others that do not.
+    leads_back.store(true, Relaxed);
+    setup.entries = vec![entry("http://a.test/b")];
+    setup.run().await;
+    let state = setup.state("http://a.test/");
+    assert_eq!((state.detour_path.as_deref(), state.vain_detours), (Some("/check"), 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn pages_with_long_headers_and_too_many_pages_do_not_wait() {
+    let long = |r: &Request| match r.url.path_and_query() {
+        "/a" => {
+            let Ok(to_check) = checked(r).answer else { unreachable!("it answers") };
+            with_header(to_check, "x-long", &"x".repeat(MAX_WAITING_HEADERS)).into()
+        }
+        _ => checked(r),
+    };
+    let setup = Setup::new(&["http://a.test/a", "http://a.test/b"], long);
+    let output = setup.run().await;
+    assert_eq!(output.of("http://a.test/a"), "→ http://a.test/check?/a");
+    assert_eq!(output.of("http://a.test/check?/a"), "→ http://a.test/a");
+    assert_eq!(output.of("http://a.test/b"), "page 200");
+
+    let beyond = 3;
+    let pages: Vec<String> = (0..MAX_DETOURS + beyond).map(|n| format!("http://h{n}.test/a")).collect();
+    let mut setup = Setup::new(&[], checked);
+    setup.entries = pages.iter().map(|page| entry(page)).collect();
+    setup.config.delay_per_host = Duration::from_secs(3);
+    (setup.config.open_hosts, setup.config.connections) = (pages.len(), pages.len());
+    let output = setup.run().await;
+    let read = output.pages.iter().filter(|page| matches!(page.result, FetchResult::Page(_))).count();
+    assert_eq!(read, MAX_DETOURS);
+    assert_eq!(output.pages.len(), 2 * pages.len());
 }
 
 #[tokio::test(start_paused = true)]
