@@ -19,7 +19,7 @@ use crate::parts::improve::rules::LoopRules;
 use crate::parts::noise::page::NoiseRules;
 use crate::parts::notify::{Target, address_block};
 use crate::parts::pings::websub;
-use crate::parts::promises::Promise;
+use crate::parts::promises::{Promise, SurveyRules};
 use crate::parts::render;
 use crate::parts::traps::TrapRules;
 use crate::stored::seed_sites;
@@ -101,6 +101,20 @@ impl Settings {
             scope.admit_sites(seed_sites(tables, &[])?);
         }
         Ok(Forbidding::new(&self.fetch, &self.traps, scope, decided))
+    }
+
+    /// The rules for a survey of the promises. Without tables nothing is known of robots.txt and delays.
+    ///
+    /// # Errors
+    /// When the tables cannot be read.
+    pub fn promise_rules<'s>(
+        &'s self,
+        tables: Option<&'s SledTables>,
+        decided: &'s Decisions,
+    ) -> Result<SurveyRules<'s>, Failure> {
+        let forbidding = tables.map(|tables| self.forbidding(tables, decided)).transpose()?;
+        let (promises, config, fetch) = (&self.promises[..], &self.config, &self.fetch);
+        Ok(SurveyRules { promises, config, fetch, forbidding, tables, decided })
     }
 
     /// Reads and checks a configuration file, or uses the defaults. Variables of the

@@ -51,9 +51,11 @@ macro_rules! lessons {
                 Ok(())
             }
 
-            pub fn committed(&mut self, tables: &SledTables) -> Result<(), Failure> {
-                $(self.$name.iter_mut().try_for_each(|lesson| lesson.committed(tables))?;)*
-                Ok(())
+            /// The round is committed, so a failure no longer is one of the round.
+            pub fn committed(&mut self, tables: &SledTables) {
+                $(if let Some(Err(failure)) = self.$name.as_mut().map(|lesson| lesson.committed(tables)) {
+                    tracing::warn!("{} of the round wait on: {failure}", stringify!($name));
+                })*
             }
         }
     };

@@ -19,8 +19,8 @@ use crate::report::{RoundReport, history};
 /// stored.
 ///
 /// # Errors
-/// When the tables or the generation cannot be written. An error before the rename loses nothing: the round is merged
-/// again. An error of the last step comes after it: the round is committed, and `Crawl::begin_next` does not run.
+/// When the tables or the generation cannot be written, before the rename. Nothing is lost: the round is merged again.
+/// After the rename there are only warnings.
 pub fn commit(crawl: &mut Crawl, facts: &Facts, merged: MergedRound<'_>) -> Result<RoundReport, Failure> {
     let MergedRound { next, mut lessons, report, division, sample, spent } = merged;
     let round = facts.round();
@@ -44,6 +44,6 @@ pub fn commit(crawl: &mut Crawl, facts: &Facts, merged: MergedRound<'_>) -> Resu
         tracing::warn!("the reports of old rounds could not be added up: {failure}");
     }
     // Last: a ping that was removed before the rename would be lost with it. One that stays is answered twice.
-    lessons.committed(&crawl.tables)?;
+    lessons.committed(&crawl.tables);
     Ok(report)
 }

@@ -11,7 +11,7 @@ pub mod limits;
 mod survey;
 
 pub use due::Due;
-pub use survey::{Survey, Surveyed};
+pub use survey::{Survey, SurveyRules, Surveyed};
 
 use crate::config::{Config, PromiseTable};
 use crate::labels;

@@ -47,6 +47,80 @@ fn the_list_has_what_the_folder_has() {
     assert_eq!(listed, found, "a part is a folder or file of src/parts, and a line in PARTS, in order");
 }
 
+/// The module of a file, from the root of the crate.
+fn module_of(file: &Path) -> Vec<String> {
+    let path = file.with_extension("");
+    let below = path.strip_prefix(folder().parent().unwrap()).unwrap();
+    below.iter().map(|name| name.to_str().unwrap().to_owned()).collect()
+}
+
+/// Is the path this module, or in it?
+fn is_in(path: &str, module: &str) -> bool {
+    path.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+}
+
+/// All paths in a text that begin with `crate` or `super`, from the root of the crate, with groups spread out.
+fn paths(text: &str, module: &[String]) -> Vec<String> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut found = Vec::new();
+    for (at, root) in text.match_indices("crate::").chain(text.match_indices("super::")) {
+        if text[..at].ends_with(is_word) || text[..at].ends_with("::") {
+            continue;
+        }
+        let mut below = &text[at + root.len()..];
+        let mut ups = usize::from(root == "super::");
+        while let Some(rest) = below.strip_prefix("super::").filter(|_| ups > 0) {
+            (below, ups) = (rest, ups + 1);
+        }
+        let base = if ups == 0 { &[] } else { &module[..module.len().saturating_sub(ups)] };
+        found.extend(spread(below).0.into_iter().map(|path| [base, &[path]].concat().join("::")));
+    }
+    found
+}
+
+/// The paths at the beginning of a text, and the rest of it.
+fn spread(text: &str) -> (Vec<String>, &str) {
+    let text = text.trim_start();
+    if let Some(mut rest) = text.strip_prefix('{') {
+        let mut all = Vec::new();
+        loop {
+            let (paths, after) = spread(rest);
+            all.extend(paths);
+            // Behind a name there may be another name for it.
+            let end = after.find([',', '}']).unwrap_or(after.len());
+            match after[end..].strip_prefix(',') {
+                Some(next) => rest = next,
+                None => return (all, after.get(end + 1..).unwrap_or_default()),
+            }
+        }
+    }
+    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
+    let (name, rest) = text.split_at(end);
+    match rest.strip_prefix("::") {
+        Some(below) => {
+            let (paths, rest) = spread(below);
+            (paths.into_iter().map(|path| format!("{name}::{path}")).collect(), rest)
+        }
+        None => (vec![name.to_owned()], rest),
+    }
+}
+
+#[test]
+fn paths_are_found_in_groups_and_behind_super() {
+    let text = "use crate::{cycle, parts::{noise::{self, Floor as F}, traps}};\nlet x = crate::report::of(super::super::dates::x);";
+    let module = ["parts", "pings", "lesson"].map(str::to_owned);
+    let expected = [
+        "cycle",
+        "parts::noise::self",
+        "parts::noise::Floor",
+        "parts::traps",
+        "report::of",
+        "parts::dates::x",
+    ];
+    assert_eq!(paths(text, &module), expected);
+    assert!(is_in("cycle", "cycle") && is_in("cycle::plan", "cycle") && !is_in("cycles", "cycle"));
+}
+
 #[test]
 fn no_part_imports_another_or_what_joins_them() {
     let mut used = BTreeSet::new();
@@ -54,16 +128,13 @@ fn no_part_imports_another_or_what_joins_them() {
         for file in files(part.name) {
             let text = fs::read_to_string(&file).unwrap();
             let product = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+            let paths = paths(product, &module_of(&file));
             for above in ABOVE {
-                let is_there = [format!("crate::{above}::"), format!("crate::{above};")];
-                assert!(
-                    !is_there.iter().any(|path| product.contains(path)),
-                    "{} imports {above}",
-                    file.display()
-                );
+                assert!(!paths.iter().any(|path| is_in(path, above)), "{} imports {above}", file.display());
             }
             for other in PARTS.iter().filter(|other| other.name != part.name) {
-                if product.contains(&format!("crate::parts::{}", other.name)) {
+                let module = format!("parts::{}", other.name);
+                if paths.iter().any(|path| is_in(path, &module)) {
                     let import = (part.name, other.name);
                     assert!(IMPORTS.contains(&import), "{} imports {}", file.display(), other.name);
                     used.insert(import);
@@ -85,6 +156,7 @@ fn plant(part: &str, tables: &SledTables, page: &CanonicalUrl) -> Option<()> {
             tables.apply_round(Round(1), [(Site::of(page).to_string(), b"{}".to_vec())]).unwrap();
         }
         "pings" => {
+            pings::websub::WebSub::plant(tables, page);
             tables.keep_ping(page, Some(Ping::at(1))).unwrap();
             tables.apply_ping_counts(Round(1), [(origin, counts)]).unwrap();
         }

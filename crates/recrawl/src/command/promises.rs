@@ -85,17 +85,11 @@ pub fn check(settings: &Settings) -> Result<(), Failure> {
     let decided = open_read::decisions(&settings.data_dir, || tables.clone().ok_or_else(String::new))?;
     let generation = repository.current();
     let cycle = generation.cycle().next();
-    let forbidding = tables.as_deref().map(|tables| settings.forbidding(tables, &decided)).transpose()?;
     Survey {
-        promises: &settings.promises,
-        config: &settings.config,
-        fetch: &settings.fetch,
-        forbidding,
+        rules: settings.promise_rules(tables.as_deref(), &decided)?,
         period: settings.config.cycle.period.0,
         generation: &generation,
         kept: &repository.kept(),
-        tables: tables.as_deref(),
-        decided: &decided,
         cycle,
         k: plan::request(settings, cycle, generation.pages(), 0).pages,
         now: recrawl_fetcher::system_clock()(),
@@ -116,15 +110,10 @@ impl Promises {
         let last = reports.iter().find(|report| report.is_of_crawl());
         let since = last.map_or(0, RoundReport::cycle_started);
         let survey = Survey {
-            promises: &settings.promises,
-            config: &settings.config,
-            fetch: &settings.fetch,
-            forbidding: Some(settings.forbidding(tables, decided)?),
+            rules: settings.promise_rules(Some(tables), decided)?,
             period: promises::period(&settings.config, since, now),
             generation,
             kept,
-            tables: Some(tables),
-            decided,
             cycle,
             k: plan::request(settings, cycle, generation.pages(), random_seed).pages,
             now,

@@ -49,15 +49,10 @@ fn survey_of<T: Default>(
     let (now, since) = ((crawl.clock)(), crawl.so_far.started.unwrap_or_default());
     let decided = crawl.control.decided();
     work(&Survey {
-        promises: &crawl.settings.promises,
-        config: &crawl.settings.config,
-        fetch: &crawl.settings.fetch,
-        forbidding: Some(crawl.settings.forbidding(&crawl.tables, &decided)?),
+        rules: crawl.settings.promise_rules(Some(&crawl.tables), &decided)?,
         period: period(since, now),
         generation,
         kept: &crawl.repository.kept(),
-        tables: Some(&crawl.tables),
-        decided: &decided,
         cycle,
         k,
         now,

@@ -11,6 +11,7 @@ use recrawl_focus::live::recall::{Explored, MAX_EXPLORED, Pending, recall};
 use recrawl_repository::SledTables;
 use recrawl_types::{CanonicalUrl, DatedRound, Known, Share, Site, Status};
 use recrawl_verifier::Tried;
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 /// The lesson of a round, whose tried links are met in URL order.
@@ -24,6 +25,8 @@ pub struct FocusLesson {
     discovered: Discovered,
     /// The site of the last URL: its name, the hash of it, and its number.
     last: Option<(Site, u64, Option<usize>)>,
+    /// The state after the round, once all its pages were met.
+    after: OnceCell<FocusState>,
 }
 
 impl FocusLesson {
@@ -47,6 +50,7 @@ impl FocusLesson {
                 .unwrap_or_else(|| FocusFacts { pending: now.pending, ..survey.facts().clone() }),
             discovered: Discovered::default(),
             last: None,
+            after: OnceCell::new(),
             rules,
             before,
             now,
@@ -74,11 +78,15 @@ impl FocusLesson {
 
     /// The report of the round, once all its pages were met.
     pub fn report(&self) -> FocusReport {
-        FocusReport::new(&self.facts, &self.discovered, self.relevant(), self.state().recall)
+        FocusReport::new(&self.facts, &self.discovered, self.relevant(), self.after().recall)
     }
 
-    /// The state after the round.
-    fn state(&self) -> FocusState {
+    /// The state after the round, which report and tables share.
+    fn after(&self) -> &FocusState {
+        self.after.get_or_init(|| self.learned())
+    }
+
+    fn learned(&self) -> FocusState {
         let mut now = self.now.clone();
         let surplus = now.explored.len().saturating_sub(MAX_EXPLORED);
         now.explored.drain(..surplus);
@@ -129,6 +137,6 @@ impl RoundLesson for FocusLesson {
     }
 
     fn store(&mut self, tables: &SledTables, round: DatedRound) -> Result<(), Failure> {
-        self.state().keep(self.before.clone(), round, tables)
+        self.after().clone().keep(self.before.clone(), round, tables)
     }
 }

@@ -218,6 +218,14 @@ impl WebSub {
         self.state().table.sizes(now)
     }
 
+    /// Keeps a subscription to this feed.
+    #[cfg(test)]
+    pub fn plant(tables: &SledTables, feed: &CanonicalUrl) {
+        let mut table = Subscriptions::default();
+        assert!(table.offer(feed, feed, &feed.as_text(), "name".into(), 1));
+        keep(tables, TABLE, &table.rows()).unwrap();
+    }
+
     /// Removes the subscriptions with a feed or hub that is meant from the tables of a stopped crawl, or only counts
     /// them.
     ///

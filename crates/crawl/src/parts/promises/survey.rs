@@ -19,8 +19,8 @@ use std::time::Duration;
 /// Part of a period that is left for the plan and the requests.
 const HEADROOM: i64 = 10;
 
-/// What a survey reads.
-pub struct Survey<'s> {
+/// The part of a survey that settings, tables and operators decide.
+pub struct SurveyRules<'s> {
     /// The promises.
     pub promises: &'s [Promise],
     /// The budget and the shares that bound them.
@@ -29,14 +29,20 @@ pub struct Survey<'s> {
     pub fetch: &'s FetchConfig,
     /// The rules that keep pages from being fetched; none without tables.
     pub forbidding: Option<Forbidding<'s>>,
-    /// The known pages.
-    pub generation: &'s Generation,
-    /// Their visits.
-    pub kept: &'s KeptRounds,
     /// None while another process has them: then nothing is known of robots.txt and delays.
     pub tables: Option<&'s SledTables>,
     /// What operators decided.
     pub decided: &'s Decisions,
+}
+
+/// What a survey reads.
+pub struct Survey<'s> {
+    /// See [`SurveyRules`].
+    pub rules: SurveyRules<'s>,
+    /// The known pages.
+    pub generation: &'s Generation,
+    /// Their visits.
+    pub kept: &'s KeptRounds,
     /// The cycle that is planned.
     pub cycle: Cycle,
     /// Its k.
@@ -126,7 +132,7 @@ impl Survey<'_> {
     /// # Errors
     /// [`Failure::Usage`] with the limit; when something cannot be read.
     pub fn check(&self) -> Result<(), Failure> {
-        let promises = self.promises;
+        let promises = self.rules.promises;
         let rhythms = self.rhythms()?;
         let binding = promises
             .iter()
@@ -140,7 +146,7 @@ impl Survey<'_> {
     /// # Errors
     /// When something cannot be read.
     pub fn survey(&self) -> Result<Surveyed, Failure> {
-        let promises = self.promises;
+        let promises = self.rules.promises;
         let Rhythms { of: rhythms, visits } = self.rhythms()?;
         let period = self.period.as_millis() as i64;
         let most = self.k / 2;
@@ -158,7 +164,7 @@ impl Survey<'_> {
             due.push(DuePages::new(period, rhythm.every, most));
         }
         let mut visits_of = VisitsOf::open(self.kept, self.first_cycle())?;
-        let warmup = self.config.cycle.warmup;
+        let warmup = self.rules.config.cycle.warmup;
         self.walk(&mut |place, ordinal, url, record, standing, _| {
             let (promise, account) = (&promises[place], &mut accounts[place]);
             let count = match standing {
@@ -196,15 +202,15 @@ impl Survey<'_> {
 
     /// The first cycle whose visits tell whether a promise was kept.
     fn first_cycle(&self) -> Cycle {
-        let period = self.config.cycle.period.0;
-        let cycles = self.promises.iter().map(|promise| cycles_of(promise.within, period)).max();
+        let period = self.rules.config.cycle.period.0;
+        let cycles = self.rules.promises.iter().map(|promise| cycles_of(promise.within, period)).max();
         let cycles = u32::try_from(cycles.unwrap_or_default()).unwrap_or(u32::MAX);
         Cycle(self.cycle.0.saturating_sub(cycles))
     }
 
     /// The rhythm of each promise.
     fn rhythms(&self) -> Result<Rhythms, Failure> {
-        let (config, promises) = (self.config, self.promises);
+        let (config, promises) = (self.rules.config, self.rules.promises);
         let mut demands: Vec<Demand> = promises.iter().map(|_| Demand::default()).collect();
         self.walk(&mut |place, _, url, _, standing, origin| {
             if matches!(standing, Standing::NeverVisited | Standing::Visited | Standing::BackingOff) {
@@ -245,7 +251,7 @@ impl Survey<'_> {
 
     /// Calls `each` with every page of a promise, in URL order.
     fn walk(&self, each: &mut EachPage<'_>) -> Result<(), Failure> {
-        let promises = self.promises;
+        let promises = self.rules.promises;
         let mut origin: Option<(Origin, OriginNow)> = None;
         let mut covered: Option<&CanonicalUrl> = None;
         for promise in promises {
@@ -280,18 +286,19 @@ impl Survey<'_> {
     }
 
     fn origin(&self, origin: &Origin) -> Result<OriginNow, Failure> {
-        let state = self.tables.map(|tables| tables.load(origin)).transpose()?.flatten().unwrap_or_default();
-        let of = match (&self.forbidding, self.tables) {
+        let state =
+            self.rules.tables.map(|tables| tables.load(origin)).transpose()?.flatten().unwrap_or_default();
+        let of = match (&self.rules.forbidding, self.rules.tables) {
             (Some(forbidding), Some(tables)) => Some(forbidding.of_origin(tables, origin)?),
             _ => None,
         };
         let is_backing_off = state.back_off_until > self.now;
         // What robots.txt and the configuration ask for: latency passes.
         let asked = HostState { latency: 0, slow_down: 0, ..state };
-        let HostDelay { delay, because, .. } = HostDelay::of(&asked, self.fetch, self.now);
+        let HostDelay { delay, because, .. } = HostDelay::of(&asked, self.rules.fetch, self.now);
         Ok(OriginNow {
             of,
-            is_paused: self.decided.paused_hosts.contains_key(&*origin.host),
+            is_paused: self.rules.decided.paused_hosts.contains_key(&*origin.host),
             is_backing_off,
             delay,
             is_crawl_delay: because == Some(DelayReason::CrawlDelay),
@@ -301,7 +308,7 @@ impl Survey<'_> {
     fn standing(&self, url: &CanonicalUrl, record: &PageRecord, origin: &OriginNow) -> Standing {
         let is_visited = record.visited.is_some();
         let is_forbidden = || {
-            let gates = self.forbidding.as_ref().zip(origin.of.as_ref());
+            let gates = self.rules.forbidding.as_ref().zip(origin.of.as_ref());
             gates.is_some_and(|(forbidding, of)| !forbidding.gates(of, url, is_visited).is_empty())
         };
         match record.known.status {
