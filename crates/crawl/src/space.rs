@@ -56,7 +56,7 @@ impl Space {
         let in_use = generation.summary().bytes.saturating_sub(garbage);
         let batch = OF_THE_LOG * log_bytes + A_SKIPPED_PAGE * skipped;
         let bytes = in_use.saturating_add(batch);
-        let may_need = Size(bytes).rounded();
+        let may_need = Size(bytes).rounded_up();
         self.need(bytes, &format!("less than the {may_need} that committing the cycle may need"))
     }
 
@@ -72,7 +72,7 @@ impl Space {
         Err(Failure::Work(format!(
             "{}: {} free, {what}; free disk space and restart, nothing is lost and the cycle resumes",
             self.folder,
-            Size(free).rounded()
+            Size(free).rounded_down()
         )))
     }
 
@@ -145,6 +145,13 @@ mod tests {
         assert!(space.check_merge(&Generation::default(), 1_000, 0).is_ok());
         assert!(space.check_merge(&Generation::default(), 0, 1_000).is_err(), "skipped pages need room, too");
         let text = space.check_merge(&Generation::default(), 1_001, 0).unwrap_err().to_string();
-        assert!(text.contains("less than the 2.9 KiB that committing the cycle may need"), "{text}");
+        // 3,000 bytes of 3,003 that are needed.
+        assert!(
+            text.contains("2.9 KiB free, less than the 3 KiB that committing the cycle may need"),
+            "{text}"
+        );
+        free.store((1 << 30) - 1, Relaxed);
+        let text = space.check().unwrap_err().to_string();
+        assert!(text.contains("1023.9 MiB free, less than storage.reserve (1 GiB)"), "{text}");
     }
 }

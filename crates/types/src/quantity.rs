@@ -64,10 +64,10 @@ fn exact(value: u128, units: &[Unit]) -> String {
     }
 }
 
-/// The value in the largest unit of which there is one, with at most one decimal. What rounds up to
-/// one of the next unit is told in that: "1 MiB", never "1024 KiB".
-fn rounded(value: f64, units: &[Unit]) -> String {
-    let tenths = |factor: u64| (value / factor as f64 * 10.0).round() / 10.0;
+/// The value in the largest unit of which there is one, with at most one decimal, rounded by a function. What rounds up
+/// to one of the next unit is told in that: "1 MiB", never "1024 KiB".
+fn rounded(value: f64, units: &[Unit], round: fn(f64) -> f64) -> String {
+    let tenths = |factor: u64| round(value * 10.0 / factor as f64) / 10.0;
     let is_below = |pair: &&[Unit]| tenths(pair[0].1) * (pair[0].1 as f64) < pair[1].1 as f64;
     let (name, factor) = units.windows(2).find(is_below).map_or(units[units.len() - 1], |pair| pair[0]);
     format!("{} {name}", tenths(factor))
@@ -92,7 +92,12 @@ impl Span {
 
     /// For a measured duration: "2.4 s".
     pub fn rounded(self) -> String {
-        rounded(self.0.as_nanos() as f64, &SPANS)
+        rounded(self.0.as_nanos() as f64, &SPANS, f64::round)
+    }
+
+    /// The same for a duration above a limit, or to wait: never less than it is.
+    pub fn rounded_up(self) -> String {
+        rounded(self.0.as_nanos() as f64, &SPANS, f64::ceil)
     }
 }
 
@@ -105,7 +110,17 @@ impl Size {
 
     /// For a measured size: "68.9 GiB".
     pub fn rounded(self) -> String {
-        rounded(self.0 as f64, &SIZES[..4])
+        rounded(self.0 as f64, &SIZES[..4], f64::round)
+    }
+
+    /// The same for a size above a limit: never less than it is.
+    pub fn rounded_up(self) -> String {
+        rounded(self.0 as f64, &SIZES[..4], f64::ceil)
+    }
+
+    /// The same for a size below a limit: never more than it is.
+    pub fn rounded_down(self) -> String {
+        rounded(self.0 as f64, &SIZES[..4], f64::floor)
     }
 }
 
@@ -180,6 +195,18 @@ mod tests {
         assert_eq!([of(0), of(1), of(1023), of(1024)], ["0 B", "1 B", "1023 B", "1 KiB"]);
         assert_eq!([of(72_241_960 << 10), of(900 << 30)], ["68.9 GiB", "900 GiB"]);
         assert_eq!([of((1 << 20) - 1), of(u64::MAX)], ["1 MiB", "17179869184 GiB"]);
+    }
+
+    #[test]
+    fn beside_a_limit_a_value_is_rounded_away_from_it() {
+        let limit = 1 << 30;
+        let below = [limit - 1, limit - (1 << 20)].map(|bytes| Size(bytes).rounded_down());
+        assert_eq!(below, ["1023.9 MiB", "1023 MiB"]);
+        let above = [limit, limit + 1, limit + (limit >> 4)].map(|bytes| Size(bytes).rounded_up());
+        assert_eq!(above, ["1 GiB", "1.1 GiB", "1.1 GiB"]);
+        assert_eq!(Size((1 << 20) - 1).rounded_up(), "1 MiB");
+        let waits = [60_000, 60_001, 62_000, 300].map(|ms| Span::millis(ms).rounded_up());
+        assert_eq!(waits, ["1 min", "1.1 min", "1.1 min", "300 ms"]);
     }
 
     #[test]

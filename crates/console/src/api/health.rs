@@ -36,7 +36,7 @@ pub async fn health(State(console): State<Arc<Console>>) -> Result<Json<Health>,
         let Status { idle_ms, stall_ms, .. } = status;
         let text = format!(
             "no progress for {}, more than serve.stall ({})",
-            Span::millis(idle_ms).rounded(),
+            Span::millis(idle_ms).rounded_up(),
             Span::millis(stall_ms)
         );
         return Err(Problem::busy(text)

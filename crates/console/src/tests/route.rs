@@ -220,6 +220,11 @@ fn health_goes_by_moving_and_readiness_by_work() {
         });
         let (alive, works) = (served.get("/health"), served.get("/ready"));
         assert_eq!((alive.status, works.status), (health, ready), "{state:?} {idle_ms}");
+        assert!(
+            health == 200 || alive.body.contains("1.1 min, more than serve.stall (1 min)"),
+            "{}",
+            alive.body
+        );
         if works.status == 503 {
             assert_eq!(works.problem(), "busy");
             assert!(works.body.contains(state.name()) && works.body.contains("why"), "{}", works.body);

@@ -100,7 +100,7 @@ pub const RULES: &[Rule] = &[
         let free = s.bytes_free.filter(|free| *free < s.bytes_reserved)?;
         Some(format!(
             "the disk is full: {} free, {} reserved (storage.reserve)",
-            Size(free).rounded(),
+            Size(free).rounded_down(),
             Size(s.bytes_reserved)
         ))
     }),
@@ -151,7 +151,7 @@ pub const RULES: &[Rule] = &[
             s.bytes_free.filter(|free| (*free as f64) < LOW_DISK_RESERVES * s.bytes_reserved as f64)?;
         Some(format!(
             "the disk is nearly full: {} free; the crawl stops at {}",
-            Size(free).rounded(),
+            Size(free).rounded_up(),
             Size(s.bytes_reserved)
         ))
     }),
@@ -308,6 +308,7 @@ mod tests {
             ),
             ("stalled", Red, "no progress for 1 min (serve.stall)", with(|s| s.idle_ms = 61_000)),
             ("disk full", Red, "512 KiB free, 1 GiB", with(|s| s.bytes_free = Some(1 << 19))),
+            ("disk full", Red, "1023.9 MiB free, 1 GiB", with(|s| s.bytes_free = Some((1 << 30) - 1))),
             (
                 "failed",
                 Red,

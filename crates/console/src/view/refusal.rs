@@ -33,7 +33,7 @@ pub enum Refusal {
     #[error("{0}")]
     Forbidden(String),
     /// 429: beyond a limit per time.
-    #[error("{what}; retry after {}", Span::seconds((*.seconds).into()).rounded())]
+    #[error("{what}; retry after {}", Span::seconds((*.seconds).into()).rounded_up())]
     TooMany {
         /// The limit.
         what: String,
@@ -54,5 +54,17 @@ impl Refusal {
     /// Creates [`Refusal::Invalid`].
     pub fn invalid(at: impl Into<String>, what: impl Into<String>, todo: impl Into<String>) -> Refusal {
         Refusal::Invalid { what: what.into(), at: at.into(), todo: todo.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_waits_as_long_as_told_is_not_refused_again() {
+        let refusal = |seconds| Refusal::TooMany { what: "too many".into(), seconds }.to_string();
+        assert_eq!(refusal(60), "too many; retry after 1 min");
+        assert_eq!(refusal(62), "too many; retry after 1.1 min");
     }
 }

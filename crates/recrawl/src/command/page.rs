@@ -1,7 +1,7 @@
 //! `recrawl page test`: what a rule of `[[pages]]` leaves of a page, before or after it is in the configuration.
 
 use super::show::{MAX_SHOWN_DIFF, archived, now};
-use super::{print, print_json, print_labelled};
+use super::{print, print_json, print_labelled, thousands};
 use crate::cli::{PageCommand, PageTestArgs};
 use crate::texts::{Text, document_of, extracted, last_two, unified};
 use recrawl_archive::timestamp;
@@ -9,7 +9,7 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::page_rules::Lists;
 use recrawl_crawl::settings::Settings;
 use recrawl_extractor::{Extracted, Fields, PageContent, Part, PartError, extract_part};
-use recrawl_types::{CanonicalUrl, Size};
+use recrawl_types::CanonicalUrl;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -156,8 +156,8 @@ fn head(url: &CanonicalUrl, tested: &Tested, whole: &str, left: &PageContent) ->
             print_labelled(format!("{name:<10}  {}", list.join(" | ")))?;
         }
     }
-    let [counts, all] = [left.text.len(), whole.len()].map(|bytes| Size(bytes as u64).rounded());
-    print_labelled(format!("text        {counts} of {all} count"))?;
+    let [counts, all] = [left.text.len(), whole.len()].map(|bytes| thousands(bytes as u64));
+    print_labelled(format!("text        {counts} of {all} bytes count"))?;
     match left.text.is_empty() {
         true => Ok(()),
         false => print(format!("\n{}\n", left.text)),

@@ -62,7 +62,7 @@ impl ModelFile {
         let text = toml::to_string(self).map_err(Failure::work)?;
         let at = path.display();
         if text.len() as u64 > MAX_MODEL_BYTES {
-            let (size, most) = (Size(text.len() as u64).rounded(), Size(MAX_MODEL_BYTES));
+            let (size, most) = (Size(text.len() as u64).rounded_up(), Size(MAX_MODEL_BYTES));
             let why = format!("{at}: a model of {size}, more than the limit of {most}: use fewer --clusters");
             return Err(Failure::Usage(why));
         }
