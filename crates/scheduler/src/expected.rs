@@ -5,6 +5,9 @@ use recrawl_types::{Cycle, StateColumns};
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 
+/// Terms of sums are multiples of one step.
+const STEPS: f64 = (1u32 << 24) as f64;
+
 /// The changes expected in some pages, where P is the probability that one has changed since its last visit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExpectedChanges {
@@ -15,9 +18,13 @@ pub struct ExpectedChanges {
 }
 
 impl ExpectedChanges {
-    /// Adds a page.
+    /// Adds a page. Its terms are multiples of 2⁻²⁴, so that sums of up to 2²⁹ pages are exact: the same in any order.
     pub fn add(&mut self, probability: f64) {
-        *self += ExpectedChanges { changes: probability, variance: probability * (1.0 - probability) };
+        let exact = |term: f64| (term * STEPS).round() / STEPS;
+        *self += ExpectedChanges {
+            changes: exact(probability),
+            variance: exact(probability * (1.0 - probability)),
+        };
     }
 }
 
@@ -39,5 +46,27 @@ impl Expectation {
 
     pub fn of(&self, columns: &StateColumns, cycle: Cycle, out: &mut Vec<f64>) {
         self.0.evaluate(columns, cycle, out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sum_is_the_same_in_any_order() {
+        let all: Vec<f64> = (1..=1_000).map(|n| f64::from(n * 65 % 65_535) / 65_535.0).collect();
+        let sum = |pages: &mut dyn Iterator<Item = &f64>| {
+            let mut sum = ExpectedChanges::default();
+            pages.for_each(|probability| sum.add(*probability));
+            sum
+        };
+        let forward = sum(&mut all.iter());
+        assert_eq!(forward, sum(&mut all.iter().rev()));
+        let mut halves = sum(&mut all.iter().step_by(2));
+        halves += sum(&mut all.iter().skip(1).step_by(2));
+        assert_eq!(forward, halves);
+        let exact: f64 = all.iter().map(|p| p * (1.0 - p)).sum();
+        assert!((forward.variance - exact).abs() < 1e-4, "{forward:?} {exact}");
     }
 }
