@@ -187,7 +187,7 @@ impl<'a> Editor<'a> {
             let (url, at, share) = (visit.url.clone(), visit.at / 1000, visit.share);
             let (learned, verdict) = (Learned::of(&visit), visit.verdict);
             let is_dated = record.known.lastmod > 0;
-            let (absences, was_gone) = (record.known.not_found, record.known.status == Status::Gone);
+            let absences = record.known.not_found;
             lastmod::claim_before(&mut record.known, record.visited.is_some(), claimed, visit.at);
             let outcome = update::apply_visit(record, visit, rules.cycle, rules.judge, &mut self.report);
             if let Some(change @ (Change::Changed | Change::Unchanged)) = outcome.change() {
@@ -203,7 +203,7 @@ impl<'a> Editor<'a> {
             }
             lastmod::seen(&mut record.known, outcome);
             let confirmed = match outcome {
-                Outcome::NotFound(_) => record.known.not_found + u8::from(was_gone),
+                Outcome::NotFound(_) => record.known.not_found + u8::from(absences >= Known::GONE_AFTER),
                 _ if outcome.change().is_some() => absences,
                 _ => 0,
             };

@@ -28,7 +28,9 @@ pub(crate) fn apply_links(known: &mut Known, is_visited: bool, links: &Links, re
     known.in_links = known.in_links.saturating_add(links.counted);
     if links.seed && known.status != Status::Live {
         known.failures = 0;
-        revive(known, report);
+        report.revived += u64::from(known.status == Status::Gone);
+        // The next visit tells whether a gone page is back: until then, its confirmations stay.
+        known.status = Status::Live;
     }
 }
 
@@ -154,7 +156,8 @@ fn confirm_absence(known: &mut Known, at: u64, cycle: Cycle, report: &mut MergeR
     if known.status == Status::Gone || !(known.not_found == 0 || spaced) {
         return;
     }
-    known.not_found += 1;
+    // A page that a seed revived in vain was confirmed before.
+    known.not_found = (known.not_found + 1).min(Known::GONE_AFTER + 1);
     known.not_found_cycle = cycle;
     known.not_found_at = at;
     if known.not_found >= Known::GONE_AFTER {

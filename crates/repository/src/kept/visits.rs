@@ -32,7 +32,7 @@ pub struct KeptVisit {
     /// How it ended, as the page's record was told: what the fetcher could not compare is decided.
     pub outcome: Outcome,
     /// Confirmations of the page's absence ([`Known::not_found`]): after a visit that did not find it, one more if it
-    /// was gone already; before a visit that found it. 0 for any other visit, and where it was not written down.
+    /// was confirmed to be gone before; before a visit that found it. 0 for any other visit, and where it was not written down.
     ///
     /// [`Known::not_found`]: recrawl_types::Known::not_found
     pub confirmed: u8,

@@ -281,8 +281,21 @@ fn links_lower_depth_and_hops_and_only_a_seed_revives() {
     assert_eq!(known, Known { hops: 0, in_links: u32::MAX, ..gone });
 
     apply_links(&mut known, false, &Links { depth: 0, seed: true, ..link }, &mut report);
-    assert_eq!(known, Known { in_links: u32::MAX, ..Known::default() });
+    let live = Known { status: Status::Live, depth: 0, hops: 0, failures: 0, in_links: u32::MAX, ..gone };
+    assert_eq!(known, live, "confirmations stay until a visit");
     assert_eq!(report.revived, 1);
+    let revived = PageRecord { known, ..visited_page() };
+    let (back, report) = after(revived.clone(), visit(Outcome::Fetched(Change::Unchanged), Some(content(1))));
+    assert_live_and_undoubted(&back.known);
+    assert_eq!(report.revived, 0, "it was live");
+    // It is gone at the next confirmation, once.
+    let (mut record, mut report) = (revived, MergeReport::default());
+    for (day, confirmations) in [(0, 3), (8, 4), (16, 4)] {
+        let visit = Visit { at: day * DAY, ..visit(Outcome::NotFound(404), None) };
+        apply_visit(&mut record, visit, Cycle(20), &|_, _, _| true, &mut report);
+        assert_eq!((record.known.not_found, record.known.status == Status::Gone), (confirmations, day > 0));
+    }
+    assert_eq!(report.newly_gone, 1);
 
     // A seed takes nothing back from a live page.
     let doubted = Known { failures: 2, not_found: 1, ..Known::default() };

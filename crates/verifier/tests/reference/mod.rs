@@ -170,7 +170,8 @@ impl Reference {
                     known.expectation = Some(expectation(raised(old, new)));
                 }
                 if links.seeded && known.status != Status::Live {
-                    forget_doubts(&mut record, report);
+                    report.revived += u64::from(known.status == Status::Gone);
+                    (known.status, known.failures) = (Status::Live, 0);
                 }
             }
             record
@@ -208,7 +209,7 @@ impl Reference {
                 claim(&mut record, date);
             }
             let is_announced = record.known.is_announced;
-            let (absences, was_gone) = (record.known.not_found, record.known.status == Status::Gone);
+            let absences = record.known.not_found;
             let is_first = record.visited.is_none();
             let outcome = enter(&mut record, visit, rules.cycle, &mut merged.report);
             if outcome.is_visit() {
@@ -223,7 +224,7 @@ impl Reference {
             }
             let (at, share, learned) = (visit.at / 1000, visit.share, Learned::of(visit));
             let confirmed = match outcome {
-                Outcome::NotFound(_) => record.known.not_found + u8::from(was_gone),
+                Outcome::NotFound(_) => record.known.not_found + u8::from(absences > 2),
                 _ if outcome.change().is_some() => absences,
                 _ => 0,
             };
@@ -328,10 +329,10 @@ fn confirm_absence(record: &mut PageRecord, at: u64, cycle: Cycle, report: &mut 
     let is_long_after = seconds >= known.not_found_at.saturating_add(7 * 86_400)
         && cycle.0 >= known.not_found_cycle.0.saturating_add(3);
     if known.status == Status::Live && (known.not_found == 0 || is_long_after) {
-        known.not_found += 1;
+        known.not_found = if known.not_found < 4 { known.not_found + 1 } else { 4 };
         known.not_found_at = seconds;
         known.not_found_cycle = cycle;
-        if known.not_found == 3 {
+        if known.not_found >= 3 {
             known.status = Status::Gone;
             report.newly_gone += 1;
         }
