@@ -5,7 +5,9 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::process::Stdio;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 /// Takes what is exported, and answers 200.
 struct Collector {
@@ -78,18 +80,28 @@ fn nanos(span: &Value, key: &str) -> u64 {
 fn a_collector_is_told_of_cycles_stages_and_hosts() {
     let collector = Collector::start();
     let world = World::new(web(30, 3), &format!("[log]\notlp = \"http://{}\"", collector.address));
-    let mut command = world.crawl_command(2);
+    // The end of a crawl waits for the collector, but not for long: so this one ends once all is told.
+    let mut command = world.crawl_command(100_000);
     // Nothing of this is believed.
     for variable in ["OTEL_EXPORTER_OTLP_ENDPOINT", "http_proxy", "HTTP_PROXY", "ALL_PROXY"] {
         command.env(variable, "http://127.0.0.1:1");
     }
-    let output = command.env("RECRAWL_LOG", "off").output().unwrap();
+    command.env("RECRAWL_LOG", "off").stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut crawl = command.spawn().unwrap();
+    let is_one_of_two =
+        |span: &&Value| span["name"] == "cycle" && matches!(attribute(span, "cycle"), Some("1" | "2"));
+    let (begun, mut spans) = (Instant::now(), Vec::<Value>::new());
+    while spans.iter().filter(is_one_of_two).count() < 2 {
+        assert!(begun.elapsed() < PATIENCE && crawl.try_wait().unwrap().is_none(), "{} spans", spans.len());
+        std::thread::sleep(Duration::from_millis(20));
+        spans = collector.spans();
+    }
+    crawl.kill().unwrap();
+    let output = crawl.wait_with_output().unwrap();
     assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
-    succeeds(output);
-    let spans = collector.spans();
     let by_id: BTreeMap<&str, &Value> = spans.iter().map(|s| (s["spanId"].as_str().unwrap(), s)).collect();
     assert_eq!(by_id.len(), spans.len(), "each is told once");
-    let cycles: Vec<&Value> = spans.iter().filter(|span| span["name"] == "cycle").collect();
+    let cycles: Vec<&Value> = spans.iter().filter(is_one_of_two).collect();
     let numbers: Vec<_> = cycles.iter().map(|cycle| attribute(cycle, "cycle").unwrap()).collect();
     assert_eq!(numbers, ["1", "2"]);
     assert_ne!(cycles[0]["traceId"], cycles[1]["traceId"]);
