@@ -2,7 +2,7 @@
 
 Usage: bench-svm.py CORPUS GENRE-TOPIC... [--seeds N]   (needs scikit-learn; the four files of the corpus, unpacked)
 
-As `recrawl focus train` does, it judges each page by a model that saw no page of its fold of sites, and at most 40 relevant
+As `recrawl-lab focus train` does, it judges each page by a model that saw no page of its fold of sites, and at most 40 relevant
 ones. Cost and gamma are searched by folds of sites within the training pages. At most 1,000 irrelevant pages train a model.
 F1 is that at the best threshold. URLs are not read.
 """

@@ -19,6 +19,8 @@ import sys
 from pathlib import Path
 
 PROGRAM = Path(sys.argv[1]).resolve()
+# The commands of recrawl-lab, which lies beside it.
+OF_LAB = {"cluster", "predict"}
 FAILED = []
 
 
@@ -58,11 +60,12 @@ def data(name, urls, text=None, cycles=12, changes=changes):
 
 def run(why, status, says, *words):
     """Runs the program, which should end with this status and say this in its last line of errors."""
-    ran = subprocess.run([PROGRAM, *words], capture_output=True, text=True)
+    program = PROGRAM.with_name("recrawl-lab") if words[0] in OF_LAB else PROGRAM
+    ran = subprocess.run([program, *words], capture_output=True, text=True)
     said = (ran.stderr.strip().splitlines() or [""])[-1]
     if said.startswith("For more information"):
         said = ran.stderr.splitlines()[0]
-    print(f"{why}\n  $ recrawl {' '.join(words)}\n  {ran.returncode} {said[:400]}", flush=True)
+    print(f"{why}\n  $ {program.name} {' '.join(words)}\n  {ran.returncode} {said[:400]}", flush=True)
     if ran.returncode != status or says not in said or "panicked" in ran.stderr or re.search(r"\b(NaN|inf)\b", ran.stdout):
         FAILED.append(f"{why}: {' '.join(words)}")
 
@@ -128,7 +131,7 @@ def small():
         assert changed != model, why
         Path("changed.toml").write_text(changed)
         run(why, 2, says, "cluster", "show", "changed.toml")
-    run("no model there", 2, "recrawl cluster fit writes one", "cluster", "show", "absent.toml")
+    run("no model there", 2, "recrawl-lab cluster fit writes one", "cluster", "show", "absent.toml")
     for name, says in [
         ("content.jsonl.zst", "the file is cut off"), ("pages.tsv.gz", "the file is cut off"),
         ("cycles.tsv", "expected YYYY-MM-DD"),

@@ -17,7 +17,7 @@ fi
 # What `cargo deb` packs lies where crates/recrawl/Cargo.toml names it, with the places of a package.
 rm -rf "$to"
 mkdir -p "$to"/{completions,man}
-cp "$from/bin/recrawl" "$to/recrawl"
+cp "$from"/bin/* "$to/"
 for page in "$from"/share/man/man1/*; do
     gzip -9 --no-name --to-stdout "$page" >"$to/man/$(basename "$page").gz"
 done

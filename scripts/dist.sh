@@ -1,7 +1,7 @@
 #!/bin/bash
-# Creates target/dist/recrawl-VERSION-TARGET.tar.gz: the program, manual pages, completions, configuration, service files,
+# Creates target/dist/recrawl-VERSION-TARGET.tar.gz: the programs, manual pages, completions, configuration, service files,
 # manual and licences. The archive is reproducible: it has no dates, users or file order of this machine.
-# PROFILE=release builds faster, PROFILE=dev packs the program that tests use. TARGET=… selects another installed target, such as
+# PROFILE=release builds faster, PROFILE=dev packs the programs that tests use. TARGET=… selects another installed target, such as
 # x86_64-unknown-linux-musl.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -15,17 +15,18 @@ out=${CARGO_TARGET_DIR:-target}/dist
 # The time of the last commit, for reproducible archives.
 moment=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}
 
-cargo build --locked --package recrawl --profile "$profile" ${TARGET:+--target "$TARGET"}
+cargo build --locked --package recrawl --package recrawl-lab --profile "$profile" ${TARGET:+--target "$TARGET"}
 
 rm -rf "${out:?}/$name"
 mkdir -p "$out/$name"/{bin,share/man/man1,share/completions,share/doc,etc,deploy,licences}
-install -m 755 "$built/recrawl" "$out/$name/bin/recrawl"
-strip "$out/$name/bin/recrawl"
-program=$built/recrawl
-[ -z "${TARGET:-}" ] || program=$out/$name/bin/recrawl
-"$program" man "$out/$name/share/man/man1"
-for shell in bash elvish fish powershell zsh; do
-    "$program" completions "$shell" >"$out/$name/share/completions/recrawl.$shell"
+for program in recrawl recrawl-lab; do
+    packed=$out/$name/bin/$program
+    install -m 755 "$built/$program" "$packed"
+    strip "$packed"
+    "$packed" man "$out/$name/share/man/man1"
+    for shell in bash elvish fish powershell zsh; do
+        "$packed" completions "$shell" >"$out/$name/share/completions/$program.$shell"
+    done
 done
 cp config/recrawl.toml "$out/$name/etc/"
 cp -r config/formulas "$out/$name/etc/"

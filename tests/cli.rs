@@ -19,6 +19,16 @@ fn wrong_words_exit_with_2_and_touch_nothing() {
 }
 
 #[test]
+fn a_command_that_moved_to_the_laboratory_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    for words in [&["predict", "--data", "x"][..], &["-q", "dataset", "generate", "x", "--pages", "5"]] {
+        let line = fails(program().current_dir(folder.path()).args(words).output().unwrap(), 2);
+        assert!(line.contains("use `recrawl-lab "), "{words:?}: {line}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
 fn a_bad_seed_names_itself_and_touches_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let crawl =

@@ -1,9 +1,9 @@
 //! What the manual says to type: blocks marked `sh run` run, page by page; all other commands exist.
 
-use crate::harness::{World, program, web, workspace_file};
+use crate::harness::{World, web, workspace_file};
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What readers are told to crawl. A web on loopback stands in for it.
@@ -31,6 +31,8 @@ fn blocks_that_are_marked_to_run_do() {
         // The stand-in is on a private address, answers at once and has no pages to spare.
         let config = world.config_file().display().to_string();
         let program = PathBuf::from(env!("CARGO_BIN_EXE_recrawl"));
+        let has_lab = program.with_file_name("recrawl-lab").exists();
+        assert!(has_lab, "run `cargo test --workspace --locked --test lab --no-run` before: pages use it");
         let path = format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap());
         for (line, block) in blocks {
             let script = stood_in(&block, &world.server.seeds()[0], &config);
@@ -146,21 +148,22 @@ fn blocks(page: &str, fence: &str) -> Vec<(usize, String)> {
 /// Calls of the program in a script, each on one line and without what the shell does with it.
 pub fn commands(script: &str) -> Vec<String> {
     let joined = script.replace("\\\n", " ");
-    let starts = joined.lines().map(str::trim).filter(|l| l.starts_with("recrawl "));
+    let is_ours = |l: &&str| l.starts_with("recrawl ") || l.starts_with("recrawl-lab ");
+    let starts = joined.lines().map(str::trim).filter(is_ours);
     starts.map(|l| l.split([';', '|', '&', '>', '#']).next().unwrap_or(l).trim().to_owned()).collect()
 }
 
-/// What the program says of its own words.
+/// What the programs say of their own words.
 #[derive(Default)]
 pub struct Helps(BTreeMap<Vec<String>, Option<String>>);
 
 impl Helps {
     /// Whether a call has a command that exists, and only flags that it knows.
     pub fn check(&mut self, command: &str) -> Result<(), String> {
-        let words: Vec<&str> = command.split_whitespace().skip(1).collect();
-        let mut path = Vec::new();
+        let words: Vec<&str> = command.split_whitespace().collect();
+        let mut path = vec![words[0].to_owned()];
         let mut help = self.help(&path).ok_or("no help")?;
-        for word in words.iter().take_while(|w| !w.starts_with('-')) {
+        for word in words.iter().skip(1).take_while(|w| !w.starts_with('-')) {
             if !help.contains("\nCommands:") {
                 break;
             }
@@ -179,7 +182,9 @@ impl Helps {
 
     fn help(&mut self, path: &[String]) -> Option<String> {
         let ask = || {
-            let output = program().args(path).arg("--help").output().expect("the program runs");
+            let program = Path::new(env!("CARGO_BIN_EXE_recrawl")).with_file_name(&path[0]);
+            let output = Command::new(program).args(&path[1..]).arg("--help").output();
+            let output = output.expect("the program runs; `cargo test --workspace` builds both");
             output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
         };
         self.0.entry(path.to_vec()).or_insert_with(ask).clone()

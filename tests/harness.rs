@@ -1,5 +1,10 @@
 //! Starts the mock web and the program, and reads what both say.
 
+#[path = "ended.rs"]
+mod ended;
+
+pub use ended::{fails, succeeds};
+
 use recrawl_mockweb::ledger::Access;
 use recrawl_mockweb::procedural::ProceduralConfig;
 use recrawl_mockweb::{Config, Server, WebConfig};
@@ -261,22 +266,6 @@ pub fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_recrawl"));
     command.env_remove("RECRAWL_LOG");
     command
-}
-
-/// Standard output of a run that must have succeeded.
-pub fn succeeds(output: Output) -> String {
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "exit {:?}: {errors}", output.status.code());
-    String::from_utf8(output.stdout).expect("the program speaks UTF-8")
-}
-
-/// The one line of a run that must have failed with this code.
-pub fn fails(output: Output, code: i32) -> String {
-    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(code), "{errors}");
-    let lines: Vec<&str> = errors.lines().filter(|l| l.starts_with("recrawl: ")).collect();
-    assert_eq!(lines.len(), 1, "one line says what is wrong: {errors}");
-    lines[0].to_owned()
 }
 
 pub fn json_lines(text: &str) -> Vec<Value> {

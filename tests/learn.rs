@@ -4,6 +4,7 @@
 use crate::harness::{fails, program, succeeds};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use recrawl_simulation::{Recipe, format, generate};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -193,7 +194,8 @@ fn one_data_set_gives_the_figures_that_it_gave_before() {
         let output = program().current_dir(folder.path()).args(line.split(' ')).output().unwrap();
         succeeds(output)
     };
-    run("dataset generate web --pages 120 --sites 12 --cycles 30 --random-seed 7");
+    let recipe = Recipe { pages: 120, sites: 12, cycles: 30, seed: 7, ..Recipe::default() };
+    format::create(&generate(&recipe).unwrap(), &folder.path().join("web"), "native").unwrap();
     let json = run("learn --data web --folds 3 --fold-by site --random-seeds 1 --share 0.1 --population 60 \
                     --generations 4 --fitness freshness --json --out one.toml");
     let json: Value = serde_json::from_str(&json).unwrap();

@@ -18,8 +18,6 @@ mod changed;
 mod chart;
 /// Words, exit codes, and one-line errors.
 mod cli;
-/// Clusters of pages by features: fitted, shown, compared with sites.
-mod cluster;
 /// What owners want: a page's wishes, hosts that opted out, whom to turn to.
 mod consent;
 /// Commands beside a daemon: through its control socket, as without it.
@@ -50,7 +48,7 @@ mod explain;
 mod fairness;
 /// What a new user sets: a configuration to start from, the environment, colours, the log.
 mod first_steps;
-/// Focused crawling: term files, scores, classifiers, replays.
+/// Term files of focused crawls.
 mod focus;
 /// Focused crawls: relevant pages first, the same plan after a kill, and nothing of it without the key.
 mod focused_crawl;
@@ -82,8 +80,6 @@ mod page_rules;
 mod pings;
 /// What the web's owners see: robots.txt, delays, refused addresses.
 mod politeness;
-/// Changes predicted from related pages.
-mod predict;
 /// Promises to visit pages in time: kept, counted, and refused by the limit that binds.
 mod promises;
 /// What a rule keeps out takes no place of a cycle, and comes back with the rule.

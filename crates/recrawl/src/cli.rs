@@ -1,6 +1,5 @@
 //! Command-line arguments.
 
-mod cluster;
 mod export;
 mod focus;
 mod forecast;
@@ -8,34 +7,27 @@ mod improve;
 mod learn;
 mod notify;
 mod page;
-mod predict;
 mod replay;
 mod simulate_clusters;
 
-pub use cluster::{
-    ClusterCommand, ClusterCount, ClusterDataArgs, ClusterFitArgs, ClusterReportArgs, FeatureSet,
-};
 pub use export::{ExportArgs, Exported, Format};
-pub use focus::{
-    Anchors, FocusCheckArgs, FocusCommand, FocusCorpusArgs, FocusLabelArgs, FocusReplayArgs, FocusSampleArgs,
-    FocusScoreArgs, FocusTermsArgs, FocusTrainArgs, GenerateBy, Idf, Lower, ParentsArg, TiesArg,
-};
+pub use focus::{FocusCheckArgs, FocusCommand, FocusLabelArgs, FocusSampleArgs};
 pub use forecast::{OwnVisitsArgs, PagesACycle, SavingsArgs, WhatIfArgs};
 pub use improve::{ImproveCommand, ImproveRunArgs};
 pub use learn::{FoldBy, LearnArgs, Protocol, Terminals};
 pub use notify::NotifyCommand;
 pub use page::{PageCommand, PageTestArgs, ShowArgs};
-pub use predict::PredictArgs;
 pub use replay::ReplayArgs;
 pub use simulate_clusters::SimulateClusterArgs;
 
-use crate::process::logging;
+use crate::process;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use recrawl_crawl::config::ConfigError;
 use recrawl_crawl::config::units::Span;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::settings::Settings;
 use recrawl_scheduler::Parts;
+use recrawl_terminal::OutputArgs;
 use std::path::{Path, PathBuf};
 
 /// An incremental web crawler that learns what to revisit.
@@ -53,30 +45,6 @@ pub struct Cli {
     pub command: Command,
     #[command(flatten)]
     pub output: OutputArgs,
-}
-
-/// What every command prints.
-#[derive(Args)]
-#[command(next_help_heading = "Output")]
-pub struct OutputArgs {
-    /// Log only errors
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
-    pub quiet: bool,
-    /// Log more; twice for debugging
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
-    pub verbose: u8,
-    /// Colours: on a terminal, always or never. NO_COLOR and CLICOLOR_FORCE are obeyed
-    #[arg(long, global = true, value_enum, default_value = "auto", value_name = "WHEN")]
-    pub color: Color,
-}
-
-/// `--color`
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Color {
-    /// On a terminal
-    Auto,
-    Always,
-    Never,
 }
 
 /// Subcommands.
@@ -196,31 +164,18 @@ pub enum Command {
                       --formula 't * (X + 0.1) / (n + 1)' --plot curves.svg"
     )]
     Simulate(SimulateArgs),
-    /// Predict recorded changes of pages from related pages, and measure how well
-    #[command(
-        after_help = "Examples:\n  recrawl predict --data data/pages\n  recrawl predict --data data/pages --change words:20 \
-                      --alpha pages:50 --setting 2d,3d --experts experts,union --related correlation,dtw --every 4 --json"
-    )]
-    Predict(PredictArgs),
-    /// Describe, convert and generate data sets of page changes
+    /// Describe and convert data sets of page changes
     #[command(
         subcommand,
         after_help = "Example:\n  recrawl dataset info data/changes\n  \
-                                        recrawl dataset generate data/brdc12 --preset brdc12"
+                      recrawl dataset convert example.cdx.gz data/example --cycle \"7 d\""
     )]
     Dataset(DatasetCommand),
-    /// Fit, show and compare clusters of pages by features
+    /// Check term files of a focused crawl, and its verdicts by a sample
     #[command(
         subcommand,
-        after_help = "Example:\n  recrawl cluster fit --data data/pages --out clusters.toml\n  \
-                      recrawl cluster show clusters.toml"
-    )]
-    Cluster(ClusterCommand),
-    /// Find pages of a genre and a content: term files, classifiers, replays of focused crawls
-    #[command(
-        subcommand,
-        after_help = "Example:\n  recrawl focus check topic.toml\n  \
-                      recrawl focus replay data/syllabi --terms syllabus-statistics.toml --seeds 10"
+        after_help = "Examples:\n  recrawl focus check topic.toml\n  \
+                      recrawl focus sample --config recrawl.toml > labels.tsv"
     )]
     Focus(FocusCommand),
     /// Print a shell completion script
@@ -266,7 +221,7 @@ impl Where {
 /// [`Failure::Usage`], naming the file and the key.
 pub fn load(file: Option<&Path>, data_dir: Option<&Path>) -> Result<Settings, Failure> {
     let settings = Settings::load(file, data_dir)?;
-    logging::check(&settings.config.log).map_err(|problem| match file {
+    process::check_log(&settings.config.log).map_err(|problem| match file {
         Some(file) => Failure::from(ConfigError::Parse(file.into(), problem)),
         None => Failure::Usage(problem),
     })?;
@@ -495,43 +450,6 @@ pub enum DatasetCommand {
         #[arg(long, value_enum, default_value = "all")]
         set: PageSet,
     },
-    /// Generate a data set from a random seed
-    #[command(
-        after_help = "Example:\n  recrawl dataset generate data/small --pages 5000 --cycles 60 --random-seed 7\n  \
-                            recrawl dataset generate brdc12.txt --preset brdc12 --format gp4c"
-    )]
-    Generate {
-        /// Target path; must not exist
-        to: PathBuf,
-        /// Preset: default, brdc12, or radinsky and radinsky-each: pages with texts that follow each other, for `recrawl
-        /// predict`
-        #[arg(long, value_name = "NAME", default_value = "default")]
-        preset: String,
-        /// Number of pages; overrides the preset
-        #[arg(long, value_name = "N")]
-        pages: Option<u32>,
-        /// Number of sites; overrides the preset. Default: the preset's ratio of sites to pages
-        #[arg(long, value_name = "N")]
-        sites: Option<u32>,
-        /// Number of cycles after cycle 0; overrides the preset
-        #[arg(long, value_name = "N")]
-        cycles: Option<u32>,
-        /// Let the pages of a folder change together: cycles with such a burst, as a share of all cycles, above 0
-        #[arg(long, value_name = "SHARE")]
-        folder_bursts: Option<f64>,
-        /// Add signals of changes, such as moved dates in sitemaps: the share that tells of a change, above 0
-        #[arg(long, value_name = "SHARE", requires = "signal_recall")]
-        signal_precision: Option<f64>,
-        /// The share of the changes that are signalled, above 0
-        #[arg(long, value_name = "SHARE", requires = "signal_precision")]
-        signal_recall: Option<f64>,
-        /// Random seed; the same seed gives the same data
-        #[arg(long, value_name = "N", default_value_t = 0)]
-        random_seed: u64,
-        /// Output format
-        #[arg(long, value_name = "FORMAT", default_value = "native")]
-        format: String,
-    },
 }
 
 /// `recrawl repository`
@@ -734,12 +652,7 @@ mod tests {
     }
 
     #[test]
-    fn every_command_has_an_example() {
-        let cli = Cli::command();
-        cli.clone().debug_assert();
-        for command in cli.get_subcommands() {
-            let help = command.get_after_help().map(|h| h.to_string()).unwrap_or_default();
-            assert!(help.contains("Example"), "recrawl {} --help shows no example", command.get_name());
-        }
+    fn every_command_has_an_example_completions_and_a_manual_page() {
+        assert_eq!(recrawl_terminal::help::gaps(&Cli::command()), [] as [&str; 0]);
     }
 }

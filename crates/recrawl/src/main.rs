@@ -7,6 +7,7 @@ mod child;
 mod cli;
 mod command;
 mod daemon;
+mod moved;
 mod notifier;
 mod process;
 mod serve;
@@ -15,10 +16,9 @@ mod tokens;
 mod turn;
 
 use clap::Parser;
-use process::{clock, colour, logging};
-use recrawl_crawl::Failure;
+use process::traces;
+use recrawl_terminal::{exit_code, logging};
 use std::process::ExitCode;
-use std::time::SystemTime;
 
 /// The threads allocate and free each other's pages: the C library would keep much of what was freed.
 #[global_allocator]
@@ -28,18 +28,14 @@ fn main() -> ExitCode {
     if let Some(ended) = child::run(std::env::args_os().skip(1)) {
         return ended;
     }
-    let cli = cli::Cli::parse(); // on wrong arguments clap prints an error and exits with 2
-    let cli::OutputArgs { quiet, verbose, color } = cli.output;
-    logging::choose(logging::Verbosity { is_quiet: quiet, more: verbose });
-    colour::choose(color.into());
-    let ended = clock::check(SystemTime::now()).and_then(|()| command::run(cli.command, serve::run));
-    if let Err(failure) = &ended {
-        logging::say(tracing::Level::ERROR, &failure.to_string());
-    }
+    let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let ended = match cli::Cli::try_parse() {
+        Ok(cli) => cli.output.apply("recrawl").and_then(|()| command::run(cli.command, serve::run)),
+        // On other wrong arguments clap prints an error and exits with 2.
+        Err(refused) => Err(moved::failure(&refused, &words).unwrap_or_else(|| refused.exit())),
+    };
+    let code = exit_code(ended);
+    traces::settle();
     logging::settle();
-    match ended {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::Work(_)) => ExitCode::from(1),
-        Err(Failure::Usage(_)) => ExitCode::from(2),
-    }
+    code
 }

@@ -1,20 +1,37 @@
-//! The process: signals, logs, traces, terminal and standard output.
+//! The process: signals, traces, and what it provides to a crawl.
 
-pub mod clock;
-pub mod colour;
-pub mod logging;
+mod cycle_bar;
 pub mod open_files;
-pub mod progress_bar;
 pub mod signals;
 pub mod stdout;
-pub mod terminal;
 pub mod traces;
 
-use progress_bar::CycleBar;
+use cycle_bar::CycleBar;
+use recrawl_crawl::config::Log;
 use recrawl_crawl::process::{Printer, Process, Shutdown};
 use recrawl_crawl::{Crawl, Failure};
+use recrawl_terminal::logging;
 use ring::rand::{SecureRandom, SystemRandom};
 use stdout::Printed;
+use traces::Collector;
+
+/// Starts the log, and the traces if the configuration has a collector.
+///
+/// # Errors
+/// When a filter or the collector is invalid, or no thread can be started.
+pub fn start_log(log: &Log, usual: &'static str) -> Result<(), Failure> {
+    let collector = Collector::parse(&log.otlp).map_err(|e| Failure::Usage(format!("log.otlp: {e}")))?;
+    logging::start(log, usual, collector.map(traces::start).transpose()?)
+}
+
+/// Checks the configuration of log and traces.
+///
+/// # Errors
+/// The key, and what is wrong with it.
+pub fn check_log(log: &Log) -> Result<(), String> {
+    Collector::parse(&log.otlp).map_err(|e| format!("log.otlp: {e}"))?;
+    logging::check(log)
+}
 
 /// Stops a crawl at a signal. Call it once.
 ///

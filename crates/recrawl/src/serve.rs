@@ -35,7 +35,6 @@ use crate::cli::ServeArgs;
 use crate::daemon::SOCKET;
 use crate::notifier;
 use crate::process;
-use crate::process::logging;
 use crate::process::open_files;
 use crate::tokens::tokens_of;
 use crate::turn::{self, Turn};
@@ -150,7 +149,7 @@ impl Start {
         let mut settings = args.at.settings()?;
         settings.use_contact(args.contact.as_deref());
         settings.files.extend(args.seed_file.clone());
-        logging::start(&settings.config.log, "info")?;
+        process::start_log(&settings.config.log, "info")?;
         let hangup = hangup::Caught::new().map_err(Failure::work)?;
         let console = settings.config.serve.connections;
         open_files::make_room(&mut settings, console)?;

@@ -6,9 +6,9 @@
 //! answers again, so that the next command finds it.
 
 use crate::daemon::Daemon;
-use crate::process::logging;
 use recrawl_crawl::failure::Failure;
 use recrawl_repository::storage::FileStorage;
+use recrawl_terminal::logging;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use std::fs::File;

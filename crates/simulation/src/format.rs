@@ -82,7 +82,7 @@ impl Reading<'_> {
     }
 }
 
-/// Writes a data set in the named format, under a temporary name until it is complete. Never
+/// Writes a data set in the named format, under a temporary name until it is complete. Creates its folder, and never
 /// overwrites. Returns what this format loses, one phrase each.
 ///
 /// # Errors
@@ -99,6 +99,9 @@ pub(crate) fn create_with(
     also: impl FnOnce(&Path) -> Result<(), DatasetError>,
 ) -> Result<Vec<String>, DatasetError> {
     let write = writer(path, format)?;
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let created = parent.map_or(Ok(()), std::fs::create_dir_all);
+    created.map_err(|source| DatasetError::Folder { of: path.to_owned(), source })?;
     let part = partial(path)?;
     let written = write(data, &part).and_then(|losses| also(&part).map(|()| losses));
     let losses = written.and_then(|losses| {

@@ -3,11 +3,13 @@
 //! [`PagesOfCycle`] are the pages that a data set shows in a cycle. [`fit()`] makes clusters of them. [`figures`] compares
 //! clusters with sites and groups.
 
+mod feature_set;
 pub mod figures;
 mod fit;
 mod keywords;
 mod shown;
 
+pub use feature_set::FeatureSet;
 pub use fit::{FitError, FitOptions, Fitted, fit};
 pub use keywords::popular_keywords;
 pub use shown::PagesOfCycle;

@@ -1,9 +1,12 @@
-//! The crates of the program, from `cargo metadata`.
+//! The crates of the programs, from `cargo metadata`.
 
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// The programs that packages have.
+pub const PROGRAMS: [&str; 2] = ["recrawl", "recrawl-lab"];
 
 /// The crates of the workspace and their dependencies.
 #[derive(Deserialize)]
@@ -71,22 +74,25 @@ impl Metadata {
         serde_json::from_slice(&output.stdout).map_err(|e| format!("cargo metadata: {e}"))
     }
 
-    /// The package `name` of the workspace, then all packages compiled for it, by name. `tests`
-    /// adds dependencies of its tests, `build` adds build dependencies.
+    /// These packages of the workspace, then all packages compiled for them, by name. `tests`
+    /// adds dependencies of their tests, `build` adds build dependencies.
     ///
     /// # Errors
     /// If the workspace has no such package.
-    pub fn closure(&self, name: &str, tests: bool, build: bool) -> Result<Vec<&Package>, String> {
-        let root = self.packages.iter().find(|p| p.name == name && p.source.is_none());
-        let root = root.ok_or_else(|| format!("the workspace has no package {name}"))?;
+    pub fn closures(&self, names: &[&str], tests: bool, build: bool) -> Result<Vec<&Package>, String> {
+        let named = |name: &&str| {
+            let root = self.packages.iter().find(|p| p.name == *name && p.source.is_none());
+            root.map(|p| p.id.as_str()).ok_or_else(|| format!("the workspace has no package {name}"))
+        };
+        let roots: Vec<&str> = names.iter().map(named).collect::<Result<_, _>>()?;
         let nodes: BTreeMap<&str, &Node> = self.resolve.nodes.iter().map(|n| (n.id.as_str(), n)).collect();
-        let mut seen = BTreeSet::from([root.id.as_str()]);
-        let mut open = vec![root.id.as_str()];
+        let mut seen: BTreeSet<&str> = roots.iter().copied().collect();
+        let mut open = roots.clone();
         while let Some(id) = open.pop() {
             for dependency in nodes.get(id).map_or(&[][..], |n| &n.deps) {
                 let is_wanted = dependency.dep_kinds.iter().any(|k| match k.kind.as_deref() {
                     None => true,
-                    Some("dev") => tests && id == root.id,
+                    Some("dev") => tests && roots.contains(&id),
                     Some(_) => build,
                 });
                 if is_wanted && seen.insert(&dependency.pkg) {
@@ -97,7 +103,8 @@ impl Metadata {
         let mut found: Vec<&Package> =
             self.packages.iter().filter(|p| seen.contains(p.id.as_str())).collect();
         found.sort_by(|a, b| {
-            (a.id != root.id, &a.name, &a.version).cmp(&(b.id != root.id, &b.name, &b.version))
+            let is_other = |p: &Package| !roots.contains(&p.id.as_str());
+            (is_other(a), &a.name, &a.version).cmp(&(is_other(b), &b.name, &b.version))
         });
         Ok(found)
     }
@@ -129,10 +136,10 @@ pub mod tests {
     fn a_closure_has_what_is_asked_for() {
         let metadata: Metadata = serde_json::from_str(SMALL).unwrap();
         let names = |tests, build| -> Vec<String> {
-            metadata.closure("a", tests, build).unwrap().iter().map(|p| p.name.clone()).collect()
+            metadata.closures(&["a"], tests, build).unwrap().iter().map(|p| p.name.clone()).collect()
         };
         assert_eq!(names(false, false), ["a", "b"]);
         assert_eq!(names(true, true), ["a", "b", "c", "d"]);
-        assert!(metadata.closure("z", true, true).is_err());
+        assert!(metadata.closures(&["a", "z"], true, true).is_err());
     }
 }

@@ -1,11 +1,11 @@
-//! Checks `rust-version` of the root manifest: no crate of the program needs a newer compiler, and
+//! Checks `rust-version` of the root manifest: no crate of the programs needs a newer compiler, and
 //! the workspace compiles with that version if it is installed.
 
-use crate::metadata::{Metadata, Package};
+use crate::metadata::{Metadata, PROGRAMS, Package};
 use std::path::Path;
 use std::process::Command;
 
-/// Crates that may need a newer compiler, because they are not part of the program; see
+/// Crates that may need a newer compiler, because they are not part of a program; see
 /// docs/dependencies.md.
 const SPARED: &[&str] = &["recrawl-benchmark"];
 
@@ -15,7 +15,7 @@ const SPARED: &[&str] = &["recrawl-benchmark"];
 /// If cargo fails.
 pub fn run(root: &Path) -> Result<bool, String> {
     let metadata = Metadata::of(root)?;
-    let all = metadata.closure("recrawl", true, true)?;
+    let all = metadata.closures(&PROGRAMS, true, true)?;
     let promised = all[0].rust_version.clone().ok_or("the root manifest has no rust-version")?;
     let newer = newer_than(&promised, &all);
     for package in &newer {
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn newer_crates_are_told() {
         let metadata: Metadata = serde_json::from_str(SMALL).unwrap();
-        let all = metadata.closure("a", true, true).unwrap();
+        let all = metadata.closures(&["a"], true, true).unwrap();
         let names = |promised| newer_than(promised, &all).iter().map(|p| p.name.clone()).collect::<Vec<_>>();
         assert_eq!(names("1.88"), ["b", "c"]);
         assert_eq!(names("1.88.1"), ["c"]);
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn no_crate_of_the_program_asks_for_more_than_is_promised() {
         let metadata = Metadata::of(&repository_root()).unwrap();
-        let all = metadata.closure("recrawl", true, true).unwrap();
+        let all = metadata.closures(&PROGRAMS, true, true).unwrap();
         let promised = all[0].rust_version.clone().unwrap();
         let newer: Vec<_> = newer_than(&promised, &all).iter().map(|p| (&p.name, &p.rust_version)).collect();
         assert!(newer.is_empty(), "these need a newer Rust than {promised}: {newer:?}");

@@ -1,6 +1,6 @@
-//! The licences of all crates in the program as one text, for distribution with the program.
+//! The licences of all crates in the programs as one text, for distribution with them.
 
-use crate::metadata::{Metadata, Package};
+use crate::metadata::{Metadata, PROGRAMS, Package};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
@@ -16,14 +16,14 @@ const NAMES: &[&str] = &["license", "licence", "copying", "copyright", "notice",
 /// If cargo fails or a licence cannot be read.
 pub fn run(root: &Path) -> Result<(), String> {
     let metadata = Metadata::of(root)?;
-    let packages = metadata.closure("recrawl", false, false)?;
+    let packages = metadata.closures(&PROGRAMS, false, false)?;
     print!("{}", text(&packages).map_err(|e| format!("cannot read a licence: {e}"))?);
     Ok(())
 }
 
 /// First the crates with their licences, then each text once.
 fn text(packages: &[&Package]) -> io::Result<String> {
-    let mut list = String::from("The program contains these crates under these licences:\n\n");
+    let mut list = String::from("The programs contain these crates under these licences:\n\n");
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for package in packages.iter().filter(|p| p.source.is_some()) {
         let name = format!("{} {}", package.name, package.version);
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn every_crate_of_the_program_is_named_and_nearly_all_bring_their_text() {
         let metadata = Metadata::of(&repository_root()).unwrap();
-        let packages = metadata.closure("recrawl", false, false).unwrap();
+        let packages = metadata.closures(&PROGRAMS, false, false).unwrap();
         let text = text(&packages).unwrap();
         let outside = packages.iter().filter(|p| p.source.is_some());
         let mut without_text = Vec::new();

@@ -20,6 +20,10 @@ const NOT_OURS: &[&str] = &[
     "tests/browser/node_modules",
 ];
 
+/// Folders of crates: those of the product, and those of the laboratory.
+const PRODUCT: &str = "crates/";
+const LAB: &str = "lab/";
+
 /// One text file.
 pub struct File {
     /// Path relative to the root, with `/`.
@@ -61,7 +65,12 @@ impl File {
         if self.path.starts_with("tests/") {
             return Some("recrawl");
         }
-        self.path.strip_prefix("crates/")?.split_once('/').map(|(folder, _)| folder)
+        self.in_crates()?.split_once('/').map(|(folder, _)| folder)
+    }
+
+    /// The path below the folder of crates that it is in.
+    pub fn in_crates(&self) -> Option<&str> {
+        self.path.strip_prefix(PRODUCT).or_else(|| self.path.strip_prefix(LAB))
     }
 }
 
@@ -100,10 +109,21 @@ impl Workspace {
         self.files().find(|f| f.path == path).map(|f| f.text.as_str())
     }
 
-    /// The folders under `crates/` that hold a manifest.
+    /// The folders of crates that hold a manifest.
     pub fn crates(&self) -> BTreeSet<&str> {
         let manifests = self.files().filter(|f| f.name() == "Cargo.toml");
         manifests.filter_map(File::crate_folder).collect()
+    }
+
+    /// Is this a crate of the laboratory?
+    pub fn is_of_lab(&self, folder: &str) -> bool {
+        self.manifest_path(folder).starts_with(LAB)
+    }
+
+    /// The path of a crate's manifest.
+    pub fn manifest_path(&self, folder: &str) -> String {
+        let path = |of: &str| format!("{of}{folder}/Cargo.toml");
+        if self.text(&path(LAB)).is_some() { path(LAB) } else { path(PRODUCT) }
     }
 
     /// The parsed manifest of a crate, or of the workspace when `folder` is none.
@@ -111,7 +131,7 @@ impl Workspace {
     /// # Panics
     /// If the manifest is missing or not valid TOML; then cargo could not have built this program.
     pub fn manifest(&self, folder: Option<&str>) -> toml::Table {
-        let path = folder.map_or("Cargo.toml".to_owned(), |f| format!("crates/{f}/Cargo.toml"));
+        let path = folder.map_or("Cargo.toml".to_owned(), |f| self.manifest_path(f));
         let text = self.text(&path).unwrap_or_else(|| panic!("{path} is missing"));
         text.parse().unwrap_or_else(|e| panic!("{path} is not valid TOML: {e}"))
     }
@@ -151,9 +171,12 @@ mod tests {
             ("crates/a/Cargo.toml", "[package]\nname = \"x-a\""),
             ("crates/notes/readme.md", ""),
             ("crates/a/src/lib.rs", ""),
+            ("lab/b/Cargo.toml", "[package]\nname = \"x-b\""),
         ]);
-        assert_eq!(workspace.crates().into_iter().collect::<Vec<_>>(), ["a"]);
+        assert_eq!(workspace.crates().into_iter().collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(["a", "b"].map(|name| workspace.is_of_lab(name)), [false, true]);
         assert_eq!(workspace.rust().count(), 1);
+        assert_eq!(workspace.manifest(Some("b"))["package"]["name"].as_str(), Some("x-b"));
         assert_eq!(workspace.manifest(Some("a"))["package"]["name"].as_str(), Some("x-a"));
     }
 }

@@ -14,15 +14,18 @@ pub mod survey;
 
 use crate::config;
 use crate::config::units::DiscoveryShare;
+use crate::failure::Failure;
 use recrawl_focus::classifier;
 use recrawl_focus::classifier::linear::{Linear, Model};
 use recrawl_focus::classifier::terms::Terms;
 use recrawl_focus::live::Order;
 use recrawl_focus::terms::MAX_FILE_BYTES;
 use recrawl_focus::words::MAX_TEXT;
-use recrawl_focus::{Classifier, Topic, Words};
+use recrawl_focus::{Classifier, TermsError, Topic, Words};
 use recrawl_types::Size;
 use std::fmt;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 /// Greatest number of groups: their table has 2^24 places, 220 MB.
@@ -117,6 +120,19 @@ impl FocusRules {
     }
 }
 
+/// Reads a term file that a command names.
+///
+/// # Errors
+/// The file, the line and a remedy; a file of terms is part of the arguments.
+pub fn read_topic(path: &Path) -> Result<Topic, Failure> {
+    let mut text = String::new();
+    let read =
+        File::open(path).and_then(|file| file.take(MAX_FILE_BYTES as u64 + 1).read_to_string(&mut text));
+    read.map_err(|e| Failure::Usage(format!("cannot read {}: {e} (name a term file)", path.display())))?;
+    Topic::from_toml(&text)
+        .map_err(|error: TermsError| Failure::Usage(format!("{}: {error}", path.display())))
+}
+
 /// The topic of a term file.
 fn topic(file: &Path) -> Result<Topic, String> {
     if file.as_os_str().is_empty() {
@@ -125,7 +141,7 @@ fn topic(file: &Path) -> Result<Topic, String> {
     let failed = |cause: &dyn fmt::Display| format!("focus.terms: {}: {cause}", file.display());
     let length = std::fs::metadata(file).map_err(|e| failed(&e))?.len();
     if length > MAX_FILE_BYTES as u64 {
-        return Err(failed(&recrawl_focus::TermsError::TooLong));
+        return Err(failed(&TermsError::TooLong));
     }
     let text = std::fs::read_to_string(file).map_err(|e| failed(&e))?;
     Topic::from_toml(&text).map_err(|e| failed(&e))
@@ -134,7 +150,7 @@ fn topic(file: &Path) -> Result<Topic, String> {
 /// A trained model, and its digest.
 fn model(file: &Path) -> Result<(Model, String), String> {
     if file.as_os_str().is_empty() {
-        return Err("focus.model names no file; train one with `recrawl focus train --out FILE`".into());
+        return Err("focus.model names no file; train one with `recrawl-lab focus train --out FILE`".into());
     }
     let failed = |cause: &dyn fmt::Display| format!("focus.model: {}: {cause}", file.display());
     let bytes = std::fs::read(file).map_err(|e| failed(&e))?;

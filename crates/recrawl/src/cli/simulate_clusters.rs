@@ -1,16 +1,17 @@
 //! Arguments for the clusters of `recrawl simulate --policy cls_…`.
 
-use super::FeatureSet;
 use clap::{Args, ValueEnum};
 use recrawl_clusters::bisection::MAX_CLUSTERS;
+use recrawl_simulation::page_clusters::FeatureSet;
 use recrawl_simulation::policy::{ClusterOptions, FirstOfCluster};
+use recrawl_terminal::arguments::one_of;
 
 /// How policies `cls_…` cluster pages.
 #[derive(Args)]
 #[command(next_help_heading = "Clusters (policies cls_…)")]
 pub struct SimulateClusterArgs {
     /// Features of clusters. Default: all but ranking
-    #[arg(long, value_enum, value_name = "NAME,NAME,…", value_delimiter = ',')]
+    #[arg(long, value_parser = one_of(&FeatureSet::ALL, FeatureSet::named), value_name = "NAME,NAME,…", value_delimiter = ',')]
     pub cluster_features: Vec<FeatureSet>,
     /// Number of clusters. Default: 100, at most a tenth of the visits per cycle
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_CLUSTERS as i64))]

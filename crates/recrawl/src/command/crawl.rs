@@ -3,8 +3,6 @@
 use super::{counted, table, thousands};
 use crate::cli::{CrawlArgs, Until};
 use crate::process;
-use crate::process::colour;
-use crate::process::logging;
 use crate::process::open_files;
 use crate::process::stdout::Printed;
 use recrawl_archive::timestamp;
@@ -22,6 +20,7 @@ use recrawl_crawl::report::{RoundReport, Tally};
 use recrawl_crawl::round::RoundKind;
 use recrawl_crawl::settings::formula_file;
 use recrawl_scheduler::policy::PolicyKind;
+use recrawl_terminal::colour;
 use recrawl_types::Span;
 use std::io::IsTerminal;
 use std::path::Path;
@@ -29,7 +28,7 @@ use std::time::Duration;
 
 pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
     let mut settings = args.at.settings()?;
-    logging::start(&settings.config.log, "warn")?;
+    process::start_log(&settings.config.log, "warn")?;
     if let Some(text) = &args.formula {
         settings.formula = formula_file::find(text).map_err(|e| Failure::Usage(format!("--formula: {e}")))?;
         settings.formula_is_given = true;

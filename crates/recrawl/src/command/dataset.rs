@@ -1,20 +1,15 @@
-//! `recrawl dataset`: describes, converts and generates recorded histories of pages.
+//! `recrawl dataset`: describes and converts recorded histories of pages.
 
 use super::{print, print_json, thousands};
 use crate::cli::{DatasetCommand, PageSet};
 use recrawl_crawl::config::units::Span;
 use recrawl_crawl::failure::Failure;
 use recrawl_simulation::format::{self, Reading};
-use recrawl_simulation::generate::RelatedRecipe;
 use recrawl_simulation::summary::Quantiles;
-use recrawl_simulation::{Dataset, DatasetError, Recipe, Summary, generate};
+use recrawl_simulation::{Dataset, DatasetError, Summary};
 use recrawl_types::Size;
 use serde_json::json;
 use std::path::Path;
-
-/// Pages of a web whose pages follow each other: ten topics of 24.
-const RELATED_PAGES: u32 = 240;
-const RELATED_CYCLES: u32 = 150;
 
 pub fn run(command: &DatasetCommand) -> Result<(), Failure> {
     match command {
@@ -26,67 +21,7 @@ pub fn run(command: &DatasetCommand) -> Result<(), Failure> {
             let data = read(from, from_format.as_deref(), *cycle)?;
             write(&chosen(data, *set)?, to, format)
         }
-        DatasetCommand::Generate {
-            to,
-            preset,
-            pages,
-            sites,
-            cycles,
-            folder_bursts,
-            signal_precision,
-            signal_recall,
-            random_seed,
-            format,
-        } => {
-            format::check_target(to, format).map_err(failure)?;
-            if let Some(recipe) = RelatedRecipe::named(preset) {
-                let changed = [
-                    sites.is_some(),
-                    folder_bursts.is_some(),
-                    signal_precision.is_some(),
-                    format != "native",
-                ];
-                if changed.contains(&true) {
-                    let text = format!(
-                        "--preset {preset} has no sites, bursts of folders, signals or other formats to choose"
-                    );
-                    return Err(Failure::Usage(text));
-                }
-                let (pages, cycles) = (pages.unwrap_or(RELATED_PAGES), cycles.unwrap_or(RELATED_CYCLES));
-                let web =
-                    generate::related_web(&recipe, pages, cycles, *random_seed).map_err(Failure::usage)?;
-                create_parent(to)?;
-                web.create(to).map_err(failure)?;
-                let planted = super::counted(web.experts.len() as u64, "planted relation");
-                return print(format!(
-                    "{}: {pages} pages with texts, cycles 0 to {cycles}, {planted}",
-                    to.display()
-                ));
-            }
-            let mut recipe = Recipe::named(preset).map_err(Failure::usage)?;
-            if let Some(pages) = *pages {
-                recipe.resize(pages);
-            }
-            recipe.sites = sites.unwrap_or(recipe.sites);
-            recipe.cycles = cycles.unwrap_or(recipe.cycles);
-            if folder_bursts.is_some_and(|share| share <= 0.0 || share.is_nan()) {
-                let text = "--folder-bursts: use a share above 0, at most 1, or leave it out";
-                return Err(Failure::Usage(text.into()));
-            }
-            recipe.folder_bursts = folder_bursts.unwrap_or(recipe.folder_bursts);
-            recipe.signal_precision = signal_precision.unwrap_or(recipe.signal_precision);
-            recipe.signal_recall = signal_recall.unwrap_or(recipe.signal_recall);
-            recipe.seed = *random_seed;
-            write(&generate(&recipe).map_err(Failure::usage)?, to, format)
-        }
     }
-}
-
-/// Creates the folder that a new data set goes into.
-fn create_parent(to: &Path) -> Result<(), Failure> {
-    let parent = to.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let created = parent.map_or(Ok(()), std::fs::create_dir_all);
-    created.map_err(|e| Failure::Work(format!("cannot create the folder of {}: {e}", to.display())))
 }
 
 /// The error of a data set as one of the command.
@@ -114,7 +49,6 @@ fn chosen(data: Dataset, set: PageSet) -> Result<Dataset, Failure> {
 }
 
 fn write(data: &Dataset, to: &Path, format: &str) -> Result<(), Failure> {
-    create_parent(to)?;
     let losses = format::create(data, to, format).map_err(failure)?;
     print(format!(
         "{}: {}, cycles 0 to {}, format {format}",

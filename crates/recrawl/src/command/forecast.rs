@@ -52,7 +52,7 @@ pub fn what_if(args: &WhatIfArgs) -> Result<(), Failure> {
     let rows: Vec<[String; 4]> = forecasts.iter().map(row).collect();
     let columns = [number("budget"), number("revisits a cycle"), number("fresh"), number("95 % interval")];
     print("")?;
-    table::lines(&columns, &rows, crate::process::colour::width()).iter().try_for_each(print)
+    table::lines(&columns, &rows, recrawl_terminal::colour::width()).iter().try_for_each(print)
 }
 
 /// What to do where too little is known.

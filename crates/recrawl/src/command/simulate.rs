@@ -8,12 +8,12 @@ mod report;
 
 use super::{dataset, print, print_json};
 use crate::cli::{Estimators, PageSet, SimulateArgs};
-use crate::process::colour;
 use entry::Entry;
 use recrawl_crawl::failure::Failure;
 use recrawl_formula::Basis;
 use recrawl_simulation::compare::{CHANGES_NEEDED, Comparison};
 use recrawl_simulation::{Dataset, Rules, RulesError, table};
+use recrawl_terminal::colour;
 
 pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     let basis = Basis::from(args.estimators);

@@ -7,10 +7,9 @@ pub mod host;
 pub mod live;
 pub mod refused;
 
-use super::{counted, print, print_heading, print_json, print_labelled, table, thousands};
+use super::{counted, print, print_json, print_labelled, print_table, table, thousands};
 use crate::cli::StatusArgs;
 use crate::daemon::{Daemon, encoded};
-use crate::process::colour;
 use decisions_in_force::DecisionsInForce;
 use live::Live;
 use recrawl_archive::{cap, opener, timestamp};
@@ -160,7 +159,7 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
         print_labelled(line)?;
     }
     let rows: Vec<_> = reports.iter().map(cycle_row).collect();
-    print_table(&table::lines(&OF_CYCLES, &rows, colour::width()))?;
+    print_below(&OF_CYCLES, &rows)?;
     if let Some(words) = carried(&reports) {
         print_labelled(format!("\ncarried     {words}"))?;
     }
@@ -172,14 +171,13 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     let row =
         |origin: &OriginRun| [origin_text(&origin.key), thousands(origin.pages), thousands(origin.visited)];
     let rows: Vec<_> = largest.iter().map(row).collect();
-    print_table(&table::lines(&OF_HOSTS, &rows, colour::width()))
+    print_below(&OF_HOSTS, &rows)
 }
 
 /// Prints a table below an empty line.
-fn print_table(lines: &[String]) -> Result<(), Failure> {
+fn print_below<const N: usize>(columns: &[table::Column; N], rows: &[[String; N]]) -> Result<(), Failure> {
     print("")?;
-    print_heading(&lines[0])?;
-    lines[1..].iter().try_for_each(print)
+    print_table(columns, rows)
 }
 
 /// Promises, as the last cycle that counted found them; none without any.

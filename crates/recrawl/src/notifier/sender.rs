@@ -2,12 +2,12 @@
 
 use super::{command, file, mail, webhook};
 use crate::child::templates::{RenderError, Renderer};
-use crate::process::terminal;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::parts::notify::{Pace, Receiver, Target};
 use recrawl_fetcher::FetchConfig;
 use recrawl_notifications::delivery::MAX_IN_FLIGHT;
 use recrawl_notifications::message::Message;
+use recrawl_terminal::escape;
 use recrawl_types::Span;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -134,7 +134,7 @@ impl Sender {
         let body = match &target.template {
             Some(template) => self.rendered("template", template, message).await?,
             // JSON leaves some of them as they are.
-            None => terminal::lines(&message.to_json()).into_owned(),
+            None => escape::lines(&message.to_json()).into_owned(),
         };
         match &self.channel {
             Channel::Webhook(webhook) => webhook.post(&message.id, now, body).await,
@@ -164,7 +164,7 @@ impl Sender {
 /// The fields for a template: what pages say cannot steer the terminal on which the text is read.
 fn fields(message: &Message) -> Value {
     let mut fields = message.fields();
-    terminal::make_plain(&mut fields);
+    escape::make_plain(&mut fields);
     fields
 }
 

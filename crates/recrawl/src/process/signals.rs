@@ -2,8 +2,8 @@
 //! second stops at once. Like `kill -9`, the second loses only the pages in flight: all others are
 //! in the visit log.
 
-use crate::process::logging;
 use recrawl_crawl::process::Shutdown;
+use recrawl_terminal::logging;
 use tracing::Level;
 
 /// Exit code of a program ended by SIGINT: 128 and the signal's number.

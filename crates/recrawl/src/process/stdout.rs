@@ -1,9 +1,9 @@
 //! Standard output that the program can abandon. A slow reader slows the crawl, but does not keep
 //! the program from stopping.
 
-use crate::process::terminal;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::process::Printer;
+use recrawl_terminal::escape;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::io::{self, Write};
@@ -36,7 +36,7 @@ impl Printed {
     /// # Errors
     /// When a write fails for another reason.
     pub fn line(&mut self, text: &str) -> Result<(), Failure> {
-        match self.write_all(format!("{}\n", terminal::lines(text)).as_bytes()) {
+        match self.write_all(format!("{}\n", escape::lines(text)).as_bytes()) {
             Err(e) if e.kind() == io::ErrorKind::BrokenPipe || self.gave_up => Ok(()),
             Err(e) => Err(Failure::Work(format!("cannot write to standard output: {e}"))),
             Ok(()) => Ok(()),

@@ -3,7 +3,6 @@
 use super::shared_state::SharedState;
 use crate::cli::ServeArgs;
 use crate::notifier;
-use crate::process::logging;
 use crate::tokens::tokens_of;
 use recrawl_console::Running;
 use recrawl_crawl::config::{Config, Log, Serve};
@@ -12,6 +11,7 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::settings::Settings;
 use recrawl_crawl::stored::seed_sites;
 use recrawl_fetcher::{Fetcher, HttpNetwork};
+use recrawl_terminal::logging;
 use recrawl_types::HostTable;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Release;

@@ -2,7 +2,6 @@
 
 use super::shared_state::{Phase, SharedState};
 use super::{disk, formulas, hosts, pings, promises};
-use crate::process::logging;
 use recrawl_console::view::{
     ByteBudget, Counts, CrawlHealth, CycleDone, CycleNow, CycleStage, Fetching, FocusFigures, FormulaText,
     Freshness, HealthLevel, HostNow, Promise, SeedsRefused, State, Status,
@@ -15,6 +14,7 @@ use recrawl_fetcher::control::Figures;
 use recrawl_formula::Formula;
 use recrawl_scheduler::policy::PolicyKind;
 use recrawl_simulation::SeriesMean;
+use recrawl_terminal::logging;
 use recrawl_types::Origin;
 use serde_json::Value;
 use std::sync::atomic::Ordering::Relaxed;

@@ -6,7 +6,6 @@ use super::{
     changes, errors, formulas, hosts, pages, pings, promises, recent, reports, status, versions, websub,
 };
 use crate::command::status::host;
-use crate::process::terminal;
 use recrawl_console::CrawlView;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{
@@ -18,6 +17,7 @@ use recrawl_console::view::{
 use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::operator::control::Mark;
 use recrawl_repository::KeptRounds;
+use recrawl_terminal::escape;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -78,7 +78,7 @@ impl CrawlView for View {
         let kept = KeptRounds::new(shared.storage.clone(), generation.number());
         let found = host::text(&shared.settings(), &shared.tables, &generation, &kept, &decided, &named);
         let text = found.map_err(failed)?.ok_or_else(|| unknown_host(name))?;
-        Ok(terminal::lines(&text).into_owned())
+        Ok(escape::lines(&text).into_owned())
     }
 
     fn host_report(&self, host: &str, cycles: usize) -> Result<Value, Refusal> {
@@ -87,7 +87,7 @@ impl CrawlView for View {
 
     fn host_report_text(&self, host: &str, cycles: usize) -> Result<String, Refusal> {
         let text = reports::host(&self.0, host, cycles)?.text();
-        Ok(terminal::lines(&text).into_owned())
+        Ok(escape::lines(&text).into_owned())
     }
 
     fn promises(&self) -> Result<Value, Refusal> {
@@ -96,7 +96,7 @@ impl CrawlView for View {
 
     fn promises_text(&self) -> Result<String, Refusal> {
         let text = promises::now(&self.0)?.text();
-        Ok(terminal::lines(&text).into_owned())
+        Ok(escape::lines(&text).into_owned())
     }
 
     fn pages(&self, ask: &PageQuery) -> Result<PageList, Refusal> {
@@ -109,7 +109,7 @@ impl CrawlView for View {
 
     fn page_text(&self, page: &OnePage) -> Result<String, Refusal> {
         let text = pages::explained(&self.0, page)?.lines().join("\n");
-        Ok(terminal::lines(&text).into_owned())
+        Ok(escape::lines(&text).into_owned())
     }
 
     fn versions(&self, ask: &VersionQuery) -> Result<VersionList, Refusal> {

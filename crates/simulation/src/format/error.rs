@@ -69,6 +69,14 @@ pub enum DatasetError {
         /// The folder or file of the data set.
         path: PathBuf,
     },
+    /// The folder of a new data set cannot be created.
+    #[error("cannot create the folder of {}: {source}", .of.display())]
+    Folder {
+        /// The new data set.
+        of: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
     /// The path exists.
     #[error("{}: exists already and is not overwritten; use another name", .path.display())]
     Exists {
@@ -82,7 +90,7 @@ impl DatasetError {
     pub fn is_usage(&self) -> bool {
         match self {
             DatasetError::Io { source, .. } => source.kind() == io::ErrorKind::NotFound,
-            DatasetError::Line { .. } | DatasetError::Whole { .. } => false,
+            DatasetError::Line { .. } | DatasetError::Whole { .. } | DatasetError::Folder { .. } => false,
             _ => true,
         }
     }

@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 /// Names of modules or of what is in them, outermost first.
 pub type Path = Vec<String>;
 
-/// A Rust file below `crates/CRATE/src/`.
+/// A Rust file below `src/` of a crate.
 #[derive(Default)]
 pub struct Source<'a> {
     /// Path from the root of the repository.
@@ -41,7 +41,7 @@ pub struct Source<'a> {
 impl<'a> Source<'a> {
     /// Reads `file` if it is part of a library or program.
     pub fn read(file: &'a File) -> Option<Source<'a>> {
-        let inside = file.path.strip_prefix("crates/")?.split_once("/src/")?.1.strip_suffix(".rs")?;
+        let inside = file.in_crates()?.split_once("/src/")?.1.strip_suffix(".rs")?;
         let module: Path =
             inside.split('/').filter(|n| !["lib", "main"].contains(n)).map(Into::into).collect();
         let mut source = Source { path: &file.path, text: &file.text, module, ..Source::default() };

@@ -14,7 +14,7 @@ pub(super) const BYTES: usize = MARK.len() + 4 + 2 * 8 + 4 * (1 << BITS) + 8;
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum ModelError {
     /// Another file, or one of another version.
-    #[error("not a model of this version (train it again with `recrawl focus train --out`)")]
+    #[error("not a model of this version (train it again with `recrawl-lab focus train --out`)")]
     Mark,
     /// Cut or grown.
     #[error("a model has {BYTES} bytes, this file has {0} (train it again)")]

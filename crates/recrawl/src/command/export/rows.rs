@@ -3,8 +3,8 @@
 use super::lines::Lines;
 use super::parquet::ParquetFile;
 use crate::cli::Format;
-use crate::process::terminal;
 use recrawl_crawl::failure::Failure;
+use recrawl_terminal::escape;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -155,7 +155,7 @@ impl Rows {
     /// When the file cannot be written.
     pub fn write(&mut self, row: &[Cell]) -> Result<bool, Failure> {
         match self {
-            Rows::Lines(columns, lines) => lines.write(terminal::lines(&json_line(columns, row))),
+            Rows::Lines(columns, lines) => lines.write(escape::lines(&json_line(columns, row))),
             Rows::Csv(lines) => lines.write(csv_line(row.iter().map(Cell::csv))),
             Rows::Parquet(file) => file.write(row).map(|()| true),
         }

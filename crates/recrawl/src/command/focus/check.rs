@@ -1,9 +1,9 @@
 //! `recrawl focus check`: term files, checked, with their sets.
 
-use super::read_topic;
 use crate::cli::FocusCheckArgs;
 use crate::command::{counted, print, print_json};
 use recrawl_crawl::failure::Failure;
+use recrawl_crawl::parts::focus::read_topic;
 use recrawl_focus::terms::Matcher;
 use recrawl_focus::{Combine, Language, Set, Topic, UrlTerms, Weights, Words};
 use serde::Serialize;

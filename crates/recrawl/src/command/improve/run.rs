@@ -3,7 +3,7 @@
 use crate::cli::ImproveRunArgs;
 use crate::command::learn::{self as learning, Progress};
 use crate::command::{forecast, print, print_json, print_labelled};
-use crate::process::{clock, signals};
+use crate::process::signals;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::parts::improve::candidate::{BackTest, Candidate};
 use recrawl_crawl::parts::improve::rules::alpha_of;
@@ -13,6 +13,7 @@ use recrawl_forecast::back_test::{Tested, back_test};
 use recrawl_formula::Formula;
 use recrawl_learner::{Ending, Fitness, FoldBy, Options, Preset, Protocol, Start, learn, options};
 use recrawl_simulation::{Budget, Dataset, Rules};
+use recrawl_terminal::clock;
 use serde_json::json;
 use std::time::SystemTime;
 

@@ -1,12 +1,12 @@
 //! Converts command-line arguments to the learner's options.
 
 use crate::cli::{FoldBy, LearnArgs, Protocol, Terminals};
-use crate::process::clock;
 use recrawl_crawl::failure::Failure;
 use recrawl_formula::Formula;
 use recrawl_formula::terminal::Set;
 use recrawl_learner::{Fitness, Options, Preset, Start, folds, options};
 use recrawl_simulation::{Budget, Dataset, Rules};
+use recrawl_terminal::clock;
 use std::path::Path;
 use std::time::SystemTime;
 

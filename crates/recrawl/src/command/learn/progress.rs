@@ -1,9 +1,9 @@
 //! Progress of a learning run on a terminal; nothing elsewhere.
 
-use crate::process::progress_bar;
 use indicatif::ProgressBar;
 use recrawl_crawl::process::Shutdown;
 use recrawl_learner::Observer;
+use recrawl_terminal::progress_bar;
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{Duration, Instant};
 

@@ -1,12 +1,12 @@
 //! Runs the replays in parallel. They do not influence each other.
 
 use super::Entry;
-use crate::process::progress_bar;
 use rayon::prelude::*;
 use recrawl_crawl::failure::Failure;
 use recrawl_formula::Basis;
 use recrawl_simulation::policy::ClusterOptions;
 use recrawl_simulation::{Bootstrap, Dataset, Rules, SearchJudge, Trace, replay};
+use recrawl_terminal::progress_bar;
 
 /// Parallel replays. More would need too much memory: about 100 MB for half a million pages each.
 const MOST_AT_A_TIME: usize = 8;

@@ -44,13 +44,19 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
         .map(|name| Complaint::of_file(TABLE, format!("no crate {name}; correct the table")))
         .collect();
     for folder in workspace.crates() {
-        let path = format!("crates/{folder}/Cargo.toml");
+        let path = workspace.manifest_path(folder);
         let Some(imports) = arrows.get(folder) else {
             found.push(Complaint::of_file(path, format!("new crate: add it and its imports to {TABLE}")));
             continue;
         };
         let allowed: BTreeSet<String> = imports.iter().map(|name| (*name).to_owned()).collect();
         let actual = ours(workspace, folder, &["dependencies", "build-dependencies"]);
+        for extra in actual.iter().filter(|name| workspace.is_of_lab(name) && !workspace.is_of_lab(folder)) {
+            let text = format!(
+                "{folder} may not import {extra}, which is of the laboratory; the arrow is the other way"
+            );
+            found.push(Complaint::of_file(&path, text));
+        }
         for extra in actual.difference(&allowed) {
             let text = format!(
                 "{folder} may not import {extra}; pass data through `types`, or change the table of {TABLE}"
@@ -113,6 +119,22 @@ mod tests {
             ("extractor", "[dependencies]\nrecrawl-types.workspace = true\nurl.workspace = true"),
         ]);
         assert_eq!(found, [] as [&str; 0]);
+    }
+
+    #[test]
+    fn the_product_imports_nothing_of_the_laboratory() {
+        let rows = "| crate | purpose | imports |\n|---|---|---|\n| `types` | types | `fits` |\n\
+                    | `fits` | fits | – |\n| `tables` | tables | `fits` |\n";
+        let on_fits = "[dependencies]\nrecrawl-fits.workspace = true";
+        let workspace = Workspace::of(&[
+            (TABLE, rows),
+            ("crates/types/Cargo.toml", on_fits),
+            ("lab/fits/Cargo.toml", ""),
+            ("lab/tables/Cargo.toml", on_fits),
+        ]);
+        let found = check(&workspace);
+        assert_eq!(found.len(), 1, "{:?}", found.iter().map(|c| &c.text).collect::<Vec<_>>());
+        assert!(found[0].text.starts_with("types may not import fits, which is of the laboratory"));
     }
 
     #[test]

@@ -57,7 +57,7 @@ fn named_tests(workspace: &Workspace, file: &File) -> Vec<String> {
 /// The modules of a file's path, within its crate or its test program.
 fn modules(path: &str) -> Vec<&str> {
     let mut parts: Vec<&str> = path.trim_end_matches(".rs").split('/').collect();
-    if parts[0] == "crates" {
+    if ["crates", "lab"].contains(&parts[0]) {
         // In a crate's `tests`, each file or folder is a separate program.
         let outside = if parts.get(2) == Some(&"tests") { 4 } else { 3 };
         parts.drain(..outside.min(parts.len()));
