@@ -200,7 +200,7 @@ mod tests {
         Clock::start().wait()
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn scripts_are_asked_for_once_and_data_each_time() {
         let (cache, source) = (Cache::new(1 << 20), Counting::default());
         let script = ask("http://a.test/x.js", Kind::Script, false);
