@@ -1,5 +1,5 @@
-//! The registry of metrics. The Prometheus text and the list in docs/console.md are generated from
-//! it, and the Grafana dashboard and the alert rules are tested against it.
+//! The registry of metrics. The Prometheus text is generated from it, and the Grafana dashboard and
+//! the alert rules are tested against it.
 
 pub mod alert;
 pub mod grafana;
@@ -70,19 +70,4 @@ fn histogram(read: &Histogram<'_>) -> Vec<(String, f64)> {
         .collect();
     samples.extend([("_sum".into(), read.sum), ("_count".into(), total as f64)]);
     samples
-}
-
-/// The list of metrics in docs/console.md.
-pub fn list() -> String {
-    let mut list = String::new();
-    for metric in METRICS {
-        let label = match metric.read {
-            Read::Count(_) | Read::Sum(_) | Read::One(_) => String::new(),
-            Read::Histogram(_) => "{le}".into(),
-            Read::Each(label, _) => format!("{{{label}}}"),
-        };
-        let Metric { name, help, .. } = metric;
-        writeln!(list, "- `{name}{label}`: {help}").expect("text takes all");
-    }
-    list
 }
