@@ -30,7 +30,7 @@ struct Cli {
 enum Task {
     /// Check the house rules of docs/internals/style.md
     Tidy {
-        /// First write the generated pages, and lower the figures of house.toml
+        /// First lower the figures of house.toml
         #[arg(long)]
         fix: bool,
     },

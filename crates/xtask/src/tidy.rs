@@ -7,7 +7,7 @@
 mod rule;
 
 use crate::workspace::Workspace;
-use rule::{configuration, file_length, ratchet};
+use rule::{file_length, ratchet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -45,13 +45,11 @@ fn complaints(workspace: &Workspace) -> Vec<String> {
     lines
 }
 
-/// Checks the repository at `root` and prints the result. With `fix` it first writes the generated
-/// pages and lowers the figures of the ratchet. True without complaints.
+/// Checks the repository at `root` and prints the result. With `fix` it first lowers the figures of
+/// the ratchet. True without complaints.
 pub fn run(root: &Path, fix: bool) -> io::Result<bool> {
     let mut workspace = Workspace::read(root)?;
     if fix {
-        fs::write(root.join(configuration::PAGE), configuration::made_page(&workspace))?;
-        workspace = Workspace::read(root)?;
         fs::write(root.join(ratchet::KEPT), ratchet::tightened(&workspace))?;
         workspace = Workspace::read(root)?;
     }

@@ -2,7 +2,6 @@
 
 mod assertion;
 mod book;
-pub mod configuration;
 mod crate_map;
 pub mod dependency;
 pub mod file_length;
@@ -39,7 +38,6 @@ pub const RULES: &[Rule] = &[
     Rule { name: "dependency", check: dependency::check },
     Rule { name: "limit", check: limit::check },
     Rule { name: "manner", check: manner::check },
-    Rule { name: "configuration", check: configuration::check },
     Rule { name: "book", check: book::check },
     Rule { name: "heading", check: heading::check },
     Rule { name: "machine_path", check: machine_path::check },
