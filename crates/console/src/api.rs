@@ -87,11 +87,6 @@ pub fn router(console: Arc<Console>) -> Router {
         .with_state(console)
 }
 
-/// The list of routes in docs/console.md.
-pub fn list() -> String {
-    document::list(&routes().into_openapi())
-}
-
 async fn no_such_route() -> Problem {
     Problem::new(ProblemType::NotFound, "unknown route").todo("see /openapi.json")
 }

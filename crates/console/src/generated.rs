@@ -14,7 +14,6 @@ const PAGE: &str = "docs/console.md";
 /// If docs/console.md cannot be read or lacks the markers of a list.
 pub fn files(root: &Path) -> io::Result<Vec<(&'static str, String)>> {
     let page = std::fs::read_to_string(root.join(PAGE))?;
-    let page = filled(&page, "routes", &crate::api::list())?;
     let page = filled(&page, "health", &health::list())?;
     Ok(vec![
         ("deploy/grafana/recrawl.json", grafana::dashboard()),

@@ -5,7 +5,6 @@ use axum::Extension;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use bytes::Bytes;
-use std::fmt::Write;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{
     ComponentsBuilder, ContentBuilder, InfoBuilder, LicenseBuilder, OpenApi, Ref, RefOr, ResponseBuilder,
@@ -74,20 +73,4 @@ fn complete(mut described: OpenApi) -> OpenApi {
         responses.insert("431".into(), Ref::from_response_name("HeaderTooLarge").into());
     }
     described
-}
-
-/// One row per operation, in path order.
-pub fn list(described: &OpenApi) -> String {
-    let mut list = String::new();
-    for (path, item) in &described.paths.paths {
-        let methods =
-            [("GET", &item.get), ("PUT", &item.put), ("POST", &item.post), ("DELETE", &item.delete)];
-        for (method, operation) in methods {
-            let Some(operation) = operation else { continue };
-            let what = operation.summary.as_deref().unwrap_or_default();
-            let token = if operation.security.is_some() { "†" } else { "" };
-            writeln!(list, "- `{method} {path}`{token}: {what}").expect("text takes all");
-        }
-    }
-    list
 }

@@ -1,7 +1,6 @@
 //! Responses that no valid server sends, as bytes on the wire.
 
 use crate::client::{ask, connect, get, procedural, split};
-use recrawl_mockweb::fault::KINDS;
 use recrawl_mockweb::tls::SelfSigned;
 use recrawl_mockweb::{Server, ledger::Access};
 use std::io::{Read, Write};
@@ -121,14 +120,6 @@ fn right_answers_come_under_wrong_names() {
     let mut text = Vec::new();
     let error = flate2::read::GzDecoder::new(&reply.body[..]).read_to_end(&mut text).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::UnexpectedEof, "it is cut, and compressed once");
-}
-
-#[test]
-fn the_list_of_kinds_is_in_the_manual() {
-    let manual = include_str!("../../../../docs/internals/mockweb.md");
-    for kind in &KINDS {
-        assert!(manual.contains(&format!("\n- `{}`: ", kind.name)), "{} has no entry", kind.name);
-    }
 }
 
 #[test]
