@@ -85,7 +85,7 @@ ignore_text = ["^It is "]
 """
 PROMISES = f"""
 [[promises]]
-prefix = "{HOST.format(1)}/"
+match = "{HOST.format(1)}/*"
 within = "3 d"
 share = 0.9
 """

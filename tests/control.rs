@@ -74,9 +74,9 @@ fn decisions_are_made_beside_a_daemon_and_without_one_alike() {
         &["block", "https://b.test/x/"],
         &["unblock", "https://b.test/x/"],
         &["unblock", "https://b.test/x/"],
-        &["block", "c.test"],
+        &["block", "*.c.test"],
     ];
-    let wrong = ["block", "*.c.test"];
+    let wrong = ["block", "*"];
     let run = || {
         let answers = changes.map(|words| document(&world, words));
         let refused = fails(world.run(&wrong), 2);
@@ -84,16 +84,16 @@ fn decisions_are_made_beside_a_daemon_and_without_one_alike() {
     };
     let daemon = settled(&world);
     let beside = run();
-    assert_eq!(daemon.get("/api/v1/controls")["blocks"][0]["what"], "c.test");
+    assert_eq!(daemon.get("/api/v1/controls")["blocks"][0]["what"], "*.c.test");
     daemon.stop();
     let log = json_lines(&fs::read_to_string(world.data_dir.join("control.jsonl")).unwrap());
     assert_eq!(log.len(), 2 * (changes.len() + 1));
     assert!(log.iter().all(|line| line["name"].as_str().unwrap().starts_with("user ")), "{log:?}");
-    told(&world, &["unblock", "c.test"]);
+    told(&world, &["unblock", "*.c.test"]);
     assert_eq!(run(), beside);
     let decisions: Value =
         serde_json::from_str(&fs::read_to_string(world.data_dir.join("decisions.json")).unwrap()).unwrap();
-    assert_eq!(decisions["decisions"]["blocks"]["c.test"]["who"], "command line", "{decisions}");
+    assert_eq!(decisions["decisions"]["blocked"]["*.c.test"]["who"], "command line", "{decisions}");
     let dids: Vec<&Value> = beside.0.iter().map(|answer| &answer["did"]).collect();
     let expected = ["done", "already", "done", "done", "done", "done", "done", "already", "done"];
     assert_eq!(dids, expected.map(|did| json!(did)).each_ref());
@@ -101,8 +101,8 @@ fn decisions_are_made_beside_a_daemon_and_without_one_alike() {
     assert_eq!(words(1), "the crawl is already paused");
     assert!(words(3).ends_with("until it is resumed; no page of it is known"), "{}", words(3));
     assert_eq!(words(4), "a.test resumed; no page of it is known");
-    assert_eq!(words(7), "URLs with the prefix https://b.test/x/ are not blocked");
-    assert_eq!(beside.1.matches("example.com").count(), 2, "a host and a URL, once: {}", beside.1);
+    assert_eq!(words(7), "not blocked: the page https://b.test/x/");
+    assert_eq!(beside.1.matches("example.com").count(), 4, "each form once: {}", beside.1);
     assert_eq!(document(&world, &["resume", "127.1.0.1"])["detail"], "127.1.0.1 is not paused");
 }
 

@@ -267,6 +267,46 @@ fn a_receiver_that_is_down_is_shown_and_told_all_when_it_is_up() {
     assert_eq!(receiver.told(), changes(&world, 0, &["new"]));
 }
 
+/// A page is left alone for one cycle after its first failure, two after its second, four after its third.
+#[test]
+fn a_page_that_is_missing_is_told_once_after_three_tries_and_again_when_it_is_back() {
+    let receiver = Receiver::start(|_| Manner::Take);
+    let kinds = "changes = [\"failed\", \"not_found\", \"back\"]\ntext = \"0 B\"\n";
+    let world = daemon::world_of(web(20, 2), &receiver.target(kinds));
+    let told = || {
+        succeeds(world.run(&["notify", "send"]));
+        receiver.told()
+    };
+    world.crawl(1);
+    let visited: BTreeSet<String> =
+        world.pages().into_iter().filter(|(_, page)| page["n"] == 0).map(|(url, _)| url).collect();
+    world.server.set_faults(vec!["1/=status:403".parse().unwrap(), "2/=status:404".parse().unwrap()]);
+    (2..5).for_each(|_| drop(world.next_cycle()));
+    assert!(told().is_empty(), "two tries");
+    world.next_cycle();
+    let missing = told();
+    assert!(missing.iter().all(|(_, cycle, _)| *cycle == 5), "{missing:?}");
+    let of = |kind: &str, from: &BTreeSet<(String, u64, String)>| -> BTreeSet<String> {
+        from.iter().filter(|(is, ..)| is == kind).map(|(.., url)| url.clone()).collect()
+    };
+    let host = |number: usize| host_of(&world.server.seeds()[number]);
+    let visited_of = |number: usize| -> BTreeSet<String> {
+        visited.iter().filter(|url| host_of(url) == host(number)).cloned().collect()
+    };
+    assert!(visited_of(0).len() > 2 && visited_of(1).len() > 2, "{visited:?}");
+    assert_eq!(of("failed", &missing), visited_of(0));
+    assert_eq!(of("not_found", &missing), visited_of(1));
+    let data = receiver.by_id().into_values().next().unwrap()["data"].clone();
+    assert!(data["reason"].as_str().unwrap().starts_with("HTTP status 40"), "{data}");
+
+    world.server.set_faults(Vec::new());
+    (6..10).for_each(|_| drop(world.next_cycle()));
+    let all = told();
+    assert_eq!(of("back", &all), visited, "each is there again");
+    assert_eq!(all.len(), 2 * visited.len(), "nothing else, and nothing twice");
+    assert_eq!(receiver.taken.lock().unwrap().len(), all.len());
+}
+
 #[test]
 fn a_takedown_removes_what_waits_of_its_pages() {
     let receiver = Receiver::start(|_| Manner::Take);
@@ -306,7 +346,7 @@ fn the_seeds_alone_are_crawled_and_notified_of() {
 
 #[test]
 fn seeds_out_of_scope_are_summed_up() {
-    let world = daemon::world_of(web(10, 2), "[scope]\nprefixes = [\"https://example.com/prices/\"]\n");
+    let world = daemon::world_of(web(10, 2), "[scope]\ninclude = [\"https://example.com/prices/*\"]\n");
     let output = world.crawl_command(1).output().unwrap();
     let text = String::from_utf8_lossy(&output.stderr);
     let number = world.server.seeds().len();

@@ -15,7 +15,7 @@ const CYCLES: u64 = 30;
 
 /// A promise for the first host of the web.
 fn promise(world: &World, within: &str) -> String {
-    format!("[[promises]]\nprefix = \"{}\"\nwithin = \"{within}\"\nshare = 0.95\n", world.server.seeds()[0])
+    format!("[[promises]]\nmatch = \"{}*\"\nwithin = \"{within}\"\nshare = 0.95\n", world.server.seeds()[0])
 }
 
 fn promises(world: &World) -> Value {
@@ -188,7 +188,7 @@ fn without_pages_below_a_prefix_a_plan_is_the_same_as_without_promises() {
     let mut world = World::new(web(60, 3), "[cycle]\npages = \"40%\"\naudit_share = 0.1\n");
     let plain = world.data_dir.clone();
     let with_promise = world.folder.path().join("promised");
-    let elsewhere = "[[promises]]\nprefix = \"https://elsewhere.example/\"\nwithin = \"3 d\"\n";
+    let elsewhere = "[[promises]]\nmatch = \"https://elsewhere.example/*\"\nwithin = \"3 d\"\n";
     for _ in 0..6 {
         world.server.advance().unwrap();
         for (folder, promise) in [(&plain, ""), (&with_promise, elsewhere)] {

@@ -134,7 +134,7 @@ fn pages_that_robots_txt_denies_take_no_place_of_k_and_come_back_with_the_rules(
 fn pages_outside_of_the_scope_come_back_in_the_cycle_after_it_was_widened() {
     let site = Site::start();
     let world = visited(&site);
-    let narrow = format!("refuse_prefixes = [\"{}\"]", site.url("/closed/"));
+    let narrow = format!("exclude = [\"{}*\"]", site.url("/closed/"));
     world.configure(&settings("100%", &narrow));
     world.crawl(1);
     assert_eq!(refused(&world), DENIED as usize);
@@ -162,7 +162,7 @@ fn a_block_that_is_lifted_within_its_cycle_refuses_no_page_of_the_next_ones() {
     let daemon = Daemon::start(&world);
     daemon.until("under way", |s| s["cycle"]["in_flight"].as_u64() > Some(0));
     let first = world.server.seeds()[0].clone();
-    let pattern = first.replace(':', "%3A").replace('/', "%2F");
+    let pattern = format!("{first}*").replace(':', "%3A").replace('/', "%2F");
     assert_eq!(daemon.change("PUT", &format!("/api/v1/blocks/{pattern}"), None), "done");
     daemon.until("refused", |s| s["cycle"]["skipped"].as_u64() > Some(0));
     assert_eq!(daemon.change("DELETE", &format!("/api/v1/blocks/{pattern}"), None), "done");
@@ -203,7 +203,7 @@ fn a_scope_that_was_narrow_for_the_rest_of_a_cycle_refuses_no_page_of_the_next_o
     let id = child.id().to_string();
     assert!(std::process::Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
     succeeds(child.wait_with_output().unwrap());
-    world.configure(&format!("{wide}[scope]\nrefuse_prefixes = [\"{}\"]\n", world.server.seeds()[0]));
+    world.configure(&format!("{wide}[scope]\nexclude = [\"{}*\"]\n", world.server.seeds()[0]));
     let report = world.crawl(1).remove(0);
     assert!(count(&report, "skipped") > Some(0), "{report}");
     world.configure("[cycle]\npages = \"100%\"\n");

@@ -175,6 +175,24 @@ fn a_crawl_of_which_nobody_answers_is_red() {
     daemon.stop();
 }
 
+/// One of two seeds is dead: it is told beside the pages of the other, also of few requests, and until it answers.
+#[test]
+fn a_dead_seed_is_amber_beside_one_that_answers() {
+    let world = world(10, 2, "[cycle]\nperiod = \"200 ms\"\npages = \"100%\"\n");
+    world.server.set_faults(vec!["1/=status:403".parse().unwrap()]);
+    let daemon = Daemon::start(&world);
+    daemon.seed(&world.server.seeds());
+    let dead = world.server.seeds()[0].trim_end_matches('/').to_owned();
+    let is_told = |s: &Value| s["failing_seed_hosts"] == json!([dead]);
+    let amber = daemon.until("amber", |s| is_told(s) && s["visited"].as_u64() > Some(0));
+    assert_eq!(amber["health"]["level"], "amber", "{amber}");
+    assert!(amber["health"].to_string().contains(&format!("no page of {dead} can be fetched")), "{amber}");
+    world.server.set_faults(Vec::new());
+    daemon.change("POST", "/api/v1/recrawl", Some(json!({"url": world.server.seeds()[0]})));
+    daemon.until("green", |s| s["failing_seed_hosts"] == json!([]));
+    daemon.stop();
+}
+
 #[test]
 fn a_cycle_under_way_is_held_and_goes_on_and_a_host_waits_alone() {
     let world = world(200, 2, SLOW);

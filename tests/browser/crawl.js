@@ -246,7 +246,7 @@ export async function archived() {
   const [config, seeds] = ["recrawl.toml", "seeds.txt"].map((name) => join(folder, name));
   await writeFile(seeds, site.seeds.join("\n"));
   const settings = SETTINGS(folder, 'delay_per_host = "0 s"', "1 d").replace('"40%"', '"100%"');
-  await writeFile(config, `${settings.replace(/tokens = .*/, "")}[scope]\nprefixes = ["${site.origin}/"]\n`);
+  await writeFile(config, `${settings.replace(/tokens = .*/, "")}[scope]\ninclude = ["${site.origin}/*"]\n`);
   const recrawl = (...words) =>
     run(join(BUILT, "recrawl"), [...words, "--config", config, "--data-dir", join(folder, "data")]);
   for (let cycle = 0; cycle < VERSIONS; cycle += 1) await recrawl("crawl", "--cycles", "1", "--seeds", seeds);

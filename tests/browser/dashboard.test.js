@@ -153,7 +153,7 @@ describe("while a cycle is paused", () => {
   });
 
   it("Now shows changes by host, and the slowest, backed-off and blocked hosts", async (test) => {
-    const prefix = `${crawl.web.seeds[1]}news/`;
+    const prefix = `${crawl.web.seeds[1]}news/*`;
     for (const block of ["127.1.0.5", prefix].map((what) => `/api/v1/blocks/${encoded(what)}`)) {
       await crawl.put(block);
       test.after(() => crawl.del(block));
@@ -190,7 +190,7 @@ describe("while a cycle is paused", () => {
       await says(page, `hosts_${state}`, count(hosts.length));
       if (state === "blocked") assert.equal(hosts.length, 1);
     }
-    await says(page, "blocked_prefixes", `Blocked URL prefixes: ${prefix}.`);
+    await says(page, "blocked_prefixes", `Blocked URLs: ${prefix}.`);
     assert.deepEqual(
       (await table(page, "Slowest hosts").locator("thead th").allTextContents()).slice(-2),
       ["Failures in a row", "State"],
@@ -552,7 +552,7 @@ describe("while a cycle is paused", () => {
     const url = crawl.web.seeds[2];
     await page.goto(`${crawl.origin}/#/page?url=${encoded(url)}`);
     const [block, unblock] = ["Block", "Unblock"].map((text) =>
-      page.getByRole("button", { name: `${text} this prefix: ${url}`, exact: true }),
+      page.getByRole("button", { name: `${text} this page: ${url}`, exact: true }),
     );
     await block.waitFor();
     assert.equal(await unblock.count(), 0, "nothing is blocked");

@@ -5,6 +5,7 @@ pub mod consent;
 pub mod decisions;
 pub mod filters;
 pub mod gates;
+pub mod glob;
 pub mod named_host;
 pub mod opt_out;
 pub mod pattern;

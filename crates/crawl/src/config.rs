@@ -4,6 +4,7 @@
 //! checks them together.
 
 pub mod environment;
+mod former_keys;
 mod hosts;
 pub mod operator_file;
 pub mod secrets;
@@ -251,7 +252,7 @@ table! {
 table! {
     /// `[[pages]]`
     PagesTable {
-        /// The pages: a host, `*.example.com` with subdomains, `*` for all, or a URL prefix.
+        /// The pages, as a pattern.
         #[serde(rename = "match")]
         matches: String = String::new(),
         /// CSS selectors of the elements that count; empty for the whole page.
@@ -296,8 +297,9 @@ table! {
 table! {
     /// `[[promises]]`
     PromiseTable {
-        /// Prefix of the pages' URLs.
-        prefix: String = String::new(),
+        /// The pages, as a pattern.
+        #[serde(rename = "match")]
+        matches: String = String::new(),
         /// Longest time between two visits of a page.
         within: Span = Span::millis(86_400_000),
         /// Share of the pages that is promised.
@@ -339,10 +341,10 @@ table! {
         hosts: Vec<String> = Vec::new(),
         /// Hosts out of scope, in the same notation.
         refuse_hosts: Vec<String> = Vec::new(),
-        /// URL prefixes in scope; empty for all.
-        prefixes: Vec<String> = Vec::new(),
-        /// URL prefixes out of scope.
-        refuse_prefixes: Vec<String> = Vec::new(),
+        /// URLs in scope, by glob; empty for all.
+        include: Vec<String> = Vec::new(),
+        /// URLs out of scope, by glob.
+        exclude: Vec<String> = Vec::new(),
         /// File of hosts that opted out; empty for none.
         opt_out: PathBuf = PathBuf::new(),
         /// Maximum links from a seed.
@@ -616,7 +618,7 @@ pub enum ConfigError {
     #[error("environment variable {0}: {1}")]
     Variable(String, String),
     /// Unknown key.
-    #[error("configuration {}: unknown key `{key}`; {}", .file.display(), hint(.nearest.as_deref()))]
+    #[error("configuration {}: unknown key `{key}`; {}", .file.display(), hint(.key, .nearest.as_deref()))]
     UnknownKey {
         /// The file.
         file: PathBuf,
@@ -628,10 +630,11 @@ pub enum ConfigError {
 }
 
 /// The advice for an unknown key.
-fn hint(nearest: Option<&str>) -> String {
-    match nearest {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => "config/recrawl.toml lists all keys".into(),
+fn hint(key: &str, nearest: Option<&str>) -> String {
+    match (former_keys::now(key), nearest) {
+        (Some(now), _) => now.into(),
+        (None, Some(near)) => format!("did you mean `{near}`?"),
+        (None, None) => "config/recrawl.toml lists all keys".into(),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::stored::{keep, kept};
 use recrawl_change::ChangeRules;
 use recrawl_extractor::{Part, PartError};
 use recrawl_repository::SledTables;
-use recrawl_types::{CanonicalUrl, Content, Outcome, Visit};
+use recrawl_types::{CanonicalUrl, Content, Outcome, UrlRules, Visit};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -92,13 +92,13 @@ impl PageRules {
     ///
     /// # Errors
     /// The rule and the key, and what is wrong.
-    pub fn new(tables: &[PagesTable]) -> Result<PageRules, String> {
+    pub fn new(tables: &[PagesTable], urls: &UrlRules) -> Result<PageRules, String> {
         if tables.len() > MAX_PAGE_RULES {
             return Err(format!("at most {MAX_PAGE_RULES} [[pages]] can be given, not {}", tables.len()));
         }
         let mut rules: Vec<PageRule> = Vec::new();
         for table in tables {
-            let rule = PageRule::new(table)?;
+            let rule = PageRule::new(table, urls)?;
             if let Some(earlier) = rules.iter().find(|earlier| earlier.pattern.covers(&rule.pattern)) {
                 return Err(format!(
                     "pages.match {:?} never applies, since {:?} before it matches all its pages: put it first",
@@ -122,9 +122,9 @@ impl PageRules {
 }
 
 impl PageRule {
-    fn new(table: &PagesTable) -> Result<PageRule, String> {
+    fn new(table: &PagesTable, urls: &UrlRules) -> Result<PageRule, String> {
         let PagesTable { matches, include, ignore, ignore_text, render } = table.clone();
-        let pattern = Pattern::of_pages(&matches).map_err(|e| format!("pages.match: {e}"))?;
+        let pattern = Pattern::parse(&matches, urls).map_err(|e| format!("pages.match: {e}"))?;
         let lists = Lists { include, ignore, ignore_text, is_rendered: false };
         if lists.are_empty() && render == Render::Never {
             let text =

@@ -9,6 +9,7 @@ pub mod notify;
 pub mod pings;
 pub mod promises;
 pub mod render;
+pub mod seed_hosts;
 pub mod traps;
 pub mod trust;
 
@@ -25,6 +26,7 @@ pub const PARTS: &[Part] = &[
     Part { name: "pings", forget: Forget::Rows(pings::forget) },
     Part { name: "promises", forget: Forget::Nothing("they name what the configuration names") },
     Part { name: "render", forget: Forget::Nothing("words are counted by rule of the configuration") },
+    Part { name: "seed_hosts", forget: Forget::Rows(seed_hosts::forget) },
     Part { name: "traps", forget: Forget::Rows(traps::forget) },
     Part { name: "trust", forget: Forget::Nothing("it is kept in the rows of hosts, and goes with them") },
 ];

@@ -197,19 +197,7 @@ impl Settings {
         if config.round.max.0.is_zero() || config.round.linger.0.is_zero() {
             return Err("round.max and round.linger must not be 0".into());
         }
-        if config.storage.archive_file.0 < 1 << 20 {
-            return Err("storage.archive_file must be at least 1 MiB".into());
-        }
-        if config.storage.plan_memory.0 < 1 << 20 {
-            return Err("storage.plan_memory must be at least 1 MiB".into());
-        }
-        let max = config.storage.archive_max.0;
-        if max > 0 && max < config.storage.archive_file.0 {
-            return Err("storage.archive_max must be 0 or at least storage.archive_file".into());
-        }
-        if config.storage.batch_memory.0 < 1 << 20 {
-            return Err("storage.batch_memory must be at least 1 MiB".into());
-        }
+        check_sizes(&config.storage)?;
         if config.extract.max_links == 0 || config.extract.max_text.0 == 0 {
             return Err("extract.max_links and extract.max_text must not be 0".into());
         }
@@ -252,12 +240,16 @@ impl Settings {
         if config.change.max_distance > 64 {
             return Err("change.max_distance must be at most 64, the bits of a SimHash".into());
         }
+        let rules = UrlRules { drop_parameters: config.urls.drop_parameters.clone() };
         Ok(Settings {
             data_dir: config.storage.data_dir.clone(),
             fetch: fetch_config(&config)?,
-            scope: Scope::new(&config.scope)?,
+            scope: Scope::new(&config.scope, &rules)?,
             traps: TrapRules::new(&config.traps)?,
-            rules: UrlRules { drop_parameters: config.urls.drop_parameters.clone() },
+            pages: PageRules::new(&config.pages, &rules)?,
+            notify: Target::all(&config, &rules)?,
+            promises: Promise::all(&config, &rules)?,
+            rules,
             change: config.change.clone(),
             reading: reading(&config)?,
             formula,
@@ -267,13 +259,25 @@ impl Settings {
             loop_rules,
             policy,
             focus,
-            pages: PageRules::new(&config.pages)?,
-            notify: Target::all(&config)?,
-            promises: Promise::all(&config)?,
             files: files(&config),
             config,
         })
     }
+}
+
+fn check_sizes(storage: &crate::config::Storage) -> Result<(), String> {
+    let crate::config::Storage { archive_file, archive_max, plan_memory, batch_memory, .. } = storage;
+    for (key, size) in
+        [("archive_file", archive_file), ("plan_memory", plan_memory), ("batch_memory", batch_memory)]
+    {
+        if size.0 < 1 << 20 {
+            return Err(format!("storage.{key} must be at least 1 MiB"));
+        }
+    }
+    if archive_max.0 > 0 && archive_max.0 < archive_file.0 {
+        return Err("storage.archive_max must be 0 or at least storage.archive_file".into());
+    }
+    Ok(())
 }
 
 fn files(config: &Config) -> Vec<PathBuf> {

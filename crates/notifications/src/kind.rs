@@ -1,8 +1,12 @@
 //! The kinds of changes that a target can ask for.
 
 use recrawl_repository::KeptVisit;
+use recrawl_types::outcome::Effect;
 use recrawl_types::{Change, Known, Outcome};
 use serde::{Deserialize, Serialize};
+
+/// Tries in a row without the page after which it is told.
+pub const TOLD_AFTER: u8 = 3;
 
 /// What a visit found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -10,18 +14,28 @@ use serde::{Deserialize, Serialize};
 pub enum ChangeKind {
     /// The page was fetched for the first time.
     New,
-    /// The page is there again, after its absence was confirmed.
+    /// The page is there again, after its absence was confirmed or it was told to be missing.
     Back,
     /// The visit confirmed that the page is gone.
     Gone,
+    /// The page is absent (404, 410) at the third try in a row without it.
+    NotFound,
+    /// The third try in a row without the page failed.
+    Failed,
     /// The content differs from that of the last visit.
     Changed,
 }
 
 impl ChangeKind {
     /// All kinds. A page that is back may also have changed: the first kind that is asked for names the visit.
-    pub const ALL: [ChangeKind; 4] =
-        [ChangeKind::New, ChangeKind::Back, ChangeKind::Gone, ChangeKind::Changed];
+    pub const ALL: [ChangeKind; 6] = [
+        ChangeKind::New,
+        ChangeKind::Back,
+        ChangeKind::Gone,
+        ChangeKind::NotFound,
+        ChangeKind::Failed,
+        ChangeKind::Changed,
+    ];
 
     /// The name in configuration and messages.
     pub fn name(self) -> &'static str {
@@ -29,25 +43,42 @@ impl ChangeKind {
             ChangeKind::New => "new",
             ChangeKind::Back => "back",
             ChangeKind::Gone => "gone",
+            ChangeKind::NotFound => "not_found",
+            ChangeKind::Failed => "failed",
             ChangeKind::Changed => "changed",
         }
     }
 
-    fn fits(self, visit: &KeptVisit) -> bool {
+    /// Did the visit not get the page?
+    pub fn is_missing(self) -> bool {
+        matches!(self, ChangeKind::Gone | ChangeKind::NotFound | ChangeKind::Failed)
+    }
+
+    fn fits(self, visit: &KeptVisit, asked: &[ChangeKind]) -> bool {
         let change = visit.outcome.change();
+        let is_absent = matches!(visit.outcome, Outcome::NotFound(_));
         match self {
             ChangeKind::New => visit.outcome == Outcome::Fetched(Change::First),
-            ChangeKind::Back => change.is_some() && visit.confirmed >= Known::GONE_AFTER,
-            ChangeKind::Gone => {
-                matches!(visit.outcome, Outcome::NotFound(_)) && visit.confirmed == Known::GONE_AFTER
+            ChangeKind::Back => {
+                // Told only to those who were told before.
+                let was_missed = ChangeKind::counts_missed(asked) && visit.missed >= TOLD_AFTER;
+                change.is_some() && (visit.confirmed >= Known::GONE_AFTER || was_missed)
             }
+            ChangeKind::Gone => is_absent && visit.confirmed == Known::GONE_AFTER,
+            ChangeKind::NotFound => is_absent && visit.missed == TOLD_AFTER,
+            ChangeKind::Failed => visit.outcome.effect() == Effect::Failure && visit.missed == TOLD_AFTER,
             ChangeKind::Changed => change == Some(Change::Changed),
         }
     }
 
+    /// Does one of these need [`KeptVisit::missed`]?
+    pub fn counts_missed(asked: &[ChangeKind]) -> bool {
+        asked.iter().any(|kind| matches!(kind, ChangeKind::NotFound | ChangeKind::Failed))
+    }
+
     /// The kind of a visit among those asked for, if any.
     pub fn of(visit: &KeptVisit, asked: &[ChangeKind]) -> Option<ChangeKind> {
-        ChangeKind::ALL.into_iter().find(|kind| asked.contains(kind) && kind.fits(visit))
+        ChangeKind::ALL.into_iter().find(|kind| asked.contains(kind) && kind.fits(visit, asked))
     }
 
     /// The kind of this name.

@@ -31,6 +31,9 @@ pub struct Change {
     /// The HTTP status, where the outcome has one.
     #[serde(default)]
     pub status: Option<u16>,
+    /// Why the page is missing, if it is.
+    #[serde(default)]
+    pub reason: Option<String>,
 }
 
 impl Change {
@@ -44,6 +47,7 @@ impl Change {
             round: round.round,
             time: visit.at,
             status: visit.outcome.status(),
+            reason: kind.is_missing().then(|| visit.outcome.to_string()),
         }
     }
 }
@@ -144,6 +148,7 @@ impl Message {
             round: Round(0),
             time: now,
             status: None,
+            reason: None,
         };
         let contents = Contents {
             title: Some(title.into()),
@@ -240,7 +245,7 @@ mod tests {
     fn visit(url: &str, at: u64) -> KeptVisit {
         let url = UrlRules::keep_all().canonicalize(url).unwrap();
         let outcome = Outcome::NotFound(404);
-        KeptVisit { url, at, share: Share::Score, outcome, confirmed: 3, learned: None }
+        KeptVisit { url, at, share: Share::Score, outcome, confirmed: 3, missed: 0, learned: None }
     }
 
     fn change(target: &str, url: &str, at: u64) -> Change {

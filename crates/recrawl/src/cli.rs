@@ -103,7 +103,7 @@ pub enum Command {
     /// Resume the crawl or a host
     #[command(after_help = "Example:\n  recrawl resume --data-dir data/example")]
     Resume(PauseArgs),
-    /// Block a host with its subdomains, or a URL prefix
+    /// Block pages: a host, a domain, a URL or a prefix
     #[command(
         after_help = "Examples:\n  recrawl block example.com --data-dir data/example\n  recrawl block https://example.com/private/"
     )]
@@ -345,8 +345,9 @@ pub struct PauseArgs {
 /// `recrawl block`, `recrawl unblock`
 #[derive(Args)]
 pub struct BlockArgs {
-    /// `example.com`, with its subdomains, or `https://example.com/a/`
-    #[arg(value_name = "HOST|PREFIX")]
+    /// `example.com`, `*.example.com` with subdomains, `https://example.com/page`, or
+    /// `https://example.com/a/*` for all URLs that begin so
+    #[arg(value_name = "PATTERN")]
     pub pattern: String,
     #[command(flatten)]
     pub at: Where,

@@ -103,6 +103,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 share: Share::Score,
                 outcome,
                 confirmed: 0,
+                missed: 0,
                 learned: None,
             })?;
         }

@@ -37,6 +37,7 @@ pub fn commit_in(repository: &mut Repository, cycle: Cycle) -> Result<(), Commit
             share: Share::Score,
             outcome,
             confirmed: 0,
+            missed: 0,
             learned: None,
         })?;
     }

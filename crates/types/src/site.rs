@@ -19,6 +19,11 @@ impl Site {
         Site(psl::domain_str(host).unwrap_or(host).into())
     }
 
+    /// Is it a domain below a suffix that the list knows, such as `example.com`? `tar.gz` is none.
+    pub fn is_domain(text: &str) -> bool {
+        psl::domain(text.as_bytes()).is_some_and(|domain| domain.suffix().is_known())
+    }
+
     /// The site of a URL.
     pub fn of(url: &CanonicalUrl) -> Site {
         Site::of_host(&url.host())
@@ -52,5 +57,7 @@ mod tests {
         ] {
             assert_eq!(Site::of_host(host).as_str(), site, "{host}");
         }
+        assert!(Site::is_domain("example.com") && Site::is_domain("a.example.co.uk"));
+        assert!(!["com", "pdf", "tar.gz", ""].iter().any(|text| Site::is_domain(text)));
     }
 }

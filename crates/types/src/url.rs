@@ -131,22 +131,42 @@ impl CanonicalUrl {
 
     /// Builds the key of a URL from canonical parts.
     fn from_parts(scheme: Scheme, host: &str, port: u16, path_and_query: &str) -> CanonicalUrl {
-        let mut key = Vec::with_capacity(host.len() + 1 + AFTER_HOST + path_and_query.len());
-        if literal(host).is_some() {
-            key.extend_from_slice(host.as_bytes());
-        } else {
-            for (i, label) in host.rsplit('.').enumerate() {
-                if i > 0 {
-                    key.push(LABEL);
-                }
-                key.extend_from_slice(label.as_bytes());
-            }
-        }
-        key.push(HOST_END);
+        let mut key = CanonicalUrl::key_of_host(host);
+        key.reserve_exact(AFTER_HOST + path_and_query.len());
         key.extend_from_slice(&port.to_be_bytes());
         key.push(scheme as u8);
         key.extend_from_slice(path_and_query.as_bytes());
         CanonicalUrl(key.into())
+    }
+
+    /// The beginning of the keys of a canonical host's URLs, and of no other host's.
+    pub fn key_of_host(host: &str) -> Vec<u8> {
+        let mut key = CanonicalUrl::host_in_key(host);
+        key.push(HOST_END);
+        key
+    }
+
+    /// The same of all hosts below this one.
+    pub fn key_of_subdomains(host: &str) -> Vec<u8> {
+        let mut key = CanonicalUrl::host_in_key(host);
+        key.push(LABEL);
+        key
+    }
+
+    fn host_in_key(host: &str) -> Vec<u8> {
+        // With space for what ends it.
+        let mut key = Vec::with_capacity(host.len() + 1);
+        if literal(host).is_some() {
+            key.extend_from_slice(host.as_bytes());
+            return key;
+        }
+        for (i, label) in host.rsplit('.').enumerate() {
+            if i > 0 {
+                key.push(LABEL);
+            }
+            key.extend_from_slice(label.as_bytes());
+        }
+        key
     }
 
     fn host_end(&self) -> usize {

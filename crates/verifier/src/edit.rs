@@ -8,7 +8,7 @@ use crate::{MergeError, MergeReport, MergeRules, Tried, lastmod, update};
 use recrawl_repository::{
     Changed, Generation, GenerationWriter, KeptVisit, Learned, NewPages, OpenBlock, PackedPages, Place,
 };
-use recrawl_types::{CanonicalUrl, Change, Known, Outcome, PageRecord, Status, Visit};
+use recrawl_types::{CanonicalUrl, Change, Effect, Known, Outcome, PageRecord, Status, Visit};
 
 pub(crate) struct Editor<'a> {
     rules: &'a MergeRules<'a>,
@@ -84,6 +84,7 @@ impl<'a> Editor<'a> {
                     share,
                     outcome,
                     confirmed: 0,
+                    missed: 0,
                     learned,
                 })?;
             }
@@ -188,6 +189,7 @@ impl<'a> Editor<'a> {
             let (learned, verdict) = (Learned::of(&visit), visit.verdict);
             let is_dated = record.known.lastmod > 0;
             let absences = record.known.not_found;
+            let missed = MissedPage::before(record);
             lastmod::claim_before(&mut record.known, record.visited.is_some(), claimed, visit.at);
             let outcome = update::apply_visit(record, visit, rules.cycle, rules.judge, &mut self.report);
             if let Some(change @ (Change::Changed | Change::Unchanged)) = outcome.change() {
@@ -207,7 +209,8 @@ impl<'a> Editor<'a> {
                 _ if outcome.change().is_some() => absences,
                 _ => 0,
             };
-            writer.keep_visit(&KeptVisit { url, at, share, outcome, confirmed, learned })?;
+            let missed = if rules.counts_missed { missed.after(&record.known, outcome) } else { 0 };
+            writer.keep_visit(&KeptVisit { url, at, share, outcome, confirmed, missed, learned })?;
         }
         lastmod::claim(&mut record.known, record.visited.is_some(), claimed);
         let is_tried = record.visited.is_some() || record.known.status != Status::Live;
@@ -215,5 +218,28 @@ impl<'a> Editor<'a> {
             (rules.on_tried)(&url, &tried);
         }
         Ok(())
+    }
+}
+
+/// Tries in a row that did not get a page, for those who are told of it.
+struct MissedPage {
+    before: u8,
+    /// Only a page that was there once, or that somebody named, is missed: the Web has many dead links.
+    is_awaited: bool,
+}
+
+impl MissedPage {
+    fn before(record: &PageRecord) -> MissedPage {
+        let PageRecord { known, visited } = record;
+        MissedPage { before: known.failures, is_awaited: visited.is_some() || known.depth == 0 }
+    }
+
+    fn after(&self, known: &Known, outcome: Outcome) -> u8 {
+        match outcome.effect() {
+            _ if !self.is_awaited => 0,
+            Effect::Absence | Effect::Failure => known.failures,
+            Effect::Visit => self.before,
+            Effect::Refusal | Effect::Nothing => 0,
+        }
     }
 }

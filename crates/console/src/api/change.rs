@@ -96,9 +96,9 @@ pub async fn seeds(
     answer(&console, operator, Change::AddSeeds { urls }).await
 }
 
-/// Block a host with its subdomains, or a URL prefix.
+/// Block the pages of a pattern.
 #[utoipa::path(put, path = "/api/v1/blocks/{pattern}", tag = "change", security(("token" = [])),
-    params(("pattern" = inline(Named), Path, description = "`example.com` or `https://example.com/a/`, percent-encoded")),
+    params(("pattern" = inline(Named), Path, description = "`example.com`, `*.example.com`, `https://example.com/page` or `https://example.com/a/*`, percent-encoded")),
     responses((status = 200, description = "Blocked", body = Accepted)))]
 pub async fn block(State(console): State<Arc<Console>>, operator: Operator, Named(pattern): Named) -> Answer {
     answer(&console, operator, Change::Block { pattern }).await

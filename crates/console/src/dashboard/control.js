@@ -146,11 +146,11 @@ export function open(main, { app, signal }) {
         "Blocks",
         form(
           "block",
-          "Host or URL prefix",
+          "Host, URL or pattern",
           text(),
           "Block",
           send(blocksTold, "PUT", (pattern) => `api/v1/blocks/${encoded(pattern)}`),
-          "example.com covers its subdomains; https://example.com/a/ covers all URLs with this prefix.",
+          "A host, *.example.com with its subdomains, the URL of a page, or https://example.com/a/* for all URLs that begin so.",
         ),
         blocksTold,
         blocks.element,

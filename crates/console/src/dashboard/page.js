@@ -97,26 +97,28 @@ export function open(main, { signal, parameters, navigate }) {
   return { cycle: anew(archived.refresh), change: anew(archived.refresh), again: anew(archived.load) };
 }
 
-/** Block or unblock, whichever fits, with the prefix that it is about. */
+/** Block or unblock the page, whichever fits. */
 function blockControls(url, told, after) {
-  const prefix = URL.canParse(url) ? new URL(url).href : url;
-  const path = `api/v1/blocks/${encodeURIComponent(prefix)}`;
-  const act = (text, method) => button(text, told, method, path, { after, label: `${text}: ${prefix}` });
+  const page = URL.canParse(url) ? new URL(url).href : url;
+  // In a pattern, a star stands for any rest.
+  const pattern = page.replaceAll("*", "\\*");
+  const path = `api/v1/blocks/${encodeURIComponent(pattern)}`;
+  const act = (text, method) => button(text, told, method, path, { after, label: `${text}: ${page}` });
   const [block, unblock, about] = [
-    act("Block this prefix", "PUT"),
-    act("Unblock this prefix", "DELETE"),
+    act("Block this page", "PUT"),
+    act("Unblock this page", "DELETE"),
     h("span", { class: "quiet url" }),
   ];
   block.hidden = unblock.hidden = true;
   return {
     elements: [block, unblock, about],
     blocks: (blocks) => {
-      const isBlocked = blocks.some(({ what }) => what === prefix);
+      const isBlocked = blocks.some(({ what }) => what === pattern);
       // A button that goes would take the focus with it.
       const had = [block, unblock].includes(document.activeElement);
       block.hidden = isBlocked;
       unblock.hidden = !isBlocked;
-      say(about, `${isBlocked ? "Blocked: all" : "All"} URLs that begin with ${prefix}`);
+      say(about, isBlocked ? "Blocked" : "");
       if (had) (isBlocked ? unblock : block).focus();
     },
   };

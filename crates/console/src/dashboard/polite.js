@@ -71,7 +71,7 @@ export function politePanel() {
       const { blocks } = await ask("api/v1/controls", { signal });
       const some = blocks.map(({ what }) => what).filter((what) => what.includes("://"));
       const more = some.length > HOSTS ? `, and ${count(some.length - HOSTS)} more` : "";
-      return some.length > 0 ? `Blocked URL prefixes: ${some.slice(0, HOSTS).join(", ")}${more}.` : "";
+      return some.length > 0 ? `Blocked URLs: ${some.slice(0, HOSTS).join(", ")}${more}.` : "";
     });
   return {
     element,

@@ -113,6 +113,22 @@ pub const ALERTS: &[Alert] = &[
         runbook: "See /api/v1/hosts?sort=failures. If all hosts fail, check network, DNS and proxy. If one host fails, it is down or rejects the crawler: do nothing.",
     },
     Alert {
+        name: "RecrawlSeedFails",
+        when: "recrawl_seed_hosts_failing > 0",
+        lasting: "0m",
+        severity: Severity::Warning,
+        summary: "No page of a seed's host can be fetched.",
+        runbook: "`failing_seed_hosts` in /api/v1/status names it, and `recrawl status --host` says why. It is down, moved, or refuses the crawler.",
+    },
+    Alert {
+        name: "RecrawlIdle",
+        when: "recrawl_idle_cycles >= 2",
+        lasting: "0m",
+        severity: Severity::Warning,
+        summary: "The last two cycles fetched nothing.",
+        runbook: "`health` in /api/v1/status and `recrawl explain URL` say why. Check network, DNS and proxy, and whether the pages are gone.",
+    },
+    Alert {
         name: "RecrawlDiskLow",
         when: "recrawl_disk_free_bytes < LOW_DISK_RESERVES * recrawl_disk_reserved_bytes",
         lasting: "5m",

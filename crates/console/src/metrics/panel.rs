@@ -226,6 +226,12 @@ pub const PANELS: &[Panel] = &[
         ],
     ),
     curves(
+        "Nothing fetched",
+        "Hosts of seeds of which no page can be fetched, and cycles in a row that fetched no page.",
+        Unit::Number,
+        &[("recrawl_seed_hosts_failing{}", "hosts of seeds"), ("recrawl_idle_cycles{}", "cycles")],
+    ),
+    curves(
         "Promises",
         "Promises to visit pages in time that are kept for fewer pages than promised, and those that a limit keeps from \
          being kept.",

@@ -340,6 +340,14 @@ pub const METRICS: &[Metric] = &[
         read: Read::Sum(|r| improve_loop(r).map_or(0.0, |stands| stands.learner.cpu_seconds)),
     },
     gauge(
+        "recrawl_seed_hosts_failing",
+        "Hosts of seeds of which no page can be fetched; at most 100 are counted.",
+        |r| Some(count(r.status.failing_seed_hosts.len() as u64)),
+    ),
+    gauge("recrawl_idle_cycles", "Cycles in a row that fetched no page; at most 11 are counted.", |r| {
+        Some(count(r.status.idle_cycles))
+    }),
+    gauge(
         "recrawl_promises_broken",
         "Promises kept for fewer pages than promised when the last cycle began.",
         |r| r.status.promises.as_ref().map(|promises| count(promises.broken)),

@@ -168,6 +168,8 @@ pub fn status() -> Status {
             explored: 10,
             sites_exhausted: 2,
         }),
+        failing_seed_hosts: Vec::new(),
+        idle_cycles: 0,
         pings: Some(PingFigures { results: [("taken".into(), 12)].into(), ..PingFigures::default() }),
         totals: counts(),
         cycles_done: 7,

@@ -24,7 +24,7 @@ pub enum Change {
         /// URLs.
         urls: Vec<String>,
     },
-    /// Block a host with its subdomains, or a URL prefix.
+    /// Block the pages of a pattern.
     Block {
         /// `example.com` or `https://example.com/a/`.
         pattern: String,
@@ -150,9 +150,7 @@ pub struct Controls {
     pub paused_hosts: Vec<Decision>,
     /// Blocked patterns.
     pub blocks: Vec<Decision>,
-    /// Patterns taken down with `recrawl takedown` and never fetched: `example.com`,
-    /// `*.example.com`, a URL prefix, or a URL with `(this page only)`. Unblocking does not affect
-    /// them.
+    /// Patterns taken down with `recrawl takedown` and never fetched. Unblocking does not affect them.
     pub taken_down: Vec<String>,
     /// Seeds queued for the next round.
     pub seeds_waiting: u64,

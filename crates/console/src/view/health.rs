@@ -21,6 +21,8 @@ pub const SPENT_SHARE: f64 = 0.9;
 pub const BACKED_OFF_SHARE: f64 = 0.2;
 /// Share of the allowed file descriptors above which too many are open; an alert only.
 pub const FILES_SHARE: f64 = 0.9;
+/// Cycles in a row without a page that are no accident.
+const IDLE_CYCLES: u64 = 2;
 /// How long refused seeds count, in milliseconds.
 const REFUSED_SEEDS_FOR: u64 = 3_600_000;
 /// How long lost changes count, in milliseconds.
@@ -110,8 +112,13 @@ pub const RULES: &[Rule] = &[
     }),
     red("nothing fetched", "pages were asked for, and none was ever fetched", |s| {
         let counts = s.last.as_ref().filter(|_| s.visited == 0 && s.state != State::Starting)?.counts;
-        (counts.failed + counts.robots_denied + counts.refused + counts.not_found > 0)
-            .then(|| format!("no page was fetched yet: {}", misses(&counts)))
+        let was_asked = counts.failed + counts.robots_denied + counts.refused + counts.not_found > 0;
+        match misses(&counts) {
+            misses if was_asked => Some(format!("no page was fetched yet: {misses}")),
+            // After failures, hosts and pages are left alone for some cycles.
+            _ => (s.pages > 0 && s.idle_cycles > 1)
+                .then(|| format!("no page was fetched yet, in {} cycles", s.idle_cycles)),
+        }
     }),
     red("nothing answered", "all of at least 20 requests failed", |s| {
         let counts = recent(s)?;
@@ -159,6 +166,15 @@ pub const RULES: &[Rule] = &[
         let counts = recent(s)?;
         (counts.failed as f64 > FAILED_SHARE * counts.requested() as f64)
             .then(|| format!("{} of {} requests failed", counts.failed, counts.requested()))
+    }),
+    amber("seed fails", "all that was asked of a seed's host failed, the last time", |s| {
+        let (first, more) = (s.failing_seed_hosts.first()?, s.failing_seed_hosts.len() - 1);
+        let more = if more > 0 { format!(", nor of {more} more hosts of seeds") } else { String::new() };
+        Some(format!("no page of {first} can be fetched{more}; recrawl status --host {first} says why"))
+    }),
+    amber("idle", "the last two cycles fetched nothing", |s| {
+        (s.idle_cycles >= IDLE_CYCLES && s.pages > 0)
+            .then(|| format!("the last {} cycles fetched nothing", s.idle_cycles))
     }),
     amber("budget", "nine tenths of `budget.bytes_per_cycle` are spent", |s| {
         let budget = s.budget.as_ref().filter(|budget| budget.used() >= SPENT_SHARE)?;
@@ -326,6 +342,24 @@ mod tests {
                     after(s, Counts { failed: 1, robots_denied: 2, ..Counts::default() });
                 }),
             ),
+            (
+                "nothing fetched",
+                Red,
+                "yet, in 3 cycles",
+                with(|s| {
+                    // Its hosts and pages are left alone.
+                    (s.visited, s.idle_cycles) = (0, 3);
+                    after(s, Counts { skipped: 2, ..Counts::default() });
+                }),
+            ),
+            (
+                "seed fails",
+                Amber,
+                "no page of http://a.test can be fetched, nor of 1 more",
+                with(|s| s.failing_seed_hosts = vec!["http://a.test".into(), "http://b.test".into()]),
+            ),
+            ("idle", Amber, "the last 2 cycles fetched nothing", with(|s| s.idle_cycles = 2)),
+            ("working", Green, "fetching", with(|s| s.idle_cycles = 1)),
             ("nothing answered", Red, "20 of 20 failed", {
                 let mut status = status();
                 now(&mut status).counts = failing(20, 0);

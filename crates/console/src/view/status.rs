@@ -84,6 +84,10 @@ pub struct Status {
     pub paused_hosts: u64,
     /// Patterns blocked by operators.
     pub blocked: u64,
+    /// Hosts of seeds of which no page can be fetched: all tries of the last round that asked them failed.
+    pub failing_seed_hosts: Vec<String>,
+    /// Cycles in a row, up to the last one that ended, that fetched no page; at most 11 are counted.
+    pub idle_cycles: u64,
     /// Pings; none while they are off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pings: Option<super::PingFigures>,

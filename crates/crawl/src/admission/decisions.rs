@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::stored::kept;
 use recrawl_repository::storage::Storage;
 use recrawl_repository::{SledTables, decisions};
+use recrawl_types::HostPattern;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -22,7 +23,7 @@ pub struct Mark {
 }
 
 /// Decisions by host or pattern.
-pub type Marks = BTreeMap<String, Mark>;
+pub type Marks<K = String> = BTreeMap<K, Mark>;
 
 /// Names of the settings that held them in the tables.
 const CONTROL: &str = "control";
@@ -31,16 +32,45 @@ const TAKEN_DOWN: &str = "taken_down";
 /// All decisions. Every field has a default, so that an older file can be read; unknown fields are
 /// refused.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, from = "StoredDecisions")]
 pub struct Decisions {
     /// Set if the whole crawl is paused.
     pub paused: Option<Mark>,
     /// Paused hosts, by canonical name.
     pub paused_hosts: Marks,
     /// Blocked patterns.
-    pub blocks: Marks,
+    #[serde(rename = "blocked")]
+    pub blocks: Marks<Pattern>,
     /// Patterns of takedowns.
     pub taken_down: Vec<Pattern>,
+}
+
+/// The same as stored.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct StoredDecisions {
+    paused: Option<Mark>,
+    paused_hosts: Marks,
+    blocked: Marks<Pattern>,
+    /// Blocks of an older version: a host with its subdomains, or a URL prefix.
+    blocks: Marks,
+    taken_down: Vec<Pattern>,
+}
+
+impl From<StoredDecisions> for Decisions {
+    fn from(stored: StoredDecisions) -> Decisions {
+        let StoredDecisions { paused, paused_hosts, blocked: mut blocks, blocks: older, taken_down } = stored;
+        for (pattern, mark) in older {
+            let of_domain = || HostPattern::parse(&format!("*.{pattern}")).map(Pattern::Host).ok();
+            match if pattern.contains("://") { Pattern::prefix(&pattern).ok() } else { of_domain() } {
+                Some(pattern) => _ = blocks.entry(pattern).or_insert(mark),
+                None => {
+                    tracing::warn!("an older version stored the block of {pattern:?}, which matches nothing")
+                }
+            }
+        }
+        Decisions { paused, paused_hosts, blocks, taken_down }
+    }
 }
 
 impl Decisions {
@@ -119,6 +149,7 @@ impl Decisions {
 mod tests {
     use super::*;
     use recrawl_repository::storage::MemoryStorage;
+    use recrawl_types::UrlRules;
 
     const CONTROL_OF_OLD: &[u8] =
         br#"{"paused":null,"paused_hosts":{"p.test":{"who":"anna","at":7}},"blocks":{"b.test":{"who":"anna","at":8}}}"#;
@@ -135,12 +166,37 @@ mod tests {
         let (storage, tables) = (MemoryStorage::new(), older_tables());
         let taken = Decisions::open(&storage, &tables, false).unwrap();
         assert_eq!(taken.taken_down, [Pattern::host("d.test").unwrap()]);
-        assert!(taken.blocks.contains_key("b.test") && taken.paused_hosts.contains_key("p.test"));
+        assert!(taken.blocks.contains_key(&Pattern::host("*.b.test").unwrap()));
+        assert!(taken.paused_hosts.contains_key("p.test"));
         assert!(tables.setting(CONTROL).unwrap().is_some(), "the older program may still run");
         Decisions::default().write(&storage).unwrap();
         assert_eq!(Decisions::open(&storage, &tables, false).unwrap(), Decisions::default(), "once");
         assert_eq!(Decisions::open(&storage, &tables, true).unwrap(), Decisions::default());
         assert_eq!((tables.setting(CONTROL).unwrap(), tables.setting(TAKEN_DOWN).unwrap()), (None, None));
+    }
+
+    /// An older block of `/p/2` covered `/p/20`, and one of a host its subdomains. Its takedowns said what they were.
+    #[test]
+    fn blocks_and_takedowns_of_an_older_version_keep_their_meaning() {
+        let storage = MemoryStorage::new();
+        let mark = r#"{"who":"anna","at":7}"#;
+        let older = format!(
+            r#"{{"blocks":{{"b.test":{mark},"http://c.test/p/2":{mark}}},
+                "taken_down":["host d.test","host *.e.test","prefix http://f.test/p/2","page http://f.test/q"]}}"#
+        );
+        decisions::write(&storage, &older).unwrap();
+        let taken = Decisions::read(&storage).unwrap().unwrap();
+        let texts = |patterns: &[&Pattern]| patterns.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(texts(&taken.blocks.keys().collect::<Vec<_>>()), ["*.b.test", "http://c.test/p/2*"]);
+        let down = ["d.test", "*.e.test", "http://f.test/p/2*", "http://f.test/q"];
+        assert_eq!(texts(&taken.taken_down.iter().collect::<Vec<_>>()), down);
+        let page = UrlRules::default().canonicalize("http://c.test/p/20").unwrap();
+        assert!(taken.blocks.keys().any(|pattern| pattern.matches(&page)));
+        // Written again, they are read as they were written.
+        taken.write(&storage).unwrap();
+        assert_eq!(Decisions::read(&storage).unwrap(), Some(taken));
+        let text = decisions::read(&storage).unwrap().unwrap();
+        assert!(!text.contains("\"blocks\""), "an older version refuses it: {text}");
     }
 
     #[test]

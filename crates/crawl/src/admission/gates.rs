@@ -5,6 +5,7 @@
 //! out stays due.
 
 use crate::admission::blocks::Blocks;
+use crate::admission::pattern::Pattern;
 use crate::admission::scope::{Refusal, Scope};
 use recrawl_fetcher::FetchConfig;
 use recrawl_fetcher::host_delay::{LeftAlone, stored_rules};
@@ -18,7 +19,7 @@ pub enum ClosedGate {
     /// The scope.
     Scope(Refusal),
     /// An operator's block, with its pattern.
-    Block(String),
+    Block(Pattern),
     /// The URL was never fetched, and its pattern is cut off as a trap.
     Trap,
     /// A rule of robots.txt, as a line of the file.
@@ -131,7 +132,7 @@ mod tests {
         let others = [
             ClosedGate::Scope(Refusal::Host),
             ClosedGate::Scope(Refusal::OptedOut("line 1".into())),
-            ClosedGate::Block("a.test".into()),
+            ClosedGate::Block(Pattern::host("a.test").unwrap()),
             ClosedGate::Trap,
             ClosedGate::Robots("Disallow: /".into()),
         ];
@@ -151,8 +152,8 @@ mod tests {
     #[test]
     fn every_closed_gate_is_named_in_order() {
         let scope = config::Scope { hosts: vec!["b.test".into()], ..config::Scope::default() };
-        let scope = Scope::new(&scope).unwrap();
-        let blocks = Blocks::of(["a.test".to_owned()].iter());
+        let scope = Scope::new(&scope, &UrlRules::default()).unwrap();
+        let blocks = Blocks::of([Pattern::host("a.test").unwrap()].iter());
         let rules = Some(Rules::parse(b"User-agent: *\nDisallow: /private", "recrawl"));
         let unreachable = LeftAlone::NoRobots { why: None, since: 1, again: 2 };
         let origin = OriginGates { rules, left_alone: Some(unreachable) };
@@ -163,7 +164,7 @@ mod tests {
             closed("http://a.test/private/x", false),
             [
                 ClosedGate::Scope(Refusal::Host),
-                ClosedGate::Block("a.test".into()),
+                ClosedGate::Block(Pattern::host("a.test").unwrap()),
                 ClosedGate::Trap,
                 ClosedGate::Robots("Disallow: /private".into()),
                 ClosedGate::Host(unreachable),

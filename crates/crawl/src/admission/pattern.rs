@@ -1,29 +1,76 @@
-//! The pages of a takedown: those of a host, of a domain with its subdomains, with a URL prefix, or
-//! one page.
+//! Patterns of pages, as configuration, commands and requests name them: one notation with one meaning everywhere.
+//!
+//! | pattern | pages |
+//! |---|---|
+//! | `*` | all |
+//! | `example.com` | of this host, whatever scheme and port |
+//! | `*.example.com` | of this host and its subdomains |
+//! | `https://example.com/news/1` | this page; its query, if any, is part of it |
+//! | `https://example.com/news/*` | whose URL begins so |
+//!
+//! Any two patterns are disjoint, or one has all pages of the other.
 
 use recrawl_types::host::is_within;
 use recrawl_types::{CanonicalUrl, HostPattern, Site, UrlRules};
 use serde::{Deserialize, Serialize};
-use std::fmt::{self, Write};
+use std::fmt;
 
 /// A set of pages.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Pattern {
     /// The pages of a host or domain.
     Host(HostPattern),
-    /// The pages whose canonical URL has this prefix.
-    Prefix(String),
-    /// The page with this canonical URL.
-    Page(String),
+    /// The pages whose canonical URL begins with this one.
+    Prefix(CanonicalUrl),
+    /// One page.
+    Page(CanonicalUrl),
 }
 
-/// First words of the stored forms.
-const HOST: &str = "host";
-const PREFIX: &str = "prefix";
-const PAGE: &str = "page";
+/// How to write a pattern.
+pub const FORMS: &str =
+    "write example.com, *.example.com, https://example.com/page or https://example.com/news/*";
+
+/// Why a text is no pattern.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}; {FORMS}")]
+pub struct PatternError(pub String);
 
 impl Pattern {
+    /// Reads a pattern. A page is named by its URL as the crawl's rules write it.
+    ///
+    /// # Errors
+    /// Why it is none, and how to write one.
+    pub fn parse(text: &str, rules: &UrlRules) -> Result<Pattern, PatternError> {
+        let text = text.trim();
+        if !text.contains("://") {
+            return HostPattern::parse(text).map(Pattern::Host).map_err(|e| PatternError(e.to_string()));
+        }
+        // A URL may contain stars. As a part of it, a star is written with a backslash, which no canonical URL has.
+        let stars: Vec<usize> =
+            text.match_indices('*').map(|(at, _)| at).filter(|&at| !text[..at].ends_with('\\')).collect();
+        let literal = |text: &str| text.replace("\\*", "*");
+        let read = match stars[..] {
+            [] => Pattern::page(&literal(text), rules),
+            [at] if at + 1 == text.len() => Pattern::prefix(&literal(&text[..at])),
+            _ => Err(format!(
+                "{text:?}: * can only end a URL, of which it is any rest (\\* is a star of the URL)"
+            )),
+        };
+        read.map_err(PatternError)
+    }
+
+    /// A pattern that does not name all pages: it removes or blocks them.
+    ///
+    /// # Errors
+    /// As [`Pattern::parse`].
+    pub fn of_some(text: &str, rules: &UrlRules) -> Result<Pattern, PatternError> {
+        match Pattern::parse(text, rules)? {
+            Pattern::Host(HostPattern::Any) => Err(PatternError("\"*\" names every page".into())),
+            pattern => Ok(pattern),
+        }
+    }
+
     /// `example.com` or `*.example.com`.
     ///
     /// # Errors
@@ -38,13 +85,21 @@ impl Pattern {
         }
     }
 
-    /// A URL prefix, made canonical.
+    /// The pages whose URL begins so.
     ///
     /// # Errors
-    /// That it is not a URL.
+    /// That no URL does.
     pub fn prefix(text: &str) -> Result<Pattern, String> {
-        let url = UrlRules::keep_all().canonicalize(text).map_err(|e| format!("{text:?}: {e}"))?;
-        Ok(Pattern::Prefix(url.to_string()))
+        // Alone, an end such as "?" or "/." would be dropped.
+        const REST: &str = "x";
+        let wrong = |e: &dyn fmt::Display| format!("{text:?}: {e}");
+        let url = UrlRules::keep_all().canonicalize(&format!("{text}{REST}")).map_err(|e| wrong(&e))?;
+        let is_whole = !text.contains('#') && url.path_and_query().ends_with(REST);
+        let key = url.key().strip_suffix(REST.as_bytes()).filter(|_| is_whole);
+        let prefix = key.and_then(|key| CanonicalUrl::from_key(key).ok());
+        let prefix =
+            prefix.ok_or_else(|| wrong(&"write the whole host and a /, as in https://example.com/*"))?;
+        Ok(Pattern::Prefix(prefix))
     }
 
     /// One page, by its URL as the crawl's rules write it.
@@ -52,107 +107,72 @@ impl Pattern {
     /// # Errors
     /// That it is not a URL.
     pub fn page(text: &str, rules: &UrlRules) -> Result<Pattern, String> {
-        let url = rules.canonicalize(text).map_err(|e| format!("{text:?}: {e}"))?;
-        Ok(Pattern::Page(url.to_string()))
-    }
-
-    /// Pages as the configuration names them: `*`, `example.com`, `*.example.com`, or a URL prefix.
-    ///
-    /// # Errors
-    /// That it is neither.
-    pub fn of_pages(text: &str) -> Result<Pattern, String> {
-        match text.contains("://") {
-            true => Pattern::prefix(text),
-            false => HostPattern::parse(text).map(Pattern::Host).map_err(|e| {
-                format!("{e}; write example.com, *.example.com, * or https://example.com/news/")
-            }),
-        }
-    }
-
-    /// Does the pattern match all pages of the other one?
-    pub fn covers(&self, other: &Pattern) -> bool {
-        match (self, other) {
-            (Pattern::Host(HostPattern::Any), _) => true,
-            (_, Pattern::Host(HostPattern::Any)) => false,
-            (
-                Pattern::Host(HostPattern::WithSubdomains(name)),
-                Pattern::Host(HostPattern::Exact(host) | HostPattern::WithSubdomains(host)),
-            ) => is_within(host, name),
-            (Pattern::Host(one), Pattern::Host(other)) => one == other,
-            (Pattern::Host(host), Pattern::Prefix(url) | Pattern::Page(url)) => {
-                host_of(url).is_some_and(|of| host.matches(&of))
-            }
-            (Pattern::Prefix(prefix), Pattern::Prefix(url) | Pattern::Page(url)) => {
-                url.starts_with(prefix.as_str())
-            }
-            (Pattern::Page(page), Pattern::Page(url)) => page == url,
-            (Pattern::Prefix(_) | Pattern::Page(_), Pattern::Host(_))
-            | (Pattern::Page(_), Pattern::Prefix(_)) => false,
-        }
+        rules.canonicalize(text).map(Pattern::Page).map_err(|e| format!("{text:?}: {e}"))
     }
 
     /// Does the pattern match this page?
     pub fn matches(&self, url: &CanonicalUrl) -> bool {
         match self {
             Pattern::Host(host) => host.matches(&url.host()),
-            Pattern::Prefix(prefix) => beyond(url, prefix).is_some(),
-            Pattern::Page(page) => beyond(url, page) == Some(Beyond::Nothing),
+            Pattern::Prefix(prefix) => url.key().starts_with(prefix.key()),
+            Pattern::Page(page) => page == url,
         }
     }
 
     /// Does the pattern name this path of one page or prefix? `url` has no query.
-    pub fn names_path(&self, url: &str) -> bool {
-        let path = |url: &str| url.split_once('?').map_or(url, |(path, _)| path).to_owned();
+    pub fn names_path(&self, url: &CanonicalUrl) -> bool {
+        let without_query = |named: &CanonicalUrl| {
+            let key = named.key();
+            key[..key.iter().position(|&byte| byte == b'?').unwrap_or(key.len())].to_vec()
+        };
         match self {
             Pattern::Host(_) => false,
-            Pattern::Prefix(prefix) => url.starts_with(&path(prefix)),
-            Pattern::Page(page) => url == path(page),
+            Pattern::Prefix(prefix) => url.key().starts_with(&without_query(prefix)),
+            Pattern::Page(page) => url.key() == without_query(page),
         }
     }
 
-    /// The pattern alone: a host as given, a URL prefix, or a page's URL.
-    pub fn bare(&self) -> String {
-        match self {
-            Pattern::Host(host) => host.to_string(),
-            Pattern::Prefix(url) | Pattern::Page(url) => url.clone(),
+    /// The beginnings of the keys of its pages: a page that has one matches, and no other page does. None for one page.
+    pub fn key_prefixes(&self) -> Option<Vec<Vec<u8>>> {
+        Some(match self {
+            Pattern::Host(HostPattern::Any) => vec![Vec::new()],
+            Pattern::Host(HostPattern::Exact(host)) => vec![CanonicalUrl::key_of_host(host)],
+            Pattern::Host(HostPattern::WithSubdomains(host)) => {
+                vec![CanonicalUrl::key_of_host(host), CanonicalUrl::key_of_subdomains(host)]
+            }
+            Pattern::Prefix(prefix) => vec![prefix.key().to_vec()],
+            Pattern::Page(_) => return None,
+        })
+    }
+
+    /// Does the pattern match all pages of the other one?
+    pub fn covers(&self, other: &Pattern) -> bool {
+        use HostPattern::{Any, Exact, WithSubdomains};
+        match (self, other) {
+            (Pattern::Host(Any), _) => true,
+            (_, Pattern::Host(Any)) => false,
+            (Pattern::Host(WithSubdomains(name)), Pattern::Host(Exact(host) | WithSubdomains(host))) => {
+                is_within(host, name)
+            }
+            (Pattern::Host(one), Pattern::Host(other)) => one == other,
+            (Pattern::Host(host), Pattern::Prefix(url) | Pattern::Page(url)) => host.matches(&url.host()),
+            (Pattern::Prefix(_) | Pattern::Page(_), Pattern::Page(url)) => self.matches(url),
+            (Pattern::Prefix(one), Pattern::Prefix(other)) => other.key().starts_with(one.key()),
+            (Pattern::Prefix(_) | Pattern::Page(_), Pattern::Host(_))
+            | (Pattern::Page(_), Pattern::Prefix(_)) => false,
         }
     }
 
-    /// The pattern as the console lists it: a page would look like a URL prefix.
-    pub fn words(&self) -> String {
-        match self {
-            Pattern::Page(url) => format!("{url} (this page only)"),
-            pattern => pattern.bare(),
-        }
+    /// Can a page match both patterns?
+    pub fn meets(&self, other: &Pattern) -> bool {
+        self.covers(other) || other.covers(self)
     }
 
     /// Does the pattern match pages of this host?
     pub fn meets_host(&self, host: &str) -> bool {
         match self {
             Pattern::Host(pattern) => pattern.matches(host),
-            Pattern::Prefix(url) | Pattern::Page(url) => host_of(url).as_deref() == Some(host),
-        }
-    }
-
-    /// Can a page match both this pattern and a block? A block is a host with its subdomains, or a
-    /// URL prefix.
-    pub fn meets_block(&self, block: &str) -> bool {
-        let is_address = |text: &str| text.contains("://");
-        match self {
-            Pattern::Host(pattern) if is_address(block) => {
-                host_of(block).is_some_and(|host| pattern.matches(&host))
-            }
-            Pattern::Host(HostPattern::WithSubdomains(name)) => {
-                is_within(name, block) || is_within(block, name)
-            }
-            Pattern::Host(pattern) => matches!(pattern, HostPattern::Exact(name) if is_within(name, block)),
-            Pattern::Prefix(prefix) if is_address(block) => {
-                prefix.starts_with(block) || block.starts_with(prefix.as_str())
-            }
-            Pattern::Page(page) if is_address(block) => page.starts_with(block),
-            Pattern::Prefix(url) | Pattern::Page(url) => {
-                host_of(url).is_some_and(|host| is_within(&host, block))
-            }
+            Pattern::Prefix(url) | Pattern::Page(url) => url.host() == host,
         }
     }
 
@@ -172,54 +192,29 @@ impl Pattern {
             Pattern::Host(HostPattern::Any) | Pattern::Prefix(_) | Pattern::Page(_) => false,
         }
     }
-}
 
-/// The host of a URL; none if it is a URL prefix that is not a URL.
-fn host_of(address: &str) -> Option<String> {
-    UrlRules::keep_all().canonicalize(address).ok().map(|url| url.host().into_owned())
-}
-
-/// The part of a URL after a prefix of it.
-#[derive(Debug, PartialEq)]
-enum Beyond {
-    Nothing,
-    Something,
-}
-
-/// The part of the URL after this prefix; none if the URL does not have the prefix. The URL is
-/// formatted piece by piece up to the first difference, without building a string.
-fn beyond(url: &CanonicalUrl, prefix: &str) -> Option<Beyond> {
-    let mut left = Left { rest: prefix, beyond: Beyond::Nothing };
-    (write!(left, "{url}").is_ok() && left.rest.is_empty()).then_some(left.beyond)
-}
-
-/// The rest of the prefix, and of the URL once the prefix has ended.
-struct Left<'p> {
-    rest: &'p str,
-    beyond: Beyond,
-}
-
-impl Write for Left<'_> {
-    /// An error where the URL differs from the prefix.
-    fn write_str(&mut self, piece: &str) -> fmt::Result {
-        let shared = piece.len().min(self.rest.len());
-        if piece.as_bytes()[..shared] != self.rest.as_bytes()[..shared] {
-            return Err(fmt::Error);
+    /// The pages in words.
+    pub fn meaning(&self) -> String {
+        match self {
+            Pattern::Host(HostPattern::Any) => "all pages".into(),
+            Pattern::Host(HostPattern::Exact(host)) => format!("the pages of {host}"),
+            Pattern::Host(HostPattern::WithSubdomains(host)) => {
+                format!("the pages of {host} and its subdomains")
+            }
+            Pattern::Prefix(prefix) => format!("the URLs that begin with {prefix}"),
+            Pattern::Page(page) => format!("the page {page}"),
         }
-        if piece.len() > shared {
-            self.beyond = Beyond::Something;
-        }
-        self.rest = &self.rest[shared..];
-        Ok(())
     }
 }
 
+/// As [`Pattern::parse`] reads it.
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let literal = |url: &CanonicalUrl| url.to_string().replace('*', "\\*");
         match self {
-            Pattern::Host(host) => write!(f, "{HOST} {host}"),
-            Pattern::Prefix(prefix) => write!(f, "{PREFIX} {prefix}"),
-            Pattern::Page(page) => write!(f, "{PAGE} {page}"),
+            Pattern::Host(host) => write!(f, "{host}"),
+            Pattern::Prefix(prefix) => write!(f, "{}*", literal(prefix)),
+            Pattern::Page(page) => f.write_str(&literal(page)),
         }
     }
 }
@@ -230,106 +225,20 @@ impl From<Pattern> for String {
     }
 }
 
+/// A stored pattern, also of a version that stored takedowns with a word before: `prefix https://example.com/a`.
 impl TryFrom<String> for Pattern {
     type Error = String;
 
     fn try_from(text: String) -> Result<Pattern, String> {
+        let rules = UrlRules::keep_all();
         match text.split_once(' ') {
-            Some((HOST, host)) => Pattern::host(host),
-            Some((PREFIX, prefix)) => Ok(Pattern::Prefix(prefix.into())),
-            Some((PAGE, page)) => Ok(Pattern::Page(page.into())),
-            _ => Err(format!("{text:?} is neither a host nor a URL prefix nor a page")),
+            Some(("host", host)) => Pattern::host(host),
+            Some(("prefix", prefix)) => Pattern::prefix(prefix),
+            Some(("page", page)) => Pattern::page(page, &rules),
+            _ => Pattern::parse(&text, &rules).map_err(|e| e.to_string()),
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_block_meets_what_it_may_cover_too() {
-        let one = Pattern::host("a.example.com").unwrap();
-        let all = Pattern::host("*.a.example.com").unwrap();
-        let part = Pattern::prefix("https://a.example.com/x/").unwrap();
-        let page = Pattern::page("https://a.example.com/x/", &UrlRules::default()).unwrap();
-        for (block, expected) in [
-            ("a.example.com", [true, true, true, true]),
-            ("example.com", [true, true, true, true]),
-            ("www.a.example.com", [false, true, false, false]),
-            ("b.example.com", [false, false, false, false]),
-            ("https://a.example.com/", [true, true, true, true]),
-            ("https://a.example.com/x/y", [true, true, true, false]),
-            ("https://a.example.com/y", [true, true, false, false]),
-            ("https://www.a.example.com/", [false, true, false, false]),
-            ("http://b.example.com/", [false, false, false, false]),
-        ] {
-            let met = [&one, &all, &part, &page].map(|down| down.meets_block(block));
-            assert_eq!(met, expected, "{block}");
-        }
-        for (host, expected) in [
-            ("a.example.com", [true, true, true, true]),
-            ("www.a.example.com", [false, true, false, false]),
-            ("example.com", [false, false, false, false]),
-        ] {
-            assert_eq!([&one, &all, &part, &page].map(|down| down.meets_host(host)), expected, "{host}");
-        }
-        assert_eq!(page.words(), "https://a.example.com/x/ (this page only)");
-        assert_eq!(
-            [one, all, part, page].map(|down| down.bare()),
-            ["a.example.com", "*.a.example.com", "https://a.example.com/x/", "https://a.example.com/x/"]
-        );
-    }
-
-    #[test]
-    fn hosts_domains_and_beginnings_are_told_apart_and_kept() {
-        let url = |text: &str| UrlRules::default().canonicalize(text).unwrap();
-        for (pattern, meant, others) in [
-            (
-                Pattern::host("Example.com"),
-                &["http://example.com/", "https://example.com:8443/a"][..],
-                &["http://www.example.com/", "http://example.org/"][..],
-            ),
-            (
-                Pattern::host("*.example.com"),
-                &["http://example.com/", "http://a.b.example.com/"],
-                &["http://notexample.com/"],
-            ),
-            (
-                Pattern::prefix("HTTPS://Example.com/a"),
-                &["https://example.com/a", "https://example.com/abc?d"],
-                &["http://example.com/a", "https://example.com/b"],
-            ),
-            (
-                Pattern::page("HTTPS://Example.com/a", &UrlRules::default()),
-                &["https://example.com/a"],
-                &[
-                    "http://example.com/a",
-                    "https://example.com/ab",
-                    "https://example.com/a/b",
-                    "https://example.com/",
-                ],
-            ),
-        ] {
-            let pattern = pattern.unwrap();
-            assert!(meant.iter().all(|text| pattern.matches(&url(text))), "{pattern}");
-            assert!(!others.iter().any(|text| pattern.matches(&url(text))), "{pattern}");
-            let kept = serde_json::to_string(&pattern).unwrap();
-            assert_eq!(serde_json::from_str::<Pattern>(&kept).unwrap(), pattern);
-        }
-        for (pattern, sites) in
-            [("www.a.co.uk", ["a.co.uk"].as_slice()), ("*.a.co.uk", &["a.co.uk"]), ("*.uk", &["a.co.uk"])]
-        {
-            let pattern = Pattern::host(pattern).unwrap();
-            assert!(sites.iter().all(|site| pattern.touches_site(site)), "{pattern}");
-            assert!(!pattern.touches_site("b.example") && !pattern.covers_host("a.example"), "{pattern}");
-        }
-        assert!(!Pattern::prefix("http://a.example/").unwrap().covers_host("a.example"));
-        for bad in [Pattern::host("*"), Pattern::host("a/b"), Pattern::prefix("example.com")] {
-            assert!(bad.is_err());
-        }
-        let told = Pattern::host("a/b").unwrap_err();
-        assert!(told.ends_with("or *.example.com"), "no `*`, which is refused: {told}");
-        assert!(serde_json::from_str::<Pattern>("\"x\"").is_err());
-    }
-}
+mod tests;

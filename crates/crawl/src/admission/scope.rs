@@ -1,6 +1,7 @@
-//! The scope of the crawl: hosts, prefixes, depth and shapes of URLs.
+//! The scope of the crawl: hosts, globs, depth and shapes of URLs.
 
 use crate::admission::filters::{Filters, TooMuch};
+use crate::admission::glob::{Glob, LowerCaseUrl};
 use crate::admission::opt_out::OptOut;
 use crate::admission::pattern::Pattern;
 use recrawl_types::{CanonicalUrl, HostPattern, Site, UrlRules};
@@ -14,8 +15,9 @@ pub struct Scope {
     /// Host patterns in scope; if empty, `seed_sites` decides.
     hosts: Vec<HostPattern>,
     refuse_hosts: Vec<HostPattern>,
-    prefixes: Vec<String>,
-    refuse_prefixes: Vec<String>,
+    /// Globs of which one must match; none for all URLs.
+    include: Vec<Glob>,
+    exclude: Vec<Glob>,
     /// Maximum links from a seed.
     max_depth: u16,
     /// The sites of all seeds so far; used only if no host is configured.
@@ -38,11 +40,11 @@ pub enum Refusal {
     /// Its host opted out, with the line that says so.
     OptedOut(String),
     /// It was taken down, with the pattern.
-    TakenDown(String),
-    /// No prefix in `scope.prefixes` matches.
-    Prefix,
-    /// A prefix in `scope.refuse_prefixes` matches.
-    RefusedPrefix,
+    TakenDown(Pattern),
+    /// Nothing in `scope.include` matches.
+    NotIncluded,
+    /// `scope.exclude` matches, with its glob.
+    Excluded(String),
     /// Its shape exceeds a limit.
     Shape(TooMuch),
 }
@@ -54,8 +56,8 @@ impl fmt::Display for Refusal {
             Refusal::RefusedHost => f.write_str("its host is in scope.refuse_hosts"),
             Refusal::OptedOut(why) => f.write_str(why),
             Refusal::TakenDown(pattern) => write!(f, "taken down (recrawl takedown, {pattern})"),
-            Refusal::Prefix => f.write_str("no prefix in scope.prefixes matches"),
-            Refusal::RefusedPrefix => f.write_str("a prefix in scope.refuse_prefixes matches"),
+            Refusal::NotIncluded => f.write_str("nothing in scope.include matches"),
+            Refusal::Excluded(glob) => write!(f, "{glob} in scope.exclude matches"),
             Refusal::Shape(rule) => rule.fmt(f),
         }
     }
@@ -66,22 +68,12 @@ impl Scope {
     ///
     /// # Errors
     /// The key, and what is not a host or URL.
-    pub fn new(config: &crate::config::Scope) -> Result<Scope, String> {
-        let prefixes = |key: &str, list: &[String]| {
-            list.iter()
-                .map(|p| {
-                    let url = UrlRules::keep_all()
-                        .canonicalize(p)
-                        .map_err(|e| format!("scope.{key}: {p:?}: {e}"))?;
-                    Ok(url.to_string())
-                })
-                .collect::<Result<Vec<_>, String>>()
-        };
+    pub fn new(config: &crate::config::Scope, rules: &UrlRules) -> Result<Scope, String> {
         Ok(Scope {
             hosts: HostPattern::all("scope.hosts", &config.hosts)?,
             refuse_hosts: HostPattern::all("scope.refuse_hosts", &config.refuse_hosts)?,
-            prefixes: prefixes("prefixes", &config.prefixes)?,
-            refuse_prefixes: prefixes("refuse_prefixes", &config.refuse_prefixes)?,
+            include: Glob::all("scope.include", &config.include, rules)?,
+            exclude: Glob::all("scope.exclude", &config.exclude, rules)?,
             max_depth: config.max_depth,
             seed_sites: BTreeSet::new(),
             opt_out: Arc::new(OptOut::read(&config.opt_out)?),
@@ -146,18 +138,18 @@ impl Scope {
 
     fn refuse_place(&self, url: &CanonicalUrl) -> Option<Refusal> {
         if let Some(pattern) = self.taken_down.iter().find(|pattern| pattern.matches(url)) {
-            return Some(Refusal::TakenDown(pattern.to_string()));
+            return Some(Refusal::TakenDown(pattern.clone()));
         }
         let refusal = self.refuse_host(&url.host());
-        if refusal.is_some() || self.prefixes.is_empty() && self.refuse_prefixes.is_empty() {
+        if refusal.is_some() || self.include.is_empty() && self.exclude.is_empty() {
             return refusal;
         }
-        let text = url.to_string();
-        let begins = |list: &[String]| list.iter().any(|p| text.starts_with(p.as_str()));
-        match () {
-            () if !self.prefixes.is_empty() && !begins(&self.prefixes) => Some(Refusal::Prefix),
-            () if begins(&self.refuse_prefixes) => Some(Refusal::RefusedPrefix),
-            () => None,
+        let compared = LowerCaseUrl::new(url);
+        let first = |list: &'_ [Glob]| list.iter().position(|glob| glob.matches(&compared));
+        match first(&self.exclude) {
+            Some(at) => Some(Refusal::Excluded(self.exclude[at].to_string())),
+            None if !self.include.is_empty() && first(&self.include).is_none() => Some(Refusal::NotIncluded),
+            None => None,
         }
     }
 
@@ -170,14 +162,14 @@ impl Scope {
             || self.taken_down.iter().any(|pattern| pattern.matches(url))
     }
 
-    /// The same for what a page asks for while it is rendered: a refused prefix may be one that acts, such as a logout.
+    /// The same for what a page asks for while it is rendered: an excluded URL may be one that acts, such as a logout.
     pub fn forbids_resource(&self, url: &CanonicalUrl) -> bool {
-        self.forbids(url) || matches!(self.refuse_place(url), Some(Refusal::RefusedPrefix))
+        self.forbids(url) || matches!(self.refuse_place(url), Some(Refusal::Excluded(_)))
     }
 
     /// A digest that changes with the scope.
     pub fn digest(&self) -> u64 {
-        let lists = (&self.hosts, &self.refuse_hosts, &self.prefixes, &self.refuse_prefixes);
+        let lists = (&self.hosts, &self.refuse_hosts, &self.include, &self.exclude);
         let rest = (&self.seed_sites, &self.taken_down, &self.filters, self.opt_out.digest());
         xxhash_rust::xxh3::xxh3_64(format!("{lists:?}{rest:?}").as_bytes())
     }
@@ -207,7 +199,7 @@ mod tests {
     fn scope(edit: impl FnOnce(&mut config::Scope)) -> Scope {
         let mut raw = config::Scope::default();
         edit(&mut raw);
-        Scope::new(&raw).unwrap()
+        Scope::new(&raw, &UrlRules::default()).unwrap()
     }
 
     fn url(text: &str) -> CanonicalUrl {
@@ -225,11 +217,12 @@ mod tests {
     }
 
     #[test]
-    fn hosts_and_prefixes_admit_and_refuse() {
+    fn hosts_and_globs_admit_and_refuse() {
         let scope = scope(|s| {
             s.hosts = vec!["*.Example.com".into(), "a.org".into()];
             s.refuse_hosts = vec!["bad.example.com".into()];
-            s.refuse_prefixes = vec!["http://a.org/private/".into()];
+            s.exclude = vec!["http://a.org/private/*".into(), "*.pdf".into()];
+            s.include = vec!["*.com/*".into(), "http://a.org/p*".into()];
             s.max_depth = 3;
         });
         for (text, admitted) in [
@@ -239,17 +232,22 @@ mod tests {
             ("http://bad.example.com/", false),
             ("http://a.org/public", true),
             ("http://a.org/private/x", false),
+            ("http://a.org/public.pdf?x", false),
+            ("http://a.org/other", false),
             ("http://b.a.org/", false),
         ] {
             assert_eq!(scope.admits(&url(text)), admitted, "{text}");
         }
-        assert!(scope.admits_link(&url("http://a.org/"), 3));
-        assert!(!scope.admits_link(&url("http://a.org/"), 4));
+        assert!(scope.admits_link(&url("http://a.org/p"), 3));
+        assert!(!scope.admits_link(&url("http://a.org/p"), 4));
+        let told = |text: &str| scope.refuse(&url(text)).map(|refusal| refusal.to_string());
+        assert_eq!(told("http://a.org/p.PDF").as_deref(), Some("*.pdf in scope.exclude matches"));
+        assert_eq!(told("http://a.org/x").as_deref(), Some("nothing in scope.include matches"));
     }
 
     #[test]
     fn what_is_no_host_is_refused_by_name() {
         let raw = config::Scope { hosts: vec!["http://a/b".into()], ..config::Scope::default() };
-        assert!(Scope::new(&raw).unwrap_err().contains("scope.hosts"));
+        assert!(Scope::new(&raw, &UrlRules::default()).unwrap_err().contains("scope.hosts"));
     }
 }

@@ -10,9 +10,9 @@ table! {
     NotifyTable {
         /// The target's name, in messages and in what the crawl remembers of it.
         name: String = String::new(),
-        /// The pages: hosts, `*.example.com` with subdomains, `*` for all, or URL prefixes.
+        /// The pages, as patterns.
         pages: Vec<String> = vec!["*".into()],
-        /// The kinds of changes: changed, new, gone, back.
+        /// The kinds of changes: changed, new, failed, not_found, gone, back.
         changes: Vec<String> = vec!["changed".into()],
         /// URL that messages are posted to.
         webhook: SecretUrl = SecretUrl::default(),

@@ -213,7 +213,7 @@ mod tests {
         hosts.store(&Origin::of(&url("https://vouching.example/")), &state).unwrap();
         test(&HintRules {
             config: &config,
-            scope: &Scope::new(&everything).unwrap(),
+            scope: &Scope::new(&everything, &UrlRules::default()).unwrap(),
             canonical: &UrlRules::default(),
             hosts: &hosts,
             product_token: "recrawl",

@@ -8,6 +8,7 @@ use crate::parts::focus::lesson::FocusLesson;
 use crate::parts::next_change::NextChangeLesson;
 use crate::parts::noise::site::NoiseLesson;
 use crate::parts::pings::PingLesson;
+use crate::parts::seed_hosts::SeedHostLesson;
 use crate::parts::traps::TrapLesson;
 use crate::parts::trust::TrustLesson;
 use crate::report::facts::Facts;
@@ -70,6 +71,7 @@ lessons! {
     traps: TrapLesson,
     next_change: NextChangeLesson<'r>,
     focus: FocusLesson,
+    seed_hosts: SeedHostLesson<'r>,
 }
 
 impl<'r> RoundLessons<'r> {
@@ -97,6 +99,7 @@ impl<'r> RoundLessons<'r> {
                 crawl.live.moved()
             })?,
             focus,
+            seed_hosts: Some(SeedHostLesson::new(generation)),
         })
     }
 }

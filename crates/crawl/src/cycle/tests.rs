@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::admission::decisions::Decisions;
+use crate::admission::pattern::Pattern;
 use crate::config::Config;
 use crate::crawl::Disk;
 use crate::data_dir::TABLES;
@@ -126,7 +127,7 @@ struct Told {
 /// An operator blocks a pattern, and a cycle runs.
 fn run(machine: &Machine, seeds: &[CanonicalUrl], block: &str, told: &mut Told) -> Result<(), Failure> {
     let mut crawl = machine.crawl(seeds)?;
-    crawl.control.block(block, Some(mark()))?;
+    crawl.control.block(&Pattern::host(block).unwrap(), Some(mark()))?;
     told.blocked = true;
     match round(&mut crawl, NextRound::OF_NEXT_CYCLE, seeds)? {
         RoundEnd::Committed(_) => told.committed = true,
@@ -231,9 +232,12 @@ fn after_a_power_cut_at_any_point_of_a_cycle_nothing_is_lost_and_no_position_mea
             let what = format!("cut at point {point}, {survivors:?}");
             let left = machine.after(survivors);
             let decided = Decisions::read(&*left.storage).unwrap().unwrap();
-            assert!(decided.blocks.contains_key("earlier.test"), "{what}: an earlier block is lost");
             assert!(
-                !told.blocked || decided.blocks.contains_key("blocked.test"),
+                decided.blocks.contains_key(&Pattern::host("earlier.test").unwrap()),
+                "{what}: an earlier block is lost"
+            );
+            assert!(
+                !told.blocked || decided.blocks.contains_key(&Pattern::host("blocked.test").unwrap()),
                 "{what}: the block is lost"
             );
             let mut crawl = left.crawl(&seeds).unwrap_or_else(|e| panic!("{what}: {e}"));

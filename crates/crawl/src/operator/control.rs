@@ -14,7 +14,8 @@ pub use crate::admission::decisions::Mark;
 pub use decided::Chosen;
 pub use recrawl_fetcher::control::{MAX_ASKED, MAX_HELD_HOSTS};
 
-use crate::admission::decisions::{Decisions, Marks};
+use crate::admission::decisions::Decisions;
+use crate::admission::pattern::Pattern;
 use crate::failure::Failure;
 use crate::stored::{keep, kept};
 use decided::{Asked, Chosens, Seeds, Wish};
@@ -181,18 +182,18 @@ impl Control {
     /// As [`Control::pause`].
     pub fn pause_host(&self, host: &str, mark: Option<Mark>) -> Result<Effect, Failure> {
         self.decide(
-            |next| decided::set(&mut next.paused_hosts, host, mark, MAX_HELD_HOSTS),
+            |next| decided::set(&mut next.paused_hosts, &host.to_owned(), mark, MAX_HELD_HOSTS),
             |next| {
                 self.steering.hold_host(host, next.paused_hosts.contains_key(host));
             },
         )
     }
 
-    /// Blocks a pattern as given by [`Blocks::pattern`], or unblocks it.
+    /// Blocks a pattern, or unblocks it.
     ///
     /// # Errors
     /// As [`Control::pause`].
-    pub fn block(&self, pattern: &str, mark: Option<Mark>) -> Result<Effect, Failure> {
+    pub fn block(&self, pattern: &Pattern, mark: Option<Mark>) -> Result<Effect, Failure> {
         if mark.is_none() {
             Control::note_lifted(&self.tables)?;
         }
@@ -230,8 +231,9 @@ impl Control {
     /// Paused hosts and blocked patterns, in order.
     pub fn lists(&self) -> [Vec<(String, Mark)>; 2] {
         let decided = self.decided();
-        let list = |all: &Marks| all.iter().map(|(what, mark)| (what.clone(), mark.clone())).collect();
-        [list(&decided.paused_hosts), list(&decided.blocks)]
+        let hosts = decided.paused_hosts.iter().map(|(host, mark)| (host.clone(), mark.clone()));
+        let blocks = decided.blocks.iter().map(|(pattern, mark)| (pattern.to_string(), mark.clone()));
+        [hosts.collect(), blocks.collect()]
     }
 
     /// The number of paused hosts, blocks, queued seeds and requested pages.

@@ -118,7 +118,9 @@ fn remove_from(tables: &SledTables, meant: &Pattern, only_count: bool) -> Result
 fn forget_detours(tables: &SledTables, meant: &Pattern) -> Result<(), Failure> {
     for row in tables.hosts() {
         let (origin, state) = row?;
-        if state.detour_path.as_ref().is_some_and(|path| meant.names_path(&format!("{origin}{path}"))) {
+        let path = state.detour_path.as_ref().map(|path| format!("{origin}{path}"));
+        let path = path.and_then(|path| UrlRules::keep_all().canonicalize(&path).ok());
+        if path.is_some_and(|path| meant.names_path(&path)) {
             let state = HostState { detour_path: None, vain_detours: 0, ..state };
             HostTable::store(tables, &origin, &state)?;
         }
@@ -166,9 +168,13 @@ impl Order {
     }
 }
 
-/// The command that ends the takedown of a pattern, given as text.
-pub fn ending(pattern: &str) -> String {
-    let (option, value) = pattern.split_once(' ').unwrap_or(("page", pattern));
+/// The command that ends the takedown of a pattern.
+pub fn ending(pattern: &Pattern) -> String {
+    let (option, value) = match pattern {
+        Pattern::Host(host) => ("host", host.to_string()),
+        Pattern::Prefix(url) => ("prefix", url.to_string()),
+        Pattern::Page(url) => ("page", url.to_string()),
+    };
     // People paste it into a shell, and a URL of the crawl is a stranger's text.
     let quoted = value.replace('\'', r"'\''");
     format!("`recrawl takedown --{option} '{quoted}' --end`")
@@ -347,7 +353,7 @@ mod tests {
     #[test]
     fn a_command_to_paste_is_one_for_any_url() {
         let pattern = Pattern::page("http://a.test/it's?q=$(id)`id`", &UrlRules::keep_all()).unwrap();
-        let command = ending(&pattern.to_string());
+        let command = ending(&pattern);
         assert_eq!(command, r"`recrawl takedown --page 'http://a.test/it'\''s?q=$(id)`id`' --end`");
     }
 

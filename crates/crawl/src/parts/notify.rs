@@ -106,7 +106,7 @@ impl Target {
     ///
     /// # Errors
     /// The target and the key, and what is wrong.
-    pub fn all(config: &Config) -> Result<Vec<Target>, String> {
+    pub fn all(config: &Config, urls: &UrlRules) -> Result<Vec<Target>, String> {
         let tables = &config.notify;
         if tables.len() > MAX_TARGETS {
             return Err(format!("at most {MAX_TARGETS} [[notify]] can be given, not {}", tables.len()));
@@ -126,17 +126,18 @@ impl Target {
             if targets.iter().any(|earlier| earlier.name == *name) {
                 return Err(format!("notify.name {name:?} is given twice"));
             }
-            let target = Target::new(table, config).map_err(|e| format!("[[notify]] {name:?}: {e}"))?;
+            let target = Target::new(table, config, urls).map_err(|e| format!("[[notify]] {name:?}: {e}"))?;
             targets.push(target);
         }
         Ok(targets)
     }
 
-    fn new(table: &NotifyTable, config: &Config) -> Result<Target, String> {
+    fn new(table: &NotifyTable, config: &Config, urls: &UrlRules) -> Result<Target, String> {
         let named = |key: &'static str| move |e: String| format!("{key}: {e}");
         let kinds: Result<Vec<_>, _> = table.changes.iter().map(|name| ChangeKind::named(name)).collect();
         let kinds = kinds.map_err(named("changes"))?;
-        let patterns: Result<Vec<_>, _> = table.pages.iter().map(|text| Pattern::of_pages(text)).collect();
+        let patterns: Result<Vec<_>, _> =
+            table.pages.iter().map(|text| Pattern::parse(text, urls).map_err(|e| e.to_string())).collect();
         let patterns = patterns.map_err(named("pages"))?;
         for (key, is_empty) in [("changes", kinds.is_empty()), ("pages", patterns.is_empty())] {
             if is_empty {
@@ -170,6 +171,11 @@ impl Target {
     /// Is the target told of each change of the page?
     pub fn asks_for_changes_of(&self, url: &CanonicalUrl) -> bool {
         self.kinds.contains(&ChangeKind::Changed) && self.wants(url)
+    }
+
+    /// Is it told of pages that several tries did not get?
+    pub fn asks_for_missed(&self) -> bool {
+        ChangeKind::counts_missed(&self.kinds)
     }
 
     /// Is the page one of the target's?

@@ -1,4 +1,4 @@
-//! Promises: pages below a prefix are visited within a time (`[[promises]]`).
+//! Promises: pages of a pattern are visited within a time (`[[promises]]`).
 //!
 //! A page is due when its gap would pass the time before the next cycle could visit it. Due pages
 //! are planned first, in a share of their own of at most k/2, early enough that no cycle has more of
@@ -13,6 +13,7 @@ mod survey;
 pub use due::Due;
 pub use survey::{Survey, SurveyRules, Surveyed};
 
+use crate::admission::pattern::Pattern;
 use crate::config::{Config, PromiseTable};
 use crate::labels;
 use recrawl_types::{CanonicalUrl, UrlRules};
@@ -21,14 +22,14 @@ use std::time::Duration;
 /// Periods beyond which a cycle counts as interrupted.
 const OVERRUN: u32 = 4;
 
-/// Promises at most: each page below a prefix is compared with all.
+/// Promises at most: each of their pages is compared with all.
 pub const MAX_PROMISES: usize = 100;
 
 /// A promise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Promise {
-    /// The prefix of its pages, as a URL.
-    pub prefix: CanonicalUrl,
+    /// Its pages.
+    pub pages: Pattern,
     /// The longest gap between two visits of a page.
     pub within: Duration,
     /// The share of the pages whose gaps stay within.
@@ -40,46 +41,52 @@ impl Promise {
     ///
     /// # Errors
     /// What is wrong, with the key.
-    pub fn all(config: &Config) -> Result<Vec<Promise>, String> {
+    pub fn all(config: &Config, urls: &UrlRules) -> Result<Vec<Promise>, String> {
         let tables = &config.promises;
         if tables.len() > MAX_PROMISES {
             return Err(format!("at most {MAX_PROMISES} [[promises]] can be made"));
         }
-        let promises = tables.iter().map(|table| Promise::of(table, config));
+        let promises = tables.iter().map(|table| Promise::of(table, config, urls));
         let mut promises = promises.collect::<Result<Vec<Promise>, String>>()?;
-        promises.sort_by(|a, b| a.prefix.cmp(&b.prefix));
-        if let Some(pair) = promises.windows(2).find(|pair| pair[0].prefix == pair[1].prefix) {
-            return Err(format!("promises.prefix {} is there twice", pair[0].prefix));
+        promises.sort_by_cached_key(|promise| promise.key_prefixes());
+        if let Some(pair) = promises.windows(2).find(|pair| pair[0].pages == pair[1].pages) {
+            return Err(format!("promises.match {} is there twice", pair[0].pages));
         }
         Ok(promises)
     }
 
-    fn of(table: &PromiseTable, config: &Config) -> Result<Promise, String> {
-        let PromiseTable { prefix, within, share } = table;
-        let url = UrlRules::keep_all().canonicalize(prefix).map_err(|e| {
-            format!("promises.prefix {prefix:?}: {e}; write a URL such as \"https://example.com/news/\"")
-        })?;
+    fn of(table: &PromiseTable, config: &Config, urls: &UrlRules) -> Result<Promise, String> {
+        let PromiseTable { matches, within, share } = table;
+        let pages = Pattern::parse(matches, urls).map_err(|e| format!("promises.match: {e}"))?;
         if share.0 <= 0.0 {
-            return Err(format!("promises.share of {url} must be above 0"));
+            return Err(format!("promises.share of {pages} must be above 0"));
         }
         let period = config.cycle.period;
         if within.0 < period.0 {
-            return Err(limits::Limit::Period { within: within.0, period: period.0 }.of(&url).to_string());
+            return Err(limits::Limit::Period { within: within.0, period: period.0 }.of(&pages).to_string());
         }
         let cycles = cycles_of(within.0, period.0);
         if u64::from(config.storage.keep_visits) < cycles {
             return Err(format!(
-                "promises.within of {url} is {within}: storage.keep_visits must be at least {cycles} cycles of {period}, \
+                "promises.within of {pages} is {within}: storage.keep_visits must be at least {cycles} cycles of {period}, \
                  since gaps are counted from kept visits"
             ));
         }
-        Ok(Promise { prefix: url, within: within.0, share: share.0 })
+        Ok(Promise { pages, within: within.0, share: share.0 })
     }
 
-    /// The promise that a page falls under: that of the longest prefix.
-    pub fn covering<'p>(promises: &'p [Promise], key: &[u8]) -> Option<(usize, &'p Promise)> {
-        let covers = |(_, promise): &(usize, &Promise)| key.starts_with(promise.prefix.key());
-        promises.iter().enumerate().filter(covers).max_by_key(|(_, promise)| promise.prefix.key().len())
+    /// The promise that a page falls under: that of the fewest pages.
+    pub fn covering<'p>(promises: &'p [Promise], url: &CanonicalUrl) -> Option<(usize, &'p Promise)> {
+        let matching = promises.iter().enumerate().filter(|(_, promise)| promise.pages.matches(url));
+        matching.reduce(|best, next| if best.1.pages.covers(&next.1.pages) { next } else { best })
+    }
+
+    /// The beginnings of the keys of its pages.
+    fn key_prefixes(&self) -> Vec<Vec<u8>> {
+        match &self.pages {
+            Pattern::Page(page) => vec![page.key().to_vec()],
+            pattern => pattern.key_prefixes().unwrap_or_default(),
+        }
     }
 }
 
@@ -115,11 +122,11 @@ mod tests {
     use super::*;
     use crate::config::units::{Share, Span};
 
-    fn config(prefix: &str, within: u64, share: f64) -> Config {
+    fn config(matches: &str, within: u64, share: f64) -> Config {
         let mut config = Config::default();
         config.cycle.period = Span(Duration::from_secs(3600));
         let table = PromiseTable {
-            prefix: prefix.into(),
+            matches: matches.into(),
             within: Span(Duration::from_secs(within)),
             share: Share(share),
         };
@@ -129,10 +136,12 @@ mod tests {
 
     #[test]
     fn a_promise_that_no_crawl_can_keep_is_refused() {
-        let of = |prefix: &str, within: u64, share: f64| Promise::all(&config(prefix, within, share));
-        assert_eq!(of("https://a.example/news/", 7200, 0.95).unwrap().len(), 1);
-        for (prefix, within, share, what) in [
-            ("news", 7200, 0.95, "promises.prefix \"news\""),
+        let urls = UrlRules::default();
+        let of =
+            |matches: &str, within: u64, share: f64| Promise::all(&config(matches, within, share), &urls);
+        assert_eq!(of("https://a.example/news/*", 7200, 0.95).unwrap().len(), 1);
+        for (matches, within, share, what) in [
+            ("a/news", 7200, 0.95, "promises.match: \"a/news\""),
             ("https://a.example/", 7200, 0.0, "promises.share"),
             ("https://a.example/", 3599, 0.95, "at most once a cycle"),
             (
@@ -142,25 +151,36 @@ mod tests {
                 "storage.keep_visits must be at least 202 cycles of 1 h",
             ),
         ] {
-            let refused = of(prefix, within, share).unwrap_err();
+            let refused = of(matches, within, share).unwrap_err();
             assert!(refused.contains(what), "{refused}");
         }
         let mut twice = config("https://a.example/", 7200, 0.5);
         twice.promises.push(twice.promises[0].clone());
-        assert!(Promise::all(&twice).unwrap_err().contains("twice"));
+        assert!(Promise::all(&twice, &urls).unwrap_err().contains("twice"));
         twice.promises = vec![twice.promises[0].clone(); MAX_PROMISES + 1];
-        assert!(Promise::all(&twice).unwrap_err().contains("at most 100"));
+        assert!(Promise::all(&twice, &urls).unwrap_err().contains("at most 100"));
     }
 
     #[test]
-    fn the_longest_prefix_decides() {
-        let mut both = config("https://a.example/", 7200, 0.5);
-        both.promises.push(config("https://a.example/news/", 3600, 0.9).promises[0].clone());
-        let promises = Promise::all(&both).unwrap();
+    fn the_promise_of_the_fewest_pages_decides() {
+        let mut all = config("https://a.example/*", 7200, 0.5);
+        for (matches, share) in [
+            ("https://a.example/news/*", 0.9),
+            ("*.c.example", 0.1),
+            ("https://c.example/", 0.2),
+            ("c.example", 0.3),
+        ] {
+            all.promises.push(config(matches, 3600, share).promises[0].clone());
+        }
+        let urls = UrlRules::default();
+        let promises = Promise::all(&all, &urls).unwrap();
         let of = |url: &str| {
-            let url = UrlRules::keep_all().canonicalize(url).unwrap();
-            Promise::covering(&promises, url.key()).map(|(_, promise)| promise.share)
+            let url = urls.canonicalize(url).unwrap();
+            Promise::covering(&promises, &url).map(|(_, promise)| promise.share)
         };
+        assert_eq!(of("https://c.example/"), Some(0.2));
+        assert_eq!(of("https://c.example/x"), Some(0.3));
+        assert_eq!(of("http://www.c.example/"), Some(0.1));
         assert_eq!(of("https://a.example/news/x"), Some(0.9));
         assert_eq!(of("https://a.example/old"), Some(0.5));
         assert_eq!(of("http://a.example/old"), None, "another scheme");

@@ -160,6 +160,7 @@ fn plant(part: &str, tables: &SledTables, page: &CanonicalUrl) -> Option<()> {
             tables.keep_ping(page, Some(Ping::at(1))).unwrap();
             tables.apply_ping_counts(Round(1), [(origin, counts)]).unwrap();
         }
+        "seed_hosts" => crate::stored::keep(tables, "failing_seed_hosts", &[origin.to_string()]).unwrap(),
         "traps" => tables.keep_traps(&origin, b"patterns").unwrap(),
         "focus" | "next_change" | "notify" | "promises" | "render" | "trust" => return None,
         unknown => panic!("say how `{unknown}` keeps a page in the tables, or that it keeps none"),

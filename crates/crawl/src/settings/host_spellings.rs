@@ -1,7 +1,6 @@
 //! Tests: every key that names a host takes every spelling of it, and refuses what is no host.
 
 use super::Settings;
-use crate::admission::blocks::Blocks;
 use crate::admission::named_host::NamedHost;
 use crate::admission::pattern::Pattern;
 use crate::config::Config;
@@ -182,22 +181,27 @@ fn a_mail_server_has_any_spelling() {
 
 #[test]
 fn arguments_and_requests_take_every_spelling_of_a_host() {
+    let rules = UrlRules::default();
     for (host, spellings) in SPELLINGS {
         let page = url(host);
         for spelling in spellings {
-            assert_eq!(Blocks::pattern(spelling).as_deref(), Ok(host), "{spelling}");
+            assert_eq!(
+                Pattern::of_some(spelling, &rules).map(|pattern| pattern.to_string()).as_deref(),
+                Ok(host),
+                "{spelling}"
+            );
             assert!(Pattern::host(spelling).unwrap().matches(&page), "{spelling}");
             assert!(NamedHost::parse(spelling).unwrap().is(&Origin::of(&page)), "{spelling}");
         }
     }
     for (wrong, reason) in WRONG {
         for error in [
-            Blocks::pattern(wrong).unwrap_err(),
+            Pattern::of_some(wrong, &rules).unwrap_err().to_string(),
             Pattern::host(wrong).unwrap_err(),
             NamedHost::parse(wrong).unwrap_err(),
         ] {
             assert!(error.contains(reason), "{wrong:?}: {error}");
         }
     }
-    assert!(Blocks::pattern("a.example:80").is_err() && Pattern::host("a.example:80").is_err());
+    assert!(Pattern::of_some("a.example:80", &rules).is_err() && Pattern::host("a.example:80").is_err());
 }

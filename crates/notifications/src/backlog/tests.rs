@@ -4,7 +4,7 @@ use crate::store;
 use proptest::prelude::*;
 use recrawl_repository::storage::{MemoryStorage, Storage};
 use recrawl_repository::{Generation, Repository};
-use recrawl_types::{Change as Verdict, Outcome, PageRecord, Share, UrlRules};
+use recrawl_types::{Change as Verdict, Failure, Outcome, PageRecord, Share, UrlRules};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -15,9 +15,17 @@ fn url(page: u8) -> CanonicalUrl {
     UrlRules::keep_all().canonicalize(&format!("http://a.test/{page:03}")).unwrap()
 }
 
-/// The outcome with this number, and the confirmations beside it.
-fn outcome(number: u8) -> (Outcome, u8) {
-    match number % 8 {
+/// The outcome with this number, the confirmations beside it, and the tries without the page.
+fn outcome(number: u8) -> (Outcome, u8, u8) {
+    let (outcome, confirmed) = match number % 16 {
+        8 => return (Outcome::NotFound(404), 1, 3),
+        9 => return (Outcome::Failed(Failure::Timeout), 0, 3),
+        10 => return (Outcome::Failed(Failure::Timeout), 0, 4),
+        11 => return (Outcome::Fetched(Verdict::Changed), 1, 5),
+        12 => return (Outcome::RobotsUnreachable(None), 0, 3),
+        13 => return (Outcome::Fetched(Verdict::Unchanged), 1, 2),
+        14 => return (Outcome::RobotsDenied, 0, 0),
+        15 => return (Outcome::Failed(Failure::Status(503)), 0, 2),
         0 => (Outcome::Fetched(Verdict::First), 0),
         1 => (Outcome::Fetched(Verdict::Changed), 0),
         2 => (Outcome::Fetched(Verdict::Unchanged), 3),
@@ -26,7 +34,8 @@ fn outcome(number: u8) -> (Outcome, u8) {
         5 => (Outcome::NotFound(410), 3),
         6 => (Outcome::NotFound(404), 4),
         _ => (Outcome::Redirected(Verdict::First), 0),
-    }
+    };
+    (outcome, confirmed, 0)
 }
 
 /// Commits a round with these visits: pages and numbers of outcomes.
@@ -42,8 +51,9 @@ fn commit(repository: &mut Repository, visits: &[(u8, u8)]) {
         if last.replace(page) != Some(page) {
             writer.push(url.key(), &PageRecord::discovered(cycle, 0)).unwrap();
         }
-        let (outcome, confirmed) = outcome(number);
-        let visit = KeptVisit { url, at: at as u64, share: Share::Score, outcome, confirmed, learned: None };
+        let (outcome, confirmed, missed) = outcome(number);
+        let visit =
+            KeptVisit { url, at: at as u64, share: Share::Score, outcome, confirmed, missed, learned: None };
         writer.keep_visit(&visit).unwrap();
     }
     repository.commit(writer, b"report").unwrap();
@@ -104,6 +114,26 @@ fn a_visit_is_the_first_kind_that_is_asked_for() {
     );
     assert_eq!(kinds(&[ChangeKind::Changed]), of(&[(1, "changed"), (3, "changed")]));
     assert_eq!(kinds(&[ChangeKind::Back]), of(&[(2, "back"), (3, "back")]));
+}
+
+/// The third try in a row tells, and the next ones do not; a page that robots.txt denies is not missing.
+#[test]
+fn a_page_that_is_missing_is_told_once_and_again_when_it_is_back() {
+    let mut repository = begun();
+    let visits: Vec<(u8, u8)> = (8..16).map(|number| (number, number)).collect();
+    commit(&mut repository, &visits);
+    let kinds = |asked: &[ChangeKind]| {
+        let found = read(&mut Place::before(Round(1)), &repository, &all(asked));
+        found.into_iter().map(|(_, url, kind)| (url.as_text(), kind.name())).collect::<Vec<_>>()
+    };
+    let of = |found: &[(u8, &'static str)]| {
+        found.iter().map(|(page, kind)| (url(*page).as_text(), *kind)).collect::<Vec<_>>()
+    };
+    let all_kinds = [(8, "not_found"), (9, "failed"), (11, "back"), (12, "failed")];
+    assert_eq!(kinds(&ChangeKind::ALL), of(&all_kinds));
+    assert_eq!(kinds(&[ChangeKind::Failed, ChangeKind::Back]), of(&all_kinds[1..]));
+    // Who was not told that it is missing is told what it is.
+    assert_eq!(kinds(&[ChangeKind::Changed, ChangeKind::Back]), of(&[(11, "changed")]));
 }
 
 #[test]

@@ -145,7 +145,11 @@ impl Promises {
         for account in &self.now {
             lines.extend(now_lines(account));
             for report in &self.cycles {
-                let of_cycle = report.promises.iter().find(|of| of.prefix == account.prefix);
+                // A report of an older version has the prefix of the URLs alone.
+                let is_same = |of: &&Account| {
+                    of.pages == account.pages || account.pages.strip_suffix('*') == Some(&of.pages)
+                };
+                let of_cycle = report.promises.iter().find(is_same);
                 lines.extend(of_cycle.map(|of| {
                     format!(
                         "            at the start of cycle {} ({}): {}",
@@ -172,7 +176,7 @@ fn now_lines(account: &Account) -> Vec<String> {
     let within = Span(Duration::from_millis(account.within_ms));
     let verdict = if account.is_kept() { "kept" } else { "broken" };
     let mut lines = vec![
-        format!("promise     {} within {within}, {:.3} of the pages", account.prefix, account.share),
+        format!("promise     {} within {within}, {:.3} of the pages", account.pages, account.share),
         format!("now         {verdict}: {}", kept_text(account)),
     ];
     let apart = [

@@ -184,7 +184,7 @@ fn print_below<const N: usize>(columns: &[table::Column; N], rows: &[[String; N]
 fn promises(reports: &VecDeque<RoundReport>) -> Option<String> {
     let last = reports.iter().rev().find(|report| !report.promises.is_empty())?;
     let broken: Vec<String> =
-        last.promises.iter().filter(|of| !of.is_kept()).map(|of| of.prefix.clone()).collect();
+        last.promises.iter().filter(|of| !of.is_kept()).map(|of| of.pages.clone()).collect();
     let made = counted(last.promises.len() as u64, "promise");
     Some(match broken.is_empty() {
         true => format!("{made}, all kept when cycle {} began; see `recrawl promises`", last.cycle),

@@ -57,7 +57,7 @@ pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
     let is_blocked = !args.keep_crawling && !args.end && !args.dry_run;
     match removed.pages {
         0 if is_blocked => {
-            let end = takedown::ending(&pattern.to_string());
+            let end = takedown::ending(pattern);
             print_labelled(format!(
                 "no page of it is known; if it is mistyped, end this takedown with {end}"
             ))?;

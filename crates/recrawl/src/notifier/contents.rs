@@ -28,7 +28,7 @@ impl Archived<'_> {
     /// page gone.
     pub fn told(&mut self, change: Change, max: usize) -> Told {
         let mut contents = Contents::default();
-        if max > 0 && change.kind != ChangeKind::Gone {
+        if max > 0 && !change.kind.is_missing() {
             contents.no_text = self.fill(&mut contents, &change, max).err().map(|Missing { why, .. }| why);
         }
         Told { change, contents }
@@ -170,6 +170,7 @@ mod tests {
             round: Round(round),
             time,
             status: None,
+            reason: None,
         };
         let newer = texts.of_visit(last, &change).map_err(|missing| missing.why)?;
         let (title, text) = titled_text(&newer, texts.url, texts.settings).map_err(|missing| missing.why)?;

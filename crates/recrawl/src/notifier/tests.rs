@@ -64,7 +64,15 @@ impl Crawl {
             let url = UrlRules::keep_all().canonicalize(&text).unwrap();
             writer.push(url.key(), &PageRecord::discovered(cycle, 0)).unwrap();
             let outcome = Outcome::Fetched(Verdict::First);
-            let visit = KeptVisit { url, at: 5, share: Share::Score, outcome, confirmed: 0, learned: None };
+            let visit = KeptVisit {
+                url,
+                at: 5,
+                share: Share::Score,
+                outcome,
+                confirmed: 0,
+                missed: 0,
+                learned: None,
+            };
             writer.keep_visit(&visit).unwrap();
         }
         repository.commit(writer, b"report").unwrap();

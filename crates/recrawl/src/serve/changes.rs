@@ -9,7 +9,7 @@ use crate::command::explain;
 use crate::turn::Turn;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{Accepted, Change, Did, Who};
-use recrawl_crawl::admission::blocks::Blocks;
+use recrawl_crawl::admission::pattern::{FORMS, Pattern, PatternError};
 use recrawl_crawl::admission::scope;
 use recrawl_crawl::contact_check;
 use recrawl_crawl::labels;
@@ -24,7 +24,7 @@ use recrawl_repository::Generation;
 use recrawl_types::{CanonicalUrl, Origin, PageRecord, ScheduleEntry, Share, Site, Size, Status};
 
 /// How to end a takedown, which only the command does.
-fn end_takedown(pattern: &str) -> String {
+fn end_takedown(pattern: &Pattern) -> String {
     format!("to end the takedown, run {}", takedown::ending(pattern))
 }
 
@@ -159,26 +159,32 @@ fn block(
     pattern: &str,
     mark: Option<Mark>,
 ) -> Result<Accepted, Refusal> {
-    let pattern = Blocks::pattern(pattern).map_err(|what| {
-        Refusal::invalid("pattern", what, "write example.com (with its subdomains) or https://example.com/a/")
-    })?;
-    let what = match pattern.contains("://") {
-        true => format!("URLs with the prefix {pattern}"),
-        false => format!("{pattern} and its subdomains"),
-    };
-    let down = settings.scope.taken_down().iter().filter(|down| down.meets_block(&pattern));
-    let (first, down): (Vec<String>, Vec<String>) = down.map(|down| (down.to_string(), down.words())).unzip();
-    let down = match first.first() {
-        Some(first) if mark.is_none() => {
-            format!(", but these stay taken down: {}; {}", labels::some_of(&down), end_takedown(first))
-        }
-        _ => String::new(),
-    };
-    let (done, already) = match mark {
-        Some(_) => (format!("blocked {what}"), format!("{what} are already blocked")),
-        None => (format!("unblocked {what}{down}"), format!("{what} are not blocked{down}")),
-    };
-    decided(control.block(&pattern, mark).map_err(failed)?, done, already, MAX_BLOCKS)
+    let pattern = Pattern::of_some(pattern, &settings.rules)
+        .map_err(|PatternError(what)| Refusal::invalid("pattern", what, FORMS))?;
+    let what = pattern.meaning();
+    if mark.is_some() {
+        let (done, already) = (format!("blocked: {what}"), format!("already blocked: {what}"));
+        return decided(control.block(&pattern, mark).map_err(failed)?, done, already, MAX_BLOCKS);
+    }
+    let effect = control.block(&pattern, mark).map_err(failed)?;
+    let down: Vec<&Pattern> =
+        settings.scope.taken_down().iter().filter(|down| down.meets(&pattern)).collect();
+    let mut stays = String::new();
+    let blocks: Vec<String> = control
+        .decided()
+        .blocks
+        .keys()
+        .filter(|block| block.meets(&pattern))
+        .map(Pattern::to_string)
+        .collect();
+    if !blocks.is_empty() {
+        stays += &format!(", but these blocks stay: {}", labels::some_of(&blocks));
+    }
+    if let Some(first) = down.first() {
+        let down: Vec<String> = down.iter().map(ToString::to_string).collect();
+        stays += &format!(", but these stay taken down: {}; {}", labels::some_of(&down), end_takedown(first));
+    }
+    decided(effect, format!("unblocked: {what}{stays}"), format!("not blocked: {what}{stays}"), MAX_BLOCKS)
 }
 
 fn add_seeds(shared: &SharedState, urls: &[String]) -> Result<Accepted, Refusal> {

@@ -7,6 +7,7 @@ use recrawl_console::view::{
     Freshness, HealthLevel, HostNow, Promise, SeedsRefused, State, Status,
 };
 use recrawl_crawl::labels::thousands;
+use recrawl_crawl::parts::seed_hosts;
 use recrawl_crawl::progress::figures::{Now, Stage};
 use recrawl_crawl::report::{RoundReport, Tally};
 use recrawl_crawl::settings::Settings;
@@ -53,9 +54,6 @@ pub fn of(shared: &SharedState) -> Status {
         }
         _ => (None, None),
     };
-    let limit = settings.config.budget.bytes_per_cycle.0;
-    let budget = (limit > 0 && running.as_ref().is_some_and(|now| now.stage == Stage::Fetching))
-        .then(|| ByteBudget { limit, spent: shared.steering.figures().spent });
     let reports = shared.crawl_reports(PROMISING + 1);
     let [paused_hosts, blocked, _, _] = shared.control.counts();
     let mut status = Status {
@@ -78,11 +76,12 @@ pub fn of(shared: &SharedState) -> Status {
         bytes_reserved: settings.config.storage.reserve.0,
         memory_bytes: disk::memory(),
         formula: ranking_text(shared, &settings),
+        idle_cycles: idle_cycles(&reports, running.as_ref()),
         cycle: running.map(|now| cycle_now(shared, &now, &reports)),
         last: reports.first().map(|last| cycle_done(last, &reports[1..])),
         next_cycle_at,
         next_round,
-        budget,
+        budget: budget(shared, &settings),
         seeds_refused: shared.live.refused_seeds().map(|refused| SeedsRefused {
             seeds: refused.seeds,
             first: refused.first,
@@ -99,10 +98,24 @@ pub fn of(shared: &SharedState) -> Status {
         log_lines_lost: logging::lost(),
         paused_hosts,
         blocked,
+        failing_seed_hosts: seed_hosts::failing(&shared.tables).unwrap_or_default().into_iter().collect(),
         pings: pings::figures(shared),
     };
     status.health = CrawlHealth::of(&status);
     status
+}
+
+/// The byte budget of a cycle while it fetches.
+fn budget(shared: &SharedState, settings: &Settings) -> Option<ByteBudget> {
+    let limit = settings.config.budget.bytes_per_cycle.0;
+    let is_fetching = limit > 0 && shared.live.now().is_some_and(|now| now.stage == Stage::Fetching);
+    is_fetching.then(|| ByteBudget { limit, spent: shared.steering.figures().spent })
+}
+
+/// Cycles in a row that fetched nothing, newest first. One that is not over may still fetch something.
+fn idle_cycles(reports: &[RoundReport], running: Option<&Now>) -> u64 {
+    let is_over = |report: &&RoundReport| running.is_none_or(|now| now.cycle.0 != report.cycle);
+    reports.iter().filter(is_over).take_while(|report| report.tally.fetched == 0).count() as u64
 }
 
 /// What ranks the pages: the formula, or the policy that needs none.

@@ -133,7 +133,7 @@ impl CrawlView for View {
             paused: control.paused().map(|mark| decision((String::new(), mark))),
             paused_hosts: paused_hosts.into_iter().map(decision).collect(),
             blocks: blocks.into_iter().map(decision).collect(),
-            taken_down: self.0.settings().scope.taken_down().iter().map(Pattern::words).collect(),
+            taken_down: self.0.settings().scope.taken_down().iter().map(Pattern::to_string).collect(),
             seeds_waiting,
             recrawls_waiting,
         })

@@ -149,7 +149,7 @@ fn what_is_taken_down_is_not_given_out_while_its_data_waits_to_be_removed() {
     let mut shelf = Shelf::new();
     shelf.page("one");
     shelf.page("two");
-    shelf.settings.scope.refuse_taken_down(vec![Pattern::of_pages("http://a.example/p").unwrap()]);
+    shelf.settings.scope.refuse_taken_down(vec![Pattern::prefix("http://a.example/p").unwrap()]);
     assert_eq!(shelf.none().0, "taken_down");
     let page = ArchivedPage::of(Arc::new(shelf.settings.clone()), url(), Some(shelf.visited.clone()));
     assert_eq!(page.map(|_| ()).unwrap_err().none, "taken_down");

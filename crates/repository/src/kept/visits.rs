@@ -36,6 +36,9 @@ pub struct KeptVisit {
     ///
     /// [`Known::not_found`]: recrawl_types::Known::not_found
     pub confirmed: u8,
+    /// Tries in a row that did not get the page: after one of them, with it; before a visit that found the page. 0 for any
+    /// other visit, and where nobody is told of it.
+    pub missed: u8,
     /// What a crawl that learns from its visits keeps in addition.
     pub learned: Option<Learned>,
 }
@@ -61,6 +64,8 @@ impl Learned {
 /// Above the rest of the detail of a visit that found the page, or that it is not there: how often its absence was
 /// confirmed.
 const CONFIRMED: u32 = 16;
+/// Above both: how many tries in a row did not get the page.
+const MISSED: u32 = 24;
 
 /// Does a visit with this outcome tell how often the absence of the page was confirmed?
 fn tells_absence(outcome: Outcome) -> bool {
@@ -107,7 +112,7 @@ impl KeptWriter {
         let confirmed =
             if tells_absence(visit.outcome) { u64::from(visit.confirmed) << CONFIRMED } else { 0 };
         self.payload.put_u8(tag);
-        self.payload.put_varint(detail | confirmed);
+        self.payload.put_varint(detail | confirmed | u64::from(visit.missed) << MISSED);
         self.last.clear();
         self.last.extend_from_slice(key);
         self.held += 1;
@@ -387,12 +392,14 @@ fn take_rest(take: &mut Take<'_>) -> Result<Rest, Malformed> {
 fn take_visit(take: &mut Take<'_>, key: &mut Vec<u8>) -> Result<KeptVisit, Malformed> {
     let url = take_url(take, key)?;
     let Rest { at, share, learned, tag, detail } = take_rest(take)?;
+    let (missed, detail) = (detail >> MISSED, detail & ((1 << MISSED) - 1));
+    let missed = u8::try_from(missed).map_err(|_| Malformed("too many tries"))?;
     let (outcome, confirmed) = match outcome(tag, detail & ((1 << CONFIRMED) - 1))? {
         found if tells_absence(found) => (found, detail >> CONFIRMED),
         _ => (outcome(tag, detail)?, 0),
     };
     let confirmed = u8::try_from(confirmed).map_err(|_| Malformed("too many confirmations"))?;
-    Ok(KeptVisit { url, at, share, outcome, confirmed, learned })
+    Ok(KeptVisit { url, at, share, outcome, confirmed, missed, learned })
 }
 
 #[cfg(test)]

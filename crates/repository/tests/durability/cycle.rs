@@ -163,6 +163,7 @@ fn merge(repository: &Repository, cycle: Cycle) -> Result<(Pages, Vec<KeptVisit>
             share: visit.share,
             outcome: visit.outcome,
             confirmed: 0,
+            missed: 0,
             learned: None,
         });
         let record = next.get_mut(&visit.url).expect("only known pages are scheduled");

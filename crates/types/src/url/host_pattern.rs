@@ -5,7 +5,7 @@ use crate::host::is_within;
 use std::fmt;
 
 /// `*`, `example.com` or `*.example.com`. A host has any [spelling](WrittenHost).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HostPattern {
     /// Every host.
     Any,

@@ -228,7 +228,15 @@ impl Reference {
                 _ if outcome.change().is_some() => absences,
                 _ => 0,
             };
-            merged.kept.push(KeptVisit { url: url.clone(), at, share, outcome, confirmed, learned });
+            merged.kept.push(KeptVisit {
+                url: url.clone(),
+                at,
+                share,
+                outcome,
+                confirmed,
+                missed: 0,
+                learned,
+            });
         }
         claim(&mut record, date);
         let is_updated = before.is_some_and(|before| before != record);

@@ -41,12 +41,12 @@ pub struct Chosen {
 }
 
 /// Adds a decision, or removes it if `mark` is none.
-pub fn set(all: &mut Marks, what: &str, mark: Option<Mark>, limit: usize) -> Effect {
+pub fn set<K: Ord + Clone>(all: &mut Marks<K>, what: &K, mark: Option<Mark>, limit: usize) -> Effect {
     match mark {
         Some(_) if all.contains_key(what) => Effect::Already,
         Some(_) if all.len() >= limit => Effect::Full,
         Some(mark) => {
-            all.insert(what.to_owned(), mark);
+            all.insert(what.clone(), mark);
             Effect::Done
         }
         None if all.remove(what).is_some() => Effect::Done,

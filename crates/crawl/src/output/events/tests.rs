@@ -37,8 +37,16 @@ fn commit(repository: &mut Repository, cycles: u32) {
         ] {
             let at = 1_700_000_000 + u64::from(cycle);
             let url = url(&format!("http://a.example/{page}"));
-            next.keep_visit(&KeptVisit { url, at, share: Share::Score, outcome, confirmed, learned: None })
-                .unwrap();
+            next.keep_visit(&KeptVisit {
+                url,
+                at,
+                share: Share::Score,
+                outcome,
+                confirmed,
+                missed: 0,
+                learned: None,
+            })
+            .unwrap();
         }
         repository.commit(next, b"{}").unwrap();
     }

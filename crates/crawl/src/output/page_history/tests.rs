@@ -26,6 +26,7 @@ fn commit(repository: &mut Repository, pages: &BTreeSet<u32>) {
             share: Share::Score,
             outcome: Outcome::NotModified,
             confirmed: 0,
+            missed: 0,
             learned: None,
         };
         next.keep_visit(&visit).unwrap();
@@ -72,6 +73,7 @@ fn a_page_is_found_in_its_frame() {
             share: Share::Score,
             outcome: Outcome::NotModified,
             confirmed: 0,
+            missed: 0,
             learned: None,
         })
         .unwrap();

@@ -3,12 +3,13 @@
 use super::limits::Binding;
 use serde::{Deserialize, Serialize};
 
-/// The pages of a promise at the start of a cycle. Each page below the prefix is counted in exactly one of `kept`,
+/// The pages of a promise at the start of a cycle. Each page is counted in exactly one of `kept`,
 /// `late`, `never_visited`, `gone`, `refused`, `backing_off` and `kept_out`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Account {
-    /// The prefix.
-    pub prefix: String,
+    /// The pages. An older version had a prefix of URLs, without a star.
+    #[serde(rename = "match", alias = "prefix")]
+    pub pages: String,
     /// The longest gap, in milliseconds.
     pub within_ms: u64,
     /// The share of pages that is promised.
@@ -39,8 +40,8 @@ pub struct Account {
 }
 
 impl Account {
-    /// Pages below the prefix.
-    pub fn pages(&self) -> u64 {
+    /// The number of its pages.
+    pub fn count(&self) -> u64 {
         self.kept
             + self.late
             + self.never_visited
@@ -67,7 +68,7 @@ impl Account {
         }
         if let Some(kept) = self.kept_share.filter(|_| !self.is_kept()) {
             tracing::warn!(
-                prefix = self.prefix,
+                pages = self.pages,
                 kept,
                 promised = self.share,
                 late = self.late,

@@ -6,7 +6,7 @@
 //! g·P + n·D/g ≤ W and n·D/g ≤ P; the largest needs the fewest visits.
 
 use super::{pages, spelled};
-use recrawl_types::CanonicalUrl;
+use crate::admission::pattern::Pattern;
 use serde::Serialize;
 use std::fmt;
 use std::time::Duration;
@@ -108,8 +108,9 @@ pub enum Limit {
 /// A limit, and the promise that it concerns.
 #[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
 pub struct Binding {
-    /// The prefix of the promise.
-    pub prefix: String,
+    /// The pages of the promise.
+    #[serde(rename = "match", alias = "prefix")]
+    pub pages: String,
     /// `period`, `host_delay`, `crawl_delay`, `max_per_host` or `budget`.
     pub limit: String,
     /// In words, with what would do.
@@ -129,14 +130,14 @@ impl Limit {
     }
 
     /// With the promise that it concerns.
-    pub fn of(&self, prefix: &CanonicalUrl) -> Binding {
-        Binding { prefix: prefix.to_string(), limit: self.name().into(), why: self.to_string() }
+    pub fn of(&self, pages: &Pattern) -> Binding {
+        Binding { pages: pages.to_string(), limit: self.name().into(), why: self.to_string() }
     }
 }
 
 impl fmt::Display for Binding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the promise of {} cannot be kept: {}", self.prefix, self.why)
+        write!(f, "the promise of {} cannot be kept: {}", self.pages, self.why)
     }
 }
 
@@ -207,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_limit_says_what_would_do() {
-        let url = recrawl_types::UrlRules::keep_all().canonicalize("https://a.example/news/").unwrap();
+        let news = Pattern::prefix("https://a.example/news/").unwrap();
         let slowest = |is_crawl_delay| SlowestHost {
             host: "a.example".into(),
             pages: 5000,
@@ -231,11 +232,11 @@ mod tests {
             ),
             (Limit::Budget { visits: 900, most: 50 }, "budget", "half of k is 50"),
         ] {
-            let binding = limit.of(&url);
+            let binding = limit.of(&news);
             assert_eq!(binding.limit, name);
             assert!(binding.to_string().contains(words), "{binding}");
             assert!(
-                binding.to_string().starts_with("the promise of https://a.example/news/ cannot be kept: ")
+                binding.to_string().starts_with("the promise of https://a.example/news/* cannot be kept: ")
             );
         }
     }

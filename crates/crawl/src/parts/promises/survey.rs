@@ -137,7 +137,7 @@ impl Survey<'_> {
         let binding = promises
             .iter()
             .zip(&rhythms.of)
-            .find_map(|(promise, (_, limit))| limit.as_ref().map(|limit| limit.of(&promise.prefix)));
+            .find_map(|(promise, (_, limit))| limit.as_ref().map(|limit| limit.of(&promise.pages)));
         binding.map_or(Ok(()), |binding| Err(Failure::usage(format!("[[promises]]: {binding}"))))
     }
 
@@ -154,11 +154,11 @@ impl Survey<'_> {
         let mut due: Vec<DuePages> = Vec::new();
         for (promise, (rhythm, limit)) in promises.iter().zip(&rhythms) {
             accounts.push(Account {
-                prefix: promise.prefix.to_string(),
+                pages: promise.pages.to_string(),
                 within_ms: promise.within.as_millis() as u64,
                 share: promise.share,
                 every: rhythm.every,
-                limit: limit.as_ref().map(|limit| limit.of(&promise.prefix)),
+                limit: limit.as_ref().map(|limit| limit.of(&promise.pages)),
                 ..Account::default()
             });
             due.push(DuePages::new(period, rhythm.every, most));
@@ -253,25 +253,22 @@ impl Survey<'_> {
     fn walk(&self, each: &mut EachPage<'_>) -> Result<(), Failure> {
         let promises = self.rules.promises;
         let mut origin: Option<(Origin, OriginNow)> = None;
-        let mut covered: Option<&CanonicalUrl> = None;
-        for promise in promises {
-            // A prefix within another is walked with it.
-            if covered.is_some_and(|prefix| promise.prefix.key().starts_with(prefix.key())) {
-                continue;
-            }
-            covered = Some(&promise.prefix);
-            let prefix = promise.prefix.key();
-            let first = self.generation.first_ordinal(prefix);
+        let mut prefixes: Vec<Vec<u8>> = promises.iter().flat_map(Promise::key_prefixes).collect();
+        prefixes.sort_unstable();
+        // A prefix within another is walked with it.
+        prefixes.dedup_by(|next, walked| next.starts_with(walked));
+        for prefix in prefixes {
+            let first = self.generation.first_ordinal(&prefix);
             let mut pages = self.generation.gather(first..self.generation.pages());
             while let Some((ordinal, url, record)) = pages.next_page()? {
-                if !url.key().starts_with(prefix) {
-                    if url.key() < prefix {
+                if !url.key().starts_with(&prefix) {
+                    if *url.key() < *prefix {
                         continue;
                     }
                     break;
                 }
                 (self.on_progress)();
-                let Some((place, _)) = Promise::covering(promises, url.key()) else { continue };
+                let Some((place, _)) = Promise::covering(promises, &url) else { continue };
                 let of = Origin::of(&url);
                 if origin.as_ref().is_none_or(|(known, _)| *known != of) {
                     let now = self.origin(&of)?;

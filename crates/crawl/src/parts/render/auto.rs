@@ -177,7 +177,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let tables = SledTables::open(folder.path()).unwrap();
         let table = PagesTable { matches: "a.test".into(), render: Render::Auto, ..PagesTable::default() };
-        let rules = PageRules::new(&[table]).unwrap();
+        let rules = PageRules::new(&[table], &UrlRules::default()).unwrap();
         let url = |i: u64| UrlRules::default().canonicalize(&format!("http://a.test/{i}")).unwrap();
         let rule = rules.of(&url(0)).unwrap();
         let auto = AutoRules::open(&tables).unwrap();

@@ -11,7 +11,16 @@ const DAY: u64 = GIVE_UP_AFTER.as_millis() as u64;
 fn change(number: usize) -> Change {
     let url = UrlRules::keep_all().canonicalize(&format!("http://a.test/{number}")).unwrap();
     let kind = ChangeKind::Changed;
-    Change { id: format!("msg_{number}"), kind, url, cycle: Cycle(1), round: Round(1), time: 1, status: None }
+    Change {
+        id: format!("msg_{number}"),
+        kind,
+        url,
+        cycle: Cycle(1),
+        round: Round(1),
+        time: 1,
+        status: None,
+        reason: None,
+    }
 }
 
 /// How the target answers a message.

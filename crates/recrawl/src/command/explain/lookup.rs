@@ -5,6 +5,7 @@ use crate::command::{dates, traps};
 use recrawl_crawl::admission::blocks::Blocks;
 use recrawl_crawl::admission::decisions::Decisions;
 use recrawl_crawl::admission::gates::{ClosedGate, Gates, OriginGates};
+use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::admission::scope::Refusal;
 use recrawl_crawl::data_dir::TABLES;
 use recrawl_crawl::failure::Failure;
@@ -177,7 +178,7 @@ pub fn robots(settings: &Settings, tables: &Tables, url: &CanonicalUrl) -> Resul
 #[derive(Default)]
 pub struct Held {
     /// The pattern that blocks the page, and who added it.
-    pub blocked: Option<(String, Mark)>,
+    pub blocked: Option<(Pattern, Mark)>,
     /// Who paused the host.
     pub host: Option<Mark>,
     /// Who paused the crawl.

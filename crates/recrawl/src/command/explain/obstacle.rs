@@ -234,8 +234,8 @@ fn scope(refusal: &Refusal) -> Obstacle {
         Refusal::Host => "add its host to scope.hosts, or add a seed on its site",
         Refusal::RefusedHost => "remove its host from scope.refuse_hosts",
         Refusal::OptedOut(_) => END_OPT_OUT,
-        Refusal::Prefix => "add a prefix of it to scope.prefixes",
-        Refusal::RefusedPrefix => "remove its prefix from scope.refuse_prefixes",
+        Refusal::NotIncluded => "add a glob of it to scope.include",
+        Refusal::Excluded(_) => "remove that glob from scope.exclude",
         Refusal::Shape(_) => "raise that limit",
     };
     Obstacle::new("scope", "none: outside the scope", refusal.to_string(), lifted)

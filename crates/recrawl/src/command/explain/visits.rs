@@ -65,6 +65,7 @@ mod tests {
             share: Share::Asked,
             outcome,
             confirmed: 0,
+            missed: 0,
             learned: None,
         };
         let all: Vec<_> = [

@@ -3,11 +3,8 @@
 use crate::command::{counted, thousands};
 use recrawl_archive::timestamp;
 use recrawl_crawl::admission::decisions::{Decisions, Mark};
-use recrawl_crawl::admission::named_host::NamedHost;
-use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::open_read;
 use recrawl_crawl::settings::Settings;
-use recrawl_types::host::is_within;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -112,13 +109,10 @@ fn list(decided: &Decisions) -> Vec<InForce> {
     let Decisions { paused, paused_hosts, blocks, taken_down } = decided;
     let paused =
         paused.iter().map(|mark| InForce { kind: DecisionKind::Paused, what: None, by: Some(mark.clone()) });
-    let marked = |kind, (what, mark): (&String, &Mark)| InForce {
-        kind,
-        what: Some(what.clone()),
-        by: Some(mark.clone()),
-    };
-    let hosts = paused_hosts.iter().map(|entry| marked(DecisionKind::HostPaused, entry));
-    let blocked = blocks.iter().map(|entry| marked(DecisionKind::Blocked, entry));
+    let marked = |kind, what: String, mark: &Mark| InForce { kind, what: Some(what), by: Some(mark.clone()) };
+    let hosts = paused_hosts.iter().map(|(host, mark)| marked(DecisionKind::HostPaused, host.clone(), mark));
+    let blocked =
+        blocks.iter().map(|(pattern, mark)| marked(DecisionKind::Blocked, pattern.to_string(), mark));
     let down = taken_down.iter().map(|pattern| InForce {
         kind: DecisionKind::TakenDown,
         what: Some(pattern.to_string()),
@@ -131,12 +125,8 @@ fn list(decided: &Decisions) -> Vec<InForce> {
 pub fn of_host(decided: &Decisions, host: &str) -> Vec<InForce> {
     let mut decided = decided.clone();
     decided.paused_hosts.retain(|name, _| name == host);
-    decided.blocks.retain(|pattern, _| match NamedHost::parse(pattern) {
-        // A prefix names one host; a block of a host covers its subdomains.
-        Ok(named) if pattern.contains("://") => named.name == host,
-        _ => is_within(host, pattern),
-    });
-    decided.taken_down.retain(|pattern: &Pattern| pattern.meets_host(host));
+    decided.blocks.retain(|pattern, _| pattern.meets_host(host));
+    decided.taken_down.retain(|pattern| pattern.meets_host(host));
     list(&decided)
 }
 

@@ -28,11 +28,11 @@ fn of(storage: &dyn Storage, url: &CanonicalUrl) -> Vec<KeptVisit> {
 
 proptest! {
     #[test]
-    fn they_come_back_and_no_part_of_a_file_passes_for_all_of_it(visits in vec((visit(), any::<u8>()), 0..30), cut in any::<usize>()) {
-        let kept = |(v, confirmed): (recrawl_types::Visit, u8)| {
+    fn they_come_back_and_no_part_of_a_file_passes_for_all_of_it(visits in vec((visit(), any::<u8>(), any::<u8>()), 0..30), cut in any::<usize>()) {
+        let kept = |(v, confirmed, missed): (recrawl_types::Visit, u8, u8)| {
             let confirmed = if tells_absence(v.outcome) { confirmed } else { 0 };
             let learned = Learned::of(&v);
-            KeptVisit { url: v.url, at: v.at, share: v.share, outcome: v.outcome, confirmed, learned }
+            KeptVisit { url: v.url, at: v.at, share: v.share, outcome: v.outcome, confirmed, missed, learned }
         };
         let mut visits: Vec<KeptVisit> = visits.into_iter().map(kept).collect();
         visits.sort_by(|a, b| a.url.cmp(&b.url));
@@ -66,6 +66,7 @@ fn a_frame_that_is_missing_is_told() {
             share: Share::Audit(1.0 / i as f64),
             outcome: Outcome::NotModified,
             confirmed: 0,
+            missed: 0,
             learned: None,
         })
         .collect();
@@ -102,11 +103,11 @@ fn absences_from_before_they_were_counted_are_read() {
     let outcome = Outcome::NotFound(410);
     assert_eq!(
         visits_in(&payload),
-        [KeptVisit { url, at: 7, share: Share::Score, outcome, confirmed: 0, learned: None }]
+        [KeptVisit { url, at: 7, share: Share::Score, outcome, confirmed: 0, missed: 0, learned: None }]
     );
     let mut large = payload.clone();
     large.truncate(payload.len() - 2);
-    large.put_varint(410 | 256 << CONFIRMED);
+    large.put_varint(410 | 256 << MISSED);
     assert!(visits_in(&large).is_empty(), "no count is that large");
 }
 
@@ -120,6 +121,7 @@ fn visits_are_removed_whole_file_by_whole_file_whatever_stops_it() {
             share: Share::Score,
             outcome: Outcome::NotFound(404),
             confirmed: 1,
+            missed: 0,
             learned: None,
         })
         .collect();

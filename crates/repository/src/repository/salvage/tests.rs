@@ -27,7 +27,15 @@ fn page(i: u32) -> (CanonicalUrl, PageRecord) {
 
 fn visit(i: u32) -> KeptVisit {
     let outcome = Outcome::Fetched(Change::Unchanged);
-    KeptVisit { url: page(i).0, at: 1_790_000_000, share: Share::Score, outcome, confirmed: 0, learned: None }
+    KeptVisit {
+        url: page(i).0,
+        at: 1_790_000_000,
+        share: Share::Score,
+        outcome,
+        confirmed: 0,
+        missed: 0,
+        learned: None,
+    }
 }
 
 /// Two generations of a repository of six blocks, of which the second rewrote one and carries the others; reports, kept

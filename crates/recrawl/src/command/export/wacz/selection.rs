@@ -38,7 +38,7 @@ impl Selection {
             (Some(host), _) if host.contains("://") => {
                 Some(Err(format!("--host {host}: not a host; use --prefix for a URL")))
             }
-            (Some(host), _) => Some(Pattern::of_pages(host)),
+            (Some(host), _) => Some(Pattern::parse(host, &settings.rules).map_err(|e| e.to_string())),
             (None, Some(prefix)) => Some(Pattern::prefix(prefix)),
             (None, None) => None,
         };

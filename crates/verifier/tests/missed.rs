@@ -1,0 +1,60 @@
+//! Tries in a row that did not get a page, as kept visits tell them where somebody asks for it.
+
+mod pages;
+
+use pages::{changed, content, pages_of};
+use recrawl_repository::Repository;
+use recrawl_repository::storage::{MemoryStorage, Storage};
+use recrawl_types::{
+    CanonicalUrl, Change, DatedRound, Failure, Link, LogRecord, Outcome, Skip, UrlRules, Visit,
+};
+use recrawl_verifier::{Batch, BatchLimits, MergeRules, merge};
+use std::sync::Arc;
+
+/// A page that a seed named, and one that was only linked to.
+const PAGES: [(&str, u16); 2] = [("https://a.example/", 0), ("https://a.example/linked", 1)];
+
+fn url(page: usize) -> CanonicalUrl {
+    UrlRules::keep_all().canonicalize(PAGES[page].0).unwrap()
+}
+
+/// The tries that each kept visit of a cycle tells, in the order of URLs.
+fn cycle(repository: &mut Repository, log: Vec<LogRecord>, counts_missed: bool) -> Vec<u8> {
+    let generation = repository.current();
+    let round: DatedRound = generation.dated().in_next_cycle();
+    let rules = MergeRules { counts_missed, ..MergeRules::unlimited(round.cycle, &changed) };
+    let mut batch = Batch::new(repository.storage().clone(), round, BatchLimits::default());
+    log.into_iter().try_for_each(|record| batch.add(record)).unwrap();
+    let mut writer = repository.begin(&generation, round.cycle).unwrap();
+    merge(&generation, batch.finish().unwrap(), &mut writer, &rules).unwrap();
+    repository.commit(writer, b"").unwrap();
+    let mut visits = repository.kept().visits(round).unwrap().expect("it is kept");
+    std::iter::from_fn(|| visits.next_visit().unwrap()).map(|visit| visit.missed).collect()
+}
+
+#[test]
+fn tries_without_an_awaited_page_are_counted_up_to_its_next_visit() {
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
+    let mut repository = Repository::open(storage).unwrap().keeping_visits(99);
+    let seeds = (0..2).map(|page| Link::to(url(page), PAGES[page].1)).collect();
+    let both = |outcome: Outcome| -> Vec<LogRecord> {
+        let visit = |page| {
+            let content = outcome.is_visit().then(|| content(1));
+            LogRecord::Visit(Box::new(Visit { content, ..Visit::new(url(page), outcome) }))
+        };
+        (0..2).map(visit).collect()
+    };
+    let timeout = Outcome::Failed(Failure::Timeout);
+    let mut log = both(timeout);
+    log.insert(0, LogRecord::Seeds(seeds));
+    assert_eq!(cycle(&mut repository, log, true), [1, 0], "many links lead nowhere");
+    assert_eq!(cycle(&mut repository, both(Outcome::NotFound(404)), true), [2, 0]);
+    assert_eq!(cycle(&mut repository, both(timeout), false), [0, 0], "nobody asks");
+    let skipped = both(Outcome::Skipped(Skip::HostBackOff));
+    assert_eq!(cycle(&mut repository, skipped, true), [0, 0], "not looked at");
+    let found = both(Outcome::Fetched(Change::Undecided));
+    assert_eq!(cycle(&mut repository, found, true), [3, 0], "it is back");
+    assert_eq!(cycle(&mut repository, both(timeout), true), [1, 1], "both were there once");
+    assert_eq!(cycle(&mut repository, both(Outcome::RobotsDenied), true), [0, 0], "not asked for");
+    assert_eq!(pages_of(&repository.current()).len(), 2);
+}
