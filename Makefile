@@ -4,7 +4,7 @@ BUILT = $(or $(CARGO_TARGET_DIR),target)/release
 # Each recording has its own crawl and folder.
 RECORDED = $(or $(DATA_DIR),data/recorded-$(or $(notdir $(RECORDING:/=)),web))
 
-.PHONY: help crawl crawl-recorded crawl-web check-api check-archives check-chart check-counters hazards bench-verifier bench-serve quick test test-browser same soak fuzz build generated deny msrv dist deb book tidy toolchain clean
+.PHONY: help crawl crawl-recorded crawl-web check-api check-archives check-chart check-counters hazards bench-verifier bench-serve quick test test-browser same soak fuzz build generated deny msrv dist deb book tidy toolchain lab clean
 
 help: ## list the jobs
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -70,7 +70,7 @@ deny: ## check licences, sources and known vulnerabilities of dependencies (carg
 msrv: toolchain ## check the rust-version of Cargo.toml
 	@cargo xtask msrv
 
-dist: toolchain ## create a release archive in target/dist: program, manual pages, completions, service files, licences; PROFILE=shipped, TARGET=…
+dist: toolchain ## create a release archive in target/dist: programs, manual pages, completions, service files, licences; PROFILE=shipped, TARGET=…
 	@PROFILE='$(PROFILE)' TARGET='$(TARGET)' bash scripts/dist.sh
 
 deb: toolchain ## create a Debian package in target/dist from the same parts (cargo-deb); PROFILE, TARGET as above
@@ -84,6 +84,9 @@ tidy: toolchain ## check only the house rules
 
 build: toolchain ## build optimised programs
 	@cargo build --release --locked --package recrawl --package recrawl-mockweb --package xtask
+
+lab: toolchain ## build the program of the laboratory, recrawl-lab
+	@cargo build --release --locked --package recrawl-lab
 
 toolchain:
 	@sh scripts/toolchain.sh

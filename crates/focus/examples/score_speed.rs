@@ -3,9 +3,9 @@
 //! Pages of 10 kB are drawn from 5,000 words, of which some are terms. All runs are on one core.
 
 use recrawl_focus::classifier::terms::Terms;
+use recrawl_focus::evidence::Evidence;
 use recrawl_focus::link::{LINK_FEATURES, Parent, Yields};
 use recrawl_focus::logistic::Weights;
-use recrawl_focus::web::Evidence;
 use recrawl_focus::words::MAX_TEXT;
 use recrawl_focus::{Classifier, Language, PageText, Reading, Topic, Words};
 use std::hint::black_box;

@@ -4,8 +4,8 @@
 //! site, so a visit raises its siblings as FS-2 does, without touching them. This is ours; the thesis has fixed rules.
 
 use crate::classifier::Assessment;
+use crate::evidence::Evidence;
 use crate::logistic::{Weights, logistic};
-use crate::web::Evidence;
 use libm::log;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};

@@ -15,10 +15,10 @@ pub mod stop;
 pub mod yields;
 
 use crate::classifier::Assessment;
+use crate::evidence::Evidence;
 use crate::link::shown_features;
 use crate::logistic::{Weights, logistic};
 use crate::policy::{Policy, Rule, When};
-use crate::web::Evidence;
 use libm::{log, log1p};
 use serde::{Deserialize, Serialize};
 use yields::Yield;

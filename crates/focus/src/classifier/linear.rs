@@ -10,9 +10,9 @@ pub use model_file::ModelError;
 
 use super::{Assessment, Classifier, Kind, Reading, terms::Terms};
 use crate::logistic::{Example, Weights, logistic};
-use crate::replay::fold;
 use crate::words::joined;
 use libm::{log1pf, sqrtf};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// The entry in the list.
 pub const KIND: Kind = Kind {
@@ -34,6 +34,11 @@ const START: f32 = 1.0;
 const RIDGE: f32 = 1e-4;
 /// Folds of sites by which margins are calibrated.
 const FOLDS: usize = 3;
+
+/// The fold of a site: by its name, so it is the same with other sites beside it.
+pub fn fold(site: &str, folds: usize) -> usize {
+    (xxh3_64(site.as_bytes()) % folds as u64) as usize
+}
 
 /// A labelled page.
 #[derive(Clone, Copy)]

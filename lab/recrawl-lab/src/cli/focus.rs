@@ -193,7 +193,7 @@ pub struct FocusReplayArgs {
     #[arg(long, value_name = "SHARE", default_value_t = 0.02, value_parser = share)]
     pub explore: f64,
     /// Step by which the learned order updates its weights; 0 keeps them
-    #[arg(long, value_name = "STEP", default_value_t = recrawl_focus::learned::RATE, value_parser = share)]
+    #[arg(long, value_name = "STEP", default_value_t = recrawl_corpora::learned::RATE, value_parser = share)]
     pub rate: f64,
 }
 

@@ -2,8 +2,8 @@
 
 use super::FocusRules;
 use recrawl_extractor::{FoundLink, PageContent};
+use recrawl_focus::evidence::Evidence;
 use recrawl_focus::live::{LiveModel, Parent};
-use recrawl_focus::web::Evidence;
 use recrawl_focus::words::Language;
 use recrawl_focus::{Assessment, PageText, Reading, Words};
 use recrawl_types::{CanonicalUrl, Expectation, Known, Verdict};

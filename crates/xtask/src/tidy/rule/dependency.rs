@@ -59,7 +59,6 @@ fn used(workspace: &Workspace) -> (BTreeSet<String>, Vec<Complaint>) {
     let mut used = BTreeSet::new();
     let mut found = Vec::new();
     for folder in workspace.crates() {
-        let path = format!("crates/{folder}/Cargo.toml");
         let manifest = workspace.manifest(Some(folder));
         let tables = ["dependencies", "build-dependencies", "dev-dependencies"];
         for table in tables.iter().filter_map(|table| manifest.get(*table)?.as_table()) {
@@ -68,11 +67,11 @@ fn used(workspace: &Workspace) -> (BTreeSet<String>, Vec<Complaint>) {
                     let text = format!(
                         "`{name}` has its own version; write `{name}.workspace = true`, and the version in the root Cargo.toml"
                     );
-                    found.push(Complaint::of_file(&path, text));
+                    found.push(Complaint::of_file(workspace.manifest_path(folder), text));
                 }
                 if !is_named(workspace, folder, name) {
                     let text = format!("no file of {folder} uses `{name}`; delete the line");
-                    found.push(Complaint::of_file(&path, text));
+                    found.push(Complaint::of_file(workspace.manifest_path(folder), text));
                 }
                 used.insert(name.clone());
             }

@@ -1,11 +1,12 @@
 //! The corpus of `recrawl-lab focus train` and `replay`, and its topics.
 
 use crate::cli::{FocusCorpusArgs, Idf};
+use recrawl_corpora::corpus::{PARTS, ReadPart};
+use recrawl_corpora::{Corpus, web};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::parts::focus::read_topic;
 use recrawl_focus::classifier::terms::Terms;
-use recrawl_focus::corpus::{PARTS, ReadPart};
-use recrawl_focus::{Corpus, Reading, Words, web};
+use recrawl_focus::{Reading, Words};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;

@@ -2,8 +2,8 @@
 
 use super::pages;
 use crate::cli::{FocusTermsArgs, GenerateBy};
+use recrawl_corpora::generate::{Example, Generated, MAX_EXAMPLES, Proposed, by_contrast, by_frequency};
 use recrawl_crawl::failure::Failure;
-use recrawl_focus::generate::{Example, Generated, MAX_EXAMPLES, Proposed, by_contrast, by_frequency};
 use recrawl_focus::words::MAX_TEXT;
 use recrawl_focus::{Language, Words};
 use recrawl_terminal::{print, print_json};

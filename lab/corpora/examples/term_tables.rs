@@ -4,13 +4,14 @@
 //! set, with idf 1 and counted; and F1 over thresholds. Then for generated terms: the sites are halved, terms come from
 //! examples of one half and are judged on the other, in turns. The corpus is a folder with its four files, unpacked.
 
+use recrawl_corpora::Corpus;
+use recrawl_corpora::corpus::PARTS;
+use recrawl_corpora::evaluate::{at, best, labelled};
+use recrawl_corpora::generate::{Example, Generated, Proposed, by_contrast, by_frequency};
+use recrawl_corpora::web::readings;
 use recrawl_focus::classifier::terms::Terms;
-use recrawl_focus::corpus::PARTS;
-use recrawl_focus::evaluate::{at, best, labelled};
-use recrawl_focus::generate::{Example, Generated, Proposed, by_contrast, by_frequency};
-use recrawl_focus::web::readings;
 use recrawl_focus::words::MAX_TEXT;
-use recrawl_focus::{Classifier, Corpus, Language, Reading, Topic, Words};
+use recrawl_focus::{Classifier, Language, Reading, Topic, Words};
 use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::Path;

@@ -6,8 +6,8 @@ use crate::focused::{Courses, Focused, Wanted, wanted};
 use crate::world::World;
 use clap::Args;
 use rayon::prelude::*;
+use recrawl_corpora::Corpus;
 use recrawl_crawl::clock::NextRound;
-use recrawl_focus::Corpus;
 use recrawl_types::Cycle;
 use std::path::PathBuf;
 

@@ -29,7 +29,7 @@ pub enum CorpusError {
     Line {
         /// Line, from 1.
         line: usize,
-        /// What is wrong, and what belongs there.
+        /// The fault, and what belongs there.
         problem: String,
     },
 }

@@ -1,11 +1,12 @@
 use super::*;
-use crate::classifier::terms::Terms;
 use crate::corpus::{Corpus, Link, LinkKind, Page, Site};
-use crate::policy::named;
-use crate::replay::{Case, Options, Outcome, fold, models, replay};
-use crate::terms::Topic;
+use crate::replay::{Case, Options, Outcome, models, replay};
 use crate::web::readings;
-use crate::words::Words;
+use recrawl_focus::classifier::linear::fold;
+use recrawl_focus::classifier::terms::Terms;
+use recrawl_focus::policy::named;
+use recrawl_focus::terms::Topic;
+use recrawl_focus::words::Words;
 
 /// Sites with a home page that links to a list of labs and one of notes, each with five pages. Only every third site is
 /// about SQL, and only there labs are relevant.
@@ -104,5 +105,5 @@ fn exploration_and_updates_keep_the_crawl_complete_and_repeatable() {
     let first = order(4);
     assert_eq!(first, order(4));
     assert_ne!(first, order(5));
-    assert_eq!(Outcome::of(&first, &labels).pages, corpus.pages.len());
+    assert_eq!(Outcome::judged(&first, &labels).pages, corpus.pages.len());
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::words::{Language, MAX_TEXT, Words};
+use recrawl_focus::words::{Language, MAX_TEXT, Words};
 
 /// Fifty pages of words drawn from a few, so that many counts are equal.
 fn pages() -> Vec<Example> {

@@ -5,13 +5,15 @@
 //! hidden, since labels come from them. Empty anchors and frames are not told: in this corpus the former mark links that are
 //! assumed, and the latter menus that are given once. Genre and content of the parent are told by its relevance already.
 
+use recrawl_corpora::Corpus;
+use recrawl_corpora::corpus::PARTS;
+use recrawl_corpora::web::{Web, readings};
 use recrawl_focus::classifier::terms::Terms;
-use recrawl_focus::corpus::PARTS;
+use recrawl_focus::evidence::Evidence;
 use recrawl_focus::live::yields::{GroupYields, Yield};
 use recrawl_focus::live::{Candidate, FOUND, PLANNED, Parent, found_features, planned_features};
 use recrawl_focus::logistic::{Example, Weights};
-use recrawl_focus::web::{Evidence, Web, readings};
-use recrawl_focus::{Assessment, Corpus, Topic, Words};
+use recrawl_focus::{Assessment, Topic, Words};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;

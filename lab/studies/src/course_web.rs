@@ -2,9 +2,9 @@
 
 use crate::Failure;
 use crate::world::World;
+use recrawl_corpora::Corpus;
+use recrawl_corpora::corpus::{LinkKind, PARTS};
 use recrawl_extractor::{FoundLink, PageContent};
-use recrawl_focus::Corpus;
-use recrawl_focus::corpus::{LinkKind, PARTS};
 use recrawl_scheduler::shuffle::{Purpose, Shuffle};
 use recrawl_types::{CanonicalUrl, Consent, Cycle, UrlRules};
 use std::fs::File;

@@ -1,10 +1,10 @@
 //! The learned order: crawls by the expected relevance of links, and fits the weights on other sites.
 
 use crate::crawl::{Found, drawn, followed};
-use crate::link::{LINK_FEATURES, LinkModel, Parent, VERDICT_FEATURES, Yields, verdict_features};
-use crate::logistic::{Example, Weights, logistic};
-use crate::policy::Rules;
 use crate::web::Web;
+use recrawl_focus::link::{LINK_FEATURES, LinkModel, Parent, VERDICT_FEATURES, Yields, verdict_features};
+use recrawl_focus::logistic::{Example, Weights, logistic};
+use recrawl_focus::policy::Rules;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Step of an update by default.

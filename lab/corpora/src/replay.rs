@@ -1,12 +1,12 @@
 //! Replays: orders of crawls over a corpus, and how soon they find what is relevant.
 
 use crate::learned::{self, Labelled, Settings};
-use crate::link::LinkModel;
-use crate::policy::{Policy, Rule, Rules};
 use crate::web::Web;
 use rayon::prelude::*;
+use recrawl_focus::classifier::linear::fold;
+use recrawl_focus::link::LinkModel;
+use recrawl_focus::policy::{Policy, Rule, Rules};
 use serde::Serialize;
-use xxhash_rust::xxh3::xxh3_64;
 
 /// Points of a curve: shares of pages visited, from 0 in steps of 5 %.
 pub const POINTS: usize = 21;
@@ -30,7 +30,7 @@ pub struct Outcome {
 
 impl Outcome {
     /// Judges an order of visits by labels. Pages without a label do not count.
-    pub fn of(order: &[u32], labels: &[Option<bool>]) -> Outcome {
+    pub fn judged(order: &[u32], labels: &[Option<bool>]) -> Outcome {
         let counted: Vec<bool> = order.iter().filter_map(|&page| labels[page as usize]).collect();
         let (pages, relevant) = (counted.len(), counted.iter().filter(|&&is| is).count());
         let mut found = Vec::with_capacity(pages + 1);
@@ -53,11 +53,6 @@ impl Outcome {
     }
 }
 
-/// The fold of a site: by its name, so it is the same with other sites beside it.
-pub fn fold(site: &str, folds: usize) -> usize {
-    (xxh3_64(site.as_bytes()) % folds as u64) as usize
-}
-
 /// A topic on a corpus: which pages score, and which are relevant.
 pub struct Case<'a> {
     /// Name in reports.
@@ -71,7 +66,7 @@ pub struct Case<'a> {
 /// How cases are replayed.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// What the thesis leaves open.
+    /// Choices that the thesis leaves open.
     pub rules: Rules,
     /// The learned order.
     pub learned: Settings,
@@ -143,7 +138,7 @@ fn replayed(case: &Case, policy: &'static Policy, models: &[LinkModel], options:
             ),
             rule => crate::crawl::crawl(web, rule, &options.rules, &seeds, random_seed),
         };
-        Outcome::of(&order, labels)
+        Outcome::judged(&order, labels)
     };
     let outcomes: Vec<Outcome> = (0..options.seeds).into_par_iter().map(outcome).collect();
     let mean = |of: fn(&Outcome) -> Option<f64>| {

@@ -1,9 +1,8 @@
-//! A corpus as one topic sees it: what each page scores, and what each link shows of its target.
+//! The link as it shows before its target is fetched.
 
-use crate::classifier::{Assessment, Classifier, PageText, Reading, terms::Terms};
-use crate::corpus::{Corpus, Link, LinkKind};
+use crate::classifier::terms::Terms;
 use crate::terms::Set;
-use crate::words::{Language, MAX_ANCHOR_WORDS, MAX_TEXT, MAX_URL, Words, joined};
+use crate::words::{Language, MAX_ANCHOR_WORDS, MAX_URL, Words, joined};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// What a link shows before its target is fetched.
@@ -61,53 +60,6 @@ impl Evidence {
         }
         evidence
     }
-}
-
-/// A corpus, scored for one topic.
-pub struct Web<'a> {
-    /// The corpus.
-    pub corpus: &'a Corpus,
-    /// The verdict on each page.
-    pub assessments: Vec<Assessment>,
-    /// What the links of each page show, in their order.
-    pub evidence: Vec<Vec<Evidence>>,
-}
-
-impl<'a> Web<'a> {
-    /// Scores all pages and reads all links. URLs are read unless `hide_urls`; then groups are the links of one page.
-    pub fn new(
-        corpus: &'a Corpus,
-        readings: &[Reading],
-        classifier: &dyn Classifier,
-        terms: &Terms,
-        hide_urls: bool,
-        words: &mut Words,
-    ) -> Web<'a> {
-        let assessments = readings.iter().map(|reading| classifier.assess(reading)).collect();
-        let mut read = |parent: usize, link: &Link| {
-            let url = (!hide_urls).then(|| corpus.pages[link.to as usize].url.as_str());
-            let framed = link.kind == LinkKind::Nav;
-            let language = readings[parent].language;
-            Evidence::of(parent as u32, &link.anchor, url, framed, language, terms, words)
-        };
-        let evidence = corpus
-            .links
-            .iter()
-            .enumerate()
-            .map(|(parent, links)| links.iter().map(|link| read(parent, link)).collect())
-            .collect();
-        Web { corpus, assessments, evidence }
-    }
-}
-
-/// Reads all pages of a corpus, with or without their URLs.
-pub fn readings(corpus: &Corpus, hide_urls: bool, words: &mut Words) -> Vec<Reading> {
-    let read = |(number, page): (usize, &crate::corpus::Page)| {
-        let url = (!hide_urls).then_some(page.url.as_str());
-        let language = corpus.language(number as u32);
-        Reading::of(&PageText { url, language, title: &page.title, text: &page.text }, MAX_TEXT, words)
-    };
-    corpus.pages.iter().enumerate().map(read).collect()
 }
 
 #[cfg(test)]

@@ -6,6 +6,9 @@ use crate::course_web::{CourseWeb, corpus};
 use crate::simulated::{self, Met, at, fetch};
 use clap::Args;
 use rayon::prelude::*;
+use recrawl_corpora::Corpus;
+use recrawl_corpora::evaluate::{best, labelled};
+use recrawl_corpora::web::readings;
 use recrawl_crawl::Crawl;
 use recrawl_crawl::clock::{self, Waiting};
 use recrawl_crawl::cycle::plan::Plan;
@@ -17,9 +20,7 @@ use recrawl_crawl::process::Process;
 use recrawl_crawl::report::RoundReport;
 use recrawl_crawl::settings::Settings;
 use recrawl_focus::classifier::terms::Terms;
-use recrawl_focus::evaluate::{best, labelled};
-use recrawl_focus::web::readings;
-use recrawl_focus::{Classifier, Corpus, Topic, Words};
+use recrawl_focus::{Classifier, Topic, Words};
 use recrawl_types::{CanonicalUrl, Cycle, Known, Link, Outcome, ScheduleEntry, Visit};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -296,7 +297,7 @@ fn answer(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_focus::corpus::{self, LinkKind, Page, Site};
+    use recrawl_corpora::corpus::{self, LinkKind, Page, Site};
 
     /// Sites of a home page, a syllabus, and forty lectures in a row.
     fn courses(sites: u32) -> Corpus {

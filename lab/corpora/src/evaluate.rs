@@ -1,10 +1,10 @@
 //! How well classifiers tell relevant pages: F1 (Assis 2008, equations 4.1 to 4.3) and calibration, on sites that a
 //! trained classifier has not seen.
 
-use crate::classifier::{Classifier, Reading, linear, linear::Model, terms::Terms};
 use crate::corpus::Corpus;
-use crate::replay::fold;
-use crate::words::Words;
+use recrawl_focus::classifier::linear::{self, Model, fold};
+use recrawl_focus::classifier::{Classifier, Reading, terms::Terms};
+use recrawl_focus::words::Words;
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 

@@ -1,7 +1,7 @@
 //! Proposes terms from example pages (Assis 2008, section 5.2, Algorithm 3), by frequency as printed, or by contrast.
 
-use crate::terms::MAX_TERM_WORDS;
 use libm::log;
+use recrawl_focus::terms::MAX_TERM_WORDS;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -78,7 +78,7 @@ impl TermTable {
         }
     }
 
-    fn of<'a>(pages: impl IntoIterator<Item = &'a Example>, without: &HashSet<&str>) -> TermTable {
+    fn counted<'a>(pages: impl IntoIterator<Item = &'a Example>, without: &HashSet<&str>) -> TermTable {
         let mut table = TermTable::default();
         pages.into_iter().for_each(|page| table.update(page, without));
         table
@@ -103,9 +103,9 @@ impl TermTable {
 /// examples without the genre terms.
 pub fn by_frequency(genre: &[Example], relevant: &[Example], counts: (usize, usize)) -> Generated {
     let frequency = |_: &str, entry: &Entry| Some(f64::from(entry.occurrences));
-    let genre_terms = TermTable::of(genre, &HashSet::new()).best(counts.0, frequency);
+    let genre_terms = TermTable::counted(genre, &HashSet::new()).best(counts.0, frequency);
     let without = genre_terms.iter().map(|term| term.stems.as_str()).collect();
-    let content = TermTable::of(relevant, &without).best(counts.1, frequency);
+    let content = TermTable::counted(relevant, &without).best(counts.1, frequency);
     Generated { genre: genre_terms, content }
 }
 
@@ -123,16 +123,16 @@ pub fn by_contrast(
 ) -> Generated {
     let nothing = HashSet::new();
     let is_relevant: HashSet<&Example> = relevant.iter().collect();
-    let of_genre = TermTable::of(genre, &nothing);
-    let behind = TermTable::of(background, &nothing);
+    let of_genre = TermTable::counted(genre, &nothing);
+    let behind = TermTable::counted(background, &nothing);
     let genre_terms = of_genre.best(counts.0, |stems, entry| {
         contrast(entry, genre.len(), behind.terms.get(stems), background.len())
     });
     let without: HashSet<&str> = genre_terms.iter().map(|term| term.stems.as_str()).collect();
     let others: Vec<&Example> =
         genre.iter().filter(|page| !is_relevant.contains(page)).chain(background).collect();
-    let other_terms = TermTable::of(others.iter().copied(), &without);
-    let content = TermTable::of(relevant, &without).best(counts.1, |stems, entry| {
+    let other_terms = TermTable::counted(others.iter().copied(), &without);
+    let content = TermTable::counted(relevant, &without).best(counts.1, |stems, entry| {
         contrast(entry, relevant.len(), other_terms.terms.get(stems), others.len())
     });
     Generated { genre: genre_terms, content }
