@@ -255,7 +255,7 @@ fn answers_are_as_the_openapi_document_says() {
     let seeds = json!({"urls": world.server.seeds()}).to_string();
     let formula = json!({"text": "t + n"}).to_string();
     let ping = json!({"urlList": [world.server.url(0)], "key": "a-key-of-nobody"}).to_string();
-    let changes: [(&str, &str, &str, &str, u16); 20] = [
+    let changes: [(&str, &str, &str, &str, u16); 21] = [
         ("PUT", "/api/v1/pause", "/api/v1/pause", "", 200),
         ("DELETE", "/api/v1/pause", "/api/v1/pause", "", 200),
         ("PUT", "/api/v1/hosts/{host}/pause", &pause, "", 200),
@@ -266,6 +266,7 @@ fn answers_are_as_the_openapi_document_says() {
         ("POST", "/api/v1/formulas/check", "/api/v1/formulas/check", &formula, 200),
         ("POST", "/api/v1/formulas/compare", "/api/v1/formulas/compare", "{\"text\":\"default\"}", 200),
         ("DELETE", "/api/v1/formula", "/api/v1/formula", "", 202),
+        ("POST", "/api/v1/reload", "/api/v1/reload", "", 202),
         ("POST", "/api/v1/step-aside", "/api/v1/step-aside", "", 422),
         ("DELETE", "/api/v1/blocks/{pattern}", &block, "", 200),
         ("DELETE", "/api/v1/hosts/{host}/pause", &pause, "", 200),

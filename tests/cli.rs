@@ -33,8 +33,10 @@ fn a_bad_seed_names_itself_and_touches_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let crawl =
         |words: &[&str]| program().current_dir(folder.path()).arg("crawl").args(words).output().unwrap();
-    let line = fails(crawl(&["--seed", "example.com", "--cycles", "1"]), 2);
-    assert!(line.contains("example.com") && line.contains("https://"), "{line}");
+    let line = fails(crawl(&["--seed", "nonsense", "--cycles", "1"]), 2);
+    assert!(line.contains("nonsense") && line.contains("https://"), "{line}");
+    let line = fails(crawl(&["ftp://example.com", "--cycles", "1"]), 2);
+    assert!(line.contains("ftp://example.com"), "{line}");
     std::fs::write(folder.path().join("seeds.txt"), "https://a.example/\nnonsense\n").unwrap();
     let line = fails(crawl(&["--seeds", "seeds.txt", "--cycles", "1"]), 2);
     assert!(line.contains("seeds.txt") && line.contains("line 2"), "{line}");
@@ -48,7 +50,7 @@ fn a_crawl_with_nothing_to_start_from_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let output = program().current_dir(folder.path()).args(["crawl", "--cycles", "1"]).output().unwrap();
     let line = fails(output, 2);
-    assert!(line.contains("--seed"), "{line}");
+    assert!(line.contains("recrawl crawl https://example.com"), "{line}");
     assert!(!folder.path().join("data").exists());
 }
 

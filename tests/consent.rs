@@ -1,10 +1,12 @@
 //! What owners want: wishes that pages carry, hosts that opted out, and whom to turn to.
 
-use crate::harness::{World, count, fails, program, succeeds, web};
+use crate::harness::{World, count, fails, program, serve_each, succeeds, web};
 use recrawl_mockweb::trap::Trap;
 use recrawl_mockweb::{Config, Validators};
 use serde_json::{Value, json};
+use std::net::TcpListener;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 
 /// Everything is visited in every cycle.
 const ALL: &str = "[cycle]\npages = \"100%\"\n";
@@ -228,12 +230,16 @@ fn nothing_is_sent_to_a_host_whose_owner_opted_out() {
 fn nobody_outside_the_loopback_is_asked_by_a_stranger() {
     let folder = tempfile::tempdir().unwrap();
     let data_dir = folder.path().join("data");
+    // The first look is over.
+    std::fs::create_dir(&data_dir).unwrap();
+    std::fs::write(data_dir.join("first-look.json"), "{\"requests\":100,\"hosts\":[]}").unwrap();
     for seed in ["https://example.com/", "http://9.9.9.9/", "http://10.0.0.1/"] {
         let mut command = program();
         command.args(["crawl", "--cycles", "1", "--seed", seed, "--data-dir"]).arg(&data_dir);
         let error = fails(command.output().unwrap(), 2);
         assert!(error.contains("crawler.contact") && error.contains("--contact"), "{error}");
-        assert!(!data_dir.exists(), "nothing was touched");
+        assert!(error.contains("the first 100 requests, which need no contact, are made"), "{error}");
+        assert_eq!(std::fs::read_dir(&data_dir).unwrap().count(), 1, "nothing was touched");
     }
 
     // A name that leads out of the loopback, met only by a redirect; its address is even allowed.
@@ -258,4 +264,40 @@ fn nobody_outside_the_loopback_is_asked_by_a_stranger() {
         "{again}"
     );
     assert_eq!(trap.connections().unwrap(), 0);
+}
+
+/// Without a contact: a hundred requests to the hosts of the seeds, whatever is started anew; then the contact is asked
+/// for, and the crawl goes on with it. Names outside the loopback lead to a proxy on it.
+#[test]
+fn a_first_look_needs_no_contact_and_is_a_hundred_requests_long() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let proxy = listener.local_addr().unwrap();
+    let asked = Arc::new(Mutex::new(Vec::<String>::new()));
+    let log = asked.clone();
+    serve_each(listener, move |target, _| {
+        log.lock().unwrap().push(target.to_owned());
+        let page = target.rsplit('/').next().unwrap_or_default().parse().unwrap_or(0);
+        let links: String = (1..=3).map(|n| format!("<a href='/{}'>x</a>", page * 3 + n)).collect();
+        let other = "<a href='http://sub.look.test/'>other</a>";
+        ("text/html", String::new(), format!("<title>{page}</title><p>page {page} {links} {other}"))
+    });
+    let world = World::new(web(2, 1), "");
+    let configure = |contact: &str| {
+        let fill = "[cycle]\nfill = true\nfill_pages = 150\n[hints]\nsitemaps = false\n";
+        world.configure(&format!("{fill}[proxy]\nurl = \"http://{proxy}\"\n{contact}"));
+    };
+    configure("");
+    let crawl = || world.run(&["crawl", "http://look.test/", "--until", "filled"]);
+    let line = fails(crawl(), 1);
+    assert!(line.contains("the first 100 requests") && line.contains("crawler.contact"), "{line}");
+    let count = || asked.lock().unwrap().len();
+    assert_eq!(count(), 100, "robots.txt among them: {:?}", asked.lock().unwrap());
+    assert!(asked.lock().unwrap().iter().all(|target| target.starts_with("http://look.test/")));
+    assert!(world.pages().values().filter(|page| page["n"].is_u64()).count() >= 90, "they are committed");
+    let line = fails(crawl(), 2);
+    assert!(line.contains("the first 100 requests"), "a restart renews nothing: {line}");
+    assert_eq!(count(), 100);
+    configure("[crawler]\ncontact = \"me@example.org\"");
+    succeeds(crawl());
+    assert!(count() > 120, "{}", count());
 }

@@ -463,3 +463,60 @@ fn another_user_is_refused() {
     assert_ne!(daemon.status()["state"], "paused");
     assert!(daemon.stop().contains("rejected a connection of another user"));
 }
+
+/// Seeds and pages by command: beside a daemon, and without one.
+#[test]
+fn a_page_is_added_and_fetched_by_command() {
+    let world = daemon::world(30, 1, "[cycle]\nfill = true\n[scope]\nmax_depth = 0");
+    let pages = world.lone_pages();
+    let [first, second, third] = [0, 1, 2].map(|at| world.server.url(pages[at]));
+    // A new data directory: seeds are queued, and a page is fetched at once.
+    assert_eq!(document(&world, &["add", &first])["did"], "next_round");
+    assert_eq!(document(&world, &["add", &first])["did"], "already");
+    assert_eq!(world.asked(&first), 0, "only queued");
+    assert_eq!(document(&world, &["fetch", &second])["outcome"], "first");
+    assert!(world.asked(&second) == 1 && world.asked(&first) == 1, "seeds that wait come along");
+    assert_eq!(document(&world, &["fetch", &second])["outcome"], "unchanged");
+    assert_eq!(world.asked(&second), 2);
+    let log = json_lines(&fs::read_to_string(world.data_dir.join("control.jsonl")).unwrap());
+    assert!(log.iter().any(|line| line["change"]["kind"] == "recrawl"), "{log:?}");
+    world.server.set_faults(vec![world.fault_on(pages[1], "status:404")]);
+    let gone = world.run(&["fetch", &second]);
+    assert!(String::from_utf8_lossy(&gone.stdout).contains("no such page"), "{gone:?}");
+    assert!(fails(gone, 1).contains("recrawl explain"));
+    world.server.set_faults(Vec::new());
+
+    let daemon = settled(&world);
+    assert_eq!(document(&world, &["fetch", &third, "--wait"])["outcome"], "first");
+    assert_eq!(document(&world, &["fetch", &third, "--wait"])["outcome"], "unchanged");
+    assert_eq!(world.asked(&third), 2);
+    assert_eq!(document(&world, &["add", &third])["did"], "already");
+    assert!(told(&world, &["fetch", &first]).contains("will be fetched"));
+    let line = fails(world.run(&["add", "nonsense"]), 2);
+    assert!(line.contains("nonsense") && line.contains("https://"), "{line}");
+    daemon.stop();
+    assert!(fails(world.run(&["fetch", "nonsense"]), 2).contains("nonsense"));
+}
+
+/// The daemon reads its configuration when a command says so, and keeps the one in force if the new one is wrong.
+#[test]
+fn a_configuration_is_reloaded_by_command() {
+    let world = daemon::world(10, 1, "");
+    world.crawl(1);
+    assert!(fails(world.run(&["reload"]), 2).contains("no daemon runs in"));
+    let daemon = settled(&world);
+    daemon::configure(&world, "[cycle]\npages_min = 7");
+    assert!(told(&world, &["reload"]).contains("recrawl.toml: in force after the round"));
+    let begun = std::time::Instant::now();
+    while !daemon.log.lock().unwrap().contains("configuration reloaded") {
+        assert!(begun.elapsed() < PATIENCE, "{}", daemon.log.lock().unwrap());
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert!(daemon.log.lock().unwrap().contains("cycle.pages_min"), "{}", daemon.log.lock().unwrap());
+    let (status, refused) = {
+        fs::write(world.config_file(), "[cycle\n").unwrap();
+        daemon.ask("POST", "/api/v1/reload", None)
+    };
+    assert!(status == 422 && refused["detail"].as_str().unwrap().contains("recrawl.toml"), "{refused}");
+    daemon.stop();
+}

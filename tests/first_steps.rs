@@ -12,11 +12,11 @@ fn a_configuration_to_start_from_is_written_once_and_is_sound() {
     let run = |words: &[&str]| program().current_dir(folder.path()).args(words).output().unwrap();
     let said = succeeds(run(&["config", "init"]));
     assert!(said.contains("recrawl.toml: written") && said.contains("crawler.contact"), "{said}");
-    assert!(said.contains("pass `--config recrawl.toml` to each command"), "{said}");
+    assert!(said.contains("commands that you run in this folder use it"), "{said}");
     succeeds(run(&["config", "check", "--config", "recrawl.toml"]));
     // It states defaults: nothing but what the user writes differs.
     let shown = succeeds(run(&["config", "show", "--config", "recrawl.toml"]));
-    assert_eq!(shown, succeeds(run(&["config", "show"])));
+    assert_eq!(shown, succeeds(program().args(["config", "show"]).output().unwrap()));
     std::fs::write(folder.path().join("recrawl.toml"), "mine").unwrap();
     let line = fails(run(&["config", "init", "recrawl.toml"]), 2);
     assert!(line.contains("recrawl.toml: exists"), "{line}");
@@ -86,6 +86,54 @@ fn the_first_commands_come_first_and_none_is_hidden() {
     let help = succeeds(program().arg("--help").output().unwrap());
     let commands: Vec<&str> =
         help.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).collect();
-    assert_eq!(commands[..3], ["crawl", "serve", "status"], "{help}");
+    assert_eq!(commands[..3], ["crawl", "watch", "serve"], "{help}");
+    let groups = ["Crawl:", "Look:", "Act:", "Data:", "Formulas:"];
+    assert!(groups.iter().all(|group| help.lines().any(|line| line == *group)), "{help}");
     assert!(commands.contains(&"completions") && commands.contains(&"man"), "{help}");
+}
+
+/// A configuration is found here, unless the environment names one, and that unless the command line does.
+#[test]
+fn a_configuration_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, cycles: u32| {
+        let text = format!("[storage]\nkeep_visits = {cycles}\n");
+        std::fs::write(folder.path().join(name), text).unwrap();
+    };
+    let show = |words: &[&str], variable: Option<&str>| {
+        let mut command = program();
+        command.current_dir(folder.path()).args(["config", "show", "--json"]).args(words);
+        variable.into_iter().for_each(|name| _ = command.env("RECRAWL_CONFIG", name));
+        let shown: serde_json::Value = serde_json::from_str(&succeeds(command.output().unwrap())).unwrap();
+        shown["storage"]["keep_visits"].as_u64().unwrap()
+    };
+    assert_eq!(show(&[], None), 100);
+    write("recrawl.toml", 1);
+    write("other.toml", 2);
+    write("third.toml", 3);
+    assert_eq!(show(&[], None), 1);
+    assert_eq!(show(&[], Some("")), 1);
+    assert_eq!(show(&[], Some("other.toml")), 2);
+    assert_eq!(show(&["--config", "third.toml"], Some("other.toml")), 3);
+    let missing = program().env("RECRAWL_CONFIG", "none.toml").args(["config", "check"]).output().unwrap();
+    assert!(fails(missing, 2).contains("none.toml"));
+    // Also of the crawl: its data directory is that of the file.
+    std::fs::write(folder.path().join("recrawl.toml"), "[storage]\ndata_dir = \"here\"\n").unwrap();
+    let status = program().current_dir(folder.path()).arg("status").output().unwrap();
+    assert!(fails(status, 2).contains("here"));
+}
+
+/// A seed is a word of the command, and needs no scheme.
+#[test]
+fn a_crawl_is_one_word_and_an_address() {
+    let world = World::new(web(10, 1), "");
+    let home = world.server.seeds().remove(0);
+    succeeds(world.run(&["crawl", &home, "--cycles", "1"]));
+    assert!(world.asked(&home) > 0);
+    // https is assumed: the web does not speak it.
+    let other = World { data_dir: world.folder.path().join("other"), ..world };
+    let bare = home.strip_prefix("http://").unwrap();
+    let failed = other.run(&["crawl", bare, "--cycles", "1"]);
+    assert_eq!(failed.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&failed.stdout).contains("TLS"), "{failed:?}");
 }

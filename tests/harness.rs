@@ -264,7 +264,7 @@ impl World {
 /// The program under test.
 pub fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_recrawl"));
-    command.env_remove("RECRAWL_LOG");
+    command.env_remove("RECRAWL_LOG").env_remove("RECRAWL_CONFIG");
     command
 }
 

@@ -117,5 +117,7 @@ mod unattended;
 mod visits;
 /// The archive as one file that a browser replays.
 mod wacz;
+/// Pages that are shown, watched and told of.
+mod watch;
 /// Subscriptions to feeds at their hub.
 mod websub;

@@ -702,3 +702,44 @@ fn what_is_wrong_with_a_target_is_said_at_once() {
     let unknown = fails(world.run(&["notify", "test", "desks"]), 2);
     assert!(unknown.contains("there are: desk"), "{unknown}");
 }
+
+/// Only messages for which the condition holds are sent; a mistake in it is refused with its place.
+#[test]
+fn a_condition_keeps_back_what_it_does_not_hold_for() {
+    let (receiver, all) = (Receiver::start(|_| Manner::Take), Receiver::start(|_| Manner::Take));
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let page = format!("http://{}/", listener.local_addr().unwrap());
+    let price = Arc::new(AtomicU64::new(20));
+    let shown = price.clone();
+    serve_each(listener, move |_, _| {
+        let price = shown.load(Relaxed);
+        (
+            "text/html",
+            String::new(),
+            format!("<title>Shoe</title><p>7 of 9</p><p class=price>EUR {price},50</p>"),
+        )
+    });
+    let world = World::new(web(1, 1), "");
+    let rule = format!("[[pages]]\nmatch = \"{page}\"\ninclude = [\".price\"]\n");
+    let target = |name: &str, receiver: &Receiver, when: &str| {
+        receiver.target(when).replace("desk", name).replace(ALL, "")
+    };
+    let targets = target("cheap", &receiver, "when = \"number < 15 and old_number >= 15\"\n")
+        + &target("all", &all, "");
+    world.configure(&format!("{ALL}{rule}{targets}"));
+    world.seeds(&[page]);
+    for next in [20, 18, 14, 13, 16, 12] {
+        price.store(next, Relaxed);
+        world.crawl(1);
+        succeeds(world.run(&["notify", "send"]));
+    }
+    let numbers = |receiver: &Receiver| -> Vec<String> {
+        let taken = receiver.taken.lock().unwrap();
+        taken.iter().map(|message| message["data"]["new_text"].as_str().unwrap().trim().to_owned()).collect()
+    };
+    assert_eq!(numbers(&all), ["EUR 18,50", "EUR 14,50", "EUR 13,50", "EUR 16,50", "EUR 12,50"]);
+    assert_eq!(numbers(&receiver), ["EUR 14,50", "EUR 12,50"]);
+    world.configure(&target("cheap", &receiver, "when = \"price < 15\"\n"));
+    let line = fails(world.run(&["notify", "send"]), 2);
+    assert!(line.contains("when: character 1: \"price\" is no field"), "{line}");
+}

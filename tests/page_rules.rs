@@ -1,5 +1,6 @@
 //! What part of a page counts: rules keep noise out, a changed rule is no change, and pages are shown as they count.
 
+use crate::daemon::{self, Daemon};
 use crate::harness::{World, count, fails, replayed_changes, succeeds, web};
 use recrawl_mockweb::Validators;
 use serde_json::Value;
@@ -147,7 +148,9 @@ fn a_bad_rule_is_refused_with_file_key_and_remedy() {
         ),
         ("match = \"*\"\nignore_text = [\"(a{1000}){1000}\"]", "write smaller repetitions"),
         ("match = \"a/b\"\nignore = [\"p\"]", "pages.match: \"a/b\" is not a host: it contains"),
-        ("match = \"*\"", "needs include, ignore, ignore_text or render"),
+        ("match = \"*\"", "needs include, ignore, ignore_text, render or every"),
+        ("match = \"a.test\"\nevery = \"1 h\"", "pages.every of \"a.test\": only one page, by its URL"),
+        ("match = \"http://a.test/\"\nevery = \"1 ms\"", "pages.every of \"http://a.test/\": at least 1 s"),
         ("matches = \"*\"", "did you mean `pages.match`"),
     ] {
         world.configure(&format!("[[pages]]\n{rule}\n"));
@@ -263,4 +266,23 @@ fn a_page_that_was_taken_down_shows_nothing_and_says_so() {
     assert!(error.contains("taken down"), "{error}");
     let error = fails(world.run(&["show", "http://unknown.example/"]), 1);
     assert!(error.contains("unknown URL"), "{error}");
+}
+
+/// A page has a rhythm of its own within a cycle of a day; the others wait for the next cycle.
+#[test]
+fn a_page_with_a_rhythm_is_visited_within_the_cycle() {
+    let world = daemon::world(20, 1, "");
+    let page = world.server.url(world.lone_pages()[0]);
+    let other = world.server.url(world.lone_pages()[1]);
+    daemon::configure(
+        &world,
+        &format!("[scope]\nmax_depth = 0\n[[pages]]\nmatch = \"{page}\"\nevery = \"1 s\"\n"),
+    );
+    let daemon = Daemon::start(&world);
+    daemon.seed(&[page.clone(), other.clone()]);
+    daemon.until("visited again and again", |_| world.asked(&page) >= 4);
+    let status = daemon.until("waiting", |s| s["next_round"]["kind"] == "urgent");
+    assert!(status["next_round"]["why"].as_str().unwrap().contains("pages.every"), "{status}");
+    assert_eq!(world.asked(&other), 1);
+    daemon.stop();
 }

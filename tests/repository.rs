@@ -1,6 +1,7 @@
 //! What operators do with a repository: look at it, copy it while it is crawled, save what damage has left.
 
-use crate::harness::{World, count, fails, succeeds, web};
+use crate::daemon::{self, Daemon};
+use crate::harness::{World, count, fails, json_lines, succeeds, web};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -123,4 +124,67 @@ fn stats_tell_where_the_bytes_are() {
         text.contains("pending links") && text.contains("never tried") && text.contains("in use"),
         "{text}"
     );
+}
+
+/// Everything comes back: pages, archive, seeds that wait, formula, decisions; also of a crawl that a daemon runs.
+#[test]
+fn a_backup_brings_everything_back() {
+    let world = daemon::world(40, 2, "[cycle]\nfill = true");
+    let seeds = world.server.seeds();
+    world.crawl(1);
+    succeeds(world.run(&["formula", "use", "t * (X + 2)"]));
+    succeeds(world.run(&["block", "b.test"]));
+    let running = Daemon::start(&world);
+    running.until("waiting", |s| s["state"] == "waiting" && s["cycle"].is_null());
+    let out = world.folder.path().join("backup");
+    let told = read(&succeeds(world.run(&["backup", word(&out), "--json"])));
+    assert!(count(&told, "pages") > Some(10) && count(&told, "warc_bytes") > Some(1000), "{told}");
+    running.until("back", |s| s["state"] == "waiting");
+    running.stop();
+    let pages = world.pages();
+    let refused = fails(world.run(&["backup", word(&out)]), 2);
+    assert!(refused.contains("not empty"), "{refused}");
+    let refused = fails(world.run(&["restore", word(&out)]), 2);
+    assert!(refused.contains("not empty"), "a data directory is not overwritten: {refused}");
+    assert!(fails(world.run(&["restore", word(world.folder.path())]), 2).contains("no complete backup"));
+
+    let mut world = at(world, out.clone());
+    world.is_sound();
+    world = at(world, out.parent().unwrap().join("restored"));
+    succeeds(world.run(&["restore", word(&out)]));
+    world.is_sound();
+    assert_eq!(world.pages(), pages);
+    let status = world.status();
+    assert_eq!(
+        status["formula"]["expression"].as_str().or(status["formula"].as_str()),
+        Some("t * (X + 2)"),
+        "{status}"
+    );
+    assert_eq!(status["controls"]["blocked"], 1);
+    let shown = succeeds(world.run(&["show", &seeds[0]]));
+    assert!(!shown.trim().is_empty());
+    // Without seeds: their sites are known.
+    let report = json_lines(&succeeds(world.run(&["crawl", "--json", "--cycles", "1"]))).remove(0);
+    assert!(count(&report, "fetched") > Some(0), "{report}");
+    assert_eq!(world.pages().len(), pages.len());
+}
+
+/// Beside a crawl without a socket a backup is refused, and nothing is written.
+#[test]
+fn a_backup_beside_a_crawl_without_a_socket_is_refused() {
+    let world = World::new(web(60, 1), "[politeness]\ndelay_per_host = \"300 ms\"");
+    world.crawl(1);
+    let requests = || world.server.log(0).unwrap().len();
+    let before = requests();
+    let mut crawl = world.spawn_crawl(50);
+    let out = world.folder.path().join("backup");
+    while requests() == before {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let line = fails(world.run(&["backup", word(&out)]), 1);
+    assert!(line.contains("in use by another process") && line.contains("stop it first"), "{line}");
+    assert!(!out.exists());
+    crawl.kill().unwrap();
+    crawl.wait().unwrap();
+    succeeds(world.run(&["backup", word(&out)]));
 }

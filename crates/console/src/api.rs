@@ -72,6 +72,7 @@ fn routes() -> OpenApiRouter<Arc<Console>> {
         .routes(routes!(change::block, change::unblock))
         .routes(routes!(change::recrawl))
         .routes(routes!(change::use_formula, change::roll_back))
+        .routes(routes!(change::reload))
         .routes(routes!(change::step_aside))
 }
 

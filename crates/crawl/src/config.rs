@@ -263,6 +263,8 @@ table! {
         ignore_text: Vec<String> = Vec::new(),
         /// Are the pages read after their scripts have run?
         render: Render = Render::Never,
+        /// Interval of visits of one page, also within a cycle.
+        every: Option<Span> = None,
     }
 }
 
@@ -711,7 +713,7 @@ fn complete() -> Config {
     Config {
         cycle: CycleConfig { deadline: Some(Span::millis(1000)), ..CycleConfig::default() },
         hosts: vec![HostTable::default()],
-        pages: vec![PagesTable::default()],
+        pages: vec![PagesTable { every: Some(Span::millis(3_600_000)), ..PagesTable::default() }],
         notify: vec![NotifyTable::default()],
         promises: vec![PromiseTable::default()],
         ..Config::default()

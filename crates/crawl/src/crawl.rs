@@ -5,6 +5,7 @@ use crate::clock::SoFar;
 use crate::contact_check;
 use crate::data_dir::{self, check_pinned};
 use crate::failure::Failure;
+use crate::first_look::FirstLookFile;
 use crate::open_read;
 use crate::operator::control::Control;
 use crate::parts::focus::FocusRules;
@@ -21,7 +22,7 @@ use crate::space::Space;
 use crate::stored::{keep, kept, seed_sites};
 use recrawl_archive::opener;
 use recrawl_archive::{self as archive, Archive, ArchiveEnd, ArchiveMark, Provenance, Recovery, cap};
-use recrawl_fetcher::{Fetcher, HttpNetwork, Steering, WallClock};
+use recrawl_fetcher::{Fetcher, FirstLook as _, HttpNetwork, Steering, WallClock};
 use recrawl_notifications::store;
 use recrawl_renderer::Renderer;
 use recrawl_repository::storage::{FileStorage, Storage};
@@ -119,6 +120,17 @@ fn provenance(settings: &Settings, tag: String) -> Provenance {
     Provenance { tag, fields }
 }
 
+/// The fetcher of these settings. Without a contact it has what is left of the first look.
+fn fetcher(settings: &Settings, hosts: Arc<dyn HostTable>, clock: WallClock) -> Result<Fetcher, Failure> {
+    let look = Arc::new(FirstLookFile::in_folder(&settings.data_dir));
+    let network = match look.is_open() {
+        true => HttpNetwork::with_first_look(&settings.fetch, look),
+        false => HttpNetwork::new(&settings.fetch),
+    };
+    let network = Arc::new(network.map_err(Failure::work)?);
+    Ok(Fetcher::new(settings.fetch.clone(), network, hosts, clock))
+}
+
 impl Crawl {
     /// Opens the crawl in the data directory of `settings`, or creates one there.
     ///
@@ -165,13 +177,13 @@ impl Crawl {
         if settings.config.scope.hosts.is_empty() {
             settings.scope.admit_sites(seed_sites(&tables, seeds)?);
         }
+        contact_check::look_at(&settings, seeds)?;
         contact_check::check_known(&settings, &repository.current())?;
         // So that a new target is told of the next round, whoever sends, and when.
         let targets = settings.notify.iter().map(|target| target.name.as_str());
         store::of_targets(&*storage, targets, repository.current().number()).map_err(Failure::work)?;
         let renderer = render::renderer(&settings.pages, &settings.config)?;
         renderer.iter().for_each(|renderer| live.watch_renderer(renderer.clone()));
-        let network = Arc::new(HttpNetwork::new(&settings.fetch).map_err(Failure::work)?);
         if let Some(proxy) = &settings.fetch.proxy {
             let what = "the address guard cannot check the connections of this proxy; \
                         configure the proxy to refuse private addresses";
@@ -182,8 +194,7 @@ impl Crawl {
         let next = repository.current().number().next();
         let is_begun = ScheduleFile::open(&*storage, next).map_err(Failure::work)?.is_some();
         let clock = recrawl_fetcher::system_clock();
-        let hosts: Arc<dyn HostTable> = tables.clone();
-        let fetcher = Fetcher::new(settings.fetch.clone(), network, hosts, clock.clone());
+        let fetcher = fetcher(&settings, tables.clone(), clock.clone())?;
         let steering = Arc::new(Steering::default());
         let control = Arc::new(Control::open(decided, storage.clone(), tables.clone(), steering.clone())?);
         let pings = Pings::open(tables.clone(), settings.config.hints.min_trust.0)?;
@@ -254,6 +265,30 @@ impl Crawl {
         (self.is_stirred, self.nothing_due_at) = (true, None);
     }
 
+    /// Makes the fetcher anew, after the settings have changed.
+    ///
+    /// # Errors
+    /// When no HTTP client can be made.
+    pub fn renew_fetcher(&mut self) -> Result<(), Failure> {
+        self.fetcher = fetcher(&self.settings, self.tables.clone(), self.clock.clone())?;
+        Ok(())
+    }
+
+    /// Checks before a round that it may make requests. A first look that is over ends; then only loopback is crawled.
+    ///
+    /// # Errors
+    /// That the crawl needs a contact.
+    pub fn check_contact(&mut self) -> Result<(), Failure> {
+        if self.settings.fetch.contact.is_some()
+            || !FirstLookFile::in_folder(&self.settings.data_dir).is_over()
+        {
+            return Ok(());
+        }
+        let needed = |failure: Failure| Failure::Work(failure.to_string());
+        contact_check::check_known(&self.settings, &self.repository.current()).map_err(needed)?;
+        self.renew_fetcher()
+    }
+
     /// Admits the sites of seeds to the scope, unless the configuration names hosts.
     ///
     /// # Errors
@@ -262,7 +297,10 @@ impl Crawl {
         if !seeds.is_empty() && self.settings.config.scope.hosts.is_empty() {
             self.settings.scope.admit_sites(seed_sites(&self.tables, seeds)?);
         }
-        Ok(())
+        match contact_check::look_at(&self.settings, seeds)? {
+            true => self.renew_fetcher(),
+            false => Ok(()),
+        }
     }
 
     /// Finds the end of the archive after any kind of stop. Must run before the log is opened,

@@ -24,6 +24,7 @@ pub mod plan;
 pub mod ranks;
 pub mod readmission;
 pub mod requests;
+mod rhythm;
 mod signals;
 mod skipped;
 mod transaction;
@@ -35,6 +36,7 @@ use crate::cycle::plan::{Plan, Planned};
 use crate::failure::Failure;
 use crate::parts::traps::Traps;
 use crate::report::RoundReport;
+use crate::round::RoundKind;
 use recrawl_fetcher::StoppedBy;
 use recrawl_types::CanonicalUrl;
 use std::sync::Arc;
@@ -78,13 +80,17 @@ pub fn round_fetched_by(
     let round = to_plan.round;
     let _cycle = tracing::error_span!("cycle", cycle = round.cycle.0, round = round.round.0).entered();
     crawl.settings.scope.read_opt_out().map_err(Failure::Usage)?;
+    crawl.check_contact()?;
 
     crawl.space.check()?;
     let traps = Arc::new(Traps::new(&crawl.settings.traps, &crawl.tables, round));
     let plan = match plan::resume_or_make(crawl, &generation, &to_plan, seeds, &traps)? {
         Planned::Pages(plan) => *plan,
         Planned::Nothing => {
-            crawl.nothing_due_at = Some((crawl.clock)());
+            // An urgent round looks at what was asked for alone.
+            if to_plan.kind != RoundKind::Urgent {
+                crawl.nothing_due_at = Some((crawl.clock)());
+            }
             return Ok(RoundEnd::NothingDue);
         }
     };

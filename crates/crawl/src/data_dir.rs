@@ -6,6 +6,7 @@
 //! recrawl commands create before the first crawl. Anything else suggests a wrong path.
 
 use crate::failure::Failure;
+use crate::first_look;
 use crate::labels;
 use crate::settings::Settings;
 use crate::stored::{keep, kept};
@@ -28,7 +29,7 @@ const PINNED: &str = "pinned";
 /// If one of these exists, the directory holds a crawl.
 const BEGUN: [&str; 2] = ["MANIFEST", TABLES];
 /// Names that may exist before: the lock, files written before the manifest, a restored archive.
-const OURS: [&str; 5] = ["LOCK", "reports", opener::FOLDER, "formula.toml", "lost+found"];
+const OURS: [&str; 6] = ["LOCK", "reports", opener::FOLDER, "formula.toml", first_look::FILE, "lost+found"];
 /// Names of further files that recrawl reads once there is a crawl.
 const STATE: [&str; 4] = ["MANIFEST", "decisions.json", "notify.json", "candidate.json"];
 /// Prefixes of names that may exist before: files of cycles, about which the repository reports

@@ -27,6 +27,7 @@ pub fn stopped_by(name: &str) -> &str {
         "schedule" => "all done",
         "slow_hosts" => "slow hosts",
         "byte_budget" => "budget",
+        "first_look" => "no contact",
         other => other,
     }
 }

@@ -17,6 +17,7 @@ pub mod cycle;
 pub mod cycle_cache;
 pub mod data_dir;
 pub mod failure;
+pub mod first_look;
 pub mod forbidding;
 pub mod labels;
 pub mod lesson;

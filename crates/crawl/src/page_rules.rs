@@ -15,15 +15,19 @@ use crate::stored::{keep, kept};
 use recrawl_change::ChangeRules;
 use recrawl_extractor::{Part, PartError};
 use recrawl_repository::SledTables;
-use recrawl_types::{CanonicalUrl, Content, Outcome, UrlRules, Visit};
+use recrawl_types::{CanonicalUrl, Content, Outcome, Span, UrlRules, Visit};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 /// Rules at most: each page is compared with all.
 pub const MAX_PAGE_RULES: usize = 100;
 /// Former and present rules that are remembered. The rule that was in force longest ago is forgotten first.
 const MAX_KNOWN_RULES: usize = 400;
+
+/// Shortest interval of visits of a page.
+const MIN_EVERY: Duration = Duration::from_secs(1);
 
 /// The stored lists of rules, by name in the tables.
 const KNOWN: &str = "page_rules";
@@ -76,6 +80,8 @@ pub struct PageRule {
     pub part: Part,
     /// Are the pages rendered?
     pub render: Render,
+    /// The one page of the rule and the interval of its visits, if it has one of its own.
+    pub rhythm: Option<(CanonicalUrl, Duration)>,
     /// [`Lists::number`] of pages as they were sent.
     pub number: u32,
     /// The same of rendered pages.
@@ -115,6 +121,11 @@ impl PageRules {
         self.0.iter().find(|rule| rule.pattern.matches(url))
     }
 
+    /// The pages with a rhythm of their own.
+    pub fn rhythms(&self) -> impl Iterator<Item = (&CanonicalUrl, Duration)> {
+        self.0.iter().filter_map(|rule| rule.rhythm.as_ref()).map(|(url, every)| (url, *every))
+    }
+
     /// Does a rule ask for a browser?
     pub fn need_browser(&self) -> bool {
         self.0.iter().any(|rule| rule.render != Render::Never)
@@ -123,18 +134,28 @@ impl PageRules {
 
 impl PageRule {
     fn new(table: &PagesTable, urls: &UrlRules) -> Result<PageRule, String> {
-        let PagesTable { matches, include, ignore, ignore_text, render } = table.clone();
+        let PagesTable { matches, include, ignore, ignore_text, render, every } = table.clone();
         let pattern = Pattern::parse(&matches, urls).map_err(|e| format!("pages.match: {e}"))?;
         let lists = Lists { include, ignore, ignore_text, is_rendered: false };
-        if lists.are_empty() && render == Render::Never {
-            let text =
-                "needs include, ignore, ignore_text or render; remove the rule to count the whole page";
+        if lists.are_empty() && render == Render::Never && every.is_none() {
+            let text = "needs include, ignore, ignore_text, render or every; remove the rule to count the whole page";
             return Err(format!("[[pages]] with match {matches:?} {text}"));
         }
         let part =
             lists.part().map_err(|PartError { key, why }| format!("pages.{key} of {matches:?}: {why}"))?;
+        let rhythm = every.map(|every| rhythm(&matches, every.0)).transpose();
+        let rhythm = rhythm.map_err(|e| format!("pages.every of {matches:?}: {e}"))?;
         let rendered_number = Lists { is_rendered: true, ..lists.clone() }.number();
-        Ok(PageRule { number: lists.number(), rendered_number, render, matches, lists, part, pattern })
+        Ok(PageRule {
+            number: lists.number(),
+            rendered_number,
+            render,
+            rhythm,
+            matches,
+            lists,
+            part,
+            pattern,
+        })
     }
 
     /// The part of the page that counts; none for the whole page.
@@ -148,6 +169,17 @@ impl PageRule {
             Some(self.lists.clone()).filter(|lists| self.render != Render::Always && !lists.are_empty());
         let rendered = Lists { is_rendered: true, ..self.lists.clone() };
         sent.into_iter().chain(Some(rendered).filter(|_| self.render != Render::Never))
+    }
+}
+
+/// The page of a rule with an interval.
+fn rhythm(matches: &str, every: Duration) -> Result<(CanonicalUrl, Duration), String> {
+    if every < MIN_EVERY {
+        return Err(format!("at least {}", Span(MIN_EVERY)));
+    }
+    match UrlRules::keep_all().canonicalize(matches) {
+        Ok(url) => Ok((url, every)),
+        Err(_) => Err("only one page, by its URL, can have a rhythm of its own".into()),
     }
 }
 

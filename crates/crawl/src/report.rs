@@ -179,6 +179,7 @@ impl RoundReport {
                 StoppedBy::Deadline => "deadline".into(),
                 StoppedBy::ByteBudget => "byte_budget".into(),
                 StoppedBy::SlowHosts => "slow_hosts".into(),
+                StoppedBy::FirstLook => "first_look".into(),
                 StoppedBy::End | StoppedBy::Stop => "schedule".into(),
             },
             tally,

@@ -28,11 +28,28 @@ pub trait Network: Send + Sync + 'static {
     /// guard refuses it, [`Network::get`] fails in the same way and sends nothing.
     fn address<'a>(&'a self, host: &'a str) -> AddressFuture<'a>;
 
+    /// Are all requests made that a crawler without a contact may make ([`FirstLook`])?
+    fn is_used_up(&self) -> bool {
+        false
+    }
+
     /// Has this canonical host a public address, so that [`Manner::is_public_only`] lets a request go there? True
     /// behind a proxy that looks names up.
     fn is_public<'a>(&'a self, host: &'a str) -> PublicFuture<'a> {
         Box::pin(async move { self.address(host).await.is_ok_and(crate::guard::is_public) })
     }
+}
+
+/// The requests that a crawler without a contact may make beyond loopback. Whoever keeps the count must keep it durably.
+pub trait FirstLook: Send + Sync + std::fmt::Debug {
+    /// May this host be requested?
+    fn admits(&self, host: &str) -> bool;
+
+    /// Counts a request to this host, before it is sent; false if it may not be sent.
+    fn take(&self, host: &str) -> bool;
+
+    /// Are all requests made?
+    fn is_over(&self) -> bool;
 }
 
 /// The result of [`Network::is_public`].

@@ -173,7 +173,7 @@ impl Fetcher {
         let skipped = match stopped_by {
             StoppedBy::Deadline => state.skip_rest(Skip::Deadline).await?,
             StoppedBy::ByteBudget => state.skip_rest(Skip::ByteBudget).await?,
-            StoppedBy::End | StoppedBy::Stop | StoppedBy::SlowHosts => Vec::new(),
+            StoppedBy::End | StoppedBy::Stop | StoppedBy::SlowHosts | StoppedBy::FirstLook => Vec::new(),
         };
         for host in state.frontier.hosts() {
             host.store(&run)?;
@@ -228,8 +228,8 @@ impl Loop {
                     && (control.has_asked() || !self.frontier.is_finished())
                 {
                     stopped = Some(StoppedBy::SlowHosts);
-                } else if self.run.budget().is_spent() && !self.frontier.is_finished() {
-                    stopped = Some(StoppedBy::ByteBudget);
+                } else if let Some(spent) = self.spent().filter(|_| !self.frontier.is_finished()) {
+                    stopped = Some(spent);
                 } else if !control.is_held() {
                     while let Some(entry) = control.next_asked() {
                         self.add_asked(entry)?;
@@ -276,6 +276,15 @@ impl Loop {
                 () = sleep_until(self.heartbeat_at), if !self.visits.is_empty() => {}
             }
             self.beat();
+        }
+    }
+
+    /// The limit of requests or bytes that is reached.
+    fn spent(&self) -> Option<StoppedBy> {
+        match () {
+            () if self.run.budget().is_spent() => Some(StoppedBy::ByteBudget),
+            () if self.run.network.is_used_up() => Some(StoppedBy::FirstLook),
+            () => None,
         }
     }
 

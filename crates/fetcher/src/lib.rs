@@ -46,7 +46,9 @@ mod visit;
 mod visit_task;
 
 pub use access::HostAccess;
-pub use client::{Cut, Hop, HttpNetwork, Manner, Meter, Network, NetworkError, Post, Reply, Request};
+pub use client::{
+    Cut, FirstLook, Hop, HttpNetwork, Manner, Meter, Network, NetworkError, Post, Reply, Request,
+};
 pub use control::Steering;
 pub use fetch::{Fetcher, Job, Patience};
 pub use guard::Guard;

@@ -63,6 +63,8 @@ pub enum StoppedBy {
     ByteBudget,
     /// What is left belongs to hosts that need long; the rest of the schedule stays to be done.
     SlowHosts,
+    /// A crawler without a contact made all requests that it may make; the rest stays to be done.
+    FirstLook,
 }
 
 /// Pages by outcome, each in exactly one field.

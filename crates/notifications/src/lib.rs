@@ -6,14 +6,17 @@
 //! nothing here sends anything.
 
 pub mod backlog;
+pub mod condition;
 pub mod delivery;
 pub mod kind;
 pub mod message;
+pub mod number;
 pub mod signature;
 pub mod store;
 pub mod template;
 
 pub use backlog::Backlog;
+pub use condition::MessageCondition;
 pub use delivery::Delivery;
 pub use kind::ChangeKind;
 pub use message::{Change, Contents, Message};

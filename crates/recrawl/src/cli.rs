@@ -1,34 +1,46 @@
 //! Command-line arguments.
 
+mod act;
+mod backup;
+mod configuration;
 mod export;
 mod focus;
 mod forecast;
+mod groups;
 mod improve;
 mod learn;
 mod notify;
 mod page;
 mod replay;
 mod simulate_clusters;
+mod watch;
+mod web_address;
 
+pub use act::{AddArgs, FetchArgs, ReloadArgs};
+pub use backup::{BackupArgs, RestoreArgs};
+pub use configuration::{Configuration, HERE, load};
 pub use export::{ExportArgs, Exported, Format};
 pub use focus::{FocusCheckArgs, FocusCommand, FocusLabelArgs, FocusSampleArgs};
 pub use forecast::{OwnVisitsArgs, PagesACycle, SavingsArgs, WhatIfArgs};
+pub use groups::grouped;
 pub use improve::{ImproveCommand, ImproveRunArgs};
 pub use learn::{FoldBy, LearnArgs, Protocol, Terminals};
 pub use notify::NotifyCommand;
 pub use page::{PageCommand, PageTestArgs, ShowArgs};
 pub use replay::ReplayArgs;
 pub use simulate_clusters::SimulateClusterArgs;
+pub use watch::WatchArgs;
+pub use web_address::web_address;
 
-use crate::process;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use recrawl_crawl::config::ConfigError;
 use recrawl_crawl::config::units::Span;
 use recrawl_crawl::failure::Failure;
+use recrawl_crawl::operator::seeds;
 use recrawl_crawl::settings::Settings;
 use recrawl_scheduler::Parts;
 use recrawl_terminal::OutputArgs;
-use std::path::{Path, PathBuf};
+use recrawl_types::{CanonicalUrl, UrlRules};
+use std::path::PathBuf;
 
 /// An incremental web crawler that learns what to revisit.
 #[derive(Parser)]
@@ -37,8 +49,8 @@ use std::path::{Path, PathBuf};
     after_help = "Exit codes: 0 success; 1 failure while working; 2 wrong arguments or configuration, \
                         nothing was changed; 130 interrupted by a second signal.\nLogs go to standard error; \
                         RECRAWL_LOG and log.filter set a filter by part of the program.\nRECRAWL__TABLE__KEY=VALUE \
-                        in the environment sets a key of the configuration.\nFirst steps: recrawl config init, then \
-                        recrawl crawl or recrawl serve."
+                        in the environment sets a key of the configuration.\nFirst steps: recrawl crawl \
+                        https://example.com, then recrawl config init and recrawl serve."
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -52,12 +64,18 @@ pub struct Cli {
 pub enum Command {
     /// Crawl: plan, fetch, compare and commit, cycle after cycle
     #[command(
-        after_help = "Example:\n  recrawl crawl --seed https://example.com/ --contact me@example.org --data-dir data/example --cycles 3"
+        after_help = "Examples:\n  recrawl crawl https://example.com --data-dir data/example --cycles 1\n  recrawl crawl example.com --contact me@example.org --until filled"
     )]
     Crawl(CrawlArgs),
     /// Crawl as a daemon with an HTTP console
     #[command(after_help = "Example:\n  recrawl serve --config recrawl.toml --data-dir data/example")]
     Serve(ServeArgs),
+    /// Watch pages: see what they say, and be told when it changes
+    #[command(
+        after_help = "Examples:\n  recrawl watch https://example.com/news --to ntfy://ntfy.sh/my-topic\n  \
+                      recrawl watch shop.example/shoe --select .price --below 15 --every '30 min' --to mailto:me@example.org"
+    )]
+    Watch(WatchArgs),
     /// Show the repository, the last cycles and hosts, or one host
     #[command(
         after_help = "Example:\n  recrawl status --data-dir data/example\n  recrawl status --host example.com"
@@ -97,6 +115,17 @@ pub enum Command {
         after_help = "Examples:\n  recrawl config init\n  recrawl config check --config recrawl.toml"
     )]
     Config(ConfigCommand),
+    /// Add seed URLs to the running daemon, or for the next crawl
+    #[command(after_help = "Example:\n  recrawl add https://example.com example.org/news")]
+    Add(AddArgs),
+    /// Fetch a page now
+    #[command(
+        after_help = "Examples:\n  recrawl fetch https://example.com/news --wait\n  recrawl fetch example.com --data-dir data/example"
+    )]
+    Fetch(FetchArgs),
+    /// Let the running daemon read its configuration again
+    #[command(after_help = "Example:\n  recrawl reload --data-dir data/example")]
+    Reload(ReloadArgs),
     /// Pause the crawl or a host: no new requests
     #[command(after_help = "Examples:\n  recrawl pause --data-dir data/example\n  recrawl pause example.com")]
     Pause(PauseArgs),
@@ -117,6 +146,12 @@ pub enum Command {
                       recrawl takedown --prefix https://example.com/private/ --data-dir data/example"
     )]
     Takedown(TakedownArgs),
+    /// Copy all of a crawl to a new folder; a daemon steps aside for a moment
+    #[command(after_help = "Example:\n  recrawl backup backups/monday --data-dir data/example")]
+    Backup(BackupArgs),
+    /// Put a backup in place of a lost data directory
+    #[command(after_help = "Example:\n  recrawl restore backups/monday --data-dir data/example")]
+    Restore(RestoreArgs),
     /// Import URLs and their dates in a commit of their own
     #[command(
         subcommand,
@@ -197,9 +232,8 @@ pub enum Command {
 /// Selects a crawl: a configuration, a data directory, or both.
 #[derive(Args, Clone, Default)]
 pub struct Where {
-    /// Configuration file (TOML); config/recrawl.toml lists every key
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
+    #[command(flatten)]
+    pub config: Configuration,
     /// Data directory; overrides storage.data_dir
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
@@ -211,21 +245,32 @@ impl Where {
     /// # Errors
     /// When the configuration is invalid.
     pub fn settings(&self) -> Result<Settings, Failure> {
-        load(self.config.as_deref(), self.data_dir.as_deref())
+        load(self.config.file().as_deref(), self.data_dir.as_deref())
     }
 }
 
-/// Reads and checks a configuration file, or the defaults.
-///
-/// # Errors
-/// [`Failure::Usage`], naming the file and the key.
-pub fn load(file: Option<&Path>, data_dir: Option<&Path>) -> Result<Settings, Failure> {
-    let settings = Settings::load(file, data_dir)?;
-    process::check_log(&settings.config.log).map_err(|problem| match file {
-        Some(file) => Failure::from(ConfigError::Parse(file.into(), problem)),
-        None => Failure::Usage(problem),
-    })?;
-    Ok(settings)
+/// The first pages of a crawl.
+#[derive(Args)]
+pub struct SeedArgs {
+    /// Seed URLs; https is assumed
+    #[arg(value_name = "URL", value_parser = web_address)]
+    pub urls: Vec<String>,
+    /// The same (repeatable)
+    #[arg(long = "seed", value_name = "URL", value_parser = web_address)]
+    pub seeds: Vec<String>,
+    /// File of seed URLs, one per line; `#` starts a comment
+    #[arg(long = "seeds", value_name = "FILE")]
+    pub file: Option<PathBuf>,
+}
+
+impl SeedArgs {
+    /// The seeds, sorted and without duplicates.
+    ///
+    /// # Errors
+    /// As [`seeds::read`].
+    pub fn read(&self, rules: &UrlRules) -> Result<Vec<CanonicalUrl>, Failure> {
+        seeds::read(&[&self.urls[..], &self.seeds].concat(), self.file.as_deref(), rules)
+    }
 }
 
 /// `recrawl crawl`
@@ -233,12 +278,8 @@ pub fn load(file: Option<&Path>, data_dir: Option<&Path>) -> Result<Settings, Fa
 pub struct CrawlArgs {
     #[command(flatten)]
     pub at: Where,
-    /// Seed URL (repeatable)
-    #[arg(long = "seed", value_name = "URL")]
-    pub seeds: Vec<String>,
-    /// File of seed URLs, one per line; `#` starts a comment
-    #[arg(long = "seeds", value_name = "FILE")]
-    pub seed_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub seeds: SeedArgs,
     /// Run this many cycles and exit. Default: run one every cycle.period until stopped
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub cycles: Option<u32>,
@@ -278,12 +319,8 @@ pub enum Until {
 pub struct ServeArgs {
     #[command(flatten)]
     pub at: Where,
-    /// Seed URL (repeatable)
-    #[arg(long = "seed", value_name = "URL")]
-    pub seeds: Vec<String>,
-    /// File of seed URLs, one per line; `#` starts a comment
-    #[arg(long = "seeds", value_name = "FILE")]
-    pub seed_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub seeds: SeedArgs,
     /// Contact for site owners, an e-mail address or a URL; overrides crawler.contact
     #[arg(long, value_name = "ADDRESS")]
     pub contact: Option<String>,
@@ -359,7 +396,8 @@ pub struct BlockArgs {
 /// `recrawl explain`
 #[derive(Args)]
 pub struct ExplainArgs {
-    /// URL of the page
+    /// URL of the page; https is assumed
+    #[arg(value_parser = web_address)]
     pub url: String,
     #[command(flatten)]
     pub at: Where,
@@ -477,8 +515,8 @@ pub enum RepositoryCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Copy the last committed generation to a new data directory; works while the crawl runs
-    #[command(after_help = "Example:\n  recrawl repository snapshot data/backup --data-dir data/example")]
+    /// The same as `recrawl backup --last-commit`
+    #[command(after_help = "Example:\n  recrawl backup data/backup --last-commit --data-dir data/example")]
     Snapshot {
         /// Target folder; must be new. On the same file system, recrawl copies only the reports and
         /// hard-links all other files
@@ -620,17 +658,15 @@ pub enum ConfigCommand {
         #[arg(default_value = "recrawl.toml")]
         file: PathBuf,
     },
-    /// Check a configuration file
+    /// Check a configuration
     Check {
-        /// Configuration file. Default: built-in defaults
-        #[arg(long, value_name = "FILE")]
-        config: Option<PathBuf>,
+        #[command(flatten)]
+        config: Configuration,
     },
     /// Print the effective configuration with all defaults
     Show {
-        /// Configuration file. Default: built-in defaults
-        #[arg(long, value_name = "FILE")]
-        config: Option<PathBuf>,
+        #[command(flatten)]
+        config: Configuration,
         /// Print JSON
         #[arg(long)]
         json: bool,

@@ -1,5 +1,7 @@
 //! The commands, one file each.
 
+mod add;
+mod backup;
 mod config;
 mod control;
 mod crawl;
@@ -7,6 +9,7 @@ mod dataset;
 mod dates;
 pub mod explain;
 pub mod export;
+mod fetch;
 mod focus;
 pub mod forecast;
 mod formula;
@@ -15,7 +18,9 @@ mod improve;
 mod learn;
 mod notify;
 mod page;
+mod peek;
 pub mod promises;
+mod reload;
 pub mod report;
 mod repository;
 mod show;
@@ -23,6 +28,7 @@ mod simulate;
 pub mod status;
 mod takedown;
 mod traps;
+mod watch;
 
 pub use recrawl_crawl::labels::{counted, thousands};
 
@@ -45,6 +51,12 @@ pub fn run(command: Command, serve: impl FnOnce(&ServeArgs) -> Result<(), Failur
     match command {
         Command::Crawl(args) => crawl::run(&args),
         Command::Serve(args) => serve(&args),
+        Command::Add(args) => add::run(&args),
+        Command::Fetch(args) => fetch::run(&args),
+        Command::Reload(args) => reload::run(&args),
+        Command::Backup(args) => backup::back_up(&args),
+        Command::Restore(args) => backup::restore(&args),
+        Command::Watch(args) => watch::run(&args),
         Command::Status(args) => status::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Promises(args) => promises::run(&args),

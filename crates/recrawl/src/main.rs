@@ -15,7 +15,7 @@ mod texts;
 mod tokens;
 mod turn;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 use process::traces;
 use recrawl_terminal::{exit_code, logging};
 use std::process::ExitCode;
@@ -29,7 +29,8 @@ fn main() -> ExitCode {
         return ended;
     }
     let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    let ended = match cli::Cli::try_parse() {
+    let parsed = cli::grouped(cli::Cli::command()).try_get_matches();
+    let ended = match parsed.and_then(|matches| cli::Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli.output.apply("recrawl").and_then(|()| command::run(cli.command, serve::run)),
         // On other wrong arguments clap prints an error and exits with 2.
         Err(refused) => Err(moved::failure(&refused, &words).unwrap_or_else(|| refused.exit())),

@@ -47,7 +47,6 @@ use recrawl_crawl::crawl::Crawl;
 use recrawl_crawl::cycle::{self, RoundEnd};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::operator::control::Mark;
-use recrawl_crawl::operator::seeds;
 use recrawl_crawl::output::events::Events;
 use recrawl_crawl::process::Shutdown;
 use recrawl_crawl::settings::Settings;
@@ -148,12 +147,15 @@ impl Start {
     fn new(args: &ServeArgs) -> Result<Start, Failure> {
         let mut settings = args.at.settings()?;
         settings.use_contact(args.contact.as_deref());
-        settings.files.extend(args.seed_file.clone());
+        settings.files.extend(args.seeds.file.clone());
         process::start_log(&settings.config.log, "info")?;
+        if let Some(file) = args.at.config.found() {
+            tracing::info!("configuration: {}", file.display());
+        }
         let hangup = hangup::Caught::new().map_err(Failure::work)?;
         let console = settings.config.serve.connections;
         open_files::make_room(&mut settings, console)?;
-        let seeds = seeds::read(&args.seeds, args.seed_file.as_deref(), &settings.rules)?;
+        let seeds = args.seeds.read(&settings.rules)?;
         let listen = settings.config.serve.listen;
         Ok(Start { settings, seeds, hangup, listen })
     }
@@ -167,7 +169,7 @@ fn serve(
     signals: &Shutdown,
 ) -> Result<Option<Start>, Failure> {
     let Start { mut seeds, hangup, listen, .. } = start;
-    let shared = Arc::new(SharedState::new(&crawl)?);
+    let shared = Arc::new(SharedState::new(&crawl, args.at.clone())?);
     // Before the console, which takes what hubs send.
     let subscriber = websub::start(shared.clone())?;
     let end = CancellationToken::new();
@@ -234,7 +236,7 @@ fn crawl_on(
 ) -> Result<Ended, Failure> {
     let mut timer = CycleTimer::new(crawl.so_far.started, shared.now(), shared.uptime());
     let mut failures = 0;
-    let config = args.at.config.as_deref();
+    let config = args.at.config.file();
     while !crawl.shutdown.requested() {
         let is_called = hangup.take();
         if is_called {
@@ -255,7 +257,7 @@ fn crawl_on(
         if crawl.pings.take_news() {
             crawl.stir();
         }
-        shared.learner.begin_if_asked(crawl, shared, config);
+        shared.learner.begin_if_asked(crawl, shared, config.as_deref());
         crawl.live.moved();
         let has_nothing = has_nothing(crawl, given);
         let left = timer.left(crawl.settings.config.cycle.period.0, shared.now(), shared.uptime());
@@ -266,6 +268,7 @@ fn crawl_on(
         let is_begun = is_asked_aside && crawl.begun()?.is_some();
         // Such a round sends no request.
         let ends_paused = is_begun && crawl.settings.config.cycle.fill;
+        let rhythm_at = crawl.keep_rhythm()?;
         let rests = has_nothing || is_paused && !ends_paused || !retry_in.is_zero();
         if is_asked_aside && (rests || !is_begun) {
             return Ok(Ended::Aside);
@@ -274,7 +277,11 @@ fn crawl_on(
         if let Ok(None) = next {
             let cycle = if has_nothing { TICK } else { left };
             let stalled_until = if rests { None } else { crawl.stalled_until()? };
-            shared.wait(&crawl.shutdown, &Due { cycle, retry: retry_in, stalled_until }, has_nothing);
+            shared.wait(
+                &crawl.shutdown,
+                &Due { cycle, retry: retry_in, stalled_until, rhythm_at },
+                has_nothing,
+            );
             continue;
         }
         shared.set_phase(Phase::Crawling);
@@ -303,7 +310,7 @@ fn crawl_on(
                 timer.is_in_cycle_since(report.cycle_started(), shared.now(), shared.uptime());
                 shared.committed(crawl, *report);
                 forget(&queued, crawl, shared);
-                shared.learner.begin_if_due(crawl, shared, config);
+                shared.learner.begin_if_due(crawl, shared, config.as_deref());
                 tell(events, crawl, shared);
             }
             Err(failure) => {

@@ -328,8 +328,8 @@ outcomes! {
 }
 
 /// Why the address guard refuses a host, and what to do: a clause without a full stop.
-pub const REFUSED_ADDRESS: &str = "the host has a private, loopback or other special address; list your \
-                                   own networks in fetch.allow_addresses";
+pub const REFUSED_ADDRESS: &str = "the host has a private, loopback or other special address (list your own networks \
+                                   in fetch.allow_addresses), or the crawl has no crawler.contact";
 
 /// The tag on disk of a failure with a status.
 const STATUS_TAG: u8 = 4;

@@ -161,6 +161,13 @@ pub async fn roll_back(State(console): State<Arc<Console>>, operator: Operator) 
     answer(&console, operator, Change::RollBackFormula).await
 }
 
+/// Read the configuration again: in force after the round in progress.
+#[utoipa::path(post, path = "/api/v1/reload", tag = "change", security(("token" = [])),
+    responses((status = 202, description = "After the round in progress", body = Accepted)))]
+pub async fn reload(State(console): State<Arc<Console>>, operator: Operator) -> Answer {
+    answer(&console, operator, Change::Reload).await
+}
+
 /// Leave the data directory to a waiting command, such as `recrawl takedown`, until it ends.
 #[utoipa::path(post, path = "/api/v1/step-aside", tag = "change", security(("token" = [])),
     responses((status = 202, description = "After the requests in flight, or after the running cycle without `cycle.fill`", body = Accepted)))]

@@ -575,7 +575,7 @@ impl CrawlView for MadeUp {
             }
             Change::RollBackCandidate => put(held, "rolled back"),
             Change::LearnNow => put(held, "learning"),
-            Change::StepAside => true,
+            Change::Reload | Change::StepAside => true,
         };
         status.paused_hosts = controls.paused_hosts.len() as u64;
         status.blocked = controls.blocks.len() as u64;
@@ -594,7 +594,10 @@ impl CrawlView for MadeUp {
         let did = match (is_new, waits) {
             (false, _) => Did::Already,
             (true, true)
-                if matches!(change, Change::AddSeeds { .. } | Change::StepAside | Change::LearnNow) =>
+                if matches!(
+                    change,
+                    Change::AddSeeds { .. } | Change::Reload | Change::StepAside | Change::LearnNow
+                ) =>
             {
                 Did::NextRound
             }

@@ -17,6 +17,7 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("PUT", "/api/v1/blocks/a.example", ""),
     ("DELETE", "/api/v1/blocks/a.example", ""),
     ("POST", "/api/v1/recrawl", r#"{"url":"https://a.example/0007"}"#),
+    ("POST", "/api/v1/reload", ""),
     ("POST", "/api/v1/step-aside", ""),
     ("PUT", "/api/v1/formula", r#"{"text":"cg"}"#),
     ("DELETE", "/api/v1/formula", ""),

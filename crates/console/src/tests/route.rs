@@ -65,6 +65,7 @@ const ROUTES: &[(&str, &str, &str, &str, u16)] = &[
     ("POST", "/api/v1/seeds", "/api/v1/seeds", r#"{"urls":["https://d.example/"]}"#, 202),
     ("PUT", "/api/v1/blocks/{pattern}", "/api/v1/blocks/https%3A%2F%2Fa.example%2Fx%2F", "", 200),
     ("DELETE", "/api/v1/blocks/{pattern}", "/api/v1/blocks/https%3A%2F%2Fa.example%2Fx%2F", "", 200),
+    ("POST", "/api/v1/reload", "/api/v1/reload", "", 202),
     ("POST", "/api/v1/step-aside", "/api/v1/step-aside", "", 202),
     ("POST", "/api/v1/recrawl", "/api/v1/recrawl", r#"{"url":"https://a.example/0007"}"#, 200),
     ("PUT", "/api/v1/formula", "/api/v1/formula", r#"{"text":"cg * 2"}"#, 202),

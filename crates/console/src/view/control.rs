@@ -56,6 +56,8 @@ pub enum Change {
     RollBackCandidate,
     /// Learn a formula from the crawl's own visits now.
     LearnNow,
+    /// Read the configuration again, between two rounds.
+    Reload,
     /// Leave the data directory to a command that has the turn there, until it ends.
     StepAside,
 }
@@ -77,6 +79,7 @@ impl Change {
             Change::PromoteCandidate => "promote_candidate",
             Change::RollBackCandidate => "roll_back_candidate",
             Change::LearnNow => "learn_now",
+            Change::Reload => "reload",
             Change::StepAside => "step_aside",
         }
     }
@@ -104,6 +107,7 @@ impl fmt::Display for Change {
             Change::PromoteCandidate => f.write_str("promote the candidate"),
             Change::RollBackCandidate => f.write_str("take the promoted formula back"),
             Change::LearnNow => f.write_str("learn a formula now"),
+            Change::Reload => f.write_str("reload the configuration"),
             Change::StepAside => f.write_str("step aside for a command"),
         }
     }
@@ -193,6 +197,7 @@ mod tests {
             (Change::PromoteCandidate, "promote the candidate"),
             (Change::RollBackCandidate, "take the promoted formula back"),
             (Change::LearnNow, "learn a formula now"),
+            (Change::Reload, "reload the configuration"),
             (Change::StepAside, "step aside for a command"),
         ] {
             assert_eq!(serde_json::to_value(&change).unwrap()["kind"], change.kind());

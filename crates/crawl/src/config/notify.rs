@@ -14,6 +14,8 @@ table! {
         pages: Vec<String> = vec!["*".into()],
         /// The kinds of changes: changed, new, failed, not_found, gone, back.
         changes: Vec<String> = vec!["changed".into()],
+        /// Condition of a message (`recrawl_notifications::condition`); empty for none.
+        when: String = String::new(),
         /// URL that messages are posted to.
         webhook: SecretUrl = SecretUrl::default(),
         /// Program and arguments; the message is its standard input.

@@ -74,7 +74,7 @@ pub fn merge<'g>(
         sum
     });
     let (mut with_carried, mut carried) = (sample.clone(), 0);
-    if fetched.stopped_by == StoppedBy::SlowHosts {
+    if matches!(fetched.stopped_by, StoppedBy::SlowHosts | StoppedBy::FirstLook) {
         carry::carry(crawl, schedule, &done, facts, &mut with_carried)?;
         carried = schedule.len() - done.count();
     }

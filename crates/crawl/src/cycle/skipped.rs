@@ -22,7 +22,7 @@ pub fn record(
         StoppedBy::ByteBudget => Skip::ByteBudget,
         StoppedBy::Deadline => Skip::Deadline,
         // Such a run leaves out nothing.
-        StoppedBy::End | StoppedBy::Stop | StoppedBy::SlowHosts => return Ok(()),
+        StoppedBy::End | StoppedBy::Stop | StoppedBy::SlowHosts | StoppedBy::FirstLook => return Ok(()),
     };
     for pages in report.skipped.iter().cloned() {
         let skipped = Skipped { pages, why, at: (crawl.clock)() };

@@ -1,7 +1,7 @@
 //! A crawl that no process runs, opened to be changed. This process holds its lock.
 
 use crate::admission::decisions::Decisions;
-use crate::data_dir::check_pinned;
+use crate::data_dir::{check_ours, check_pinned};
 use crate::failure::Failure;
 use crate::open_read;
 use crate::operator::control::Control;
@@ -41,6 +41,23 @@ impl StoppedCrawl {
                 folder.display()
             )));
         }
+        StoppedCrawl::over(storage, settings)
+    }
+
+    /// The same; a new data directory is created.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] if the directory holds something else than a crawl; else as [`StoppedCrawl::open`].
+    pub fn begin(settings: &Settings) -> Result<StoppedCrawl, Failure> {
+        let folder = &settings.data_dir;
+        check_ours(settings)?;
+        let storage = FileStorage::create(folder)
+            .map_err(|e| Failure::Work(format!("cannot create data directory {}: {e}", folder.display())))?;
+        StoppedCrawl::over(storage, settings)
+    }
+
+    fn over(storage: FileStorage, settings: &Settings) -> Result<StoppedCrawl, Failure> {
+        let folder = &settings.data_dir;
         let storage: Arc<dyn Storage> = Arc::new(storage);
         let repository = Repository::open(storage.clone()).map_err(in_the_way)?;
         let repository = repository.keeping_visits(settings.config.storage.keep_visits);

@@ -47,7 +47,7 @@ fn a_bad_rule_is_refused_with_key_entry_and_remedy() {
         (one(table("", &["p"], &[], &[])), "pages.match: \"\" is not a host: it is blank"),
         (one(table("a.example/news", &["p"], &[], &[])), "write example.com"),
         (one(table("https://", &["p"], &[], &[])), "pages.match: "),
-        (one(table("a.example", &[], &[], &[])), "needs include, ignore, ignore_text or render"),
+        (one(table("a.example", &[], &[], &[])), "needs include, ignore, ignore_text, render or every"),
         (
             one(table("a.example", &["p["], &[], &[])),
             "pages.include of \"a.example\": \"p[\" is not a CSS selector",

@@ -6,8 +6,8 @@ use crate::config::secrets::Secret;
 use crate::config::{Config, NotifyTable};
 use data_encoding::BASE64;
 use ipnet::IpNet;
-use recrawl_notifications::ChangeKind;
 use recrawl_notifications::signature::SigningKey;
+use recrawl_notifications::{ChangeKind, MessageCondition};
 use recrawl_types::host::literal;
 use recrawl_types::{CanonicalUrl, UrlRules, WrittenHost};
 use std::fmt;
@@ -29,6 +29,8 @@ pub struct Target {
     pub name: String,
     /// The kinds of changes it asks for.
     pub kinds: Vec<ChangeKind>,
+    /// The condition of a message; none for every change.
+    pub when: Option<MessageCondition>,
     /// Where messages go.
     pub receiver: Receiver,
     /// When it is told.
@@ -153,11 +155,13 @@ impl Target {
         if table.timeout.0.is_zero() {
             return Err("timeout must not be 0".into());
         }
+        let when = given(&table.when).map(|text| MessageCondition::parse(&text)).transpose();
         let receiver = receiver(table, config)?;
         let allow = table.allow_addresses.iter().map(|text| address_block(text));
         Ok(Target {
             name: table.name.clone(),
             kinds,
+            when: when.map_err(named("when"))?,
             receiver,
             pace,
             template: given(&table.template),

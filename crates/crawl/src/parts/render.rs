@@ -272,7 +272,7 @@ impl<'c> Stage<'c> {
             Err(why) => match self.resources.ended().filter(|_| why == RenderError::NotNow) {
                 Some(StoppedBy::Deadline) => page.result = skipped(Skip::Deadline),
                 Some(StoppedBy::ByteBudget) => page.result = skipped(Skip::ByteBudget),
-                Some(StoppedBy::Stop | StoppedBy::SlowHosts) => return Ok(None),
+                Some(StoppedBy::Stop | StoppedBy::SlowHosts | StoppedBy::FirstLook) => return Ok(None),
                 Some(StoppedBy::End) | None => {
                     tracing::info!(%url, "not rendered: {why}");
                     page.result = FetchResult::Nothing(Outcome::Failed(recrawl_types::Failure::Render));

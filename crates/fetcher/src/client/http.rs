@@ -10,7 +10,9 @@ mod way;
 
 use crate::access::{self, HostAccess};
 use crate::client::body_memory::BodyMemory;
-use crate::client::{AddressFuture, Meter, Network, NetworkError, PublicFuture, Reply, ReplyFuture, Request};
+use crate::client::{
+    AddressFuture, FirstLook, Meter, Network, NetworkError, PublicFuture, Reply, ReplyFuture, Request,
+};
 use crate::dns::{ResolveError, Resolver};
 use crate::exhausted::is_exhausted;
 use crate::guard::Guard;
@@ -99,6 +101,8 @@ pub struct HttpNetwork {
     memory: BodyMemory,
     /// Writes requests down; none if nobody keeps them.
     sent: Option<Arc<SentRequests>>,
+    /// Requests beyond loopback that need no contact, and the way that they go.
+    look: Option<(Way, Arc<dyn FirstLook>)>,
 }
 
 impl HttpNetwork {
@@ -128,7 +132,42 @@ impl HttpNetwork {
             true => Some(Arc::new(SentRequests::new(common_fields(config)?))),
             false => None,
         };
-        Ok(HttpNetwork { usual, public, proxy, access, memory, sent })
+        Ok(HttpNetwork { usual, public, proxy, access, memory, sent, look: None })
+    }
+
+    /// The same with a first look: without a contact it also makes these requests beyond loopback.
+    ///
+    /// # Errors
+    /// As [`HttpNetwork::new`].
+    pub fn with_first_look(
+        config: &FetchConfig,
+        look: Arc<dyn FirstLook>,
+    ) -> Result<HttpNetwork, SetupError> {
+        let mut network = HttpNetwork::new(config)?;
+        if config.contact.is_none() {
+            let guard = Guard::new(&config.allow_addresses);
+            let resolver = network.usual.resolver.clone().guarded_by(guard.clone());
+            network.look = Some((Way::new(config, guard, resolver)?, look));
+        }
+        Ok(network)
+    }
+
+    /// The way of a request to this host, which counts for the first look if it needs it.
+    async fn way(&self, host: &str, is_public_only: bool) -> Result<&Way, NetworkError> {
+        match &self.look {
+            _ if is_public_only => self.public.way(),
+            Some((way, look)) if !self.is_local(host).await && look.take(host) => Ok(way),
+            _ => Ok(&self.usual),
+        }
+    }
+
+    /// Does the host need no contact?
+    async fn is_local(&self, host: &str) -> bool {
+        match literal(host) {
+            Some(address) => address.to_canonical().is_loopback(),
+            None if self.is_proxied(host) && self.proxy.as_ref().is_some_and(Proxy::resolves_names) => false,
+            None => self.usual.resolver.address(host).await.is_ok(),
+        }
     }
 
     fn is_proxied(&self, host: &str) -> bool {
@@ -177,9 +216,9 @@ impl HttpNetwork {
 
     /// Sends a request, up to the header of the response.
     async fn open(&self, request: &Request, post: Option<Post>) -> Result<Opened, NetworkError> {
-        let way = if request.manner.is_public_only { self.public.way()? } else { &self.usual };
         // A connector resolves no literals, so they are checked here, also before a proxy.
         let host = request.url.host();
+        let way = self.way(&host, request.manner.is_public_only).await?;
         let proxied = self.is_proxied(&host);
         // The proxy's own name is exempt from the guard, so pages must not use it.
         let is_proxy = !proxied && self.proxy.as_ref().is_some_and(|proxy| proxy.host() == &*host);
@@ -262,15 +301,23 @@ impl Network for HttpNetwork {
         Box::pin(self.send(request, None, received))
     }
 
+    fn is_used_up(&self) -> bool {
+        self.look.as_ref().is_some_and(|(_, look)| look.is_over())
+    }
+
     fn address<'a>(&'a self, host: &'a str) -> AddressFuture<'a> {
         Box::pin(async move {
+            let way = match &self.look {
+                Some((way, look)) if look.admits(host) && !self.is_local(host).await => way,
+                _ => &self.usual,
+            };
             match literal(host) {
                 _ if self.is_proxied(host) && self.proxy.as_ref().is_some_and(Proxy::resolves_names) => {
                     Err(NetworkError::Dns)
                 }
-                Some(address) if self.usual.guard.admits(address) => Ok(address.to_canonical()),
+                Some(address) if way.guard.admits(address) => Ok(address.to_canonical()),
                 Some(_) => Err(NetworkError::Refused),
-                None => self.usual.resolver.address(host).await.map_err(|e| match e {
+                None => way.resolver.address(host).await.map_err(|e| match e {
                     ResolveError::NoAddress => NetworkError::Dns,
                     ResolveError::Refused => NetworkError::Refused,
                     ResolveError::Exhausted => NetworkError::Exhausted,

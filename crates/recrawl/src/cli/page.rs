@@ -1,6 +1,6 @@
 //! Arguments of `recrawl page` and `recrawl show`.
 
-use super::Where;
+use super::{Where, web_address};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -17,7 +17,8 @@ pub enum PageCommand {
 /// `recrawl page test`
 #[derive(Args)]
 pub struct PageTestArgs {
-    /// A page whose body is archived
+    /// A page; one that no crawl has fetched is fetched now. https is assumed
+    #[arg(value_parser = web_address)]
     pub url: String,
     /// CSS selector of elements that count (repeatable). It and the next two are tested instead of the
     /// configured rule
@@ -45,7 +46,8 @@ pub struct PageTestArgs {
 /// `recrawl show`
 #[derive(Args)]
 pub struct ShowArgs {
-    /// URL of the page
+    /// URL of the page; https is assumed
+    #[arg(value_parser = web_address)]
     pub url: String,
     /// The text, as far as it counts (the default)
     #[arg(long, group = "what")]

@@ -1,7 +1,7 @@
 //! `recrawl config`: checks or prints a configuration.
 
 use super::{print, print_json, promises};
-use crate::cli::{ConfigCommand, load};
+use crate::cli::{ConfigCommand, HERE, load};
 use crate::notifier;
 use crate::tokens::tokens_of;
 use recrawl_crawl::failure::Failure;
@@ -18,7 +18,8 @@ pub fn run(command: &ConfigCommand) -> Result<(), Failure> {
     match command {
         ConfigCommand::Init { file } => init(file),
         ConfigCommand::Check { config } => {
-            let settings = load(config.as_deref(), None)?;
+            let file = config.file();
+            let settings = load(file.as_deref(), None)?;
             // Checked as the daemon does at its start.
             tokens_of(&settings)?;
             notifier::check(&settings)?;
@@ -27,13 +28,13 @@ pub fn run(command: &ConfigCommand) -> Result<(), Failure> {
             if let Some(warning) = warning(&settings.config) {
                 print(format!("warning: {warning}"))?;
             }
-            match config {
+            match file {
                 Some(file) => print(format!("{}: ok", file.display())),
                 None => print("built-in defaults: ok"),
             }
         }
         ConfigCommand::Show { config, json } => {
-            let settings = load(config.as_deref(), None)?;
+            let settings = load(config.file().as_deref(), None)?;
             if *json {
                 print_json(&settings.config)
             } else {
@@ -52,5 +53,11 @@ fn init(file: &Path) -> Result<(), Failure> {
         _ => Failure::Work(format!("cannot write {name}: {e}")),
     })?;
     print(format!("{name}: written; set crawler.contact and run `recrawl config check --config {name}`"))?;
-    print(format!("then pass `--config {name}` to each command, such as `recrawl crawl` or `recrawl serve`"))
+    print(match file == Path::new(HERE) {
+        true => {
+            "the commands that you run in this folder use it, such as `recrawl crawl` and `recrawl serve`"
+                .into()
+        }
+        false => format!("then pass `--config {name}` to each command, or set RECRAWL_CONFIG={name}"),
+    })
 }

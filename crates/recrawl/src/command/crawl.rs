@@ -14,11 +14,10 @@ use recrawl_crawl::data_dir;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels;
 use recrawl_crawl::operator::control::Mark;
-use recrawl_crawl::operator::seeds;
 use recrawl_crawl::output::events::Events;
 use recrawl_crawl::report::{RoundReport, Tally};
 use recrawl_crawl::round::RoundKind;
-use recrawl_crawl::settings::formula_file;
+use recrawl_crawl::settings::{Settings, formula_file};
 use recrawl_scheduler::policy::PolicyKind;
 use recrawl_terminal::colour;
 use recrawl_types::Span;
@@ -43,17 +42,16 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
         let text = "--json and --events - both print to standard output; give --events a file";
         return Err(Failure::Usage(text.into()));
     }
-    settings.files.extend([&args.seed_file, &args.events].into_iter().flatten().cloned());
+    settings.files.extend([&args.seeds.file, &args.events].into_iter().flatten().cloned());
     open_files::make_room(&mut settings, 0)?;
-    let seeds = seeds::read(&args.seeds, args.seed_file.as_deref(), &settings.rules)?;
+    let seeds = args.seeds.read(&settings.rules)?;
     // The tables of an existing crawl may have seeds that were sent to the console.
     if seeds.is_empty() && !data_dir::is_begun(&settings.data_dir) {
-        let text = "no seeds: pass --seed URL or --seeds FILE, or the --data-dir of an existing crawl";
+        let text = "no seeds: name a URL, such as `recrawl crawl https://example.com`, pass --seeds FILE, or the --data-dir of an \
+                    existing crawl";
         return Err(Failure::Usage(text.into()));
     }
-    if !args.json && std::io::stderr().is_terminal() {
-        eprintln!("data directory: {}", settings.data_dir.display());
-    }
+    tell_where(args, &settings);
     let mut crawl =
         Crawl::open(settings, &seeds, args.random_seed, process::of_crawl(process::stopped_by_signals()?)?)?;
     promised::check(&crawl)?;
@@ -81,6 +79,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
             }
             return Ok(());
         }
+        let rhythm_at = crawl.keep_rhythm()?;
         let next = crawl.next_round(left_of_period(&crawl).is_zero(), has_news)?;
         if is_until_filled && next.is_none() {
             // A host may only have asked to wait a while.
@@ -102,7 +101,8 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
             }
         }
         if next.is_none() && cycles > 0 && args.cycles.is_none() {
-            let stalled = crawl.stalled_until()?.map(|until| until.saturating_sub((crawl.clock)()));
+            let stalled = [crawl.stalled_until()?, rhythm_at].into_iter().flatten().min();
+            let stalled = stalled.map(|until| until.saturating_sub((crawl.clock)()));
             let left = left_of_period(&crawl);
             if crawl.shutdown.wait(stalled.map_or(left, |stalled| left.min(Duration::from_millis(stalled)))) {
                 return Ok(());
@@ -142,6 +142,17 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
             }
         }
     }
+}
+
+/// Tells a person which files the crawl uses.
+fn tell_where(args: &CrawlArgs, settings: &Settings) {
+    if args.json || !std::io::stderr().is_terminal() {
+        return;
+    }
+    if let Some(file) = args.at.config.found() {
+        eprintln!("configuration: {}", file.display());
+    }
+    eprintln!("data directory: {}", settings.data_dir.display());
 }
 
 /// The visits of a run. It has failed if it fetched nothing: the configuration keeps the crawl from its hosts,

@@ -1,11 +1,14 @@
 //! `recrawl page test`: what a rule of `[[pages]]` leaves of a page, before or after it is in the configuration.
 
+use super::peek::{self, Seen};
 use super::show::{MAX_SHOWN_DIFF, archived, now};
 use super::{print, print_json, print_labelled, thousands};
 use crate::cli::{PageCommand, PageTestArgs};
+use crate::daemon::Daemon;
 use crate::texts::{Text, document_of, extracted, last_two, unified};
 use recrawl_archive::timestamp;
 use recrawl_crawl::failure::Failure;
+use recrawl_crawl::open_read;
 use recrawl_crawl::page_rules::Lists;
 use recrawl_crawl::settings::Settings;
 use recrawl_extractor::{Extracted, Fields, PageContent, Part, PartError, extract_part};
@@ -98,7 +101,17 @@ fn test_file(args: &PageTestArgs, file: &Path) -> Result<(), Failure> {
 }
 
 fn test_archived(args: &PageTestArgs) -> Result<(), Failure> {
-    let page = archived(&args.at, &args.url)?;
+    let (archived_page, looked);
+    let page = match archived(&args.at, &args.url) {
+        Ok(found) => {
+            archived_page = found;
+            &archived_page
+        }
+        Err(failure) => {
+            looked = never_fetched(args, failure)?;
+            &looked.page
+        }
+    };
     let (url, settings) = (&page.url, &page.settings);
     let tested = Tested::of(args, settings, url)?;
     // Redirects have no text of the page.
@@ -141,6 +154,22 @@ fn test_archived(args: &PageTestArgs) -> Result<(), Failure> {
         }
     }
     tested.check(url, &left)
+}
+
+/// Fetches a page that no crawl has fetched. `failure` says why the archive has nothing of it.
+fn never_fetched(args: &PageTestArgs, failure: Failure) -> Result<Seen, Failure> {
+    let settings = args.at.settings()?;
+    let Ok(url) = settings.rules.canonicalize(&args.url) else { return Err(failure) };
+    let generation = open_read::repository(&settings).ok().map(|repository| repository.current());
+    let known = generation.map_or(Ok(None), |generation| generation.get(&url)).map_err(Failure::work)?;
+    if known.is_some_and(|(_, record)| record.visited.is_some()) {
+        return Err(failure);
+    }
+    // A second process would not keep the delay of the host.
+    match Daemon::in_charge(&settings.data_dir)? {
+        Some(_) => Err(Failure::Work(format!("{failure}; `recrawl fetch {url} --wait` fetches it"))),
+        None => peek::look(&settings, &url),
+    }
 }
 
 fn at(text: &Text) -> String {

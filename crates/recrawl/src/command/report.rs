@@ -205,7 +205,8 @@ impl HostReport {
     /// The text of `recrawl report HOST`.
     pub fn text(&self) -> String {
         let mut lines = vec![format!("host          {}", self.host)];
-        let contact = self.contact.as_deref().unwrap_or("none: only loopback addresses are crawled");
+        let contact =
+            self.contact.as_deref().unwrap_or("none: 100 requests of a first look, else only loopback");
         lines.push(format!("crawler       {}, contact: {contact}", self.user_agent));
         if let Some(why) = &self.opted_out {
             lines.push(format!("opted out     {why}: no requests are sent"));

@@ -1,7 +1,7 @@
 //! `recrawl repository`: statistics, verification, salvage and snapshots.
 
 mod salvage;
-mod snapshot;
+pub mod snapshot;
 mod stats;
 
 use super::{counted, print, print_json};
@@ -28,7 +28,7 @@ pub fn run(command: &RepositoryCommand) -> Result<(), Failure> {
 }
 
 /// Creates the folder for a new repository; an empty one may exist.
-fn new_folder(out: &Path, from: &Path) -> Result<FileStorage, Failure> {
+pub fn new_folder(out: &Path, from: &Path) -> Result<FileStorage, Failure> {
     let refused = |why: &str| Err(Failure::Usage(format!("{}: {why}; choose a new folder", out.display())));
     if out.exists() {
         if out.canonicalize()? == from.canonicalize()? {

@@ -7,6 +7,9 @@ use recrawl_notifications::delivery::Place;
 use recrawl_repository::Generation;
 use recrawl_types::Round;
 
+/// Bytes of each text that a condition reads, however long those of a message are.
+const MAX_CONDITION_TEXT: usize = 64 << 10;
+
 /// What was read of the backlog.
 #[derive(Debug, PartialEq)]
 pub enum Read {
@@ -26,7 +29,11 @@ impl Telling<'_> {
         let found = backlog.next(&mut delivery.place, &kept, to, &self.asked());
         self.note(&mut delivery, &before);
         match found {
-            Ok(Found::Changes(changes)) => {
+            Ok(Found::Changes(mut changes)) => {
+                if let Some(when) = &self.target.when {
+                    let mut archived = self.archived(committed);
+                    changes.retain(|change| when.holds(&archived.told(change.clone(), MAX_CONDITION_TEXT)));
+                }
                 delivery.hold(changes);
                 Read::Some
             }

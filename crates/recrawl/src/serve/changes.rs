@@ -20,8 +20,9 @@ use recrawl_crawl::operator::control::{
 use recrawl_crawl::operator::takedown;
 use recrawl_crawl::progress::figures::Stage;
 use recrawl_crawl::settings::Settings;
-use recrawl_repository::Generation;
+use recrawl_repository::{Generation, SledTables};
 use recrawl_types::{CanonicalUrl, Origin, PageRecord, ScheduleEntry, Share, Site, Size, Status};
+use std::sync::Arc;
 
 /// How to end a takedown, which only the command does.
 fn end_takedown(pattern: &Pattern) -> String {
@@ -32,7 +33,7 @@ fn end_takedown(pattern: &Pattern) -> String {
 fn todo(refusal: &scope::Refusal) -> String {
     match refusal {
         scope::Refusal::TakenDown(pattern) => end_takedown(pattern),
-        _ => "change the scope and send SIGHUP".into(),
+        _ => "change the scope and run `recrawl reload`".into(),
     }
 }
 
@@ -44,6 +45,7 @@ pub fn make(shared: &SharedState, change: &Change, who: &Who) -> Result<Accepted
             decide(&shared.control, &shared.settings(), &shared.generation(), change, mark)
         }
         Change::AddSeeds { urls } => add_seeds(shared, urls),
+        Change::Reload => reload(shared),
         Change::Recrawl { url } => recrawl(shared, url, mark),
         Change::UseFormula { text } => formulas::choose(shared, text, who),
         Change::RollBackFormula => formulas::roll_back(shared),
@@ -188,7 +190,70 @@ fn block(
 }
 
 fn add_seeds(shared: &SharedState, urls: &[String]) -> Result<Accepted, Refusal> {
-    let settings = shared.settings();
+    let (accepted, news) = queue_seeds(
+        &shared.control,
+        &shared.settings(),
+        &shared.generation(),
+        urls,
+        "visited within seconds",
+    )?;
+    // They join the round that is fetching. They stay queued, so that nothing is lost if it ends before.
+    let joining = news.into_iter().filter(|_| is_fetching(shared));
+    joining.for_each(|entry| _ = shared.steering.ask(entry));
+    Ok(accepted)
+}
+
+/// Queues seeds, also in a stopped crawl; `when` says when they are visited. Returns those that a round in progress may
+/// take.
+pub fn queue_seeds(
+    control: &Control,
+    settings: &Settings,
+    generation: &Generation,
+    urls: &[String],
+    when: &str,
+) -> Result<(Accepted, Vec<ScheduleEntry>), Refusal> {
+    let seeds = admitted(settings, urls)?;
+    let (mut news, mut joining) = (Vec::with_capacity(seeds.len()), Vec::new());
+    for url in seeds {
+        // A known page whose site is not in scope yet also counts as new, since it brings the site
+        // into scope.
+        let is_in_scope = settings.scope.admits(&url);
+        let record = generation.get(&url).map_err(failed)?.map(|(_, record)| record);
+        if is_in_scope && record.as_ref().is_some_and(|record| record.known.status != Status::Gone) {
+            continue;
+        }
+        if is_in_scope {
+            let record = record.unwrap_or_else(|| PageRecord::discovered(generation.cycle(), 0));
+            joining.push(ScheduleEntry::new(url.clone(), Share::Asked, record));
+        }
+        news.push(url);
+    }
+    let already = |detail: &str| Ok((Accepted { did: Did::Already, detail: detail.into() }, Vec::new()));
+    if news.is_empty() {
+        return already("all URLs are already known");
+    }
+    let blocks = control.blocks();
+    let blocked: Vec<String> =
+        news.iter().filter(|url| blocks.cover(url).is_some()).map(ToString::to_string).collect();
+    let but = match blocked.is_empty() {
+        true => String::new(),
+        false => format!("; not requested until you unblock them: {}", labels::some_of(&blocked)),
+    };
+    match control.add_seeds(&news).map_err(failed)? {
+        None => Err(Refusal::Busy(format!(
+            "seed queue full ({MAX_WAITING_SEEDS} seeds or {}); try again after the next round starts",
+            Size(MAX_WAITING_BYTES as u64)
+        ))),
+        Some(0) => already("all URLs are already known or queued"),
+        Some(added) => {
+            let detail = format!("{} queued; {when}{but}", counted(added as u64, "seed"));
+            Ok((Accepted { did: Did::NextRound, detail }, joining))
+        }
+    }
+}
+
+/// The seeds of these URLs, sorted and without duplicates, if all may be fetched.
+pub fn admitted(settings: &Settings, urls: &[String]) -> Result<Vec<CanonicalUrl>, Refusal> {
     let mut seeds = Vec::with_capacity(urls.len());
     for (at, text) in urls.iter().enumerate() {
         let wrong = |what: String, todo: &str| {
@@ -205,50 +270,27 @@ fn add_seeds(shared: &SharedState, urls: &[String]) -> Result<Accepted, Refusal>
         }
         seeds.push(url);
     }
-    contact_check::check_pages(&settings, &seeds)
-        .map_err(|e| Refusal::invalid("urls", e.to_string(), "set crawler.contact and send SIGHUP"))?;
+    contact_check::check_pages(settings, &seeds).map_err(|e| {
+        Refusal::invalid("urls", e.to_string(), "set crawler.contact and run `recrawl reload`")
+    })?;
     seeds.sort_unstable();
     seeds.dedup();
-    let generation = shared.generation();
-    let (mut news, mut joining) = (Vec::with_capacity(seeds.len()), Vec::new());
-    for url in seeds {
-        // A known page whose site is not in scope yet also counts as new, since it brings the site
-        // into scope.
-        let is_in_scope = settings.scope.admits(&url);
-        let record = generation.get(&url).map_err(failed)?.map(|(_, record)| record);
-        if is_in_scope && record.as_ref().is_some_and(|record| record.known.status != Status::Gone) {
-            continue;
-        }
-        if is_in_scope && is_fetching(shared) {
-            let record = record.unwrap_or_else(|| PageRecord::discovered(generation.cycle(), 0));
-            joining.push(ScheduleEntry::new(url.clone(), Share::Asked, record));
-        }
-        news.push(url);
-    }
-    if news.is_empty() {
-        return accepted(Did::Already, "all URLs are already known");
-    }
-    let blocks = shared.control.blocks();
-    let blocked: Vec<String> =
-        news.iter().filter(|url| blocks.cover(url).is_some()).map(ToString::to_string).collect();
-    let but = match blocked.is_empty() {
-        true => String::new(),
-        false => format!("; not requested until you unblock them: {}", labels::some_of(&blocked)),
-    };
-    match shared.control.add_seeds(&news).map_err(failed)? {
-        None => Err(Refusal::Busy(format!(
-            "seed queue full ({MAX_WAITING_SEEDS} seeds or {}); try again after the next round starts",
-            Size(MAX_WAITING_BYTES as u64)
-        ))),
-        Some(0) => accepted(Did::Already, "all URLs are already known or queued"),
-        Some(added) => {
-            // They join the round that is fetching. They stay queued, so that nothing is lost if it ends
-            // before.
-            joining.into_iter().for_each(|entry| _ = shared.steering.ask(entry));
-            let seeds = counted(added as u64, "seed");
-            accepted(Did::NextRound, format!("{seeds} queued; visited within seconds{but}"))
-        }
-    }
+    Ok(seeds)
+}
+
+/// Sends SIGHUP to this process, which the daemon handles between two rounds. A wrong configuration is refused at once.
+fn reload(shared: &SharedState) -> Result<Accepted, Refusal> {
+    let at = &shared.place;
+    at.settings()
+        .map_err(|e| Refusal::invalid("configuration", e.to_string(), "correct it; nothing was changed"))?;
+    rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::HUP).map_err(failed)?;
+    let from = at.config.file().map_or("the built-in defaults".into(), |file| {
+        std::path::absolute(&file).unwrap_or(file).display().to_string()
+    });
+    accepted(
+        Did::NextRound,
+        format!("{from}: in force after the round in progress; the log names what needs a restart"),
+    )
 }
 
 /// Is a round fetching, so that pages can join it?
@@ -258,28 +300,8 @@ pub fn is_fetching(shared: &SharedState) -> bool {
 
 fn recrawl(shared: &SharedState, text: &str, mark: Mark) -> Result<Accepted, Refusal> {
     let settings = shared.settings();
-    let url: CanonicalUrl = settings.rules.canonicalize(text.trim()).map_err(|e| {
-        Refusal::invalid("url", format!("{text:?}: {e}"), "write it with https:// or http://")
-    })?;
-    let generation = shared.generation();
-    let Some((_, record)) = generation.get(&url).map_err(failed)? else {
-        return Err(Refusal::NotFound(format!("{url}: unknown URL; add it as a seed")));
-    };
-    if let Some(refusal) = settings.scope.refuse(&url) {
-        return Err(Refusal::invalid("url", format!("{url}: {refusal}"), todo(&refusal)));
-    }
-    if let Some(pattern) = shared.control.blocks().cover(&url) {
-        let what = format!("{url} is blocked by {pattern}");
-        return Err(Refusal::invalid("url", what, "unblock it first"));
-    }
-    let robots = explain::robots(&settings, &Ok(shared.tables.clone()), &url).map_err(failed)?;
-    // An older file is fetched again before the page.
-    let is_in_force =
-        |fetched: u64| shared.now().saturating_sub(fetched) < settings.fetch.robots_cache.as_millis() as u64;
-    if let Some(line) = robots.rule.filter(|_| robots.fetched.is_some_and(is_in_force)) {
-        let what = format!("{url}: robots.txt: {}", robots.words);
-        return Err(Refusal::invalid("url", what, explain::lift_robots(&line)));
-    }
+    let (url, record) =
+        asked(&shared.control, &settings, &shared.generation(), &shared.tables, text, shared.now())?;
     let effect = shared.control.ask(&url, mark).map_err(failed)?;
     // A cycle that is planned but not yet fetching reads the request when it starts to fetch.
     let is_fetching = is_fetching(shared);
@@ -294,4 +316,37 @@ fn recrawl(shared: &SharedState, text: &str, mark: Mark) -> Result<Accepted, Ref
         Effect::Already => accepted(Did::Already, format!("{url} is already queued")),
         Effect::Full => Err(full(MAX_ASKED)),
     }
+}
+
+/// The known page that an operator asks for, if it may be fetched; also in a crawl without a daemon.
+pub fn asked(
+    control: &Control,
+    settings: &Settings,
+    generation: &Generation,
+    tables: &Arc<SledTables>,
+    text: &str,
+    now: u64,
+) -> Result<(CanonicalUrl, PageRecord), Refusal> {
+    let url: CanonicalUrl = settings.rules.canonicalize(text.trim()).map_err(|e| {
+        Refusal::invalid("url", format!("{text:?}: {e}"), "write it with https:// or http://")
+    })?;
+    let Some((_, record)) = generation.get(&url).map_err(failed)? else {
+        return Err(Refusal::NotFound(format!("{url}: unknown URL; add it as a seed")));
+    };
+    if let Some(refusal) = settings.scope.refuse(&url) {
+        return Err(Refusal::invalid("url", format!("{url}: {refusal}"), todo(&refusal)));
+    }
+    if let Some(pattern) = control.blocks().cover(&url) {
+        let what = format!("{url} is blocked by {pattern}");
+        return Err(Refusal::invalid("url", what, "unblock it first"));
+    }
+    let robots = explain::robots(settings, &Ok(tables.clone()), &url).map_err(failed)?;
+    // An older file is fetched again before the page.
+    let is_in_force =
+        |fetched: u64| now.saturating_sub(fetched) < settings.fetch.robots_cache.as_millis() as u64;
+    if let Some(line) = robots.rule.filter(|_| robots.fetched.is_some_and(is_in_force)) {
+        let what = format!("{url}: robots.txt: {}", robots.words);
+        return Err(Refusal::invalid("url", what, explain::lift_robots(&line)));
+    }
+    Ok((url, record))
 }

@@ -10,10 +10,7 @@ use recrawl_crawl::crawl::Crawl;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::settings::Settings;
 use recrawl_crawl::stored::seed_sites;
-use recrawl_fetcher::{Fetcher, HttpNetwork};
 use recrawl_terminal::logging;
-use recrawl_types::HostTable;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Release;
 
 /// Reads the configuration and puts it into force between two rounds. An invalid one changes
@@ -71,13 +68,13 @@ fn put_in_force(
     recrawl_crawl::contact_check::check_known(&settings, &crawl.repository.current())?;
     notifier::check(&settings)?;
     let tokens = tokens_of(&settings)?;
-    if settings.fetch != old.fetch {
-        let network = Arc::new(HttpNetwork::new(&settings.fetch).map_err(Failure::work)?);
-        let hosts: Arc<dyn HostTable> = crawl.tables.clone();
-        crawl.fetcher = Fetcher::new(settings.fetch.clone(), network, hosts, crawl.clock.clone());
-    }
     crawl.pings.set_min_trust(settings.config.hints.min_trust.0);
-    crawl.settings = settings;
+    let has_other_requests = settings.fetch != old.fetch;
+    let before = std::mem::replace(&mut crawl.settings, settings);
+    if has_other_requests && let Err(failure) = crawl.renew_fetcher() {
+        crawl.settings = before;
+        return Err(failure);
+    }
     shared.set_settings(&crawl.settings);
     shared.reloads.fetch_add(1, Release);
     // The file may have changed since the signal.

@@ -9,6 +9,7 @@ use super::next::Next;
 use super::recent::Ring;
 use super::scans::{Scan, Scans};
 use super::telling::Telling;
+use crate::cli::Where;
 use crate::turn::Turn;
 use recrawl_console::view::{NextRound, Refusal};
 use recrawl_crawl::crawl::Crawl;
@@ -69,6 +70,8 @@ pub struct SharedState {
     pub steering: Arc<Steering>,
     pub live: Arc<Live>,
     pub data_dir: PathBuf,
+    /// The configuration and the data directory, as the command line names them.
+    pub place: Where,
     pub storage: Arc<dyn Storage>,
     stop: CancellationToken,
     clock: WallClock,
@@ -112,7 +115,7 @@ impl SharedState {
     ///
     /// # Errors
     /// When the reports cannot be read.
-    pub fn new(crawl: &Crawl) -> Result<SharedState, Failure> {
+    pub fn new(crawl: &Crawl, place: Where) -> Result<SharedState, Failure> {
         let reports = open_read::last_cycles(&crawl.repository, MAX_REPORTS)?;
         let generation = crawl.repository.current();
         let shared = SharedState {
@@ -123,6 +126,7 @@ impl SharedState {
             steering: crawl.steering.clone(),
             live: crawl.live.clone(),
             data_dir: crawl.settings.data_dir.clone(),
+            place,
             storage: crawl.storage.clone(),
             stop: crawl.shutdown.token().clone(),
             clock: crawl.clock.clone(),
@@ -325,6 +329,8 @@ pub struct Due {
     pub retry: Duration,
     /// When pages are tried again whose hosts could not be asked, in milliseconds since 1970.
     pub stalled_until: Option<u64>,
+    /// When a page with a rhythm of its own is due, likewise.
+    pub rhythm_at: Option<u64>,
 }
 
 impl Due {
@@ -336,6 +342,10 @@ impl Due {
             at: Some(at),
             why: why.into(),
         };
+        let first = self.stalled_until.map_or(cycle_at, |until| until.min(cycle_at));
+        if let Some(at) = self.rhythm_at.filter(|at| *at < first && self.retry.is_zero()) {
+            return round(RoundKind::Urgent, at, "a page is due by pages.every");
+        }
         match self.stalled_until.filter(|until| *until < cycle_at) {
             Some(until) if self.retry.is_zero() => {
                 round(RoundKind::Fill, until, "hosts that could not be asked are tried again")

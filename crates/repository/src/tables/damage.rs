@@ -39,6 +39,17 @@ impl SledTables {
         cleared.and(read)
     }
 
+    /// Copies the tables in `dir` to `to`, a folder that must not exist. False if another process has them open.
+    ///
+    /// # Errors
+    /// When they cannot be copied.
+    pub fn back_up(dir: &Path, to: &Path) -> io::Result<bool> {
+        let Some(_lock) = lock(dir)? else { return Ok(false) };
+        copy(dir, to)?;
+        durable::remove_unfinished(to)?;
+        Ok(true)
+    }
+
     /// Writes all sound rows of the tables in `dir` into new tables in `to`, reading from a copy in
     /// `scratch`. None if another process has the tables open.
     ///

@@ -27,7 +27,8 @@ pub struct OwnVisits {
 /// [`Failure::Usage`] for contradictory arguments; [`Failure::Work`] if the crawl has too little, or cannot be read.
 pub fn of(args: &LearnArgs) -> Result<Option<OwnVisits>, Failure> {
     let at = &args.own.at;
-    if at.config.is_none() && at.data_dir.is_none() {
+    let is_named = at.config.is_named() || at.data_dir.is_some();
+    if !is_named && (!args.data.is_empty() || at.config.file().is_none()) {
         return Ok(None);
     }
     let usage = |text: &str| Err(Failure::Usage(text.into()));

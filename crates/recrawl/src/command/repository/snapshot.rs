@@ -1,4 +1,4 @@
-//! `recrawl repository snapshot OUT`: a copy of the last committed generation, also during a crawl.
+//! `recrawl backup OUT --last-commit`: a copy of the last committed generation, also during a crawl.
 
 use super::new_folder;
 use crate::command::{counted, print, print_json};
@@ -6,20 +6,28 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::settings::Settings;
 use recrawl_repository::storage::FileStorage;
+use recrawl_repository::{Repository, Snapshot};
 use recrawl_types::Size;
 use serde_json::json;
 use std::path::Path;
 
-pub fn run(settings: &Settings, out: &Path, as_json: bool) -> Result<(), Failure> {
+/// Copies the current generation of `repository` to a new folder.
+///
+/// # Errors
+/// When the folder is not new, or a file cannot be read or written.
+pub fn make(settings: &Settings, repository: &Repository, out: &Path) -> Result<Snapshot, Failure> {
     let folder = &settings.data_dir;
-    let repository = open_read::repository(settings)?;
     let from = FileStorage::existing(folder)
         .map_err(|e| Failure::Usage(format!("cannot open data directory {}: {e}", folder.display())))?;
     let to = new_folder(out, folder)?;
     // If a hard link fails (another disk, a file system without links), the file is copied.
     let link = |name: &str| from.link(name, &to).is_ok();
     let decided = open_read::decisions(folder, || open_read::tables(folder))?.to_json();
-    let made = repository.snapshot(&to, &link, &decided).map_err(Failure::work)?;
+    repository.snapshot(&to, &link, &decided).map_err(Failure::work)
+}
+
+pub fn run(settings: &Settings, out: &Path, as_json: bool) -> Result<(), Failure> {
+    let made = make(settings, &open_read::repository(settings)?, out)?;
     if as_json {
         return print_json(&json!({
             "generation": made.generation, "pages": made.pages, "linked": made.linked, "copied": made.copied,
@@ -34,7 +42,7 @@ pub fn run(settings: &Settings, out: &Path, as_json: bool) -> Result<(), Failure
         Size(made.copied_bytes).rounded()
     ))?;
     print(
-        "not copied  hosts.sled (locked by the running crawl; a crawl learns it again), warc (append-only: \
-         copy it afterwards), formula.toml",
+        "not copied  hosts.sled (a crawl learns it again), warc, formula.toml; `recrawl backup` without --last-commit \
+         copies all",
     )
 }

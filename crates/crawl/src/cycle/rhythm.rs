@@ -1,0 +1,52 @@
+//! Pages with a rhythm of their own (`pages.every`), also within a cycle. When one is due, it is requested as by an
+//! operator: an urgent round visits it, with all rules of politeness, beyond the budget of the cycle.
+
+use crate::crawl::Crawl;
+use crate::failure::Failure;
+use crate::operator::control::Mark;
+use crate::stored::{keep, kept};
+use std::collections::BTreeMap;
+
+/// When each page was last requested, in milliseconds since 1970, in the tables.
+const REQUESTED: &str = "rhythm";
+/// The name under which the pages are asked for.
+const WHO: &str = "pages.every";
+
+impl Crawl {
+    /// Requests the pages that are due. Returns when the next one is, in milliseconds since 1970; none without such pages.
+    ///
+    /// # Errors
+    /// When a page or the tables cannot be read, or the request cannot be stored.
+    pub fn keep_rhythm(&self) -> Result<Option<u64>, Failure> {
+        let (mut rhythms, now) = (self.settings.pages.rhythms().peekable(), (self.clock)());
+        if rhythms.peek().is_none() {
+            return Ok(None);
+        }
+        let before: BTreeMap<String, u64> = kept(&self.tables, REQUESTED)?.unwrap_or_default();
+        let (generation, blocks) = (self.repository.current(), self.control.blocks());
+        let (mut requested, mut next) = (BTreeMap::new(), None::<u64>);
+        for (url, every) in rhythms {
+            let is_visited =
+                generation.get(url).map_err(Failure::work)?.is_some_and(|(_, page)| page.visited.is_some());
+            // A page that was never fetched is visited anyway.
+            if !is_visited || !self.settings.scope.admits(url) || blocks.cover(url).is_some() {
+                continue;
+            }
+            let name = url.to_string();
+            let every = every.as_millis() as u64;
+            // If the clock was set back, the page waits for one period at most.
+            let last = before.get(&name).map_or(now, |last| (*last).min(now));
+            let is_due = now - last >= every;
+            if is_due {
+                self.control.ask(url, Mark { who: WHO.into(), at: now })?;
+            }
+            let last = if is_due { now } else { last };
+            next = Some(next.map_or(last + every, |next| next.min(last + every)));
+            requested.insert(name, last);
+        }
+        if requested != before {
+            keep(&self.tables, REQUESTED, &requested)?;
+        }
+        Ok(next)
+    }
+}

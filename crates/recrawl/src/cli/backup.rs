@@ -1,0 +1,35 @@
+//! Arguments of `recrawl backup` and `recrawl restore`.
+
+use super::Where;
+use clap::Args;
+use std::path::PathBuf;
+
+/// `recrawl backup`
+#[derive(Args)]
+pub struct BackupArgs {
+    /// Target folder; must be new or empty
+    #[arg(value_name = "DIR")]
+    pub out: PathBuf,
+    /// Only the last committed generation, its reports and decisions: at once, beside any crawl, by hard links where the
+    /// file system allows it
+    #[arg(long)]
+    pub last_commit: bool,
+    #[command(flatten)]
+    pub at: Where,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `recrawl restore`
+#[derive(Args)]
+pub struct RestoreArgs {
+    /// Folder that `recrawl backup` wrote
+    #[arg(value_name = "DIR")]
+    pub from: PathBuf,
+    #[command(flatten)]
+    pub at: Where,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}

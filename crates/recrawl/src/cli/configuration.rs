@@ -1,0 +1,54 @@
+//! Which configuration a command uses.
+
+use crate::process;
+use clap::Args;
+use recrawl_crawl::config::ConfigError;
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::settings::Settings;
+use std::path::{Path, PathBuf};
+
+/// The configuration in the working directory, which is used unless another one is named.
+pub const HERE: &str = "recrawl.toml";
+/// The variable that names another one.
+const VARIABLE: &str = "RECRAWL_CONFIG";
+
+/// Selects a configuration.
+#[derive(Args, Clone, Default)]
+pub struct Configuration {
+    /// Configuration file (TOML). Default: that of RECRAWL_CONFIG, else recrawl.toml here, else built-in defaults
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+impl Configuration {
+    /// The file; none for the built-in defaults.
+    #[expect(clippy::disallowed_methods, reason = "it names the configuration, as --config does")]
+    pub fn file(&self) -> Option<PathBuf> {
+        let here = || Some(PathBuf::from(HERE)).filter(|file| file.exists());
+        let of_environment = || std::env::var_os(VARIABLE).filter(|name| !name.is_empty()).map(PathBuf::from);
+        self.config.clone().or_else(of_environment).or_else(here)
+    }
+
+    /// Does the command line name it?
+    pub fn is_named(&self) -> bool {
+        self.config.is_some()
+    }
+
+    /// The file, if the command line names none.
+    pub fn found(&self) -> Option<PathBuf> {
+        self.file().filter(|_| !self.is_named())
+    }
+}
+
+/// Reads and checks a configuration file, or the defaults.
+///
+/// # Errors
+/// [`Failure::Usage`], naming the file and the key.
+pub fn load(file: Option<&Path>, data_dir: Option<&Path>) -> Result<Settings, Failure> {
+    let settings = Settings::load(file, data_dir)?;
+    process::check_log(&settings.config.log).map_err(|problem| match file {
+        Some(file) => Failure::from(ConfigError::Parse(file.into(), problem)),
+        None => Failure::Usage(problem),
+    })?;
+    Ok(settings)
+}

@@ -1,0 +1,30 @@
+//! Arguments of `recrawl watch`.
+
+use super::{Where, web_address};
+use clap::Args;
+use recrawl_types::Span;
+
+/// `recrawl watch`
+#[derive(Args)]
+pub struct WatchArgs {
+    /// URLs of the pages; https is assumed
+    #[arg(value_name = "URL", value_parser = web_address, required = true)]
+    pub urls: Vec<String>,
+    /// CSS selector of what counts, such as `.price`. Default: the whole page
+    #[arg(long, value_name = "SELECTOR")]
+    pub select: Option<String>,
+    /// Tell only while the first number of the text is below this one
+    #[arg(long, value_name = "NUMBER", requires = "to", allow_negative_numbers = true)]
+    pub below: Option<f64>,
+    /// How often to look
+    #[arg(long, value_name = "DURATION", default_value = "1 h", value_parser = Span::parse)]
+    pub every: Span,
+    /// Target of messages: ntfy://ntfy.sh/TOPIC, slack://…, discord://…, mailto:…, https://… or http://…
+    #[arg(long, value_name = "TARGET")]
+    pub to: Option<String>,
+    #[command(flatten)]
+    pub at: Where,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}

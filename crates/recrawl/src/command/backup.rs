@@ -1,0 +1,175 @@
+//! `recrawl backup DIR` and `recrawl restore DIR`: all that a crawl needs to go on elsewhere or later.
+//!
+//! A daemon steps aside while its generation, tables and decisions are copied, so that they belong together. The archive is
+//! copied after that, up to the lengths that it had then: it only grows.
+
+use super::repository::{self, snapshot};
+use super::{counted, print_json, print_labelled};
+use crate::cli::{BackupArgs, RestoreArgs};
+use crate::turn::Turn;
+use recrawl_archive::opener::FOLDER;
+use recrawl_crawl::data_dir::TABLES;
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::open_read;
+use recrawl_crawl::operator::stopped::in_the_way;
+use recrawl_crawl::settings::Settings;
+use recrawl_repository::storage::FileStorage;
+use recrawl_repository::{Repository, SledTables};
+use recrawl_types::Size;
+use serde_json::json;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Small files beside the repository, as far as they exist. Others are of the process or of a round in progress.
+const BESIDE: [&str; 7] = [
+    "formula.toml",
+    "candidate.json",
+    "notify.json",
+    "first-look.json",
+    "control.jsonl",
+    "control.jsonl.1",
+    "warc/index.cdxj",
+];
+/// The configuration, in a backup.
+const CONFIGURATION: &str = "recrawl.toml";
+
+pub fn back_up(args: &BackupArgs) -> Result<(), Failure> {
+    let settings = args.at.settings()?;
+    if args.last_commit {
+        return snapshot::run(&settings, &args.out, args.json);
+    }
+    let (folder, out) = (&settings.data_dir, &args.out);
+    let (made, bodies) = {
+        let _turn = Turn::alone(folder)?;
+        // Holds the lock: no crawl begins meanwhile.
+        let repository = writing(&settings)?;
+        let made = snapshot::make(&settings, &repository, out)?;
+        beside(folder, out)?;
+        if let Some(file) = args.at.config.file() {
+            copy(&file, &out.join(CONFIGURATION), u64::MAX)?;
+        }
+        (made, lengths(&folder.join(FOLDER))?)
+    };
+    let mut bytes = 0;
+    fs::create_dir_all(out.join(FOLDER))?;
+    for (name, length) in &bodies {
+        bytes += copy(&folder.join(FOLDER).join(name), &out.join(FOLDER).join(name), *length)?;
+    }
+    sync_folder(out)?;
+    if args.json {
+        return print_json(&json!({
+            "generation": made.generation, "pages": made.pages, "warc_files": bodies.len(), "warc_bytes": bytes,
+        }));
+    }
+    print_labelled(format!("generation  {}, {}", made.generation, counted(made.pages, "page")))?;
+    print_labelled(format!(
+        "archive     {} ({})",
+        counted(bodies.len() as u64, "file"),
+        Size(bytes).rounded()
+    ))?;
+    print_labelled(format!("backup      {}; `recrawl restore` puts it back", out.display()))
+}
+
+pub fn restore(args: &RestoreArgs) -> Result<(), Failure> {
+    let settings = args.at.settings()?;
+    let (from, folder) = (&args.from, &settings.data_dir);
+    let source = FileStorage::existing(from)
+        .map_err(|e| Failure::Usage(format!("cannot open {}: {e}", from.display())))?;
+    let backup = Repository::open_read(Arc::new(source))
+        .map_err(|e| Failure::Usage(format!("{}: no complete backup: {e}", from.display())))?;
+    repository::new_folder(folder, from)?;
+    // The manifest comes last: what was cut short is no crawl.
+    let mut names: Vec<_> =
+        fs::read_dir(from)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<_>>()?;
+    names.sort_by_key(|name| name == "MANIFEST");
+    for name in names.iter().filter(|name| *name != "LOCK" && *name != CONFIGURATION) {
+        copy_all(&from.join(name), &folder.join(name))?;
+    }
+    sync_folder(folder)?;
+    let summary = *backup.current().summary();
+    if args.json {
+        return print_json(&json!({"generation": summary.number, "pages": summary.pages}));
+    }
+    print_labelled(format!("generation  {}, {}", summary.number, counted(summary.pages, "page")))?;
+    print_labelled(format!(
+        "restored    {}; `recrawl repository verify` reads every byte",
+        folder.display()
+    ))?;
+    let configuration = from.join(CONFIGURATION);
+    match configuration.is_file() {
+        true => print_labelled(format!("not copied  its configuration, {}", configuration.display())),
+        false => Ok(()),
+    }
+}
+
+/// The repository, locked.
+fn writing(settings: &Settings) -> Result<Repository, Failure> {
+    // First: opening to write would create one.
+    drop(open_read::repository(settings)?);
+    let repository =
+        Repository::open(Arc::new(FileStorage::existing(&settings.data_dir)?)).map_err(in_the_way)?;
+    Ok(repository.keeping_visits(settings.config.storage.keep_visits))
+}
+
+/// Copies what no generation has: tables and small files.
+fn beside(folder: &Path, out: &Path) -> Result<(), Failure> {
+    let tables = folder.join(TABLES);
+    if tables.is_dir() && !SledTables::back_up(&tables, &out.join(TABLES))? {
+        return Err(Failure::Work(format!("{}: {}", tables.display(), open_read::IN_USE)));
+    }
+    for name in BESIDE.iter().filter(|name| folder.join(name).is_file()) {
+        fs::create_dir_all(out.join(name).parent().unwrap_or(out))?;
+        copy(&folder.join(name), &out.join(name), u64::MAX)?;
+    }
+    Ok(())
+}
+
+/// Names and lengths of the WARC files.
+fn lengths(warc: &Path) -> Result<Vec<(String, u64)>, Failure> {
+    let entries = match fs::read_dir(warc) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".warc.gz") {
+            found.push((name, entry.metadata()?.len()));
+        }
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
+/// Copies the first bytes of a file durably, `length` at most. A file that is gone was removed by `storage.archive_max`.
+fn copy(from: &Path, to: &Path, length: u64) -> Result<u64, Failure> {
+    let failed = |e: io::Error| Failure::Work(format!("cannot copy {}: {e}", from.display()));
+    let source = match File::open(from) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(0),
+        opened => opened.map_err(failed)?,
+    };
+    let mut target = File::create(to).map_err(failed)?;
+    let bytes = io::copy(&mut source.take(length), &mut target).map_err(failed)?;
+    target.sync_all().map_err(failed)?;
+    Ok(bytes)
+}
+
+/// Copies a file, or a folder with all in it.
+fn copy_all(from: &Path, to: &Path) -> Result<(), Failure> {
+    if !from.is_dir() {
+        return copy(from, to, u64::MAX).map(drop);
+    }
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let name = entry?.file_name();
+        copy_all(&from.join(&name), &to.join(&name))?;
+    }
+    sync_folder(to)
+}
+
+fn sync_folder(folder: &Path) -> Result<(), Failure> {
+    Ok(File::open(folder)?.sync_all()?)
+}

@@ -1,0 +1,252 @@
+//! `recrawl fetch URL`: a page now, by the running daemon or by a short crawl of this command.
+
+use super::control::{failure, tell};
+use super::{add, print_json, print_labelled};
+use crate::audit::{self, COMMAND_LINE};
+use crate::cli::FetchArgs;
+use crate::daemon::{Daemon, encoded};
+use crate::process;
+use crate::serve::changes;
+use recrawl_console::view::{Accepted, Change, Did};
+use recrawl_crawl::clock::NextRound;
+use recrawl_crawl::crawl::Crawl;
+use recrawl_crawl::cycle::{self, RoundEnd};
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::operator::control::Mark;
+use recrawl_crawl::round::RoundKind;
+use recrawl_crawl::settings::Settings;
+use recrawl_fetcher::system_clock;
+use recrawl_types::{CanonicalUrl, PageRecord};
+use serde_json::{Value, json};
+use std::thread;
+use std::time::Duration;
+
+/// Interval of looks at a daemon that fetches the page.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// Rounds that this command runs at most: one that was interrupted comes first.
+const MAX_ROUNDS: u32 = 3;
+
+pub fn run(args: &FetchArgs) -> Result<(), Failure> {
+    let settings = args.at.settings()?;
+    let url = settings
+        .rules
+        .canonicalize(&args.url)
+        .map_err(|e| Failure::Usage(format!("invalid URL {}: {e}", args.url)))?;
+    let came = match Daemon::in_charge(&settings.data_dir)? {
+        Some(daemon) if args.wait => fetched_by(&daemon, &url)?,
+        Some(daemon) => return tell(&ask(&daemon, &url)?, args.json),
+        None => fetched_here(settings, &url)?,
+    };
+    match args.json {
+        true => print_json(&json!({"url": url.to_string(), "outcome": came.name(), "detail": came.words()}))?,
+        false => print_labelled(format!("{url}: {}", came.words()))?,
+    }
+    match came.is_fetched() {
+        true => Ok(()),
+        false => Err(Failure::Work(format!("{url} was not fetched; see `recrawl explain {url}`"))),
+    }
+}
+
+/// Counts of a page that tell one visit from the next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Visits {
+    visits: u64,
+    changes: u64,
+    failures: u64,
+    not_found: u64,
+}
+
+impl Visits {
+    /// `page` is that of `recrawl explain --json`; null for an unknown one.
+    fn of_document(page: &Value) -> Visits {
+        let count = |key: &str| page[key].as_u64().unwrap_or_default();
+        // The first fetch is no comparison.
+        let visits = count("n") + u64::from(page["n"].is_u64());
+        Visits { visits, changes: count("X"), failures: count("failures"), not_found: count("not_found") }
+    }
+
+    fn of_record(record: &PageRecord) -> Visits {
+        let history = record.visited.as_ref().map(|visited| visited.history);
+        Visits {
+            visits: history.map_or(0, |history| u64::from(history.visits) + 1),
+            changes: history.map_or(0, |history| history.changes.into()),
+            failures: record.known.failures.into(),
+            not_found: record.known.not_found.into(),
+        }
+    }
+}
+
+/// The result of a visit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Came {
+    First,
+    Changed,
+    Unchanged,
+    NotFound,
+    Failed,
+    /// No request for the page was made.
+    Skipped,
+}
+
+impl Came {
+    fn between(before: Visits, after: Visits) -> Came {
+        match () {
+            () if after.visits > before.visits && before.visits == 0 => Came::First,
+            () if after.changes > before.changes => Came::Changed,
+            () if after.visits > before.visits => Came::Unchanged,
+            () if after.not_found > before.not_found => Came::NotFound,
+            () if after.failures > before.failures => Came::Failed,
+            () => Came::Skipped,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Came::First => "first",
+            Came::Changed => "changed",
+            Came::Unchanged => "unchanged",
+            Came::NotFound => "not_found",
+            Came::Failed => "failed",
+            Came::Skipped => "skipped",
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Came::First => "fetched for the first time",
+            Came::Changed => "fetched, changed since the last visit",
+            Came::Unchanged => "fetched, unchanged since the last visit",
+            Came::NotFound => "the server has no such page",
+            Came::Failed => "the server did not give the page",
+            Came::Skipped => "not requested",
+        }
+    }
+
+    fn is_fetched(self) -> bool {
+        matches!(self, Came::First | Came::Changed | Came::Unchanged)
+    }
+}
+
+/// Asks a daemon for the page; an unknown one becomes a seed.
+fn ask(daemon: &Daemon, url: &CanonicalUrl) -> Result<Accepted, Failure> {
+    let url = url.to_string();
+    match daemon.json(&document_at(&url))? {
+        Some(_) => daemon.change("POST", "/api/v1/recrawl", Some(&json!({"url": url}))),
+        None => add::by_daemon(daemon, &[url]),
+    }
+}
+
+fn document_at(url: &str) -> String {
+    format!("/api/v1/page?url={}", encoded(url))
+}
+
+/// The same, and waits until a round that had the page is committed.
+pub fn fetched_by(daemon: &Daemon, url: &CanonicalUrl) -> Result<Came, Failure> {
+    let at = document_at(&url.to_string());
+    let visits = || Ok::<_, Failure>(Visits::of_document(&daemon.json(&at)?.unwrap_or_default()["page"]));
+    let state = || Ok::<_, Failure>(daemon.json("/api/v1/status")?.unwrap_or_default());
+    let waiting = || {
+        let controls = daemon.json("/api/v1/controls")?.unwrap_or_default();
+        let count = |key: &str| controls[key].as_u64().unwrap_or_default();
+        Ok::<_, Failure>(count("seeds_waiting") + count("recrawls_waiting"))
+    };
+    let before = visits()?;
+    ask(daemon, url)?;
+    loop {
+        // In this order: an answer leaves the queue before its round is committed.
+        let is_answered = waiting()? == 0;
+        let is_idle = state()?["cycle"].is_null();
+        let after = visits()?;
+        if after != before || is_answered && is_idle {
+            return Ok(Came::between(before, after));
+        }
+        thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// Runs rounds of the urgent pages until the page was visited.
+fn fetched_here(settings: Settings, url: &CanonicalUrl) -> Result<Came, Failure> {
+    let data_dir = settings.data_dir.clone();
+    let seeds = match recrawl_crawl::data_dir::is_begun(&data_dir) {
+        true => Vec::new(),
+        false => vec![url.clone()],
+    };
+    let text = [url.to_string()];
+    changes::admitted(&settings, &text).map_err(failure)?;
+    let mut crawl = Crawl::open(settings, &seeds, 0, process::of_crawl(process::stopped_by_signals()?)?)?;
+    if let Some(Mark { who, .. }) = crawl.control.paused() {
+        return Err(Failure::Usage(format!("{who} paused this crawl; `recrawl resume` ends the pause")));
+    }
+    let visits = |crawl: &Crawl| {
+        let known = crawl.repository.current().get(url).map_err(Failure::work)?;
+        Ok::<_, Failure>(known.map(|(_, record)| Visits::of_record(&record)))
+    };
+    let known = visits(&crawl)?;
+    let change = Change::Recrawl { url: text[0].clone() };
+    audit::logged(&data_dir, &change, || {
+        let detail = queue(&crawl, url, known.is_some())?;
+        Ok(((), Accepted { did: Did::NextRound, detail }))
+    })?;
+    let before = known.unwrap_or_default();
+    for _ in 0..MAX_ROUNDS {
+        let urgent = NextRound { kind: RoundKind::Urgent, begins_cycle: false };
+        let next = match (crawl.begun()?, crawl.so_far.started) {
+            (None, Some(_)) => urgent,
+            _ => crawl.next_round(false, true)?.unwrap_or(urgent),
+        };
+        let waiting = crawl.control.seeds();
+        crawl.admit(&waiting)?;
+        match cycle::round(&mut crawl, next, &waiting)? {
+            RoundEnd::Interrupted => {
+                return Err(Failure::Work("stopped; the next start resumes this round".into()));
+            }
+            RoundEnd::NothingDue => break,
+            RoundEnd::Committed(_) => crawl.control.forget_seeds(&waiting)?,
+        }
+        if visits(&crawl)?.unwrap_or_default() != before {
+            break;
+        }
+    }
+    Ok(Came::between(before, visits(&crawl)?.unwrap_or_default()))
+}
+
+/// Queues the page for the next round of this process.
+fn queue(crawl: &Crawl, url: &CanonicalUrl, is_known: bool) -> Result<String, Failure> {
+    let generation = crawl.repository.current();
+    if !is_known {
+        let urls = [url.to_string()];
+        let seeds = changes::queue_seeds(&crawl.control, &crawl.settings, &generation, &urls, "visited now");
+        return Ok(seeds.map_err(failure)?.0.detail);
+    }
+    let now = system_clock()();
+    let text = url.to_string();
+    changes::asked(&crawl.control, &crawl.settings, &generation, &crawl.tables, &text, now)
+        .map_err(failure)?;
+    crawl.control.ask(url, Mark { who: COMMAND_LINE.into(), at: now })?;
+    Ok(format!("{url} is fetched now"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_of_a_visit_shows_in_its_counts() {
+        let counts = |visits, changes, failures, not_found| Visits { visits, changes, failures, not_found };
+        let before = counts(3, 1, 2, 1);
+        for (before, after, came) in [
+            (counts(0, 0, 0, 0), counts(1, 0, 0, 0), Came::First),
+            (before, counts(4, 2, 0, 0), Came::Changed),
+            (before, counts(4, 1, 0, 0), Came::Unchanged),
+            (before, counts(3, 1, 3, 2), Came::NotFound),
+            (before, counts(3, 1, 3, 1), Came::Failed),
+            (before, before, Came::Skipped),
+        ] {
+            assert_eq!(Came::between(before, after), came);
+        }
+        let page = json!({"n": 2, "X": 1, "failures": 0, "not_found": 0});
+        assert_eq!(Visits::of_document(&page), counts(3, 1, 0, 0));
+        assert_eq!(Visits::of_document(&json!({"n": null, "failures": 2})), counts(0, 0, 2, 0));
+        assert_eq!(Visits::of_document(&Value::Null), Visits::default());
+    }
+}

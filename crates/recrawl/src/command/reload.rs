@@ -1,0 +1,17 @@
+//! `recrawl reload`: the running daemon reads its configuration again.
+
+use super::control::tell;
+use crate::cli::ReloadArgs;
+use crate::daemon::Daemon;
+use recrawl_crawl::failure::Failure;
+
+pub fn run(args: &ReloadArgs) -> Result<(), Failure> {
+    let settings = args.at.settings()?;
+    let Some(daemon) = Daemon::in_charge(&settings.data_dir)? else {
+        return Err(Failure::Usage(format!(
+            "no daemon runs in {}; the next `recrawl serve` reads its configuration anyway",
+            settings.data_dir.display()
+        )));
+    };
+    tell(&daemon.change("POST", "/api/v1/reload", None)?, args.json)
+}

@@ -1,0 +1,143 @@
+//! `recrawl watch` and looks at pages that no crawl has fetched.
+
+use crate::daemon::{self, Daemon};
+use crate::harness::*;
+use serde_json::{Value, json};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+
+/// A shop with one page, whose price can be set, and what was asked for there.
+struct Shop {
+    page: String,
+    price: Arc<AtomicU64>,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Shop {
+    fn open() -> Shop {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let page = format!("http://{}/shoe", listener.local_addr().unwrap());
+        let shop = Shop { page, price: Arc::new(AtomicU64::new(20)), asked: Arc::default() };
+        let (price, asked) = (shop.price.clone(), shop.asked.clone());
+        serve_each(listener, move |target, _| {
+            asked.lock().unwrap().push(target.to_owned());
+            let price = price.load(Relaxed);
+            let body = format!(
+                "<title>A shoe</title><p>1 of 9</p><p class=price>EUR {price},50</p><a href=/other>other</a>"
+            );
+            let fields = if target == "/moved" { "Location: /shoe\r\n".into() } else { String::new() };
+            ("text/html", fields, body)
+        });
+        shop
+    }
+
+    fn asked(&self, path: &str) -> usize {
+        self.asked.lock().unwrap().iter().filter(|asked| *asked == path).count()
+    }
+}
+
+/// In a folder without a configuration; the environment allows loopback and has no delay.
+fn at(folder: &Path, words: &[&str]) -> Command {
+    let mut command = program();
+    command.current_dir(folder).args(words);
+    command.env("RECRAWL__FETCH__ALLOW_ADDRESSES", "[\"127.0.0.0/8\"]");
+    command.env("RECRAWL__POLITENESS__DELAY_PER_HOST", "0 s").env("RECRAWL__STORAGE__RESERVE", "0 B");
+    command.env("RECRAWL__SERVE__LISTEN", "127.0.0.1:0");
+    command
+}
+
+fn run(folder: &Path, words: &[&str]) -> std::process::Output {
+    at(folder, words).output().unwrap()
+}
+
+#[test]
+fn a_page_is_shown_then_watched_and_told_of() {
+    let (shop, hook) = (Shop::open(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let told = Arc::new(Mutex::new(Vec::<String>::new()));
+    let (to, heard) = (format!("http://{}/hook", hook.local_addr().unwrap()), told.clone());
+    serve_each(hook, move |target, _| {
+        heard.lock().unwrap().push(target.to_owned());
+        ("text/plain", String::new(), String::new())
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["watch", &shop.page, "--select", ".price", "--below", "15", "--every", "1 s", "--to", &to];
+    let said = succeeds(run(folder.path(), &words));
+    for part in
+        ["title       A shoe", "numbers     20.5", "EUR 20,50", "written     recrawl.toml", "`recrawl serve`"]
+    {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(!said.contains("1 of 9"), "{said}");
+    assert_eq!((shop.asked("/shoe"), shop.asked("/other")), (1, 0));
+    let again = fails(run(folder.path(), &words), 2);
+    assert!(again.contains("is watched already"), "{again}");
+
+    // The daemon has the seed, and looks at the page alone.
+    let daemon = Daemon::of(at(folder.path(), &["serve"]));
+    daemon.until("visited", |_| shop.asked("/shoe") >= 3);
+    shop.price.store(18, Relaxed);
+    let seen = shop.asked("/shoe");
+    daemon.until("seen", |_| shop.asked("/shoe") >= seen + 2);
+    assert!(told.lock().unwrap().is_empty(), "18.50 is not below");
+    shop.price.store(12, Relaxed);
+    daemon.until("told", |_| !told.lock().unwrap().is_empty());
+    assert_eq!(shop.asked("/other"), 0);
+
+    // Another page, beside the daemon: it fetches the page itself, and reads the configuration again.
+    let other = shop.page.replace("/shoe", "/boot");
+    let said = succeeds(run(folder.path(), &["watch", &other, "--json"]));
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(said["pages"][0]["numbers"], json!([1.0, 9.0, 12.5]), "{said}");
+    assert!(said["next"].as_str().unwrap().contains("recrawl.toml: in force"), "{said}");
+    assert_eq!(shop.asked("/boot"), 1);
+    let text = std::fs::read_to_string(folder.path().join("recrawl.toml")).unwrap();
+    assert!(text.contains("# Only the watched pages") && text.contains("/boot"), "{text}");
+    daemon.stop();
+}
+
+#[test]
+fn a_watch_that_sees_nothing_writes_nothing() {
+    let shop = Shop::open();
+    let folder = tempfile::tempdir().unwrap();
+    let moved = shop.page.replace("/shoe", "/moved");
+    for (words, code, says) in [
+        (&[&shop.page, "--select", ".none"][..], 1, "--select \".none\" finds no text"),
+        (&[&shop.page, "--select", "title[", "--to", "http://127.0.0.1:9/"], 2, "is not a CSS selector"),
+        (&[&shop.page, "--to", "gopher://x"], 2, "--to: \"gopher\" is no kind of target"),
+        (&[&shop.page, "--every", "1 ms"], 2, "at least 1 s"),
+        (&[&moved], 1, "redirects, to /shoe: name the page"),
+        (&["nonsense"], 2, "nonsense"),
+    ] {
+        let line = fails(run(folder.path(), &[&["watch"], words].concat()), code);
+        assert!(line.contains(says), "{words:?}: {line}");
+    }
+    assert_eq!(
+        run(folder.path(), &["watch", &shop.page, "--below", "3"]).status.code(),
+        Some(2),
+        "--to is missing"
+    );
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_rule_is_tested_before_the_first_crawl() {
+    let shop = Shop::open();
+    let folder = tempfile::tempdir().unwrap();
+    let said = succeeds(run(folder.path(), &["page", "test", &shop.page, "--include", ".price"]));
+    assert!(said.contains("EUR 20,50") && !said.contains("1 of 9"), "{said}");
+    assert!(!folder.path().join("data").exists(), "nothing is left of it");
+    let missing = fails(run(folder.path(), &["page", "test", &shop.page, "--include", ".none"]), 1);
+    assert!(missing.contains("matches no element"), "{missing}");
+    // What is blocked is not fetched, not even for a look.
+    let world = daemon::world(5, 1, "");
+    world.crawl(1);
+    let host = host_of(&shop.page);
+    succeeds(world.run(&["block", &host]));
+    let asked = shop.asked.lock().unwrap().len();
+    let blocked = fails(world.run(&["page", "test", &shop.page]), 2);
+    assert!(blocked.contains("blocked by"), "{blocked}");
+    assert_eq!(shop.asked.lock().unwrap().len(), asked);
+}
