@@ -164,7 +164,7 @@ impl Helps {
         let mut path = vec![words[0].to_owned()];
         let mut help = self.help(&path).ok_or("no help")?;
         for word in words.iter().skip(1).take_while(|w| !w.starts_with('-')) {
-            if !help.contains("\nCommands:") {
+            if !help.contains("<COMMAND>") {
                 break;
             }
             path.push((*word).to_owned());

@@ -114,6 +114,10 @@ impl recrawl_fetcher::FirstLook for FirstLookFile {
     }
 
     fn take(&self, host: &str) -> bool {
+        // Without a seed there is no file. To open it would leave an empty one, which counts as damaged.
+        if !self.admits(host) {
+            return false;
+        }
         let take = |taken: &mut Taken| {
             let is_free = taken.requests < MAX_REQUESTS && taken.hosts.contains(name(host));
             taken.requests += u32::from(is_free);

@@ -11,7 +11,7 @@ use crate::operator::control::Mark;
 use crate::parts::focus::state::FocusState;
 use crate::parts::improve::steps::LoopState;
 use crate::parts::noise::site::floor_of;
-use crate::parts::{PARTS, next_change};
+use crate::parts::{PARTS, next_change, seed_hosts};
 use crate::process::Process;
 use crate::progress::figures::Live;
 use crate::settings::Settings;
@@ -163,6 +163,7 @@ fn learned(part: &str, crawl: &Crawl, pages: &[CanonicalUrl]) -> Option<Vec<Stri
         "pings" => hosts(&|origin| format!("{:?}", tables.ping_counts(origin).unwrap())),
         "traps" => hosts(&|origin| format!("{:?}", tables.traps(origin).unwrap())),
         "trust" => hosts(&|origin| format!("{:?}", tables.load(origin).unwrap().map(|host| host.trust))),
+        "seed_hosts" => all(&seed_hosts::failing(tables).unwrap()),
         "notify" | "promises" | "render" => return None,
         unknown => panic!("say how `{unknown}` shows what it learned, or that it learns nothing"),
     })
