@@ -1,6 +1,6 @@
 //! Output on standard error: log events and plain messages.
 //!
-//! All of it goes through one [`Queue`], written by a thread of its own. So a slow reader of
+//! All of it goes through one queue, written by a thread of its own. So a slow reader of
 //! standard error never blocks the crawl; it only costs lines, which are counted.
 //!
 //! Text from the network is escaped ([`escape`]), so that it can neither control a terminal nor

@@ -12,7 +12,7 @@ const MIN_PAGES: u32 = 2;
 /// Prior pages with and without a term, of each kind, per page that has it (Monroe et al. 2008, equation 23).
 const PRIOR: f64 = 0.5;
 
-/// An example: its words as written, in lower case, with their stems ([`crate::Words::pairs`]).
+/// An example: its words as written, in lower case, with their stems (`recrawl_focus::Words::pairs`).
 pub type Example = Vec<(String, String)>;
 
 /// A proposed term.
