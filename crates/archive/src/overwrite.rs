@@ -7,14 +7,12 @@
 use super::records::Found;
 use super::spelling::{in_file, record_id, timestamp};
 use flate2::Crc;
-use recrawl_repository::storage::Storage;
+use recrawl_repository::storage::{Storage, copy};
 use std::io;
 use std::ops::Range;
 
 /// Maximum bytes of a stored deflate block.
 pub(crate) const BLOCK: usize = 65_535;
-/// Bytes copied at a time.
-const CHUNK: u64 = 1 << 20;
 /// Suffix of the new file until it is complete.
 pub(crate) const PART: &str = ".part";
 
@@ -78,19 +76,8 @@ fn rewrite(
     let length = old.length()?;
     let mut new = folder.create(part)?;
     let mut at = 0;
-    let mut buffer = Vec::new();
-    let mut copy = |from: u64, to: u64, new: &mut dyn FnMut(&[u8]) -> io::Result<()>| {
-        let mut from = from;
-        while from < to {
-            buffer.resize((to - from).min(CHUNK) as usize, 0);
-            old.read_at(&mut buffer, from)?;
-            new(&buffer)?;
-            from += buffer.len() as u64;
-        }
-        Ok::<_, io::Error>(())
-    };
     for place in places {
-        copy(at, place.start, &mut |bytes| new.write(bytes))?;
+        copy(&*old, at..place.start, &mut *new)?;
         let length = (place.end - place.start) as usize;
         let id = record_id(&format!("{name}/{}", place.start), now);
         // A place too short for a record held an incomplete one; zeros keep it unreadable.
@@ -98,7 +85,7 @@ fn rewrite(
         new.write(&notice.unwrap_or_else(|| vec![0; length]))?;
         at = place.end;
     }
-    copy(at, length, &mut |bytes| new.write(bytes))?;
+    copy(&*old, at..length, &mut *new)?;
     new.sync()?;
     drop(new);
     let written = folder.open(part)?.length()?;

@@ -19,7 +19,7 @@ use crate::progress::figures::Live;
 use crate::progress::storage::Watched;
 use crate::settings::Settings;
 use crate::space::Space;
-use crate::stored::{keep, kept, seed_sites};
+use crate::stored::{keep, kept};
 use recrawl_archive::opener;
 use recrawl_archive::{self as archive, Archive, ArchiveEnd, ArchiveMark, Provenance, Recovery, cap};
 use recrawl_fetcher::{Fetcher, FirstLook as _, HttpNetwork, Steering, WallClock};
@@ -123,7 +123,7 @@ fn provenance(settings: &Settings, tag: String) -> Provenance {
 /// The fetcher of these settings. Without a contact it has what is left of the first look.
 fn fetcher(settings: &Settings, hosts: Arc<dyn HostTable>, clock: WallClock) -> Result<Fetcher, Failure> {
     let look = Arc::new(FirstLookFile::in_folder(&settings.data_dir));
-    let network = match look.is_open() {
+    let network = match settings.fetch.contact.is_none() && look.is_open() {
         true => HttpNetwork::with_first_look(&settings.fetch, look),
         false => HttpNetwork::new(&settings.fetch),
     };
@@ -174,9 +174,7 @@ impl Crawl {
         check_pinned(&tables, &settings)?;
         let decided = Decisions::open(&*storage, &tables, repository.has_decisions())?;
         settings.scope.refuse_taken_down(decided.taken_down.clone());
-        if settings.config.scope.hosts.is_empty() {
-            settings.scope.admit_sites(seed_sites(&tables, seeds)?);
-        }
+        settings.admit_seed_sites(&tables, seeds)?;
         contact_check::look_at(&settings, seeds)?;
         contact_check::check_known(&settings, &repository.current())?;
         // So that a new target is told of the next round, whoever sends, and when.
@@ -286,7 +284,8 @@ impl Crawl {
         }
         let needed = |failure: Failure| Failure::Work(failure.to_string());
         contact_check::check_known(&self.settings, &self.repository.current()).map_err(needed)?;
-        self.renew_fetcher()
+        // Once: a fetcher without a look keeps its connections from round to round.
+        if self.fetcher.is_used_up() { self.renew_fetcher() } else { Ok(()) }
     }
 
     /// Admits the sites of seeds to the scope, unless the configuration names hosts.
@@ -294,8 +293,8 @@ impl Crawl {
     /// # Errors
     /// When they are too many, or the tables cannot be read or written.
     pub fn admit(&mut self, seeds: &[CanonicalUrl]) -> Result<(), Failure> {
-        if !seeds.is_empty() && self.settings.config.scope.hosts.is_empty() {
-            self.settings.scope.admit_sites(seed_sites(&self.tables, seeds)?);
+        if !seeds.is_empty() {
+            self.settings.admit_seed_sites(&self.tables, seeds)?;
         }
         match contact_check::look_at(&self.settings, seeds)? {
             true => self.renew_fetcher(),

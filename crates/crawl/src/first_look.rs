@@ -31,6 +31,12 @@ struct Taken {
     hosts: BTreeSet<String>,
 }
 
+impl Taken {
+    fn admits(&self, host: &str) -> bool {
+        self.requests < MAX_REQUESTS && self.hosts.contains(name(host))
+    }
+}
+
 impl FirstLookFile {
     /// That of a data directory. Nothing is read or written yet.
     pub fn in_folder(data_dir: &Path) -> FirstLookFile {
@@ -109,8 +115,7 @@ fn name(host: &str) -> &str {
 
 impl recrawl_fetcher::FirstLook for FirstLookFile {
     fn admits(&self, host: &str) -> bool {
-        let taken = self.taken();
-        taken.requests < MAX_REQUESTS && taken.hosts.contains(name(host))
+        self.taken().admits(host)
     }
 
     fn take(&self, host: &str) -> bool {
@@ -119,7 +124,7 @@ impl recrawl_fetcher::FirstLook for FirstLookFile {
             return false;
         }
         let take = |taken: &mut Taken| {
-            let is_free = taken.requests < MAX_REQUESTS && taken.hosts.contains(name(host));
+            let is_free = taken.admits(host);
             taken.requests += u32::from(is_free);
             is_free
         };

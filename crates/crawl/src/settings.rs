@@ -30,7 +30,7 @@ use recrawl_formula::Formula;
 use recrawl_repository::SledTables;
 use recrawl_scheduler::Ties;
 use recrawl_scheduler::policy::{self, PolicyKind};
-use recrawl_types::UrlRules;
+use recrawl_types::{CanonicalUrl, Site, UrlRules};
 use recrawl_verifier::Waiting;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -89,6 +89,34 @@ impl Settings {
     /// The rules by which differences of pages are judged.
     pub fn noise_rules(&self) -> NoiseRules<'_> {
         NoiseRules { change: &self.change, pages: &self.pages, notify: &self.notify }
+    }
+
+    /// Adds these seeds to all that were ever given, and admits their sites, unless the configuration names hosts.
+    ///
+    /// # Errors
+    /// When they are too many, or the tables cannot be read or written.
+    pub fn admit_seed_sites(&mut self, tables: &SledTables, seeds: &[CanonicalUrl]) -> Result<(), Failure> {
+        if self.config.scope.hosts.is_empty() {
+            self.scope.admit_sites(seed_sites(tables, seeds)?);
+        }
+        Ok(())
+    }
+
+    /// The page that a person names on the command line.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`], that it is no URL.
+    pub fn named_page(&self, url: &str) -> Result<CanonicalUrl, Failure> {
+        self.rules.canonicalize(url).map_err(|e| Failure::Usage(format!("invalid URL {url}: {e}")))
+    }
+
+    /// The scope as it will be with this page as a seed.
+    pub fn scope_with_seed(&self, seed: &CanonicalUrl) -> Scope {
+        let mut scope = self.scope.clone();
+        if self.config.scope.hosts.is_empty() {
+            scope.admit_sites([Site::of(seed).to_string()]);
+        }
+        scope
     }
 
     /// The rules that keep pages from being fetched, with these decisions of operators.

@@ -97,6 +97,11 @@ pub struct Patience {
 }
 
 impl Fetcher {
+    /// Did it have requests that need no contact, and are all of them made?
+    pub fn is_used_up(&self) -> bool {
+        self.network.is_used_up()
+    }
+
     /// Makes a fetcher.
     pub fn new(
         config: FetchConfig,

@@ -16,6 +16,7 @@ pub use memory::MemoryStorage;
 use std::any::Any;
 use std::fmt::Debug;
 use std::io;
+use std::ops::Range;
 
 /// A folder of files.
 pub trait Storage: Send + Sync + Debug {
@@ -88,6 +89,25 @@ pub trait ReadFile: Send + Sync {
 
     /// Says that these bytes will be read soon. A hint: a back end may begin to fetch them, or do nothing.
     fn will_read(&self, _offset: u64, _length: u64) {}
+}
+
+/// Bytes copied at a time.
+const CHUNK: u64 = 1 << 20;
+
+/// Copies these bytes of a file to the end of another, in bounded memory.
+///
+/// # Errors
+/// When the one cannot be read, or ends before, or the other takes no more.
+pub fn copy(from: &dyn ReadFile, bytes: Range<u64>, to: &mut dyn WriteFile) -> io::Result<()> {
+    let mut buffer = vec![0; (bytes.end.saturating_sub(bytes.start)).min(CHUNK) as usize];
+    let mut at = bytes.start;
+    while at < bytes.end {
+        let part = &mut buffer[..(bytes.end - at).min(CHUNK) as usize];
+        from.read_at(part, at)?;
+        to.write(part)?;
+        at += part.len() as u64;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

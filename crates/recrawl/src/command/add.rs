@@ -9,7 +9,6 @@ use recrawl_console::view::{Accepted, Change};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::operator::stopped::StoppedCrawl;
 use recrawl_crawl::settings::Settings;
-use recrawl_crawl::stored::seed_sites;
 use serde_json::json;
 
 /// When a crawl that is not running visits its seeds.
@@ -32,9 +31,7 @@ pub fn add(settings: &Settings, urls: &[String]) -> Result<Accepted, Failure> {
     changes::admitted(&settings, urls).map_err(failure)?;
     let stopped = StoppedCrawl::begin(&settings)?;
     settings.scope.refuse_taken_down(stopped.decided.taken_down.clone());
-    if settings.config.scope.hosts.is_empty() {
-        settings.scope.admit_sites(seed_sites(&stopped.tables, &[])?);
-    }
+    settings.admit_seed_sites(&stopped.tables, &[])?;
     let generation = stopped.repository.current();
     let queue = || {
         let queued = stopped.decide(|control| {

@@ -7,18 +7,19 @@ use super::repository::{self, snapshot};
 use super::{counted, print_json, print_labelled};
 use crate::cli::{BackupArgs, RestoreArgs};
 use crate::turn::Turn;
-use recrawl_archive::opener::FOLDER;
+use recrawl_archive::opener;
 use recrawl_crawl::data_dir::TABLES;
 use recrawl_crawl::failure::Failure;
+use recrawl_crawl::first_look;
 use recrawl_crawl::open_read;
 use recrawl_crawl::operator::stopped::in_the_way;
 use recrawl_crawl::settings::Settings;
-use recrawl_repository::storage::FileStorage;
+use recrawl_repository::storage::{self, FileStorage, Storage};
 use recrawl_repository::{Repository, SledTables};
 use recrawl_types::Size;
 use serde_json::json;
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ const BESIDE: [&str; 7] = [
     "formula.toml",
     "candidate.json",
     "notify.json",
-    "first-look.json",
+    first_look::FILE,
     "control.jsonl",
     "control.jsonl.1",
     "warc/index.cdxj",
@@ -48,15 +49,11 @@ pub fn back_up(args: &BackupArgs) -> Result<(), Failure> {
         let made = snapshot::make(&settings, &repository, out)?;
         beside(folder, out)?;
         if let Some(file) = args.at.config.file() {
-            copy(&file, &out.join(CONFIGURATION), u64::MAX)?;
+            copy(&file, &out.join(CONFIGURATION))?;
         }
-        (made, lengths(&folder.join(FOLDER))?)
+        (made, lengths(&*opener::open(folder)?)?)
     };
-    let mut bytes = 0;
-    fs::create_dir_all(out.join(FOLDER))?;
-    for (name, length) in &bodies {
-        bytes += copy(&folder.join(FOLDER).join(name), &out.join(FOLDER).join(name), *length)?;
-    }
+    let bytes = copy_archive(&*opener::open(folder)?, &*opener::create(out)?, &bodies)?;
     sync_folder(out)?;
     if args.json {
         return print_json(&json!({
@@ -121,46 +118,55 @@ fn beside(folder: &Path, out: &Path) -> Result<(), Failure> {
     }
     for name in BESIDE.iter().filter(|name| folder.join(name).is_file()) {
         fs::create_dir_all(out.join(name).parent().unwrap_or(out))?;
-        copy(&folder.join(name), &out.join(name), u64::MAX)?;
+        copy(&folder.join(name), &out.join(name))?;
     }
     Ok(())
 }
 
 /// Names and lengths of the WARC files.
-fn lengths(warc: &Path) -> Result<Vec<(String, u64)>, Failure> {
-    let entries = match fs::read_dir(warc) {
-        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries?,
-    };
-    let mut found = Vec::new();
-    for entry in entries {
-        let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name.ends_with(".warc.gz") {
-            found.push((name, entry.metadata()?.len()));
-        }
-    }
-    found.sort_unstable();
-    Ok(found)
+fn lengths(archive: &dyn Storage) -> Result<Vec<(String, u64)>, Failure> {
+    let mut names = archive.list()?;
+    names.retain(|name| name.ends_with(".warc.gz"));
+    names.sort_unstable();
+    let length = |name: String| Ok((name.clone(), archive.open(&name)?.length()?));
+    names.into_iter().map(length).collect()
 }
 
-/// Copies the first bytes of a file durably, `length` at most. A file that is gone was removed by `storage.archive_max`.
-fn copy(from: &Path, to: &Path, length: u64) -> Result<u64, Failure> {
+/// Copies these files durably, up to these lengths. A file that is gone was removed by `storage.archive_max`.
+fn copy_archive(from: &dyn Storage, to: &dyn Storage, files: &[(String, u64)]) -> Result<u64, Failure> {
+    let mut bytes = 0;
+    for (name, length) in files {
+        let failed = |e: io::Error| Failure::Work(format!("cannot copy {}: {e}", from.locate(name)));
+        let source = match from.open(name) {
+            Err(e) if e.kind() == ErrorKind::NotFound => continue,
+            opened => opened.map_err(failed)?,
+        };
+        let mut target = to.create(name).map_err(failed)?;
+        storage::copy(&*source, 0..*length, &mut *target).map_err(failed)?;
+        target.sync().map_err(failed)?;
+        bytes += length;
+    }
+    to.sync_dir()?;
+    Ok(bytes)
+}
+
+/// Copies a file durably.
+fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
     let failed = |e: io::Error| Failure::Work(format!("cannot copy {}: {e}", from.display()));
-    let source = match File::open(from) {
-        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(0),
+    let mut source = match File::open(from) {
+        // It may have been removed since it was listed.
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
         opened => opened.map_err(failed)?,
     };
     let mut target = File::create(to).map_err(failed)?;
-    let bytes = io::copy(&mut source.take(length), &mut target).map_err(failed)?;
-    target.sync_all().map_err(failed)?;
-    Ok(bytes)
+    io::copy(&mut source, &mut target).map_err(failed)?;
+    target.sync_all().map_err(failed)
 }
 
 /// Copies a file, or a folder with all in it.
 fn copy_all(from: &Path, to: &Path) -> Result<(), Failure> {
     if !from.is_dir() {
-        return copy(from, to, u64::MAX).map(drop);
+        return copy(from, to);
     }
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {

@@ -122,10 +122,7 @@ pub struct Explanation {
 
 pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let mut settings = args.at.settings()?;
-    let url = settings
-        .rules
-        .canonicalize(&args.url)
-        .map_err(|e| Failure::Usage(format!("invalid URL {}: {e}", args.url)))?;
+    let url = settings.named_page(&args.url)?;
     let formula = match &args.formula {
         Some(text) => formula_file::find(text).map_err(|e| Failure::Usage(format!("--formula: {e}")))?,
         None => formula_file::in_force(&settings)?,

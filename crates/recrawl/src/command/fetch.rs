@@ -28,10 +28,7 @@ const MAX_ROUNDS: u32 = 3;
 
 pub fn run(args: &FetchArgs) -> Result<(), Failure> {
     let settings = args.at.settings()?;
-    let url = settings
-        .rules
-        .canonicalize(&args.url)
-        .map_err(|e| Failure::Usage(format!("invalid URL {}: {e}", args.url)))?;
+    let url = settings.named_page(&args.url)?;
     let came = match Daemon::in_charge(&settings.data_dir)? {
         Some(daemon) if args.wait => fetched_by(&daemon, &url)?,
         Some(daemon) => return tell(&ask(&daemon, &url)?, args.json),

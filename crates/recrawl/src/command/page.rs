@@ -74,10 +74,7 @@ impl Tested {
 
 fn test_file(args: &PageTestArgs, file: &Path) -> Result<(), Failure> {
     let settings = args.at.settings()?;
-    let url = settings
-        .rules
-        .canonicalize(&args.url)
-        .map_err(|e| Failure::Usage(format!("invalid URL {}: {e}", args.url)))?;
+    let url = settings.named_page(&args.url)?;
     let body = std::fs::read(file)
         .map_err(|e| Failure::Usage(format!("--file: cannot read {}: {e}", file.display())))?;
     let tested = Tested::of(args, &settings, &url)?;

@@ -82,10 +82,7 @@ fn alone(settings: &Settings, folder: &std::path::Path) -> Settings {
 /// Refuses what the crawl would not fetch.
 fn refuse(settings: &Settings, url: &CanonicalUrl) -> Result<(), Failure> {
     let refused = |why: String| Err(Failure::Usage(format!("{url}: {why}")));
-    let mut scope = settings.scope.clone();
-    if settings.config.scope.hosts.is_empty() {
-        scope.admit_sites([recrawl_types::Site::of(url).to_string()]);
-    }
+    let mut scope = settings.scope_with_seed(url);
     if is_begun(&settings.data_dir) {
         let decided = open_read::decisions(&settings.data_dir, || open_read::tables(&settings.data_dir))?;
         if let Some(pattern) = Blocks::of(decided.blocks.keys()).cover(url) {

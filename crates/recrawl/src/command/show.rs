@@ -15,8 +15,7 @@ use std::sync::Arc;
 /// When the URL is invalid or unknown, or the page was never fetched.
 pub fn archived(at: &Where, url: &str) -> Result<ArchivedPage, Failure> {
     let mut settings = at.settings()?;
-    let url =
-        settings.rules.canonicalize(url).map_err(|e| Failure::Usage(format!("invalid URL {url}: {e}")))?;
+    let url = settings.named_page(url)?;
     let repository = open_read::repository(&settings)?;
     let data_dir = settings.data_dir.clone();
     let decided = || open_read::decisions(&data_dir, || open_read::tables(&data_dir));

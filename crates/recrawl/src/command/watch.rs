@@ -32,7 +32,7 @@ pub fn run(args: &WatchArgs) -> Result<(), Failure> {
         read => Some(read.map_err(|e| Failure::Usage(format!("cannot read {}: {e}", file.display())))?),
     };
     let now = args.at.settings()?;
-    let urls = canonical(&now, &args.urls)?;
+    let urls = args.urls.iter().map(|url| now.named_page(url)).collect::<Result<Vec<_>, _>>()?;
     let text = added(args, &now, &urls, before.as_deref())?;
     let written = Written::beside(&file, &text)?;
     let settings = written.settings(args)?;
@@ -54,13 +54,6 @@ pub fn run(args: &WatchArgs) -> Result<(), Failure> {
     }
     print_labelled(format!("{}  {}", if is_new { "written   " } else { "added to  " }, file.display()))?;
     print_labelled(format!("next        {next}"))
-}
-
-fn canonical(settings: &Settings, urls: &[String]) -> Result<Vec<CanonicalUrl>, Failure> {
-    let read = |url: &String| {
-        settings.rules.canonicalize(url).map_err(|e| Failure::Usage(format!("invalid URL {url}: {e}")))
-    };
-    urls.iter().map(read).collect()
 }
 
 /// The command that starts the watch.

@@ -21,7 +21,7 @@ use recrawl_crawl::operator::takedown;
 use recrawl_crawl::progress::figures::Stage;
 use recrawl_crawl::settings::Settings;
 use recrawl_repository::{Generation, SledTables};
-use recrawl_types::{CanonicalUrl, Origin, PageRecord, ScheduleEntry, Share, Site, Size, Status};
+use recrawl_types::{CanonicalUrl, Origin, PageRecord, ScheduleEntry, Share, Size, Status};
 use std::sync::Arc;
 
 /// How to end a takedown, which only the command does.
@@ -261,11 +261,7 @@ pub fn admitted(settings: &Settings, urls: &[String]) -> Result<Vec<CanonicalUrl
         };
         let url = settings.rules.canonicalize(text.trim());
         let url = url.map_err(|e| wrong(e.to_string(), "write it with https:// or http://"))?;
-        let mut scope = settings.scope.clone();
-        if settings.config.scope.hosts.is_empty() {
-            scope.admit_sites([Site::of(&url).to_string()]);
-        }
-        if let Some(refusal) = scope.refuse(&url) {
+        if let Some(refusal) = settings.scope_with_seed(&url).refuse(&url) {
             return Err(wrong(refusal.to_string(), &todo(&refusal)));
         }
         seeds.push(url);

@@ -9,7 +9,6 @@ use recrawl_crawl::config::{Config, Log, Serve};
 use recrawl_crawl::crawl::Crawl;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::settings::Settings;
-use recrawl_crawl::stored::seed_sites;
 use recrawl_terminal::logging;
 use std::sync::atomic::Ordering::Release;
 
@@ -60,9 +59,7 @@ fn put_in_force(
     let (config, changes) = merge(&old.config, fresh.config);
     let mut settings = Settings::check(config).map_err(Failure::Usage)?;
     settings.data_dir.clone_from(&old.data_dir);
-    if settings.config.scope.hosts.is_empty() {
-        settings.scope.admit_sites(seed_sites(&crawl.tables, &[])?);
-    }
+    settings.admit_seed_sites(&crawl.tables, &[])?;
     settings.scope.refuse_taken_down(crawl.control.decided().taken_down.clone());
     settings.scope.read_opt_out().map_err(Failure::Usage)?;
     recrawl_crawl::contact_check::check_known(&settings, &crawl.repository.current())?;

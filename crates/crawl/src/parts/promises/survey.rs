@@ -35,7 +35,7 @@ pub struct SurveyRules<'s> {
     pub decided: &'s Decisions,
 }
 
-/// What a survey reads.
+/// The inputs of a survey.
 pub struct Survey<'s> {
     /// See [`SurveyRules`].
     pub rules: SurveyRules<'s>,

@@ -66,7 +66,7 @@ pub fn scope(
         let Ok(tables) = tables else {
             return Ok(refusal_without_tables(settings, url).map(Some));
         };
-        settings.scope.admit_sites(recrawl_crawl::stored::seed_sites(tables, &[])?);
+        settings.admit_seed_sites(tables, &[])?;
     }
     Ok(Some(settings.scope.refuse(url)))
 }
