@@ -1,26 +1,17 @@
 //! The queue: kept visits that a target was not told of yet.
 
-use crate::delivery::Place;
 use crate::kind::ChangeKind;
 use crate::message::Change;
-use recrawl_repository::{KeptRounds, KeptVisit, KeptVisits, ReadError};
+use recrawl_repository::{Followed, KeptPosition, KeptRounds, KeptVisit, ReadError, VisitFollower};
 use recrawl_types::{CanonicalUrl, DatedRound, Round};
 
 /// Visits that are passed over before others have a turn.
 const MAX_PASSED: usize = 1 << 16;
 
-/// Reads kept visits from a place on.
+/// Reads the changes among kept visits, from a position on.
 #[derive(Default)]
 pub struct Backlog {
-    reading: Option<Reading>,
-}
-
-/// A round that is being read.
-struct Reading {
-    round: DatedRound,
-    visits: KeptVisits,
-    /// The next visit, of another page than the last.
-    next: Option<KeptVisit>,
+    follower: VisitFollower,
 }
 
 /// What was found of the backlog.
@@ -41,102 +32,38 @@ impl Backlog {
     /// When the visits cannot be read. The place stays, unless they are damaged: then the rest of the round is lost.
     pub fn next(
         &mut self,
-        place: &mut Place,
+        place: &mut KeptPosition,
         kept: &KeptRounds,
         until: Round,
         target: &Asked<'_>,
     ) -> Result<Found, ReadError> {
-        let found = self.read(place, kept, until, target);
-        if found.is_err() {
-            // The file is opened again from the place on.
-            self.reading = None;
+        for _ in 0..MAX_PASSED {
+            let followed = self.follower.next(place, kept, until).inspect_err(|error| {
+                if let ReadError::Damaged(_) = error {
+                    // No later try would read more.
+                    place.pass_to(place.round.next());
+                }
+            });
+            match followed? {
+                Followed::Page(round, visits) => {
+                    let changes = target.changes(round, &visits);
+                    if !changes.is_empty() {
+                        return Ok(Found::Changes(changes));
+                    }
+                }
+                Followed::End(_) | Followed::Lost(_) => {}
+                Followed::Nothing => return Ok(Found::Nothing),
+            }
         }
-        if let Err(ReadError::Damaged(_)) = &found {
-            // No later try would read more.
-            place.pass_to(place.round.next());
-        }
-        found
+        Ok(Found::Passed)
     }
 
     /// Passes rounds whose visits are not kept any more.
     ///
     /// # Errors
     /// When it cannot be listed which are.
-    pub fn pass_removed(&mut self, place: &mut Place, kept: &KeptRounds) -> Result<(), ReadError> {
-        if let Some(oldest) = kept.list()?.first().filter(|oldest| oldest.round > place.round) {
-            place.pass_to(oldest.round);
-            self.reading = None;
-        }
-        Ok(())
-    }
-
-    fn read(
-        &mut self,
-        place: &mut Place,
-        kept: &KeptRounds,
-        until: Round,
-        target: &Asked<'_>,
-    ) -> Result<Found, ReadError> {
-        for _ in 0..MAX_PASSED {
-            if self.reading.is_none() && !self.open(place, kept, until)? {
-                return Ok(Found::Nothing);
-            }
-            let reading = self.reading.as_mut().expect("it was opened");
-            let Some(first) = reading.next.take() else {
-                (place.round, place.after) = (reading.round.round.next(), None);
-                self.reading = None;
-                continue;
-            };
-            let page = first.url.clone();
-            let mut visits = vec![first];
-            loop {
-                match reading.visits.next_visit()? {
-                    Some(visit) if visit.url == page => visits.push(visit),
-                    next => break reading.next = next,
-                }
-            }
-            let round = reading.round;
-            let is_wanted = (target.wants)(&page);
-            (place.round, place.after) = (round.round, Some(page));
-            let kinds = visits.iter().filter_map(|visit| Some((ChangeKind::of(visit, target.kinds)?, visit)));
-            let changes: Vec<Change> = kinds
-                .filter(|_| is_wanted)
-                .map(|(kind, visit)| Change::of(target.name, round, kind, visit))
-                .collect();
-            if !changes.is_empty() {
-                return Ok(Found::Changes(changes));
-            }
-        }
-        Ok(Found::Passed)
-    }
-
-    /// Opens the round of the place, or the next one that is kept. False if none is up to `until`.
-    fn open(&mut self, place: &mut Place, kept: &KeptRounds, until: Round) -> Result<bool, ReadError> {
-        while place.round <= until {
-            let Some(round) = kept.list()?.into_iter().find(|kept| kept.round >= place.round) else {
-                return Ok(false);
-            };
-            if round.round > until {
-                return Ok(false);
-            }
-            if round.round > place.round {
-                place.pass_to(round.round);
-            }
-            // A commit may have removed it just now.
-            let Some(mut visits) = kept.visits(round)? else { continue };
-            let next = match &place.after {
-                None => visits.next_visit()?,
-                Some(url) => loop {
-                    match visits.next_from(url.key())? {
-                        Some(visit) if visit.url == *url => {}
-                        next => break next,
-                    }
-                },
-            };
-            self.reading = Some(Reading { round, visits, next });
-            return Ok(true);
-        }
-        Ok(false)
+    pub fn pass_removed(&mut self, place: &mut KeptPosition, kept: &KeptRounds) -> Result<(), ReadError> {
+        self.follower.pass_removed(place, kept).map(|_| ())
     }
 }
 
@@ -148,6 +75,16 @@ pub struct Asked<'a> {
     pub kinds: &'a [ChangeKind],
     /// Is the page one of its pages?
     pub wants: Box<dyn Fn(&CanonicalUrl) -> bool + 'a>,
+}
+
+impl Asked<'_> {
+    /// The changes that a page's visits of one round are to the target.
+    fn changes(&self, round: DatedRound, visits: &[KeptVisit]) -> Vec<Change> {
+        let is_wanted = |visit: &KeptVisit| (self.wants)(&visit.url);
+        let kinds = visits.iter().filter_map(|visit| Some((ChangeKind::of(visit, self.kinds)?, visit)));
+        let wanted = kinds.filter(|(_, visit)| is_wanted(visit));
+        wanted.map(|(kind, visit)| Change::of(self.name, round, kind, visit)).collect()
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@
 //! Whether the target or a message is at fault shows by the others: a message that fails, while the target took another
 //! one since it failed first, is refused, and says nothing of the target.
 
-use crate::message::{Change, url_text_option};
+use crate::message::Change;
+use recrawl_repository::KeptPosition;
 use recrawl_types::{CanonicalUrl, Round};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -28,32 +29,6 @@ const FIRST_DELAY: Duration = Duration::from_secs(5);
 const MAX_DELAY: Duration = Duration::from_secs(3600);
 /// How long a message is tried that the target refuses while it takes others.
 pub const GIVE_UP_AFTER: Duration = Duration::from_secs(24 * 3600);
-
-/// Up to where the visits were read.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Place {
-    /// The round that is read next.
-    pub round: Round,
-    /// Its pages up to this one were read; none at its beginning.
-    #[serde(default, with = "url_text_option", skip_serializing_if = "Option::is_none")]
-    pub after: Option<CanonicalUrl>,
-    /// Rounds whose visits were removed before they were read, or were damaged.
-    #[serde(default)]
-    pub lost: u64,
-}
-
-impl Place {
-    /// At the beginning of a round.
-    pub fn before(round: Round) -> Place {
-        Place { round, after: None, lost: 0 }
-    }
-
-    /// The rounds before this one are lost.
-    pub(crate) fn pass_to(&mut self, round: Round) {
-        self.lost += u64::from(round.since(self.round));
-        (self.round, self.after) = (round, None);
-    }
-}
 
 /// A change that was read, until the target has taken it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -105,7 +80,7 @@ pub struct Failing {
 pub struct Delivery {
     /// Up to where visits were read.
     #[serde(flatten)]
-    pub place: Place,
+    pub place: KeptPosition,
     /// What was read and is not taken.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held: Vec<Held>,
@@ -153,7 +128,7 @@ impl Delivery {
     /// Of a target that is told from this round on.
     pub fn from(round: Round) -> Delivery {
         Delivery {
-            place: Place::before(round),
+            place: KeptPosition::before(round),
             held: Vec::new(),
             digest_to: None,
             digest_at: 0,

@@ -4,7 +4,7 @@ use crate::kind::ChangeKind;
 use data_encoding::HEXLOWER;
 use jiff::Timestamp;
 use recrawl_repository::KeptVisit;
-use recrawl_types::{CanonicalUrl, Cycle, DatedRound, Round, UrlRules};
+use recrawl_types::{CanonicalUrl, Cycle, DatedRound, Round, UrlRules, url};
 use ring::digest::{Context, SHA256};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ pub struct Change {
     /// What the visit found.
     pub kind: ChangeKind,
     /// The page.
-    #[serde(with = "url_text")]
+    #[serde(with = "url::text")]
     pub url: CanonicalUrl,
     /// The cycle of the visit.
     pub cycle: Cycle,
@@ -198,43 +198,6 @@ pub fn cut(text: &mut String, max: usize) -> bool {
     let end = (0..=max.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
     text.truncate(end.unwrap_or(0));
     is_longer
-}
-
-/// A URL as people write it.
-pub(crate) mod url_text {
-    use recrawl_types::{CanonicalUrl, UrlRules};
-    use serde::de::Error;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub fn serialize<S: Serializer>(url: &CanonicalUrl, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(&url.as_text())
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<CanonicalUrl, D::Error> {
-        let text = String::deserialize(from)?;
-        UrlRules::keep_all().canonicalize(&text).map_err(|e| D::Error::custom(format!("{text:?}: {e}")))
-    }
-}
-
-/// The same, where there may be none.
-pub(crate) mod url_text_option {
-    use super::url_text;
-    use recrawl_types::CanonicalUrl;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    #[derive(Deserialize)]
-    struct Text(#[serde(with = "url_text")] CanonicalUrl);
-
-    pub fn serialize<S: Serializer>(url: &Option<CanonicalUrl>, to: S) -> Result<S::Ok, S::Error> {
-        match url {
-            Some(url) => url_text::serialize(url, to),
-            None => to.serialize_none(),
-        }
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<CanonicalUrl>, D::Error> {
-        Ok(Option::<Text>::deserialize(from)?.map(|Text(url)| url))
-    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! The file in which it stands how far each target was told.
 
-use crate::delivery::{Delivery, Place};
+use crate::delivery::Delivery;
 use recrawl_repository::checked_file::{CheckedFile, NOTHING};
 use recrawl_repository::storage::Storage;
-use recrawl_repository::{KeptRounds, ReadError, WriteError};
+use recrawl_repository::{KeptPosition, KeptRounds, ReadError, WriteError};
 use recrawl_types::{CanonicalUrl, Round};
 use std::collections::BTreeMap;
 
@@ -107,7 +107,7 @@ pub fn remove(
 }
 
 /// The last page that is kept before this place; none if it is the first. Then the same visits follow it.
-fn page_before(place: &Place, kept: &KeptRounds) -> Result<Option<CanonicalUrl>, ReadError> {
+fn page_before(place: &KeptPosition, kept: &KeptRounds) -> Result<Option<CanonicalUrl>, ReadError> {
     let Some(round) = kept.list()?.into_iter().find(|kept| kept.round == place.round) else {
         return Ok(None);
     };

@@ -37,6 +37,7 @@ pub use generation::origins::{OriginIndex, OriginRun, OriginRuns};
 pub use generation::page_block::{Changed, Extent, PackedBlock, PackedPages, PageBlock, Scratch};
 pub use generation::walk::{Gather, Lookup, PackedBlocks, Records, Row, States};
 pub use generation::{Generation, PartStats};
+pub use kept::follow::{Followed, KeptPosition, VisitFollower};
 pub use kept::hosts::{KeptHost, KeptHosts};
 pub use kept::rounds::KeptRounds;
 pub use kept::visits::{KeptVisit, KeptVisits, Learned};

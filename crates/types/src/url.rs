@@ -13,6 +13,7 @@
 mod host;
 mod host_pattern;
 mod normalize;
+pub mod text;
 mod written_host;
 
 pub use host_pattern::HostPattern;

@@ -16,7 +16,9 @@ use crate::labels;
 use crate::process::Printer;
 use crate::stored::{keep, kept};
 use file::{Ended, EventFile};
-use recrawl_repository::{KeptVisit, Repository, SledTables};
+use recrawl_repository::{
+    Followed, KeptPosition, KeptRounds, KeptVisit, Repository, SledTables, VisitFollower,
+};
 use recrawl_types::{Change, Cycle, DatedRound, Outcome, Round};
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufWriter, Write};
@@ -189,41 +191,54 @@ impl Events {
         repository: &Repository,
         tables: &SledTables,
     ) -> Result<(), Failure> {
-        let committed = repository.current().dated();
+        let (committed, kept) = (repository.current().dated(), repository.kept());
+        let mut follower = VisitFollower::default();
         while self.up_to.round < committed.round {
             if let Sink::File(file) = &mut self.sink
                 && !file.mend().map_err(|e| file::failed(file.path(), &e))?
             {
                 self.end_round(self.up_to, 0, tables)?;
             }
-            let next = self.up_to.round.next();
-            let kept = repository.kept().list()?;
-            let visits = match kept.iter().find(|kept| kept.round == next) {
-                Some(round) => repository.kept().visits(*round)?.map(|visits| (*round, visits)),
-                None => None,
-            };
-            match visits {
-                Some((round, mut visits)) => {
-                    let mut written = 0;
-                    let mut lines = BufWriter::new(&mut self.sink);
-                    let mut put_all = || {
-                        while let Some(visit) = visits.next_visit()? {
-                            put(&mut lines, &Event::of(round.cycle, &visit)).map_err(NotPut::Line)?;
-                            written += 1;
-                        }
-                        lines.flush().map_err(NotPut::Line)
-                    };
-                    let all = put_all();
-                    // Discard the buffer of a failed write.
-                    drop(lines.into_parts());
-                    all.map_err(|e| e.of(&self.sink))?;
-                    self.end_round(round, written, tables)?;
-                }
-                None => self.skip_lost(next, committed, repository, tables)?,
+            let from = KeptPosition::before(self.up_to.round.next());
+            match self.put_round(&mut follower, from, &kept, committed.round)? {
+                WrittenRound::Events(round, events) => self.end_round(round, events, tables)?,
+                WrittenRound::Lost(to) => self.put_lost(to.unwrap_or(committed), tables)?,
             }
             self.rotate(rotation)?;
         }
         Ok(())
+    }
+
+    /// Writes the events of the next round, or tells up to which they are lost; none up to `until`.
+    fn put_round(
+        &mut self,
+        follower: &mut VisitFollower,
+        mut from: KeptPosition,
+        kept: &KeptRounds,
+        until: Round,
+    ) -> Result<WrittenRound, Failure> {
+        let mut events = 0;
+        let mut lines = BufWriter::new(&mut self.sink);
+        let mut put_all = || loop {
+            match follower.next(&mut from, kept, until)? {
+                Followed::Page(round, visits) => {
+                    for visit in &visits {
+                        put(&mut lines, &Event::of(round.cycle, visit)).map_err(NotPut::Line)?;
+                        events += 1;
+                    }
+                }
+                Followed::End(round) => {
+                    lines.flush().map_err(NotPut::Line)?;
+                    return Ok(WrittenRound::Events(round, events));
+                }
+                Followed::Lost(next) => return Ok(WrittenRound::Lost(Some(before(self.up_to, next)))),
+                Followed::Nothing => return Ok(WrittenRound::Lost(None)),
+            }
+        };
+        let all = put_all();
+        // Discard the buffer of a failed write.
+        drop(lines.into_parts());
+        all.map_err(|e: NotPut| e.of(&self.sink))
     }
 
     /// Rotates a full file.
@@ -236,16 +251,8 @@ impl Events {
         Ok(())
     }
 
-    /// Writes a line for the rounds from this one on whose visits are no longer stored.
-    fn skip_lost(
-        &mut self,
-        from: Round,
-        committed: DatedRound,
-        repository: &Repository,
-        tables: &SledTables,
-    ) -> Result<(), Failure> {
-        let next = repository.kept().list()?.into_iter().find(|kept| kept.round > from);
-        let to = next.map_or(committed, |next| before(self.up_to, next));
+    /// Writes a line for the next rounds, up to this one, whose visits are no longer stored.
+    fn put_lost(&mut self, to: DatedRound, tables: &SledTables) -> Result<(), Failure> {
         // Rounds of the last cycle may be lost too, unless each cycle has one.
         let from = if self.up_to.is_only() { self.up_to.cycle.next() } else { self.up_to.cycle };
         let from = from.min(to.cycle);
@@ -305,6 +312,14 @@ impl LastPrinted {
             LastPrinted::Round(round) => round,
         }
     }
+}
+
+/// The outcome of writing a round.
+enum WrittenRound {
+    /// Its events, and how many.
+    Events(DatedRound, u64),
+    /// Nothing: the visits up to this round are lost; none: up to the last commit.
+    Lost(Option<DatedRound>),
 }
 
 /// Why a round's events could not be written.

@@ -3,8 +3,7 @@
 use super::Telling;
 use recrawl_notifications::Delivery;
 use recrawl_notifications::backlog::{Backlog, Found};
-use recrawl_notifications::delivery::Place;
-use recrawl_repository::Generation;
+use recrawl_repository::{Generation, KeptPosition};
 use recrawl_types::Round;
 
 /// Bytes of each text that a condition reads, however long those of a message are.
@@ -64,7 +63,7 @@ impl Telling<'_> {
     }
 
     /// Notes that the place has moved, and logs what was lost.
-    fn note(&self, delivery: &mut Delivery, before: &Place) {
+    fn note(&self, delivery: &mut Delivery, before: &KeptPosition) {
         if delivery.place == *before {
             return;
         }

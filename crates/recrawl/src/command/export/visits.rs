@@ -7,7 +7,7 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels;
 use recrawl_crawl::open_read;
 use recrawl_crawl::settings::Settings;
-use recrawl_repository::KeptVisit;
+use recrawl_repository::{Followed, KeptPosition, KeptVisit, VisitFollower};
 use recrawl_types::{Change, Cycle, Outcome, Site};
 use std::path::Path;
 
@@ -39,26 +39,31 @@ pub const COLUMNS: &[Column] = &[
 pub fn export(settings: &Settings, out: &Path, format: Format) -> Result<(), Failure> {
     let repository = open_read::repository(settings)?;
     let rounds = repository.kept().list().map_err(Failure::work)?;
-    if rounds.is_empty() {
+    let Some(first) = rounds.first() else {
         return Err(Failure::Work(format!(
             "data directory {}: no stored visits; set storage.keep_visits above 0 and run a cycle",
             settings.data_dir.display()
         )));
-    }
-    for pair in rounds.windows(2).filter(|pair| pair[0].round.next() != pair[1].round) {
-        let (after, before) = (pair[0].cycle, pair[1].cycle);
-        tracing::warn!(%after, %before, "visits between these cycles are missing");
-    }
+    };
     let mut rows = Rows::create(out, format, COLUMNS)?;
-    for round in rounds {
-        let Some(mut visits) = repository.kept().visits(round).map_err(Failure::work)? else {
-            tracing::warn!(cycle = %round.cycle, "visits of this cycle were just removed by a commit");
-            continue;
-        };
-        while let Some(visit) = visits.next_visit().map_err(Failure::work)? {
-            if !rows.write(&row(round.cycle, &visit))? {
-                return Ok(());
+    let (mut follower, mut at, mut after) =
+        (VisitFollower::default(), KeptPosition::before(first.round), None);
+    let (kept, until) = (repository.kept(), repository.current().number());
+    loop {
+        match follower.next(&mut at, &kept, until).map_err(Failure::work)? {
+            Followed::Page(round, visits) => {
+                for visit in &visits {
+                    if !rows.write(&row(round.cycle, visit))? {
+                        return Ok(());
+                    }
+                }
             }
+            Followed::End(round) => after = Some(round.cycle),
+            Followed::Lost(next) => {
+                let after = after.unwrap_or(first.cycle);
+                tracing::warn!(%after, before = %next.cycle, "visits between these cycles are missing");
+            }
+            Followed::Nothing => break,
         }
     }
     rows.finish("visits")
