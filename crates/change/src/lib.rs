@@ -5,6 +5,17 @@
 //! [`NoiseFloor`]. Pure: no sockets, no disk, no clock. docs/change-detection.md gives reasons and
 //! figures.
 //!
+//! ```
+//! use recrawl_change::{ChangeRules, NoiseFloor};
+//! use recrawl_types::{Content, ContentKind};
+//!
+//! let rules = ChangeRules::default();
+//! let visited = |text: &str| Content { kind: ContentKind::Text, fingerprint: rules.fingerprint(text), ..Content::default() };
+//! let before = visited("Opening hours: 9 to 17");
+//! assert!(!rules.changed(&before, &visited("Opening  hours:\n9 to 17"), &NoiseFloor::default()));
+//! assert!(rules.changed(&before, &visited("Opening hours: 9 to 18"), &NoiseFloor::default()));
+//! ```
+//!
 //! The rejected alternative is to keep the last text and compare words. It would tell a clock from
 //! a sentence, but cost a random read of the archive per visit.
 

@@ -20,6 +20,15 @@ pub struct DatedLine<'l> {
 ///
 /// # Errors
 /// The text in place of the date.
+///
+/// ```
+/// use recrawl_extractor::dated_line;
+///
+/// let line = dated_line("https://example.com/\t2026-11-26")?.expect("it names a page");
+/// assert_eq!((line.address, line.lastmod), ("https://example.com/", 1_795_651_200));
+/// assert!(dated_line("# a comment")?.is_none());
+/// # Ok::<(), String>(())
+/// ```
 pub fn dated_line(line: &str) -> Result<Option<DatedLine<'_>>, String> {
     let line = line.trim_start_matches('\u{feff}').trim_matches([' ', '\r', '\n']);
     let first = unquoted(line.split(['\t', ',']).next().unwrap_or("").trim());

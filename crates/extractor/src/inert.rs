@@ -58,6 +58,17 @@ static CLEANER: LazyLock<Builder<'static>> = LazyLock::new(|| {
 /// The body of an inert HTML document; none if the type is neither HTML nor plain text. `url` served the bytes.
 ///
 /// A link has no `href` any more: its `title` says where it led. An image is its alternative text, in brackets.
+/// ```
+/// use recrawl_extractor::{Fields, Types, inert};
+/// use recrawl_types::UrlRules;
+///
+/// let url = UrlRules::default().canonicalize("https://example.com/")?;
+/// let body = b"<p onclick=steal()>Hello<script>steal()</script>";
+/// let fields = Fields { content_type: Some("text/html"), ..Fields::default() };
+/// let document = inert(body, &fields, &url, &Types::default()).expect("it is a page");
+/// assert!(document.contains("Hello") && !document.contains("steal"));
+/// # Ok::<(), recrawl_types::UrlError>(())
+/// ```
 pub fn inert(body: &[u8], fields: &Fields<'_>, url: &CanonicalUrl, types: &Types) -> Option<String> {
     let media = MediaType::of(fields, body, types);
     let text = || charset::decode(body, media.charset.as_deref(), media.syntax(), &url.host()).text;

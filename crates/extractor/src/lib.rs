@@ -4,6 +4,23 @@
 //! main call is [`extract`]. It is pure, knows neither sockets nor disk, and never fails: for any
 //! bytes it returns what could be read.
 //!
+//! ```
+//! use recrawl_extractor::{Extracted, Fields, Options, extract};
+//! use recrawl_types::UrlRules;
+//!
+//! let rules = UrlRules::default();
+//! let url = rules.canonicalize("https://example.com/news/")?;
+//! let body = b"<title>News</title><nav>Menu</nav><p>Rain <b>today</b>. <a href='2026/rain'>More</a>";
+//! let fields = Fields { content_type: Some("text/html; charset=utf-8"), ..Fields::default() };
+//! let Extracted::Page(page) = extract(body, &fields, &url, &rules, &Options::default()) else {
+//!     panic!("it is a page");
+//! };
+//! assert_eq!(page.title.as_deref(), Some("News"));
+//! assert_eq!(page.text, "Rain today. More");
+//! assert_eq!(page.links[0].url.as_text(), "https://example.com/news/2026/rain");
+//! # Ok::<(), recrawl_types::UrlError>(())
+//! ```
+//!
 //! HTML is read in one pass over its tags and texts, in the order of the tree that a browser builds
 //! (module `stream`). Where the standard moves parts of the tree, as in misnested pages, html5ever
 //! builds scraper's tree, which is walked once (module `html`). Both ways find the same. A page with

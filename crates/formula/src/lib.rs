@@ -14,6 +14,29 @@
 //! tile operations is within a small factor of memory bandwidth, its cost is known in advance, and
 //! it can neither loop nor fail.
 //!
+//! Two pages of one age: one has changed since its first visit, and waits longer.
+//!
+//! ```
+//! use recrawl_formula::Formula;
+//! use recrawl_types::{Cycle, History, Known, StateColumns};
+//!
+//! let mut changing = History::first_fetch(Cycle(1));
+//! changing.record(Cycle(2), true);
+//! let mut quiet = History::first_fetch(Cycle(1));
+//! quiet.record(Cycle(9), false);
+//!
+//! let mut pages = StateColumns::default();
+//! pages.push(Known::default(), Some(&changing));
+//! pages.push(Known::default(), Some(&quiet));
+//!
+//! let formula = Formula::from_expression("t * X / n")?;
+//! let mut scores = Vec::new();
+//! formula.compile().evaluate(&pages, Cycle(10), &mut scores);
+//! // Scored for cycle 10: t = 8 and 1, X = 1 and 0, n = 1 for both.
+//! assert_eq!(scores, [8.0, 0.0]);
+//! # Ok::<(), recrawl_formula::ParseError>(())
+//! ```
+//!
 //! This crate knows nothing of pages on disk, HTTP or learning.
 
 pub mod builtin;

@@ -26,6 +26,10 @@ const MAX_NESTING: usize = 4 * Expr::MAX_DEPTH;
 ///
 /// # Errors
 /// What is wrong, and at which byte: [`ParseError::caret`] shows the position.
+/// ```
+/// let problem = recrawl_formula::parse("t * age").unwrap_err();
+/// assert!(problem.to_string().contains("age"), "{problem}");
+/// ```
 pub fn parse(text: &str) -> Result<Expr, ParseError> {
     if text.len() > Expr::MAX_BYTES {
         return Err(ParseError::new(text, Expr::MAX_BYTES, ParseProblem::TooLong));

@@ -8,6 +8,14 @@ use crate::{Expr, Function, Protection};
 ///
 /// Only uses identities that hold for every `f64`. x·0 is not 0 for an infinite x, so it stays. x +
 /// 0 is not x for x = −0, so it is removed only if x cannot be −0.
+///
+/// ```
+/// use recrawl_formula::{Protection, parse, simplify};
+///
+/// let simple = simplify(&parse("t * 1 + 0")?, Protection::default());
+/// assert_eq!(simple.to_string(), "t");
+/// # Ok::<(), recrawl_formula::ParseError>(())
+/// ```
 pub fn simplify(expr: &Expr, protection: Protection) -> Expr {
     let Expr::Call(function, arguments) = expr else { return expr.clone() };
     let arguments: Vec<Expr> = arguments.iter().map(|a| simplify(a, protection)).collect();

@@ -6,6 +6,36 @@
 //! or filter of all known URLs would answer sooner. But it would need memory for every page ever
 //! discovered, or a random disk read per link; here [`BatchLimits`] bounds the memory.
 //!
+//! The first round of a crawl: one page that was fetched, with a link to itself and one to a page that becomes known.
+//!
+//! ```
+//! use recrawl_repository::Repository;
+//! use recrawl_repository::storage::MemoryStorage;
+//! use recrawl_types::{Change, Content, DatedRound, Link, LogRecord, Outcome, UrlRules, Visit};
+//! use recrawl_verifier::{Batch, BatchLimits, MergeRules, merge};
+//! use std::sync::Arc;
+//!
+//! let storage = Arc::new(MemoryStorage::new());
+//! let mut repository = Repository::open(storage.clone())?;
+//! let generation = repository.current();
+//! let cycle = generation.cycle().next();
+//! let mut writer = repository.begin(&generation, cycle)?;
+//!
+//! let urls = UrlRules::default();
+//! let [home, news] = ["https://example.com/", "https://example.com/news"].map(|url| urls.canonicalize(url).unwrap());
+//! let mut visit = Visit::new(home.clone(), Outcome::Fetched(Change::First));
+//! visit.content = Some(Content::default());
+//! visit.links = [&home, &news].map(|url| Link::to(url.clone(), 1)).into();
+//! let mut batch = Batch::new(storage, DatedRound::only_of(cycle), BatchLimits::default());
+//! batch.add(LogRecord::Visit(Box::new(visit)))?;
+//!
+//! let rules = MergeRules::unlimited(cycle, &|_, _, _| unreachable!("no visit waits for a decision"));
+//! let merged = merge(&generation, batch.finish()?, &mut writer, &rules)?;
+//! repository.commit(writer, b"{}")?;
+//! assert_eq!((merged.pages, merged.visited, merged.links_new), (2, 1, 2));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! The crate knows no HTTP and no formulas. A [`Judge`] decides whether two contents differ.
 //! `update` implements the table in docs/outcomes.md.
 
