@@ -209,47 +209,10 @@ impl Settings {
     /// The key, and what is wrong with it.
     pub fn check(config: Config) -> Result<Settings, String> {
         let focus = FocusRules::of(&config)?.map(Arc::new);
-        let cycle = &config.cycle;
-        let shares = cycle.discovery_share.least() + cycle.announced_share.0 + cycle.audit_share.0;
-        if shares > 1.0 {
-            return Err(format!(
-                "cycle.discovery_share, announced_share and audit_share add up to {shares}; the maximum is 1"
-            ));
-        }
-        if cycle.period.0.is_zero() {
-            return Err("cycle.period must not be 0".into());
-        }
-        if cycle.deadline.is_some_and(|d| d.0.is_zero()) {
-            return Err("cycle.deadline must not be 0; omit it for no deadline".into());
-        }
-        if config.round.max.0.is_zero() || config.round.linger.0.is_zero() {
-            return Err("round.max and round.linger must not be 0".into());
-        }
-        check_sizes(&config.storage)?;
-        if config.extract.max_links == 0 || config.extract.max_text.0 == 0 {
-            return Err("extract.max_links and extract.max_text must not be 0".into());
-        }
-        if config.extract.max_links > MAX_LINKS {
-            return Err(format!("extract.max_links must be at most {MAX_LINKS} (a visit is one log record)"));
-        }
-        if config.hints.max_entries > MAX_ENTRIES {
-            return Err(format!("hints.max_entries must be at most {MAX_ENTRIES}, the sitemap limit"));
-        }
-        render::check(&config.render)?;
-        websub::base(&config.pings.websub).map_err(|e| format!("pings.websub: {e}"))?;
-        let serve = &config.serve;
-        if serve.requests == 0 || serve.connections == 0 || serve.stall.0.is_zero() {
-            return Err("serve.requests, serve.connections and serve.stall must not be 0".into());
-        }
-        if config.events.keep == 0 {
-            return Err("events.keep must not be 0: a restart continues the last file".into());
-        }
+        check_values(&config)?;
         let (is_measured, loop_rules) = LoopRules::of(&config.improve)?;
         if is_measured {
             measured::check(&config, loop_rules.is_some())?;
-        }
-        if config.storage.keep_hosts && config.storage.keep_visits == 0 {
-            return Err("storage.keep_hosts needs storage.keep_visits above 0, the number of cycles".into());
         }
         let ties = match config.schedule.ties.as_str() {
             "hash" => Ties::Hash,
@@ -265,9 +228,6 @@ impl Settings {
         }
         let formula =
             formula_file::find(&config.schedule.formula).map_err(|e| format!("schedule.formula: {e}"))?;
-        if config.change.max_distance > 64 {
-            return Err("change.max_distance must be at most 64, the bits of a SimHash".into());
-        }
         let rules = UrlRules { drop_parameters: config.urls.drop_parameters.clone() };
         Ok(Settings {
             data_dir: config.storage.data_dir.clone(),
@@ -291,6 +251,52 @@ impl Settings {
             config,
         })
     }
+}
+
+/// Checks keys by themselves and against each other.
+fn check_values(config: &Config) -> Result<(), String> {
+    let cycle = &config.cycle;
+    let shares = cycle.discovery_share.least() + cycle.announced_share.0 + cycle.audit_share.0;
+    if shares > 1.0 {
+        return Err(format!(
+            "cycle.discovery_share, announced_share and audit_share add up to {shares}; the maximum is 1"
+        ));
+    }
+    if cycle.period.0.is_zero() {
+        return Err("cycle.period must not be 0".into());
+    }
+    if cycle.deadline.is_some_and(|d| d.0.is_zero()) {
+        return Err("cycle.deadline must not be 0; omit it for no deadline".into());
+    }
+    if config.round.max.0.is_zero() || config.round.linger.0.is_zero() {
+        return Err("round.max and round.linger must not be 0".into());
+    }
+    check_sizes(&config.storage)?;
+    if config.extract.max_links == 0 || config.extract.max_text.0 == 0 {
+        return Err("extract.max_links and extract.max_text must not be 0".into());
+    }
+    if config.extract.max_links > MAX_LINKS {
+        return Err(format!("extract.max_links must be at most {MAX_LINKS} (a visit is one log record)"));
+    }
+    if config.hints.max_entries > MAX_ENTRIES {
+        return Err(format!("hints.max_entries must be at most {MAX_ENTRIES}, the sitemap limit"));
+    }
+    render::check(&config.render)?;
+    websub::base(&config.pings.websub).map_err(|e| format!("pings.websub: {e}"))?;
+    let serve = &config.serve;
+    if serve.requests == 0 || serve.connections == 0 || serve.stall.0.is_zero() {
+        return Err("serve.requests, serve.connections and serve.stall must not be 0".into());
+    }
+    if config.events.keep == 0 {
+        return Err("events.keep must not be 0: a restart continues the last file".into());
+    }
+    if config.storage.keep_hosts && config.storage.keep_visits == 0 {
+        return Err("storage.keep_hosts needs storage.keep_visits above 0, the number of cycles".into());
+    }
+    if config.change.max_distance > 64 {
+        return Err("change.max_distance must be at most 64, the bits of a SimHash".into());
+    }
+    Ok(())
 }
 
 fn check_sizes(storage: &crate::config::Storage) -> Result<(), String> {

@@ -267,32 +267,7 @@ impl PageReader<'_> {
             archived_at: 0,
             consent: extracted.consent().clone(),
         };
-        let before = page.entry.record.visited.as_ref();
-        let change = match before {
-            _ if page.index.is_none() => Change::Undecided,
-            None => Change::First,
-            Some(Visited { content: before, .. }) if self.is_first_blank(before, &content, response) => {
-                content = blank_after(before, content);
-                Change::Unchanged
-            }
-            Some(visited) => {
-                let before = &visited.content;
-                let under_rule = self.under_rule_of(before, page, response, &content);
-                let after = under_rule.as_ref().unwrap_or(&content);
-                visit.difference = self.difference(visited, after, rule);
-                let found = match &extracted {
-                    // Earlier releases compared only the entries of feeds.
-                    Extracted::Listing(hints, _)
-                        if before.fingerprint == Fingerprint::of_bytes(&hints.entry_bytes()) =>
-                    {
-                        Compared::Equal
-                    }
-                    _ => self.noise.compare(&page.entry.url, visited, after)?,
-                };
-                content.within_noise = remember(before.within_noise, found);
-                if found == Compared::Changed { Change::Changed } else { Change::Unchanged }
-            }
-        };
+        let change = self.compare(page, response, rule, &extracted, &mut content, visit)?;
         visit.outcome = Outcome::Fetched(change);
         visit.bytes = response.body.len() as u64;
         // A sitemap or feed is no page of any genre, and tells of others.
@@ -309,12 +284,64 @@ impl PageReader<'_> {
         if self.consent.follows(&content.consent) {
             visit.links = self.links(page, extracted, &content.consent, change, judged)?;
         }
+        self.archived(page, response, change, content, visit, tools)
+    }
+
+    /// Compares the page with its last visit; notes the difference in the visit, and what lies within noise in the content.
+    fn compare(
+        &self,
+        page: &FetchedPage,
+        response: &Response,
+        rule: Option<&PageRule>,
+        extracted: &Extracted,
+        content: &mut Content,
+        visit: &mut Visit,
+    ) -> Result<Change, Failure> {
+        let before = page.entry.record.visited.as_ref();
+        match before {
+            // A redirect's target is compared at the merge, which knows its record.
+            _ if page.index.is_none() => Ok(Change::Undecided),
+            None => Ok(Change::First),
+            Some(Visited { content: before, .. }) if self.is_first_blank(before, content, response) => {
+                *content = blank_after(before, std::mem::take(content));
+                Ok(Change::Unchanged)
+            }
+            Some(visited) => {
+                let before = &visited.content;
+                let under_rule = self.under_rule_of(before, page, response, content);
+                let after = under_rule.as_ref().unwrap_or(content);
+                visit.difference = self.difference(visited, after, rule);
+                let found = match extracted {
+                    // Earlier releases compared only the entries of feeds.
+                    Extracted::Listing(hints, _)
+                        if before.fingerprint == Fingerprint::of_bytes(&hints.entry_bytes()) =>
+                    {
+                        Compared::Equal
+                    }
+                    _ => self.noise.compare(&page.entry.url, visited, after)?,
+                };
+                content.within_noise = remember(before.within_noise, found);
+                Ok(if found == Compared::Changed { Change::Changed } else { Change::Unchanged })
+            }
+        }
+    }
+
+    /// Adds the content to the visit; its record for the archive, unless the page forbids one.
+    fn archived(
+        &self,
+        page: &FetchedPage,
+        response: &Response,
+        change: Change,
+        mut content: Content,
+        visit: &mut Visit,
+        tools: &mut Tools,
+    ) -> Result<Option<Vec<u8>>, Failure> {
         if !self.consent.admits_archive(&content.consent, visit.at) {
             visit.content = Some(content);
             return Ok(None);
         }
         // What is told of a change is the body of its own visit.
-        let same = before.map(|b| &b.content);
+        let same = page.entry.record.visited.as_ref().map(|before| &before.content);
         let same = same.filter(|b| b.payload == content.payload && change != Change::Changed);
         let record = match same.and_then(|b| self.capture_of(b)) {
             Some((position, of)) => {

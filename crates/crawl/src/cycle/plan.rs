@@ -14,14 +14,14 @@ use crate::clock::RoundToPlan;
 use crate::crawl::Crawl;
 use crate::cycle::carry::Carried;
 use crate::cycle::improvement;
-use crate::cycle::plan::choice::{Choice, ChosenPages, ToChoose};
-use crate::cycle::plan::measure::Measured;
+use crate::cycle::plan::choice::{Choice, ToChoose};
 use crate::cycle::plan::schedule::Unranked;
 use crate::cycle::readmission::{self, Refusals, Since};
 use crate::failure::Failure;
 use crate::parts::focus::report::FocusFacts;
 use crate::parts::promises::Surveyed;
 use crate::parts::traps::Traps;
+use crate::report::Bursts;
 use crate::report::facts::Facts;
 use crate::round::RoundKind;
 use crate::settings::formula_file;
@@ -29,7 +29,6 @@ use recrawl_archive::Archive;
 use recrawl_archive::cap::Bodies;
 use recrawl_fetcher::unavailable::Unavailable;
 use recrawl_repository::{Generation, Ranked, Recovered, ScheduleFile, ScheduleWriter, SledTables, VisitLog};
-use recrawl_scheduler::PlanRequest;
 use recrawl_types::{
     CanonicalUrl, Cycle, DatedRound, Link, LogRecord, PageRecord, ScheduleSource, Status, Visit,
 };
@@ -218,56 +217,29 @@ fn make(
         RoundKind::Fill | RoundKind::Urgent => None,
     };
     let formula = formula_file::in_force(&crawl.settings)?;
-    let whole = request(&crawl.settings, cycle, generation.pages() + news.len() as u64, crawl.random_seed);
-    let parts = &crawl.settings.config.cycle.rounds.0;
-    let revisits_left = match cycle_started {
-        _ if kind != RoundKind::Revisit => 0,
-        None => parts.count() - 1,
-        Some(_) => crawl.so_far.revisits_left.saturating_sub(1),
-    };
-    let (seeds, request) = match kind {
-        RoundKind::Revisit => {
-            let so_far = cycle_started.map(|_| &crawl.so_far);
-            let part = request::part_of(whole.clone(), parts, so_far);
-            // New seeds come first: they reduce all shares of k alike.
-            let seeds = (news.len() as u64).min(part.pages.max(part.discovery_min));
-            let pages = part.pages.saturating_sub(seeds);
-            let discovery_min = part.discovery_min.saturating_sub(seeds);
-            (seeds, PlanRequest { pages, discovery_min, ..part })
-        }
-        RoundKind::Fill => (news.len() as u64, request::of_fill(crawl, &whole)),
-        RoundKind::Urgent => {
-            (news.len() as u64, PlanRequest { pages: 0, discovery_min: 0, warmup: 0, ..whole.clone() })
-        }
-    };
-    let (focus, request) = match (&crawl.settings.focus, kind) {
-        (None, _) | (_, RoundKind::Urgent) => (None, request),
-        (Some(_), _) => {
-            focused::request(crawl, generation, to_plan, &whole, request).map(|(f, r)| (Some(f), r))?
-        }
-    };
-    let k = request.pages + if kind == RoundKind::Revisit { seeds } else { 0 };
+    let asked = request::RoundRequest::for_round(crawl, generation, to_plan, news.len() as u64)?;
+    let k = asked.k(kind);
+    let request::RoundRequest { request, seeds, focus } = asked;
     let promised = match begins_cycle {
         true => promised::planned(crawl, generation, cycle, k)?,
         false => Surveyed::default(),
     };
     let last = Facts::last(&crawl.tables)?;
-    let (mut chosen, mut counts, mut cutoff, mut bursts, mut measured, mut arms) = Default::default();
-    let mut pending = None;
-    if kind != RoundKind::Urgent {
-        let last = (crawl.settings.is_measured && begins_cycle).then_some(last.as_ref());
-        let survey = focus.as_ref().map(|focus| (&*focus.survey, focus.facts.is_satisfied));
-        let to_choose =
-            ToChoose { round, formula: &formula, comparison, last, promised: &promised.due, focus: survey };
-        let choice = choice::choose(crawl, generation, to_choose, request, &mut bursts)?;
-        let Choice { pages, counts: counted, cutoff: lowest, measured: figures, .. } = choice;
-        let (divided, is_broken) = (choice.arms, choice.is_broken);
-        pending = choice.pending;
-        if is_broken {
-            improvement::fail(crawl, cycle)?;
+    let mut bursts = Bursts::default();
+    let mut choice = match kind {
+        RoundKind::Urgent => Choice::nothing(),
+        RoundKind::Revisit | RoundKind::Fill => {
+            let last = (crawl.settings.is_measured && begins_cycle).then_some(last.as_ref());
+            let survey = focus.as_ref().map(|focus| (&*focus.survey, focus.facts.is_satisfied));
+            let promised = &promised.due[..];
+            let to_choose = ToChoose { round, formula: &formula, comparison, last, promised, focus: survey };
+            choice::choose(crawl, generation, to_choose, request, &mut bursts)?
         }
-        (chosen, counts, cutoff, measured, arms) = (Some(pages), counted, lowest, figures, divided);
+    };
+    if choice.is_broken {
+        improvement::fail(crawl, cycle)?;
     }
+    let counts = choice.counts;
     let mut carried = Carried::into_round(crawl, generation, to_plan).peekable();
     let has_work = match kind {
         RoundKind::Revisit => true,
@@ -293,10 +265,10 @@ fn make(
         &crawl.live,
         &mut writer,
         generation,
-        chosen.iter_mut().flatten(),
+        &mut choice.pages,
         Unranked::new(carried, &news[..seeds as usize]),
         &bodies,
-        measured.as_mut().map(|measured: &mut Measured| &mut measured.standings),
+        choice.measured.as_mut().map(|measured| &mut measured.standings),
     )?;
     let is_by_formula = crawl.settings.policy.is_formula();
     let name = if is_by_formula { &formula.name } else { crawl.settings.policy.name };
@@ -304,20 +276,20 @@ fn make(
         kind,
         cycle_started,
         formula_toml: if is_by_formula { formula.to_toml().ok() } else { None },
-        cutoff,
-        arms,
-        overlap: chosen.as_ref().and_then(ChosenPages::overlap),
+        cutoff: choice.cutoff,
+        arms: choice.arms,
+        overlap: choice.pages.overlap(),
         promises: promised.accounts,
-        focus: focus.map(|focus| FocusFacts { pending: pending.unwrap_or_default(), ..focus.facts }),
-        population: measured.as_ref().map(|measured| measured.population.clone()),
-        next_rate: match &measured {
+        focus: focus.map(|focus| FocusFacts { pending: choice.pending.unwrap_or_default(), ..focus.facts }),
+        population: choice.measured.as_ref().map(|measured| measured.population.clone()),
+        next_rate: match &choice.measured {
             Some(measured) => Some(measured.next_rate),
             None => last.as_ref().and_then(|last| last.next_rate),
         },
         bursts,
         scheduled,
         random_seed: crawl.random_seed,
-        revisits_left,
+        revisits_left: request::revisits_left(crawl, to_plan),
         of_k: if kind == RoundKind::Revisit { k.min(counts.chosen() - counts.warmup + seeds) } else { 0 },
         by_score: Some(counts.score),
         audit_eligible: Some(counts.audit_eligible).filter(|_| kind == RoundKind::Revisit),
@@ -326,7 +298,7 @@ fn make(
         ..Facts::without_plan(to_plan.round, (crawl.clock)(), name)
     };
     facts.keep(&crawl.tables)?;
-    measured.map_or(Ok(()), |measured| measured.standings.keep_panel(crawl))?;
+    choice.measured.map_or(Ok(()), |measured| measured.standings.keep_panel(crawl))?;
     crawl.tables.flush()?;
     // Finish last: an existing schedule is complete, and its facts are durable.
     writer.finish().map_err(Failure::work)?;

@@ -7,7 +7,7 @@ use crate::cycle::plan::measure::{Measured, Measuring};
 use crate::failure::Failure;
 use crate::parts::dates::TrustedDates;
 use crate::parts::focus::survey::Survey;
-use crate::parts::improve::arms::ArmsFacts;
+use crate::parts::improve::arms::{ArmsFacts, Division};
 use crate::parts::improve::steps::Comparison;
 use crate::parts::promises::Due;
 use crate::report::Bursts;
@@ -18,8 +18,8 @@ use recrawl_formula::Formula;
 use recrawl_repository::Generation;
 use recrawl_repository::spill::SpillRuns;
 use recrawl_scheduler::{
-    Arm, ArmsPlanner, Chosen, ChosenOfArms, ChosenPage, Contested, Counts, DueFirst, ExpectedChanges,
-    Overlap, Plan, PlanError, PlanMemory, PlanRequest, Planner, Policy, WhyFirst,
+    Arm, ArmRuns, ArmsPlanner, Chosen, ChosenOfArms, ChosenPage, Contested, Counts, DueFirst,
+    ExpectedChanges, Overlap, Plan, PlanError, PlanMemory, PlanRequest, Planner, Policy, WhyFirst,
 };
 use recrawl_types::{Reads, Round, Spill, StateColumns};
 
@@ -56,8 +56,17 @@ pub(super) struct Choice {
     pub is_broken: bool,
 }
 
+impl Choice {
+    /// Of a round that only looks at what was asked for.
+    pub fn nothing() -> Choice {
+        let (pages, counts) = (ChosenPages::None, Counts::default());
+        Choice { pages, counts, cutoff: None, measured: None, arms: None, pending: None, is_broken: false }
+    }
+}
+
 /// The chosen pages, in the order of ordinals.
 pub(super) enum ChosenPages {
+    None,
     One(Chosen),
     Shadow(Box<Contested>),
     Arms(ChosenOfArms),
@@ -68,7 +77,7 @@ impl ChosenPages {
     pub fn overlap(&self) -> Option<Overlap> {
         match self {
             ChosenPages::Shadow(contested) => Some(contested.overlap()),
-            ChosenPages::One(_) | ChosenPages::Arms(_) => None,
+            ChosenPages::None | ChosenPages::One(_) | ChosenPages::Arms(_) => None,
         }
     }
 }
@@ -78,6 +87,7 @@ impl Iterator for ChosenPages {
 
     fn next(&mut self) -> Option<Self::Item> {
         match self {
+            ChosenPages::None => None,
             ChosenPages::One(pages) => pages.next(),
             ChosenPages::Shadow(pages) => pages.next(),
             ChosenPages::Arms(pages) => pages.next(),
@@ -95,14 +105,12 @@ pub(super) fn choose(
 ) -> Result<Choice, Failure> {
     let ToChoose { round, formula, comparison, last, promised, focus } = to_choose;
     let mut filler = focus.map(|(survey, is_satisfied)| survey.filler(is_satisfied));
-    let is_by_formula = request.policy.is_formula();
-    let comparison = comparison.filter(|_| is_by_formula);
+    // A policy that needs no formula leaves nothing to compare.
+    let comparison = comparison.filter(|_| request.policy.is_formula());
     let other = comparison.as_ref().and_then(Comparison::other);
-    let mut reads = Reads::default();
-    if is_by_formula {
-        reads =
-            [Some(formula), other].into_iter().flatten().fold(reads, |reads, f| reads | f.compile().reads());
-    }
+    let read_by = |reads, formula: &Formula| reads | formula.compile().reads();
+    let formulas = [Some(formula), other].into_iter().flatten().filter(|_| request.policy.is_formula());
+    let reads = formulas.fold(Reads::default(), read_by);
     crawl.live.begin_passing((1 + u64::from(reads.needs_priors())) * generation.pages());
     let passed = |pages: usize| crawl.live.passed(pages as u64);
     let inputs = FormulaInputs::read_for(reads, request.cycle, generation, Some(&crawl.tables), &passed)?;
@@ -124,13 +132,15 @@ pub(super) fn choose(
             Some(measuring)
         }
     };
-    let counted = comparison.as_ref().and_then(Comparison::counted).filter(|_| measuring.is_some());
-    let runs = counted.map(|division| Ok::<_, Failure>(Divided::of(division, generation)?.runs(generation)));
-    let runs = runs.transpose()?;
     first.extend(promised.iter().map(|page| DueFirst { ordinal: page.ordinal, why: WhyFirst::Promised }));
     // Arms take them in order.
     first.sort_unstable();
-    let mut scan = |each: &mut dyn FnMut(&StateColumns) -> Result<(), PlanError>| {
+    // Arms of the next trial are counted only where the crawl is measured.
+    let counted = comparison.as_ref().and_then(Comparison::counted).filter(|_| measuring.is_some());
+    let counted_runs =
+        counted.map(|division| Ok::<_, Failure>(Divided::of(division, generation)?.runs(generation)));
+    // One pass feeds all: what each page is to the formulas must be filled in before a planner sees it.
+    let mut scan = |each: &mut EachBlock<'_>| {
         generation.scan(inputs.need_keys(), |first, columns| {
             bursts.add(&inputs.fill(first, columns), &columns.keys);
             filler.iter_mut().for_each(|filler| filler.fill(first, columns));
@@ -141,87 +151,165 @@ pub(super) fn choose(
         })
     };
     let now = (crawl.clock)();
-    let hosts = || Hosts::new(generation, &unavailable, now);
-    let mut policy = request.policy(formula);
-    let spill = |plan: usize| -> Box<dyn Spill> {
-        Box::new(SpillRuns::of_plan(crawl.storage.clone(), round, plan as u32))
-    };
-    let memory = crawl.settings.config.storage.plan_memory.0;
     let (seed, cycle) = (request.seed, request.cycle);
     let contested = CONTESTED_PART * request.audit_share * request.pages as f64;
-    let mut other_policy = other.map(|formula| request.policy(formula));
-    let mut parts = vec![1.0];
-    let (plans, divided) = match &comparison {
-        None | Some(Comparison::NextArms(_)) => {
-            let planner = Planner::new(request, &mut *policy, hosts(), PlanMemory::new(memory, spill(0)));
-            let mut planner = planner.map_err(Failure::work)?.due_first(first);
-            if let Some(runs) = runs {
-                planner = planner.count_arms(runs);
-            }
-            scan(&mut |columns| planner.scan(columns))?;
-            (vec![planner.finish().map_err(Failure::work)?], None)
-        }
-        Some(comparison) => {
-            let divided = match comparison {
-                Comparison::Arms { division, .. } => Some(Divided::of(*division, generation)?),
-                Comparison::Shadow { .. } | Comparison::NextArms(_) => None,
-            };
-            let arms = match &divided {
-                None => shadowed(request, hosts, first),
-                Some(divided) => {
-                    let first = divided.first(generation, &first).map_err(Failure::work)?;
-                    arms(&request, divided.parts(), divided.hosts(hosts), first, comparison.arm_of_other())
-                }
-            };
-            let mut policies: Vec<&mut dyn Policy> = vec![&mut *policy];
-            policies.extend(other_policy.as_mut().map(|policy| &mut **policy as &mut dyn Policy));
-            let of_arms = divided.as_ref().map(|divided| divided.runs(generation));
-            let mut planner =
-                ArmsPlanner::new(arms, policies, of_arms, memory, spill).map_err(Failure::work)?;
-            if let Some(runs) = runs {
-                planner = planner.count_arms(runs);
-            }
-            scan(&mut |columns| planner.scan(columns))?;
-            parts = divided.as_ref().map_or(parts, |divided| divided.parts().to_vec());
-            (planner.finish().map_err(Failure::work)?, divided)
-        }
+    let (mut policy, mut other_policy) = (request.policy(formula), other.map(|other| request.policy(other)));
+    let mut policies: Vec<&mut dyn Policy> = vec![&mut *policy];
+    policies.extend(other_policy.as_mut().map(|policy| &mut **policy as &mut dyn Policy));
+    let to_plan = ToPlan {
+        request,
+        first,
+        counted: counted_runs.transpose()?,
+        hosts: &|| Hosts::new(generation, &unavailable, now),
+        memory: crawl.settings.config.storage.plan_memory.0,
+        spill: &|plan| Box::new(SpillRuns::of_plan(crawl.storage.clone(), round, plan as u32)),
     };
-    // In a shadow run only the first plan is carried out.
-    let carried_out = if divided.is_some() { &plans[..] } else { &plans[..1] };
-    let counts = carried_out.iter().fold(Counts::default(), |sum, plan| sum + plan.counts);
-    let mut expected = ExpectedChanges::default();
-    carried_out.iter().for_each(|plan| expected += plan.expected);
-    let is_broken = other.is_some() && plans.iter().any(|plan| plan.cutoff.is_some_and(f64::is_nan));
-    let cutoffs: Vec<Option<f64>> = carried_out.iter().map(|plan| plan.cutoff).collect();
-    let measured = measuring.map(|measuring| measuring.finish(counts, expected, cutoffs.clone(), &parts));
-    let populations = |plans: &[Plan]| {
-        let of =
+    let made = match &comparison {
+        None | Some(Comparison::NextArms(_)) => to_plan.one(policies.remove(0), &mut scan)?,
+        Some(comparison) => to_plan.compared(comparison, generation, policies, &mut scan)?,
+    };
+    let is_broken = other.is_some() && made.plans.iter().any(|plan| plan.cutoff.is_some_and(f64::is_nan));
+    let (counts, expected) = (made.counts(), made.expected());
+    let cutoffs: Vec<Option<f64>> = made.carried_out().iter().map(|plan| plan.cutoff).collect();
+    Ok(Choice {
+        // That of all other sites, which are not tried on.
+        cutoff: cutoffs.last().copied().flatten(),
+        measured: measuring.map(|measuring| measuring.finish(counts, expected, cutoffs, &made.parts)),
+        counts,
+        arms: made.arms(counted),
+        pages: made.pages(comparison.as_ref(), |in_force, candidate, differing| {
+            let probability = (contested / differing.max(1) as f64).min(1.0);
+            Contested::new(in_force, candidate, seed, cycle, probability)
+        }),
+        pending: filler.map(|filler| filler.pending()),
+        is_broken,
+    })
+}
+
+/// Takes a block of pages with all that formulas read.
+type EachBlock<'e> = dyn FnMut(&StateColumns) -> Result<(), PlanError> + 'e;
+/// Passes all blocks of the generation.
+type Scan<'s> = dyn FnMut(&mut EachBlock<'_>) -> Result<(), Failure> + 's;
+
+/// The input of planners, beside the pages.
+struct ToPlan<'h> {
+    request: PlanRequest,
+    first: Vec<DueFirst>,
+    /// Arms that are only counted, for a later trial.
+    counted: Option<ArmRuns>,
+    hosts: &'h dyn Fn() -> Hosts<'h>,
+    memory: u64,
+    spill: &'h dyn Fn(usize) -> Box<dyn Spill>,
+}
+
+impl ToPlan<'_> {
+    /// One plan of all pages.
+    fn one(self, policy: &mut dyn Policy, scan: &mut Scan<'_>) -> Result<MadePlans, Failure> {
+        let memory = PlanMemory::new(self.memory, (self.spill)(0));
+        let planner = Planner::new(self.request, policy, (self.hosts)(), memory).map_err(Failure::work)?;
+        let mut planner = planner.due_first(self.first);
+        if let Some(counted) = self.counted {
+            planner = planner.count_arms(counted);
+        }
+        scan(&mut |columns| planner.scan(columns))?;
+        let plans = vec![planner.finish().map_err(Failure::work)?];
+        Ok(MadePlans { plans, divided: None, parts: vec![1.0] })
+    }
+
+    /// Two plans of all pages in a shadow run, or one plan for each arm of a trial.
+    fn compared(
+        self,
+        comparison: &Comparison,
+        generation: &Generation,
+        policies: Vec<&mut dyn Policy>,
+        scan: &mut Scan<'_>,
+    ) -> Result<MadePlans, Failure> {
+        let divided = match comparison {
+            Comparison::Arms { division, .. } => Some(Divided::of(*division, generation)?),
+            Comparison::Shadow { .. } | Comparison::NextArms(_) => None,
+        };
+        let arms = match &divided {
+            None => shadowed(self.request, self.hosts, self.first),
+            Some(divided) => {
+                let first = divided.first(generation, &self.first).map_err(Failure::work)?;
+                let (parts, hosts) = (divided.parts(), divided.hosts(self.hosts));
+                arms(&self.request, parts, hosts, first, comparison.arm_of_other())
+            }
+        };
+        let of_arms = divided.as_ref().map(|divided| divided.runs(generation));
+        let planner = ArmsPlanner::new(arms, policies, of_arms, self.memory, self.spill);
+        let mut planner = planner.map_err(Failure::work)?;
+        if let Some(counted) = self.counted {
+            planner = planner.count_arms(counted);
+        }
+        scan(&mut |columns| planner.scan(columns))?;
+        let parts = divided.as_ref().map_or(vec![1.0], |divided| divided.parts().to_vec());
+        Ok(MadePlans { plans: planner.finish().map_err(Failure::work)?, divided, parts })
+    }
+}
+
+/// The plans of one pass.
+struct MadePlans {
+    plans: Vec<Plan>,
+    /// The arms of a trial.
+    divided: Option<Divided>,
+    /// The part of all pages that each plan has.
+    parts: Vec<f64>,
+}
+
+impl MadePlans {
+    /// In a shadow run only the first plan is carried out.
+    fn carried_out(&self) -> &[Plan] {
+        if self.divided.is_some() { &self.plans } else { &self.plans[..1] }
+    }
+
+    fn counts(&self) -> Counts {
+        self.carried_out().iter().fold(Counts::default(), |sum, plan| sum + plan.counts)
+    }
+
+    fn expected(&self) -> ExpectedChanges {
+        let mut expected = ExpectedChanges::default();
+        self.carried_out().iter().for_each(|plan| expected += plan.expected);
+        expected
+    }
+
+    /// The arms of a trial, or those that were counted for a later one.
+    fn arms(&self, counted: Option<Division>) -> Option<ArmsFacts> {
+        let planned =
             |plan: &Plan| Population { pages: plan.counts.audit_eligible, expected: plan.expected.changes };
-        [of(&plans[0]), of(&plans[1])]
-    };
-    let counted_arm = |arm: usize| {
-        let (pages, expected) = plans[0].arms.get(arm).copied().unwrap_or_default();
-        Population { pages, expected }
-    };
-    let arms = match &divided {
-        Some(divided) => Some(ArmsFacts { division: divided.division, populations: populations(&plans) }),
-        None => counted.map(|division| ArmsFacts { division, populations: [0, 1].map(counted_arm) }),
-    };
-    let mut chosen = plans.into_iter().map(|plan| plan.chosen);
-    let pages = match (&comparison, divided) {
-        (Some(Comparison::Shadow { differing, .. }), _) => {
-            let (in_force, candidate) =
-                (chosen.next().expect("two plans"), chosen.next().expect("two plans"));
-            let probability = (contested / (*differing).max(1) as f64).min(1.0);
-            ChosenPages::Shadow(Box::new(Contested::new(in_force, candidate, seed, cycle, probability)))
+        let only_counted = |arm: usize| {
+            let (pages, expected) = self.plans[0].arms.get(arm).copied().unwrap_or_default();
+            Population { pages, expected }
+        };
+        match (&self.divided, counted) {
+            (Some(divided), _) => {
+                let populations = [planned(&self.plans[0]), planned(&self.plans[1])];
+                Some(ArmsFacts { division: divided.division, populations })
+            }
+            (None, counted) => {
+                counted.map(|division| ArmsFacts { division, populations: [0, 1].map(only_counted) })
+            }
         }
-        (_, Some(_)) => ChosenPages::Arms(ChosenOfArms::new(chosen)),
-        (_, None) => ChosenPages::One(chosen.next().expect("one plan")),
-    };
-    // That of all other sites, which are not tried on.
-    let cutoff = cutoffs.last().copied().flatten();
-    let pending = filler.map(|filler| filler.pending());
-    Ok(Choice { pages, counts, cutoff, measured, arms, pending, is_broken })
+    }
+
+    /// The chosen pages. `contested` makes those of a shadow run from both plans and the number of pages in which
+    /// they were expected to differ.
+    fn pages(
+        self,
+        comparison: Option<&Comparison>,
+        contested: impl FnOnce(Chosen, Chosen, u64) -> Contested,
+    ) -> ChosenPages {
+        let mut chosen = self.plans.into_iter().map(|plan| plan.chosen);
+        let mut next = || chosen.next().expect("each plan was made");
+        match (comparison, self.divided) {
+            (Some(Comparison::Shadow { differing, .. }), _) => {
+                let (in_force, candidate) = (next(), next());
+                ChosenPages::Shadow(Box::new(contested(in_force, candidate, *differing)))
+            }
+            (_, Some(_)) => ChosenPages::Arms(ChosenOfArms::new(chosen)),
+            (_, None) => ChosenPages::One(next()),
+        }
+    }
 }
 
 /// Two plans of all pages. A part of the audit sample is left to pages that only the candidate chooses.

@@ -1,8 +1,12 @@
 //! What a round asks the scheduler for: k, or its part of k, or what was never fetched.
 
-use crate::clock::SoFar;
+use crate::clock::{RoundToPlan, SoFar};
 use crate::crawl::Crawl;
+use crate::cycle::plan::focused;
+use crate::failure::Failure;
+use crate::round::RoundKind;
 use crate::settings::Settings;
+use recrawl_repository::Generation;
 use recrawl_scheduler::{Parts, PlanRequest};
 use recrawl_types::Cycle;
 
@@ -38,6 +42,60 @@ pub fn request(settings: &Settings, cycle: Cycle, known: u64, seed: u64) -> Plan
     }
 }
 
+/// The pages that a round asks its plan for.
+pub(super) struct RoundRequest {
+    pub request: PlanRequest,
+    /// New seeds that it visits.
+    pub seeds: u64,
+    pub focus: Option<focused::Focus>,
+}
+
+impl RoundRequest {
+    pub fn for_round(
+        crawl: &Crawl,
+        generation: &Generation,
+        to_plan: &RoundToPlan,
+        news: u64,
+    ) -> Result<RoundRequest, Failure> {
+        let known = generation.pages() + news;
+        let whole = request(&crawl.settings, to_plan.round.cycle, known, crawl.random_seed);
+        let (seeds, request) = match to_plan.kind {
+            RoundKind::Revisit => {
+                let so_far = to_plan.cycle_started.map(|_| &crawl.so_far);
+                let part = part_of(whole.clone(), &crawl.settings.config.cycle.rounds.0, so_far);
+                // New seeds come first: they reduce all shares of k alike.
+                let seeds = news.min(part.pages.max(part.discovery_min));
+                let pages = part.pages.saturating_sub(seeds);
+                let discovery_min = part.discovery_min.saturating_sub(seeds);
+                (seeds, PlanRequest { pages, discovery_min, ..part })
+            }
+            RoundKind::Fill => (news, of_fill(crawl, &whole)),
+            RoundKind::Urgent => {
+                (news, PlanRequest { pages: 0, discovery_min: 0, warmup: 0, ..whole.clone() })
+            }
+        };
+        if crawl.settings.focus.is_none() || to_plan.kind == RoundKind::Urgent {
+            return Ok(RoundRequest { request, seeds, focus: None });
+        }
+        let (focus, request) = focused::request(crawl, generation, to_plan, &whole, request)?;
+        Ok(RoundRequest { request, seeds, focus: Some(focus) })
+    }
+
+    /// The part of k that the round has, with its seeds.
+    pub fn k(&self, kind: RoundKind) -> u64 {
+        self.request.pages + if kind == RoundKind::Revisit { self.seeds } else { 0 }
+    }
+}
+
+/// Revisit rounds of the cycle that are still to come after this one.
+pub(super) fn revisits_left(crawl: &Crawl, to_plan: &RoundToPlan) -> u32 {
+    match to_plan.cycle_started {
+        _ if to_plan.kind != RoundKind::Revisit => 0,
+        None => crawl.settings.config.cycle.rounds.0.count() - 1,
+        Some(_) => crawl.so_far.revisits_left.saturating_sub(1),
+    }
+}
+
 /// The part of a cycle's request that falls to one of its revisit rounds. The audit sample is drawn in the
 /// first: so a page has one probability in the cycle. The other shares divide the rest of k alike. All rounds but the
 /// last one visit a sample of siblings, if the formula reads these.
@@ -69,7 +127,7 @@ pub(super) fn part_of(whole: PlanRequest, parts: &Parts, so_far: Option<&SoFar>)
 }
 
 /// The request of a fill round: never-fetched URLs alone, as many as it can reach by its end.
-pub(super) fn of_fill(crawl: &Crawl, revisit: &PlanRequest) -> PlanRequest {
+fn of_fill(crawl: &Crawl, revisit: &PlanRequest) -> PlanRequest {
     let config = &crawl.settings.config;
     let (so_far, limit) = (&crawl.so_far, config.cycle.fill_pages);
     let left = if limit == 0 { u64::MAX } else { limit.saturating_sub(so_far.filled) };

@@ -4,6 +4,7 @@ use crate::clock::SoFar;
 use crate::settings::Settings;
 use recrawl_repository::spill::SpillRuns;
 use recrawl_repository::storage::{FileStorage, Storage};
+use recrawl_scheduler::PlanRequest;
 use recrawl_scheduler::policy::age::AgePolicy;
 use recrawl_scheduler::{Parts, PlanMemory, Planner, Ties};
 use recrawl_types::{History, Known, StateColumns};
