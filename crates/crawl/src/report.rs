@@ -328,7 +328,7 @@ mod tests {
         assert_eq!((tally.all_failed(), tally.all_skipped()), (4, 2 + tally.refused));
         let AuditTally { unchanged, changed, not_found, unanswered } = tally.audit;
         assert_eq!([unchanged, changed, not_found, unanswered].map(|part| part.pages), [1, 0, 1, 1]);
-        assert_eq!((unchanged.weight, not_found.weight), (10.0, 2.0));
+        assert_eq!((unchanged.weight.value(), not_found.weight.value()), (10.0, 2.0));
         assert_eq!(tally.first_visits + tally.changed + tally.unchanged, tally.fetched);
         assert_eq!(ratio(tally.score_changed, tally.score_visits), Some(2.0 / 3.0));
         assert_eq!(ratio(0, 0), None);

@@ -5,6 +5,7 @@
 //! is, and the narrower the better P is.
 
 use crate::interval::Interval;
+use crate::sum::ExactSum;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -39,11 +40,11 @@ pub struct Sample {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Sums {
     /// Pages without an answer: Σ1/π, and ΣP/π.
-    unanswered: f64,
-    unanswered_expected: f64,
+    unanswered: ExactSum,
+    unanswered_expected: ExactSum,
     pages: u64,
     /// Σw, Σw·d, Σw², Σw²·d, Σw²·d², with w = 1/π and d = y − P.
-    moments: [f64; 5],
+    moments: [ExactSum; 5],
 }
 
 impl Sums {
@@ -111,7 +112,8 @@ impl Sample {
     /// missing, hosts are taken for a second stage of the sample, of which the answered share r is drawn: (1 − r)·H/(H −
     /// 1)·Σ_h(Σ_{i∈h} w(d − d̄))²/(Σw)² is added (Särndal et al., sections 5.7 and 9.3).
     pub fn changed(&self, population: Population) -> Option<Interval> {
-        let Sums { pages, moments: [weight, sum, squares, crossed, residual_squares], .. } = self.all();
+        let Sums { pages, moments, .. } = self.all();
+        let [weight, sum, squares, crossed, residual_squares] = moments.map(ExactSum::value);
         if pages < 2 || population.pages == 0 {
             return None;
         }
@@ -128,22 +130,24 @@ impl Sample {
         let all = self.all();
         let answered = || self.hosts.values().filter(|host| host.pages > 0);
         let hosts = answered().count() as f64;
-        if all.unanswered == 0.0 || hosts < 2.0 {
+        let [unanswered, weight] = [all.unanswered, all.moments[0]].map(ExactSum::value);
+        if unanswered == 0.0 || hosts < 2.0 {
             return 0.0;
         }
-        let weight = all.moments[0];
-        let lacking = all.unanswered / (all.unanswered + weight);
-        let residual = |host: &Sums| host.moments[1] - mean * host.moments[0];
+        let lacking = unanswered / (unanswered + weight);
+        let residual = |host: &Sums| host.moments[1].value() - mean * host.moments[0].value();
         let squares: f64 = answered().map(|host| residual(host).powi(2)).sum();
         lacking * hosts / (hosts - 1.0) * squares / (weight * weight)
     }
 
     /// The lowest and highest share that pages without an answer leave possible, sampling error aside (Manski 1989).
     pub fn bounds(&self, population: Population) -> Option<[f64; 2]> {
-        let Sums { unanswered: lacking, unanswered_expected, pages, moments: [weight, sum, ..] } = self.all();
-        if pages == 0 || population.pages == 0 {
+        let all = self.all();
+        if all.pages == 0 || population.pages == 0 {
             return None;
         }
+        let [weight, sum, ..] = all.moments.map(ExactSum::value);
+        let [lacking, unanswered_expected] = [all.unanswered, all.unanswered_expected].map(ExactSum::value);
         let all = weight + lacking;
         let expected = population.expected / population.pages as f64;
         let of =

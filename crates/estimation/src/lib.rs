@@ -10,6 +10,7 @@ pub mod laws;
 pub mod sequence;
 pub mod share;
 pub mod stability;
+pub mod sum;
 
 pub use crate::difference::{Audited, Population, Sample};
 pub use crate::drift::{Alarm, Drift, DriftRules};
@@ -18,3 +19,4 @@ pub use crate::laws::{Gaps, Laws, Visited, Weights};
 pub use crate::sequence::Sequence;
 pub use crate::share::{Estimate, Response, Weighted};
 pub use crate::stability::Stability;
+pub use crate::sum::ExactSum;

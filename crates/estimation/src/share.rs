@@ -1,5 +1,6 @@
 //! Estimates from a sample whose pages were drawn with unequal probabilities.
 
+use crate::sum::ExactSum;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::{Add, AddAssign};
@@ -16,9 +17,9 @@ pub struct Weighted {
     pub pages: u64,
     /// Σ 1/p: an unbiased estimate of the number of pages that they represent (Horvitz & Thompson
     /// 1952).
-    pub weight: f64,
+    pub weight: ExactSum,
     /// Σ 1/p².
-    pub squares: f64,
+    pub squares: ExactSum,
 }
 
 /// A share of a population, estimated from a sample, with its 95 % interval.
@@ -39,14 +40,14 @@ pub struct Estimate {
 pub struct Response {
     /// In order, so that sums have the same digits in every run.
     hosts: BTreeMap<Box<str>, Answers>,
-    unanswered: f64,
+    unanswered: ExactSum,
 }
 
 /// Weights of the pages of a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Answers {
-    part: f64,
-    rest: f64,
+    part: ExactSum,
+    rest: ExactSum,
 }
 
 impl Response {
@@ -70,17 +71,17 @@ impl Response {
     fn max_effective(&self, share: f64) -> f64 {
         let hosts = self.hosts.len() as f64;
         let is_blind = hosts < 2.0 || share <= 0.0 || share >= 1.0;
-        if self.unanswered > 0.0 && is_blind { hosts } else { f64::INFINITY }
+        if self.unanswered.value() > 0.0 && is_blind { hosts } else { f64::INFINITY }
     }
 
     /// The variance that missing responses add to this share of this weight.
     fn variance(&self, share: f64, weight: f64) -> f64 {
-        let hosts = self.hosts.len() as f64;
-        if self.unanswered == 0.0 || hosts < 2.0 {
+        let (hosts, unanswered) = (self.hosts.len() as f64, self.unanswered.value());
+        if unanswered == 0.0 || hosts < 2.0 {
             return 0.0;
         }
-        let lacking = self.unanswered / (self.unanswered + weight);
-        let residual = |host: &Answers| host.part * (1.0 - share) - host.rest * share;
+        let lacking = unanswered / (unanswered + weight);
+        let residual = |host: &Answers| host.part.value() * (1.0 - share) - host.rest.value() * share;
         let squares: f64 = self.hosts.values().map(|host| residual(host).powi(2)).sum();
         lacking * hosts / (hosts - 1.0) * squares / (weight * weight)
     }
@@ -89,13 +90,14 @@ impl Response {
 impl Weighted {
     /// Pages drawn with probability 1.
     pub fn certain(pages: u64) -> Weighted {
-        Weighted { pages, weight: pages as f64, squares: pages as f64 }
+        let sum = ExactSum::from(pages as f64);
+        Weighted { pages, weight: sum, squares: sum }
     }
 
     /// Counts a page drawn with this probability, above 0.
     pub fn count(&mut self, probability: f64) {
         let weight = 1.0 / probability;
-        *self += Weighted { pages: 1, weight, squares: weight * weight };
+        *self += Weighted { pages: 1, weight: weight.into(), squares: (weight * weight).into() };
     }
 }
 
@@ -155,14 +157,15 @@ impl Estimate {
         if all.pages == 0 {
             return None;
         }
-        let share = part.weight / all.weight;
-        let linearised = part.squares * (1.0 - share).powi(2) + rest.squares * share.powi(2);
-        let squared = all.weight * all.weight;
+        let weight = all.weight.value();
+        let share = part.weight.value() / weight;
+        let linearised = part.squares.value() * (1.0 - share).powi(2) + rest.squares.value() * share.powi(2);
+        let squared = weight * weight;
         let by_residuals =
             if linearised > 0.0 { share * (1.0 - share) * squared / linearised } else { f64::INFINITY };
-        let drawn = by_residuals.min(squared / all.squares);
+        let drawn = by_residuals.min(squared / all.squares.value());
         let varies = share * (1.0 - share);
-        let by_hosts = response.variance(share, all.weight);
+        let by_hosts = response.variance(share, weight);
         let most = response.max_effective(share);
         let with_hosts = |n: f64| if by_hosts > 0.0 { varies / (varies / n + by_hosts) } else { n.min(most) };
         let effective = with_hosts(drawn);
