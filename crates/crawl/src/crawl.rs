@@ -29,7 +29,9 @@ use recrawl_repository::storage::{FileStorage, Storage};
 use recrawl_repository::{Generation, Repository, ScheduleFile, SledTables, SyncFolder};
 use recrawl_types::{CanonicalUrl, DatedRound, HostTable};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 use tokio::runtime::Runtime;
 
 /// Names of settings in the tables.
@@ -94,6 +96,8 @@ pub struct Crawl {
     pub nothing_due_at: Option<u64>,
     /// Has an operator, or a ping, changed something since the last round?
     pub is_stirred: bool,
+    /// When the requests of the last round ended, in milliseconds since 1970; 0 before the first.
+    pub fetched_at: AtomicU64,
     /// What the plan of a round summed up for a focused crawl; its lesson reads the same.
     pub survey: RoundSurvey,
     /// See [`Crawl::fetching`].
@@ -220,6 +224,7 @@ impl Crawl {
             is_begun,
             nothing_due_at: None,
             is_stirred: false,
+            fetched_at: AtomicU64::new(0),
             survey: RoundSurvey::default(),
             fetching: OnceLock::new(),
         })
@@ -245,6 +250,13 @@ impl Crawl {
         Ok(self.fetching.get_or_init(|| runtime))
     }
 
+    /// The time since the requests of the last round ended; 0 before the first.
+    pub fn since_fetching(&self) -> Duration {
+        let now = (self.clock)();
+        let since = Some(self.fetched_at.load(Relaxed)).filter(|at| *at > 0).unwrap_or(now);
+        Duration::from_millis(now.saturating_sub(since))
+    }
+
     /// The survey of a round, as its plan and its lesson read it.
     ///
     /// # Errors
@@ -268,7 +280,9 @@ impl Crawl {
     /// # Errors
     /// When no HTTP client can be made.
     pub fn renew_fetcher(&mut self) -> Result<(), Failure> {
-        self.fetcher = fetcher(&self.settings, self.tables.clone(), self.clock.clone())?;
+        let fetcher = fetcher(&self.settings, self.tables.clone(), self.clock.clone())?;
+        fetcher.take_over(&self.fetcher);
+        self.fetcher = fetcher;
         Ok(())
     }
 

@@ -59,6 +59,22 @@ pub fn round(crawl: &mut Crawl, next: NextRound, seeds: &[CanonicalUrl]) -> Resu
     round_fetched_by(crawl, next, seeds, &mut pipeline::run)
 }
 
+/// Takes in the answers to requests that the last round left in flight, by a round that sends none.
+///
+/// # Errors
+/// As [`round`].
+pub fn settle(crawl: &mut Crawl) -> Result<(), Failure> {
+    if !crawl.fetcher.has_left() || !crawl.settings.config.cycle.fill {
+        return Ok(());
+    }
+    let was_ending = crawl.steering.is_ending();
+    crawl.steering.end_run(true);
+    let next = crawl.next_round(false, false)?;
+    let ended = round(crawl, next.unwrap_or(NextRound { kind: RoundKind::Fill, begins_cycle: false }), &[]);
+    crawl.steering.end_run(was_ending);
+    ended.map(drop)
+}
+
 /// Fetches the pages of a plan into its log.
 pub type Fetch<'f> = dyn FnMut(&Crawl, Plan, &Arc<Traps>) -> Result<Fetched, Failure> + 'f;
 

@@ -31,6 +31,8 @@ pub struct Steering {
     is_held: AtomicBool,
     /// Does the run leave the rest of its schedule to a later one?
     is_ending: AtomicBool,
+    /// Did the run find pages for the next one?
+    has_found: AtomicBool,
     /// Length of `hosts`. It is nearly always 0, which saves the lookup.
     held_hosts: AtomicUsize,
     hosts: Mutex<BTreeSet<String>>,
@@ -142,7 +144,23 @@ impl Steering {
         self.changed.notify_one();
     }
 
-    pub(crate) fn is_ending(&self) -> bool {
+    /// The run found pages for the next one, so its hosts that are done do not wait long for the others.
+    pub fn found_pages(&self) {
+        if !self.has_found.swap(true, Relaxed) {
+            self.changed.notify_one();
+        }
+    }
+
+    pub(crate) fn begin_run(&self) {
+        self.has_found.store(false, Relaxed);
+    }
+
+    pub(crate) fn has_found(&self) -> bool {
+        self.has_found.load(Relaxed)
+    }
+
+    /// Does a run with patience end now?
+    pub fn is_ending(&self) -> bool {
         self.is_ending.load(Relaxed)
     }
 

@@ -6,15 +6,16 @@ use crate::budget::Budget;
 use crate::client::{Network, NetworkError, Reply};
 use crate::control::{FIGURES_EVERY, HostActivity, HostsNow, MAX_FETCHING, MAX_SLOWEST, Steering};
 use crate::frontier::Frontier;
-use crate::host::{Action, Cursor, Next, QueuedPage, RobotsRequest, SlotState};
+use crate::host::{Action, Cursor, Next, OriginId, QueuedPage, RobotsRequest, SlotState};
 use crate::host_delay::LeftAlone;
 use crate::host_order::Precedence;
+use crate::in_flight::InFlight;
 use crate::limits::{FetchConfig, LONG_WAIT, MAX_DETOURS, MAX_ROBOTS_REDIRECTS};
 use crate::outcome::{FetchError, FetchedPage, is_redirect, redirect_target};
 use crate::report::{FetchReport, StoppedBy};
 use crate::resources::{RenderedPages, Resources};
 use crate::robots::policy::{RobotsPolicy, evaluate};
-use crate::run::{Refuses, Run};
+use crate::run::{HostId, Refuses, Run};
 use crate::suspension::{HEARTBEAT, Suspension};
 use crate::unavailable::Unavailable;
 use crate::visit::{HostVisit, VisitEnd, VisitEndKind, deliver};
@@ -27,7 +28,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::Sender;
@@ -36,12 +37,16 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, debug, warn};
 
+mod take_over;
+
 /// Fetches schedules.
 pub struct Fetcher {
     config: Arc<FetchConfig>,
     network: Arc<dyn Network>,
     hosts: Arc<dyn HostTable>,
     clock: WallClock,
+    /// Requests that the last run left in flight.
+    left: Mutex<Vec<InFlight>>,
 }
 
 /// Input of one run.
@@ -92,8 +97,18 @@ pub struct Job {
 pub struct Patience {
     /// From the moment when half of the schedule's hosts are done, or only held ones are left.
     pub linger: Duration,
+    /// The same if the run found pages for the next one, and took no longer until that moment: what waits then are
+    /// the hosts that are done.
+    pub least: Duration,
     /// The latest end.
     pub end: Instant,
+}
+
+impl Patience {
+    /// How long a run waits for slow hosts that needed `took` until half of its hosts were done.
+    fn wait(&self, took: Duration, has_found: bool) -> Duration {
+        if has_found { self.linger.min(self.least.max(took)) } else { self.linger }
+    }
 }
 
 impl Fetcher {
@@ -109,7 +124,7 @@ impl Fetcher {
         hosts: Arc<dyn HostTable>,
         clock: WallClock,
     ) -> Fetcher {
-        Fetcher { config: Arc::new(config), network, hosts, clock }
+        Fetcher { config: Arc::new(config), network, hosts, clock, left: Mutex::default() }
     }
 
     /// For the requests of the pages that are rendered during one run.
@@ -148,6 +163,7 @@ impl Fetcher {
             taken_early: Mutex::default(),
             followed: Mutex::new(job.followed.into_iter().collect()),
             detours: Arc::new(Semaphore::new(MAX_DETOURS)),
+            leaving: CancellationToken::new(),
         });
         let mut state = Loop {
             frontier: Frontier::new(&run, &job.precedence),
@@ -159,6 +175,7 @@ impl Fetcher {
             heartbeat_at: start,
             patience: job.patience,
             lingers_from: None,
+            left: std::mem::take(&mut *self.left()),
             run: run.clone(),
         };
         let stopped_by = state.visit_all(&job.stop, job.deadline, job.held_deadline).await;
@@ -170,6 +187,7 @@ impl Fetcher {
             state.visits.shutdown().await;
         }
         let stopped_by = stopped_by?;
+        *self.left() = std::mem::take(&mut state.left);
         state.deliver_waiting().await?;
         let mut unvisited = job.precedence.unvisited;
         if stopped_by != StoppedBy::Stop {
@@ -193,6 +211,20 @@ impl Fetcher {
         report.unavailable = std::mem::take(&mut *run.unavailable());
         Ok(report)
     }
+
+    /// Did the last run leave requests in flight?
+    pub fn has_left(&self) -> bool {
+        !self.left().is_empty()
+    }
+
+    /// Takes over the requests that the last run of another fetcher left in flight.
+    pub fn take_over(&self, other: &Fetcher) {
+        self.left().append(&mut other.left());
+    }
+
+    fn left(&self) -> MutexGuard<'_, Vec<InFlight>> {
+        self.left.lock().expect("no panic under the lock")
+    }
 }
 
 /// State of a run, owned by one task.
@@ -211,6 +243,8 @@ struct Loop {
     patience: Option<Patience>,
     /// Since when only slow hosts are left.
     lingers_from: Option<Instant>,
+    /// Requests that the last run left in flight; then those that are left to the next one.
+    left: Vec<InFlight>,
 }
 
 impl Loop {
@@ -223,6 +257,10 @@ impl Loop {
     ) -> Result<StoppedBy, FetchError> {
         let (control, resources) = (self.run.control.clone(), self.run.resources.clone());
         let mut stopped = None;
+        control.begin_run();
+        for left in std::mem::take(&mut self.left) {
+            self.take_over(left)?;
+        }
         loop {
             if stopped.is_none() {
                 if stop.is_cancelled() {
@@ -232,6 +270,9 @@ impl Loop {
                 } else if self.patience_ends().is_some_and(|at| at <= Instant::now())
                     && (control.has_asked() || !self.frontier.is_finished())
                 {
+                    if control.has_found() && !control.is_ending() {
+                        self.run.leaving.cancel();
+                    }
                     stopped = Some(StoppedBy::SlowHosts);
                 } else if let Some(spent) = self.spent().filter(|_| !self.frontier.is_finished()) {
                     stopped = Some(spent);
@@ -302,15 +343,16 @@ impl Loop {
 
     /// When the run stops waiting for slow hosts.
     fn patience_ends(&mut self) -> Option<Instant> {
-        let Patience { linger, end } = self.patience?;
+        let patience = self.patience?;
         if self.run.control.is_ending() {
             return Some(self.run.began);
         }
         if self.lingers_from.is_none() && self.frontier.is_half_done() {
             self.lingers_from = Some(Instant::now());
         }
-        let lingers_to = self.lingers_from.and_then(|from| from.checked_add(linger));
-        Some(lingers_to.map_or(end, |at| at.min(end)))
+        let wait = |from: Instant| patience.wait(from - self.run.began, self.run.control.has_found());
+        let lingers_to = self.lingers_from.and_then(|from| from.checked_add(wait(from)));
+        Some(lingers_to.map_or(patience.end, |at| at.min(patience.end)))
     }
 
     fn beat(&mut self) {
@@ -326,42 +368,17 @@ impl Loop {
             self.frontier.open_more(config.open_hosts, &self.run);
             let Some(id) = self.frontier.pop(now) else { return Ok(()) };
             let host = self.frontier.host(id);
+            // The end of a request that an earlier run sent wakes the host.
+            if host.in_flight >= config.connections_per_host {
+                continue;
+            }
             let grant = host.grant.take();
             if let Some(address) = grant {
                 self.addresses.use_grant(address);
             }
             let next = host.next(&self.run, &mut self.addresses, grant.is_some())?;
             match next {
-                Next::Visit { finished, action, last } => {
-                    self.frontier.set_slot_state(id, SlotState::Active);
-                    let host = self.frontier.host(id);
-                    if matches!(action, Some((Some(_), _))) && host.is_early(&self.run) {
-                        self.run.control.count_early();
-                    }
-                    let start = matches!(action, Some((Some(_), _))).then(|| host.request_starts(&self.run));
-                    host.in_flight += 1;
-                    let span = host.span.clone();
-                    let retry = host.retry_policy();
-                    let origin = action.as_ref().and_then(|(origin, _)| *origin);
-                    let detour_path = origin.and_then(|origin| host.origin(origin).state.detour_path.clone());
-                    let address = host.address().filter(|_| matches!(action, Some((Some(_), _))));
-                    // A host that waits for its DNS lookup can do nothing else.
-                    let is_lookup = matches!(action, Some((None, _)));
-                    if host.in_flight < config.connections_per_host && !is_lookup {
-                        self.frontier.push(id, now);
-                    }
-                    if let Some(address) = address {
-                        self.addresses.request_started(address);
-                    }
-                    let visit =
-                        HostVisit { host: id, finished, action, start, address, last, retry, detour_path };
-                    let panicked = PanickedVisit::of(&visit);
-                    if let Some(page) = panicked.page() {
-                        self.frontier.host(id).fetching.start(page, self.run.now());
-                    }
-                    let visit = visit_task::visit(visit, panicked, self.run.clone(), self.out.clone());
-                    self.visits.spawn(visit.instrument(span));
-                }
+                Next::Visit { finished, action, last } => self.begin_visit(id, finished, action, last),
                 Next::Wait(at) => {
                     let is_long = at > now + LONG_WAIT;
                     self.frontier.wait(id, is_long, config.open_hosts, &self.run)?;
@@ -387,6 +404,60 @@ impl Loop {
             }
         }
         Ok(())
+    }
+
+    /// Begins the visit that the host asked for.
+    fn begin_visit(
+        &mut self,
+        id: HostId,
+        finished: Vec<FetchedPage>,
+        action: Option<(Option<OriginId>, Action)>,
+        last: bool,
+    ) {
+        let run = self.run.clone();
+        self.frontier.set_slot_state(id, SlotState::Active);
+        let host = self.frontier.host(id);
+        let is_request = matches!(action, Some((Some(_), _)));
+        if is_request && host.is_early(&run) {
+            run.control.count_early();
+        }
+        let start = is_request.then(|| host.request_starts(&run));
+        host.in_flight += 1;
+        let retry = host.retry_policy();
+        let origin = action.as_ref().and_then(|(origin, _)| *origin);
+        let detour_path = origin.and_then(|origin| host.origin(origin).state.detour_path.clone());
+        let address = host.address().filter(|_| is_request);
+        // A host that waits for its DNS lookup can do nothing else.
+        let is_lookup = matches!(action, Some((None, _)));
+        if host.in_flight < run.config.connections_per_host && !is_lookup {
+            self.frontier.push(id, Instant::now());
+        }
+        if let Some(address) = address {
+            self.addresses.request_started(address);
+        }
+        let sent = None;
+        self.start_visit(HostVisit {
+            host: id,
+            finished,
+            action,
+            start,
+            address,
+            last,
+            retry,
+            detour_path,
+            sent,
+        });
+    }
+
+    fn start_visit(&mut self, visit: HostVisit) {
+        let panicked = PanickedVisit::of(&visit);
+        let host = self.frontier.host(visit.host);
+        let span = host.span.clone();
+        if let Some(page) = panicked.page() {
+            host.fetching.start(page, self.run.now());
+        }
+        let visit = visit_task::visit(visit, panicked, self.run.clone(), self.out.clone());
+        self.visits.spawn(visit.instrument(span));
     }
 
     /// Grants the address to the next host that waits for it, if it is free.
@@ -425,6 +496,7 @@ impl Loop {
         host.visit_ended(ended.origin, ended.feedback.as_ref(), &self.run)?;
         match ended.kind {
             VisitEndKind::NoRequest | VisitEndKind::Resource { .. } => {}
+            VisitEndKind::Left(left) => self.left.push(*left),
             VisitEndKind::Exhausted => return Err(FetchError::Exhausted),
             VisitEndKind::Lookup(address) => {
                 host.resolved(address);

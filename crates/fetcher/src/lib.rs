@@ -29,6 +29,7 @@ pub mod guard;
 mod host;
 pub mod host_delay;
 mod host_order;
+mod in_flight;
 pub mod limits;
 mod open_host_limits;
 pub mod outcome;

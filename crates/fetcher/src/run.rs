@@ -18,6 +18,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 /// Index of a host in the frontier's table. Indexes of closed hosts are reused.
 pub type HostId = usize;
@@ -54,6 +55,8 @@ pub struct Run {
     pub followed: Mutex<HashSet<CanonicalUrl>>,
     /// A permit for each target that pages wait for.
     pub detours: Arc<Semaphore>,
+    /// Cancelled when the run leaves its requests in flight to the next one.
+    pub leaving: CancellationToken,
 }
 
 impl Run {

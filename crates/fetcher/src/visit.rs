@@ -3,10 +3,11 @@
 //! connection stays in use.
 
 use crate::chain::Chain;
-use crate::client::{Manner, Meter, NetworkError, Reply, Request};
+use crate::client::{Manner, NetworkError, Reply, Request};
 use crate::detour::{DetourEnd, Onward};
 use crate::feedback::{HostFeedback, RetryPolicy, retry_while_exhausted};
 use crate::host::{Action, OriginId, QueuedPage, RequestStart, RobotsRequest};
+use crate::in_flight::{Answered, InFlight, PendingRequest};
 use crate::limits::MAX_ROBOTS;
 use crate::outcome::{
     Condition, FetchError, FetchResult, FetchedPage, Hold, is_host_failure, is_redirect, resource_of,
@@ -20,7 +21,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::Sender;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
 /// The field `Accept` of a request for robots.txt: plain text (RFC 9309 §2.3), and what servers send instead.
 const ROBOTS_ACCEPT: HeaderValue = HeaderValue::from_static("text/plain,*/*;q=0.8");
@@ -43,6 +44,8 @@ pub struct HostVisit {
     pub retry: RetryPolicy,
     /// The path by which a detour of the origin led back before.
     pub detour_path: Option<Box<str>>,
+    /// The request, if an earlier run sent it.
+    pub sent: Option<PendingRequest>,
 }
 
 /// Result of a visit for the main loop.
@@ -101,11 +104,19 @@ pub enum VisitEndKind {
     /// Request the page again: without validators, if they are tested and brought a 304; or at the URL to which
     /// the page redirects as itself.
     Again(QueuedPage),
+    /// The run leaves the request to the next one.
+    Left(Box<InFlight>),
 }
 
 impl VisitEndKind {
     fn retry(action: Action, why: &NetworkError) -> VisitEndKind {
         VisitEndKind::Retry { action, was_closed_idle: matches!(why, NetworkError::NotProcessed) }
+    }
+}
+
+impl VisitEnd {
+    fn leave(&mut self, action: Action, sent: PendingRequest) {
+        self.kind = VisitEndKind::Left(Box::new(InFlight { action, address: self.address, sent }));
     }
 }
 
@@ -123,13 +134,14 @@ impl HostVisit {
             detour: None,
             output_closed: false,
         };
-        let sending = Sending { retry: self.retry, start: self.start, detour_path: self.detour_path };
+        let mut sending =
+            Sending { retry: self.retry, start: self.start, detour_path: self.detour_path, sent: self.sent };
         for page in self.finished {
             ended.output_closed |= deliver(page, &run, &out).await.is_err();
         }
         match self.action {
             Some((_, Action::Page(queued))) => {
-                for page in visit_page(*queued, self.last, &sending, &run, &mut ended).await {
+                for page in visit_page(*queued, self.last, &mut sending, &run, &mut ended).await {
                     let (hold, taken) = Hold::new();
                     let page = FetchedPage { hold, ..page };
                     ended.delivered += 1;
@@ -148,7 +160,13 @@ impl HostVisit {
                     last: false,
                     manner: robots_manner(robots_request.is_public_only),
                 };
-                let answer = send(&request, &sending, &run, &mut ended).await;
+                let answer = match send(request, &mut sending, true, &run, &mut ended).await {
+                    Ok(answer) => answer,
+                    Err(sent) => {
+                        ended.leave(Action::Robots(robots_request), sent);
+                        return ended;
+                    }
+                };
                 run.report().robots_requests += u64::from(ended.feedback.is_some());
                 ended.kind = match answer {
                     Err(error @ (NetworkError::TryNextAddress | NetworkError::NotProcessed)) => {
@@ -158,19 +176,26 @@ impl HostVisit {
                     answer => VisitEndKind::Robots { robots_request, answer },
                 };
             }
-            Some((_, Action::Lookup(host))) => {
-                let look_up = || async {
-                    let found = timeout(run.config.connect_timeout, run.network.address(&host)).await;
-                    found.unwrap_or(Err(NetworkError::Timeout))
-                };
-                ended.kind = match retry_while_exhausted(look_up).await.0 {
-                    Err(NetworkError::Exhausted) => VisitEndKind::Exhausted,
-                    found => VisitEndKind::Lookup(found.ok()),
-                };
-            }
+            Some((_, Action::Lookup(host))) => ended.kind = look_up(&host, &run).await,
             None => {}
         }
         ended
+    }
+}
+
+async fn look_up(host: &str, run: &Run) -> VisitEndKind {
+    let find = || async {
+        let found = timeout(run.config.connect_timeout, run.network.address(host)).await;
+        found.unwrap_or(Err(NetworkError::Timeout))
+    };
+    tokio::select! {
+        biased;
+        (found, _) = retry_while_exhausted(find) => match found {
+            Err(NetworkError::Exhausted) => VisitEndKind::Exhausted,
+            found => VisitEndKind::Lookup(found.ok()),
+        },
+        // The next run looks it up again.
+        () = run.leaving.cancelled() => VisitEndKind::NoRequest,
     }
 }
 
@@ -192,28 +217,27 @@ struct Sending {
     start: Option<RequestStart>,
     /// See [`HostVisit::detour_path`].
     detour_path: Option<Box<str>>,
+    /// See [`HostVisit::sent`].
+    sent: Option<PendingRequest>,
 }
 
+/// The answer to a request; gives the request back if the run leaves it to the next one.
 async fn send(
-    request: &Request,
-    &Sending { retry, start: started, .. }: &Sending,
+    request: Request,
+    sending: &mut Sending,
+    may_leave: bool,
     run: &Run,
     ended: &mut VisitEnd,
-) -> Result<Reply, NetworkError> {
+) -> Result<Result<Reply, NetworkError>, PendingRequest> {
+    let origin = Origin::of(&request.url);
     // All requests pass here, so this check covers every case.
-    if (run.opted_out)(&request.url.host()) {
-        return Err(NetworkError::Refused);
+    if (run.opted_out)(&origin.host) {
+        return Ok(Err(NetworkError::Refused));
     }
-    let start = Instant::now();
-    let received = Meter::default();
-    let get = || async {
-        let answer = received.within(run.config.timeout, run.network.get(request, &received)).await;
-        answer.unwrap_or(Err(NetworkError::Timeout))
-    };
-    let (answer, elapsed) = retry_while_exhausted(get).await;
-    // A host is not slow because its body waited here.
-    let elapsed = elapsed.saturating_sub(received.waited());
-    ended.received = received.total();
+    let sent = sending.sent.take().unwrap_or_else(|| PendingRequest::new(request, sending.start, run));
+    let (start, started, retry) = (sent.began, sent.start, sending.retry);
+    let Answered { answer, elapsed, received } = sent.answered(may_leave.then_some(&run.leaving)).await?;
+    ended.received = received;
     let answer = match answer {
         // It failed while the process was suspended, which says nothing about the host.
         Err(_) if retry.try_next_address && run.suspension.ended_after(start, run.now()) => {
@@ -239,18 +263,19 @@ async fn send(
     if let (Some(log), Some(RequestStart { at, gap, delay }), Some(_)) =
         (&run.requests, started, &ended.feedback)
     {
-        let (origin, status) = (Origin::of(&request.url), answer.as_ref().map_or(0, |reply| reply.status));
+        let status = answer.as_ref().map_or(0, |reply| reply.status);
         let sent = SentRequest { origin, at, gap, delay, status, bytes: ended.received };
         ended.error = log.append(&sent).err().map(FetchError::Requests);
     }
-    answer
+    Ok(answer)
 }
 
-/// Requests a page. Returns the pages that are finished: none if it must be requested again, or waits for another.
+/// Requests a page. Returns the pages that are finished: none if it must be requested again, waits for another, or is left
+/// to the next run.
 async fn visit_page(
     queued: QueuedPage,
     last: bool,
-    sending: &Sending,
+    sending: &mut Sending,
     run: &Run,
     ended: &mut VisitEnd,
 ) -> Vec<FetchedPage> {
@@ -260,7 +285,15 @@ async fn visit_page(
     let (url, max_body) = (queued.entry.url.clone(), run.config.max_body);
     let hop = queued.chain.as_deref().map(Chain::hop);
     let request = Request { url, hop, validators, max_body, last, manner };
-    let answer = send(&request, sending, run, ended).await;
+    // Pages that wait for it are of this schedule.
+    let may_leave = queued.ticket.is_none() && queued.chain.is_none() && queued.detour.is_none();
+    let answer = match send(request, sending, may_leave, run, ended).await {
+        Ok(answer) => answer,
+        Err(sent) => {
+            ended.leave(Action::Page(Box::new(queued)), sent);
+            return Vec::new();
+        }
+    };
     if let Err(error @ (NetworkError::TryNextAddress | NetworkError::NotProcessed)) = &answer {
         ended.kind = VisitEndKind::retry(Action::Page(Box::new(queued)), error);
         return Vec::new();

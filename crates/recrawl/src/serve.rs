@@ -271,6 +271,7 @@ fn crawl_on(
         let rhythm_at = crawl.keep_rhythm()?;
         let rests = has_nothing || is_paused && !ends_paused || !retry_in.is_zero();
         if is_asked_aside && (rests || !is_begun) {
+            cycle::settle(crawl)?;
             return Ok(Ended::Aside);
         }
         let next = if rests { Ok(None) } else { crawl.next_round(left.is_zero(), !given.is_empty()) };
@@ -322,6 +323,7 @@ fn crawl_on(
             }
         }
     }
+    cycle::settle(crawl)?;
     Ok(Ended::Signal)
 }
 

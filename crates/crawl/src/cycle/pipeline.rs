@@ -32,9 +32,10 @@ use recrawl_archive::cap::Bodies;
 use recrawl_archive::{Archive, ArchiveEnd};
 use recrawl_fetcher::{FetchReport, FetchedPage, Job, Patience, Precedence, StoppedBy, UnvisitedHosts};
 use recrawl_repository::{Done, RequestFile, VisitLog};
-use recrawl_types::{Cycle, LogRecord, RequestLog, ScheduleEntry, ScheduleSource, Share};
+use recrawl_types::{Change, Cycle, LogRecord, RequestLog, ScheduleEntry, ScheduleSource, Share};
 use rustix::time::{ClockId, clock_gettime};
 use std::convert::Infallible;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, LockResult, Mutex, MutexGuard, TryLockError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
@@ -50,6 +51,13 @@ const BATCH: usize = 8;
 
 /// Setting that stores the hosts whose pages did not come up.
 const LEFT_OUT: &str = "left_out";
+
+/// How long a round that found pages for the next one waits for slow hosts at least. Hosts that answer seldom need as much
+/// longer than others.
+const LEAST_LINGER: Duration = Duration::from_secs(5);
+
+/// The same, in multiples of what lies between two rounds: merging and planning take at most a tenth of the time.
+const LEAST_ROUND: u32 = 10;
 
 /// Interval at which a waiting run reports progress.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
@@ -131,9 +139,8 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
     let ran = Duration::from_millis((crawl.clock)().saturating_sub(facts.cycle_started()));
     let left = crawl.settings.config.cycle.deadline.map(|d| d.0.saturating_sub(ran));
     let left_of_cycle = crawl.settings.config.cycle.period.0.saturating_sub(ran);
-    let round = &crawl.settings.config.round;
-    let max = if facts.kind == RoundKind::Revisit { round.max.0 } else { round.max.0.min(left_of_cycle) };
-    let is_filling = crawl.settings.config.cycle.fill;
+    let max = crawl.settings.config.round.max.0;
+    let max = if facts.kind == RoundKind::Revisit { max } else { max.min(left_of_cycle) };
     let (fetched, pages) = mpsc::channel::<FetchedPage>(QUEUE);
     let refusals = Refusals::of(crawl, traps.clone());
     let unvisited =
@@ -160,12 +167,13 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
             unavailable,
             deadline: left.map(|left| now + left),
             held_deadline: Some(now + left_of_cycle),
-            patience: is_filling.then_some(Patience { linger: round.linger.0, end: now + max }),
+            patience: patience(crawl, now + max),
             control: crawl.steering.clone(),
             requests: written,
             resources,
         }
     })?;
+    crawl.fetched_at.store((crawl.clock)(), Relaxed);
     skipped::record(crawl, &report, &*schedule, &mut log, facts.cycle)?;
     drop(shown);
     if let Some(requests) = requests {
@@ -182,6 +190,13 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
     let earlier = recovered.skipped.iter().map(|skipped| &skipped.pages);
     let skipped = earlier.chain(&report.skipped).map(|pages| pages.end - pages.start).sum();
     Ok(Fetched { stopped_by, skipped, archive: archive.as_ref().map(Archive::end) })
+}
+
+/// How long the round waits for slow hosts; none if it waits for all.
+fn patience(crawl: &Crawl, end: tokio::time::Instant) -> Option<Patience> {
+    let least = LEAST_LINGER.max(crawl.since_fetching().saturating_mul(LEAST_ROUND));
+    let linger = crawl.settings.config.round.linger.0;
+    crawl.settings.config.cycle.fill.then_some(Patience { linger, least, end })
 }
 
 /// Starts workers and recorder, runs the fetcher, and waits for all of them.
@@ -456,6 +471,10 @@ fn record_page(page: ReadPage, recorder: &mut Recorder<'_>) -> Result<(), Failur
     recorder.log.append(&record).map_err(Failure::work)?;
     if let LogRecord::Visit(visit) = &record {
         recorder.traps.observe(visit)?;
+        let is_first = visit.outcome.change() == Some(Change::First);
+        if is_first && visit.links.iter().any(|link| link.url != visit.url) {
+            recorder.crawl.steering.found_pages();
+        }
         recorder.crawl.live.recorded(visit);
         recorder.crawl.control.recorded(visit, recorder.cycle);
     }

@@ -6,6 +6,7 @@ mod budget;
 mod control;
 mod detours;
 mod fairness;
+mod in_flight;
 mod memory;
 mod opted_out;
 mod outcomes;

@@ -269,6 +269,16 @@ impl OriginQueue {
         Action::Page(Box::new(queued))
     }
 
+    /// Takes over a request that an earlier run sent.
+    pub fn take_over(&mut self) {
+        self.in_flight += 1;
+    }
+
+    /// Waits for the robots.txt that an earlier run requested.
+    pub fn await_robots(&mut self) {
+        self.robots = RobotsStatus::Requested;
+    }
+
     /// Sends validators if the host's validators are trusted, or to test whether they can be again.
     fn condition(&self, entry: &ScheduleEntry, run: &Run) -> Condition {
         let believed = self.state.trust.belief == Belief::Believed;

@@ -204,6 +204,7 @@ fn fetched_here(settings: Settings, url: &CanonicalUrl) -> Result<Came, Failure>
             break;
         }
     }
+    cycle::settle(&mut crawl)?;
     Ok(Came::between(before, visits(&crawl)?.unwrap_or_default()))
 }
 

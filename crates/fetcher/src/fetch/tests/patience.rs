@@ -6,6 +6,10 @@ use crate::StoppedBy;
 const SECOND: Duration = Duration::from_secs(1);
 const LINGER: Duration = Duration::from_secs(10);
 
+fn patience(most: Duration) -> Patience {
+    Patience { linger: LINGER, least: LINGER, end: Instant::now() + most }
+}
+
 /// A setup of `hosts` hosts with three pages each; the first also has `more`. A host is asked once a second.
 fn setup(hosts: usize, more: usize) -> Setup {
     let of_host = |host: usize| (0..if host == 0 { 3 + more } else { 3 }).map(move |page| (host, page));
@@ -13,7 +17,7 @@ fn setup(hosts: usize, more: usize) -> Setup {
         (0..hosts).flat_map(of_host).map(|(host, page)| format!("http://h{host}.test/{page:03}")).collect();
     let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
     let setup = Setup::new(&pages, friendly).delay(SECOND);
-    Setup { patience: Some(Patience { linger: LINGER, end: Instant::now() + SECOND * 600 }), ..setup }
+    Setup { patience: Some(patience(SECOND * 600)), ..setup }
 }
 
 #[tokio::test(start_paused = true)]
@@ -36,7 +40,7 @@ async fn hosts_that_all_need_long_are_waited_for_until_the_end() {
     let mut patient = setup(1, 97);
     let output = patient.run().await;
     assert_eq!((output.report.stopped_by, output.pages.len()), (StoppedBy::End, 100), "it is alone");
-    patient.patience = Some(Patience { linger: LINGER, end: Instant::now() + SECOND * 30 });
+    patient.patience = Some(patience(SECOND * 30));
     let output = patient.run().await;
     assert_eq!(output.report.stopped_by, StoppedBy::SlowHosts);
     assert!((25..32).contains(&output.pages.len()), "{}", output.pages.len());

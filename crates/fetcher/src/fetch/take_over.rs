@@ -1,0 +1,70 @@
+//! Requests that the run before left in flight.
+
+use super::Loop;
+use crate::host::{Action, QueuedPage};
+use crate::in_flight::InFlight;
+use crate::outcome::FetchError;
+use crate::visit::HostVisit;
+use recrawl_types::Origin;
+
+impl Loop {
+    /// Takes over a request that an earlier run left in flight: its host and address are in use until it ends.
+    pub(super) fn take_over(&mut self, left: InFlight) -> Result<(), FetchError> {
+        let InFlight { action, address, sent } = left;
+        let run = self.run.clone();
+        let (action, url) = match action {
+            Action::Page(page) => {
+                let Some(page) = self.as_planned(*page)? else { return Ok(()) };
+                let url = page.entry.url.clone();
+                (Action::Page(Box::new(page)), url)
+            }
+            Action::Robots(robots_request) => {
+                let id = self.frontier.host_of(&robots_request.robots_url, &run);
+                let origin = Origin::of(&robots_request.robots_url);
+                self.frontier.host(id).open_origin(&origin, &run)?.await_robots();
+                let url = robots_request.url.clone();
+                (Action::Robots(robots_request), url)
+            }
+            Action::Lookup(_) => return Ok(()),
+        };
+        let id = self.frontier.host_of(&url, &run);
+        let host = self.frontier.host(id);
+        host.in_flight += 1;
+        let retry = host.retry_policy();
+        let queue = host.open_origin(&Origin::of(&url), &run)?;
+        queue.take_over();
+        let (origin, detour_path) = (queue.id, queue.state.detour_path.clone());
+        if let Some(address) = address {
+            host.resolved(Some(address));
+            self.frontier.set_address(id, address);
+            self.addresses.request_started(address);
+        }
+        self.start_visit(HostVisit {
+            host: id,
+            finished: Vec::new(),
+            action: Some((Some(origin), action)),
+            start: sent.start,
+            address,
+            last: false,
+            retry,
+            detour_path,
+            sent: Some(sent),
+        });
+        Ok(())
+    }
+
+    /// A page of an earlier run as this schedule has it; none if it is done.
+    fn as_planned(&mut self, page: QueuedPage) -> Result<Option<QueuedPage>, FetchError> {
+        let planned = match self.run.find(&page.entry.url)? {
+            Some(found) if (self.run.done)(found.index) => None,
+            Some(found) => {
+                let id = self.frontier.host_of(&page.entry.url, &self.run);
+                self.frontier.host(id).take_early(found, &self.run)
+            }
+            None => {
+                self.run.add_followed(&page.entry.url).then(|| QueuedPage { index: None, ..page.clone() })
+            }
+        };
+        Ok(planned.map(|planned| QueuedPage { index: planned.index, entry: planned.entry, ..page }))
+    }
+}

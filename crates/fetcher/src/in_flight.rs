@@ -1,0 +1,84 @@
+//! Requests in flight. A run that ends early leaves them to the next run, so that no answer is lost and no server is
+//! asked twice.
+
+use crate::client::{Meter, NetworkError, Reply, Request};
+use crate::feedback::retry_while_exhausted;
+use crate::host::{Action, RequestStart};
+use crate::run::Run;
+use std::fmt;
+use std::future::pending;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::time::Duration;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// A request that was sent.
+pub struct PendingRequest {
+    /// Its start, as requests are written down.
+    pub start: Option<RequestStart>,
+    /// Its start by this clock.
+    pub began: Instant,
+    answer: Pin<Box<dyn Future<Output = Answered> + Send>>,
+}
+
+/// Its end.
+pub struct Answered {
+    pub answer: Result<Reply, NetworkError>,
+    pub elapsed: Duration,
+    /// Bytes received over the network.
+    pub received: u64,
+}
+
+/// A request that a run left behind.
+#[derive(Debug)]
+pub struct InFlight {
+    pub action: Action,
+    /// The address that it counts for.
+    pub address: Option<IpAddr>,
+    pub sent: PendingRequest,
+}
+
+impl fmt::Debug for PendingRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PendingRequest").field("start", &self.start).finish_non_exhaustive()
+    }
+}
+
+impl PendingRequest {
+    pub fn new(request: Request, start: Option<RequestStart>, run: &Run) -> PendingRequest {
+        let (network, timeout) = (run.network.clone(), run.config.timeout);
+        let answer = async move {
+            let meter = Meter::default();
+            let get = || async {
+                let answer = meter.within(timeout, network.get(&request, &meter)).await;
+                answer.unwrap_or(Err(NetworkError::Timeout))
+            };
+            let (answer, elapsed) = retry_while_exhausted(get).await;
+            // A host is not slow because its body waited here.
+            Answered { answer, elapsed: elapsed.saturating_sub(meter.waited()), received: meter.total() }
+        };
+        PendingRequest { start, began: Instant::now(), answer: Box::pin(answer) }
+    }
+
+    /// Waits for the answer. Gives the request back if the run leaves before; it goes on meanwhile.
+    pub async fn answered(mut self, leaving: Option<&CancellationToken>) -> Result<Answered, PendingRequest> {
+        let left = async {
+            match leaving {
+                Some(leaving) => leaving.cancelled().await,
+                None => pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            answered = &mut self.answer => return Ok(answered),
+            () = left => {}
+        }
+        let answer = tokio::spawn(self.answer);
+        let answer = async {
+            let panicked = Err(NetworkError::Protocol);
+            answer.await.unwrap_or(Answered { answer: panicked, elapsed: Duration::ZERO, received: 0 })
+        };
+        Err(PendingRequest { answer: Box::pin(answer), ..self })
+    }
+}
