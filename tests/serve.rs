@@ -453,6 +453,34 @@ fn sighup_takes_up_another_file_of_tokens_and_an_emptied_one() {
 }
 
 #[test]
+fn without_tokens_the_log_has_a_link_that_works_once_and_a_reload_another() {
+    let world = world(10, 1, "");
+    world.crawl(1);
+    world.configure("[serve]\nlisten = \"127.0.0.1:0\"\nrequests = 1000");
+    let daemon = Daemon::start(&world);
+    let secrets = || {
+        let log = daemon.log.lock().unwrap();
+        let found = log.split("/#/login?secret=").skip(1);
+        found.map(|rest| rest.split(' ').next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    daemon.until("told", |_| secrets().len() == 1);
+    assert!(daemon.log.lock().unwrap().contains(&format!("open http://{}/#/login?secret=", daemon.address)));
+    let begin = |secret: &str| daemon.ask("POST", "/api/v1/session", Some(json!({"secret": secret}))).0;
+    assert_eq!(daemon.ask("PUT", "/api/v1/pause", None).0, 401);
+    assert_eq!((begin(&secrets()[0]), begin(&secrets()[0])), (200, 401));
+    daemon.signal("-HUP");
+    daemon.until("told anew", |_| secrets().len() == 2);
+    assert_eq!((begin(&secrets()[0]), begin(&secrets()[1])), (401, 200));
+    daemon.signal("-HUP");
+    daemon.until("told again", |_| secrets().len() == 3);
+    // Commands of this user need no session.
+    let paused = world.command(&["pause"]).output().unwrap();
+    assert!(paused.status.success(), "{paused:?}");
+    assert_eq!(daemon.status()["state"], "paused");
+    daemon.stop();
+}
+
+#[test]
 fn lists_of_hosts_and_pages_come_in_parts_and_agree() {
     let world = world(60, 3, "");
     world.crawl(2);

@@ -2,6 +2,7 @@
 
 import { spawn, execFile } from "node:child_process";
 import { chmod, cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer, request as ask } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -80,6 +81,12 @@ export async function world() {
     origin: daemon.origin,
     /** Another daemon with an empty crawl. */
     newDaemon: () => serve(config, folder, "new"),
+    /** A daemon with an empty crawl and without tokens. */
+    openDaemon: async () => {
+      const open = join(folder, "open.toml");
+      await writeFile(open, (await readFile(config, "utf8")).replace(/tokens = .*/, ""));
+      return serve(open, folder, "open");
+    },
     stopDaemon: () => daemon.stop(),
     restartDaemon: async () => {
       // At the same address, because the page reconnects there.
@@ -318,7 +325,32 @@ async function serve(config, folder, data = "data") {
       child.on("exit", resolve);
       child.kill("SIGTERM");
     });
-  return { origin, stop };
+  /** The one-time link in the log. */
+  const link = async () => {
+    for (;;) {
+      const found = said.map((line) => /open (http:\S+#\/login\?secret=\S+)/.exec(line)?.[1]).filter(Boolean);
+      if (found.length > 0) return found.at(-1);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  };
+  return { origin, link, stop };
+}
+
+/** A proxy that serves `origin` at `/watch/`, and passes on the `Host`. */
+export async function proxy(origin) {
+  const server = createServer((request, response) => {
+    const { hostname, port } = new URL(origin);
+    const path = request.url.replace(/^\/watch/, "");
+    const asked = ask({ hostname, port, path, method: request.method, headers: request.headers }, (answer) => {
+      response.writeHead(answer.statusCode, answer.headers);
+      answer.pipe(response);
+    });
+    asked.on("error", () => response.destroy());
+    response.on("close", () => asked.destroy());
+    request.pipe(asked);
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { origin: `http://127.0.0.1:${server.address().port}`, stop: () => (server.closeAllConnections(), server.close()) };
 }
 
 /** Ends daemons and their web, and removes their folder. */

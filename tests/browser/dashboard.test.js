@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
 import { violations } from "./axe.js";
 import { browser, count, CYCLES, figure, giveToken, open, retry, says, share } from "./browser.js";
-import { TOKEN, world } from "./crawl.js";
+import { proxy, TOKEN, world } from "./crawl.js";
 import { MARKUP } from "./hostile.js";
 
 const encoded = encodeURIComponent;
@@ -496,6 +496,45 @@ describe("while a cycle is paused", () => {
     await page.keyboard.press("Escape");
     assert.equal((await crawl.get("/api/v1/status")).state, "paused");
     await done();
+  });
+
+  it("without tokens, the one-time link lets this browser change the crawl, also behind a proxy", async () => {
+    const daemon = await crawl.openDaemon();
+    const { page, done } = await open(context, daemon.origin, "#/control", { expected: [401] });
+    await page.getByText("No session yet.").waitFor();
+    await page.getByRole("button", { name: "Pause crawl" }).click();
+    await page.getByRole("heading", { name: "Paste the one-time link" }).waitFor();
+    assert.deepEqual(await violations(page), []);
+    await giveToken(page, "anything");
+    assert.match(await page.locator("#token-wrong").textContent(), /ends with/);
+    await giveToken(page, "0".repeat(64));
+    await page.locator("#token-wrong", { hasText: "was used, has expired" }).waitFor();
+    const link = await daemon.link();
+    await giveToken(page, link);
+    await page.getByRole("button", { name: "Resume crawl" }).waitFor();
+    await page.reload();
+    await page.getByText("This browser has a session").waitFor();
+    await page.getByRole("button", { name: "Resume crawl" }).click();
+    await page.getByRole("button", { name: "Pause crawl" }).waitFor();
+    assert.equal(await page.evaluate(() => document.cookie), "", "no script can read the session");
+
+    await page.goto(`${daemon.origin}/${new URL(link).hash}`);
+    await page.locator("#access.refused", { hasText: "was used" }).waitFor();
+    assert.equal(new URL(page.url()).hash, "#/now", "the secret leaves the address");
+    assert.deepEqual(await violations(page), []);
+    await done();
+    await daemon.stop();
+
+    const proxied = await crawl.openDaemon();
+    const front = await proxy(proxied.origin);
+    const { page: outer, done: outerDone } = await open(context, front.origin, `watch/${new URL(await proxied.link()).hash}`);
+    await outer.locator("#access", { hasText: "You can change the crawl" }).waitFor();
+    await outer.getByRole("link", { name: "Control" }).click();
+    await outer.getByRole("button", { name: "Pause crawl" }).click();
+    await outer.getByRole("button", { name: "Resume crawl" }).waitFor();
+    await outerDone();
+    front.stop();
+    await proxied.stop();
   });
 
   it("Control acts, and the API shows it", async () => {

@@ -14,6 +14,7 @@ mod ping;
 mod promise;
 mod read;
 mod report;
+mod session;
 mod version;
 mod websub;
 
@@ -66,6 +67,7 @@ fn routes() -> OpenApiRouter<Arc<Console>> {
         .routes(routes!(improve::learn))
         .routes(routes!(ping::one, ping::several))
         .routes(routes!(websub::verify, websub::notify))
+        .routes(routes!(session::session, session::begin))
         .routes(routes!(change::pause, change::resume))
         .routes(routes!(change::pause_host, change::resume_host))
         .routes(routes!(change::seeds))

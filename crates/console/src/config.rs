@@ -1,5 +1,6 @@
 //! Configuration of the console.
 
+use crate::session::Sessions;
 use crate::token::Tokens;
 use crate::view::{Accepted, Change, Did, Who};
 use serde::Serialize;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 /// Upper bound of [`ConsoleConfig::connections`]. Each connection is an open file.
 pub const MAX_CONNECTIONS: usize = 10_000;
 
-/// Configuration of the console. Each field except the last is a key of the section `serve`.
+/// Configuration of the console. Each field up to `tokens` is a key of the section `serve`.
 #[derive(Clone)]
 pub struct ConsoleConfig {
     /// Address to listen on. Port 0 selects a free port.
@@ -23,8 +24,10 @@ pub struct ConsoleConfig {
     pub connections: usize,
     /// Requests per second and address, on average; also the burst size.
     pub requests: u32,
-    /// Tokens that authorize changes. Without tokens the console is read-only.
+    /// Tokens that authorize changes. If none are configured, a one-time link in the log does.
     pub tokens: Option<Tokens>,
+    /// The link and its sessions.
+    pub sessions: Arc<Sessions>,
     /// Writes the change log. Called twice per change, for one change at a time: before the attempt
     /// ([`Outcome::Begun`]; if this fails, the change is not made), and with the result, before the
     /// client is answered. Unauthorized requests are not passed to it.

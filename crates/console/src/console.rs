@@ -5,9 +5,11 @@ use crate::event_hub::EventHub;
 use crate::guard::rate::Rates;
 use crate::metrics::traffic::Traffic;
 use crate::problem::{Problem, ProblemType};
+use crate::session::{self, LINK_LIFETIME, SESSION_LIFETIME, Sessions};
 use crate::token::Tokens;
 use crate::view::{Accepted, Change, CrawlView, Refusal, Who};
-use std::net::IpAddr;
+use recrawl_types::Span;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task;
@@ -23,6 +25,21 @@ pub const MAX_COMPARISONS: usize = 1;
 /// disconnects.
 pub const MAX_CHANGES: usize = 100;
 
+/// Remedy for a client without a session.
+const NEW_LINK: &str = "open the one-time link in the daemon's log; `recrawl reload` logs a new one. \
+    For programs, set serve.tokens to a file of lines `name token`";
+
+/// How changes are authorized.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangesBy {
+    /// A token of the configured file.
+    Token,
+    /// A session that began with a one-time link: no tokens are configured.
+    Link,
+    /// The configured file has no token.
+    Nothing,
+}
+
 /// State shared by all requests.
 pub struct Console {
     /// The crawl.
@@ -35,8 +52,10 @@ pub struct Console {
     pub traffic: Traffic,
     /// Cancelled at shutdown; ends the event streams.
     pub stop: CancellationToken,
+    address: SocketAddr,
     audit: Arc<Audit>,
     tokens: RwLock<Option<Tokens>>,
+    sessions: Arc<Sessions>,
     rates: Mutex<Rates>,
     /// Separate rates for `/health` and `/ready`: other requests must not block a supervisor.
     probes: Mutex<Rates>,
@@ -55,8 +74,10 @@ impl Console {
             events: EventHub::new(),
             traffic: Traffic::default(),
             stop,
+            address: config.listen,
             audit: config.audit,
             tokens: RwLock::new(config.tokens),
+            sessions: config.sessions,
             rates: Mutex::new(Rates::new(config.requests)),
             probes: Mutex::new(Rates::new(config.requests)),
             reads: Arc::new(Semaphore::new(MAX_READS)),
@@ -68,7 +89,61 @@ impl Console {
 
     /// Replaces the tokens that authorize changes.
     pub fn set_tokens(&self, tokens: Option<Tokens>) {
+        if tokens.is_some() {
+            self.sessions.end();
+        }
         *self.tokens.write().unwrap_or_else(PoisonError::into_inner) = tokens;
+        self.offer_link();
+    }
+
+    /// Logs a one-time link if changes need one, and the log has none that can be used.
+    pub fn offer_link(&self) {
+        if self.changes_by() != ChangesBy::Link {
+            return;
+        }
+        if let Some(secret) = self.sessions.offer(Instant::now()) {
+            let (link, lifetime) = (session::link(self.address, &secret), Span(LINK_LIFETIME));
+            tracing::info!(
+                "to change the crawl in the dashboard, open {link} within {lifetime} (it works once)"
+            );
+        }
+    }
+
+    /// Exchanges the secret of the one-time link for a session: the value of `Set-Cookie`. Without a path, the
+    /// cookie belongs to the folder of the request, which is right at a proxy's sub-path too.
+    ///
+    /// # Errors
+    /// If this is not the secret of the link, or the link was used, has expired or is not offered.
+    pub fn begin_session(&self, secret: &str, is_secure: bool) -> Result<String, Problem> {
+        let session = self.sessions.begin(secret.as_bytes(), Instant::now()).ok_or_else(|| {
+            Problem::new(
+                ProblemType::Unauthorized,
+                "this link was used, has expired, or is not of this daemon",
+            )
+            .todo(NEW_LINK)
+        })?;
+        let (name, age) = (self.cookie_name(), SESSION_LIFETIME.as_secs());
+        let secure = if is_secure { "; Secure" } else { "" };
+        Ok(format!("{name}={session}; Max-Age={age}; HttpOnly; SameSite=Strict{secure}"))
+    }
+
+    /// The cookie of a session. Browsers send it to all ports of a host, so the port is in its name.
+    pub fn cookie_name(&self) -> String {
+        format!("recrawl-{}", self.address.port())
+    }
+
+    /// Is this the cookie of a session?
+    pub fn has_session(&self, cookie: &str) -> bool {
+        self.sessions.has(cookie.as_bytes(), Instant::now())
+    }
+
+    /// How changes are authorized.
+    pub fn changes_by(&self) -> ChangesBy {
+        match &*self.tokens.read().unwrap_or_else(PoisonError::into_inner) {
+            None => ChangesBy::Link,
+            Some(tokens) if tokens.is_empty() => ChangesBy::Nothing,
+            Some(_) => ChangesBy::Token,
+        }
     }
 
     /// The operator name of a token.
@@ -77,11 +152,13 @@ impl Console {
     /// If no tokens are configured, or the token is missing or unknown.
     pub fn name_of(&self, token: Option<&[u8]>) -> Result<String, Problem> {
         let tokens = self.tokens.read().unwrap_or_else(PoisonError::into_inner);
-        let Some(tokens) = tokens.as_ref().filter(|tokens| !tokens.is_empty()) else {
-            let text = "read-only console: no tokens are configured";
-            return Err(Problem::new(ProblemType::ReadOnly, text)
-                .todo("set serve.tokens to a file of lines `name token`, then send SIGHUP"));
+        let Some(tokens) = tokens.as_ref() else {
+            return Err(Problem::new(ProblemType::Unauthorized, "a change needs a session").todo(NEW_LINK));
         };
+        if tokens.is_empty() {
+            return Err(Problem::new(ProblemType::ReadOnly, "the file named by serve.tokens has no token")
+                .todo("add a line `name token` to it, then run `recrawl reload`"));
+        }
         let Some(token) = token else {
             return Err(Problem::new(ProblemType::Unauthorized, "a change needs a token").todo(
                 "send `Authorization: Bearer TOKEN` with a token from the file named by serve.tokens",
@@ -144,6 +221,12 @@ impl Console {
             console.work(turn, move |console| console.try_now(&change, &who)).await
         });
         tried.await.unwrap_or_else(|_| Err(internal_error()))
+    }
+
+    /// The link and its sessions.
+    #[cfg(test)]
+    pub fn sessions(&self) -> &Sessions {
+        &self.sessions
     }
 
     /// Queued and running changes.

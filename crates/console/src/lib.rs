@@ -23,6 +23,7 @@ mod metrics;
 mod network;
 mod problem;
 pub mod serve;
+pub mod session;
 #[cfg(test)]
 mod tests;
 pub mod token;
@@ -32,6 +33,7 @@ pub use aside::Aside;
 pub use config::{Audit, ConsoleConfig, Entry, Outcome};
 pub use guard::ANSWER_TIMEOUT;
 pub use serve::{Running, ServeError, serve};
+pub use session::Sessions;
 pub use token::{TokenError, Tokens};
 pub use view::CrawlView;
 

@@ -14,7 +14,7 @@ pub enum ProblemType {
     Malformed,
     /// 401.
     Unauthorized,
-    /// 403: no tokens are configured.
+    /// 403: the file of tokens is empty.
     ReadOnly,
     /// 403: cross-origin request.
     CrossSite,
@@ -84,11 +84,14 @@ impl ProblemType {
                 "unauthorized",
                 401,
                 "Unauthorized",
-                "A change needs a bearer token from the file named by serve.tokens.",
+                "A change needs a bearer token from the file named by serve.tokens; without such a file, the one-time link in the daemon's log.",
             ),
-            ProblemType::ReadOnly => {
-                ("read-only", 403, "Read only", "No tokens are configured, so nothing can be changed.")
-            }
+            ProblemType::ReadOnly => (
+                "read-only",
+                403,
+                "Read only",
+                "The file named by serve.tokens has no token, so nothing can be changed.",
+            ),
             ProblemType::CrossSite => (
                 "cross-site",
                 403,

@@ -37,7 +37,8 @@ impl Running {
         self.address
     }
 
-    /// Replaces the tokens that authorize changes; without tokens the console is read-only.
+    /// Replaces the tokens that authorize changes. If none are configured, the log gets a one-time link, unless it
+    /// has one that can be used.
     pub fn set_tokens(&self, tokens: Option<Tokens>) {
         self.console.set_tokens(tokens);
     }
@@ -57,7 +58,7 @@ impl Running {
 /// If the configuration is invalid, the address cannot be bound, or no thread can be started.
 pub fn serve(
     view: Arc<dyn CrawlView>,
-    config: ConsoleConfig,
+    mut config: ConsoleConfig,
     local: Option<LocalSocket>,
     stop: CancellationToken,
 ) -> Result<Running, ServeError> {
@@ -80,8 +81,10 @@ pub fn serve(
         let local = local.map(LocalListener::new).transpose().map_err(ServeError::Local)?;
         (in_runtime(listener, address)?, local)
     };
+    config.listen = address;
     let connections = config.connections;
     let console = Console::new(view, config, stop.clone());
+    console.offer_link();
     let shared = console.clone();
     let work = move || {
         runtime.block_on(async {

@@ -9,3 +9,4 @@ mod local;
 mod ping;
 mod refusal;
 mod route;
+mod session;

@@ -42,7 +42,7 @@ use cycle_timer::CycleTimer;
 use hangup::Hangup;
 use recrawl_archive::timestamp;
 use recrawl_console::local::LocalSocket;
-use recrawl_console::{Aside, ConsoleConfig, Running, ServeError, Tokens};
+use recrawl_console::{Aside, ConsoleConfig, Running, ServeError, Sessions, Tokens};
 use recrawl_crawl::crawl::Crawl;
 use recrawl_crawl::cycle::{self, RoundEnd};
 use recrawl_crawl::failure::Failure;
@@ -141,6 +141,8 @@ struct Start {
     hangup: hangup::Caught,
     /// Where the console listens: after a command, at the same port as before.
     listen: SocketAddr,
+    /// Sessions outlive a command too.
+    sessions: Arc<Sessions>,
 }
 
 impl Start {
@@ -157,7 +159,7 @@ impl Start {
         open_files::make_room(&mut settings, console)?;
         let seeds = args.seeds.read(&settings.rules)?;
         let listen = settings.config.serve.listen;
-        Ok(Start { settings, seeds, hangup, listen })
+        Ok(Start { settings, seeds, hangup, listen, sessions: Arc::default() })
     }
 }
 
@@ -168,14 +170,14 @@ fn serve(
     (mut crawl, tokens): Opened,
     signals: &Shutdown,
 ) -> Result<Option<Start>, Failure> {
-    let Start { mut seeds, hangup, listen, .. } = start;
+    let Start { mut seeds, hangup, listen, sessions, .. } = start;
     let shared = Arc::new(SharedState::new(&crawl, args.at.clone())?);
     // Before the console, which takes what hubs send.
     let subscriber = websub::start(shared.clone())?;
     let end = CancellationToken::new();
     let console = recrawl_console::serve(
         Arc::new(View::new(shared.clone())),
-        console_config(&crawl.settings, listen, tokens)?,
+        ConsoleConfig { sessions: sessions.clone(), ..console_config(&crawl.settings, listen, tokens)? },
         control_socket(&crawl.settings),
         // Not the crawl's own token, so that the console works while the crawl stops.
         end.clone(),
@@ -212,7 +214,7 @@ fn serve(
     }
     ended.map(|ended| match ended {
         Ended::Signal => None,
-        Ended::Aside => Some(Start { settings: crawl.settings, seeds, hangup: next, listen }),
+        Ended::Aside => Some(Start { settings: crawl.settings, seeds, hangup: next, listen, sessions }),
     })
 }
 
@@ -392,6 +394,7 @@ fn console_config(
         connections: serve.connections as usize,
         requests: serve.requests,
         tokens,
+        sessions: Arc::default(),
         audit: audit::log(&settings.data_dir)?,
     })
 }

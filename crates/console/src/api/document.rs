@@ -5,7 +5,9 @@ use axum::Extension;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use bytes::Bytes;
-use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::security::{
+    ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme,
+};
 use utoipa::openapi::{
     ComponentsBuilder, ContentBuilder, InfoBuilder, LicenseBuilder, OpenApi, Ref, RefOr, ResponseBuilder,
     Server,
@@ -13,7 +15,7 @@ use utoipa::openapi::{
 use utoipa::{PartialSchema, ToSchema};
 
 /// Description of the whole API.
-const DESCRIPTION: &str = "Monitors and controls a running crawl. Reading needs no token; changes do. \
+const DESCRIPTION: &str = "Monitors and controls a running crawl. Reading needs no token; changes need one, or a session. \
     Times are milliseconds since 1970. PUT and DELETE are idempotent: a repeated request returns `already`. \
     Errors are problem+json (RFC 9457).";
 
@@ -52,6 +54,9 @@ fn complete(mut described: OpenApi) -> OpenApi {
         .build();
     let components = described.components.get_or_insert_with(|| ComponentsBuilder::new().build());
     components.add_security_scheme("token", SecurityScheme::Http(bearer));
+    let cookie = "The session of the one-time link in the daemon's log, if serve.tokens is not set";
+    let cookie = ApiKeyValue::with_description("recrawl-PORT", cookie);
+    components.add_security_scheme("session", SecurityScheme::ApiKey(ApiKey::Cookie(cookie)));
     components.schemas.insert(problem::Document::name().into_owned(), problem::Document::schema());
     let refused = ResponseBuilder::new()
         .description("Error")
@@ -68,6 +73,9 @@ fn complete(mut described: OpenApi) -> OpenApi {
         [&mut item.get, &mut item.put, &mut item.post, &mut item.delete].into_iter().flatten()
     });
     for operation in operations {
+        if let Some(ways) = &mut operation.security {
+            ways.push(SecurityRequirement::new::<_, [&str; 0], &str>("session", []));
+        }
         let responses = &mut operation.responses.responses;
         responses.insert("default".into(), Ref::from_response_name("Refused").into());
         responses.insert("431".into(), Ref::from_response_name("HeaderTooLarge").into());

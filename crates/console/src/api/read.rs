@@ -1,15 +1,16 @@
 //! Reads untrusted input: query, path variable, body and token. Each error is a [`Problem`].
 
 use crate::connection::{LocalUser, Peer};
-use crate::console::Console;
+use crate::console::{ChangesBy, Console};
 use crate::guard;
 use crate::problem::{Problem, ProblemType};
 use crate::view::Who;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{FromRequest, FromRequestParts, Json, Path, Query, Request};
 use axum::http::StatusCode;
-use axum::http::header::{ACCEPT, AUTHORIZATION};
+use axum::http::header::{ACCEPT, AUTHORIZATION, COOKIE, ORIGIN};
 use axum::http::request::Parts;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -108,7 +109,10 @@ fn unread(rejection: &JsonRejection) -> Problem {
     }
 }
 
-/// The authorized sender of a change: a local user, or the owner of a token. Checked before the body is read.
+/// The name of an operator with a session. No token has such a name, since it has a space.
+const OF_LINK: &str = "one-time link";
+
+/// The authorized sender of a change: a local user, the owner of a token, or of a session. Checked before the body is read.
 pub struct Operator(pub Who);
 
 impl FromRequestParts<Arc<Console>> for Operator {
@@ -121,6 +125,14 @@ impl FromRequestParts<Arc<Console>> for Operator {
         if let Some(LocalUser(name)) = parts.extensions.get() {
             return Ok(Operator(Who { name: name.clone(), from }));
         }
+        if has_session(parts, console) {
+            // Browsers always send it with a change, so the guard has compared it.
+            if !parts.headers.contains_key(ORIGIN) {
+                let text = "a change by a session needs an Origin header";
+                return Err(Problem::new(ProblemType::CrossSite, text).at("Origin"));
+            }
+            return Ok(Operator(Who { name: OF_LINK.into(), from }));
+        }
         match console.name_of(token(parts)) {
             Ok(name) => Ok(Operator(Who { name, from })),
             Err(problem) => {
@@ -132,6 +144,44 @@ impl FromRequestParts<Arc<Console>> for Operator {
                 Err(problem)
             }
         }
+    }
+}
+
+/// Has the request the cookie of a session, where a session authorizes changes?
+fn has_session(parts: &Parts, console: &Console) -> bool {
+    let name = console.cookie_name();
+    let cookies = parts.headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut values = cookies
+        .flat_map(|line| line.split(';'))
+        .filter_map(|pair| pair.trim().split_once('=').filter(|(of, _)| *of == name));
+    console.changes_by() == ChangesBy::Link && values.any(|(_, value)| console.has_session(value))
+}
+
+/// How changes are authorized.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Session)]
+pub struct SessionState {
+    /// `token`: by a bearer token. `link`: by the one-time link in the daemon's log. `nothing`: the file of tokens is
+    /// empty.
+    pub by: &'static str,
+    /// May this client change the crawl without a token? True after the one-time link, and at the control socket.
+    pub may_change: bool,
+}
+
+impl FromRequestParts<Arc<Console>> for SessionState {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        console: &Arc<Console>,
+    ) -> Result<SessionState, Infallible> {
+        let by = match console.changes_by() {
+            ChangesBy::Token => "token",
+            ChangesBy::Link => "link",
+            ChangesBy::Nothing => "nothing",
+        };
+        let is_local = parts.extensions.get::<LocalUser>().is_some();
+        Ok(SessionState { by, may_change: is_local || has_session(parts, console) })
     }
 }
 

@@ -32,7 +32,7 @@ export function button(text, told, method, path, { body, after, kind, label } = 
   const act = async () => {
     if ((await attempt(told, method, path, body?.())) && after) after();
   };
-  return h("button", { type: "button", class: kind, "aria-label": label, on: { click: act } }, text);
+  return h("button", { type: "button", class: `change ${kind ?? ""}`, "aria-label": label, on: { click: act } }, text);
 }
 
 /** A form of one field and one button. */
@@ -45,7 +45,7 @@ export function form(id, label, field, text, submit, hint, kind) {
   };
   return h(
     "form",
-    { class: "field", on: { submit: sent } },
+    { class: "field change", on: { submit: sent } },
     h("label", { for: id }, label),
     field,
     hint ? h("p", { id: `${id}-hint`, class: "quiet" }, hint) : null,

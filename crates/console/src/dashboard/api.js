@@ -1,4 +1,6 @@
-// Requests to the console, and the token for changes.
+// Requests to the console, and the token or session for changes.
+
+import { prose } from "./dom.js";
 
 /** A failed request: problem+json (RFC 9457), or no connection. */
 export class Problem extends Error {
@@ -50,11 +52,18 @@ export function forgetToken() {
   token = null;
 }
 
-/** Sends a change with the token. Returns null if the user cancels the token dialog. */
+/** How changes are authorized: `by` is `token`, `link` or `nothing`; `may_change` is true with a session. */
+export const session = (options) => ask("api/v1/session", options);
+
+/** Begins a session with the secret of the one-time link. */
+export const beginSession = (secret) => ask("api/v1/session", { method: "POST", body: { secret } });
+
+/** Sends a change with the token or the session. Returns null if the user cancels the dialog that asks for one. */
 export async function change(method, path, body) {
-  const send = async (mine) => {
+  const send = (headers) => ask(path, { method, body, headers });
+  const withToken = async (mine) => {
     try {
-      const accepted = await ask(path, { method, body, headers: { Authorization: `Bearer ${mine}` } });
+      const accepted = await send({ Authorization: `Bearer ${mine}` });
       token = mine;
       return accepted;
     } catch (refusal) {
@@ -63,13 +72,33 @@ export async function change(method, path, body) {
       throw refusal;
     }
   };
-  return token === null ? withTypedToken(send) : send(token);
+  if (token !== null) return withToken(token);
+  const { by, may_change: mayChange } = await session();
+  if (mayChange || by === "nothing") return send();
+  return by === "token" ? typed(TOKEN, withToken) : typed(LINK, (secret) => beginSession(secret).then(() => send()));
 }
 
-/** Asks for a token and passes it to `send`; again while the console does not know it. */
-function withTypedToken(send) {
-  const [dialog, form, text, wrong, cancel] = ["token", "token-form", "token-text", "token-wrong", "token-cancel"].map(
-    (id) => document.getElementById(id),
+/** What the dialog asks for. `read` returns it from what was typed, or undefined. */
+const TOKEN = {
+  title: "Enter your token",
+  why: "Changes need a token from the file named by `serve.tokens`. The token stays in this tab's memory until you close or reload it.",
+  label: "Token",
+  // A header allows no other characters.
+  read: (text) => /^[\x21-\x7e]+$/.exec(text)?.[0],
+  wrong: "A token is one word without spaces.",
+};
+const LINK = {
+  title: "Paste the one-time link",
+  why: "No tokens are configured, so changes need the link in the daemon's log. It works once, for 15 minutes. Run `recrawl reload` to log a new one.",
+  label: "Link",
+  read: (text) => /(?:^|secret=)([0-9a-f]{64})$/.exec(text)?.[1],
+  wrong: "The link ends with `secret=` and 64 letters and digits.",
+};
+
+/** Asks for a token or a link and passes it to `send`; again while the console does not know it. */
+function typed({ title, why, label, read, wrong: malformed }, send) {
+  const [dialog, form, heading, reason, name, text, wrong, cancel] = ["", "-form", "-title", "-why", "-label", "-text", "-wrong", "-cancel"].map(
+    (part) => document.getElementById(`token${part}`),
   );
   const refuse = (why) => {
     wrong.textContent = why;
@@ -77,17 +106,16 @@ function withTypedToken(send) {
   };
   return new Promise((resolve, reject) => {
     let isSending = false;
-    wrong.textContent = "";
-    text.value = "";
+    [heading.textContent, name.textContent, wrong.textContent, text.value] = [title, label, "", ""];
+    reason.replaceChildren(...prose(why));
     form.onsubmit = async (event) => {
       event.preventDefault();
       if (isSending) return;
-      const typed = text.value.trim();
-      // A header allows no other characters.
-      if (!/^[\x21-\x7e]+$/.test(typed)) return refuse("A token is one word without spaces.");
+      const mine = read(text.value.trim());
+      if (mine === undefined) return refuse(malformed);
       isSending = true;
       try {
-        resolve(await send(typed));
+        resolve(await send(mine));
       } catch (refusal) {
         if (refusal.status === 401 && dialog.open) {
           return refuse(`${refusal.title}: ${refusal.detail}. What to do: ${refusal.todo}.`);

@@ -1,14 +1,22 @@
 // The view "Control": operator decisions in force, and forms for changes.
 
 import { attempt, form, outcome } from "./action.js";
-import { ask, forgetToken, hasToken } from "./api.js";
-import { datum, facts, h, loading, panel, prose, say, show } from "./dom.js";
+import { ask, forgetToken, hasToken, session } from "./api.js";
+import { datum, facts, h, loading, panel, prose, show } from "./dom.js";
 import { count, time, words } from "./format.js";
 import { pauseControls } from "./health.js";
 import { seedsPanel } from "./seeds.js";
 import { Table } from "./table.js";
 
 export const title = "Control";
+
+/** Whether this tab may change the crawl without a token, or what it needs. */
+const ACCESS = {
+  session: "This browser has a session from the one-time link.",
+  token: "No token yet. The first change asks for it.",
+  link: "No session yet. Open the one-time link in the daemon's log; `recrawl reload` logs a new one.",
+  nothing: "Read-only: the file named by serve.tokens has no token.",
+};
 
 export function open(main, { app, signal }) {
   const [crawlTold, fetchTold, blocksTold, hostsTold] = Array.from({ length: 4 }, outcome);
@@ -18,14 +26,12 @@ export function open(main, { app, signal }) {
   const hosts = new Table("Paused hosts", [["Host"], ["Action"], ["By"], ["Since"]], "No paused hosts.");
   const known = h("p", { class: "quiet" });
   const forget = h("button", { type: "button", on: { click: () => (forgetToken(), token()) } }, "Forget token");
-  const token = () => {
-    say(
-      known,
-      hasToken()
-        ? "This tab holds a token until you close or reload it."
-        : "No token yet. The first change asks for it.",
-    );
+  const token = async () => {
     forget.hidden = !hasToken();
+    const { by, may_change: mayChange } = await session({ signal }).catch(() => ({}));
+    if (!by) return;
+    const text = hasToken() ? "This tab holds a token until you close or reload it." : ACCESS[mayChange ? "session" : by];
+    known.replaceChildren(...prose(text));
   };
 
   const pause = pauseControls(app, crawlTold, () => load());

@@ -84,7 +84,7 @@ export function open(main, { signal }) {
         " ",
         h("button", { type: "button", class: "main", on: { click: post("api/v1/formulas/compare", compared) } }, "Compare"),
         " ",
-        h("button", { type: "button", on: { click: use } }, "Use from next cycle"),
+        h("button", { type: "button", class: "change", on: { click: use } }, "Use from next cycle"),
       ),
     ),
     told,

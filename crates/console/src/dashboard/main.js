@@ -1,7 +1,8 @@
 // The page: selects the view, passes events to it, and fills header and footer.
 
+import { beginSession, session } from "./api.js";
 import { listen } from "./stream.js";
-import { h, say } from "./dom.js";
+import { h, prose, say } from "./dom.js";
 import { count, time, words } from "./format.js";
 import { light, sentence } from "./health.js";
 import * as control from "./control.js";
@@ -106,7 +107,10 @@ listen({
     stale(false);
     announce("Connection restored.");
   },
-  again: () => view.again?.(),
+  again: () => {
+    access();
+    view.again?.();
+  },
 });
 // Update relative times between events.
 setInterval(() => view.tick?.(), 1000);
@@ -129,5 +133,24 @@ document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();
   main.focus();
 });
-addEventListener("hashchange", route);
+/** Begins a session if the address is the one-time link; its secret leaves the address and the history. */
+async function enter() {
+  const secret = /^#\/login\?secret=([^&]*)$/.exec(location.hash)?.[1];
+  if (secret === undefined) return;
+  history.replaceState(null, "", "#/now");
+  try {
+    await beginSession(secret);
+    say($("access"), "You can change the crawl from this browser for 7 days, or until the daemon ends.");
+  } catch (refusal) {
+    $("access").classList.add("refused");
+    $("access").replaceChildren(...prose(`You cannot change the crawl: ${refusal.detail}. What to do: ${refusal.todo}.`));
+  }
+  $("access").hidden = false;
+}
+
+/** Hides what changes the crawl where nobody may. */
+const access = () => session().then(({ by }) => (document.documentElement.dataset.changes = by), () => {});
+
+addEventListener("hashchange", () => (enter(), route()));
+enter().then(access);
 route();

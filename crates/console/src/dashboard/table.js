@@ -76,7 +76,7 @@ function put(place, { text, href, tag, act, label, meter }) {
       place.replaceChildren(h("span", { class: "meter", "aria-hidden": "true" }, h("span")));
     place.firstElementChild.firstElementChild.style.width = `${100 * meter}%`;
   } else if (act) {
-    if (place.firstElementChild?.tagName !== "BUTTON") place.replaceChildren(h("button", { type: "button" }));
+    if (place.firstElementChild?.tagName !== "BUTTON") place.replaceChildren(h("button", { type: "button", class: "change" }));
     const button = place.firstElementChild;
     say(button, text);
     button.setAttribute("aria-label", label);

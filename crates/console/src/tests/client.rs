@@ -44,6 +44,7 @@ pub fn config() -> ConsoleConfig {
         connections: 64,
         requests: 1_000_000,
         tokens: Some(tokens()),
+        sessions: Arc::default(),
         audit: Arc::new(|_| Ok(())),
     }
 }

@@ -3,12 +3,14 @@
 use super::client::{Served, served, served_with};
 use super::crawl::MadeUp;
 use crate::tests::client::ANNA;
+use crate::token::Tokens;
 use crate::view::Change;
 use proptest::prelude::*;
+use serde_json::json;
 use std::io::{Read, Write};
 
 /// Every change, with a valid body.
-const CHANGES: &[(&str, &str, &str)] = &[
+pub const CHANGES: &[(&str, &str, &str)] = &[
     ("PUT", "/api/v1/pause", ""),
     ("DELETE", "/api/v1/pause", ""),
     ("PUT", "/api/v1/hosts/a.example/pause", ""),
@@ -65,7 +67,7 @@ fn changes_are_those_routes_that_need_a_token() {
             let needs_token = operation.get("security").is_some();
             let is_question = method == "get"
                 || path.starts_with("/api/v1/formulas/")
-                || ["/indexnow", "/websub/{id}"].contains(&path.as_str());
+                || ["/indexnow", "/websub/{id}", "/api/v1/session"].contains(&path.as_str());
             assert_eq!(needs_token, !is_question, "{method} {path}");
             secured += usize::from(needs_token);
         }
@@ -74,13 +76,16 @@ fn changes_are_those_routes_that_need_a_token() {
 }
 
 #[test]
-fn without_any_tokens_the_console_only_shows() {
-    let served = served_with(MadeUp::new(), |config| config.tokens = None);
+fn an_empty_file_of_tokens_revokes_all() {
+    let empty = tempfile::NamedTempFile::new().unwrap();
+    let tokens = Tokens::read(empty.path()).unwrap();
+    let served = served_with(MadeUp::new(), |config| config.tokens = Some(tokens));
     for (method, path, body) in CHANGES {
         let answer = served.change(method, path, body);
         assert_eq!((answer.status, answer.problem().as_str()), (403, "read-only"), "{method} {path}");
-        assert!(answer.json()["todo"].as_str().unwrap().contains("serve.tokens"));
+        assert!(answer.json()["todo"].as_str().unwrap().contains("name token"));
     }
+    assert_eq!(served.get("/api/v1/session").json(), json!({"by": "nothing", "may_change": false}));
     assert_eq!(served.get("/api/v1/status").status, 200);
     assert_nothing_changed(&served);
 }
@@ -89,11 +94,11 @@ fn without_any_tokens_the_console_only_shows() {
 fn tokens_are_changed_while_it_runs() {
     let served = served_with(MadeUp::new(), |config| config.tokens = None);
     let running = served.running.as_ref().unwrap();
-    assert_eq!(served.change("PUT", "/api/v1/pause", "").status, 403);
+    assert_eq!(served.change("PUT", "/api/v1/pause", "").status, 401);
     running.set_tokens(Some(super::client::tokens()));
     assert_eq!(served.change("PUT", "/api/v1/pause", "").status, 200);
     running.set_tokens(None);
-    assert_eq!(served.change("DELETE", "/api/v1/pause", "").status, 403);
+    assert_eq!(served.change("DELETE", "/api/v1/pause", "").status, 401);
 }
 
 #[test]

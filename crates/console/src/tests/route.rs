@@ -58,6 +58,9 @@ const ROUTES: &[(&str, &str, &str, &str, u16)] = &[
         200,
     ),
     ("POST", "/websub/{id}", "/websub/turned-off", "", 404),
+    ("GET", "/api/v1/session", "/api/v1/session", "", 200),
+    // The link is tried in `session`.
+    ("POST", "/api/v1/session", "/api/v1/session", r#"{"secret":"0"}"#, 401),
     ("PUT", "/api/v1/pause", "/api/v1/pause", "", 200),
     ("DELETE", "/api/v1/pause", "/api/v1/pause", "", 200),
     ("PUT", "/api/v1/hosts/{host}/pause", "/api/v1/hosts/a.example%3A8080/pause", "", 200),
