@@ -482,7 +482,7 @@ fn without_tokens_the_log_has_a_link_that_works_once_and_a_reload_another() {
 
 #[test]
 fn lists_of_hosts_and_pages_come_in_parts_and_agree() {
-    let world = world(60, 3, "");
+    let world = world(60, 3, "[politeness]\ndelay_per_host = \"0 ms\"\ndelay_per_ip = \"2 ms\"");
     world.crawl(2);
     let daemon = Daemon::start(&world);
     let mut urls = Vec::new();
@@ -508,6 +508,14 @@ fn lists_of_hosts_and_pages_come_in_parts_and_agree() {
     );
     let host = one.split("//").nth(1).unwrap().split(':').next().unwrap();
     assert_eq!(daemon.get(&format!("/api/v1/hosts/{host}"))[0]["host"], one);
+    for order in ["name", "pages", "queue"] {
+        let found = daemon.get(&format!("/api/v1/hosts?sort={order}&search={host}%3A"));
+        let names: Vec<&Value> = found["hosts"].as_array().unwrap().iter().map(|row| &row["host"]).collect();
+        assert_eq!((names, &found["next"]), (vec![&json!(one)], &Value::Null), "{order}");
+        let none = daemon.get(&format!("/api/v1/hosts?sort={order}&search=nowhere"));
+        assert_eq!(none["hosts"], json!([]), "{order}");
+    }
+    assert_eq!(hosts["hosts"][0]["delay_because"], "politeness.delay_per_ip", "{hosts}");
     assert_eq!(daemon.ask("GET", "/api/v1/hosts/nowhere.test", None).0, 404);
     assert_eq!(daemon.ask("GET", "/api/v1/hosts?cursor=x", None).0, 422);
     assert_eq!(daemon.ask("GET", "/api/v1/pages?prefix=x", None).0, 422);

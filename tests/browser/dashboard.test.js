@@ -71,7 +71,6 @@ describe("while a cycle is paused", () => {
     assert.match(await figure(page, "health_reason").textContent(), /^Paused by anna\.$/);
     assert.equal(await page.locator("#light").getAttribute("aria-label"), "Health: amber");
     await says(page, "next_round", "–");
-    await says(page, "in_flight_now", "0 pages");
     const left = status.bytes_free - status.bytes_reserved;
     const [told, unit] = (await figure(page, "disk_left").textContent()).split(" ");
     const size = 1024 ** ["B", "KiB", "MiB", "GiB", "TiB"].indexOf(unit);
@@ -92,7 +91,8 @@ describe("while a cycle is paused", () => {
 
   it("Now shows pages, freshness, politeness, bytes and memory", async () => {
     const { page, done } = await view("#/now");
-    for (const key of ["pages", "visited", "gone", "hosts"]) await says(page, key, count(status[key]));
+    for (const key of ["pages", "gone", "hosts"]) await says(page, key, count(status[key]));
+    await says(page, "visited", count(status.visited + status.cycle.first_visits));
     assert.ok(status.freshness, "there is an audit sample");
     await says(page, "freshness", share(status.freshness.share));
     await says(page, "freshness_interval", `${share(status.freshness.low)} to ${share(status.freshness.high)}`);
@@ -125,20 +125,20 @@ describe("while a cycle is paused", () => {
     await panel.locator("summary").click();
     await retry(async () =>
       assert.deepEqual(
-        await column(page, "ChangeRate by cycle", 1),
+        await column(page, "ChangeRate by cycle", 2),
         reports.map(({ cycle }) => count(cycle)),
       ),
     );
     assert.deepEqual(
-      await column(page, "ChangeRate by cycle", 2),
+      await column(page, "ChangeRate by cycle", 3),
       reports.map((report) => share(report.change_rate)),
     );
     assert.deepEqual(
-      await column(page, "ChangeRate by cycle", 3),
+      await column(page, "ChangeRate by cycle", 4),
       reports.map((report) => share(report.promise?.change_rate)),
     );
     assert.deepEqual(
-      await column(page, "ChangeRate by cycle", 4),
+      await column(page, "ChangeRate by cycle", 5),
       reports.map((report) => count(report.score_visits)),
     );
     const drawn = reports.filter((report) => report.change_rate !== null).length;
@@ -146,7 +146,7 @@ describe("while a cycle is paused", () => {
     assert.equal(await panel.locator(".picture circle.mark.main").count(), drawn, "one mark per cycle");
     assert.equal(await panel.locator(".picture rect.mark.beside").count(), reports.filter((report) => report.promise).length);
     assert.deepEqual(
-      await column(page, "Pages by cycle", 2),
+      await column(page, "Pages by cycle", 3),
       reports.map((report) => count(report.pages_known)),
     );
     await done();
@@ -249,8 +249,39 @@ describe("while a cycle is paused", () => {
       await column(page, "Recent failures", 4),
       last.map(({ detail }) => detail),
     );
+    await page.getByText("Hosts, failures, bytes").click();
     await table(page, "Recent failures").getByRole("link").first().click();
+    await page.evaluate(() => localStorage.clear());
     await retry(async () => assert.equal(await page.locator(".lead.url").textContent(), last[0].url));
+    await done();
+  });
+
+  it("Now fits a screen, and leaves hosts and failures to those who open them", async () => {
+    const { page, done } = await view("#/now", { width: 1920, height: 1080 });
+    await page.locator(".panel", { has: page.getByRole("heading", { name: "Last hour" }) }).waitFor();
+    await page.locator(".panel", { has: page.getByRole("heading", { name: "ChangeRate" }) }).locator("svg").first().waitFor();
+    const height = () => page.evaluate(() => document.documentElement.scrollHeight);
+    await retry(async () => assert.ok((await height()) <= 1080, `it is ${await height()} pixels high`));
+    const politeness = page.getByRole("heading", { name: "Politeness" });
+    assert.ok(!(await politeness.isVisible()));
+    await page.getByText("Hosts, failures, bytes").click();
+    assert.ok(await politeness.isVisible());
+    await page.reload();
+    await politeness.waitFor();
+    await page.getByText("Hosts, failures, bytes").click();
+    await done();
+  });
+
+  it("Hosts are found by a part of their name, with what sets their delay", async () => {
+    const { page, done } = await view("#/hosts");
+    const { host } = new URL(crawl.web.seeds[1]);
+    await page.fill("#sought", host);
+    await page.getByRole("button", { name: "Show" }).click();
+    await retry(async () => assert.deepEqual(await column(page, "Hosts", 1), [`http://${host}`]));
+    assert.deepEqual(await column(page, "Hosts", 11), ["politeness.delay_per_host"]);
+    await page.fill("#sought", "nowhere.example");
+    await page.keyboard.press("Enter");
+    await page.getByText('No host has "nowhere.example" in its name.').waitFor();
     await done();
   });
 
@@ -268,7 +299,7 @@ describe("while a cycle is paused", () => {
     if (found.rank) await says(page, "rank_without", count(found.siblings.rank_without));
     await page.locator("summary").click();
     assert.deepEqual(
-      await column(page, "Visits, newest first", 1),
+      await column(page, "Visits, newest first", 2),
       [...found.visits].reverse().map(({ cycle }) => count(cycle)),
     );
     assert.equal(
@@ -361,7 +392,7 @@ describe("while a cycle is paused", () => {
       [7, "changed"],
       [8, "requests"],
       [9, "robots_denied"],
-      [12, "failures"],
+      [13, "failures"],
     ]) {
       assert.deepEqual(
         await column(page, "Hosts", at),
@@ -733,7 +764,7 @@ describe("while the crawl runs", () => {
     await retry(async () => assert.notEqual(await panel.textContent(), before));
     const { generation } = await crawl.until("committed", (now) => now.generation > first.generation);
     await page.locator(".panel", { has: page.getByRole("heading", { name: "ChangeRate" }) }).locator("summary").click();
-    await retry(async () => assert.ok((await column(page, "ChangeRate by cycle", 1)).includes(count(generation))));
+    await retry(async () => assert.ok((await column(page, "ChangeRate by cycle", 2)).includes(count(generation))));
     await done();
   });
 
@@ -782,7 +813,7 @@ describe("while the crawl runs", () => {
       assert.match(await figure(page, "health_reason").textContent(), reasons[level]);
     });
     const flight = page.locator(".panel", { has: page.getByRole("heading", { name: "In flight" }) });
-    assert.match(await flight.textContent(), /requests?, the longest first|No page is being fetched/);
+    if (await flight.isVisible()) assert.match(await flight.textContent(), /[1-9]\d* (requests?|pages?)/);
     assert.ok(await page.getByRole("button", { name: "Pause crawl" }).isVisible());
     assert.ok(!(await page.getByRole("button", { name: "Resume crawl" }).isVisible()));
     const { hosts } = await crawl.get("/api/v1/hosts?state=idle");
@@ -920,17 +951,52 @@ describe("while the crawl runs", () => {
     await done();
   });
 
-  it("In flight says nothing of others while nothing is requested, and counts one request", async () => {
+  it("panels without content are hidden, and figures are said from one source", async () => {
     const { page, done } = await view("#/now");
     const texts = await page.evaluate(async () => {
       const { flightPanel } = await import("/assets/flight.js");
       const panel = flightPanel();
-      return [[], [{ url: "http://a.example/", since: 1000 }]].map((fetching) => {
-        panel.status({ cycle: { fetching, in_flight: fetching.length }, now: 3000 });
-        return [...panel.element.querySelectorAll("p:not([hidden])")].map((shown) => shown.textContent).join(" ");
+      const fetching = [{ url: "http://a.example/", since: 1000 }];
+      return [[[], 0], [[], 3], [fetching, 1], [fetching, 2]].map(([fetching, requests]) => {
+        panel.status({ cycle: { fetching, in_flight: requests }, now: 3000 });
+        return panel.element.hidden ? "hidden" : panel.element.querySelector("p").textContent;
       });
     });
-    assert.deepEqual(texts, ["No page is being fetched.", "1 of 1 request, the longest first."]);
+    assert.deepEqual(texts, [
+      "hidden",
+      "3 requests: 0 pages, the longest first; 3 for names, robots.txt or further pages.",
+      "1 page, the longest first.",
+      "2 requests: 1 page, the longest first; 1 for names, robots.txt or further pages.",
+    ]);
+    const [none, some] = await page.evaluate(async () => {
+      const { deliveryPanel } = await import("/assets/delivery.js");
+      const panel = deliveryPanel();
+      panel.status({});
+      const none = panel.element.hidden;
+      const figures = { delivered: 1234, waiting: 0, rounds_behind: 0, given_up: 0, rounds_lost: 0, failing_since: null, error: null };
+      panel.status({
+        notify: [
+          { ...figures, name: "mail" },
+          { ...figures, name: "hook", waiting: 7, failing_since: 1, error: "connection refused" },
+          { ...figures, name: "slow", rounds_behind: 2 },
+          { ...figures, name: "lost", rounds_lost: 1 },
+        ],
+      });
+      return [none, [...panel.element.querySelectorAll("tbody tr")].map((row) => [...row.children].slice(0, 3).map((cell) => cell.textContent))];
+    });
+    assert.equal(none, true, "no targets, no panel");
+    assert.deepEqual(some.map(([name, state]) => [name, state.replace(/since .*:/, "since T:")]), [
+      ["mail", "up to date"],
+      ["hook", "takes nothing since T: connection refused"],
+      ["slow", "catching up"],
+      ["lost", "changes were lost"],
+    ]);
+    assert.equal(some[0][2], "1,234");
+    const intervals = await page.evaluate(async () => {
+      const { within } = await import("/assets/size.js");
+      return [{ share: 1, low: 1, high: 1, answered: 1 }, { share: 1, low: 0.2, high: 1, answered: 1 }].map(within);
+    });
+    assert.deepEqual(intervals, ["exact: all 1 page due were audited", `${share(0.2)} to ${share(1)}`]);
     await done();
   });
 
@@ -988,7 +1054,7 @@ describe("while the crawl runs", () => {
     const { generation: later } = await crawl.until("committed", (now) => now.generation > generation);
     await hide(false);
     await page.locator(".panel", { has: page.getByRole("heading", { name: "ChangeRate" }) }).locator("summary").click();
-    await retry(async () => assert.ok((await column(page, "ChangeRate by cycle", 1)).includes(count(later))));
+    await retry(async () => assert.ok((await column(page, "ChangeRate by cycle", 2)).includes(count(later))));
     await done();
   });
 
@@ -996,14 +1062,15 @@ describe("while the crawl runs", () => {
     const daemon = await crawl.newDaemon();
     try {
       const { page, done } = await open(context, daemon.origin, "#/now");
-      await page.getByText("No cycle yet").waitFor();
       await says(page, "health_reason", "There is nothing to crawl yet: add a seed URL.");
       await page.getByRole("heading", { name: "Start with a seed" }).waitFor();
-      await page.getByText("The first comes within 10 seconds").or(page.getByText("the first comes within 10 seconds")).first().waitFor();
       assert.deepEqual(await violations(page), [], "#/now");
-      await page.getByText("no audit sample yet").waitFor();
       await page.locator("button.main", { hasText: "Add seed URLs" }).waitFor();
-      await page.getByText("No failures.", { exact: true }).waitFor();
+      const shown = page.locator("main .panel h2");
+      await retry(async () => {
+        const names = await shown.evaluateAll((all) => all.filter((one) => one.checkVisibility()).map((one) => one.textContent));
+        assert.deepEqual(names.filter((name) => name !== "Last hour"), ["Health", "Start with a seed", "Pages"]);
+      });
       for (const [hash, text] of [
         ["#/page", "No pages yet."],
         ["#/hosts", "No hosts yet."],

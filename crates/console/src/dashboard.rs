@@ -36,6 +36,7 @@ pub const ASSETS: &[Asset] = &[
     asset!("control.js", SCRIPT),
     asset!("cycle.js", SCRIPT),
     asset!("cycles.js", SCRIPT),
+    asset!("delivery.js", SCRIPT),
     asset!("difference.js", SCRIPT),
     asset!("dom.js", SCRIPT),
     asset!("errors.js", SCRIPT),

@@ -13,9 +13,9 @@ use std::time::Duration;
 /// The delay and back-off of one origin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostDelay {
-    /// Minimum time between a response and the next request.
+    /// Minimum time between a response and the next request, if no other host has the same address.
     pub delay: Duration,
-    /// Why the delay is longer than the configured one, if it is.
+    /// Why the delay is longer than `delay_per_host`, if it is.
     pub because: Option<DelayReason>,
     /// Why no page is requested now; none if pages may be requested.
     pub left_alone: Option<LeftAlone>,
@@ -24,6 +24,8 @@ pub struct HostDelay {
 /// Why a delay is longer than `delay_per_host`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DelayReason {
+    /// The configured delay of its address.
+    Address,
     /// Crawl-delay in robots.txt.
     CrawlDelay,
     /// Slow responses.
@@ -66,10 +68,12 @@ impl HostDelay {
         let kept = asked.filter(|d| *d <= config.max_crawl_delay).unwrap_or_default();
         let base = kept.max(config.delay_per_host);
         let adaptive_delay = AdaptiveDelay::of(state);
-        let delay = adaptive_delay.delay(base, config);
+        let of_host = adaptive_delay.delay(base, config);
+        let delay = of_host.max(config.delay_per_ip);
         let mut without_overload = adaptive_delay;
         without_overload.raised = Duration::ZERO;
         let because = match () {
+            () if delay > of_host => Some(DelayReason::Address),
             () if without_overload.delay(base, config) < delay => Some(DelayReason::Overload),
             () if delay > base => Some(DelayReason::Latency),
             () if base > config.delay_per_host => Some(DelayReason::CrawlDelay),
@@ -81,11 +85,17 @@ impl HostDelay {
         };
         HostDelay { delay, because, left_alone }
     }
+
+    /// The key of the configuration or the cause that sets the delay.
+    pub fn set_by(&self) -> String {
+        self.because.map_or_else(|| "politeness.delay_per_host".into(), |because| because.to_string())
+    }
 }
 
 impl fmt::Display for DelayReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            DelayReason::Address => "politeness.delay_per_ip",
             DelayReason::CrawlDelay => "Crawl-delay in robots.txt",
             DelayReason::Latency => "slow responses",
             DelayReason::Overload => "responses 429 or 503",
@@ -187,8 +197,17 @@ mod tests {
         assert_eq!(promised(&HostState::default()), (SECOND, None, None));
         let slow = HostState { latency: 3000, ..HostState::default() };
         assert_eq!(promised(&slow), (SECOND * 6, Some(DelayReason::Latency), None));
-        let raised = HostState { slow_down: 9000, ..slow };
+        let raised = HostState { slow_down: 9000, ..slow.clone() };
         assert_eq!(promised(&raised), (SECOND * 9, Some(DelayReason::Overload), None));
+        // Another key of the configuration may bind.
+        let config = FetchConfig { delay_per_ip: SECOND * 4, ..FetchConfig::default() };
+        for (state, delay, set_by) in
+            [(&HostState::default(), 4, "politeness.delay_per_ip"), (&slow, 6, "slow responses")]
+        {
+            let found = HostDelay::of(state, &config, NOW);
+            assert_eq!((found.delay, &*found.set_by()), (SECOND * delay, set_by));
+        }
+        assert_eq!(of(&HostState::default()).set_by(), "politeness.delay_per_host");
         let asked = with_robots(RobotsBody::Rules(b"User-agent: *\nCrawl-delay: 7".to_vec()));
         assert_eq!(promised(&asked), (SECOND * 7, Some(DelayReason::CrawlDelay), None));
     }

@@ -24,6 +24,9 @@ pub struct HostsParams {
     /// Only hosts in this state.
     #[param(inline)]
     state: Option<HostState>,
+    /// Only hosts whose origin (`https://example.com`) contains this.
+    #[param(value_type = Option<Named>, inline)]
+    search: Option<String>,
     /// Value of `next` in the previous response.
     #[param(value_type = Option<Named>, inline)]
     cursor: Option<String>,
@@ -38,6 +41,7 @@ impl HostsParams {
         Ok(HostQuery {
             sort: self.sort.unwrap_or_default(),
             state: self.state,
+            search: self.search.map(|text| name_of_something("search", text)).transpose()?,
             cursor: cursor(self.cursor)?,
             limit: limit(self.limit)?,
         })

@@ -12,7 +12,6 @@ export function burstsPanel() {
     "No bursts.",
   );
   const element = panel("Bursts among siblings", lead, table.element);
-  element.classList.add("full");
   element.hidden = true;
   return {
     element,

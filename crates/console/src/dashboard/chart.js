@@ -44,8 +44,11 @@ export function bar(width, parts, label) {
   return frame(width, height, label, s("rect", { width, height, class: "ground" }), ...pieces);
 }
 
-/** Lines over cycles, from 0 to the next round number above them. A series is `{kind, name, points: [[x, y]]}`, with `y` null where there is no value. */
-export function lines(width, series, { label, format, height = 200 }) {
+/** Half the width of a name on the axis. */
+const HALF_NAME = 20;
+
+/** Lines over cycles, which `axis` names, from 0 to the next round number above them. A series is `{kind, name, points: [[x, y]]}`, with `y` null where there is no value. */
+export function lines(width, series, { label, format, axis = String, height = 200 }) {
   const [left, right, above, below] = [52, 12, 10, 26];
   const all = series.flatMap(({ points }) => points);
   const [from, to] = [Math.min(...all.map(([x]) => x)), Math.max(...all.map(([x]) => x))];
@@ -62,11 +65,12 @@ export function lines(width, series, { label, format, height = 200 }) {
     ),
     ...points
       .filter(([, b]) => b !== null)
-      .map(([a, b]) => mark(kind, x(a), y(b), `${name}, cycle ${a}: ${format(b)}`)),
+      .map(([a, b]) => mark(kind, x(a), y(b), `${name}, ${axis(a)}, cycle ${a}: ${format(b)}`)),
   ]);
-  const ticks = steps(from, to, Math.max(2, Math.floor(width / 90))).map((cycle) =>
-    s("text", { x: x(cycle), y: height - 6, class: "tick middle" }, cycle),
-  );
+  const named = steps(from, to, Math.max(2, Math.floor(width / 90))).map((cycle) => [cycle, axis(cycle)]);
+  const ticks = named
+    .filter(([, name], at) => name !== named[at - 1]?.[1])
+    .map(([cycle, name]) => s("text", { x: Math.min(x(cycle), width - HALF_NAME), y: height - 6, class: "tick middle" }, name));
   return frame(width, height, label, ...grid, ...drawn, ...ticks);
 }
 

@@ -37,10 +37,8 @@ export function cyclePanel() {
     label = "";
   const drawn = picture((width) => bar(width, shown, label));
   const [head, left, names] = [h("p", { class: "lead" }), h("p", {}), h("div")];
-  const body = h("div", {}, head, drawn.element, names, left);
-  const empty = h("p", { class: "lead" });
-  const element = panel("Cycle", empty, body);
-  element.classList.add("full");
+  const element = panel("Cycle", head, drawn.element, names, left);
+  element.hidden = true;
   const tick = ({ status, clock }) => {
     if (!status) return;
     const { cycle } = status;
@@ -62,17 +60,13 @@ export function cyclePanel() {
   const status = (now) => {
     const running = now.cycle;
     const cycle = running ?? now.last;
-    empty.hidden = Boolean(cycle);
-    body.hidden = !cycle;
-    if (!cycle) {
-      say(empty, now.reason ? `No cycle yet: ${now.reason}.` : "No cycle yet.");
-      return;
-    }
+    element.hidden = !cycle;
+    if (!cycle) return;
     const figures = running
       ? [
-          `Cycle `,
+          `Since ${time(cycle.started)}, cycle `,
           datum("cycle", count(cycle.cycle)),
-          `, ${cycle.kind} round, ${cycle.stage === "waiting" ? "paused" : cycle.stage}`,
+          `: ${cycle.kind} round, ${cycle.stage === "waiting" ? "paused" : cycle.stage}`,
           cycle.to_pass ? ` (${count(cycle.passed)} of ${count(cycle.to_pass)} known pages)` : "",
           ": ",
           datum("done", count(cycle.done)),
@@ -85,9 +79,9 @@ export function cyclePanel() {
           cycle.open_hosts === 1 ? " open host" : " open hosts",
         ]
       : [
-          `No running cycle. Cycle `,
+          `Ended ${time(cycle.ended)}, cycle `,
           datum("cycle", count(cycle.cycle)),
-          ` ended ${time(cycle.ended)}: `,
+          ": ",
           datum("scheduled", count(cycle.scheduled)),
           ` pages in ${duration(cycle.seconds)}`,
         ];

@@ -2,8 +2,21 @@
 
 import { legend, lines, picture } from "./chart.js";
 import { figure, h, panel, problem, say } from "./dom.js";
-import { count, share } from "./format.js";
+import { clock, count, day, share, time } from "./format.js";
 import { Table, alternative } from "./table.js";
+
+/** Pixels of a chart. */
+const HEIGHT = 110;
+
+/** The end of a cycle's last round, in milliseconds since 1970. */
+const ended = ({ started, seconds }) => started + 1000 * seconds;
+
+/** Names cycles on the axis by the day on which they ended, or by the time if that is the same day. */
+function axis(reports) {
+  const at = new Map(reports.map((report) => [report.cycle, ended(report)]));
+  const isOneDay = new Set([...at.values()].map(day)).size === 1;
+  return (cycle) => (at.has(cycle) ? (isOneDay ? clock(at.get(cycle), true) : day(at.get(cycle))) : "");
+}
 
 /** A chart of two lines with a legend and a table. */
 function chart(drawn, [main, beside], table) {
@@ -34,35 +47,35 @@ export function ratePanel() {
     const label = last
       ? `ChangeRate by cycle; ${share(last.change_rate)} in cycle ${last.cycle}`
       : "ChangeRate by cycle";
-    return lines(width, series(), { label, format: (y) => `${Number((100 * y).toFixed(1))} %` });
+    return lines(width, series(), { label, axis: axis(reports), height: HEIGHT, format: (y) => `${Number((100 * y).toFixed(1))} %` });
   });
-  const now = figure("this round so far", "change_rate"),
+  const now = figure("this round so far", "change_rate", { hint: "Share of the revisits selected by score that found a change." }),
     expected = figure("expected", "promised");
   const table = new Table(
     "ChangeRate by cycle",
-    [["Cycle", true], ["ChangeRate", true], ["Expected", true], ["Revisits", true], ["Changed", true], ["Formula"]],
+    [["Ended"], ["Cycle", true], ["ChangeRate", true], ["Expected", true], ["Revisits", true], ["Changed", true], ["Formula"]],
     "No committed cycles yet.",
   );
-  const [empty, told, trouble] = [
-    h("p", { class: "quiet" }, "No pages selected by score yet."),
-    h("p", { class: "quiet" }),
-    h("div"),
-  ];
+  const [told, trouble] = [h("p", { class: "quiet" }), h("div")];
   const body = chart(drawn, ["observed", "expected"], table);
   const element = panel(
     "ChangeRate",
-    h("p", { class: "quiet" }, "Share of the revisits selected by score that found a change."),
-    h("dl", { class: "figures" }, now.element, expected.element),
-    told,
+    h("dl", { class: "figures flow" }, now.element, expected.element),
     trouble,
-    empty,
     body,
   );
-  element.classList.add("wide");
+  // Beside the figures of the table, for those who look closer.
+  table.element.before(told);
+  let isMet = false,
+    isExpected = false;
+  const hide = () => (element.hidden = !isMet && !isExpected && trouble.childNodes.length === 0);
+  hide();
   return {
     element,
     status: (status) => {
       const promise = (status.cycle ?? status.last)?.promise;
+      isExpected = Boolean(promise) || (status.cycle?.change_rate ?? null) !== null;
+      hide();
       now.set(share(status.cycle?.change_rate));
       expected.set(share(promise?.change_rate));
       say(
@@ -76,12 +89,14 @@ export function ratePanel() {
       reports = all;
       trouble.replaceChildren();
       const some = all.some((report) => (report.change_rate ?? null) !== null);
-      empty.hidden = some;
+      isMet = some;
       body.hidden = !some;
+      hide();
       table.fill(
         all.toReversed(),
         (report) => report.cycle,
         (report) => [
+          time(ended(report)),
           count(report.cycle),
           share(report.change_rate),
           share(report.promise?.change_rate),
@@ -92,7 +107,10 @@ export function ratePanel() {
       );
       drawn.redraw();
     },
-    refused: (refusal, again) => trouble.replaceChildren(problem(refusal, again)),
+    refused: (refusal, again) => {
+      trouble.replaceChildren(problem(refusal, again));
+      hide();
+    },
   };
 }
 
@@ -104,7 +122,7 @@ export function pagesPanel() {
     figure("gone", "gone"),
     figure("hosts", "hosts"),
   ];
-  const fresh = figure("discovered in the last cycle", "discovered");
+  const fresh = figure("new", "discovered", { hint: "Discovered in the last cycle." });
   const drawn = picture((width) =>
     lines(
       width,
@@ -115,13 +133,15 @@ export function pagesPanel() {
       {
         label: `Pages by cycle; ${count(reports.at(-1)?.pages_known)} known, ${count(reports.at(-1)?.pages_visited)} visited`,
         format: short,
-        height: 150,
+        axis: axis(reports),
+        height: HEIGHT,
       },
     ),
   );
   const table = new Table(
     "Pages by cycle",
     [
+      ["Ended"],
       ["Cycle", true],
       ["Known", true],
       ["Visited", true],
@@ -134,12 +154,13 @@ export function pagesPanel() {
   return {
     element: panel(
       "Pages",
-      h("dl", { class: "figures" }, known.element, visited.element, gone.element, hosts.element, fresh.element),
+      h("dl", { class: "figures flow" }, known.element, visited.element, gone.element, hosts.element, fresh.element),
       body,
     ),
     status: (status) => {
       known.set(count(status.pages));
-      visited.set(count(status.visited));
+      // The running round adds to the last commit, as its bar does.
+      visited.set(count(status.visited + (status.cycle?.first_visits ?? 0)));
       gone.set(count(status.gone));
       hosts.set(count(status.hosts));
     },
@@ -151,6 +172,7 @@ export function pagesPanel() {
         reports.toReversed(),
         (report) => report.cycle,
         (report) => [
+          time(ended(report)),
           count(report.cycle),
           count(report.pages_known),
           count(report.pages_visited),

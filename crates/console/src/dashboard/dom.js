@@ -78,8 +78,8 @@ export function problem(refusal, again) {
 /** Whether the user reads or uses this element, so that it should not be replaced now. */
 export const inUse = (place) => place.contains(document.activeElement) || place.querySelector("details[open]") !== null;
 
-/** Shows the elements from `load` in `place`, or the error. */
-export async function show(place, load) {
+/** Shows the elements from `load` in `place`, or the error, of which `failed` hears. */
+export async function show(place, load, failed = () => {}) {
   try {
     const brought = [await load()].flat();
     // Keep elements that are already there, with the focus.
@@ -89,6 +89,7 @@ export async function show(place, load) {
   } catch (refusal) {
     if (refusal.name === "AbortError") return;
     if (refusal.title === undefined) throw refusal;
-    place.replaceChildren(problem(refusal, () => show(place, load)));
+    place.replaceChildren(problem(refusal, () => show(place, load, failed)));
+    failed();
   }
 }

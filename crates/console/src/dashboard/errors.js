@@ -14,47 +14,47 @@ const named = ({ outcome, why, status }) =>
 export function errorsPanel() {
   // Denials are rules that recrawl obeys: they are no failures.
   const groups = [
-    ["failure", "Failures by kind", "No failures."],
-    ["rule", "Kept out by a rule", "No page was kept out."],
-    ["postponed", "Put off to a later round", "No page was put off."],
-  ].map(([group, name, empty]) => ({ group, name, table: new Table(name, [["Outcome"], ["Pages", true]], empty) }));
+    ["failure", "Failures by kind"],
+    ["rule", "Kept out by a rule"],
+    ["postponed", "Put off to a later round"],
+  ].map(([group, name]) => {
+    const table = new Table(name, [["Outcome"], ["Pages", true]], "");
+    return { group, table, element: h("div", {}, h("h3", {}, name), table.element) };
+  });
   const last = new Table(
     "Recent failures",
     [["URL"], ["When"], ["Outcome"], ["Detail"]],
     "None since start.",
   );
-  const place = h("div", {}, h("p", { class: "quiet" }, "Loading …"));
+  const place = h("div");
   const body = h(
     "div",
     { class: "beside" },
-    h("div", {}, ...groups.map(({ name, table }) => h("div", {}, h("h3", {}, name), table.element))),
+    h("div", {}, ...groups.map(({ element }) => element)),
     h("div", {}, h("h3", {}, "Failures, newest first"), last.element),
   );
   last.scroll.classList.add("long");
   const element = panel("Failures", h("p", { class: "quiet" }, "Counts are of all rounds of the running cycle, or of the last one."), place);
-  element.classList.add("full");
-  return {
-    element,
-    load: (signal) =>
-      show(place, async () => {
-        const errors = await ask("api/v1/errors", { signal });
-        for (const { group, table } of groups)
-          table.fill(
-            errors.kinds.filter((kind) => kind.group === group),
-            named,
-            (kind) => [named(kind), count(kind.pages)],
-          );
-        last.fill(
-          errors.last,
-          ({ at, url }) => `${at} ${url}`,
-          (error) => [
-            { text: error.url, href: linkTo(error.url) },
-            time(error.at),
-            { text: named(error), tag: error.outcome },
-            error.detail,
-          ],
-        );
-        return body;
-      }),
+  element.hidden = true;
+  const load = async (signal) => {
+    const errors = await ask("api/v1/errors", { signal });
+    element.hidden = errors.kinds.length + errors.last.length === 0;
+    for (const { group, table, element: part } of groups) {
+      const kinds = errors.kinds.filter((kind) => kind.group === group);
+      part.hidden = kinds.length === 0;
+      table.fill(kinds, named, (kind) => [named(kind), count(kind.pages)]);
+    }
+    last.fill(
+      errors.last,
+      ({ at, url }) => `${at} ${url}`,
+      (error) => [
+        { text: error.url, href: linkTo(error.url) },
+        time(error.at),
+        { text: named(error), tag: error.outcome },
+        error.detail,
+      ],
+    );
+    return body;
   };
+  return { element, load: (signal) => show(place, () => load(signal), () => (element.hidden = false)) };
 }

@@ -5,7 +5,7 @@ import { count, duration, plural } from "./format.js";
 import { Table } from "./table.js";
 
 export function flightPanel() {
-  const table = new Table("Pages in flight", [["Page"], ["For", true]], "No page is being fetched.");
+  const table = new Table("Pages in flight", [["Page"], ["For", true]], "");
   const more = h("p", { class: "quiet" });
   let shown = [];
   const draw = (now) =>
@@ -18,17 +18,20 @@ export function flightPanel() {
       ],
     );
   const element = panel("In flight", more, table.element);
-  element.classList.add("wide");
+  element.hidden = true;
   return {
     element,
     status: ({ cycle, now }) => {
       shown = cycle?.fetching ?? [];
       const requests = cycle?.in_flight ?? 0;
-      const others = requests > shown.length ? " Others look up names, or read robots.txt." : "";
-      more.hidden = requests === 0;
+      element.hidden = requests === 0;
+      const pages = datum("fetching", count(shown.length));
+      const others = requests - shown.length;
       more.replaceChildren(
-        datum("fetching", count(shown.length)),
-        ` of ${plural(requests, "request")}, the longest first.${others}`,
+        ...(others === 0 ? [] : [`${plural(requests, "request")}: `]),
+        pages,
+        ` ${shown.length === 1 ? "page" : "pages"}, the longest first`,
+        others === 0 ? "." : `; ${count(others)} for names, robots.txt or further pages.`,
       );
       draw(now);
     },

@@ -23,7 +23,6 @@ export function focusPanel() {
   );
   const list = h("dl", { class: "figures" }, Object.values(figures).map(({ element }) => element));
   const element = panel("Focus", lead, list, table.element);
-  element.classList.add("full");
   element.hidden = true;
   return {
     element,

@@ -68,6 +68,10 @@ const MINUTES = new Intl.DateTimeFormat("en-GB", { timeStyle: "short" });
 export const clock = (millis, isShort = false) => (millis ? (isShort ? MINUTES : CLOCK).format(millis) : NONE);
 
 const DAY = new Intl.DateTimeFormat("en-GB", { weekday: "short", day: "numeric", month: "short" });
+const DATE = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+
+/** 24 Nov */
+export const day = (millis) => DATE.format(millis);
 
 /** 17:02:13, with the day if that is not today: 17:02:13 on Tue 24 Nov. */
 export const moment = (millis, now) =>

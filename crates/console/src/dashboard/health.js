@@ -2,7 +2,7 @@
 
 import { button, outcome } from "./action.js";
 import { figure, h, panel, say } from "./dom.js";
-import { bytes, count, duration, moment, plural, words } from "./format.js";
+import { bytes, duration, moment, words } from "./format.js";
 
 /** What each level means, for those who do not see the colour. */
 const LEVELS = { green: "Healthy", amber: "Needs a look", red: "Needs action" };
@@ -57,12 +57,8 @@ export function healthPanel(app) {
   ];
   const told = outcome();
   const controls = pauseControls(app, told);
-  const [next, flight, left, disk] = [
+  const [next, disk] = [
     figure("next round", "next_round"),
-    figure("in flight", "in_flight_now"),
-    figure("time left of the round", "time_left", {
-      hint: "Estimated from the pace of this round and its longest host queue; never beyond the end of the round.",
-    }),
     figure("disk left before the crawl stops", "disk_left", { hint: "Free bytes above storage.reserve." }),
   ];
   const why = h("p", { class: "quiet", "data-figure": "next_why" });
@@ -71,10 +67,9 @@ export function healthPanel(app) {
     h("div", { class: "verdict" }, lamp, h("p", { class: "lead" }, level, ": ", reason), controls.element),
     also,
     told,
-    h("dl", { class: "figures flow" }, next.element, flight.element, left.element, disk.element),
+    h("dl", { class: "figures flow" }, next.element, disk.element),
     why,
   );
-  element.classList.add("full");
   const tick = () => {
     const { status, clock: now } = app;
     if (!status) return;
@@ -92,24 +87,17 @@ export function healthPanel(app) {
             ? "No next round while the crawl is paused."
             : "",
     );
-    const end = cycle?.ends_by ? (cycle.ends_by - now()) / 1000 : Infinity;
-    left.set(
-      cycle?.seconds_left === null || cycle?.seconds_left === undefined
-        ? "–"
-        : `about ${duration(Math.min(cycle.seconds_left, Math.max(0, end)))}`,
-    );
   };
   return {
     element,
     tick,
     status: (status) => {
-      const { health, cycle } = status;
+      const { health } = status;
       light(lamp, health.level);
       say(level, LEVELS[health.level]);
       also.replaceChildren(...health.also.map((text) => h("li", {}, `Also: ${text}.`)));
       also.hidden = health.also.length === 0;
       controls.state(status.state);
-      flight.set(cycle ? plural(cycle.in_flight, "page") : count(0));
       const free = status.bytes_free;
       disk.set(free === null ? "–" : bytes(Math.max(0, free - status.bytes_reserved)));
     },

@@ -16,7 +16,7 @@ const STATES = ["asking", "waiting", "idle", "backed_off", "blocked", "paused"];
 const linkTo = (host) => `#/host?name=${encodeURIComponent(host)}`;
 
 export function open(main, { signal, parameters, navigate }) {
-  const [sort, state] = [parameters.get("sort") ?? "pages", parameters.get("state") ?? ""];
+  const [sort, state, search] = ["sort", "state", "search"].map((name) => parameters.get(name) ?? { sort: "pages" }[name] ?? "");
   const choice = (id, name, options, chosen) => {
     const select = h(
       "select",
@@ -31,9 +31,10 @@ export function open(main, { signal, parameters, navigate }) {
     choice("sort", "Sort by", SORTS, sort),
     choice("in-state", "State", ["", ...STATES], state),
   ];
+  const sought = h("input", { id: "sought", type: "search", value: search, spellcheck: "false", autocapitalize: "none" });
   const choose = (event) => {
     event.preventDefault();
-    navigate(`#${query("/hosts", { sort: sorts.value, state: states.value })}`);
+    navigate(`#${query("/hosts", { search: sought.value.trim(), sort: sorts.value, state: states.value })}`);
   };
   const list = h("div", {}, loading());
   const table = new Table(
@@ -49,16 +50,18 @@ export function open(main, { signal, parameters, navigate }) {
       ["Requests", true],
       ["Visits denied", true],
       ["Delay", true],
+      ["Set by"],
       ["Response time", true],
       ["Failures in a row", true],
     ],
-    state ? `No host is ${words(state)}.` : "No hosts yet. Add seed URLs under Control.",
+    search ? `No host${state ? ` that is ${words(state)}` : ""} has "${search}" in its name.` : state ? `No host is ${words(state)}.` : "No hosts yet. Add seed URLs under Control.",
   );
   const more = h("button", { type: "button", hidden: true }, "More hosts");
   main.append(
     h(
       "form",
       { class: "choices", on: { submit: choose } },
+      h("span", {}, h("label", { for: "sought" }, "Name contains"), sought),
       h("span", {}, sortLabel, sorts),
       h("span", {}, stateLabel, states),
       h("button", { type: "submit" }, "Show"),
@@ -70,7 +73,7 @@ export function open(main, { signal, parameters, navigate }) {
   let shown = [];
   const load = (cursor) =>
     show(list, async () => {
-      const { hosts, next } = await ask(query("api/v1/hosts", { sort, state, cursor, limit: PART }), { signal });
+      const { hosts, next } = await ask(query("api/v1/hosts", { search, sort, state, cursor, limit: PART }), { signal });
       shown = cursor ? [...shown, ...hosts] : hosts;
       table.fill(
         shown,
@@ -86,6 +89,7 @@ export function open(main, { signal, parameters, navigate }) {
           count(host.requests),
           count(host.robots_denied),
           millis(host.delay_ms),
+          host.delay_because,
           millis(host.latency_ms),
           count(host.failures),
         ],
@@ -192,7 +196,7 @@ function document(host) {
         "Delay",
         host.delay_ms === undefined ? null : datum("delay_ms", millis(host.delay_ms)),
       ],
-      ["Reason for the delay", host.delay_because],
+      ["Delay set by", host.delay_because],
       ["Response time", host.latency_ms ? millis(host.latency_ms) : null],
       ["Requests", datum("requests", count(host.requests))],
       ["Last request", host.last_request ? time(host.last_request) : null],

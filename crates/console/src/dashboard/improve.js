@@ -219,7 +219,7 @@ function historyPanel(signal) {
   let [events, next, shown] = [[], null, EVENTS];
   const table = new Table(
     "History of the loop, newest first",
-    [["Event"], ["Cycle", true], ["When"], ["Candidate"], ["Why"]],
+    [["Event"], ["When"], ["Cycle", true], ["Candidate"], ["Why"]],
     "Nothing was tried yet.",
   );
   const trouble = h("div");
@@ -234,7 +234,7 @@ function historyPanel(signal) {
       table.fill(
         events,
         ({ at, what, cycle, candidate, why }) => `${at} ${cycle} ${what} ${candidate} ${why}`,
-        ({ cycle, at, what, candidate, why }) => [{ text: words(what), tag: TAGS[what] ?? "" }, count(cycle), time(at), candidate ?? "–", why],
+        ({ cycle, at, what, candidate, why }) => [{ text: words(what), tag: TAGS[what] ?? "" }, time(at), count(cycle), candidate ?? "–", why],
       );
     } catch (refusal) {
       if (refusal.name !== "AbortError") trouble.replaceChildren(problem(refusal, load));

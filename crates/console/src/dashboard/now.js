@@ -11,17 +11,25 @@ import { flightPanel } from "./flight.js";
 import { focusPanel } from "./focus.js";
 import { healthPanel } from "./health.js";
 import { recentPanel } from "./recent.js";
+import { deliveryPanel } from "./delivery.js";
 import { seedsPanel } from "./seeds.js";
 import { bulkPanel, freshPanel } from "./size.js";
 
 export const title = "Now";
 
+/** Set in the browser while the rest of the view is open. */
+const MORE = "recrawl-more";
 /** Cycles in the charts. */
 const CYCLES = 60;
 /** Milliseconds between two loads of the host lists. They cost the crawl more than the status. */
 const HOSTS_EVERY = 5000;
 
+/** Panels beside each other, where there is room. */
+const row = (...panels) => h("div", { class: "row" }, panels.map(({ element }) => element));
+
 export function open(main, { app, signal }) {
+  // The selected tab says it.
+  main.querySelector("h1").className = "unseen";
   const health = healthPanel(app),
     recent = recentPanel(),
     flight = flightPanel(),
@@ -31,6 +39,7 @@ export function open(main, { app, signal }) {
     fresh = freshPanel();
   const changes = changesPanel(),
     polite = politePanel(),
+    delivery = deliveryPanel(),
     errors = errorsPanel(),
     bulk = bulkPanel(),
     bursts = burstsPanel(),
@@ -40,24 +49,17 @@ export function open(main, { app, signal }) {
     kind: "main",
     lead: h("p", {}, "No pages yet. Add the address of a site to crawl it."),
   });
-  seeds.classList.add("full");
   seeds.hidden = true;
+  const more = h(
+    "details",
+    { class: "more", open: localStorage.getItem(MORE) !== null },
+    h("summary", {}, "Hosts, failures, bytes"),
+    h("div", { class: "rows" }, row(flight, changes), polite.element, errors.element, row(bulk, bursts)),
+  );
+  more.addEventListener("toggle", () => (more.open ? localStorage.setItem(MORE, "open") : localStorage.removeItem(MORE)));
   main.append(
-    h(
-      "div",
-      { class: "panels overview" },
-      health.element,
-      seeds,
-      cycle.element,
-      recent.element,
-      h("div", { class: "group wide" }, flight.element, rate.element),
-      h("div", { class: "group" }, pages.element, changes.element),
-      h("div", { class: "stack" }, fresh.element, bulk.element),
-      polite.element,
-      focus.element,
-      bursts.element,
-      errors.element,
-    ),
+    h("div", { class: "rows" }, row(health, cycle), seeds, recent.element, row(rate, fresh, pages), delivery.element, focus.element),
+    more,
   );
 
   let reports = [],
@@ -83,7 +85,7 @@ export function open(main, { app, signal }) {
     errors.load(signal);
   };
   const status = (now) => {
-    for (const part of [health, cycle, flight, rate, pages, fresh, polite, bulk]) part.status(now);
+    for (const part of [health, cycle, flight, rate, pages, fresh, delivery, polite, bulk]) part.status(now);
     seeds.hidden = now.pages > 0 || now.state === "starting" || Boolean(now.cycle);
     if (Date.now() - asked > HOSTS_EVERY) hosts();
   };

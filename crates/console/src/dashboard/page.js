@@ -218,22 +218,22 @@ function kind({ outcome: ended, changed }) {
 const sign = (visit) => SIGNS.find(([name]) => name === kind(visit))[1];
 
 function history(visits) {
-  const shown = visits.map((visit) => ({ kind: kind(visit), title: `cycle ${visit.cycle}: ${sign(visit)}` }));
+  const shown = visits.map((visit) => ({ kind: kind(visit), title: `${seconds(visit.time)}, cycle ${visit.cycle}: ${sign(visit)}` }));
   const amounts = SIGNS.map(([name, text]) => [name, text, shown.filter((visit) => visit.kind === name).length]).filter(
     ([, , amount]) => amount > 0,
   );
   const label = `${plural(visits.length, "visit")}: ${amounts.map(([, text, amount]) => `${amount} ${text}`).join(", ")}`;
   const table = new Table(
     "Visits, newest first",
-    [["Cycle", true], ["When"], ["Result"], ["Outcome"], ["Selected by"]],
+    [["When"], ["Cycle", true], ["Result"], ["Outcome"], ["Selected by"]],
     "No stored visits.",
   );
   table.fill(
     visits.toReversed(),
     (visit) => `${visit.cycle} ${visit.time}`,
     (visit) => [
-      count(visit.cycle),
       seconds(visit.time),
+      count(visit.cycle),
       { text: sign(visit), tag: kind(visit) },
       [words(visit.outcome), visit.status, visit.why && words(visit.why)].filter(Boolean).join(", "),
       words(visit.share),

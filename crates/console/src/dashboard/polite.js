@@ -2,7 +2,7 @@
 
 import { ask } from "./api.js";
 import { datum, figure, h, panel, say, show } from "./dom.js";
-import { count, millis, words } from "./format.js";
+import { count, millis, time, words } from "./format.js";
 import { Table } from "./table.js";
 
 /** Hosts of a list. */
@@ -11,30 +11,29 @@ const HOSTS = 10;
 const linkTo = (host) => `#/host?name=${encodeURIComponent(host)}`;
 
 export function changesPanel() {
-  const list = h("div", {}, h("p", { class: "quiet" }, "Loading …"));
-  const table = new Table(
-    "Changes by host",
-    [["Host"], ["Changes", true], ["Share of maximum"]],
-    "No changes yet.",
-  );
+  const list = h("div");
+  const table = new Table("Changes by host", [["Host"], ["Changes", true], ["Share of maximum"]], "");
+  const element = panel("Changes by host", h("p", { class: "quiet" }, "In the running cycle, or in the last one."), list);
+  element.hidden = true;
   return {
-    element: panel(
-      "Changes by host",
-      h("p", { class: "quiet" }, "In the running cycle, or in the last one."),
-      list,
-    ),
+    element,
     load: (signal) =>
-      show(list, async () => {
-        const { hosts } = await ask(`api/v1/hosts?sort=changes&limit=${HOSTS}`, { signal });
-        const some = hosts.filter((host) => host.changed > 0);
-        const most = Math.max(1, ...some.map((host) => host.changed));
-        table.fill(
-          some,
-          (host) => host.host,
-          (host) => [{ text: host.host, href: linkTo(host.host) }, count(host.changed), { meter: host.changed / most }],
-        );
-        return table.element;
-      }),
+      show(
+        list,
+        async () => {
+          const { hosts } = await ask(`api/v1/hosts?sort=changes&limit=${HOSTS}`, { signal });
+          const some = hosts.filter((host) => host.changed > 0);
+          const most = Math.max(1, ...some.map((host) => host.changed));
+          table.fill(
+            some,
+            (host) => host.host,
+            (host) => [{ text: host.host, href: linkTo(host.host) }, count(host.changed), { meter: host.changed / most }],
+          );
+          element.hidden = some.length === 0;
+          return table.element;
+        },
+        () => (element.hidden = false),
+      ),
   };
 }
 
@@ -42,8 +41,9 @@ export function politePanel() {
   const slowest = new Table(
     "Slowest hosts",
     [["Host"], ["Queue", true], ["Done", true], ["Delay", true], ["Response time", true], ["Failures in a row", true], ["State"]],
-    "No waiting hosts.",
+    "",
   );
+  const slow = h("div", {}, h("h3", {}, "Slowest hosts"), slowest.element);
   const lists = [
     ["backed_off", "Backed-off hosts"],
     ["blocked", "Blocked hosts"],
@@ -60,12 +60,10 @@ export function politePanel() {
   const element = panel(
     "Politeness",
     h("dl", { class: "figures" }, early.element, denied.element, deniedEver.element),
-    h("h3", {}, "Slowest hosts"),
-    slowest.element,
+    slow,
     h("div", { class: "panels" }, ...lists.map((list) => list.element)),
     prefixes,
   );
-  element.classList.add("wide");
   const loadPrefixes = (signal) =>
     show(prefixes, async () => {
       const { blocks } = await ask("api/v1/controls", { signal });
@@ -79,8 +77,10 @@ export function politePanel() {
       early.set(count(status.early_requests));
       denied.set(count(status.cycle?.robots_denied));
       deniedEver.set(count(status.totals.robots_denied));
+      const hosts = status.cycle?.slowest ?? [];
+      slow.hidden = hosts.length === 0;
       slowest.fill(
-        status.cycle?.slowest ?? [],
+        hosts,
         (host) => host.host,
         (host) => [
           { text: host.host, href: linkTo(host.host) },
@@ -103,19 +103,31 @@ export function politePanel() {
 /** The hosts in one state. */
 function standing(name, state) {
   const [number, place] = [datum(`hosts_${state}`, "–"), h("div")];
-  const table = new Table(name, [["Host"], ["Failures in a row", true], ["Requests", true]], "None.");
+  // Operators know why they block and pause.
+  const columns = state === "backed_off" ? [["Why"], ["Until"]] : [];
+  const table = new Table(name, [["Host"], ...columns, ["Requests", true]], "");
+  const element = h("div", { hidden: true }, h("h3", {}, `${name}: `, number), place);
   return {
-    element: h("div", {}, h("h3", {}, `${name}: `, number), place),
+    element,
     load: (signal) =>
-      show(place, async () => {
-        const { hosts, next } = await ask(`api/v1/hosts?state=${state}&limit=${HOSTS}`, { signal });
-        say(number, `${hosts.length}${next ? " and more" : ""}`);
-        table.fill(
-          hosts,
-          (host) => host.host,
-          (host) => [{ text: host.host, href: linkTo(host.host) }, count(host.failures), count(host.requests)],
-        );
-        return table.element;
-      }),
+      show(
+        place,
+        async () => {
+          const { hosts, next } = await ask(`api/v1/hosts?state=${state}&limit=${HOSTS}`, { signal });
+          element.hidden = hosts.length === 0;
+          say(number, `${hosts.length}${next ? " and more" : ""}`);
+          table.fill(
+            hosts,
+            (host) => host.host,
+            (host) => [
+              { text: host.host, href: linkTo(host.host) },
+              ...(columns.length > 0 ? [host.left_alone, host.left_alone_until ? time(host.left_alone_until) : "–"] : []),
+              count(host.requests),
+            ],
+          );
+          return table.element;
+        },
+        () => (element.hidden = false),
+      ),
   };
 }

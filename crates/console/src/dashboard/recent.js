@@ -76,12 +76,12 @@ export function recentPanel() {
   const trouble = h("div");
   const element = panel(
     "Last hour",
-    h("p", { class: "quiet" }, "Since the process started, a point every 10 seconds. Response times are estimated from a histogram."),
     trouble,
     h("div", { class: "timelines" }, ...charts.map((chart) => chart.element)),
     figures,
   );
-  element.classList.add("full");
+  // The first point comes within 10 seconds.
+  element.hidden = true;
   let turn = 0;
   const load = async (signal) => {
     asked = Date.now();
@@ -94,12 +94,14 @@ export function recentPanel() {
       trouble.replaceChildren();
       if (recent.points.length === 0 && points.length > 0) return;
       points = [...points, ...recent.points].slice(-keep);
+      element.hidden = points.length === 0;
       for (const chart of charts) chart.set(points);
       fill();
     } catch (refusal) {
       if (refusal.name === "AbortError") return;
       if (refusal.title === undefined) throw refusal;
       trouble.replaceChildren(problem(refusal, () => load(signal)));
+      element.hidden = false;
     }
   };
   return {

@@ -2,7 +2,11 @@
 
 import { interval, picture } from "./chart.js";
 import { figure, h, panel, say } from "./dom.js";
-import { bytes, count, share } from "./format.js";
+import { bytes, count, plural, share } from "./format.js";
+
+/** The interval; a census has none. */
+export const within = ({ share: estimate, low, high, answered }) =>
+  low === high && low === estimate ? `exact: all ${plural(answered, "page")} due were audited` : `${share(low)} to ${share(high)}`;
 
 export function freshPanel() {
   let fresh = null;
@@ -12,27 +16,27 @@ export function freshPanel() {
       : h("span"),
   );
   const [now, range, basis] = [
-    figure("estimate", "freshness"),
+    figure("estimate", "freshness", { hint: "Share of the pages due for a revisit whose copy was current." }),
     figure("interval", "freshness_interval"),
     h("p", { class: "quiet" }),
   ];
+  const element = panel(
+    "Freshness",
+    h("dl", { class: "figures flow" }, now.element, range.element),
+    drawn.element,
+    basis,
+  );
+  element.hidden = true;
   return {
-    element: panel(
-      "Freshness",
-      h("p", { class: "quiet" }, "Share of the pages due for a revisit whose copy was current."),
-      h("dl", { class: "figures flow" }, now.element, range.element),
-      drawn.element,
-      basis,
-    ),
+    element,
     status: (status) => {
+      // Without an audit sample nothing is known.
+      element.hidden = !status.freshness;
       const isOther = JSON.stringify(fresh) !== JSON.stringify(status.freshness);
       fresh = status.freshness;
       now.set(share(fresh?.share));
-      range.set(fresh ? `${share(fresh.low)} to ${share(fresh.high)}` : "–");
-      say(
-        basis,
-        fresh ? fresh.basis : "Unknown: no audit sample yet (cycle.audit_share).",
-      );
+      range.set(fresh ? within(fresh) : "–");
+      say(basis, fresh?.basis ?? "");
       if (isOther) drawn.redraw();
     },
   };

@@ -4,7 +4,7 @@ import { frame, legend, mark, nice, picture, runs } from "./chart.js";
 import { h, s, say } from "./dom.js";
 import { clock } from "./format.js";
 
-const HEIGHT = 170;
+const HEIGHT = 105;
 const [LEFT, RIGHT, ABOVE, BELOW] = [74, 10, 8, 24];
 /** Half the width of a time on the axis. */
 const HALF_TIME = 20;

@@ -312,11 +312,16 @@ impl CrawlView for MadeUp {
             requests: 30,
             robots_denied: 0,
             delay_ms: 1000,
+            delay_because: "politeness.delay_per_host".into(),
             latency_ms: None,
             failures: 0,
+            left_alone: None,
+            left_alone_until: None,
         };
-        let rest =
-            HOSTS.iter().skip(begin).filter(|_| ask.state.is_none_or(|state| state == HostState::Waiting));
+        let search = ask.search.as_deref().unwrap_or_default();
+        let rest = HOSTS.iter().skip(begin).filter(|host| {
+            host.contains(search) && ask.state.is_none_or(|state| state == HostState::Waiting)
+        });
         let hosts: Vec<HostRow> = rest.take(ask.limit).map(|host| row(host)).collect();
         let next =
             (begin + hosts.len() < HOSTS.len()).then(|| hosts.last().map(|h| h.host.clone())).flatten();

@@ -12,6 +12,8 @@ pub struct HostQuery {
     pub sort: HostSort,
     /// Only hosts in this state.
     pub state: Option<HostState>,
+    /// Only hosts whose origin contains this. Untrusted.
+    pub search: Option<String>,
     /// Continue at [`HostList::next`] of an earlier response. Untrusted: only its length (at most
     /// [`MAX_CURSOR_BYTES`](crate::MAX_CURSOR_BYTES)) and the absence of control characters are
     /// checked.
@@ -73,10 +75,16 @@ pub struct HostRow {
     pub robots_denied: u64,
     /// Milliseconds between a response and the next request.
     pub delay_ms: u64,
+    /// The key of the configuration or the cause that sets the delay.
+    pub delay_because: String,
     /// Smoothed response time in milliseconds; null before the first response.
     pub latency_ms: Option<u64>,
     /// Consecutive failures.
     pub failures: u32,
+    /// Why no page of it is requested now; null if pages may be requested.
+    pub left_alone: Option<String>,
+    /// When that ends; null if unknown.
+    pub left_alone_until: Option<u64>,
 }
 
 /// Query of the list of pages.

@@ -9,9 +9,9 @@ use recrawl_console::view::{HostList, HostQuery, HostRow, HostSort, HostState};
 use recrawl_crawl::admission::named_host::NamedHost;
 use recrawl_fetcher::control::{HostActivity, HostFigures};
 use recrawl_fetcher::host_delay::HostDelay;
-use recrawl_repository::OriginRun;
+use recrawl_repository::{OriginIndex, OriginRun};
 use recrawl_types::{HostTable, Origin};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 pub use host_snapshot::Hosts;
 use host_snapshot::Ordered;
@@ -58,9 +58,10 @@ pub fn list(shared: &SharedState, ask: &HostQuery) -> Result<HostList, Refusal> 
         figures.slowest.iter().map(|host| (host.host.as_str(), told(host))).collect();
     let row = |run: &OriginRun| row(shared, run, &doing);
     let origins = shared.hosts.origins(&shared.generation())?;
+    let search = ask.search.as_deref().filter(|text| !text.is_empty());
     let (origins, (places, total)) = match (ask.sort, ask.state) {
         // Order and selection depend on the repository alone.
-        (HostSort::Name, None) => {
+        (HostSort::Name, None) if search.is_none() => {
             let (from, total) = (from as u64, origins.origins());
             let places = (from..total.min(from.saturating_add(ask.limit as u64))).collect();
             (origins, (places, total as usize))
@@ -70,14 +71,18 @@ pub fn list(shared: &SharedState, ask: &HostQuery) -> Result<HostList, Refusal> 
                 (Ordered::new(from, ask.limit), origins.walk_from(0).map_err(failed)?);
             let mut place = 0;
             while let Some(run) = runs.next_run().map_err(failed)? {
-                places.add(run.pages, place);
+                if is_found(run, search)? {
+                    places.add(run.pages, place);
+                }
                 place += 1;
             }
             (origins, places.finish())
         }
         _ => {
             let snapshot = shared.hosts.snapshot(origins, row)?;
-            (snapshot.origins.clone(), snapshot.places(ask, from))
+            let found = search.map(|_| matching(&snapshot.origins, search)).transpose()?;
+            let is_found = |place| found.as_ref().is_none_or(|found| found.contains(&place));
+            (snapshot.origins.clone(), snapshot.places(ask, from, is_found))
         }
     };
     let mut rows = Vec::with_capacity(places.len());
@@ -93,6 +98,26 @@ pub fn list(shared: &SharedState, ask: &HostQuery) -> Result<HostList, Refusal> 
     Ok(HostList { hosts, next: next(from, ask.limit, total) })
 }
 
+/// Does the origin of these pages contain the searched text?
+fn is_found(run: &OriginRun, search: Option<&str>) -> Result<bool, Refusal> {
+    let Some(text) = search else { return Ok(true) };
+    let origin = Origin::of(&run.home().map_err(failed)?).to_string();
+    Ok(origin.contains(&text.trim_end_matches('/').to_ascii_lowercase()))
+}
+
+/// The places of the origins that contain the searched text.
+fn matching(origins: &OriginIndex, search: Option<&str>) -> Result<HashSet<u64>, Refusal> {
+    let (mut found, mut runs) = (HashSet::new(), origins.walk_from(0).map_err(failed)?);
+    let mut place = 0;
+    while let Some(run) = runs.next_run().map_err(failed)? {
+        if is_found(run, search)? {
+            found.insert(place);
+        }
+        place += 1;
+    }
+    Ok(found)
+}
+
 fn next(from: usize, limit: usize, total: usize) -> Option<String> {
     from.checked_add(limit).filter(|at| *at < total).map(|at| at.to_string())
 }
@@ -106,10 +131,9 @@ fn row(
     let kept = shared.tables.load(&origin).map_err(failed)?.unwrap_or_default();
     let delay = HostDelay::of(&kept, &shared.settings().fetch, shared.now());
     let (figures, activity) = doing.get(&*origin.host).copied().unzip();
-    let left_alone = delay.left_alone.is_some();
     let latency = figures.map_or(u64::from(kept.latency), |f| f.latency.as_millis() as u64);
     Ok(HostRow {
-        state: state(shared, &origin.host, activity, left_alone),
+        state: state(shared, &origin.host, activity, delay.left_alone.is_some()),
         host: origin.to_string(),
         pages: run.pages,
         visited: run.visited,
@@ -118,8 +142,11 @@ fn row(
         changed: shared.live.changed_at(&origin.host),
         requests: kept.requests,
         robots_denied: kept.robots_denied,
-        delay_ms: figures.map_or(delay.delay, |f| f.delay).as_millis() as u64,
+        delay_ms: figures.map_or(delay.delay, |f| f.delay.max(delay.delay)).as_millis() as u64,
+        delay_because: delay.set_by(),
         latency_ms: Some(latency).filter(|ms| *ms > 0),
         failures: figures.map_or(kept.failures, |f| f.failures),
+        left_alone: delay.left_alone.map(|why| why.to_string()),
+        left_alone_until: delay.left_alone.and_then(|why| why.until()),
     })
 }

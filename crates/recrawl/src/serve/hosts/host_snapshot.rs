@@ -114,13 +114,15 @@ impl Hosts {
 }
 
 impl HostSnapshot {
-    /// The places of hosts in [`HostSnapshot::origins`] in the requested order, starting with number
-    /// `from`, and their total number.
-    pub fn places(&self, ask: &HostQuery, from: usize) -> (Vec<u64>, usize) {
+    /// The places of hosts that are found in [`HostSnapshot::origins`] in the requested order, starting with
+    /// number `from`, and their total number.
+    pub fn places(&self, ask: &HostQuery, from: usize, is_found: impl Fn(u64) -> bool) -> (Vec<u64>, usize) {
         let is_asked_for = |host: &Host| ask.state.is_none_or(|state| host.state == state);
         let mut places = Ordered::new(from, ask.limit);
-        for (place, host) in (0..).zip(&self.hosts).filter(|(_, host)| is_asked_for(host)) {
-            places.add(host.key(ask.sort), place);
+        for (place, host) in (0..).zip(&self.hosts) {
+            if is_asked_for(host) && is_found(place) {
+                places.add(host.key(ask.sort), place);
+            }
         }
         places.finish()
     }
@@ -219,13 +221,16 @@ mod tests {
             requests: 0,
             robots_denied: 0,
             delay_ms: 0,
+            delay_because: String::new(),
             latency_ms: None,
             failures: 0,
+            left_alone: None,
+            left_alone_until: None,
         }
     }
 
     fn ask(sort: HostSort, state: Option<HostState>, limit: usize) -> HostQuery {
-        HostQuery { sort, state, limit, cursor: None }
+        HostQuery { sort, state, search: None, limit, cursor: None }
     }
 
     #[test]
@@ -235,12 +240,13 @@ mod tests {
         let snapshot =
             Hosts::default().snapshot(origins(pages.iter().copied()), |run| Ok(host(run))).unwrap();
         let hosts: Vec<HostRow> = pages.into_iter().map(of_pages).collect();
-        for state in [None, Some(HostState::Waiting)] {
-            let mut whole: Vec<u64> =
-                (0..100).filter(|p| state.is_none_or(|s| hosts[*p as usize].state == s)).collect();
+        for (state, every) in [(None, 1), (Some(HostState::Waiting), 1), (None, 3)] {
+            let mut whole: Vec<u64> = (0..100).filter(|place| place % every == 0).collect();
+            whole.retain(|p| state.is_none_or(|s| hosts[*p as usize].state == s));
             whole.sort_by_key(|p| Reverse(hosts[*p as usize].queue));
-            let parts =
-                (0..=100).step_by(7).map(|from| snapshot.places(&ask(HostSort::Queue, state, 7), from));
+            let asked = ask(HostSort::Queue, state, 7);
+            let is_found = |place: u64| place.is_multiple_of(every);
+            let parts = (0..=100).step_by(7).map(|from| snapshot.places(&asked, from, is_found));
             let (parts, totals): (Vec<Vec<u64>>, Vec<usize>) = parts.unzip();
             assert_eq!(parts.concat(), whole);
             assert!(totals.iter().all(|total| *total == whole.len()));

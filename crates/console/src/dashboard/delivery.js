@@ -1,0 +1,37 @@
+// Delivery of notifications: what each target of `[[notify]]` took, and what waits for it.
+
+import { h, panel } from "./dom.js";
+import { count, time } from "./format.js";
+import { Table } from "./table.js";
+
+/** The state of a target, in words. */
+function state({ failing_since: since, error, given_up: givenUp, rounds_lost: lost, waiting, rounds_behind: behind }) {
+  if (since !== null) return { text: `takes nothing since ${time(since)}: ${error ?? "unknown error"}`, tag: "failed" };
+  if (givenUp + lost > 0) return { text: "changes were lost", tag: "failed" };
+  return waiting + behind > 0 ? { text: "catching up", tag: "waiting" } : { text: "up to date", tag: "done" };
+}
+
+export function deliveryPanel() {
+  const table = new Table(
+    "Delivery of notifications",
+    [["Target"], ["State"], ["Delivered", true], ["Waiting", true], ["Rounds behind", true], ["Given up", true], ["Rounds lost", true]],
+    "No targets.",
+  );
+  const element = panel("Notifications", h("p", { class: "quiet" }, "Messages about changes, by target."), table.element);
+  element.hidden = true;
+  return {
+    element,
+    status: ({ notify: targets = [] }) => {
+      element.hidden = targets.length === 0;
+      table.fill(
+        targets,
+        ({ name }) => name,
+        (target) => [
+          target.name,
+          state(target),
+          ...["delivered", "waiting", "rounds_behind", "given_up", "rounds_lost"].map((key) => count(target[key])),
+        ],
+      );
+    },
+  };
+}
