@@ -4,7 +4,7 @@ BUILT = $(or $(CARGO_TARGET_DIR),target)/release
 # Each recording has its own crawl and folder.
 RECORDED = $(or $(DATA_DIR),data/recorded-$(or $(notdir $(RECORDING:/=)),web))
 
-.PHONY: help crawl crawl-recorded crawl-web check-api check-archives check-chart check-counters hazards bench-verifier bench-serve quick test test-browser same soak fuzz build generated deny msrv dist deb book tidy toolchain lab clean
+.PHONY: help crawl crawl-recorded crawl-web check-dist check-api check-archives check-chart check-counters hazards bench-verifier bench-serve quick test test-browser same soak fuzz build generated deny msrv dist deb book tidy toolchain lab clean
 
 help: ## list the jobs
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -70,11 +70,14 @@ deny: ## check licences, sources and known vulnerabilities of dependencies (carg
 msrv: toolchain ## check the rust-version of Cargo.toml
 	@cargo xtask msrv
 
-dist: toolchain ## create a release archive in target/dist: programs, manual pages, completions, service files, licences; PROFILE=shipped, TARGET=…
+dist: toolchain ## create a release archive and a Python wheel in target/dist: programs, manual pages, completions, service files, licences; PROFILE=shipped, TARGET=…
 	@PROFILE='$(PROFILE)' TARGET='$(TARGET)' bash scripts/dist.sh
 
 deb: toolchain ## create a Debian package in target/dist from the same parts (cargo-deb); PROFILE, TARGET as above
 	@PROFILE='$(PROFILE)' TARGET='$(TARGET)' bash scripts/deb.sh
+
+check-dist: ## install and run each package of target/dist in an empty root, and measure the time to the first page; DIST=folder, MOCKWEB=FILE
+	@DIST='$(DIST)' MOCKWEB='$(MOCKWEB)' bash scripts/check-dist.sh
 
 book: ## build the manual as a book in target/book (mdbook)
 	@bash scripts/book.sh

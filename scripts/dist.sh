@@ -1,6 +1,7 @@
 #!/bin/bash
 # Creates target/dist/recrawl-VERSION-TARGET.tar.gz: the programs, manual pages, completions, configuration, service files,
-# manual and licences. The archive is reproducible: it has no dates, users or file order of this machine.
+# manual and licences; and a Python wheel with the program. Both are reproducible: they have no dates, users or file
+# order of this machine.
 # PROFILE=release builds faster, PROFILE=dev packs the programs that tests use. TARGET=… selects another installed target, such as
 # x86_64-unknown-linux-musl.
 set -euo pipefail
@@ -39,4 +40,6 @@ cargo xtask notices >"$out/$name/licences/THIRD-PARTY"
 
 tar --create --directory "$out" --sort=name --mtime="@$moment" --owner=0 --group=0 --numeric-owner --mode=go=u,go-w "$name" |
     gzip -9 --no-name >"$out/$name.tar.gz"
+rm -f "$out"/*.whl
+SOURCE_DATE_EPOCH=$moment python3 scripts/wheel.py "$out/$name/bin/recrawl" "$version" "${target%%-*}" "$out"
 (cd "$out" && sha256sum "$name.tar.gz" | tee "$name.tar.gz.sha256")
