@@ -57,9 +57,13 @@ fn pages_behind_a_check_for_cookies_are_read_in_each_cycle() {
         let (address, log) = serve(answer);
         let world = World::new(web(1, 1), SETTINGS);
         world.seeds(&[format!("http://{address}/")]);
-        world.crawl(4);
+        let reports = world.crawl(4);
         let pages = world.pages();
         let log = log.lock().unwrap();
+        let sum = |name| reports.iter().filter_map(|report| count(report, name)).sum::<u64>();
+        let requests = log.iter().filter(|asked| !asked.starts_with("/robots.txt")).count() as u64;
+        assert!(sum("asked_again") >= 3 * 3, "{reports:?}");
+        assert_eq!(sum("fetched") + sum("asked_again"), requests, "{log:?}");
         for target in PAGES {
             let url = format!("http://{address}{target}");
             let found = &pages[&url];

@@ -58,6 +58,11 @@ pub enum DetourEnd {
 }
 
 impl Detour {
+    /// Is the request of its page one more than the visit of that page has?
+    pub fn asks_again(&self) -> bool {
+        self.answered.is_some() || self.is_unrecorded
+    }
+
     /// The pages to deliver if the detour ends with this page.
     pub fn end(self, page: FetchedPage) -> Vec<FetchedPage> {
         let mut pages = self.pages;

@@ -15,6 +15,8 @@ pub struct FetchReport {
     pub requests: u64,
     /// Requests that the server did not process and that were repeated. Not included in `requests`.
     pub repeated: u64,
+    /// Requests of detours for a cookie beyond one a visit: a page, or the target that it redirects to, again.
+    pub asked_again: u64,
     /// Bytes of bodies kept, after decompression and the limit.
     pub bytes: u64,
     /// Bytes of bodies received over the network, kept or not.

@@ -294,6 +294,8 @@ async fn visit_page(
             return Vec::new();
         }
     };
+    let asks_again = queued.detour.as_ref().is_some_and(|detour| detour.asks_again());
+    run.report().asked_again += u64::from(asks_again && ended.feedback.is_some());
     if let Err(error @ (NetworkError::TryNextAddress | NetworkError::NotProcessed)) = &answer {
         ended.kind = VisitEndKind::retry(Action::Page(Box::new(queued)), error);
         return Vec::new();
@@ -312,6 +314,7 @@ async fn visit_page(
         && !chain.is_loop()
         && usize::from(queued.hops) + chain.steps() <= usize::from(run.config.max_redirects)
     {
+        run.report().asked_again += 1;
         ended.kind = VisitEndKind::Again(QueuedPage { chain: Some(Box::new(chain.clone())), ..queued });
         return Vec::new();
     }

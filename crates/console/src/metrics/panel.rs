@@ -348,11 +348,12 @@ pub const PANELS: &[Panel] = &[
     .limited(&[amber(SPENT_SHARE)]),
     curves(
         "Visits",
-        "Visits, 304 responses and links found, per second.",
+        "Visits, 304 responses, requests of detours beyond one a visit, and links found, per second.",
         Unit::PerSecond,
         &[
             ("rate(recrawl_visits_total{}[$__rate_interval])", "visits"),
             ("rate(recrawl_not_modified_total{}[$__rate_interval])", "not modified"),
+            ("rate(recrawl_asked_again_total{}[$__rate_interval])", "asked again"),
             ("rate(recrawl_links_seen_total{}[$__rate_interval])", "links"),
         ],
     ),

@@ -158,6 +158,11 @@ pub const METRICS: &[Metric] = &[
         |r| r.status.totals.fetched,
     ),
     counter("recrawl_not_modified_total", "Visits answered with 304.", |r| r.status.totals.not_modified),
+    counter(
+        "recrawl_asked_again_total",
+        "Requests of detours for a cookie beyond one a visit. Counted when their round ends.",
+        |r| r.status.totals.asked_again,
+    ),
     counter("recrawl_links_seen_total", "Links found, repeats included.", |r| r.status.totals.links_seen),
     counter("recrawl_body_bytes_total", "Body bytes.", |r| r.status.totals.bytes),
     counter(

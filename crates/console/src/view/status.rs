@@ -195,6 +195,8 @@ pub struct Counts {
     pub robots_denied: u64,
     /// Pages on rejected IP addresses.
     pub refused: u64,
+    /// Requests of detours for a cookie beyond one a visit.
+    pub asked_again: u64,
     /// Scheduled but skipped.
     pub skipped: u64,
     /// Links found, repeats included.
@@ -226,6 +228,7 @@ impl AddAssign for Counts {
         self.not_found += more.not_found;
         self.robots_denied += more.robots_denied;
         self.refused += more.refused;
+        self.asked_again += more.asked_again;
         self.skipped += more.skipped;
         self.links_seen += more.links_seen;
         self.bytes += more.bytes;

@@ -15,7 +15,7 @@ use crate::parts::notify::Target;
 use crate::parts::traps::Traps;
 use crate::report::cycle_totals::CycleTotals;
 use crate::report::facts::Facts;
-use crate::report::{RoundReport, Sample};
+use crate::report::{RoundReport, Sample, Tally};
 use crate::round::RoundKind;
 use recrawl_fetcher::StoppedBy;
 use recrawl_repository::{BLOCK_PAGES, Generation, GenerationWriter, ScheduleFile, VisitLog};
@@ -66,6 +66,7 @@ pub fn merge<'g>(
     let mut lessons = RoundLessons::begin(crawl, generation, facts)?;
     let Gathered { batch, tally, responses, found, done, bytes } =
         gather::read_log(crawl, round, &**schedule, traps, &mut lessons)?;
+    let tally = Tally { asked_again: fetched.asked_again, ..tally };
     let totals = CycleTotals::before(&crawl.tables, facts)?;
     let spent = totals.spent(&bytes);
     let sample = Sample::new(&tally, responses, facts);

@@ -71,6 +71,8 @@ pub struct Fetched {
     pub stopped_by: StoppedBy,
     /// Pages that ranges of the log leave out.
     pub skipped: u64,
+    /// Requests of detours beyond one a visit; those of an interrupted run of the round are not counted.
+    pub asked_again: u64,
     /// End of the archive; none if bodies are not archived.
     pub archive: Option<ArchiveEnd>,
 }
@@ -173,23 +175,31 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
             resources,
         }
     })?;
-    crawl.fetched_at.store((crawl.clock)(), Relaxed);
     skipped::record(crawl, &report, &*schedule, &mut log, facts.cycle)?;
     drop(shown);
     if let Some(requests) = requests {
         requests.sync().map_err(Failure::work)?;
     }
-    crawl.steering.forget_asked();
-    crawl.control.keep_answers();
-    crawl.tables.set_setting(LEFT_OUT, &report.unvisited_hosts.to_bytes())?;
-    crawl.tables.set_setting(UNAVAILABLE, &report.unavailable.to_bytes())?;
+    note_ended(crawl, &report)?;
     let stopped_by = report.stopped_by;
     if stopped_by != StoppedBy::Stop {
         crawl.live.merging();
     }
     let earlier = recovered.skipped.iter().map(|skipped| &skipped.pages);
     let skipped = earlier.chain(&report.skipped).map(|pages| pages.end - pages.start).sum();
-    Ok(Fetched { stopped_by, skipped, archive: archive.as_ref().map(Archive::end) })
+    let asked_again = report.asked_again;
+    Ok(Fetched { stopped_by, skipped, asked_again, archive: archive.as_ref().map(Archive::end) })
+}
+
+/// Notes for the next round, and for those who watch, how the fetching ended.
+fn note_ended(crawl: &Crawl, report: &FetchReport) -> Result<(), Failure> {
+    crawl.fetched_at.store((crawl.clock)(), Relaxed);
+    crawl.live.asked_again(report.asked_again);
+    crawl.steering.forget_asked();
+    crawl.control.keep_answers();
+    crawl.tables.set_setting(LEFT_OUT, &report.unvisited_hosts.to_bytes())?;
+    crawl.tables.set_setting(UNAVAILABLE, &report.unavailable.to_bytes())?;
+    Ok(())
 }
 
 /// How long the round waits for slow hosts; none if it waits for all.

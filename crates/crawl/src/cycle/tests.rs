@@ -278,7 +278,7 @@ fn live_figures_after_a_restart_have_the_pages_that_an_earlier_run_skipped() {
             let now = crawl.live.now().unwrap();
             found.push((now.scheduled, now.done, now.tally.all_skipped(), crawl.live.errors().kinds()));
             plan.log.append(&LogRecord::Skipped(Skipped { pages: pages.clone(), why, at: 7 })).unwrap();
-            Ok(Fetched { stopped_by: StoppedBy::Stop, skipped: 0, archive: None })
+            Ok(Fetched { stopped_by: StoppedBy::Stop, skipped: 0, asked_again: 0, archive: None })
         };
         round_fetched_by(&mut crawl, NextRound::OF_NEXT_CYCLE, &seeds, &mut fetch).unwrap();
     }

@@ -234,6 +234,11 @@ impl Live {
         }
     }
 
+    /// Counts requests of detours beyond one a visit.
+    pub fn asked_again(&self, requests: u64) {
+        self.figures().totals.asked_again += requests;
+    }
+
     /// Fetching is complete.
     pub fn merging(&self) {
         self.moved();

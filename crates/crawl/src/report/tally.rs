@@ -79,6 +79,9 @@ tally! {
     conclusive: u64,
     /// Of these, visits to never-fetched URLs that the schedule had as such.
     discoveries: u64,
+    /// Requests of detours for a cookie beyond one a visit, in the last run of a round.
+    #[serde(skip_serializing_if = "is_zero")]
+    asked_again: u64,
     /// Scheduled but not requested.
     skipped: u64,
     /// Of these, on hosts that opted out.

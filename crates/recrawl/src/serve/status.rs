@@ -233,6 +233,7 @@ fn counts(tally: &Tally) -> Counts {
         not_found: tally.not_found,
         robots_denied: tally.robots_denied,
         refused: tally.refused,
+        asked_again: tally.asked_again,
         skipped: tally.skipped,
         links_seen: tally.links_seen,
         bytes: tally.bytes,

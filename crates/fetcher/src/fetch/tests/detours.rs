@@ -85,6 +85,8 @@ async fn one_check_serves_all_pages_and_is_recorded_once() {
     assert_eq!(output.of("http://a.test/check"), "→ http://a.test/a");
     assert_eq!(asked(&setup).len(), 9);
     assert_eq!(output.pages.len(), 4);
+    let robots = output.report.robots_requests;
+    assert_eq!((robots, output.report.asked_again), (1, 5), "each request is a visit's, or counted here");
 }
 
 #[tokio::test(start_paused = true)]
