@@ -4,9 +4,10 @@
 //! daemon runs.
 
 mod request;
+mod route;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
-use recrawl_console::view::Accepted;
+use recrawl_console::view::{Accepted, Change};
 use recrawl_crawl::failure::Failure;
 use request::{Answer, Trouble};
 use serde_json::Value;
@@ -117,8 +118,9 @@ impl Daemon {
     ///
     /// # Errors
     /// The problem that the daemon reports, or that it does not answer; then the change may be made or not.
-    pub fn change(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Accepted, Failure> {
-        let answer = self.ask(method, path, "application/json", body)?;
+    pub fn make(&self, change: &Change) -> Result<Accepted, Failure> {
+        let (method, path, body) = route::route(change);
+        let answer = self.ask(method, &path, "application/json", body.as_ref())?;
         serde_json::from_value(self.document(&answer)?).map_err(Failure::work)
     }
 

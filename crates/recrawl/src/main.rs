@@ -2,6 +2,7 @@
 //!
 //! The program: command line, terminal, signals and console around the crate `crawl`.
 
+mod action;
 mod audit;
 mod child;
 mod cli;
@@ -10,6 +11,7 @@ mod daemon;
 mod moved;
 mod notifier;
 mod process;
+mod report;
 mod serve;
 mod texts;
 mod tokens;

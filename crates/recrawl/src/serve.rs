@@ -3,14 +3,14 @@
 //! The round and the console's readers never wait for each other: they share state through
 //! [`shared_state::SharedState`].
 
-pub mod changes;
+mod changes;
 mod cycle_timer;
 mod disk;
 mod errors;
-pub mod formulas;
+mod formulas;
 mod hangup;
 mod hosts;
-pub mod improve;
+mod improve;
 mod learning;
 mod next;
 mod notify;

@@ -6,6 +6,7 @@
 //! answers again, so that the next command finds it.
 
 use crate::daemon::Daemon;
+use recrawl_console::view::Change;
 use recrawl_crawl::failure::Failure;
 use recrawl_repository::storage::FileStorage;
 use recrawl_terminal::logging;
@@ -57,7 +58,7 @@ impl Turn {
             if (!turn.has_asked || heard.elapsed() > ASK_EVERY)
                 && let Some(daemon) = Daemon::in_charge(data_dir)?
             {
-                let accepted = daemon.change("POST", "/api/v1/step-aside", None)?;
+                let accepted = daemon.make(&Change::StepAside)?;
                 if !turn.has_asked {
                     logging::say(Level::INFO, &accepted.detail);
                 }

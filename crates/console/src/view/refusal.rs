@@ -46,6 +46,11 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// Creates [`Refusal::Failed`].
+    pub fn failed(error: impl std::fmt::Display) -> Refusal {
+        Refusal::Failed(error.to_string())
+    }
+
     /// Creates [`Refusal::Conflict`].
     pub fn conflict(what: impl Into<String>, todo: impl Into<String>) -> Refusal {
         Refusal::Conflict { what: what.into(), todo: todo.into() }

@@ -24,8 +24,6 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 
-pub use pages::page_json;
-
 pub fn run(args: &ExportArgs) -> Result<(), Failure> {
     let is_wacz = matches!(args.what, Exported::Wacz);
     if args.text && !is_wacz && !matches!(args.what, Exported::Contents) {

@@ -1,12 +1,12 @@
 //! `recrawl fetch URL`: a page now, by the running daemon or by a short crawl of this command.
 
-use super::control::{failure, tell};
-use super::{add, print_json, print_labelled};
+use super::control::tell;
+use super::{print_json, print_labelled};
+use crate::action::{failure, recrawl, seeds};
 use crate::audit::{self, COMMAND_LINE};
 use crate::cli::FetchArgs;
 use crate::daemon::{Daemon, encoded};
 use crate::process;
-use crate::serve::changes;
 use recrawl_console::view::{Accepted, Change, Did};
 use recrawl_crawl::clock::NextRound;
 use recrawl_crawl::crawl::Crawl;
@@ -128,8 +128,8 @@ impl Came {
 fn ask(daemon: &Daemon, url: &CanonicalUrl) -> Result<Accepted, Failure> {
     let url = url.to_string();
     match daemon.json(&document_at(&url))? {
-        Some(_) => daemon.change("POST", "/api/v1/recrawl", Some(&json!({"url": url}))),
-        None => add::by_daemon(daemon, &[url]),
+        Some(_) => daemon.make(&Change::Recrawl { url }),
+        None => daemon.make(&Change::AddSeeds { urls: vec![url] }),
     }
 }
 
@@ -164,13 +164,14 @@ pub fn fetched_by(daemon: &Daemon, url: &CanonicalUrl) -> Result<Came, Failure> 
 /// Runs rounds of the urgent pages until the page was visited.
 fn fetched_here(settings: Settings, url: &CanonicalUrl) -> Result<Came, Failure> {
     let data_dir = settings.data_dir.clone();
-    let seeds = match recrawl_crawl::data_dir::is_begun(&data_dir) {
+    let begin_with = match recrawl_crawl::data_dir::is_begun(&data_dir) {
         true => Vec::new(),
         false => vec![url.clone()],
     };
     let text = [url.to_string()];
-    changes::admitted(&settings, &text).map_err(failure)?;
-    let mut crawl = Crawl::open(settings, &seeds, 0, process::of_crawl(process::stopped_by_signals()?)?)?;
+    seeds::admitted(&settings, &text).map_err(failure)?;
+    let mut crawl =
+        Crawl::open(settings, &begin_with, 0, process::of_crawl(process::stopped_by_signals()?)?)?;
     if let Some(Mark { who, .. }) = crawl.control.paused() {
         return Err(Failure::Usage(format!("{who} paused this crawl; `recrawl resume` ends the pause")));
     }
@@ -213,12 +214,12 @@ fn queue(crawl: &Crawl, url: &CanonicalUrl, is_known: bool) -> Result<String, Fa
     let generation = crawl.repository.current();
     if !is_known {
         let urls = [url.to_string()];
-        let seeds = changes::queue_seeds(&crawl.control, &crawl.settings, &generation, &urls, "visited now");
-        return Ok(seeds.map_err(failure)?.0.detail);
+        let queued = seeds::queue(&crawl.control, &crawl.settings, &generation, &urls, "visited now");
+        return Ok(queued.map_err(failure)?.0.detail);
     }
     let now = system_clock()();
     let text = url.to_string();
-    changes::asked(&crawl.control, &crawl.settings, &generation, &crawl.tables, &text, now)
+    recrawl::asked(&crawl.control, &crawl.settings, &generation, &crawl.tables, &text, now)
         .map_err(failure)?;
     crawl.control.ask(url, Mark { who: COMMAND_LINE.into(), at: now })?;
     Ok(format!("{url} is fetched now"))

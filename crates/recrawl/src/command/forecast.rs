@@ -1,12 +1,9 @@
 //! `recrawl whatif` and `recrawl savings`: what other budgets would bring, and what plain revisiting would ask for.
 
-mod start;
-
-pub use start::{Basis, LARGEST, Plain, Scarce, Start, histories, request};
-
 use super::table::{self, number};
 use super::{counted, print, print_json, print_labelled, thousands};
 use crate::cli::{SavingsArgs, WhatIfArgs};
+use crate::report::forecast::{Basis, LARGEST, Plain, Start};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::settings::Settings;
 use recrawl_forecast::what_if::{Forecast, Savings};

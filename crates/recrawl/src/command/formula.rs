@@ -1,16 +1,11 @@
 //! `recrawl formula`: lists, shows, checks and selects score formulas.
 
 use super::{control, print, print_json, print_labelled};
-use crate::audit;
+use crate::action;
+use crate::action::formula::warnings;
 use crate::cli::FormulaCommand;
-use crate::daemon::Daemon;
-use crate::serve::formulas;
-use recrawl_console::view::{Accepted, Change, Did};
-use recrawl_crawl::data_dir;
+use recrawl_console::view::Change;
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::open_read;
-use recrawl_crawl::operator::rollback::{self, RolledBack};
-use recrawl_crawl::operator::stopped::StoppedCrawl;
 use recrawl_crawl::settings::{Settings, formula_file};
 use recrawl_formula::{Formula, builtin};
 use serde_json::json;
@@ -34,65 +29,16 @@ pub fn run(command: &FormulaCommand) -> Result<(), Failure> {
             settings.files.push(text.into());
             use_formula(&settings, &formula)
         }
-        FormulaCommand::Rollback { at } => roll_back(&at.settings()?),
+        FormulaCommand::Rollback { at } => control::change(at, &Change::RollBackFormula, false),
     }
 }
 
 fn use_formula(settings: &Settings, formula: &Formula) -> Result<(), Failure> {
     let text = formula.to_toml().map_err(Failure::work)?;
-    let said = match Daemon::in_charge(&settings.data_dir)? {
-        Some(daemon) => {
-            let accepted = daemon.change("PUT", "/api/v1/formula", Some(&json!({"text": text})))?;
-            let detail = accepted.detail;
-            detail.strip_suffix(&*formulas::warnings(formula)).map(str::to_owned).unwrap_or(detail)
-        }
-        None => {
-            if !settings.data_dir.is_dir() {
-                let text = format!("{}: no such data directory", settings.data_dir.display());
-                return Err(Failure::Usage(text));
-            }
-            data_dir::check_ours(settings)?;
-            let idle = settings.formula_is_idle().map(|why| format!("; {why}")).unwrap_or_default();
-            let said = format!("{}: in force from the next cycle on{idle}", formula.name);
-            audit::logged(&settings.data_dir, &Change::UseFormula { text }, || {
-                formula_file::keep_in_data_dir(&settings.data_dir, formula)?;
-                Ok((said.clone(), Accepted { did: Did::NextCycle, detail: said }))
-            })?
-        }
-    };
-    print_labelled(&said)?;
+    let said = action::make(settings, &Change::UseFormula { text })?.detail;
+    // The warnings come below.
+    print_labelled(said.strip_suffix(&*warnings(formula)).unwrap_or(&said))?;
     formula.check().warnings().iter().try_for_each(|text| print_labelled(format!("warning     {text}")))
-}
-
-fn roll_back(settings: &Settings) -> Result<(), Failure> {
-    if let Some(daemon) = Daemon::in_charge(&settings.data_dir)? {
-        return control::tell(&daemon.change("DELETE", "/api/v1/formula", None)?, false);
-    }
-    let stopped = StoppedCrawl::open(settings)?;
-    let generation = stopped.repository.current();
-    let planned = open_read::in_progress(&*stopped.storage, &generation, Some(&stopped.tables))?;
-    // The first cycle that is not yet planned.
-    let last = planned.and_then(|planned| planned.cycle).unwrap_or_else(|| generation.cycle());
-    let cycle = u64::from(last.next().0);
-    let accepted = audit::logged(&settings.data_dir, &Change::RollBackFormula, || {
-        let made = stopped.decide(|control| {
-            let in_force = formula_file::in_force(settings).ok();
-            let back = rollback::roll_back(control.chosen(), in_force.as_ref(), settings, cycle)?;
-            let Some(RolledBack { formula, is_configured, chosen }) = back else {
-                return Ok(Accepted { did: Did::Already, detail: formulas::NOTHING_BEFORE.into() });
-            };
-            let source = if is_configured { formulas::FROM_CONFIGURATION } else { "" };
-            match is_configured {
-                true => formula_file::forget_in_data_dir(&settings.data_dir)?,
-                false => formula_file::keep_in_data_dir(&settings.data_dir, &formula)?,
-            }
-            control.set_chosen(chosen)?;
-            let detail = formulas::in_force_from(settings, &formula, cycle, source);
-            Ok(Accepted { did: Did::NextCycle, detail })
-        })?;
-        Ok((made.clone(), made))
-    })?;
-    control::tell(&accepted, false)
 }
 
 fn list(in_force: &Formula, idle: Option<String>, as_json: bool) -> Result<(), Failure> {

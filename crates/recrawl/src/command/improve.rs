@@ -3,13 +3,14 @@
 mod run;
 mod steps;
 
+use super::control::change;
 use super::{counted, print_json, print_labelled, thousands};
 use crate::cli::ImproveCommand;
+use crate::report::forecast::watched;
 use recrawl_console::view::Change;
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::open_read;
 use recrawl_crawl::parts::improve::found::Found;
-use recrawl_crawl::report::watch::{DriftWatch, Follower, Pooled, PopulationWatch, Watch};
+use recrawl_crawl::report::watch::{DriftWatch, Pooled, PopulationWatch, Watch};
 use recrawl_crawl::settings::Settings;
 use recrawl_estimation::{Alarm, Stability};
 
@@ -22,19 +23,11 @@ pub fn run(command: &ImproveCommand) -> Result<(), Failure> {
         }
         ImproveCommand::Run(args) => run::run(args),
         ImproveCommand::History { at, json } => steps::history(at, *json),
-        ImproveCommand::Hold { at } => steps::decide(at, &Change::HoldLoop),
-        ImproveCommand::Release { at } => steps::decide(at, &Change::ReleaseLoop),
-        ImproveCommand::Promote { at } => steps::decide(at, &Change::PromoteCandidate),
-        ImproveCommand::Rollback { at } => steps::decide(at, &Change::RollBackCandidate),
+        ImproveCommand::Hold { at } => change(at, &Change::HoldLoop, false),
+        ImproveCommand::Release { at } => change(at, &Change::ReleaseLoop, false),
+        ImproveCommand::Promote { at } => change(at, &Change::PromoteCandidate, false),
+        ImproveCommand::Rollback { at } => change(at, &Change::RollBackCandidate, false),
     }
-}
-
-/// Reads the reports of all cycles, one at a time.
-///
-/// # Errors
-/// When they cannot be read.
-pub fn watched(settings: &Settings) -> Result<Watch, Failure> {
-    Ok(Follower::of(&open_read::repository(settings)?)?.watch())
 }
 
 fn text(settings: &Settings, watch: &Watch) -> String {

@@ -3,6 +3,7 @@
 use super::control::tell;
 use crate::cli::ReloadArgs;
 use crate::daemon::Daemon;
+use recrawl_console::view::Change;
 use recrawl_crawl::failure::Failure;
 
 pub fn run(args: &ReloadArgs) -> Result<(), Failure> {
@@ -13,5 +14,5 @@ pub fn run(args: &ReloadArgs) -> Result<(), Failure> {
             settings.data_dir.display()
         )));
     };
-    tell(&daemon.change("POST", "/api/v1/reload", None)?, args.json)
+    tell(&daemon.make(&Change::Reload)?, args.json)
 }

@@ -2,7 +2,7 @@
 
 use super::{print, write_bytes};
 use crate::cli::{ShowArgs, Where};
-use crate::command::explain::unknown;
+use crate::report::explain::unknown;
 use crate::texts::{ArchivedPage, MAX_VERSIONS, Missing, Text, Version, media_type, unified};
 use recrawl_archive::timestamp;
 use recrawl_crawl::failure::Failure;

@@ -1,16 +1,13 @@
 //! `recrawl status`: the state of a crawl, or of one host. Beside a running daemon, both are asked: the data directory
 //! for what is committed, the daemon for what it does.
 
-mod decisions_in_force;
-mod guarded;
-pub mod host;
-pub mod live;
-pub mod refused;
+mod live;
 
 use super::{counted, print, print_json, print_labelled, print_table, table, thousands};
 use crate::cli::StatusArgs;
 use crate::daemon::{Daemon, encoded};
-use decisions_in_force::DecisionsInForce;
+use crate::report::decisions_in_force::{self, DecisionsInForce};
+use crate::report::host;
 use live::Live;
 use recrawl_archive::{cap, opener, timestamp};
 use recrawl_crawl::admission::named_host::NamedHost;

@@ -3,13 +3,15 @@
 mod additions;
 mod destination;
 
-use super::{add, fetch, peek, print, print_json, print_labelled};
+use super::{fetch, peek, print, print_json, print_labelled};
+use crate::action;
 use crate::cli::{HERE, WatchArgs};
 use crate::command::show::archived;
 use crate::daemon::Daemon;
 use crate::notifier;
 use crate::texts::titled_text;
 use additions::Additions;
+use recrawl_console::view::Change;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::settings::Settings;
 use recrawl_notifications::ChangeKind;
@@ -42,9 +44,9 @@ pub fn run(args: &WatchArgs) -> Result<(), Failure> {
     written.take_place(&file)?;
     let texts: Vec<String> = urls.iter().map(ToString::to_string).collect();
     let next = match &daemon {
-        Some(daemon) => daemon.change("POST", "/api/v1/reload", None)?.detail,
+        Some(daemon) => daemon.make(&Change::Reload)?.detail,
         None => {
-            add::add(&settings, &texts)?;
+            action::make(&settings, &Change::AddSeeds { urls: texts })?;
             format!("watch with `{}`", start(args, &file))
         }
     };

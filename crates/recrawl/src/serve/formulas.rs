@@ -1,13 +1,12 @@
-//! Formulas over HTTP: list, check, compare, choose and roll back.
+//! Formulas over HTTP: list, compare, choose and roll back.
 
 use super::next::Turn;
 use super::shared_state::SharedState;
-use super::status::{formula_text, ranking_text};
-use super::view::failed;
+use crate::action::formula::{FROM_CONFIGURATION, NOTHING_BEFORE, in_force_from, parse, warnings};
 use crate::audit::COMMAND_LINE;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{
-    Accepted, Choice, ChoiceOf, Did, FormulaCheck, FormulaUse, Formulas, RankChange, RankChanges, Who,
+    Accepted, Choice, ChoiceOf, Did, FormulaText, FormulaUse, Formulas, RankChange, RankChanges, Who,
 };
 use recrawl_crawl::cycle::inputs::FormulaInputs;
 use recrawl_crawl::cycle::plan;
@@ -20,14 +19,8 @@ use recrawl_formula::{Formula, builtin};
 use recrawl_repository::Generation;
 use recrawl_scheduler::policy::PolicyKind;
 use recrawl_scheduler::{Gate, PlanRequest, TieBreak};
-use recrawl_types::Cycle;
 use std::sync::Arc;
 
-/// The answer to a roll-back without an earlier formula.
-pub const NOTHING_BEFORE: &str =
-    "no earlier formula to roll back to; remove formula.toml to return to schedule.formula";
-/// Back at the configured formula, the configuration decides again.
-pub const FROM_CONFIGURATION: &str = " (from the configuration)";
 /// Maximum pages ranked by two formulas; with more, every second, third etc. is.
 const MAX_COMPARED: u64 = 2_000_000;
 /// The formula that estimates what a choice brings: the probability of a change since the last visit.
@@ -36,20 +29,6 @@ const ESTIMATOR: &str = "change_probability";
 const REPORTS: usize = 10;
 /// Maximum pages shown that rise or fall.
 const SHOWN: usize = 20;
-
-/// Parses a formula from a client: the name of a built-in one, an expression, or the text of a
-/// formula file. Never the name of a file.
-pub fn parse(text: &str) -> Result<Formula, Refusal> {
-    let wrong = |what: String| {
-        Refusal::invalid("formula", what, "send a name, an expression or a formula file's text")
-    };
-    // A file has `key = value` lines; an expression has no `=`.
-    let parsed = match text.contains('=') {
-        true => Formula::from_toml(text).map_err(|e| e.to_string()),
-        false => builtin::resolve(text.trim()).map_err(|e| e.to_string()),
-    };
-    parsed.map_err(wrong)
-}
 
 pub fn list(shared: &SharedState) -> Result<Formulas, Refusal> {
     shared.next.reread(&shared.settings());
@@ -71,25 +50,32 @@ pub fn list(shared: &SharedState) -> Result<Formulas, Refusal> {
     })
 }
 
+/// What ranks the pages: the formula, or the policy that needs none.
+pub fn ranking_text(shared: &SharedState, settings: &Settings) -> FormulaText {
+    if settings.policy.is_formula() {
+        return formula_text(&in_force(shared));
+    }
+    let PolicyKind { name, help, .. } = settings.policy;
+    FormulaText { name: name.into(), expression: help.into(), description: String::new(), provenance: None }
+}
+
+/// A formula for display.
+pub fn formula_text(formula: &Formula) -> FormulaText {
+    FormulaText {
+        name: formula.name.clone(),
+        expression: formula.expr.to_string(),
+        description: formula.description.clone(),
+        provenance: serde_json::to_value(&formula.provenance).ok().filter(|value| !is_empty(value)),
+    }
+}
+
+fn is_empty(value: &serde_json::Value) -> bool {
+    value.as_object().is_none_or(serde_json::Map::is_empty)
+}
+
 /// The formula of the running cycle, or else of the next one.
 pub fn in_force(shared: &SharedState) -> Arc<Formula> {
     shared.live.now().and_then(|now| now.ranked_by).unwrap_or_else(|| shared.formula())
-}
-
-/// Terminals, cost and warnings of a formula.
-pub fn check(text: &str) -> Result<FormulaCheck, Refusal> {
-    let formula = parse(text)?;
-    let check = formula.check();
-    Ok(FormulaCheck {
-        name: formula.name.clone(),
-        expression: formula.expr.to_string(),
-        warnings: check.warnings(),
-        simplified: check.simplified,
-        terminals: check.terminals.iter().map(|name| (*name).to_owned()).collect(),
-        nodes: check.nodes as u64,
-        depth: check.depth as u64,
-        cost: check.cost as u64,
-    })
 }
 
 /// Uses this formula from the next cycle on.
@@ -114,26 +100,21 @@ pub fn choose(shared: &SharedState, text: &str, who: &Who) -> Result<Accepted, R
     Ok(Accepted { detail: accepted.detail + &warnings, ..accepted })
 }
 
-/// The warnings about a formula, as a part of a sentence.
-pub fn warnings(formula: &Formula) -> String {
-    formula.check().warnings().iter().map(|text| format!("; warning: {text}")).collect()
-}
-
 /// Uses the previous formula from the next cycle on: the last chosen one if the command line set
 /// another since, or else the one before it.
 pub fn roll_back(shared: &SharedState) -> Result<Accepted, Refusal> {
     let (settings, turn) = (shared.settings(), shared.next.turn(&shared.settings()));
     let (in_force, cycle) = (turn.in_force(), next_cycle(shared));
     let back = rollback::roll_back(shared.control.chosen(), in_force.as_deref(), &settings, cycle);
-    let Some(RolledBack { formula, is_configured, chosen }) = back.map_err(failed)? else {
+    let Some(RolledBack { formula, is_configured, chosen }) = back.map_err(Refusal::failed)? else {
         return Ok(Accepted { did: Did::Already, detail: NOTHING_BEFORE.into() });
     };
     if !is_configured {
         return put_in_force(shared, turn, formula, chosen);
     }
     let detail = in_force_from(&settings, &formula, cycle, FROM_CONFIGURATION);
-    turn.leave_to(&settings).map_err(failed)?;
-    shared.control.set_chosen(chosen).map_err(failed)?;
+    turn.leave_to(&settings).map_err(Refusal::failed)?;
+    shared.control.set_chosen(chosen).map_err(Refusal::failed)?;
     Ok(Accepted { did: Did::NextCycle, detail })
 }
 
@@ -144,28 +125,17 @@ fn put_in_force(
     chosen: Vec<Chosen>,
 ) -> Result<Accepted, Refusal> {
     let detail = in_force_from(&shared.settings(), &formula, next_cycle(shared), "");
-    turn.put(&shared.data_dir, formula).map_err(failed)?;
-    shared.control.set_chosen(chosen).map_err(failed)?;
+    turn.put(&shared.data_dir, formula).map_err(Refusal::failed)?;
+    shared.control.set_chosen(chosen).map_err(Refusal::failed)?;
     Ok(Accepted { did: Did::NextCycle, detail })
 }
 
-/// Says that a formula is chosen; `source` is appended.
-pub fn in_force_from(settings: &Settings, formula: &Formula, cycle: u64, source: &str) -> String {
-    let idle = settings.formula_is_idle().map(|why| format!("; {why}")).unwrap_or_default();
-    format!("{}: in force from cycle {cycle} on{source}{idle}", formula.name)
-}
-
 fn entry(formula: &Formula, mark: Mark, from_cycle: Option<u64>) -> Result<Chosen, Refusal> {
-    Ok(Chosen { toml: formula.to_toml().map_err(failed)?, mark, from_cycle })
-}
-
-/// The first cycle that is not yet planned.
-pub fn unplanned_cycle(shared: &SharedState) -> Cycle {
-    shared.live.now().map_or_else(|| shared.generation().cycle(), |now| now.cycle).next()
+    Ok(Chosen { toml: formula.to_toml().map_err(Refusal::failed)?, mark, from_cycle })
 }
 
 fn next_cycle(shared: &SharedState) -> u64 {
-    unplanned_cycle(shared).0.into()
+    shared.unplanned_cycle().0.into()
 }
 
 /// How a formula would rank pages differently from the next cycle.
@@ -177,11 +147,11 @@ pub fn rank_changes(shared: &SharedState, text: &str) -> Result<RankChanges, Ref
     let request = plan::request(&settings, generation.cycle().next(), generation.pages(), shared.random_seed);
     let step = generation.pages().div_ceil(MAX_COMPARED).max(1);
     let by_formula = PlanRequest { policy: PolicyKind::default(), ..request.clone() };
-    let estimator = builtin::resolve(ESTIMATOR).map_err(failed)?;
+    let estimator = builtin::resolve(ESTIMATOR).map_err(Refusal::failed)?;
     let scored = |formula: &Formula, request| scores(&generation, shared, formula, request, step);
-    let mine = scored(&in_force, &request).map_err(failed)?;
-    let others = scored(&other, &by_formula).map_err(failed)?;
-    let chances = scored(&estimator, &by_formula).map_err(failed)?;
+    let mine = scored(&in_force, &request).map_err(Refusal::failed)?;
+    let others = scored(&other, &by_formula).map_err(Refusal::failed)?;
+    let chances = scored(&estimator, &by_formula).map_err(Refusal::failed)?;
     let ties = TieBreak::new(request.ties, request.seed, request.cycle);
     let (ranks, other_ranks) = (ranked(&mine, &ties), ranked(&others, &ties));
     let k = (request.pages / step).min(mine.len() as u64);
@@ -209,7 +179,7 @@ pub fn rank_changes(shared: &SharedState, text: &str) -> Result<RankChanges, Ref
                 other_score: Some(others[*at].1).filter(|score| score.is_finite()),
             })
         };
-        places.iter().map(one).collect::<Result<Vec<_>, _>>().map_err(failed)
+        places.iter().map(one).collect::<Result<Vec<_>, _>>().map_err(Refusal::failed)
     };
     Ok(RankChanges {
         expression: other.expr.to_string(),
@@ -301,24 +271,8 @@ fn ranked(scored: &[(u64, f64)], ties: &TieBreak) -> Vec<u32> {
 mod tests {
     use super::*;
     use recrawl_scheduler::Ties;
+    use recrawl_types::Cycle;
     use std::collections::BTreeSet;
-
-    #[test]
-    fn a_stranger_names_formulas_and_never_files() {
-        assert_eq!(parse("age").unwrap().name, "age");
-        assert_eq!(parse(" t * 2 ").unwrap().expr.to_string(), "t * 2");
-        assert_eq!(parse("name = \"x\"\nexpression = \"t + n\"").unwrap().name, "x");
-        for text in ["/etc/passwd", "../formula.toml", "config/formulas/age.toml", "", "name = \"x\""] {
-            assert!(matches!(parse(text), Err(Refusal::Invalid { .. })), "{text}");
-        }
-    }
-
-    #[test]
-    fn what_to_beware_of_is_said() {
-        assert!(check("age").unwrap().warnings.is_empty());
-        let warned = check("X / t").unwrap().warnings;
-        assert!(warned.iter().any(|w| w.contains("falls with age")), "{warned:?}");
-    }
 
     #[test]
     fn a_choice_is_expected_to_bring_what_its_pages_do() {

@@ -3,10 +3,8 @@
 mod host_snapshot;
 
 use super::shared_state::SharedState;
-use super::view::failed;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{HostList, HostQuery, HostRow, HostSort, HostState};
-use recrawl_crawl::admission::named_host::NamedHost;
 use recrawl_fetcher::control::{HostActivity, HostFigures};
 use recrawl_fetcher::host_delay::HostDelay;
 use recrawl_repository::{OriginIndex, OriginRun};
@@ -16,10 +14,8 @@ use std::collections::{HashMap, HashSet};
 pub use host_snapshot::Hosts;
 use host_snapshot::Ordered;
 
-/// Parses a host, as listed or by its name alone.
-pub fn named(text: &str) -> Result<NamedHost, Refusal> {
-    NamedHost::parse(text)
-        .map_err(|what| Refusal::invalid("host", what, "use a host as listed by /api/v1/hosts"))
+pub fn unknown_host(name: &str) -> Refusal {
+    Refusal::NotFound(format!("{name}: unknown host; /api/v1/hosts lists the known ones"))
 }
 
 /// The state of a host's queue.
@@ -68,9 +64,9 @@ pub fn list(shared: &SharedState, ask: &HostQuery) -> Result<HostList, Refusal> 
         }
         (HostSort::Pages, None) => {
             let (mut places, mut runs) =
-                (Ordered::new(from, ask.limit), origins.walk_from(0).map_err(failed)?);
+                (Ordered::new(from, ask.limit), origins.walk_from(0).map_err(Refusal::failed)?);
             let mut place = 0;
-            while let Some(run) = runs.next_run().map_err(failed)? {
+            while let Some(run) = runs.next_run().map_err(Refusal::failed)? {
                 if is_found(run, search)? {
                     places.add(run.pages, place);
                 }
@@ -86,12 +82,12 @@ pub fn list(shared: &SharedState, ask: &HostQuery) -> Result<HostList, Refusal> 
         }
     };
     let mut rows = Vec::with_capacity(places.len());
-    let mut runs = origins.walk_from(from as u64).map_err(failed)?;
+    let mut runs = origins.walk_from(from as u64).map_err(Refusal::failed)?;
     for place in places {
         if runs.given() != place {
-            runs = origins.walk_from(place).map_err(failed)?;
+            runs = origins.walk_from(place).map_err(Refusal::failed)?;
         }
-        rows.extend(runs.next_run().map_err(failed)?.map(row).transpose()?);
+        rows.extend(runs.next_run().map_err(Refusal::failed)?.map(row).transpose()?);
     }
     // The state of some may have changed since the scan.
     let hosts = rows.into_iter().filter(|row| ask.state.is_none_or(|state| row.state == state)).collect();
@@ -101,15 +97,15 @@ pub fn list(shared: &SharedState, ask: &HostQuery) -> Result<HostList, Refusal> 
 /// Does the origin of these pages contain the searched text?
 fn is_found(run: &OriginRun, search: Option<&str>) -> Result<bool, Refusal> {
     let Some(text) = search else { return Ok(true) };
-    let origin = Origin::of(&run.home().map_err(failed)?).to_string();
+    let origin = Origin::of(&run.home().map_err(Refusal::failed)?).to_string();
     Ok(origin.contains(&text.trim_end_matches('/').to_ascii_lowercase()))
 }
 
 /// The places of the origins that contain the searched text.
 fn matching(origins: &OriginIndex, search: Option<&str>) -> Result<HashSet<u64>, Refusal> {
-    let (mut found, mut runs) = (HashSet::new(), origins.walk_from(0).map_err(failed)?);
+    let (mut found, mut runs) = (HashSet::new(), origins.walk_from(0).map_err(Refusal::failed)?);
     let mut place = 0;
-    while let Some(run) = runs.next_run().map_err(failed)? {
+    while let Some(run) = runs.next_run().map_err(Refusal::failed)? {
         if is_found(run, search)? {
             found.insert(place);
         }
@@ -127,8 +123,8 @@ fn row(
     run: &OriginRun,
     doing: &HashMap<&str, (&HostFigures, HostActivity)>,
 ) -> Result<HostRow, Refusal> {
-    let origin = Origin::of(&run.home().map_err(failed)?);
-    let kept = shared.tables.load(&origin).map_err(failed)?.unwrap_or_default();
+    let origin = Origin::of(&run.home().map_err(Refusal::failed)?);
+    let kept = shared.tables.load(&origin).map_err(Refusal::failed)?.unwrap_or_default();
     let delay = HostDelay::of(&kept, &shared.settings().fetch, shared.now());
     let (figures, activity) = doing.get(&*origin.host).copied().unzip();
     let latency = figures.map_or(u64::from(kept.latency), |f| f.latency.as_millis() as u64);

@@ -4,11 +4,10 @@
 //! tables.
 
 pub mod decisions;
-pub mod documents;
 pub mod forecasts;
-pub mod stands;
 
 use super::shared_state::SharedState;
+use crate::report::{loop_events, loop_status};
 use recrawl_console::view::{
     CycleFreshness, DriftAlarm, DriftWatch, Estimate, FoundBeside, Improve, ImproveMode, LoopEventKind,
     MoreOrFewer, PopulationWatch, Stability, Watch,
@@ -115,7 +114,7 @@ impl Improving {
             let state = shared.store.read()?;
             inner.count(&state);
             let (waiting, learning) = (Candidate::read(&shared.data_dir), shared.learner.began_after());
-            stands = Some(stands::of(&state, &rules, cycle, waiting, learning));
+            stands = Some(loop_status::of(&state, &rules, cycle, waiting, learning));
         }
         let cycles =
             if mode == ImproveMode::Off { Vec::new() } else { freshness(&shared.crawl_reports(CYCLES)) };
@@ -162,7 +161,7 @@ impl Inner {
         let counted = self.counted.replace(next).unwrap_or(next);
         for (number, event) in (state.forgotten..).zip(&state.events) {
             if number >= counted {
-                *self.counts.entry(documents::kind(event.what).name()).or_default() += 1;
+                *self.counts.entry(loop_events::kind(event.what).name()).or_default() += 1;
             }
         }
     }
@@ -187,7 +186,7 @@ fn freshness(reports: &[RoundReport]) -> Vec<CycleFreshness> {
     measured
         .map(|report| CycleFreshness {
             cycle: report.cycle.into(),
-            freshness: report.estimates.adjusted_freshness.as_ref().map(stands::estimate),
+            freshness: report.estimates.adjusted_freshness.as_ref().map(loop_status::estimate),
         })
         .collect()
 }

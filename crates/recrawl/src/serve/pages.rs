@@ -1,11 +1,10 @@
 //! Lists of pages, and the document of one page.
 
-use super::formulas;
 use super::ranks;
 use super::shared_state::SharedState;
-use super::view::failed;
-use crate::command::explain::{Explanation, Page, unknown};
-use crate::command::export::page_json;
+use crate::action::formula;
+use crate::report::explain::{Explanation, Page, unknown};
+use crate::report::page::page_json;
 use crate::texts;
 use recrawl_archive::cap::Bodies;
 use recrawl_archive::opener;
@@ -37,12 +36,12 @@ pub fn list(shared: &SharedState, ask: &PageQuery) -> Result<PageList, Refusal> 
     let prefix = prefix.as_ref().map_or(&[][..], CanonicalUrl::key);
     let from = after.as_ref().map_or(prefix, |after| after.key().max(prefix));
     let generation = shared.generation();
-    let archive = opener::open(&shared.data_dir).map_err(failed)?;
-    let bodies = Bodies::in_storage(&*archive).map_err(failed)?;
+    let archive = opener::open(&shared.data_dir).map_err(Refusal::failed)?;
+    let bodies = Bodies::in_storage(&*archive).map_err(Refusal::failed)?;
     let mut pages = generation.gather(generation.first_ordinal(from)..generation.pages());
     let mut list = PageList { pages: Vec::new(), next: None };
     let mut last = None;
-    while let Some((_, url, record)) = pages.next_page().map_err(failed)? {
+    while let Some((_, url, record)) = pages.next_page().map_err(Refusal::failed)? {
         if url.key() < from || after.as_ref().is_some_and(|after| url == *after) {
             continue;
         }
@@ -76,11 +75,12 @@ pub fn explained(shared: &SharedState, page: &OnePage) -> Result<Explanation, Re
     let url = settings.rules.canonicalize(&page.url).map_err(|e| {
         Refusal::invalid("url", format!("{:?}: {e}", page.url), "write it with https:// or http://")
     })?;
-    let other = page.formula.as_deref().map(formulas::parse).transpose()?;
+    let other = page.formula.as_deref().map(formula::parse).transpose()?;
     let generation = shared.generation();
     let tables = Ok(shared.tables.clone());
-    let Some((ordinal, record)) = generation.get(&url).map_err(failed)? else {
-        let why = unknown(&mut settings, &shared.control.decided(), &tables, &url).map_err(failed)?;
+    let Some((ordinal, record)) = generation.get(&url).map_err(Refusal::failed)? else {
+        let why =
+            unknown(&mut settings, &shared.control.decided(), &tables, &url).map_err(Refusal::failed)?;
         return Err(Refusal::NotFound(why.to_string()));
     };
     let _scan = shared
@@ -88,7 +88,7 @@ pub fn explained(shared: &SharedState, page: &OnePage) -> Result<Explanation, Re
         .begin()
         .ok_or_else(|| Refusal::Busy("too many page requests are running; try again later".into()))?;
     let kept = KeptRounds::new(shared.storage.clone(), generation.number());
-    let history = shared.visited.history(&kept, &url).map_err(failed)?;
+    let history = shared.visited.history(&kept, &url).map_err(Refusal::failed)?;
     let reports = shared.reports(1);
     let (is_other_formula, formula) = (other.is_some(), other.map_or_else(|| shared.formula(), Arc::new));
     // Ranks are kept for the crawl's formula only.
@@ -112,5 +112,5 @@ pub fn explained(shared: &SharedState, page: &OnePage) -> Result<Explanation, Re
         ranks: ranks.as_deref(),
         decided: &decided,
     };
-    Explanation::of(page, &mut settings, &generation, || tables).map_err(failed)
+    Explanation::of(page, &mut settings, &generation, || tables).map_err(Refusal::failed)
 }

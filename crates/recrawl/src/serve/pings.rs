@@ -2,7 +2,6 @@
 
 use super::changes::is_fetching;
 use super::shared_state::SharedState;
-use super::view::failed;
 use super::websub;
 use recrawl_console::view::{IndexNow, PingFigures, Pinged, Refusal};
 use recrawl_crawl::parts::pings::{Received, Refused, indexnow};
@@ -21,13 +20,13 @@ pub fn take(shared: &SharedState, ping: &IndexNow) -> Result<Pinged, Refusal> {
     let notice = notice.map_err(|indexnow::Wrong { at, what, todo }| Refusal::invalid(at, what, todo))?;
     let named = notice.key_file.host().into_owned();
     // A key file is fetched only from hosts that the crawl asks anyway.
-    if shared.tables.load(&Origin::of(&notice.key_file)).map_err(failed)?.is_none() {
+    if shared.tables.load(&Origin::of(&notice.key_file)).map_err(Refusal::failed)?.is_none() {
         let what = format!("{named}: not a host of this crawl");
         return Err(Refusal::invalid("url", what, "ping only the hosts that it has visited"));
     }
     let admits = |url: &CanonicalUrl| admits(shared, url);
     let received =
-        shared.pings.receive(notice, &admits, config.max_per_host, shared.now()).map_err(failed)?;
+        shared.pings.receive(notice, &admits, config.max_per_host, shared.now()).map_err(Refusal::failed)?;
     answer(shared, &named, received)
 }
 
@@ -55,7 +54,7 @@ pub fn answer(
         Err(Refused::Full) => return Err(Refusal::Busy("too many pings wait".into())),
     };
     if is_fetching(shared) {
-        shared.pings.join(&shared.steering, &shared.generation()).map_err(failed)?;
+        shared.pings.join(&shared.steering, &shared.generation()).map_err(Refusal::failed)?;
     }
     shared.wake();
     Ok(pinged)

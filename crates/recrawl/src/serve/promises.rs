@@ -1,8 +1,7 @@
 //! Promises of a running crawl.
 
 use super::shared_state::SharedState;
-use super::view::failed;
-use crate::command::promises::{CYCLES, Promises, Sources};
+use crate::report::promises::{CYCLES, Promises, Sources};
 use recrawl_console::view::{PromiseFigures, Refusal};
 use recrawl_crawl::report::RoundReport;
 use recrawl_repository::KeptRounds;
@@ -21,7 +20,7 @@ pub fn now(shared: &SharedState) -> Result<Promises, Refusal> {
         random_seed: shared.random_seed,
         now: shared.now(),
     };
-    Promises::of(sources).map_err(failed)
+    Promises::of(sources).map_err(Refusal::failed)
 }
 
 /// How many are broken, as the last cycle that counted found; none without promises.

@@ -2,7 +2,6 @@
 
 use super::shared_state::SharedState;
 use super::ticker::Ticker;
-use super::view::failed;
 use recrawl_console::view::Refusal;
 use recrawl_crawl::cycle::plan;
 use recrawl_crawl::cycle::ranks::Ranks;
@@ -19,7 +18,7 @@ const EVERY: Duration = Duration::from_secs(1);
 pub fn of(shared: &SharedState, settings: &Settings, generation: &Generation) -> Result<Arc<Ranks>, Refusal> {
     let formula = shared.formula();
     let request = plan::request(settings, generation.cycle().next(), generation.pages(), shared.random_seed);
-    shared.ranks.of(&request, &formula, generation, &shared.tables, settings).map_err(failed)
+    shared.ranks.of(&request, &formula, generation, &shared.tables, settings).map_err(Refusal::failed)
 }
 
 /// Ranks all pages soon after a commit if somebody asked about a page since the commit before. So the next

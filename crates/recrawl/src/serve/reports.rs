@@ -1,15 +1,15 @@
 //! Reports for site owners.
 
-use super::hosts;
+use super::hosts::unknown_host;
 use super::shared_state::SharedState;
-use super::view::{failed, unknown_host};
-use crate::command::report::{HostReport, Sources};
+use crate::action::named_host;
+use crate::report::host_report::{HostReport, Sources};
 use recrawl_console::view::Refusal;
 use recrawl_repository::KeptRounds;
 
 /// The report of a host.
 pub fn host(shared: &SharedState, name: &str, cycles: usize) -> Result<HostReport, Refusal> {
-    let (named, decided) = (hosts::named(name)?, shared.control.decided());
+    let (named, decided) = (named_host(name)?, shared.control.decided());
     let _scan = shared.begin_report()?;
     let generation = shared.generation();
     let sources = Sources {
@@ -20,5 +20,5 @@ pub fn host(shared: &SharedState, name: &str, cycles: usize) -> Result<HostRepor
         decided: &decided,
         now: shared.now(),
     };
-    HostReport::of(&sources, &named, cycles).map_err(failed)?.ok_or_else(|| unknown_host(name))
+    HostReport::of(&sources, &named, cycles).map_err(Refusal::failed)?.ok_or_else(|| unknown_host(name))
 }

@@ -29,6 +29,7 @@ use recrawl_fetcher::{Steering, WallClock};
 use recrawl_formula::Formula;
 use recrawl_repository::storage::Storage;
 use recrawl_repository::{Generation, SledTables};
+use recrawl_types::Cycle;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -184,6 +185,11 @@ impl SharedState {
     /// The last committed generation.
     pub fn generation(&self) -> Arc<Generation> {
         self.generation.read().expect("no panic under the lock").clone()
+    }
+
+    /// The first cycle that is not yet planned.
+    pub fn unplanned_cycle(&self) -> Cycle {
+        self.live.now().map_or_else(|| self.generation().cycle(), |now| now.cycle).next()
     }
 
     pub fn formula(&self) -> Arc<Formula> {

@@ -3,8 +3,8 @@
 use super::shared_state::{Phase, SharedState};
 use super::{disk, formulas, hosts, pings, promises};
 use recrawl_console::view::{
-    ByteBudget, Counts, CrawlHealth, CycleDone, CycleNow, CycleStage, Fetching, FocusFigures, FormulaText,
-    Freshness, HealthLevel, HostNow, Promise, SeedsRefused, State, Status,
+    ByteBudget, Counts, CrawlHealth, CycleDone, CycleNow, CycleStage, Fetching, FocusFigures, Freshness,
+    HealthLevel, HostNow, Promise, SeedsRefused, State, Status,
 };
 use recrawl_crawl::labels::thousands;
 use recrawl_crawl::parts::seed_hosts;
@@ -12,8 +12,6 @@ use recrawl_crawl::progress::figures::{Now, Stage};
 use recrawl_crawl::report::{RoundReport, Tally};
 use recrawl_crawl::settings::Settings;
 use recrawl_fetcher::control::Figures;
-use recrawl_formula::Formula;
-use recrawl_scheduler::policy::PolicyKind;
 use recrawl_simulation::SeriesMean;
 use recrawl_terminal::logging;
 use recrawl_types::Origin;
@@ -75,7 +73,7 @@ pub fn of(shared: &SharedState) -> Status {
         bytes_free: disk.free,
         bytes_reserved: settings.config.storage.reserve.0,
         memory_bytes: disk::memory(),
-        formula: ranking_text(shared, &settings),
+        formula: formulas::ranking_text(shared, &settings),
         idle_cycles: idle_cycles(&reports, running.as_ref()),
         cycle: running.map(|now| cycle_now(shared, &now, &reports)),
         last: reports.first().map(|last| cycle_done(last, &reports[1..])),
@@ -116,29 +114,6 @@ fn budget(shared: &SharedState, settings: &Settings) -> Option<ByteBudget> {
 fn idle_cycles(reports: &[RoundReport], running: Option<&Now>) -> u64 {
     let is_over = |report: &&RoundReport| running.is_none_or(|now| now.cycle.0 != report.cycle);
     reports.iter().filter(is_over).take_while(|report| report.tally.fetched == 0).count() as u64
-}
-
-/// What ranks the pages: the formula, or the policy that needs none.
-pub fn ranking_text(shared: &SharedState, settings: &Settings) -> FormulaText {
-    if settings.policy.is_formula() {
-        return formula_text(&formulas::in_force(shared));
-    }
-    let PolicyKind { name, help, .. } = settings.policy;
-    FormulaText { name: name.into(), expression: help.into(), description: String::new(), provenance: None }
-}
-
-/// A formula for display.
-pub fn formula_text(formula: &Formula) -> FormulaText {
-    FormulaText {
-        name: formula.name.clone(),
-        expression: formula.expr.to_string(),
-        description: formula.description.clone(),
-        provenance: serde_json::to_value(&formula.provenance).ok().filter(|value| !is_empty(value)),
-    }
-}
-
-fn is_empty(value: &serde_json::Value) -> bool {
-    value.as_object().is_none_or(serde_json::Map::is_empty)
 }
 
 fn cycle_now(shared: &SharedState, now: &Now, reports: &[RoundReport]) -> CycleNow {

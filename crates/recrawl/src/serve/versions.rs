@@ -1,8 +1,7 @@
 //! The archived versions of a page, for the console. As `recrawl show`, it reads what the last commit leads to.
 
 use super::shared_state::SharedState;
-use super::view::failed;
-use crate::command::explain::unknown;
+use crate::report::explain::unknown;
 use crate::texts::{ArchivedPage, MAX_VERSIONS, Missing, Text, Version, Versions, document_of, inert_body};
 use recrawl_archive::timestamp;
 use recrawl_console::view::{
@@ -29,10 +28,10 @@ fn page(shared: &SharedState, url: &str) -> Result<(CanonicalUrl, Result<Archive
         .rules
         .canonicalize(url)
         .map_err(|e| Refusal::invalid("url", format!("{url:?}: {e}"), "write it with https:// or http://"))?;
-    let Some((_, record)) = shared.generation().get(&url).map_err(failed)? else {
+    let Some((_, record)) = shared.generation().get(&url).map_err(Refusal::failed)? else {
         let tables = Ok(shared.tables.clone());
-        let why =
-            unknown(&mut (*settings).clone(), &shared.control.decided(), &tables, &url).map_err(failed)?;
+        let why = unknown(&mut (*settings).clone(), &shared.control.decided(), &tables, &url)
+            .map_err(Refusal::failed)?;
         return Err(Refusal::NotFound(why.to_string()));
     };
     Ok((url.clone(), ArchivedPage::of(settings, url, record.visited)))

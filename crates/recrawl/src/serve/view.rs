@@ -1,11 +1,13 @@
 //! Implements the console's view of the crawl.
 
-use super::improve::{documents, forecasts};
+use super::hosts::unknown_host;
+use super::improve::forecasts;
 use super::shared_state::SharedState;
 use super::{
     changes, errors, formulas, hosts, pages, pings, promises, recent, reports, status, versions, websub,
 };
-use crate::command::status::host;
+use crate::action::{self, named_host};
+use crate::report::{host, loop_events};
 use recrawl_console::CrawlView;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{
@@ -16,6 +18,7 @@ use recrawl_console::view::{
 };
 use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::operator::control::Mark;
+use recrawl_crawl::parts::improve::candidate::Candidate;
 use recrawl_repository::KeptRounds;
 use recrawl_terminal::escape;
 use serde_json::Value;
@@ -28,14 +31,6 @@ impl View {
     pub fn new(shared: Arc<SharedState>) -> View {
         View(shared)
     }
-}
-
-pub fn failed(error: impl std::fmt::Display) -> Refusal {
-    Refusal::Failed(error.to_string())
-}
-
-pub fn unknown_host(name: &str) -> Refusal {
-    Refusal::NotFound(format!("{name}: unknown host; /api/v1/hosts lists the known ones"))
 }
 
 impl CrawlView for View {
@@ -52,7 +47,7 @@ impl CrawlView for View {
     }
 
     fn cycles(&self, last: usize) -> Result<Vec<Value>, Refusal> {
-        status::reports(&self.0, last).map_err(failed)
+        status::reports(&self.0, last).map_err(Refusal::failed)
     }
 
     fn errors(&self) -> Errors {
@@ -65,19 +60,19 @@ impl CrawlView for View {
 
     fn host(&self, name: &str) -> Result<Vec<Value>, Refusal> {
         let shared = &self.0;
-        let (named, decided) = (hosts::named(name)?, shared.control.decided());
+        let (named, decided) = (named_host(name)?, shared.control.decided());
         let found =
             host::document(&shared.settings(), &shared.tables, &shared.generation(), &decided, &named);
-        found.map_err(failed)?.ok_or_else(|| unknown_host(name))
+        found.map_err(Refusal::failed)?.ok_or_else(|| unknown_host(name))
     }
 
     fn host_text(&self, name: &str) -> Result<String, Refusal> {
         let shared = &self.0;
-        let (named, decided) = (hosts::named(name)?, shared.control.decided());
+        let (named, decided) = (named_host(name)?, shared.control.decided());
         let generation = shared.generation();
         let kept = KeptRounds::new(shared.storage.clone(), generation.number());
         let found = host::text(&shared.settings(), &shared.tables, &generation, &kept, &decided, &named);
-        let text = found.map_err(failed)?.ok_or_else(|| unknown_host(name))?;
+        let text = found.map_err(Refusal::failed)?.ok_or_else(|| unknown_host(name))?;
         Ok(escape::lines(&text).into_owned())
     }
 
@@ -144,7 +139,7 @@ impl CrawlView for View {
     }
 
     fn check_formula(&self, text: &str) -> Result<FormulaCheck, Refusal> {
-        formulas::check(text)
+        action::formula::check(text)
     }
 
     fn rank_changes(&self, text: &str) -> Result<RankChanges, Refusal> {
@@ -156,11 +151,17 @@ impl CrawlView for View {
     }
 
     fn improve_history(&self, ask: &HistoryQuery) -> Result<EventList, Refusal> {
-        documents::history(&self.0, ask)
+        let state = self.0.store.read().map_err(Refusal::failed)?;
+        loop_events::list(&state, ask)
     }
 
     fn candidate(&self, id: &str) -> Result<CandidateDocument, Refusal> {
-        documents::candidate(&self.0, id)
+        let state = self.0.store.read().map_err(Refusal::failed)?;
+        // A file that is refused has no candidate.
+        let waiting = Candidate::read(&self.0.data_dir).and_then(Result::ok);
+        let unknown =
+            || Refusal::NotFound(format!("{id}: unknown candidate; /api/v1/improve/history has ids"));
+        loop_events::document(&state, waiting, id).ok_or_else(unknown)
     }
 
     fn what_if(&self) -> Result<Forecasted<WhatIf>, Refusal> {

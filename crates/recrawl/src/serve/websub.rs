@@ -2,7 +2,6 @@
 
 use super::pings;
 use super::shared_state::SharedState;
-use super::view::failed;
 use recrawl_console::view::{Delivery, Refusal, SubscriptionFigures, Verification};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::parts::pings::websub::{self, DueRequest, KEY_BYTES, Sender, WebSub, request};
@@ -153,7 +152,7 @@ pub fn notify(
     }
     let named = feed.host().into_owned();
     let max_per_host = shared.settings().config.pings.max_per_host;
-    let received = shared.pings.notified(feed, max_per_host, shared.now()).map_err(failed)?;
+    let received = shared.pings.notified(feed, max_per_host, shared.now()).map_err(Refusal::failed)?;
     pings::answer(shared, &named, received)?;
     Ok(Delivery::Taken)
 }

@@ -2,9 +2,10 @@
 //! for. docs/outputs.md describes a row.
 
 use super::archived_files::ArchivedFiles;
-use super::rows::{Cell, CellKind, Column, Rows};
+use super::rows::Rows;
 use super::{decided_meanwhile, decisions};
 use crate::cli::Format;
+use crate::report::row::{Cell, CellKind, Column};
 use crate::texts::{Version, Versions, extracted};
 use recrawl_archive::{ArchiveReader, opener};
 use recrawl_crawl::failure::Failure;

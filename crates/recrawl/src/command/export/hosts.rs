@@ -1,7 +1,8 @@
 //! `recrawl export hosts`: what each host was asked in each round. docs/outputs.md describes a row.
 
-use super::rows::{Cell, CellKind, Column, Rows};
+use super::rows::Rows;
 use crate::cli::Format;
+use crate::report::row::{Cell, CellKind, Column};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::report::hosts::robots_text;

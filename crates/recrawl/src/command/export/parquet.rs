@@ -2,7 +2,7 @@
 
 use super::new_file::NewFile;
 use super::report;
-use super::rows::{Cell, CellKind, Column};
+use crate::report::row::{Cell, CellKind, Column};
 use parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;

@@ -1,8 +1,9 @@
 //! `recrawl export visits`: the stored visits, for learning and back-tests. docs/outputs.md
 //! describes a row.
 
-use super::rows::{Cell, CellKind, Column, Rows};
+use super::rows::Rows;
 use crate::cli::Format;
+use crate::report::row::{Cell, CellKind, Column};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels;
 use recrawl_crawl::open_read;

@@ -2,8 +2,9 @@
 
 use crate::cli::ImproveRunArgs;
 use crate::command::learn::{self as learning, Progress};
-use crate::command::{forecast, print, print_json, print_labelled};
+use crate::command::{print, print_json, print_labelled};
 use crate::process::signals;
+use crate::report::forecast;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::parts::improve::candidate::{BackTest, Candidate};
 use recrawl_crawl::parts::improve::rules::alpha_of;

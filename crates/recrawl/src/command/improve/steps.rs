@@ -1,19 +1,14 @@
-//! `recrawl improve history|hold|release|promote|rollback`: what the loop did, and what an operator decides of it; by the
-//! running daemon, or else in the data directory.
+//! `recrawl improve history`: the steps of the loop, by the running daemon, or else from the data directory.
 
-use crate::audit::{self, COMMAND_LINE};
 use crate::cli::Where;
-use crate::command::{control, counted, print_json, print_labelled};
+use crate::command::{counted, print_json, print_labelled};
 use crate::daemon::Daemon;
-use crate::serve::improve::{decisions, documents, stands};
-use recrawl_console::view::Change;
+use crate::report::{loop_events, loop_status};
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::open_read;
 use recrawl_crawl::operator::stopped::StoppedCrawl;
 use recrawl_crawl::parts::improve::candidate::Candidate;
-use recrawl_crawl::parts::improve::steps::{LoopState, Operator};
+use recrawl_crawl::parts::improve::steps::LoopState;
 use recrawl_crawl::settings::Settings;
-use recrawl_fetcher::system_clock;
 use recrawl_terminal::clock;
 use serde::Serialize;
 use serde_json::Value;
@@ -52,11 +47,11 @@ impl History {
         let state = LoopState::read(&stopped.tables)?;
         let cycle = stopped.repository.current().cycle();
         let waiting = Candidate::read(&settings.data_dir);
-        let stands = settings.loop_rules.map(|rules| stands::of(&state, &rules, cycle, waiting, None));
+        let stands = settings.loop_rules.map(|rules| loop_status::of(&state, &rules, cycle, waiting, None));
         let value = |event| serde_json::to_value(event).map_err(Failure::work);
         Ok(History {
             stands: serde_json::to_value(stands).map_err(Failure::work)?,
-            events: documents::events(&state).map(|(_, event)| value(event)).collect::<Result<_, _>>()?,
+            events: loop_events::events(&state).map(|(_, event)| value(event)).collect::<Result<_, _>>()?,
         })
     }
 
@@ -103,42 +98,4 @@ fn event_text(event: &Value) -> String {
     let what = event["what"].as_str().unwrap_or_default().replace('_', " ");
     let of = event["candidate"].as_str().map(|candidate| format!(" {candidate}")).unwrap_or_default();
     format!("cycle {}  {at} {what}{of}: {}", event["cycle"], event["why"].as_str().unwrap_or_default())
-}
-
-/// The route of a decision.
-fn route(change: &Change) -> (&'static str, &'static str) {
-    match change {
-        Change::HoldLoop => ("PUT", "/api/v1/improve/hold"),
-        Change::ReleaseLoop => ("DELETE", "/api/v1/improve/hold"),
-        Change::PromoteCandidate => ("POST", "/api/v1/improve/promote"),
-        Change::RollBackCandidate => ("POST", "/api/v1/improve/rollback"),
-        other => unreachable!("{other} is no decision of the loop"),
-    }
-}
-
-/// # Errors
-/// When the state cannot be read or written, or the decision does not apply: why, and what to do.
-pub fn decide(at: &Where, change: &Change) -> Result<(), Failure> {
-    let settings = at.settings()?;
-    if let Some(daemon) = Daemon::in_charge(&settings.data_dir)? {
-        let (method, path) = route(change);
-        return control::tell(&daemon.change(method, path, None)?, false);
-    }
-    if settings.loop_rules.is_none() {
-        return Err(Failure::Usage(format!("{}; {}", decisions::NOTHING_TRIED, decisions::SET_THE_MODE)));
-    }
-    let stopped = StoppedCrawl::open(&settings)?;
-    let generation = stopped.repository.current();
-    let planned = open_read::in_progress(&*stopped.storage, &generation, Some(&stopped.tables))?;
-    // The first cycle that is not yet planned.
-    let last = planned.and_then(|planned| planned.cycle).unwrap_or_else(|| generation.cycle());
-    let by = Operator { who: COMMAND_LINE.into(), at: system_clock()(), cycle: last.next() };
-    let accepted = audit::logged(&settings.data_dir, change, || {
-        let mut state = LoopState::read(&stopped.tables)?;
-        let made = decisions::decide(&mut state, &settings, change, &by).map_err(control::failure)?;
-        state.keep(&stopped.tables)?;
-        stopped.tables.flush()?;
-        Ok((made.clone(), made))
-    })?;
-    control::tell(&accepted, false)
 }

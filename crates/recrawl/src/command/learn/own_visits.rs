@@ -1,7 +1,7 @@
 //! The completed histories of a crawl as a data set to learn from.
 
 use crate::cli::{LearnArgs, Protocol};
-use crate::command::forecast;
+use crate::report::forecast;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::settings::formula_file;
 use recrawl_forecast::Completions;

@@ -68,7 +68,7 @@ impl Hosts {
         {
             return Ok(origins.clone());
         }
-        let origins = Arc::new(generation.origin_index().map_err(super::failed)?);
+        let origins = Arc::new(generation.origin_index().map_err(Refusal::failed)?);
         *kept = Some((generation.number(), origins.clone()));
         Ok(origins)
     }
@@ -103,8 +103,8 @@ impl Hosts {
         };
         let began = Instant::now();
         let mut hosts = Vec::with_capacity(origins.origins() as usize);
-        let mut runs = origins.walk_from(0).map_err(super::failed)?;
-        while let Some(run) = runs.next_run().map_err(super::failed)? {
+        let mut runs = origins.walk_from(0).map_err(Refusal::failed)?;
+        while let Some(run) = runs.next_run().map_err(Refusal::failed)? {
             hosts.push(row(run)?.into());
         }
         let snapshot = Arc::new(HostSnapshot { origins, hosts, began, took: began.elapsed() });

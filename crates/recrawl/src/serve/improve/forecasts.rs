@@ -1,9 +1,8 @@
 //! Forecasts for the console, computed in the background at the lowest priority, at most once a cycle.
 
 use super::freshness_of;
-use crate::command::forecast::{self, Basis, LARGEST, Scarce, Start};
+use crate::report::forecast::{self, Basis, LARGEST, Scarce, Start};
 use crate::serve::shared_state::SharedState;
-use crate::serve::view::failed;
 use recrawl_console::view::{
     BudgetForecast, Computing, ComputingState, ForecastBasis, Forecasted, Missing, PlainBudget, ReadyState,
     Refusal, Savings, WhatIf,
@@ -69,7 +68,7 @@ fn both<T>(shared: &Arc<SharedState>, part: fn(Both) -> T) -> Result<Forecasted<
         }
         Some(OfCycle { state: State::Ready(ready), cycle: of }) if *of == cycle => {
             let ready = Result::clone(ready);
-            return ready.map(|both| Forecasted::Ready(part(both))).map_err(failed);
+            return ready.map(|both| Forecasted::Ready(part(both))).map_err(Refusal::failed);
         }
         _ => {}
     }
@@ -109,7 +108,7 @@ fn begin(shared: &Arc<SharedState>, cycle: u32) -> Result<(), Refusal> {
             }
         })
         .build()
-        .map_err(failed)?;
+        .map_err(Refusal::failed)?;
     let shared = shared.clone();
     pool.spawn(move || {
         // A panic in a pool would end the daemon.

@@ -1,11 +1,11 @@
 //! What forecasts start from, and the forecasts, for commands and for the console of a daemon.
 
+use super::counted;
 use crate::cli::{OwnVisitsArgs, PagesACycle};
-use crate::command::{counted, improve};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::parts::improve::rules::MIN_KEPT_CYCLES;
-use recrawl_crawl::report::watch::{ENOUGH_AUDITED, Pooled};
+use recrawl_crawl::report::watch::{ENOUGH_AUDITED, Follower, Pooled, Watch};
 use recrawl_crawl::settings::{Settings, formula_file};
 use recrawl_estimation::Interval;
 use recrawl_forecast::what_if::{BUDGETS, Forecast, Replays, Savings, savings};
@@ -138,6 +138,14 @@ impl Basis {
     }
 }
 
+/// Reads the reports of all cycles, one at a time.
+///
+/// # Errors
+/// When they cannot be read.
+pub fn watched(settings: &Settings) -> Result<Watch, Failure> {
+    Ok(Follower::of(&open_read::repository(settings)?)?.watch())
+}
+
 /// What forecasts start from.
 pub struct Start {
     /// The sample.
@@ -161,7 +169,7 @@ impl Start {
     /// # Errors
     /// When it cannot be read.
     pub fn of(settings: &Settings, own: &OwnVisitsArgs) -> Result<Start, Failure> {
-        let freshness = improve::watched(settings)?.freshness;
+        let freshness = watched(settings)?.freshness;
         let (histories, formula) = (histories(settings, own)?, formula_file::in_force(settings)?);
         Ok(Start { histories, freshness, formula })
     }

@@ -1,8 +1,6 @@
 //! The history of the loop, and all that is known of a candidate.
 
-use super::stands;
-use crate::serve::shared_state::SharedState;
-use crate::serve::view::failed;
+use super::loop_status;
 use recrawl_console::view::{
     CandidateDocument, CandidateState, EventList, HistoryQuery, LoopEvent, LoopEventKind, Refusal,
 };
@@ -51,12 +49,10 @@ pub fn kind(what: What) -> LoopEventKind {
 }
 
 /// A part of the history. The cursor is the number of the last event told.
-pub fn history(shared: &SharedState, ask: &HistoryQuery) -> Result<EventList, Refusal> {
-    let state = shared.store.read().map_err(failed)?;
-    list(&state, ask)
-}
-
-fn list(state: &LoopState, ask: &HistoryQuery) -> Result<EventList, Refusal> {
+///
+/// # Errors
+/// When the cursor is unknown.
+pub fn list(state: &LoopState, ask: &HistoryQuery) -> Result<EventList, Refusal> {
     let unknown = || Refusal::invalid("cursor", "unknown cursor", "use the `next` of the previous response");
     let before = match &ask.cursor {
         None => u64::MAX,
@@ -68,16 +64,8 @@ fn list(state: &LoopState, ask: &HistoryQuery) -> Result<EventList, Refusal> {
     Ok(EventList { events: part.into_iter().map(|(_, event)| event).collect(), next })
 }
 
-/// All that is known of a candidate.
-pub fn candidate(shared: &SharedState, id: &str) -> Result<CandidateDocument, Refusal> {
-    let state = shared.store.read().map_err(failed)?;
-    // A file that is refused has no candidate.
-    let waiting = Candidate::read(&shared.data_dir).and_then(Result::ok);
-    let unknown = || Refusal::NotFound(format!("{id}: unknown candidate; /api/v1/improve/history has ids"));
-    document(&state, waiting, id).ok_or_else(unknown)
-}
-
-fn document(state: &LoopState, waiting: Option<Candidate>, id: &str) -> Option<CandidateDocument> {
+/// All that is known of a candidate; none of an unknown one.
+pub fn document(state: &LoopState, waiting: Option<Candidate>, id: &str) -> Option<CandidateDocument> {
     let attempt = state.step.attempt().filter(|attempt| attempt.candidate.id() == id);
     let waiting = waiting.filter(|candidate| candidate.id() == id);
     let quarantined_until =
@@ -95,7 +83,7 @@ fn document(state: &LoopState, waiting: Option<Candidate>, id: &str) -> Option<C
     Some(CandidateDocument {
         id: id.into(),
         state,
-        candidate: candidate.map(stands::candidate),
+        candidate: candidate.map(loop_status::candidate),
         formula: candidate.map(|candidate| candidate.formula_toml.clone()),
         beside: attempt
             .and_then(|attempt| Formula::from_toml(&attempt.in_force).ok())

@@ -1,7 +1,7 @@
 //! What the siblings of a page show, and what that does to its rank.
 
 use super::competition::Competition;
-use crate::command::counted;
+use crate::report::counted;
 use recrawl_crawl::cycle::inputs::Siblings;
 use recrawl_crawl::cycle::ranks::Ranks;
 use recrawl_crawl::failure::Failure;

@@ -1,6 +1,6 @@
 //! Operators' decisions in `recrawl status`, readable while a crawl runs.
 
-use crate::command::{counted, thousands};
+use super::{counted, thousands};
 use recrawl_archive::timestamp;
 use recrawl_crawl::admission::decisions::{Decisions, Mark};
 use recrawl_crawl::open_read;

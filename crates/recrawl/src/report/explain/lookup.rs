@@ -1,7 +1,7 @@
 //! Looks up a URL's host, scope and dates in the tables. A running crawl locks the tables; the
 //! answers that need them are then unknown.
 
-use crate::command::{dates, traps};
+use crate::report::{dates, traps};
 use recrawl_crawl::admission::blocks::Blocks;
 use recrawl_crawl::admission::decisions::Decisions;
 use recrawl_crawl::admission::gates::{ClosedGate, Gates, OriginGates};

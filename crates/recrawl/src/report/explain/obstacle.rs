@@ -1,7 +1,7 @@
 //! The gates that keep a page from its next fetch, each with its evidence and a remedy.
 
 use super::{Chance, Explanation};
-use crate::command::{counted, traps};
+use crate::report::{counted, traps};
 use recrawl_archive::timestamp;
 use recrawl_crawl::admission::gates::ClosedGate;
 use recrawl_crawl::admission::scope::Refusal;

@@ -3,7 +3,7 @@
 use super::decisions_in_force;
 use super::guarded;
 use super::refused::Refusals;
-use crate::command::{counted, dates, thousands, traps};
+use super::{counted, dates, thousands, traps};
 use recrawl_archive::timestamp;
 use recrawl_crawl::admission::decisions::Decisions;
 use recrawl_crawl::admission::named_host::NamedHost;

@@ -1,0 +1,19 @@
+//! The sections that a crawl tells of itself: each as a typed document, with its text and its JSON, for commands and
+//! for the daemon.
+
+pub mod dates;
+pub mod decisions_in_force;
+pub mod explain;
+pub mod forecast;
+mod guarded;
+pub mod host;
+pub mod host_report;
+pub mod loop_events;
+pub mod loop_status;
+pub mod page;
+pub mod promises;
+pub mod refused;
+pub mod row;
+pub mod traps;
+
+pub use recrawl_crawl::labels::{counted, thousands};

@@ -1,0 +1,530 @@
+//! A page explained: its record, how its score is computed, and whether it is visited next.
+
+mod canonical;
+mod competition;
+mod focus;
+mod lookup;
+mod obstacle;
+mod siblings;
+mod visits;
+
+pub use lookup::{robots, unknown};
+pub use obstacle::lift_robots;
+
+use super::page::page_json;
+use super::{counted, traps};
+use canonical::CanonicalState;
+use competition::Competition;
+use focus::ShownByFocus;
+use lookup::{Held, Lastmod, Robots};
+use obstacle::Obstacle;
+use recrawl_archive::cap::Bodies;
+use recrawl_archive::opener;
+use recrawl_archive::timestamp;
+use recrawl_crawl::admission::decisions::Decisions;
+use recrawl_crawl::admission::gates::ClosedGate;
+use recrawl_crawl::admission::scope::Refusal;
+use recrawl_crawl::cycle::inputs::FormulaInputs;
+use recrawl_crawl::cycle::plan;
+use recrawl_crawl::cycle::ranks::Ranks;
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::open_read::Tables;
+use recrawl_crawl::output::page_history::PageHistory;
+use recrawl_crawl::parts::focus::survey;
+use recrawl_crawl::parts::noise::page::PageNoise;
+use recrawl_crawl::parts::trust;
+use recrawl_crawl::report::RoundReport;
+use recrawl_crawl::settings::Settings;
+use recrawl_fetcher::host_delay::{HostDelay, LeftAlone};
+use recrawl_fetcher::system_clock;
+use recrawl_fetcher::unavailable::Unavailable;
+use recrawl_formula::{Formula, SiteRates, Term, estimator};
+use recrawl_repository::{Generation, KeptVisit};
+use recrawl_scheduler::policy::PolicyKind;
+use recrawl_scheduler::{Gate, HostPlaces, HostPlacesCounter, Rank};
+use recrawl_types::{
+    CanonicalUrl, Cycle, History, HostTable, Origin, Outcome, PageRecord, Ping, Span, ValidatorTrust, Visited,
+};
+use serde_json::{Value, json};
+use siblings::ShownBySiblings;
+use std::cell::LazyCell;
+use std::time::Duration;
+
+/// For a formula that does not use site rates.
+const NO_RATES: SiteRates = SiteRates { global: 0.0, site: 0.0 };
+
+/// Everything that decides whether a page is visited next.
+pub struct Explanation {
+    url: CanonicalUrl,
+    record: PageRecord,
+    cycle: Cycle,
+    policy: PolicyKind,
+    formula: Formula,
+    gate: Gate,
+    /// Prior change rates, if the formula uses them.
+    rates: Option<SiteRates>,
+    /// The score, part by part; none of a page that was never visited.
+    terms: Vec<Term>,
+    /// Rank among the pages that compete by score.
+    rank: Option<Rank>,
+    /// What its siblings show, if the formula reads siblings and it has any.
+    siblings: Option<ShownBySiblings>,
+    focus: Option<ShownByFocus>,
+    /// The page's place under `schedule.max_per_host`; none without that limit, or if the page does
+    /// not compete.
+    places: Option<HostPlaces>,
+    /// Pages that all shares of the next cycle select together.
+    chosen: u64,
+    /// How many of these the score share selects at least.
+    score_places: u64,
+    /// Do rounds before the last visit a sample of siblings only, so that ranks are not all?
+    samples_siblings: bool,
+    /// Known pages without any fetch attempt, after the last cycle.
+    never_tried: Option<u64>,
+    /// Are such pages visited at once (`cycle.fill`)?
+    fills: bool,
+    score: Option<f64>,
+    cutoff: Option<f64>,
+    robots: Robots,
+    left_alone: Option<LeftAlone>,
+    /// Consecutive failures of a host that is down: each cycle tries one page until it answers.
+    host_failures: Option<u32>,
+    /// Time between a response of its host and the next request.
+    delay: Option<Duration>,
+    /// How the noise floor of its site treats it; none if it cannot be read, or there is none.
+    noise: Option<PageNoise>,
+    /// Trust in the host's validators; none if it cannot be read, or the host is unknown.
+    trust: Option<ValidatorTrust>,
+    in_scope: Option<bool>,
+    /// The gates that are closed to it, in order. While a crawl has the tables, only those of the
+    /// configuration and of operators are known.
+    closed: Vec<ClosedGate>,
+    /// Evidence about the URL's trap patterns.
+    trap: Option<traps::UrlTrap>,
+    /// The list and line by which the host's owner opted out.
+    opted_out: Option<String>,
+    /// Operators' pauses and blocks.
+    held: Held,
+    /// State of the page's canonical claim.
+    canonical: Option<CanonicalState>,
+    lastmod: Lastmod,
+    /// Pings that no visit has answered, and the trust in them.
+    ping: Option<(Ping, String)>,
+    bodies: Bodies,
+    history: PageHistory,
+}
+
+/// A page to explain, and what its explanation needs.
+pub struct Page<'r> {
+    /// A known URL.
+    pub url: CanonicalUrl,
+    /// Position in the generation.
+    pub ordinal: u64,
+    pub record: PageRecord,
+    /// Ranks the page.
+    pub formula: Formula,
+    /// Is this not the crawl's formula, but one to try? Then it ranks, whatever the crawl's policy.
+    pub is_other_formula: bool,
+    /// Report of the last cycle.
+    pub last: Option<&'r RoundReport>,
+    /// The crawl's `--random-seed`, which breaks ties.
+    pub random_seed: u64,
+    /// The page's stored visits.
+    pub history: PageHistory,
+    /// Ranks of all pages under `formula`. Without them, the rank is computed by a pass over all
+    /// pages.
+    pub ranks: Option<&'r Ranks>,
+    /// The operators' decisions.
+    pub decided: &'r Decisions,
+}
+
+/// Is a page's score high enough to be selected?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Chance {
+    Sure,
+    Likely,
+    None,
+}
+
+impl Explanation {
+    /// Looks up everything about a page, the tables last.
+    ///
+    /// # Errors
+    /// When pages or tables cannot be read.
+    pub fn of(
+        page: Page<'_>,
+        settings: &mut Settings,
+        generation: &Generation,
+        tables: impl FnOnce() -> Tables,
+    ) -> Result<Explanation, Failure> {
+        let Page { url, ordinal, record, formula, is_other_formula, last, random_seed, history, .. } = page;
+        let Page { ranks, decided, .. } = page;
+        let cycle = generation.cycle().next();
+        let warmup = settings.config.cycle.warmup;
+        let gate = Gate::of(&record.known, record.visited.as_ref().map(|v| v.history.visits), cycle, warmup);
+        let tables = LazyCell::new(tables);
+        let read;
+        let inputs = match ranks {
+            Some(ranks) => &ranks.inputs,
+            None => {
+                let open = FormulaInputs::need_tables(&formula).then(|| tables.as_deref().ok()).flatten();
+                let focus = survey::of_formula(&formula, settings.focus.as_ref(), generation, open)?;
+                read = FormulaInputs::read(&formula, cycle, generation, open, &|_| {})?.with_focus(focus);
+                &read
+            }
+        };
+        let rates = inputs.rates(ordinal);
+        let explained = |_: &Visited| {
+            let page = inputs.page(generation, ordinal).map_err(Failure::work)?;
+            Ok::<_, Failure>(formula.explain_block(&page, cycle))
+        };
+        let mut request = plan::request(settings, cycle, generation.pages(), random_seed);
+        if is_other_formula {
+            request.policy = PolicyKind::default();
+        }
+        let ranked = record.visited.as_ref().filter(|_| request.policy.is_formula());
+        let terms: Option<Vec<Term>> = ranked.map(explained).transpose()?;
+        let host = generation.pages_of_origin(&url)?;
+        let among = Competition { request: &request, generation, formula: &formula, inputs };
+        let score = match &record.visited {
+            Some(_) if request.policy.is_formula() => terms.as_ref().map(|terms| terms[0].value),
+            Some(_) => among.score(ordinal)?,
+            None => None,
+        };
+        let competing = score.filter(|_| gate == Gate::Revisit);
+        let rank = competing.map(|score| among.rank(ordinal, score, ranks)).transpose()?;
+        let siblings = match ranked {
+            Some(_) => ShownBySiblings::of(ordinal, competing, &among, ranks)?,
+            None => None,
+        };
+        let focus = match &settings.focus {
+            Some(_) => {
+                let tables = tables.as_deref().ok();
+                ShownByFocus::of(ordinal, &record, settings, generation, tables)?
+            }
+            None => None,
+        };
+        let places = HostPlacesCounter::new(&request, host.clone(), ordinal, &record, score);
+        let places = places.map(|counter| among.places(counter, &host)).transpose()?;
+        let tables = &*tables;
+        let refusal = lookup::scope(settings, decided, tables, &url)?;
+        let in_scope = refusal.as_ref().map(Option::is_none);
+        let trap = lookup::trap(settings, tables, &url)?;
+        let opted_out = settings.scope.opt_out().because(&url.host());
+        let canonical = CanonicalState::of(generation, &url, &record)?;
+        let robots = lookup::robots(settings, tables, &url)?;
+        let left_alone = lookup::left_alone(settings, tables, &url)?;
+        let state = tables.as_ref().map_or(Ok(None), |tables| tables.load(&Origin::of(&url)))?;
+        let promise = state.as_ref().map(|state| HostDelay::of(state, &settings.fetch, system_clock()()));
+        let unavailable =
+            tables.as_ref().map_or(Ok(Unavailable::default()), |tables| plan::unavailable(tables))?;
+        let is_tried = unavailable.at_most(&Origin::of(&url), system_clock()()) == Some(1);
+        let host_failures = state.as_ref().filter(|_| is_tried).map(|state| state.failures);
+        let trust = state.map(|state| state.trust);
+        let noise = match (tables, &record.visited) {
+            (Ok(tables), Some(visited)) => PageNoise::of(settings.noise_rules(), tables, &url, visited)?,
+            _ => None,
+        };
+        let lastmod = lookup::lastmod(settings, tables, &url, &record)?;
+        let ping = lookup::ping(settings, tables, &url)?;
+        let held = lookup::held(decided, &url);
+        let closed = lookup::closed(settings, decided, tables, &url, record.visited.is_some())?;
+        // The cut-off of another formula is not comparable with this formula's scores.
+        let name = if request.policy.is_formula() { &*formula.name } else { request.policy.name };
+        let cutoff = last.filter(|r: &&RoundReport| r.formula == name).and_then(|r| r.cutoff);
+        Ok(Explanation {
+            url,
+            record,
+            cycle,
+            policy: request.policy,
+            formula,
+            gate,
+            rates,
+            terms: terms.unwrap_or_default(),
+            rank,
+            siblings,
+            focus,
+            places,
+            chosen: request.pages,
+            score_places: request.score_places(),
+            samples_siblings: settings.config.cycle.rounds.0.count() > 1 && inputs.need_keys(),
+            never_tried: last.map(|last| last.never_tried),
+            fills: settings.config.cycle.fill,
+            score,
+            cutoff,
+            robots,
+            left_alone,
+            host_failures,
+            delay: promise.map(|promise| promise.delay),
+            noise,
+            trust,
+            in_scope,
+            closed,
+            trap,
+            opted_out,
+            held,
+            canonical,
+            lastmod,
+            ping,
+            bodies: Bodies::in_storage(&*opener::open(&settings.data_dir)?)?,
+            history,
+        })
+    }
+}
+
+impl Explanation {
+    /// When the page is visited next, and why: the first gate that stops it, or else its share.
+    fn next_visit(&self, obstacles: &[Obstacle]) -> String {
+        if let Some(Obstacle { when, evidence, .. }) = obstacles.first() {
+            return format!("{when}: {evidence}");
+        }
+        match self.gate {
+            Gate::Discovery => {
+                let when = match self.fills {
+                    true => "in a fill round of this cycle",
+                    false => "when the discovery share reaches it",
+                };
+                match self.last_attempt() {
+                    Some((cycle, last)) => format!("{when}: it was tried in cycle {cycle}: {}", last.outcome),
+                    None => format!("{when}: it was never fetched"),
+                }
+            }
+            Gate::Warmup => "in the next cycle: a warm-up visit, whatever its score".into(),
+            Gate::Revisit if self.lastmod.is_news => {
+                "when the announced share reaches it: a trusted date says that it changed".into()
+            }
+            Gate::Revisit | Gate::Visited | Gate::Gone | Gate::Refused | Gate::BackOff => {
+                match self.by_rank() {
+                    Some(Chance::Sure) => format!("in the next cycle: {}", self.place_in_schedule()),
+                    Some(_) => format!("probably in the next cycle: {}", self.place_in_schedule()),
+                    None => "depends on its score".into(),
+                }
+            }
+        }
+    }
+
+    /// Why the page is outside the scope, if it is.
+    fn refusal(&self) -> Option<&Refusal> {
+        self.closed.iter().find_map(|gate| match gate {
+            ClosedGate::Scope(refusal) => Some(refusal),
+            _ => None,
+        })
+    }
+
+    /// The last attempt that is kept, and its cycle.
+    fn last_attempt(&self) -> Option<&(Cycle, KeptVisit)> {
+        let is_attempt = |outcome| !matches!(outcome, Outcome::Skipped(_));
+        self.history.visits.iter().rev().find(|(_, visit)| is_attempt(visit.outcome))
+    }
+
+    /// The cycle of the last attempt, if the address guard refused it.
+    fn refused_in(&self) -> Option<Cycle> {
+        let last = self.last_attempt();
+        last.filter(|(_, visit)| visit.outcome == Outcome::RefusedAddress).map(|(cycle, _)| *cycle)
+    }
+
+    /// Predicts whether the score suffices for the next cycle; none for a page without a score.
+    ///
+    /// A rank within the score share suffices; one beyond all pages of a cycle does not. Between
+    /// them it depends on what other shares leave, for which the last cycle's cut-off is the
+    /// estimate.
+    fn by_rank(&self) -> Option<Chance> {
+        let (score, rank) = (self.score?, self.rank?);
+        let would_have = self.cutoff.is_none_or(|cutoff| score >= cutoff);
+        Some(match rank {
+            rank if rank.worst() <= self.score_places && !self.samples_siblings => Chance::Sure,
+            rank if rank.best() <= self.score_places || rank.best() <= self.chosen && would_have => {
+                Chance::Likely
+            }
+            _ => Chance::None,
+        })
+    }
+
+    /// Rank and score, compared with the pages of a cycle.
+    fn place_in_schedule(&self) -> String {
+        let (rank, score) =
+            (self.rank.map_or(String::new(), |rank| rank.to_string()), self.score.unwrap_or_default());
+        let cutoff =
+            self.cutoff.map(|score| format!("; lowest selected score in the last cycle: {score:.4}"));
+        let sample =
+            if self.samples_siblings { ", one of a group of siblings before the last round" } else { "" };
+        format!(
+            "rank {rank} with score {score:.4}; of {} per cycle, {} are selected by score{sample}, plus what \
+             other shares leave{}",
+            counted(self.chosen, "page"),
+            self.score_places,
+            cutoff.unwrap_or_default()
+        )
+    }
+
+    /// An estimator and its value for this page, in the formula's basis.
+    fn rate(&self, name: &str, history: &History) -> String {
+        let terminal = Formula::from_expression(name).expect("every estimator is a terminal");
+        let alone = Formula { basis: self.formula.basis, ..terminal };
+        format!("{name} {:.4}", alone.explain(history, NO_RATES, self.cycle)[0].value)
+    }
+
+    fn gate_name(&self) -> &'static str {
+        match self.gate {
+            Gate::Gone => "gone",
+            Gate::Refused => "refused",
+            Gate::BackOff => "back_off",
+            Gate::Visited => "visited",
+            Gate::Discovery => "discovery",
+            Gate::Warmup => "warmup",
+            Gate::Revisit => "score",
+        }
+    }
+
+    /// The document of `--json` and of the console.
+    pub fn json(&self) -> Value {
+        let obstacles = self.obstacles();
+        let history = self.record.visited.as_ref().map(|v| v.history);
+        let mut document = json!({
+            "site_rate": self.rates.map(|r| r.site), "global_rate": self.rates.map(|r| r.global),
+            "page": page_json(&self.url, &self.record, &self.bodies), "cycle": self.cycle, "gate": self.gate_name(),
+            "policy": self.policy.name, "formula": self.policy.is_formula().then(|| self.formula.expr.to_string()), "score": self.score, "rank": self.rank.map(|rank| rank.rank),
+            "rank_error": self.rank.map(|rank| rank.error),
+            "cutoff": self.cutoff, "host_places": self.places.map(obstacle::places_json), "terms": history.map(|_| &self.terms),
+            "siblings": self.siblings.as_ref().map(ShownBySiblings::json),
+            "lastmod_trust": self.lastmod.trust, "announced": self.lastmod.is_news,
+            "pings": self.ping.as_ref().map(|(ping, _)| ping.count), "ping_trust": self.ping.as_ref().map(|(_, trust)| trust),
+            "robots": self.robots.words, "robots_rule": self.robots.rule, "robots_fetched": self.robots.fetched,
+            "host_delay_ms": self.delay.map(|d| d.as_millis() as u64), "left_alone": self.left_alone.map(|l| l.name()),
+            "validators": self.trust.map(|t| trust::name(t.belief)), "in_scope": self.in_scope,
+            "noise": self.noise.as_ref().map(PageNoise::json),
+            "refused_by": self.refusal().map(Refusal::to_string),
+            "trap": self.trap.as_ref().map(traps::UrlTrap::json),
+            "opted_out": self.opted_out, "canonical_standing": self.canonical.as_ref().map(CanonicalState::name),
+            "visited_next": self.next_visit(&obstacles),
+            "stopped_by": obstacles.iter().map(Obstacle::json).collect::<Value>(),
+            "would_be_fetched_if": obstacles.iter().map(|o| &o.lifted).collect::<Vec<_>>(),
+            "visits": visits::json(&self.history.visits),
+            "visits_since": self.history.since.map(|cycle| cycle.0),
+        });
+        if let Some(focus) = &self.focus {
+            document["focus"] = focus.json();
+        }
+        document
+    }
+
+    /// The page and what is known of its visits.
+    pub fn page(&self) -> (&CanonicalUrl, Option<&Visited>) {
+        (&self.url, self.record.visited.as_ref())
+    }
+
+    /// The text of the command.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut print = |line: String| lines.push(line);
+        let known = &self.record.known;
+        print(format!("url         {}", self.url));
+        print(format!(
+            "known       since cycle {}, depth {}, linked from {}",
+            known.discovered,
+            known.depth,
+            counted(known.in_links.into(), "page")
+        ));
+        if known.failures > 0 {
+            let (failures, last) = (known.failures, known.last_attempt);
+            print(format!("attempts    {failures} in a row without the page, the last in cycle {last}"));
+        }
+        if let Some((cycle, last)) = self.last_attempt().filter(|(_, last)| !last.outcome.is_visit()) {
+            print(format!("tried       {}, in cycle {cycle} at {}", last.outcome, timestamp(last.at * 1000)));
+        }
+        match &self.record.visited {
+            None => print("visited     never".into()),
+            Some(visited) => {
+                let h = &visited.history;
+                let t = self.cycle.since(h.last);
+                print(format!("visited     first in cycle {}, last in cycle {}", h.first, h.last));
+                print(format!(
+                    "counters    n = {}, X = {}, t = {t} in cycle {}",
+                    h.visits, h.changes, self.cycle
+                ));
+                let rates: Vec<String> = estimator::ALL.iter().map(|e| self.rate(e.name, h)).collect();
+                print(format!("estimators  {} (by {})", rates.join(", "), self.formula.basis));
+                if let Some(rates) = self.rates {
+                    print(format!(
+                        "prior       {:.4} changes per cycle (site), {:.4} (all pages)",
+                        rates.site, rates.global
+                    ));
+                }
+                if self.policy.is_formula() {
+                    print(format!("formula     {}", self.formula.name));
+                } else {
+                    let PolicyKind { name, help, .. } = self.policy;
+                    print(format!("policy      {name}: {help}; no formula ranks"));
+                }
+                for term in &self.terms {
+                    print(format!(
+                        "            {:indent$}{} = {}",
+                        "",
+                        term.text,
+                        term.value,
+                        indent = 2 * term.depth
+                    ));
+                }
+            }
+        }
+        if let Some(body) = self.bodies.words(self.record.visited.as_ref().map(|v| &v.content)) {
+            print(format!("body        {body}"));
+        }
+        for (what, text) in canonical::wishes(&self.url, &self.record, self.canonical.as_ref()) {
+            print(format!("{what:<10}  {text}"));
+        }
+        if let Some((ping, trust)) = &self.ping {
+            let (count, first) = (counted(ping.count.into(), "ping"), timestamp(ping.first));
+            print(format!("pinged      {count} since the last visit, the first at {first}; {trust}"));
+        }
+        if let Some(trust) = &self.lastmod.trust {
+            let at = timestamp(u64::from(known.lastmod) * 1000);
+            let moved = if known.is_announced { "newer than" } else { "the same as" };
+            print(format!("lastmod     {at}, {moved} at the last visit; {trust}"));
+        }
+        if let Some(rank) = self.rank {
+            print(format!("rank        {rank} by score"));
+        }
+        self.siblings.iter().flat_map(ShownBySiblings::lines).for_each(&mut print);
+        self.focus.iter().flat_map(ShownByFocus::lines).for_each(&mut print);
+        print(format!("robots.txt  {}", self.robots.words));
+        if let Some(delay) = self.delay {
+            print(format!("host        delay {} after each response", Span(delay).rounded()));
+        }
+        if let Some(noise) = &self.noise {
+            print(format!("noise       {}", noise.words()));
+        }
+        if let Some(trust) = &self.trust {
+            print(format!("validators  {}", trust::words(trust)));
+        }
+        if let Some(trap) = &self.trap {
+            print(format!("trap        {}", trap.words()));
+        }
+        let scope = match (self.refusal(), self.in_scope) {
+            (Some(refusal), _) => format!("outside: {refusal}"),
+            (None, Some(_)) => "inside".into(),
+            (None, None) => "unknown: the running crawl has the seed sites locked".into(),
+        };
+        print(format!("scope       {scope}"));
+        if let Some(why) = &self.opted_out {
+            print(format!("opted out   {why}"));
+        }
+        if let Some(strip) = visits::strip(&self.history.visits) {
+            print(format!("history     {strip}"));
+        }
+        for (what, by) in self.held.all() {
+            print(format!("operator    {what} by {} since {}", by.who, timestamp(by.at)));
+        }
+        let obstacles = self.obstacles();
+        print(format!("next visit  {}", self.next_visit(&obstacles)));
+        match &obstacles[..] {
+            [] => {}
+            [one] => print(format!("            To fetch it: {}", one.lifted)),
+            all => {
+                print("            To fetch it, all of these are needed:".into());
+                (1..).zip(all).for_each(|(at, one)| print(format!("            {at}. {}", one.lifted)));
+            }
+        }
+        lines
+    }
+}
