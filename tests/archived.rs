@@ -55,6 +55,8 @@ fn versions_are_those_of_recrawl_show() {
     let shown = succeeds(world.run(&["show", &url, "--list"]));
     assert!(versions.len() >= 3 && shown.lines().count() == versions.len(), "{shown}{all}");
     assert_eq!((&all["next"], &all["missing"]), (&Value::Null, &Value::Null));
+    let as_json = succeeds(world.run(&["show", &url, "--list", "--json"]));
+    assert_eq!(all, serde_json::from_str::<Value>(&as_json).unwrap());
     for (number, (version, line)) in (1..).zip(versions.iter().zip(shown.lines())) {
         assert_eq!(count(version, "number"), Some(number));
         let (bytes, offset) = (&version["bytes"], &version["warc_offset"]);
@@ -75,6 +77,7 @@ fn versions_are_those_of_recrawl_show() {
         };
         assert_eq!(content["text"].as_str().unwrap().trim_end(), show(&[]));
         assert_eq!(content["headers"].as_str().unwrap().trim_end(), show(&["--headers"]));
+        assert_eq!(content, serde_json::from_str::<Value>(&show(&["--json"])).unwrap());
         assert_eq!((&content["no_text"], &content["text_is_cut"]), (&Value::Null, &false.into()));
         match versions.get(content["version"]["number"].as_u64().unwrap() as usize) {
             Some(_) => {

@@ -106,7 +106,10 @@ fn a_configuration_is_fine_when_its_tokens_are() {
 #[test]
 fn the_reference_configuration_is_the_default() {
     let reference = workspace_file("config/recrawl.toml");
-    succeeds(program().args(["config", "check", "--config"]).arg(&reference).output().unwrap());
+    let mut check = program();
+    check.args(["config", "check", "--json", "--config"]).arg(&reference);
+    let checked: serde_json::Value = serde_json::from_str(&succeeds(check.output().unwrap())).unwrap();
+    assert_eq!((&checked["ok"], &checked["file"]), (&true.into(), &reference.display().to_string().into()));
     let shown = succeeds(program().args(["config", "show", "--config"]).arg(&reference).output().unwrap());
     let defaults = succeeds(program().args(["config", "show"]).output().unwrap());
     assert_eq!(shown, defaults);
@@ -118,6 +121,8 @@ fn formulas_are_listed_shown_checked_and_used() {
     assert!(list.contains("default") && list.contains("p_eb_site * sqrt(sqrt(u_harm_site))"), "{list}");
     let show = succeeds(program().args(["formula", "show", "age"]).output().unwrap());
     assert!(show.contains("expression = \"t\""), "{show}");
+    let show = succeeds(program().args(["formula", "show", "age", "--json"]).output().unwrap());
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&show).unwrap()["expression"], "t");
     let check = succeeds(program().args(["formula", "check", "t * X"]).output().unwrap());
     assert!(check.contains("never visited again"), "t * X starves: {check}");
     let fine = succeeds(program().args(["formula", "check", "default"]).output().unwrap());

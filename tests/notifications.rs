@@ -406,7 +406,11 @@ fn all_that_a_command_starts_is_killed_at_its_end_and_nothing_else() {
     ];
     daemon::configure(&world, &format!("{ALL}{}", targets.concat()));
     let mut beside = std::process::Command::new("sleep").arg(&other).spawn().unwrap();
-    succeeds(world.run(&["notify", "test", "ends"]));
+    let told = succeeds(world.run(&["notify", "test", "ends", "--json"]));
+    assert_eq!(
+        serde_json::from_str::<Value>(&told).unwrap(),
+        serde_json::json!({"target": "ends", "delivered": true})
+    );
     assert!(!is_running(&first));
     let failed = fails(world.run(&["notify", "test", "fails"]), 1);
     assert!(failed.contains("exit status: 3") && !is_running(&second), "{failed}");

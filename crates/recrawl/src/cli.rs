@@ -424,6 +424,9 @@ pub enum FormulaCommand {
     Show {
         /// Name or expression
         formula: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Parse a formula; report its cost and warnings
     Check {
@@ -662,6 +665,9 @@ pub enum ConfigCommand {
     Check {
         #[command(flatten)]
         config: Configuration,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Print the effective configuration with all defaults
     Show {

@@ -15,5 +15,6 @@ pub mod promises;
 pub mod refused;
 pub mod row;
 pub mod traps;
+pub mod versions;
 
 pub use recrawl_crawl::labels::{counted, thousands};

@@ -26,7 +26,7 @@ mod shared_state;
 mod status;
 mod telling;
 mod ticker;
-mod versions;
+pub mod versions;
 mod view;
 mod websub;
 
@@ -81,7 +81,7 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
         let _watchdog = notify::while_aside().map_err(Failure::work)?;
         let answers = Aside::answer(again.listen);
         if let Err(error) = &answers {
-            tracing::warn!("supervisors get no answer while a command has the directory: {error}");
+            tracing::warn!("/health does not answer while a command uses the data directory: {error}");
         }
         let Some(open) = open_again(args, &again, &signals, answers.as_ref().ok())? else { break };
         drop(answers);
@@ -338,12 +338,10 @@ fn has_nothing(crawl: &Crawl, given: &[CanonicalUrl]) -> bool {
 fn log_why_idle(crawl: &Crawl, given: &[CanonicalUrl]) {
     if let Some(Mark { who, at }) = crawl.control.paused() {
         let at = timestamp(at);
-        tracing::info!("paused by {who} since {at}: no round begins until `recrawl resume`");
+        tracing::info!("{who} paused the crawl at {at}: no round begins until `recrawl resume`");
     }
     if has_nothing(crawl, given) {
-        tracing::info!(
-            "no seeds and no pages yet: add seeds in the console, or start with --seed or --seeds"
-        );
+        tracing::info!("no seeds and no pages yet: run `recrawl add URL`, or add seeds in the dashboard");
     }
 }
 

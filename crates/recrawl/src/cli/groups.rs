@@ -49,6 +49,36 @@ mod tests {
         assert_eq!(grouped, all);
     }
 
+    /// The commands below this one that have none below them, with their names.
+    fn leaves(command: &Command, name: &str, found: &mut Vec<(String, Command)>) {
+        let mut below = command.get_subcommands().filter(|below| below.get_name() != "help").peekable();
+        if below.peek().is_none() {
+            found.push((name.to_owned(), command.clone()));
+        }
+        below.for_each(|below| leaves(below, &format!("{name} {}", below.get_name()), found));
+    }
+
+    #[test]
+    fn every_command_that_shows_something_can_print_json() {
+        let cli = Cli::command();
+        let (_, look) = GROUPS.iter().find(|(group, _)| *group == "Look").unwrap();
+        let elsewhere = ["formula list", "formula show", "formula check", "config check", "config show"];
+        let more =
+            ["notify test", "notify status", "repository stats", "improve status", "whatif", "savings"];
+        let mut all = Vec::new();
+        cli.get_subcommands().for_each(|command| leaves(command, command.get_name(), &mut all));
+        let shows = |name: &str| {
+            look.contains(&name.split(' ').next().unwrap())
+                || elsewhere.contains(&name)
+                || more.contains(&name)
+        };
+        all.retain(|(name, _)| shows(name));
+        assert!(all.len() >= look.len() + elsewhere.len() + more.len(), "one of these has another name");
+        let without =
+            all.iter().filter(|(_, command)| !command.get_arguments().any(|a| a.get_id() == "json"));
+        assert_eq!(without.map(|(name, _)| name).collect::<Vec<_>>(), [] as [&String; 0]);
+    }
+
     #[test]
     fn help_shows_the_groups_in_their_order() {
         let help = grouped(Cli::command()).render_help().to_string();

@@ -13,6 +13,9 @@ pub enum NotifyCommand {
         target: String,
         #[command(flatten)]
         at: Where,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Send all pending changes to all targets, and end. For crawls without a daemon
     #[command(

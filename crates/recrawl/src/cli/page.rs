@@ -69,4 +69,7 @@ pub struct ShowArgs {
     pub version: u32,
     #[command(flatten)]
     pub at: Where,
+    /// Print JSON: headers, text and difference of the version, or with --list all versions
+    #[arg(long, conflicts_with_all = ["text", "html", "headers", "diff"])]
+    pub json: bool,
 }

@@ -7,6 +7,7 @@ use crate::tokens::tokens_of;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::parts::notify::warning;
 use recrawl_crawl::parts::render;
+use serde_json::json;
 use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
@@ -17,7 +18,7 @@ const STARTING: &str = include_str!("../../../../config/starting.toml");
 pub fn run(command: &ConfigCommand) -> Result<(), Failure> {
     match command {
         ConfigCommand::Init { file } => init(file),
-        ConfigCommand::Check { config } => {
+        ConfigCommand::Check { config, json } => {
             let file = config.file();
             let settings = load(file.as_deref(), None)?;
             // Checked as the daemon does at its start.
@@ -25,6 +26,9 @@ pub fn run(command: &ConfigCommand) -> Result<(), Failure> {
             notifier::check(&settings)?;
             render::renderer(&settings.pages, &settings.config)?;
             promises::check(&settings)?;
+            if *json {
+                return print_json(&json!({"file": file, "ok": true, "warning": warning(&settings.config)}));
+            }
             if let Some(warning) = warning(&settings.config) {
                 print(format!("warning: {warning}"))?;
             }

@@ -8,7 +8,7 @@ use recrawl_console::view::Change;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::settings::{Settings, formula_file};
 use recrawl_formula::{Formula, builtin};
-use serde_json::json;
+use serde_json::{Value, json};
 
 pub fn run(command: &FormulaCommand) -> Result<(), Failure> {
     match command {
@@ -16,8 +16,11 @@ pub fn run(command: &FormulaCommand) -> Result<(), Failure> {
             let settings = at.settings()?;
             list(&formula_file::in_force(&settings)?, settings.formula_is_idle(), *json)
         }
-        FormulaCommand::Show { formula } => {
+        FormulaCommand::Show { formula, json } => {
             let formula = formula_file::find(formula).map_err(Failure::Usage)?;
+            if *json {
+                return print_json(&document(&formula));
+            }
             print(formula.to_toml().map_err(Failure::work)?.trim_end())
         }
         FormulaCommand::Check { formula, json } => {
@@ -41,6 +44,11 @@ fn use_formula(settings: &Settings, formula: &Formula) -> Result<(), Failure> {
     formula.check().warnings().iter().try_for_each(|text| print_labelled(format!("warning     {text}")))
 }
 
+fn document(formula: &Formula) -> Value {
+    json!({"name": formula.name, "expression": formula.expr.to_string(), "description": formula.description,
+           "protection": formula.protection.to_string(), "basis": formula.basis.to_string()})
+}
+
 fn list(in_force: &Formula, idle: Option<String>, as_json: bool) -> Result<(), Failure> {
     let mut formulas: Vec<Formula> = builtin::ALL.iter().map(|b| b.formula()).collect();
     if !formulas.contains(in_force) {
@@ -48,9 +56,9 @@ fn list(in_force: &Formula, idle: Option<String>, as_json: bool) -> Result<(), F
     }
     if as_json {
         let entry = |f: &Formula| {
-            json!({"name": f.name, "expression": f.expr.to_string(), "description": f.description,
-                   "protection": f.protection.to_string(), "basis": f.basis.to_string(),
-                   "in_force": idle.is_none() && f == in_force})
+            let mut entry = document(f);
+            entry["in_force"] = json!(idle.is_none() && f == in_force);
+            entry
         };
         return print_json(&formulas.iter().map(entry).collect::<Vec<_>>());
     }

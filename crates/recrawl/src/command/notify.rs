@@ -14,13 +14,14 @@ use recrawl_notifications::delivery::{Delivery, Failing};
 use recrawl_notifications::store::{self, Deliveries};
 use recrawl_repository::Generation;
 use recrawl_repository::storage::Storage;
+use serde_json::json;
 use std::sync::{Arc, Mutex};
 use tokio::runtime::Builder;
 use tokio_util::sync::CancellationToken;
 
 pub fn run(command: &NotifyCommand) -> Result<(), Failure> {
     match command {
-        NotifyCommand::Test { target, at } => test(at, target),
+        NotifyCommand::Test { target, at, json } => test(at, target, *json),
         NotifyCommand::Send { at } => send(at),
         NotifyCommand::Status { at, json } => status(at, *json),
         NotifyCommand::Skip { target, at } => skip(at, target),
@@ -51,11 +52,14 @@ fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Fail
     done
 }
 
-fn test(at: &Where, name: &str) -> Result<(), Failure> {
+fn test(at: &Where, name: &str, as_json: bool) -> Result<(), Failure> {
     let settings = settings(at)?;
     let target = named(&settings, name)?;
     notifier::check(&settings)?;
     block_on(notifier::test(&settings, target, now()))?;
+    if as_json {
+        return print_json(&json!({"target": name, "delivered": true}));
+    }
     print(format!("delivered a test message to target {name}"))
 }
 
@@ -119,7 +123,10 @@ fn send(at: &Where) -> Result<(), Failure> {
     }
     match (failed, is_failing) {
         (0, false) => Ok(()),
-        (0, true) => Err(Failure::Work("some changes could not be delivered and will be retried".into())),
+        (0, true) => Err(Failure::Work(
+            "some changes could not be delivered and will be retried; `recrawl notify status` says why"
+                .into(),
+        )),
         (failed, _) => {
             Err(Failure::Work(format!("{} failed and will be retried", counted(failed, "message"))))
         }

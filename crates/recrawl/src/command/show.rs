@@ -1,8 +1,9 @@
 //! `recrawl show`: what the archive holds of a page: text, body, headers, versions and their differences.
 
-use super::{print, write_bytes};
+use super::{print, print_json, write_bytes};
 use crate::cli::{ShowArgs, Where};
 use crate::report::explain::unknown;
+use crate::report::versions;
 use crate::texts::{ArchivedPage, MAX_VERSIONS, Missing, Text, Version, media_type, unified};
 use recrawl_archive::timestamp;
 use recrawl_crawl::failure::Failure;
@@ -77,12 +78,18 @@ pub fn now() -> u64 {
 
 pub fn run(args: &ShowArgs) -> Result<(), Failure> {
     let page = archived(&args.at, &args.url)?;
+    if args.list && args.json {
+        return print_json(&versions::all(&page, now()).map_err(Failure::work)?);
+    }
     if args.list {
         return list(&page);
     }
     let version = page.version(args.version)?;
     if version.answer.is_cut {
         tracing::warn!("the body is longer than fetch.max_body and render.max_document, and shown in part");
+    }
+    if args.json {
+        return print_json(&versions::content(&page, args.version as usize, &version));
     }
     if args.html {
         return write_bytes(version.answer.document());

@@ -2,15 +2,12 @@
 
 use super::shared_state::SharedState;
 use crate::report::explain::unknown;
-use crate::texts::{ArchivedPage, MAX_VERSIONS, Missing, Text, Version, Versions, document_of, inert_body};
+use crate::report::versions::{content, fill, why_not};
+use crate::texts::{ArchivedPage, Missing, Version, inert_body};
 use recrawl_archive::timestamp;
-use recrawl_console::view::{
-    self, NoVersion, OneVersion, Refusal, VersionContent, VersionList, VersionQuery,
-};
+use recrawl_console::view::{OneVersion, Refusal, VersionContent, VersionList, VersionQuery};
 use recrawl_types::{ArchivePosition, CanonicalUrl};
 
-/// Maximum bytes of a text in an answer. A long article has 50 KiB.
-const MAX_SHOWN_TEXT: usize = 512 << 10;
 /// Maximum bytes of a body that becomes a document. The rest is left out.
 const MAX_SHOWN_BODY: usize = 1 << 20;
 
@@ -48,76 +45,10 @@ pub fn list(shared: &SharedState, ask: &VersionQuery) -> Result<VersionList, Ref
     Ok(list)
 }
 
-fn fill(list: &mut VersionList, page: &ArchivedPage, ask: &VersionQuery, now: u64) -> Result<(), Refusal> {
-    let (before, from) = match &ask.cursor {
-        None => (0, page.visited.content.archive),
-        Some(cursor) => {
-            let bad = || Refusal::invalid("cursor", "unknown cursor", "omit it to start over");
-            let (number, version) =
-                page.version_at(position(cursor).ok_or_else(bad)?, 0).map_err(|_| bad())?;
-            (number - 1, Some(version.at))
-        }
-    };
-    let max_body = page.settings.max_archived_body();
-    let mut versions = Versions::of(&page.archive, &page.url, from, max_body);
-    // The words of the version that comes next in the list are those before the last one.
-    let mut newer: Option<Text> = None;
-    for number in before + 1.. {
-        let version = match versions.next() {
-            None => break,
-            Some(Ok(_)) if number > MAX_VERSIONS => {
-                let why = format!("only the last {MAX_VERSIONS} versions are shown");
-                list.missing = Some(NoVersion { none: "too_many", why });
-                break;
-            }
-            Some(Ok(version)) => version,
-            Some(Err(missing)) => {
-                list.missing = Some(why_not(missing));
-                break;
-            }
-        };
-        let text = page.text(&version).ok();
-        if let (Some(newer), Some(text), Some(row)) = (&newer, &text, list.versions.last_mut()) {
-            row.words_changed = Some(newer.text != text.text);
-        }
-        if list.versions.len() == ask.limit {
-            list.next = Some(format!("{}-{}", version.at.file, version.at.offset));
-            break;
-        }
-        list.versions.push(row(number, &version));
-        newer = text;
-    }
-    if list.versions.is_empty() && list.missing.is_none() {
-        list.missing = Some(why_not(page.none(now)));
-    }
-    Ok(())
-}
-
-fn position(cursor: &str) -> Option<ArchivePosition> {
-    let (file, offset) = cursor.split_once('-')?;
-    Some(ArchivePosition { file: file.parse().ok()?, offset: offset.parse().ok()? })
-}
-
 /// Text, headers and difference of one version.
 pub fn one(shared: &SharedState, asked: &OneVersion) -> Result<VersionContent, Refusal> {
     let (page, number, version) = version(shared, asked, None)?;
-    let text = page.text(&version);
-    let older = || page.before(&version).and_then(|before| page.text(&before));
-    let difference = text.clone().and_then(|newer| older().map(|older| [newer, older]));
-    let (mut text, no_text) = match text {
-        Ok(Text { text, .. }) => (Some(text), None),
-        Err(missing) => (None, Some(why_not(missing))),
-    };
-    let text_is_cut = text.as_mut().is_some_and(|text| cut(text, MAX_SHOWN_TEXT));
-    Ok(VersionContent {
-        url: page.url.to_string(),
-        version: row(number, &version),
-        headers: version.headers(),
-        text,
-        text_is_cut,
-        no_text,
-        difference: document_of(difference),
-    })
+    Ok(content(&page, number, &version))
 }
 
 /// One version as an inert HTML document.
@@ -154,30 +85,4 @@ fn version(
     let max_body = max_body.unwrap_or_else(|| page.settings.max_archived_body());
     let (number, version) = page.version_at(at, max_body).map_err(not_found)?;
     Ok((page, number, version))
-}
-
-fn row(number: usize, Version { at, answer }: &Version) -> view::Version {
-    view::Version {
-        number,
-        time: answer.time(),
-        status: answer.status(),
-        content_type: answer.http_field("Content-Type").map(|value| value.trim().to_owned()),
-        bytes: answer.body_bytes,
-        digest: answer.field("WARC-Payload-Digest").map(str::to_owned),
-        words_changed: None,
-        warc_file: at.file,
-        warc_offset: at.offset,
-    }
-}
-
-fn why_not(Missing { none, why }: Missing) -> NoVersion {
-    NoVersion { none, why }
-}
-
-/// Cuts a text at a character, and tells whether it was longer.
-fn cut(text: &mut String, max: usize) -> bool {
-    let end = (0..=max.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    let is_cut = end < text.len();
-    text.truncate(end);
-    is_cut
 }
