@@ -1,6 +1,6 @@
 //! What the manual says to type: blocks marked `sh run` run, page by page; all other commands exist.
 
-use crate::harness::{World, web, workspace_file};
+use crate::harness::{World, program, web, workspace_file};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ fn blocks_that_are_marked_to_run_do() {
         }
         ran.push(page.file_name().unwrap().to_string_lossy().into_owned());
     }
-    for page in ["README.md", "first-formula.md", "manual.md", "installing.md"] {
+    for page in ["README.md", "first-formula.md", "manual.md", "installing.md", "cookbook.md"] {
         assert!(ran.iter().any(|r| r == page), "{page} has no block that runs, only {ran:?} have");
     }
 }
@@ -63,8 +63,65 @@ fn stood_in(script: &str, seed: &str, config: &str) -> String {
         true => line.to_owned(),
         false => line.replace("recrawl crawl", &format!("recrawl crawl --config {config}")),
     };
-    let script: Vec<String> = script.lines().map(line).collect();
-    script.join("\n").replace(EXAMPLE, seed).replace("cp config/recrawl.toml", &format!("cp {config}"))
+    // The settings of the tests fill no cycle, and not every machine has jq.
+    let filled = |line: String| match line.contains("--until filled") {
+        true => format!("RECRAWL__CYCLE__FILL=true {line}"),
+        false => line,
+    };
+    let is_runnable = |line: &&str| !line.starts_with("jq ") || is_installed("jq");
+    let script: Vec<String> = script.lines().filter(is_runnable).map(line).map(filled).collect();
+    let host = seed.split([':', '/']).find(|part| part.contains('.')).expect("a host");
+    let script = script.join("\n").replace(EXAMPLE, seed);
+    let script = script.replace(" example.com", &format!(" {host}"));
+    script.replace("cp config/recrawl.toml", &format!("cp {config}"))
+}
+
+#[expect(clippy::disallowed_methods, reason = "it decides what can be run, not what comes out")]
+fn is_installed(program: &str) -> bool {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&folders).any(|folder| folder.join(program).exists())
+}
+
+/// `key = value` in backticks, with the table that was named before it in the same answer.
+#[test]
+fn every_setting_of_the_cookbook_is_valid() {
+    let cookbook = fs::read_to_string(workspace_file("docs/cookbook.md")).unwrap();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let mut checked = 0;
+    for answer in cookbook.split("\n\n") {
+        let Some(settings) = settings_in(&answer.replace('\n', " ")) else { continue };
+        fs::write(file.path(), &settings).unwrap();
+        let show = program().args(["config", "show", "--config"]).arg(file.path()).output().unwrap();
+        assert!(show.status.success(), "{answer}\n{settings}{}", String::from_utf8_lossy(&show.stderr));
+        checked += settings.matches(" = ").count();
+    }
+    assert!(checked > 15, "only {checked} settings were found");
+}
+
+/// The settings of one answer as a configuration; none if there are none.
+fn settings_in(answer: &str) -> Option<String> {
+    let code: Vec<&str> = answer.split('`').skip(1).step_by(2).collect();
+    let (mut dotted, mut of_table, mut prefix) = (String::new(), String::new(), "");
+    let table = code.iter().find(|code| code.starts_with('['));
+    for (key, value) in code.iter().filter_map(|code| code.split_once(" = ")) {
+        if let Some((named, _)) = key.split_once('.') {
+            prefix = named;
+            dotted += &format!("{key} = {value}\n");
+        } else if table.is_none() {
+            dotted += &format!("{prefix}.{key} = {value}\n");
+        } else {
+            of_table += &format!("{key} = {value}\n");
+        }
+    }
+    // Entries of a list need the pages or the host that they are about.
+    let head = match table {
+        Some(&"[[pages]]") => "[[pages]]\nmatch = \"https://example.com/*\"\n",
+        Some(&"[[hosts]]") => "[[hosts]]\nhost = \"example.com\"\n",
+        Some(table) => table,
+        None => "",
+    };
+    let settings = format!("{dotted}{head}\n{of_table}");
+    settings.contains(" = ").then_some(settings)
 }
 
 /// The first page has no block that nobody runs: what is not `sh run` calls jobs of the Makefile, which are there.
