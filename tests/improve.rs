@@ -152,7 +152,7 @@ const PROMOTE: &str = "[improve]\nmode = \"promote\"\nshadow_cycles = 3\nbefore_
 fn a_formula_learned_from_the_crawls_own_visits_is_tried_and_comes_into_force() {
     let world = World::new(web(900, 40), PROMOTE);
     let early = fails(world.run(&["improve", "run", "--cpu", "5 s"]), 2);
-    assert!(early.contains("cannot open data directory"), "{early}");
+    assert!(early.contains("cannot open data directory") && early.contains("recrawl crawl URL"), "{early}");
     (0..20).for_each(|_| drop(world.next_cycle()));
     let run: Value =
         serde_json::from_str(&succeeds(world.run(&["improve", "run", "--cpu", "5 s", "--json"]))).unwrap();

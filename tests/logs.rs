@@ -143,7 +143,7 @@ fn what_is_logged_is_read_anew_on_sighup_and_the_answer_names_it() {
     daemon.signal("-HUP");
     daemon.until("told", |_| said("configuration reloaded taken=\"log.filter\"") == 1);
     daemon.until("told more", |_| said("visited") > 0);
-    assert_eq!(said("restart to apply changes of: log.format"), 1);
+    assert_eq!(said("restart the daemon to apply changes of: log.format"), 1);
     // From less to more and back, it is told in either case.
     configure(&world, &format!("{QUICK}\n[log]\nfilter = \"error\""));
     daemon.signal("-HUP");

@@ -404,7 +404,7 @@ fn sighup_takes_up_what_can_change_and_names_what_cannot() {
     ));
     daemon.signal("-HUP");
     daemon.until("taken up", |_| {
-        daemon.log.lock().unwrap().contains("restart to apply changes of: serve.listen")
+        daemon.log.lock().unwrap().contains("restart the daemon to apply changes of: serve.listen")
     });
     let log = daemon.log.lock().unwrap().clone();
     assert!(log.contains("urls.drop_parameters") && log.contains("scope.refuse_hosts"), "{log}");

@@ -1011,10 +1011,11 @@ describe("while the crawl runs", () => {
         drawn.set(all);
         await new Promise((resolve) => setTimeout(resolve, 100));
         const svg = drawn.element.querySelector("svg[role=img]");
-        const [right, labels] = [svg.getBoundingClientRect().right, [...svg.querySelectorAll(".tick")]];
+        const { left, right } = svg.getBoundingClientRect();
+        const labels = [...svg.querySelectorAll(".tick")];
         const found = {
           values: [...svg.querySelectorAll(".tick.end")].map((label) => label.textContent),
-          cut: labels.filter((label) => label.getBoundingClientRect().right > right).length,
+          cut: labels.filter((label) => label.getBoundingClientRect().right > right || label.getBoundingClientRect().left < left).length,
           dots: svg.querySelectorAll("circle.mark").length,
         };
         drawn.element.remove();
@@ -1024,6 +1025,48 @@ describe("while the crawl runs", () => {
     assert.deepEqual(await chart([{ at, y: 0 }]), { values: ["0 B", "1 B"], cut: 0, dots: 1 });
     const two = await chart([{ at: at - 60_000, y: 3 }, { at, y: 150 }]);
     assert.deepEqual(two, { values: ["0 B", "100 B", "200 B"], cut: 0, dots: 0 });
+    await done();
+  });
+
+  it("numbers on an axis are round, in one unit, and whole", async () => {
+    const { page, done } = await view("#/now");
+    const ends = [400, 1000 * 1024, 1024 ** 2, 3 * 1024 ** 3];
+    const [texts, cut] = await page.evaluate(async (ends) => {
+      const { timeline } = await import("/assets/timeline.js");
+      const { niceBytes } = await import("/assets/chart.js");
+      const { bytes } = await import("/assets/format.js");
+      const all = [];
+      let cut = 0;
+      for (const y of ends) {
+        const tick = (value, end) => `${bytes(value, end)}/s`;
+        const series = [{ kind: "main", name: "one", of: (point) => point.y }];
+        const drawn = timeline({ title: "Test", format: String, round: niceBytes, tick, series });
+        document.getElementById("main").prepend(drawn.element);
+        drawn.set([{ at: 1, y: 0 }, { at: 2, y }]);
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        const svg = drawn.element.querySelector("svg[role=img]");
+        const labels = [...svg.querySelectorAll(".tick.end")];
+        const { left } = svg.getBoundingClientRect();
+        cut += labels.filter((label) => label.getBoundingClientRect().left < left).length;
+        all.push(labels.map((label) => label.textContent));
+        drawn.element.remove();
+      }
+      return [all, cut];
+    }, ends);
+    assert.deepEqual(texts, [
+      ["0 B/s", "250 B/s", "500 B/s"],
+      ["0 KiB/s", "500 KiB/s", "1000 KiB/s"],
+      ["0 MiB/s", "0.5 MiB/s", "1 MiB/s"],
+      ["0 GiB/s", "2.5 GiB/s", "5 GiB/s"],
+    ]);
+    assert.equal(cut, 0);
+    const ticks = await page.evaluate(async () => {
+      const { lines } = await import("/assets/chart.js");
+      const format = (value) => new Intl.NumberFormat("en", { notation: "compact" }).format(value);
+      const drawn = lines(400, [{ kind: "main", name: "one", points: [[1, 50_000]] }], { label: "Test", format });
+      return [...drawn.querySelectorAll(".tick.end")].map((label) => label.textContent);
+    });
+    assert.deepEqual(ticks, ["0", "25K", "50K"]);
     await done();
   });
 

@@ -36,6 +36,15 @@ const STATE: [&str; 4] = ["MANIFEST", "decisions.json", "notify.json", "candidat
 /// more, and the log of changes.
 const OURS_BEGIN: [&str; 5] = ["MANIFEST.", "generation-", "cycle-", "visits-", "control.jsonl"];
 
+/// A data directory that cannot be opened.
+pub fn cannot_open(folder: &Path, error: &io::Error) -> Failure {
+    let todo = match error.kind() {
+        ErrorKind::NotFound => "; pass --data-dir, or begin a crawl with `recrawl crawl URL`",
+        _ => "",
+    };
+    Failure::Usage(format!("cannot open data directory {}: {error}{todo}", folder.display()))
+}
+
 /// Settings that are fixed for the life of a repository: other values would give pages other names,
 /// or make the stored fingerprints useless.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]

@@ -25,8 +25,7 @@ use std::{fmt, io, thread};
 pub fn repository(settings: &Settings) -> Result<Repository, Failure> {
     let folder = &settings.data_dir;
     crate::data_dir::check_files(folder)?;
-    let storage = FileStorage::existing(folder)
-        .map_err(|e| Failure::Usage(format!("cannot open data directory {}: {e}", folder.display())))?;
+    let storage = FileStorage::existing(folder).map_err(|e| crate::data_dir::cannot_open(folder, &e))?;
     Repository::open_read(Arc::new(storage)).map_err(|e| match e {
         OpenError::Absent(_) => Failure::Usage(format!(
             "data directory {}: no crawl here; check --data-dir or storage.data_dir",

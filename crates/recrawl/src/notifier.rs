@@ -144,7 +144,7 @@ impl<'c> Notifier<'c> {
             store::of_targets(&**crawled.storage(), names, committed).map_err(Failure::work)?;
         for (name, delivery) in removed.iter().filter(|(_, delivery)| !delivery.held.is_empty()) {
             let pending = delivery.held.len();
-            tracing::warn!(target = %name, pending, "its messages are dropped: the target is not configured any more");
+            tracing::warn!(target = %name, pending, "dropped the messages of a target that is no longer configured");
         }
         if let Some(warning) = warning(&settings.config) {
             tracing::warn!("{warning}");
@@ -156,7 +156,7 @@ impl<'c> Notifier<'c> {
             delivery.remove(&|url| settings.scope.taken_down().iter().any(|pattern| pattern.matches(url)));
             let made = Sender::new(target, &settings.fetch);
             if let Err(failure) = &made {
-                tracing::error!("no change is delivered: {failure}");
+                tracing::error!("cannot deliver any change: {failure}");
                 delivery.cannot_start(now, failure.to_string());
             }
             senders.push(made.ok());

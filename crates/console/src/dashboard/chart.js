@@ -55,7 +55,8 @@ export function lines(width, series, { label, format, axis = String, height = 20
   const high = nice(Math.max(...all.map(([, y]) => y ?? 0)));
   const x = (value) => left + (to === from ? 0.5 : (value - from) / (to - from)) * (width - left - right);
   const y = (value) => above + (1 - value / high) * (height - above - below);
-  const grid = [0, 0.25, 0.5, 0.75, 1].flatMap((part) => [
+  // Halves of a round number are round, quarters are not.
+  const grid = [0, 0.5, 1].flatMap((part) => [
     s("line", { x1: left, x2: width - right, y1: y(part * high), y2: y(part * high), class: "grid" }),
     s("text", { x: left - 8, y: y(part * high) + 4, class: "tick end" }, format(part * high)),
   ]);

@@ -63,6 +63,11 @@ export function loading() {
 /** A text of recrawl itself: what is in backticks is code. */
 export const prose = (text) => text.split("`").map((part, at) => (at % 2 === 1 ? h("code", {}, part) : part));
 
+/** Sets such a text only if it differs. */
+export function sayProse(element, text) {
+  if (element.textContent !== text.replaceAll("`", "")) element.replaceChildren(...prose(text));
+}
+
 /** An error of the console (RFC 9457). */
 export function problem(refusal, again) {
   return h(

@@ -25,11 +25,12 @@ export function value(number) {
   return size !== 0 && (size < 0.001 || size >= 1e6) ? number.toExponential(3) : String(Number(number.toPrecision(5)));
 }
 
-/** 1.5 MiB */
-export function bytes(value) {
+/** 1.5 MiB; on an axis with this end, in the unit of the end, so that its values can be compared. */
+export function bytes(value, end) {
   if (isNone(value)) return NONE;
-  const power = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, value)) / 10)));
-  return `${power === 0 ? value : (value / 1024 ** power).toFixed(1)} ${UNITS[power]}`;
+  const power = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, end ?? value)) / 10)));
+  const amount = value / 1024 ** power;
+  return `${end === undefined && power > 0 ? amount.toFixed(1) : Number(amount.toFixed(2))} ${UNITS[power]}`;
 }
 
 /** 250 ms, 1.5 s */

@@ -1,7 +1,7 @@
 // Health of the crawl: a light with its reason, the next round, and the figures an operator asks for first.
 
 import { button, outcome } from "./action.js";
-import { figure, h, panel, say } from "./dom.js";
+import { figure, h, panel, prose, say, sayProse } from "./dom.js";
 import { bytes, duration, moment, words } from "./format.js";
 
 /** What each level means, for those who do not see the colour. */
@@ -74,7 +74,7 @@ export function healthPanel(app) {
     const { status, clock: now } = app;
     if (!status) return;
     const { health, cycle, next_round: round, next_cycle_at: due } = status;
-    say(reason, sentence(health, now()));
+    sayProse(reason, sentence(health, now()));
     const when = (at) => (at > now() ? `in ${duration((at - now()) / 1000)}` : "now");
     next.set(round?.at ? `${round.kind}, ${when(round.at)}` : cycle && status.state === "crawling" ? "after this one" : "–");
     say(
@@ -95,7 +95,7 @@ export function healthPanel(app) {
       const { health } = status;
       light(lamp, health.level);
       say(level, LEVELS[health.level]);
-      also.replaceChildren(...health.also.map((text) => h("li", {}, `Also: ${text}.`)));
+      also.replaceChildren(...health.also.map((text) => h("li", {}, ...prose(`Also: ${text}.`))));
       also.hidden = health.also.length === 0;
       controls.state(status.state);
       const free = status.bytes_free;

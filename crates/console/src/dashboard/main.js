@@ -2,7 +2,7 @@
 
 import { beginSession, session } from "./api.js";
 import { listen } from "./stream.js";
-import { h, prose, say } from "./dom.js";
+import { h, prose, say, sayProse } from "./dom.js";
 import { count, time, words } from "./format.js";
 import { light, sentence } from "./health.js";
 import * as control from "./control.js";
@@ -63,7 +63,7 @@ function status(now) {
   say($("state"), words(now.state));
   $("state").className = `badge ${now.state}`;
   light($("light"), now.health.level);
-  say($("reason"), sentence(now.health, now.now));
+  sayProse($("reason"), sentence(now.health, now.now));
   say(
     $("where"),
     `recrawl ${now.version} · ${now.data_dir} · generation ${count(now.generation)} · up since ${time(now.started)}`,

@@ -38,6 +38,7 @@ export function recentPanel() {
       title: "Bytes per second",
       format: (value) => (value === null ? "–" : `${bytes(Math.round(value))}/s`),
       round: niceBytes,
+      tick: (value, end) => `${bytes(value, end)}/s`,
       series: [{ key: "rate_bytes", name: "bodies", kind: "main", of: (p) => rate(p.bytes, p) }],
     }),
     timeline({

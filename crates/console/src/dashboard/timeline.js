@@ -5,7 +5,7 @@ import { h, s, say } from "./dom.js";
 import { clock } from "./format.js";
 
 const HEIGHT = 105;
-const [LEFT, RIGHT, ABOVE, BELOW] = [74, 10, 8, 24];
+const [LEFT, RIGHT, ABOVE, BELOW] = [82, 10, 8, 24];
 /** Half the width of a time on the axis. */
 const HALF_TIME = 20;
 /** Milliseconds shown at least, so that the first points do not fill the width. */
@@ -15,9 +15,9 @@ const STEPS = [1, 2, 5, 10, 15, 20, 30];
 
 /**
  * A chart of `series`, each `{kind, name, of}`: `of` gives the value of a point, or null. With `stacked`, the values add
- * up. `round` gives the end of the axis for the highest value. `set` draws points, which have an `at` in milliseconds.
+ * up. `round` gives the end of the axis for the highest value, and `tick` writes a value on an axis with this end. `set` draws points, which have an `at` in milliseconds.
  */
-export function timeline({ title, series, format, stacked = false, round = nice }) {
+export function timeline({ title, series, format, stacked = false, round = nice, tick = format }) {
   let points = [],
     chosen = null,
     rule = null,
@@ -50,10 +50,11 @@ export function timeline({ title, series, format, stacked = false, round = nice 
     const high = round(Math.max(0, ...bands.flat().map(([, , top]) => top ?? 0)));
     const y = (of) => ABOVE + (1 - of / high) * (HEIGHT - ABOVE - BELOW);
     // The middle only if its label is another than that of an end.
-    const isMiddle = ![0, high].map(format).includes(format(high / 2));
+    const named = (of) => tick(of, high);
+    const isMiddle = ![0, high].map(named).includes(named(high / 2));
     const grid = (isMiddle ? [0, high / 2, high] : [0, high]).flatMap((of) => [
       s("line", { x1: LEFT, x2: width - RIGHT, y1: y(of), y2: y(of), class: "grid" }),
-      s("text", { x: LEFT - 6, y: y(of) + 4, class: "tick end" }, format(of)),
+      s("text", { x: LEFT - 6, y: y(of) + 4, class: "tick end" }, named(of)),
     ]);
     const shapes = series.flatMap(({ kind, name }, at) =>
       runs(bands[at]).map((run) => {

@@ -96,12 +96,17 @@ pub struct Rule {
 /// All rules, the most important first. Levels never rise from one to the next, and the last applies always.
 pub const RULES: &[Rule] = &[
     red("stalled", "no progress for `serve.stall`", |s| {
-        s.is_stalled().then(|| format!("no progress for {} (serve.stall)", Span::millis(s.idle_ms).rounded()))
+        s.is_stalled().then(|| {
+            format!(
+                "the crawl made no progress for {} (serve.stall); read the log, then restart it",
+                Span::millis(s.idle_ms).rounded()
+            )
+        })
     }),
     red("disk full", "less free space than `storage.reserve`", |s| {
         let free = s.bytes_free.filter(|free| *free < s.bytes_reserved)?;
         Some(format!(
-            "the disk is full: {} free, {} reserved (storage.reserve)",
+            "the disk is full: {} free, {} reserved (storage.reserve); free space, then the crawl goes on",
             Size(free).rounded_down(),
             Size(s.bytes_reserved)
         ))
@@ -114,16 +119,22 @@ pub const RULES: &[Rule] = &[
         let counts = s.last.as_ref().filter(|_| s.visited == 0 && s.state != State::Starting)?.counts;
         let was_asked = counts.failed + counts.robots_denied + counts.refused + counts.not_found > 0;
         match misses(&counts) {
-            misses if was_asked => Some(format!("no page was fetched yet: {misses}")),
+            misses if was_asked => {
+                Some(format!("no page was fetched yet: {misses}; `recrawl explain URL` says why"))
+            }
             // After failures, hosts and pages are left alone for some cycles.
-            _ => (s.pages > 0 && s.idle_cycles > 1)
-                .then(|| format!("no page was fetched yet, in {} cycles", s.idle_cycles)),
+            _ => (s.pages > 0 && s.idle_cycles > 1).then(|| {
+                format!(
+                    "no page was fetched yet, in {} cycles; `recrawl explain URL` says why",
+                    s.idle_cycles
+                )
+            }),
         }
     }),
     red("nothing answered", "all of at least 20 requests failed", |s| {
         let counts = recent(s)?;
         (counts.failed == counts.requested())
-            .then(|| format!("no request succeeded: {} of {} failed", counts.failed, counts.requested()))
+            .then(|| format!("all {} requests failed; check the network, DNS and the proxy", counts.failed))
     }),
     red(
         "changes lost",
@@ -164,27 +175,35 @@ pub const RULES: &[Rule] = &[
     }),
     amber("many failures", "more than a fifth of at least 20 requests failed", |s| {
         let counts = recent(s)?;
-        (counts.failed as f64 > FAILED_SHARE * counts.requested() as f64)
-            .then(|| format!("{} of {} requests failed", counts.failed, counts.requested()))
+        (counts.failed as f64 > FAILED_SHARE * counts.requested() as f64).then(|| {
+            format!("{} of {} requests failed; the dashboard lists them", counts.failed, counts.requested())
+        })
     }),
     amber("seed fails", "all that was asked of a seed's host failed, the last time", |s| {
         let (first, more) = (s.failing_seed_hosts.first()?, s.failing_seed_hosts.len() - 1);
         let more = if more > 0 { format!(", nor of {more} more hosts of seeds") } else { String::new() };
-        Some(format!("no page of {first} can be fetched{more}; recrawl status --host {first} says why"))
+        Some(format!("no page of {first} can be fetched{more}; `recrawl status --host {first}` says why"))
     }),
     amber("idle", "the last two cycles fetched nothing", |s| {
-        (s.idle_cycles >= IDLE_CYCLES && s.pages > 0)
-            .then(|| format!("the last {} cycles fetched nothing", s.idle_cycles))
+        (s.idle_cycles >= IDLE_CYCLES && s.pages > 0).then(|| {
+            format!("the last {} cycles fetched nothing; `recrawl explain URL` says why", s.idle_cycles)
+        })
     }),
     amber("budget", "nine tenths of `budget.bytes_per_cycle` are spent", |s| {
         let budget = s.budget.as_ref().filter(|budget| budget.used() >= SPENT_SHARE)?;
         let (spent, limit) = (Size(budget.spent).rounded(), Size(budget.limit));
-        Some(format!("{spent} of the cycle's {limit} are spent (budget.bytes_per_cycle)"))
+        Some(format!(
+            "{spent} of the cycle's {limit} are spent (budget.bytes_per_cycle); the rest waits for the next cycle"
+        ))
     }),
     amber("back-off", "more than a fifth of the open hosts are in back-off", |s| {
         let cycle = s.cycle.as_ref()?;
-        (cycle.backed_off as f64 > BACKED_OFF_SHARE * cycle.open_hosts as f64)
-            .then(|| format!("{} of {} open hosts are in back-off", cycle.backed_off, cycle.open_hosts))
+        (cycle.backed_off as f64 > BACKED_OFF_SHARE * cycle.open_hosts as f64).then(|| {
+            format!(
+                "{} of {} open hosts are in back-off, as they fail or ask for it; see Hosts",
+                cycle.backed_off, cycle.open_hosts
+            )
+        })
     }),
     amber("changes not delivered", "a target of `[[notify]]` took no message at several tries", |s| {
         let failing: Vec<&str> = s
@@ -195,7 +214,7 @@ pub const RULES: &[Rule] = &[
             .collect();
         let names = failing.join(", ");
         (!failing.is_empty())
-            .then(|| format!("changes cannot be delivered to: {names}; see recrawl notify status"))
+            .then(|| format!("changes cannot be delivered to: {names}; `recrawl notify status` says why"))
     }),
     amber("seeds refused", "new seeds are out of scope, in the last hour", |s| {
         let refused = s.seeds_refused.as_ref().filter(|r| s.now < r.at.saturating_add(REFUSED_SEEDS_FOR))?;
@@ -360,7 +379,7 @@ mod tests {
             ),
             ("idle", Amber, "the last 2 cycles fetched nothing", with(|s| s.idle_cycles = 2)),
             ("working", Green, "fetching", with(|s| s.idle_cycles = 1)),
-            ("nothing answered", Red, "20 of 20 failed", {
+            ("nothing answered", Red, "all 20 requests failed", {
                 let mut status = status();
                 now(&mut status).counts = failing(20, 0);
                 status
@@ -461,6 +480,15 @@ mod tests {
             assert_eq!((first.name, health.level), (*name, *level), "{health:?}");
             assert!(health.reason.contains(reason), "{name}: {health:?}");
             assert!(!health.reason.ends_with('.'), "{health:?}");
+            assert!(health.reason.split_whitespace().count() <= 25, "too long to read: {health:?}");
+            // The state says the rest, or the round says why it failed.
+            let says_enough =
+                ["failed", "paused", "starting", "stopping", "seeds refused", "no seeds", "disk low"];
+            let is_trouble = *level > Green && !says_enough.contains(name);
+            assert!(
+                !is_trouble || health.reason.contains("; "),
+                "{name} does not say what to do: {health:?}"
+            );
         }
         for rule in RULES {
             assert!(cases.iter().any(|(name, ..)| *name == rule.name), "no case for {}", rule.name);

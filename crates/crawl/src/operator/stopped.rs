@@ -31,9 +31,7 @@ impl StoppedCrawl {
     /// something cannot be read.
     pub fn open(settings: &Settings) -> Result<StoppedCrawl, Failure> {
         let folder = &settings.data_dir;
-        let in_folder = |e: std::io::Error| {
-            Failure::Usage(format!("cannot open data directory {}: {e}", folder.display()))
-        };
+        let in_folder = |e: std::io::Error| crate::data_dir::cannot_open(folder, &e);
         let storage = FileStorage::existing(folder).map_err(in_folder)?;
         if !folder.join("MANIFEST").exists() {
             return Err(Failure::Usage(format!(

@@ -14,7 +14,8 @@ pub fn run(args: &PromisesArgs) -> Result<(), Failure> {
     let settings = args.at.settings()?;
     if let Some(daemon) = Daemon::beside(&settings.data_dir) {
         const PATH: &str = "/api/v1/promises";
-        let unknown = || Failure::work("the daemon does not know of promises");
+        let unknown =
+            || Failure::work("the answer of the daemon has no promises; is the daemon of another version?");
         return match args.json {
             true => print_json(&daemon.json(PATH)?.ok_or_else(unknown)?),
             false => print_labelled(&daemon.text(PATH)?.ok_or_else(unknown)?),

@@ -33,7 +33,7 @@ pub fn reload(args: &ServeArgs, crawl: &mut Crawl, shared: &SharedState, console
             }
             if !left.is_empty() {
                 let keys = left.join(", ");
-                tracing::warn!("restart to apply changes of: {keys}");
+                tracing::warn!("restart the daemon to apply changes of: {keys}");
             }
         }
         Err(failure) => tracing::error!("kept the previous configuration: {failure}"),

@@ -314,7 +314,7 @@ impl SharedState {
         }
         let waits = Turn::is_taken(&self.data_dir).unwrap_or(false);
         if !waits {
-            tracing::info!("no command waits for the data directory any more");
+            tracing::info!("no command waits for the data directory any more: the crawl goes on");
             self.is_aside_asked.store(false, Relaxed);
             self.steering.end_run(false);
         }

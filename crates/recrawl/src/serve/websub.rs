@@ -108,7 +108,7 @@ async fn send(shared: &SharedState, websub: &WebSub) {
             Ok(()) => tracing::debug!(%hub, "asked for a subscription"),
             Err(error) => {
                 websub.failed(id, shared.now());
-                tracing::info!(%hub, "a hub takes no subscription, trying again later: {error}");
+                tracing::info!(%hub, "a WebSub hub rejected a subscription; trying again later: {error}");
             }
         }
     }

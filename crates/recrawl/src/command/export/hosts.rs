@@ -47,7 +47,7 @@ pub fn export(settings: &Settings, out: &Path, format: Format) -> Result<(), Fai
     let rounds = kept.list_hosts()?;
     if rounds.is_empty() {
         return Err(Failure::Work(format!(
-            "data directory {}: it is not kept what hosts were asked; set storage.keep_hosts = true and run a cycle",
+            "data directory {}: requests by host are not stored; set storage.keep_hosts = true and run a cycle",
             settings.data_dir.display()
         )));
     }

@@ -46,7 +46,7 @@ pub fn export(settings: &Settings, args: &ExportArgs) -> Result<(), Failure> {
     let captures = index::write(lines, &mut package)?;
     if captures == 0 {
         return Err(Failure::Work(
-            "nothing to export: no capture is archived that may be and is meant".into(),
+            "nothing to export: no archived page is asked for, or all are blocked or taken down".into(),
         ));
     }
     pages::write(settings, &archive, &generation, &selection, args.text, &mut package)?;

@@ -26,7 +26,9 @@ struct History {
 
 impl History {
     fn of_daemon(daemon: &Daemon) -> Result<History, Failure> {
-        let missing = || Failure::Work("the daemon does not tell what its loop did".into());
+        let missing = || {
+            Failure::Work("the answer of the daemon has no history; is the daemon of another version?".into())
+        };
         let mut improve = daemon.json("/api/v1/improve")?.ok_or_else(missing)?;
         let (mut events, mut cursor) = (Vec::new(), String::new());
         loop {

@@ -18,8 +18,7 @@ use std::sync::Arc;
 
 pub fn run(settings: &Settings, out: &Path, as_json: bool) -> Result<(), Failure> {
     let folder = &settings.data_dir;
-    let from = FileStorage::existing(folder)
-        .map_err(|e| Failure::Usage(format!("cannot open data directory {}: {e}", folder.display())))?;
+    let from = FileStorage::existing(folder).map_err(|e| recrawl_crawl::data_dir::cannot_open(folder, &e))?;
     let to: Arc<dyn Storage> = Arc::new(new_folder(out, folder)?);
     let archive = opener::open(folder)?;
     let bodies = Bodies::in_storage(&*archive)?;

@@ -17,8 +17,7 @@ use std::path::Path;
 /// When the folder is not new, or a file cannot be read or written.
 pub fn make(settings: &Settings, repository: &Repository, out: &Path) -> Result<Snapshot, Failure> {
     let folder = &settings.data_dir;
-    let from = FileStorage::existing(folder)
-        .map_err(|e| Failure::Usage(format!("cannot open data directory {}: {e}", folder.display())))?;
+    let from = FileStorage::existing(folder).map_err(|e| recrawl_crawl::data_dir::cannot_open(folder, &e))?;
     let to = new_folder(out, folder)?;
     // If a hard link fails (another disk, a file system without links), the file is copied.
     let link = |name: &str| from.link(name, &to).is_ok();
