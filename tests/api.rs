@@ -255,7 +255,7 @@ fn answers_are_as_the_openapi_document_says() {
     let seeds = json!({"urls": world.server.seeds()}).to_string();
     let formula = json!({"text": "t + n"}).to_string();
     let ping = json!({"urlList": [world.server.url(0)], "key": "a-key-of-nobody"}).to_string();
-    let changes: [(&str, &str, &str, &str, u16); 21] = [
+    let changes: [(&str, &str, &str, &str, u16); 22] = [
         ("PUT", "/api/v1/pause", "/api/v1/pause", "", 200),
         ("DELETE", "/api/v1/pause", "/api/v1/pause", "", 200),
         ("PUT", "/api/v1/hosts/{host}/pause", &pause, "", 200),
@@ -270,6 +270,8 @@ fn answers_are_as_the_openapi_document_says() {
         ("POST", "/api/v1/step-aside", "/api/v1/step-aside", "", 422),
         ("DELETE", "/api/v1/blocks/{pattern}", &block, "", 200),
         ("DELETE", "/api/v1/hosts/{host}/pause", &pause, "", 200),
+        // There are tokens, so there is no link.
+        ("POST", "/api/v1/session", "/api/v1/session", "{\"secret\":\"0\"}", 401),
         ("POST", "/indexnow", "/indexnow", &ping, 202),
         ("POST", "/websub/{id}", "/websub/none", "", 404),
         ("PUT", "/api/v1/improve/hold", "/api/v1/improve/hold", "", 200),
