@@ -1,7 +1,8 @@
 //! Data sets: converted and shown; what is there is left alone.
 
 use crate::harness::{World, fails, program, succeeds, web};
-use recrawl_simulation::{Recipe, format, generate};
+use recrawl_generator::{Recipe, generate};
+use recrawl_simulation::format;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;

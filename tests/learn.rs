@@ -4,7 +4,8 @@
 use crate::harness::{fails, program, succeeds};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use recrawl_simulation::{Recipe, format, generate};
+use recrawl_generator::{Recipe, generate};
+use recrawl_simulation::format;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::Path;

@@ -72,7 +72,7 @@ fn all_policies_are_compared_on_the_same_history() {
     assert_eq!(report["warmup"], 2);
     let policies = report["policies"].as_array().unwrap();
     let names: Vec<&str> = policies.iter().map(|p| p["name"].as_str().unwrap()).collect();
-    for name in ["rand", "age", "nad", "p_gamma", "u_fresh", "thompson", "oracle", "true_rate"] {
+    for name in ["rand", "age", "nad", "p_gamma", "u_fresh", "p_burst", "oracle", "true_rate"] {
         assert!(names.contains(&name), "{names:?}");
     }
     for policy in policies {
@@ -95,7 +95,7 @@ fn all_policies_are_compared_on_the_same_history() {
 #[test]
 fn a_run_repeats_itself_and_ties_follow_the_seed() {
     let folder = history();
-    let policies = ["--policy", "rand", "--policy", "age", "--policy", "thompson", "--formula", "t * X"];
+    let policies = ["--policy", "rand", "--policy", "age", "--formula", "t * X"];
     let run = |more: &[&str]| succeeds(simulate(folder.path(), &[&policies[..], more].concat()));
     assert_eq!(run(&["--json"]), run(&["--json"]));
     assert_ne!(run(&["--json"]), run(&["--json", "--random-seed", "5"]));
@@ -182,46 +182,6 @@ fn cycles_can_be_made_longer() {
 }
 
 #[test]
-fn clusters_are_made_as_asked() {
-    let recording = concat!(env!("CARGO_MANIFEST_DIR"), "/../mockweb/recording");
-    let words = ["--policy", "cls_sad", "--policy", "age", "--share", "0.2", "--warmup", "1"];
-    let sad = |more: &[&str]| json(Path::new(recording), &[&words[..], more].concat());
-    let visits = |report: &Value| report["policies"][0]["per_cycle"].clone();
-    let plain = sad(&[]);
-    let defaults = ["--cluster-features", "content,url,links,dynamic", "--content-ranks", "10"];
-    let named = sad(&[&defaults[..], &["--recluster", "28", "--cluster-order", "nearest"]].concat());
-    assert_eq!(visits(&named), visits(&plain));
-    for other in [
-        ["--cluster-features", "url"],
-        ["--cluster-features", "content,url,links,dynamic,ranking"],
-        ["--clusters", "2"],
-        ["--content-ranks", "30"],
-        ["--recluster", "1"],
-        ["--cluster-order", "longest-unvisited"],
-    ] {
-        let report = sad(&other);
-        assert_ne!(visits(&report), visits(&plain), "{other:?}");
-        assert_eq!(report["policies"][1]["per_cycle"], plain["policies"][1]["per_cycle"], "{other:?}");
-    }
-    let folder = history();
-    for (words, wants) in [
-        (&["--policy", "age", "--recluster", "1"][..], "--recluster: no policy here has clusters"),
-        (&["--policy", "lb", "--cluster-order", "nearest"], "--cluster-order: no policy here has clusters"),
-    ] {
-        let line = fails(simulate(folder.path(), words), 2);
-        assert!(line.contains(wants), "{words:?}: {line}");
-    }
-    let line = fails(simulate(Path::new(recording), &[&words[..], &["--clusters", "4000"]].concat()), 2);
-    assert!(line.contains("--clusters 4000") && line.contains("each cluster needs one"), "{line}");
-    for (option, value) in
-        [("--clusters", "0"), ("--clusters", "4097"), ("--content-ranks", "51"), ("--recluster", "0")]
-    {
-        let refused = simulate(Path::new(recording), &[&words[..], &[option, value]].concat());
-        assert_eq!(refused.status.code(), Some(2), "{option} {value}");
-    }
-}
-
-#[test]
 fn curves_are_drawn() {
     let folder = history();
     let plot = folder.path().join("curves.svg");
@@ -239,6 +199,8 @@ fn what_cannot_be_asked_is_named() {
     let folder = history();
     for (words, wants) in [
         (&["--policy", "p_gama"][..], &["p_gama", "`p_gamma`"][..]),
+        (&["--policy", "nutch"], &["nutch", "recrawl-lab simulate"]),
+        (&["--metric", "ap_at_10"], &["--metric", "recrawl-lab simulate"]),
         (&["--formula", "t * Y"], &["--formula", "Y"]),
         (&["--formula", "none.toml"], &["none.toml"]),
         (&["--pages-per-cycle", "0"], &["0 pages"]),

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::site_rates::SitePriors;
-use recrawl_clusters::siblings;
+use recrawl_formula::siblings;
 use recrawl_repository::Generation;
 use recrawl_types::{Cycle, Reads, StateColumns};
 

@@ -10,8 +10,9 @@ use recrawl_forecast::back_test::back_test;
 use recrawl_forecast::what_if::{BUDGETS, Replays};
 use recrawl_forecast::{Completions, rehearsal};
 use recrawl_formula::Formula;
+use recrawl_generator::{Recipe, generate};
 use recrawl_simulation::policy::formula::FormulaPolicy;
-use recrawl_simulation::{Budget, Recipe, Rules, generate};
+use recrawl_simulation::{Budget, Rules};
 use std::error::Error;
 use std::time::Instant;
 

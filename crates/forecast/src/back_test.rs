@@ -79,7 +79,8 @@ fn gain(from: &Trace, to: &Trace) -> Interval {
 mod tests {
     use super::*;
     use crate::rehearsal;
-    use recrawl_simulation::{Budget, Observed, Policy, Recipe, Rules, generate, replay};
+    use recrawl_generator::{Recipe, generate};
+    use recrawl_simulation::{Budget, Observed, Policy, Rules, replay};
     use recrawl_types::Reads;
 
     /// One formula up to a cycle, then another.

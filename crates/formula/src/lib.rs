@@ -37,7 +37,10 @@
 //! # Ok::<(), recrawl_formula::ParseError>(())
 //! ```
 //!
-//! This crate knows nothing of pages on disk, HTTP or learning.
+//! Beside a page's own record, some terminals read what groups of pages show: [`siblings`], and the model of the
+//! [next change](next_change).
+//!
+//! This crate knows nothing of pages on disk, HTTP or learning of formulas.
 
 pub mod builtin;
 pub mod check;
@@ -57,6 +60,7 @@ pub mod prior;
 pub mod program;
 pub mod protection;
 mod refresh;
+pub mod siblings;
 mod signal;
 pub mod simplify;
 pub mod terminal;
@@ -68,7 +72,7 @@ pub use crate::explain::Term;
 pub use crate::expr::Expr;
 pub use crate::formula::{Formula, FormulaError, Provenance};
 pub use crate::function::Function;
-pub use crate::next_change::NextChange;
+pub use crate::next_change::{NextChange, NextChangeModel};
 pub use crate::parse::{ParseError, ParseProblem, parse};
 pub use crate::posterior::expected_change;
 pub use crate::prior::{Evidence, Priors, SiteRates};

@@ -3,8 +3,13 @@
 //! The hazard h is the negative logarithm of the probability of no change since the last visit:
 //! ln h = ln h₀ + Σ wᵢfᵢ. h₀ is the page's hazard under a Gamma prior with the rate of its site; with all weights
 //! 0, `p_next` is `p_eb_site`. The link is complementary log-log, so that a feature multiplies the rate of change.
-//! Weights are learned from visits (crate `predictor`). Related pages as features: Radinsky and Bennett 2013, who
+//! Weights are learned from visits ([`NextChangeModel`]). Related pages as features: Radinsky and Bennett 2013, who
 //! have one support vector machine a page; here all pages share one model of constant cost.
+
+mod cholesky;
+mod model;
+
+pub use model::{Lesson, NextChangeModel};
 
 use crate::kernel::update;
 use crate::math::{exp, ln};

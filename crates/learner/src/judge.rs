@@ -239,14 +239,14 @@ impl Judge<'_> {
         }
     }
 
-    /// Replays every known policy that needs no contents.
+    /// Replays every policy of a crawl, and the bounds.
     fn policies(&self, part: &Dataset) -> Result<Vec<Tested>, LearnError> {
         let one = |kind: &policy::PolicyKind| {
             let mut policy = kind.build(part, self.meaning.basis);
             let trace = replay::run(part, &self.options.rules, &mut *policy).map_err(LearnError::Rules)?;
             Ok(self.tested(kind.name, kind.is_bound(), trace))
         };
-        self.pool.install(|| policy::of_any_data().par_iter().with_max_len(1).map(one).collect())
+        self.pool.install(|| policy::ALL.par_iter().with_max_len(1).map(one).collect())
     }
 
     pub(crate) fn tested(&self, name: &str, is_bound: bool, trace: Trace) -> Tested {

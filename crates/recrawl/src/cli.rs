@@ -11,8 +11,6 @@ mod improve;
 mod learn;
 mod notify;
 mod page;
-mod replay;
-mod simulate_clusters;
 mod watch;
 mod web_address;
 
@@ -27,17 +25,15 @@ pub use improve::{ImproveCommand, ImproveRunArgs};
 pub use learn::{FoldBy, LearnArgs, Protocol, Terminals};
 pub use notify::NotifyCommand;
 pub use page::{PageCommand, PageTestArgs, ShowArgs};
-pub use replay::ReplayArgs;
-pub use simulate_clusters::SimulateClusterArgs;
+pub use recrawl_contest::{PageSet, ReplayArgs, SimulateArgs};
 pub use watch::WatchArgs;
 pub use web_address::web_address;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use recrawl_crawl::config::units::Span;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::operator::seeds;
 use recrawl_crawl::settings::Settings;
-use recrawl_scheduler::Parts;
 use recrawl_terminal::OutputArgs;
 use recrawl_types::{CanonicalUrl, UrlRules};
 use std::path::PathBuf;
@@ -189,12 +185,9 @@ pub enum Command {
     /// Replay policies and formulas over a recorded history and compare them
     #[command(
         after_help = "Policies: rand age nad sad aad gad cg (from the papers); p_mm p_gamma p_site u_fresh u_fresh_site \
-                      u_fresh_signal announced_u_fresh_site u_harm u_harm_site u_age u_age_site \
-                      lambda_crawl binary_lambda_crawl binary_lambda_crawl_04 nutch \
-                      stormcrawler common_crawl thompson (competitors); p_sib p_burst u_fresh_sib u_harm_sib p_next \
-                      u_fresh_next u_harm_next (siblings); rr freq sls db lb (compared with clusters); cls_nad cls_sad cls_aad \
-                      cls_gad cls_threshold (clusters by features; these and lb need the contents of pages and must be \
-                      named); bayes_greedy true_rate oracle (bounds).\n\nExamples:\n  \
+                      u_fresh_signal announced_u_fresh_site u_harm u_harm_site u_age u_age_site (gains of a visit); p_sib \
+                      p_burst u_fresh_sib u_harm_sib p_next u_fresh_next u_harm_next (siblings); true_rate oracle (bounds). \
+                      Those of other crawlers are in recrawl-lab simulate.\n\nExamples:\n  \
                       recrawl simulate --data data/pages\n  recrawl simulate --data data/pages --policy age --policy p_gamma \
                       --formula 't * (X + 0.1) / (n + 1)' --plot curves.svg"
     )]
@@ -530,71 +523,6 @@ pub enum RepositoryCommand {
         #[arg(long)]
         json: bool,
     },
-}
-
-/// `recrawl simulate`
-#[derive(Args)]
-pub struct SimulateArgs {
-    /// Recorded history: a folder or a file
-    #[arg(long, value_name = "PATH")]
-    pub data: PathBuf,
-    /// Format. Default: detected
-    #[arg(long, value_name = "NAME")]
-    pub format: Option<String>,
-    /// Built-in policy (repeatable). Default: all policies and bounds that need no contents
-    #[arg(long = "policy", value_name = "NAME")]
-    pub policies: Vec<String>,
-    /// Formula: name, expression or TOML file (repeatable)
-    #[arg(long = "formula", value_name = "NAME|EXPR|FILE")]
-    pub formulas: Vec<String>,
-    #[command(flatten)]
-    pub replay: ReplayArgs,
-    /// Basis of rate estimates, unless a formula file sets it
-    #[arg(long, value_enum, default_value_t = Estimators::Visits)]
-    pub estimators: Estimators,
-    /// Pages to use: those present in every cycle, or all
-    #[arg(long, value_enum, default_value_t = PageSet::Fixed)]
-    pub set: PageSet,
-    /// Maximum visits per site and cycle
-    #[arg(long, value_name = "N")]
-    pub per_site: Option<u64>,
-    /// Rounds of a cycle, or the share of k of each, such as 0.4,0.6: a round is planned from what the earlier
-    /// ones found
-    #[arg(long, value_name = "N|SHARES", default_value = "1")]
-    pub rounds: Parts,
-    #[command(flatten)]
-    pub clusters: SimulateClusterArgs,
-    /// Random seed for ties, random scores and site samples
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub random_seed: u64,
-    /// Further metric, of the contents of pages (repeatable): weighted_change_rate, weight_of_changed,
-    /// freshness_at_10, mp_at_10 or ap_at_10
-    #[arg(long = "metric", value_name = "NAME")]
-    pub metrics: Vec<String>,
-    /// Write a plot (SVG) of ChangeRate and freshness per cycle
-    #[arg(long, value_name = "OUT.svg")]
-    pub plot: Option<PathBuf>,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// Basis of rate estimates.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum Estimators {
-    /// The visits of a page
-    Visits,
-    /// The cycles since its first visit
-    Cycles,
-}
-
-/// Pages to use.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum PageSet {
-    /// Pages present in every cycle
-    Fixed,
-    /// All pages, each from its first cycle to its last
-    All,
 }
 
 /// `recrawl import`

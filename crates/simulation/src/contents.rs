@@ -6,14 +6,11 @@ mod links;
 mod read;
 mod text;
 mod vocabulary;
-mod write;
 
 pub use read::{MAX_COUNTS, MAX_TEXT_LINE};
 pub use vocabulary::{MAX_VOCABULARY, MAX_WORD};
-pub(crate) use write::write_texts;
 
 use crate::{Dataset, DatasetError};
-use recrawl_clusters::features::ContentKind;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
@@ -53,6 +50,18 @@ pub struct Document {
     pub kind: ContentKind,
 }
 
+/// The type of a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ContentKind {
+    /// HTML.
+    #[default]
+    Html,
+    /// Plain text.
+    Text,
+    /// Anything else.
+    Other,
+}
+
 impl Document {
     /// Number of words, with repetitions.
     pub fn word_count(&self) -> u64 {
@@ -66,6 +75,17 @@ impl Document {
 }
 
 impl Contents {
+    /// Of documents by page and version. `in_force` has for each page the cycles from which it shows another document,
+    /// ascending, with the document's place; `titles` the words of its title, ascending.
+    pub fn new(
+        words: Arc<[Box<str>]>,
+        documents: Vec<Document>,
+        in_force: Vec<Box<[(u32, u32)]>>,
+        titles: Vec<Box<[u32]>>,
+    ) -> Contents {
+        Contents { words, documents, in_force, titles }
+    }
+
     /// Reads the contents of a data set from its folder.
     ///
     /// # Errors
@@ -120,14 +140,14 @@ impl Contents {
     }
 
     /// The document that a page shows in a cycle, by its index.
-    pub(crate) fn number(&self, page: usize, cycle: u32) -> Option<u32> {
+    pub fn number(&self, page: usize, cycle: u32) -> Option<u32> {
         let in_force = &self.in_force[page];
         let after = in_force.partition_point(|&(from, _)| from <= cycle);
         after.checked_sub(1).map(|place| in_force[place].1).filter(|&number| number != NO_TEXT)
     }
 
     /// A document by its index.
-    pub(crate) fn document(&self, number: u32) -> Option<&Document> {
+    pub fn document(&self, number: u32) -> Option<&Document> {
         self.documents.get(number as usize)
     }
 

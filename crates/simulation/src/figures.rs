@@ -1,6 +1,6 @@
 //! Figures of a replay, cycle by cycle.
 
-use crate::search::ContentFigures;
+use crate::ContentFigures;
 
 /// The counts of one scheduled cycle. All reported figures follow from these; docs/metrics.md has
 /// the definitions with their sources.

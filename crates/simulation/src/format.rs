@@ -1,6 +1,6 @@
 //! The formats of data sets, one file each. docs/datasets.md describes them all.
 
-pub(crate) mod calendar;
+pub mod calendar;
 mod captures;
 mod cdx;
 mod cdxj;
@@ -8,14 +8,13 @@ mod error;
 mod gp4c;
 mod index;
 mod lines;
-pub(crate) mod native;
+pub mod native;
 mod visits;
 
 pub use self::captures::{Capture, MAX_CAPTURES};
 pub use self::error::DatasetError;
 pub use self::index::IndexLines;
-pub(crate) use self::lines::Lines;
-pub use self::lines::{MAX_LINE, shown};
+pub use self::lines::{Lines, MAX_LINE, shown};
 
 use crate::{Dataset, histories::Histories};
 use std::path::{Path, PathBuf};
@@ -92,7 +91,7 @@ pub fn create(data: &Dataset, path: &Path, format: &str) -> Result<Vec<String>, 
 }
 
 /// The same, with more files: `also` gets the temporary path after the data are written.
-pub(crate) fn create_with(
+pub fn create_with(
     data: &Dataset,
     path: &Path,
     format: &str,

@@ -85,10 +85,9 @@ impl Signals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contents::tests::with_contents;
-    use crate::{Document, Rules, policy, replay};
+    use crate::Document;
+    use crate::testing::with_contents;
     use proptest::prelude::*;
-    use recrawl_formula::Basis;
 
     const LAST: u32 = 60;
 
@@ -194,18 +193,5 @@ mod tests {
         assert_eq!((weeks.name.as_str(), weeks.truth.cycles()), ("days, every 7 cycles", 2));
         assert_eq!((weeks.truth.changed_in(1), weeks.truth.changed_in(2)), (&[1][..], &[1, 2][..]));
         assert!(!weeks.truth.differs(1, 0, 2));
-    }
-
-    #[test]
-    fn every_cycle_is_the_history_itself() {
-        let recipe = crate::Recipe { pages: 60, sites: 6, cycles: 40, ..crate::Recipe::default() };
-        let recipe = crate::Recipe { signal_precision: 0.9, signal_recall: 0.5, ..recipe };
-        let data = crate::generate(&recipe).unwrap();
-        assert_eq!(Dataset { name: data.name.clone(), ..data.every(1) }, data);
-        // Policies see fewer visits, and not the history between them.
-        let weeks = data.every(7);
-        let mut age = policy::PolicyKind::named("age").unwrap().build(&weeks, Basis::Visits);
-        let trace = replay::run(&weeks, &Rules::default(), &mut *age).unwrap();
-        assert_eq!(trace.cycles.len(), 3, "cycles 3 to 5");
     }
 }

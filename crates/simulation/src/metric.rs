@@ -129,7 +129,7 @@ pub const ALL: &[Metric] = &[
 /// Names of the metrics that rest on visits alone, not on what visits found.
 pub const OF_VISITS: [&str; 2] = ["visited_share", "longest_neglect"];
 
-/// The metrics that need the contents of pages, of replays with a [judge](crate::SearchJudge).
+/// The metrics that need the contents of pages, of replays with a [judge](crate::judge::ContentJudge).
 pub const OF_CONTENTS: &[Metric] = &[
     Metric {
         name: "weighted_change_rate",

@@ -1,33 +1,16 @@
 //! The policies, which select the pages of a cycle.
 
 mod announced;
-mod bayes_greedy;
-mod binary_lambda_crawl;
-mod chance;
 mod change_probability;
-mod clusters;
-mod common_crawl;
-mod directories;
 pub mod formula;
-mod frequency;
 mod gp4c_rates;
-mod lambda_crawl;
-mod links;
 mod next_change;
-mod nutch;
 mod oracle;
-mod rates;
-mod round_robin;
-mod sample;
 mod scheduler;
 mod siblings;
-mod sites;
-mod stormcrawler;
-mod thompson;
 mod true_rate;
 mod visit_gain;
 
-pub use clusters::{ClusterOptions, FirstOfCluster};
 pub use formula::FormulaPolicy;
 
 use crate::{Dataset, Observed};
@@ -102,14 +85,12 @@ pub enum Make {
     Honest(fn(Basis) -> Box<dyn Policy>),
     /// An honest policy that [reads contents](Policy::reads_contents), which few data sets have.
     WithContents(fn(Basis) -> Box<dyn Policy>),
-    /// The same, of clusters of pages.
-    Clusters(fn(&ClusterOptions) -> Box<dyn Policy>),
     /// A bound: gets what no crawler can know.
     Bound(for<'a> fn(&'a Dataset) -> Box<dyn Policy + 'a>),
 }
 
-/// Every policy, in display order: those of the GP4C papers, their rivals, those that read siblings, those that Tan and
-/// Mitra compare with and theirs, the bounds.
+/// The policies of a crawl, in display order: those of the GP4C papers, gains of a visit, those that read siblings, the
+/// bounds. Policies of other crawlers and papers are in the laboratory.
 pub const ALL: &[PolicyKind] = &[
     scheduler::RAND,
     scheduler::AGE,
@@ -136,32 +117,9 @@ pub const ALL: &[PolicyKind] = &[
     next_change::P_NEXT,
     next_change::U_FRESH_NEXT,
     next_change::U_HARM_NEXT,
-    lambda_crawl::KIND,
-    binary_lambda_crawl::KIND,
-    binary_lambda_crawl::WITH_FLOOR,
-    nutch::KIND,
-    stormcrawler::KIND,
-    common_crawl::KIND,
-    thompson::KIND,
-    round_robin::KIND,
-    frequency::KIND,
-    sites::KIND,
-    directories::KIND,
-    links::KIND,
-    clusters::NAD,
-    clusters::SAD,
-    clusters::AAD,
-    clusters::GAD,
-    clusters::THRESHOLD,
-    bayes_greedy::KIND,
     true_rate::KIND,
     oracle::KIND,
 ];
-
-/// The policies that every data set can replay: all but those that need contents.
-pub fn of_any_data() -> Vec<PolicyKind> {
-    ALL.iter().copied().filter(|kind| !kind.reads_contents()).collect()
-}
 
 impl PolicyKind {
     /// The policy of this name.
@@ -176,29 +134,13 @@ impl PolicyKind {
 
     /// Whether it needs the contents of pages.
     pub fn reads_contents(&self) -> bool {
-        matches!(self.make, Make::WithContents(_) | Make::Clusters(_))
-    }
-
-    /// Whether it follows [`ClusterOptions`].
-    pub fn has_clusters(&self) -> bool {
-        matches!(self.make, Make::Clusters(_))
+        matches!(self.make, Make::WithContents(_))
     }
 
     /// Builds the policy for a replay of `data`.
     pub fn build<'a>(&self, data: &'a Dataset, basis: Basis) -> Box<dyn Policy + 'a> {
-        self.build_with(data, basis, &ClusterOptions::default())
-    }
-
-    /// The same with these clusters, if it has clusters.
-    pub fn build_with<'a>(
-        &self,
-        data: &'a Dataset,
-        basis: Basis,
-        clusters: &ClusterOptions,
-    ) -> Box<dyn Policy + 'a> {
         match self.make {
             Make::Honest(make) | Make::WithContents(make) => make(basis),
-            Make::Clusters(make) => make(clusters),
             Make::Bound(make) => make(data),
         }
     }

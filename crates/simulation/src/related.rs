@@ -1,9 +1,9 @@
 //! What the pages of a replay show of each other, found as a crawl finds it: from records in URL order.
 
 use crate::{Dataset, RecordedPage};
-use recrawl_clusters::siblings::Groups;
 use recrawl_formula::NextChange;
-use recrawl_predictor::NextChangeModel;
+use recrawl_formula::NextChangeModel;
+use recrawl_formula::siblings::Groups;
 use recrawl_types::{CanonicalUrl, Cycle, StateColumns, UrlRules};
 
 /// Siblings, and the model of the next change.

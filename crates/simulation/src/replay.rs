@@ -9,9 +9,9 @@
 pub mod ndcg;
 mod unseen;
 
+use crate::judge::{ContentJudge, ReplayJudge};
 use crate::policy::{Policy, PolicyVisit};
-use crate::search::SearchJudging;
-use crate::{CycleFigures, Dataset, Observed, Rules, RulesError, SearchJudge, SiteFigures, Trace};
+use crate::{CycleFigures, Dataset, Observed, Rules, RulesError, SiteFigures, Trace};
 use ndcg::Ndcg;
 use recrawl_scheduler::{Candidate, Gate, TieBreak, TopK};
 use recrawl_types::{Cycle, Reads};
@@ -42,7 +42,7 @@ pub fn run_judged(
     data: &Dataset,
     rules: &Rules,
     policy: &mut dyn Policy,
-    judge: Option<&SearchJudge>,
+    judge: Option<&dyn ContentJudge>,
 ) -> Result<Trace, RulesError> {
     rules.check_begun(data.pages.len(), data.begun(rules), data.truth.cycles())?;
     let mut replay = Replay::new(data, rules, policy.reads());
@@ -50,7 +50,7 @@ pub fn run_judged(
         let none = || RulesError::NoContents { what: format!("policy {}", policy.name()) };
         replay.observed.read_contents(data.contents.clone().ok_or_else(none)?);
     }
-    replay.judging = judge.map(|judge| SearchJudging::new(judge, data));
+    replay.judging = judge.map(|judge| judge.replay(data));
     if policy.reads_urls() {
         replay.observed.read_urls(data);
     }
@@ -76,7 +76,7 @@ struct Replay<'a> {
     /// Whether the page was ever visited by budget.
     chosen: Vec<bool>,
     trace: Trace,
-    judging: Option<SearchJudging<'a>>,
+    judging: Option<Box<dyn ReplayJudge + 'a>>,
     /// Pages of this cycle's visits by budget that found a change.
     found: Vec<u32>,
     // Buffers, reused in each cycle.

@@ -105,11 +105,21 @@ fn tau(deviations: &[f64], variance: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generate::draws::Draws;
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    struct Noise(ChaCha8Rng);
+
+    impl Noise {
+        /// Nearly normal: twelve uniform numbers have the variance 1 together.
+        fn normal(&mut self) -> f64 {
+            (0..12).map(|_| self.0.random::<f64>()).sum::<f64>() - 6.0
+        }
+    }
 
     /// An autoregression of the first order, started in its stationary distribution; its mean is
     /// `shift` standard errors.
-    fn autoregression(rho: f64, cycles: usize, shift: f64, draws: &mut Draws) -> Vec<f64> {
+    fn autoregression(rho: f64, cycles: usize, shift: f64, draws: &mut Noise) -> Vec<f64> {
         let error = 1.0 / (1.0 - rho) / (cycles as f64).sqrt();
         let mut value = draws.normal() / (1.0 - rho * rho).sqrt();
         let mut step = || {
@@ -121,7 +131,7 @@ mod tests {
     }
 
     fn rejected(rho: f64, cycles: usize, shift: f64, p: fn(&[f64]) -> f64) -> f64 {
-        let draws = &mut Draws::new(5, 0);
+        let draws = &mut Noise(ChaCha8Rng::seed_from_u64(5));
         let trials = 1000;
         let is_rejected = |_: &u32| p(&autoregression(rho, cycles, shift, draws)) < 0.05;
         f64::from((0..trials).filter(is_rejected).count() as u32) / f64::from(trials)
@@ -152,7 +162,7 @@ mod tests {
 
     #[test]
     fn the_standard_error_is_that_of_many_such_series() {
-        let draws = &mut Draws::new(6, 0);
+        let draws = &mut Noise(ChaCha8Rng::seed_from_u64(6));
         for rho in [0.0, 0.5, 0.9] {
             let means: Vec<SeriesMean> =
                 (0..500).map(|_| SeriesMean::of(&autoregression(rho, 400, 0.0, draws))).collect();
@@ -164,7 +174,7 @@ mod tests {
 
     #[test]
     fn the_next_value_is_where_it_is_expected() {
-        let draws = &mut Draws::new(7, 0);
+        let draws = &mut Noise(ChaCha8Rng::seed_from_u64(7));
         let is_held = |_: &u32| {
             let values = autoregression(0.0, 11, 0.0, draws);
             let [low, high] =

@@ -12,7 +12,7 @@ pub struct Signals {
 
 impl Signals {
     /// Adds the signals of a page, after those of all pages before it. Cycles ascend.
-    pub(crate) fn push(&mut self, page: u32, cycles: &[u32]) {
+    pub fn push(&mut self, page: u32, cycles: &[u32]) {
         if let Some(&last) = cycles.last() {
             let length = self.by_cycle.len().max(last as usize + 1);
             self.by_cycle.resize(length, Vec::new());

@@ -1,11 +1,14 @@
 //! Test helpers: small random histories, and rules for them.
 
-use crate::policy::PolicyVisit;
-use crate::{Budget, Dataset, RecordedPage, Rules, Truth};
-use crate::{Observed, Policy};
 use proptest::prelude::*;
+use recrawl_formula::Basis;
 use recrawl_scheduler::Ties;
+use recrawl_simulation::policy::{PolicyKind, PolicyVisit};
+use recrawl_simulation::{
+    Budget, Contents, Dataset, Document, Observed, Policy, RecordedPage, Rules, Trace, Truth, replay,
+};
 use recrawl_types::Reads;
+use std::sync::Arc;
 
 /// A policy whose visits a test watches.
 pub(crate) struct Watched<'a, W> {
@@ -123,4 +126,111 @@ pub(crate) fn rules(last: u32) -> impl Strategy<Value = Rules> {
             ..Rules::default()
         },
     )
+}
+
+/// Pages without changes.
+pub(crate) fn unchanging(pages: usize, cycles: u32) -> Dataset {
+    Dataset {
+        name: "unchanging".into(),
+        dates: Vec::new(),
+        pages: vec![RecordedPage { last: cycles, ..RecordedPage::default() }; pages],
+        sites: vec!["a".into()],
+        groups: vec!["a".into()],
+        truth: Truth::from_changes(cycles, vec![&[][..]; pages].into_iter()),
+        signals: Default::default(),
+        contents: None,
+        beginning: None,
+    }
+}
+
+/// The same data with contents: a document for each version of each page. Its title has the words of the first.
+pub(crate) fn with_contents(data: Dataset, mut document: impl FnMut(u32, u16) -> Document) -> Dataset {
+    let mut documents = Vec::new();
+    let mut in_force: Vec<Box<[(u32, u32)]>> = Vec::new();
+    let each = |page: usize, changes: &[(u32, u16)]| -> Result<(), ()> {
+        let first = documents.len() as u32;
+        let listed = std::iter::once((data.pages[page].first, 0)).chain(changes.iter().copied());
+        let listed = listed.map(|(cycle, version)| {
+            for new in documents.len() as u32 - first..=u32::from(version) {
+                documents.push(document(page as u32, new as u16));
+            }
+            (cycle, first + u32::from(version))
+        });
+        in_force.push(listed.collect());
+        Ok(())
+    };
+    data.truth.try_each_page(each).unwrap();
+    let title = |in_force: &[(u32, u32)]| -> Box<[u32]> {
+        documents[in_force[0].1 as usize].words.iter().map(|word| word.0).collect()
+    };
+    let titles = in_force.iter().map(|listed| title(listed)).collect();
+    let words =
+        1 + documents.iter().flat_map(|document| &*document.words).map(|word| word.0).max().unwrap_or(0);
+    let words = (0..words).map(|word| format!("w{word}").into()).collect();
+    let contents = Contents::new(words, documents, in_force, titles);
+    Dataset { contents: Some(Arc::new(contents)), ..data }
+}
+
+/// With contents: each version of a page links to some pages.
+pub(crate) fn linked(data: &Dataset) -> Dataset {
+    let pages = data.pages.len() as u32;
+    with_contents(data.clone(), |page, version| {
+        let mut links: Vec<u32> = (1..4).map(|i| (page * i + 5 * u32::from(version) + i) % pages).collect();
+        links.sort_unstable();
+        links.dedup();
+        Document { links: links.into(), ..Document::default() }
+    })
+}
+
+/// The replay of a policy, and its visits as cycle and page.
+pub(crate) fn visits(
+    data: &Dataset,
+    rules: &Rules,
+    kind: &PolicyKind,
+    basis: Basis,
+) -> (Trace, Vec<(u32, u32)>) {
+    let with_links;
+    let data = match kind.reads_contents() {
+        true => {
+            with_links = linked(data);
+            &with_links
+        }
+        false => data,
+    };
+    let policy = kind.build(data, basis);
+    assert_eq!(policy.name(), kind.name);
+    let mut seen = Vec::new();
+    let watch = |observed: &Observed, visits: &[PolicyVisit]| {
+        seen.extend(visits.iter().map(|visit| (observed.cycle().0, visit.page)));
+    };
+    let trace = replay::run(data, rules, &mut Watched { policy, watch }).unwrap();
+    (trace, seen)
+}
+
+/// The visits of a policy, and its visits where only those changes happen that they show. They are the same for honest
+/// policies. The data have one word of changes.
+pub(crate) fn visits_with_and_without_the_unseen(
+    kind: &PolicyKind,
+    data: &Dataset,
+    rules: &Rules,
+    basis: Basis,
+) -> [Vec<(u32, u32)>; 2] {
+    let last = data.truth.cycles();
+    let whole = Dataset { truth: Truth::from_words(last, words(data, last, |_, _| true)), ..data.clone() };
+    let (_, seen) = visits(&whole, rules, kind, basis);
+    let visited_since = |page, cycle| seen.iter().any(|&(at, p)| p == page && at >= cycle);
+    let known = Dataset { truth: Truth::from_words(last, words(&whole, last, visited_since)), ..whole };
+    let again = visits(&known, rules, kind, basis).1;
+    [seen, again]
+}
+
+/// The changes of each page for which `kept` is true, one word each.
+fn words(data: &Dataset, last: u32, kept: impl Fn(u32, u32) -> bool) -> Vec<u64> {
+    let mut words = vec![0; data.pages.len()];
+    for cycle in 1..=last {
+        for &page in data.truth.changed_in(cycle) {
+            words[page as usize] |= u64::from(kept(page, cycle)) << cycle;
+        }
+    }
+    words
 }

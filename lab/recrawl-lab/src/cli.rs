@@ -4,6 +4,7 @@ mod cluster;
 mod dataset;
 mod focus;
 mod predict;
+mod simulate;
 
 pub use cluster::{ClusterCount, ClusterDataArgs, ClusterFitArgs, ClusterReportArgs, ClusterStudy};
 pub use dataset::{DataStudy, GenerateArgs};
@@ -12,6 +13,7 @@ pub use focus::{
     GenerateBy, Idf, Lower, ParentsArg, TiesArg,
 };
 pub use predict::PredictArgs;
+pub use simulate::ContestArgs;
 
 use clap::{Parser, Subcommand};
 use recrawl_terminal::OutputArgs;
@@ -41,6 +43,15 @@ pub enum LabCommand {
                       --alpha pages:50 --setting 2d,3d --experts experts,union --related correlation,dtw --every 4 --json"
     )]
     Predict(PredictArgs),
+    /// Replay policies of crawls, crawlers and papers over a recorded history and compare them
+    #[command(
+        after_help = "Policies: those of recrawl simulate; lambda_crawl binary_lambda_crawl binary_lambda_crawl_04 nutch \
+                      stormcrawler common_crawl thompson (competitors); rr freq sls db lb (compared with clusters); cls_nad \
+                      cls_sad cls_aad cls_gad cls_threshold (clusters by features; these and lb need the contents of pages \
+                      and must be named); bayes_greedy (bound).\n\nExample:\n  \
+                      recrawl-lab simulate --data data/pages --policy nutch --policy p_gamma --policy cls_sad"
+    )]
+    Simulate(ContestArgs),
     /// Generate data sets of page changes
     #[command(
         subcommand,
@@ -81,6 +92,16 @@ pub enum LabCommand {
 mod tests {
     use super::*;
     use clap::CommandFactory;
+
+    #[test]
+    fn the_rivals_of_a_simulation_are_listed() {
+        let lab = Lab::command();
+        let help = lab.find_subcommand("simulate").unwrap().get_after_help().unwrap().to_string();
+        let listed: Vec<&str> = help.lines().next().unwrap().split([' ', ';', '.']).collect();
+        for kind in recrawl_rivals::policy::ALL {
+            assert!(listed.contains(&kind.name), "{} is not listed", kind.name);
+        }
+    }
 
     #[test]
     fn every_command_has_an_example_completions_and_a_manual_page() {

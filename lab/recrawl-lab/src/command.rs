@@ -4,12 +4,12 @@ mod cluster;
 mod dataset;
 mod focus;
 mod predict;
+mod simulate;
 
 use crate::cli::{Lab, LabCommand};
 use clap::CommandFactory;
 use recrawl_crawl::config::Log;
 use recrawl_crawl::failure::Failure;
-use recrawl_simulation::DatasetError;
 use recrawl_terminal::{help, logging};
 
 /// Runs a command.
@@ -23,14 +23,10 @@ pub fn run(command: LabCommand) -> Result<(), Failure> {
         LabCommand::Focus(command) => focus::run(&command),
         LabCommand::Dataset(command) => dataset::run(&command),
         LabCommand::Predict(args) => predict::run(&args),
+        LabCommand::Simulate(args) => simulate::run(&args),
         LabCommand::Completions { shell } => help::print_completions(Lab::command(), shell),
         LabCommand::Man { out } => help::write_manual(Lab::command(), &out),
     }
-}
-
-/// The error of a data set as one of a command.
-fn failure_of_data(error: DatasetError) -> Failure {
-    if error.is_usage() { Failure::usage(error) } else { Failure::work(error) }
 }
 
 /// A pool of this many threads; by default one a core.

@@ -11,6 +11,8 @@ mod dataset;
 mod focus;
 /// Changes predicted from related pages.
 mod predict;
+/// Policies of crawls, crawlers and papers replayed.
+mod simulate;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -8,7 +8,7 @@ use crate::parts::next_change;
 use crate::record_inputs::RecordInputs;
 use crate::report::SiblingVisits;
 use crate::site_rates::SitePriors;
-use recrawl_clusters::siblings;
+use recrawl_formula::siblings;
 use recrawl_formula::{Formula, SiteRates};
 use recrawl_repository::{Generation, ReadError, SledTables};
 use recrawl_types::{Cycle, NEXT_CHANGE_WEIGHTS, Reads, StateColumns};

@@ -8,8 +8,8 @@ use crate::lesson::RoundLesson;
 use crate::record_inputs::RecordInputs;
 use crate::round::RoundKind;
 use crate::stored::{keep, kept};
+use recrawl_formula::NextChangeModel;
 use recrawl_formula::{Formula, NextChange};
-use recrawl_predictor::NextChangeModel;
 use recrawl_repository::{Generation, ReadError, SledTables, States};
 use recrawl_types::{CanonicalUrl, Cycle, DatedRound, NEXT_CHANGE_WEIGHTS, Reads};
 use serde::{Deserialize, Serialize};
@@ -45,7 +45,7 @@ pub fn weights(tables: &SledTables) -> Result<[f64; NEXT_CHANGE_WEIGHTS], Failur
 pub struct NextChangeLesson<'g> {
     round: DatedRound,
     before: Learned,
-    lesson: recrawl_predictor::Lesson,
+    lesson: recrawl_formula::next_change::Lesson,
     inputs: RecordInputs,
     states: States<'g>,
     last: Option<CanonicalUrl>,

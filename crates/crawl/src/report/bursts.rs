@@ -1,6 +1,6 @@
 //! Bursts: groups of siblings of which more pages changed than was expected.
 
-use recrawl_clusters::siblings::Group;
+use recrawl_formula::siblings::Group;
 use recrawl_types::{CanonicalUrl, Keys};
 use serde::{Deserialize, Serialize};
 
@@ -85,7 +85,7 @@ fn folder(first: &[u8], last: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_clusters::Met;
+    use recrawl_formula::siblings::Met;
     use recrawl_types::UrlRules;
 
     #[test]

@@ -1,7 +1,8 @@
 use super::*;
 use crate::rehearsal;
+use recrawl_generator::{Recipe, generate};
 use recrawl_simulation::policy::formula::FormulaPolicy;
-use recrawl_simulation::{Budget, Recipe, Rules, generate};
+use recrawl_simulation::{Budget, Rules};
 
 fn web() -> Dataset {
     let recipe = Recipe {

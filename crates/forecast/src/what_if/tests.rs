@@ -1,6 +1,6 @@
 use super::*;
 use crate::rehearsal;
-use recrawl_simulation::{Recipe, generate};
+use recrawl_generator::{Recipe, generate};
 
 #[test]
 fn forecasts_are_near_what_other_budgets_really_bring() {

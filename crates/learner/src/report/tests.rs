@@ -20,7 +20,7 @@ fn a_report_has_every_section_and_every_policy() {
     ] {
         assert!(text.contains(&format!("{heading}\n")), "{heading}");
     }
-    for policy in recrawl_simulation::policy::of_any_data() {
+    for policy in recrawl_simulation::policy::ALL {
         assert!(text.contains(&format!("| {}", policy.name)), "{}", policy.name);
     }
     assert!(text.contains(&format!("    {}", learned.formula.expr)));

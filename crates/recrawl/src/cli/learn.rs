@@ -54,7 +54,7 @@ pub struct LearnArgs {
     /// Run only this fold (counted from 1)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub only_fold: Option<u32>,
-    /// Compare with every known policy in the report, not only with the best known formula; one data set only
+    /// Compare with every policy of a crawl in the report, not only with the best known formula; one data set only
     #[arg(long)]
     pub all_policies: bool,
     #[command(flatten)]

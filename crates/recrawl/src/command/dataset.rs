@@ -2,11 +2,12 @@
 
 use super::{print, print_json, thousands};
 use crate::cli::{DatasetCommand, PageSet};
+use recrawl_contest::failure_of_data;
 use recrawl_crawl::config::units::Span;
 use recrawl_crawl::failure::Failure;
 use recrawl_simulation::format::{self, Reading};
 use recrawl_simulation::summary::Quantiles;
-use recrawl_simulation::{Dataset, DatasetError, Summary};
+use recrawl_simulation::{Dataset, Summary};
 use recrawl_types::Size;
 use serde_json::json;
 use std::path::Path;
@@ -17,23 +18,18 @@ pub fn run(command: &DatasetCommand) -> Result<(), Failure> {
             info(&read(path, format.as_deref(), *cycle)?, *json)
         }
         DatasetCommand::Convert { from, to, format, from_format, cycle, set } => {
-            format::check_target(to, format).map_err(failure)?;
+            format::check_target(to, format).map_err(failure_of_data)?;
             let data = read(from, from_format.as_deref(), *cycle)?;
             write(&chosen(data, *set)?, to, format)
         }
     }
 }
 
-/// The error of a data set as one of the command.
-pub fn failure(error: DatasetError) -> Failure {
-    if error.is_usage() { Failure::usage(error) } else { Failure::work(error) }
-}
-
 fn read(path: &Path, format: Option<&str>, cycle: Option<Span>) -> Result<Dataset, Failure> {
     // A cycle length with a fraction of a second is invalid: 0 makes the reader reject it with a
     // reason.
     let seconds = |span: Span| if span.0.subsec_nanos() == 0 { span.0.as_secs() } else { 0 };
-    Reading { format, cycle_seconds: cycle.map(seconds) }.open(path).map_err(failure)
+    Reading { format, cycle_seconds: cycle.map(seconds) }.open(path).map_err(failure_of_data)
 }
 
 fn chosen(data: Dataset, set: PageSet) -> Result<Dataset, Failure> {
@@ -49,7 +45,7 @@ fn chosen(data: Dataset, set: PageSet) -> Result<Dataset, Failure> {
 }
 
 fn write(data: &Dataset, to: &Path, format: &str) -> Result<(), Failure> {
-    let losses = format::create(data, to, format).map_err(failure)?;
+    let losses = format::create(data, to, format).map_err(failure_of_data)?;
     print(format!(
         "{}: {}, cycles 0 to {}, format {format}",
         to.display(),

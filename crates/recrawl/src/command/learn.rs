@@ -7,12 +7,13 @@ mod own_visits;
 mod progress;
 mod several;
 
-use super::{counted, dataset, print, print_json, print_labelled, thousands};
+use super::{counted, print, print_json, print_labelled, thousands};
 use crate::cli::LearnArgs;
 use crate::process::signals;
 use files::Files;
 use own_visits::OwnVisits;
 pub use progress::Progress;
+use recrawl_contest::failure_of_data;
 use recrawl_crawl::failure::Failure;
 use recrawl_formula::{Formula, Protection};
 use recrawl_learner::{
@@ -29,7 +30,7 @@ pub fn run(args: &LearnArgs) -> Result<(), Failure> {
     let begun = Instant::now();
     let (own, order) = (own_visits::of(args)?, order::of(args)?);
     let read =
-        |path: &PathBuf| recrawl_simulation::open(path, args.format.as_deref()).map_err(dataset::failure);
+        |path: &PathBuf| recrawl_simulation::open(path, args.format.as_deref()).map_err(failure_of_data);
     let mut sets = args.data.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     let order = match own {
         None => order,

@@ -1,7 +1,7 @@
 //! Where links lead: from their targets as written to pages of the data set.
 
+use super::ContentKind;
 use crate::Dataset;
-use recrawl_clusters::features::ContentKind;
 use recrawl_types::{CanonicalUrl, UrlRules};
 use std::collections::{HashMap, HashSet};
 
@@ -124,7 +124,7 @@ fn kind(path_and_query: &str) -> ContentKind {
 mod tests {
     use super::*;
     use crate::RecordedPage;
-    use crate::contents::tests::dataset;
+    use crate::testing::unchanging;
 
     #[test]
     fn links_lead_where_their_urls_lead() {
@@ -136,7 +136,7 @@ mod tests {
             "https://a.test/",
             "https://a.test/x/z",
         ];
-        let mut data = dataset(urls.len(), 3);
+        let mut data = unchanging(urls.len(), 3);
         data.pages = urls.map(|url| RecordedPage { url: url.into(), ..RecordedPage::default() }).into();
         let paths = ["/content/README.md", "/content/y", "a.test/x", "/three", "", ""].map(Box::from);
         let mut targets = Targets::new(&data, paths);

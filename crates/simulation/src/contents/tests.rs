@@ -1,56 +1,9 @@
 mod seen;
 
 use super::*;
-use crate::{RecordedPage, Truth, open};
+use crate::open;
 use std::fs;
 use tempfile::TempDir;
-
-/// Pages without changes.
-pub fn dataset(pages: usize, cycles: u32) -> Dataset {
-    Dataset {
-        name: "contents".into(),
-        dates: Vec::new(),
-        pages: vec![RecordedPage { last: cycles, ..RecordedPage::default() }; pages],
-        sites: vec!["a".into()],
-        groups: vec!["a".into()],
-        truth: Truth::from_changes(cycles, vec![&[][..]; pages].into_iter()),
-        signals: Default::default(),
-        contents: None,
-        beginning: None,
-    }
-}
-
-/// The same data with contents: a document for each version of each page. Its title has the words of the first.
-pub fn with_contents(data: Dataset, mut document: impl FnMut(u32, u16) -> Document) -> Dataset {
-    let mut documents = Vec::new();
-    let mut in_force: Vec<Box<[(u32, u32)]>> = Vec::new();
-    let each = |page: usize, changes: &[(u32, u16)]| -> Result<(), ()> {
-        let first = documents.len() as u32;
-        let listed = std::iter::once((data.pages[page].first, 0)).chain(changes.iter().copied());
-        let listed = listed.map(|(cycle, version)| {
-            for new in documents.len() as u32 - first..=u32::from(version) {
-                documents.push(document(page as u32, new as u16));
-            }
-            (cycle, first + u32::from(version))
-        });
-        in_force.push(listed.collect());
-        Ok(())
-    };
-    data.truth.try_each_page(each).unwrap();
-    let title = |in_force: &[(u32, u32)]| -> Box<[u32]> {
-        documents[in_force[0].1 as usize].words.iter().map(|word| word.0).collect()
-    };
-    let titles = in_force.iter().map(|listed| title(listed)).collect();
-    let words =
-        1 + documents.iter().flat_map(|document| &*document.words).map(|word| word.0).max().unwrap_or(0);
-    let contents = Contents {
-        words: (0..words).map(|word| format!("w{word}").into()).collect(),
-        titles,
-        documents,
-        in_force,
-    };
-    Dataset { contents: Some(Arc::new(contents)), ..data }
-}
 
 const PAGES: &str = "page_id\turl\tpath\tgroup\ttitle\tfirst_cycle\tlast_cycle\tchanges
 0\thttps://a.test/x\t/p0\ta\tOne page, one\t0\t4\t1:1 3:0

@@ -174,7 +174,7 @@ fn every_policy_goes_on_from_a_beginning() {
     let histories = vec![History::first_fetch(Cycle(3)); data.pages.len()];
     let data = Dataset { beginning: Some(Arc::new(crate::Beginning { cycle: 4, histories })), ..data };
     let rules = Rules { warmup: 0, ..Rules::default() };
-    for kind in crate::policy::of_any_data() {
+    for kind in crate::policy::ALL {
         let trace = replay::run(&data, &rules, &mut *kind.build(&data, Basis::default())).unwrap();
         let visits: u64 = trace.cycles.iter().map(|cycle| cycle.visited).sum();
         assert_eq!((trace.cycles.len(), visits), (36, 36 * 150), "{}", kind.name);

@@ -96,7 +96,7 @@ impl DatasetError {
     }
 
     /// For `map_err`: adds the file.
-    pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> DatasetError + use<> {
+    pub fn io(path: &Path) -> impl FnOnce(io::Error) -> DatasetError + use<> {
         let path = path.to_owned();
         move |source| DatasetError::Io { path, line: 0, source }
     }

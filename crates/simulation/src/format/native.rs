@@ -23,6 +23,7 @@ const PAGE_COLUMNS: [&str; 8] =
 /// One more column, only in data sets with signals.
 const SIGNALS: &str = "signals";
 
+/// A folder.
 pub const FORMAT: Format = Format {
     name: "native",
     help: "folder with cycles.tsv and pages.tsv.gz: addresses, sites, dates, returning contents",

@@ -27,7 +27,7 @@ impl FormulaPolicy {
     ///
     /// # Panics
     /// If there is no such formula.
-    pub(super) fn builtin(name: &str, basis: Basis) -> Box<dyn Policy> {
+    pub fn builtin(name: &str, basis: Basis) -> Box<dyn Policy> {
         let builtin = Builtin::named(name).expect("policies name formulas that are there");
         Box::new(FormulaPolicy::new(&Formula { basis, ..builtin.formula() }))
     }
@@ -36,7 +36,7 @@ impl FormulaPolicy {
     ///
     /// # Panics
     /// If the text is not an expression.
-    pub(super) fn expression(name: &str, text: &str) -> Box<dyn Policy> {
+    pub fn expression(name: &str, text: &str) -> Box<dyn Policy> {
         let formula = Formula::from_expression(text).expect("policies are written in expressions that parse");
         Box::new(FormulaPolicy::new(&Formula { name: name.to_owned(), ..formula }))
     }

@@ -2,7 +2,7 @@
 
 use super::{FormulaPolicy, Make, PolicyKind};
 
-/// The probability of a change, by the model of the next change (crate `predictor`).
+/// The probability of a change, by the model of the next change ([`NextChangeModel`](recrawl_formula::NextChangeModel)).
 pub(super) const P_NEXT: PolicyKind = PolicyKind {
     name: "p_next",
     help: "probability of a change, by the model learned from the visits so far",

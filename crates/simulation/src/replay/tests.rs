@@ -1,7 +1,7 @@
 use super::*;
 use crate::policy::{FormulaPolicy, PolicyKind};
 use crate::testing::{datasets, rules};
-use crate::{Budget, Recipe, RecordedPage, Truth, generate};
+use crate::{Budget, RecordedPage, Signals, Truth};
 use proptest::prelude::*;
 use recrawl_formula::{Basis, Formula};
 use recrawl_scheduler::{PlanMemory, PlanRequest, Planner, Ties};
@@ -99,19 +99,37 @@ fn planned(
     planner.finish().unwrap().chosen.map(|page| page.map(|p| (p.ordinal, p.share)).unwrap()).collect()
 }
 
+/// 400 pages of 20 sites, each with a rhythm of its own; nine changes in ten have a signal.
+fn signalled() -> Dataset {
+    const LAST: u32 = 30;
+    let page = |n: u32| RecordedPage { site: n / 20, group: n / 20, last: LAST, ..RecordedPage::default() };
+    let changes = |n: u32| (1..=LAST).filter(move |cycle| (cycle + n).is_multiple_of(2 + n % 13));
+    let mut signals = Signals::default();
+    for n in 0..400 {
+        let told: Vec<u32> = changes(n).filter(|cycle| !(cycle + n).is_multiple_of(10)).collect();
+        signals.push(n, &told);
+    }
+    let names: Vec<String> = (0..20).map(|site| site.to_string()).collect();
+    Dataset {
+        name: "signalled".into(),
+        dates: Vec::new(),
+        pages: (0..400).map(page).collect(),
+        sites: names.clone(),
+        groups: names,
+        truth: Truth::from_words(
+            LAST,
+            (0..400).map(|n| changes(n).fold(0, |word, cycle| word | 1 << cycle)).collect(),
+        ),
+        signals,
+        contents: None,
+        beginning: None,
+    }
+}
+
 /// The share for announced pages is that of the planner.
 #[test]
 fn the_announced_share_is_the_planners() {
-    let recipe = Recipe {
-        pages: 400,
-        sites: 20,
-        cycles: 30,
-        signal_precision: 0.9,
-        signal_recall: 0.9,
-        returns: 0.0,
-        ..Recipe::default()
-    };
-    let data = generate(&recipe).unwrap();
+    let data = signalled();
     let rules = Rules { budget: Budget::Share(0.1), ..Rules::default() };
     /// Makes the planner's choice beside the policy's.
     struct Both<'a> {

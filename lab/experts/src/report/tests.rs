@@ -1,5 +1,5 @@
 use super::*;
-use recrawl_simulation::generate::{RelatedRecipe, related_web};
+use recrawl_generator::{RelatedRecipe, related_web};
 
 fn options(relations: Vec<Relation>, planted: Vec<(u32, u32)>) -> Options {
     Options {

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 use recrawl_clusters::bisection::MAX_CLUSTERS;
-use recrawl_simulation::page_clusters::FeatureSet;
+use recrawl_rivals::page_clusters::FeatureSet;
 use recrawl_terminal::arguments::one_of;
 use std::path::PathBuf;
 

@@ -10,7 +10,7 @@ use model_file::ModelFile;
 use pages::ClusterData;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels::counted;
-use recrawl_simulation::page_clusters::{PagesOfCycle, fit};
+use recrawl_rivals::page_clusters::{PagesOfCycle, fit};
 use recrawl_terminal::clock;
 use recrawl_terminal::print;
 use std::time::SystemTime;

@@ -1,11 +1,12 @@
 //! `recrawl-lab dataset`: generates recorded histories of pages.
 
-use super::failure_of_data as failure;
 use crate::cli::{DataStudy, GenerateArgs};
+use recrawl_contest::failure_of_data as failure;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels::counted;
-use recrawl_simulation::generate::{RelatedRecipe, related_web};
-use recrawl_simulation::{Recipe, format, generate};
+use recrawl_generator::{Recipe, generate};
+use recrawl_generator::{RelatedRecipe, related_web};
+use recrawl_simulation::format;
 use recrawl_terminal::print;
 
 /// Pages of a web whose pages follow each other: ten topics of 24.
@@ -44,7 +45,10 @@ fn generate_related(args: &GenerateArgs, recipe: &RelatedRecipe) -> Result<(), F
 
 /// Pages of which only the changes are known.
 fn generate_changes(args: &GenerateArgs) -> Result<(), Failure> {
-    let mut recipe = Recipe::named(&args.preset).map_err(Failure::usage)?;
+    let mut recipe = Recipe::named(&args.preset).map_err(|error| {
+        let related = RelatedRecipe::PRESETS.map(|preset| preset.name);
+        Failure::Usage(format!("{error}, {}", related.join(", ")))
+    })?;
     if let Some(pages) = args.pages {
         recipe.resize(pages);
     }

@@ -1,11 +1,12 @@
 //! `recrawl-lab predict`: predicts the changes of recorded pages from related pages and measures how well.
 
-use super::{failure_of_data, pool};
+use super::pool;
 use crate::cli::PredictArgs;
+use recrawl_contest::failure_of_data;
 use recrawl_crawl::failure::Failure;
 use recrawl_experts::report::{self, Options};
+use recrawl_generator::read_experts;
 use recrawl_simulation::DatasetError;
-use recrawl_simulation::generate::read_experts;
 use recrawl_terminal::{print, print_json};
 
 pub fn run(args: &PredictArgs) -> Result<(), Failure> {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::policy::{Policy, PolicyVisit};
-use crate::testing::{datasets, rules};
+use crate::testing::{datasets, rules, unchanging, with_contents};
 use crate::{Observed, Rules, RulesError, Trace, replay};
 use ::proptest::prelude::*;
 use std::collections::HashSet;
@@ -132,6 +132,6 @@ proptest! {
 
 #[test]
 fn a_policy_that_reads_contents_needs_them() {
-    let error = replay::run(&dataset(3, 9), &Rules::default(), &mut Reader::default()).unwrap_err();
+    let error = replay::run(&unchanging(3, 9), &Rules::default(), &mut Reader::default()).unwrap_err();
     assert_eq!(error, RulesError::NoContents { what: "policy reader".into() });
 }

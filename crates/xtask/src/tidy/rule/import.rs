@@ -12,8 +12,11 @@ const HEAD: &str = "| crate | purpose | imports |";
 const TEST_ARROWS: &[(&str, &[&str])] = &[
     ("change", &["extractor"]),
     ("crawl", &["mockweb"]),
+    ("experts", &["generator"]),
     ("extractor", &["mockweb"]),
-    ("recrawl", &["mockweb"]),
+    ("forecast", &["generator"]),
+    ("generator", &["types"]),
+    ("recrawl", &["generator", "mockweb"]),
 ];
 
 const HERE: &str = "crates/xtask/src/tidy/rule/import.rs";

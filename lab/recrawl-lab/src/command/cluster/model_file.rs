@@ -152,8 +152,8 @@ impl ModelFile {
 mod tests {
     use super::*;
     use recrawl_clusters::features::Block;
-    use recrawl_simulation::page_clusters::{FitOptions, PagesOfCycle, fit};
-    use recrawl_simulation::{Recipe, generate};
+    use recrawl_generator::{Recipe, generate};
+    use recrawl_rivals::page_clusters::{FitOptions, PagesOfCycle, fit};
 
     fn file() -> ModelFile {
         let data = generate(&Recipe { pages: 60, sites: 6, cycles: 5, ..Recipe::named("default").unwrap() })

@@ -1,9 +1,9 @@
 //! The data set of clusters, with contents where features need them.
 
 use crate::cli::{ClusterCount, ClusterDataArgs};
-use crate::command::failure_of_data;
+use recrawl_contest::failure_of_data;
 use recrawl_crawl::failure::Failure;
-use recrawl_simulation::page_clusters::{FeatureSet, FitError, FitOptions};
+use recrawl_rivals::page_clusters::{FeatureSet, FitError, FitOptions};
 use recrawl_simulation::{Dataset, DatasetError};
 use std::thread;
 

@@ -3,12 +3,12 @@
 use super::ModelFile;
 use super::pages::{self, ClusterData};
 use crate::cli::ClusterReportArgs;
-use crate::command::failure_of_data;
 use recrawl_clusters::choose_k::Choice;
+use recrawl_contest::failure_of_data;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels::thousands;
-use recrawl_simulation::page_clusters::figures::{GroupSizes, Variation, figure_1, figure_8};
-use recrawl_simulation::page_clusters::{FitOptions, PagesOfCycle, fit};
+use recrawl_rivals::page_clusters::figures::{GroupSizes, Variation, figure_1, figure_8};
+use recrawl_rivals::page_clusters::{FitOptions, PagesOfCycle, fit};
 use recrawl_simulation::{Dataset, RecordedPage};
 use recrawl_terminal::table::{number, word};
 use recrawl_terminal::{print, print_json, print_labelled, print_table};
