@@ -7,6 +7,7 @@ pub mod improve;
 pub mod recrawl;
 pub mod seeds;
 
+use crate::audit;
 use crate::daemon::Daemon;
 use recrawl_console::view::{Accepted, Change, Did, Refusal};
 use recrawl_crawl::admission::named_host::NamedHost;
@@ -44,6 +45,15 @@ pub fn make(settings: &Settings, change: &Change) -> Result<Accepted, Failure> {
             unreachable!("only a daemon can {change}")
         }
     }
+}
+
+/// Makes a change in the data directory of a stopped crawl, and logs it.
+fn logged(
+    settings: &Settings,
+    change: &Change,
+    make: impl FnOnce() -> Result<Accepted, Failure>,
+) -> Result<Accepted, Failure> {
+    audit::logged(&settings.data_dir, change, || make().map(|made| (made.clone(), made)))
 }
 
 /// As a running daemon's answer would fail.

@@ -7,11 +7,15 @@ mod changes;
 mod cycle_timer;
 mod disk;
 mod errors;
+mod forecast_cache;
 mod formulas;
 mod hangup;
+mod host_snapshot;
 mod hosts;
 mod improve;
+mod improving;
 mod learning;
+mod meters;
 mod next;
 mod notify;
 mod pages;
@@ -40,6 +44,7 @@ use crate::tokens::tokens_of;
 use crate::turn::{self, Turn};
 use cycle_timer::CycleTimer;
 use hangup::Hangup;
+use improve::learn;
 use recrawl_archive::timestamp;
 use recrawl_console::local::LocalSocket;
 use recrawl_console::{Aside, ConsoleConfig, Running, ServeError, Sessions, Tokens};
@@ -51,15 +56,13 @@ use recrawl_crawl::output::events::Events;
 use recrawl_crawl::process::Shutdown;
 use recrawl_crawl::settings::Settings;
 use recrawl_types::{CanonicalUrl, Span};
-use shared_state::{Due, Phase, SharedState};
+use shared_state::{Due, Phase, SharedState, TICK};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use view::View;
 
-/// Interval of clock checks while the next cycle is not due: clocks are set, and machines sleep.
-const TICK: Duration = Duration::from_secs(1);
 /// Delay after a failed cycle; doubled after each further failure, up to [`MAX_RETRY`].
 const FIRST_RETRY: Duration = Duration::from_secs(60);
 /// See [`FIRST_RETRY`].
@@ -192,9 +195,11 @@ fn serve(
     let stall = crawl.settings.config.serve.stall.0;
     let mut events = events_of(&crawl)?;
     let _watchdog = notify::ready(shared.clone(), stall).map_err(Failure::work)?;
-    let _disk = disk::watch(shared.clone(), crawl.storage.clone()).map_err(Failure::work)?;
+    let told = shared.clone();
+    let tell_free = move |free| told.set_free(free);
+    let _disk = disk::watch(crawl.storage.clone(), tell_free).map_err(Failure::work)?;
     shared.telling.begin(&shared)?;
-    let _recent = recent::watch(shared.clone()).map_err(Failure::work)?;
+    let _recent = meters::watch(shared.clone()).map_err(Failure::work)?;
     let _ranks = ranks::watch(shared.clone()).map_err(Failure::work)?;
     let ended = crawl_on(args, &mut seeds, &mut crawl, &shared, &console, &hangup, &mut events);
     shared.learner.end();
@@ -259,7 +264,7 @@ fn crawl_on(
         if crawl.pings.take_news() {
             crawl.stir();
         }
-        shared.learner.begin_if_asked(crawl, shared, config.as_deref());
+        learn::begin_if_asked(crawl, shared, config.as_deref());
         crawl.live.moved();
         let has_nothing = has_nothing(crawl, given);
         let left = timer.left(crawl.settings.config.cycle.period.0, shared.now(), shared.uptime());
@@ -313,7 +318,7 @@ fn crawl_on(
                 timer.is_in_cycle_since(report.cycle_started(), shared.now(), shared.uptime());
                 shared.committed(crawl, *report);
                 forget(&queued, crawl, shared);
-                shared.learner.begin_if_due(crawl, shared, config.as_deref());
+                learn::begin_if_due(crawl, shared, config.as_deref());
                 tell(events, crawl, shared);
             }
             Err(failure) => {
@@ -396,5 +401,3 @@ fn console_config(
         audit: audit::log(&settings.data_dir)?,
     })
 }
-
-type Console = Arc<Running>;

@@ -1,7 +1,7 @@
 //! Pauses and blocks.
 
-use super::{accepted, end_takedown, failure, full, named_host};
-use crate::audit::{self, COMMAND_LINE};
+use super::{accepted, end_takedown, failure, full, logged, named_host};
+use crate::audit::COMMAND_LINE;
 use recrawl_console::view::{Accepted, Change, Did, Refusal};
 use recrawl_crawl::admission::pattern::{FORMS, Pattern, PatternError};
 use recrawl_crawl::failure::Failure;
@@ -44,10 +44,8 @@ pub fn make_stopped(settings: &Settings, change: &Change) -> Result<Accepted, Fa
     settings.scope.refuse_taken_down(stopped.decided.taken_down.clone());
     let generation = stopped.repository.current();
     let mark = Mark { who: COMMAND_LINE.into(), at: system_clock()() };
-    audit::logged(&settings.data_dir, change, || {
-        let made = stopped
-            .decide(|control| decide(control, &settings, &generation, change, mark).map_err(failure))?;
-        Ok((made.clone(), made))
+    logged(&settings, change, || {
+        stopped.decide(|control| decide(control, &settings, &generation, change, mark).map_err(failure))
     })
 }
 

@@ -1,7 +1,6 @@
 //! The formula that operators choose.
 
-use super::unplanned_cycle;
-use crate::audit;
+use super::{logged, unplanned_cycle};
 use recrawl_console::view::{Accepted, Change, Did, FormulaCheck, Refusal};
 use recrawl_crawl::data_dir;
 use recrawl_crawl::failure::Failure;
@@ -70,10 +69,9 @@ pub fn choose_stopped(settings: &Settings, text: &str) -> Result<Accepted, Failu
     let formula = Formula::from_toml(text).map_err(Failure::work)?;
     let idle = settings.formula_is_idle().map(|why| format!("; {why}")).unwrap_or_default();
     let detail = format!("{}: in force from the next cycle on{idle}", formula.name);
-    audit::logged(&settings.data_dir, &Change::UseFormula { text: text.into() }, || {
+    logged(settings, &Change::UseFormula { text: text.into() }, || {
         formula_file::keep_in_data_dir(&settings.data_dir, &formula)?;
-        let made = Accepted { did: Did::NextCycle, detail };
-        Ok((made.clone(), made))
+        Ok(Accepted { did: Did::NextCycle, detail })
     })
 }
 
@@ -84,8 +82,8 @@ pub fn choose_stopped(settings: &Settings, text: &str) -> Result<Accepted, Failu
 pub fn roll_back_stopped(settings: &Settings) -> Result<Accepted, Failure> {
     let stopped = StoppedCrawl::open(settings)?;
     let cycle = u64::from(unplanned_cycle(&stopped)?.0);
-    audit::logged(&settings.data_dir, &Change::RollBackFormula, || {
-        let made = stopped.decide(|control| {
+    logged(settings, &Change::RollBackFormula, || {
+        stopped.decide(|control| {
             let in_force = formula_file::in_force(settings).ok();
             let back = rollback::roll_back(control.chosen(), in_force.as_ref(), settings, cycle)?;
             let Some(RolledBack { formula, is_configured, chosen }) = back else {
@@ -99,8 +97,7 @@ pub fn roll_back_stopped(settings: &Settings) -> Result<Accepted, Failure> {
             control.set_chosen(chosen)?;
             let detail = in_force_from(settings, &formula, cycle, source);
             Ok(Accepted { did: Did::NextCycle, detail })
-        })?;
-        Ok((made.clone(), made))
+        })
     })
 }
 

@@ -1,7 +1,7 @@
 //! Decisions of operators about the loop of `improve`.
 
-use super::{failure, unplanned_cycle};
-use crate::audit::{self, COMMAND_LINE};
+use super::{failure, logged, unplanned_cycle};
+use crate::audit::COMMAND_LINE;
 use recrawl_console::view::{Accepted, Change, Did, Refusal};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::operator::stopped::StoppedCrawl;
@@ -67,11 +67,11 @@ pub fn make_stopped(settings: &Settings, change: &Change) -> Result<Accepted, Fa
     let stopped = StoppedCrawl::open(settings)?;
     let cycle = unplanned_cycle(&stopped)?;
     let by = Operator { who: COMMAND_LINE.into(), at: system_clock()(), cycle };
-    audit::logged(&settings.data_dir, change, || {
+    logged(settings, change, || {
         let mut state = LoopState::read(&stopped.tables)?;
         let made = decide(&mut state, settings, change, &by).map_err(failure)?;
         state.keep(&stopped.tables)?;
         stopped.tables.flush()?;
-        Ok((made.clone(), made))
+        Ok(made)
     })
 }

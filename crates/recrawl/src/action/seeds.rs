@@ -1,7 +1,6 @@
 //! Seeds of operators.
 
-use super::{failure, todo};
-use crate::audit;
+use super::{failure, logged, todo};
 use recrawl_console::view::{Accepted, Change, Did, Refusal};
 use recrawl_crawl::contact_check;
 use recrawl_crawl::failure::Failure;
@@ -27,12 +26,11 @@ pub fn add_stopped(settings: &Settings, urls: &[String]) -> Result<Accepted, Fai
     settings.scope.refuse_taken_down(stopped.decided.taken_down.clone());
     settings.admit_seed_sites(&stopped.tables, &[])?;
     let generation = stopped.repository.current();
-    audit::logged(&settings.data_dir, &Change::AddSeeds { urls: urls.to_vec() }, || {
-        let queued = stopped.decide(|control| {
+    logged(&settings, &Change::AddSeeds { urls: urls.to_vec() }, || {
+        stopped.decide(|control| {
             let queued = queue(control, &settings, &generation, urls, LATER);
             queued.map(|(accepted, _)| accepted).map_err(failure)
-        })?;
-        Ok((queued.clone(), queued))
+        })
     })
 }
 

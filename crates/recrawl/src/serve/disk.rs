@@ -1,6 +1,5 @@
 //! Size of the data directory, free space on its disk, and memory of the process.
 
-use super::shared_state::SharedState;
 use super::ticker::Ticker;
 use recrawl_repository::storage::Storage;
 use std::fs;
@@ -29,12 +28,12 @@ pub fn measure(data_dir: &Path, storage: &dyn Storage) -> Disk {
     Disk { used: bytes_in(data_dir, MAX_FOLDERS), free: storage.free().ok() }
 }
 
-/// Updates the free space every [`EVERY`].
+/// Tells the free space every [`EVERY`]; none if the system does not tell.
 ///
 /// # Errors
 /// When no thread can be started.
-pub fn watch(shared: Arc<SharedState>, storage: Arc<dyn Storage>) -> io::Result<Ticker> {
-    Ticker::start("disk", EVERY, move || shared.set_free(storage.free().ok()))
+pub fn watch(storage: Arc<dyn Storage>, tell: impl Fn(Option<u64>) + Send + 'static) -> io::Result<Ticker> {
+    Ticker::start("disk", EVERY, move || tell(storage.free().ok()))
 }
 
 /// Files that vanish meanwhile count as 0.

@@ -1,10 +1,10 @@
 //! Handles SIGHUP: tokens are read at once, the rest of the configuration between cycles. Also
 //! notifies systemd when a signal stops the daemon.
 
-use super::Console;
 use super::notify;
 use super::shared_state::SharedState;
 use crate::tokens::tokens_of;
+use recrawl_console::Running;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -45,7 +45,7 @@ impl Caught {
     pub fn listen(
         self,
         shared: Arc<SharedState>,
-        console: Console,
+        console: Arc<Running>,
         signals: CancellationToken,
     ) -> io::Result<Hangup> {
         let Caught { runtime, mut hangups } = self;

@@ -1,7 +1,6 @@
 //! Lists of hosts.
 
-mod host_snapshot;
-
+use super::host_snapshot::Ordered;
 use super::shared_state::SharedState;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{HostList, HostQuery, HostRow, HostSort, HostState};
@@ -10,9 +9,6 @@ use recrawl_fetcher::host_delay::HostDelay;
 use recrawl_repository::{OriginIndex, OriginRun};
 use recrawl_types::{HostTable, Origin};
 use std::collections::{HashMap, HashSet};
-
-pub use host_snapshot::Hosts;
-use host_snapshot::Ordered;
 
 pub fn unknown_host(name: &str) -> Refusal {
     Refusal::NotFound(format!("{name}: unknown host; /api/v1/hosts lists the known ones"))

@@ -1,9 +1,9 @@
 //! The learner of a daemon: a child process of the lowest priority, that ends with the daemon.
 
-use super::shared_state::SharedState;
 use recrawl_console::view::{LearnerEnd, LearnerNow};
 use recrawl_crawl::crawl::Crawl;
 use recrawl_crawl::failure::Failure;
+use recrawl_crawl::parts::improve::store::LoopStore;
 use recrawl_types::Cycle;
 use std::fs;
 use std::io::Read;
@@ -55,35 +55,32 @@ impl Learner {
         is_new
     }
 
-    /// Begins if it is due, or an operator asked. Only the crawl thread may call this: the child ends with the thread
-    /// that starts it. A learner that cannot be started is logged; the crawl goes on without.
-    pub fn begin_if_due(&self, crawl: &Crawl, shared: &SharedState, config: Option<&Path>) {
-        self.look(shared);
-        let begun = self.begin(crawl, shared, config);
-        if let Err(failure) = begun {
-            tracing::error!("cannot learn from the crawl's visits: {failure}");
-            self.inner().ended(shared.now(), Err(failure.to_string()));
-        }
+    /// Does an operator want it to begin?
+    pub fn is_asked(&self) -> bool {
+        self.inner().is_asked
     }
 
-    /// Begins at once if an operator asked. See [`Learner::begin_if_due`].
-    pub fn begin_if_asked(&self, crawl: &Crawl, shared: &SharedState, config: Option<&Path>) {
-        if self.inner().is_asked {
-            self.begin_if_due(crawl, shared, config);
-        }
+    /// Notes that learning ended, or could not begin, for this reason.
+    pub fn failed(&self, now: u64, why: String) {
+        self.inner().ended(now, Err(why));
     }
 
-    fn begin(&self, crawl: &Crawl, shared: &SharedState, config: Option<&Path>) -> Result<(), Failure> {
+    /// Begins if it is due, or an operator asked; true if it has begun. Only the crawl thread may call this: the child
+    /// ends with the thread that starts it.
+    ///
+    /// # Errors
+    /// When the state of the loop cannot be read, or no process be started.
+    pub fn begin(&self, crawl: &Crawl, now: u64, config: Option<&Path>) -> Result<bool, Failure> {
         let is_asked = std::mem::take(&mut self.inner().is_asked);
-        let Some(rules) = crawl.settings.loop_rules else { return Ok(()) };
+        let Some(rules) = crawl.settings.loop_rules else { return Ok(false) };
         let cycle = crawl.repository.current().cycle();
         // In this order: what has ended is noted before it runs no more.
         if self.inner().running.is_some() {
-            return Ok(());
+            return Ok(false);
         }
         let state = crawl.improve.read()?;
         if !(state.wants_learning(cycle, &rules) || is_asked && state.is_free()) {
-            return Ok(());
+            return Ok(false);
         }
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["improve", "run", "--quiet", "--threads", "1", "--child-of"]);
@@ -93,22 +90,22 @@ impl Learner {
             command.arg("--config").arg(config);
         }
         let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
-        self.inner().running =
-            Some(Running { child, cycle, since: shared.now(), cpu: 0.0, has_ended: false });
+        self.inner().running = Some(Running { child, cycle, since: now, cpu: 0.0, has_ended: false });
         tracing::info!("learning from the crawl's visits");
-        shared.improving.refresh(shared)
+        Ok(true)
     }
 
-    /// Tells how learning ended, if it did.
-    pub fn look(&self, shared: &SharedState) {
-        let ended = self.inner().look(shared.now());
-        let Some(cycle) = ended else { return };
+    /// Notes how learning ended, if it did since the last look; true then.
+    ///
+    /// # Errors
+    /// When the state of the loop cannot be stored.
+    pub fn look(&self, store: &LoopStore, now: u64) -> Result<bool, Failure> {
+        let ended = self.inner().look(now);
+        let Some(cycle) = ended else { return Ok(false) };
         // Kept only now, so a daemon that ends while it learns begins again. No other learner begins before it is kept.
-        let kept = shared.store.change(|state| state.learned = state.learned.max(cycle));
+        let kept = store.change(|state| state.learned = state.learned.max(cycle));
         self.inner().running = None;
-        if let Err(failure) = kept.and_then(|()| shared.improving.refresh(shared)) {
-            tracing::error!("cannot note what the learner left: {failure}");
-        }
+        kept.map(|()| true)
     }
 
     /// The cycle after which the learner began that runs.

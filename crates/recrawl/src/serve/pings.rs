@@ -2,8 +2,7 @@
 
 use super::changes::is_fetching;
 use super::shared_state::SharedState;
-use super::websub;
-use recrawl_console::view::{IndexNow, PingFigures, Pinged, Refusal};
+use recrawl_console::view::{IndexNow, PingFigures, Pinged, Refusal, SubscriptionFigures};
 use recrawl_crawl::parts::pings::{Received, Refused, indexnow};
 use recrawl_types::{CanonicalUrl, HostTable, Origin};
 
@@ -64,7 +63,13 @@ pub fn answer(
 pub fn figures(shared: &SharedState) -> Option<PingFigures> {
     let [waiting, checking, trusted] = shared.pings.sizes();
     let results = shared.pings.counts().rows().map(|(name, count)| (name.to_owned(), count)).collect();
-    let subscriptions = websub::figures(shared);
+    let subscriptions = subscriptions(shared);
     let is_on = shared.settings().config.pings.indexnow || subscriptions.is_some() || waiting > 0;
     is_on.then_some(PingFigures { waiting, checking, trusted, results, subscriptions })
+}
+
+/// The figures of subscriptions; none while they are off.
+fn subscriptions(shared: &SharedState) -> Option<SubscriptionFigures> {
+    let [wanted, active, failed] = shared.pings.websub()?.sizes(shared.now());
+    Some(SubscriptionFigures { wanted, active, failed })
 }

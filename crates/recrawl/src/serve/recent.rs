@@ -1,22 +1,14 @@
-//! The last hour of the crawl, as a ring of points, and figures of the process for metrics.
-//!
-//! A thread takes a point every [`EVERY`] from counters that count anyway. Nothing is added to what a page
-//! costs.
+//! The last hour of the crawl, as a ring of points.
 
-use super::shared_state::SharedState;
-use super::ticker::Ticker;
-use recrawl_console::view::{Answers, Meters, Recent, RecentPoint, Rendering};
+use recrawl_console::view::{Answers, Recent, RecentPoint};
 use recrawl_crawl::progress::answers::{self, Answer};
-use rustix::process::{Resource, getrlimit};
-use rustix::time::{ClockId, clock_gettime};
+use recrawl_crawl::progress::figures::Live;
 use std::collections::VecDeque;
-use std::fs;
-use std::io;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 /// Distance of two points.
-const EVERY: Duration = Duration::from_secs(10);
+pub const EVERY: Duration = Duration::from_secs(10);
 /// Maximum points in memory: one hour, about 40 kB.
 const MAX_POINTS: usize = 360;
 
@@ -29,7 +21,7 @@ impl Ring {
         self.0.lock().expect("no panic under the lock")
     }
 
-    fn push(&self, point: RecentPoint) {
+    pub fn push(&self, point: RecentPoint) {
         let mut points = self.points();
         if points.len() == MAX_POINTS {
             points.pop_front();
@@ -45,20 +37,19 @@ impl Ring {
 }
 
 /// Counters at one moment.
-struct Counters {
+pub struct Counters {
     uptime: Duration,
     answers: answers::Answers,
     bytes: u64,
 }
 
 impl Counters {
-    fn of(shared: &SharedState) -> Counters {
-        let answers = shared.live.answers.read();
-        Counters { uptime: shared.uptime(), answers, bytes: shared.live.totals().bytes }
+    pub fn read(live: &Live, uptime: Duration) -> Counters {
+        Counters { uptime, answers: live.answers.read(), bytes: live.totals().bytes }
     }
 
     /// What came since `before`.
-    fn since(&self, before: &Counters, at: u64) -> RecentPoint {
+    pub fn since(&self, before: &Counters, at: u64) -> RecentPoint {
         let answers = self.answers.since(&before.answers);
         RecentPoint {
             at,
@@ -71,7 +62,7 @@ impl Counters {
     }
 }
 
-fn counts(answers: &answers::Answers) -> Answers {
+pub fn counts(answers: &answers::Answers) -> Answers {
     Answers {
         success: answers.of(Answer::Success),
         redirect: answers.of(Answer::Redirect),
@@ -79,46 +70,6 @@ fn counts(answers: &answers::Answers) -> Answers {
         client_error: answers.of(Answer::ClientError),
         server_error: answers.of(Answer::ServerError),
         failed: answers.of(Answer::Failed),
-    }
-}
-
-/// Takes a point every [`EVERY`], and looks whether the learner has ended.
-///
-/// # Errors
-/// When no thread can be started.
-pub fn watch(shared: Arc<SharedState>) -> io::Result<Ticker> {
-    let mut before = Counters::of(&shared);
-    Ticker::start("recent", EVERY, move || {
-        let now = Counters::of(&shared);
-        shared.recent.push(now.since(&before, shared.now()));
-        before = now;
-        shared.learner.look(&shared);
-    })
-}
-
-/// Figures for metrics.
-pub fn meters(shared: &SharedState) -> Meters {
-    let answers = shared.live.answers.read();
-    let bounds = answers::BOUNDS.iter().map(|millis| *millis as f64 / 1000.0).collect();
-    let cpu = clock_gettime(ClockId::ProcessCPUTime);
-    Meters {
-        answers: counts(&answers),
-        times: (bounds, answers.buckets.to_vec()),
-        total_time: answers.total_time.as_secs_f64(),
-        cpu_seconds: cpu.tv_sec as f64 + cpu.tv_nsec as f64 / 1e9,
-        // The listing itself has one open.
-        open_files: fs::read_dir("/proc/self/fd").ok().map(|files| files.count().saturating_sub(1) as u64),
-        max_files: getrlimit(Resource::Nofile).current,
-        loop_events: shared.improving.events(),
-        rendering: shared.live.rendering().map(|figures| Rendering {
-            rendered: figures.rendered,
-            failed: figures.failed,
-            seconds: figures.millis as f64 / 1000.0,
-            sent: figures.answered,
-            kept: figures.cached,
-            refused: figures.refused,
-            starts: figures.starts,
-        }),
     }
 }
 

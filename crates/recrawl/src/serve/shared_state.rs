@@ -1,15 +1,16 @@
 //! State that the crawl thread shares with API handlers.
 
 use super::disk::{self, Disk};
-use super::hosts::Hosts;
-use super::improve::Improving;
-use super::improve::forecasts::Forecasts;
+use super::forecast_cache::Forecasts;
+use super::host_snapshot::Hosts;
+use super::improving::{Improving, Moment};
 use super::learning::Learner;
 use super::next::Next;
 use super::recent::Ring;
 use super::scans::{Scan, Scans};
 use super::telling::Telling;
 use crate::cli::Where;
+use crate::notifier::Crawled;
 use crate::turn::Turn;
 use recrawl_console::view::{NextRound, Refusal};
 use recrawl_crawl::crawl::Crawl;
@@ -27,17 +28,23 @@ use recrawl_crawl::round::RoundKind;
 use recrawl_crawl::settings::Settings;
 use recrawl_fetcher::{Steering, WallClock};
 use recrawl_formula::Formula;
+use recrawl_notifications::store::Deliveries;
 use recrawl_repository::storage::Storage;
 use recrawl_repository::{Generation, SledTables};
 use recrawl_types::Cycle;
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicBool, AtomicU64,
+    Ordering::{Acquire, Relaxed},
+};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+/// Interval of clock checks while the next cycle is not due: clocks are set, and machines sleep.
+pub const TICK: Duration = Duration::from_secs(1);
 /// Maximum cycle reports in memory; `recrawl export cycles` has older ones.
 pub const MAX_REPORTS: usize = 1000;
 
@@ -159,7 +166,7 @@ impl SharedState {
             woken: Notify::new(),
         };
         shared.improving.open(crawl)?;
-        shared.improving.refresh(&shared)?;
+        shared.refresh_loop()?;
         Ok(shared)
     }
 
@@ -252,8 +259,23 @@ impl SharedState {
     }
 
     /// Makes the answer about the loop again.
+    ///
+    /// # Errors
+    /// When the state of the loop cannot be read.
+    pub fn refresh_loop(&self) -> Result<(), Failure> {
+        let moment = Moment {
+            settings: &self.settings(),
+            data_dir: &self.data_dir,
+            store: &self.store,
+            cycle: self.generation().cycle(),
+            learning: self.learner.began_after(),
+        };
+        self.improving.refresh(&moment, |last| self.crawl_reports(last))
+    }
+
+    /// The same; a failure is logged.
     pub fn refresh_improve(&self) {
-        if let Err(failure) = self.improving.refresh(self) {
+        if let Err(failure) = self.refresh_loop() {
             tracing::error!("cannot tell where the loop of improve stands: {failure}");
         }
     }
@@ -279,12 +301,11 @@ impl SharedState {
         let cycle_at = (!rests).then(|| after(left));
         let next = (!rests).then(|| due.next_round(now));
         self.set_phase(Phase::Waiting { cycle_at, next, what });
-        let tick = super::TICK;
         shutdown.runtime().block_on(async {
             tokio::select! {
                 () = shutdown.token().cancelled() => {}
                 () = self.woken.notified() => {}
-                () = tokio::time::sleep(if left.is_zero() { tick } else { left.min(tick) }) => {}
+                () = tokio::time::sleep(if left.is_zero() { TICK } else { left.min(TICK) }) => {}
             }
         });
     }
@@ -324,6 +345,32 @@ impl SharedState {
     /// Did an operator change something since the last call?
     pub fn take_changed(&self) -> bool {
         self.changed.swap(false, Relaxed)
+    }
+}
+
+impl Crawled for SharedState {
+    fn settings(&self) -> Arc<Settings> {
+        SharedState::settings(self)
+    }
+
+    fn reloads(&self) -> u64 {
+        self.reloads.load(Acquire)
+    }
+
+    fn generation(&self) -> Arc<Generation> {
+        SharedState::generation(self)
+    }
+
+    fn storage(&self) -> &Arc<dyn Storage> {
+        &self.storage
+    }
+
+    fn now(&self) -> u64 {
+        SharedState::now(self)
+    }
+
+    fn publish(&self, deliveries: &Deliveries) {
+        self.telling.publish(deliveries);
     }
 }
 

@@ -1,16 +1,11 @@
 //! Tells targets of changes while the daemon runs (`[[notify]]`), on a thread of its own.
 
-use super::shared_state::SharedState;
 use crate::notifier::{self, Crawled, Until};
 use recrawl_console::view::TargetFigures;
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::settings::Settings;
 use recrawl_notifications::Delivery;
 use recrawl_notifications::store::Deliveries;
-use recrawl_repository::Generation;
-use recrawl_repository::storage::Storage;
 use recrawl_types::{Round, Span};
-use std::sync::atomic::Ordering::Acquire;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -36,18 +31,18 @@ impl Telling {
     ///
     /// # Errors
     /// When it cannot be started.
-    pub fn begin(&self, shared: &Arc<SharedState>) -> Result<(), Failure> {
+    pub fn begin(&self, crawl: &Arc<impl Crawled + 'static>) -> Result<(), Failure> {
         let mut started = lock(&self.started);
-        if started.is_some() || shared.settings().notify.is_empty() {
+        if started.is_some() || crawl.settings().notify.is_empty() {
             return Ok(());
         }
         let runtime = Builder::new_current_thread().enable_all().build().map_err(Failure::work)?;
         let end = CancellationToken::new();
-        let (stop, shared) = (end.clone(), shared.clone());
+        let (stop, crawl) = (end.clone(), crawl.clone());
         let work = move || {
             runtime.block_on(async {
                 while !stop.is_cancelled() {
-                    if let Err(failure) = notifier::run(&*shared, &stop, Until::Cancelled).await {
+                    if let Err(failure) = notifier::run(&*crawl, &stop, Until::Cancelled).await {
                         tracing::error!("cannot deliver changes, retrying in {}: {failure}", Span(RETRY));
                         tokio::select! {
                             () = stop.cancelled() => {}
@@ -73,6 +68,11 @@ impl Telling {
         }
     }
 
+    /// Notes where the targets stand.
+    pub fn publish(&self, deliveries: &Deliveries) {
+        lock(&self.deliveries).clone_from(deliveries);
+    }
+
     /// Where the targets stand after this round.
     pub fn figures(&self, committed: Round) -> Vec<TargetFigures> {
         let figures = |(name, delivery): (&String, &Delivery)| {
@@ -90,31 +90,5 @@ impl Telling {
             }
         };
         lock(&self.deliveries).iter().map(figures).collect()
-    }
-}
-
-impl Crawled for SharedState {
-    fn settings(&self) -> Arc<Settings> {
-        SharedState::settings(self)
-    }
-
-    fn reloads(&self) -> u64 {
-        self.reloads.load(Acquire)
-    }
-
-    fn generation(&self) -> Arc<Generation> {
-        SharedState::generation(self)
-    }
-
-    fn storage(&self) -> &Arc<dyn Storage> {
-        &self.storage
-    }
-
-    fn now(&self) -> u64 {
-        SharedState::now(self)
-    }
-
-    fn publish(&self, deliveries: &Deliveries) {
-        lock(&self.telling.deliveries).clone_from(deliveries);
     }
 }

@@ -4,7 +4,7 @@ use super::hosts::unknown_host;
 use super::improve::forecasts;
 use super::shared_state::SharedState;
 use super::{
-    changes, errors, formulas, hosts, pages, pings, promises, recent, reports, status, versions, websub,
+    changes, errors, formulas, hosts, meters, pages, pings, promises, reports, status, versions, websub,
 };
 use crate::action::{self, named_host};
 use crate::report::{host, loop_events};
@@ -43,7 +43,7 @@ impl CrawlView for View {
     }
 
     fn meters(&self) -> Meters {
-        recent::meters(&self.0)
+        meters::meters(&self.0)
     }
 
     fn cycles(&self, last: usize) -> Result<Vec<Value>, Refusal> {
@@ -147,7 +147,7 @@ impl CrawlView for View {
     }
 
     fn improve(&self) -> Improve {
-        self.0.improving.answer(&self.0)
+        self.0.improving.answer(&self.0.learner)
     }
 
     fn improve_history(&self, ask: &HistoryQuery) -> Result<EventList, Refusal> {

@@ -2,7 +2,7 @@
 
 use super::pings;
 use super::shared_state::SharedState;
-use recrawl_console::view::{Delivery, Refusal, SubscriptionFigures, Verification};
+use recrawl_console::view::{Delivery, Refusal, Verification};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::parts::pings::websub::{self, DueRequest, KEY_BYTES, Sender, WebSub, request};
 use recrawl_fetcher::HttpNetwork;
@@ -155,10 +155,4 @@ pub fn notify(
     let received = shared.pings.notified(feed, max_per_host, shared.now()).map_err(Refusal::failed)?;
     pings::answer(shared, &named, received)?;
     Ok(Delivery::Taken)
-}
-
-/// The figures of subscriptions; none while they are off.
-pub fn figures(shared: &SharedState) -> Option<SubscriptionFigures> {
-    let [wanted, active, failed] = shared.pings.websub()?.sizes(shared.now());
-    Some(SubscriptionFigures { wanted, active, failed })
 }

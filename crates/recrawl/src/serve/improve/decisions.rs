@@ -17,7 +17,7 @@ pub fn make(shared: &SharedState, change: &Change, who: &Who) -> Result<Accepted
     let by = Operator { who: who.name.clone(), at: shared.now(), cycle: shared.unplanned_cycle() };
     let accepted =
         shared.store.change(|state| decide(state, &settings, change, &by)).map_err(Refusal::failed)?;
-    shared.improving.refresh(shared).map_err(Refusal::failed)?;
+    shared.refresh_loop().map_err(Refusal::failed)?;
     accepted
 }
 

@@ -1,7 +1,8 @@
 //! Forecasts for the console, computed in the background at the lowest priority, at most once a cycle.
 
-use super::freshness_of;
 use crate::report::forecast::{self, Basis, LARGEST, Scarce, Start};
+use crate::serve::forecast_cache::{Both, OfCycle, State};
+use crate::serve::improving::freshness_of;
 use crate::serve::shared_state::SharedState;
 use recrawl_console::view::{
     BudgetForecast, Computing, ComputingState, ForecastBasis, Forecasted, Missing, PlainBudget, ReadyState,
@@ -12,37 +13,10 @@ use recrawl_crawl::report::watch::ENOUGH_AUDITED;
 use recrawl_forecast::what_if::BUDGETS;
 use recrawl_repository::KeptRounds;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 /// Pages of the sample, and cycles, as those of the commands.
 const SAMPLE: (u32, u32) = (50_000, 100);
-
-/// Both forecasts of the last cycle that was asked for.
-#[derive(Default)]
-pub struct Forecasts(Mutex<Option<OfCycle>>);
-
-struct OfCycle {
-    cycle: u32,
-    state: State,
-}
-
-enum State {
-    /// Since this time.
-    Computing(u64),
-    Ready(Arc<Result<Both, String>>),
-}
-
-#[derive(Clone)]
-struct Both {
-    what_if: WhatIf,
-    savings: Savings,
-}
-
-impl Forecasts {
-    fn of_cycle(&self) -> MutexGuard<'_, Option<OfCycle>> {
-        self.0.lock().expect("no panic under the lock")
-    }
-}
 
 /// What other budgets would bring.
 pub fn what_if(shared: &Arc<SharedState>) -> Result<Forecasted<WhatIf>, Refusal> {
