@@ -8,7 +8,6 @@ mod write_timeout;
 pub use listener::{Listener, LocalListener};
 
 use crate::client_limit::ClientLimit;
-use crate::serve::GRACE;
 use axum::Router;
 use axum::body::Body;
 use hyper::server::conn::http1;
@@ -27,6 +26,8 @@ use write_timeout::WriteTimeout;
 pub const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// A connection is closed if its client reads nothing for this long.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
+/// Time for open requests to finish after `stop`.
+pub const GRACE: Duration = Duration::from_secs(5);
 /// Maximum bytes of a request header.
 pub const MAX_HEADER_BYTES: usize = 32 << 10;
 /// Maximum fields of a request header.

@@ -2,9 +2,9 @@
 
 use crate::config::{Audit, ConsoleConfig, Entry};
 use crate::event_hub::EventHub;
-use crate::guard::rate::Rates;
 use crate::metrics::traffic::Traffic;
 use crate::problem::{Problem, ProblemType};
+use crate::rate::Rates;
 use crate::session::{self, LINK_LIFETIME, SESSION_LIFETIME, Sessions};
 use crate::token::Tokens;
 use crate::view::{Accepted, Change, CrawlView, Refusal, Who};

@@ -7,7 +7,6 @@
 
 pub mod header;
 pub mod origin;
-pub mod rate;
 
 use crate::connection::{LocalUser, Peer};
 use crate::console::Console;

@@ -22,6 +22,8 @@ pub mod local;
 mod metrics;
 mod network;
 mod problem;
+mod publish;
+mod rate;
 pub mod serve;
 pub mod session;
 #[cfg(test)]

@@ -7,22 +7,19 @@ use crate::api;
 use crate::config::ConsoleConfig;
 use crate::connection::{self, LocalListener};
 use crate::console::Console;
-use crate::event_hub;
 use crate::local::{LocalSocket, MAX_LOCAL_CONNECTIONS};
+use crate::publish;
 use crate::token::Tokens;
 use crate::view::CrawlView;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 use tokio::runtime;
 use tokio_util::sync::CancellationToken;
 
 /// Threads for requests and responses. Reads of the crawl run on blocking threads.
 const THREADS: usize = 2;
-/// Time for open requests to finish after `stop`.
-pub const GRACE: Duration = Duration::from_secs(5);
 
 /// A running console.
 pub struct Running {
@@ -43,7 +40,7 @@ impl Running {
         self.console.set_tokens(tokens);
     }
 
-    /// Waits until the console has ended, about [`GRACE`] after `stop` at most.
+    /// Waits until the console has ended, about [`connection::GRACE`] after `stop` at most.
     ///
     /// # Errors
     /// If the console thread panicked, which is a bug.
@@ -88,7 +85,7 @@ pub fn serve(
     let shared = console.clone();
     let work = move || {
         runtime.block_on(async {
-            tokio::spawn(event_hub::publish(shared.clone()));
+            tokio::spawn(publish::publish(shared.clone()));
             let router = api::router(shared.clone());
             let too_many = || shared.traffic.connection_rejected();
             let of_network =

@@ -54,7 +54,7 @@ pub async fn ready(State(console): State<Arc<Console>>) -> Result<Json<Health>, 
         CrawlState::Crawling | CrawlState::Waiting | CrawlState::Paused => Ok(Health::of(&status)),
         state => {
             let why = status.reason.map(|why| format!(": {why}")).unwrap_or_default();
-            Err(Problem::busy(format!("the crawl is {}{why}", state.name())).retry_after(5))
+            Err(Problem::busy(format!("the crawl is {}{why}", state)).retry_after(5))
         }
     }
 }

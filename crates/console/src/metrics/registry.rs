@@ -90,11 +90,11 @@ pub const METRICS: &[Metric] = &[
     gauge("process_max_fds", "Limit of open file descriptors.", |r| r.meters.max_files.map(count)),
     each("recrawl_health", MetricKind::Gauge, "1 for the current health, 0 for all others.", "level", |r| {
         let is = |level: HealthLevel| f64::from(u8::from(level == r.status.health.level));
-        HealthLevel::ALL.iter().map(|&level| (level.name().to_owned(), is(level))).collect()
+        HealthLevel::ALL.iter().map(|&level| (level.to_string(), is(level))).collect()
     }),
     each("recrawl_state", MetricKind::Gauge, "1 for the current state, 0 for all others.", "state", |r| {
         let is = |state: State| f64::from(u8::from(state == r.status.state));
-        State::ALL.iter().map(|&state| (state.name().to_owned(), is(state))).collect()
+        State::ALL.iter().map(|&state| (state.to_string(), is(state))).collect()
     }),
     gauge(
         "recrawl_idle_seconds",
@@ -285,7 +285,7 @@ pub const METRICS: &[Metric] = &[
         "step",
         |r| {
             let is = |step: LoopStep| improve_loop(r).map(|stands| truth(stands.step == step));
-            LoopStep::ALL.iter().filter_map(|&step| Some((step.name().to_owned(), is(step)?))).collect()
+            LoopStep::ALL.iter().filter_map(|&step| Some((step.to_string(), is(step)?))).collect()
         },
     ),
     gauge("recrawl_improve_held", "1 if an operator holds the loop, else 0.", |r| {
@@ -296,7 +296,7 @@ pub const METRICS: &[Metric] = &[
         MetricKind::Counter,
         "Events of the loop, such as promotions, roll-backs, and candidates refused or rejected.",
         "event",
-        |r| r.meters.loop_events.iter().map(|(kind, n)| (kind.name().to_owned(), count(*n))).collect(),
+        |r| r.meters.loop_events.iter().map(|(kind, n)| (kind.to_string(), count(*n))).collect(),
     ),
     gauge("recrawl_improve_cycles_since_learning", "Cycles since learning was begun.", |r| {
         improve_loop(r).map(|stands| count(stands.learner.cycles_since))

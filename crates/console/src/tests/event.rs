@@ -5,6 +5,7 @@ use super::crawl::{MadeUp, NOW, shared};
 use crate::connection::Peer;
 use crate::console::Console;
 use crate::event_hub::{self, MAX_STREAMS};
+use crate::publish::{self, STATUS_INTERVAL};
 use crate::view::{Change, CycleDone, Who};
 use axum::Router;
 use axum::body::{Body, BodyDataStream};
@@ -29,7 +30,7 @@ struct Here {
 fn here() -> Here {
     let (crawl, stop) = (shared(), CancellationToken::new());
     let console = Console::new(crawl.clone(), config(), stop.clone());
-    tokio::spawn(event_hub::publish(console.clone()));
+    tokio::spawn(publish::publish(console.clone()));
     Here { router: crate::api::router(console.clone()), crawl, console, stop }
 }
 
@@ -113,7 +114,7 @@ async fn committed_cycles_and_changes_are_told() {
     let mut events = Events::of(&here).await;
     events.next().await.unwrap();
     // Let the first beat pass, so that the cycle after it is new.
-    tokio::time::sleep(event_hub::STATUS_INTERVAL * 2).await;
+    tokio::time::sleep(STATUS_INTERVAL * 2).await;
     here.crawl.set(|status| status.last = status.last.take().map(|last| CycleDone { cycle: 9, ..last }));
     for number in [8, 9] {
         let cycle = loop {
@@ -144,7 +145,7 @@ async fn a_listener_that_is_too_slow_misses_the_oldest() {
     events.next().await.unwrap();
     for i in 0..3 * event_hub::MAX_STREAM_LAG as u64 {
         here.crawl.set(|status| status.pages = i);
-        tokio::time::sleep(event_hub::STATUS_INTERVAL).await;
+        tokio::time::sleep(STATUS_INTERVAL).await;
     }
     let mut pages = Vec::new();
     while pages.last() != Some(&(3 * event_hub::MAX_STREAM_LAG as u64 - 1)) {

@@ -6,7 +6,7 @@
 use super::{Counts, CycleStage, State, Status, TargetFigures};
 use recrawl_types::{Size, Span};
 use serde::Serialize;
-use std::fmt::Write;
+use std::fmt::{self, Write};
 use utoipa::ToSchema;
 
 /// Share of requested pages above which failures are many.
@@ -70,14 +70,12 @@ pub enum HealthLevel {
 impl HealthLevel {
     /// All levels, the best first.
     pub const ALL: [HealthLevel; 3] = [HealthLevel::Green, HealthLevel::Amber, HealthLevel::Red];
+}
 
-    /// The name in JSON and in metric labels.
-    pub fn name(self) -> &'static str {
-        match self {
-            HealthLevel::Green => "green",
-            HealthLevel::Amber => "amber",
-            HealthLevel::Red => "red",
-        }
+/// As in JSON, and in metric labels.
+impl fmt::Display for HealthLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 
@@ -296,7 +294,7 @@ const fn green(name: &'static str, when: &'static str, reason: Reason) -> Rule {
 pub fn list() -> String {
     let mut list = String::new();
     for Rule { name, level, when, .. } in RULES {
-        writeln!(list, "- {}, {name}: {when}", level.name()).expect("text takes all");
+        writeln!(list, "- {level}, {name}: {when}").expect("text takes all");
     }
     list
 }

@@ -12,6 +12,7 @@ pub use step::{
 pub use watch::{DriftAlarm, DriftWatch, FoundBeside, MoreOrFewer, PopulationWatch, Stability, Watch};
 
 use serde::Serialize;
+use std::fmt;
 use utoipa::ToSchema;
 
 /// What a crawl measures of its formula, and where its loop stands.
@@ -117,7 +118,7 @@ pub struct LoopEvent {
 }
 
 /// What can happen in the loop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LoopEventKind {
     /// A candidate was not tried.
@@ -162,23 +163,12 @@ impl LoopEventKind {
         LoopEventKind::Released,
         LoopEventKind::Alarm,
     ];
+}
 
-    /// Its name, as in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            LoopEventKind::Refused => "refused",
-            LoopEventKind::Shadowed => "shadowed",
-            LoopEventKind::Proposed => "proposed",
-            LoopEventKind::TrialBegan => "trial_began",
-            LoopEventKind::Rejected => "rejected",
-            LoopEventKind::Promoted => "promoted",
-            LoopEventKind::RolledBack => "rolled_back",
-            LoopEventKind::Kept => "kept",
-            LoopEventKind::OperatorChose => "operator_chose",
-            LoopEventKind::Held => "held",
-            LoopEventKind::Released => "released",
-            LoopEventKind::Alarm => "alarm",
-        }
+/// As in JSON, and in metric labels.
+impl fmt::Display for LoopEventKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 
@@ -189,10 +179,10 @@ mod tests {
     #[test]
     fn events_and_steps_have_one_name() {
         for kind in LoopEventKind::ALL {
-            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.to_string());
         }
         for step in LoopStep::ALL {
-            assert_eq!(serde_json::to_value(step).unwrap(), step.name());
+            assert_eq!(serde_json::to_value(step).unwrap(), step.to_string());
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::CrawlHealth;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::ops::AddAssign;
 use utoipa::ToSchema;
 
@@ -160,17 +161,12 @@ impl State {
     /// All states.
     pub const ALL: [State; 6] =
         [State::Starting, State::Crawling, State::Waiting, State::Paused, State::Stopping, State::Failed];
+}
 
-    /// The name in JSON and in metric labels.
-    pub fn name(self) -> &'static str {
-        match self {
-            State::Starting => "starting",
-            State::Crawling => "crawling",
-            State::Waiting => "waiting",
-            State::Paused => "paused",
-            State::Stopping => "stopping",
-            State::Failed => "failed",
-        }
+/// As in JSON, and in metric labels.
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 

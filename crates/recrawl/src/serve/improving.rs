@@ -63,7 +63,7 @@ struct Inner {
     watch: Option<watch::Watch>,
     /// The number of the next event that is not counted, and the counts.
     counted: Option<u64>,
-    counts: BTreeMap<&'static str, u64>,
+    counts: BTreeMap<LoopEventKind, u64>,
 }
 
 impl Improving {
@@ -164,7 +164,7 @@ impl Inner {
     }
 
     fn events(&self) -> Vec<(LoopEventKind, u64)> {
-        let count = |kind: LoopEventKind| (kind, self.counts.get(kind.name()).copied().unwrap_or(0));
+        let count = |kind: LoopEventKind| (kind, self.counts.get(&kind).copied().unwrap_or(0));
         LoopEventKind::ALL.map(count).into()
     }
 
@@ -174,7 +174,7 @@ impl Inner {
         let counted = self.counted.replace(next).unwrap_or(next);
         for (number, event) in (state.forgotten..).zip(&state.events) {
             if number >= counted {
-                *self.counts.entry(loop_events::kind(event.what).name()).or_default() += 1;
+                *self.counts.entry(loop_events::kind(event.what)).or_default() += 1;
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use super::{Candidate, Difference, Estimate};
 use serde::Serialize;
+use std::fmt;
 use utoipa::ToSchema;
 
 /// Where the loop stands.
@@ -68,16 +69,12 @@ impl LoopStep {
     /// All steps.
     pub const ALL: [LoopStep; 5] =
         [LoopStep::Idle, LoopStep::Shadow, LoopStep::Proposed, LoopStep::Trial, LoopStep::Guard];
+}
 
-    /// Its name, as in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            LoopStep::Idle => "idle",
-            LoopStep::Shadow => "shadow",
-            LoopStep::Proposed => "proposed",
-            LoopStep::Trial => "trial",
-            LoopStep::Guard => "guard",
-        }
+/// As in JSON, and in metric labels.
+impl fmt::Display for LoopStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 
