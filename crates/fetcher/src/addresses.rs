@@ -8,7 +8,7 @@
 //! provider, and one slow or overloaded site must not slow down the rest. An address without
 //! requests and waiting hosts is forgotten after its delay, so open hosts bound the table.
 
-use crate::limits::FetchConfig;
+use crate::net::limits::FetchConfig;
 use crate::politeness::Pace;
 use crate::run::HostId;
 use std::collections::{HashMap, VecDeque};

@@ -5,7 +5,7 @@
 //! connections, and pages would time out because of our limit. So the rate holds on average, and
 //! exceeds it at most by the bodies in flight.
 
-use crate::limits::FetchConfig;
+use crate::net::limits::FetchConfig;
 use recrawl_types::Origin;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;

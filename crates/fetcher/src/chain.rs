@@ -1,11 +1,12 @@
 //! A chain of redirects as a browser follows it: each URL as the server wrote it, with the cookies that it set. A
 //! record keeps the canonical URL, but a server that adds a session or a campaign to it may answer only then.
 
-use crate::client::{Hop, Reply};
-use crate::cookies::Cookies;
-use crate::outcome::location;
+use crate::net::client::{Hop, Reply};
+use crate::net::cookies::Cookies;
 use recrawl_types::{CanonicalUrl, UrlRules};
 use reqwest::Url;
+use reqwest::header::LOCATION;
+use std::fmt::Write as _;
 
 /// Maximum bytes of a URL as sent: what servers should support (RFC 9110 §4.1).
 const MAX_SENT_URL: usize = 8_000;
@@ -101,4 +102,20 @@ pub fn target(reply: &Reply, from: &Url, rules: &UrlRules) -> Option<(Url, Canon
     // This checks the length before it parses.
     let target = rules.join(from, &location).ok()?;
     Some((from.join(&location).ok()?, target))
+}
+/// The field Location in ASCII.
+pub(crate) fn location(reply: &Reply) -> Option<String> {
+    Some(in_ascii(reply.headers.get(LOCATION)?.as_bytes().trim_ascii()))
+}
+
+/// Percent-encodes each byte that is not ASCII, whatever its encoding. The server that wrote them
+/// understands them.
+fn in_ascii(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len()), |mut text, &byte| {
+        match byte.is_ascii() {
+            true => text.push(char::from(byte)),
+            false => _ = write!(text, "%{byte:02X}"),
+        }
+        text
+    })
 }

@@ -12,9 +12,9 @@
 //! that would not have been.
 
 use crate::chain::Chain;
-use crate::client::Hop;
 use crate::host::QueuedPage;
-use crate::limits::MAX_WAITING_HEADERS;
+use crate::net::client::Hop;
+use crate::net::limits::MAX_WAITING_HEADERS;
 use crate::outcome::{FetchError, FetchResult, FetchedPage, is_new_redirect};
 use crate::run::Run;
 use bytes::Bytes;
@@ -35,7 +35,7 @@ pub struct Detour {
     requests: Vec<Hop>,
     /// That page has a visit of its own, so this one is not delivered.
     is_unrecorded: bool,
-    /// For one of [`MAX_DETOURS`](crate::limits::MAX_DETOURS) targets.
+    /// For one of [`MAX_DETOURS`](crate::net::limits::MAX_DETOURS) targets.
     permit: Option<Arc<OwnedSemaphorePermit>>,
 }
 

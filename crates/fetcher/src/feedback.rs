@@ -1,7 +1,7 @@
 //! Feedback of a request to its host, and the rules for retries.
 
-use crate::client::{NetworkError, Reply};
-use crate::limits::{FIRST_EXHAUSTED_WAIT, MAX_EXHAUSTED_WAIT};
+use crate::net::client::{NetworkError, Reply};
+use crate::net::limits::{FIRST_EXHAUSTED_WAIT, MAX_EXHAUSTED_WAIT};
 use crate::outcome::retry_after;
 use crate::politeness::ServerHealth;
 use std::net::IpAddr;

@@ -1,16 +1,16 @@
 //! The main loop: starts visits at hosts that are due, and updates hosts from the results.
 
-use crate::WallClock;
 use crate::addresses::Addresses;
 use crate::budget::Budget;
-use crate::client::{Network, NetworkError, Reply};
+use crate::clock::WallClock;
 use crate::control::{FIGURES_EVERY, HostActivity, HostsNow, MAX_FETCHING, MAX_SLOWEST, Steering};
 use crate::frontier::Frontier;
 use crate::host::{Action, Cursor, Next, OriginId, QueuedPage, RobotsRequest, SlotState};
 use crate::host_delay::LeftAlone;
 use crate::host_order::Precedence;
 use crate::in_flight::InFlight;
-use crate::limits::{FetchConfig, LONG_WAIT, MAX_DETOURS, MAX_ROBOTS_REDIRECTS};
+use crate::net::client::{Network, NetworkError, Reply};
+use crate::net::limits::{FetchConfig, LONG_WAIT, MAX_DETOURS, MAX_ROBOTS_REDIRECTS};
 use crate::outcome::{FetchError, FetchedPage, is_redirect, redirect_target};
 use crate::report::{FetchReport, StoppedBy};
 use crate::resources::{RenderedPages, Resources};

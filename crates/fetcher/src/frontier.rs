@@ -11,7 +11,7 @@
 
 use crate::host::{Cursor, Host, SlotState};
 use crate::host_order::{HostOrder, Precedence, host_key};
-use crate::limits::WAITING_PER_SLOT;
+use crate::net::limits::WAITING_PER_SLOT;
 use crate::open_host_limits::HostIndex;
 use crate::outcome::FetchError;
 use crate::run::{HostId, Run};

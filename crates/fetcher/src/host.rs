@@ -16,7 +16,7 @@ pub use origin_queue::{Action, OriginId, OriginQueue, RobotsRequest};
 use crate::addresses::Addresses;
 use crate::control::{HostActivity, HostFigures};
 use crate::feedback::{HostFeedback, RetryPolicy};
-use crate::limits::{ADDRESS_TTL, CHUNK, MAX_ADDRESSES};
+use crate::net::limits::{ADDRESS_TTL, CHUNK, MAX_ADDRESSES};
 use crate::open_host_limits::HostIndex;
 use crate::outcome::{FetchError, FetchedPage};
 use crate::politeness::{AdaptiveDelay, Pace, ServerHealth};

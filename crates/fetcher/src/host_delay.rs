@@ -1,7 +1,7 @@
 //! The delay of a host, or why it is skipped, computed from its stored state. Used for reports and
 //! for single pages; a run applies the same rules.
 
-use crate::limits::FetchConfig;
+use crate::net::limits::FetchConfig;
 use crate::politeness::AdaptiveDelay;
 use crate::robots::Rules;
 use crate::robots::policy::{RobotsPolicy, refetch_at};

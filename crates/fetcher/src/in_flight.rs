@@ -1,9 +1,9 @@
 //! Requests in flight. A run that ends early leaves them to the next run, so that no answer is lost and no server is
 //! asked twice.
 
-use crate::client::{Meter, NetworkError, Reply, Request};
 use crate::feedback::retry_while_exhausted;
 use crate::host::{Action, RequestStart};
+use crate::net::client::{Meter, NetworkError, Reply, Request};
 use crate::run::Run;
 use std::fmt;
 use std::future::pending;

@@ -12,29 +12,23 @@
 //!
 //! Rules and limits for users: docs/fetching.md, docs/internals/limits.md.
 
-mod access;
 mod addresses;
 mod budget;
 mod chain;
-pub mod client;
+mod clock;
 pub mod control;
-mod cookies;
 mod detour;
-pub mod dns;
-mod exhausted;
 mod feedback;
 mod fetch;
 mod frontier;
-pub mod guard;
 mod host;
 pub mod host_delay;
 mod host_order;
 mod in_flight;
-pub mod limits;
+mod net;
 mod open_host_limits;
 pub mod outcome;
 mod politeness;
-pub mod proxy;
 pub mod report;
 pub mod resources;
 pub mod robots;
@@ -46,31 +40,22 @@ mod unvisited_hosts;
 mod visit;
 mod visit_task;
 
-pub use access::HostAccess;
-pub use client::{
-    Cut, FirstLook, Hop, HttpNetwork, Manner, Meter, Network, NetworkError, Post, Reply, Request,
-};
+pub use clock::{WallClock, system_clock};
 pub use control::Steering;
 pub use fetch::{Fetcher, Job, Patience};
-pub use guard::Guard;
 pub use host_order::Precedence;
-pub use limits::FetchConfig;
+pub use net::access::HostAccess;
+pub use net::client::{
+    Cut, FirstLook, Hop, HttpNetwork, Manner, Meter, Network, NetworkError, Post, Reply, Request,
+};
+pub use net::guard::{self, Guard};
+pub use net::limits::{self, FetchConfig};
+pub use net::proxy::Proxy;
+pub use net::{client, dns, proxy};
 pub use outcome::{Condition, FetchError, FetchResult, FetchedPage, Hold, Response};
-pub use proxy::Proxy;
 pub use report::{FetchReport, Outcomes, StoppedBy};
 pub use reqwest::Version;
 pub use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 pub use resources::{Asked, RenderedPages, Rendering, Resources};
 pub use run::Refuses;
 pub use unvisited_hosts::UnvisitedHosts;
-
-use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
-
-/// Returns the time of day in milliseconds since 1970. A parameter, so that tests can set it.
-pub type WallClock = Arc<dyn Fn() -> u64 + Send + Sync>;
-
-/// The clock of this machine.
-pub fn system_clock() -> WallClock {
-    Arc::new(|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64))
-}

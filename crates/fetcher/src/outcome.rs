@@ -1,15 +1,14 @@
 //! The output of the fetcher, and the rules that turn a response into an outcome.
 
 use crate::chain;
-use crate::client::{Cut, NetworkError, Reply};
-use crate::limits::MAX_HOST_BACK_OFF;
+use crate::net::client::{Cut, NetworkError, Reply};
+use crate::net::limits::MAX_HOST_BACK_OFF;
 use bytes::Bytes;
 use recrawl_types::{
     CanonicalUrl, ContentKind, Failure, Fingerprint, Origin, Outcome, ScheduleEntry, UrlRules, Validators,
 };
-use reqwest::header::{AGE, CONTENT_TYPE, DATE, ETAG, HeaderMap, LAST_MODIFIED, LOCATION, RETRY_AFTER};
+use reqwest::header::{AGE, CONTENT_TYPE, DATE, ETAG, HeaderMap, LAST_MODIFIED, RETRY_AFTER};
 use reqwest::{StatusCode, Url, Version};
-use std::fmt::Write as _;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -234,23 +233,6 @@ pub(crate) fn redirect_target(reply: &Reply, from: &CanonicalUrl, rules: &UrlRul
     chain::target(reply, &from.to_url(), rules).map(|(_, target)| target).filter(|target| target != from)
 }
 
-/// The field Location in ASCII.
-pub(crate) fn location(reply: &Reply) -> Option<String> {
-    Some(in_ascii(reply.headers.get(LOCATION)?.as_bytes().trim_ascii()))
-}
-
-/// Percent-encodes each byte that is not ASCII, whatever its encoding. The server that wrote them
-/// understands them.
-fn in_ascii(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len()), |mut text, &byte| {
-        match byte.is_ascii() {
-            true => text.push(char::from(byte)),
-            false => _ = write!(text, "%{byte:02X}"),
-        }
-        text
-    })
-}
-
 /// Is this redirect new? A target known from the last visit is a page of its own, which the
 /// scheduler visits when it is due.
 pub(crate) fn is_new_redirect(entry: &ScheduleEntry, target: &CanonicalUrl) -> bool {
@@ -327,7 +309,7 @@ pub enum FetchError {
     #[error("cannot append to the log of requests: {0}")]
     Requests(#[source] io::Error),
     /// This machine had no file descriptor, buffer, port or memory left, for
-    /// [`MAX_EXHAUSTED_WAIT`](crate::limits::MAX_EXHAUSTED_WAIT).
+    /// [`MAX_EXHAUSTED_WAIT`](crate::net::limits::MAX_EXHAUSTED_WAIT).
     #[error(
         "this machine has no open files, sockets or memory left for requests: raise the limit of open files \
          (ulimit -n), or lower fetch.connections and fetch.open_hosts; the next start resumes this cycle"

@@ -14,7 +14,7 @@
 //! shrinks by a sixteenth with each good response. If the configured delay is zero (your own
 //! server, a test), it does not grow.
 
-use crate::limits::FetchConfig;
+use crate::net::limits::FetchConfig;
 use recrawl_types::HostState;
 use std::time::Duration;
 use tokio::time::Instant;

@@ -5,8 +5,8 @@
 //! delivered, and they count neither for nor against a host in the search for hosts that fail. What a server asks for, such
 //! as a pause, counts.
 
-use crate::client::{Manner, Network};
 use crate::host::QueuedPage;
+use crate::net::client::{Manner, Network};
 use crate::outcome::FetchResult;
 use crate::report::StoppedBy;
 use recrawl_types::{CanonicalUrl, Outcome, PageRecord, ScheduleEntry, Share};

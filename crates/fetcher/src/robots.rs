@@ -16,7 +16,7 @@
 //! Only rules that apply to us are kept. So the file size bounds memory, and (rules × length of the
 //! path) bounds one check.
 
-use crate::limits::{MAX_ROBOTS, MAX_SITEMAPS};
+use crate::net::limits::{MAX_ROBOTS, MAX_SITEMAPS};
 use recrawl_types::url::MAX_URL_BYTES;
 use recrawl_types::{CanonicalUrl, Origin, UrlRules};
 use std::ops::Range;

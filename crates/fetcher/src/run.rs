@@ -1,10 +1,10 @@
 //! State that all parts of a run share.
 
-use crate::WallClock;
 use crate::budget::Budget;
-use crate::client::Network;
+use crate::clock::WallClock;
 use crate::control::Steering;
-use crate::limits::{FetchConfig, MAX_FOLLOWED};
+use crate::net::client::Network;
+use crate::net::limits::{FetchConfig, MAX_FOLLOWED};
 use crate::outcome::FetchError;
 use crate::report::FetchReport;
 use crate::resources::Resources;

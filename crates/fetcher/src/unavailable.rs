@@ -4,7 +4,7 @@
 //! each cycle's budget, and all its pages would be skipped. One failed cycle changes nothing: the
 //! next one plans as many pages as before.
 
-use crate::limits::{FetchConfig, MAX_HOST_BACK_OFF};
+use crate::net::limits::{FetchConfig, MAX_HOST_BACK_OFF};
 use crate::robots::policy::refetch_at;
 use crate::unvisited_hosts;
 use recrawl_types::host::{RobotsBody, RobotsState};

@@ -3,12 +3,12 @@
 //! connection stays in use.
 
 use crate::chain::Chain;
-use crate::client::{Manner, NetworkError, Reply, Request};
 use crate::detour::{DetourEnd, Onward};
 use crate::feedback::{HostFeedback, RetryPolicy, retry_while_exhausted};
 use crate::host::{Action, OriginId, QueuedPage, RequestStart, RobotsRequest};
 use crate::in_flight::{Answered, InFlight, PendingRequest};
-use crate::limits::MAX_ROBOTS;
+use crate::net::client::{Manner, NetworkError, Reply, Request};
+use crate::net::limits::MAX_ROBOTS;
 use crate::outcome::{
     Condition, FetchError, FetchResult, FetchedPage, Hold, is_host_failure, is_redirect, resource_of,
     result_of, validators_to_send,
@@ -99,7 +99,7 @@ pub enum VisitEndKind {
         was_closed_idle: bool,
     },
     /// This machine had no resources for the request, for
-    /// [`MAX_EXHAUSTED_WAIT`](crate::limits::MAX_EXHAUSTED_WAIT).
+    /// [`MAX_EXHAUSTED_WAIT`](crate::net::limits::MAX_EXHAUSTED_WAIT).
     Exhausted,
     /// Request the page again: without validators, if they are tested and brought a 304; or at the URL to which
     /// the page redirects as itself.

@@ -3,7 +3,7 @@
 
 use crate::chain::Chain;
 use crate::detour::Detour;
-use crate::limits::CHUNK;
+use crate::net::limits::CHUNK;
 use crate::outcome::{Condition, FetchError, FetchResult, FetchedPage, Hold};
 use crate::resources::Ticket;
 use crate::run::Run;

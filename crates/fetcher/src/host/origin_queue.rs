@@ -3,7 +3,7 @@
 use super::{Cursor, QueuedPage};
 use crate::detour::DetourEnd;
 use crate::host_delay::LeftAlone;
-use crate::limits::{MAX_HOST_BACK_OFF, MAX_VAIN_DETOURS, MIN_HOST_BACK_OFF};
+use crate::net::limits::{MAX_HOST_BACK_OFF, MAX_VAIN_DETOURS, MIN_HOST_BACK_OFF};
 use crate::outcome::{Condition, FetchError, FetchResult, FetchedPage, validators_to_send};
 use crate::resources::Ticket;
 use crate::robots::policy::RobotsPolicy;

@@ -70,7 +70,9 @@ fn a_location_is_taken_as_browsers_take_it() {
     let from = rules.canonicalize("http://a.test/dir/page?q").unwrap();
     let target = |location: &[u8]| {
         let mut answer = reply(302, "");
-        answer.headers.insert(LOCATION, reqwest::header::HeaderValue::from_bytes(location).unwrap());
+        answer
+            .headers
+            .insert(reqwest::header::LOCATION, reqwest::header::HeaderValue::from_bytes(location).unwrap());
         redirect_target(&answer, &from, &rules).map(|t| t.to_string())
     };
     for (location, to) in [

@@ -4,8 +4,8 @@
 //! network failures forbid everything, for up to thirty days. §2.4: a file is cached for at most 24
 //! hours.
 
-use crate::client::{Cut, NetworkError, Reply};
-use crate::limits::{FetchConfig, MAX_ROBOTS, MAX_ROBOTS_RETRY, MIN_ROBOTS_RETRY, ROBOTS_GONE};
+use crate::net::client::{Cut, NetworkError, Reply};
+use crate::net::limits::{FetchConfig, MAX_ROBOTS, MAX_ROBOTS_RETRY, MIN_ROBOTS_RETRY, ROBOTS_GONE};
 use crate::outcome::validators_of;
 use crate::robots::{Rules, cut};
 use recrawl_types::host::{RobotsBody, RobotsState};

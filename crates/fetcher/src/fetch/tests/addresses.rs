@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::NetworkError;
-use crate::limits::MAX_ADDRESSES;
+use crate::net::limits::MAX_ADDRESSES;
 use crate::testing::with_header;
 use proptest::prelude::*;
 use recrawl_types::Failure;

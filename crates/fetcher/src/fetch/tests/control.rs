@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::StoppedBy;
-use crate::client::{AddressFuture, Meter, ReplyFuture};
 use crate::control::{HostActivity, MAX_ASKED, MAX_HELD_HOSTS};
+use crate::net::client::{AddressFuture, Meter, ReplyFuture};
 use recrawl_types::Skip;
 
 const SECOND: Duration = Duration::from_secs(1);

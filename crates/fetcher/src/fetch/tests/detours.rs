@@ -3,7 +3,7 @@
 use super::redirects::{sent, to, to_with_cookie};
 use super::*;
 use crate::NetworkError;
-use crate::limits::{MAX_DETOURS, MAX_VAIN_DETOURS, MAX_WAITING_HEADERS};
+use crate::net::limits::{MAX_DETOURS, MAX_VAIN_DETOURS, MAX_WAITING_HEADERS};
 use crate::testing::with_header;
 use recrawl_types::{Content, ContentKind, Failure, Fingerprint, Validators};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

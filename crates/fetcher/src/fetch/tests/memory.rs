@@ -1,9 +1,9 @@
 //! However little memory bodies have, a run makes the same visits, each host's in the same order.
 
 use super::*;
-use crate::client::body_memory::{BodyMemory, Share};
-use crate::client::{AddressFuture, Meter, ReplyFuture};
-use crate::limits::MAX_SMALL_BODY;
+use crate::net::client::body_memory::{BodyMemory, Share};
+use crate::net::client::{AddressFuture, Meter, ReplyFuture};
+use crate::net::limits::MAX_SMALL_BODY;
 use crate::{Hold, Network};
 use proptest::prelude::*;
 use tokio::time::sleep;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::NetworkError;
-use crate::client::Cut;
+use crate::net::client::Cut;
 use crate::testing::with_header;
 use recrawl_types::{Content, ContentKind, Failure, Skip, Validators};
 

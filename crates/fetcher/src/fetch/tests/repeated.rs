@@ -70,7 +70,7 @@ async fn where_this_machine_lacks_for_long_the_run_ends_and_says_what_to_do() {
     let setup = Setup::new(&["http://a.test/1"], |_| NetworkError::Exhausted.into());
     let error = setup.try_run().await.err().expect("nothing can be asked");
     assert!(matches!(error, FetchError::Exhausted) && error.to_string().contains("ulimit -n"), "{error}");
-    assert!(start.elapsed() >= crate::limits::MAX_EXHAUSTED_WAIT);
+    assert!(start.elapsed() >= crate::net::limits::MAX_EXHAUSTED_WAIT);
     assert_eq!(setup.state("http://a.test/1"), HostState::default(), "nothing is known of the host");
 }
 

@@ -1,7 +1,7 @@
 //! Running: resuming, stopping, back-pressure, memory, and errors of the machine.
 
 use super::*;
-use crate::limits::CHUNK;
+use crate::net::limits::CHUNK;
 use recrawl_types::{Found, HostRun, ScheduleSource};
 use std::collections::HashSet;
 use std::io;

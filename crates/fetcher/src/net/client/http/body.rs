@@ -8,9 +8,9 @@ mod gzip;
 mod layer;
 
 use super::before_the_answer;
-use crate::client::body_memory::{BodyMemory, Share};
-use crate::client::{Cut, Meter, NetworkError};
-use crate::limits::MAX_CODINGS;
+use crate::net::client::body_memory::{BodyMemory, Share};
+use crate::net::client::{Cut, Meter, NetworkError};
+use crate::net::limits::MAX_CODINGS;
 use bytes::{BufMut, Bytes};
 use futures_util::TryStreamExt;
 use layer::{Damage, Layer};

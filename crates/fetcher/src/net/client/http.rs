@@ -8,16 +8,16 @@ mod sent;
 mod tap;
 mod way;
 
-use crate::access::{self, HostAccess};
-use crate::client::body_memory::BodyMemory;
-use crate::client::{
+use crate::net::access::{self, HostAccess};
+use crate::net::client::body_memory::BodyMemory;
+use crate::net::client::{
     AddressFuture, FirstLook, Meter, Network, NetworkError, PublicFuture, Reply, ReplyFuture, Request,
 };
-use crate::dns::{ResolveError, Resolver};
-use crate::exhausted::is_exhausted;
-use crate::guard::Guard;
-use crate::limits::{FetchConfig, MAX_HEADERS};
-use crate::proxy::Proxy;
+use crate::net::dns::{ResolveError, Resolver};
+use crate::net::exhausted::is_exhausted;
+use crate::net::guard::Guard;
+use crate::net::limits::{FetchConfig, MAX_HEADERS};
+use crate::net::proxy::Proxy;
 use body::Coding;
 use bytes::Bytes;
 use connection::{was_not_processed, with_connect_flag};

@@ -36,7 +36,7 @@ pub trait Network: Send + Sync + 'static {
     /// Has this canonical host a public address, so that [`Manner::is_public_only`] lets a request go there? True
     /// behind a proxy that looks names up.
     fn is_public<'a>(&'a self, host: &'a str) -> PublicFuture<'a> {
-        Box::pin(async move { self.address(host).await.is_ok_and(crate::guard::is_public) })
+        Box::pin(async move { self.address(host).await.is_ok_and(crate::net::guard::is_public) })
     }
 }
 

@@ -7,8 +7,8 @@
 //! Bodies that all wait for each other would never end. So a part of the memory is the reserve: room for one
 //! body of any size. The first one that waits gets it, and then waits no more.
 
-use crate::client::Meter;
-use crate::limits::{MAX_ROBOTS, MAX_SMALL_BODY};
+use crate::net::client::Meter;
+use crate::net::limits::{MAX_SMALL_BODY, least_body_memory};
 use bytes::Bytes;
 use std::fmt;
 use std::sync::Arc;
@@ -40,14 +40,9 @@ pub struct Share {
 impl BodyMemory {
     /// Memory of so many bytes for bodies of up to `max_body`. At least one of these fits, and one robots.txt.
     pub fn new(bytes: usize, max_body: usize) -> BodyMemory {
-        let shared = bytes.saturating_sub(BodyMemory::least(max_body)) / UNIT;
+        let shared = bytes.saturating_sub(least_body_memory(max_body)) / UNIT;
         let shared = shared.min(u32::MAX as usize).min(Semaphore::MAX_PERMITS);
         BodyMemory { shared: Arc::new(Semaphore::new(shared)), reserve: Arc::new(Semaphore::new(1)) }
-    }
-
-    /// The least memory for bodies of up to `max_body` bytes.
-    pub fn least(max_body: usize) -> usize {
-        max_body.max(MAX_ROBOTS)
     }
 
     /// Waits until the body may have `bytes` of memory in all. The meter counts the time.

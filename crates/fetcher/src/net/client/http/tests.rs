@@ -3,8 +3,8 @@
 
 use super::*;
 use crate::Manner;
-use crate::client::Cut;
-use crate::limits::{FetchConfig, MAX_CODED_LEAD};
+use crate::net::client::Cut;
+use crate::net::limits::{FetchConfig, MAX_CODED_LEAD};
 use recrawl_types::{CanonicalUrl, UrlRules, Validators, WrittenHost};
 use std::io::Write;
 use std::net::SocketAddr;

@@ -3,8 +3,8 @@
 
 use super::connection::note_connect;
 use super::tap::{RawHead, RawHeads, Tap, Wire};
-use crate::limits::{FetchConfig, MAX_HEADER_BYTES, MAX_HEADERS, MAX_UNREAD};
-use crate::proxy::Proxy;
+use crate::net::limits::{FetchConfig, MAX_HEADER_BYTES, MAX_HEADERS, MAX_UNREAD};
+use crate::net::proxy::Proxy;
 use hyper::Uri;
 use hyper::ext::ReasonPhrase;
 use hyper_util::client::legacy;

@@ -3,9 +3,8 @@
 //! Plain values with defaults. The program parses units and rejects unknown keys.
 //! docs/internals/limits.md describes them for users.
 
-use crate::access::HostAccess;
-use crate::client::body_memory::BodyMemory;
-use crate::proxy::Proxy;
+use crate::net::access::HostAccess;
+use crate::net::proxy::Proxy;
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -207,6 +206,11 @@ impl Default for FetchConfig {
     }
 }
 
+/// The least memory for bodies of up to `max_body` bytes.
+pub fn least_body_memory(max_body: usize) -> usize {
+    max_body.max(MAX_ROBOTS)
+}
+
 /// The product token of a user agent: its first word, up to a `/`.
 pub fn product_token(user_agent: &str) -> &str {
     let end = user_agent.find(|c: char| c == '/' || c.is_whitespace());
@@ -255,7 +259,7 @@ impl FetchConfig {
         if self.robots_cache > Duration::from_secs(24 * 3600) {
             return Some("robots_cache must not exceed 24 hours (RFC 9309 §2.4)".into());
         }
-        if self.body_memory < BodyMemory::least(self.max_body) {
+        if self.body_memory < least_body_memory(self.max_body) {
             return Some("body_memory must be at least max_body, and 500 KiB for a robots.txt".into());
         }
         if self.dns_min_ttl > self.dns_max_ttl {

@@ -1,7 +1,7 @@
 //! Content codings: decoded, broken, nested, and decompression bombs.
 
 use super::*;
-use crate::limits::MAX_CODED_LEAD;
+use crate::net::limits::MAX_CODED_LEAD;
 use async_compression::tokio::write as encode;
 use proptest::prelude::*;
 use reqwest::header::HeaderValue;

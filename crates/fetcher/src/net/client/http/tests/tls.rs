@@ -3,7 +3,7 @@
 //! x509 -req -CA`.
 
 use super::*;
-use crate::client::Meter;
+use crate::net::client::Meter;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::pki_types::pem::PemObject;

@@ -10,8 +10,8 @@
 
 use super::gzip::{Head, Trailer};
 use super::{Coding, Reader};
-use crate::client::Cut;
-use crate::limits::{MAX_CODED_LEAD, MAX_ZSTD_WINDOW_LOG};
+use crate::net::client::Cut;
+use crate::net::limits::{MAX_CODED_LEAD, MAX_ZSTD_WINDOW_LOG};
 use async_compression::tokio::bufread::{BrotliDecoder, DeflateDecoder, ZlibDecoder, ZstdDecoder};
 use async_compression::zstd::DParameter;
 use flate2::Crc;

@@ -5,10 +5,10 @@
 
 use super::exchange::{Exchange, TakingLayer};
 use super::{SetupError, common_fields, user_agent};
-use crate::client::NetworkError;
-use crate::dns::Resolver;
-use crate::guard::Guard;
-use crate::limits::FetchConfig;
+use crate::net::client::NetworkError;
+use crate::net::dns::Resolver;
+use crate::net::guard::Guard;
+use crate::net::limits::FetchConfig;
 use recrawl_types::host::literal;
 use reqwest::Client;
 use std::sync::{Arc, OnceLock};

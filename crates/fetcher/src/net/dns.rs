@@ -6,9 +6,9 @@
 //! still returns it. If no connection can be made, the next one is used. (RFC 8305 would race two
 //! connections. A crawler is in no hurry and spares servers the second.)
 
-use crate::exhausted::is_exhausted;
-use crate::guard::Guard;
-use crate::limits::{DNS_NEGATIVE_TTL, FetchConfig, MAX_ADDRESSES, MAX_DNS_NAMES};
+use crate::net::exhausted::is_exhausted;
+use crate::net::guard::Guard;
+use crate::net::limits::{DNS_NEGATIVE_TTL, FetchConfig, MAX_ADDRESSES, MAX_DNS_NAMES};
 use hickory_resolver::TokioResolver;
 use hickory_resolver::config::{ConnectionConfig, NameServerConfig, ResolverConfig};
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
