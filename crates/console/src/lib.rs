@@ -37,11 +37,4 @@ pub use guard::ANSWER_TIMEOUT;
 pub use serve::{Running, ServeError, serve};
 pub use session::Sessions;
 pub use token::{TokenError, Tokens};
-pub use view::CrawlView;
-
-/// Maximum bytes of a cursor. The longest cursor of a list holds a URL.
-pub const MAX_CURSOR_BYTES: usize = 4096;
-/// Maximum rows of one response.
-pub const MAX_ROWS: usize = 1000;
-/// Maximum archived versions of one response. The body of each is read and compared.
-pub const MAX_VERSION_ROWS: usize = 100;
+pub use view::{CrawlView, MAX_CURSOR_BYTES, MAX_ROWS, MAX_VERSION_ROWS};

@@ -35,7 +35,10 @@ pub use improve::{
     PopulationWatch, Quarantined, Scored, ShadowSoFar, Split, Stability, TrialPhase, TrialSoFar, Watch,
 };
 pub use ping::{Delivery, IndexNow, IndexNowParams, PingFigures, Pinged, SubscriptionFigures, Verification};
-pub use query::{HostList, HostQuery, HostRow, HostSort, OnePage, PageList, PageQuery};
+pub use query::{
+    HostList, HostQuery, HostRow, HostSort, MAX_CURSOR_BYTES, MAX_ROWS, MAX_VERSION_ROWS, OnePage, PageList,
+    PageQuery,
+};
 pub use recent::{Answers, Meters, Recent, RecentPoint, Rendering};
 pub use refusal::Refusal;
 pub use status::{

@@ -3,8 +3,9 @@
 use super::read::{AsText, Named, Params, name_of_something};
 use crate::console::Console;
 use crate::problem::Problem;
-use crate::view::{HostList, HostQuery, HostSort, HostState, OnePage, PageList, PageQuery};
-use crate::{MAX_CURSOR_BYTES, MAX_ROWS};
+use crate::view::{
+    HostList, HostQuery, HostSort, HostState, MAX_CURSOR_BYTES, MAX_ROWS, OnePage, PageList, PageQuery,
+};
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};

@@ -1,11 +1,10 @@
 //! The whole crawl: status, cycles, failures, operator decisions, metrics.
 
 use super::read::Params;
-use crate::MAX_ROWS;
 use crate::console::Console;
 use crate::metrics;
 use crate::problem::Problem;
-use crate::view::{Controls, Errors, Recent, Status};
+use crate::view::{Controls, Errors, MAX_ROWS, Recent, Status};
 use axum::Json;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;

@@ -225,9 +225,9 @@ mod tests {
         #[test]
         fn whatever_is_asked_is_refused_or_within_limits(query in "[a-z=&%0-9.+;\\[\\]{}-]{0,60}") {
             if let Ok(ask) = hosts(&query).and_then(|ask| ask.query().map_err(|e| format!("{e:?}"))) {
-                prop_assert!((1..=crate::MAX_ROWS).contains(&ask.limit));
+                prop_assert!((1..=crate::view::MAX_ROWS).contains(&ask.limit));
                 let cursor = ask.cursor.unwrap_or_default();
-                prop_assert!(cursor.len() <= crate::MAX_CURSOR_BYTES && !cursor.chars().any(char::is_control));
+                prop_assert!(cursor.len() <= crate::view::MAX_CURSOR_BYTES && !cursor.chars().any(char::is_control));
             }
         }
 

@@ -2,10 +2,9 @@
 
 use super::list::cursor;
 use super::read::{Named, Params, name_of_something};
-use crate::MAX_VERSION_ROWS;
 use crate::console::Console;
 use crate::problem::Problem;
-use crate::view::{OneVersion, VersionContent, VersionList, VersionQuery};
+use crate::view::{MAX_VERSION_ROWS, OneVersion, VersionContent, VersionList, VersionQuery};
 use axum::Json;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;

@@ -5,6 +5,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
+/// Maximum bytes of a cursor. The longest cursor of a list holds a URL.
+pub const MAX_CURSOR_BYTES: usize = 4096;
+/// Maximum rows of one response.
+pub const MAX_ROWS: usize = 1000;
+/// Maximum archived versions of one response. The body of each is read and compared.
+pub const MAX_VERSION_ROWS: usize = 100;
+
 /// Query of the list of hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostQuery {

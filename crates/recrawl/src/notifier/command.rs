@@ -1,6 +1,6 @@
 //! Runs a program for each message.
 
-use super::sender::{NotTaken, within};
+use super::not_taken::{NotTaken, within};
 use crate::child::supervisor::{self, Ended};
 use recrawl_notifications::message::Message;
 use std::fmt::Display;

@@ -1,7 +1,7 @@
 //! Digests: what changed in a period, in as few messages as it takes.
 
+use super::not_taken::NotTaken;
 use super::reading::Read;
-use super::sender::NotTaken;
 use super::{Telling, Until, wait};
 use recrawl_notifications::Change;
 use recrawl_notifications::backlog::Backlog;

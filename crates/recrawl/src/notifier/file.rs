@@ -1,6 +1,6 @@
 //! Appends messages to a file, a line each.
 
-use super::sender::{NotTaken, within};
+use super::not_taken::{NotTaken, within};
 use recrawl_crawl::output::sync_folder_of;
 use rustix::fs::OFlags;
 use std::fs::OpenOptions;

@@ -1,6 +1,6 @@
 //! Sends messages by mail.
 
-use super::sender::{NotTaken, within};
+use super::not_taken::{NotTaken, within};
 use super::webhook::words;
 use lettre::message::Mailbox;
 use lettre::message::header::ContentType;

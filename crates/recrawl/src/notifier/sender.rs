@@ -1,5 +1,6 @@
 //! Sends messages to the receiver of a target.
 
+use super::not_taken::NotTaken;
 use super::{command, file, mail, webhook};
 use crate::child::templates::{RenderError, Renderer};
 use recrawl_crawl::failure::Failure;
@@ -8,43 +9,14 @@ use recrawl_fetcher::FetchConfig;
 use recrawl_notifications::delivery::MAX_IN_FLIGHT;
 use recrawl_notifications::message::Message;
 use recrawl_terminal::escape;
-use recrawl_types::Span;
 use serde::de::IgnoredAny;
 use serde_json::Value;
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
-use std::{fmt, io};
 use tokio::task::spawn_blocking;
-use tokio::time::timeout;
 
 /// Programs of a target that run at once at most.
 const MAX_COMMANDS: usize = 2;
-
-/// Why a receiver did not take a message.
-#[derive(Clone, Debug, PartialEq)]
-pub enum NotTaken {
-    /// It refused the message: it may take others, or a smaller one.
-    Refused(String),
-    /// It takes none at present.
-    Failed(String),
-}
-
-impl fmt::Display for NotTaken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NotTaken::Refused(why) | NotTaken::Failed(why) => f.write_str(why),
-        }
-    }
-}
-
-/// What comes of this within the time limit of a message.
-pub async fn within<T>(
-    limit: Duration,
-    work: impl Future<Output = Result<T, NotTaken>>,
-) -> Result<T, NotTaken> {
-    let late = || NotTaken::Failed(format!("no answer within {}", Span(limit)));
-    timeout(limit, work).await.unwrap_or_else(|_| Err(late()))
-}
 
 /// What sends to one target.
 pub struct Sender {

@@ -1,6 +1,6 @@
 //! Posts messages to a URL (standard-webhooks).
 
-use super::sender::{NotTaken, within};
+use super::not_taken::{NotTaken, within};
 use recrawl_crawl::parts::notify::Target;
 use recrawl_fetcher::{
     FetchConfig, HeaderMap, HeaderName, HeaderValue, HttpNetwork, Manner, NetworkError, Post, Request,
