@@ -56,7 +56,7 @@ same: ## crawl a web with two programs, capability by capability, and compare al
 	@python3 scripts/same-program.py '$(OLD)' '$(or $(NEW),$(BUILT)/recrawl)' '$(or $(MOCKWEB),$(BUILT)/recrawl-mockweb)' $(if $(ROWS),--only $(ROWS)) $(if $(ROUNDS),--rounds $(ROUNDS))
 
 soak: toolchain ## compare a repository with a sorted map over random operations, power cuts and errors: STEPS=1000000 from SEED
-	@RECRAWL_STEPS=$(or $(STEPS),1000000) RECRAWL_SEED=$(or $(SEED),1) cargo test --release --locked --package recrawl-verifier --test long -- --nocapture
+	@RECRAWL_STEPS=$(or $(STEPS),1000000) RECRAWL_SEED=$(or $(SEED),1) cargo test --release --locked --package recrawl-verifier --test main -- long:: --nocapture
 
 fuzz: ## fuzz the parsers, SECONDS=60 each, at most RUNS inputs, TARGET=… for one (nightly, cargo-fuzz)
 	@bash scripts/fuzz.sh '$(TARGET)' '$(SECONDS)' '$(RUNS)'

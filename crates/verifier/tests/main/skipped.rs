@@ -1,8 +1,6 @@
 //! Pages that a cycle only skipped: their visits are kept, and their blocks are neither read nor written.
 
-mod pages;
-
-use pages::{changed, content, pages_of};
+use crate::pages::{changed, content, pages_of};
 use recrawl_repository::storage::{MemoryStorage, Storage};
 use recrawl_repository::{KeptVisit, Repository};
 use recrawl_types::{CanonicalUrl, Change, DatedRound, Link, LogRecord, Outcome, Skip, UrlRules, Visit};

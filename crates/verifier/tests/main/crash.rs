@@ -2,9 +2,7 @@
 //! on disk, merge and commit. Blocks are carried, replaced, cut and copied by compaction; links
 //! wait. Every second cycle ends before its schedule does, with ranges of skipped pages in the log.
 
-mod pages;
-
-use pages::{Pages, changed, content, pages_of};
+use crate::pages::{Pages, changed, content, pages_of};
 use recrawl_repository::storage::{Fault, FaultyStorage, MemoryStorage, Storage, Survivors};
 use recrawl_repository::{KeptVisit, Repository, ScheduleFile, ScheduleWriter, VisitLog};
 use recrawl_types::{

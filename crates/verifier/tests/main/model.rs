@@ -1,9 +1,7 @@
 //! Random cycles against a plain map: same records, same counts, with and without runs on disk.
 
-mod pages;
-mod reference;
-
-use pages::{Pages, changed, content, pages_of};
+use crate::pages::{Pages, changed, content, pages_of};
+use crate::reference::{Merged, Reference};
 use proptest::prelude::*;
 use recrawl_repository::storage::{MemoryStorage, Storage};
 use recrawl_repository::{BLOCK_PAGES, Repository};
@@ -12,7 +10,6 @@ use recrawl_types::{
     UrlRules, Verdict, Visit,
 };
 use recrawl_verifier::{Batch, BatchLimits, MergeRules, Waiting, merge};
-use reference::{Merged, Reference};
 use std::cell::RefCell;
 use std::sync::Arc;
 

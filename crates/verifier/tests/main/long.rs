@@ -10,10 +10,8 @@
 //! make soak STEPS=1 SEED=123
 //! ```
 
-mod pages;
-mod reference;
-
-use pages::{Pages, changed, content, pages_of};
+use crate::pages::{Pages, changed, content, pages_of};
+use crate::reference::{Merged, Reference};
 use recrawl_repository::storage::{Fault, FaultyStorage, Storage, Survivors};
 use recrawl_repository::{Generation, KeptVisit, OriginRun, Repository, VisitLog};
 use recrawl_types::schedule::MemorySchedule;
@@ -22,7 +20,6 @@ use recrawl_types::{
     Skipped, UrlRules, Visit,
 };
 use recrawl_verifier::{Batch, BatchLimits, MergeReport, MergeRules, Waiting, merge};
-use reference::{Merged, Reference};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;

@@ -1,8 +1,6 @@
 //! Tries in a row that did not get a page, as kept visits tell them where somebody asks for it.
 
-mod pages;
-
-use pages::{changed, content, pages_of};
+use crate::pages::{changed, content, pages_of};
 use recrawl_repository::Repository;
 use recrawl_repository::storage::{MemoryStorage, Storage};
 use recrawl_types::{

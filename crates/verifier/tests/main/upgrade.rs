@@ -1,15 +1,12 @@
 //! Merges into the folders that older format versions left. Carried parts are read as they were
 //! written, however long they lie among newer parts.
 
-mod pages;
-mod reference;
-
-use pages::{Pages, changed, content, pages_of};
+use crate::pages::{Pages, changed, content, pages_of};
+use crate::reference::Reference;
 use recrawl_repository::storage::{MemoryStorage, Storage};
 use recrawl_repository::{OLDEST_VERSION, Repository};
 use recrawl_types::{Change, Link, LogRecord, Outcome, Visit};
 use recrawl_verifier::{Batch, BatchLimits, MergeRules, Waiting, merge};
-use reference::Reference;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
