@@ -20,7 +20,7 @@ from pathlib import Path
 
 PROGRAM = Path(sys.argv[1]).resolve()
 # The commands of recrawl-lab, which lies beside it.
-OF_LAB = {"cluster", "predict"}
+OF_LAB = {"cluster", "predict", "simulate"}
 FAILED = []
 
 

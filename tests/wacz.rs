@@ -137,7 +137,7 @@ fn only_what_is_meant_goes_in_and_nothing_that_was_taken_away() {
     let out = world.folder.path().join("none.wacz");
     let line =
         fails(world.run(&["export", "wacz", "--out", out.to_str().unwrap(), "--since", "9999-01-01"]), 1);
-    assert!(line.contains("no capture") && !out.exists(), "{line}");
+    assert!(line.contains("nothing to export") && !out.exists(), "{line}");
 
     succeeds(world.run(&["takedown", "--host", &first]));
     succeeds(world.run(&["block", page]));

@@ -26,7 +26,7 @@ pub const MAX_COMPARISONS: usize = 1;
 pub const MAX_CHANGES: usize = 100;
 
 /// Remedy for a client without a session.
-const NEW_LINK: &str = "open the one-time link in the daemon's log; `recrawl reload` logs a new one. \
+const NEW_LINK: &str = "open the one-time link in the daemon's log; `recrawl reload` logs it again, or a new one. \
     For programs, set serve.tokens to a file of lines `name token`";
 
 /// How changes are authorized.
@@ -96,16 +96,27 @@ impl Console {
         self.offer_link();
     }
 
-    /// Logs a one-time link if changes need one, and the log has none that can be used.
+    /// Logs the one-time link if changes need one, also where the log has little else.
     pub fn offer_link(&self) {
         if self.changes_by() != ChangesBy::Link {
             return;
         }
         if let Some(secret) = self.sessions.offer(Instant::now()) {
             let (link, lifetime) = (session::link(self.address, &secret), Span(LINK_LIFETIME));
-            tracing::info!(
+            let text = format!(
                 "to change the crawl in the dashboard, open {link} within {lifetime} (it works once)"
             );
+            match tracing::enabled!(tracing::Level::INFO) {
+                true => tracing::info!("{text}"),
+                false => tracing::warn!("{text}"),
+            }
+        }
+    }
+
+    /// The same at a start, unless this daemon has logged one before.
+    pub fn offer_first_link(&self) {
+        if !self.sessions.was_offered() {
+            self.offer_link();
         }
     }
 

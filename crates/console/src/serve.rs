@@ -81,7 +81,7 @@ pub fn serve(
     config.listen = address;
     let connections = config.connections;
     let console = Console::new(view, config, stop.clone());
-    console.offer_link();
+    console.offer_first_link();
     let shared = console.clone();
     let work = move || {
         runtime.block_on(async {

@@ -27,6 +27,7 @@ pub struct Sessions(Mutex<LoginSecrets>);
 
 #[derive(Default)]
 struct LoginSecrets {
+    was_offered: bool,
     link: Option<LoginSecret>,
     begun: VecDeque<LoginSecret>,
 }
@@ -56,14 +57,19 @@ impl LoginSecret {
 }
 
 impl Sessions {
-    /// The secret of a new link; none while an earlier one can still be used.
+    /// The secret of the link: of a new one, unless an earlier one can still be used.
     pub fn offer(&self, now: Instant) -> Option<String> {
         let mut secrets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if secrets.link.as_ref().is_some_and(|link| now < link.ends) {
-            return None;
+        if secrets.link.as_ref().is_none_or(|link| link.ends <= now) {
+            secrets.link = LoginSecret::new(now + LINK_LIFETIME);
         }
-        secrets.link = LoginSecret::new(now + LINK_LIFETIME);
+        secrets.was_offered = true;
         secrets.link.as_ref().map(|link| link.text.clone())
+    }
+
+    /// Was a link offered before? A daemon that steps aside for a command offers none when it returns.
+    pub fn was_offered(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).was_offered
     }
 
     /// Exchanges the secret of the link for that of a session. It works once.
@@ -111,7 +117,7 @@ mod tests {
         let (sessions, now) = (Sessions::default(), Instant::now());
         let link = sessions.offer(now).unwrap();
         assert_eq!(link.len(), 2 * SECRET_BYTES);
-        assert_eq!(sessions.offer(now), None, "the first can still be used");
+        assert_eq!(sessions.offer(now).as_ref(), Some(&link), "the first can still be used");
         for wrong in ["", &link[1..], &link.to_uppercase(), &"0".repeat(64)] {
             assert_eq!(sessions.begin(wrong.as_bytes(), now), None, "{wrong}");
         }

@@ -29,7 +29,6 @@ use recrawl_repository::storage::{FileStorage, Storage};
 use recrawl_repository::{Generation, Repository, ScheduleFile, SledTables, SyncFolder};
 use recrawl_types::{CanonicalUrl, DatedRound, HostTable};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::runtime::Runtime;
@@ -96,8 +95,12 @@ pub struct Crawl {
     pub nothing_due_at: Option<u64>,
     /// Has an operator, or a ping, changed something since the last round?
     pub is_stirred: bool,
-    /// When the requests of the last round ended, in milliseconds since 1970; 0 before the first.
-    pub fetched_at: AtomicU64,
+    /// Time that the merge of the last round took.
+    pub(crate) merging_took: Duration,
+    /// Time that the plan of the round took.
+    pub(crate) planning_took: Duration,
+    /// May a round leave its requests in flight to the next one? Not the last round of a run.
+    pub may_leave_requests: bool,
     /// What the plan of a round summed up for a focused crawl; its lesson reads the same.
     pub survey: RoundSurvey,
     /// See [`Crawl::fetching`].
@@ -224,7 +227,9 @@ impl Crawl {
             is_begun,
             nothing_due_at: None,
             is_stirred: false,
-            fetched_at: AtomicU64::new(0),
+            merging_took: Duration::ZERO,
+            planning_took: Duration::ZERO,
+            may_leave_requests: true,
             survey: RoundSurvey::default(),
             fetching: OnceLock::new(),
         })
@@ -250,11 +255,9 @@ impl Crawl {
         Ok(self.fetching.get_or_init(|| runtime))
     }
 
-    /// The time since the requests of the last round ended; 0 before the first.
-    pub fn since_fetching(&self) -> Duration {
-        let now = (self.clock)();
-        let since = Some(self.fetched_at.load(Relaxed)).filter(|at| *at > 0).unwrap_or(now);
-        Duration::from_millis(now.saturating_sub(since))
+    /// The time since a moment, by the crawl's clock.
+    pub(crate) fn since(&self, moment: u64) -> Duration {
+        Duration::from_millis((self.clock)().saturating_sub(moment))
     }
 
     /// The survey of a round, as its plan and its lesson read it.

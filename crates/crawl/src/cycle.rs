@@ -59,22 +59,6 @@ pub fn round(crawl: &mut Crawl, next: NextRound, seeds: &[CanonicalUrl]) -> Resu
     round_fetched_by(crawl, next, seeds, &mut pipeline::run)
 }
 
-/// Takes in the answers to requests that the last round left in flight, by a round that sends none.
-///
-/// # Errors
-/// As [`round`].
-pub fn settle(crawl: &mut Crawl) -> Result<(), Failure> {
-    if !crawl.fetcher.has_left() || !crawl.settings.config.cycle.fill {
-        return Ok(());
-    }
-    let was_ending = crawl.steering.is_ending();
-    crawl.steering.end_run(true);
-    let next = crawl.next_round(false, false)?;
-    let ended = round(crawl, next.unwrap_or(NextRound { kind: RoundKind::Fill, begins_cycle: false }), &[]);
-    crawl.steering.end_run(was_ending);
-    ended.map(drop)
-}
-
 /// Fetches the pages of a plan into its log.
 pub type Fetch<'f> = dyn FnMut(&Crawl, Plan, &Arc<Traps>) -> Result<Fetched, Failure> + 'f;
 
@@ -99,6 +83,7 @@ pub fn round_fetched_by(
     crawl.check_contact()?;
 
     crawl.space.check()?;
+    let began = (crawl.clock)();
     let traps = Arc::new(Traps::new(&crawl.settings.traps, &crawl.tables, round));
     let plan = match plan::resume_or_make(crawl, &generation, &to_plan, seeds, &traps)? {
         Planned::Pages(plan) => *plan,
@@ -111,6 +96,7 @@ pub fn round_fetched_by(
         }
     };
     crawl.is_begun = true;
+    crawl.planning_took = crawl.since(began);
     let (facts, schedule) = (plan.facts.clone(), plan.schedule.clone());
 
     let fetched = fetch(crawl, plan, &traps)?;
@@ -119,9 +105,11 @@ pub fn round_fetched_by(
         return Ok(RoundEnd::Interrupted);
     }
 
+    let fetched_at = (crawl.clock)();
     let merged = merge::merge(crawl, &generation, &facts, &schedule, &fetched, &traps)?;
     let report = transaction::commit(crawl, &facts, merged)?;
     crawl.begin_next(&report);
+    crawl.merging_took = crawl.since(fetched_at);
     Ok(RoundEnd::Committed(Box::new(report)))
 }
 

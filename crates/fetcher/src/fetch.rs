@@ -98,8 +98,8 @@ pub struct Patience {
     /// From the moment when half of the schedule's hosts are done, or only held ones are left.
     pub linger: Duration,
     /// The same if the run found pages for the next one, and took no longer until that moment: what waits then are
-    /// the hosts that are done.
-    pub least: Duration,
+    /// the hosts that are done. Its requests go on in the next run. None if there may be no next run.
+    pub least: Option<Duration>,
     /// The latest end.
     pub end: Instant,
 }
@@ -107,7 +107,8 @@ pub struct Patience {
 impl Patience {
     /// How long a run waits for slow hosts that needed `took` until half of its hosts were done.
     fn wait(&self, took: Duration, has_found: bool) -> Duration {
-        if has_found { self.linger.min(self.least.max(took)) } else { self.linger }
+        let least = self.least.filter(|_| has_found);
+        least.map_or(self.linger, |least| self.linger.min(least.max(took)))
     }
 }
 
@@ -270,9 +271,6 @@ impl Loop {
                 } else if self.patience_ends().is_some_and(|at| at <= Instant::now())
                     && (control.has_asked() || !self.frontier.is_finished())
                 {
-                    if control.has_found() && !control.is_ending() {
-                        self.run.leaving.cancel();
-                    }
                     stopped = Some(StoppedBy::SlowHosts);
                 } else if let Some(spent) = self.spent().filter(|_| !self.frontier.is_finished()) {
                     stopped = Some(spent);
@@ -286,6 +284,9 @@ impl Loop {
                     self.beat();
                     self.start_visits()?;
                 }
+            }
+            if stopped == Some(StoppedBy::SlowHosts) {
+                self.leave_requests();
             }
             if let (Some(stopped_by), Some(resources)) = (stopped, &resources) {
                 // Pages that are being rendered would wait in vain.
@@ -307,7 +308,7 @@ impl Loop {
                 biased;
                 () = stop.cancelled(), if stopped.is_none() => {}
                 () = at(deadline), if stopped.is_none() => {}
-                () = control.changed(), if stopped.is_none() => {
+                () = control.changed(), if stopped.is_none_or(|by| by == StoppedBy::SlowHosts) => {
                     self.frontier.held().into_iter().for_each(|id| self.wake(id));
                 }
                 () = changed(resources.as_deref()), if stopped.is_none() => {}
@@ -339,6 +340,15 @@ impl Loop {
     fn deadline(&self, all: Option<Instant>, held: Option<Instant>) -> Option<Instant> {
         let is_waiting = self.visits.is_empty() && self.frontier.has_only_held();
         [all, held.filter(|_| is_waiting)].into_iter().flatten().min()
+    }
+
+    /// Leaves the requests in flight to the next run, if this one found pages for it. That may come to light only after the
+    /// stop.
+    fn leave_requests(&self) {
+        let may_leave = self.patience.is_some_and(|patience| patience.least.is_some());
+        if may_leave && self.run.control.has_found() && !self.run.control.is_ending() {
+            self.run.leaving.cancel();
+        }
     }
 
     /// When the run stops waiting for slow hosts.

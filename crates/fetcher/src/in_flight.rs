@@ -8,8 +8,10 @@ use crate::run::Run;
 use std::fmt;
 use std::future::pending;
 use std::net::IpAddr;
+use std::panic::resume_unwind;
 use std::pin::Pin;
 use std::time::Duration;
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -74,10 +76,18 @@ impl PendingRequest {
             answered = &mut self.answer => return Ok(answered),
             () = left => {}
         }
-        let answer = tokio::spawn(self.answer);
-        let answer = async {
-            let panicked = Err(NetworkError::Protocol);
-            answer.await.unwrap_or(Answered { answer: panicked, elapsed: Duration::ZERO, received: 0 })
+        // A set ends its task when it is dropped: nobody would count the request any more.
+        let mut answer = JoinSet::new();
+        answer.spawn(self.answer);
+        let answer = async move {
+            match answer.join_next().await.expect("it has a task") {
+                Ok(answered) => answered,
+                // The visit that waits for it counts the panic.
+                Err(error) => match error.try_into_panic() {
+                    Ok(panic) => resume_unwind(panic),
+                    Err(_) => pending().await,
+                },
+            }
         };
         Err(PendingRequest { answer: Box::pin(answer), ..self })
     }

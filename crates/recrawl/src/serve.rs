@@ -272,13 +272,12 @@ fn crawl_on(
         let is_paused = crawl.control.paused().is_some();
         let is_asked_aside = shared.is_asked_aside();
         // Its visits must be committed before a command has the directory.
-        let is_begun = is_asked_aside && crawl.begun()?.is_some();
+        let is_begun = is_asked_aside && (crawl.begun()?.is_some() || crawl.fetcher.has_left());
         // Such a round sends no request.
         let ends_paused = is_begun && crawl.settings.config.cycle.fill;
         let rhythm_at = crawl.keep_rhythm()?;
         let rests = has_nothing || is_paused && !ends_paused || !retry_in.is_zero();
         if is_asked_aside && (rests || !is_begun) {
-            cycle::settle(crawl)?;
             return Ok(Ended::Aside);
         }
         let next = if rests { Ok(None) } else { crawl.next_round(left.is_zero(), !given.is_empty()) };
@@ -330,7 +329,6 @@ fn crawl_on(
             }
         }
     }
-    cycle::settle(crawl)?;
     Ok(Ended::Signal)
 }
 

@@ -89,7 +89,7 @@ const TOKEN = {
 };
 const LINK = {
   title: "Paste the one-time link",
-  why: "No tokens are configured, so changes need the link in the daemon's log. It works once, for 15 minutes. Run `recrawl reload` to log a new one.",
+  why: "No tokens are configured, so changes need the link in the daemon's log. It works once, for 15 minutes. `recrawl reload` logs it again, or a new one.",
   label: "Link",
   read: (text) => /(?:^|secret=)([0-9a-f]{64})$/.exec(text)?.[1],
   wrong: "The link ends with `secret=` and 64 letters and digits.",

@@ -14,7 +14,7 @@ export const title = "Control";
 const ACCESS = {
   session: "This browser has a session from the one-time link.",
   token: "No token yet. The first change asks for it.",
-  link: "No session yet. Open the one-time link in the daemon's log; `recrawl reload` logs a new one.",
+  link: "No session yet. Open the one-time link in the daemon's log; `recrawl reload` logs it again, or a new one.",
   nothing: "Read-only: the file named by serve.tokens has no token.",
 };
 

@@ -25,7 +25,7 @@ fn a_local_user_changes_without_a_token_and_is_named() {
     let path = folder.path().join("control.sock");
     let own = local::user_name(folder.path().metadata().unwrap().uid());
     let (crawl, stop) = (Arc::new(MadeUp::new()), CancellationToken::new());
-    // The console is read-only for the network, and a second request in a second is one too many.
+    // The network needs a session, and a second request in a second is one too many.
     let config = ConsoleConfig { tokens: None, requests: 1, ..config() };
     let socket = LocalSocket::bind(&path).unwrap();
     let running = serve(crawl.clone(), config, Some(socket), stop.clone()).unwrap();

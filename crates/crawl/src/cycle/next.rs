@@ -6,6 +6,7 @@ use crate::cycle::plan::unavailable;
 use crate::failure::Failure;
 use crate::report::RoundReport;
 use crate::report::facts::Facts;
+use crate::round::RoundKind;
 use recrawl_repository::ScheduleFile;
 
 impl Crawl {
@@ -21,8 +22,12 @@ impl Crawl {
             let begins_cycle = begun.round.cycle > self.repository.current().cycle();
             return Ok(Some(NextRound { kind: begun.kind, begins_cycle }));
         }
-        let waiting = self.waiting(is_cycle_due, has_seeds);
-        Ok(clock::next(&self.so_far, &waiting))
+        let next = clock::next(&self.so_far, &self.waiting(is_cycle_due, has_seeds));
+        // What the last round left in flight belongs to its cycle. An urgent round takes the answers in, and plans nothing.
+        if self.fetcher.has_left() && next.is_none_or(|next| next.begins_cycle) {
+            return Ok(Some(NextRound { kind: RoundKind::Urgent, begins_cycle: false }));
+        }
+        Ok(next)
     }
 
     /// When a crawl whose due pages cannot be asked for now tries again, in milliseconds since 1970; none if

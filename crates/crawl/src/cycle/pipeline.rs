@@ -35,7 +35,6 @@ use recrawl_repository::{Done, RequestFile, VisitLog};
 use recrawl_types::{Change, Cycle, LogRecord, RequestLog, ScheduleEntry, ScheduleSource, Share};
 use rustix::time::{ClockId, clock_gettime};
 use std::convert::Infallible;
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, LockResult, Mutex, MutexGuard, TryLockError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
@@ -56,7 +55,7 @@ const LEFT_OUT: &str = "left_out";
 /// longer than others.
 const LEAST_LINGER: Duration = Duration::from_secs(5);
 
-/// The same, in multiples of what lies between two rounds: merging and planning take at most a tenth of the time.
+/// The same, in multiples of what lies between two rounds: merging and planning take a tenth of the time at most.
 const LEAST_ROUND: u32 = 10;
 
 /// Interval at which a waiting run reports progress.
@@ -193,7 +192,6 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
 
 /// Notes for the next round, and for those who watch, how the fetching ended.
 fn note_ended(crawl: &Crawl, report: &FetchReport) -> Result<(), Failure> {
-    crawl.fetched_at.store((crawl.clock)(), Relaxed);
     crawl.live.asked_again(report.asked_again);
     crawl.steering.forget_asked();
     crawl.control.keep_answers();
@@ -204,7 +202,9 @@ fn note_ended(crawl: &Crawl, report: &FetchReport) -> Result<(), Failure> {
 
 /// How long the round waits for slow hosts; none if it waits for all.
 fn patience(crawl: &Crawl, end: tokio::time::Instant) -> Option<Patience> {
-    let least = LEAST_LINGER.max(crawl.since_fetching().saturating_mul(LEAST_ROUND));
+    let between = crawl.merging_took + crawl.planning_took;
+    let least = LEAST_LINGER.max(between.saturating_mul(LEAST_ROUND));
+    let least = crawl.may_leave_requests.then_some(least);
     let linger = crawl.settings.config.round.linger.0;
     crawl.settings.config.cycle.fill.then_some(Patience { linger, least, end })
 }

@@ -245,7 +245,7 @@ fn make(
         RoundKind::Revisit => true,
         // What is only drawn is no reason for a fill round.
         RoundKind::Fill => counts.discovery > counts.explored || generation.summary().waiting > 0,
-        RoundKind::Urgent => crawl.has_requests(),
+        RoundKind::Urgent => crawl.has_requests() || crawl.fetcher.has_left(),
     };
     if !has_work && news.is_empty() && carried.peek().is_none() {
         return Ok(None);

@@ -47,6 +47,25 @@ fn the_list_has_what_the_folder_has() {
     assert_eq!(listed, found, "a part is a folder or file of src/parts, and a line in PARTS, in order");
 }
 
+#[test]
+fn each_lesson_of_a_part_is_one_of_the_round() {
+    let listed = fs::read_to_string(folder().join("../cycle/lessons.rs")).unwrap();
+    let listed = listed.split_once("lessons! {").unwrap().1.split_once('}').unwrap().0;
+    let mut lessons = 0;
+    for part in PARTS {
+        for file in files(part.name).into_iter().filter(|file| file.exists()) {
+            let text = fs::read_to_string(&file).unwrap();
+            for (at, implemented) in text.match_indices("impl RoundLesson for ") {
+                let name = &text[at + implemented.len()..];
+                let name = name.split(['<', ' ']).next().unwrap();
+                assert!(listed.contains(&format!(": {name}")), "{name} of {} teaches nothing", part.name);
+                lessons += 1;
+            }
+        }
+    }
+    assert_eq!(lessons, listed.matches(": ").count());
+}
+
 /// The module of a file, from the root of the crate.
 fn module_of(file: &Path) -> Vec<String> {
     let path = file.with_extension("");

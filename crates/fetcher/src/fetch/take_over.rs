@@ -53,8 +53,12 @@ impl Loop {
         Ok(())
     }
 
-    /// A page of an earlier run as this schedule has it; none if it is done.
+    /// A page of an earlier run as this schedule has it; none if it is done, or refused by now: then its request is given up,
+    /// and a page of the schedule passes the gates as any other.
     fn as_planned(&mut self, page: QueuedPage) -> Result<Option<QueuedPage>, FetchError> {
+        if (self.run.opted_out)(&page.entry.url.host()) || (self.run.refuses)(&page.entry).is_some() {
+            return Ok(None);
+        }
         let planned = match self.run.find(&page.entry.url)? {
             Some(found) if (self.run.done)(found.index) => None,
             Some(found) => {

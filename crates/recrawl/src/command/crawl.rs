@@ -77,14 +77,14 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
             if rounds == 0 {
                 tracing::info!("stopped before a round began; pass the seeds again");
             }
-            return cycle::settle(&mut crawl);
+            return Ok(());
         }
         let rhythm_at = crawl.keep_rhythm()?;
         let next = crawl.next_round(left_of_period(&crawl).is_zero(), has_news)?;
         if is_until_filled && next.is_none() {
             // A host may only have asked to wait a while.
             let Some(until) = crawl.stalled_until()?.filter(|_| has_moved) else {
-                return visits.end(&mut crawl);
+                return visits.outcome(&crawl);
             };
             has_moved = false;
             let left = Duration::from_millis(until.saturating_sub((crawl.clock)()));
@@ -97,7 +97,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
         if is_in_cycle && next.is_none_or(|next| next.begins_cycle) {
             (cycles, is_in_cycle) = (cycles + 1, false);
             if args.cycles.is_some_and(|most| cycles >= most) {
-                return visits.end(&mut crawl);
+                return visits.outcome(&crawl);
             }
         }
         if next.is_none() && cycles > 0 && args.cycles.is_none() {
@@ -115,6 +115,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
         let next = next.unwrap_or(NextRound::OF_NEXT_CYCLE);
         let waiting = crawl.control.seeds();
         crawl.admit(&waiting)?;
+        crawl.may_leave_requests = args.rounds.is_none_or(|most| rounds + 1 < most);
         match cycle::round(&mut crawl, next, &[&seeds[..], &waiting].concat())? {
             RoundEnd::Interrupted => {
                 tracing::info!("stopped; the next start resumes this round");
@@ -137,7 +138,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
                 rounds += 1;
                 visits.tally += &report.tally;
                 if args.rounds.is_some_and(|most| rounds >= most) {
-                    return visits.end(&mut crawl);
+                    return visits.outcome(&crawl);
                 }
             }
         }
@@ -165,9 +166,7 @@ struct Visits {
 }
 
 impl Visits {
-    /// Ends the run.
-    fn end(&self, crawl: &mut Crawl) -> Result<(), Failure> {
-        cycle::settle(crawl)?;
+    fn outcome(&self, crawl: &Crawl) -> Result<(), Failure> {
         let Visits { tally, is_explained } = self;
         let visits = tally.fetched + tally.all_failed() + tally.all_skipped();
         let is_all_refused = tally.refused > 0 && tally.refused == visits;

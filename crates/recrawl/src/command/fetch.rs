@@ -186,6 +186,7 @@ fn fetched_here(settings: Settings, url: &CanonicalUrl) -> Result<Came, Failure>
         Ok(((), Accepted { did: Did::NextRound, detail }))
     })?;
     let before = known.unwrap_or_default();
+    crawl.may_leave_requests = false;
     for _ in 0..MAX_ROUNDS {
         let urgent = NextRound { kind: RoundKind::Urgent, begins_cycle: false };
         let next = match (crawl.begun()?, crawl.so_far.started) {
@@ -205,7 +206,6 @@ fn fetched_here(settings: Settings, url: &CanonicalUrl) -> Result<Came, Failure>
             break;
         }
     }
-    cycle::settle(&mut crawl)?;
     Ok(Came::between(before, visits(&crawl)?.unwrap_or_default()))
 }
 

@@ -42,6 +42,11 @@ struct Rounds {
 
 /// The second round visits the pages that the first did not reach, and the pages behind its others.
 async fn rounds(notes_found: bool, plans_again: bool) -> Rounds {
+    rounds_refusing(notes_found, plans_again, None).await
+}
+
+/// The same; pages of a host are refused from the second round on.
+async fn rounds_refusing(notes_found: bool, plans_again: bool, refused: Option<&'static str>) -> Rounds {
     let starts: Vec<String> = (0..50).map(|host| page(host, 0)).collect();
     let mut setup = Setup::new(&starts.iter().map(String::as_str).collect::<Vec<_>>(), web);
     let FetchConfig { delay_per_host, delay_per_ip, delay_per_latency, .. } = FetchConfig::default();
@@ -51,8 +56,13 @@ async fn rounds(notes_found: bool, plans_again: bool) -> Rounds {
     let mut border = Duration::ZERO;
     for round in 0..2 {
         border = began.elapsed();
+        if round == 1 {
+            setup.refuses = Arc::new(move |page| {
+                refused.filter(|host| *page.url.host() == **host).map(|_| Skip::OutOfScope)
+            });
+        }
         let end = Instant::now() + SECOND * 600;
-        setup.patience = Some(Patience { linger: SECOND * 60, least: SECOND * 5, end });
+        setup.patience = Some(Patience { linger: SECOND * 60, least: Some(SECOND * 5), end });
         let (out, mut pages) = channel::<FetchedPage>(4);
         let control = setup.control.clone();
         let collected = async {
@@ -139,4 +149,10 @@ async fn what_is_in_flight_between_two_rounds_is_asked_once_and_comes_out_once()
         let state = rounds.setup.state(&page.entry.url.to_string());
         assert_eq!((state.failures, state.requests), (0, 2));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_refused_by_the_next_round_is_given_up() {
+    let rounds = rounds_refusing(true, false, Some(SLOW_PAGE)).await;
+    assert!(!rounds.first.iter().chain(&rounds.second).any(|page| is_of(page, &[SLOW_PAGE])));
 }

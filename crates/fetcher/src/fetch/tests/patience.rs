@@ -7,7 +7,7 @@ const SECOND: Duration = Duration::from_secs(1);
 const LINGER: Duration = Duration::from_secs(10);
 
 fn patience(most: Duration) -> Patience {
-    Patience { linger: LINGER, least: LINGER, end: Instant::now() + most }
+    Patience { linger: LINGER, least: Some(LINGER), end: Instant::now() + most }
 }
 
 /// A setup of `hosts` hosts with three pages each; the first also has `more`. A host is asked once a second.
