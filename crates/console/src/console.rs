@@ -93,7 +93,6 @@ impl Console {
             self.sessions.end();
         }
         *self.tokens.write().unwrap_or_else(PoisonError::into_inner) = tokens;
-        self.offer_link();
     }
 
     /// Logs the one-time link if changes need one, also where the log has little else.

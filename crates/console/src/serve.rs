@@ -34,10 +34,14 @@ impl Running {
         self.address
     }
 
-    /// Replaces the tokens that authorize changes. If none are configured, the log gets a one-time link, unless it
-    /// has one that can be used.
+    /// Replaces the tokens that authorize changes.
     pub fn set_tokens(&self, tokens: Option<Tokens>) {
         self.console.set_tokens(tokens);
+    }
+
+    /// Logs the one-time link, if changes need one.
+    pub fn offer_link(&self) {
+        self.console.offer_link();
     }
 
     /// Waits until the console has ended, about [`connection::GRACE`] after `stop` at most.

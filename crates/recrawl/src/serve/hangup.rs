@@ -73,6 +73,7 @@ impl Caught {
                          (an empty file revokes all): {error}"
                     ),
                 }
+                console.offer_link();
                 told.store(true, Relaxed);
                 shared.wake();
             }
