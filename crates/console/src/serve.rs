@@ -44,7 +44,7 @@ impl Running {
         self.console.offer_link();
     }
 
-    /// Waits until the console has ended, about [`connection::GRACE`] after `stop` at most.
+    /// Waits until the console has ended, about 5 seconds after `stop` at most.
     ///
     /// # Errors
     /// If the console thread panicked, which is a bug.

@@ -22,10 +22,10 @@ pub struct HostQuery {
     /// Only hosts whose origin contains this. Untrusted.
     pub search: Option<String>,
     /// Continue at [`HostList::next`] of an earlier response. Untrusted: only its length (at most
-    /// [`MAX_CURSOR_BYTES`](crate::MAX_CURSOR_BYTES)) and the absence of control characters are
+    /// [`MAX_CURSOR_BYTES`]) and the absence of control characters are
     /// checked.
     pub cursor: Option<String>,
-    /// Maximum rows, 1 to [`MAX_ROWS`](crate::MAX_ROWS).
+    /// Maximum rows, 1 to [`MAX_ROWS`].
     pub limit: usize,
 }
 
@@ -101,7 +101,7 @@ pub struct PageQuery {
     pub prefix: String,
     /// Continue at [`PageList::next`] of an earlier response. Untrusted, as [`HostQuery::cursor`].
     pub cursor: Option<String>,
-    /// Maximum rows, 1 to [`MAX_ROWS`](crate::MAX_ROWS).
+    /// Maximum rows, 1 to [`MAX_ROWS`].
     pub limit: usize,
 }
 
