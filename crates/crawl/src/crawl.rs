@@ -255,8 +255,8 @@ impl Crawl {
         Ok(self.fetching.get_or_init(|| runtime))
     }
 
-    /// The time since a moment, by the crawl's clock.
-    pub(crate) fn since(&self, moment: u64) -> Duration {
+    /// The time since a moment in milliseconds since 1970, by the crawl's clock; zero if the clock was set back.
+    pub fn since(&self, moment: u64) -> Duration {
         Duration::from_millis((self.clock)().saturating_sub(moment))
     }
 

@@ -67,7 +67,7 @@ pub fn failure(refusal: Refusal) -> Failure {
 /// Parses a host, as listed or by its name alone.
 ///
 /// # Errors
-/// Why it is none.
+/// Why the text names no host.
 pub fn named_host(text: &str) -> Result<NamedHost, Refusal> {
     NamedHost::parse(text)
         .map_err(|what| Refusal::invalid("host", what, "use a host as listed by /api/v1/hosts"))

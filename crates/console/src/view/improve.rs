@@ -178,9 +178,13 @@ mod tests {
 
     #[test]
     fn events_and_steps_have_one_name() {
+        let kinds = "refused shadowed proposed trial_began rejected promoted rolled_back kept operator_chose held \
+                     released alarm";
+        assert_eq!(LoopEventKind::ALL.map(|kind| kind.to_string()).join(" "), kinds);
         for kind in LoopEventKind::ALL {
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.to_string());
         }
+        assert_eq!(LoopStep::ALL.map(|step| step.to_string()).join(" "), "idle shadow proposed trial guard");
         for step in LoopStep::ALL {
             assert_eq!(serde_json::to_value(step).unwrap(), step.to_string());
         }

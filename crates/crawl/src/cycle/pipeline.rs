@@ -137,7 +137,7 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
     // A separate token: a full disk stops this cycle, but is no signal.
     let stop = crawl.shutdown.token().child_token();
     // If the clock was set back, the cycle still ends by its deadline.
-    let ran = Duration::from_millis((crawl.clock)().saturating_sub(facts.cycle_started()));
+    let ran = crawl.since(facts.cycle_started());
     let left = crawl.settings.config.cycle.deadline.map(|d| d.0.saturating_sub(ran));
     let left_of_cycle = crawl.settings.config.cycle.period.0.saturating_sub(ran);
     let max = crawl.settings.config.round.max.0;

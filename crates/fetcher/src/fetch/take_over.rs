@@ -59,16 +59,15 @@ impl Loop {
         if (self.run.opted_out)(&page.entry.url.host()) || (self.run.refuses)(&page.entry).is_some() {
             return Ok(None);
         }
-        let planned = match self.run.find(&page.entry.url)? {
+        let url = &page.entry.url;
+        Ok(match self.run.find(url)? {
             Some(found) if (self.run.done)(found.index) => None,
             Some(found) => {
-                let id = self.frontier.host_of(&page.entry.url, &self.run);
-                self.frontier.host(id).take_early(found, &self.run)
+                let id = self.frontier.host_of(url, &self.run);
+                let planned = self.frontier.host(id).take_early(found, &self.run);
+                planned.map(|planned| QueuedPage { index: planned.index, entry: planned.entry, ..page })
             }
-            None => {
-                self.run.add_followed(&page.entry.url).then(|| QueuedPage { index: None, ..page.clone() })
-            }
-        };
-        Ok(planned.map(|planned| QueuedPage { index: planned.index, entry: planned.entry, ..page }))
+            None => self.run.add_followed(url).then_some(QueuedPage { index: None, ..page }),
+        })
     }
 }

@@ -193,7 +193,7 @@ impl Visits {
 fn left_of_period(crawl: &Crawl) -> Duration {
     let period = crawl.settings.config.cycle.period.0;
     let Some(started) = crawl.so_far.started else { return Duration::ZERO };
-    period.saturating_sub(Duration::from_millis((crawl.clock)().saturating_sub(started)))
+    period.saturating_sub(crawl.since(started))
 }
 
 /// The columns of [`row`].

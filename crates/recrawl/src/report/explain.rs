@@ -91,7 +91,7 @@ pub struct Explanation {
     host_failures: Option<u32>,
     /// Time between a response of its host and the next request.
     delay: Option<Duration>,
-    /// How the noise floor of its site treats it; none if it cannot be read, or there is none.
+    /// The effect of its site's noise floor; none without a floor, or if that cannot be read.
     noise: Option<PageNoise>,
     /// Trust in the host's validators; none if it cannot be read, or the host is unknown.
     trust: Option<ValidatorTrust>,

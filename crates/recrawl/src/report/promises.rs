@@ -39,7 +39,7 @@ pub struct Sources<'s> {
 pub const CYCLES: usize = 10;
 
 impl Promises {
-    /// Counts what is kept now.
+    /// Counts the promises that are kept now.
     ///
     /// # Errors
     /// When pages, visits or tables cannot be read.

@@ -2,6 +2,7 @@
 
 use crate::texts::{ArchivedPage, MAX_VERSIONS, Missing, Text, Version, Versions, document_of};
 use recrawl_console::view::{self, NoVersion, Refusal, VersionContent, VersionList, VersionQuery};
+use recrawl_notifications::message::cut;
 use recrawl_types::ArchivePosition;
 
 /// Maximum bytes of a text in an answer. A long article has 50 KiB.
@@ -109,12 +110,4 @@ fn row(number: usize, Version { at, answer }: &Version) -> view::Version {
 /// Why there is no version.
 pub fn why_not(Missing { none, why }: Missing) -> NoVersion {
     NoVersion { none, why }
-}
-
-/// Cuts a text at a character, and tells whether it was longer.
-fn cut(text: &mut String, max: usize) -> bool {
-    let end = (0..=max.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    let is_cut = end < text.len();
-    text.truncate(end);
-    is_cut
 }

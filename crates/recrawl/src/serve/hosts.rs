@@ -51,6 +51,8 @@ pub fn list(shared: &SharedState, ask: &HostQuery) -> Result<HostList, Refusal> 
     let row = |run: &OriginRun| row(shared, run, &doing);
     let origins = shared.hosts.origins(&shared.generation())?;
     let search = ask.search.as_deref().filter(|text| !text.is_empty());
+    let search = search.map(|text| text.trim_end_matches('/').to_ascii_lowercase());
+    let search = search.as_deref();
     let (origins, (places, total)) = match (ask.sort, ask.state) {
         // Order and selection depend on the repository alone.
         (HostSort::Name, None) if search.is_none() => {
@@ -90,11 +92,11 @@ pub fn list(shared: &SharedState, ask: &HostQuery) -> Result<HostList, Refusal> 
     Ok(HostList { hosts, next: next(from, ask.limit, total) })
 }
 
-/// Does the origin of these pages contain the searched text?
+/// Does the origin of these pages contain the searched text, in lower case?
 fn is_found(run: &OriginRun, search: Option<&str>) -> Result<bool, Refusal> {
     let Some(text) = search else { return Ok(true) };
     let origin = Origin::of(&run.home().map_err(Refusal::failed)?).to_string();
-    Ok(origin.contains(&text.trim_end_matches('/').to_ascii_lowercase()))
+    Ok(origin.contains(text))
 }
 
 /// The places of the origins that contain the searched text.

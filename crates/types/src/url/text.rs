@@ -15,7 +15,7 @@ pub fn serialize<S: Serializer>(url: &CanonicalUrl, to: S) -> Result<S::Ok, S::E
 /// Reads a canonical URL.
 ///
 /// # Errors
-/// Where the text is none.
+/// When the text is no URL.
 pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<CanonicalUrl, D::Error> {
     let text = String::deserialize(from)?;
     UrlRules::keep_all().canonicalize(&text).map_err(|e| D::Error::custom(format!("{text:?}: {e}")))
