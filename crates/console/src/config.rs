@@ -2,7 +2,7 @@
 
 use crate::session::Sessions;
 use crate::token::Tokens;
-use crate::view::{Accepted, Change, Did, Who};
+use crate::view::{Accepted, Actor, Change, Effect};
 use serde::Serialize;
 use std::fmt;
 use std::io;
@@ -57,7 +57,7 @@ pub struct Entry<C = Change> {
     pub at: u64,
     /// Name and address of the operator.
     #[serde(flatten)]
-    pub who: Who,
+    pub who: Actor,
     /// The change.
     pub change: C,
     /// The result.
@@ -101,12 +101,12 @@ impl fmt::Display for Outcome {
 
 impl<C: Clone> Entry<C> {
     /// The line before an attempt of `who` at `at`.
-    pub fn begun(at: u64, who: &Who, change: &C) -> Entry<C> {
+    pub fn begun(at: u64, who: &Actor, change: &C) -> Entry<C> {
         Entry { at, who: who.clone(), change: change.clone(), result: Outcome::Begun, detail: String::new() }
     }
 
     /// The line with the result of an attempt.
-    pub fn of(at: u64, who: &Who, change: &C, result: &Result<Accepted, impl fmt::Display>) -> Entry<C> {
+    pub fn of(at: u64, who: &Actor, change: &C, result: &Result<Accepted, impl fmt::Display>) -> Entry<C> {
         let (result, detail) = match result {
             Ok(accepted) => (accepted.did.into(), accepted.detail.clone()),
             Err(refusal) => (Outcome::Refused, refusal.to_string()),
@@ -115,13 +115,13 @@ impl<C: Clone> Entry<C> {
     }
 }
 
-impl From<Did> for Outcome {
-    fn from(did: Did) -> Outcome {
+impl From<Effect> for Outcome {
+    fn from(did: Effect) -> Outcome {
         match did {
-            Did::Done => Outcome::Done,
-            Did::Already => Outcome::Already,
-            Did::NextRound => Outcome::NextRound,
-            Did::NextCycle => Outcome::NextCycle,
+            Effect::Done => Outcome::Done,
+            Effect::Already => Outcome::Already,
+            Effect::NextRound => Outcome::NextRound,
+            Effect::NextCycle => Outcome::NextCycle,
         }
     }
 }

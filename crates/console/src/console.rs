@@ -7,7 +7,7 @@ use crate::problem::{Problem, ProblemType};
 use crate::rate::Rates;
 use crate::session::{self, LINK_LIFETIME, SESSION_LIFETIME, Sessions};
 use crate::token::Tokens;
-use crate::view::{Accepted, Change, CrawlView, Refusal, Who};
+use crate::view::{Accepted, Actor, Change, CrawlView, Refusal};
 use recrawl_types::Span;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -220,7 +220,7 @@ impl Console {
     /// # Errors
     /// The error of the crawl, [`MAX_CHANGES`] queued changes, or a change log that cannot be
     /// written.
-    pub async fn change(self: &Arc<Self>, who: Who, change: Change) -> Result<Accepted, Problem> {
+    pub async fn change(self: &Arc<Self>, who: Actor, change: Change) -> Result<Accepted, Problem> {
         let waiting = self.changes_waiting.clone().try_acquire_owned();
         let waiting =
             waiting.map_err(|_| Problem::busy(format!("{MAX_CHANGES} changes are queued already")))?;
@@ -247,14 +247,14 @@ impl Console {
 
     /// Writes a log line before the change, so that no change lacks a line even if the process
     /// dies.
-    fn try_now(&self, change: &Change, who: &Who) -> Result<Accepted, Refusal> {
+    fn try_now(&self, change: &Change, who: &Actor) -> Result<Accepted, Refusal> {
         let now = || self.view.status().now;
         (self.audit)(&Entry::begun(now(), who, change)).map_err(|error| {
             Refusal::Failed(format!("cannot write the change log, so the change was not made: {error}"))
         })?;
         let result = self.view.change(change, who);
         let entry = Entry::of(now(), who, change, &result);
-        let Who { name, from } = who;
+        let Actor { name, from } = who;
         tracing::info!(name, %from, %change, result = %entry.result, "{}", entry.detail);
         if let Err(error) = (self.audit)(&entry) {
             // The line of its start is logged.

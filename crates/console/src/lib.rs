@@ -9,7 +9,6 @@
 //! error is problem+json (`problem`).
 
 mod api;
-mod aside;
 mod client_limit;
 pub mod config;
 mod connection;
@@ -26,15 +25,16 @@ mod publish;
 mod rate;
 pub mod serve;
 pub mod session;
+mod standby;
 #[cfg(test)]
 mod tests;
 pub mod token;
 pub mod view;
 
-pub use aside::Aside;
 pub use config::{Audit, ConsoleConfig, Entry, Outcome};
 pub use guard::ANSWER_TIMEOUT;
 pub use serve::{Running, ServeError, serve};
 pub use session::Sessions;
+pub use standby::StandbyConsole;
 pub use token::{TokenError, Tokens};
 pub use view::{CrawlView, MAX_CURSOR_BYTES, MAX_ROWS, MAX_VERSION_ROWS};

@@ -18,7 +18,7 @@ mod refusal;
 mod status;
 mod version;
 
-pub use control::{Accepted, Change, Controls, Decision, Did, Who};
+pub use control::{Accepted, Actor, Change, Controls, Decision, Effect};
 pub use errors::{ErrorCount, ErrorGroup, ErrorKind, Errors, PageError};
 pub use forecast::{
     BudgetForecast, Computing, ComputingState, ForecastBasis, Forecasted, Missing, PlainBudget, ReadyState,
@@ -226,5 +226,5 @@ pub trait CrawlView: Send + Sync {
     ///
     /// # Errors
     /// If the change is invalid, exceeds a limit, or cannot be stored.
-    fn change(&self, change: &Change, who: &Who) -> Result<Accepted, Refusal>;
+    fn change(&self, change: &Change, who: &Actor) -> Result<Accepted, Refusal>;
 }

@@ -11,7 +11,7 @@
 
 use recrawl_crawl::config::Config;
 use recrawl_crawl::cycle::inputs::FormulaInputs;
-use recrawl_crawl::cycle::ranks::KeptRanks;
+use recrawl_crawl::cycle::ranks::StoredRanks;
 use recrawl_crawl::lesson::RoundLesson;
 use recrawl_crawl::parts::focus::FocusRules;
 use recrawl_crawl::parts::focus::survey::Survey;
@@ -100,7 +100,7 @@ fn ranks(generation: &Generation, formula: &Formula) -> Result<(), Box<dyn Error
     let (settings, tables) = (Settings::check(Config::default())?, SledTables::temporary()?);
     let request = request(generation, false);
     let started = Used::now()?;
-    let kept = KeptRanks::default();
+    let kept = StoredRanks::default();
     let ranks = kept.of(&request, formula, generation, &tables, &settings)?;
     let gathered = Used::now()?.since(started);
     let (policy, mut scores, mut answers) = (request.policy(formula), Vec::new(), Vec::new());

@@ -96,7 +96,7 @@ pub struct Waiting {
     /// How long a crawl that is stalled waits before it tries again, in milliseconds.
     pub stall: u64,
     /// Has an operator changed something since the last round?
-    pub is_stirred: bool,
+    pub has_new_work: bool,
 }
 
 /// A round to run.
@@ -183,7 +183,7 @@ impl SoFar {
         let since = self.stalled?;
         let until = since.saturating_add(waiting.stall);
         // If the clock was set back, it is not.
-        (!waiting.is_stirred && (since..until).contains(&waiting.now)).then_some(until)
+        (!waiting.has_new_work && (since..until).contains(&waiting.now)).then_some(until)
     }
 }
 
@@ -221,7 +221,7 @@ mod tests {
         let stalled = Waiting { now: 5_999, stall: 1_000, ..fill };
         let over = Waiting { now: 6_000, ..stalled };
         let set_back = Waiting { now: 4_999, ..stalled };
-        let stirred = Waiting { is_stirred: true, ..stalled };
+        let stirred = Waiting { has_new_work: true, ..stalled };
         let begun = vec![report(1, Revisit, 1, 9)];
         let part = |revisits_left| RoundReport { revisits_left, started: 1_000, ..report(1, Revisit, 9, 0) };
         let (first, both) = (vec![part(1)], vec![part(1), part(0)]);

@@ -15,14 +15,14 @@ use crate::parts::improve::store::LoopStore;
 use crate::parts::pings::Pings;
 use crate::parts::render;
 use crate::process::{Display, Process, Shutdown};
-use crate::progress::figures::Live;
+use crate::progress::figures::RoundProgress;
 use crate::progress::storage::Watched;
 use crate::settings::Settings;
 use crate::space::Space;
 use crate::stored::{keep, kept};
 use recrawl_archive::opener;
 use recrawl_archive::{self as archive, Archive, ArchiveEnd, ArchiveMark, Provenance, Recovery, cap};
-use recrawl_fetcher::{Fetcher, FirstLook as _, HttpNetwork, Steering, WallClock};
+use recrawl_fetcher::{Fetcher, FirstLook as _, HttpNetwork, RunControl, WallClock};
 use recrawl_notifications::store;
 use recrawl_renderer::Renderer;
 use recrawl_repository::storage::{FileStorage, Storage};
@@ -74,9 +74,9 @@ pub struct Crawl {
     /// Where the loop of `improve` stands.
     pub improve: Arc<LoopStore>,
     /// Passes decisions to a running cycle.
-    pub steering: Arc<Steering>,
+    pub steering: Arc<RunControl>,
     /// Figures of the running cycle.
-    pub live: Arc<Live>,
+    pub live: Arc<RoundProgress>,
     /// Runs the crawl, and stops it on a signal.
     pub shutdown: Shutdown,
     /// Shows the progress of a cycle.
@@ -94,7 +94,7 @@ pub struct Crawl {
     /// When a plan of this generation found no page due, in milliseconds since 1970.
     pub nothing_due_at: Option<u64>,
     /// Has an operator, or a ping, changed something since the last round?
-    pub is_stirred: bool,
+    pub has_new_work: bool,
     /// Time that the merge of the last round took.
     pub(crate) merging_took: Duration,
     /// Time that the plan of the round took.
@@ -157,7 +157,7 @@ impl Crawl {
         let folder = &settings.data_dir;
         let files = Arc::new(FileStorage::create(folder).map_err(|e| in_folder(folder, e))?);
         let warc = opener::create(folder).map_err(|e| in_folder(folder, e))?;
-        let live = Arc::new(Live::new(recrawl_fetcher::system_clock()));
+        let live = Arc::new(RoundProgress::new(recrawl_fetcher::system_clock()));
         let disk = Disk { files, warc, sync: recrawl_repository::sync_files() };
         Crawl::over(disk, live, settings, seeds, random_seed, process)
     }
@@ -165,7 +165,7 @@ impl Crawl {
     /// Opens it on this disk, with these figures.
     pub fn over(
         Disk { files, warc, sync }: Disk,
-        live: Arc<Live>,
+        live: Arc<RoundProgress>,
         mut settings: Settings,
         seeds: &[CanonicalUrl],
         random_seed: u64,
@@ -200,7 +200,7 @@ impl Crawl {
         let is_begun = ScheduleFile::open(&*storage, next).map_err(Failure::work)?.is_some();
         let clock = recrawl_fetcher::system_clock();
         let fetcher = fetcher(&settings, tables.clone(), clock.clone())?;
-        let steering = Arc::new(Steering::default());
+        let steering = Arc::new(RunControl::default());
         let control = Arc::new(Control::open(decided, storage.clone(), tables.clone(), steering.clone())?);
         let pings = Pings::open(tables.clone(), settings.config.hints.min_trust.0)?;
         let improve = Arc::new(LoopStore::new(tables.clone()));
@@ -226,7 +226,7 @@ impl Crawl {
             so_far,
             is_begun,
             nothing_due_at: None,
-            is_stirred: false,
+            has_new_work: false,
             merging_took: Duration::ZERO,
             planning_took: Duration::ZERO,
             may_leave_requests: true,
@@ -275,7 +275,7 @@ impl Crawl {
 
     /// Notes that something has changed since the last round: what could not be asked for is tried again.
     pub fn stir(&mut self) {
-        (self.is_stirred, self.nothing_due_at) = (true, None);
+        (self.has_new_work, self.nothing_due_at) = (true, None);
     }
 
     /// Makes the fetcher anew, after the settings have changed.

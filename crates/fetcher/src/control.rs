@@ -1,8 +1,8 @@
 //! Commands to a run and progress of a run, while it goes on.
 //!
-//! A [`Steering`] holds a whole run or single hosts, and requests pages. Held pages are kept and
+//! A [`RunControl`] holds a whole run or single hosts, and requests pages. Held pages are kept and
 //! continue when the hold ends. In the other direction, the run publishes its progress. A
-//! `Steering` outlives its runs: a hold continues in the next one.
+//! `RunControl` outlives its runs: a hold continues in the next one.
 
 use recrawl_types::{CanonicalUrl, ScheduleEntry};
 use std::collections::{BTreeSet, VecDeque};
@@ -27,7 +27,7 @@ pub(crate) const FIGURES_EVERY: Duration = Duration::from_secs(1);
 
 /// Commands to runs, and their progress.
 #[derive(Debug, Default)]
-pub struct Steering {
+pub struct RunControl {
     is_held: AtomicBool,
     /// Does the run leave the rest of its schedule to a later one?
     is_ending: AtomicBool,
@@ -126,7 +126,7 @@ pub enum HostActivity {
     Held,
 }
 
-impl Steering {
+impl RunControl {
     /// Holds the whole run, or ends the hold. Requests in flight are finished.
     pub fn hold(&self, held: bool) {
         self.is_held.store(held, Relaxed);

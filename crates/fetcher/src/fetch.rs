@@ -3,7 +3,7 @@
 use crate::addresses::Addresses;
 use crate::budget::Budget;
 use crate::clock::WallClock;
-use crate::control::{FIGURES_EVERY, HostActivity, HostsNow, MAX_FETCHING, MAX_SLOWEST, Steering};
+use crate::control::{FIGURES_EVERY, HostActivity, HostsNow, MAX_FETCHING, MAX_SLOWEST, RunControl};
 use crate::frontier::Frontier;
 use crate::host::{Action, Cursor, Next, OriginId, QueuedPage, RobotsRequest, SlotState};
 use crate::host_delay::LeftAlone;
@@ -84,7 +84,7 @@ pub struct Job {
     /// When to leave the rest of the schedule to a later run; none to wait for every host.
     pub patience: Option<Patience>,
     /// Commands of an operator during the run.
-    pub control: Arc<Steering>,
+    pub control: Arc<RunControl>,
     /// Writes down each request that may have reached a server; none if nobody asks for it.
     pub requests: Option<Arc<dyn RequestLog>>,
     /// Requests of pages that are rendered during the run; none if no page is.

@@ -41,12 +41,12 @@ mod visit;
 mod visit_task;
 
 pub use clock::{WallClock, system_clock};
-pub use control::Steering;
+pub use control::RunControl;
 pub use fetch::{Fetcher, Job, Patience};
 pub use host_order::Precedence;
 pub use net::access::HostAccess;
 pub use net::client::{
-    Cut, FirstLook, Hop, HttpNetwork, Manner, Meter, Network, NetworkError, Post, Reply, Request,
+    Cut, FirstLook, Hop, HttpNetwork, Meter, Network, NetworkError, Post, Reply, Request, RequestOptions,
 };
 pub use net::guard::{self, Guard};
 pub use net::limits::{self, FetchConfig};

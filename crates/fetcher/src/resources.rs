@@ -6,7 +6,7 @@
 //! as a pause, counts.
 
 use crate::host::QueuedPage;
-use crate::net::client::{Manner, Network};
+use crate::net::client::{Network, RequestOptions};
 use crate::outcome::FetchResult;
 use crate::report::StoppedBy;
 use recrawl_types::{CanonicalUrl, Outcome, PageRecord, ScheduleEntry, Share};
@@ -123,9 +123,9 @@ impl Asked {
 impl Rendering {
     /// Requests a URL in its turn. A redirect is an answer. None: the run has ended.
     ///
-    /// With [`Manner::is_public_only`], a host without a public address is refused here: before its queue, so that
+    /// With [`RequestOptions::is_public_only`], a host without a public address is refused here: before its queue, so that
     /// neither its robots.txt is requested nor its state tells the page that it exists.
-    pub async fn ask(&self, url: CanonicalUrl, manner: Manner) -> Option<Asked> {
+    pub async fn ask(&self, url: CanonicalUrl, manner: RequestOptions) -> Option<Asked> {
         let ((start, started), (sender, answer)) = (oneshot::channel(), oneshot::channel());
         if manner.is_public_only && !self.0.network.is_public(&url.host()).await {
             // Its receiver is below.
@@ -159,7 +159,7 @@ impl Drop for Rendering {
 pub struct Ticket {
     waiter: Arc<Mutex<Waiter>>,
     /// How it is requested.
-    pub manner: Manner,
+    pub manner: RequestOptions,
 }
 
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use crate::budget::Budget;
 use crate::clock::WallClock;
-use crate::control::Steering;
+use crate::control::RunControl;
 use crate::net::client::Network;
 use crate::net::limits::{FetchConfig, MAX_FOLLOWED};
 use crate::outcome::FetchError;
@@ -37,7 +37,7 @@ pub struct Run {
     pub refuses: Refuses,
     pub opted_out: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     pub rules: Arc<UrlRules>,
-    pub control: Arc<Steering>,
+    pub control: Arc<RunControl>,
     /// Start of the run. The run knows no earlier request, so it keeps every delay from here on.
     pub began: Instant,
     pub suspension: Suspension,

@@ -7,7 +7,7 @@ use crate::detour::{DetourEnd, Onward};
 use crate::feedback::{HostFeedback, RetryPolicy, retry_while_exhausted};
 use crate::host::{Action, OriginId, QueuedPage, RequestStart, RobotsRequest};
 use crate::in_flight::{Answered, InFlight, PendingRequest};
-use crate::net::client::{Manner, NetworkError, Reply, Request};
+use crate::net::client::{NetworkError, Reply, Request, RequestOptions};
 use crate::net::limits::MAX_ROBOTS;
 use crate::outcome::{
     Condition, FetchError, FetchResult, FetchedPage, Hold, is_host_failure, is_redirect, resource_of,
@@ -26,8 +26,12 @@ use tokio::time::timeout;
 /// The field `Accept` of a request for robots.txt: plain text (RFC 9309 §2.3), and what servers send instead.
 const ROBOTS_ACCEPT: HeaderValue = HeaderValue::from_static("text/plain,*/*;q=0.8");
 
-fn robots_manner(is_public_only: bool) -> Manner {
-    Manner { is_public_only, fields: HeaderMap::from_iter([(ACCEPT, ROBOTS_ACCEPT)]), ..Manner::default() }
+fn robots_manner(is_public_only: bool) -> RequestOptions {
+    RequestOptions {
+        is_public_only,
+        fields: HeaderMap::from_iter([(ACCEPT, ROBOTS_ACCEPT)]),
+        ..RequestOptions::default()
+    }
 }
 
 pub struct HostVisit {

@@ -3,7 +3,7 @@
 
 use crate::places::Places;
 use recrawl_estimation::{Gaps, Visited};
-use recrawl_repository::{Generation, KeptRounds, KeptVisit, ReadError};
+use recrawl_repository::{Generation, ReadError, StoredRounds, StoredVisit};
 use recrawl_types::{CanonicalUrl, Cycle, DatedRound, History, PageRecord, Share, Status};
 use std::collections::{BTreeMap, BinaryHeap};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -84,7 +84,7 @@ impl Histories {
     /// When the generation cannot be read.
     pub fn read(
         generation: &Generation,
-        kept: &KeptRounds,
+        kept: &StoredRounds,
         request: SampleRequest,
     ) -> Result<Histories, ReadError> {
         let rounds = kept.list()?;
@@ -231,7 +231,7 @@ impl Seen {
     /// `first`.
     fn read(
         &mut self,
-        kept: &KeptRounds,
+        kept: &StoredRounds,
         rounds: &[DatedRound],
         first: Cycle,
         sample: &[(CanonicalUrl, PageRecord)],
@@ -252,7 +252,7 @@ impl Seen {
 
     fn read_round(
         &mut self,
-        kept: &KeptRounds,
+        kept: &StoredRounds,
         round: DatedRound,
         sample: &[(CanonicalUrl, PageRecord)],
     ) -> Result<(), String> {
@@ -273,7 +273,7 @@ impl Seen {
         Ok(())
     }
 
-    fn add(&mut self, cycle: Cycle, changed: bool, visit: &KeptVisit) {
+    fn add(&mut self, cycle: Cycle, changed: bool, visit: &StoredVisit) {
         if let Some(learned) = visit.learned {
             self.bytes += learned.bytes;
             self.bodies += 1;

@@ -6,7 +6,7 @@
 
 mod shown;
 
-pub use shown::Met;
+pub use shown::Observed;
 
 use recrawl_types::{CanonicalUrl, Cycle, StateColumns};
 use shown::{MEMORY, Shown};
@@ -99,14 +99,14 @@ pub struct Group {
     /// Number of its pages.
     pub pages: usize,
     /// What the visits met that are meant.
-    pub met: Met,
+    pub met: Observed,
 }
 
 /// Visits in this cycle and the one before tell of a burst now.
 const NOW: usize = 2;
 
 /// Do visits tell of a burst? At least 3 changes, and at least twice as many as expected: one or two are chance.
-pub fn is_burst(met: &Met) -> bool {
+pub fn is_burst(met: &Observed) -> bool {
     met.changes >= 3 && met.burst() >= 2.0
 }
 

@@ -2,7 +2,7 @@
 
 use crate::kind::ChangeKind;
 use crate::message::Change;
-use recrawl_repository::{Followed, KeptPosition, KeptRounds, KeptVisit, ReadError, VisitFollower};
+use recrawl_repository::{Followed, ReadError, StoredPosition, StoredRounds, StoredVisit, VisitFollower};
 use recrawl_types::{CanonicalUrl, DatedRound, Round};
 
 /// Visits that are passed over before others have a turn.
@@ -32,8 +32,8 @@ impl Backlog {
     /// When the visits cannot be read. The place stays, unless they are damaged: then the rest of the round is lost.
     pub fn next(
         &mut self,
-        place: &mut KeptPosition,
-        kept: &KeptRounds,
+        place: &mut StoredPosition,
+        kept: &StoredRounds,
         until: Round,
         target: &Asked<'_>,
     ) -> Result<Found, ReadError> {
@@ -62,7 +62,7 @@ impl Backlog {
     ///
     /// # Errors
     /// When it cannot be listed which are.
-    pub fn pass_removed(&mut self, place: &mut KeptPosition, kept: &KeptRounds) -> Result<(), ReadError> {
+    pub fn pass_removed(&mut self, place: &mut StoredPosition, kept: &StoredRounds) -> Result<(), ReadError> {
         self.follower.pass_removed(place, kept).map(|_| ())
     }
 }
@@ -79,8 +79,8 @@ pub struct Asked<'a> {
 
 impl Asked<'_> {
     /// The changes that a page's visits of one round are to the target.
-    fn changes(&self, round: DatedRound, visits: &[KeptVisit]) -> Vec<Change> {
-        let is_wanted = |visit: &KeptVisit| (self.wants)(&visit.url);
+    fn changes(&self, round: DatedRound, visits: &[StoredVisit]) -> Vec<Change> {
+        let is_wanted = |visit: &StoredVisit| (self.wants)(&visit.url);
         let kinds = visits.iter().filter_map(|visit| Some((ChangeKind::of(visit, self.kinds)?, visit)));
         let wanted = kinds.filter(|(_, visit)| is_wanted(visit));
         wanted.map(|(kind, visit)| Change::of(self.name, round, kind, visit)).collect()

@@ -7,7 +7,7 @@
 //! one since it failed first, is refused, and says nothing of the target.
 
 use crate::message::Change;
-use recrawl_repository::KeptPosition;
+use recrawl_repository::StoredPosition;
 use recrawl_types::{CanonicalUrl, Round};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -80,7 +80,7 @@ pub struct Failing {
 pub struct Delivery {
     /// Up to where visits were read.
     #[serde(flatten)]
-    pub place: KeptPosition,
+    pub place: StoredPosition,
     /// What was read and is not taken.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held: Vec<Held>,
@@ -128,7 +128,7 @@ impl Delivery {
     /// Of a target that is told from this round on.
     pub fn from(round: Round) -> Delivery {
         Delivery {
-            place: KeptPosition::before(round),
+            place: StoredPosition::before(round),
             held: Vec::new(),
             digest_to: None,
             digest_at: 0,

@@ -1,6 +1,6 @@
 //! The kinds of changes that a target can ask for.
 
-use recrawl_repository::KeptVisit;
+use recrawl_repository::StoredVisit;
 use recrawl_types::outcome::Effect;
 use recrawl_types::{Change, Known, Outcome};
 use serde::{Deserialize, Serialize};
@@ -54,7 +54,7 @@ impl ChangeKind {
         matches!(self, ChangeKind::Gone | ChangeKind::NotFound | ChangeKind::Failed)
     }
 
-    fn fits(self, visit: &KeptVisit, asked: &[ChangeKind]) -> bool {
+    fn fits(self, visit: &StoredVisit, asked: &[ChangeKind]) -> bool {
         let change = visit.outcome.change();
         let is_absent = matches!(visit.outcome, Outcome::NotFound(_));
         match self {
@@ -71,13 +71,13 @@ impl ChangeKind {
         }
     }
 
-    /// Does one of these need [`KeptVisit::missed`]?
+    /// Does one of these need [`StoredVisit::missed`]?
     pub fn counts_missed(asked: &[ChangeKind]) -> bool {
         asked.iter().any(|kind| matches!(kind, ChangeKind::NotFound | ChangeKind::Failed))
     }
 
     /// The kind of a visit among those asked for, if any.
-    pub fn of(visit: &KeptVisit, asked: &[ChangeKind]) -> Option<ChangeKind> {
+    pub fn of(visit: &StoredVisit, asked: &[ChangeKind]) -> Option<ChangeKind> {
         ChangeKind::ALL.into_iter().find(|kind| asked.contains(kind) && kind.fits(visit, asked))
     }
 

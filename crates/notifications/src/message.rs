@@ -3,7 +3,7 @@
 use crate::kind::ChangeKind;
 use data_encoding::HEXLOWER;
 use jiff::Timestamp;
-use recrawl_repository::KeptVisit;
+use recrawl_repository::StoredVisit;
 use recrawl_types::{CanonicalUrl, Cycle, DatedRound, Round, UrlRules, url};
 use ring::digest::{Context, SHA256};
 use serde::{Deserialize, Serialize};
@@ -38,7 +38,7 @@ pub struct Change {
 
 impl Change {
     /// What a visit of this round is to a target.
-    pub fn of(target: &str, round: DatedRound, kind: ChangeKind, visit: &KeptVisit) -> Change {
+    pub fn of(target: &str, round: DatedRound, kind: ChangeKind, visit: &StoredVisit) -> Change {
         Change {
             id: id("msg_", [target, &visit.url.as_text(), &format!("{} {}", round.round.0, visit.at)]),
             kind,
@@ -205,10 +205,10 @@ mod tests {
     use super::*;
     use recrawl_types::{Outcome, Share};
 
-    fn visit(url: &str, at: u64) -> KeptVisit {
+    fn visit(url: &str, at: u64) -> StoredVisit {
         let url = UrlRules::keep_all().canonicalize(url).unwrap();
         let outcome = Outcome::NotFound(404);
-        KeptVisit { url, at, share: Share::Score, outcome, confirmed: 3, missed: 0, learned: None }
+        StoredVisit { url, at, share: Share::Score, outcome, confirmed: 3, missed: 0, learned: None }
     }
 
     fn change(target: &str, url: &str, at: u64) -> Change {

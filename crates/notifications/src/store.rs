@@ -3,7 +3,7 @@
 use crate::delivery::Delivery;
 use recrawl_repository::checked_file::{CheckedFile, NOTHING};
 use recrawl_repository::storage::Storage;
-use recrawl_repository::{KeptPosition, KeptRounds, ReadError, WriteError};
+use recrawl_repository::{ReadError, StoredPosition, StoredRounds, WriteError};
 use recrawl_types::{CanonicalUrl, Round};
 use std::collections::BTreeMap;
 
@@ -86,7 +86,7 @@ pub fn of_targets<'n>(
 /// When a file is damaged, or cannot be read or written.
 pub fn remove(
     storage: &dyn Storage,
-    kept: &KeptRounds,
+    kept: &StoredRounds,
     is_meant: &dyn Fn(&CanonicalUrl) -> bool,
     only_count: bool,
 ) -> Result<u64, StoreError> {
@@ -107,7 +107,7 @@ pub fn remove(
 }
 
 /// The last page that is kept before this place; none if it is the first. Then the same visits follow it.
-fn page_before(place: &KeptPosition, kept: &KeptRounds) -> Result<Option<CanonicalUrl>, ReadError> {
+fn page_before(place: &StoredPosition, kept: &StoredRounds) -> Result<Option<CanonicalUrl>, ReadError> {
     let Some(round) = kept.list()?.into_iter().find(|kept| kept.round == place.round) else {
         return Ok(None);
     };

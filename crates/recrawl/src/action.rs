@@ -9,7 +9,7 @@ pub mod seeds;
 
 use crate::audit;
 use crate::daemon::Daemon;
-use recrawl_console::view::{Accepted, Change, Did, Refusal};
+use recrawl_console::view::{Accepted, Change, Effect, Refusal};
 use recrawl_crawl::admission::named_host::NamedHost;
 use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::admission::scope;
@@ -73,7 +73,7 @@ pub fn named_host(text: &str) -> Result<NamedHost, Refusal> {
         .map_err(|what| Refusal::invalid("host", what, "use a host as listed by /api/v1/hosts"))
 }
 
-pub fn accepted(did: Did, detail: impl Into<String>) -> Result<Accepted, Refusal> {
+pub fn accepted(did: Effect, detail: impl Into<String>) -> Result<Accepted, Refusal> {
     Ok(Accepted { did, detail: detail.into() })
 }
 

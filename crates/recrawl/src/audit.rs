@@ -1,7 +1,7 @@
 //! The log of operators' changes: `control.jsonl` in the data directory, with two lines per change:
 //! the attempt and its result. The console and the commands that change decisions write it.
 
-use recrawl_console::view::{Accepted, Who};
+use recrawl_console::view::{Accepted, Actor};
 use recrawl_console::{Audit, Entry};
 use recrawl_crawl::failure::Failure;
 use recrawl_fetcher::system_clock;
@@ -48,7 +48,7 @@ pub fn logged<C: Clone + Serialize, T>(
     make: impl FnOnce() -> Result<(T, Accepted), Failure>,
 ) -> Result<T, Failure> {
     let path: PathBuf = data_dir.join(FILE);
-    let who = Who { name: COMMAND_LINE.into(), from: Ipv4Addr::LOCALHOST.into() };
+    let who = Actor { name: COMMAND_LINE.into(), from: Ipv4Addr::LOCALHOST.into() };
     let now = system_clock();
     append(&path, &Entry::begun(now(), &who, change)).map_err(Failure::work)?;
     let (done, result) = match make() {
@@ -121,13 +121,13 @@ fn append<C: Serialize>(path: &Path, entry: &Entry<C>) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_console::view::{Change, Did};
+    use recrawl_console::view::{Change, Effect};
 
     #[test]
     fn each_change_is_a_line() {
         let folder = tempfile::tempdir().unwrap();
-        let who = Who { name: "anna".into(), from: [127, 0, 0, 1].into() };
-        let accepted = Ok::<_, String>(Accepted { did: Did::Done, detail: "so be it".into() });
+        let who = Actor { name: "anna".into(), from: [127, 0, 0, 1].into() };
+        let accepted = Ok::<_, String>(Accepted { did: Effect::Done, detail: "so be it".into() });
         let entry = Entry::of(7, &who, &Change::Pause { host: None }, &accepted);
         let tell = log(folder.path()).unwrap();
         tell(&entry).unwrap();
@@ -146,7 +146,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(FILE);
         fs::write(&path, "{\"at\":1,\"na").unwrap();
-        let who = Who { name: "anna".into(), from: [127, 0, 0, 1].into() };
+        let who = Actor { name: "anna".into(), from: [127, 0, 0, 1].into() };
         let entry = Entry::begun(7, &who, &Change::Pause { host: None });
         for _ in 0..2 {
             log(folder.path()).unwrap()(&entry).unwrap();
@@ -165,11 +165,11 @@ mod tests {
     fn a_change_of_a_command_is_logged_like_one_of_the_console() {
         let folder = tempfile::tempdir().unwrap();
         let change = Change::UseFormula { text: "t".into() };
-        let accepted = || Accepted { did: Did::NextCycle, detail: "from the next cycle on".into() };
+        let accepted = || Accepted { did: Effect::NextCycle, detail: "from the next cycle on".into() };
         assert_eq!(logged(folder.path(), &change, || Ok((7, accepted()))).unwrap(), 7);
         let failed = logged::<_, ()>(folder.path(), &change, || Err(Failure::Work("disk full".into())));
         assert_eq!(failed.unwrap_err().to_string(), "disk full");
-        let who = Who { name: "anna".into(), from: [127, 0, 0, 1].into() };
+        let who = Actor { name: "anna".into(), from: [127, 0, 0, 1].into() };
         log(folder.path()).unwrap()(&Entry::begun(7, &who, &change)).unwrap();
         let text = fs::read_to_string(folder.path().join(FILE)).unwrap();
         let lines: Vec<serde_json::Map<_, _>> =
@@ -186,7 +186,7 @@ mod tests {
     fn after_a_rotation_the_new_file_is_written() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(FILE);
-        let who = Who { name: "anna".into(), from: [127, 0, 0, 1].into() };
+        let who = Actor { name: "anna".into(), from: [127, 0, 0, 1].into() };
         let entry = Entry::begun(7, &who, &Change::Pause { host: None });
         let tell = log(folder.path()).unwrap();
         File::options().write(true).open(&path).unwrap().set_len(MAX_LOG).unwrap();
@@ -203,7 +203,7 @@ mod tests {
     fn processes_that_rotate_at_once_lose_no_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(FILE);
-        let who = Who { name: "anna".into(), from: [127, 0, 0, 1].into() };
+        let who = Actor { name: "anna".into(), from: [127, 0, 0, 1].into() };
         let entry = Entry::begun(7, &who, &Change::Pause { host: None });
         for _ in 0..50 {
             File::create(&path).unwrap().set_len(MAX_LOG).unwrap();

@@ -9,7 +9,7 @@ mod route;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
 use recrawl_console::view::{Accepted, Change};
 use recrawl_crawl::failure::Failure;
-use request::{Answer, Trouble};
+use request::{Answer, RequestError};
 use serde_json::Value;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ impl Daemon {
             request::send(&socket, "GET", "/api/v1/status", "application/json", None, GREETING_TIMEOUT);
         let answer = match answer {
             Ok(answer) => answer,
-            Err(Trouble::Connect(e)) => match e.kind() {
+            Err(RequestError::Connect(e)) => match e.kind() {
                 // A daemon that was killed leaves its socket.
                 io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => return Ok(None),
                 io::ErrorKind::PermissionDenied => return Err(unusable(ANOTHER_USER)),
@@ -128,7 +128,7 @@ impl Daemon {
         let body = body.map(Value::to_string);
         request::send(&self.socket, method, path, accept, body, TIMEOUT).map_err(|trouble| {
             let maybe = match (method, &trouble) {
-                ("GET", _) | (_, Trouble::Connect(_)) => "",
+                ("GET", _) | (_, RequestError::Connect(_)) => "",
                 _ => "; `recrawl status` shows whether the change is in force",
             };
             Failure::Work(format!("daemon at {}: {trouble}{maybe}", self.socket.display()))

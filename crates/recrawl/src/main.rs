@@ -8,6 +8,7 @@ mod child;
 mod cli;
 mod command;
 mod daemon;
+mod exclusive_access;
 mod moved;
 mod notifier;
 mod process;
@@ -15,7 +16,6 @@ mod report;
 mod serve;
 mod texts;
 mod tokens;
-mod turn;
 
 use clap::{CommandFactory, FromArgMatches};
 use process::traces;

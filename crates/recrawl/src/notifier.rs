@@ -26,7 +26,7 @@ use recrawl_notifications::delivery::Delivery;
 use recrawl_notifications::message::Message;
 use recrawl_notifications::store::{self, Deliveries};
 use recrawl_repository::storage::Storage;
-use recrawl_repository::{Generation, KeptRounds};
+use recrawl_repository::{Generation, StoredRounds};
 use recrawl_types::Round;
 use sender::Sender;
 use std::cell::{Cell, RefCell, RefMut};
@@ -221,7 +221,7 @@ impl<'c> Notifier<'c> {
     }
 
     async fn tell(&self, target: &Target, sender: &Sender) {
-        let told = Telling { notifier: self, target, sender };
+        let told = NotifyThread { notifier: self, target, sender };
         match target.pace {
             Pace::Each => told.each().await,
             Pace::Digest(period) => told.digests(period).await,
@@ -251,13 +251,13 @@ impl<'c> Notifier<'c> {
 }
 
 /// One target that is told.
-struct Telling<'n> {
+struct NotifyThread<'n> {
     notifier: &'n Notifier<'n>,
     target: &'n Target,
     sender: &'n Sender,
 }
 
-impl Telling<'_> {
+impl NotifyThread<'_> {
     /// Where the target stands, to be changed and stored.
     fn changed(&self) -> RefMut<'_, Delivery> {
         self.notifier.is_changed.set(true);
@@ -288,8 +288,8 @@ impl Telling<'_> {
         }
     }
 
-    fn kept(&self, committed: &Generation) -> KeptRounds {
-        KeptRounds::new(self.notifier.crawled.storage().clone(), committed.number())
+    fn kept(&self, committed: &Generation) -> StoredRounds {
+        StoredRounds::new(self.notifier.crawled.storage().clone(), committed.number())
     }
 
     /// The archive as of a commit.

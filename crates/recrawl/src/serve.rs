@@ -9,7 +9,6 @@ mod disk;
 mod errors;
 mod forecast_cache;
 mod formulas;
-mod hangup;
 mod host_snapshot;
 mod hosts;
 mod improve;
@@ -18,6 +17,7 @@ mod learning;
 mod meters;
 mod next;
 mod notify;
+mod notify_thread;
 mod pages;
 mod pings;
 mod promises;
@@ -27,8 +27,8 @@ mod reload;
 mod reports;
 mod scans;
 mod shared_state;
+mod sighup;
 mod status;
-mod telling;
 mod ticker;
 pub mod versions;
 mod view;
@@ -37,17 +37,16 @@ mod websub;
 use crate::audit;
 use crate::cli::ServeArgs;
 use crate::daemon::SOCKET;
+use crate::exclusive_access::{self, ExclusiveAccess};
 use crate::notifier;
 use crate::process;
 use crate::process::open_files;
 use crate::tokens::tokens_of;
-use crate::turn::{self, Turn};
 use cycle_timer::CycleTimer;
-use hangup::Hangup;
 use improve::learn;
 use recrawl_archive::timestamp;
 use recrawl_console::local::LocalSocket;
-use recrawl_console::{Aside, ConsoleConfig, Running, ServeError, Sessions, Tokens};
+use recrawl_console::{ConsoleConfig, Running, ServeError, Sessions, StandbyConsole, Tokens};
 use recrawl_crawl::crawl::Crawl;
 use recrawl_crawl::cycle::{self, RoundEnd};
 use recrawl_crawl::failure::Failure;
@@ -57,6 +56,7 @@ use recrawl_crawl::process::Shutdown;
 use recrawl_crawl::settings::Settings;
 use recrawl_types::{CanonicalUrl, Span};
 use shared_state::{Due, Phase, SharedState, TICK};
+use sighup::Sighup;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -82,7 +82,7 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
         let Some(again) = serve(args, start, opened, &signals)? else { break };
         // Opening may take longer than the watchdog waits.
         let _watchdog = notify::while_aside().map_err(Failure::work)?;
-        let answers = Aside::answer(again.listen);
+        let answers = StandbyConsole::answer(again.listen);
         if let Err(error) = &answers {
             tracing::warn!("/health does not answer while a command uses the data directory: {error}");
         }
@@ -111,11 +111,11 @@ fn open_again(
     args: &ServeArgs,
     start: &Start,
     signals: &Shutdown,
-    answers: Option<&Aside>,
+    answers: Option<&StandbyConsole>,
 ) -> Result<Option<Opened>, Failure> {
     loop {
-        let wait = match Turn::back(&start.settings.data_dir)? {
-            None => turn::LOOK_EVERY,
+        let wait = match ExclusiveAccess::back(&start.settings.data_dir)? {
+            None => exclusive_access::LOOK_EVERY,
             Some(_turn) => match open(args, start, signals) {
                 Ok(opened) => {
                     tracing::info!("the command has ended");
@@ -141,7 +141,7 @@ struct Start {
     settings: Settings,
     /// Seeds from the command line that no round has had.
     seeds: Vec<CanonicalUrl>,
-    hangup: hangup::Caught,
+    sighup: sighup::Caught,
     /// Where the console listens: after a command, at the same port as before.
     listen: SocketAddr,
     /// Sessions outlive a command too.
@@ -157,12 +157,12 @@ impl Start {
         if let Some(file) = args.at.config.found() {
             tracing::info!("configuration: {}", file.display());
         }
-        let hangup = hangup::Caught::new().map_err(Failure::work)?;
+        let sighup = sighup::Caught::new().map_err(Failure::work)?;
         let console = settings.config.serve.connections;
         open_files::make_room(&mut settings, console)?;
         let seeds = args.seeds.read(&settings.rules)?;
         let listen = settings.config.serve.listen;
-        Ok(Start { settings, seeds, hangup, listen, sessions: Arc::default() })
+        Ok(Start { settings, seeds, sighup, listen, sessions: Arc::default() })
     }
 }
 
@@ -173,7 +173,7 @@ fn serve(
     (mut crawl, tokens): Opened,
     signals: &Shutdown,
 ) -> Result<Option<Start>, Failure> {
-    let Start { mut seeds, hangup, listen, sessions, .. } = start;
+    let Start { mut seeds, sighup, listen, sessions, .. } = start;
     let shared = Arc::new(SharedState::new(&crawl, args.at.clone())?);
     // Before the console, which takes what hubs send.
     let subscriber = websub::start(shared.clone())?;
@@ -189,8 +189,8 @@ fn serve(
         ServeError::Config { .. } => Failure::usage(e),
         other => Failure::work(other),
     })?);
-    let hangup =
-        hangup.listen(shared.clone(), console.clone(), signals.token().clone()).map_err(Failure::work)?;
+    let sighup =
+        sighup.listen(shared.clone(), console.clone(), signals.token().clone()).map_err(Failure::work)?;
     log_why_idle(&crawl, &seeds);
     let stall = crawl.settings.config.serve.stall.0;
     let mut events = events_of(&crawl)?;
@@ -198,14 +198,14 @@ fn serve(
     let told = shared.clone();
     let tell_free = move |free| told.set_free(free);
     let _disk = disk::watch(crawl.storage.clone(), tell_free).map_err(Failure::work)?;
-    shared.telling.begin(&shared)?;
+    shared.notify_thread.begin(&shared)?;
     let _recent = meters::watch(shared.clone()).map_err(Failure::work)?;
     let _ranks = ranks::watch(shared.clone()).map_err(Failure::work)?;
-    let ended = crawl_on(args, &mut seeds, &mut crawl, &shared, &console, &hangup, &mut events);
+    let ended = crawl_on(args, &mut seeds, &mut crawl, &shared, &console, &sighup, &mut events);
     shared.learner.end();
-    shared.telling.end();
+    shared.notify_thread.end();
     // Before the old one is dropped, so that no signal is lost.
-    let next = hangup::Caught::new().map_err(Failure::work)?;
+    let next = sighup::Caught::new().map_err(Failure::work)?;
     let listen = console.address();
     // A failure ends it too, without a signal.
     crawl.shutdown.token().cancel();
@@ -213,13 +213,15 @@ fn serve(
     drop(subscriber);
     crawl.tables.flush()?;
     end.cancel();
-    drop(hangup);
+    drop(sighup);
     if let Some(console) = Arc::into_inner(console) {
         console.join().map_err(Failure::work)?;
     }
     ended.map(|ended| match ended {
         Ended::Signal => None,
-        Ended::Aside => Some(Start { settings: crawl.settings, seeds, hangup: next, listen, sessions }),
+        Ended::StandbyConsole => {
+            Some(Start { settings: crawl.settings, seeds, sighup: next, listen, sessions })
+        }
     })
 }
 
@@ -228,7 +230,7 @@ enum Ended {
     /// A signal came.
     Signal,
     /// A command waits for the data directory.
-    Aside,
+    StandbyConsole,
 }
 
 /// Runs rounds as they are due, unless paused. `given`: seeds from the command line.
@@ -238,17 +240,17 @@ fn crawl_on(
     crawl: &mut Crawl,
     shared: &Arc<SharedState>,
     console: &Running,
-    hangup: &Hangup,
+    sighup: &Sighup,
     events: &mut Option<Events>,
 ) -> Result<Ended, Failure> {
     let mut timer = CycleTimer::new(crawl.so_far.started, shared.now(), shared.uptime());
     let mut failures = 0;
     let config = args.at.config.file();
     while !crawl.shutdown.requested() {
-        let is_called = hangup.take();
+        let is_called = sighup.take();
         if is_called {
             reload::reload(args, crawl, shared, console);
-            if let Err(failure) = shared.telling.begin(shared) {
+            if let Err(failure) = shared.notify_thread.begin(shared) {
                 tracing::error!("cannot deliver changes: {failure}");
             }
             if let Some(Err(failure)) = events.as_mut().map(|events| events.reopen(crawl)) {
@@ -278,7 +280,7 @@ fn crawl_on(
         let rhythm_at = crawl.keep_rhythm()?;
         let rests = has_nothing || is_paused && !ends_paused || !retry_in.is_zero();
         if is_asked_aside && (rests || !is_begun) {
-            return Ok(Ended::Aside);
+            return Ok(Ended::StandbyConsole);
         }
         let next = if rests { Ok(None) } else { crawl.next_round(left.is_zero(), !given.is_empty()) };
         if let Ok(None) = next {

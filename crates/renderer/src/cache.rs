@@ -31,13 +31,13 @@ struct Key {
 pub struct Cache {
     /// Most bytes kept; 0 keeps nothing.
     limit: usize,
-    kept: Mutex<Kept>,
+    kept: Mutex<Stored>,
     /// Requests that are under way, by their key.
     asking: Mutex<HashMap<Key, Arc<tokio::sync::Mutex<()>>>>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct Stored {
     entries: HashMap<Key, Entry>,
     bytes: usize,
     uses: u64,
@@ -57,7 +57,7 @@ impl Cache {
 
     /// Forgets all scripts.
     pub fn clear(&self) {
-        *lock(&self.kept) = Kept::default();
+        *lock(&self.kept) = Stored::default();
     }
 
     /// Answers a page of this origin from the cache or from the source. The flag says that it came from the cache.
@@ -100,7 +100,7 @@ impl Drop for Asking<'_> {
     }
 }
 
-impl Kept {
+impl Stored {
     fn find(&mut self, key: &Key) -> Option<Arc<Resource>> {
         self.uses += 1;
         let entry = self.entries.get_mut(key)?;

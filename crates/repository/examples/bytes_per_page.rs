@@ -5,7 +5,7 @@
 //! lastmod, some second of eight years.
 
 use recrawl_repository::storage::MemoryStorage;
-use recrawl_repository::{KeptVisit, Repository};
+use recrawl_repository::{Repository, StoredVisit};
 use recrawl_types::{
     ArchivePosition, CanonicalUrl, Change, Consent, Content, Cycle, Fingerprint, History, Outcome,
     PageRecord, Share, UrlRules, Validators, Visited,
@@ -97,7 +97,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let changed =
                 if visited.history.last_visit_changed() { Change::Changed } else { Change::Unchanged };
             let (at, outcome) = (1_700_000_000 + mixed(i) % 86_400, Outcome::Fetched(changed));
-            writer.keep_visit(&KeptVisit {
+            writer.keep_visit(&StoredVisit {
                 url: url.clone(),
                 at,
                 share: Share::Score,

@@ -15,7 +15,7 @@ use crate::file::frames::{FrameWriter, Source};
 use crate::generation::Generation;
 use crate::generation::manifest::{self, Manifest};
 use crate::kept;
-use crate::kept::rounds::KeptRounds;
+use crate::kept::rounds::StoredRounds;
 use crate::repository::writer::GenerationWriter;
 use crate::storage::Storage;
 use recrawl_types::{CanonicalUrl, Cycle, DatedRound, Round};
@@ -145,8 +145,8 @@ impl Repository {
     }
 
     /// The committed rounds whose visits are kept.
-    pub fn kept(&self) -> KeptRounds {
-        KeptRounds::new(self.storage.clone(), self.current.number())
+    pub fn kept(&self) -> StoredRounds {
+        StoredRounds::new(self.storage.clone(), self.current.number())
     }
 
     /// Removes the kept visits to pages that are meant, round by round, each durably; gives their number. With

@@ -1,7 +1,7 @@
 //! Random values, and simple generations, for this crate's tests.
 
 use crate::generation::codec::LinkRef;
-use crate::{CommitError, Generation, KeptVisit, Repository};
+use crate::{CommitError, Generation, Repository, StoredVisit};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -31,7 +31,7 @@ pub fn commit_in(repository: &mut Repository, cycle: Cycle) -> Result<(), Commit
         let url = canonical(&format!("http://a.example/{i:04}"));
         writer.push(url.key(), &PageRecord::discovered(cycle, 0))?;
         let outcome = Outcome::Fetched(Change::First);
-        writer.keep_visit(&KeptVisit {
+        writer.keep_visit(&StoredVisit {
             url,
             at: 7,
             share: Share::Score,

@@ -6,7 +6,7 @@ use crate::touch::Touch;
 use crate::touched::Touched;
 use crate::{MergeError, MergeReport, MergeRules, Tried, lastmod, update};
 use recrawl_repository::{
-    Changed, Generation, GenerationWriter, KeptVisit, Learned, NewPages, OpenBlock, PackedPages, Place,
+    Changed, Generation, GenerationWriter, Learned, NewPages, OpenBlock, PackedPages, Place, StoredVisit,
 };
 use recrawl_types::{CanonicalUrl, Change, Effect, Known, Outcome, PageRecord, Status, Visit};
 
@@ -78,7 +78,7 @@ impl<'a> Editor<'a> {
             for visit in touched.take(at).visits {
                 let learned = Learned::of(&visit);
                 let Visit { url, at, share, outcome, .. } = visit;
-                writer.keep_visit(&KeptVisit {
+                writer.keep_visit(&StoredVisit {
                     url,
                     at: at / 1000,
                     share,
@@ -210,7 +210,7 @@ impl<'a> Editor<'a> {
                 _ => 0,
             };
             let missed = if rules.counts_missed { missed.after(&record.known, outcome) } else { 0 };
-            writer.keep_visit(&KeptVisit { url, at, share, outcome, confirmed, missed, learned })?;
+            writer.keep_visit(&StoredVisit { url, at, share, outcome, confirmed, missed, learned })?;
         }
         lastmod::claim(&mut record.known, record.visited.is_some(), claimed);
         let is_tried = record.visited.is_some() || record.known.status != Status::Live;

@@ -20,7 +20,7 @@ use mockweb::{MockWeb, Violations};
 use oracle::Oracle;
 use plan::Phase;
 use program::Program;
-use state::{State, Turn};
+use state::{CycleEnd, State};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -130,7 +130,7 @@ pub fn run(options: &Options) -> Result<(), CrawlError> {
         let total = web.violations()?;
         let violations = total.since(counted);
         counted = total;
-        let turn = Turn { phase, clock, report, freshness: web.freshness()?, violations };
+        let turn = CycleEnd { phase, clock, report, freshness: web.freshness()?, violations };
         let oracle_rate = judge(&mut oracle, &pages, &turn);
         println!("{}", table::row(&turn, oracle_rate));
         oracle_rates.push(oracle_rate);
@@ -144,7 +144,7 @@ pub fn run(options: &Options) -> Result<(), CrawlError> {
 }
 
 /// The oracle's ChangeRate in a scored turn, with as many visits as the score had.
-fn judge<'a>(oracle: &mut Option<Oracle<'a>>, pages: &'a [Page], turn: &Turn) -> Option<f64> {
+fn judge<'a>(oracle: &mut Option<Oracle<'a>>, pages: &'a [Page], turn: &CycleEnd) -> Option<f64> {
     if turn.phase != Phase::Scored {
         *oracle = Some(Oracle::new(pages, turn.clock));
         return None;

@@ -6,7 +6,7 @@ use crate::world::World;
 use clap::Args;
 use rayon::prelude::*;
 use recrawl_crawl::parts::improve::candidate::{BackTest, Candidate};
-use recrawl_crawl::parts::improve::steps::{Event, LoopState, Operator, What};
+use recrawl_crawl::parts::improve::steps::{Event, EventKind, LoopState, Operator};
 use recrawl_crawl::settings::formula_file;
 use recrawl_forecast::back_test::back_test;
 use recrawl_forecast::{Completions, Histories, SampleRequest};
@@ -120,21 +120,21 @@ pub fn run(size: &Size) -> Result<(), Failure> {
         seeds.par_iter().map(|&seed| Ok((seed, year(size, seed)?))).collect::<Result<_, Failure>>()?;
     let (mut promotions, mut no_better, mut losing) = (0, 0, 0);
     for (seed, year) in &years {
-        let count = |what: What| year.events.iter().filter(|event| event.what == what).count();
+        let count = |what: EventKind| year.events.iter().filter(|event| event.what == what).count();
         let mean = |window: &[f64]| format!("{:.4}", window.iter().sum::<f64>() / window.len() as f64);
         let windows: Vec<String> = year.fresh.chunks(WINDOW).map(mean).collect();
         println!(
             "{seed} {} {} {} {} {} {} {:?} {}",
-            count(What::Promoted),
-            count(What::RolledBack),
-            count(What::Rejected),
-            count(What::Proposed),
-            count(What::Refused),
-            count(What::Alarm),
+            count(EventKind::Promoted),
+            count(EventKind::RolledBack),
+            count(EventKind::Rejected),
+            count(EventKind::Proposed),
+            count(EventKind::Refused),
+            count(EventKind::Alarm),
             year.in_force,
             windows.join(" "),
         );
-        let told = year.events.iter().filter(|event| size.events || event.what == What::Promoted);
+        let told = year.events.iter().filter(|event| size.events || event.what == EventKind::Promoted);
         told.for_each(|event| {
             println!("    {} {:?} {} {}", event.cycle, event.what, event.candidate, event.why);
         });
@@ -240,7 +240,7 @@ fn year(size: &Size, seed: u64) -> Result<Year, Failure> {
         let new: VecDeque<&Event> =
             state.events.iter().rev().take_while(|event| event.cycle == cycle).collect();
         for event in new.into_iter().rev() {
-            if event.what == What::Promoted {
+            if event.what == EventKind::Promoted {
                 year.promoted.push((before.clone(), event.candidate.clone()));
             }
             year.events.push(event.clone());

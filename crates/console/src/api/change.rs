@@ -5,7 +5,7 @@ use super::formula::FormulaSent;
 use super::read::{Named, Operator, Sent, name_of_something};
 use crate::console::Console;
 use crate::problem::Problem;
-use crate::view::{Accepted, Change, Did};
+use crate::view::{Accepted, Change, Effect};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -22,8 +22,8 @@ pub type Answer = Result<(StatusCode, Json<Accepted>), Problem>;
 pub async fn answer(console: &Arc<Console>, Operator(who): Operator, change: Change) -> Answer {
     let accepted = console.change(who, change).await?;
     let status = match accepted.did {
-        Did::Done | Did::Already => StatusCode::OK,
-        Did::NextRound | Did::NextCycle => StatusCode::ACCEPTED,
+        Effect::Done | Effect::Already => StatusCode::OK,
+        Effect::NextRound | Effect::NextCycle => StatusCode::ACCEPTED,
     };
     Ok((status, Json(accepted)))
 }

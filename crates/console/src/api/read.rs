@@ -4,7 +4,7 @@ use crate::connection::{LocalUser, Peer};
 use crate::console::{ChangesBy, Console};
 use crate::guard;
 use crate::problem::{Problem, ProblemType};
-use crate::view::Who;
+use crate::view::Actor;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{FromRequest, FromRequestParts, Json, Path, Query, Request};
 use axum::http::StatusCode;
@@ -113,7 +113,7 @@ fn unread(rejection: &JsonRejection) -> Problem {
 const OF_LINK: &str = "one-time link";
 
 /// The authorized sender of a change: a local user, the owner of a token, or of a session. Checked before the body is read.
-pub struct Operator(pub Who);
+pub struct Operator(pub Actor);
 
 impl FromRequestParts<Arc<Console>> for Operator {
     type Rejection = Problem;
@@ -123,7 +123,7 @@ impl FromRequestParts<Arc<Console>> for Operator {
         let from =
             from.ok_or_else(|| Problem::new(ProblemType::Failed, "missing client address (internal error)"))?;
         if let Some(LocalUser(name)) = parts.extensions.get() {
-            return Ok(Operator(Who { name: name.clone(), from }));
+            return Ok(Operator(Actor { name: name.clone(), from }));
         }
         if has_session(parts, console) {
             // Browsers always send it with a change, so the guard has compared it.
@@ -131,10 +131,10 @@ impl FromRequestParts<Arc<Console>> for Operator {
                 let text = "a change by a session needs an Origin header";
                 return Err(Problem::new(ProblemType::CrossSite, text).at("Origin"));
             }
-            return Ok(Operator(Who { name: OF_LINK.into(), from }));
+            return Ok(Operator(Actor { name: OF_LINK.into(), from }));
         }
         match console.name_of(token(parts)) {
-            Ok(name) => Ok(Operator(Who { name, from })),
+            Ok(name) => Ok(Operator(Actor { name, from })),
             Err(problem) => {
                 if let Some(unlogged) = console.traffic.unauthorized(Instant::now()) {
                     let path: String = parts.uri.path().chars().take(MAX_LOGGED_CHARS).collect();

@@ -27,7 +27,7 @@ struct Inner {
     /// What was decided of the loop.
     held: Vec<Decision>,
     /// Every accepted change.
-    changes: Vec<(Change, Who)>,
+    changes: Vec<(Change, Actor)>,
 }
 
 /// Blocks comparisons of formulas and the pause of `gate.example` until the test releases them.
@@ -222,7 +222,7 @@ impl MadeUp {
     }
 
     /// The accepted changes.
-    pub fn changes(&self) -> Vec<(Change, Who)> {
+    pub fn changes(&self) -> Vec<(Change, Actor)> {
         self.inner.lock().unwrap().changes.clone()
     }
 
@@ -518,7 +518,7 @@ impl CrawlView for MadeUp {
         }
     }
 
-    fn change(&self, change: &Change, who: &Who) -> Result<Accepted, Refusal> {
+    fn change(&self, change: &Change, who: &Actor) -> Result<Accepted, Refusal> {
         match change {
             Change::Pause { host: Some(host) } if host == "gate.example" => self.pass_gate(),
             Change::Pause { host: Some(host) } if host == "panic.example" => {
@@ -597,17 +597,17 @@ impl CrawlView for MadeUp {
                 | Change::ReleaseLoop
         );
         let did = match (is_new, waits) {
-            (false, _) => Did::Already,
+            (false, _) => Effect::Already,
             (true, true)
                 if matches!(
                     change,
                     Change::AddSeeds { .. } | Change::Reload | Change::StepAside | Change::LearnNow
                 ) =>
             {
-                Did::NextRound
+                Effect::NextRound
             }
-            (true, true) => Did::NextCycle,
-            (true, false) => Did::Done,
+            (true, true) => Effect::NextCycle,
+            (true, false) => Effect::Done,
         };
         inner.changes.push((change.clone(), who.clone()));
         Ok(Accepted { did, detail: format!("{change:?}") })

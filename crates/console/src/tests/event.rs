@@ -6,7 +6,7 @@ use crate::connection::Peer;
 use crate::console::Console;
 use crate::event_hub::{self, MAX_STREAMS};
 use crate::publish::{self, STATUS_INTERVAL};
-use crate::view::{Change, CycleDone, Who};
+use crate::view::{Actor, Change, CycleDone};
 use axum::Router;
 use axum::body::{Body, BodyDataStream};
 use axum::http::Request;
@@ -125,7 +125,7 @@ async fn committed_cycles_and_changes_are_told() {
         };
         assert_eq!(cycle["cycle"], number, "two within a second are both told");
     }
-    let who = Who { name: "anna".into(), from: [127, 0, 0, 1].into() };
+    let who = Actor { name: "anna".into(), from: [127, 0, 0, 1].into() };
     here.console.change(who, Change::Pause { host: None }).await.unwrap();
     let change = loop {
         let (name, data) = events.next().await.unwrap();

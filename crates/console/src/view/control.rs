@@ -58,7 +58,7 @@ pub enum Change {
     LearnNow,
     /// Read the configuration again, between two rounds.
     Reload,
-    /// Leave the data directory to a command that has the turn there, until it ends.
+    /// Leave the data directory to a command that needs it alone, until it ends.
     StepAside,
 }
 
@@ -115,7 +115,7 @@ impl fmt::Display for Change {
 
 /// The operator who makes a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Who {
+pub struct Actor {
     /// Name of the token, or `user NAME` through the local socket.
     pub name: String,
     /// Client address.
@@ -126,7 +126,7 @@ pub struct Who {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Accepted {
     /// What was done with the change.
-    pub did: Did,
+    pub did: Effect,
     /// Description.
     pub detail: String,
 }
@@ -134,7 +134,7 @@ pub struct Accepted {
 /// What was done with a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Did {
+pub enum Effect {
     /// Applied.
     Done,
     /// No change needed.

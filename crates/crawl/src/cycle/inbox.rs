@@ -108,7 +108,7 @@ impl Drop for Reading<'_> {
 }
 
 /// What a reader does next.
-pub enum Turn {
+pub enum NextBatch {
     /// Read the pages.
     Pages,
     /// Ask again after this time: all pages wait for those of other sites.
@@ -132,7 +132,7 @@ impl Inbox {
         may_block: bool,
         batch: &mut Vec<(Work, FetchedPage)>,
         taken: &mut Vec<Taken>,
-    ) -> Turn {
+    ) -> NextBatch {
         for taken in taken.drain(..) {
             self.debts.took(&taken, Instant::now());
             self.is_reading_alone &= !taken.expected.is_alone;
@@ -158,11 +158,11 @@ impl Inbox {
                 break;
             }
             if !may_block && !is_closed {
-                return Turn::Wait(LOOK_EVERY);
+                return NextBatch::Wait(LOOK_EVERY);
             }
             match self.pages.blocking_recv() {
                 Some(page) => self.put(page),
-                None => return Turn::End,
+                None => return NextBatch::End,
             }
         }
         while batch.len() < most && self.order.len() > 0 {
@@ -174,7 +174,7 @@ impl Inbox {
             };
             let key = match self.order.first_without(|(work, _)| wait(work)) {
                 Ok(key) => key,
-                Err(wait) if batch.is_empty() => return Turn::Wait(wait.min(LOOK_EVERY)),
+                Err(wait) if batch.is_empty() => return NextBatch::Wait(wait.min(LOOK_EVERY)),
                 Err(_) => break,
             };
             let is_alone = is_alone(&self.order.waiting[&key].0);
@@ -189,7 +189,7 @@ impl Inbox {
                 break;
             }
         }
-        Turn::Pages
+        NextBatch::Pages
     }
 
     fn put(&mut self, page: FetchedPage) {
@@ -444,7 +444,7 @@ mod tests {
         let mut take = |taken: &mut Vec<Taken>| {
             let mut batch = Vec::new();
             let turn = inbox.take(8, false, &mut batch, taken);
-            assert!(matches!(turn, Turn::Pages) || batch.is_empty());
+            assert!(matches!(turn, NextBatch::Pages) || batch.is_empty());
             batch
         };
         let sites = |batch: &[(Work, FetchedPage)]| -> Vec<String> {

@@ -60,7 +60,7 @@ impl Crawl {
             fill_pages: config.fill_pages,
             now,
             stall,
-            is_stirred: self.is_stirred,
+            has_new_work: self.has_new_work,
         }
     }
 
@@ -88,7 +88,7 @@ impl Crawl {
         self.survey.forget();
         self.so_far.add(report);
         self.is_begun = false;
-        (self.nothing_due_at, self.is_stirred) = (None, false);
+        (self.nothing_due_at, self.has_new_work) = (None, false);
         self.pings.end_round();
         self.cap_archive();
     }

@@ -9,7 +9,7 @@
 
 use crate::crawl::Crawl;
 use crate::cycle::hints::HintRules;
-use crate::cycle::inbox::{Inbox, LOOK_EVERY, Reading, Taken, Turn, Work};
+use crate::cycle::inbox::{Inbox, LOOK_EVERY, NextBatch, Reading, Taken, Work};
 use crate::cycle::page::{PageReader, ReadPage, Tools};
 use crate::cycle::plan::{Plan, UNAVAILABLE, request, unavailable};
 use crate::cycle::readmission::Refusals;
@@ -252,13 +252,13 @@ fn join_stages(
                         let mut inbox = inbox.expect("no panic under the lock");
                         inbox.take(BATCH, is_last, &mut fetched, &mut taken)
                     });
-                    match turn.unwrap_or(Turn::Wait(LOOK_EVERY)) {
-                        Turn::Pages => {}
-                        Turn::Wait(time) => {
+                    match turn.unwrap_or(NextBatch::Wait(LOOK_EVERY)) {
+                        NextBatch::Pages => {}
+                        NextBatch::Wait(time) => {
                             thread::park_timeout(time);
                             continue;
                         }
-                        Turn::End => {
+                        NextBatch::End => {
                             earlier.iter().for_each(Thread::unpark);
                             return;
                         }

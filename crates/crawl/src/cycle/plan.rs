@@ -14,7 +14,7 @@ use crate::clock::RoundToPlan;
 use crate::crawl::Crawl;
 use crate::cycle::carry::Carried;
 use crate::cycle::improvement;
-use crate::cycle::plan::choice::{Choice, ToChoose};
+use crate::cycle::plan::choice::{Choice, SelectionInput};
 use crate::cycle::plan::schedule::Unranked;
 use crate::cycle::readmission::{self, Refusals, Since};
 use crate::failure::Failure;
@@ -232,7 +232,8 @@ fn make(
             let last = (crawl.settings.is_measured && begins_cycle).then_some(last.as_ref());
             let survey = focus.as_ref().map(|focus| (&*focus.survey, focus.facts.is_satisfied));
             let promised = &promised.due[..];
-            let to_choose = ToChoose { round, formula: &formula, comparison, last, promised, focus: survey };
+            let to_choose =
+                SelectionInput { round, formula: &formula, comparison, last, promised, focus: survey };
             choice::choose(crawl, generation, to_choose, request, &mut bursts)?
         }
     };

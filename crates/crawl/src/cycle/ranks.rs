@@ -24,13 +24,13 @@ pub struct Ranks {
 
 /// The last ranks that were computed.
 #[derive(Debug, Default)]
-pub struct KeptRanks {
+pub struct StoredRanks {
     last: Mutex<Option<Arc<Ranks>>>,
     /// The generation that was last asked about.
     asked: Mutex<Option<Round>>,
 }
 
-impl KeptRanks {
+impl StoredRanks {
     /// Were the last questions about an older generation? Then some about this one will likely follow. True once.
     pub fn are_due(&self, generation: Round) -> bool {
         let mut asked = self.asked.lock().expect("no panic under the lock");
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn ranks_are_due_once_when_the_pages_asked_about_are_of_an_older_generation() {
-        let kept = KeptRanks::default();
+        let kept = StoredRanks::default();
         assert!(!kept.are_due(Round(7)), "nobody has asked");
         kept.asked(Round(7));
         assert!(!kept.are_due(Round(7)), "the question has ranked these");

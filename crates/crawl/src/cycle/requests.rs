@@ -2,7 +2,7 @@
 
 use crate::crawl::Crawl;
 use crate::failure::Failure;
-use recrawl_repository::{GenerationWriter, KeptHost, RequestFile};
+use recrawl_repository::{GenerationWriter, RequestFile, StoredHost};
 use recrawl_types::host::RobotsBody;
 use recrawl_types::{CanonicalUrl, HostRequests, HostState, HostTable, Origin, RobotsInForce, Round};
 use ring::digest::{SHA256, digest};
@@ -48,7 +48,7 @@ pub fn keep(crawl: &Crawl, round: Round, next: &mut GenerationWriter<'_>) -> Res
             Ok((origin.scheme, origin.port, in_force(&state)))
         };
         let robots = origins.iter().map(robots).collect::<Result<Vec<_>, Failure>>()?;
-        let host = KeptHost { host: home.host().into(), requests, robots };
+        let host = StoredHost { host: home.host().into(), requests, robots };
         next.keep_host(&host).map_err(Failure::work)?;
     }
     Ok(())

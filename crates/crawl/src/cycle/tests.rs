@@ -13,7 +13,7 @@ use crate::parts::improve::steps::LoopState;
 use crate::parts::noise::site::floor_of;
 use crate::parts::{PARTS, next_change, seed_hosts};
 use crate::process::Process;
-use crate::progress::figures::Live;
+use crate::progress::figures::RoundProgress;
 use crate::settings::Settings;
 use recrawl_archive::WarcFiles;
 use recrawl_archive::answer::holds;
@@ -90,7 +90,7 @@ impl Machine {
         let mut settings = Settings::check(config).unwrap();
         // So that a cycle needs more than one file.
         settings.config.storage.archive_file.0 = 6_000;
-        let live = Arc::new(Live::new(recrawl_fetcher::system_clock()));
+        let live = Arc::new(RoundProgress::new(recrawl_fetcher::system_clock()));
         let disk = Disk { files: self.storage.clone(), warc: self.storage.clone(), sync: self.sync() };
         Crawl::over(disk, live, settings, seeds, 1, Process::quiet().unwrap())
     }

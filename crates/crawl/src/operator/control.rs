@@ -18,8 +18,8 @@ use crate::admission::decisions::Decisions;
 use crate::admission::pattern::Pattern;
 use crate::failure::Failure;
 use crate::stored::{keep, kept};
-use decided::{Asked, Chosens, Seeds, Wish};
-use recrawl_fetcher::Steering;
+use decided::{Asked, Chosens, PageRequest, Seeds};
+use recrawl_fetcher::RunControl;
 use recrawl_repository::SledTables;
 use recrawl_repository::storage::Storage;
 use recrawl_types::{CanonicalUrl, Cycle, Outcome, Skip, Visit};
@@ -54,7 +54,7 @@ pub struct Control {
     /// Holds the file of decisions.
     storage: Arc<dyn Storage>,
     tables: Arc<SledTables>,
-    steering: Arc<Steering>,
+    steering: Arc<RunControl>,
     /// Locked while the file or the tables are written, so that the last write wins.
     turn: Mutex<()>,
     state: Mutex<State>,
@@ -76,7 +76,7 @@ struct State {
 
 /// Outcome of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effect {
+pub enum DecisionResult {
     /// The decision is in force.
     Done,
     /// It was already in force.
@@ -95,7 +95,7 @@ impl Control {
         decided: Decisions,
         storage: Arc<dyn Storage>,
         tables: Arc<SledTables>,
-        steering: Arc<Steering>,
+        steering: Arc<RunControl>,
     ) -> Result<Control, Failure> {
         steering.hold(decided.paused.is_some());
         for host in decided.paused_hosts.keys() {
@@ -142,13 +142,13 @@ impl Control {
     /// Changes pauses and blocks, and puts the change into force once it is stored.
     fn decide(
         &self,
-        change: impl FnOnce(&mut Decisions) -> Effect,
+        change: impl FnOnce(&mut Decisions) -> DecisionResult,
         put_in_force: impl FnOnce(&Decisions),
-    ) -> Result<Effect, Failure> {
+    ) -> Result<DecisionResult, Failure> {
         let _turn = self.turn();
         let mut next = (*self.decided()).clone();
         let effect = change(&mut next);
-        if effect == Effect::Done {
+        if effect == DecisionResult::Done {
             next.write(&*self.storage)?;
             put_in_force(&next);
             self.state().decided = Arc::new(next);
@@ -165,13 +165,13 @@ impl Control {
     ///
     /// # Errors
     /// When the change cannot be stored; then nothing has changed.
-    pub fn pause(&self, mark: Option<Mark>) -> Result<Effect, Failure> {
+    pub fn pause(&self, mark: Option<Mark>) -> Result<DecisionResult, Failure> {
         let pause = |next: &mut Decisions| {
             if next.paused.is_some() == mark.is_some() {
-                return Effect::Already;
+                return DecisionResult::Already;
             }
             next.paused = mark;
-            Effect::Done
+            DecisionResult::Done
         };
         self.decide(pause, |next| self.steering.hold(next.paused.is_some()))
     }
@@ -180,7 +180,7 @@ impl Control {
     ///
     /// # Errors
     /// As [`Control::pause`].
-    pub fn pause_host(&self, host: &str, mark: Option<Mark>) -> Result<Effect, Failure> {
+    pub fn pause_host(&self, host: &str, mark: Option<Mark>) -> Result<DecisionResult, Failure> {
         self.decide(
             |next| decided::set(&mut next.paused_hosts, &host.to_owned(), mark, MAX_HELD_HOSTS),
             |next| {
@@ -193,7 +193,7 @@ impl Control {
     ///
     /// # Errors
     /// As [`Control::pause`].
-    pub fn block(&self, pattern: &Pattern, mark: Option<Mark>) -> Result<Effect, Failure> {
+    pub fn block(&self, pattern: &Pattern, mark: Option<Mark>) -> Result<DecisionResult, Failure> {
         if mark.is_none() {
             Control::note_lifted(&self.tables)?;
         }
@@ -321,15 +321,15 @@ impl Control {
     ///
     /// # Errors
     /// As [`Control::pause`].
-    pub fn ask(&self, url: &CanonicalUrl, mark: Mark) -> Result<Effect, Failure> {
+    pub fn ask(&self, url: &CanonicalUrl, mark: Mark) -> Result<DecisionResult, Failure> {
         let _turn = self.turn();
-        let (url, wish) = (url.to_string(), Wish { mark, tries: 0, tried_in: Cycle::default() });
+        let (url, wish) = (url.to_string(), PageRequest { mark, tries: 0, tried_in: Cycle::default() });
         let mut next = self.state().asked.clone();
         if next.contains_key(&url) {
-            return Ok(Effect::Already);
+            return Ok(DecisionResult::Already);
         }
         if next.len() >= MAX_ASKED || bytes(next.keys()) + url.len() > MAX_WAITING_BYTES {
-            return Ok(Effect::Full);
+            return Ok(DecisionResult::Full);
         }
         next.insert(url.clone(), wish.clone());
         self.write(ASKED, &next)?;
@@ -337,7 +337,7 @@ impl Control {
         let mut state = self.state();
         state.asked.insert(url, wish);
         self.asked.store(state.asked.len(), Relaxed);
-        Ok(Effect::Done)
+        Ok(DecisionResult::Done)
     }
 
     /// The requested pages.

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::open_read;
 use crate::operator::control::Control;
 use crate::settings::Settings;
-use recrawl_fetcher::Steering;
+use recrawl_fetcher::RunControl;
 use recrawl_repository::storage::{FileStorage, Storage};
 use recrawl_repository::{OpenError, Repository, SledTables};
 use std::sync::Arc;
@@ -72,7 +72,7 @@ impl StoppedCrawl {
     pub fn decide<T>(self, work: impl FnOnce(&Control) -> Result<T, Failure>) -> Result<T, Failure> {
         let StoppedCrawl { storage, repository, tables, decided } = self;
         let tables = Arc::new(tables);
-        let control = Control::open(decided, storage, tables.clone(), Arc::new(Steering::default()))?;
+        let control = Control::open(decided, storage, tables.clone(), Arc::new(RunControl::default()))?;
         let done = work(&control)?;
         tables.flush()?;
         drop(repository);

@@ -75,9 +75,9 @@ impl Summary {
         Summary { pages: covered.pages, in_tables: Some(InTables::default()), ..Summary::default() }
     }
 
-    fn of(covered: &Covered, warc: TakenDown, kept: Kept, in_tables: Option<InTables>) -> Summary {
+    fn of(covered: &Covered, warc: TakenDown, kept: Removed, in_tables: Option<InTables>) -> Summary {
         let TakenDown { files, records, bytes, unreadable } = warc;
-        let Kept { visits, host_rows, messages } = kept;
+        let Removed { visits, host_rows, messages } = kept;
         Summary {
             pages: covered.pages,
             emptied: covered.visited,
@@ -130,7 +130,7 @@ fn forget_detours(tables: &SledTables, meant: &Pattern) -> Result<(), Failure> {
 
 /// What was removed of what is kept beside the pages.
 #[derive(Default)]
-struct Kept {
+struct Removed {
     visits: u64,
     host_rows: u64,
     messages: u64,
@@ -267,7 +267,7 @@ impl Stopped<'_> {
         CarriedPages::remove(&*self.storage, self.repository.current().number().next())?;
         tables.flush()?;
         drop(tables.written_anew(&folder.join(TABLES))?);
-        let kept = Kept { visits, host_rows, messages };
+        let kept = Removed { visits, host_rows, messages };
         Ok(Ok(done(Summary::of(&covered, warc, kept, Some(in_tables)), covered)))
     }
 }

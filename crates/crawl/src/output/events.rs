@@ -17,7 +17,7 @@ use crate::process::Printer;
 use crate::stored::{keep, kept};
 use file::{Ended, EventFile};
 use recrawl_repository::{
-    Followed, KeptPosition, KeptRounds, KeptVisit, Repository, SledTables, VisitFollower,
+    Followed, Repository, SledTables, StoredPosition, StoredRounds, StoredVisit, VisitFollower,
 };
 use recrawl_types::{Change, Cycle, DatedRound, Outcome, Round};
 use serde::{Deserialize, Serialize};
@@ -199,7 +199,7 @@ impl Events {
             {
                 self.end_round(self.up_to, 0, tables)?;
             }
-            let from = KeptPosition::before(self.up_to.round.next());
+            let from = StoredPosition::before(self.up_to.round.next());
             match self.put_round(&mut follower, from, &kept, committed.round)? {
                 WrittenRound::Events(round, events) => self.end_round(round, events, tables)?,
                 WrittenRound::Lost(to) => self.put_lost(to.unwrap_or(committed), tables)?,
@@ -213,8 +213,8 @@ impl Events {
     fn put_round(
         &mut self,
         follower: &mut VisitFollower,
-        mut from: KeptPosition,
-        kept: &KeptRounds,
+        mut from: StoredPosition,
+        kept: &StoredRounds,
         until: Round,
     ) -> Result<WrittenRound, Failure> {
         let mut events = 0;
@@ -344,7 +344,7 @@ impl NotPut {
 }
 
 impl Event {
-    fn of(cycle: Cycle, visit: &KeptVisit) -> Event {
+    fn of(cycle: Cycle, visit: &StoredVisit) -> Event {
         let outcome = visit.outcome.name();
         let is_absent = matches!(visit.outcome, Outcome::NotFound(_));
         let checked = match visit.outcome.change() {

@@ -5,7 +5,7 @@
 //! visited the page are read, and of each about one frame.
 
 use crate::failure::Failure;
-use recrawl_repository::{KeptRounds, KeptVisit, ReadError};
+use recrawl_repository::{ReadError, StoredRounds, StoredVisit};
 use recrawl_types::{CanonicalUrl, Cycle, DatedRound};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -21,7 +21,7 @@ const MAX_REMEMBERED_VISITS: usize = 4_000_000;
 #[derive(Debug, Default, PartialEq)]
 pub struct PageHistory {
     /// Visits in the rounds that were read, oldest first.
-    pub visits: Vec<(Cycle, KeptVisit)>,
+    pub visits: Vec<(Cycle, StoredVisit)>,
     /// The cycle of the first of these rounds; none if no visits are stored.
     pub since: Option<Cycle>,
 }
@@ -32,12 +32,12 @@ impl PageHistory {
     ///
     /// # Errors
     /// When the visits cannot be read.
-    pub fn read(kept: &KeptRounds, url: &CanonicalUrl) -> Result<PageHistory, Failure> {
+    pub fn read(kept: &StoredRounds, url: &CanonicalUrl) -> Result<PageHistory, Failure> {
         PageHistory::read_by(kept, url, &kept.list().map_err(Failure::work)?, |_| Part::All)
     }
 
     fn read_by(
-        kept: &KeptRounds,
+        kept: &StoredRounds,
         url: &CanonicalUrl,
         rounds: &[DatedRound],
         part: impl Fn(DatedRound) -> Part,
@@ -97,7 +97,7 @@ impl VisitedPages {
     ///
     /// # Errors
     /// When the visits cannot be read.
-    pub fn history(&self, kept: &KeptRounds, url: &CanonicalUrl) -> Result<PageHistory, Failure> {
+    pub fn history(&self, kept: &StoredRounds, url: &CanonicalUrl) -> Result<PageHistory, Failure> {
         let rounds = kept.list().map_err(Failure::work)?;
         let known = self.remember(kept, &rounds);
         let part = |round| match known.get(&round) {
@@ -108,7 +108,11 @@ impl VisitedPages {
     }
 
     /// The pages of the newest of these rounds, as many as fit the limit.
-    fn remember(&self, kept: &KeptRounds, rounds: &[DatedRound]) -> BTreeMap<DatedRound, Option<Arc<Pages>>> {
+    fn remember(
+        &self,
+        kept: &StoredRounds,
+        rounds: &[DatedRound],
+    ) -> BTreeMap<DatedRound, Option<Arc<Pages>>> {
         let mut known = self.rounds.lock().expect("no panic under the lock");
         known.retain(|round, _| rounds.binary_search(round).is_ok());
         let (mut left, mut is_full) = (self.most, false);
@@ -152,7 +156,7 @@ enum Read {
 }
 
 impl Pages {
-    fn read(kept: &KeptRounds, round: DatedRound, most: usize) -> Result<Read, ReadError> {
+    fn read(kept: &StoredRounds, round: DatedRound, most: usize) -> Result<Read, ReadError> {
         let Some(mut visits) = kept.visits(round)? else { return Ok(Read::Gone) };
         let mut digests = Vec::new();
         let mut frames: Vec<(Box<[u8]>, u64)> = Vec::new();

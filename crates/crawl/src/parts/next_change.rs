@@ -19,7 +19,7 @@ const NEXT_CHANGE: &str = "next_change";
 
 /// The model in the tables. A round that is merged again after a crash finds the model that it began with.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Kept {
+struct StoredModel {
     /// The round of the last lesson.
     round: u32,
     before: Learned,
@@ -38,7 +38,7 @@ struct Learned {
 /// # Errors
 /// When the tables cannot be read.
 pub fn weights(tables: &SledTables) -> Result<[f64; NEXT_CHANGE_WEIGHTS], Failure> {
-    Ok(kept::<Kept>(tables, NEXT_CHANGE)?.unwrap_or_default().now.model.weights)
+    Ok(kept::<StoredModel>(tables, NEXT_CHANGE)?.unwrap_or_default().now.model.weights)
 }
 
 /// The lesson of a round, whose comparisons are met in URL order.
@@ -68,7 +68,7 @@ impl<'g> NextChangeLesson<'g> {
         if kind != RoundKind::Revisit || !formula_toml.is_some_and(reads_model) {
             return Ok(None);
         }
-        let kept = kept::<Kept>(tables, NEXT_CHANGE)?.unwrap_or_default();
+        let kept = kept::<StoredModel>(tables, NEXT_CHANGE)?.unwrap_or_default();
         let before = if kept.round == round.round.0 { kept.before } else { kept.now };
         let lesson = before.model.clone().lesson(round.cycle.since(Cycle(before.cycle)));
         let inputs = RecordInputs::read(NextChange::READS, round.cycle, generation, passed)?;
@@ -101,7 +101,7 @@ impl RoundLesson for NextChangeLesson<'_> {
     fn store(&mut self, tables: &SledTables, round: DatedRound) -> Result<(), Failure> {
         self.failed.take().map_or(Ok(()), Err)?;
         let now = Learned { cycle: round.cycle.0, model: self.lesson.clone().learned() };
-        keep(tables, NEXT_CHANGE, &Kept { round: round.round.0, before: self.before.clone(), now })
+        keep(tables, NEXT_CHANGE, &StoredModel { round: round.round.0, before: self.before.clone(), now })
     }
 }
 

@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::part::{InTables, Takedown};
 use indexnow::Notice;
 use keys::{Key, Keys};
-use recrawl_fetcher::{FetchedPage, Steering};
+use recrawl_fetcher::{FetchedPage, RunControl};
 use recrawl_repository::{Generation, OriginTable, SledTables};
 use recrawl_types::{CanonicalUrl, LastmodCounts, Origin, PageRecord, Ping, ScheduleEntry, Share};
 use std::collections::{BTreeMap, HashMap};
@@ -310,7 +310,7 @@ impl Pings {
     ///
     /// # Errors
     /// When a record cannot be read.
-    pub fn join(&self, steering: &Steering, generation: &Generation) -> Result<(), Failure> {
+    pub fn join(&self, steering: &RunControl, generation: &Generation) -> Result<(), Failure> {
         let files = self.state().keys.take_unchecked();
         let new = || PageRecord::discovered(generation.cycle(), 1);
         for url in files {

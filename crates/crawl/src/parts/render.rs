@@ -20,7 +20,7 @@ use crate::config::{Config, RenderTable};
 use crate::failure::Failure;
 use crate::operator::control::Control;
 use crate::page_rules::{PageRule, PageRules};
-use auto::{Measured, Turn};
+use auto::{Measured, RenderChoice};
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -193,7 +193,7 @@ impl<'c> Stage<'c> {
             tokio::select! {
                 page = pages.recv() => match page {
                     Some(mut page) => match self.turn(&page) {
-                        Turn::AsSent => if out.send(page).await.is_err() { break },
+                        RenderChoice::AsSent => if out.send(page).await.is_err() { break },
                         turn => {
                             let begun = self.resources.begin();
                             self.rules.waiting.fetch_add(1, Relaxed);
@@ -226,14 +226,14 @@ impl<'c> Stage<'c> {
     }
 
     /// What becomes of a page.
-    fn turn(&self, page: &FetchedPage) -> Turn {
-        let FetchResult::Page(response) = &page.result else { return Turn::AsSent };
+    fn turn(&self, page: &FetchedPage) -> RenderChoice {
+        let FetchResult::Page(response) = &page.result else { return RenderChoice::AsSent };
         let Some(rule) = self.rules.pages.of(&page.entry.url).filter(|_| is_html(response)) else {
-            return Turn::AsSent;
+            return RenderChoice::AsSent;
         };
         match rule.render {
-            Render::Never => Turn::AsSent,
-            Render::Always => Turn::Rendered,
+            Render::Never => RenderChoice::AsSent,
+            Render::Always => RenderChoice::Rendered,
             Render::Auto => self.rules.auto.turn(rule, &page.entry.url, page.at),
         }
     }
@@ -243,7 +243,7 @@ impl<'c> Stage<'c> {
         &self,
         mut page: FetchedPage,
         begun: Rendering,
-        turn: Turn,
+        turn: RenderChoice,
     ) -> Result<Option<FetchedPage>, Failure> {
         let _waiting = Waiting(&self.rules.waiting);
         let FetchResult::Page(response) = &mut page.result else { return Ok(Some(page)) };
@@ -264,7 +264,7 @@ impl<'c> Stage<'c> {
             Err(RenderError::NoBrowser(why)) => {
                 return Err(Failure::Work(format!("[[pages]] render: {why}")));
             }
-            _ if turn == Turn::Measured => {}
+            _ if turn == RenderChoice::Measured => {}
             Ok(rendered) => {
                 response.rendered = Some(rendered.html.into());
                 response.navigations = rendered.navigations;

@@ -69,7 +69,7 @@ pub struct Now {
 }
 
 /// The figures.
-pub struct Live {
+pub struct RoundProgress {
     clock: WallClock,
     uptime: Uptime,
     /// Time of the last progress, in milliseconds by `uptime`.
@@ -109,18 +109,18 @@ pub struct RefusedSeeds {
     pub at: u64,
 }
 
-impl Live {
+impl RoundProgress {
     /// Figures of a crawl that has not started.
-    pub fn new(clock: WallClock) -> Live {
+    pub fn new(clock: WallClock) -> RoundProgress {
         let began = Instant::now();
-        Live::by(clock, Arc::new(move || began.elapsed()))
+        RoundProgress::by(clock, Arc::new(move || began.elapsed()))
     }
 
     /// The same, by the caller's clock.
-    pub fn by(clock: WallClock, uptime: Uptime) -> Live {
+    pub fn by(clock: WallClock, uptime: Uptime) -> RoundProgress {
         let moved = AtomicU64::new(uptime().as_millis() as u64);
         let (passed, to_pass, answers, renderer, figures) = Default::default();
-        Live { clock, uptime, moved, passed, to_pass, answers, renderer, figures }
+        RoundProgress { clock, uptime, moved, passed, to_pass, answers, renderer, figures }
     }
 
     /// Tells the figures of this renderer, too.
@@ -310,7 +310,7 @@ mod tests {
 
     #[test]
     fn figures_go_on_where_an_earlier_run_of_the_cycle_stopped() {
-        let live = Live::new(Arc::new(|| 5_000));
+        let live = RoundProgress::new(Arc::new(|| 5_000));
         assert!(live.now().is_none());
         live.begin(DatedRound::only_of(Cycle(3)), RoundKind::Revisit);
         live.recovered(&visit("http://a.test/1", Some(0), Outcome::Fetched(Change::Changed)));

@@ -4,7 +4,7 @@
 //! reported, since API handlers read too and would hide a hanging cycle. Code that reads pages
 //! reports its own progress.
 
-use crate::progress::figures::Live;
+use crate::progress::figures::RoundProgress;
 use recrawl_repository::storage::{ReadFile, Storage, WriteFile};
 use std::any::Any;
 use std::fmt;
@@ -14,12 +14,12 @@ use std::sync::Arc;
 /// The storage of a crawl, which reports progress.
 pub struct Watched {
     storage: Arc<dyn Storage>,
-    live: Arc<Live>,
+    live: Arc<RoundProgress>,
 }
 
 impl Watched {
     /// Reports writes to `storage` as progress of `live`.
-    pub fn new(storage: Arc<dyn Storage>, live: Arc<Live>) -> Watched {
+    pub fn new(storage: Arc<dyn Storage>, live: Arc<RoundProgress>) -> Watched {
         Watched { storage, live }
     }
 
@@ -84,7 +84,7 @@ impl Storage for Watched {
 
 struct WatchedFile {
     file: Box<dyn WriteFile>,
-    live: Arc<Live>,
+    live: Arc<RoundProgress>,
 }
 
 impl WatchedFile {

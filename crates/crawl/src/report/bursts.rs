@@ -85,7 +85,7 @@ fn folder(first: &[u8], last: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_formula::siblings::Met;
+    use recrawl_formula::siblings::Observed;
     use recrawl_types::UrlRules;
 
     #[test]
@@ -96,7 +96,7 @@ mod tests {
             keys.push(UrlRules::keep_all().canonicalize(&text).unwrap().key());
         }
         let group = |number: usize| {
-            let met = Met { visits: 9, changes: 3 + number as u64 % 25, expected: 0.5 };
+            let met = Observed { visits: 9, changes: 3 + number as u64 % 25, expected: 0.5 };
             Group { first: 2 * number, last: 2 * number + 1, pages: 2, met }
         };
         let groups: Vec<Group> = (0..30).map(group).collect();

@@ -1,7 +1,7 @@
 //! What one host was asked, cycle by cycle, from the kept rows of rounds.
 
 use crate::failure::Failure;
-use recrawl_repository::{KeptHost, KeptRounds};
+use recrawl_repository::{StoredHost, StoredRounds};
 use recrawl_types::{Cycle, HostRequests, RobotsInForce, Scheme};
 
 /// What a host was asked in a cycle: its rounds added up.
@@ -22,7 +22,7 @@ pub struct HostCycle {
 ///
 /// # Errors
 /// When the rows cannot be read.
-pub fn cycles_of(kept: &KeptRounds, host: &str, last: usize) -> Result<Option<Vec<HostCycle>>, Failure> {
+pub fn cycles_of(kept: &StoredRounds, host: &str, last: usize) -> Result<Option<Vec<HostCycle>>, Failure> {
     let rounds = kept.list_hosts()?;
     let mut cycles = Vec::<HostCycle>::new();
     for round in rounds.iter().rev() {
@@ -32,7 +32,7 @@ pub fn cycles_of(kept: &KeptRounds, host: &str, last: usize) -> Result<Option<Ve
         }
         // Absent if a commit removed the file just now.
         let Some(mut rows) = kept.hosts(*round)? else { continue };
-        let Some(KeptHost { requests, robots, .. }) = rows.find(host)? else { continue };
+        let Some(StoredHost { requests, robots, .. }) = rows.find(host)? else { continue };
         match cycles.last_mut().filter(|of| of.cycle == round.cycle) {
             // Read backwards: these requests came before.
             Some(of) => {

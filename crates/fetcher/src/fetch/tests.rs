@@ -28,7 +28,7 @@ use crate::testing::{LoggedRequest, Script, ScriptedNetwork, collect, reply, tok
 use crate::unavailable::Unavailable;
 use crate::{
     FetchConfig, FetchError, FetchReport, FetchResult, FetchedPage, Fetcher, Job, Patience, Precedence,
-    Refuses, Request, Steering,
+    Refuses, Request, RunControl,
 };
 use recrawl_types::host::MemoryHostTable;
 use recrawl_types::schedule::{MemorySchedule, ScheduleSource};
@@ -74,7 +74,7 @@ pub struct Setup {
     deadline: Option<Instant>,
     held_deadline: Option<Instant>,
     patience: Option<Patience>,
-    control: Arc<Steering>,
+    control: Arc<RunControl>,
     requests: Option<Arc<dyn RequestLog>>,
     resources: Option<Arc<crate::Resources>>,
     now: u64,

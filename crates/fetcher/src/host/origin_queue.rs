@@ -25,7 +25,7 @@ pub struct RobotsRequest {
     pub hops: u8,
     /// Validators of the cached robots.txt.
     pub validators: Validators,
-    /// Only to public addresses: a page's resource asks for it ([`Manner`](crate::Manner)).
+    /// Only to public addresses: a page's resource asks for it ([`RequestOptions`](crate::RequestOptions)).
     pub is_public_only: bool,
 }
 

@@ -33,7 +33,7 @@ pub trait Network: Send + Sync + 'static {
         false
     }
 
-    /// Has this canonical host a public address, so that [`Manner::is_public_only`] lets a request go there? True
+    /// Has this canonical host a public address, so that [`RequestOptions::is_public_only`] lets a request go there? True
     /// behind a proxy that looks names up.
     fn is_public<'a>(&'a self, host: &'a str) -> PublicFuture<'a> {
         Box::pin(async move { self.address(host).await.is_ok_and(crate::net::guard::is_public) })
@@ -151,12 +151,12 @@ pub struct Request {
     /// The last known request to this host: its connection need not be kept.
     pub last: bool,
     /// How it differs from the request of a page.
-    pub manner: Manner,
+    pub manner: RequestOptions,
 }
 
 /// How a request differs from that of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Manner {
+pub struct RequestOptions {
     /// Without the credentials that are configured for the host.
     pub is_anonymous: bool,
     /// Only to public addresses: not to those that [`FetchConfig::allow_addresses`](crate::FetchConfig) adds.

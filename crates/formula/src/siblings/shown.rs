@@ -76,7 +76,7 @@ impl Shown {
     }
 
     /// The last visits of less than `age` cycles ago.
-    pub fn later_than(&self, age: usize) -> Met {
+    pub fn later_than(&self, age: usize) -> Observed {
         let mut later = LastVisits::default();
         self.last_visits.iter().take(age).for_each(|visits| later.add(visits));
         later.met()
@@ -90,14 +90,14 @@ impl LastVisits {
         self.expected += other.expected;
     }
 
-    fn met(&self) -> Met {
-        Met { visits: self.visits, changes: self.changes, expected: self.expected as f64 / ONE }
+    fn met(&self) -> Observed {
+        Observed { visits: self.visits, changes: self.changes, expected: self.expected as f64 / ONE }
     }
 }
 
 /// What some visits met.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Met {
+pub struct Observed {
     /// Number of visits.
     pub visits: u64,
     /// Changes that they found.
@@ -106,7 +106,7 @@ pub struct Met {
     pub expected: f64,
 }
 
-impl Met {
+impl Observed {
     /// The burst: changes of a group vary together by a Gamma factor of mean 1 and shape a; having expected E and met
     /// O, its mean is (a + O)/(a + E).
     pub fn burst(&self) -> f64 {

@@ -52,8 +52,15 @@ fn commit(repository: &mut Repository, visits: &[(u8, u8)]) {
             writer.push(url.key(), &PageRecord::discovered(cycle, 0)).unwrap();
         }
         let (outcome, confirmed, missed) = outcome(number);
-        let visit =
-            KeptVisit { url, at: at as u64, share: Share::Score, outcome, confirmed, missed, learned: None };
+        let visit = StoredVisit {
+            url,
+            at: at as u64,
+            share: Share::Score,
+            outcome,
+            confirmed,
+            missed,
+            learned: None,
+        };
         writer.keep_visit(&visit).unwrap();
     }
     repository.commit(writer, b"report").unwrap();
@@ -80,7 +87,7 @@ fn all(kinds: &[ChangeKind]) -> Asked<'_> {
 
 /// All changes from a place on, as rounds, pages and kinds.
 fn read(
-    place: &mut KeptPosition,
+    place: &mut StoredPosition,
     repository: &Repository,
     asked: &Asked<'_>,
 ) -> Vec<(u32, CanonicalUrl, ChangeKind)> {
@@ -102,7 +109,7 @@ fn a_visit_is_the_first_kind_that_is_asked_for() {
     let mut repository = begun();
     commit(&mut repository, &[(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6), (7, 7)]);
     let kinds = |asked: &[ChangeKind]| {
-        let found = read(&mut KeptPosition::before(Round(1)), &repository, &all(asked));
+        let found = read(&mut StoredPosition::before(Round(1)), &repository, &all(asked));
         found.into_iter().map(|(_, url, kind)| (url.as_text(), kind.name())).collect::<BTreeMap<_, _>>()
     };
     let of = |found: &[(u8, &'static str)]| {
@@ -123,7 +130,7 @@ fn a_page_that_is_missing_is_told_once_and_again_when_it_is_back() {
     let visits: Vec<(u8, u8)> = (8..16).map(|number| (number, number)).collect();
     commit(&mut repository, &visits);
     let kinds = |asked: &[ChangeKind]| {
-        let found = read(&mut KeptPosition::before(Round(1)), &repository, &all(asked));
+        let found = read(&mut StoredPosition::before(Round(1)), &repository, &all(asked));
         found.into_iter().map(|(_, url, kind)| (url.as_text(), kind.name())).collect::<Vec<_>>()
     };
     let of = |found: &[(u8, &'static str)]| {
@@ -140,7 +147,7 @@ fn a_page_that_is_missing_is_told_once_and_again_when_it_is_back() {
 fn rounds_whose_visits_are_gone_are_counted_and_passed() {
     let mut repository = begun().keeping_visits(2);
     (0..6).for_each(|_| commit(&mut repository, &[(1, 1)]));
-    let mut place = KeptPosition::before(Round(1));
+    let mut place = StoredPosition::before(Round(1));
     let found = read(&mut place, &repository, &all(&ChangeKind::ALL));
     assert_eq!(found.iter().map(|(round, ..)| *round).collect::<Vec<_>>(), [5, 6]);
     assert_eq!((place.lost, place.round), (4, Round(7)));
@@ -150,7 +157,7 @@ fn rounds_whose_visits_are_gone_are_counted_and_passed() {
 fn rounds_that_are_removed_are_noticed_without_reading_on() {
     let mut repository = begun().keeping_visits(2);
     (0..6).for_each(|_| commit(&mut repository, &[(1, 1)]));
-    let (mut place, mut backlog) = (KeptPosition::before(Round(1)), Backlog::default());
+    let (mut place, mut backlog) = (StoredPosition::before(Round(1)), Backlog::default());
     backlog.pass_removed(&mut place, &repository.kept()).unwrap();
     assert_eq!((place.lost, place.round), (4, Round(5)));
     backlog.pass_removed(&mut place, &repository.kept()).unwrap();
@@ -171,7 +178,7 @@ fn damaged_visits_are_lost_and_those_of_other_rounds_are_not() {
     let storage = repository.storage().clone();
     let name = storage.list().unwrap().into_iter().filter(|name| name.ends_with(".kept")).nth(1).unwrap();
     damage(&*storage, &name);
-    let (mut place, mut backlog) = (KeptPosition::before(Round(1)), Backlog::default());
+    let (mut place, mut backlog) = (StoredPosition::before(Round(1)), Backlog::default());
     let asked = all(&ChangeKind::ALL);
     let (mut found, mut errors) = (Vec::new(), 0);
     loop {
@@ -195,9 +202,9 @@ fn a_new_target_is_told_of_later_rounds_and_after_a_rollback_of_what_follows() {
     let storage = repository.storage().clone();
     let of =
         |committed| store::of_targets(&*storage, ["desk"].into_iter(), committed).unwrap().0["desk"].clone();
-    assert_eq!(of(Round(1)).place, KeptPosition::before(Round(2)));
-    assert_eq!(of(Round(9)).place, KeptPosition::before(Round(2)), "it stays where it was");
-    assert_eq!(of(Round(0)).place, KeptPosition::before(Round(1)), "the repository was rolled back");
+    assert_eq!(of(Round(1)).place, StoredPosition::before(Round(2)));
+    assert_eq!(of(Round(9)).place, StoredPosition::before(Round(2)), "it stays where it was");
+    assert_eq!(of(Round(0)).place, StoredPosition::before(Round(1)), "the repository was rolled back");
     let (nobody, removed) = store::of_targets(&*storage, std::iter::empty(), Round(1)).unwrap();
     assert!(nobody.is_empty() && removed.contains_key("desk") && store::read(&*storage).unwrap().is_empty());
 }
@@ -221,8 +228,8 @@ proptest! {
         let mut repository = begun();
         rounds.iter().for_each(|visits| commit(&mut repository, visits));
         let asked = all(&ChangeKind::ALL);
-        let expected = read(&mut KeptPosition::before(Round(1)), &repository, &asked);
-        let (mut place, mut found) = (KeptPosition::before(Round(1)), Vec::new());
+        let expected = read(&mut StoredPosition::before(Round(1)), &repository, &asked);
+        let (mut place, mut found) = (StoredPosition::before(Round(1)), Vec::new());
         for pages in stops {
             let mut backlog = Backlog::default();
             for _ in 0..pages {

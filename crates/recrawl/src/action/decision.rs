@@ -2,11 +2,11 @@
 
 use super::{accepted, end_takedown, failure, full, logged, named_host};
 use crate::audit::COMMAND_LINE;
-use recrawl_console::view::{Accepted, Change, Did, Refusal};
+use recrawl_console::view::{Accepted, Change, Effect, Refusal};
 use recrawl_crawl::admission::pattern::{FORMS, Pattern, PatternError};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels;
-use recrawl_crawl::operator::control::{Control, Effect, MAX_BLOCKS, MAX_HELD_HOSTS, Mark};
+use recrawl_crawl::operator::control::{Control, DecisionResult, MAX_BLOCKS, MAX_HELD_HOSTS, Mark};
 use recrawl_crawl::operator::stopped::StoppedCrawl;
 use recrawl_crawl::settings::Settings;
 use recrawl_fetcher::system_clock;
@@ -50,11 +50,11 @@ pub fn make_stopped(settings: &Settings, change: &Change) -> Result<Accepted, Fa
 }
 
 /// The response to a decision that takes effect at once.
-fn decided(effect: Effect, done: String, already: String, limit: usize) -> Result<Accepted, Refusal> {
+fn decided(effect: DecisionResult, done: String, already: String, limit: usize) -> Result<Accepted, Refusal> {
     match effect {
-        Effect::Done => accepted(Did::Done, done),
-        Effect::Already => accepted(Did::Already, already),
-        Effect::Full => Err(full(limit)),
+        DecisionResult::Done => accepted(Effect::Done, done),
+        DecisionResult::Already => accepted(Effect::Already, already),
+        DecisionResult::Full => Err(full(limit)),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The formula that operators choose.
 
 use super::{logged, unplanned_cycle};
-use recrawl_console::view::{Accepted, Change, Did, FormulaCheck, Refusal};
+use recrawl_console::view::{Accepted, Change, Effect, FormulaCheck, Refusal};
 use recrawl_crawl::data_dir;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::operator::rollback::{self, RolledBack};
@@ -76,7 +76,7 @@ pub fn choose_stopped(settings: &Settings, text: &str) -> Result<Accepted, Failu
     let detail = format!("{}: in force from the next cycle on{idle}", formula.name);
     logged(settings, &Change::UseFormula { text: text.into() }, || {
         formula_file::keep_in_data_dir(&settings.data_dir, &formula)?;
-        Ok(Accepted { did: Did::NextCycle, detail })
+        Ok(Accepted { did: Effect::NextCycle, detail })
     })
 }
 
@@ -92,7 +92,7 @@ pub fn roll_back_stopped(settings: &Settings) -> Result<Accepted, Failure> {
             let in_force = formula_file::in_force(settings).ok();
             let back = rollback::roll_back(control.chosen(), in_force.as_ref(), settings, cycle)?;
             let Some(RolledBack { formula, is_configured, chosen }) = back else {
-                return Ok(Accepted { did: Did::Already, detail: NOTHING_BEFORE.into() });
+                return Ok(Accepted { did: Effect::Already, detail: NOTHING_BEFORE.into() });
             };
             let source = if is_configured { FROM_CONFIGURATION } else { "" };
             match is_configured {
@@ -101,7 +101,7 @@ pub fn roll_back_stopped(settings: &Settings) -> Result<Accepted, Failure> {
             }
             control.set_chosen(chosen)?;
             let detail = in_force_from(settings, &formula, cycle, source);
-            Ok(Accepted { did: Did::NextCycle, detail })
+            Ok(Accepted { did: Effect::NextCycle, detail })
         })
     })
 }

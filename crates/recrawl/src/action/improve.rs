@@ -2,7 +2,7 @@
 
 use super::{failure, logged, unplanned_cycle};
 use crate::audit::COMMAND_LINE;
-use recrawl_console::view::{Accepted, Change, Did, Refusal};
+use recrawl_console::view::{Accepted, Change, Effect, Refusal};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::operator::stopped::StoppedCrawl;
 use recrawl_crawl::parts::improve::steps::{LoopState, NotNow, Operator};
@@ -27,12 +27,12 @@ pub fn decide(
     let cycle = by.cycle;
     let not_now = |NotNow { why, todo }| Refusal::conflict(why, todo);
     let asked = |(expression, is_new): (String, bool), what: &str| Accepted {
-        did: if is_new { Did::NextCycle } else { Did::Already },
+        did: if is_new { Effect::NextCycle } else { Effect::Already },
         detail: format!("{expression}: {what} from cycle {cycle} on"),
     };
     let at_once = |is_new: bool, done: &str, already: &str| match is_new {
-        true => Accepted { did: Did::Done, detail: done.into() },
-        false => Accepted { did: Did::Already, detail: already.into() },
+        true => Accepted { did: Effect::Done, detail: done.into() },
+        false => Accepted { did: Effect::Already, detail: already.into() },
     };
     Ok(match change {
         Change::HoldLoop => at_once(

@@ -1,7 +1,7 @@
 //! Seeds of operators.
 
 use super::{failure, logged, todo};
-use recrawl_console::view::{Accepted, Change, Did, Refusal};
+use recrawl_console::view::{Accepted, Change, Effect, Refusal};
 use recrawl_crawl::contact_check;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels::{self, counted};
@@ -59,7 +59,7 @@ pub fn queue(
         }
         news.push(url);
     }
-    let already = |detail: &str| Ok((Accepted { did: Did::Already, detail: detail.into() }, Vec::new()));
+    let already = |detail: &str| Ok((Accepted { did: Effect::Already, detail: detail.into() }, Vec::new()));
     if news.is_empty() {
         return already("all URLs are already known");
     }
@@ -78,7 +78,7 @@ pub fn queue(
         Some(0) => already("all URLs are already known or queued"),
         Some(added) => {
             let detail = format!("{} queued; {when}{but}", counted(added as u64, "seed"));
-            Ok((Accepted { did: Did::NextRound, detail }, joining))
+            Ok((Accepted { did: Effect::NextRound, detail }, joining))
         }
     }
 }

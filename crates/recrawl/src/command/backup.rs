@@ -6,7 +6,7 @@
 use super::repository::{self, snapshot};
 use super::{counted, print_json, print_labelled};
 use crate::cli::{BackupArgs, RestoreArgs};
-use crate::turn::Turn;
+use crate::exclusive_access::ExclusiveAccess;
 use recrawl_archive::opener;
 use recrawl_crawl::data_dir::TABLES;
 use recrawl_crawl::failure::Failure;
@@ -43,7 +43,7 @@ pub fn back_up(args: &BackupArgs) -> Result<(), Failure> {
     }
     let (folder, out) = (&settings.data_dir, &args.out);
     let (made, bodies) = {
-        let _turn = Turn::alone(folder)?;
+        let _turn = ExclusiveAccess::alone(folder)?;
         // Holds the lock: no crawl begins meanwhile.
         let repository = writing(&settings)?;
         let made = snapshot::make(&settings, &repository, out)?;

@@ -7,7 +7,7 @@ use crate::audit::{self, COMMAND_LINE};
 use crate::cli::FetchArgs;
 use crate::daemon::{Daemon, encoded};
 use crate::process;
-use recrawl_console::view::{Accepted, Change, Did};
+use recrawl_console::view::{Accepted, Change, Effect};
 use recrawl_crawl::clock::NextRound;
 use recrawl_crawl::crawl::Crawl;
 use recrawl_crawl::cycle::{self, RoundEnd};
@@ -183,7 +183,7 @@ fn fetched_here(settings: Settings, url: &CanonicalUrl) -> Result<Came, Failure>
     let change = Change::Recrawl { url: text[0].clone() };
     audit::logged(&data_dir, &change, || {
         let detail = queue(&crawl, url, known.is_some())?;
-        Ok(((), Accepted { did: Did::NextRound, detail }))
+        Ok(((), Accepted { did: Effect::NextRound, detail }))
     })?;
     let before = known.unwrap_or_default();
     crawl.may_leave_requests = false;

@@ -2,7 +2,7 @@
 
 use super::{counted, print, print_json, thousands};
 use crate::cli::{ImportArgs, ImportCommand};
-use crate::turn::Turn;
+use crate::exclusive_access::ExclusiveAccess;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels;
 use recrawl_crawl::operator::import::lines::TextLines;
@@ -24,7 +24,7 @@ pub fn run(command: &ImportCommand) -> Result<(), Failure> {
     let mut lines = TextLines::open(&args.file).map_err(|e| Failure::Usage(failed(e).to_string()))?;
     let mut settings = args.at.settings()?;
     settings.files.push(args.file.clone());
-    let _turn = Turn::alone(&settings.data_dir)?;
+    let _turn = ExclusiveAccess::alone(&settings.data_dir)?;
     let mut import = Import::open(settings, clock())?;
     let mut bad = BadLines { named: Vec::new(), count: 0 };
     let (mut pages, mut last) = (Pages::default(), 0);

@@ -8,7 +8,7 @@ use crate::cli::StatusArgs;
 use crate::daemon::{Daemon, encoded};
 use crate::report::decisions_in_force::{self, DecisionsInForce};
 use crate::report::host;
-use live::Live;
+use live::Occupant;
 use recrawl_archive::{cap, opener, timestamp};
 use recrawl_crawl::admission::named_host::NamedHost;
 use recrawl_crawl::failure::Failure;
@@ -83,7 +83,7 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
         let tables = open_read::tables(&settings.data_dir);
         let in_progress =
             open_read::in_progress(&**repository.storage(), &generation, tables.as_deref().ok());
-        (Live::of(&settings.data_dir, daemon, &tables), in_progress)
+        (Occupant::of(&settings.data_dir, daemon, &tables), in_progress)
     };
     if let Err(fault) = &in_progress {
         tracing::warn!("cannot read the schedule of the cycle in progress: {fault}");

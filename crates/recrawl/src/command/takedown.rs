@@ -3,8 +3,8 @@
 use super::{counted, print_json, print_labelled};
 use crate::audit;
 use crate::cli::TakedownArgs;
-use crate::turn::Turn;
-use recrawl_console::view::{Accepted, Did};
+use crate::exclusive_access::ExclusiveAccess;
+use recrawl_console::view::{Accepted, Effect};
 use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::operator::takedown::{self, Covered, Done, Order, Summary};
@@ -22,7 +22,7 @@ pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
     let done = match args.dry_run {
         true => takedown::dry_run(&settings, &order, now)?,
         false => {
-            let _turn = Turn::alone(&settings.data_dir)?;
+            let _turn = ExclusiveAccess::alone(&settings.data_dir)?;
             logged(&settings, &order, now)??
         }
     };
@@ -89,7 +89,7 @@ fn logged(settings: &Settings, order: &Order, now: u64) -> Result<Result<Done, F
             Ok(done) => done.removed.to_string(),
             Err(unfinished) => format!("decided, but nothing is removed yet: {unfinished}"),
         };
-        Ok((done, Accepted { did: Did::Done, detail }))
+        Ok((done, Accepted { did: Effect::Done, detail }))
     })
 }
 

@@ -27,7 +27,7 @@ pub struct Answer {
 
 /// Why there is no answer.
 #[derive(Debug)]
-pub enum Trouble {
+pub enum RequestError {
     /// The socket cannot be connected.
     Connect(io::Error),
     /// The daemon ended, or it is no HTTP server.
@@ -37,14 +37,14 @@ pub enum Trouble {
     TooLong,
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for RequestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Trouble::Connect(e) => write!(f, "cannot connect: {e}"),
-            Trouble::Broken(e) if e.is_parse() => write!(f, "not the answer of a daemon: {e}"),
-            Trouble::Broken(e) => write!(f, "it stopped before it answered: {e}"),
-            Trouble::Late(limit) => write!(f, "no answer within {}; is it stopped?", Span(*limit)),
-            Trouble::TooLong => {
+            RequestError::Connect(e) => write!(f, "cannot connect: {e}"),
+            RequestError::Broken(e) if e.is_parse() => write!(f, "not the answer of a daemon: {e}"),
+            RequestError::Broken(e) => write!(f, "it stopped before it answered: {e}"),
+            RequestError::Late(limit) => write!(f, "no answer within {}; is it stopped?", Span(*limit)),
+            RequestError::TooLong => {
                 write!(f, "the answer is too long (limit: {})", Size(MAX_ANSWER_BYTES as u64))
             }
         }
@@ -59,9 +59,9 @@ pub fn send(
     accept: &str,
     body: Option<String>,
     limit: Duration,
-) -> Result<Answer, Trouble> {
+) -> Result<Answer, RequestError> {
     let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Trouble::Connect)?;
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(RequestError::Connect)?;
     let request = Request::builder()
         .method(method)
         .uri(path)
@@ -72,21 +72,23 @@ pub fn send(
         .expect("encoded paths are valid");
     runtime.block_on(async {
         let answered = tokio::time::timeout(limit, exchange(socket, request)).await;
-        answered.unwrap_or(Err(Trouble::Late(limit)))
+        answered.unwrap_or(Err(RequestError::Late(limit)))
     })
 }
 
-async fn exchange(socket: &Path, request: Request<String>) -> Result<Answer, Trouble> {
-    let stream = local::connect(socket).map_err(Trouble::Connect)?;
-    stream.set_nonblocking(true).map_err(Trouble::Connect)?;
-    let stream = UnixStream::from_std(stream).map_err(Trouble::Connect)?;
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(Trouble::Broken)?;
+async fn exchange(socket: &Path, request: Request<String>) -> Result<Answer, RequestError> {
+    let stream = local::connect(socket).map_err(RequestError::Connect)?;
+    stream.set_nonblocking(true).map_err(RequestError::Connect)?;
+    let stream = UnixStream::from_std(stream).map_err(RequestError::Connect)?;
+    let (mut sender, connection) =
+        http1::handshake(TokioIo::new(stream)).await.map_err(RequestError::Broken)?;
     let answer = async move {
-        let (head, mut incoming) = sender.send_request(request).await.map_err(Trouble::Broken)?.into_parts();
+        let (head, mut incoming) =
+            sender.send_request(request).await.map_err(RequestError::Broken)?.into_parts();
         let mut body = Vec::new();
         while let Some(part) = next_part(&mut incoming).await? {
             if body.len() + part.len() > MAX_ANSWER_BYTES {
-                return Err(Trouble::TooLong);
+                return Err(RequestError::TooLong);
             }
             body.extend_from_slice(&part);
         }
@@ -98,12 +100,12 @@ async fn exchange(socket: &Path, request: Request<String>) -> Result<Answer, Tro
 }
 
 /// The next part of a body; none at its end.
-async fn next_part(body: &mut Incoming) -> Result<Option<Bytes>, Trouble> {
+async fn next_part(body: &mut Incoming) -> Result<Option<Bytes>, RequestError> {
     if body.size_hint().lower() > MAX_ANSWER_BYTES as u64 {
-        return Err(Trouble::TooLong);
+        return Err(RequestError::TooLong);
     }
     while let Some(frame) = poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await {
-        if let Ok(data) = frame.map_err(Trouble::Broken)?.into_data() {
+        if let Ok(data) = frame.map_err(RequestError::Broken)?.into_data() {
             return Ok(Some(data));
         }
     }

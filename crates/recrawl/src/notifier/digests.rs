@@ -2,7 +2,7 @@
 
 use super::not_taken::NotTaken;
 use super::reading::Read;
-use super::{Telling, Until, wait};
+use super::{NotifyThread, Until, wait};
 use recrawl_notifications::Change;
 use recrawl_notifications::backlog::Backlog;
 use recrawl_notifications::delivery::Digest;
@@ -13,7 +13,7 @@ use tokio::task::yield_now;
 /// Bytes of a text in a digest at most.
 const MAX_DIGEST_TEXT: usize = 2 << 10;
 
-impl Telling<'_> {
+impl NotifyThread<'_> {
     /// Tells of all changes at the end of each period of so many milliseconds.
     pub(super) async fn digests(&self, period: u64) {
         let (mut backlog, mut read_to, mut seen) = (Backlog::default(), None, None);

@@ -1,14 +1,14 @@
 //! A message for each change.
 
 use super::reading::Read;
-use super::{Telling, Until, wait};
+use super::{NotifyThread, Until, wait};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use recrawl_notifications::backlog::Backlog;
 use recrawl_notifications::delivery::Next;
 use recrawl_notifications::message::Message;
 use tokio::task::yield_now;
 
-impl Telling<'_> {
+impl NotifyThread<'_> {
     /// Tells of each change, until all is told if asked to.
     pub(super) async fn each(&self) {
         let (mut backlog, mut sends, mut read_at) = (Backlog::default(), FuturesUnordered::new(), 0);

@@ -1,9 +1,9 @@
 //! Reads the backlog of a target into its pending messages.
 
-use super::Telling;
+use super::NotifyThread;
 use recrawl_notifications::Delivery;
 use recrawl_notifications::backlog::{Backlog, Found};
-use recrawl_repository::{Generation, KeptPosition};
+use recrawl_repository::{Generation, StoredPosition};
 use recrawl_types::Round;
 
 /// Bytes of each text that a condition reads, however long those of a message are.
@@ -20,7 +20,7 @@ pub enum Read {
     Failed,
 }
 
-impl Telling<'_> {
+impl NotifyThread<'_> {
     /// Reads the next changes up to a round. They are pending then.
     pub(super) fn read(&self, backlog: &mut Backlog, committed: &Generation, to: Round) -> Read {
         let mut delivery = self.delivery();
@@ -63,7 +63,7 @@ impl Telling<'_> {
     }
 
     /// Notes that the place has moved, and logs what was lost.
-    fn note(&self, delivery: &mut Delivery, before: &KeptPosition) {
+    fn note(&self, delivery: &mut Delivery, before: &StoredPosition) {
         if delivery.place == *before {
             return;
         }

@@ -1,7 +1,7 @@
 use super::*;
 use recrawl_crawl::config::Config;
 use recrawl_repository::storage::{Fault, FaultyStorage, MemoryStorage, Survivors};
-use recrawl_repository::{KeptVisit, Repository};
+use recrawl_repository::{Repository, StoredVisit};
 use recrawl_types::{Change as Verdict, Outcome, PageRecord, Share, UrlRules};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -64,7 +64,7 @@ impl Crawl {
             let url = UrlRules::keep_all().canonicalize(&text).unwrap();
             writer.push(url.key(), &PageRecord::discovered(cycle, 0)).unwrap();
             let outcome = Outcome::Fetched(Verdict::First);
-            let visit = KeptVisit {
+            let visit = StoredVisit {
                 url,
                 at: 5,
                 share: Share::Score,

@@ -3,7 +3,7 @@
 use super::not_taken::{NotTaken, within};
 use recrawl_crawl::parts::notify::Target;
 use recrawl_fetcher::{
-    FetchConfig, HeaderMap, HeaderName, HeaderValue, HttpNetwork, Manner, NetworkError, Post, Request,
+    FetchConfig, HeaderMap, HeaderName, HeaderValue, HttpNetwork, NetworkError, Post, Request, RequestOptions,
 };
 use recrawl_notifications::delivery::MAX_IN_FLIGHT;
 use recrawl_notifications::signature::{self, SigningKey};
@@ -75,7 +75,7 @@ impl Webhook {
         let post = Post { headers, body: body.into() };
         let validators = Validators::default();
         let url = self.url.clone();
-        let manner = Manner::default();
+        let manner = RequestOptions::default();
         let request = Request { url, hop: None, validators, max_body: 0, last: false, manner };
         let status = within(self.timeout, async {
             let status = match self.network.post_for_status(&request, post.clone()).await {

@@ -39,7 +39,7 @@ use recrawl_fetcher::host_delay::{HostDelay, LeftAlone};
 use recrawl_fetcher::system_clock;
 use recrawl_fetcher::unavailable::Unavailable;
 use recrawl_formula::{Formula, SiteRates, Term, estimator};
-use recrawl_repository::{Generation, KeptVisit};
+use recrawl_repository::{Generation, StoredVisit};
 use recrawl_scheduler::policy::PolicyKind;
 use recrawl_scheduler::{Gate, HostPlaces, HostPlacesCounter, Rank};
 use recrawl_types::{
@@ -312,7 +312,7 @@ impl Explanation {
     }
 
     /// The last attempt that is kept, and its cycle.
-    fn last_attempt(&self) -> Option<&(Cycle, KeptVisit)> {
+    fn last_attempt(&self) -> Option<&(Cycle, StoredVisit)> {
         let is_attempt = |outcome| !matches!(outcome, Outcome::Skipped(_));
         self.history.visits.iter().rev().find(|(_, visit)| is_attempt(visit.outcome))
     }

@@ -11,7 +11,7 @@ use recrawl_estimation::Interval;
 use recrawl_forecast::what_if::{BUDGETS, Forecast, Replays, Savings, savings};
 use recrawl_forecast::{Completions, Histories, SampleRequest};
 use recrawl_formula::Formula;
-use recrawl_repository::{Generation, KeptRounds};
+use recrawl_repository::{Generation, StoredRounds};
 use serde::{Serialize, Serializer};
 use std::fmt;
 
@@ -181,7 +181,7 @@ impl Start {
     pub fn over(
         settings: &Settings,
         generation: &Generation,
-        kept: &KeptRounds,
+        kept: &StoredRounds,
         request: SampleRequest,
         freshness: Pooled,
     ) -> Result<Start, Failure> {

@@ -1,7 +1,7 @@
 //! The visits of a host that the address guard refused.
 
 use recrawl_crawl::failure::Failure;
-use recrawl_repository::KeptRounds;
+use recrawl_repository::StoredRounds;
 use recrawl_types::{Cycle, Origin, Outcome};
 
 /// Rounds that are read: the newest with stored visits.
@@ -12,7 +12,7 @@ const ROUNDS: usize = 10;
 ///
 /// # Errors
 /// When the stored visits cannot be read.
-pub fn refused(kept: &KeptRounds, origin: &Origin) -> Result<Option<(Cycle, u64)>, Failure> {
+pub fn refused(kept: &StoredRounds, origin: &Origin) -> Result<Option<(Cycle, u64)>, Failure> {
     for round in kept.list().map_err(Failure::work)?.into_iter().rev().take(ROUNDS) {
         // A commit may just have removed the oldest file.
         let Some(mut visits) = kept.visits(round).map_err(Failure::work)? else { continue };

@@ -13,7 +13,7 @@ use recrawl_crawl::parts::trust;
 use recrawl_crawl::settings::Settings;
 use recrawl_fetcher::host_delay::HostDelay;
 use recrawl_fetcher::system_clock;
-use recrawl_repository::{Generation, KeptRounds, OriginRun, SledTables};
+use recrawl_repository::{Generation, OriginRun, SledTables, StoredRounds};
 use recrawl_types::host::{Pace, RobotsBody};
 use recrawl_types::{HostState, Origin, Scheme, Span};
 use serde_json::{Value, json};
@@ -99,7 +99,7 @@ pub fn text(
     settings: &Settings,
     tables: &SledTables,
     generation: &Generation,
-    kept: &KeptRounds,
+    kept: &StoredRounds,
     decided: &Decisions,
     host: &NamedHost,
 ) -> Result<Option<String>, Failure> {

@@ -12,7 +12,7 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::report::hosts::{HostCycle, cycles_of, robots_text};
 use recrawl_crawl::settings::Settings;
 use recrawl_fetcher::host_delay::HostDelay;
-use recrawl_repository::{Generation, KeptRounds, SledTables};
+use recrawl_repository::{Generation, SledTables, StoredRounds};
 use recrawl_types::{AnswerClass, Origin, RobotsInForce, Size, Span};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -51,7 +51,7 @@ pub struct Sources<'s> {
     pub settings: &'s Settings,
     pub tables: &'s SledTables,
     pub generation: &'s Generation,
-    pub kept: &'s KeptRounds,
+    pub kept: &'s StoredRounds,
     pub decided: &'s Decisions,
     /// In milliseconds since 1970.
     pub now: u64,

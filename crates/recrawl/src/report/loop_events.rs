@@ -5,7 +5,7 @@ use recrawl_console::view::{
     CandidateDocument, CandidateState, EventList, HistoryQuery, LoopEvent, LoopEventKind, Refusal,
 };
 use recrawl_crawl::parts::improve::candidate::Candidate;
-use recrawl_crawl::parts::improve::steps::{Event, LoopState, What};
+use recrawl_crawl::parts::improve::steps::{Event, EventKind, LoopState};
 use recrawl_formula::Formula;
 
 /// The events with their numbers, newest first.
@@ -31,20 +31,20 @@ fn event(event: &Event) -> LoopEvent {
 }
 
 /// Its kind for the console.
-pub fn kind(what: What) -> LoopEventKind {
+pub fn kind(what: EventKind) -> LoopEventKind {
     match what {
-        What::Refused => LoopEventKind::Refused,
-        What::Shadowed => LoopEventKind::Shadowed,
-        What::Proposed => LoopEventKind::Proposed,
-        What::TrialBegan => LoopEventKind::TrialBegan,
-        What::Rejected => LoopEventKind::Rejected,
-        What::Promoted => LoopEventKind::Promoted,
-        What::RolledBack => LoopEventKind::RolledBack,
-        What::Kept => LoopEventKind::Kept,
-        What::OperatorChose => LoopEventKind::OperatorChose,
-        What::Held => LoopEventKind::Held,
-        What::Released => LoopEventKind::Released,
-        What::Alarm => LoopEventKind::Alarm,
+        EventKind::Refused => LoopEventKind::Refused,
+        EventKind::Shadowed => LoopEventKind::Shadowed,
+        EventKind::Proposed => LoopEventKind::Proposed,
+        EventKind::TrialBegan => LoopEventKind::TrialBegan,
+        EventKind::Rejected => LoopEventKind::Rejected,
+        EventKind::Promoted => LoopEventKind::Promoted,
+        EventKind::RolledBack => LoopEventKind::RolledBack,
+        EventKind::Kept => LoopEventKind::Kept,
+        EventKind::OperatorChose => LoopEventKind::OperatorChose,
+        EventKind::Held => LoopEventKind::Held,
+        EventKind::Released => LoopEventKind::Released,
+        EventKind::Alarm => LoopEventKind::Alarm,
     }
 }
 

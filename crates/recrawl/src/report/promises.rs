@@ -10,7 +10,7 @@ use recrawl_crawl::parts::promises::account::Account;
 use recrawl_crawl::parts::promises::{self, Survey};
 use recrawl_crawl::report::RoundReport;
 use recrawl_crawl::settings::Settings;
-use recrawl_repository::{Generation, KeptRounds, SledTables};
+use recrawl_repository::{Generation, SledTables, StoredRounds};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub struct Sources<'s> {
     pub settings: &'s Settings,
     pub tables: &'s SledTables,
     pub generation: &'s Generation,
-    pub kept: &'s KeptRounds,
+    pub kept: &'s StoredRounds,
     pub decided: &'s Decisions,
     /// Reports of the last cycles, newest first.
     pub reports: Vec<RoundReport>,

@@ -4,15 +4,15 @@ use super::formulas;
 use super::improve::decisions;
 use super::shared_state::{Phase, SharedState};
 use crate::action::{accepted, decision, full, recrawl, seeds};
-use crate::turn::Turn;
+use crate::exclusive_access::ExclusiveAccess;
 use recrawl_console::view::Refusal;
-use recrawl_console::view::{Accepted, Change, Did, Who};
-use recrawl_crawl::operator::control::{Effect, MAX_ASKED, Mark};
+use recrawl_console::view::{Accepted, Actor, Change, Effect};
+use recrawl_crawl::operator::control::{DecisionResult, MAX_ASKED, Mark};
 use recrawl_crawl::progress::figures::Stage;
 use recrawl_types::{ScheduleEntry, Share};
 
 /// Makes a change. It is stored and in force when this returns.
-pub fn make(shared: &SharedState, change: &Change, who: &Who) -> Result<Accepted, Refusal> {
+pub fn make(shared: &SharedState, change: &Change, who: &Actor) -> Result<Accepted, Refusal> {
     let mark = Mark { who: who.name.clone(), at: shared.now() };
     let accepted = match change {
         Change::Pause { .. } | Change::Resume { .. } | Change::Block { .. } | Change::Unblock { .. } => {
@@ -37,7 +37,7 @@ pub fn make(shared: &SharedState, change: &Change, who: &Who) -> Result<Accepted
 }
 
 fn step_aside(shared: &SharedState) -> Result<Accepted, Refusal> {
-    if !Turn::is_taken(&shared.data_dir).map_err(Refusal::failed)? {
+    if !ExclusiveAccess::is_taken(&shared.data_dir).map_err(Refusal::failed)? {
         let todo = "run a command that needs the data directory alone, such as `recrawl takedown`";
         return Err(Refusal::invalid("data directory", "no command waits for it", todo));
     }
@@ -50,7 +50,7 @@ fn step_aside(shared: &SharedState) -> Result<Accepted, Refusal> {
         Phase::Crawling => "the daemon steps aside at the end of this cycle, since cycle.fill is off",
         _ => "the daemon steps aside",
     };
-    accepted(Did::NextRound, detail)
+    accepted(Effect::NextRound, detail)
 }
 
 fn add_seeds(shared: &SharedState, urls: &[String]) -> Result<Accepted, Refusal> {
@@ -78,7 +78,7 @@ fn reload(shared: &SharedState) -> Result<Accepted, Refusal> {
         std::path::absolute(&file).unwrap_or(file).display().to_string()
     });
     accepted(
-        Did::NextRound,
+        Effect::NextRound,
         format!("{from}: in force after the round in progress; the log names what needs a restart"),
     )
 }
@@ -95,15 +95,16 @@ fn fetch_now(shared: &SharedState, text: &str, mark: Mark) -> Result<Accepted, R
     let effect = shared.control.ask(&url, mark).map_err(Refusal::failed)?;
     // A cycle that is planned but not yet fetching reads the request when it starts to fetch.
     let is_fetching = is_fetching(shared);
-    if effect == Effect::Done && is_fetching {
+    if effect == DecisionResult::Done && is_fetching {
         shared.steering.ask(ScheduleEntry::new(url.clone(), Share::Asked, record));
     }
     match effect {
-        Effect::Done if is_fetching => {
-            accepted(Did::Done, format!("{url} will be fetched as soon as politeness allows, once per cycle"))
-        }
-        Effect::Done => accepted(Did::NextRound, format!("{url} will be fetched within seconds")),
-        Effect::Already => accepted(Did::Already, format!("{url} is already queued")),
-        Effect::Full => Err(full(MAX_ASKED)),
+        DecisionResult::Done if is_fetching => accepted(
+            Effect::Done,
+            format!("{url} will be fetched as soon as politeness allows, once per cycle"),
+        ),
+        DecisionResult::Done => accepted(Effect::NextRound, format!("{url} will be fetched within seconds")),
+        DecisionResult::Already => accepted(Effect::Already, format!("{url} is already queued")),
+        DecisionResult::Full => Err(full(MAX_ASKED)),
     }
 }

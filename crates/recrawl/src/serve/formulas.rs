@@ -1,12 +1,12 @@
 //! Formulas over HTTP: list, compare, choose and roll back.
 
-use super::next::Turn;
+use super::next::FormulaLock;
 use super::shared_state::SharedState;
 use crate::action::formula::{FROM_CONFIGURATION, NOTHING_BEFORE, in_force_from, parse, warnings};
 use crate::audit::COMMAND_LINE;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{
-    Accepted, Choice, ChoiceOf, Did, FormulaText, FormulaUse, Formulas, RankChange, RankChanges, Who,
+    Accepted, Actor, Choice, ChoiceOf, Effect, FormulaText, FormulaUse, Formulas, RankChange, RankChanges,
 };
 use recrawl_crawl::cycle::inputs::FormulaInputs;
 use recrawl_crawl::cycle::plan;
@@ -79,13 +79,13 @@ pub fn in_force(shared: &SharedState) -> Arc<Formula> {
 }
 
 /// Uses this formula from the next cycle on.
-pub fn choose(shared: &SharedState, text: &str, who: &Who) -> Result<Accepted, Refusal> {
+pub fn choose(shared: &SharedState, text: &str, who: &Actor) -> Result<Accepted, Refusal> {
     let formula = parse(text)?;
-    let turn = shared.next.turn(&shared.settings());
-    let before = turn.in_force();
+    let lock = shared.next.lock(&shared.settings());
+    let before = lock.in_force();
     if before.as_deref() == Some(&formula) {
         let detail = format!("{} is already in force", formula.name);
-        return Ok(Accepted { did: Did::Already, detail });
+        return Ok(Accepted { did: Effect::Already, detail });
     }
     let mut chosen = shared.control.chosen();
     if let Some(before) = before.filter(|before| !rollback::is_last(&chosen, before)) {
@@ -96,38 +96,38 @@ pub fn choose(shared: &SharedState, text: &str, who: &Who) -> Result<Accepted, R
     let mark = Mark { who: who.name.clone(), at: shared.now() };
     chosen.push(entry(&formula, mark, Some(next_cycle(shared)))?);
     let warnings = warnings(&formula);
-    let accepted = put_in_force(shared, turn, formula, chosen)?;
+    let accepted = put_in_force(shared, lock, formula, chosen)?;
     Ok(Accepted { detail: accepted.detail + &warnings, ..accepted })
 }
 
 /// Uses the previous formula from the next cycle on: the last chosen one if the command line set
 /// another since, or else the one before it.
 pub fn roll_back(shared: &SharedState) -> Result<Accepted, Refusal> {
-    let (settings, turn) = (shared.settings(), shared.next.turn(&shared.settings()));
-    let (in_force, cycle) = (turn.in_force(), next_cycle(shared));
+    let (settings, lock) = (shared.settings(), shared.next.lock(&shared.settings()));
+    let (in_force, cycle) = (lock.in_force(), next_cycle(shared));
     let back = rollback::roll_back(shared.control.chosen(), in_force.as_deref(), &settings, cycle);
     let Some(RolledBack { formula, is_configured, chosen }) = back.map_err(Refusal::failed)? else {
-        return Ok(Accepted { did: Did::Already, detail: NOTHING_BEFORE.into() });
+        return Ok(Accepted { did: Effect::Already, detail: NOTHING_BEFORE.into() });
     };
     if !is_configured {
-        return put_in_force(shared, turn, formula, chosen);
+        return put_in_force(shared, lock, formula, chosen);
     }
     let detail = in_force_from(&settings, &formula, cycle, FROM_CONFIGURATION);
-    turn.leave_to(&settings).map_err(Refusal::failed)?;
+    lock.leave_to(&settings).map_err(Refusal::failed)?;
     shared.control.set_chosen(chosen).map_err(Refusal::failed)?;
-    Ok(Accepted { did: Did::NextCycle, detail })
+    Ok(Accepted { did: Effect::NextCycle, detail })
 }
 
 fn put_in_force(
     shared: &SharedState,
-    turn: Turn<'_>,
+    lock: FormulaLock<'_>,
     formula: Formula,
     chosen: Vec<Chosen>,
 ) -> Result<Accepted, Refusal> {
     let detail = in_force_from(&shared.settings(), &formula, next_cycle(shared), "");
-    turn.put(&shared.data_dir, formula).map_err(Refusal::failed)?;
+    lock.put(&shared.data_dir, formula).map_err(Refusal::failed)?;
     shared.control.set_chosen(chosen).map_err(Refusal::failed)?;
-    Ok(Accepted { did: Did::NextCycle, detail })
+    Ok(Accepted { did: Effect::NextCycle, detail })
 }
 
 fn entry(formula: &Formula, mark: Mark, from_cycle: Option<u64>) -> Result<Chosen, Refusal> {

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 
 pub struct Next {
-    turn: Mutex<()>,
+    lock: Mutex<()>,
     read: RwLock<Read>,
 }
 
@@ -25,9 +25,9 @@ struct Read {
 }
 
 /// The lock for choosing another formula: nobody else reads or writes the file meanwhile.
-pub struct Turn<'n> {
+pub struct FormulaLock<'n> {
     next: &'n Next,
-    _turn: MutexGuard<'n, ()>,
+    _guard: MutexGuard<'n, ()>,
 }
 
 impl Next {
@@ -36,7 +36,7 @@ impl Next {
     /// planned until the file is fixed.
     pub fn new(settings: &Settings) -> Next {
         let read = Read { formula: Arc::new(settings.formula.clone()), problem: None };
-        let next = Next { turn: Mutex::default(), read: RwLock::new(read) };
+        let next = Next { lock: Mutex::default(), read: RwLock::new(read) };
         next.reread(settings);
         next
     }
@@ -53,12 +53,12 @@ impl Next {
 
     /// Reads the file in the data directory again.
     pub fn reread(&self, settings: &Settings) {
-        drop(self.turn(settings));
+        drop(self.lock(settings));
     }
 
     /// Locks the choice of formula, after reading the file again.
-    pub fn turn(&self, settings: &Settings) -> Turn<'_> {
-        let turn = self.turn.lock().expect("no panic under the lock");
+    pub fn lock(&self, settings: &Settings) -> FormulaLock<'_> {
+        let lock = self.lock.lock().expect("no panic under the lock");
         match formula_file::in_force(settings) {
             Ok(formula) => self.lay_out(formula),
             Err(failure) => {
@@ -70,7 +70,7 @@ impl Next {
                 }
             }
         }
-        Turn { next: self, _turn: turn }
+        FormulaLock { next: self, _guard: lock }
     }
 
     fn lay_out(&self, formula: Formula) {
@@ -79,7 +79,7 @@ impl Next {
     }
 }
 
-impl Turn<'_> {
+impl FormulaLock<'_> {
     /// The formula of the next cycle; none if the file is invalid.
     pub fn in_force(&self) -> Option<Arc<Formula>> {
         self.next.problem().is_none().then(|| self.next.formula())
@@ -122,13 +122,13 @@ mod tests {
         let next = Next::new(&settings);
         assert!(next.problem().unwrap().contains("formula.toml"), "{:?}", next.problem());
         assert_eq!(*next.formula(), settings.formula, "something is shown all the same");
-        assert!(next.turn(&settings).in_force().is_none());
+        assert!(next.lock(&settings).in_force().is_none());
         let other = builtin::resolve("t + n").unwrap();
-        next.turn(&settings).put(folder.path(), other.clone()).unwrap();
+        next.lock(&settings).put(folder.path(), other.clone()).unwrap();
         assert_eq!((next.problem(), &*next.formula()), (None, &other));
         formula_file::keep_in_data_dir(folder.path(), &builtin::resolve("t").unwrap()).unwrap();
         assert_eq!(
-            next.turn(&settings).in_force().unwrap().expr.to_string(),
+            next.lock(&settings).in_force().unwrap().expr.to_string(),
             "t",
             "read before it is compared"
         );

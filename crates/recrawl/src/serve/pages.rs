@@ -10,7 +10,7 @@ use recrawl_archive::cap::Bodies;
 use recrawl_archive::opener;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{OnePage, PageList, PageQuery};
-use recrawl_repository::KeptRounds;
+use recrawl_repository::StoredRounds;
 use recrawl_types::{CanonicalUrl, UrlRules};
 use serde_json::Value;
 use std::sync::Arc;
@@ -87,7 +87,7 @@ pub fn explained(shared: &SharedState, page: &OnePage) -> Result<Explanation, Re
         .scans
         .begin()
         .ok_or_else(|| Refusal::Busy("too many page requests are running; try again later".into()))?;
-    let kept = KeptRounds::new(shared.storage.clone(), generation.number());
+    let kept = StoredRounds::new(shared.storage.clone(), generation.number());
     let history = shared.visited.history(&kept, &url).map_err(Refusal::failed)?;
     let reports = shared.reports(1);
     let (is_other_formula, formula) = (other.is_some(), other.map_or_else(|| shared.formula(), Arc::new));

@@ -4,7 +4,7 @@ use super::shared_state::SharedState;
 use crate::report::promises::{CYCLES, Promises, Sources};
 use recrawl_console::view::{PromiseFigures, Refusal};
 use recrawl_crawl::report::RoundReport;
-use recrawl_repository::KeptRounds;
+use recrawl_repository::StoredRounds;
 
 /// Promises, as counted now.
 pub fn now(shared: &SharedState) -> Result<Promises, Refusal> {
@@ -14,7 +14,7 @@ pub fn now(shared: &SharedState) -> Result<Promises, Refusal> {
         settings: &shared.settings(),
         tables: &shared.tables,
         generation: &generation,
-        kept: &KeptRounds::new(shared.storage.clone(), generation.number()),
+        kept: &StoredRounds::new(shared.storage.clone(), generation.number()),
         decided: &shared.control.decided(),
         reports: shared.reports(CYCLES),
         random_seed: shared.random_seed,

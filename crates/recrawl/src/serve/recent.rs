@@ -2,7 +2,7 @@
 
 use recrawl_console::view::{Answers, Recent, RecentPoint};
 use recrawl_crawl::progress::answers::{self, Answer};
-use recrawl_crawl::progress::figures::Live;
+use recrawl_crawl::progress::figures::RoundProgress;
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
@@ -44,7 +44,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    pub fn read(live: &Live, uptime: Duration) -> Counters {
+    pub fn read(live: &RoundProgress, uptime: Duration) -> Counters {
         Counters { uptime, answers: live.answers.read(), bytes: live.totals().bytes }
     }
 

@@ -5,7 +5,7 @@ use super::shared_state::SharedState;
 use crate::action::named_host;
 use crate::report::host_report::{HostReport, Sources};
 use recrawl_console::view::Refusal;
-use recrawl_repository::KeptRounds;
+use recrawl_repository::StoredRounds;
 
 /// The report of a host.
 pub fn host(shared: &SharedState, name: &str, cycles: usize) -> Result<HostReport, Refusal> {
@@ -16,7 +16,7 @@ pub fn host(shared: &SharedState, name: &str, cycles: usize) -> Result<HostRepor
         settings: &shared.settings(),
         tables: &shared.tables,
         generation: &generation,
-        kept: &KeptRounds::new(shared.storage.clone(), generation.number()),
+        kept: &StoredRounds::new(shared.storage.clone(), generation.number()),
         decided: &decided,
         now: shared.now(),
     };

@@ -6,15 +6,15 @@ use super::host_snapshot::Hosts;
 use super::improving::{Improving, Moment};
 use super::learning::Learner;
 use super::next::Next;
+use super::notify_thread::NotifyThread;
 use super::recent::Ring;
 use super::scans::{Scan, Scans};
-use super::telling::Telling;
 use crate::cli::Where;
+use crate::exclusive_access::ExclusiveAccess;
 use crate::notifier::Crawled;
-use crate::turn::Turn;
 use recrawl_console::view::{NextRound, Refusal};
 use recrawl_crawl::crawl::Crawl;
-use recrawl_crawl::cycle::ranks::KeptRanks;
+use recrawl_crawl::cycle::ranks::StoredRanks;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::operator::control::Control;
@@ -22,11 +22,11 @@ use recrawl_crawl::output::page_history::VisitedPages;
 use recrawl_crawl::parts::improve::store::LoopStore;
 use recrawl_crawl::parts::pings::Pings;
 use recrawl_crawl::process::Shutdown;
-use recrawl_crawl::progress::figures::Live;
+use recrawl_crawl::progress::figures::RoundProgress;
 use recrawl_crawl::report::RoundReport;
 use recrawl_crawl::round::RoundKind;
 use recrawl_crawl::settings::Settings;
-use recrawl_fetcher::{Steering, WallClock};
+use recrawl_fetcher::{RunControl, WallClock};
 use recrawl_formula::Formula;
 use recrawl_notifications::store::Deliveries;
 use recrawl_repository::storage::Storage;
@@ -75,8 +75,8 @@ pub struct SharedState {
     pub pings: Arc<Pings>,
     /// The state of the loop of `improve`.
     pub store: Arc<LoopStore>,
-    pub steering: Arc<Steering>,
-    pub live: Arc<Live>,
+    pub steering: Arc<RunControl>,
+    pub live: Arc<RoundProgress>,
     pub data_dir: PathBuf,
     /// The configuration and the data directory, as the command line names them.
     pub place: Where,
@@ -107,14 +107,14 @@ pub struct SharedState {
     pub scans: Scans,
     /// Reports read kept files, and promises pages: they take no place of scans for single pages.
     report_scans: Scans,
-    pub ranks: KeptRanks,
+    pub ranks: StoredRanks,
     pub visited: VisitedPages,
     pub hosts: Hosts,
     pub recent: Ring,
     pub improving: Improving,
     pub forecasts: Forecasts,
     pub learner: Learner,
-    pub telling: Telling,
+    pub notify_thread: NotifyThread,
     woken: Notify,
 }
 
@@ -155,14 +155,14 @@ impl SharedState {
             is_aside_asked: AtomicBool::new(false),
             scans: Scans::default(),
             report_scans: Scans::default(),
-            ranks: KeptRanks::default(),
+            ranks: StoredRanks::default(),
             visited: VisitedPages::default(),
             hosts: Hosts::default(),
             recent: Ring::default(),
             improving: Improving::default(),
             forecasts: Forecasts::default(),
             learner: Learner::default(),
-            telling: Telling::default(),
+            notify_thread: NotifyThread::default(),
             woken: Notify::new(),
         };
         shared.improving.open(crawl)?;
@@ -333,7 +333,7 @@ impl SharedState {
         if !self.is_aside_asked.load(Relaxed) {
             return false;
         }
-        let waits = Turn::is_taken(&self.data_dir).unwrap_or(false);
+        let waits = ExclusiveAccess::is_taken(&self.data_dir).unwrap_or(false);
         if !waits {
             tracing::info!("no command waits for the data directory any more: the crawl goes on");
             self.is_aside_asked.store(false, Relaxed);
@@ -370,7 +370,7 @@ impl Crawled for SharedState {
     }
 
     fn publish(&self, deliveries: &Deliveries) {
-        self.telling.publish(deliveries);
+        self.notify_thread.publish(deliveries);
     }
 }
 

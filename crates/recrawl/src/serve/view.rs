@@ -11,15 +11,15 @@ use crate::report::{host, loop_events};
 use recrawl_console::CrawlView;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{
-    Accepted, CandidateDocument, Change, Controls, Decision, Delivery, Errors, EventList, Forecasted,
+    Accepted, Actor, CandidateDocument, Change, Controls, Decision, Delivery, Errors, EventList, Forecasted,
     FormulaCheck, Formulas, HistoryQuery, HostList, HostQuery, Improve, IndexNow, Meters, OnePage,
     OneVersion, PageList, PageQuery, Pinged, RankChanges, Recent, Savings, Status, Verification,
-    VersionContent, VersionList, VersionQuery, WhatIf, Who,
+    VersionContent, VersionList, VersionQuery, WhatIf,
 };
 use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::operator::control::Mark;
 use recrawl_crawl::parts::improve::candidate::Candidate;
-use recrawl_repository::KeptRounds;
+use recrawl_repository::StoredRounds;
 use recrawl_terminal::escape;
 use serde_json::Value;
 use std::sync::Arc;
@@ -70,7 +70,7 @@ impl CrawlView for View {
         let shared = &self.0;
         let (named, decided) = (named_host(name)?, shared.control.decided());
         let generation = shared.generation();
-        let kept = KeptRounds::new(shared.storage.clone(), generation.number());
+        let kept = StoredRounds::new(shared.storage.clone(), generation.number());
         let found = host::text(&shared.settings(), &shared.tables, &generation, &kept, &decided, &named);
         let text = found.map_err(Refusal::failed)?.ok_or_else(|| unknown_host(name))?;
         Ok(escape::lines(&text).into_owned())
@@ -184,7 +184,7 @@ impl CrawlView for View {
         websub::notify(&self.0, id, signature, body)
     }
 
-    fn change(&self, change: &Change, who: &Who) -> Result<Accepted, Refusal> {
+    fn change(&self, change: &Change, who: &Actor) -> Result<Accepted, Refusal> {
         changes::make(&self.0, change, who)
     }
 }

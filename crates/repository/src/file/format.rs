@@ -45,11 +45,11 @@ pub enum FileKind {
     /// An entry of the host table.
     Table = 12,
     /// The visits of a committed cycle.
-    Kept = 13,
+    StoredVisits = 13,
     /// Links that wait to be merged.
     Waiting = 14,
     /// What the hosts of a committed round were asked.
-    KeptHosts = 15,
+    StoredHosts = 15,
     /// The requests of a round.
     Requests = 16,
 }

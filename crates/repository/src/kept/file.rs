@@ -5,20 +5,20 @@ use recrawl_types::{Cycle, DatedRound};
 
 /// What such a file has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kept {
+pub(crate) enum StoredKind {
     /// The visits of the round.
     Visits,
     /// What each host was asked in it.
     Hosts,
 }
 
-impl Kept {
-    const ALL: [Kept; 2] = [Kept::Visits, Kept::Hosts];
+impl StoredKind {
+    const ALL: [StoredKind; 2] = [StoredKind::Visits, StoredKind::Hosts];
 
     fn prefix(self) -> &'static str {
         match self {
-            Kept::Visits => "visits",
-            Kept::Hosts => "hosts",
+            StoredKind::Visits => "visits",
+            StoredKind::Hosts => "hosts",
         }
     }
 
@@ -31,7 +31,7 @@ impl Kept {
         }
     }
 
-    /// The round in a name that [`Kept::file`] made.
+    /// The round in a name that [`StoredKind::file`] made.
     pub fn round_in(self, name: &str) -> Option<DatedRound> {
         let round = number_in(name, self.prefix())?;
         let cycle = name.strip_suffix(".kept")?.split_once('.').map(|(_, cycle)| cycle.parse().ok());
@@ -42,7 +42,7 @@ impl Kept {
 
 /// The round of a file of either kind.
 pub(crate) fn round_in(name: &str) -> Option<DatedRound> {
-    Kept::ALL.into_iter().find_map(|kept| kept.round_in(name))
+    StoredKind::ALL.into_iter().find_map(|kept| kept.round_in(name))
 }
 
 #[cfg(test)]
@@ -56,15 +56,15 @@ mod tests {
     fn a_name_says_its_round_and_another_cycle() {
         let later = DatedRound { cycle: Cycle(3), ..ROUND };
         for (kept, name) in [
-            ((Kept::Visits, ROUND), "visits-0000000012.kept"),
-            ((Kept::Visits, later), "visits-0000000012.0000000003.kept"),
-            ((Kept::Hosts, ROUND), "hosts-0000000012.kept"),
-            ((Kept::Hosts, later), "hosts-0000000012.0000000003.kept"),
+            ((StoredKind::Visits, ROUND), "visits-0000000012.kept"),
+            ((StoredKind::Visits, later), "visits-0000000012.0000000003.kept"),
+            ((StoredKind::Hosts, ROUND), "hosts-0000000012.kept"),
+            ((StoredKind::Hosts, later), "hosts-0000000012.0000000003.kept"),
         ] {
             let (kind, dated) = kept;
             assert_eq!((kind.file(dated).as_str(), kind.round_in(name)), (name, Some(dated)));
             assert_eq!(round_in(name), Some(dated));
-            assert!(Kept::ALL.into_iter().all(|other| other == kind || other.round_in(name).is_none()));
+            assert!(StoredKind::ALL.into_iter().all(|other| other == kind || other.round_in(name).is_none()));
         }
         for name in [
             "visits-12.kept",

@@ -1,18 +1,18 @@
 //! Follows committed visits: how everything that a crawl feeds reads them.
 //!
-//! Events, notifications and exports are *sinks*. A sink stores a [`KeptPosition`] with what it took, and asks a
+//! Events, notifications and exports are *sinks*. A sink stores a [`StoredPosition`] with what it took, and asks a
 //! [`VisitFollower`] for the visits behind it. So a stop, kill or power cut loses nothing: an older position only gives
 //! some visits again. What was removed before it was read is told as lost, never passed in silence.
 
 use crate::file::error::ReadError;
-use crate::kept::rounds::KeptRounds;
-use crate::kept::visits::{KeptVisit, KeptVisits};
+use crate::kept::rounds::StoredRounds;
+use crate::kept::visits::{StoredVisit, StoredVisits};
 use recrawl_types::{CanonicalUrl, DatedRound, Round, url};
 use serde::{Deserialize, Serialize};
 
 /// Up to where a sink took the visits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct KeptPosition {
+pub struct StoredPosition {
     /// The round that is read next.
     pub round: Round,
     /// Its pages up to this one were read; none at its beginning.
@@ -23,10 +23,10 @@ pub struct KeptPosition {
     pub lost: u64,
 }
 
-impl KeptPosition {
+impl StoredPosition {
     /// At the beginning of a round.
-    pub fn before(round: Round) -> KeptPosition {
-        KeptPosition { round, after: None, lost: 0 }
+    pub fn before(round: Round) -> StoredPosition {
+        StoredPosition { round, after: None, lost: 0 }
     }
 
     /// The rounds before this one are lost.
@@ -40,7 +40,7 @@ impl KeptPosition {
 #[derive(Debug, PartialEq)]
 pub enum Followed {
     /// All visits of the next page of a round.
-    Page(DatedRound, Vec<KeptVisit>),
+    Page(DatedRound, Vec<StoredVisit>),
     /// A round was read to its end.
     End(DatedRound),
     /// Visits of earlier rounds were removed before they were read; this one is next.
@@ -58,9 +58,9 @@ pub struct VisitFollower {
 /// A round that is being read.
 struct Reading {
     round: DatedRound,
-    visits: KeptVisits,
+    visits: StoredVisits,
     /// The next visit, of another page than the last.
-    next: Option<KeptVisit>,
+    next: Option<StoredVisit>,
 }
 
 impl VisitFollower {
@@ -70,8 +70,8 @@ impl VisitFollower {
     /// When the visits cannot be read. The position stays, and the next call reads there again.
     pub fn next(
         &mut self,
-        at: &mut KeptPosition,
-        kept: &KeptRounds,
+        at: &mut StoredPosition,
+        kept: &StoredRounds,
         until: Round,
     ) -> Result<Followed, ReadError> {
         let next = self.read(at, kept, until);
@@ -85,7 +85,7 @@ impl VisitFollower {
     ///
     /// # Errors
     /// When it cannot be listed which are.
-    pub fn pass_removed(&mut self, at: &mut KeptPosition, kept: &KeptRounds) -> Result<bool, ReadError> {
+    pub fn pass_removed(&mut self, at: &mut StoredPosition, kept: &StoredRounds) -> Result<bool, ReadError> {
         let oldest = kept.list()?.first().copied().filter(|oldest| oldest.round > at.round);
         if let Some(oldest) = oldest {
             at.pass_to(oldest.round);
@@ -96,8 +96,8 @@ impl VisitFollower {
 
     fn read(
         &mut self,
-        at: &mut KeptPosition,
-        kept: &KeptRounds,
+        at: &mut StoredPosition,
+        kept: &StoredRounds,
         until: Round,
     ) -> Result<Followed, ReadError> {
         let reading = match &mut self.reading {
@@ -128,8 +128,8 @@ impl VisitFollower {
 
 /// Opens the round of a position behind the pages that were read; where it is not kept, tells so.
 fn open(
-    at: &mut KeptPosition,
-    kept: &KeptRounds,
+    at: &mut StoredPosition,
+    kept: &StoredRounds,
     until: Round,
 ) -> Result<Result<Reading, Followed>, ReadError> {
     loop {

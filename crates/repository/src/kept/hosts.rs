@@ -6,7 +6,7 @@ use crate::file::error::{CommitError, ReadError, WriteError};
 use crate::file::format::{FileKind, UNFINISHED};
 use crate::file::frames::{FrameReader, FrameWriter};
 use crate::generation::codec::{put_key, take_url};
-use crate::kept::file::Kept;
+use crate::kept::file::StoredKind;
 use crate::storage::Storage;
 use recrawl_types::{
     CanonicalUrl, DatedRound, HostRequests, Minute, Origin, RobotsInForce, Round, Scheme, ShortestGap,
@@ -17,7 +17,7 @@ const FRAME: usize = 64 << 10;
 
 /// What a host was asked in a round.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeptHost {
+pub struct StoredHost {
     /// The host, whatever its schemes and ports.
     pub host: Box<str>,
     /// Its requests.
@@ -26,7 +26,7 @@ pub struct KeptHost {
     pub robots: Vec<(Scheme, u16, RobotsInForce)>,
 }
 
-impl KeptHost {
+impl StoredHost {
     /// Its place among others, and how it is written.
     fn home(&self) -> CanonicalUrl {
         CanonicalUrl::home_of(&Origin { scheme: Scheme::Http, host: self.host.clone(), port: 80 })
@@ -34,7 +34,7 @@ impl KeptHost {
 }
 
 /// Writes the hosts of a round.
-pub(crate) struct KeptHostsWriter {
+pub(crate) struct StoredHostWriter {
     frames: FrameWriter,
     payload: Vec<u8>,
     last: Option<CanonicalUrl>,
@@ -43,18 +43,18 @@ pub(crate) struct KeptHostsWriter {
     total: u64,
 }
 
-impl KeptHostsWriter {
-    pub fn create(storage: &dyn Storage, kept: DatedRound) -> Result<KeptHostsWriter, WriteError> {
-        KeptHostsWriter::create_as(storage, &Kept::Hosts.file(kept), kept.round)
+impl StoredHostWriter {
+    pub fn create(storage: &dyn Storage, kept: DatedRound) -> Result<StoredHostWriter, WriteError> {
+        StoredHostWriter::create_as(storage, &StoredKind::Hosts.file(kept), kept.round)
     }
 
-    fn create_as(storage: &dyn Storage, name: &str, round: Round) -> Result<KeptHostsWriter, WriteError> {
-        let frames = FrameWriter::create(storage, name, FileKind::KeptHosts, round)?;
-        Ok(KeptHostsWriter { frames, payload: Vec::new(), last: None, held: 0, total: 0 })
+    fn create_as(storage: &dyn Storage, name: &str, round: Round) -> Result<StoredHostWriter, WriteError> {
+        let frames = FrameWriter::create(storage, name, FileKind::StoredHosts, round)?;
+        Ok(StoredHostWriter { frames, payload: Vec::new(), last: None, held: 0, total: 0 })
     }
 
     /// Appends a host, which must come behind the last one.
-    pub fn push(&mut self, host: &KeptHost) -> Result<(), WriteError> {
+    pub fn push(&mut self, host: &StoredHost) -> Result<(), WriteError> {
         let home = host.home();
         assert!(self.last.as_ref().is_none_or(|last| *last < home), "{home} is out of order");
         let near = self.last.as_ref().filter(|_| self.held > 0).map_or(&[][..], CanonicalUrl::key);
@@ -161,13 +161,13 @@ fn take_robots(take: &mut Take<'_>) -> Result<Vec<(Scheme, u16, RobotsInForce)>,
     Ok(robots)
 }
 
-fn take_host(take: &mut Take<'_>, key: &mut Vec<u8>) -> Result<KeptHost, Malformed> {
+fn take_host(take: &mut Take<'_>, key: &mut Vec<u8>) -> Result<StoredHost, Malformed> {
     let host = take_url(take, key)?.host().into();
-    Ok(KeptHost { host, requests: take_requests(take)?, robots: take_robots(take)? })
+    Ok(StoredHost { host, requests: take_requests(take)?, robots: take_robots(take)? })
 }
 
 /// The hosts of a frame, as far as they can be read.
-pub(crate) fn hosts_in(payload: &[u8]) -> Vec<KeptHost> {
+pub(crate) fn hosts_in(payload: &[u8]) -> Vec<StoredHost> {
     let (mut take, mut key, mut hosts) = (Take(payload), Vec::new(), Vec::new());
     while let Ok(host) = take_host(&mut take, &mut key) {
         hosts.push(host);
@@ -176,7 +176,7 @@ pub(crate) fn hosts_in(payload: &[u8]) -> Vec<KeptHost> {
 }
 
 /// The hosts of one round, in the order of URLs. Memory: a frame, whatever their number.
-pub struct KeptHosts {
+pub struct StoredHosts {
     frames: FrameReader,
     /// What is left of the frame being read.
     payload: Vec<u8>,
@@ -187,23 +187,23 @@ pub struct KeptHosts {
     ended: bool,
 }
 
-impl KeptHosts {
+impl StoredHosts {
     /// None when the round's hosts are not kept.
-    pub(crate) fn open(storage: &dyn Storage, kept: DatedRound) -> Result<Option<KeptHosts>, ReadError> {
-        let name = Kept::Hosts.file(kept);
-        let frames = match FrameReader::open(storage, &name, FileKind::KeptHosts, kept.round) {
+    pub(crate) fn open(storage: &dyn Storage, kept: DatedRound) -> Result<Option<StoredHosts>, ReadError> {
+        let name = StoredKind::Hosts.file(kept);
+        let frames = match FrameReader::open(storage, &name, FileKind::StoredHosts, kept.round) {
             Err(e) if e.is_absent() => return Ok(None),
             other => other?,
         };
         let (payload, key) = Default::default();
-        Ok(Some(KeptHosts { frames, payload, taken: 0, offset: 0, key, total: 0, ended: false }))
+        Ok(Some(StoredHosts { frames, payload, taken: 0, offset: 0, key, total: 0, ended: false }))
     }
 
     /// The next host; none at the end.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn next_host(&mut self) -> Result<Option<KeptHost>, ReadError> {
+    pub fn next_host(&mut self) -> Result<Option<StoredHost>, ReadError> {
         while !self.ended {
             if self.taken < self.payload.len() {
                 let host = self.take();
@@ -224,7 +224,7 @@ impl KeptHosts {
     ///
     /// # Errors
     /// When they cannot be read.
-    pub fn find(&mut self, host: &str) -> Result<Option<KeptHost>, ReadError> {
+    pub fn find(&mut self, host: &str) -> Result<Option<StoredHost>, ReadError> {
         while let Some(kept) = self.next_host()? {
             if *kept.host == *host {
                 return Ok(Some(kept));
@@ -234,7 +234,7 @@ impl KeptHosts {
     }
 
     /// The next host of the frame, or none where the file ends.
-    fn take(&mut self) -> Result<Option<KeptHost>, Malformed> {
+    fn take(&mut self) -> Result<Option<StoredHost>, Malformed> {
         let mut take = Take(&self.payload[self.taken..]);
         if self.taken == 0 && self.payload.starts_with(&[0, 0]) {
             take.slice(2)?;
@@ -261,7 +261,7 @@ pub(crate) fn remove(
     is_meant: &dyn Fn(&str) -> bool,
     only_count: bool,
 ) -> Result<u64, CommitError> {
-    let read = || KeptHosts::open(storage, kept);
+    let read = || StoredHosts::open(storage, kept);
     let mut meant = 0;
     let Some(mut hosts) = read()? else { return Ok(0) };
     while let Some(host) = hosts.next_host()? {
@@ -270,9 +270,9 @@ pub(crate) fn remove(
     if meant == 0 || only_count {
         return Ok(meant);
     }
-    let name = Kept::Hosts.file(kept);
+    let name = StoredKind::Hosts.file(kept);
     let part = format!("{name}{UNFINISHED}");
-    let mut writer = KeptHostsWriter::create_as(storage, &part, kept.round)?;
+    let mut writer = StoredHostWriter::create_as(storage, &part, kept.round)?;
     let Some(mut hosts) = read()? else { return Ok(0) };
     while let Some(host) = hosts.next_host()? {
         if !is_meant(&host.host) {

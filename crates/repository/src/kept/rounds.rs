@@ -3,24 +3,24 @@
 use crate::file::error::ReadError;
 use crate::file::frames::Source;
 use crate::kept;
-use crate::kept::file::Kept;
-use crate::kept::hosts::KeptHosts;
-use crate::kept::visits::KeptVisits;
+use crate::kept::file::StoredKind;
+use crate::kept::hosts::StoredHosts;
+use crate::kept::visits::StoredVisits;
 use crate::storage::Storage;
 use recrawl_types::{DatedRound, Round};
 use std::sync::Arc;
 
 /// The committed rounds whose visits are kept, read beside whoever writes the next.
 #[derive(Clone)]
-pub struct KeptRounds {
+pub struct StoredRounds {
     storage: Arc<dyn Storage>,
     committed: Round,
 }
 
-impl KeptRounds {
+impl StoredRounds {
     /// In the storage of a repository whose current generation has the number `committed`.
-    pub fn new(storage: Arc<dyn Storage>, committed: Round) -> KeptRounds {
-        KeptRounds { storage, committed }
+    pub fn new(storage: Arc<dyn Storage>, committed: Round) -> StoredRounds {
+        StoredRounds { storage, committed }
     }
 
     /// The rounds, oldest first.
@@ -28,18 +28,18 @@ impl KeptRounds {
     /// # Errors
     /// When the folder cannot be listed.
     pub fn list(&self) -> Result<Vec<DatedRound>, ReadError> {
-        self.rounds(Kept::Visits)
+        self.rounds(StoredKind::Visits)
     }
 
     /// The rounds of which it is kept what hosts were asked, oldest first.
     ///
     /// # Errors
-    /// As of [`KeptRounds::list`].
+    /// As of [`StoredRounds::list`].
     pub fn list_hosts(&self) -> Result<Vec<DatedRound>, ReadError> {
-        self.rounds(Kept::Hosts)
+        self.rounds(StoredKind::Hosts)
     }
 
-    fn rounds(&self, kind: Kept) -> Result<Vec<DatedRound>, ReadError> {
+    fn rounds(&self, kind: StoredKind) -> Result<Vec<DatedRound>, ReadError> {
         let names = self.storage.list().map_err(ReadError::io(self.storage.locate("")))?;
         let kept = names.iter().filter_map(|name| kind.round_in(name));
         // One that is being written is not committed.
@@ -51,7 +51,7 @@ impl KeptRounds {
     /// The rounds with the lengths of their files in bytes.
     ///
     /// # Errors
-    /// As of [`KeptRounds::list`].
+    /// As of [`StoredRounds::list`].
     pub fn files(&self) -> Result<Vec<(DatedRound, u64)>, ReadError> {
         let mut files = Vec::new();
         for kept in self.list()? {
@@ -69,24 +69,24 @@ impl KeptRounds {
     ///
     /// # Errors
     /// When they cannot be read.
-    pub fn visits(&self, kept: DatedRound) -> Result<Option<KeptVisits>, ReadError> {
-        KeptVisits::open(&*self.storage, kept)
+    pub fn visits(&self, kept: DatedRound) -> Result<Option<StoredVisits>, ReadError> {
+        StoredVisits::open(&*self.storage, kept)
     }
 
     /// What hosts were asked in a round; none when it is not kept, or no longer.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn hosts(&self, kept: DatedRound) -> Result<Option<KeptHosts>, ReadError> {
-        KeptHosts::open(&*self.storage, kept)
+    pub fn hosts(&self, kept: DatedRound) -> Result<Option<StoredHosts>, ReadError> {
+        StoredHosts::open(&*self.storage, kept)
     }
 
-    /// The visits of a round from a frame on that [`KeptVisits::next_key`] told of. Each frame is checked then, but not that
+    /// The visits of a round from a frame on that [`StoredVisits::next_key`] told of. Each frame is checked then, but not that
     /// there are as many visits as there were.
     ///
     /// # Errors
-    /// As of [`KeptRounds::visits`].
-    pub fn visits_from(&self, kept: DatedRound, frame: u64) -> Result<Option<KeptVisits>, ReadError> {
+    /// As of [`StoredRounds::visits`].
+    pub fn visits_from(&self, kept: DatedRound, frame: u64) -> Result<Option<StoredVisits>, ReadError> {
         Ok(self.visits(kept)?.map(|visits| visits.from(frame)))
     }
 }

@@ -12,7 +12,7 @@ use crate::file::error::{CommitError, ReadError, WriteError};
 use crate::file::format::{FileKind, UNFINISHED};
 use crate::file::frames::{FrameReader, FrameWriter};
 use crate::generation::codec::{outcome, put_key, put_reason, take_reason, take_url};
-use crate::kept::file::Kept;
+use crate::kept::file::StoredKind;
 use crate::storage::Storage;
 use recrawl_types::{CanonicalUrl, DatedRound, Outcome, Round, Share, Standing, Visit};
 use std::cmp::Ordering;
@@ -22,7 +22,7 @@ const FRAME: usize = 64 << 10;
 
 /// One visit of a committed round.
 #[derive(Clone, Debug, PartialEq)]
-pub struct KeptVisit {
+pub struct StoredVisit {
     /// The page.
     pub url: CanonicalUrl,
     /// When the fetch ended, in seconds since 1970.
@@ -74,11 +74,11 @@ fn tells_absence(outcome: Outcome) -> bool {
 
 /// The name of a round's file.
 pub(crate) fn file(dated: DatedRound) -> String {
-    Kept::Visits.file(dated)
+    StoredKind::Visits.file(dated)
 }
 
 /// Writes the visits of a round.
-pub(crate) struct KeptWriter {
+pub(crate) struct StoredVisitWriter {
     frames: FrameWriter,
     payload: Vec<u8>,
     last: Vec<u8>,
@@ -87,18 +87,18 @@ pub(crate) struct KeptWriter {
     total: u64,
 }
 
-impl KeptWriter {
-    pub fn create(storage: &dyn Storage, kept: DatedRound) -> Result<KeptWriter, WriteError> {
-        KeptWriter::create_as(storage, &file(kept), kept.round)
+impl StoredVisitWriter {
+    pub fn create(storage: &dyn Storage, kept: DatedRound) -> Result<StoredVisitWriter, WriteError> {
+        StoredVisitWriter::create_as(storage, &file(kept), kept.round)
     }
 
-    fn create_as(storage: &dyn Storage, name: &str, round: Round) -> Result<KeptWriter, WriteError> {
-        let frames = FrameWriter::create(storage, name, FileKind::Kept, round)?;
-        Ok(KeptWriter { frames, payload: Vec::new(), last: Vec::new(), held: 0, total: 0 })
+    fn create_as(storage: &dyn Storage, name: &str, round: Round) -> Result<StoredVisitWriter, WriteError> {
+        let frames = FrameWriter::create(storage, name, FileKind::StoredVisits, round)?;
+        Ok(StoredVisitWriter { frames, payload: Vec::new(), last: Vec::new(), held: 0, total: 0 })
     }
 
     /// Appends a visit, whose URL must not come before the last one's.
-    pub fn push(&mut self, visit: &KeptVisit) -> Result<(), WriteError> {
+    pub fn push(&mut self, visit: &StoredVisit) -> Result<(), WriteError> {
         let key = visit.url.key();
         assert!(self.held == 0 || self.last.as_slice() <= key, "{} is out of order", visit.url);
         put_key(&mut self.payload, if self.held > 0 { &self.last } else { &[] }, key);
@@ -140,7 +140,7 @@ impl KeptWriter {
 }
 
 /// The kept visits of one round, in the order of URLs. Memory: a frame, whatever their number.
-pub struct KeptVisits {
+pub struct StoredVisits {
     frames: FrameReader,
     /// What is left of the frame being read.
     payload: Vec<u8>,
@@ -154,15 +154,15 @@ pub struct KeptVisits {
     ended: bool,
 }
 
-impl KeptVisits {
+impl StoredVisits {
     /// None when the round's visits are not kept.
-    pub(crate) fn open(storage: &dyn Storage, kept: DatedRound) -> Result<Option<KeptVisits>, ReadError> {
-        let frames = match FrameReader::open(storage, &file(kept), FileKind::Kept, kept.round) {
+    pub(crate) fn open(storage: &dyn Storage, kept: DatedRound) -> Result<Option<StoredVisits>, ReadError> {
+        let frames = match FrameReader::open(storage, &file(kept), FileKind::StoredVisits, kept.round) {
             Err(e) if e.is_absent() => return Ok(None),
             other => other?,
         };
         let (payload, key) = Default::default();
-        Ok(Some(KeptVisits {
+        Ok(Some(StoredVisits {
             frames,
             payload,
             taken: 0,
@@ -174,10 +174,10 @@ impl KeptVisits {
         }))
     }
 
-    /// From a frame on that [`KeptVisits::next_key`] told of this file.
+    /// From a frame on that [`StoredVisits::next_key`] told of this file.
     #[must_use]
-    pub(crate) fn from(self, frame: u64) -> KeptVisits {
-        KeptVisits { frames: self.frames.from(frame), began: frame, total: None, ..self }
+    pub(crate) fn from(self, frame: u64) -> StoredVisits {
+        StoredVisits { frames: self.frames.from(frame), began: frame, total: None, ..self }
     }
 
     /// Bytes of the file that were read.
@@ -189,7 +189,7 @@ impl KeptVisits {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn next_visit(&mut self) -> Result<Option<KeptVisit>, ReadError> {
+    pub fn next_visit(&mut self) -> Result<Option<StoredVisit>, ReadError> {
         while !self.ended {
             if self.taken < self.payload.len() {
                 let visit = self.take();
@@ -205,7 +205,7 @@ impl KeptVisits {
     ///
     /// # Errors
     /// When they cannot be read.
-    pub fn visits_of(&mut self, url: &CanonicalUrl) -> Result<Vec<KeptVisit>, ReadError> {
+    pub fn visits_of(&mut self, url: &CanonicalUrl) -> Result<Vec<StoredVisit>, ReadError> {
         let mut found = Vec::new();
         loop {
             let passed = self.pass_to(url.key());
@@ -222,7 +222,7 @@ impl KeptVisits {
     ///
     /// # Errors
     /// When they cannot be read.
-    pub fn next_from(&mut self, key: &[u8]) -> Result<Option<KeptVisit>, ReadError> {
+    pub fn next_from(&mut self, key: &[u8]) -> Result<Option<StoredVisit>, ReadError> {
         loop {
             let passed = self.pass_to(key);
             passed.map_err(|Malformed(what)| self.frames.damaged(self.offset, what))?;
@@ -308,7 +308,7 @@ impl KeptVisits {
     }
 
     /// The next visit of the frame, or none where the file ends.
-    fn take(&mut self) -> Result<Option<KeptVisit>, Malformed> {
+    fn take(&mut self) -> Result<Option<StoredVisit>, Malformed> {
         let mut take = Take(&self.payload[self.taken..]);
         if self.is_at_end_mark() {
             take.slice(2)?;
@@ -336,7 +336,7 @@ pub(crate) fn remove(
     only_count: bool,
 ) -> Result<u64, CommitError> {
     let (mut meant, mut total) = (0, 0);
-    let Some(mut visits) = KeptVisits::open(storage, kept)? else { return Ok(0) };
+    let Some(mut visits) = StoredVisits::open(storage, kept)? else { return Ok(0) };
     while let Some(visit) = visits.next_visit()? {
         meant += u64::from(is_meant(&visit.url));
         total += 1;
@@ -346,8 +346,8 @@ pub(crate) fn remove(
     }
     let name = file(kept);
     let part = format!("{name}{UNFINISHED}");
-    let mut writer = KeptWriter::create_as(storage, &part, kept.round)?;
-    let Some(mut visits) = KeptVisits::open(storage, kept)? else { return Ok(0) };
+    let mut writer = StoredVisitWriter::create_as(storage, &part, kept.round)?;
+    let Some(mut visits) = StoredVisits::open(storage, kept)? else { return Ok(0) };
     while let Some(visit) = visits.next_visit()? {
         if !is_meant(&visit.url) {
             writer.push(&visit)?;
@@ -362,7 +362,7 @@ pub(crate) fn remove(
 }
 
 /// The visits of a frame, as far as they can be read.
-pub(crate) fn visits_in(payload: &[u8]) -> Vec<KeptVisit> {
+pub(crate) fn visits_in(payload: &[u8]) -> Vec<StoredVisit> {
     let (mut take, mut key, mut visits) = (Take(payload), Vec::new(), Vec::new());
     while let Ok(visit) = take_visit(&mut take, &mut key) {
         visits.push(visit);
@@ -389,7 +389,7 @@ fn take_rest(take: &mut Take<'_>) -> Result<Rest, Malformed> {
     Ok(Rest { at, share, learned, tag: take.u8()?, detail: take.varint()? })
 }
 
-fn take_visit(take: &mut Take<'_>, key: &mut Vec<u8>) -> Result<KeptVisit, Malformed> {
+fn take_visit(take: &mut Take<'_>, key: &mut Vec<u8>) -> Result<StoredVisit, Malformed> {
     let url = take_url(take, key)?;
     let Rest { at, share, learned, tag, detail } = take_rest(take)?;
     let (missed, detail) = (detail >> MISSED, detail & ((1 << MISSED) - 1));
@@ -399,7 +399,7 @@ fn take_visit(take: &mut Take<'_>, key: &mut Vec<u8>) -> Result<KeptVisit, Malfo
         _ => (outcome(tag, detail)?, 0),
     };
     let confirmed = u8::try_from(confirmed).map_err(|_| Malformed("too many confirmations"))?;
-    Ok(KeptVisit { url, at, share, outcome, confirmed, missed, learned })
+    Ok(StoredVisit { url, at, share, outcome, confirmed, missed, learned })
 }
 
 #[cfg(test)]

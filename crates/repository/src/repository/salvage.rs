@@ -23,9 +23,9 @@ use crate::generation::origins;
 use crate::generation::page_block::{PackedBlock, PackedFrame, PageBlock, Scratch};
 use crate::generation::{FileName, Generation, waiting_file};
 use crate::kept;
-use crate::kept::file::Kept;
-use crate::kept::hosts::KeptHostsWriter;
-use crate::kept::visits::KeptWriter;
+use crate::kept::file::StoredKind;
+use crate::kept::hosts::StoredHostWriter;
+use crate::kept::visits::StoredVisitWriter;
 use crate::repository::writer::GenerationWriter;
 use crate::storage::Storage;
 use known_keys::{KnownKeys, keys_in};
@@ -376,14 +376,15 @@ fn save_visits(
     names: &[String],
     found: &mut Salvaged,
 ) -> Result<(), SalvageError> {
-    let rounds = names.iter().filter_map(|name| Kept::Visits.round_in(name));
+    let rounds = names.iter().filter_map(|name| StoredKind::Visits.round_in(name));
     for kept in rounds.filter(|kept| kept.round <= found.generation) {
         let name = kept::visits::file(kept);
-        let Some(mut frames) = SoundFrames::open(from, &name, FileKind::Kept, kept.round, &mut found.damage)
+        let Some(mut frames) =
+            SoundFrames::open(from, &name, FileKind::StoredVisits, kept.round, &mut found.damage)
         else {
             continue;
         };
-        let mut saved = KeptWriter::create(to, kept)?;
+        let mut saved = StoredVisitWriter::create(to, kept)?;
         while let Some(payload) = frames.next_frame(&mut found.damage) {
             // The frame that ends the file has no visit: a new one is written.
             for visit in kept::visits::visits_in(payload) {
@@ -402,12 +403,12 @@ fn save_hosts(
     names: &[String],
     found: &mut Salvaged,
 ) -> Result<(), SalvageError> {
-    let rounds = names.iter().filter_map(|name| Kept::Hosts.round_in(name));
+    let rounds = names.iter().filter_map(|name| StoredKind::Hosts.round_in(name));
     for kept in rounds.filter(|kept| kept.round <= found.generation) {
-        let name = Kept::Hosts.file(kept);
-        let frames = SoundFrames::open(from, &name, FileKind::KeptHosts, kept.round, &mut found.damage);
+        let name = StoredKind::Hosts.file(kept);
+        let frames = SoundFrames::open(from, &name, FileKind::StoredHosts, kept.round, &mut found.damage);
         let Some(mut frames) = frames else { continue };
-        let mut saved = KeptHostsWriter::create(to, kept)?;
+        let mut saved = StoredHostWriter::create(to, kept)?;
         while let Some(payload) = frames.next_frame(&mut found.damage) {
             kept::hosts::hosts_in(payload).iter().try_for_each(|host| saved.push(host))?;
         }

@@ -9,7 +9,7 @@ use crate::file::error::{OpenError, ReadError, WriteError};
 use crate::file::format::{FileKind, REPORTS};
 use crate::file::frames::Source;
 use crate::generation::manifest;
-use crate::kept::file::Kept;
+use crate::kept::file::StoredKind;
 use crate::repository::Repository;
 use crate::storage::Storage;
 use recrawl_types::{DatedRound, Round};
@@ -93,8 +93,8 @@ impl Repository {
             made.take(&name, source, to, link)?;
         }
         let of = |kind, rounds: Vec<DatedRound>| rounds.into_iter().map(move |kept| (kind, kept));
-        let visits = of((Kept::Visits, FileKind::Kept), self.kept().list()?);
-        let hosts = of((Kept::Hosts, FileKind::KeptHosts), self.kept().list_hosts()?);
+        let visits = of((StoredKind::Visits, FileKind::StoredVisits), self.kept().list()?);
+        let hosts = of((StoredKind::Hosts, FileKind::StoredHosts), self.kept().list_hosts()?);
         for ((kind, of_kind), kept) in visits.chain(hosts) {
             let name = kind.file(kept);
             match Source::open(&**self.storage(), &name, of_kind, kept.round) {

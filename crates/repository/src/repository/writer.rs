@@ -13,8 +13,8 @@ use crate::generation::page_block::{Changed, PackedPages, PageBlock};
 use crate::generation::symbols::Symbols;
 use crate::generation::walk::BlockReader;
 use crate::generation::{FileName, Generation, waiting_file};
-use crate::kept::hosts::{KeptHost, KeptHostsWriter};
-use crate::kept::visits::{KeptVisit, KeptWriter};
+use crate::kept::hosts::{StoredHost, StoredHostWriter};
+use crate::kept::visits::{StoredVisit, StoredVisitWriter};
 use crate::storage::Storage;
 use recrawl_types::{CanonicalUrl, Cycle, DatedRound, PageRecord, Round};
 use std::borrow::Cow;
@@ -34,9 +34,9 @@ pub struct GenerationWriter<'g> {
     origins: OriginWriter,
     waiting: Option<SpillWriter>,
     /// None when the visits of the cycle are not kept.
-    kept: Option<KeptWriter>,
+    kept: Option<StoredVisitWriter>,
     /// None as long as nothing is kept of hosts.
-    kept_hosts: Option<KeptHostsWriter>,
+    kept_hosts: Option<StoredHostWriter>,
     blocks: Vec<Block>,
     summary: Summary,
     /// Pages pushed one by one.
@@ -55,7 +55,7 @@ impl<'g> GenerationWriter<'g> {
     ) -> Result<GenerationWriter<'g>, CommitError> {
         let origins = OriginWriter::create(&*storage, number, base.origin_runs())?;
         let kept = keep_visits
-            .then(|| KeptWriter::create(&*storage, DatedRound { round: number, cycle }))
+            .then(|| StoredVisitWriter::create(&*storage, DatedRound { round: number, cycle }))
             .transpose()?;
         Ok(GenerationWriter {
             storage,
@@ -236,7 +236,7 @@ impl<'g> GenerationWriter<'g> {
     ///
     /// # Panics
     /// When its URL comes before that of the visit before.
-    pub fn keep_visit(&mut self, visit: &KeptVisit) -> Result<(), WriteError> {
+    pub fn keep_visit(&mut self, visit: &StoredVisit) -> Result<(), WriteError> {
         self.kept.as_mut().map_or(Ok(()), |kept| kept.push(visit))
     }
 
@@ -247,10 +247,10 @@ impl<'g> GenerationWriter<'g> {
     ///
     /// # Panics
     /// When it does not come behind the one before.
-    pub fn keep_host(&mut self, host: &KeptHost) -> Result<(), WriteError> {
+    pub fn keep_host(&mut self, host: &StoredHost) -> Result<(), WriteError> {
         if self.kept_hosts.is_none() {
             let Summary { number: round, cycle, .. } = self.summary;
-            self.kept_hosts = Some(KeptHostsWriter::create(&*self.storage, DatedRound { round, cycle })?);
+            self.kept_hosts = Some(StoredHostWriter::create(&*self.storage, DatedRound { round, cycle })?);
         }
         self.kept_hosts.as_mut().expect("just made").push(host)
     }

@@ -2,7 +2,7 @@
 //! that was interrupted and taken up again must end in the same pages as one that was not.
 
 use recrawl_repository::storage::{MemoryStorage, Storage};
-use recrawl_repository::{Generation, KeptVisit, Repository, ScheduleFile, ScheduleWriter, VisitLog};
+use recrawl_repository::{Generation, Repository, ScheduleFile, ScheduleWriter, StoredVisit, VisitLog};
 use recrawl_types::{
     ArchivePosition, CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, DatedRound, Fingerprint,
     Link, LogRecord, Outcome, PageRecord, ScheduleEntry, ScheduleSource, Share, UrlRules, Validators, Visit,
@@ -53,7 +53,7 @@ pub fn reports(repository: &Repository) -> Vec<String> {
 }
 
 /// The visits of all cycles that are kept, each with its cycle.
-pub fn kept_visits(repository: &Repository) -> Vec<(Cycle, KeptVisit)> {
+pub fn kept_visits(repository: &Repository) -> Vec<(Cycle, StoredVisit)> {
     let mut all = Vec::new();
     for round in repository.kept().list().unwrap() {
         let mut visits = repository.kept().visits(round).unwrap().expect("it is listed");
@@ -142,7 +142,7 @@ pub fn run(storage: &Arc<dyn Storage>, synced: &mut BTreeSet<u64>) -> Result<(),
 }
 
 /// The log folded into the pages, or the first pages into the empty generation; and the visits in order.
-fn merge(repository: &Repository, cycle: Cycle) -> Result<(Pages, Vec<KeptVisit>), Box<dyn Error>> {
+fn merge(repository: &Repository, cycle: Cycle) -> Result<(Pages, Vec<StoredVisit>), Box<dyn Error>> {
     let mut visits = Vec::new();
     if cycle == Cycle(1) {
         return Ok((first_pages(), visits));
@@ -157,7 +157,7 @@ fn merge(repository: &Repository, cycle: Cycle) -> Result<(Pages, Vec<KeptVisit>
     while let Some(record) = log.next_record()? {
         let LogRecord::Visit(visit) = record else { continue };
         let (url, at) = (visit.url.clone(), visit.at / 1000);
-        visits.push(KeptVisit {
+        visits.push(StoredVisit {
             url,
             at,
             share: visit.share,

@@ -4,7 +4,7 @@
 
 use crate::pages::{Pages, changed, content, pages_of};
 use recrawl_repository::storage::{Fault, FaultyStorage, MemoryStorage, Storage, Survivors};
-use recrawl_repository::{KeptVisit, Repository, ScheduleFile, ScheduleWriter, VisitLog};
+use recrawl_repository::{Repository, ScheduleFile, ScheduleWriter, StoredVisit, VisitLog};
 use recrawl_types::{
     CanonicalUrl, Change, Cycle, Link, LogRecord, Outcome, Round, ScheduleEntry, ScheduleSource, Share, Skip,
     Skipped, UrlRules, Visit,
@@ -143,7 +143,7 @@ struct State {
     pages: Pages,
     waiting: u64,
     reports: Vec<Vec<u8>>,
-    kept: Vec<KeptVisit>,
+    kept: Vec<StoredVisit>,
 }
 
 fn state(repository: &Repository) -> State {

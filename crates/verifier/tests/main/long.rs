@@ -13,7 +13,7 @@
 use crate::pages::{Pages, changed, content, pages_of};
 use crate::reference::{Merged, Reference};
 use recrawl_repository::storage::{Fault, FaultyStorage, Storage, Survivors};
-use recrawl_repository::{Generation, KeptVisit, OriginRun, Repository, VisitLog};
+use recrawl_repository::{Generation, OriginRun, Repository, StoredVisit, VisitLog};
 use recrawl_types::schedule::MemorySchedule;
 use recrawl_types::{
     CanonicalUrl, Change, Cycle, Failure, Link, LogRecord, Outcome, PageRecord, ScheduleEntry, Share, Skip,
@@ -466,7 +466,12 @@ fn turn(repository: &mut Repository, plan: &Plan, synced: &mut usize) -> Result<
     };
     let report = merge(&generation, batch.finish()?, &mut writer, &rules)?;
     repository.commit(writer, format!("cycle {cycle}").as_bytes())?;
-    Ok(Merged { report, watched: watched.into_inner(), met: met.into_inner(), kept: Vec::<KeptVisit>::new() })
+    Ok(Merged {
+        report,
+        watched: watched.into_inner(),
+        met: met.into_inner(),
+        kept: Vec::<StoredVisit>::new(),
+    })
 }
 
 /// The runs of pages of each origin, counted again.

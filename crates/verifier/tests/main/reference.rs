@@ -2,7 +2,7 @@
 //! limits.
 
 use crate::pages::Pages;
-use recrawl_repository::{KeptVisit, Learned};
+use recrawl_repository::{Learned, StoredVisit};
 use recrawl_types::{
     CanonicalUrl, Change, Cycle, Effect, Expectation, Failure, History, LogRecord, Outcome, PageRecord, Skip,
     Status, Visit, Visited,
@@ -38,7 +38,7 @@ pub struct Merged {
     /// Compared visits of dated pages.
     pub watched: Vec<(CanonicalUrl, bool, bool)>,
     pub met: Vec<CanonicalUrl>,
-    pub kept: Vec<KeptVisit>,
+    pub kept: Vec<StoredVisit>,
 }
 
 /// The links and visits of one URL.
@@ -228,7 +228,7 @@ impl Reference {
                 _ if outcome.change().is_some() => absences,
                 _ => 0,
             };
-            merged.kept.push(KeptVisit {
+            merged.kept.push(StoredVisit {
                 url: url.clone(),
                 at,
                 share,

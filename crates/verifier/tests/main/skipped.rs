@@ -2,7 +2,7 @@
 
 use crate::pages::{changed, content, pages_of};
 use recrawl_repository::storage::{MemoryStorage, Storage};
-use recrawl_repository::{KeptVisit, Repository};
+use recrawl_repository::{Repository, StoredVisit};
 use recrawl_types::{CanonicalUrl, Change, DatedRound, Link, LogRecord, Outcome, Skip, UrlRules, Visit};
 use recrawl_verifier::{Batch, BatchLimits, MergeReport, MergeRules, Waiting, merge};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ fn url(page: usize) -> CanonicalUrl {
     UrlRules::keep_all().canonicalize(&format!("https://a.example/{page:03}")).unwrap()
 }
 
-fn cycle(repository: &mut Repository, log: Vec<LogRecord>) -> (MergeReport, Vec<KeptVisit>) {
+fn cycle(repository: &mut Repository, log: Vec<LogRecord>) -> (MergeReport, Vec<StoredVisit>) {
     let generation = repository.current();
     let round: DatedRound = generation.dated().in_next_cycle();
     let rules = MergeRules {

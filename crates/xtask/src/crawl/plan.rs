@@ -2,7 +2,7 @@
 //! visits of every page at clocks 1 and 2, selection by score from clock 3 on. A function of the
 //! earlier turns, so that a later run continues where the last one stopped.
 
-use super::state::Turn;
+use super::state::CycleEnd;
 use serde::{Deserialize, Serialize};
 
 /// Maximum discovery cycles. Later cycles visit the remaining new pages.
@@ -34,7 +34,7 @@ impl Phase {
 }
 
 /// Phase and clock of the turn after `done`.
-pub fn next(done: &[Turn]) -> (Phase, u32) {
+pub fn next(done: &[CycleEnd]) -> (Phase, u32) {
     let Some(last) = done.last() else { return (Phase::Discovery, 0) };
     let count = |phase| done.iter().filter(|t| t.phase == phase).count();
     match last.phase {

@@ -17,12 +17,12 @@ pub struct State {
     /// The mock web's port. It is part of every URL, so it stays.
     pub port: u16,
     /// Every cycle, in order.
-    pub turns: Vec<Turn>,
+    pub turns: Vec<CycleEnd>,
 }
 
 /// One cycle at one clock.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Turn {
+pub struct CycleEnd {
     /// Phase.
     pub phase: Phase,
     /// The mock web's clock.
@@ -62,7 +62,7 @@ pub mod tests {
     use super::*;
 
     /// A turn that found nothing.
-    pub fn turn(phase: Phase, clock: u32) -> Turn {
+    pub fn turn(phase: Phase, clock: u32) -> CycleEnd {
         let report = Report {
             cycle: clock + 1,
             scheduled: 0,
@@ -77,7 +77,7 @@ pub mod tests {
             change_rate: None,
             seconds: 0.5,
         };
-        Turn { phase, clock, report, freshness: Freshness::default(), violations: Violations::default() }
+        CycleEnd { phase, clock, report, freshness: Freshness::default(), violations: Violations::default() }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::mockweb::Violations;
 use super::plan::Phase;
 use super::report::Report;
-use super::state::{State, Turn};
+use super::state::{CycleEnd, State};
 use super::table::rate;
 use std::path::Path;
 
@@ -22,7 +22,7 @@ pub fn opening(state: &State, pages: usize, last_clock: u32, dir: &Path) -> Stri
 
 /// A note on a cycle without a row: the crawler committed it, but this program was stopped before
 /// it got the report. The next cycle then ran at the same clock.
-pub fn rowless(turns: &[Turn], next: &Report) -> Option<String> {
+pub fn rowless(turns: &[CycleEnd], next: &Report) -> Option<String> {
     let expected = turns.last().map_or(1, |t| t.report.cycle + 1);
     let is_missing = next.cycle > expected;
     is_missing.then(|| {
@@ -32,7 +32,7 @@ pub fn rowless(turns: &[Turn], next: &Report) -> Option<String> {
 
 /// The closing table: the turns of this run (from number `before` on), and all turns if there were
 /// earlier ones. `oracle_rates` has the oracle's ChangeRate of each turn.
-pub fn closing(turns: &[Turn], before: usize, oracle_rates: &[Option<f64>]) -> String {
+pub fn closing(turns: &[CycleEnd], before: usize, oracle_rates: &[Option<f64>]) -> String {
     let mut columns = vec![column("this run", &turns[before..], &oracle_rates[before..])];
     if before > 0 {
         columns.push(column("all runs", turns, oracle_rates));
@@ -53,7 +53,7 @@ pub fn closing(turns: &[Turn], before: usize, oracle_rates: &[Option<f64>]) -> S
     titles.iter().enumerate().map(line).collect()
 }
 
-fn column(title: &str, turns: &[Turn], oracle_rates: &[Option<f64>]) -> [String; 7] {
+fn column(title: &str, turns: &[CycleEnd], oracle_rates: &[Option<f64>]) -> [String; 7] {
     let scored = || turns.iter().filter(|t| t.phase == Phase::Scored);
     let violations = turns.iter().fold(Violations::default(), |sum, t| sum.plus(t.violations));
     [

@@ -1,6 +1,6 @@
 //! The table of cycles.
 
-use super::state::Turn;
+use super::state::CycleEnd;
 
 /// Title and width of each column. The first is left-aligned, the others are right-aligned.
 const COLUMNS: &[(&str, usize)] = &[
@@ -24,7 +24,7 @@ pub fn header() -> String {
 }
 
 /// The row of a turn. `oracle` is the oracle's ChangeRate; none outside scored cycles.
-pub fn row(turn: &Turn, oracle: Option<f64>) -> String {
+pub fn row(turn: &CycleEnd, oracle: Option<f64>) -> String {
     let r = &turn.report;
     let cells = [
         turn.phase.name().to_owned(),

@@ -29,7 +29,7 @@ const CONTESTED_PART: f64 = 0.25;
 const AUDIT_PARTS: [f64; 3] = [0.25, 0.25, 0.5];
 
 /// What to choose by.
-pub(super) struct ToChoose<'f> {
+pub(super) struct SelectionInput<'f> {
     pub round: Round,
     pub formula: &'f Formula,
     /// What the plan compares.
@@ -99,11 +99,11 @@ impl Iterator for ChosenPages {
 pub(super) fn choose(
     crawl: &Crawl,
     generation: &Generation,
-    to_choose: ToChoose<'_>,
+    to_choose: SelectionInput<'_>,
     request: PlanRequest,
     bursts: &mut Bursts,
 ) -> Result<Choice, Failure> {
-    let ToChoose { round, formula, comparison, last, promised, focus } = to_choose;
+    let SelectionInput { round, formula, comparison, last, promised, focus } = to_choose;
     let mut filler = focus.map(|(survey, is_satisfied)| survey.filler(is_satisfied));
     // A policy that needs no formula leaves nothing to compare.
     let comparison = comparison.filter(|_| request.policy.is_formula());

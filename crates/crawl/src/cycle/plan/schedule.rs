@@ -5,7 +5,7 @@ use super::measure::Standings;
 use crate::cycle::carry::Carried;
 use crate::failure::Failure;
 use crate::parts::traps::Traps;
-use crate::progress::figures::Live;
+use crate::progress::figures::RoundProgress;
 use recrawl_archive::cap::Bodies;
 use recrawl_repository::{Generation, Ranked, ScheduleWriter};
 use recrawl_scheduler::visit_order::{DuePage, visit_order};
@@ -26,7 +26,7 @@ pub(super) fn in_turn(pages: &[Ranked], cycle: Cycle, traps: &Traps) -> Vec<u32>
 
 /// Writes the chosen pages and the others in URL order.
 pub(super) fn write(
-    live: &Live,
+    live: &RoundProgress,
     writer: &mut ScheduleWriter<'_>,
     generation: &Generation,
     chosen: impl Iterator<Item = Result<ChosenPage, PlanError>>,

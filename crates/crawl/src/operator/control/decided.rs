@@ -1,7 +1,7 @@
 //! Decisions stored in the tables, as JSON. Every field has a default, so that older entries can be
 //! read.
 
-use super::Effect;
+use super::DecisionResult;
 use crate::admission::decisions::{Mark, Marks};
 use recrawl_types::Cycle;
 use serde::{Deserialize, Serialize};
@@ -10,13 +10,13 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Queued seeds.
 pub type Seeds = BTreeSet<String>;
 /// Requested pages.
-pub type Asked = BTreeMap<String, Wish>;
+pub type Asked = BTreeMap<String, PageRequest>;
 /// The history of formulas.
 pub type Chosens = Vec<Chosen>;
 
 /// Who requested a page, and how often it was skipped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wish {
+pub struct PageRequest {
     /// Who requested it, and when.
     #[serde(flatten)]
     pub mark: Mark,
@@ -41,15 +41,15 @@ pub struct Chosen {
 }
 
 /// Adds a decision, or removes it if `mark` is none.
-pub fn set<K: Ord + Clone>(all: &mut Marks<K>, what: &K, mark: Option<Mark>, limit: usize) -> Effect {
+pub fn set<K: Ord + Clone>(all: &mut Marks<K>, what: &K, mark: Option<Mark>, limit: usize) -> DecisionResult {
     match mark {
-        Some(_) if all.contains_key(what) => Effect::Already,
-        Some(_) if all.len() >= limit => Effect::Full,
+        Some(_) if all.contains_key(what) => DecisionResult::Already,
+        Some(_) if all.len() >= limit => DecisionResult::Full,
         Some(mark) => {
             all.insert(what.clone(), mark);
-            Effect::Done
+            DecisionResult::Done
         }
-        None if all.remove(what).is_some() => Effect::Done,
-        None => Effect::Already,
+        None if all.remove(what).is_some() => DecisionResult::Done,
+        None => DecisionResult::Already,
     }
 }

@@ -21,8 +21,8 @@ fn kept() -> (Arc<MemoryStorage>, Arc<SledTables>) {
     (Arc::new(MemoryStorage::new()), Arc::new(SledTables::temporary().unwrap()))
 }
 
-fn open((storage, tables): &(Arc<MemoryStorage>, Arc<SledTables>)) -> (Control, Arc<Steering>) {
-    let steering = Arc::new(Steering::default());
+fn open((storage, tables): &(Arc<MemoryStorage>, Arc<SledTables>)) -> (Control, Arc<RunControl>) {
+    let steering = Arc::new(RunControl::default());
     let decided = Decisions::open(&**storage, tables, true).unwrap();
     let control = Control::open(decided, storage.clone(), tables.clone(), steering.clone());
     (control.unwrap(), steering)
@@ -32,13 +32,13 @@ fn open((storage, tables): &(Arc<MemoryStorage>, Arc<SledTables>)) -> (Control, 
 fn decisions_are_in_force_at_once_and_after_a_restart() {
     let tables = kept();
     let (control, steering) = open(&tables);
-    assert_eq!(control.pause(Some(mark())).unwrap(), Effect::Done);
-    assert_eq!(control.pause(Some(mark())).unwrap(), Effect::Already);
-    assert_eq!(control.pause_host("a.test", Some(mark())).unwrap(), Effect::Done);
-    assert_eq!(control.block(&pattern("*.b.test"), Some(mark())).unwrap(), Effect::Done);
+    assert_eq!(control.pause(Some(mark())).unwrap(), DecisionResult::Done);
+    assert_eq!(control.pause(Some(mark())).unwrap(), DecisionResult::Already);
+    assert_eq!(control.pause_host("a.test", Some(mark())).unwrap(), DecisionResult::Done);
+    assert_eq!(control.block(&pattern("*.b.test"), Some(mark())).unwrap(), DecisionResult::Done);
     assert_eq!(control.add_seeds(&[url("http://s.test/")]).unwrap(), Some(1));
     assert_eq!(control.add_seeds(&[url("http://s.test/")]).unwrap(), Some(0));
-    assert_eq!(control.ask(&url("http://q.test/"), mark()).unwrap(), Effect::Done);
+    assert_eq!(control.ask(&url("http://q.test/"), mark()).unwrap(), DecisionResult::Done);
     assert!(steering.is_held() && steering.is_host_held("a.test"));
     drop(control);
 
@@ -51,10 +51,10 @@ fn decisions_are_in_force_at_once_and_after_a_restart() {
         (vec![url("http://s.test/")], vec![url("http://q.test/")])
     );
     assert_eq!(control.counts(), [1, 1, 1, 1]);
-    assert_eq!(control.pause(None).unwrap(), Effect::Done);
-    assert_eq!(control.pause_host("a.test", None).unwrap(), Effect::Done);
-    assert_eq!(control.pause_host("a.test", None).unwrap(), Effect::Already);
-    assert_eq!(control.block(&pattern("*.b.test"), None).unwrap(), Effect::Done);
+    assert_eq!(control.pause(None).unwrap(), DecisionResult::Done);
+    assert_eq!(control.pause_host("a.test", None).unwrap(), DecisionResult::Done);
+    assert_eq!(control.pause_host("a.test", None).unwrap(), DecisionResult::Already);
+    assert_eq!(control.block(&pattern("*.b.test"), None).unwrap(), DecisionResult::Done);
     control.forget_seeds(&control.seeds()).unwrap();
     assert!(!steering.is_held() && !steering.is_host_held("a.test"));
     assert_eq!(control.counts(), [0, 0, 0, 1]);
@@ -106,7 +106,7 @@ fn nobody_who_looks_waits_for_a_change_that_waits_for_the_disk() {
     let (control, _) = open(&tables);
     control.block(&pattern("*.b.test"), Some(mark())).unwrap();
     for i in 0..2 * ANSWERS_A_WRITE {
-        assert_eq!(control.ask(&url(&format!("http://a.test/{i}")), mark()).unwrap(), Effect::Done);
+        assert_eq!(control.ask(&url(&format!("http://a.test/{i}")), mark()).unwrap(), DecisionResult::Done);
     }
     // Hold the lock as a writing change does: on this thread, so that a caller who waits for it
     // deadlocks.
@@ -140,9 +140,9 @@ fn what_has_no_room_is_refused_and_nothing_is_lost() {
     assert_eq!(control.add_seeds(&urls).unwrap(), None, "few, and too many bytes");
     assert_eq!(control.add_seeds(&urls[..fit]).unwrap(), Some(fit));
     let mut marks = Marks::<&str>::new();
-    assert_eq!(decided::set(&mut marks, &"a", Some(mark()), 1), Effect::Done);
-    assert_eq!(decided::set(&mut marks, &"b", Some(mark()), 1), Effect::Full);
-    assert_eq!(decided::set(&mut marks, &"a", Some(mark()), 1), Effect::Already);
+    assert_eq!(decided::set(&mut marks, &"a", Some(mark()), 1), DecisionResult::Done);
+    assert_eq!(decided::set(&mut marks, &"b", Some(mark()), 1), DecisionResult::Full);
+    assert_eq!(decided::set(&mut marks, &"a", Some(mark()), 1), DecisionResult::Already);
     let chosen = |i: usize| Chosen { toml: i.to_string(), mark: mark(), from_cycle: None };
     control.set_chosen((0..=MAX_CHOSEN).map(chosen).collect()).unwrap();
     assert_eq!((control.chosen().len(), control.chosen()[0].toml.as_str()), (MAX_CHOSEN, "1"));
@@ -183,7 +183,7 @@ fn what_an_older_program_kept_is_read() {
 #[test]
 fn a_decision_that_the_disk_refuses_has_changed_nothing() {
     let (storage, tables) = (Arc::new(FaultyStorage::new()), kept().1);
-    let steering = Arc::new(Steering::default());
+    let steering = Arc::new(RunControl::default());
     let control =
         Control::open(Decisions::default(), storage.clone(), tables.clone(), steering.clone()).unwrap();
     control.block(&pattern("*.a.test"), Some(mark())).unwrap();

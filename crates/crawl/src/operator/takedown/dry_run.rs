@@ -3,7 +3,7 @@
 //! It reads the last committed generation without the lock, so it disturbs no running crawl. Such a crawl has the
 //! tables; what is in them is not counted then.
 
-use super::{Covered, Done, Kept, Order, Summary, decide, overwrite, remove_from};
+use super::{Covered, Done, Order, Removed, Summary, decide, overwrite, remove_from};
 use crate::data_dir::check_pinned;
 use crate::failure::Failure;
 use crate::open_read;
@@ -23,7 +23,7 @@ pub fn dry_run(settings: &Settings, order: &Order, now: u64) -> Result<Done, Fai
         true => Default::default(),
         false => (
             overwrite(folder, meant, now, true)?,
-            Kept {
+            Removed {
                 visits: repository.remove_visits(&|url| meant.matches(url), true).map_err(Failure::work)?,
                 host_rows: repository
                     .remove_hosts(&|host| meant.covers_host(host), true)

@@ -37,7 +37,7 @@ fn commit(repository: &mut Repository, cycles: u32) {
         ] {
             let at = 1_700_000_000 + u64::from(cycle);
             let url = url(&format!("http://a.example/{page}"));
-            next.keep_visit(&KeptVisit {
+            next.keep_visit(&StoredVisit {
                 url,
                 at,
                 share: Share::Score,

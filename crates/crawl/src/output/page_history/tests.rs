@@ -20,7 +20,7 @@ fn commit(repository: &mut Repository, pages: &BTreeSet<u32>) {
     let mut next = repository.begin(&before, repository.current().cycle().next()).unwrap();
     let at = 1_700_000_000 + u64::from(next.number().0);
     for page in pages {
-        let visit = KeptVisit {
+        let visit = StoredVisit {
             url: url(*page),
             at,
             share: Share::Score,
@@ -67,7 +67,7 @@ fn a_page_is_found_in_its_frame() {
     let mut next = repository.begin(&before, repository.current().cycle().next()).unwrap();
     for i in 0..60_000u64 {
         let url = url(10 + i as u32 / 500);
-        next.keep_visit(&KeptVisit {
+        next.keep_visit(&StoredVisit {
             url,
             at: i,
             share: Share::Score,
@@ -97,13 +97,13 @@ fn files_of_cycles_without_a_visit_are_not_read() {
     commit(&mut repository, &[1, 2].into());
     commit(&mut repository, &[2, 3].into());
     let visited = VisitedPages::default();
-    let of = |kept: &KeptRounds, page| visited.history(kept, &url(page));
+    let of = |kept: &StoredRounds, page| visited.history(kept, &url(page));
     assert_eq!(of(&repository.kept(), 1).unwrap().visits.len(), 1);
     // From now on nothing of the second cycle can be read.
     let mut image = storage.image();
     let name = image.keys().find(|name| name.starts_with("visits-") && name.contains('2')).unwrap().clone();
     image.insert(name, b"damaged".to_vec());
-    let kept = KeptRounds::new(Arc::new(MemoryStorage::with_files(image)), Round(2));
+    let kept = StoredRounds::new(Arc::new(MemoryStorage::with_files(image)), Round(2));
     assert_eq!(of(&kept, 1).unwrap().visits.len(), 1);
     assert_eq!(of(&kept, 1).unwrap().since, Some(Cycle(1)));
     let anew = VisitedPages::default();

@@ -17,7 +17,7 @@ const FIRST_RATE: f64 = 0.05;
 
 /// The state in the tables. A round that is merged again after a crash finds the state that it began with.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Kept {
+struct StoredFocus {
     /// The round of the last lesson.
     round: u32,
     before: FocusState,
@@ -66,7 +66,7 @@ impl FocusState {
     /// # Errors
     /// When the tables cannot be read.
     pub fn of(tables: &SledTables) -> Result<FocusState, Failure> {
-        Ok(kept::<Kept>(tables, FOCUS)?.unwrap_or_default().now)
+        Ok(kept::<StoredFocus>(tables, FOCUS)?.unwrap_or_default().now)
     }
 
     /// The state that this round begins with, also if it was merged before.
@@ -74,7 +74,7 @@ impl FocusState {
     /// # Errors
     /// When the tables cannot be read.
     pub fn before(tables: &SledTables, round: DatedRound) -> Result<FocusState, Failure> {
-        let kept = kept::<Kept>(tables, FOCUS)?.unwrap_or_default();
+        let kept = kept::<StoredFocus>(tables, FOCUS)?.unwrap_or_default();
         Ok(if kept.round == round.round.0 { kept.before } else { kept.now })
     }
 
@@ -93,6 +93,6 @@ impl FocusState {
     /// # Errors
     /// When the tables cannot be written.
     pub fn keep(self, before: FocusState, round: DatedRound, tables: &SledTables) -> Result<(), Failure> {
-        keep(tables, FOCUS, &Kept { round: round.round.0, before, now: self })
+        keep(tables, FOCUS, &StoredFocus { round: round.round.0, before, now: self })
     }
 }

@@ -90,9 +90,9 @@ impl SitePending {
 
 /// What revisits are worth, Σ relevance × P(change), as a histogram.
 #[derive(Clone, Debug)]
-struct Worth([(u64, f64); BINS]);
+struct ValueHistogram([(u64, f64); BINS]);
 
-impl Worth {
+impl ValueHistogram {
     fn add(&mut self, value: f64) {
         let bin = if value > 0.0 { (-value.log2() * BINS_A_HALVING) as usize } else { BINS };
         let bin = &mut self.0[bin.min(BINS - 1)];
@@ -128,7 +128,7 @@ pub struct Survey {
     /// By site, the ordinal after its last page.
     ends: Vec<u64>,
     facts: FocusFacts,
-    worth: Worth,
+    worth: ValueHistogram,
     /// Changes a cycle of all pages.
     rate: f64,
 }
@@ -169,7 +169,7 @@ impl Survey {
                 order: rules.order.name().into(),
                 ..FocusFacts::default()
             },
-            worth: Worth([(0, 0.0); BINS]),
+            worth: ValueHistogram([(0, 0.0); BINS]),
             rate,
         };
         let scorer = Scorer::new(&model, rules.order, Yield::default());

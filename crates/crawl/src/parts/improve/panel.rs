@@ -23,7 +23,7 @@ pub struct Panel {
 
 /// The panel in the tables.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct StoredPanel {
     members: Vec<(String, Cycle)>,
 }
 
@@ -39,7 +39,7 @@ impl Panel {
     }
 
     fn read(tables: &SledTables) -> Result<Panel, Failure> {
-        let members = kept::<Kept>(tables, PANEL)?.map(|kept| kept.members).unwrap_or_default();
+        let members = kept::<StoredPanel>(tables, PANEL)?.map(|kept| kept.members).unwrap_or_default();
         let rules = UrlRules::keep_all();
         let url = |text: &str| rules.canonicalize(text).map_err(Failure::work);
         let members = members.into_iter().map(|(text, entered)| Ok((url(&text)?, entered)));
@@ -65,7 +65,7 @@ impl Panel {
 
     fn write(&self, tables: &SledTables) -> Result<(), Failure> {
         let members = self.members.iter().map(|(url, entered)| (url.as_text(), *entered)).collect();
-        keep(tables, PANEL, &Kept { members })
+        keep(tables, PANEL, &StoredPanel { members })
     }
 
     /// Its pages.

@@ -104,7 +104,7 @@ pub struct Event {
     /// When, in milliseconds since 1970.
     pub at: u64,
     /// What.
-    pub what: What,
+    pub what: EventKind,
     /// The expression of the candidate; empty if there is none.
     pub candidate: String,
     /// Its digest ([`Candidate::id`]); empty if there is none.
@@ -117,7 +117,7 @@ pub struct Event {
 /// What can happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum What {
+pub enum EventKind {
     /// A candidate was not tried.
     Refused,
     /// It is scored beside the formula in force.
@@ -306,7 +306,12 @@ impl LoopState {
         self.quarantine.retain(|(_, until)| *until > now.cycle);
         if self.found.take().and_then(|found| self.drift.add(found)).is_some() {
             self.alarm = Some(now.cycle);
-            self.tell(&now, What::Alarm, None, "visits find other numbers of changes than expected".into());
+            self.tell(
+                &now,
+                EventKind::Alarm,
+                None,
+                "visits find other numbers of changes than expected".into(),
+            );
         }
         let digest = digest_of(now.in_force);
         if self.in_force.as_ref().is_some_and(|expected| *expected != digest) {
@@ -314,7 +319,7 @@ impl LoopState {
             self.asked = None;
             self.tell(
                 &now,
-                What::OperatorChose,
+                EventKind::OperatorChose,
                 ended.attempt().map(|attempt| &attempt.candidate),
                 format!("{} is in force", now.in_force.name),
             );
@@ -362,7 +367,7 @@ impl LoopState {
         let candidate = match now.candidate.take() {
             None => return,
             Some(Err(why)) => {
-                self.tell(&now, What::Refused, None, why);
+                self.tell(&now, EventKind::Refused, None, why);
                 self.done_with = Some(String::new());
                 return;
             }
@@ -391,7 +396,7 @@ impl LoopState {
             None
         };
         if let Some(why) = why {
-            self.tell(&now, What::Refused, Some(&candidate), why);
+            self.tell(&now, EventKind::Refused, Some(&candidate), why);
             return;
         }
         let attempt = Attempt {
@@ -404,7 +409,7 @@ impl LoopState {
             arms: Vec::new(),
         };
         let why = format!("gain {low:.4} to {high:.4} in the back-test");
-        self.tell(&now, What::Shadowed, Some(&attempt.candidate), why);
+        self.tell(&now, EventKind::Shadowed, Some(&attempt.candidate), why);
         self.step = Step::Shadow(Box::new(attempt));
     }
 
@@ -431,11 +436,11 @@ impl LoopState {
         };
         match lacking {
             Some(why) => {
-                self.tell(now, What::Proposed, Some(&attempt.candidate), format!("{told}; {why}"));
+                self.tell(now, EventKind::Proposed, Some(&attempt.candidate), format!("{told}; {why}"));
                 self.step = Step::Proposed(attempt);
             }
             None => {
-                self.tell(now, What::TrialBegan, Some(&attempt.candidate), told);
+                self.tell(now, EventKind::TrialBegan, Some(&attempt.candidate), told);
                 attempt.trial_since = Some(now.cycle);
                 attempt.division = self.next_arms.take().map(|arms| arms.division);
                 self.step = Step::Trial(attempt);
@@ -468,7 +473,7 @@ impl LoopState {
                     None => "no page of the arms was audited".into(),
                 };
                 attempt.since = now.cycle;
-                self.tell(now, What::Proposed, Some(&attempt.candidate), why);
+                self.tell(now, EventKind::Proposed, Some(&attempt.candidate), why);
                 self.step = Step::Proposed(attempt);
             }
             _ => self.step = Step::Trial(attempt),
@@ -483,7 +488,7 @@ impl LoopState {
             self.take_back(now.cycle, now.at, rules, attempt, why);
         } else if now.cycle.since(attempt.since) >= rules.guarded_for(effect.as_ref()) {
             let why = effect.map_or("nothing was measured".into(), |effect| told(&effect));
-            self.tell(now, What::Kept, Some(&attempt.candidate), why);
+            self.tell(now, EventKind::Kept, Some(&attempt.candidate), why);
             self.tries = 0;
         } else {
             self.step = Step::Guard(attempt);
@@ -496,7 +501,7 @@ impl LoopState {
             Step::Guard(attempt) => self.take_back(cycle, at, rules, attempt, why.into()),
             Step::Shadow(attempt) | Step::Trial(attempt) => {
                 self.quarantine(cycle, rules, &attempt);
-                self.happened((cycle, at), What::Rejected, Some(&attempt.candidate), why.into());
+                self.happened((cycle, at), EventKind::Rejected, Some(&attempt.candidate), why.into());
             }
             other => self.step = other,
         }
@@ -504,7 +509,7 @@ impl LoopState {
 
     fn reject(&mut self, now: &Now<'_>, rules: &LoopRules, attempt: &Attempt, why: String) {
         self.quarantine(now.cycle, rules, attempt);
-        self.tell(now, What::Rejected, Some(&attempt.candidate), why);
+        self.tell(now, EventKind::Rejected, Some(&attempt.candidate), why);
         self.step = Step::Idle;
     }
 
@@ -513,7 +518,7 @@ impl LoopState {
     }
 
     fn put_in_force(&mut self, cycle: Cycle, at: u64, mut attempt: Box<Attempt>, why: String) {
-        self.happened((cycle, at), What::Promoted, Some(&attempt.candidate), why);
+        self.happened((cycle, at), EventKind::Promoted, Some(&attempt.candidate), why);
         self.replace(attempt.candidate.formula_toml.clone(), attempt.candidate.id());
         if let Some(arms) = self.next_arms.take().filter(|_| attempt.trial_since.is_none()) {
             (attempt.division, attempt.arms) = (Some(arms.division), arms.days);
@@ -524,7 +529,7 @@ impl LoopState {
 
     fn take_back(&mut self, cycle: Cycle, at: u64, rules: &LoopRules, attempt: Box<Attempt>, why: String) {
         self.quarantine(cycle, rules, &attempt);
-        self.happened((cycle, at), What::RolledBack, Some(&attempt.candidate), why);
+        self.happened((cycle, at), EventKind::RolledBack, Some(&attempt.candidate), why);
         if let Ok(before) = Formula::from_toml(&attempt.in_force) {
             self.replace(attempt.in_force.clone(), digest_of(&before));
         }
@@ -537,14 +542,14 @@ impl LoopState {
         self.to_write = Some(ToWrite { toml, replaces });
     }
 
-    fn tell(&mut self, now: &Now<'_>, what: What, candidate: Option<&Candidate>, why: String) {
+    fn tell(&mut self, now: &Now<'_>, what: EventKind, candidate: Option<&Candidate>, why: String) {
         self.happened((now.cycle, now.at), what, candidate, why);
     }
 
     fn happened(
         &mut self,
         (cycle, at): (Cycle, u64),
-        what: What,
+        what: EventKind,
         candidate: Option<&Candidate>,
         why: String,
     ) {

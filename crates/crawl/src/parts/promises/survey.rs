@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::forbidding::{Forbidding, OfOrigin};
 use recrawl_fetcher::FetchConfig;
 use recrawl_fetcher::host_delay::{DelayReason, HostDelay};
-use recrawl_repository::{Generation, KeptRounds, KeptVisit, KeptVisits, SledTables};
+use recrawl_repository::{Generation, SledTables, StoredRounds, StoredVisit, StoredVisits};
 use recrawl_scheduler::Gate;
 use recrawl_types::{CanonicalUrl, Change, Cycle, HostState, HostTable, Origin, Outcome, PageRecord, Status};
 use std::time::Duration;
@@ -42,7 +42,7 @@ pub struct Survey<'s> {
     /// The known pages.
     pub generation: &'s Generation,
     /// Their visits.
-    pub kept: &'s KeptRounds,
+    pub kept: &'s StoredRounds,
     /// The cycle that is planned.
     pub cycle: Cycle,
     /// Its k.
@@ -68,7 +68,7 @@ pub struct Surveyed {
 
 /// Where a page of a promise stands.
 #[derive(Clone, Copy, PartialEq)]
-enum Standing {
+enum DeadlineStatus {
     Gone,
     Refused,
     KeptOut,
@@ -168,12 +168,12 @@ impl Survey<'_> {
         self.walk(&mut |place, ordinal, url, record, standing, _| {
             let (promise, account) = (&promises[place], &mut accounts[place]);
             let count = match standing {
-                Standing::Gone => &mut account.gone,
-                Standing::Refused => &mut account.refused,
-                Standing::KeptOut => &mut account.kept_out,
-                Standing::BackingOff => &mut account.backing_off,
-                Standing::NeverVisited => &mut account.never_visited,
-                Standing::Visited => {
+                DeadlineStatus::Gone => &mut account.gone,
+                DeadlineStatus::Refused => &mut account.refused,
+                DeadlineStatus::KeptOut => &mut account.kept_out,
+                DeadlineStatus::BackingOff => &mut account.backing_off,
+                DeadlineStatus::NeverVisited => &mut account.never_visited,
+                DeadlineStatus::Visited => {
                     let gaps = visits_of.gaps(url, self.since / 1000, self.now / 1000)?;
                     let within = promise.within.as_millis();
                     let is_kept = gaps.longest.is_some_and(|gap| u128::from(gap) * 1000 <= within);
@@ -213,7 +213,10 @@ impl Survey<'_> {
         let (config, promises) = (self.rules.config, self.rules.promises);
         let mut demands: Vec<Demand> = promises.iter().map(|_| Demand::default()).collect();
         self.walk(&mut |place, _, url, _, standing, origin| {
-            if matches!(standing, Standing::NeverVisited | Standing::Visited | Standing::BackingOff) {
+            if matches!(
+                standing,
+                DeadlineStatus::NeverVisited | DeadlineStatus::Visited | DeadlineStatus::BackingOff
+            ) {
                 demands[place].add(&url.host(), origin);
             }
             Ok(())
@@ -302,32 +305,34 @@ impl Survey<'_> {
         })
     }
 
-    fn standing(&self, url: &CanonicalUrl, record: &PageRecord, origin: &OriginNow) -> Standing {
+    fn standing(&self, url: &CanonicalUrl, record: &PageRecord, origin: &OriginNow) -> DeadlineStatus {
         let is_visited = record.visited.is_some();
         let is_forbidden = || {
             let gates = self.rules.forbidding.as_ref().zip(origin.of.as_ref());
             gates.is_some_and(|(forbidding, of)| !forbidding.gates(of, url, is_visited).is_empty())
         };
         match record.known.status {
-            Status::Gone => Standing::Gone,
-            Status::Refused => Standing::Refused,
-            Status::Live if origin.is_paused || is_forbidden() => Standing::KeptOut,
-            Status::Live if origin.is_backing_off || !record.known.is_due(self.cycle) => Standing::BackingOff,
-            Status::Live if is_visited => Standing::Visited,
-            Status::Live => Standing::NeverVisited,
+            Status::Gone => DeadlineStatus::Gone,
+            Status::Refused => DeadlineStatus::Refused,
+            Status::Live if origin.is_paused || is_forbidden() => DeadlineStatus::KeptOut,
+            Status::Live if origin.is_backing_off || !record.known.is_due(self.cycle) => {
+                DeadlineStatus::BackingOff
+            }
+            Status::Live if is_visited => DeadlineStatus::Visited,
+            Status::Live => DeadlineStatus::NeverVisited,
         }
     }
 }
 
 type EachPage<'e> =
-    dyn FnMut(usize, u64, &CanonicalUrl, &PageRecord, Standing, &OriginNow) -> Result<(), Failure> + 'e;
+    dyn FnMut(usize, u64, &CanonicalUrl, &PageRecord, DeadlineStatus, &OriginNow) -> Result<(), Failure> + 'e;
 
 /// The kept visits of pages that are asked for in URL order. Memory: a frame for each round.
 struct VisitsOf(Vec<Cursor>);
 
 struct Cursor {
-    visits: KeptVisits,
-    next: Option<KeptVisit>,
+    visits: StoredVisits,
+    next: Option<StoredVisit>,
     has_begun: bool,
 }
 
@@ -341,7 +346,7 @@ struct Gaps {
 }
 
 impl VisitsOf {
-    fn open(kept: &KeptRounds, first: Cycle) -> Result<VisitsOf, Failure> {
+    fn open(kept: &StoredRounds, first: Cycle) -> Result<VisitsOf, Failure> {
         let mut cursors = Vec::new();
         for round in kept.list()?.into_iter().filter(|round| round.cycle >= first) {
             // Absent if a commit removed the file just now.

@@ -31,7 +31,7 @@ const ADDED: usize = 10;
 
 /// What becomes of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum RenderChoice {
     /// Read as it was sent.
     AsSent,
     /// The same, and rendered to be measured.
@@ -114,11 +114,11 @@ impl AutoRules {
     }
 
     /// What becomes of a page that was fetched at `at`.
-    pub fn turn(&self, rule: &PageRule, url: &CanonicalUrl, at: u64) -> Turn {
+    pub fn turn(&self, rule: &PageRule, url: &CanonicalUrl, at: u64) -> RenderChoice {
         let mut now = self.now();
         let known = now.entry(rule.matches.clone()).or_default();
         if known.is_rendered {
-            return Turn::Rendered;
+            return RenderChoice::Rendered;
         }
         let is_measured = match known.pages >= ENOUGH {
             // Another page each time.
@@ -126,14 +126,14 @@ impl AutoRules {
             false => known.pages + known.begun < FIRST,
         };
         known.begun += u32::from(is_measured);
-        if is_measured { Turn::Measured } else { Turn::AsSent }
+        if is_measured { RenderChoice::Measured } else { RenderChoice::AsSent }
     }
 
     /// Learns from a page; nothing if it could not be measured.
-    pub fn observe(&self, rule: &PageRule, turn: Turn, measured: Option<Measured>) {
+    pub fn observe(&self, rule: &PageRule, turn: RenderChoice, measured: Option<Measured>) {
         let mut now = self.now();
         let known = now.entry(rule.matches.clone()).or_default();
-        known.begun = known.begun.saturating_sub(u32::from(turn == Turn::Measured));
+        known.begun = known.begun.saturating_sub(u32::from(turn == RenderChoice::Measured));
         let Some(measured) = measured else { return };
         let before = known.is_rendered;
         known.observe(measured);
@@ -181,24 +181,24 @@ mod tests {
         let url = |i: u64| UrlRules::default().canonicalize(&format!("http://a.test/{i}")).unwrap();
         let rule = rules.of(&url(0)).unwrap();
         let auto = AutoRules::open(&tables).unwrap();
-        let first: Vec<Turn> = (0..12).map(|i| auto.turn(rule, &url(i), 0)).collect();
-        assert_eq!(first, [[Turn::Measured; 10].as_slice(), &[Turn::AsSent; 2]].concat());
+        let first: Vec<RenderChoice> = (0..12).map(|i| auto.turn(rule, &url(i), 0)).collect();
+        assert_eq!(first, [[RenderChoice::Measured; 10].as_slice(), &[RenderChoice::AsSent; 2]].concat());
         let is_decided = |auto: &AutoRules| auto.now()["a.test"].is_rendered;
-        let observe = |auto: &AutoRules, measured| auto.observe(rule, Turn::Measured, Some(measured));
-        auto.observe(rule, Turn::Measured, None);
-        assert_eq!(auto.turn(rule, &url(12), 0), Turn::Measured, "in place of the page that failed");
+        let observe = |auto: &AutoRules, measured| auto.observe(rule, RenderChoice::Measured, Some(measured));
+        auto.observe(rule, RenderChoice::Measured, None);
+        assert_eq!(auto.turn(rule, &url(12), 0), RenderChoice::Measured, "in place of the page that failed");
         (0..4).for_each(|_| observe(&auto, SCRIPTED));
         assert!(!is_decided(&auto) && auto.may_render(rule), "not enough");
         observe(&auto, PLAIN);
         assert!(is_decided(&auto) && auto.may_render(rule));
-        assert_eq!(auto.turn(rule, &url(99), 0), Turn::Rendered);
+        assert_eq!(auto.turn(rule, &url(99), 0), RenderChoice::Rendered);
         auto.keep(&tables).unwrap();
         let auto = AutoRules::open(&tables).unwrap();
         (0..11).for_each(|_| observe(&auto, PLAIN));
         assert!(is_decided(&auto), "a quarter needs it");
         observe(&auto, PLAIN);
         assert!(!is_decided(&auto) && !auto.may_render(rule));
-        let measured = (0..5000).filter(|i| auto.turn(rule, &url(*i), 7) == Turn::Measured).count();
+        let measured = (0..5000).filter(|i| auto.turn(rule, &url(*i), 7) == RenderChoice::Measured).count();
         assert!((60..140).contains(&measured), "one in fifty: {measured}");
         (0..100).for_each(|_| observe(&auto, SCRIPTED));
         assert!(is_decided(&auto), "the site has changed its ways");

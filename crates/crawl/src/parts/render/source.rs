@@ -7,7 +7,7 @@
 use crate::admission::scope::Scope;
 use crate::operator::control::Control;
 use recrawl_fetcher::guard::is_public;
-use recrawl_fetcher::{FetchResult, HeaderMap, HeaderName, HeaderValue, Manner, Rendering, Response};
+use recrawl_fetcher::{FetchResult, HeaderMap, HeaderName, HeaderValue, Rendering, RequestOptions, Response};
 use recrawl_renderer::{Answer, AnswerFuture, Ask, Kind, Resource, Source, Waiting};
 use recrawl_types::host::literal;
 use recrawl_types::{CanonicalUrl, Failure, Origin, Outcome, Site, Skip, UrlRules};
@@ -38,7 +38,7 @@ impl PageSource<'_> {
             return Answer::Refused;
         }
         let is_own_site = Site::of(&url) == Site::of(self.page);
-        let manner = Manner {
+        let manner = RequestOptions {
             is_anonymous: !ask.is_own,
             is_public_only: !self.may_reach_inside(&url),
             is_preflight: ask.kind == Kind::Preflight,

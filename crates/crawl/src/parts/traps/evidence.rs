@@ -166,7 +166,7 @@ pub struct OriginTraps {
 /// The stored form.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Kept {
+struct StoredEvidence {
     version: u32,
     as_of: Round,
     patterns: Vec<(Pattern, Evidence)>,
@@ -305,7 +305,7 @@ impl OriginTraps {
     /// The stored form.
     pub fn to_bytes(&self) -> Vec<u8> {
         let patterns = self.patterns.iter().map(|(p, e)| (p.clone(), e.clone())).collect();
-        let kept = Kept { version: VERSION, as_of: self.as_of, patterns };
+        let kept = StoredEvidence { version: VERSION, as_of: self.as_of, patterns };
         serde_json::to_vec(&kept).expect("patterns and counts are plain data")
     }
 
@@ -315,7 +315,7 @@ impl OriginTraps {
     /// When it is something else, or of another version.
     pub fn from_bytes(bytes: &[u8]) -> io::Result<OriginTraps> {
         let wrong = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
-        let kept: Kept = serde_json::from_slice(bytes).map_err(|e| wrong(e.to_string()))?;
+        let kept: StoredEvidence = serde_json::from_slice(bytes).map_err(|e| wrong(e.to_string()))?;
         if kept.version != VERSION {
             return Err(wrong(format!(
                 "unsupported version {} (this program reads {VERSION})",

@@ -28,7 +28,7 @@ struct Clock {
 struct Slow {
     files: Arc<FileStorage>,
     clock: Arc<Clock>,
-    live: Arc<Live>,
+    live: Arc<RoundProgress>,
     step: u64,
 }
 
@@ -174,7 +174,7 @@ fn cycle_over(step: u64, formula: &str) -> (u64, u64, (u64, u64)) {
     let clock = Arc::new(Clock::default());
     let time = clock.clone();
     let uptime = Arc::new(move || Duration::from_millis(time.now.load(Relaxed)));
-    let live = Arc::new(Live::by(recrawl_fetcher::system_clock(), uptime));
+    let live = Arc::new(RoundProgress::by(recrawl_fetcher::system_clock(), uptime));
     let slow = Slow { files, clock: clock.clone(), live: live.clone(), step };
     let settings = Settings::check(config).unwrap();
     let warc = Arc::new(MemoryStorage::new());

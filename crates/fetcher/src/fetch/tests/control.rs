@@ -9,7 +9,7 @@ use recrawl_types::Skip;
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Sends a command after this many seconds.
-fn at(setup: &Setup, seconds: u32, decide: impl FnOnce(&Steering) + Send + 'static) {
+fn at(setup: &Setup, seconds: u32, decide: impl FnOnce(&RunControl) + Send + 'static) {
     let control = setup.control.clone();
     tokio::spawn(async move {
         tokio::time::sleep(SECOND * seconds + SECOND / 2).await;
@@ -269,7 +269,7 @@ async fn requests_in_flight_when_a_run_is_held_are_published_once_they_end() {
 
 #[test]
 fn what_is_held_and_what_is_asked_for_has_a_limit() {
-    let control = Steering::default();
+    let control = RunControl::default();
     assert!((0..MAX_HELD_HOSTS).all(|i| control.hold_host(&format!("h{i}.test"), true)));
     assert!(!control.hold_host("one.more.test", true));
     assert!((0..MAX_ASKED).all(|_| control.ask(entry("http://a.test/"))));

@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::testing::LoggedRequest;
-use crate::{HeaderMap, HeaderName, HeaderValue, Manner, NetworkError, RenderedPages, Rendering, Resources};
+use crate::{
+    HeaderMap, HeaderName, HeaderValue, NetworkError, RenderedPages, Rendering, RequestOptions, Resources,
+};
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::mpsc::Receiver;
 
@@ -46,14 +48,15 @@ async fn begin(resources: &Arc<Resources>, pages: &mut Receiver<FetchedPage>) ->
 }
 
 async fn get(rendering: &Rendering, page: &str) -> String {
-    ask(rendering, page, Manner { is_anonymous: true, fields: accept(), ..Manner::default() }).await
+    ask(rendering, page, RequestOptions { is_anonymous: true, fields: accept(), ..RequestOptions::default() })
+        .await
 }
 
 fn accept() -> HeaderMap {
     HeaderMap::from_iter([(HeaderName::from_static("accept"), HeaderValue::from_static("*/*"))])
 }
 
-async fn ask(rendering: &Rendering, page: &str, manner: Manner) -> String {
+async fn ask(rendering: &Rendering, page: &str, manner: RequestOptions) -> String {
     let Some(asked) = rendering.ask(url(page), manner).await else { return "ended".into() };
     asked.answer().await.map_or("ended".into(), |result| short(&result))
 }
@@ -109,7 +112,7 @@ async fn what_is_for_public_addresses_only_is_refused_before_anything_is_asked()
     });
     let found = run_with(&mut setup, All::default(), async |resources, mut pages| {
         let rendering = begin(&resources, &mut pages).await;
-        let public = Manner { is_public_only: true, ..Manner::default() };
+        let public = RequestOptions { is_public_only: true, ..RequestOptions::default() };
         let start = tokio::time::Instant::now();
         let mut found = Vec::new();
         for host in ["inside.test", "none.test"] {
@@ -117,7 +120,7 @@ async fn what_is_for_public_addresses_only_is_refused_before_anything_is_asked()
         }
         assert_eq!(start.elapsed(), Duration::ZERO, "both at once");
         found.push(ask(&rendering, "http://outside.test/x", public).await);
-        found.push(ask(&rendering, "http://inside.test/x", Manner::default()).await);
+        found.push(ask(&rendering, "http://inside.test/x", RequestOptions::default()).await);
         found
     });
     let (_, found) = found.await;
@@ -160,7 +163,7 @@ async fn what_nobody_waits_for_is_not_requested_and_a_page_hears_of_its_turn() {
     run_with(&mut setup, All::default(), async |resources, mut pages| {
         let rendering = begin(&resources, &mut pages).await;
         let ask = async |path: &str| {
-            rendering.ask(url(&format!("http://a.test/{path}")), Manner::default()).await.unwrap()
+            rendering.ask(url(&format!("http://a.test/{path}")), RequestOptions::default()).await.unwrap()
         };
         let given_up = [ask("x").await, ask("y").await, ask("z").await];
         let mut wanted = ask("wanted").await;
@@ -173,7 +176,7 @@ async fn what_nobody_waits_for_is_not_requested_and_a_page_hears_of_its_turn() {
         wanted.started().await;
         assert_eq!(wanted.answer().await.map(|result| short(&result)).as_deref(), Some("page 200"));
         // Of another origin of the host, opened last, while the first has pages.
-        let other = rendering.ask(url("https://a.test/x.js"), Manner::default()).await.unwrap();
+        let other = rendering.ask(url("https://a.test/x.js"), RequestOptions::default()).await.unwrap();
         assert_eq!(other.answer().await.map(|result| short(&result)).as_deref(), Some("page 200"));
     })
     .await;

@@ -91,17 +91,17 @@ impl Share {
             let surplus = shared.num_permits().saturating_sub(body.len().div_ceil(UNIT));
             drop(shared.split(surplus));
         }
-        Bytes::from_owner(Kept { body, _share: self })
+        Bytes::from_owner(StoredBody { body, _share: self })
     }
 }
 
 /// A body and its share.
-struct Kept {
+struct StoredBody {
     body: Vec<u8>,
     _share: Share,
 }
 
-impl AsRef<[u8]> for Kept {
+impl AsRef<[u8]> for StoredBody {
     fn as_ref(&self) -> &[u8] {
         &self.body
     }

@@ -7,7 +7,7 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::report::hosts::robots_text;
 use recrawl_crawl::settings::Settings;
-use recrawl_repository::KeptHost;
+use recrawl_repository::StoredHost;
 use recrawl_types::{DatedRound, Origin};
 use std::path::Path;
 
@@ -66,7 +66,7 @@ pub fn export(settings: &Settings, out: &Path, format: Format) -> Result<(), Fai
     rows.finish("hosts")
 }
 
-fn row(DatedRound { round, cycle }: DatedRound, host: &KeptHost) -> Vec<Cell> {
+fn row(DatedRound { round, cycle }: DatedRound, host: &StoredHost) -> Vec<Cell> {
     let requests = &host.requests;
     let seconds = |millis: u64| Cell::from(millis / 1000);
     let robots = host.robots.iter().map(|(scheme, port, robots)| {
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn a_row_has_each_column_and_the_classes_stand_in_their_order() {
         let host =
-            KeptHost { host: "a.example".into(), requests: HostRequests::default(), robots: Vec::new() };
+            StoredHost { host: "a.example".into(), requests: HostRequests::default(), robots: Vec::new() };
         assert_eq!(row(DatedRound::default(), &host).len(), COLUMNS.len());
         let names: Vec<&str> = COLUMNS.iter().map(|column| column.name).collect();
         let classes: Vec<&str> = AnswerClass::ALL.iter().map(|(_, name)| *name).collect();

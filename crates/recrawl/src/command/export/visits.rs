@@ -8,7 +8,7 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels;
 use recrawl_crawl::open_read;
 use recrawl_crawl::settings::Settings;
-use recrawl_repository::{Followed, KeptPosition, KeptVisit, VisitFollower};
+use recrawl_repository::{Followed, StoredPosition, StoredVisit, VisitFollower};
 use recrawl_types::{Change, Cycle, Outcome, Site};
 use std::path::Path;
 
@@ -48,7 +48,7 @@ pub fn export(settings: &Settings, out: &Path, format: Format) -> Result<(), Fai
     };
     let mut rows = Rows::create(out, format, COLUMNS)?;
     let (mut follower, mut at, mut after) =
-        (VisitFollower::default(), KeptPosition::before(first.round), None);
+        (VisitFollower::default(), StoredPosition::before(first.round), None);
     let (kept, until) = (repository.kept(), repository.current().number());
     loop {
         match follower.next(&mut at, &kept, until).map_err(Failure::work)? {
@@ -70,7 +70,7 @@ pub fn export(settings: &Settings, out: &Path, format: Format) -> Result<(), Fai
     rows.finish("visits")
 }
 
-fn row(cycle: Cycle, visit: &KeptVisit) -> [Cell; COLUMNS.len()] {
+fn row(cycle: Cycle, visit: &StoredVisit) -> [Cell; COLUMNS.len()] {
     let (share, probability) = labels::share(visit.share);
     let changed = match visit.outcome.change() {
         Some(Change::Changed) => Some(true),

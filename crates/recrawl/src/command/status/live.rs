@@ -2,7 +2,7 @@
 
 use crate::command::thousands;
 use crate::daemon::Daemon;
-use crate::turn::Turn;
+use crate::exclusive_access::ExclusiveAccess;
 use recrawl_archive::timestamp;
 use recrawl_crawl::open_read::{self, Tables};
 use recrawl_types::Span;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::path::Path;
 
 /// Who has the data directory.
-pub enum Live {
+pub enum Occupant {
     /// A daemon, which answers with this status.
     Daemon(Value),
     /// A command, for which a daemon steps aside.
@@ -20,54 +20,54 @@ pub enum Live {
     Stopped,
 }
 
-impl Live {
+impl Occupant {
     /// `tables` were tried after the daemon.
-    pub fn of(data_dir: &Path, daemon: Option<Daemon>, tables: &Tables) -> Live {
+    pub fn of(data_dir: &Path, daemon: Option<Daemon>, tables: &Tables) -> Occupant {
         match (daemon, tables) {
-            (Some(daemon), _) => Live::Daemon(daemon.status),
-            (None, _) if Turn::is_taken(data_dir).unwrap_or(false) => Live::Command,
-            (None, Err(why)) if why == open_read::IN_USE => Live::Crawl,
-            (None, _) => Live::Stopped,
+            (Some(daemon), _) => Occupant::Daemon(daemon.status),
+            (None, _) if ExclusiveAccess::is_taken(data_dir).unwrap_or(false) => Occupant::Command,
+            (None, Err(why)) if why == open_read::IN_USE => Occupant::Crawl,
+            (None, _) => Occupant::Stopped,
         }
     }
 
     pub fn is_stopped(&self) -> bool {
-        matches!(self, Live::Stopped)
+        matches!(self, Occupant::Stopped)
     }
 
     pub fn is_daemon(&self) -> bool {
-        matches!(self, Live::Daemon(_))
+        matches!(self, Occupant::Daemon(_))
     }
 
     /// The document of `/api/v1/status`; none without a daemon.
     pub fn status(&self) -> Option<&Value> {
         match self {
-            Live::Daemon(status) => Some(status),
-            Live::Command | Live::Crawl | Live::Stopped => None,
+            Occupant::Daemon(status) => Some(status),
+            Occupant::Command | Occupant::Crawl | Occupant::Stopped => None,
         }
     }
 
     /// The state for programs: the daemon's, or `aside`, `in_use` or `stopped`.
     pub fn name(&self) -> &str {
         match self {
-            Live::Daemon(status) => status["state"].as_str().unwrap_or("unknown"),
-            Live::Command => "aside",
-            Live::Crawl => "in_use",
-            Live::Stopped => "stopped",
+            Occupant::Daemon(status) => status["state"].as_str().unwrap_or("unknown"),
+            Occupant::Command => "aside",
+            Occupant::Crawl => "in_use",
+            Occupant::Stopped => "stopped",
         }
     }
 
     /// The state for people, on one line.
     pub fn words(&self) -> String {
         match self {
-            Live::Daemon(status) => doing(status),
-            Live::Command => {
+            Occupant::Daemon(status) => doing(status),
+            Occupant::Command => {
                 "a command has this directory; a daemon, if one runs, waits until it ends".into()
             }
-            Live::Crawl => {
+            Occupant::Crawl => {
                 "in use by another process without a control socket, such as `recrawl crawl`".into()
             }
-            Live::Stopped => "stopped: no process uses this directory".into(),
+            Occupant::Stopped => "stopped: no process uses this directory".into(),
         }
     }
 }

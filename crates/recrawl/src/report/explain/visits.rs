@@ -2,7 +2,7 @@
 
 use recrawl_crawl::labels;
 use recrawl_crawl::labels::counted;
-use recrawl_repository::KeptVisit;
+use recrawl_repository::StoredVisit;
 use recrawl_types::{Change, Cycle, Outcome};
 use serde_json::{Value, json};
 
@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 const STRIP: usize = 60;
 
 /// As JSON, oldest first.
-pub fn json(visits: &[(Cycle, KeptVisit)]) -> Value {
-    let one = |(cycle, visit): &(Cycle, KeptVisit)| {
+pub fn json(visits: &[(Cycle, StoredVisit)]) -> Value {
+    let one = |(cycle, visit): &(Cycle, StoredVisit)| {
         let changed = visit.outcome.change().and_then(|change| match change {
             Change::Changed => Some(true),
             Change::Unchanged => Some(false),
@@ -26,7 +26,7 @@ pub fn json(visits: &[(Cycle, KeptVisit)]) -> Value {
 }
 
 /// One sign per visit, oldest first, and a legend; none without visits.
-pub fn strip(visits: &[(Cycle, KeptVisit)]) -> Option<String> {
+pub fn strip(visits: &[(Cycle, StoredVisit)]) -> Option<String> {
     let visits = &visits[visits.len().saturating_sub(STRIP)..];
     let (first, last) = (visits.first()?.0, visits.last()?.0);
     let signs: String = visits.iter().map(|(_, visit)| sign(visit.outcome)).collect();
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn each_visit_has_its_sign() {
         let url = UrlRules::default().canonicalize("http://a.test/").unwrap();
-        let visit = |outcome| KeptVisit {
+        let visit = |outcome| StoredVisit {
             url: url.clone(),
             at: 0,
             share: Share::Asked,

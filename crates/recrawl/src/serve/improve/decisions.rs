@@ -2,11 +2,11 @@
 
 use crate::action::improve::{NOTHING_TRIED, SET_THE_MODE, decide};
 use crate::serve::shared_state::SharedState;
-use recrawl_console::view::{Accepted, Change, Did, Refusal, Who};
+use recrawl_console::view::{Accepted, Actor, Change, Effect, Refusal};
 use recrawl_crawl::parts::improve::steps::{Operator, Step};
 
 /// Makes a change of the loop. It is stored when this returns.
-pub fn make(shared: &SharedState, change: &Change, who: &Who) -> Result<Accepted, Refusal> {
+pub fn make(shared: &SharedState, change: &Change, who: &Actor) -> Result<Accepted, Refusal> {
     let settings = shared.settings();
     if settings.loop_rules.is_none() {
         return Err(Refusal::conflict(NOTHING_TRIED, SET_THE_MODE));
@@ -34,9 +34,9 @@ fn learn_now(shared: &SharedState) -> Result<Accepted, Refusal> {
         ));
     }
     if !shared.learner.ask() {
-        return Ok(Accepted { did: Did::Already, detail: "a formula is already being learned".into() });
+        return Ok(Accepted { did: Effect::Already, detail: "a formula is already being learned".into() });
     }
     shared.wake();
     let when = if shared.live.now().is_some() { "after the running round" } else { "within seconds" };
-    Ok(Accepted { did: Did::NextRound, detail: format!("learning begins {when}") })
+    Ok(Accepted { did: Effect::NextRound, detail: format!("learning begins {when}") })
 }

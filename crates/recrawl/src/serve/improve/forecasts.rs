@@ -11,7 +11,7 @@ use recrawl_console::view::{
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::report::watch::ENOUGH_AUDITED;
 use recrawl_forecast::what_if::BUDGETS;
-use recrawl_repository::KeptRounds;
+use recrawl_repository::StoredRounds;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -99,7 +99,7 @@ fn begin(shared: &Arc<SharedState>, cycle: u32) -> Result<(), Refusal> {
 
 fn compute(shared: &SharedState, cycle: u32) -> Result<Both, Failure> {
     let (settings, generation) = (shared.settings(), shared.generation());
-    let kept = KeptRounds::new(shared.storage.clone(), generation.number());
+    let kept = StoredRounds::new(shared.storage.clone(), generation.number());
     let request = forecast::request(&settings, SAMPLE.0, SAMPLE.1);
     let freshness = shared.improving.watch().unwrap_or_default().freshness;
     let start = Start::over(&settings, &generation, &kept, request, freshness)?;

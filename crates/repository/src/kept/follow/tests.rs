@@ -36,7 +36,7 @@ fn crawled(storage: Arc<dyn Storage>, rounds: &Rounds, kept: u32) -> Repository 
             let (share, outcome) = (Share::Score, Outcome::Fetched(Change::Changed));
             let at = at as u64;
             writer
-                .keep_visit(&KeptVisit { url, at, share, outcome, confirmed: 0, missed: 0, learned: None })
+                .keep_visit(&StoredVisit { url, at, share, outcome, confirmed: 0, missed: 0, learned: None })
                 .unwrap();
         }
         repository.commit(writer, b"report").unwrap();
@@ -53,7 +53,7 @@ struct Taken {
 
 impl Taken {
     /// Takes up to `steps` steps, as a new process would: the position comes from text. True at the end.
-    fn follow(&mut self, at: &mut KeptPosition, repository: &Repository, steps: usize) -> bool {
+    fn follow(&mut self, at: &mut StoredPosition, repository: &Repository, steps: usize) -> bool {
         *at = serde_json::from_str(&serde_json::to_string(at).unwrap()).unwrap();
         let mut follower = VisitFollower::default();
         for _ in 0..steps {
@@ -86,7 +86,7 @@ impl Taken {
 
 fn check(storage: Arc<dyn Storage>, rounds: &Rounds, kept: u32, stops: &[usize]) {
     let repository = crawled(storage, rounds, kept);
-    let (mut at, mut taken) = (KeptPosition::before(Round(1)), Taken::default());
+    let (mut at, mut taken) = (StoredPosition::before(Round(1)), Taken::default());
     for steps in stops {
         taken.follow(&mut at, &repository, *steps);
     }
@@ -111,7 +111,7 @@ proptest! {
     fn errors_of_the_disk_lose_and_double_nothing(rounds in rounds(), stop in 0usize..20) {
         let storage = Arc::new(FaultyStorage::new());
         let repository = crawled(storage.clone(), &rounds, 100);
-        let (mut at, mut taken) = (KeptPosition::before(Round(1)), Taken::default());
+        let (mut at, mut taken) = (StoredPosition::before(Round(1)), Taken::default());
         taken.follow(&mut at, &repository, stop);
         for read in (1..5).chain(1..3) {
             storage.set_fault(Fault::FailRead(read));

@@ -43,24 +43,24 @@ fn requests() -> impl Strategy<Value = HostRequests> {
 type Asked = (HostRequests, Vec<(Scheme, u16, RobotsInForce)>);
 
 /// Hosts in the order of their keys.
-fn hosts(any: Vec<(CanonicalUrl, Asked)>) -> Vec<KeptHost> {
+fn hosts(any: Vec<(CanonicalUrl, Asked)>) -> Vec<StoredHost> {
     let kept = |(url, (requests, robots)): (CanonicalUrl, Asked)| {
-        let host = KeptHost { host: url.host().into(), requests, robots };
+        let host = StoredHost { host: url.host().into(), requests, robots };
         (host.home(), host)
     };
-    any.into_iter().map(kept).collect::<BTreeMap<CanonicalUrl, KeptHost>>().into_values().collect()
+    any.into_iter().map(kept).collect::<BTreeMap<CanonicalUrl, StoredHost>>().into_values().collect()
 }
 
-fn written(hosts: &[KeptHost]) -> MemoryStorage {
+fn written(hosts: &[StoredHost]) -> MemoryStorage {
     let storage = MemoryStorage::new();
-    let mut writer = KeptHostsWriter::create(&storage, ROUND).unwrap();
+    let mut writer = StoredHostWriter::create(&storage, ROUND).unwrap();
     hosts.iter().for_each(|host| writer.push(host).unwrap());
     writer.finish().unwrap();
     storage
 }
 
-fn read(storage: &dyn Storage) -> Result<Vec<KeptHost>, ReadError> {
-    let mut reader = KeptHosts::open(storage, ROUND)?.expect("the file is there");
+fn read(storage: &dyn Storage) -> Result<Vec<StoredHost>, ReadError> {
+    let mut reader = StoredHosts::open(storage, ROUND)?.expect("the file is there");
     std::iter::from_fn(|| reader.next_host().transpose()).collect()
 }
 
@@ -73,12 +73,12 @@ proptest! {
         let storage = written(&hosts);
         prop_assert_eq!(&read(&storage).unwrap(), &hosts);
         let mut image = storage.image();
-        let bytes = image.get_mut(&Kept::Hosts.file(ROUND)).unwrap();
+        let bytes = image.get_mut(&StoredKind::Hosts.file(ROUND)).unwrap();
         bytes.truncate(cut % bytes.len());
         prop_assert!(read(&MemoryStorage::with_files(image)).is_err());
 
         let is_meant = |host: &str| host.starts_with(&removed);
-        let (meant, rest): (Vec<KeptHost>, Vec<KeptHost>) =
+        let (meant, rest): (Vec<StoredHost>, Vec<StoredHost>) =
             hosts.iter().cloned().partition(|host| is_meant(&host.host));
         prop_assert_eq!(remove(&storage, ROUND, &is_meant, true).unwrap(), meant.len() as u64);
         prop_assert_eq!(&read(&storage).unwrap(), &hosts);

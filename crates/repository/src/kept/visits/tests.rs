@@ -9,21 +9,21 @@ use recrawl_types::Cycle;
 
 const ROUND: DatedRound = DatedRound { round: Round(12), cycle: Cycle(12) };
 
-fn written(visits: &[KeptVisit]) -> MemoryStorage {
+fn written(visits: &[StoredVisit]) -> MemoryStorage {
     let storage = MemoryStorage::new();
-    let mut writer = KeptWriter::create(&storage, ROUND).unwrap();
+    let mut writer = StoredVisitWriter::create(&storage, ROUND).unwrap();
     visits.iter().for_each(|visit| writer.push(visit).unwrap());
     writer.finish().unwrap();
     storage
 }
 
-fn read(storage: &dyn Storage) -> Result<Vec<KeptVisit>, ReadError> {
-    let mut reader = KeptVisits::open(storage, ROUND)?.expect("the file is there");
+fn read(storage: &dyn Storage) -> Result<Vec<StoredVisit>, ReadError> {
+    let mut reader = StoredVisits::open(storage, ROUND)?.expect("the file is there");
     std::iter::from_fn(|| reader.next_visit().transpose()).collect()
 }
 
-fn of(storage: &dyn Storage, url: &CanonicalUrl) -> Vec<KeptVisit> {
-    KeptVisits::open(storage, ROUND).unwrap().expect("the file is there").visits_of(url).unwrap()
+fn of(storage: &dyn Storage, url: &CanonicalUrl) -> Vec<StoredVisit> {
+    StoredVisits::open(storage, ROUND).unwrap().expect("the file is there").visits_of(url).unwrap()
 }
 
 proptest! {
@@ -32,18 +32,18 @@ proptest! {
         let kept = |(v, confirmed, missed): (recrawl_types::Visit, u8, u8)| {
             let confirmed = if tells_absence(v.outcome) { confirmed } else { 0 };
             let learned = Learned::of(&v);
-            KeptVisit { url: v.url, at: v.at, share: v.share, outcome: v.outcome, confirmed, missed, learned }
+            StoredVisit { url: v.url, at: v.at, share: v.share, outcome: v.outcome, confirmed, missed, learned }
         };
-        let mut visits: Vec<KeptVisit> = visits.into_iter().map(kept).collect();
+        let mut visits: Vec<StoredVisit> = visits.into_iter().map(kept).collect();
         visits.sort_by(|a, b| a.url.cmp(&b.url));
         let storage = written(&visits);
         prop_assert_eq!(&read(&storage).unwrap(), &visits);
         for visit in visits.iter().step_by(3) {
-            let of_page: Vec<KeptVisit> = visits.iter().filter(|other| other.url == visit.url).cloned().collect();
+            let of_page: Vec<StoredVisit> = visits.iter().filter(|other| other.url == visit.url).cloned().collect();
             prop_assert_eq!(of(&storage, &visit.url), of_page);
         }
         prop_assert_eq!(of(&storage, &canonical("http://nowhere.example/x")), []);
-        let mut reader = KeptVisits::open(&storage, ROUND).unwrap().unwrap();
+        let mut reader = StoredVisits::open(&storage, ROUND).unwrap().unwrap();
         let mut urls: Vec<&CanonicalUrl> = visits.iter().map(|visit| &visit.url).collect();
         urls.dedup();
         for url in urls.into_iter().step_by(2) {
@@ -59,8 +59,8 @@ proptest! {
 
 #[test]
 fn a_frame_that_is_missing_is_told() {
-    let visits: Vec<KeptVisit> = (10_000..20_000)
-        .map(|i| KeptVisit {
+    let visits: Vec<StoredVisit> = (10_000..20_000)
+        .map(|i| StoredVisit {
             url: canonical(&format!("http://a.example/{i}")),
             at: 1_700_000_000 + i,
             share: Share::Audit(1.0 / i as f64),
@@ -75,7 +75,7 @@ fn a_frame_that_is_missing_is_told() {
     for visit in visits.iter().step_by(997) {
         assert_eq!(of(&storage, &visit.url), std::slice::from_ref(visit));
     }
-    let mut frames = FrameReader::open(&storage, &file(ROUND), FileKind::Kept, ROUND.round).unwrap();
+    let mut frames = FrameReader::open(&storage, &file(ROUND), FileKind::StoredVisits, ROUND.round).unwrap();
     let mut ends = vec![frames.offset() as usize];
     while frames.next_frame().unwrap().is_some() {
         ends.push(frames.offset() as usize);
@@ -103,7 +103,7 @@ fn absences_from_before_they_were_counted_are_read() {
     let outcome = Outcome::NotFound(410);
     assert_eq!(
         visits_in(&payload),
-        [KeptVisit { url, at: 7, share: Share::Score, outcome, confirmed: 0, missed: 0, learned: None }]
+        [StoredVisit { url, at: 7, share: Share::Score, outcome, confirmed: 0, missed: 0, learned: None }]
     );
     let mut large = payload.clone();
     large.truncate(payload.len() - 2);
@@ -114,8 +114,8 @@ fn absences_from_before_they_were_counted_are_read() {
 #[test]
 fn visits_are_removed_whole_file_by_whole_file_whatever_stops_it() {
     use crate::storage::{Fault, FaultyStorage, Survivors};
-    let visits: Vec<KeptVisit> = (10..40)
-        .map(|i| KeptVisit {
+    let visits: Vec<StoredVisit> = (10..40)
+        .map(|i| StoredVisit {
             url: canonical(&format!("http://{}.example/{i}", if i % 3 == 0 { "b" } else { "a" })),
             at: 1_700_000_000 + i,
             share: Share::Score,
@@ -129,7 +129,7 @@ fn visits_are_removed_whole_file_by_whole_file_whatever_stops_it() {
     visits.sort_by(|a, b| a.url.cmp(&b.url));
     let is_meant = |url: &CanonicalUrl| url.host() == "b.example";
     let image = written(&visits).image();
-    let rest: Vec<KeptVisit> = visits.iter().filter(|visit| !is_meant(&visit.url)).cloned().collect();
+    let rest: Vec<StoredVisit> = visits.iter().filter(|visit| !is_meant(&visit.url)).cloned().collect();
     let count = (visits.len() - rest.len()) as u64;
     let storage = FaultyStorage::with_files(image.clone());
     assert_eq!(remove(&storage, ROUND, &is_meant, true).unwrap(), count);
@@ -153,5 +153,5 @@ fn visits_are_removed_whole_file_by_whole_file_whatever_stops_it() {
 
 #[test]
 fn a_round_whose_visits_are_not_kept_has_none() {
-    assert!(KeptVisits::open(&MemoryStorage::new(), ROUND).unwrap().is_none());
+    assert!(StoredVisits::open(&MemoryStorage::new(), ROUND).unwrap().is_none());
 }

@@ -5,7 +5,7 @@ use crate::file::format::HEADER_BYTES;
 use crate::generation::page_block::Changed;
 use crate::storage::MemoryStorage;
 use crate::testing::canonical;
-use crate::{KeptVisit, Repository};
+use crate::{Repository, StoredVisit};
 use recrawl_types::{Change, Content, History, Outcome, Share, Status, Visited};
 
 type Pages = BTreeMap<CanonicalUrl, PageRecord>;
@@ -25,9 +25,9 @@ fn page(i: u32) -> (CanonicalUrl, PageRecord) {
     (url, record)
 }
 
-fn visit(i: u32) -> KeptVisit {
+fn visit(i: u32) -> StoredVisit {
     let outcome = Outcome::Fetched(Change::Unchanged);
-    KeptVisit {
+    StoredVisit {
         url: page(i).0,
         at: 1_790_000_000,
         share: Share::Score,

@@ -1,7 +1,7 @@
 //! What operators decide of the loop. A promotion or a roll-back waits for the next cycle, which begins with it; the loop
 //! is held at once.
 
-use super::{LoopState, Now, Step, What};
+use super::{EventKind, LoopState, Now, Step};
 use crate::parts::improve::candidate::digest_of;
 use crate::parts::improve::rules::LoopRules;
 use recrawl_formula::Formula;
@@ -134,7 +134,7 @@ impl LoopState {
         if is_held {
             self.asked = None;
         }
-        let what = if is_held { What::Held } else { What::Released };
+        let what = if is_held { EventKind::Held } else { EventKind::Released };
         let candidate = ended.attempt().map(|attempt| &attempt.candidate);
         self.happened((by.cycle, by.at), what, candidate, format!("by {}", by.who));
         true

@@ -1,6 +1,6 @@
 //! Sends a request to a hub.
 
-use recrawl_fetcher::{HttpNetwork, Manner, NetworkError, Post, Request};
+use recrawl_fetcher::{HttpNetwork, NetworkError, Post, Request, RequestOptions};
 use recrawl_types::{CanonicalUrl, UrlRules, Validators};
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ pub async fn send(
             max_body: MAX_HUB_ANSWER,
             last: true,
             hop: None,
-            manner: Manner::default(),
+            manner: RequestOptions::default(),
         };
         let answer = tokio::time::timeout(timeout, network.post(&request, Post::form(form.to_owned()))).await;
         let reply = answer.unwrap_or(Err(NetworkError::Timeout)).map_err(HubError::Network)?;

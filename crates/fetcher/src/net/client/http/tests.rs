@@ -2,7 +2,7 @@
 //! responses that no HTTP library would.
 
 use super::*;
-use crate::Manner;
+use crate::RequestOptions;
 use crate::net::client::Cut;
 use crate::net::limits::{FetchConfig, MAX_CODED_LEAD};
 use recrawl_types::{CanonicalUrl, UrlRules, Validators, WrittenHost};
@@ -91,7 +91,7 @@ fn request(url: &str) -> Request {
         validators: Validators::default(),
         max_body: LIMIT,
         last: false,
-        manner: Manner::default(),
+        manner: RequestOptions::default(),
     }
 }
 
@@ -421,7 +421,7 @@ async fn what_is_for_public_addresses_only_opens_no_connection_elsewhere() {
     keep("both.test", &[server.ip(), "9.9.9.9".parse().unwrap()]);
     for host in ["127.0.0.1", "name.test"] {
         let usual = request(&format!("http://{host}:{}/", server.port()));
-        let manner = Manner { is_public_only: true, ..Manner::default() };
+        let manner = RequestOptions { is_public_only: true, ..RequestOptions::default() };
         let public = Request { manner, ..usual.clone() };
         for _ in 0..2 {
             let refused = network.get(&public, &Meter::default()).await.unwrap_err();
@@ -443,7 +443,11 @@ async fn preflights_and_fields_of_pages_are_sent() {
     let named = |name, value| (HeaderName::from_static(name), HeaderValue::from_static(value));
     let fields =
         [named("accept", "*/*"), named("origin", "null"), named("access-control-request-method", "GET")];
-    let manner = Manner { is_preflight: true, fields: HeaderMap::from_iter(fields), ..Manner::default() };
+    let manner = RequestOptions {
+        is_preflight: true,
+        fields: HeaderMap::from_iter(fields),
+        ..RequestOptions::default()
+    };
     let asked = Request { manner, ..request(&format!("http://{server}/x")) };
     let body = network.get(&asked, &Meter::default()).await.unwrap().body;
     let sent = String::from_utf8_lossy(&body).to_lowercase();

@@ -1,9 +1,9 @@
-//! The turn of a command in the data directory of a running daemon.
+//! Exclusive access of a command to the data directory of a running daemon.
 //!
-//! A command that needs the directory alone takes the turn, and asks the daemon to step aside. The daemon ends its
-//! round, closes everything, waits until nobody has the turn, and opens the crawl again. The turn is a lock on the
-//! folder itself (flock(2)), so it ends with the command, however that ends. The command then waits until the daemon
-//! answers again, so that the next command finds it.
+//! A command that needs the directory alone takes a lock on the folder itself (flock(2)), and asks the daemon to step
+//! aside. The daemon ends its round, closes everything, waits until nobody holds the lock, and opens the crawl again.
+//! The lock ends with the command, however that ends. The command then waits until the daemon answers again, so that
+//! the next command finds it.
 
 use crate::daemon::Daemon;
 use recrawl_console::view::Change;
@@ -30,9 +30,9 @@ const ASK_EVERY: Duration = Duration::from_secs(5);
 /// Time for a daemon that stepped aside to answer again.
 const RETURN: Duration = Duration::from_secs(10);
 
-/// The turn of this process, until it is dropped.
+/// The lock of this process, until it is dropped.
 #[derive(Debug)]
-pub struct Turn {
+pub struct ExclusiveAccess {
     data_dir: PathBuf,
     /// The lock; none once it is given back.
     lock: Option<File>,
@@ -40,37 +40,38 @@ pub struct Turn {
     has_asked: bool,
 }
 
-impl Turn {
+impl ExclusiveAccess {
     /// Waits until this command has the directory for itself. Without a directory there is nothing to wait for.
     ///
     /// # Errors
     /// Why a daemon cannot be asked, or what it refused.
-    pub fn alone(data_dir: &Path) -> Result<Option<Turn>, Failure> {
+    pub fn alone(data_dir: &Path) -> Result<Option<ExclusiveAccess>, Failure> {
         let folder = match File::open(data_dir) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
             opened => opened.map_err(|e| cannot(data_dir, &e))?,
         };
-        let lock = Turn::take(folder).map_err(|e| cannot(data_dir, &e))?;
-        let mut turn = Turn { data_dir: data_dir.to_owned(), lock: Some(lock), has_asked: false };
+        let lock = ExclusiveAccess::take(folder).map_err(|e| cannot(data_dir, &e))?;
+        let mut access =
+            ExclusiveAccess { data_dir: data_dir.to_owned(), lock: Some(lock), has_asked: false };
         // Of the daemon, if it has answered.
         let mut heard = Instant::now();
         while FileStorage::is_locked(data_dir).map_err(|e| cannot(data_dir, &e))? {
-            if (!turn.has_asked || heard.elapsed() > ASK_EVERY)
+            if (!access.has_asked || heard.elapsed() > ASK_EVERY)
                 && let Some(daemon) = Daemon::in_charge(data_dir)?
             {
                 let accepted = daemon.make(&Change::StepAside)?;
-                if !turn.has_asked {
+                if !access.has_asked {
                     logging::say(Level::INFO, &accepted.detail);
                 }
-                (turn.has_asked, heard) = (true, Instant::now());
+                (access.has_asked, heard) = (true, Instant::now());
             }
-            if heard.elapsed() > if turn.has_asked { CLOSING } else { OPENING } {
+            if heard.elapsed() > if access.has_asked { CLOSING } else { OPENING } {
                 // No daemon: opening the directory tells who has it.
                 break;
             }
             thread::sleep(LOOK_EVERY);
         }
-        Ok(Some(turn))
+        Ok(Some(access))
     }
 
     fn take(folder: File) -> io::Result<File> {
@@ -81,19 +82,20 @@ impl Turn {
         Ok(folder)
     }
 
-    /// For a daemon that stepped aside: none while a command has the turn. Hold it until the directory is open, so
+    /// For a daemon that stepped aside: none while a command has exclusive access. Hold it until the directory is open, so
     /// that no command takes it in between.
     ///
     /// # Errors
     /// When the folder cannot be opened, or its file system has no locks.
-    pub fn back(data_dir: &Path) -> io::Result<Option<Turn>> {
+    pub fn back(data_dir: &Path) -> io::Result<Option<ExclusiveAccess>> {
         let folder = File::open(data_dir)?;
         let is_mine = try_lock(&folder, FlockOperation::NonBlockingLockExclusive)?;
-        let turn = || Turn { data_dir: data_dir.to_owned(), lock: Some(folder), has_asked: false };
-        Ok(is_mine.then(turn))
+        let access =
+            || ExclusiveAccess { data_dir: data_dir.to_owned(), lock: Some(folder), has_asked: false };
+        Ok(is_mine.then(access))
     }
 
-    /// Does a process have the turn in this directory?
+    /// Does a process have exclusive access to this directory?
     ///
     /// # Errors
     /// When the folder cannot be opened, or its file system has no locks.
@@ -111,14 +113,14 @@ fn try_lock(folder: &File, lock: FlockOperation) -> io::Result<bool> {
     }
 }
 
-impl Drop for Turn {
+impl Drop for ExclusiveAccess {
     fn drop(&mut self) {
         self.lock = None;
         let begun = Instant::now();
         while self.has_asked && !matches!(Daemon::of(&self.data_dir), Ok(Some(_))) {
             if begun.elapsed() > RETURN {
-                // While the next command has the turn, the daemon stays aside.
-                if !Turn::is_taken(&self.data_dir).unwrap_or(false) {
+                // While the next command has the lock, the daemon stays aside.
+                if !ExclusiveAccess::is_taken(&self.data_dir).unwrap_or(false) {
                     logging::say(Level::WARN, "the daemon does not answer yet; see its log");
                 }
                 return;
@@ -139,21 +141,21 @@ mod tests {
     #[test]
     fn one_at_a_time_has_the_turn() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(!Turn::is_taken(folder.path()).unwrap());
-        let turn = Turn::alone(folder.path()).unwrap().expect("there is a folder");
-        assert!(Turn::is_taken(folder.path()).unwrap());
+        assert!(!ExclusiveAccess::is_taken(folder.path()).unwrap());
+        let access = ExclusiveAccess::alone(folder.path()).unwrap().expect("there is a folder");
+        assert!(ExclusiveAccess::is_taken(folder.path()).unwrap());
         let (told, tells) = std::sync::mpsc::channel();
         let path = folder.path().to_owned();
         let second = thread::spawn(move || {
-            let turn = Turn::alone(&path).unwrap();
+            let access = ExclusiveAccess::alone(&path).unwrap();
             told.send(()).unwrap();
-            turn
+            access
         });
         assert!(tells.recv_timeout(Duration::from_millis(100)).is_err(), "it waits");
-        drop(turn);
+        drop(access);
         tells.recv().unwrap();
         drop(second.join().unwrap());
-        assert!(!Turn::is_taken(folder.path()).unwrap());
-        assert!(Turn::alone(&folder.path().join("none")).unwrap().is_none());
+        assert!(!ExclusiveAccess::is_taken(folder.path()).unwrap());
+        assert!(ExclusiveAccess::alone(&folder.path().join("none")).unwrap().is_none());
     }
 }

@@ -21,18 +21,18 @@ const CONNECTIONS: usize = 16;
 const RETRY: u32 = 10;
 
 /// Answers until it is dropped.
-pub struct Aside {
+pub struct StandbyConsole {
     failing: Arc<Mutex<Option<String>>>,
     stop: Option<DropGuard>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Aside {
-    /// Answers at the console's address: `/health` with 200 and the state `aside`, unless [`Aside::fails`], all else with 503.
+impl StandbyConsole {
+    /// Answers at the console's address: `/health` with 200 and the state `aside`, unless [`StandbyConsole::fails`], all else with 503.
     ///
     /// # Errors
     /// If the address cannot be bound, or no thread can be started.
-    pub fn answer(listen: SocketAddr) -> Result<Aside, ServeError> {
+    pub fn answer(listen: SocketAddr) -> Result<StandbyConsole, ServeError> {
         let (listener, address) = serve::bind(listen)?;
         let runtime =
             runtime::Builder::new_current_thread().enable_all().build().map_err(ServeError::Thread)?;
@@ -56,7 +56,7 @@ impl Aside {
         let answers = connection::accept(listener, router, CONNECTIONS, || {}, stop.clone());
         let work = move || runtime.block_on(answers);
         let thread = thread::Builder::new().name("console".into()).spawn(work).map_err(ServeError::Thread)?;
-        Ok(Aside { failing, stop: Some(stop.drop_guard()), thread: Some(thread) })
+        Ok(StandbyConsole { failing, stop: Some(stop.drop_guard()), thread: Some(thread) })
     }
 
     /// The command has ended, and the crawl cannot be opened for this reason: a supervisor may help.
@@ -74,7 +74,7 @@ fn busy(why: String, uri: &Uri) -> Response {
 }
 
 /// Frees the address.
-impl Drop for Aside {
+impl Drop for StandbyConsole {
     fn drop(&mut self) {
         drop(self.stop.take());
         if self.thread.take().is_some_and(|thread| thread.join().is_err()) {

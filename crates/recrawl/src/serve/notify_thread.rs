@@ -17,7 +17,7 @@ const RETRY: Duration = Duration::from_secs(60);
 
 /// The thread, and where the targets stand.
 #[derive(Default)]
-pub struct Telling {
+pub struct NotifyThread {
     started: Mutex<Option<(CancellationToken, JoinHandle<()>)>>,
     deliveries: Mutex<Deliveries>,
 }
@@ -26,7 +26,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect("no panic under the lock")
 }
 
-impl Telling {
+impl NotifyThread {
     /// Starts the thread, once there is a target.
     ///
     /// # Errors

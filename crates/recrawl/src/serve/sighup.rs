@@ -20,7 +20,7 @@ pub struct Caught {
 }
 
 /// Handles SIGHUP until it is dropped.
-pub struct Hangup {
+pub struct Sighup {
     came: Arc<AtomicBool>,
     end: CancellationToken,
     thread: Option<thread::JoinHandle<()>>,
@@ -47,7 +47,7 @@ impl Caught {
         shared: Arc<SharedState>,
         console: Arc<Running>,
         signals: CancellationToken,
-    ) -> io::Result<Hangup> {
+    ) -> io::Result<Sighup> {
         let Caught { runtime, mut hangups } = self;
         let (came, end) = (Arc::new(AtomicBool::new(false)), CancellationToken::new());
         let (told, ended) = (came.clone(), end.clone());
@@ -79,18 +79,18 @@ impl Caught {
             }
         };
         let thread = thread::Builder::new().name("hangup".into()).spawn(move || runtime.block_on(listen))?;
-        Ok(Hangup { came, end, thread: Some(thread) })
+        Ok(Sighup { came, end, thread: Some(thread) })
     }
 }
 
-impl Hangup {
+impl Sighup {
     /// Did a SIGHUP come since the last call?
     pub fn take(&self) -> bool {
         self.came.swap(false, Relaxed)
     }
 }
 
-impl Drop for Hangup {
+impl Drop for Sighup {
     fn drop(&mut self) {
         self.end.cancel();
         if let Some(thread) = self.thread.take() {
