@@ -1,19 +1,9 @@
 //! The contents of recorded pages, as counts: words, links, images, tables. The text itself is not kept.
 //!
-//! Reading takes time and memory, so [`open`](crate::open()) leaves contents out; [`Dataset::read_contents`] adds them.
+//! [`open`](crate::open()) leaves contents out: reading them takes time and memory, and only the laboratory needs them.
 
-mod links;
-mod read;
-mod text;
-mod vocabulary;
-
-pub use read::{MAX_COUNTS, MAX_TEXT_LINE};
-pub use vocabulary::{MAX_VOCABULARY, MAX_WORD};
-
-use crate::{Dataset, DatasetError};
 use std::collections::HashMap;
 use std::ops::Range;
-use std::path::Path;
 use std::sync::Arc;
 
 /// The contents of all versions of the pages of a data set.
@@ -27,7 +17,7 @@ pub struct Contents {
 }
 
 /// The index of a document that the data set has no text for.
-const NO_TEXT: u32 = u32::MAX;
+pub const NO_TEXT: u32 = u32::MAX;
 
 /// A content of a page. Equal texts at two pages are two documents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,7 +66,7 @@ impl Document {
 
 impl Contents {
     /// Of documents by page and version. `in_force` has for each page the cycles from which it shows another document,
-    /// ascending, with the document's place; `titles` the words of its title, ascending.
+    /// ascending, with the document's place or [`NO_TEXT`]; `titles` the words of its title, ascending.
     pub fn new(
         words: Arc<[Box<str>]>,
         documents: Vec<Document>,
@@ -84,15 +74,6 @@ impl Contents {
         titles: Vec<Box<[u32]>>,
     ) -> Contents {
         Contents { words, documents, in_force, titles }
-    }
-
-    /// Reads the contents of a data set from its folder.
-    ///
-    /// # Errors
-    /// If the folder has no contents, a file cannot be read or is invalid, or a limit is exceeded; the message names
-    /// file and line. If the folder's pages are not those of the data set.
-    pub fn read(data: &Dataset, folder: &Path) -> Result<Contents, DatasetError> {
-        read::read(data, folder)
     }
 
     /// The words of all documents and titles, by number: in lower case, numbered by their first use.
@@ -212,16 +193,5 @@ impl Document {
     }
 }
 
-impl Dataset {
-    /// Reads the contents of its pages from the folder that it was read from. [`part`](Dataset::part) keeps them.
-    ///
-    /// # Errors
-    /// Those of [`Contents::read`].
-    pub fn read_contents(&mut self, folder: &Path) -> Result<(), DatasetError> {
-        self.contents = Some(Arc::new(Contents::read(self, folder)?));
-        Ok(())
-    }
-}
-
 #[cfg(test)]
-pub(crate) mod tests;
+mod seen;

@@ -24,7 +24,7 @@ pub struct Dataset {
     pub truth: Truth,
     /// Signals of changes; none in most data sets.
     pub signals: Signals,
-    /// The contents of the pages, if they were [read](Dataset::read_contents).
+    /// The contents of the pages, where the laboratory read them.
     pub contents: Option<Arc<Contents>>,
     /// What a crawl knew when the history begins; none if a replay begins with the first visits.
     pub beginning: Option<Arc<Beginning>>,

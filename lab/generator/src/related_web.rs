@@ -358,7 +358,7 @@ mod tests {
         let web = related_web(&RADINSKY, 32, 40, 6).unwrap();
         web.create(&folder).unwrap();
         let mut data = recrawl_simulation::open(&folder, None).unwrap();
-        data.read_contents(&folder).unwrap();
+        recrawl_contents::add(&mut data, &folder).unwrap();
         assert_eq!(
             (data.truth.clone(), read_experts(&folder).unwrap()),
             (web.data.truth.clone(), Some(web.experts.clone()))

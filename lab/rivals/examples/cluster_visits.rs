@@ -108,7 +108,7 @@ fn main() {
     };
     let folder = PathBuf::from(text("data", "crates/mockweb/recording"));
     let mut data = recrawl_simulation::open(&folder, None).expect("a data set");
-    data.read_contents(&folder).expect("contents");
+    recrawl_contents::add(&mut data, &folder).expect("contents");
     let data = data.every(number("every", 1.0) as u32).fixed_part();
     let rules = Rules { budget: Budget::Share(number("share", 0.05)), ..Rules::default() };
     let options = ClusterOptions {

@@ -230,11 +230,10 @@ fn make(
         RoundKind::Urgent => Choice::nothing(),
         RoundKind::Revisit | RoundKind::Fill => {
             let last = (crawl.settings.is_measured && begins_cycle).then_some(last.as_ref());
-            let survey = focus.as_ref().map(|focus| (&*focus.survey, focus.facts.is_satisfied));
+            let focus = focus.as_ref().map(|focus| (&*focus.survey, focus.facts.is_satisfied));
             let promised = &promised.due[..];
-            let to_choose =
-                SelectionInput { round, formula: &formula, comparison, last, promised, focus: survey };
-            choice::choose(crawl, generation, to_choose, request, &mut bursts)?
+            let input = SelectionInput { round, formula: &formula, comparison, last, promised, focus };
+            choice::choose(crawl, generation, input, request, &mut bursts)?
         }
     };
     if choice.is_broken {

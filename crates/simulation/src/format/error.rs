@@ -102,7 +102,7 @@ impl DatasetError {
     }
 
     /// An error about the file or folder as a whole.
-    pub(crate) fn whole(path: &Path, what: impl Into<String>) -> DatasetError {
+    pub fn whole(path: &Path, what: impl Into<String>) -> DatasetError {
         DatasetError::Whole { path: path.to_owned(), what: what.into() }
     }
 }

@@ -39,7 +39,7 @@ fn planted_experts_are_found_best_by_correlation() {
     let web = related_web(&RelatedRecipe::PRESETS[0], 144, 70, 2).unwrap();
     web.create(&folder).unwrap();
     let mut data = recrawl_simulation::open(&folder, None).unwrap();
-    data.read_contents(&folder).unwrap();
+    recrawl_contents::add(&mut data, &folder).unwrap();
     let planted: Vec<(u32, u32)> = web.experts.iter().map(|&(page, expert, _)| (page, expert)).collect();
     let report = run(&data, &options(Relation::ALL.to_vec(), planted)).unwrap();
     assert_eq!((report.kept, report.predicted, report.pages.changing), (144, 12, 144));

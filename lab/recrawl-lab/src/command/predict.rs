@@ -11,7 +11,7 @@ use recrawl_terminal::{print, print_json};
 
 pub fn run(args: &PredictArgs) -> Result<(), Failure> {
     let mut data = recrawl_simulation::open(&args.data, None).map_err(failure_of_data)?;
-    match data.read_contents(&args.data) {
+    match recrawl_contents::add(&mut data, &args.data) {
         // Pages without texts are known by their change bits.
         Ok(()) | Err(DatasetError::NoContents { .. }) => {}
         Err(error) => return Err(failure_of_data(error)),

@@ -99,11 +99,11 @@ impl Iterator for ChosenPages {
 pub(super) fn choose(
     crawl: &Crawl,
     generation: &Generation,
-    to_choose: SelectionInput<'_>,
+    input: SelectionInput<'_>,
     request: PlanRequest,
     bursts: &mut Bursts,
 ) -> Result<Choice, Failure> {
-    let SelectionInput { round, formula, comparison, last, promised, focus } = to_choose;
+    let SelectionInput { round, formula, comparison, last, promised, focus } = input;
     let mut filler = focus.map(|(survey, is_satisfied)| survey.filler(is_satisfied));
     // A policy that needs no formula leaves nothing to compare.
     let comparison = comparison.filter(|_| request.policy.is_formula());

@@ -127,8 +127,7 @@ const FIGURES: &[(&str, [f64; 5])] = &[
 
 fn recording() -> Dataset {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mockweb/recording");
-    let mut data = open(&folder, None).unwrap();
-    data.read_contents(&folder).unwrap();
+    let data = open(&folder, None).unwrap();
     data.part(&data.fixed(), 0..data.truth.cycles() + 1)
 }
 

@@ -12,11 +12,12 @@ const HEAD: &str = "| crate | purpose | imports |";
 const TEST_ARROWS: &[(&str, &[&str])] = &[
     ("change", &["extractor"]),
     ("crawl", &["mockweb"]),
-    ("experts", &["generator"]),
+    ("experts", &["contents", "generator"]),
     ("extractor", &["mockweb"]),
     ("forecast", &["generator"]),
-    ("generator", &["types"]),
+    ("generator", &["contents", "types"]),
     ("recrawl", &["generator", "mockweb"]),
+    ("rivals", &["contents"]),
 ];
 
 const HERE: &str = "crates/xtask/src/tidy/rule/import.rs";

@@ -29,7 +29,7 @@ impl ClusterData {
             false => all.filter(|set| args.features.contains(set)).collect(),
         };
         if features.iter().any(|set| set.needs_contents()) {
-            match data.read_contents(&args.data) {
+            match recrawl_contents::add(&mut data, &args.data) {
                 Ok(()) => {}
                 Err(error @ DatasetError::NoContents { .. }) if args.features.is_empty() => {
                     eprintln!("{error}; using features of URLs alone");

@@ -45,7 +45,7 @@ pub fn run(args: &ClusterReportArgs) -> Result<(), Failure> {
     }
     if let Some((path, file)) = &model {
         if file.digest_of_words.is_some() && data.contents.is_none() {
-            data.read_contents(&args.of.data).map_err(failure_of_data)?;
+            recrawl_contents::add(&mut data, &args.of.data).map_err(failure_of_data)?;
         }
         file.check_data(path, &data)?;
     }

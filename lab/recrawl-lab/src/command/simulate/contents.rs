@@ -40,7 +40,7 @@ pub fn read_if_needed(
         return Ok(());
     }
     let started = std::time::Instant::now();
-    data.read_contents(folder).map_err(|error| match error {
+    recrawl_contents::add(data, folder).map_err(|error| match error {
         DatasetError::NoContents { .. } => {
             Failure::Usage(format!("{error}; needed for {}", needed.join(", ")))
         }

@@ -113,7 +113,7 @@ const FIGURES: &[(&str, [f64; 5])] = &[
 fn recording() -> Dataset {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/mockweb/recording");
     let mut data = open(&folder, None).unwrap();
-    data.read_contents(&folder).unwrap();
+    recrawl_contents::add(&mut data, &folder).unwrap();
     data.part(&data.fixed(), 0..data.truth.cycles() + 1)
 }
 

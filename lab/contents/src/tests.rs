@@ -1,8 +1,7 @@
-mod seen;
-
 use super::*;
-use crate::open;
+use recrawl_simulation::{Document, open};
 use std::fs;
+use std::ops::Range;
 use tempfile::TempDir;
 
 const PAGES: &str = "page_id\turl\tpath\tgroup\ttitle\tfirst_cycle\tlast_cycle\tchanges
@@ -37,7 +36,7 @@ fn packed(lines: &[&str]) -> Vec<u8> {
 fn read(folder: &TempDir) -> Result<Dataset, String> {
     let mut data = open(folder.path(), None).unwrap();
     assert_eq!(data.contents, None, "unless asked for");
-    data.read_contents(folder.path()).map_err(|e| e.to_string())?;
+    add(&mut data, folder.path()).map_err(|e| e.to_string())?;
     Ok(data)
 }
 
@@ -134,7 +133,7 @@ fn invalid_contents_are_refused() {
     assert!(read(&folder(Some(&wide))).unwrap_err().contains("too much memory"));
     let folder = folder(Some(&whole));
     let mut part = open(folder.path(), None).unwrap().part(&[1, 0], 0..5);
-    assert!(part.read_contents(folder.path()).unwrap_err().to_string().contains("before a part is taken"));
+    assert!(add(&mut part, folder.path()).unwrap_err().to_string().contains("before a part is taken"));
     let mut part = open(folder.path(), None).unwrap().part(&[0, 1, 2, 2], 0..5);
-    assert!(part.read_contents(folder.path()).unwrap_err().to_string().contains("fewer pages"));
+    assert!(add(&mut part, folder.path()).unwrap_err().to_string().contains("fewer pages"));
 }

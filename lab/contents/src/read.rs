@@ -1,11 +1,11 @@
 //! Reads the contents of a data set: one JSON object a line, by page and version.
 
-use super::links::Targets;
-use super::text::Text;
-use super::vocabulary::Vocabulary;
-use super::{Contents, Document, NO_TEXT};
-use crate::format::{Lines, native};
-use crate::{Dataset, DatasetError};
+use crate::links::Targets;
+use crate::text::Text;
+use crate::vocabulary::Vocabulary;
+use recrawl_simulation::contents::NO_TEXT;
+use recrawl_simulation::format::{Lines, native};
+use recrawl_simulation::{Contents, Dataset, DatasetError, Document};
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::path::Path;
@@ -25,7 +25,7 @@ struct Version<'a> {
     text: Cow<'a, str>,
 }
 
-/// What is read so far.
+/// The part that is read so far.
 struct Reader {
     text: Text,
     vocabulary: Vocabulary,
@@ -39,6 +39,11 @@ struct Reader {
     counts: usize,
 }
 
+/// Reads the contents of a data set from its folder.
+///
+/// # Errors
+/// If the folder has no contents, a file cannot be read or is invalid, or a limit is exceeded; the message names file
+/// and line. If the folder's pages are not those of the data set.
 pub fn read(data: &Dataset, folder: &Path) -> Result<Contents, DatasetError> {
     let mut lines = open(folder)?;
     let (mut paths, mut titles) = (Vec::new(), Vec::new());
@@ -63,7 +68,7 @@ pub fn read(data: &Dataset, folder: &Path) -> Result<Contents, DatasetError> {
     let mut reader = Reader {
         text: Text::default(),
         vocabulary,
-        targets: Targets::new(data, paths),
+        targets: Targets::new(data.pages.iter().map(|page| &*page.url), paths),
         documents: Vec::new(),
         in_force: Vec::with_capacity(data.pages.len()),
         before: None,
@@ -85,12 +90,8 @@ pub fn read(data: &Dataset, folder: &Path) -> Result<Contents, DatasetError> {
     reader.leave_page(&numbers);
     let seen = reader.before.map_or(0, |(page, _)| page as usize + 1);
     reader.in_force[seen..].iter_mut().flatten().for_each(|entry| entry.1 = NO_TEXT);
-    Ok(Contents {
-        words: reader.vocabulary.into_words().into(),
-        documents: reader.documents,
-        in_force: reader.in_force,
-        titles,
-    })
+    let words = reader.vocabulary.into_words().into();
+    Ok(Contents::new(words, reader.documents, reader.in_force, titles))
 }
 
 fn open(folder: &Path) -> Result<Lines, DatasetError> {

@@ -1,7 +1,6 @@
 //! Where links lead: from their targets as written to pages of the data set.
 
-use super::ContentKind;
-use crate::Dataset;
+use recrawl_simulation::contents::ContentKind;
 use recrawl_types::{CanonicalUrl, UrlRules};
 use std::collections::{HashMap, HashSet};
 
@@ -20,9 +19,12 @@ pub struct Targets {
 
 impl Targets {
     /// `paths` are the names of the pages in their source.
-    pub fn new(data: &Dataset, paths: impl IntoIterator<Item = Box<str>>) -> Targets {
+    pub fn new<'u>(
+        urls: impl IntoIterator<Item = &'u str>,
+        paths: impl IntoIterator<Item = Box<str>>,
+    ) -> Targets {
         let rules = UrlRules::keep_all();
-        let urls: Vec<_> = data.pages.iter().map(|page| rules.canonicalize(&page.url).ok()).collect();
+        let urls: Vec<_> = urls.into_iter().map(|url| rules.canonicalize(url).ok()).collect();
         let (mut by_url, mut by_path) = (HashMap::new(), HashMap::new());
         for (url, page) in urls.iter().zip(0..) {
             if let Some(url) = url {
@@ -123,8 +125,6 @@ fn kind(path_and_query: &str) -> ContentKind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::RecordedPage;
-    use crate::testing::unchanging;
 
     #[test]
     fn links_lead_where_their_urls_lead() {
@@ -136,10 +136,8 @@ mod tests {
             "https://a.test/",
             "https://a.test/x/z",
         ];
-        let mut data = unchanging(urls.len(), 3);
-        data.pages = urls.map(|url| RecordedPage { url: url.into(), ..RecordedPage::default() }).into();
         let paths = ["/content/README.md", "/content/y", "a.test/x", "/three", "", ""].map(Box::from);
-        let mut targets = Targets::new(&data, paths);
+        let mut targets = Targets::new(urls, paths);
         let mut links = |page, written: &[&str]| {
             let (links, out) = targets.resolve(page, written.iter().copied());
             (links.to_vec(), out)

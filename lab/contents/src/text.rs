@@ -1,4 +1,4 @@
-//! What a recorded text holds: its visible text, links, images and tables.
+//! The visible text, links, images and tables of a recorded text.
 //!
 //! The text is Markdown, which may contain HTML. Plain text is Markdown without markup.
 

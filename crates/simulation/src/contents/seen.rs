@@ -3,7 +3,7 @@
 use super::*;
 use crate::policy::{Policy, PolicyVisit};
 use crate::testing::{datasets, rules, unchanging, with_contents};
-use crate::{Observed, Rules, RulesError, Trace, replay};
+use crate::{Dataset, Observed, Rules, RulesError, Trace, replay};
 use ::proptest::prelude::*;
 use std::collections::HashSet;
 
