@@ -12,6 +12,10 @@ use serde::Serialize;
 pub struct Part {
     /// The name of its module.
     pub name: &'static str,
+    /// The tables of the configuration that are its rules alone.
+    pub tables: &'static [&'static str],
+    /// The page of docs/ that tells people what it does, without its ending.
+    pub page: &'static str,
     /// Removes what it keeps of pages in the tables.
     pub forget: Forget,
 }

@@ -17,18 +17,53 @@ use crate::part::{Forget, Part};
 
 /// All parts. A takedown asks them in this order, which does not matter: no two keep the same row.
 pub const PARTS: &[Part] = &[
-    Part { name: "dates", forget: Forget::Rows(dates::forget) },
-    Part { name: "focus", forget: Forget::Nothing("explored visits and groups are hashes") },
-    Part { name: "improve", forget: Forget::Rows(improve::forget) },
-    Part { name: "next_change", forget: Forget::Nothing("the weights are of all pages together") },
-    Part { name: "noise", forget: Forget::Rows(noise::forget) },
-    Part { name: "notify", forget: Forget::Nothing("messages lie beside kept visits, and go with them") },
-    Part { name: "pings", forget: Forget::Rows(pings::forget) },
-    Part { name: "promises", forget: Forget::Nothing("they name what the configuration names") },
-    Part { name: "render", forget: Forget::Nothing("words are counted by rule of the configuration") },
-    Part { name: "seed_hosts", forget: Forget::Rows(seed_hosts::forget) },
-    Part { name: "traps", forget: Forget::Rows(traps::forget) },
-    Part { name: "trust", forget: Forget::Nothing("it is kept in the rows of hosts, and goes with them") },
+    Part { name: "dates", tables: &[], page: "discovery", forget: Forget::Rows(dates::forget) },
+    Part {
+        name: "focus",
+        tables: &["focus"],
+        page: "focus",
+        forget: Forget::Nothing("explored visits and groups are hashes"),
+    },
+    Part { name: "improve", tables: &["improve"], page: "improving", forget: Forget::Rows(improve::forget) },
+    Part {
+        name: "next_change",
+        tables: &[],
+        page: "formulas",
+        forget: Forget::Nothing("the weights are of all pages together"),
+    },
+    Part {
+        name: "noise",
+        tables: &["change"],
+        page: "change-detection",
+        forget: Forget::Rows(noise::forget),
+    },
+    Part {
+        name: "notify",
+        tables: &["notify"],
+        page: "notifications",
+        forget: Forget::Nothing("messages lie beside kept visits, and go with them"),
+    },
+    Part { name: "pings", tables: &["pings"], page: "pings", forget: Forget::Rows(pings::forget) },
+    Part {
+        name: "promises",
+        tables: &["promises"],
+        page: "improving",
+        forget: Forget::Nothing("they name what the configuration names"),
+    },
+    Part {
+        name: "render",
+        tables: &["render"],
+        page: "rendering",
+        forget: Forget::Nothing("words are counted by rule of the configuration"),
+    },
+    Part { name: "seed_hosts", tables: &[], page: "manual", forget: Forget::Rows(seed_hosts::forget) },
+    Part { name: "traps", tables: &["traps"], page: "traps", forget: Forget::Rows(traps::forget) },
+    Part {
+        name: "trust",
+        tables: &[],
+        page: "pings",
+        forget: Forget::Nothing("it is kept in the rows of hosts, and goes with them"),
+    },
 ];
 
 #[cfg(test)]

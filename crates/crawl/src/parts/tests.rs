@@ -47,6 +47,51 @@ fn the_list_has_what_the_folder_has() {
     assert_eq!(listed, found, "a part is a folder or file of src/parts, and a line in PARTS, in order");
 }
 
+/// The tables of the configuration that the rounds themselves read.
+const OF_ROUNDS: &[&str] = &[
+    "budget",
+    "consent",
+    "crawler",
+    "cycle",
+    "dns",
+    "events",
+    "extract",
+    "fetch",
+    "hosts",
+    "log",
+    "pages",
+    "politeness",
+    "proxy",
+    "round",
+    "schedule",
+    "scope",
+    "serve",
+    "storage",
+    "urls",
+];
+
+#[test]
+fn each_table_of_the_configuration_has_one_owner() {
+    let all = toml::Table::try_from(crate::config::Config::default()).unwrap();
+    let of_parts = PARTS.iter().flat_map(|part| part.tables);
+    let mut owned: Vec<&str> = OF_ROUNDS.iter().chain(of_parts).copied().collect();
+    owned.sort_unstable();
+    let all: Vec<&str> = all.keys().map(String::as_str).collect();
+    assert_eq!(owned, all, "a table is the rules of one part, or one that the rounds read");
+}
+
+#[test]
+fn each_part_has_a_page_that_names_its_tables() {
+    let docs = folder().join("../../../../docs");
+    for part in PARTS {
+        let page = fs::read_to_string(docs.join(part.page).with_extension("md")).unwrap();
+        for table in part.tables {
+            let is_named = [format!("[{table}]"), format!("{table}.")].iter().any(|name| page.contains(name));
+            assert!(is_named, "docs/{}.md does not name [{table}], the rules of {}", part.page, part.name);
+        }
+    }
+}
+
 #[test]
 fn each_lesson_of_a_part_is_one_of_the_round() {
     let listed = fs::read_to_string(folder().join("../cycle/lessons.rs")).unwrap();
