@@ -84,37 +84,8 @@ pub struct Fetched {
 #[tracing::instrument(level = "error", name = "fetch", skip_all)]
 pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Failure> {
     let Plan { facts, schedule, mut log, recovered, mut archive } = plan;
-    let bodies = Bodies::in_storage(&*crawl.warc)?;
-    let noise = SiteNoise::new(&crawl.tables, crawl.settings.noise_rules());
-    let hints = HintRules {
-        config: &crawl.settings.config.hints,
-        scope: &crawl.settings.scope,
-        canonical: &crawl.settings.rules,
-        hosts: &*crawl.tables,
-        product_token: crawl.settings.fetch.product_token(),
-    };
-    let focus = match &crawl.settings.focus {
-        Some(rules) => Some(FocusReader::new(rules, FocusState::before(&crawl.tables, facts.round())?.model)),
-        None => None,
-    };
-    let known_rules = KnownRules::open(&crawl.tables, &crawl.settings.pages)?;
-    let reader = PageReader {
-        cycle: facts.cycle,
-        round: Some(facts.round().round).filter(|_| !crawl.settings.notify.is_empty()),
-        rules: &crawl.settings.rules,
-        scope: &crawl.settings.scope,
-        change: &crawl.settings.change,
-        traps,
-        noise: &noise,
-        reading: &crawl.settings.reading,
-        pages: &crawl.settings.pages,
-        known_rules: &known_rules,
-        consent: &crawl.settings.config.consent,
-        hints: &hints,
-        archive: archive.is_some(),
-        focus,
-        bodies: &bodies,
-    };
+    let reader_resources = ReaderResources::open(crawl)?;
+    let reader = reader_resources.reader(crawl, &facts, traps, archive.is_some())?;
     let done = Arc::new(recovered.done);
     crawl.display.begin(facts.cycle, schedule.len(), schedule.hosts().len(), done.count());
     let shown = Shown(&*crawl.display);
@@ -136,17 +107,10 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
     let spent = CycleTotals::before(&crawl.tables, &facts)?.spent(&recovered.bytes);
     // A separate token: a full disk stops this cycle, but is no signal.
     let stop = crawl.shutdown.token().child_token();
-    // If the clock was set back, the cycle still ends by its deadline.
-    let ran = crawl.since(facts.cycle_started());
-    let left = crawl.settings.config.cycle.deadline.map(|d| d.0.saturating_sub(ran));
-    let left_of_cycle = crawl.settings.config.cycle.period.0.saturating_sub(ran);
-    let max = crawl.settings.config.round.max.0;
-    let max = if facts.kind == RoundKind::Revisit { max } else { max.min(left_of_cycle) };
+    let TimeLeft { of_deadline, of_cycle, of_round } = TimeLeft::now(crawl, &facts);
     let (fetched, pages) = mpsc::channel::<FetchedPage>(QUEUE);
     let refusals = Refusals::of(crawl, traps.clone());
-    let unvisited =
-        crawl.tables.setting(LEFT_OUT)?.map(|bytes| UnvisitedHosts::from_bytes(&bytes)).unwrap_or_default();
-    let precedence = Precedence { seed: crawl.random_seed, unvisited };
+    let precedence = precedence(crawl)?;
     let unavailable = unavailable(&crawl.tables)?;
     let written = requests.clone().map(|requests| requests as Arc<dyn RequestLog>);
     let stage = rendering(crawl)?;
@@ -166,9 +130,9 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
             spent,
             precedence,
             unavailable,
-            deadline: left.map(|left| now + left),
-            held_deadline: Some(now + left_of_cycle),
-            patience: patience(crawl, now + max),
+            deadline: of_deadline.map(|left| now + left),
+            held_deadline: Some(now + of_cycle),
+            patience: patience(crawl, now + of_round),
             control: crawl.steering.clone(),
             requests: written,
             resources,
@@ -181,9 +145,6 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
     }
     note_ended(crawl, &report)?;
     let stopped_by = report.stopped_by;
-    if stopped_by != StoppedBy::Stop {
-        crawl.live.merging();
-    }
     let earlier = recovered.skipped.iter().map(|skipped| &skipped.pages);
     let skipped = earlier.chain(&report.skipped).map(|pages| pages.end - pages.start).sum();
     let asked_again = report.asked_again;
@@ -197,7 +158,97 @@ fn note_ended(crawl: &Crawl, report: &FetchReport) -> Result<(), Failure> {
     crawl.control.keep_answers();
     crawl.tables.set_setting(LEFT_OUT, &report.unvisited_hosts.to_bytes())?;
     crawl.tables.set_setting(UNAVAILABLE, &report.unavailable.to_bytes())?;
+    if report.stopped_by != StoppedBy::Stop {
+        crawl.live.merging();
+    }
     Ok(())
+}
+
+/// The resources of a round that its [`PageReader`] borrows.
+struct ReaderResources<'c> {
+    bodies: Bodies,
+    noise: SiteNoise<'c>,
+    hints: HintRules<'c>,
+    known_rules: KnownRules,
+}
+
+impl<'c> ReaderResources<'c> {
+    fn open(crawl: &'c Crawl) -> Result<ReaderResources<'c>, Failure> {
+        let hints = HintRules {
+            config: &crawl.settings.config.hints,
+            scope: &crawl.settings.scope,
+            canonical: &crawl.settings.rules,
+            hosts: &*crawl.tables,
+            product_token: crawl.settings.fetch.product_token(),
+        };
+        Ok(ReaderResources {
+            bodies: Bodies::in_storage(&*crawl.warc)?,
+            noise: SiteNoise::new(&crawl.tables, crawl.settings.noise_rules()),
+            hints,
+            known_rules: KnownRules::open(&crawl.tables, &crawl.settings.pages)?,
+        })
+    }
+
+    fn reader<'r>(
+        &'r self,
+        crawl: &'r Crawl,
+        facts: &Facts,
+        traps: &'r Traps,
+        archive: bool,
+    ) -> Result<PageReader<'r>, Failure> {
+        let focus = match &crawl.settings.focus {
+            Some(rules) => {
+                Some(FocusReader::new(rules, FocusState::before(&crawl.tables, facts.round())?.model))
+            }
+            None => None,
+        };
+        Ok(PageReader {
+            cycle: facts.cycle,
+            round: Some(facts.round().round).filter(|_| !crawl.settings.notify.is_empty()),
+            rules: &crawl.settings.rules,
+            scope: &crawl.settings.scope,
+            change: &crawl.settings.change,
+            traps,
+            noise: &self.noise,
+            reading: &crawl.settings.reading,
+            pages: &crawl.settings.pages,
+            known_rules: &self.known_rules,
+            consent: &crawl.settings.config.consent,
+            hints: &self.hints,
+            archive,
+            focus,
+            bodies: &self.bodies,
+        })
+    }
+}
+
+/// Time left of each limit, when the fetching begins.
+struct TimeLeft {
+    /// Of `cycle.deadline`, if it is set.
+    of_deadline: Option<Duration>,
+    /// Of `cycle.period`.
+    of_cycle: Duration,
+    /// Of `round.max`.
+    of_round: Duration,
+}
+
+impl TimeLeft {
+    fn now(crawl: &Crawl, facts: &Facts) -> TimeLeft {
+        // If the clock was set back, the cycle still ends by its deadline.
+        let ran = crawl.since(facts.cycle_started());
+        let of_deadline = crawl.settings.config.cycle.deadline.map(|d| d.0.saturating_sub(ran));
+        let of_cycle = crawl.settings.config.cycle.period.0.saturating_sub(ran);
+        let max = crawl.settings.config.round.max.0;
+        let of_round = if facts.kind == RoundKind::Revisit { max } else { max.min(of_cycle) };
+        TimeLeft { of_deadline, of_cycle, of_round }
+    }
+}
+
+/// The order of hosts: those that earlier rounds left out come first.
+fn precedence(crawl: &Crawl) -> Result<Precedence, Failure> {
+    let unvisited =
+        crawl.tables.setting(LEFT_OUT)?.map(|bytes| UnvisitedHosts::from_bytes(&bytes)).unwrap_or_default();
+    Ok(Precedence { seed: crawl.random_seed, unvisited })
 }
 
 /// How long the round waits for slow hosts; none if it waits for all.
@@ -242,54 +293,7 @@ fn join_stages(
             let (is_last, earlier) = (left == 0, others.clone());
             let worker = move || {
                 let _span = span.entered();
-                let _reading = Reading(&pages);
-                let mut tools = Tools::new(reader.focus.is_some());
-                let (mut fetched, mut taken) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
-                loop {
-                    let is_patient = is_last || taken.iter().any(Taken::is_notable);
-                    let inbox = if is_patient { Some(pages.lock()) } else { locked_if_free(&pages) };
-                    let turn = inbox.map(|inbox| {
-                        let mut inbox = inbox.expect("no panic under the lock");
-                        inbox.take(BATCH, is_last, &mut fetched, &mut taken)
-                    });
-                    match turn.unwrap_or(NextBatch::Wait(LOOK_EVERY)) {
-                        NextBatch::Pages => {}
-                        NextBatch::Wait(time) => {
-                            thread::park_timeout(time);
-                            continue;
-                        }
-                        NextBatch::End => {
-                            earlier.iter().for_each(Thread::unpark);
-                            return;
-                        }
-                    }
-                    let mut start = processor_time();
-                    let read_one = |(expected, page): (Work, FetchedPage)| {
-                        crawl.live.answers.count(&page);
-                        match crawl.pings.take_key_file(&page) {
-                            Ok(false) => {}
-                            Ok(true) => {
-                                taken.push(expected.took(0, Duration::ZERO));
-                                return None;
-                            }
-                            Err(failure) => return Some(Err(failure)),
-                        }
-                        let read = reader.read(page, &mut tools);
-                        let work = read.as_ref().map_or(0, |read| read.work);
-                        if let (Some(websub), Ok(ReadPage { visit, hub, .. })) = (crawl.pings.websub(), &read)
-                        {
-                            websub.visited(visit, hub.as_ref());
-                        }
-                        let end = processor_time();
-                        taken.push(expected.took(work, end.saturating_sub(start)));
-                        start = end;
-                        Some(read)
-                    };
-                    let batch: Batch = fetched.drain(..).filter_map(read_one).collect();
-                    if read.send(batch).is_err() {
-                        return;
-                    }
-                }
+                read_pages(crawl, reader, &pages, &read, is_last, &earlier);
             };
             let reader = thread::Builder::new().name("reader".into()).spawn_scoped(scope, worker)?;
             others.push(reader.thread().clone());
@@ -317,6 +321,65 @@ fn join_stages(
         rendered?;
         report.map_err(Failure::from)
     })
+}
+
+/// Reads pages until no more come, or nobody takes the visits. The last of the readers waits for pages, and wakes the
+/// `earlier` ones at the end.
+fn read_pages(
+    crawl: &Crawl,
+    reader: &PageReader<'_>,
+    pages: &Mutex<Inbox>,
+    read: &crossbeam_channel::Sender<Batch>,
+    is_last: bool,
+    earlier: &[Thread],
+) {
+    let _reading = Reading(pages);
+    let mut tools = Tools::new(reader.focus.is_some());
+    let (mut fetched, mut taken) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
+    loop {
+        let is_patient = is_last || taken.iter().any(Taken::is_notable);
+        let inbox = if is_patient { Some(pages.lock()) } else { locked_if_free(pages) };
+        let turn = inbox.map(|inbox| {
+            let mut inbox = inbox.expect("no panic under the lock");
+            inbox.take(BATCH, is_last, &mut fetched, &mut taken)
+        });
+        match turn.unwrap_or(NextBatch::Wait(LOOK_EVERY)) {
+            NextBatch::Pages => {}
+            NextBatch::Wait(time) => {
+                thread::park_timeout(time);
+                continue;
+            }
+            NextBatch::End => {
+                earlier.iter().for_each(Thread::unpark);
+                return;
+            }
+        }
+        let mut start = processor_time();
+        let read_one = |(expected, page): (Work, FetchedPage)| {
+            crawl.live.answers.count(&page);
+            match crawl.pings.take_key_file(&page) {
+                Ok(false) => {}
+                Ok(true) => {
+                    taken.push(expected.took(0, Duration::ZERO));
+                    return None;
+                }
+                Err(failure) => return Some(Err(failure)),
+            }
+            let read = reader.read(page, &mut tools);
+            let work = read.as_ref().map_or(0, |read| read.work);
+            if let (Some(websub), Ok(ReadPage { visit, hub, .. })) = (crawl.pings.websub(), &read) {
+                websub.visited(visit, hub.as_ref());
+            }
+            let end = processor_time();
+            taken.push(expected.took(work, end.saturating_sub(start)));
+            start = end;
+            Some(read)
+        };
+        let batch: Batch = fetched.drain(..).filter_map(read_one).collect();
+        if read.send(batch).is_err() {
+            return;
+        }
+    }
 }
 
 /// The lock, if no other thread has it.
