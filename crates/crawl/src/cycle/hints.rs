@@ -85,6 +85,7 @@ impl HintRules<'_> {
             }
         }
         let is_index = kind == ListingKind::Index;
+        // Indexes can name each other without end; only this limit stops them.
         if is_index && page.hops >= self.config.max_nesting {
             let depth = page.hops;
             tracing::info!(%url, "ignored a sitemap index nested in {depth} others (hints.max_nesting)");
@@ -99,11 +100,14 @@ impl HintRules<'_> {
             if !self.scope.admits_link(&entry.url, depth) {
                 continue;
             }
+            // A sitemap speaks for its own host, and for hosts whose robots.txt names it (sitemaps.org, cross
+            // submits). Otherwise any site could fill the crawl with URLs of others.
             let authority = self.authority(url, &entry.url, kind, &mut hosts)?;
             if authority == Authority::Foreign {
                 foreign += 1;
                 continue;
             }
+            // A date in the future announces no change that has happened.
             let is_dated = authority == Authority::Own && u64::from(entry.lastmod) <= latest;
             let lastmod = if is_dated { entry.lastmod } else { 0 };
             links.push(Link { hops, listed: true, lastmod, ..Link::to(entry.url, depth) });

@@ -137,12 +137,14 @@ impl Inbox {
             self.debts.took(&taken, Instant::now());
             self.is_reading_alone &= !taken.expected.is_alone;
             let Taken { expected, work, .. } = taken;
+            // A page was charged by its size, before anybody knew its cost. Its site pays the rest now.
             if let Some(more) = work.checked_sub(expected.work) {
                 self.order.charge(expected.site, more);
             }
         }
         loop {
             let mut is_closed = false;
+            // Take in all pages before choosing one: fairness only holds among pages that are here.
             while self.order.len() < self.room {
                 match self.pages.try_recv() {
                     Ok(page) => self.put(page),
@@ -167,6 +169,8 @@ impl Inbox {
         }
         while batch.len() < most && self.order.len() > 0 {
             let now = Instant::now();
+            // A tree takes a hundred times the bytes of a hostile body: two at a time could exhaust the
+            // memory.
             let is_alone = |work: &Work| work.is_alone || self.debts.are_of(&work.site);
             let wait = |work: &Work| match self.is_reading_alone && is_alone(work) {
                 true => Some(LOOK_EVERY),
@@ -178,6 +182,7 @@ impl Inbox {
                 Err(_) => break,
             };
             let is_alone = is_alone(&self.order.waiting[&key].0);
+            // A costly page begins a batch of its own, or the pages taken with it would wait for it.
             if is_alone && !batch.is_empty() {
                 break;
             }

@@ -125,10 +125,13 @@ impl PageReader<'_> {
                 let visited = page.entry.record.visited.as_ref();
                 let renewed = visited.map(|v| self.renewed(&v.content, response, &visit));
                 if let Some((visited, renewed)) = visited.zip(renewed.as_ref()) {
+                    // Most 304s bring nothing new: without content in the visit, the merge keeps that of the
+                    // record.
                     visit.content = Some(renewed).filter(|renewed| **renewed != visited.content).cloned();
                     let rule = self.pages.of(&page.entry.url);
                     visit.difference = self.difference(visited, &visited.content, rule);
                 }
+                // The header of a 304 may forbid the archive from now on.
                 match renewed.is_none_or(|content| self.consent.admits_archive(&content.consent, visit.at)) {
                     true => {
                         let of = visited.and_then(|v| self.capture_of(&v.content));
@@ -153,6 +156,7 @@ impl PageReader<'_> {
         let is_same = before.is_some() && visit.content.as_ref().map(|c| c.payload) == before;
         visit.sign = trust::sign(page.condition, &page.result, visit.outcome.change(), is_same);
         visit.links.extend(self.hints.named(&page));
+        // After all links are known: sitemaps and redirects lead into traps as well.
         visit.left_out = self.traps.sift(self.scope.filters(), &mut visit.links)?;
         let holds_body = visit.content.as_ref().is_some_and(|c| c.archive.is_none())
             && !matches!(page.result, FetchResult::NotModified(_));

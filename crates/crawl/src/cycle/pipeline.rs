@@ -104,6 +104,8 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
     let allowance = pings_allowed(crawl, &facts);
     crawl.pings.begin_round(allowance, facts.cycle_started.is_none());
     ask_again(crawl)?;
+    // The budget of bytes is one of the cycle: earlier rounds count, and an interrupted run of this
+    // one.
     let spent = CycleTotals::before(&crawl.tables, &facts)?.spent(&recovered.bytes);
     // A separate token: a full disk stops this cycle, but is no signal.
     let stop = crawl.shutdown.token().child_token();
@@ -121,6 +123,7 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
             round: facts.round(),
             schedule: schedule.clone(),
             done: Arc::new(move |index| Done::contains(&done, index)),
+            // Asked before each request, so that a block holds at once and not from the next plan on.
             refuses: Arc::new(move |entry: &ScheduleEntry| refusals.refuse(entry)),
             opted_out: Arc::new(move |host: &str| opt_out.line(host).is_some()),
             rules: Arc::new(crawl.settings.rules.clone()),
@@ -298,6 +301,7 @@ fn join_stages(
             let reader = thread::Builder::new().name("reader".into()).spawn_scoped(scope, worker)?;
             others.push(reader.thread().clone());
         }
+        // The recorder ends with the last sender, so this thread must hold none.
         drop((read, pages));
         let recorder = move || span.in_scope(|| record(&reads, &mut recorder, stop));
         let recording = thread::Builder::new().name("recorder".into()).spawn_scoped(scope, recorder)?;
@@ -315,6 +319,7 @@ fn join_stages(
             }
         };
         let (report, rendered) = fetching.block_on(run);
+        // The recorder's error comes first: it is the cause, and the fetcher saw only a stop.
         recording
             .join()
             .map_err(|_| Failure::work("the recorder panicked; the visits before that are in the log"))??;
@@ -337,6 +342,8 @@ fn read_pages(
     let mut tools = Tools::new(reader.focus.is_some());
     let (mut fetched, mut taken) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
     loop {
+        // A reader that met a costly page reports it at once: until then, others would read more pages of
+        // that site.
         let is_patient = is_last || taken.iter().any(Taken::is_notable);
         let inbox = if is_patient { Some(pages.lock()) } else { locked_if_free(pages) };
         let turn = inbox.map(|inbox| {
@@ -357,6 +364,8 @@ fn read_pages(
         let mut start = processor_time();
         let read_one = |(expected, page): (Work, FetchedPage)| {
             crawl.live.answers.count(&page);
+            // A key file proves that a ping comes from its host. It is no page of the crawl, so it is not
+            // logged.
             match crawl.pings.take_key_file(&page) {
                 Ok(false) => {}
                 Ok(true) => {
@@ -367,6 +376,7 @@ fn read_pages(
             }
             let read = reader.read(page, &mut tools);
             let work = read.as_ref().map_or(0, |read| read.work);
+            // The log does not store hubs: only here can the subscriptions learn of one.
             if let (Some(websub), Ok(ReadPage { visit, hub, .. })) = (crawl.pings.websub(), &read) {
                 websub.visited(visit, hub.as_ref());
             }
@@ -376,6 +386,7 @@ fn read_pages(
             Some(read)
         };
         let batch: Batch = fetched.drain(..).filter_map(read_one).collect();
+        // The recorder takes pages even after an error. The queue is closed only if it panicked.
         if read.send(batch).is_err() {
             return;
         }

@@ -80,6 +80,7 @@ pub fn resume_or_make(
     let news = new_seeds(crawl, generation, cycle, seeds)?;
     let archived = crawl.recover_archive()?;
     let mut observed = Ok(());
+    // A visit whose body the archive has lost is cut off the log, and its page visited again.
     let observe = |visit: &Visit| {
         let body = visit.content.as_ref().and_then(|content| content.archive);
         let stays = body.is_none_or(|position| archived.sound.is_behind(position));
