@@ -143,6 +143,7 @@ impl RoundReport {
         stopped_by: StoppedBy,
         now: u64,
     ) -> RoundReport {
+        // Redirect targets and second visits of a page are only compared by the merge.
         tally.decide(merged.decided_first, merged.decided_changed, merged.decided_unchanged);
         let estimates = Estimates::of(sample);
         RoundReport {

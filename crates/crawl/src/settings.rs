@@ -256,6 +256,7 @@ impl Settings {
 /// Checks keys by themselves and against each other.
 fn check_values(config: &Config) -> Result<(), String> {
     let cycle = &config.cycle;
+    // The score has the rest, which may be nothing, but not less.
     let shares = cycle.discovery_share.least() + cycle.announced_share.0 + cycle.audit_share.0;
     if shares > 1.0 {
         return Err(format!(
@@ -354,6 +355,7 @@ fn fetch_config(config: &Config) -> Result<FetchConfig, String> {
     let block = |text: &String| address_block(text).map_err(|e| format!("fetch.allow_addresses: {e}"));
     let checked = FetchConfig {
         user_agent: config.crawler.user_agent.clone(),
+        // An empty contact is none: then the crawl may not go beyond loopback and the first look.
         contact: Some(config.crawler.contact.trim().to_owned()).filter(|c| !c.is_empty()),
         connections: fetch.connections as usize,
         connections_per_host: politeness.connections_per_host as usize,
@@ -372,6 +374,7 @@ fn fetch_config(config: &Config) -> Result<FetchConfig, String> {
         max_body: fetch.max_body.0 as usize,
         body_memory: fetch.body_memory.0 as usize,
         max_redirects: fetch.max_redirects,
+        // Only the archive needs the requests as they were sent.
         keep_requests: config.storage.archive && config.storage.archive_requests,
         bytes_per_second: config.budget.bytes_per_second.0,
         bytes_per_host: config.budget.bytes_per_host.0,

@@ -80,9 +80,12 @@ impl Import {
         let repository = repository.keeping_visits(settings.config.storage.keep_visits);
         let tables = open_read::own_tables(&folder, recrawl_repository::sync_files())?;
         check_pinned(&tables, &settings)?;
+        // A page that was taken down does not come back by an import.
         let decided = Decisions::open(&*storage, &tables, repository.has_decisions())?;
         settings.scope.refuse_taken_down(decided.taken_down);
         let round = repository.current().dated().in_next_cycle();
+        // The round in progress has the number that this commit would take: its log and schedule would be
+        // removed.
         if ScheduleFile::open(&*storage, round.round).map_err(Failure::work)?.is_some() {
             let text = format!(
                 "data directory {}: round {} is in progress; \

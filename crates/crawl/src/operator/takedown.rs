@@ -220,10 +220,13 @@ impl Stopped<'_> {
         let Order { pattern: meant, keep_crawling, end } = order;
         let folder = &self.settings.data_dir;
         if decide(&mut self.decided, order)? {
+            // A takedown that begins and ends within a cycle leaves no trace in the list: this count has its
+            // pages checked again.
             if !order.blocks() {
                 Control::note_lifted(&self.tables)?;
                 self.tables.flush()?;
             }
+            // Durable before anything is removed, or the crawl could fetch the pages again after a crash.
             self.decided.write(&*self.storage)?;
         }
         let generation = self.repository.current();
@@ -234,6 +237,7 @@ impl Stopped<'_> {
             return Ok(Ok(done(Summary::of_end(&covered), covered)));
         }
         Decisions::forget_older(&self.tables)?;
+        // The merge of that round would store from its log what is removed here.
         if let Some(InProgress { round, .. }) =
             open_read::in_progress(&*self.storage, &generation, Some(&self.tables))?
         {
@@ -256,6 +260,7 @@ impl Stopped<'_> {
         let messages = messages.map_err(Failure::work)?;
         let host_rows =
             self.repository.remove_hosts(&|host| meant.covers_host(host), false).map_err(Failure::work)?;
+        // Pages that were never visited have no content: without others, no commit is needed.
         if covered.visited > 0 {
             let reserve = self.settings.config.storage.reserve;
             Space::of(&self.storage, reserve).check_merge(&generation, 0, 0)?;
@@ -263,9 +268,11 @@ impl Stopped<'_> {
         }
         let tables = self.tables;
         let in_tables = remove_from(&tables, meant, false)?;
+        // Both name hosts and pages.
         CycleTotals::forget(&tables)?;
         CarriedPages::remove(&*self.storage, self.repository.current().number().next())?;
         tables.flush()?;
+        // Tables of sled keep removed values in old segments until they are written anew.
         drop(tables.written_anew(&folder.join(TABLES))?);
         let kept = Removed { visits, host_rows, messages };
         Ok(Ok(done(Summary::of(&covered, warc, kept, Some(in_tables)), covered)))

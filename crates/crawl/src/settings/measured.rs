@@ -32,6 +32,7 @@ pub fn check(config: &Config, learns: bool) -> Result<(), String> {
              measures; {key} is the largest, set it below {share}"
         ));
     }
+    // A share of the known pages cannot be judged yet: their number changes.
     if let Amount::Pages(pages) = cycle.pages {
         let pages = pages.max(cycle.pages_min);
         if audit * (pages as f64) < MIN_AUDIT as f64 {
@@ -46,6 +47,7 @@ pub fn check(config: &Config, learns: bool) -> Result<(), String> {
         }
     }
     let kept = config.storage.keep_visits;
+    // Measuring alone needs no histories, but learning replays them.
     match (learns, kept) {
         (_, 0) => Err(format!("storage.keep_visits is 0, and {mode} keeps visits; set it to 100")),
         (true, kept) if kept < MIN_KEPT_CYCLES => Err(format!(

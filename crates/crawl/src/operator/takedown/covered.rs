@@ -41,6 +41,7 @@ impl Covered {
         decided: &Decisions,
         generation: &Generation,
     ) -> Result<Covered, Failure> {
+        // This takedown forbids all its pages anyway: the question is which other rules do.
         let mut others = decided.clone();
         others.taken_down.retain(|pattern| pattern != meant);
         let forbidding = match tables {
@@ -66,6 +67,7 @@ impl Covered {
             };
             covered.checked += 1;
             let origin = Origin::of(&url);
+            // The pages of an origin stand together, so its rules are read once.
             let of = match last.take() {
                 Some((last, of)) if last == origin => of,
                 _ => forbidding.of_origin(tables, &origin)?,

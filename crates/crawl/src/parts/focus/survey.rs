@@ -149,6 +149,7 @@ impl Survey {
     ) -> Result<Survey, Failure> {
         let most = generation.summary().origins as usize;
         let (mut ends, mut hashes) = (Vec::with_capacity(most), Vec::with_capacity(most));
+        // The pass over the states has ordinals only: sites must be known by them before.
         each_site(generation, |site, end| {
             ends.push(end);
             hashes.push(hash(&site));
@@ -187,6 +188,7 @@ impl Survey {
         if cycles > 0 {
             survey.rate = (changes as f64 / cycles as f64).max(1e-6);
         }
+        // Each site is closed when the next one begins, so the last one is still open.
         if !survey.sites.is_empty() {
             survey.sites[of_site.site].pending = survey.waiting(&of_site, &scorer);
         }
@@ -254,6 +256,7 @@ impl Survey {
         let crawl_yield = self.all.mean();
         let is_by_expectation = self.rules.order.is_by_expectation();
         let mut exhausted = Vec::new();
+        // A scorer of its own: the one of the pass could not know the yield of all pages.
         let mut scorer = Scorer::new(&self.model, self.rules.order, self.all);
         for (site, sums) in self.sites.iter().enumerate() {
             scorer.enter(self.site(site));
@@ -271,6 +274,7 @@ impl Survey {
         exhausted.sort_by_key(|(site, newest)| (std::cmp::Reverse(newest.visits), *site));
         exhausted.truncate(NAMED_SITES);
         let mut names = vec![String::new(); exhausted.len()];
+        // A second pass for a few names needs less memory than the names of all sites.
         if !exhausted.is_empty() {
             let mut number = 0;
             each_site(generation, |site, _| {

@@ -122,6 +122,7 @@ impl LoopRules {
             before: config.before_cycles,
             settling: config.settling_cycles,
             trial: config.trial_cycles,
+            // An undecided trial goes on, but for two more lengths at most.
             longest: measured + 2 * config.trial_cycles,
             guard: config.guard_cycles,
             min_gain: config.min_gain,

@@ -299,6 +299,7 @@ impl LoopState {
 
     /// Moves on when a cycle begins; once for a cycle.
     pub fn advance(&mut self, now: Now<'_>, rules: &LoopRules) {
+        // A round that is planned again after a stop must not move on twice.
         if self.as_of == now.cycle {
             return;
         }
@@ -314,6 +315,7 @@ impl LoopState {
             );
         }
         let digest = digest_of(now.in_force);
+        // The attempt compared its candidate with a formula that is no longer in force.
         if self.in_force.as_ref().is_some_and(|expected| *expected != digest) {
             let ended = std::mem::take(&mut self.step);
             self.asked = None;
@@ -373,8 +375,11 @@ impl LoopState {
             }
             Some(Ok(candidate)) => candidate,
         };
+        // Each try takes its part of the error probability (`alpha_of`), also one that is refused below.
         self.tries += 1;
         let digest = candidate.id();
+        // Only noted: its file is removed once this state is kept, so that a kill neither loses nor repeats
+        // the try.
         self.done_with = Some(digest.clone());
         let [low, high] = candidate.back_test.gain;
         let [before, after] = candidate.back_test.coverage;
@@ -384,6 +389,7 @@ impl LoopState {
             Some(format!("it failed before, and is not tried until cycle {until}"))
         } else if low <= rules.min_gain {
             Some(format!("its gain is {low:.4} to {high:.4}; above {} is needed", rules.min_gain))
+        // A formula could gain by visiting few pages again and again, and never the rest.
         } else if after < before {
             Some(format!(
                 "it would visit {:.1} % of the pages, {:.1} % are visited now",
@@ -401,6 +407,7 @@ impl LoopState {
         }
         let attempt = Attempt {
             candidate,
+            // The guard's control sites, and a roll-back, need the text of the formula before.
             in_force: now.in_force.to_toml().unwrap_or_default(),
             since: now.cycle,
             trial_since: None,

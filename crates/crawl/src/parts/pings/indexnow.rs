@@ -69,6 +69,7 @@ impl Request {
             pages.push(url.map_err(wrong)?);
         }
         let home = &pages[0];
+        // By the protocol, a key without a location is a file at the root of the host.
         let key_file = match key_location {
             Some(location) => rules.canonicalize(location.trim()).map_err(|e| e.to_string()),
             None => rules.canonicalize(&format!("{}/{key}.txt", Origin::of(home))).map_err(|e| e.to_string()),
@@ -80,6 +81,8 @@ impl Request {
         {
             return Err(Wrong::new("host", "not the host of the URLs", "send one request per host"));
         }
+        // A key speaks for the folder of its file and what is below: other folders of the host may be of
+        // others.
         let path = key_file.path_and_query();
         let folder = &path[..=path.find('?').map_or(path, |query| &path[..query]).rfind('/').unwrap_or(0)];
         for (at, url) in pages.iter().enumerate() {

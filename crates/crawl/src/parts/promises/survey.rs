@@ -149,6 +149,7 @@ impl Survey<'_> {
         let promises = self.rules.promises;
         let Rhythms { of: rhythms, visits } = self.rhythms()?;
         let period = self.period.as_millis() as i64;
+        // The other half of k stays with the score, whatever was promised.
         let most = self.k / 2;
         let mut accounts: Vec<Account> = Vec::new();
         let mut due: Vec<DuePages> = Vec::new();
@@ -174,12 +175,15 @@ impl Survey<'_> {
                 DeadlineStatus::BackingOff => &mut account.backing_off,
                 DeadlineStatus::NeverVisited => &mut account.never_visited,
                 DeadlineStatus::Visited => {
+                    // From the visits that were kept: the record only knows the last one.
                     let gaps = visits_of.gaps(url, self.since / 1000, self.now / 1000)?;
                     let within = promise.within.as_millis();
                     let is_kept = gaps.longest.is_some_and(|gap| u128::from(gap) * 1000 <= within);
                     let visits = record.visited.as_ref().map(|visited| visited.history.visits);
                     if Gate::of(&record.known, visits, self.cycle, warmup) == Gate::Revisit {
                         let (rhythm, _) = &rhythms[place];
+                        // The next cycle must still reach the page in time: its host takes time for the
+                        // others, and planning takes some.
                         let slack = within as i64 - rhythm.spread.as_millis() as i64 - period / HEADROOM;
                         let age =
                             gaps.last.map_or(within as i64, |last| self.now as i64 - last as i64 * 1000);
@@ -194,6 +198,7 @@ impl Survey<'_> {
         })?;
         let chosen: Vec<Due> =
             due.into_iter().zip(visits).flat_map(|(due, visits)| due.finish(visits)).collect();
+        // A site may have outgrown its promise: then the most urgent pages come first.
         let due = most_urgent(chosen, most);
         due.iter().for_each(|page| accounts[page.promise].planned += 1);
         accounts.iter_mut().for_each(Account::count_share);
