@@ -90,6 +90,7 @@ fn verify_file(
         let problem = match records.next_record() {
             Ok(None) => break,
             Ok(Some(found)) if !found.is_torn => {
+                // Positions come in the order of the file, so one pass meets them all.
                 while let Some(position) = waiting.next_if(|position| position.offset <= offset) {
                     if position.offset < offset || !leads_to(&found, position.hash) {
                         astray.push(position);
@@ -103,6 +104,7 @@ fn verify_file(
             Err(e) if is_damage(&e) => e.to_string(),
             Err(e) => return Err(e),
         };
+        // The next record that can be read ends the damage: it hides nothing behind it.
         let next = records.next_sound(offset + 1)?;
         let is_named = waiting.peek().is_some_and(|position| position.offset < next.unwrap_or(u64::MAX));
         let left = next.unwrap_or(length) - offset;
@@ -121,6 +123,7 @@ fn verify_file(
         }
     }
     astray.extend(waiting);
+    // One lost file may hold the bodies of most pages: naming some is enough.
     let more = astray.len().saturating_sub(NAMED);
     for position in astray.iter().take(NAMED) {
         let url = generation.gather([position.ordinal].into_iter()).next_page()?;

@@ -102,6 +102,7 @@ impl Detour {
         if !is_followed && !is_unrecorded {
             return Ok(self.ended(page, known));
         }
+        // A page that waits for its target takes memory: without a permit, it is delivered as it is.
         let permit = if is_same_origin { self.permit_for(&page, run) } else { None };
         if permit.is_none() && is_unrecorded {
             return Ok(self.ended(page, known));

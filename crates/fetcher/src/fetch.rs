@@ -293,6 +293,7 @@ impl Loop {
                 resources.close(stopped_by);
             }
             self.publish();
+            // A page that is being rendered may ask for more.
             let is_rendering = resources.as_ref().is_some_and(|resources| resources.is_open());
             let is_finished = self.frontier.is_finished() && !control.has_asked() && !is_rendering;
             if self.visits.is_empty() && (stopped.is_some() || is_finished) {
@@ -305,6 +306,7 @@ impl Loop {
             let deadline = deadline.into_iter().flatten().min();
             let next = next.map(|next| self.run.budget().free_at().map_or(next, |free| free.max(next)));
             tokio::select! {
+                // A stop and a deadline go first: in a busy run, some visit has always ended.
                 biased;
                 () = stop.cancelled(), if stopped.is_none() => {}
                 () = at(deadline), if stopped.is_none() => {}
@@ -488,6 +490,7 @@ impl Loop {
         self.run.budget().received(ended.received);
         if let Some(address) = ended.address {
             self.addresses.request_ended(address);
+            // The connection led to another server than planned, whose delay counts as well.
             if let Some(peer) = ended.feedback.as_ref().and_then(|e| e.peer).filter(|p| *p != address) {
                 self.addresses.unexpected_request(peer);
             }
@@ -507,6 +510,7 @@ impl Loop {
         match ended.kind {
             VisitEndKind::NoRequest | VisitEndKind::Resource { .. } => {}
             VisitEndKind::Left(left) => self.left.push(*left),
+            // This machine has no sockets or memory left. No page may fail for that, so the run ends.
             VisitEndKind::Exhausted => return Err(FetchError::Exhausted),
             VisitEndKind::Lookup(address) => {
                 host.resolved(address);

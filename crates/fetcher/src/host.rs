@@ -255,6 +255,7 @@ impl Host {
         let mut finished = Vec::new();
         let now = run.now();
         loop {
+            // A host whose pages are all refused must not collect them in memory.
             if finished.len() >= CHUNK {
                 return Ok(Next::Visit { finished, action: None, last: false });
             }
@@ -279,6 +280,8 @@ impl Host {
                         self.pace.touch();
                         let queue = &mut self.origins[at];
                         let action = Some((Some(queue.id), queue.next_request(run)));
+                        // The last request closes the connection, since nobody needs it any more. So does
+                        // each request to a server that closes idle ones: a retry would cost another delay.
                         let is_started = self.runs.is_empty() && self.unloaded.is_empty();
                         let last = self.idle_closes >= IDLE_CLOSES_TOLERATED
                             || is_started && self.origins.iter().all(OriginQueue::is_exhausted);

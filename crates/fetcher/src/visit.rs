@@ -146,6 +146,8 @@ impl HostVisit {
         match self.action {
             Some((_, Action::Page(queued))) => {
                 for page in visit_page(*queued, self.last, &mut sending, &run, &mut ended).await {
+                    // The connection stays in use until the page is read: so connections bound the bodies in
+                    // memory.
                     let (hold, taken) = Hold::new();
                     let page = FetchedPage { hold, ..page };
                     ended.delivered += 1;
@@ -176,6 +178,7 @@ impl HostVisit {
                     Err(error @ (NetworkError::TryNextAddress | NetworkError::NotProcessed)) => {
                         VisitEndKind::retry(Action::Robots(robots_request), &error)
                     }
+                    // The fault is with this machine, so the host is not blamed.
                     Err(NetworkError::Exhausted) => VisitEndKind::Exhausted,
                     answer => VisitEndKind::Robots { robots_request, answer },
                 };
@@ -308,11 +311,13 @@ async fn visit_page(
         ended.kind = VisitEndKind::Exhausted;
         return Vec::new();
     }
+    // A sample of such answers is put to the test: some servers confirm pages that have changed.
     if conditional && answer.as_ref().is_ok_and(|r| r.status == 304) && run.is_tested(&queued.entry.url) {
         ended.kind = VisitEndKind::Again(QueuedPage { condition: Condition::Checked, ..queued });
         return Vec::new();
     }
     let onward = next_of_chain(&queued, &answer, run);
+    // The chain led back with a cookie that the page has not seen: with it, the page may answer.
     if let Some((target, chain)) = &onward
         && *target == queued.entry.url
         && !chain.is_loop()
@@ -333,6 +338,7 @@ async fn visit_page(
     }
     let (at, elapsed) =
         (run.now(), ended.feedback.as_ref().map_or(Duration::ZERO, |feedback| feedback.elapsed));
+    // A server that answers anything has not failed, even if nobody understands it.
     let is_malformed = matches!(answer, Err(NetworkError::Malformed));
     let result = result_of(answer, &entry, &from, conditional, &run.rules);
     let host_failed = is_host_failure(&result) && !is_malformed;

@@ -425,6 +425,7 @@ fn put_row(state: &HostState, rules_apart: bool) -> Vec<u8> {
     for validator in state.robots.iter().flat_map(|r| [&r.validators.etag, &r.validators.last_modified]) {
         out.put_bytes(validator.as_deref().unwrap_or_default().as_bytes());
     }
+    // Most hosts have none of these. A row without them is as short as in older versions.
     if state.pace != Pace::default() {
         out.put_u8(PACE);
         out.put_bytes(&put_pace(&state.pace));

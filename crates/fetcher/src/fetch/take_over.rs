@@ -14,6 +14,7 @@ impl Loop {
         let run = self.run.clone();
         let (action, url) = match action {
             Action::Page(page) => {
+                // Rules and schedule may have changed since the request was sent.
                 let Some(page) = self.as_planned(*page)? else { return Ok(()) };
                 let url = page.entry.url.clone();
                 (Action::Page(Box::new(page)), url)
@@ -21,6 +22,7 @@ impl Loop {
             Action::Robots(robots_request) => {
                 let id = self.frontier.host_of(&robots_request.robots_url, &run);
                 let origin = Origin::of(&robots_request.robots_url);
+                // Its answer comes: a second request would break the delay.
                 self.frontier.host(id).open_origin(&origin, &run)?.await_robots();
                 let url = robots_request.url.clone();
                 (Action::Robots(robots_request), url)
@@ -34,6 +36,7 @@ impl Loop {
         let queue = host.open_origin(&Origin::of(&url), &run)?;
         queue.take_over();
         let (origin, detour_path) = (queue.id, queue.state.detour_path.clone());
+        // The address is in use as well: other hosts on it wait for the end of this request.
         if let Some(address) = address {
             host.resolved(Some(address));
             self.frontier.set_address(id, address);

@@ -94,6 +94,7 @@ impl Cookie {
             let (key, value) = text.split_once('=').unwrap_or((&text, ""));
             let value = value.trim();
             match key.trim().to_ascii_lowercase().as_str() {
+                // A leading dot says nothing (RFC 6265 §5.2.3).
                 "domain" => domain = Some(value.strip_prefix('.').unwrap_or(value).to_ascii_lowercase()),
                 "path" => path = Some(value.to_owned()).filter(|path| path.starts_with('/')),
                 "secure" => is_secure = true,
@@ -113,6 +114,8 @@ impl Cookie {
         let is_https = from.scheme() == "https";
         let is_named =
             |prefix: &[u8]| name.len() >= prefix.len() && name[..prefix.len()].eq_ignore_ascii_case(prefix);
+        // A cookie with such a prefix promises that no page without TLS, or of a sibling host, has set it
+        // (RFC 6265bis).
         let is_refused = is_secure && !is_https
             || is_named(b"__secure-") && !is_secure
             || is_named(b"__host-") && !(is_secure && is_host_only && path.as_deref() == Some("/"));
@@ -122,6 +125,7 @@ impl Cookie {
         let path = path.unwrap_or_else(|| default_path(from));
         let (name, value) = (name.to_vec(), value.to_vec());
         let cookie = Cookie { name, value, domain, is_host_only, path, is_secure };
+        // Max-Age comes before Expires (RFC 6265 §5.3).
         Some((cookie, max_age.or(expires).unwrap_or(false)))
     }
 

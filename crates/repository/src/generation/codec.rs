@@ -248,6 +248,7 @@ pub(crate) fn put_extras(out: &mut Vec<u8>, content: &Content) {
     let has = |there: bool, bit| if there { bit } else { 0 };
     let directives =
         has(consent.noindex, NOINDEX) | has(consent.nofollow, NOFOLLOW) | has(consent.noarchive, NOARCHIVE);
+    // The first byte has one bit left for all that later versions add.
     let more = has(*archived_at != 0, HAS_ARCHIVED_AT) | has(*within_noise != 0, HAS_WITHIN_NOISE);
     let canonical = match consent.canonical {
         Canonical::Unclaimed => 0,

@@ -244,6 +244,7 @@ impl FrontCoded {
                 && shared <= urls.shared
             {
                 let before = urls.shared;
+                // The key leaves what they share earlier than the URL does, so it comes behind it.
                 let (order, behind) = if shared < before {
                     (Ordering::Greater, shared)
                 } else {

@@ -54,6 +54,7 @@ pub fn salvage(
     }
     let _lock = to.lock().map_err(WriteError::of(to.locate(""), "lock"))?;
     let names = list(from)?;
+    // From here on the folder is not empty: no other process may take it for a repository.
     let mut found = Salvaged::default();
     let manifest = match manifest::read(from) {
         Ok(Some(manifest)) => Some(manifest),
@@ -66,6 +67,7 @@ pub fn salvage(
             found.damage.push(error.into_damage());
             None
         }
+        // Only a manifest says what was committed. Without one, the newest whole generation is it.
         Err(other) => return Err(other.into()),
     };
     found.by_manifest = manifest.is_some();
@@ -81,9 +83,11 @@ pub fn salvage(
         return Err(SalvageError::Nothing(from.locate("")));
     }
     let empty = Generation::default();
+    // Begun from nothing: no block of the new repository may lie in a file of the damaged one.
     let mut writer = GenerationWriter::create(to.clone(), &empty, found.generation, found.cycle, false)?;
     Pages::new(from, &names, &mut found, mend).save(&mut writer)?;
     look_at_origins(from, &mut found);
+    // Without a manifest nobody knows how many pages there were: the damaged blocks alone tell.
     let expected = manifest.map_or(0, |m| m.summary.pages);
     let of_blocks = found.lost_ranges.iter().map(|range| range.pages).sum();
     found.lost = expected.saturating_sub(found.whole + found.urls_only).max(of_blocks);
@@ -93,6 +97,7 @@ pub fn salvage(
     let summary = writer.finish()?;
     let reports = save_reports(from, &**to, manifest.map(|m| m.reports), &mut found)?;
     save_visits(from, &**to, &names, &mut found)?;
+    // Without decisions the new repository takes no crawl, which could fetch again what was taken down.
     save_hosts(from, &**to, &names, &mut found)?;
     let decided = match decisions::read(from) {
         Ok(None) if manifest.is_some_and(|m| !m.has_decisions) => older(),
@@ -103,6 +108,7 @@ pub fn salvage(
     match decided {
         Some(text) => decisions::write(&**to, &text)?,
         None => found.damage.extend(decisions::check(from).err()),
+        // Last: an interrupted salvage leaves no manifest, and so no repository.
     }
     manifest::write(&**to, &Manifest { summary, reports, has_decisions: true })?;
     found.damage.sort_by(|a, b| (&a.file, a.offset).cmp(&(&b.file, b.offset)));

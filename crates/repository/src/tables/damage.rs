@@ -103,6 +103,7 @@ fn read_rows(
     damaged: &mut dyn FnMut(String),
     rows: &mut u64,
 ) -> io::Result<()> {
+    // Each step by itself, since sled may panic at any of them: what was read before is saved.
     match quietly(open) {
         Err(what) => damaged(format!("cannot be opened: {what}")),
         Ok(database) => {
@@ -136,6 +137,7 @@ fn read_rows(
                     }
                 }
             }
+            // sled drops the rows behind damage and says nothing: only the number of flushes tells of them.
             let row = quietly(|| database.open_tree("settings")?.get(FLUSHES));
             let flushes = row.ok().flatten().and_then(|row| durable::number_in(&row)).unwrap_or(0);
             match durable::flushes(scratch) {
