@@ -53,6 +53,7 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::operator::control::Mark;
 use recrawl_crawl::output::events::Events;
 use recrawl_crawl::process::Shutdown;
+use recrawl_crawl::report::RoundReport;
 use recrawl_crawl::settings::Settings;
 use recrawl_types::{CanonicalUrl, Span};
 use shared_state::{Due, Phase, SharedState, TICK};
@@ -249,13 +250,7 @@ fn crawl_on(
     while !crawl.shutdown.requested() {
         let is_called = sighup.take();
         if is_called {
-            reload::reload(args, crawl, shared, console);
-            if let Err(failure) = shared.notify_thread.begin(shared) {
-                tracing::error!("cannot deliver changes: {failure}");
-            }
-            if let Some(Err(failure)) = events.as_mut().map(|events| events.reopen(crawl)) {
-                tracing::error!("cannot reopen the events file, still writing to the old one: {failure}");
-            }
+            reload_all(args, crawl, shared, console, events);
         }
         if shared.take_changed() || is_called {
             // The obstacle of the last round may be gone.
@@ -310,12 +305,7 @@ fn crawl_on(
             Ok(RoundEnd::Committed(report)) => {
                 failures = 0;
                 given.clear();
-                report.log();
-                if report.fetched_nothing() {
-                    tracing::warn!("{}", crawl.live.errors().why_nothing());
-                } else if let Some(failed) = crawl.live.errors().failed() {
-                    tracing::info!("{failed}");
-                }
+                log_report(crawl, &report);
                 timer.is_in_cycle_since(report.cycle_started(), shared.now(), shared.uptime());
                 shared.committed(crawl, *report);
                 forget(&queued, crawl, shared);
@@ -332,6 +322,33 @@ fn crawl_on(
         }
     }
     Ok(Ended::Signal)
+}
+
+/// Reloads the configuration, and with it the threads and files that depend on it.
+fn reload_all(
+    args: &ServeArgs,
+    crawl: &mut Crawl,
+    shared: &Arc<SharedState>,
+    console: &Running,
+    events: &mut Option<Events>,
+) {
+    reload::reload(args, crawl, shared, console);
+    if let Err(failure) = shared.notify_thread.begin(shared) {
+        tracing::error!("cannot deliver changes: {failure}");
+    }
+    if let Some(Err(failure)) = events.as_mut().map(|events| events.reopen(crawl)) {
+        tracing::error!("cannot reopen the events file, still writing to the old one: {failure}");
+    }
+}
+
+/// Logs the report of a round, and which requests failed.
+fn log_report(crawl: &Crawl, report: &RoundReport) {
+    report.log();
+    if report.fetched_nothing() {
+        tracing::warn!("{}", crawl.live.errors().why_nothing());
+    } else if let Some(failed) = crawl.live.errors().failed() {
+        tracing::info!("{failed}");
+    }
 }
 
 /// Is no page known, and no seed given or queued?
