@@ -267,6 +267,7 @@ pub fn extract_part(
         BodyKind::Opaque => Extracted::Opaque(directives.decide()),
         BodyKind::Plain => {
             let Decoded { text: decoded, encoding } = decoded();
+            // JSON that cannot be read is compared as text.
             let json = media.is_json.then(|| json::text(&decoded, options.limits.max_text)).flatten();
             let text = json.unwrap_or_else(|| text::of_lines(&decoded, options.limits.max_text));
             let found = Found { text, ..Found::default() };
@@ -276,6 +277,7 @@ pub fn extract_part(
         }
         BodyKind::Html | BodyKind::Xhtml => {
             let Decoded { text, encoding } = decoded();
+            // A rendered document is in UTF-8, but its queries are encoded as in the page that was sent.
             let encoding = fields.queries.unwrap_or(encoding);
             let text = match media.kind {
                 BodyKind::Xhtml => xhtml::to_html(&text).into(),
@@ -285,6 +287,7 @@ pub fn extract_part(
             let page = |found: Found<'_>, work: u64, is_given_up: bool| {
                 let resolver = Resolver::of_page(url, found.base.as_deref(), rules, encoding);
                 found.metas.iter().for_each(|(name, content)| directives.directives.meta(name, content));
+                // Claims are limited as links are: each URL to resolve takes time.
                 let claims = found.canonicals.iter().take_while(|_| !resolver.is_spent());
                 let claims = claims.filter_map(|href| resolver.resolve(href).ok());
                 claims.for_each(|target| directives.canonical.add(target));
@@ -292,6 +295,7 @@ pub fn extract_part(
                 let page = read(found, &resolver, fields, directives.decide(), url, &options.limits);
                 Extracted::Page(PageContent { work, text: strip(page.text), is_given_up, ..page })
             };
+            // Selectors need the tree and all attributes.
             if let Some(part) = part.filter(|part| part.selects()) {
                 let (mut html, work) = html::parse(&text, Attributes::All);
                 let selected = part.select(&html, text.len());
@@ -301,6 +305,7 @@ pub fn extract_part(
             }
             match stream::read(&text, max_text, anchors) {
                 Ok(found) => page(found, text.len() as u64 / 2, false),
+                // A stream cannot follow this page: the tree's builder can, at more cost.
                 Err(_) => {
                     let (mut html, work) = html::parse(&text, Attributes::Read);
                     shadow::flatten(&mut html);
@@ -401,6 +406,7 @@ fn read(
         match places.entry(target) {
             Entry::Occupied(place) => {
                 let link = &mut page.links[*place.get()];
+                // One reference that is followed is enough.
                 link.nofollow &= reference.nofollow;
                 link.framed &= is_framed;
                 if link.anchor.is_empty() {

@@ -58,6 +58,7 @@ pub(crate) fn reference<'d>(element: &Element<'d>) -> Option<Reference<'d>> {
                 .is_some_and(|rel| tokens(rel).any(|t| is_one_of(t, &["nofollow", "ugc", "sponsored"])));
             Some(Reference { nofollow, ..Reference::plain(href) })
         }
+        // Its content is in the page itself, and read with it.
         Name::Iframe if element.get(Attr::Srcdoc).is_some() => None,
         Name::Iframe | Name::Frame => element.get(Attr::Src).cloned().map(Reference::plain),
         Name::Link => {

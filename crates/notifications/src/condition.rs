@@ -192,10 +192,12 @@ fn tokens(text: &str) -> Result<Vec<(usize, Token)>, String> {
                 Token::Text(characters[begin + 1..at - 1].iter().collect())
             }
             (c, _) if c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.') => {
+                // A minus may only begin a number, so it is no part of the rest.
                 let is_more = |c: &&char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
                 at += characters[at..].iter().take_while(is_more).count();
                 let word: String = characters[begin..at].iter().collect();
                 match word.parse::<f64>() {
+                    // Rust also reads `inf` and `nan` as numbers: here they are names.
                     Ok(number) if number.is_finite() && !c.is_ascii_alphabetic() => Token::Number(number),
                     _ => Token::Word(word),
                 }

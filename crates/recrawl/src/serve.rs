@@ -308,6 +308,7 @@ fn crawl_on(
                 log_report(crawl, &report);
                 timer.is_in_cycle_since(report.cycle_started(), shared.now(), shared.uptime());
                 shared.committed(crawl, *report);
+                // Seeds leave the queue after the commit, so that a crash loses none.
                 forget(&queued, crawl, shared);
                 learn::begin_if_due(crawl, shared, config.as_deref());
                 tell(events, crawl, shared);

@@ -130,6 +130,7 @@ impl<H: HostList> Hosts<H> {
             return Ok(());
         }
         let own = &mut self.pools;
+        // Pages that earlier rounds of the cycle tried count against the limit as well.
         let limit = self.at_most.saturating_sub(own.tried).min(self.in_round);
         let mut slots = limit;
         if let Some(warmup) = &mut own.warmup {
@@ -144,6 +145,7 @@ impl<H: HostList> Hosts<H> {
                 page.choose(choice, disk)?;
             }
         }
+        // No candidate of the host behind the best `slots` can be chosen: see the head of this file.
         own.discovery.drain(slots, disk, |page, disk| all.discovery.offer(page, disk))?;
         own.score.drain(slots, disk, |page, disk| all.score.offer(page, disk))?;
         own.announced.drain(slots, disk, |page, disk| all.announced.offer(page, disk))?;
@@ -155,6 +157,7 @@ impl<H: HostList> Hosts<H> {
             all.eligible += own.eligible;
             all.expected += own.expected;
         }
+        // Only a host with more candidates than slots can become full: of others, nothing needs to be stored.
         if slots > 0 && (own.eligible + own.unfetched > slots || !is_audited) {
             let end = ordinal + rows as u64;
             self.limited_hosts.push(LimitedHost {

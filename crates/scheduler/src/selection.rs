@@ -54,6 +54,7 @@ impl<H: HostList> Selection<H> {
     pub fn new(request: PlanRequest, hosts: H, memory: PlanMemory) -> Result<Selection<H>, PlanError> {
         request.check()?;
         let (k, targets) = (request.pages, request.targets());
+        // No more than k pages are chosen, so no order needs more than its best k.
         let all = Limits {
             warmup: None,
             discovery: k.saturating_add(request.discovery_min),
@@ -70,10 +71,12 @@ impl<H: HostList> Selection<H> {
             announced: all.announced.min(limit),
             audit: all.audit,
         });
+        // All orders share one memory. Those that outgrow their part continue in sorted files.
         let needed_by_host = of_host.iter().flat_map(Limits::bytes_needed);
         let division =
             memory.divide(all.bytes_needed().into_iter().chain(needed_by_host).chain([Choice::BYTES_NEEDED]));
         let ties = TieBreak::new(request.ties, request.seed, request.cycle);
+        // An order of its own: the sample must not depend on the scores that it is to judge.
         let audit = Shuffle::new(request.seed, request.cycle, Purpose::Audit);
         Ok(Selection {
             collector: Collector {
@@ -201,6 +204,7 @@ impl Collector {
         for row in rows {
             let ordinal = block.first + row as u64;
             self.counts.pages += 1;
+            // Earlier rounds of the cycle have used a part of the limit of the host.
             pools.tried += u64::from(block.columns.known[row].last_attempt == self.cycle);
             match Gate::of_row(block.columns, row, self.cycle, self.warmup) {
                 Gate::Gone => self.counts.gone += 1,
@@ -231,6 +235,7 @@ impl Collector {
                 }
                 Gate::Revisit => {
                     self.counts.revisit_due += 1;
+                    // It is chosen in any case, so no share may choose or draw it a second time.
                     if let Some(page) = self.first.take(ordinal) {
                         match &mut pools.first {
                             None => page.choose(choice, disk)?,
@@ -246,6 +251,7 @@ impl Collector {
                         let tie = u64::from((block.scores[row] as f32).to_bits());
                         pools.audit.offer(Candidate { key: self.audit.apply(ordinal), tie }, disk)?;
                     }
+                    // Announced pages that find no place in their share compete by score again.
                     let is_announced = self.announces && block.columns.known[row].is_announced;
                     if is_announced {
                         self.offer_by(score_key(block.scores[row]), ordinal, &mut pools.announced, disk)?;

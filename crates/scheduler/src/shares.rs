@@ -81,6 +81,7 @@ impl ShareRules {
             ChosenBy::Score,
             (self.targets.score + announced.target - announced.taken).saturating_sub(first),
         );
+        // Announced pages that their own share has no place for may still be chosen by score.
         score.candidates.absorb(announced.candidates);
         let mut discovery = ShareQueue::new(
             discovery.into_merge(&mut allocation.disk)?,

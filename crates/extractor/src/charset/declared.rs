@@ -193,6 +193,7 @@ impl Scan<'_> {
             return Some(None);
         }
         let start = self.at;
+        // A name may begin with `=`, by the standard.
         loop {
             match self.byte()? {
                 b'=' if self.at > start => break,
@@ -210,6 +211,7 @@ impl Scan<'_> {
         self.skip_spaces()?;
         let quote = self.byte()?;
         if matches!(quote, b'"' | b'\'') {
+            // Without the other quote, the tag does not end within these bytes, and says nothing.
             let len = memchr::memchr(quote, &self.bytes[self.at + 1..])?;
             let value = &self.bytes[self.at + 1..self.at + 1 + len];
             value.iter().filter(|_| is_kept).for_each(|byte| keep(&mut found.value, *byte));

@@ -119,6 +119,8 @@ impl<'d, 'w> Builder<'d, 'w> {
                 Token::Text(part) => {
                     let text = part.as_str();
                     let is_written = matches!(part, Part::Text(_));
+                    // The line break behind `<pre>` and its like is no text (§13.2.6.4.7). A carriage return
+                    // may stand for one.
                     let rest = match text.strip_prefix('\r').filter(|_| is_written) {
                         Some(rest) => Some(rest.strip_prefix('\n').unwrap_or(rest)),
                         None => text.strip_prefix('\n'),
@@ -134,6 +136,7 @@ impl<'d, 'w> Builder<'d, 'w> {
                     if content != Content::Markup {
                         self.content(&tag, content)?;
                     }
+                    // The tree's tokenizer pauses behind these, and drops a byte order mark after a pause.
                     if matches!(tag.name, Meta | Link | Base | Basefont | Bgsound | Script)
                         && self.tokens.is_at_mark()
                     {
@@ -317,6 +320,8 @@ impl<'d, 'w> Builder<'d, 'w> {
                 }
             }
             Mode::InTable | Mode::InTableBody | Mode::InRow | Mode::InColumnGroup => {
+                // Text in a table moves in front of it (foster parenting, §13.2.6.1), where the walk has been
+                // already.
                 if !words.is_empty() {
                     return Err(Slow("before a table"));
                 }

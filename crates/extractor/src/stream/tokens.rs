@@ -97,10 +97,12 @@ impl<'d> Tokens<'d> {
                             let Some(tag) = self.tag(start + 2, None)? else { return Ok(Token::Eof) };
                             return Ok(Token::End(tag));
                         }
+                        // An empty end tag is nothing at all (§13.2.5.7).
                         Some(b'>') => {
                             self.at += 3;
                             continue;
                         }
+                        // All but a name begins a comment here (§13.2.5.41).
                         Some(_) => {
                             self.skip_to(start + 2, b">");
                             continue;
@@ -255,6 +257,7 @@ impl<'d> Tokens<'d> {
         let mut count = 0;
         loop {
             let Some(&byte) = bytes.get(at) else {
+                // By the standard, a tag that the page ends in is none.
                 self.at = bytes.len();
                 return Ok(None);
             };

@@ -66,6 +66,7 @@ pub(crate) fn train<P: TrainingParts>(
     let (mut runs, mut work): (Vec<Run>, Work) = (Vec::new(), Work::default());
     for (i, &number) in numbers.iter().enumerate() {
         let ahead: Vec<Run> = earlier.by_ref().take(seeds).collect();
+        // A fold that is done needs no evaluator, which would read its histories.
         if ahead.len() == seeds && ahead.iter().all(Run::is_done) {
             runs.extend(ahead);
             continue;
@@ -73,6 +74,7 @@ pub(crate) fn train<P: TrainingParts>(
         let mut ahead = ahead.into_iter();
         let part = parts.part(number);
         let evaluator = parts.evaluator(&part)?;
+        // For all seeds of the fold: their populations meet the same formulas.
         let mut memo = Memo::new(&*evaluator, preset.protection);
         for &seed in &population.random_seeds {
             let begin = || Run::new(preset, &vocabulary, &options.start, seed);
@@ -95,6 +97,7 @@ pub(crate) fn train<P: TrainingParts>(
                 if observer.ends_run(&progress) {
                     run.end();
                 }
+                // The unfinished run is part of the checkpoint, which continues at its generation.
                 if observer.stop() {
                     runs.push(run);
                     return Ok(Trained::Stopped(Checkpoint::new(data_name, options, runs)));

@@ -142,10 +142,12 @@ fn next_cycle(shared: &SharedState) -> u64 {
 pub fn rank_changes(shared: &SharedState, text: &str) -> Result<RankChanges, Refusal> {
     let other = parse(text)?;
     let too_many = || Refusal::Busy("too many scans are running; try again later".into());
+    // Each comparison reads the states of all pages: a few at a time leave the processor to the crawl.
     let _scan = shared.scans.begin().ok_or_else(too_many)?;
     let (generation, settings, in_force) = (shared.generation(), shared.settings(), shared.formula());
     let request = plan::request(&settings, generation.cycle().next(), generation.pages(), shared.random_seed);
     let step = generation.pages().div_ceil(MAX_COMPARED).max(1);
+    // The other formula and the estimator rank as formulas, whatever policy the crawl has.
     let by_formula = PlanRequest { policy: PolicyKind::default(), ..request.clone() };
     let estimator = builtin::resolve(ESTIMATOR).map_err(Refusal::failed)?;
     let scored = |formula: &Formula, request| scores(&generation, shared, formula, request, step);

@@ -73,6 +73,7 @@ pub fn list(shared: &SharedState, ask: &HostQuery) -> Result<HostList, Refusal> 
             (origins, places.finish())
         }
         _ => {
+            // Other orders need the state of every host: a snapshot has it for the next requests as well.
             let snapshot = shared.hosts.snapshot(origins, row)?;
             let found = search.map(|_| matching(&snapshot.origins, search)).transpose()?;
             let is_found = |place| found.as_ref().is_none_or(|found| found.contains(&place));
@@ -82,6 +83,7 @@ pub fn list(shared: &SharedState, ask: &HostQuery) -> Result<HostList, Refusal> 
     let mut rows = Vec::with_capacity(places.len());
     let mut runs = origins.walk_from(from as u64).map_err(Refusal::failed)?;
     for place in places {
+        // The next place is mostly the next one, so the walk goes on where it stands.
         if runs.given() != place {
             runs = origins.walk_from(place).map_err(Refusal::failed)?;
         }

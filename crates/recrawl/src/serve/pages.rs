@@ -78,6 +78,7 @@ pub fn explained(shared: &SharedState, page: &OnePage) -> Result<Explanation, Re
     let other = page.formula.as_deref().map(formula::parse).transpose()?;
     let generation = shared.generation();
     let tables = Ok(shared.tables.clone());
+    // Before a place among the scans is taken: an unknown page needs no scan.
     let Some((ordinal, record)) = generation.get(&url).map_err(Refusal::failed)? else {
         let why =
             unknown(&mut settings, &shared.control.decided(), &tables, &url).map_err(Refusal::failed)?;

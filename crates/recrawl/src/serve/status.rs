@@ -156,12 +156,14 @@ fn cycle_now(shared: &SharedState, now: &Now, reports: &[RoundReport]) -> CycleN
         seconds_left: (stage == CycleStage::Fetching)
             .then(|| seconds_left(now, &figures, shared.now()))
             .flatten()
+            // A deadline or a limit may end the cycle before its last page.
             .map(|seconds| match ends_by {
                 Some(end) => seconds.min(end.saturating_sub(shared.now()) as f64 / 1000.0),
                 None => seconds,
             }),
         change_rate: ratio(now.tally.score_changed, now.tally.score_visits),
         promise: promise(&now.formula, reports),
+        // Hosts that have nothing left do not hold up the cycle.
         slowest: figures.slowest.iter().filter(|host| host.queue > 0).take(SLOWEST).map(host_now).collect(),
         fetching: figures.fetching.iter().take(FETCHING).map(fetching).collect(),
     }

@@ -21,6 +21,7 @@ impl<'d> Builder<'d, '_> {
                 Mode::InBody => return self.end_in_body(tag),
                 Mode::Initial => self.advance()?,
                 Mode::BeforeHtml | Mode::BeforeHead => match tag.name {
+                    // Only these begin the parts that are missing (§13.2.6.4.2 and .3). Others are dropped.
                     Head | Body | Html | Br => self.advance()?,
                     _ => return Ok(()),
                 },
@@ -53,6 +54,7 @@ impl<'d> Builder<'d, '_> {
                     self.mode = Mode::AfterAfterBody;
                     return Ok(());
                 }
+                // Behind the body, an end tag takes effect as in the body (§13.2.6.4.19).
                 Mode::AfterBody | Mode::AfterAfterBody => self.mode = Mode::InBody,
                 _ => match self.end_in_table(tag)? {
                     Step::Done => return Ok(()),
