@@ -257,7 +257,7 @@ fn memmem(bytes: &[u8], part: &[u8]) -> bool {
 fn what_a_part_keeps_of_a_page_is_gone_after_a_takedown() {
     let page = UrlRules::keep_all().canonicalize("https://planted-host.example/a").unwrap();
     let meant = Pattern::host("planted-host.example").unwrap();
-    for Part { name, forget } in PARTS {
+    for Part { name, forget, .. } in PARTS {
         let folder = tempfile::tempdir().unwrap();
         let dir = folder.path().join("tables");
         let tables = SledTables::open(&dir).unwrap();
