@@ -77,11 +77,13 @@ pub fn serve(
         .enable_all()
         .build()
         .map_err(ServeError::Thread)?;
+    // A listener belongs to the runtime in which it is made.
     let (listener, local) = {
         let _inside = runtime.enter();
         let local = local.map(LocalListener::new).transpose().map_err(ServeError::Local)?;
         (in_runtime(listener, address)?, local)
     };
+    // Port 0 was asked for any free port: links and cookies need the real one.
     config.listen = address;
     let connections = config.connections;
     let console = Console::new(view, config, stop.clone());

@@ -35,6 +35,7 @@ pub fn simulate(args: &SimulateArgs, contestants: &dyn Contestants) -> Result<()
         rounds: args.rounds.clone(),
         ..args.replay.rules()
     };
+    // Before a replay that may take hours, not behind it.
     let folder = args.plot.as_ref().and_then(|plot| plot.parent());
     if let Some(folder) = folder.filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
         return Err(Failure::Usage(format!("--plot: {}: no such folder", folder.display())));
@@ -51,6 +52,7 @@ pub fn simulate(args: &SimulateArgs, contestants: &dyn Contestants) -> Result<()
     let of_entries: Vec<_> =
         traces.iter().zip(&entries).map(|(trace, entry)| (trace, entry.role())).collect();
     let changes = data.changes_after_warmup(&rules);
+    // With too few changes, differences between policies are chance: only the figures are given.
     let comparison = match Comparison::with(&of_entries, contestants.metrics(), rules.seed) {
         compared if changes >= CHANGES_NEEDED => compared,
         compared => compared.without_changes(),

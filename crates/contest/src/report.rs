@@ -100,6 +100,7 @@ fn policy(
     let (mut intervals, mut against, mut per_cycle) = (Map::new(), Map::new(), Map::new());
     for (at, metric) in comparison.metrics.iter().enumerate() {
         let cell = &comparison.cells[place][at];
+        // JSON has no infinity: such a value becomes null, and whole cycles stay whole numbers.
         let counts_cycles = metric.name == "longest_neglect" || metric.name.starts_with("delay");
         let value = if counts_cycles && cell.value.is_finite() {
             json!(cell.value as u64)

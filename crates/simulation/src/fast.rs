@@ -216,6 +216,7 @@ impl<'a> Replayer<'a> {
         let mut work = Work { runs: 1, ..Work::default() };
         for cycle in begun + 1..=self.truth.cycles() {
             work.state_scores += scratch.choose(&mut score, cycle, self.k as u64, wants.ndcg);
+            // Formulas that chose the same rows so far are in the same place: the memo knows what follows.
             let known = place.and_then(|place| self.memo.follow(place, &scratch.choice.rows));
             if let (Some((next, step)), false) = (&known, caught_up) {
                 figures.push(step.figures);
@@ -224,6 +225,7 @@ impl<'a> Replayer<'a> {
                 work.cycles_remembered += 1;
                 continue;
             }
+            // The first cycle that no formula went through needs the states as they are now.
             if !caught_up {
                 self.catch_up(&start, wants, scratch, cycle - 1, &mut work);
                 caught_up = true;

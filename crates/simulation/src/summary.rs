@@ -110,6 +110,7 @@ impl Summary {
         let changes: u64 = per_page.iter().map(|&changes| u64::from(changes)).sum();
         let top = &per_page[per_page.len() - per_page.len() / 20..];
         let top: u64 = top.iter().map(|&changes| u64::from(changes)).sum();
+        // Cycle 0 is the first that was seen: nothing can have changed in it.
         let mut per_cycle = per_cycle.split_off(1);
         per_cycle.sort_unstable();
         let different = |of: fn(&RecordedPage) -> u32| {

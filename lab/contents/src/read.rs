@@ -114,6 +114,7 @@ impl Reader {
         if page_id >= pages {
             return Err(format!("page_id {page_id}: the data set has pages 0 to {}", pages - 1));
         }
+        // In this order, one page at a time is in memory.
         if let Some((page, last)) = self.before.filter(|&before| before >= (page_id, version)) {
             return Err(format!(
                 "version {version} of page {page_id} after version {last} of page {page}: order by page and version"

@@ -22,6 +22,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
         Some(text) => formula_file::find(text).map_err(|e| Failure::Usage(format!("--formula: {e}")))?,
         None => formula_file::in_force(&settings)?,
     };
+    // A daemon has the tables open, so it alone can answer in full.
     if let Some(daemon) = Daemon::beside(&settings.data_dir) {
         return explained_by(&daemon, &url, args.formula.as_ref().map(|_| &formula), args.json);
     }

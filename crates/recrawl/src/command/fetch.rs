@@ -169,6 +169,7 @@ fn fetched_here(settings: Settings, url: &CanonicalUrl) -> Result<Came, Failure>
         false => vec![url.clone()],
     };
     let text = [url.to_string()];
+    // Before anything is created: a URL that may not be fetched must leave no data directory.
     seeds::admitted(&settings, &text).map_err(failure)?;
     let mut crawl =
         Crawl::open(settings, &begin_with, 0, process::of_crawl(process::stopped_by_signals()?)?)?;
@@ -180,15 +181,18 @@ fn fetched_here(settings: Settings, url: &CanonicalUrl) -> Result<Came, Failure>
         Ok::<_, Failure>(known.map(|(_, record)| Visits::of_record(&record)))
     };
     let known = visits(&crawl)?;
+    // As a change in the console: the log of changes tells who asked for the page.
     let change = Change::Recrawl { url: text[0].clone() };
     audit::logged(&data_dir, &change, || {
         let detail = queue(&crawl, url, known.is_some())?;
         Ok(((), Accepted { did: Effect::NextRound, detail }))
     })?;
     let before = known.unwrap_or_default();
+    // This process ends behind its rounds, so no later one could take over their requests.
     crawl.may_leave_requests = false;
     for _ in 0..MAX_ROUNDS {
         let urgent = NextRound { kind: RoundKind::Urgent, begins_cycle: false };
+        // A round in progress comes first. Without one, nothing but the page is due.
         let next = match (crawl.begun()?, crawl.so_far.started) {
             (None, Some(_)) => urgent,
             _ => crawl.next_round(false, true)?.unwrap_or(urgent),

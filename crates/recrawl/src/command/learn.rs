@@ -51,12 +51,14 @@ pub fn run(args: &LearnArgs) -> Result<(), Failure> {
     let sets = sets.into_iter().map(|set| args.replay.cut(set)).collect::<Result<Vec<_>, _>>()?;
     sets.iter().for_each(|set| args.replay.warn_of_few(set));
     sets::check(&sets).map_err(Failure::usage)?;
+    // A page of two sets would be learned from in one and tested on in the other.
     let (sets, left_out) = sets::without_shared_pages(sets);
     for (set, left_out) in sets.iter().zip(left_out).filter(|(_, left_out)| *left_out > 0) {
         let pages = counted(left_out as u64, "page");
         tracing::warn!("{}: {pages} left out, since another data set before it has the same URL", set.name);
     }
     let options = order.for_data(&sets, files.name());
+    // Files that are in the way must be an error now, not after hours.
     let runs = match args.resume {
         true => files.resume(&sets::names(&sets), &options)?.runs,
         false => files.vacant().map(|()| vec![])?,

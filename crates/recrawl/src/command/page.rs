@@ -126,6 +126,7 @@ fn test_archived(args: &PageTestArgs) -> Result<(), Failure> {
         ))),
     };
     let (whole, left) = (page_of(None)?.text, page_of(tested.part.as_ref())?);
+    // Both versions are read by the rule as it is now, so that only their contents can differ.
     let two = |part| last_two(page.versions(), url, &page.visited, settings, part, now());
     let found = two(tested.part.as_ref());
     if args.json {
@@ -150,6 +151,7 @@ fn test_archived(args: &PageTestArgs) -> Result<(), Failure> {
             }
         }
     }
+    // Last: a rule that leaves nothing fails, and the reader should have seen why.
     tested.check(url, &left)
 }
 

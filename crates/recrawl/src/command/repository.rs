@@ -54,6 +54,7 @@ fn tables(settings: &Settings) -> Result<Option<TablesFound>, Failure> {
 
 fn check(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     let repository = open_read::repository(settings)?;
+    // Damage does not end the check: one list tells of all of it.
     let mut damage = repository.verify();
     let summary = *repository.current().summary();
     let archive = verify::verify(&*opener::open(&settings.data_dir)?, &repository.current())?;

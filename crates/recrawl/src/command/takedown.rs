@@ -22,6 +22,7 @@ pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
     let done = match args.dry_run {
         true => takedown::dry_run(&settings, &order, now)?,
         false => {
+            // A running daemon steps aside: it holds the directory, and would store visits that are to go.
             let _turn = ExclusiveAccess::alone(&settings.data_dir)?;
             logged(&settings, &order, now)??
         }

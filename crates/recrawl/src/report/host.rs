@@ -228,6 +228,7 @@ fn host_lines(settings: &Settings, origin: &Origin, state: &HostState) -> Vec<St
         RobotsBody::Rules(_) => "in force:".to_owned(),
     };
     lines.push(format!("robots.txt    of {}, {meaning}", timestamp(robots.fetched)));
+    // The file is the word of its owner, so it is shown, but a hostile one is cut.
     if let RobotsBody::Rules(body) = &robots.body {
         let text = String::from_utf8_lossy(body);
         lines.extend(text.lines().take(ROBOTS_LINES).map(|line| format!("              {line}")));

@@ -122,6 +122,7 @@ impl HostReport {
 
     /// The document of `recrawl report HOST --json`.
     pub fn json(&self) -> Value {
+        // A host may have several origins, each with a robots.txt of its own.
         let robots = |robots: &RobotsInForce| match robots {
             RobotsInForce::File(_) => json!({"state": "file", "sha256": robots_text(robots)}),
             other => json!({"state": robots_text(other), "sha256": null}),

@@ -188,6 +188,7 @@ fn needs(
     trial: Option<&TrialSoFar>,
     learner: &LearnerNow,
 ) -> Vec<String> {
+    // A decision goes before all that the steps wait for.
     if let Some(asked) = &state.asked {
         let what = match asked.what {
             Decision::Promote => "puts the candidate in force",

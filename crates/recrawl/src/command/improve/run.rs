@@ -41,6 +41,7 @@ fn learn_and_test(args: &ImproveRunArgs) -> Result<(), Failure> {
     let settings = args.own.at.settings()?;
     let in_force = formula_file::in_force(&settings)?;
     let histories = forecast::histories(&settings, &args.own)?;
+    // The halves follow from the last cycle: another try on the same visits must not draw better ones.
     let seed = u64::from(histories.last.0);
     let (to_learn, to_test) = histories.halves(seed);
     let [learn_sites, test_sites] = [&to_learn, &to_test].map(|half| Completions::new(half).groups());
@@ -69,6 +70,7 @@ fn learn_and_test(args: &ImproveRunArgs) -> Result<(), Failure> {
     let known = known.into_iter().find(|formula| formula.name == *best_known);
     let formulas: Vec<Formula> =
         [Some(in_force.clone()), Some(learned.formula.clone()), known].into_iter().flatten().collect();
+    // On sites that nothing was learned from.
     let tested = pool.install(|| back_test(&Completions::new(&to_test), &formulas, visits));
     let place = (1..formulas.len()).max_by(|a, b| tested[*a].gain.value.total_cmp(&tested[*b].gain.value));
     let place = place.expect("a formula was learned");

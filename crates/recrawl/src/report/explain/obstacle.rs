@@ -164,6 +164,7 @@ impl Explanation {
                 let lifted = format!("wait for cycle {due}, or {FETCH_NOW}");
                 Some(Obstacle::new("back_off", format!("not before cycle {due}"), evidence, lifted))
             }
+            // Such a crawl visits new pages until none is left: they wait for nothing but their turn.
             Gate::Discovery if self.fills => None,
             Gate::Discovery => {
                 let waiting = self.never_tried?;
@@ -181,6 +182,7 @@ impl Explanation {
                 })
             }
             Gate::Warmup | Gate::Visited => None,
+            // A newer date of a trusted origin has a share of its own, whatever the score.
             Gate::Revisit if self.lastmod.is_news => None,
             Gate::Revisit => self.by_score(),
         }
