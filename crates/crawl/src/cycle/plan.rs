@@ -28,7 +28,9 @@ use crate::settings::formula_file;
 use recrawl_archive::Archive;
 use recrawl_archive::cap::Bodies;
 use recrawl_fetcher::unavailable::Unavailable;
+use recrawl_formula::Formula;
 use recrawl_repository::{Generation, Ranked, Recovered, ScheduleFile, ScheduleWriter, SledTables, VisitLog};
+use recrawl_scheduler::Counts;
 use recrawl_types::{
     CanonicalUrl, Cycle, DatedRound, Link, LogRecord, PageRecord, ScheduleSource, Status, Visit,
 };
@@ -242,61 +244,35 @@ fn make(
     }
     let counts = choice.counts;
     let mut carried = Carried::into_round(crawl, generation, to_plan).peekable();
-    let has_work = match kind {
-        RoundKind::Revisit => true,
-        // What is only drawn is no reason for a fill round.
-        RoundKind::Fill => counts.discovery > counts.explored || generation.summary().waiting > 0,
-        RoundKind::Urgent => crawl.has_requests() || crawl.fetcher.has_left(),
-    };
-    if !has_work && news.is_empty() && carried.peek().is_none() {
+    if !has_work(crawl, generation, kind, &counts) && news.is_empty() && carried.peek().is_none() {
         return Ok(None);
     }
     if counts.refused > 0 {
-        let since = Since {
-            turn: cycle_started.is_none().then_some(cycle),
-            planned: last.as_ref().map_or(0, Facts::rules_applied),
-            rules_changed: last.as_ref().is_some_and(|last| last.rules != rules),
-        };
+        let since = changes_since(last.as_ref(), to_plan, rules);
         readmission::readmit(crawl, generation, &since, Refusals::of(crawl, traps.clone()), log)?;
     }
     let order = |pages: &[Ranked]| schedule::in_turn(pages, cycle, traps);
     let mut writer = ScheduleWriter::in_order(&*crawl.storage, round, order).map_err(Failure::work)?;
     let bodies = Bodies::in_storage(&*crawl.warc)?;
-    let scheduled = schedule::write(
-        &crawl.live,
-        &mut writer,
-        generation,
-        &mut choice.pages,
-        Unranked::new(carried, &news[..seeds as usize]),
-        &bodies,
-        choice.measured.as_mut().map(|measured| &mut measured.standings),
-    )?;
-    let is_by_formula = crawl.settings.policy.is_formula();
-    let name = if is_by_formula { &formula.name } else { crawl.settings.policy.name };
+    let others = Unranked::new(carried, &news[..seeds as usize]);
+    let standings = choice.measured.as_mut().map(|measured| &mut measured.standings);
+    let scheduled =
+        schedule::write(&crawl.live, &mut writer, generation, &mut choice.pages, others, &bodies, standings)?;
+    let planned = facts_before_choice(crawl, to_plan, &formula, last, rules);
     let facts = Facts {
-        kind,
-        cycle_started,
-        formula_toml: if is_by_formula { formula.to_toml().ok() } else { None },
         cutoff: choice.cutoff,
         arms: choice.arms,
         overlap: choice.pages.overlap(),
         promises: promised.accounts,
         focus: focus.map(|focus| FocusFacts { pending: choice.pending.unwrap_or_default(), ..focus.facts }),
         population: choice.measured.as_ref().map(|measured| measured.population.clone()),
-        next_rate: match &choice.measured {
-            Some(measured) => Some(measured.next_rate),
-            None => last.as_ref().and_then(|last| last.next_rate),
-        },
+        next_rate: choice.measured.as_ref().map(|measured| measured.next_rate).or(planned.next_rate),
         bursts,
         scheduled,
-        random_seed: crawl.random_seed,
-        revisits_left: request::revisits_left(crawl, to_plan),
         of_k: if kind == RoundKind::Revisit { k.min(counts.chosen() - counts.warmup + seeds) } else { 0 },
         by_score: Some(counts.score),
         audit_eligible: Some(counts.audit_eligible).filter(|_| kind == RoundKind::Revisit),
-        rules: last.as_ref().filter(|_| kind == RoundKind::Urgent).map_or(rules, |last| last.rules),
-        rules_applied: last.filter(|_| kind == RoundKind::Urgent).map(|last| last.rules_applied()),
-        ..Facts::without_plan(to_plan.round, (crawl.clock)(), name)
+        ..planned
     };
     facts.keep(&crawl.tables)?;
     choice.measured.map_or(Ok(()), |measured| measured.standings.keep_panel(crawl))?;
@@ -304,6 +280,49 @@ fn make(
     // Finish last: an existing schedule is complete, and its facts are durable.
     writer.finish().map_err(Failure::work)?;
     Ok(Some(facts))
+}
+
+/// Has the round anything to visit besides new seeds and carried pages?
+fn has_work(crawl: &Crawl, generation: &Generation, kind: RoundKind, counts: &Counts) -> bool {
+    match kind {
+        RoundKind::Revisit => true,
+        // What is only drawn is no reason for a fill round.
+        RoundKind::Fill => counts.discovery > counts.explored || generation.summary().waiting > 0,
+        RoundKind::Urgent => crawl.has_requests() || crawl.fetcher.has_left(),
+    }
+}
+
+/// Changes of the rules since the last plan, of which only a new cycle gives origins their turn.
+fn changes_since(last: Option<&Facts>, to_plan: &RoundToPlan, rules: u64) -> Since {
+    Since {
+        turn: to_plan.cycle_started.is_none().then_some(to_plan.round.cycle),
+        planned: last.map_or(0, Facts::rules_applied),
+        rules_changed: last.is_some_and(|last| last.rules != rules),
+    }
+}
+
+/// Facts of the plan that do not depend on the chosen pages.
+fn facts_before_choice(
+    crawl: &Crawl,
+    to_plan: &RoundToPlan,
+    formula: &Formula,
+    last: Option<Facts>,
+    rules: u64,
+) -> Facts {
+    let is_by_formula = crawl.settings.policy.is_formula();
+    let name = if is_by_formula { &formula.name } else { crawl.settings.policy.name };
+    let is_urgent = to_plan.kind == RoundKind::Urgent;
+    Facts {
+        kind: to_plan.kind,
+        cycle_started: to_plan.cycle_started,
+        formula_toml: if is_by_formula { formula.to_toml().ok() } else { None },
+        next_rate: last.as_ref().and_then(|last| last.next_rate),
+        random_seed: crawl.random_seed,
+        revisits_left: request::revisits_left(crawl, to_plan),
+        rules: last.as_ref().filter(|_| is_urgent).map_or(rules, |last| last.rules),
+        rules_applied: last.filter(|_| is_urgent).map(|last| last.rules_applied()),
+        ..Facts::without_plan(to_plan.round, (crawl.clock)(), name)
+    }
 }
 
 /// The origins that gave no page when last contacted.

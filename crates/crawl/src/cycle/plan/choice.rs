@@ -108,12 +108,8 @@ pub(super) fn choose(
     // A policy that needs no formula leaves nothing to compare.
     let comparison = comparison.filter(|_| request.policy.is_formula());
     let other = comparison.as_ref().and_then(Comparison::other);
-    let read_by = |reads, formula: &Formula| reads | formula.compile().reads();
-    let formulas = [Some(formula), other].into_iter().flatten().filter(|_| request.policy.is_formula());
-    let reads = formulas.fold(Reads::default(), read_by);
-    crawl.live.begin_passing((1 + u64::from(reads.needs_priors())) * generation.pages());
     let passed = |pages: usize| crawl.live.passed(pages as u64);
-    let inputs = FormulaInputs::read_for(reads, request.cycle, generation, Some(&crawl.tables), &passed)?;
+    let inputs = inputs_of(crawl, generation, &request, [Some(formula), other], &passed)?;
     let pinged = generation.ordinals(&crawl.pings.trusted()).map_err(Failure::work)?;
     let mut dates =
         TrustedDates::new(&crawl.tables, generation, crawl.settings.config.hints.min_trust.0, &pinged);
@@ -121,17 +117,8 @@ pub(super) fn choose(
     // Without a limit, hosts are not counted; this limit binds no available host.
     let max_per_host = request.max_per_host.or((!unavailable.is_empty()).then_some(generation.pages()));
     let samples_siblings = request.samples_siblings && inputs.need_keys();
-    let mut request = PlanRequest { max_per_host, samples_siblings, ..request };
-    let mut first = Vec::new();
-    let mut measuring = match last {
-        None => None,
-        Some(last) => {
-            let measuring = Measuring::begin(crawl, generation, &inputs, &request, last)?;
-            first = measuring.first(generation)?;
-            request = measuring.request(request);
-            Some(measuring)
-        }
-    };
+    let request = PlanRequest { max_per_host, samples_siblings, ..request };
+    let (mut measuring, mut first, request) = begin_measuring(crawl, generation, &inputs, request, last)?;
     first.extend(promised.iter().map(|page| DueFirst { ordinal: page.ordinal, why: WhyFirst::Promised }));
     // Arms take them in order.
     first.sort_unstable();
@@ -184,6 +171,37 @@ pub(super) fn choose(
         pending: filler.map(|filler| filler.pending()),
         is_broken,
     })
+}
+
+/// Reads what these formulas read, if formulas rank, and tells the progress how many passes there will be.
+fn inputs_of(
+    crawl: &Crawl,
+    generation: &Generation,
+    request: &PlanRequest,
+    formulas: [Option<&Formula>; 2],
+    passed: &dyn Fn(usize),
+) -> Result<FormulaInputs, Failure> {
+    let read_by = |reads, formula: &Formula| reads | formula.compile().reads();
+    let formulas = formulas.into_iter().flatten().filter(|_| request.policy.is_formula());
+    let reads = formulas.fold(Reads::default(), read_by);
+    crawl.live.begin_passing((1 + u64::from(reads.needs_priors())) * generation.pages());
+    FormulaInputs::read_for(reads, request.cycle, generation, Some(&crawl.tables), passed)
+}
+
+/// Begins to measure the plan, if it is measured. Returns the pages of the panel too, and the request that leaves room
+/// for them.
+fn begin_measuring(
+    crawl: &Crawl,
+    generation: &Generation,
+    inputs: &FormulaInputs,
+    request: PlanRequest,
+    last: Option<Option<&Facts>>,
+) -> Result<(Option<Measuring>, Vec<DueFirst>, PlanRequest), Failure> {
+    let Some(last) = last else { return Ok((None, Vec::new(), request)) };
+    let measuring = Measuring::begin(crawl, generation, inputs, &request, last)?;
+    let first = measuring.first(generation)?;
+    let request = measuring.request(request);
+    Ok((Some(measuring), first, request))
 }
 
 /// Takes a block of pages with all that formulas read.
