@@ -169,7 +169,6 @@ pub(crate) fn naive(
             ("mul", _) => of(&a[0]) * of(&a[1]),
             ("div", _) => naive_division(of(&a[0]), of(&a[1]), protection),
             ("neg", _) => -of(&a[0]),
-            // As IEEE 754 `minimum`: a NaN must win, or the order of the arguments would count.
             ("min", _) => match (of(&a[0]), of(&a[1])) {
                 (x, y) if x.is_nan() || y.is_nan() => f64::NAN,
                 (x, y) => {

@@ -109,6 +109,7 @@ impl Server {
                 runtime.shutdown_timeout(Duration::from_millis(200));
             })
             .map_err(StartError::Threads)?;
+        // The caller may connect as soon as it has the server.
         ready.recv().map_err(|_| StartError::Threads(std::io::Error::other("the server thread ended")))?;
         Ok(Server { core, stop: Some(stop), thread: Some(thread) })
     }

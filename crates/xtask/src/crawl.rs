@@ -86,6 +86,7 @@ pub fn run(options: &Options) -> Result<(), CrawlError> {
             State { recording: options.recording.clone(), port: mockweb::free_port()?, turns: Vec::new() }
         }
     };
+    // Before the web starts: URLs contain its port, so the next run needs the same one.
     state.write(&files.state)?;
 
     let replay: Vec<String> = ["replay".to_owned()].into_iter().chain(state.recording.clone()).collect();
@@ -129,6 +130,7 @@ pub fn run(options: &Options) -> Result<(), CrawlError> {
 
         let total = web.violations()?;
         let violations = total.since(counted);
+        // The web counts from its start, so each cycle takes the difference.
         counted = total;
         let turn = CycleEnd { phase, clock, report, freshness: web.freshness()?, violations };
         let oracle_rate = judge(&mut oracle, &pages, &turn);

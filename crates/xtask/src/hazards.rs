@@ -101,6 +101,7 @@ fn faulty(options: &Options) -> Result<bool, CrawlError> {
     let mut judged = Vec::new();
     for turn in 1..=DISCOVERY + JUDGED {
         let is_judged = turn > DISCOVERY;
+        // Discovery cycles only find the pages: nothing has changed then, so nothing can be judged.
         if is_judged {
             web.set_clock(turn - DISCOVERY)?;
             web.set_faults(&faults::rules(refused.port(), turn == DISCOVERY + 1))?;

@@ -55,6 +55,7 @@ pub struct Options {
 
 /// Runs the measurement and prints the tables.
 pub fn run(options: &Options) -> Result<(), CrawlError> {
+    // Each measurement begins with the same empty folder.
     let dir = &options.data_dir;
     if dir.exists() {
         fs::remove_dir_all(dir).map_err(|e| CrawlError::file(dir, e))?;
@@ -66,6 +67,7 @@ pub fn run(options: &Options) -> Result<(), CrawlError> {
         MockWeb::start(&sibling("recrawl-mockweb")?, &words, mockweb::free_port()?, &dir.join("web.jsonl"))?;
     let (configuration, crawl) = (dir.join("recrawl.toml"), dir.join("crawl"));
     let server = free_address(dir)?;
+    // Without a daemon first: all pages must be known before the first stretch is measured.
     discover(options, &web, &configuration, &crawl, server)?;
 
     write(&configuration, &settings(server, &options.delay, options.rate))?;
@@ -84,6 +86,7 @@ pub fn run(options: &Options) -> Result<(), CrawlError> {
         stretches.push(stretch);
         asked.add(load.map_err(|e| CrawlError::Report(format!("event stream: {e}")))?);
     }
+    // A stretch without load at the end shows whether the crawl itself has become slower.
     stretches.push(stretch::watched(&web, &mut daemon, false, minutes(options.quiet), || ())?.0);
     println!("{}", stretches[stretches.len() - 1]);
     println!("\n{}\n", Stretch::compared(&stretches));

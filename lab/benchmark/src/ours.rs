@@ -109,6 +109,7 @@ impl Ours {
         let cycle = round.cycle;
         let written = stream.write_log(&*self.storage, turn, round.round)?;
         let named = named(&generation, stream, turn)?;
+        // The log is given: the step begins here.
         let (before, kinds_before) = (Moved::now().unwrap_or_default(), self.storage.bytes());
 
         let processor = processor_seconds().unwrap_or_default();
@@ -131,6 +132,7 @@ impl Ours {
             (kind, (bytes.read - before.read, bytes.written - before.written))
         });
         let kinds: BTreeMap<String, (u64, u64)> = kinds.collect();
+        // Adding up the bytes is no part of the step.
         clock.restart();
         plan(&self.repository.current(), self.storage.clone())?;
         clock.stage(PLAN);

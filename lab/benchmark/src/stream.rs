@@ -150,6 +150,7 @@ impl Stream<'_> {
             written.within += u64::from(is_within);
             written.known += u64::from(is_known);
             let url = CanonicalUrl::from_key(&key).expect("the Web has sound keys");
+            // As in a crawl, in-links are counted at the first visit of the page that has them.
             Link { counted: !was_visited, ..Link::to(url, DEPTH) }
         });
         let links: Vec<Link> = links.collect();

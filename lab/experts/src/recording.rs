@@ -135,6 +135,7 @@ impl Recording {
                 };
             }
         }
+        // Flips may change what is observed, and leave what happened.
         pages.iter_mut().for_each(|page| page.observed.clone_from(&page.changed));
         let left = PagesLeft {
             all,

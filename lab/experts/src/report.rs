@@ -201,6 +201,7 @@ pub fn run(data: &Dataset, options: &Options) -> Result<Report, String> {
     let (mut recording, pages) = Recording::of(data, options.significance)?;
     let (kept, alpha) = series::kept(&recording, options.alpha);
     let targets = series::thinned(&kept, options.pages, options.seed);
+    // After the pages were chosen: with and without flips, the same ones are predicted.
     if options.flips > 0.0 {
         recording.flip(options.flips, options.seed);
     }

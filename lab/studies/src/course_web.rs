@@ -75,6 +75,7 @@ impl CourseWeb {
         let content = |page: u32| -> Result<PageContent, Failure> {
             let of = &corpus.pages[page as usize];
             let links = corpus.links[page as usize].iter().filter_map(|link| {
+                // A link to a site that was not drawn leads nowhere.
                 let to = numbers[link.to as usize]?;
                 Some(FoundLink {
                     url: pages[to as usize].0.clone(),
@@ -101,6 +102,7 @@ impl CourseWeb {
         let homes = corpus.homes().into_iter().filter_map(|page| numbers[page as usize]).collect();
         let changes = match changing.map(World::changes) {
             Some(of) => {
+                // Drawn for another purpose than the sites, so that neither draw tells of the other.
                 let drawn = Shuffle::new(seed, Cycle(0), Purpose::Ties);
                 let from = |page: &u32| (drawn.apply((*page).into()) % of.len() as u64) as usize;
                 original.iter().map(|page| of[from(page)].clone()).collect()

@@ -118,12 +118,14 @@ fn one(size: &Size, trouble: Trouble, seed: u64) -> Result<Outcome, Failure> {
     for _ in 0..SETTLING {
         crawl.cycle()?;
     }
+    // The cycles before only let the crawl settle.
     crawl.met = Default::default();
     let (mut watcher, mut truth, mut cycles) = (Watcher::new(), 0.0, [0, 0]);
     let (mut pages, mut fresh) = (0.0, 0.0);
     let mut estimates = Vec::new();
     for _ in 0..POOLED {
         let Judged { report, eligible, fresh: is_fresh } = crawl.cycle()?;
+        // Crawl and study must mean the same pages, or their shares are not comparable.
         if let Some(population) = &report.population
             && population.revisit_due != eligible
         {

@@ -215,6 +215,7 @@ fn make(
     let RoundToPlan { round: DatedRound { round, cycle }, kind, cycle_started } = *to_plan;
     let rules = readmission::digest(crawl)?;
     let begins_cycle = cycle_started.is_none() && kind == RoundKind::Revisit;
+    // The loop may put another formula in force, so it goes before the formula is read.
     let comparison = match kind {
         RoundKind::Revisit => improvement::compared(crawl, generation, cycle, begins_cycle)?,
         RoundKind::Fill | RoundKind::Urgent => None,

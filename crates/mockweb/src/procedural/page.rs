@@ -80,6 +80,7 @@ impl<'a> PageWriter<'a> {
         } else if below.clone().any(|page| self.web.is_syllabus(page)) {
             self.out.extend_from_slice(topic::LIST_TEXT);
         }
+        // The stream of links does not know the version: all versions have the same, but for the one below.
         self.paragraphs(version, inside, &mut stream);
         self.out.extend_from_slice(b"<h2>In this section</h2>\n<ul>\n");
         for target in below {

@@ -47,6 +47,7 @@ pub struct CutReport {
 pub fn cut(config: &CutConfig) -> Result<CutReport, RecordingError> {
     let tables = config.sources.iter().map(Table::read).collect::<Result<Vec<_>, _>>()?;
     let mut aligned = Alignment::of(&tables)?;
+    // A pass for the lengths alone: a page is chosen by its longest text before any text is kept in memory.
     let mut longest = vec![0; aligned.pages.len()];
     texts::for_each(&config.sources, &tables, &aligned, |page, _, text| {
         let longest = &mut longest[page as usize];
@@ -60,6 +61,7 @@ pub fn cut(config: &CutConfig) -> Result<CutReport, RecordingError> {
         return Err(RecordingError::NoPage);
     }
 
+    // Now only the texts of chosen pages are in memory.
     let mut contents: Vec<BTreeMap<u32, String>> = vec![BTreeMap::new(); aligned.pages.len()];
     texts::for_each(&config.sources, &tables, &aligned, |page, version, text| {
         contents[page as usize].insert(version, text.to_string());

@@ -61,6 +61,7 @@ pub fn html(markdown: &str, external: ExternalLinks, local: impl Fn(&str) -> Opt
                 Event::InlineHtml("</span>".into())
             }
         }
+        // Raw HTML could hide what follows, or change where links lead.
         Event::Html(raw) => Event::Html(raw_html(&raw, target)),
         Event::InlineHtml(raw) => Event::InlineHtml(raw_html(&raw, target)),
         other => other,

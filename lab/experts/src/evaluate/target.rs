@@ -86,6 +86,7 @@ impl<'a> Target<'a> {
         let examples = round.classes.len();
         match method {
             Method::Coin => {
+                // A stream for each page and day: the threads may come in any order.
                 let mut source = stream(self.settings.seed, Purpose::Coins, u64::from(self.page), today);
                 source.random::<f64>() < changes as f64 / examples as f64
             }

@@ -51,6 +51,7 @@ impl Dynamics {
                     .map(|level| level * level)
                     .sum::<f64>()
             };
+            // Most days show the text of the day before, whose sum is known.
             let mut squares: HashMap<u32, f64> = HashMap::new();
             let of_day = |day: u32| {
                 let shown = page.shown[day as usize];
@@ -73,6 +74,7 @@ impl Dynamics {
                 }
             }
             let mut terms = levels.clone();
+            // Ties by word, so that the same pages always have the same terms.
             terms.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
             terms.retain(|&(_, level)| level > 0.0);
             terms.truncate(MAX_TERMS);

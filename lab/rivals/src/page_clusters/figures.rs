@@ -108,6 +108,7 @@ pub fn figure_8(
     pages: &PagesOfCycle<'_>,
     options: &FitOptions,
 ) -> Result<Variation, FitError> {
+    // Of later cycles: no feature has seen these rates.
     let (rates, places) = later_rates(data, pages);
     let of_static: BTreeSet<Block> =
         options.blocks.iter().copied().filter(|b| !matches!(b, Block::Dynamic | Block::Ranking)).collect();

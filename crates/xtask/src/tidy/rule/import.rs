@@ -55,6 +55,7 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
         };
         let allowed: BTreeSet<String> = imports.iter().map(|name| (*name).to_owned()).collect();
         let actual = ours(workspace, folder, &["dependencies", "build-dependencies"]);
+        // The product must build without the laboratory.
         for extra in actual.iter().filter(|name| workspace.is_of_lab(name) && !workspace.is_of_lab(folder)) {
             let text = format!(
                 "{folder} may not import {extra}, which is of the laboratory; the arrow is the other way"

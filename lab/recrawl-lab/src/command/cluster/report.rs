@@ -44,6 +44,7 @@ pub fn run(args: &ClusterReportArgs) -> Result<(), Failure> {
         });
     }
     if let Some((path, file)) = &model {
+        // Contents take long to read, and only a model over words needs them.
         if file.digest_of_words.is_some() && data.contents.is_none() {
             recrawl_contents::add(&mut data, &args.of.data).map_err(failure_of_data)?;
         }

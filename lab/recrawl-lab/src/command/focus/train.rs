@@ -17,6 +17,7 @@ pub fn run(args: &FocusTrainArgs) -> Result<(), Failure> {
     if args.out.is_some() && args.of.terms.len() > 1 {
         return Err(Failure::Usage("--out writes one model (give one term file)".into()));
     }
+    // Before the training, not behind it.
     if let Some(out) = args.out.as_deref().filter(|out| out.exists() && !args.force) {
         return Err(Failure::Usage(format!("{} exists (give --force to overwrite it)", out.display())));
     }
@@ -32,6 +33,7 @@ pub fn run(args: &FocusTrainArgs) -> Result<(), Failure> {
         };
         wanted.par_iter().map(of).collect()
     });
+    // The model learns from all sites, its evaluation from those that each fold leaves.
     if let (Some(out), [wanted]) = (&args.out, wanted.as_slice()) {
         write(out, &Model::train(&sample(&corpus, &readings, &wanted.labels, &training, |_| true)))?;
     }
