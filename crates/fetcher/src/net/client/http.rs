@@ -214,21 +214,26 @@ impl HttpNetwork {
         Ok(Reply { status, version, reason, headers, lines, body, cut, peer, sent })
     }
 
-    /// Sends a request, up to the header of the response.
-    async fn open(&self, request: &Request, post: Option<Post>) -> Result<Opened, NetworkError> {
-        // A connector resolves no literals, so they are checked here, also before a proxy.
-        let host = request.url.host();
-        let way = self.way(&host, request.manner.is_public_only).await?;
-        let proxied = self.is_proxied(&host);
+    /// May no request lead to this host? A connector resolves no literals, so they are checked here, also before a
+    /// proxy.
+    fn refuses(&self, request: &Request, host: &str, way: &Way) -> bool {
+        let proxied = self.is_proxied(host);
         // The proxy's own name is exempt from the guard, so pages must not use it.
-        let is_proxy = !proxied && self.proxy.as_ref().is_some_and(|proxy| proxy.host() == &*host);
+        let is_proxy = !proxied && self.proxy.as_ref().is_some_and(|proxy| proxy.host() == host);
         let unseen = proxied
-            && literal(&host).is_none()
+            && literal(host).is_none()
             && self.proxy.as_ref().is_some_and(Proxy::resolves_names)
             && !way.guard.admits_unseen();
         // URLs of older versions may have a port that is refused today.
-        let is_refused = is_refused_port(request.url.port()) || !way.guard.admits_host(&host);
-        if is_proxy || unseen || is_refused {
+        is_proxy || unseen || is_refused_port(request.url.port()) || !way.guard.admits_host(host)
+    }
+
+    /// Sends a request, up to the header of the response.
+    async fn open(&self, request: &Request, post: Option<Post>) -> Result<Opened, NetworkError> {
+        let host = request.url.host();
+        let way = self.way(&host, request.manner.is_public_only).await?;
+        let proxied = self.is_proxied(&host);
+        if self.refuses(request, &host, way) {
             return Err(NetworkError::Refused);
         }
         let method = match post {
