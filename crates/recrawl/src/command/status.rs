@@ -149,15 +149,24 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     let files = counted(files.into(), "WARC file");
     lines.push(format!("archive     {} in {files}", Size(bytes).rounded()));
     print_labelled(lines.join("\n"))?;
-    if let Some(words) = promises(&reports) {
+    print_cycles(&reports)?;
+    let row =
+        |origin: &OriginRun| [origin_text(&origin.key), thousands(origin.pages), thousands(origin.visited)];
+    let rows: Vec<_> = largest.iter().map(row).collect();
+    print_below(&OF_HOSTS, &rows)
+}
+
+/// Prints promises, focus and the table of these cycles, with the pages that were carried or refused.
+fn print_cycles(reports: &VecDeque<RoundReport>) -> Result<(), Failure> {
+    if let Some(words) = promises(reports) {
         print_labelled(format!("promises    {words}"))?;
     }
-    for line in focus(&reports) {
+    for line in focus(reports) {
         print_labelled(line)?;
     }
     let rows: Vec<_> = reports.iter().map(cycle_row).collect();
     print_below(&OF_CYCLES, &rows)?;
-    if let Some(words) = carried(&reports) {
+    if let Some(words) = carried(reports) {
         print_labelled(format!("\ncarried     {words}"))?;
     }
     let refused: u64 = reports.iter().map(|report| report.tally.refused).sum();
@@ -165,10 +174,7 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
         let visits = counted(refused, "visit");
         print_labelled(format!("\nrefused     {visits} in these cycles: {}", labels::REFUSED_ADDRESS))?;
     }
-    let row =
-        |origin: &OriginRun| [origin_text(&origin.key), thousands(origin.pages), thousands(origin.visited)];
-    let rows: Vec<_> = largest.iter().map(row).collect();
-    print_below(&OF_HOSTS, &rows)
+    Ok(())
 }
 
 /// Prints a table below an empty line.

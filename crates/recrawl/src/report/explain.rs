@@ -434,38 +434,7 @@ impl Explanation {
         }
         match &self.record.visited {
             None => print("visited     never".into()),
-            Some(visited) => {
-                let h = &visited.history;
-                let t = self.cycle.since(h.last);
-                print(format!("visited     first in cycle {}, last in cycle {}", h.first, h.last));
-                print(format!(
-                    "counters    n = {}, X = {}, t = {t} in cycle {}",
-                    h.visits, h.changes, self.cycle
-                ));
-                let rates: Vec<String> = estimator::ALL.iter().map(|e| self.rate(e.name, h)).collect();
-                print(format!("estimators  {} (by {})", rates.join(", "), self.formula.basis));
-                if let Some(rates) = self.rates {
-                    print(format!(
-                        "prior       {:.4} changes per cycle (site), {:.4} (all pages)",
-                        rates.site, rates.global
-                    ));
-                }
-                if self.policy.is_formula() {
-                    print(format!("formula     {}", self.formula.name));
-                } else {
-                    let PolicyKind { name, help, .. } = self.policy;
-                    print(format!("policy      {name}: {help}; no formula ranks"));
-                }
-                for term in &self.terms {
-                    print(format!(
-                        "            {:indent$}{} = {}",
-                        "",
-                        term.text,
-                        term.value,
-                        indent = 2 * term.depth
-                    ));
-                }
-            }
+            Some(visited) => self.visited_lines(visited).into_iter().for_each(&mut print),
         }
         if let Some(body) = self.bodies.words(self.record.visited.as_ref().map(|v| &v.content)) {
             print(format!("body        {body}"));
@@ -500,12 +469,7 @@ impl Explanation {
         if let Some(trap) = &self.trap {
             print(format!("trap        {}", trap.words()));
         }
-        let scope = match (self.refusal(), self.in_scope) {
-            (Some(refusal), _) => format!("outside: {refusal}"),
-            (None, Some(_)) => "inside".into(),
-            (None, None) => "unknown: the running crawl has the seed sites locked".into(),
-        };
-        print(format!("scope       {scope}"));
+        print(format!("scope       {}", self.scope_words()));
         if let Some(why) = &self.opted_out {
             print(format!("opted out   {why}"));
         }
@@ -515,14 +479,62 @@ impl Explanation {
         for (what, by) in self.held.all() {
             print(format!("operator    {what} by {} since {}", by.who, timestamp(by.at)));
         }
+        lines.extend(self.next_lines());
+        lines
+    }
+
+    /// The counters of a visited page, its rates, and the terms of its score.
+    fn visited_lines(&self, visited: &Visited) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut print = |line: String| lines.push(line);
+        let h = &visited.history;
+        let t = self.cycle.since(h.last);
+        print(format!("visited     first in cycle {}, last in cycle {}", h.first, h.last));
+        print(format!("counters    n = {}, X = {}, t = {t} in cycle {}", h.visits, h.changes, self.cycle));
+        let rates: Vec<String> = estimator::ALL.iter().map(|e| self.rate(e.name, h)).collect();
+        print(format!("estimators  {} (by {})", rates.join(", "), self.formula.basis));
+        if let Some(rates) = self.rates {
+            print(format!(
+                "prior       {:.4} changes per cycle (site), {:.4} (all pages)",
+                rates.site, rates.global
+            ));
+        }
+        if self.policy.is_formula() {
+            print(format!("formula     {}", self.formula.name));
+        } else {
+            let PolicyKind { name, help, .. } = self.policy;
+            print(format!("policy      {name}: {help}; no formula ranks"));
+        }
+        for term in &self.terms {
+            print(format!(
+                "            {:indent$}{} = {}",
+                "",
+                term.text,
+                term.value,
+                indent = 2 * term.depth
+            ));
+        }
+        lines
+    }
+
+    fn scope_words(&self) -> String {
+        match (self.refusal(), self.in_scope) {
+            (Some(refusal), _) => format!("outside: {refusal}"),
+            (None, Some(_)) => "inside".into(),
+            (None, None) => "unknown: the running crawl has the seed sites locked".into(),
+        }
+    }
+
+    /// When the page is visited next, and all that is needed for it to be fetched.
+    fn next_lines(&self) -> Vec<String> {
         let obstacles = self.obstacles();
-        print(format!("next visit  {}", self.next_visit(&obstacles)));
+        let mut lines = vec![format!("next visit  {}", self.next_visit(&obstacles))];
         match &obstacles[..] {
             [] => {}
-            [one] => print(format!("            To fetch it: {}", one.lifted)),
+            [one] => lines.push(format!("            To fetch it: {}", one.lifted)),
             all => {
-                print("            To fetch it, all of these are needed:".into());
-                (1..).zip(all).for_each(|(at, one)| print(format!("            {at}. {}", one.lifted)));
+                lines.push("            To fetch it, all of these are needed:".into());
+                lines.extend((1..).zip(all).map(|(at, one)| format!("            {at}. {}", one.lifted)));
             }
         }
         lines
