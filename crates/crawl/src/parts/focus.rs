@@ -94,6 +94,7 @@ impl FocusRules {
                 );
             }
             "terms" => (None, digest),
+            // Another model judges otherwise, so it is told apart as other terms are.
             "linear" => {
                 let (model, of_model) = model(&focus.model)?;
                 (Some(Linear::new(model, terms())), format!("{digest}-{of_model}"))

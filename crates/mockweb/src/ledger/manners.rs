@@ -225,6 +225,7 @@ impl Manners {
 
     /// The accounts as they stand, with the gaps measured against a delay.
     pub fn violations(&self, delay: Duration, names: &[String], addresses: &[Ipv4Addr]) -> Violations {
+        // Only those that were asked: of a large web, these are few.
         let hosts: Vec<HostManners> = self
             .hosts
             .iter()

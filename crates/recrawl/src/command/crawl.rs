@@ -28,6 +28,7 @@ use std::time::Duration;
 pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
     let mut settings = args.at.settings()?;
     process::start_log(&settings.config.log, "warn")?;
+    // A formula that is given ranks, whatever policy the configuration names.
     if let Some(text) = &args.formula {
         settings.formula = formula_file::find(text).map_err(|e| Failure::Usage(format!("--formula: {e}")))?;
         settings.formula_is_given = true;
@@ -43,6 +44,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
         return Err(Failure::Usage(text.into()));
     }
     settings.files.extend([&args.seeds.file, &args.events].into_iter().flatten().cloned());
+    // Before the crawl opens a file: each connection will need a descriptor.
     open_files::make_room(&mut settings, 0)?;
     let seeds = args.seeds.read(&settings.rules)?;
     // The tables of an existing crawl may have seeds that were sent to the console.
@@ -55,6 +57,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
     let mut crawl =
         Crawl::open(settings, &seeds, args.random_seed, process::of_crawl(process::stopped_by_signals()?)?)?;
     promised::check(&crawl)?;
+    // A pause is an operator's decision, which starting the command does not end.
     if let Some(Mark { who, at }) = crawl.control.paused() {
         let text = format!(
             "{who} paused this crawl at {}; resume it in the console of `recrawl serve`",
@@ -115,6 +118,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
         let next = next.unwrap_or(NextRound::OF_NEXT_CYCLE);
         let waiting = crawl.control.seeds();
         crawl.admit(&waiting)?;
+        // After the last round of this process, nobody would take over its requests.
         crawl.may_leave_requests = args.rounds.is_none_or(|most| rounds + 1 < most);
         match cycle::round(&mut crawl, next, &[&seeds[..], &waiting].concat())? {
             RoundEnd::Interrupted => {
@@ -129,6 +133,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
                 has_news = false;
                 has_moved |= report.tally.fetched > 0;
                 report.log();
+                // After the commit, so that a crash loses none.
                 crawl.control.forget_seeds(&waiting)?;
                 events.as_mut().map_or(Ok(()), |events| events.follow(&crawl))?;
                 if events.as_ref().is_none_or(|events| !events.are_printed()) {

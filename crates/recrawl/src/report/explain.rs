@@ -162,6 +162,7 @@ impl Explanation {
         let cycle = generation.cycle().next();
         let warmup = settings.config.cycle.warmup;
         let gate = Gate::of(&record.known, record.visited.as_ref().map(|v| v.history.visits), cycle, warmup);
+        // Opened as late as possible: a crawl cannot start while this process has them.
         let tables = LazyCell::new(tables);
         let read;
         let inputs = match ranks {
@@ -179,6 +180,7 @@ impl Explanation {
             Ok::<_, Failure>(formula.explain_block(&page, cycle))
         };
         let mut request = plan::request(settings, cycle, generation.pages(), random_seed);
+        // The question is how it would rank, so the policy of the crawl does not matter.
         if is_other_formula {
             request.policy = PolicyKind::default();
         }
@@ -191,6 +193,7 @@ impl Explanation {
             Some(_) => among.score(ordinal)?,
             None => None,
         };
+        // Only a page that is due for a revisit competes by score.
         let competing = score.filter(|_| gate == Gate::Revisit);
         let rank = competing.map(|score| among.rank(ordinal, score, ranks)).transpose()?;
         let siblings = match ranked {

@@ -52,6 +52,7 @@ pub fn of(shared: &SharedState) -> Status {
         }
         _ => (None, None),
     };
+    // One more, since a report is shown in comparison with those before it.
     let reports = shared.crawl_reports(PROMISING + 1);
     let [paused_hosts, blocked, _, _] = shared.control.counts();
     let mut status = Status {
