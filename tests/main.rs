@@ -68,6 +68,8 @@ mod improve_loop;
 mod learn;
 /// What it says of its work: whole lines, in a form that programs read, and never waiting for a reader.
 mod logs;
+/// Which media types are in scope.
+mod media_types;
 /// Not looked at is never gone: what a failed or skipped visit leaves alone.
 mod not_gone;
 /// Notifications: each change told at least once, by ids exactly once.

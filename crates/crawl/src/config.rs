@@ -347,6 +347,8 @@ table! {
         include: Vec<String> = Vec::new(),
         /// URLs out of scope, by glob.
         exclude: Vec<String> = Vec::new(),
+        /// Media types in scope, such as `text/html` and `image/*`; empty for all.
+        types: Vec<String> = Vec::new(),
         /// File of hosts that opted out; empty for none.
         opt_out: PathBuf = PathBuf::new(),
         /// Maximum links from a seed.
@@ -432,7 +434,7 @@ table! {
     /// `[extract]`
     Extract {
         /// Media types that are parsed.
-        types: Vec<String> = recrawl_extractor::Types::DEFAULT.map(String::from).into(),
+        types: Vec<String> = recrawl_types::MediaTypes::DEFAULT.map(String::from).into(),
         /// Maximum distinct links taken from one page.
         max_links: u32 = 10_000,
         /// Maximum bytes of visible text that are compared.

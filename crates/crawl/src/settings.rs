@@ -24,13 +24,13 @@ use crate::parts::render;
 use crate::parts::traps::TrapRules;
 use crate::stored::seed_sites;
 use recrawl_change::ChangeRules;
-use recrawl_extractor::{Limits, Options, Types};
+use recrawl_extractor::{Limits, Options};
 use recrawl_fetcher::FetchConfig;
 use recrawl_formula::Formula;
 use recrawl_repository::SledTables;
 use recrawl_scheduler::Ties;
 use recrawl_scheduler::policy::{self, PolicyKind};
-use recrawl_types::{CanonicalUrl, Site, UrlRules};
+use recrawl_types::{CanonicalUrl, MediaTypes, Site, UrlRules};
 use recrawl_verifier::Waiting;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -338,7 +338,7 @@ fn authority(file: &Path) -> Result<Vec<u8>, String> {
 
 fn reading(config: &Config) -> Result<Options, String> {
     let extract = &config.extract;
-    let types = Types::new(extract.types.iter().map(String::as_str));
+    let types = MediaTypes::new(extract.types.iter().map(String::as_str));
     let limits = Limits {
         max_links: extract.max_links as usize,
         max_text: extract.max_text.0 as usize,

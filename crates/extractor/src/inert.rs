@@ -8,13 +8,13 @@
 use crate::Fields;
 use crate::charset;
 use crate::html;
-use crate::media::{BodyKind, MediaType, Types};
+use crate::media::{BodyKind, MediaType};
 use crate::shadow;
 use crate::xhtml;
 use ammonia::Builder;
 use html5ever::tendril::StrTendril;
 use html5ever::{LocalName, QualName, local_name, ns};
-use recrawl_types::CanonicalUrl;
+use recrawl_types::{CanonicalUrl, MediaTypes};
 use scraper::Node;
 use scraper::node::{Attributes, Element, Text};
 use std::collections::{HashMap, HashSet};
@@ -59,17 +59,17 @@ static CLEANER: LazyLock<Builder<'static>> = LazyLock::new(|| {
 ///
 /// A link has no `href` any more: its `title` says where it led. An image is its alternative text, in brackets.
 /// ```
-/// use recrawl_extractor::{Fields, Types, inert};
-/// use recrawl_types::UrlRules;
+/// use recrawl_extractor::{Fields, inert};
+/// use recrawl_types::{MediaTypes, UrlRules};
 ///
 /// let url = UrlRules::default().canonicalize("https://example.com/")?;
 /// let body = b"<p onclick=steal()>Hello<script>steal()</script>";
 /// let fields = Fields { content_type: Some("text/html"), ..Fields::default() };
-/// let document = inert(body, &fields, &url, &Types::default()).expect("it is a page");
+/// let document = inert(body, &fields, &url, &MediaTypes::default()).expect("it is a page");
 /// assert!(document.contains("Hello") && !document.contains("steal"));
 /// # Ok::<(), recrawl_types::UrlError>(())
 /// ```
-pub fn inert(body: &[u8], fields: &Fields<'_>, url: &CanonicalUrl, types: &Types) -> Option<String> {
+pub fn inert(body: &[u8], fields: &Fields<'_>, url: &CanonicalUrl, types: &MediaTypes) -> Option<String> {
     let media = MediaType::of(fields, body, types);
     let text = || charset::decode(body, media.charset.as_deref(), media.syntax(), &url.host()).text;
     match media.kind {

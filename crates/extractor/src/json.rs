@@ -10,12 +10,6 @@ const MAX_DEPTH: usize = 128;
 /// A source this many times as long as the longest text is read as plain text.
 const MAX_LENGTHS: usize = 4;
 
-/// Is this the media type of JSON, or of values of JSON one after another?
-pub(crate) fn is_json(essence: &str) -> bool {
-    const NAMES: [&str; 7] = ["json", "x-json", "json-seq", "ndjson", "x-ndjson", "jsonl", "x-jsonlines"];
-    essence.split_once('/').is_some_and(|(_, name)| name.ends_with("+json") || NAMES.contains(&name))
-}
-
 /// The text of one or several values, cut at a limit; none if the source is no JSON, or too long.
 pub(crate) fn text(source: &str, limit: usize) -> Option<String> {
     if source.len() > limit.saturating_mul(MAX_LENGTHS) {
@@ -257,16 +251,6 @@ mod tests {
         assert!((50..=60).contains(&text(&long, 60).unwrap().len()));
         let deep = nested(MAX_DEPTH).replace("[]", &format!("[{}1]", "1,".repeat(10_000)));
         assert!(lines(&deep).unwrap().len() < 6 * deep.len());
-    }
-
-    #[test]
-    fn json_is_known_by_its_type() {
-        for essence in ["application/json", "text/json", "application/ld+json", "application/x-ndjson"] {
-            assert!(is_json(essence), "{essence}");
-        }
-        for essence in ["text/plain", "application/jsonp", "json", "text/javascript"] {
-            assert!(!is_json(essence), "{essence}");
-        }
     }
 
     proptest! {

@@ -32,7 +32,6 @@ mod anchor;
 mod base;
 mod canonical;
 mod charset;
-mod content_type;
 mod date;
 mod dated;
 mod directives;
@@ -60,7 +59,7 @@ pub use anchor::{MAX_ANCHOR_BYTES, MAX_ANCHORS_BYTES};
 pub use dated::{DatedLine, dated_line};
 pub use inert::{inert, inert_text};
 pub use listings::{Hub, Listing, ListingEntry, ListingKind};
-pub use media::Types;
+pub use media::media_type;
 pub use part::{MAX_PART_ENTRIES, Part, PartError};
 pub use stream::assert_both_ways;
 
@@ -74,7 +73,7 @@ use crate::media::{BodyKind, MediaType};
 use crate::scope::Reference;
 use crate::walk::Found;
 use encoding_rs::Encoding;
-use recrawl_types::{CanonicalUrl, Consent, UrlRules};
+use recrawl_types::{CanonicalUrl, Consent, MediaTypes, UrlRules};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -110,7 +109,7 @@ pub struct Options {
     /// Limits on one page's results.
     pub limits: Limits,
     /// The media types that are read.
-    pub types: Types,
+    pub types: MediaTypes,
     /// Our product token; pages may address directives to it.
     pub agent: String,
     /// Are the anchors of links read, whether they stand in the page's frame, and the page's language? If not, anchors are
@@ -138,7 +137,7 @@ pub struct Fields<'a> {
 impl<'a> Fields<'a> {
     /// Of the document that a browser made of the `body` that these fields describe: in UTF-8, and in the syntax of what
     /// was sent (its `outerHTML`). Its links still have the queries of the page that was sent.
-    pub fn rendered(self, body: &[u8], url: &CanonicalUrl, types: &Types) -> Fields<'a> {
+    pub fn rendered(self, body: &[u8], url: &CanonicalUrl, types: &MediaTypes) -> Fields<'a> {
         let media = MediaType::of(&self, body, types);
         let content_type = match media.kind {
             BodyKind::Xhtml => "application/xhtml+xml; charset=utf-8",

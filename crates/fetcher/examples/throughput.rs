@@ -87,6 +87,7 @@ async fn fetch(port: u16, pages: u32) -> Result<(), Box<dyn Error>> {
         held_deadline: None,
         patience: None,
         control: Arc::default(),
+        types: None,
         requests: None,
         resources: None,
     };

@@ -10,6 +10,7 @@ use crate::host_delay::LeftAlone;
 use crate::host_order::Precedence;
 use crate::in_flight::InFlight;
 use crate::net::client::{Network, NetworkError, Reply};
+use crate::net::kept_types::KeptTypes;
 use crate::net::limits::{FetchConfig, LONG_WAIT, MAX_DETOURS, MAX_ROBOTS_REDIRECTS};
 use crate::outcome::{FetchError, FetchedPage, is_redirect, redirect_target};
 use crate::report::{FetchReport, StoppedBy};
@@ -85,6 +86,8 @@ pub struct Job {
     pub patience: Option<Patience>,
     /// Commands of an operator during the run.
     pub control: Arc<RunControl>,
+    /// Media types that are kept; none for all.
+    pub types: Option<Arc<KeptTypes>>,
     /// Writes down each request that may have reached a server; none if nobody asks for it.
     pub requests: Option<Arc<dyn RequestLog>>,
     /// Requests of pages that are rendered during the run; none if no page is.
@@ -159,6 +162,7 @@ impl Fetcher {
             budget: Mutex::new(Budget::new(&self.config, &job.spent, start)),
             unavailable: Mutex::new(job.unavailable),
             report: Mutex::default(),
+            types: job.types,
             requests: job.requests,
             resources: job.resources,
             taken_early: Mutex::default(),
@@ -199,9 +203,7 @@ impl Fetcher {
             StoppedBy::ByteBudget => state.skip_rest(Skip::ByteBudget).await?,
             StoppedBy::End | StoppedBy::Stop | StoppedBy::SlowHosts | StoppedBy::FirstLook => Vec::new(),
         };
-        for host in state.frontier.hosts() {
-            host.store(&run)?;
-        }
+        state.frontier.hosts().try_for_each(|host| host.store(&run))?;
         run.control.publish(0, 0, 0);
         run.control.publish_hosts(HostsNow::default());
         let mut report = run.report().clone();

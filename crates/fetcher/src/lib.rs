@@ -49,6 +49,7 @@ pub use net::client::{
     Cut, FirstLook, Hop, HttpNetwork, Meter, Network, NetworkError, Post, Reply, Request, RequestOptions,
 };
 pub use net::guard::{self, Guard};
+pub use net::kept_types::KeptTypes;
 pub use net::limits::{self, FetchConfig};
 pub use net::proxy::Proxy;
 pub use net::{client, dns, proxy};

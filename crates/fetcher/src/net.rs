@@ -7,5 +7,6 @@ pub mod cookies;
 pub mod dns;
 pub mod exhausted;
 pub mod guard;
+pub mod kept_types;
 pub mod limits;
 pub mod proxy;

@@ -1,13 +1,14 @@
 //! The output of the fetcher, and the rules that turn a response into an outcome.
 
 use crate::chain;
-use crate::net::client::{Cut, NetworkError, Reply};
+use crate::net::client::{Cut, NetworkError, Reply, content_type_of};
 use crate::net::limits::MAX_HOST_BACK_OFF;
 use bytes::Bytes;
 use recrawl_types::{
-    CanonicalUrl, ContentKind, Failure, Fingerprint, Origin, Outcome, ScheduleEntry, UrlRules, Validators,
+    CanonicalUrl, ContentKind, Failure, Fingerprint, Origin, Outcome, ScheduleEntry, Skip, UrlRules,
+    Validators,
 };
-use reqwest::header::{AGE, CONTENT_TYPE, DATE, ETAG, HeaderMap, LAST_MODIFIED, RETRY_AFTER};
+use reqwest::header::{AGE, DATE, ETAG, HeaderMap, LAST_MODIFIED, RETRY_AFTER};
 use reqwest::{StatusCode, Url, Version};
 use std::io;
 use std::net::SocketAddr;
@@ -159,12 +160,6 @@ impl From<Reply> for Response {
     }
 }
 
-fn content_type_of(headers: &HeaderMap) -> Option<Box<str>> {
-    let values = headers.get_all(CONTENT_TYPE).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
-    let values: Vec<_> = values.collect();
-    (!values.is_empty()).then(|| values.join(", ").into())
-}
-
 /// The validators of a response. Keeps only text that can be sent back.
 pub(crate) fn validators_of(headers: &HeaderMap) -> Validators {
     let text = |name| headers.get(name).and_then(|v| v.to_str().ok());
@@ -194,6 +189,7 @@ pub(crate) fn result_of(
     };
     let failed = |failure| FetchResult::Nothing(Outcome::Failed(failure));
     match reply.status {
+        200..=299 if reply.is_unread => FetchResult::Nothing(Outcome::Skipped(Skip::MediaType)),
         200..=299 => FetchResult::Page(Box::new(reply.into())),
         304 if conditional => FetchResult::NotModified(Box::new(reply.into())),
         status if is_redirect(status) => match chain::target(&reply, from, rules) {

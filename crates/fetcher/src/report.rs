@@ -96,6 +96,7 @@ pub struct Outcomes {
     pub skipped_byte_budget: u64,
     pub skipped_trap: u64,
     pub skipped_blocked: u64,
+    pub skipped_media_type: u64,
 }
 
 impl Outcomes {
@@ -148,6 +149,7 @@ impl Outcomes {
             Skip::ByteBudget => &mut self.skipped_byte_budget,
             Skip::Trap => &mut self.skipped_trap,
             Skip::Blocked => &mut self.skipped_blocked,
+            Skip::MediaType => &mut self.skipped_media_type,
         }
     }
 
@@ -186,5 +188,6 @@ impl Outcomes {
             + self.skipped_byte_budget
             + self.skipped_trap
             + self.skipped_blocked
+            + self.skipped_media_type
     }
 }

@@ -4,6 +4,7 @@ use crate::budget::Budget;
 use crate::clock::WallClock;
 use crate::control::RunControl;
 use crate::net::client::Network;
+use crate::net::kept_types::KeptTypes;
 use crate::net::limits::{FetchConfig, MAX_FOLLOWED};
 use crate::outcome::FetchError;
 use crate::report::FetchReport;
@@ -44,6 +45,8 @@ pub struct Run {
     pub budget: Mutex<Budget>,
     pub unavailable: Mutex<Unavailable>,
     pub report: Mutex<FetchReport>,
+    /// Media types that are kept; none for all.
+    pub types: Option<Arc<KeptTypes>>,
     /// Where requests are written down; none if they are not.
     pub requests: Option<Arc<dyn RequestLog>>,
     /// Requests of pages that are rendered; none if no page is.

@@ -113,6 +113,9 @@ impl Network for ScriptedNetwork {
             }
             self.log.lock().expect("no panic under the lock")[at].end = Some(Instant::now());
             let mut reply = script.answer?;
+            if !request.reads(reply.status, &reply.headers) {
+                return Ok(Reply { body: Bytes::new(), is_unread: true, ..reply });
+            }
             received.add(reply.body.len());
             if reply.body.len() > request.max_body {
                 reply.cut = Some(Cut::Limit);

@@ -15,7 +15,7 @@ use crate::outcome::{
 };
 use crate::politeness::ServerHealth;
 use crate::run::{HostId, Run};
-use recrawl_types::{CanonicalUrl, Origin, SentRequest, Validators};
+use recrawl_types::{CanonicalUrl, ContentKind, Origin, ScheduleEntry, SentRequest, Validators};
 use reqwest::header::{ACCEPT, HeaderMap, HeaderValue};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -33,6 +33,9 @@ fn robots_manner(is_public_only: bool) -> RequestOptions {
         ..RequestOptions::default()
     }
 }
+
+/// Ends of the paths of sitemaps.
+const ENDS_OF_LISTINGS: [&str; 3] = [".xml", ".xml.gz", ".txt"];
 
 pub struct HostVisit {
     pub host: HostId,
@@ -163,6 +166,7 @@ impl HostVisit {
                     hop: None,
                     validators,
                     max_body: MAX_ROBOTS,
+                    types: None,
                     last: false,
                     manner: robots_manner(robots_request.is_public_only),
                 };
@@ -291,7 +295,9 @@ async fn visit_page(
     let manner = queued.ticket.as_ref().map(|ticket| ticket.manner.clone()).unwrap_or_default();
     let (url, max_body) = (queued.entry.url.clone(), run.config.max_body);
     let hop = queued.chain.as_deref().map(Chain::hop);
-    let request = Request { url, hop, validators, max_body, last, manner };
+    // A rendered page may load anything.
+    let types = run.types.clone().filter(|_| queued.ticket.is_none() && !is_listing(&queued.entry));
+    let request = Request { url, hop, validators, max_body, types, last, manner };
     // Pages that wait for it are of this schedule.
     let may_leave = queued.ticket.is_none() && queued.chain.is_none() && queued.detour.is_none();
     let answer = match send(request, sending, may_leave, run, ended).await {
@@ -354,6 +360,13 @@ async fn visit_page(
     ended.detour = end;
     ended.kind = VisitEndKind::Page { host_failed, follow, bytes };
     delivered
+}
+
+/// May the page be a sitemap or feed, whatever media type its server gives to it?
+fn is_listing(entry: &ScheduleEntry) -> bool {
+    let kind = entry.record.visited.as_ref().map(|visited| visited.content.kind);
+    let path = entry.url.path_and_query().split('?').next().unwrap_or_default();
+    kind == Some(ContentKind::Hints) || ENDS_OF_LISTINGS.iter().any(|end| path.ends_with(end))
 }
 
 /// The page and the chain behind a redirect of a page.

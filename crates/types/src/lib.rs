@@ -10,6 +10,7 @@
 
 pub mod columns;
 pub mod consent;
+pub mod content_type;
 pub mod cycle;
 pub mod decay;
 pub mod fields;
@@ -17,6 +18,7 @@ pub mod focus;
 pub mod host;
 pub mod keys;
 pub mod lastmod;
+pub mod media_types;
 pub mod outcome;
 pub mod page;
 pub mod ping;
@@ -32,11 +34,13 @@ pub mod visit;
 
 pub use crate::columns::{NEXT_CHANGE_WEIGHTS, StateColumns};
 pub use crate::consent::{Canonical, Consent};
+pub use crate::content_type::ContentType;
 pub use crate::cycle::{Cycle, DatedRound, Round};
 pub use crate::focus::{Expectation, Verdict};
 pub use crate::host::{HostState, HostTable, Origin};
 pub use crate::keys::Keys;
 pub use crate::lastmod::{LastmodCounts, SignalQuality};
+pub use crate::media_types::MediaTypes;
 pub use crate::outcome::{Change, Effect, Failure, Outcome, Request, Skip};
 pub use crate::page::{
     ArchivePosition, Content, ContentKind, Fingerprint, History, Known, PageRecord, Status, Validators,

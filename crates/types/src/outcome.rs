@@ -184,7 +184,7 @@ reasons! {
 }
 
 reasons! {
-    /// Why a scheduled page was not requested; [`Skip::effect`] says what comes of it.
+    /// Why a scheduled page was not requested, or its body not read; [`Skip::effect`] says what comes of it.
     Skip {
         Deadline = 0, "deadline", "the cycle's deadline passed";
         HostBackOff = 1, "host_back_off", "the host is in back-off";
@@ -194,6 +194,7 @@ reasons! {
         ByteBudget = 5, "byte_budget", "the byte budget of the host or of the cycle is spent";
         Trap = 6, "trap", "never fetched, and its URL pattern is a trap";
         Blocked = 7, "blocked", "an operator blocked it";
+        MediaType = 8, "media_type", "its media type is not in scope.types";
     }
 }
 
@@ -203,17 +204,25 @@ impl Skip {
     pub const fn effect(self) -> Effect {
         match self {
             Skip::Deadline | Skip::HostBackOff | Skip::ByteBudget => Effect::Nothing,
-            Skip::OutOfScope | Skip::CrawlDelay | Skip::OptedOut | Skip::Trap | Skip::Blocked => {
-                Effect::Refusal
-            }
+            Skip::OutOfScope
+            | Skip::CrawlDelay
+            | Skip::OptedOut
+            | Skip::Trap
+            | Skip::Blocked
+            | Skip::MediaType => Effect::Refusal,
         }
+    }
+
+    /// Only the answer tells the media type.
+    const fn request(self) -> Request {
+        if let Skip::MediaType = self { Request::Page } else { Request::Nothing }
     }
 }
 
 /// Outcomes: tag, name, what was requested, effect, text.
 macro_rules! outcomes {
     ($($(#[$doc:meta])* $variant:ident $(($detail:ident: $type:ty))? =
-       $tag:literal, $name:literal, $request:ident, $effect:expr, $text:expr;)*) => {
+       $tag:literal, $name:literal, $request:expr, $effect:expr, $text:expr;)*) => {
         /// How a visit ended.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Outcome {
@@ -279,8 +288,9 @@ macro_rules! outcomes {
 
             /// What was requested.
             pub fn request(self) -> Request {
+                use Request::{Nothing, Page, RobotsTxt};
                 match self {
-                    $(Outcome::$variant $(($detail))? => Request::$request,)*
+                    $(Outcome::$variant $(($detail))? => $request,)*
                 }
             }
 
@@ -323,8 +333,9 @@ outcomes! {
         format_args!("robots.txt {}; the page was not requested", no_robots(why));
     /// The address guard refuses the host's address (private, loopback, …).
     RefusedAddress = 8, "refused_address", Nothing, Effect::Failure, REFUSED_ADDRESS;
-    /// Not requested, for a reason other than robots.txt or the address.
-    Skipped(skip: Skip) = 9, "skipped", Nothing, skip.effect(), format_args!("not requested: {skip}");
+    /// Not requested or not read, for a reason other than robots.txt or the address.
+    Skipped(skip: Skip) = 9, "skipped", skip.request(), skip.effect(),
+        format_args!("not {}: {skip}", if skip.request() == Request::Page { "read" } else { "requested" });
 }
 
 /// Why the address guard refuses a host, and what to do: a clause without a full stop.
@@ -380,7 +391,7 @@ impl Outcome {
         if self.is_visit() { None } else { self.detail() }
     }
 
-    /// Was nothing requested for a reason other than robots.txt or the address?
+    /// Was no body read for a reason other than robots.txt or the address?
     pub fn is_skip(self) -> bool {
         matches!(self, Outcome::Skipped(_))
     }

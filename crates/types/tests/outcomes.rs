@@ -54,6 +54,7 @@ fn codes_of_older_logs_mean_what_they_meant() {
         "byte_budget",
         "trap",
         "blocked",
+        "media_type",
     ];
     for (tag, names) in [(0, &changes[..]), (2, &changes), (5, &failures), (9, &skips)] {
         for (detail, name) in (0..).zip(names) {

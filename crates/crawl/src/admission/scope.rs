@@ -4,7 +4,8 @@ use crate::admission::filters::{Filters, TooMuch};
 use crate::admission::glob::{Glob, LowerCaseUrl};
 use crate::admission::opt_out::OptOut;
 use crate::admission::pattern::Pattern;
-use recrawl_types::{CanonicalUrl, HostPattern, Site, UrlRules};
+use recrawl_extractor::Extracted;
+use recrawl_types::{CanonicalUrl, HostPattern, MediaTypes, Site, UrlRules};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
@@ -18,6 +19,8 @@ pub struct Scope {
     /// Globs of which one must match; none for all URLs.
     include: Vec<Glob>,
     exclude: Vec<Glob>,
+    /// Media types, which only answers tell; none for all.
+    types: Option<MediaTypes>,
     /// Maximum links from a seed.
     max_depth: u16,
     /// The sites of all seeds so far; used only if no host is configured.
@@ -69,11 +72,14 @@ impl Scope {
     /// # Errors
     /// The key, and what is not a host or URL.
     pub fn new(config: &crate::config::Scope, rules: &UrlRules) -> Result<Scope, String> {
+        let types = MediaTypes::new(config.types.iter().map(String::as_str));
+        let types = types.map_err(|e| format!("scope.types: {e}"))?;
         Ok(Scope {
             hosts: HostPattern::all("scope.hosts", &config.hosts)?,
             refuse_hosts: HostPattern::all("scope.refuse_hosts", &config.refuse_hosts)?,
             include: Glob::all("scope.include", &config.include, rules)?,
             exclude: Glob::all("scope.exclude", &config.exclude, rules)?,
+            types: Some(types).filter(|_| !config.types.is_empty()),
             max_depth: config.max_depth,
             seed_sites: BTreeSet::new(),
             opt_out: Arc::new(OptOut::read(&config.opt_out)?),
@@ -109,6 +115,29 @@ impl Scope {
     /// Hosts that opted out.
     pub fn opt_out(&self) -> &Arc<OptOut> {
         &self.opt_out
+    }
+
+    /// The media types in scope; none for all.
+    pub fn types(&self) -> Option<&MediaTypes> {
+        self.types.as_ref()
+    }
+
+    /// The same scope for all media types.
+    #[must_use]
+    pub fn of_all_types(self) -> Scope {
+        Scope { types: None, ..self }
+    }
+
+    /// The media type of an answer, if it is out of scope. Sitemaps and feeds of any type are in scope.
+    pub fn refuse_type(
+        &self,
+        content_type: Option<&str>,
+        body: &[u8],
+        extracted: &Extracted,
+    ) -> Option<String> {
+        let types = self.types.as_ref().filter(|_| !matches!(extracted, Extracted::Listing(..)))?;
+        let essence = recrawl_extractor::media_type(content_type, body);
+        (!types.admits(&essence)).then_some(essence)
     }
 
     /// The limits on the shapes of URLs.
@@ -171,7 +200,8 @@ impl Scope {
     pub fn digest(&self) -> u64 {
         let lists = (&self.hosts, &self.refuse_hosts, &self.include, &self.exclude);
         let rest = (&self.seed_sites, &self.taken_down, &self.filters, self.opt_out.digest());
-        xxhash_rust::xxh3::xxh3_64(format!("{lists:?}{rest:?}").as_bytes())
+        let types = self.types.as_ref().map_or(String::new(), |types| format!("{types:?}"));
+        xxhash_rust::xxh3::xxh3_64(format!("{lists:?}{rest:?}{types}").as_bytes())
     }
 
     /// Why the URL is out of scope, if it is.
@@ -195,6 +225,8 @@ impl Scope {
 mod tests {
     use super::*;
     use crate::config;
+    use recrawl_extractor::Listing;
+    use recrawl_types::Consent;
 
     fn scope(edit: impl FnOnce(&mut config::Scope)) -> Scope {
         let mut raw = config::Scope::default();
@@ -243,6 +275,27 @@ mod tests {
         let told = |text: &str| scope.refuse(&url(text)).map(|refusal| refusal.to_string());
         assert_eq!(told("http://a.org/p.PDF").as_deref(), Some("*.pdf in scope.exclude matches"));
         assert_eq!(told("http://a.org/x").as_deref(), Some("nothing in scope.include matches"));
+    }
+
+    #[test]
+    fn media_types_belong_to_the_digest_only_if_there_are_any() {
+        let digest = |types: &[&str]| {
+            let scope = scope(|s| s.types = types.iter().map(ToString::to_string).collect());
+            let opaque = Extracted::Opaque(Consent::default());
+            let listing = Extracted::Listing(Listing::default(), Consent::default());
+            let refused =
+                |content_type, extracted| scope.refuse_type(content_type, b"\x89PNG\r\n\x1a\n", extracted);
+            let expected = types.contains(&"text/html").then(|| "image/png".to_owned());
+            assert_eq!(refused(Some("Image/PNG"), &opaque), expected, "{types:?}");
+            assert_eq!(refused(None, &opaque), expected, "its first bytes tell");
+            assert_eq!(refused(Some("image/png"), &listing), None);
+            scope.digest()
+        };
+        let (all, html, images) = (digest(&[]), digest(&["text/html"]), digest(&["image/*"]));
+        assert!(all != html && html != images && all != images);
+        let wrong = config::Scope { types: vec!["pdf".into()], ..config::Scope::default() };
+        let wrong = Scope::new(&wrong, &UrlRules::default()).unwrap_err();
+        assert!(wrong.contains("scope.types: \"pdf\" is not a media type; write"), "{wrong}");
     }
 
     #[test]

@@ -23,7 +23,7 @@ use recrawl_fetcher::{Cut, FetchResult, FetchedPage, Response, Version};
 use recrawl_focus::Words;
 use recrawl_types::{
     ArchivePosition, CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, Difference, Fingerprint,
-    LeftOut, Link, Outcome, Round, UrlRules, Validators, Visit, Visited,
+    LeftOut, Link, Outcome, Round, Skip, UrlRules, Validators, Visit, Visited,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -119,7 +119,14 @@ impl PageReader<'_> {
                     hub = listing.hub.take();
                 }
                 work = extracted.work();
-                self.document(&page, response, rule, extracted, &mut visit, tools)?
+                let content_type = response.content_type.as_deref();
+                match self.scope.refuse_type(content_type, &response.body, &extracted) {
+                    None => self.document(&page, response, rule, extracted, &mut visit, tools)?,
+                    Some(_) => {
+                        visit.outcome = Outcome::Skipped(Skip::MediaType);
+                        None
+                    }
+                }
             }
             FetchResult::NotModified(response) => {
                 let visited = page.entry.record.visited.as_ref();

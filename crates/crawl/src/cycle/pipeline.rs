@@ -11,7 +11,7 @@ use crate::crawl::Crawl;
 use crate::cycle::hints::HintRules;
 use crate::cycle::inbox::{Inbox, LOOK_EVERY, NextBatch, Reading, Taken, Work};
 use crate::cycle::page::{PageReader, ReadPage, Tools};
-use crate::cycle::plan::{Plan, UNAVAILABLE, request, unavailable};
+use crate::cycle::plan::{Plan, UNAVAILABLE, kept_types, request, unavailable};
 use crate::cycle::readmission::Refusals;
 use crate::cycle::requests;
 use crate::cycle::skipped;
@@ -137,15 +137,14 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
             held_deadline: Some(now + of_cycle),
             patience: patience(crawl, now + of_round),
             control: crawl.steering.clone(),
+            types: kept_types(crawl, Some(&facts), facts.cycle).map(Arc::new),
             requests: written,
             resources,
         }
     })?;
     skipped::record(crawl, &report, &*schedule, &mut log, facts.cycle)?;
     drop(shown);
-    if let Some(requests) = requests {
-        requests.sync().map_err(Failure::work)?;
-    }
+    requests.map_or(Ok(()), |requests| requests.sync()).map_err(Failure::work)?;
     note_ended(crawl, &report)?;
     let stopped_by = report.stopped_by;
     let earlier = recovered.skipped.iter().map(|skipped| &skipped.pages);

@@ -27,6 +27,7 @@ use crate::round::RoundKind;
 use crate::settings::formula_file;
 use recrawl_archive::Archive;
 use recrawl_archive::cap::Bodies;
+use recrawl_fetcher::KeptTypes;
 use recrawl_fetcher::unavailable::Unavailable;
 use recrawl_formula::Formula;
 use recrawl_repository::{Generation, Ranked, Recovered, ScheduleFile, ScheduleWriter, SledTables, VisitLog};
@@ -318,12 +319,20 @@ fn facts_before_choice(
         cycle_started: to_plan.cycle_started,
         formula_toml: if is_by_formula { formula.to_toml().ok() } else { None },
         next_rate: last.as_ref().and_then(|last| last.next_rate),
+        types: kept_types(crawl, last.as_ref(), to_plan.round.cycle),
         random_seed: crawl.random_seed,
         revisits_left: request::revisits_left(crawl, to_plan),
         rules: last.as_ref().filter(|_| is_urgent).map_or(rules, |last| last.rules),
         rules_applied: last.filter(|_| is_urgent).map(|last| last.rules_applied()),
         ..Facts::without_plan(to_plan.round, (crawl.clock)(), name)
     }
+}
+
+/// The media types in scope, unless all are, since the first cycle with this list; `last` knows the list before.
+pub fn kept_types(crawl: &Crawl, last: Option<&Facts>, cycle: Cycle) -> Option<KeptTypes> {
+    let types = crawl.settings.scope.types()?;
+    let known = last.and_then(|last| last.types.clone()).filter(|known| known.types == *types);
+    Some(known.unwrap_or_else(|| KeptTypes { types: types.clone(), since: cycle }))
 }
 
 /// The origins that gave no page when last contacted.

@@ -9,7 +9,7 @@ use crate::part::{InTables, Takedown};
 use crate::stored::{keep, kept};
 use recrawl_repository::{Generation, SledTables};
 use recrawl_types::outcome::Effect;
-use recrawl_types::{CanonicalUrl, DatedRound, Origin, Share, Visit};
+use recrawl_types::{CanonicalUrl, DatedRound, Origin, Request, Share, Visit};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Hosts at most that are listed: more are told no better.
@@ -97,6 +97,8 @@ impl RoundLesson for SeedHostLesson<'_> {
         let has_failed = match visit.outcome.effect() {
             Effect::Failure => true,
             Effect::Visit | Effect::Absence => false,
+            // It answered, with another media type.
+            Effect::Refusal if visit.outcome.request() == Request::Page => false,
             Effect::Refusal | Effect::Nothing => return,
         };
         let answers = HostAnswers { has_answered: false, failed: None };

@@ -3,7 +3,7 @@
 //! A page costs three atomic additions. Only requests of this process are counted.
 
 use recrawl_fetcher::{FetchResult, FetchedPage};
-use recrawl_types::{Failure, Outcome};
+use recrawl_types::{Failure, Outcome, Skip};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ pub fn of(page: &FetchedPage) -> Option<Answer> {
         _ => Answer::Failed,
     };
     Some(match &page.result {
-        FetchResult::Page(_) => Answer::Success,
+        FetchResult::Page(_) | FetchResult::Nothing(Outcome::Skipped(Skip::MediaType)) => Answer::Success,
         FetchResult::NotModified(_) => Answer::NotModified,
         FetchResult::Redirect { .. } => Answer::Redirect,
         FetchResult::Nothing(Outcome::NotFound(status) | Outcome::Failed(Failure::Status(status))) => {
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use recrawl_fetcher::{Condition, Hold};
-    use recrawl_types::{CanonicalUrl, Cycle, PageRecord, ScheduleEntry, Share, Skip, UrlRules};
+    use recrawl_types::{CanonicalUrl, Cycle, PageRecord, ScheduleEntry, Share, UrlRules};
 
     fn page(result: FetchResult, elapsed: Duration) -> FetchedPage {
         let url: CanonicalUrl = UrlRules::default().canonicalize("http://a.test/").unwrap();
@@ -174,6 +174,7 @@ mod tests {
             (nothing(Outcome::RobotsUnreachable(None)), None),
             (nothing(Outcome::RefusedAddress), None),
             (nothing(Outcome::Skipped(Skip::Deadline)), None),
+            (nothing(Outcome::Skipped(Skip::MediaType)), Some(Answer::Success)),
         ] {
             let page = page(result, Duration::ZERO);
             assert_eq!(of(&page), expected, "{:?}", page.result);

@@ -8,6 +8,7 @@ use crate::parts::promises::account::Account;
 use crate::report::Bursts;
 use crate::round::RoundKind;
 use crate::stored::{keep, kept};
+use recrawl_fetcher::KeptTypes;
 use recrawl_repository::SledTables;
 use recrawl_scheduler::Overlap;
 use recrawl_types::{Cycle, DatedRound, Round};
@@ -57,6 +58,9 @@ pub struct Facts {
     /// The rate of all pages together, in changes a cycle, for the next plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_rate: Option<f64>,
+    /// The media types in scope, if not all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub types: Option<KeptTypes>,
     /// Bursts that the plan met.
     #[serde(default, skip_serializing_if = "Bursts::is_none")]
     pub bursts: Bursts,
@@ -120,6 +124,7 @@ impl Facts {
             arms: None,
             overlap: None,
             next_rate: None,
+            types: None,
             bursts: Bursts::default(),
             scheduled: 0,
             revisits_left: 0,

@@ -82,7 +82,7 @@ tally! {
     /// Requests of detours for a cookie beyond one a visit, in the last run of a round.
     #[serde(skip_serializing_if = "is_zero")]
     asked_again: u64,
-    /// Scheduled but not requested.
+    /// Scheduled but not requested, or not read.
     skipped: u64,
     /// Of these, on hosts that opted out.
     opted_out: u64,
@@ -90,6 +90,9 @@ tally! {
     trapped: u64,
     /// Of these, blocked by an operator.
     blocked: u64,
+    /// Of these, requested and left out for their media type.
+    #[serde(skip_serializing_if = "is_zero")]
+    media_type: u64,
     /// Fetched pages with `noindex`.
     noindex: u64,
     /// Fetched pages with `nofollow`.
@@ -123,7 +126,7 @@ impl Tally {
         self.failed + self.not_found
     }
 
-    /// The column "skipped" of tables: visits that did not ask for the page.
+    /// The column "skipped" of tables: visits that did not ask for the page, or did not read it.
     pub fn all_skipped(&self) -> u64 {
         self.robots_denied + self.refused + self.skipped
     }
@@ -165,6 +168,7 @@ impl Tally {
                 self.opted_out += u64::from(skip == Skip::OptedOut);
                 self.trapped += u64::from(skip == Skip::Trap);
                 self.blocked += u64::from(skip == Skip::Blocked);
+                self.media_type += u64::from(skip == Skip::MediaType);
             }
         }
     }

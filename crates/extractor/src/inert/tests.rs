@@ -14,7 +14,7 @@ fn url() -> CanonicalUrl {
 
 fn of(body: &[u8], content_type: Option<&str>) -> Option<String> {
     let fields = Fields { content_type, ..Fields::default() };
-    inert(body, &fields, &url(), &Types::default())
+    inert(body, &fields, &url(), &MediaTypes::default())
 }
 
 fn html(text: &str) -> String {

@@ -242,13 +242,13 @@ fn a_refresh_field_is_a_link() {
 fn what_a_browser_made_of_a_page_is_read_in_its_syntax_with_its_queries() {
     let url = at("https://example.com/a/b");
     let sent = Encoding::for_label(b"koi8-r").unwrap().encode("<meta charset=koi8-r>").0.into_owned();
-    let fields = typed("text/html").rendered(&sent, &url, &Types::default());
+    let fields = typed("text/html").rendered(&sent, &url, &MediaTypes::default());
     let page = read(
         "<html><meta charset=koi8-r><script/><a href='?q=т'>т</a></script><a href='?q=т'>т</a>".as_bytes(),
         &fields,
     );
     assert_eq!((&page.text[..], &paths(&page)[..]), ("т", &["/a/b?q=%D4"][..]));
-    let fields = typed("application/xhtml+xml").rendered(&sent, &url, &Types::default());
+    let fields = typed("application/xhtml+xml").rendered(&sent, &url, &MediaTypes::default());
     let page = read(
         "<html xmlns='http://www.w3.org/1999/xhtml'><script/><a href='x'>т</a></html>".as_bytes(),
         &fields,

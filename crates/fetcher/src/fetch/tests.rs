@@ -7,6 +7,7 @@ mod control;
 mod detours;
 mod fairness;
 mod in_flight;
+mod media_types;
 mod memory;
 mod opted_out;
 mod outcomes;
@@ -27,8 +28,8 @@ use crate::report::StoppedBy;
 use crate::testing::{LoggedRequest, Script, ScriptedNetwork, collect, reply, tokio_clock};
 use crate::unavailable::Unavailable;
 use crate::{
-    FetchConfig, FetchError, FetchReport, FetchResult, FetchedPage, Fetcher, Job, Patience, Precedence,
-    Refuses, Request, RunControl,
+    FetchConfig, FetchError, FetchReport, FetchResult, FetchedPage, Fetcher, Job, KeptTypes, Patience,
+    Precedence, Refuses, Request, RunControl,
 };
 use recrawl_types::host::MemoryHostTable;
 use recrawl_types::schedule::{MemorySchedule, ScheduleSource};
@@ -75,6 +76,7 @@ pub struct Setup {
     held_deadline: Option<Instant>,
     patience: Option<Patience>,
     control: Arc<RunControl>,
+    types: Option<Arc<KeptTypes>>,
     requests: Option<Arc<dyn RequestLog>>,
     resources: Option<Arc<crate::Resources>>,
     now: u64,
@@ -117,6 +119,7 @@ pub fn job(schedule: Arc<dyn ScheduleSource>, out: Sender<FetchedPage>) -> Job {
         held_deadline: None,
         patience: None,
         control: Arc::default(),
+        types: None,
         requests: None,
         resources: None,
     }
@@ -143,6 +146,7 @@ impl Setup {
             held_deadline: None,
             patience: None,
             control: Arc::default(),
+            types: None,
             requests: None,
             resources: None,
             now: NOW,
@@ -179,6 +183,7 @@ impl Setup {
             held_deadline: self.held_deadline,
             patience: self.patience,
             control: self.control.clone(),
+            types: self.types.clone(),
             requests: self.requests.clone(),
             resources: self.resources.clone(),
         }

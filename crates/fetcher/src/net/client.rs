@@ -5,15 +5,16 @@ mod http;
 
 pub use http::{HttpNetwork, Post, SetupError};
 
+use crate::net::kept_types::KeptTypes;
 use bytes::Bytes;
 use recrawl_types::{CanonicalUrl, Failure, Outcome, Validators};
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Url, Version};
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
@@ -148,10 +149,20 @@ pub struct Request {
     pub validators: Validators,
     /// Maximum length of the decoded body in bytes. The rest is not read.
     pub max_body: usize,
+    /// Media types of which a body is read; none for all.
+    pub types: Option<Arc<KeptTypes>>,
     /// The last known request to this host: its connection need not be kept.
     pub last: bool,
     /// How it differs from the request of a page.
     pub manner: RequestOptions,
+}
+
+impl Request {
+    /// Is the body of a response with this header read?
+    pub(crate) fn reads(&self, status: u16, headers: &HeaderMap) -> bool {
+        let types = self.types.as_ref().filter(|_| (200..300).contains(&status));
+        types.is_none_or(|types| types.reads(content_type_of(headers).as_deref()))
+    }
 }
 
 /// How a request differs from that of a page.
@@ -185,6 +196,8 @@ pub struct Reply {
     pub body: Bytes,
     /// Why the body may not be all of it.
     pub cut: Option<Cut>,
+    /// Was the body not read, since its media type is none of [`Request::types`]?
+    pub is_unread: bool,
     /// Address of the server.
     pub peer: Option<SocketAddr>,
     /// The request, with [`FetchConfig::keep_requests`](crate::FetchConfig).
@@ -209,6 +222,13 @@ impl Reply {
     pub fn header(&self, name: HeaderName) -> Option<std::borrow::Cow<'_, str>> {
         self.headers.get(name).map(|v| String::from_utf8_lossy(v.as_bytes()))
     }
+}
+
+/// Content-Type as sent; the values of several fields with commas between them.
+pub(crate) fn content_type_of(headers: &HeaderMap) -> Option<Box<str>> {
+    let values = headers.get_all(CONTENT_TYPE).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
+    let values: Vec<_> = values.collect();
+    (!values.is_empty()).then(|| values.join(", ").into())
 }
 
 /// Why there is no response.

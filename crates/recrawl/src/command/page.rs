@@ -119,6 +119,7 @@ fn test_archived(args: &PageTestArgs) -> Result<(), Failure> {
         return Err(page.failure(&page.none(now())));
     };
     let newest = newest.map_err(|missing| page.failure(&missing))?;
+    peek::refuse_type(settings, url, &newest.answer)?;
     let page_of = |part| match extracted(&newest.answer, url, settings, part) {
         Extracted::Page(page) => Ok(page),
         _ => Err(Failure::Work(format!(

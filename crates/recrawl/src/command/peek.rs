@@ -1,6 +1,7 @@
 //! A look at a page that no crawl has fetched: one round of a crawl in a folder of its own, by all rules of a crawl.
 
-use crate::texts::ArchivedPage;
+use crate::texts::{ArchivedPage, extracted};
+use recrawl_archive::answer::Answer;
 use recrawl_crawl::admission::blocks::Blocks;
 use recrawl_crawl::clock::NextRound;
 use recrawl_crawl::contact_check;
@@ -48,9 +49,9 @@ pub fn look(settings: &Settings, url: &CanonicalUrl) -> Result<Seen, Failure> {
         return Err(Failure::Work(format!("{url}: {}", crawl.live.errors().why_nothing())));
     };
     let is_redirect = visited.content.kind == ContentKind::Redirect;
-    let settings = Arc::new(crawl.settings.clone());
+    let there = Arc::new(crawl.settings.clone());
     drop(crawl);
-    let page = ArchivedPage::of(settings, url.clone(), Some(visited));
+    let page = ArchivedPage::of(there, url.clone(), Some(visited));
     let page = page.map_err(|missing| Failure::Work(format!("{url}: {}", missing.why)))?;
     if is_redirect {
         let version = page.versions().next().and_then(Result::ok);
@@ -58,6 +59,9 @@ pub fn look(settings: &Settings, url: &CanonicalUrl) -> Result<Seen, Failure> {
             version.and_then(|version| version.answer.http_field("Location").map(|to| format!(", to {to}")));
         let target = target.unwrap_or_default();
         return Err(Failure::Work(format!("{url} redirects{target}: name the page that it leads to")));
+    }
+    if let Some(Ok(version)) = page.versions().next() {
+        refuse_type(settings, url, &version.answer)?;
     }
     Ok(Seen { page, _folder: folder })
 }
@@ -67,6 +71,8 @@ fn alone(settings: &Settings, folder: &std::path::Path) -> Settings {
     let mut there = settings.clone();
     there.data_dir = folder.to_owned();
     (there.is_measured, there.loop_rules, there.focus) = (false, None, None);
+    // The answer tells its media type, also where no crawl would read it.
+    there.scope = there.scope.of_all_types();
     there.notify.clear();
     there.promises.clear();
     let config = &mut there.config;
@@ -77,6 +83,18 @@ fn alone(settings: &Settings, folder: &std::path::Path) -> Settings {
     // The folder is no archive: it is removed when the page was shown.
     (config.consent.noindex, config.consent.noarchive) = (false, false);
     there
+}
+
+/// Refuses an answer whose media type the crawl leaves out.
+///
+/// # Errors
+/// The media type.
+pub fn refuse_type(settings: &Settings, url: &CanonicalUrl, answer: &Answer) -> Result<(), Failure> {
+    let extracted = extracted(answer, url, settings, None);
+    let refused = settings.scope.refuse_type(answer.content_type().as_deref(), &answer.body, &extracted);
+    refused.map_or(Ok(()), |essence| {
+        Err(Failure::Usage(format!("{url}: its media type, {essence}, is not in scope.types")))
+    })
 }
 
 /// Refuses what the crawl would not fetch.

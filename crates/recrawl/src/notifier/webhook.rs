@@ -75,8 +75,8 @@ impl Webhook {
         let post = Post { headers, body: body.into() };
         let validators = Validators::default();
         let url = self.url.clone();
-        let manner = RequestOptions::default();
-        let request = Request { url, hop: None, validators, max_body: 0, last: false, manner };
+        let (types, manner) = (None, RequestOptions::default());
+        let request = Request { url, hop: None, validators, max_body: 0, types, last: false, manner };
         let status = within(self.timeout, async {
             let status = match self.network.post_for_status(&request, post.clone()).await {
                 // It closed a kept connection, or has another address.

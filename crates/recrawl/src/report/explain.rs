@@ -43,7 +43,8 @@ use recrawl_repository::{Generation, StoredVisit};
 use recrawl_scheduler::policy::PolicyKind;
 use recrawl_scheduler::{Gate, HostPlaces, HostPlacesCounter, Rank};
 use recrawl_types::{
-    CanonicalUrl, Cycle, History, HostTable, Origin, Outcome, PageRecord, Ping, Span, ValidatorTrust, Visited,
+    CanonicalUrl, Cycle, History, HostTable, Origin, Outcome, PageRecord, Ping, Request, Span,
+    ValidatorTrust, Visited,
 };
 use serde_json::{Value, json};
 use siblings::ShownBySiblings;
@@ -316,14 +317,14 @@ impl Explanation {
 
     /// The last attempt that is kept, and its cycle.
     fn last_attempt(&self) -> Option<&(Cycle, StoredVisit)> {
-        let is_attempt = |outcome| !matches!(outcome, Outcome::Skipped(_));
+        let is_attempt = |outcome: Outcome| !outcome.is_skip() || outcome.request() == Request::Page;
         self.history.visits.iter().rev().find(|(_, visit)| is_attempt(visit.outcome))
     }
 
-    /// The cycle of the last attempt, if the address guard refused it.
-    fn refused_in(&self) -> Option<Cycle> {
+    /// The cycle of the last attempt, if it ended so.
+    fn ended_so_in(&self, outcome: Outcome) -> Option<Cycle> {
         let last = self.last_attempt();
-        last.filter(|(_, visit)| visit.outcome == Outcome::RefusedAddress).map(|(cycle, _)| *cycle)
+        last.filter(|(_, visit)| visit.outcome == outcome).map(|(cycle, _)| *cycle)
     }
 
     /// Predicts whether the score suffices for the next cycle; none for a page without a score.

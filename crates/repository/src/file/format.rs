@@ -5,9 +5,9 @@ use crate::file::bytes::{Malformed, Put, Take};
 use recrawl_types::Round;
 
 /// The newest version that is read. A change of any byte's meaning is a new version.
-pub const FORMAT_VERSION: u32 = 9;
+pub const FORMAT_VERSION: u32 = 10;
 /// The version of what this crate writes.
-pub const WRITTEN_VERSION: u32 = 9;
+pub const WRITTEN_VERSION: u32 = 10;
 /// From this version on a manifest has the number of its cycle.
 pub(crate) const ROUNDS_VERSION: u32 = 6;
 /// The version of the manifest of a focused crawl; from the next one on it says itself whether it is that of one.
@@ -303,9 +303,13 @@ mod tests {
         assert_eq!(check_header(&good, FileKind::Keys, Round(7)), Ok(WRITTEN_VERSION));
         assert!(matches!(check_header(&good, FileKind::Known, Round(7)), Err(HeaderError::Malformed(_))));
         assert!(matches!(check_header(&good, FileKind::Keys, Round(8)), Err(HeaderError::Malformed(_))));
-        for (version, expected) in
-            [(0, Err(HeaderError::Version(0))), (1, Ok(1)), (2, Ok(2)), (10, Err(HeaderError::Version(10)))]
-        {
+        for (version, expected) in [
+            (0, Err(HeaderError::Version(0))),
+            (1, Ok(1)),
+            (2, Ok(2)),
+            (9, Ok(9)),
+            (11, Err(HeaderError::Version(11))),
+        ] {
             let mut other = good;
             other[8] = version;
             let crc = crc32fast::hash(&other[..20]);

@@ -208,10 +208,17 @@ impl HttpNetwork {
         if headers.len() > MAX_HEADERS {
             return Err(NetworkError::Malformed);
         }
-        // The body of other responses is not used, so it may be undecodable.
-        let codings = if response.status().is_success() { Coding::of(&headers)? } else { Vec::new() };
-        let (body, cut) = body::read(response, &codings, request.max_body, &self.memory, received).await?;
-        Ok(Reply { status, version, reason, headers, lines, body, cut, peer, sent })
+        let is_unread = !request.reads(status, &headers);
+        let (body, cut) = match () {
+            // The connection ends with it.
+            () if is_unread => (Bytes::new(), None),
+            () => {
+                // The body of other responses is not used, so it may be undecodable.
+                let codings = if response.status().is_success() { Coding::of(&headers)? } else { Vec::new() };
+                body::read(response, &codings, request.max_body, &self.memory, received).await?
+            }
+        };
+        Ok(Reply { status, version, reason, headers, lines, body, cut, is_unread, peer, sent })
     }
 
     /// May no request lead to this host? A connector resolves no literals, so they are checked here, also before a

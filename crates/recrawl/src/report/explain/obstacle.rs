@@ -5,11 +5,12 @@ use crate::report::{counted, traps};
 use recrawl_archive::timestamp;
 use recrawl_crawl::admission::gates::ClosedGate;
 use recrawl_crawl::admission::scope::Refusal;
+use recrawl_crawl::cycle::readmission::RECHECK_EVERY;
 use recrawl_crawl::labels;
 use recrawl_crawl::operator::takedown;
 use recrawl_fetcher::host_delay::LeftAlone;
 use recrawl_scheduler::{Gate, HostPlaces};
-use recrawl_types::{Origin, Span};
+use recrawl_types::{Origin, Outcome, Skip, Span};
 use serde_json::{Value, json};
 
 /// A gate that stops a page.
@@ -78,7 +79,7 @@ impl Explanation {
         if self.gate != Gate::Gone && (self.gate != Gate::Refused || all.is_empty()) {
             all.extend(self.by_plan());
         }
-        all.extend(self.refused_in().map(|cycle| {
+        all.extend(self.ended_so_in(Outcome::RefusedAddress).map(|cycle| {
             let evidence = format!("refused in cycle {cycle}: {}", labels::REFUSED_ADDRESS);
             let lifted = "list the host's address in fetch.allow_addresses, if the network is your own";
             Obstacle::new("address", "none", evidence, lifted)
@@ -143,17 +144,7 @@ impl Explanation {
                 ),
                 "add it as a seed",
             )),
-            Gate::Refused => Some(Obstacle::new(
-                "refused",
-                "none",
-                format!(
-                    "refused by a rule or a takedown, last attempt in cycle {}; no cycle has found a change \
-                     since (each page is checked every {} cycles)",
-                    known.last_attempt,
-                    recrawl_crawl::cycle::readmission::RECHECK_EVERY
-                ),
-                format!("change the rule (the next cycle checks it again), or {FETCH_NOW}"),
-            )),
+            Gate::Refused => Some(self.refused()),
             Gate::BackOff => {
                 let due = known.last_attempt.0 + known.back_off();
                 let evidence = format!(
@@ -186,6 +177,25 @@ impl Explanation {
             Gate::Revisit if self.lastmod.is_news => None,
             Gate::Revisit => self.by_score(),
         }
+    }
+
+    /// A rule refused the page at its last attempt.
+    fn refused(&self) -> Obstacle {
+        if let Some(cycle) = self.ended_so_in(Outcome::Skipped(Skip::MediaType)) {
+            let evidence = format!(
+                "in cycle {cycle} its media type was not in scope.types (each page is checked every {RECHECK_EVERY} \
+                 cycles)"
+            );
+            let lifted = "add its media type to scope.types (`recrawl page test URL` shows it)";
+            return Obstacle::new("media_type", "none", evidence, lifted);
+        }
+        let evidence = format!(
+            "refused by a rule or a takedown, last attempt in cycle {}; no cycle has found a change since (each page \
+             is checked every {RECHECK_EVERY} cycles)",
+            self.record.known.last_attempt
+        );
+        let lifted = format!("change the rule (the next cycle checks it again), or {FETCH_NOW}");
+        Obstacle::new("refused", "none", evidence, lifted)
     }
 
     fn by_score(&self) -> Option<Obstacle> {

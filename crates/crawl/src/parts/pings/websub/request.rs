@@ -49,6 +49,7 @@ pub async fn send(
             url: url.clone(),
             validators,
             max_body: MAX_HUB_ANSWER,
+            types: None,
             last: true,
             hop: None,
             manner: RequestOptions::default(),

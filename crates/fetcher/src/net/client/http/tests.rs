@@ -4,8 +4,9 @@
 use super::*;
 use crate::RequestOptions;
 use crate::net::client::Cut;
+use crate::net::kept_types::KeptTypes;
 use crate::net::limits::{FetchConfig, MAX_CODED_LEAD};
-use recrawl_types::{CanonicalUrl, UrlRules, Validators, WrittenHost};
+use recrawl_types::{CanonicalUrl, MediaTypes, UrlRules, Validators, WrittenHost};
 use std::io::Write;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -90,6 +91,7 @@ fn request(url: &str) -> Request {
         hop: None,
         validators: Validators::default(),
         max_body: LIMIT,
+        types: None,
         last: false,
         manner: RequestOptions::default(),
     }
@@ -98,6 +100,22 @@ fn request(url: &str) -> Request {
 async fn get(act: Act) -> Result<Reply, NetworkError> {
     let address = serve(act).await;
     HttpNetwork::new(&config()).unwrap().get(&request(&format!("http://{address}/")), &Meter::default()).await
+}
+
+/// The rest of such a body would come for ever.
+#[tokio::test]
+async fn a_body_of_another_media_type_is_not_read() {
+    let types = MediaTypes::new(["text/html"]).unwrap();
+    let types = Some(Arc::new(KeptTypes { types, since: recrawl_types::Cycle(1) }));
+    for (content_type, is_unread) in [("application/pdf", true), ("text/html", false)] {
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\n\r\n");
+        let address = serve(Act::SayForEver(head.into(), vec![b'x'; 1000])).await;
+        let (asked, received) =
+            (Request { types: types.clone(), ..request(&format!("http://{address}/")) }, Meter::default());
+        let reply = HttpNetwork::new(&config()).unwrap().get(&asked, &received).await.unwrap();
+        assert_eq!((reply.status, reply.is_unread, reply.cut.is_none()), (200, is_unread, is_unread));
+        assert_eq!((reply.body.len(), received.total() == 0), (if is_unread { 0 } else { LIMIT }, is_unread));
+    }
 }
 
 async fn get_bytes(bytes: Vec<u8>) -> Result<Reply, NetworkError> {

@@ -2,17 +2,22 @@
 
 /// A declared media type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ContentType {
+pub struct ContentType {
     /// `type/subtype` in lower case; empty if nothing is declared that can be read.
-    pub(crate) essence: String,
+    pub essence: String,
     /// The `charset` parameter.
-    pub(crate) charset: Option<String>,
+    pub charset: Option<String>,
 }
 
 impl ContentType {
+    /// Is a type declared that says something?
+    pub fn is_declared(&self) -> bool {
+        !matches!(&*self.essence, "" | "unknown/unknown" | "application/unknown")
+    }
+
     /// Of the values of all fields, with commas between them: the last that can be read. A `charset` before it counts
     /// if the type is the same.
-    pub(crate) fn of(fields: &str) -> ContentType {
+    pub fn of_fields(fields: &str) -> ContentType {
         let mut found = ContentType::default();
         for ContentType { essence, charset } in values(fields).filter_map(parse) {
             if essence == "*/*" {
@@ -134,7 +139,7 @@ mod tests {
             ("text/html charset=gbk", "", None),
             ("*/*", "", None),
         ] {
-            let found = ContentType::of(values);
+            let found = ContentType::of_fields(values);
             assert_eq!((&found.essence[..], found.charset.as_deref()), (essence, charset), "{values:?}");
         }
     }
