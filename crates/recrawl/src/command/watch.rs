@@ -178,3 +178,6 @@ fn show(url: &CanonicalUrl, title: Option<&str>, text: &str, found: &[f64]) -> R
     let more = if cut.len() < text.trim().len() { "\n…" } else { "" };
     print(format!("\n{cut}{more}\n"))
 }
+
+#[cfg(test)]
+mod tests;
