@@ -165,6 +165,7 @@ impl RoundReport {
             audit_change_rate: estimates.audit_change_rate.map(|estimate| estimate.share),
             audit_eligible: facts.audit_eligible,
             estimates,
+            // JSON has no infinity.
             cutoff: facts.cutoff.filter(|c| c.is_finite()),
             bursts: facts.bursts.clone(),
             population: facts.population.clone(),

@@ -404,6 +404,7 @@ fn put_row(state: &HostState, rules_apart: bool) -> Vec<u8> {
     out.put_u8(u8::from(state.robots.is_some()));
     if let Some(robots) = &state.robots {
         out.put_varint(robots.fetched);
+        // 0 stands for none, so a time has one added.
         out.put_varint(robots.unreachable_since.map_or(0, |at| at + 1));
         match &robots.body {
             RobotsBody::AllowAll => out.put_u8(0),

@@ -88,6 +88,7 @@ pub fn read(data: &Dataset, folder: &Path) -> Result<Contents, DatasetError> {
         added.map_err(|what| lines.wrong(what))?;
     }
     reader.leave_page(&numbers);
+    // The lines may end before the pages do: those behind have no text.
     let seen = reader.before.map_or(0, |(page, _)| page as usize + 1);
     reader.in_force[seen..].iter_mut().flatten().for_each(|entry| entry.1 = NO_TEXT);
     let words = reader.vocabulary.into_words().into();

@@ -140,6 +140,7 @@ pub fn run(size: &Size) -> Result<(), Failure> {
         });
         for (before, candidate) in &year.promoted {
             promotions += 1;
+            // Only a run with hindsight has these figures.
             let (Some(old), Some(new)) = (year.hindsight.get(before), year.hindsight.get(candidate)) else {
                 continue;
             };

@@ -153,6 +153,7 @@ impl<'d, 'w> Builder<'d, 'w> {
                 Token::Doctype(doctype) => self.doctype(doctype),
                 Token::Eof => break,
             }
+            // Here the bounds of the module `html` could apply, and then only the tree tells what is read.
             if self.steps > self.budget {
                 return Err(Slow("many steps"));
             }

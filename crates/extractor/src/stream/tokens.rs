@@ -272,6 +272,8 @@ impl<'d> Tokens<'d> {
                 _ if is_space(byte) => at += 1,
                 _ => {
                     count += 1;
+                    // With more, `oversized_tags` may end the tag before a tree is built, so only the tree
+                    // knows it.
                     if count > MANY {
                         return Err(Slow("many attributes"));
                     }

@@ -36,6 +36,7 @@ pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
             "still_forbidden": covered.forbidden, "still_forbidden_of": covered.checked, "cycle_in_progress": in_progress,
             "tables_unread": tables_unread,
         }))?;
+        // Last, since it fails if a damaged file could not be searched: all that was removed has been told.
         return whole(removed);
     }
     let pattern = &order.pattern;

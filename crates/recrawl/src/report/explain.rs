@@ -433,6 +433,7 @@ impl Explanation {
             let (failures, last) = (known.failures, known.last_attempt);
             print(format!("attempts    {failures} in a row without the page, the last in cycle {last}"));
         }
+        // A visit has its own line below: only an attempt without one is told here.
         if let Some((cycle, last)) = self.last_attempt().filter(|(_, last)| !last.outcome.is_visit()) {
             print(format!("tried       {}, in cycle {cycle} at {}", last.outcome, timestamp(last.at * 1000)));
         }

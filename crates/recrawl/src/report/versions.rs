@@ -54,6 +54,7 @@ pub fn fill(
         if let (Some(newer), Some(text), Some(row)) = (&newer, &text, list.versions.last_mut()) {
             row.words_changed = Some(newer.text != text.text);
         }
+        // Only here: the last row is compared with this version, which is on the next page of the list.
         if list.versions.len() == ask.limit {
             list.next = Some(format!("{}-{}", version.at.file, version.at.offset));
             break;

@@ -124,6 +124,7 @@ impl Captures {
         let date = |cycle: u64| calendar::date(((start + cycle) * seconds / calendar::DAY) as i64);
         let dates = (0..=u64::from(last)).map(date).collect();
 
+        // Captures come in any order, and a history needs those of its page together, by time.
         self.seen.sort_unstable();
         let mut keys: Vec<(Box<str>, u32)> = self.places.into_iter().collect();
         keys.sort_unstable();

@@ -41,6 +41,7 @@ pub fn of(args: &LearnArgs) -> Result<Order, Failure> {
     if !args.start_from.is_empty() {
         population.start_from.clone_from(&args.start_from);
     }
+    // A population may be smaller than the elite of the preset.
     preset.breeding.elite = preset.breeding.elite.min(preset.population.size);
     preset.check().map_err(Failure::usage)?;
     let start = start(&preset)?;
