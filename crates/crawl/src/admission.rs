@@ -1,4 +1,4 @@
-//! What may be fetched: scope, opt-outs, takedowns, blocks, page directives.
+//! Admission of requests: scope, opt-outs, takedowns, blocks, page directives.
 
 pub mod blocks;
 pub mod consent;

@@ -78,7 +78,7 @@ impl SoFar {
     }
 }
 
-/// What waits for a round, besides what is committed.
+/// Work that waits for a round, besides what is committed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waiting {
     /// Is the next cycle due?

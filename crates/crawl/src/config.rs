@@ -56,9 +56,9 @@ table! {
         proxy: ProxyTable = ProxyTable::default(),
         /// Credentials, headers and cookies for single hosts.
         hosts: Vec<HostTable> = Vec::new(),
-        /// What part of a page counts.
+        /// The parts of pages that count.
         pages: Vec<PagesTable> = Vec::new(),
-        /// Who is told of changes.
+        /// Targets that are told of changes.
         notify: Vec<NotifyTable> = Vec::new(),
         /// The browser of pages that are rendered.
         render: RenderTable = RenderTable::default(),

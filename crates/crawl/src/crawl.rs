@@ -69,7 +69,7 @@ pub struct Crawl {
     pub renderer: Option<Arc<Renderer>>,
     /// Decisions of operators.
     pub control: Arc<Control>,
-    /// What site owners tell of changes.
+    /// Changes that site owners tell of.
     pub pings: Arc<Pings>,
     /// Where the loop of `improve` stands.
     pub improve: Arc<LoopStore>,
@@ -81,7 +81,7 @@ pub struct Crawl {
     pub shutdown: Shutdown,
     /// Shows the progress of a cycle.
     pub display: Box<dyn Display>,
-    /// What new WARC files say of the crawl.
+    /// Fields of new WARC files about the crawl.
     provenance: Provenance,
     /// The time, in milliseconds since 1970.
     pub clock: WallClock,
@@ -101,13 +101,13 @@ pub struct Crawl {
     pub(crate) planning_took: Duration,
     /// May a round leave its requests in flight to the next one? Not the last round of a run.
     pub may_leave_requests: bool,
-    /// What the plan of a round summed up for a focused crawl; its lesson reads the same.
+    /// The survey of the round's plan in a focused crawl; its lesson reads the same.
     pub survey: RoundSurvey,
     /// See [`Crawl::fetching`].
     fetching: OnceLock<Runtime>,
 }
 
-/// What WARC files say of the crawl: who runs it, and the configuration on which their records depend.
+/// Fields of WARC files about the crawl: who runs it, and the configuration on which their records depend.
 fn provenance(settings: &Settings, tag: String) -> Provenance {
     let fetch = &settings.fetch;
     let requests = match fetch.keep_requests {

@@ -67,7 +67,7 @@ impl From<recrawl_fetcher::FetchError> for Failure {
     }
 }
 
-/// What to do about a disk error; the repository's own errors include it.
+/// Advice about a disk error; the repository's own errors include it.
 fn advice(kind: std::io::ErrorKind) -> &'static str {
     match kind {
         std::io::ErrorKind::StorageFull => "; free disk space and restart, nothing is lost",

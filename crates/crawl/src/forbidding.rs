@@ -33,7 +33,7 @@ impl<'c> Forbidding<'c> {
         Forbidding { fetch, traps, scope, blocks: Blocks::of(decided.blocks.keys()) }
     }
 
-    /// What is stored of an origin.
+    /// Reads what is stored of an origin.
     ///
     /// # Errors
     /// When the tables cannot be read.
@@ -52,7 +52,7 @@ impl<'c> Forbidding<'c> {
     }
 }
 
-/// What is stored of an origin.
+/// Stored rules and state of an origin.
 pub struct OfOrigin {
     gates: OriginGates,
     traps: OriginTraps,

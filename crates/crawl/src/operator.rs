@@ -1,4 +1,4 @@
-//! What people decide: seeds, imports, requested pages, pauses, blocks, takedowns.
+//! Decisions of people: seeds, imports, requested pages, pauses, blocks, takedowns.
 
 pub mod control;
 pub mod import;

@@ -1,4 +1,5 @@
-//! What a crawl tells others: its events, and the history of a page; and where files lie that it writes for them.
+//! Outputs of a crawl for others: its events, and the history of a page; and where files lie that it writes
+//! for them.
 
 pub mod events;
 pub mod page_history;

@@ -1,4 +1,4 @@
-//! What part of a page counts, for change detection and its text (`[[pages]]`).
+//! Parts of pages that count, for change detection and its text (`[[pages]]`).
 //!
 //! The first rule that matches a page applies. A content keeps the number of the rule under which its
 //! fingerprint was made. When the rule of a page has changed, its next visit is compared under the rule of the
@@ -32,7 +32,7 @@ const MIN_EVERY: Duration = Duration::from_secs(1);
 /// The stored lists of rules, by name in the tables.
 const KNOWN: &str = "page_rules";
 
-/// What a rule says of the text: the selectors and patterns of `[[pages]]`.
+/// The selectors and patterns of a rule of `[[pages]]`, which say what of the text counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lists {
     /// CSS selectors of the elements that count; empty for the whole page.

@@ -1,4 +1,4 @@
-//! What the program around a crawl provides.
+//! Services of the program around a crawl.
 
 use recrawl_types::Cycle;
 use std::io::Write;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
-/// What the program around a crawl provides.
+/// Services of the program around a crawl.
 pub struct Process {
     /// The runtime, and the token that stops the crawl.
     pub shutdown: Shutdown,

@@ -38,7 +38,7 @@ pub struct RoundReport {
     /// The round; 0 in reports of older versions, in which it has the number of the cycle.
     #[serde(default)]
     pub round: u32,
-    /// What the round was for.
+    /// The purpose of the round.
     #[serde(default)]
     pub kind: RoundKind,
     /// Number of rounds that this report adds up.
@@ -91,10 +91,10 @@ pub struct RoundReport {
     /// All pages, as the plan of the cycle's first round saw them; none unless it was measured (`improve.mode`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub population: Option<Population>,
-    /// What was kept of promises when the cycle began (`[[promises]]`).
+    /// Accounts of promises when the cycle began (`[[promises]]`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub promises: Vec<Account>,
-    /// What a focused crawl found (`[focus]`).
+    /// Findings of a focused crawl (`[focus]`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub focus: Option<FocusReport>,
     /// Visits beside what was expected of them, if the plan was measured.

@@ -74,9 +74,9 @@ pub struct Settings {
     pub loop_rules: Option<LoopRules>,
     /// Rules of a focused crawl; none unless it is one.
     pub focus: Option<Arc<FocusRules>>,
-    /// What part of a page counts.
+    /// The parts of pages that count.
     pub pages: PageRules,
-    /// Who is told of changes.
+    /// Targets that are told of changes.
     pub notify: Vec<Target>,
     /// Promises to visit pages in time, by prefix.
     pub promises: Vec<Promise>,

@@ -52,7 +52,7 @@ impl Chain {
         chain.map_or_else(|| page.to_url(), |chain| chain.url.clone())
     }
 
-    /// What the next request of the chain sends.
+    /// Fields of the next request of the chain.
     pub fn hop(&self) -> Hop {
         Hop { url: self.url.clone(), cookies: self.cookies.field(&self.url) }
     }

@@ -63,7 +63,7 @@ pub enum StoppedBy {
     Deadline,
     /// The byte budget of the cycle was spent.
     ByteBudget,
-    /// What is left belongs to hosts that need long; the rest of the schedule stays to be done.
+    /// Only hosts that need long have anything left; the rest of the schedule stays to be done.
     SlowHosts,
     /// A crawler without a contact made all requests that it may make; the rest stays to be done.
     FirstLook,

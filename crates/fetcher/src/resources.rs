@@ -62,7 +62,7 @@ impl Resources {
         Rendering(self.clone())
     }
 
-    /// What ended the run, if it has ended: then nothing is requested any more.
+    /// The cause of the run's end, if it has ended: then nothing is requested any more.
     pub fn ended(&self) -> Option<StoppedBy> {
         self.state().ended
     }
@@ -154,7 +154,7 @@ impl Drop for Rendering {
     }
 }
 
-/// Who waits for the answer to a request of a page. Without an answer, the end of the last copy tells.
+/// The waiter for the answer to a request of a page. Without an answer, the end of the last copy tells.
 #[derive(Clone, Debug)]
 pub struct Ticket {
     waiter: Arc<Mutex<Waiter>>,

@@ -13,7 +13,7 @@ use recrawl_types::HostPattern;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Who decided something, and when.
+/// Author and time of a decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
     /// The name of the operator.

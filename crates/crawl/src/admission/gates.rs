@@ -76,7 +76,7 @@ impl OriginGates {
     }
 }
 
-/// What the gates look at.
+/// Inputs of the gates.
 pub struct Gates<'g> {
     /// None if the sites of the seeds are unknown.
     pub scope: Option<&'g Scope>,

@@ -72,7 +72,7 @@ fn as_toml(text: &str) -> Result<toml::Value, String> {
     }
 }
 
-/// What is wrong with a variable that names no key.
+/// The complaint about a variable that names no key.
 fn unknown(key: &str) -> String {
     let variable = |key: &str| match key.split_once('.') {
         Some(("hosts", _)) => format!("{PREFIX}HOSTS"),

@@ -107,7 +107,7 @@ impl Drop for Reading<'_> {
     }
 }
 
-/// What a reader does next.
+/// The next step of a reader.
 pub enum NextBatch {
     /// Read the pages.
     Pages,

@@ -102,8 +102,8 @@ impl FormulaInputs {
         self.records.priors.as_ref().map(|priors| priors.of(ordinal))
     }
 
-    /// What the siblings of a visited page show, and a block of the page without them: with the rate of its site, and
-    /// no burst. None if the formula reads no siblings, or the page has none.
+    /// Evidence of the siblings of a visited page, and a block of the page without them: with the rate of its
+    /// site, and no burst. None if the formula reads no siblings, or the page has none.
     ///
     /// # Errors
     /// When the block cannot be read.
@@ -132,7 +132,7 @@ impl FormulaInputs {
     }
 }
 
-/// What siblings show of a page.
+/// Evidence of siblings about a page.
 #[derive(Debug)]
 pub struct Siblings {
     /// Their last visits since the page's own.
@@ -153,7 +153,7 @@ mod tests {
     use recrawl_types::{Content, History, PageRecord, UrlRules, Visited};
     use std::sync::Arc;
 
-    /// What siblings show is the same in a plan, in an explanation, and in a simulation of the records of a block.
+    /// Siblings show the same in a plan, in an explanation, and in a simulation of the records of a block.
     #[test]
     fn siblings_of_a_block_are_those_of_its_records() {
         let rules = UrlRules::keep_all();

@@ -43,7 +43,7 @@ pub struct PageReader<'c> {
     pub noise: &'c SiteNoise<'c>,
     /// Options of the extractor.
     pub reading: &'c Options,
-    /// What part of a page counts.
+    /// The parts of pages that count.
     pub pages: &'c PageRules,
     /// The rules under which earlier visits read it.
     pub known_rules: &'c KnownRules,
@@ -59,7 +59,7 @@ pub struct PageReader<'c> {
     pub bodies: &'c Bodies,
 }
 
-/// What a thread that parses pages keeps from page to page.
+/// Tools that a thread that parses pages keeps from page to page.
 pub struct Tools {
     compressor: Compressor,
     /// For the words of pages, if the crawl is focused.

@@ -66,7 +66,7 @@ type Batch = Vec<Result<ReadPage, Failure>>;
 
 /// How the fetching of a cycle ended.
 pub struct Fetched {
-    /// What ended it.
+    /// The cause of the end.
     pub stopped_by: StoppedBy,
     /// Pages that ranges of the log leave out.
     pub skipped: u64,
@@ -418,7 +418,7 @@ fn rendering(crawl: &Crawl) -> Result<Option<Stage<'_>>, Failure> {
     Stage::of_round(inputs).map(Some)
 }
 
-/// What this thread took of the processor. On a busy machine a cheap page takes long by the clock.
+/// Processor time of this thread. On a busy machine a cheap page takes long by the clock.
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)

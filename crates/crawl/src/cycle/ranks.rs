@@ -17,7 +17,7 @@ pub struct Ranks {
     generation: Round,
     request: PlanRequest,
     formula: Formula,
-    /// What the formula reads beside the records.
+    /// Inputs of the formula beside the records.
     pub inputs: FormulaInputs,
     ranking: Ranking,
 }

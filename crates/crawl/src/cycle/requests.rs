@@ -1,4 +1,4 @@
-//! What the hosts of a round were asked: its request log, added up for the commit.
+//! Requests to the hosts of a round: its request log, added up for the commit.
 
 use crate::crawl::Crawl;
 use crate::failure::Failure;
@@ -18,7 +18,7 @@ pub fn open(crawl: &Crawl, round: Round) -> Result<Option<Arc<RequestFile>>, Fai
     crawl.settings.config.storage.keep_hosts.then(open).transpose()
 }
 
-/// What a host was asked: a small entry for each host of the round.
+/// Requests to a host: a small entry for each host of the round.
 #[derive(Default)]
 struct Asked {
     requests: HostRequests,

@@ -147,7 +147,7 @@ fn pages(generation: &Generation) -> BTreeMap<String, (u32, u32, u64)> {
     pages
 }
 
-/// What a part has learned of the hosts of these pages and of all pages; none of a part that learns nothing from rounds.
+/// Lessons of a part about the hosts of these pages and about all pages; none of a part that learns nothing from rounds.
 fn learned(part: &str, crawl: &Crawl, pages: &[CanonicalUrl]) -> Option<Vec<String>> {
     let tables = &*crawl.tables;
     let all = |learned: &dyn fmt::Debug| vec![format!("{learned:?}")];

@@ -156,7 +156,7 @@ impl Control {
         Ok(effect)
     }
 
-    /// Who paused the whole crawl, and when, if it is paused.
+    /// Author and time of the pause of the whole crawl, if it is paused.
     pub fn paused(&self) -> Option<Mark> {
         self.decided().paused.clone()
     }

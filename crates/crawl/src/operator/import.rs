@@ -42,11 +42,11 @@ pub struct Import {
     /// Of these, the sites that were not in scope before.
     pub joining: Vec<String>,
     started: u64,
-    /// What became of the lines.
+    /// Counts of the lines by what became of them.
     pub counts: Counts,
 }
 
-/// What is wrong with a URL, if anything.
+/// The complaint about an offered URL, if there is any.
 pub type Offered = Result<(), String>;
 
 /// Counts of the offered URLs.

@@ -5,7 +5,7 @@ use crate::operator::control::Chosen;
 use crate::settings::Settings;
 use recrawl_formula::Formula;
 
-/// What a roll-back puts in force.
+/// State that a roll-back puts in force.
 pub struct RolledBack {
     /// The formula of the next cycle.
     pub formula: Formula,

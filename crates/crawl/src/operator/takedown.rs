@@ -41,7 +41,7 @@ use std::sync::Arc;
 /// Maximum number of takedown patterns: each link is compared with all of them.
 const MAX_PATTERNS: usize = 1000;
 
-/// What was removed, or would be.
+/// Data that was removed, or would be.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
     /// Matching known pages; their URLs stay known.
@@ -128,7 +128,7 @@ fn forget_detours(tables: &SledTables, meant: &Pattern) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What was removed of what is kept beside the pages.
+/// Removed data of what is kept beside the pages.
 #[derive(Default)]
 struct Removed {
     visits: u64,
@@ -149,7 +149,7 @@ impl fmt::Display for Summary {
     }
 }
 
-/// What a takedown is to do.
+/// The order of an operator to take pages down.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "kind", rename = "takedown")]
 pub struct Order {
@@ -182,7 +182,7 @@ pub fn ending(pattern: &Pattern) -> String {
 
 /// The result of a takedown, or of its dry run.
 pub struct Done {
-    /// What was removed, or would be.
+    /// Data that was removed, or would be.
     pub removed: Summary,
     /// The pages that it covers.
     pub covered: Covered,

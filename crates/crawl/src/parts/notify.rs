@@ -1,5 +1,5 @@
-//! Who is told of changes (`[[notify]]`): the targets as checked. What they are told, and how far they were, is the
-//! business of the crate `notifications`; the program sends.
+//! Targets of changes (`[[notify]]`), as checked. What they are told, and how far they were, is the business
+//! of the crate `notifications`; the program sends.
 
 use crate::admission::pattern::Pattern;
 use crate::config::secrets::Secret;
@@ -188,7 +188,7 @@ impl Target {
     }
 }
 
-/// What is allowed and makes little sense: visits that are kept for less than a day.
+/// A warning about what is allowed and makes little sense: visits that are kept for less than a day.
 pub fn warning(config: &Config) -> Option<String> {
     let (cycles, period) = (config.storage.keep_visits, config.cycle.period);
     let is_short = period.0.saturating_mul(cycles) < DAY && !config.notify.is_empty();

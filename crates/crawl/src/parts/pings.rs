@@ -68,7 +68,7 @@ struct Waiting {
     is_tried: bool,
 }
 
-/// What a host has sent in the current hour.
+/// Pings of a host in the current hour.
 #[derive(Default)]
 struct Hour {
     /// Pages, with a key that is known to be right.

@@ -225,7 +225,7 @@ impl<'c> Stage<'c> {
         self.rules.auto.keep(self.tables)
     }
 
-    /// What becomes of a page.
+    /// The choice for a page.
     fn turn(&self, page: &FetchedPage) -> RenderChoice {
         let FetchResult::Page(response) = &page.result else { return RenderChoice::AsSent };
         let Some(rule) = self.rules.pages.of(&page.entry.url).filter(|_| is_html(response)) else {

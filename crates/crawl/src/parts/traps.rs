@@ -257,7 +257,7 @@ impl Traps {
         }))
     }
 
-    /// What this cycle's visits have cut off, once all are logged: for links that were logged
+    /// Patterns that this cycle's visits have cut off, once all are logged: for links that were logged
     /// before.
     pub fn late(&self) -> LateTraps<'_> {
         let running = self.running.read().expect("no panic under the lock");
@@ -267,7 +267,7 @@ impl Traps {
     }
 }
 
-/// What is cut off after a cycle's last visit, for the origins with first visits.
+/// Patterns cut off after a cycle's last visit, for the origins with first visits.
 pub struct LateTraps<'t> {
     traps: &'t Traps,
     /// By the key of an origin.

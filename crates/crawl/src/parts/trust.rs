@@ -9,7 +9,7 @@ use recrawl_types::{
 };
 use std::collections::BTreeMap;
 
-/// What a visit shows about the host's validators, if it sent them. `is_same` means that the body
+/// The evidence of a visit about the host's validators, if it sent them. `is_same` means that the body
 /// equals that of the last visit.
 pub fn sign(
     condition: Condition,
@@ -28,7 +28,7 @@ pub fn sign(
     }
 }
 
-/// What a cycle shows about validators, a small entry for each origin that was sent any.
+/// The evidence of a cycle about validators, a small entry for each origin that was sent any.
 #[derive(Default)]
 pub struct TrustLesson(BTreeMap<Origin, SignTally>);
 

@@ -26,7 +26,7 @@ pub struct Missed {
     pub at: u64,
     /// The page.
     pub url: CanonicalUrl,
-    /// What happened.
+    /// The outcome.
     pub outcome: Outcome,
 }
 

@@ -40,9 +40,9 @@ pub struct Now {
     pub cycle: Cycle,
     /// The round.
     pub round: Round,
-    /// What the round is for.
+    /// The purpose of the round.
     pub kind: RoundKind,
-    /// What it does.
+    /// Its stage.
     pub stage: Stage,
     /// Start time of the round, in milliseconds since 1970.
     pub started: u64,

@@ -16,7 +16,7 @@ pub struct Bursts {
     pub strongest: Vec<SiblingVisits>,
 }
 
-/// What visits of a group of siblings met.
+/// Visits of a group of siblings, by what they met.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SiblingVisits {
     /// The innermost folder of all its pages, as a URL.

@@ -129,7 +129,7 @@ pub struct Estimates {
     pub arms_freshness: Option<[Option<Interval>; 2]>,
 }
 
-/// What the estimates of a cycle are made from: the visits of the rounds since its pages were chosen.
+/// The basis of a cycle's estimates: the visits of the rounds since its pages were chosen.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     audit: AuditTally,

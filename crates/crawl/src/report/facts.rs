@@ -1,4 +1,4 @@
-//! What was decided when a round was planned.
+//! Decisions made when a round was planned.
 
 use crate::failure::Failure;
 use crate::parts::focus::report::FocusFacts;
@@ -43,10 +43,10 @@ pub struct Facts {
     /// All pages, as the plan saw them; none unless it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub population: Option<Population>,
-    /// What was kept of promises when the cycle began.
+    /// Accounts of promises when the cycle began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub promises: Vec<Account>,
-    /// What the plan of a focused crawl knew; none of another, and of urgent rounds.
+    /// Facts that the plan of a focused crawl knew; none of another, and of urgent rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub focus: Option<FocusFacts>,
     /// The arms of the sites, if they were planned apart or counted.

@@ -1,10 +1,10 @@
-//! What one host was asked, cycle by cycle, from the kept rows of rounds.
+//! Requests to one host, cycle by cycle, from the kept rows of rounds.
 
 use crate::failure::Failure;
 use recrawl_repository::{StoredHost, StoredRounds};
 use recrawl_types::{Cycle, HostRequests, RobotsInForce, Scheme};
 
-/// What a host was asked in a cycle: its rounds added up.
+/// Requests to a host in a cycle: its rounds added up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostCycle {
     /// The cycle.

@@ -1,5 +1,6 @@
-//! What the reports of measured cycles say: how fresh the pages are, whether visits find what is expected, and whether
-//! the Web has changed its habits. A pure function of the reports, so nothing of it is kept.
+//! Conclusions from the reports of measured cycles: how fresh the pages are, whether visits find what is
+//! expected, and whether the Web has changed its habits. A pure function of the reports, so nothing of it is
+//! kept.
 
 use crate::failure::Failure;
 use crate::parts::improve::found::Found;
@@ -29,7 +30,7 @@ const POPULATION_NEEDS: u32 = SETTLING + POOLED as u32 + UNSTABLE_CYCLES;
 /// The error that a good estimate has.
 const WANTED: f64 = 0.02;
 
-/// What was measured up to a cycle.
+/// Measurements up to a cycle.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Watch {
     /// Measured cycles.
@@ -158,7 +159,7 @@ impl Follower {
         }
     }
 
-    /// What was measured so far.
+    /// Measurements so far.
     pub fn watch(&self) -> Watch {
         let mut watcher = self.watcher.clone();
         self.last.clone().into_iter().for_each(|cycle| watcher.add(cycle));
@@ -212,7 +213,7 @@ impl Watcher {
         self.recent.push_back(report);
     }
 
-    /// What was measured.
+    /// All measurements.
     pub fn finish(self) -> Watch {
         let pooled: Vec<&RoundReport> = self.recent.iter().rev().take(POOLED).collect();
         let sum = |of: fn(&RoundReport) -> Option<Found>| {

@@ -18,7 +18,7 @@ const SPELLINGS: [(&str, &[&str]); 4] = [
     ("[::1]", &["::1", "[::1]", "0:0::1"]),
 ];
 
-/// What is no host, with a part of the reason.
+/// Texts that are no host, with a part of the reason.
 const WRONG: [(&str, &str); 7] = [
     ("", "blank"),
     (" ", "blank"),

@@ -20,7 +20,7 @@ pub struct QueuedPage {
     pub condition: Condition,
     /// See [`FetchedPage::sitemaps`].
     pub sitemaps: Option<Vec<CanonicalUrl>>,
-    /// Who waits for it, if it is no page but a resource of one.
+    /// The waiter, if it is no page but a resource of one.
     pub ticket: Option<Ticket>,
     /// The redirects behind which it is requested.
     pub chain: Option<Box<Chain>>,

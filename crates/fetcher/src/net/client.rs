@@ -129,7 +129,7 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// What a request sends behind a redirect to the same page.
+/// URL and cookies of a request behind a redirect to the same page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hop {
     /// The URL as the server wrote it; its origin is that of [`Request::url`].

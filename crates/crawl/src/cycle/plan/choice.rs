@@ -28,21 +28,21 @@ const CONTESTED_PART: f64 = 0.25;
 /// Part of the audit sample that each arm of a trial gets, and all other sites.
 const AUDIT_PARTS: [f64; 3] = [0.25, 0.25, 0.5];
 
-/// What to choose by.
+/// Inputs of the choice.
 pub(super) struct SelectionInput<'f> {
     pub round: Round,
     pub formula: &'f Formula,
-    /// What the plan compares.
+    /// The comparison of the plan.
     pub comparison: Option<Comparison>,
     /// The facts of the last plan, if any, for a plan that is measured.
     pub last: Option<Option<&'f Facts>>,
     /// Pages that promises visit in this cycle.
     pub promised: &'f [Due],
-    /// What visits of a focused crawl yielded, and whether enough was found.
+    /// Yields of the visits of a focused crawl, and whether enough was found.
     pub focus: Option<(&'f Survey, bool)>,
 }
 
-/// What was chosen.
+/// The chosen pages, with counts and measurements.
 pub(super) struct Choice {
     pub pages: ChosenPages,
     pub counts: Counts,

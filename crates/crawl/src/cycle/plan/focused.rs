@@ -1,4 +1,4 @@
-//! What a focused crawl changes of a round's request: exploration, and the discovery share.
+//! Changes that a focused crawl makes to a round's request: exploration, and the discovery share.
 
 use crate::clock::RoundToPlan;
 use crate::config::units::DiscoveryShare;

@@ -1,4 +1,4 @@
-//! What a plan measures, and what the next one needs of it (`improve.mode`).
+//! Measurements of a plan, and what the next one needs of them (`improve.mode`).
 
 use crate::crawl::Crawl;
 use crate::cycle::inputs::FormulaInputs;
@@ -38,7 +38,7 @@ pub(super) struct Standings {
     entered: Vec<CanonicalUrl>,
 }
 
-/// What a plan measured.
+/// Measurements of a plan.
 pub(super) struct Measured {
     pub population: Population,
     /// The rate of all pages together, for the next plan.
@@ -94,7 +94,7 @@ impl Measuring {
         self.counter.add(columns);
     }
 
-    /// What was measured, once all pages are chosen: of all arms, and the lowest score and the part of the pages of each.
+    /// The measurements, once all pages are chosen: of all arms, and the lowest score and the part of the pages of each.
     pub fn finish(
         self,
         counts: Counts,

@@ -1,4 +1,4 @@
-//! What a round asks the scheduler for: k, or its part of k, or what was never fetched.
+//! The request of a round to the scheduler: k, or its part of k, or what was never fetched.
 
 use crate::clock::{RoundToPlan, SoFar};
 use crate::crawl::Crawl;

@@ -14,10 +14,10 @@ pub type Asked = BTreeMap<String, PageRequest>;
 /// The history of formulas.
 pub type Chosens = Vec<Chosen>;
 
-/// Who requested a page, and how often it was skipped.
+/// A request for a page: its author, and how often it was skipped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageRequest {
-    /// Who requested it, and when.
+    /// Author and time of the request.
     #[serde(flatten)]
     pub mark: Mark,
     /// Cycles that skipped it for a temporary reason.
@@ -33,7 +33,7 @@ pub struct PageRequest {
 pub struct Chosen {
     /// Text of the formula file.
     pub toml: String,
-    /// Who chose it, and when.
+    /// Author and time of the choice.
     #[serde(flatten)]
     pub mark: Mark,
     /// The first cycle ranked by it; none if unknown.

@@ -65,7 +65,7 @@ impl<'r> FocusReader<'r> {
         judged
     }
 
-    /// What a link of a judged page lets expect of its target.
+    /// The expectation that a link of a judged page gives of its target.
     pub fn expectation(&self, of: &Judged, link: &FoundLink, words: &mut Words) -> Expectation {
         let FocusRules { terms, order, .. } = self.rules;
         let url = link.url.as_text();

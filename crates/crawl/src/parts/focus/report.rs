@@ -1,4 +1,4 @@
-//! What plans and rounds of a focused crawl say of it.
+//! Reports of the plans and rounds of a focused crawl.
 
 use recrawl_focus::live::recall::{AllPending, Recall, wilson};
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub struct ExhaustedSite {
     pub pending: f64,
 }
 
-/// What a plan knew.
+/// Facts that a plan knew.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FocusFacts {
     /// Digest of the terms and the model.
@@ -50,7 +50,7 @@ pub struct FocusFacts {
     pub discovery_share: Option<f64>,
 }
 
-/// What a round, or a cycle, found.
+/// Findings of a round, or of a cycle.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FocusReport {
     /// Digest of the terms and the model.

@@ -67,7 +67,7 @@ impl SiteSums {
     }
 }
 
-/// What waits on the site that is read, Σ odds without those of the site.
+/// URLs that wait on the site that is read, Σ odds without those of the site.
 #[derive(Debug, Default)]
 struct SitePending {
     site: usize,
@@ -88,7 +88,7 @@ impl SitePending {
     }
 }
 
-/// What revisits are worth, Σ relevance × P(change), as a histogram.
+/// Worth of revisits, Σ relevance × P(change), as a histogram.
 #[derive(Clone, Debug)]
 struct ValueHistogram([(u64, f64); BINS]);
 
@@ -113,7 +113,7 @@ impl ValueHistogram {
     }
 }
 
-/// What a pass over a generation summed up.
+/// Sums of a pass over a generation.
 #[derive(Debug)]
 pub struct Survey {
     rules: Arc<FocusRules>,
@@ -243,7 +243,8 @@ impl Survey {
         }
     }
 
-    /// What waits on a site, all of whose pages were read: a group is of one site, so its yield is known.
+    /// Sum of the odds that wait on a site, all of whose pages were read: a group is of one site, so its
+    /// yield is known.
     fn waiting(&self, of: &SitePending, scorer: &Scorer<'_>) -> f32 {
         let of_site = self.site(of.site).shrunk(self.all.shrunk(0.01));
         let of_group =
@@ -297,7 +298,7 @@ impl Survey {
         Ok(())
     }
 
-    /// What it summed up so far; `pending` once all blocks are filled.
+    /// Sums so far; `pending` once all blocks are filled.
     pub fn facts(&self) -> &FocusFacts {
         &self.facts
     }
@@ -312,7 +313,7 @@ impl Survey {
         self.rate
     }
 
-    /// What the next places of revisits are worth, from a rank on; 0 unless the discovery share is `"auto"`.
+    /// Worth of the next places of revisits, from a rank on; 0 unless the discovery share is `"auto"`.
     pub fn worth_of_revisits(&self, from: u64, places: u64) -> f64 {
         self.worth.of(from, places)
     }
@@ -342,7 +343,7 @@ impl Survey {
         }
     }
 
-    /// What the visits of a site yielded.
+    /// Yield of the visits of a site.
     fn site(&self, site: usize) -> Yield {
         let (visits, finds) = self.sites[site].all();
         Yield::of(visits, finds)
@@ -355,7 +356,7 @@ impl Survey {
         index
     }
 
-    /// What is known of an untried URL of a site.
+    /// An untried URL of a site, with what is known of it.
     pub fn candidate(&self, known: &Known, site: Option<usize>) -> Candidate {
         Candidate {
             links: self.links(known),

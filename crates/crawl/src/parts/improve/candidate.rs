@@ -39,7 +39,7 @@ pub struct BackTest {
     pub fitness: String,
     /// The name of the formula in force, and what it reached.
     pub in_force: (String, f64),
-    /// What the candidate reached.
+    /// The figure that the candidate reached.
     pub candidate: f64,
     /// Each closed form, and what it reached.
     pub closed_forms: Vec<(String, f64)>,

@@ -1,4 +1,4 @@
-//! What the visits of a round found, beside what was expected of them.
+//! Findings of the visits of a round, beside what was expected of them.
 
 use recrawl_scheduler::{ExpectedChanges, Overlap};
 use recrawl_types::{Share, Visit};
@@ -12,7 +12,7 @@ pub struct Found {
     pub visits: u64,
     /// Of these, changed.
     pub changed: u64,
-    /// What their own histories and the rate of all pages let expect.
+    /// Changes that their own histories and the rate of all pages let expect.
     pub expected: ExpectedChanges,
 }
 

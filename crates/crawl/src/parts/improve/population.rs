@@ -47,7 +47,7 @@ pub struct Histograms {
     pub depth: [u64; BINS],
 }
 
-/// What the pass of a plan sums up.
+/// Sums of the pass of a plan.
 #[derive(Debug, Default)]
 pub struct PopulationCounter {
     cycle: Cycle,

@@ -133,7 +133,7 @@ impl LoopRules {
         Ok((true, Some(rules)))
     }
 
-    /// What a trial that began with this cycle compares.
+    /// Times that a trial that began with this cycle compares.
     pub fn of_trial(&self, since: Cycle) -> Times {
         Times {
             before: since..=Cycle(since.0 + self.before.saturating_sub(1)),
@@ -147,8 +147,8 @@ impl LoopRules {
         if excludes_loss { self.guard } else { LONGEST_GUARD * self.guard }
     }
 
-    /// What the guard of a formula compares. Of one that was promoted without a trial, the cycles before and its own first
-    /// ones are the time before, since freshness follows a formula slowly.
+    /// Times that the guard of a formula compares. Of one that was promoted without a trial, the cycles
+    /// before and its own first ones are the time before, since freshness follows a formula slowly.
     pub fn of_guard(&self, attempt: &Attempt) -> Times {
         match attempt.trial_since {
             Some(since) => self.of_trial(since),

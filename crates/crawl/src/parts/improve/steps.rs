@@ -45,7 +45,7 @@ pub struct LoopState {
     pub quarantine: Vec<(String, Cycle)>,
     /// Does an operator hold the loop?
     pub is_held: bool,
-    /// What an operator decided for the next cycle.
+    /// The decision of an operator for the next cycle.
     #[serde(default)]
     pub asked: Option<Asked>,
     /// Until this cycle the loop leaves an operator's choice alone.
@@ -63,7 +63,7 @@ pub struct LoopState {
     found: Option<CycleFound>,
     /// The cycle of the last alarm.
     pub alarm: Option<Cycle>,
-    /// What happened, oldest first.
+    /// Events, oldest first.
     pub events: VecDeque<Event>,
     /// Earlier events, which are not remembered any more.
     #[serde(default)]
@@ -103,7 +103,7 @@ pub struct Event {
     pub cycle: Cycle,
     /// When, in milliseconds since 1970.
     pub at: u64,
-    /// What.
+    /// Kind of the event.
     pub what: EventKind,
     /// The expression of the candidate; empty if there is none.
     pub candidate: String,
@@ -114,7 +114,7 @@ pub struct Event {
     pub why: String,
 }
 
-/// What can happen.
+/// Kinds of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {
@@ -144,7 +144,7 @@ pub enum EventKind {
     Alarm,
 }
 
-/// What the loop sees when a cycle begins.
+/// The crawl as the loop sees it when a cycle begins.
 pub struct Now<'n> {
     /// The cycle.
     pub cycle: Cycle,
@@ -160,7 +160,7 @@ pub struct Now<'n> {
     pub seed: u64,
 }
 
-/// What a plan compares.
+/// The formulas that a plan compares.
 #[derive(Clone, Debug)]
 pub enum Comparison {
     /// Both formulas score, the one in force is carried out.
@@ -265,7 +265,7 @@ impl LoopState {
         }
     }
 
-    /// What the plan of a cycle of k pages compares.
+    /// The comparison of the plan of a cycle of k pages.
     ///
     /// # Errors
     /// If a formula cannot be read.

@@ -1,4 +1,4 @@
-//! What noise means for one page: whether a floor judges it, and what to say of it.
+//! The meaning of noise for one page: whether a floor judges it, and what to say of it.
 //!
 //! A person who says what part of a page counts, or asks for its changes, gets every difference. A page whose price
 //! changes at each visit looks like one with a clock, and only a person knows which it is.
@@ -12,7 +12,7 @@ use recrawl_types::{CanonicalUrl, Site, Visited};
 use serde_json::{Value, json};
 use std::io;
 
-/// What to do about parts of a page that always differ.
+/// Advice about parts of a page that always differ.
 const LEAVE_OUT: &str =
     "if only noise differs, such as a clock, leave it out: [[pages]] ignore or ignore_text";
 
@@ -91,7 +91,7 @@ impl PageNoise {
     }
 }
 
-/// What to tell somebody who is notified of a page at nearly every visit, or of one that a floor judged until lately.
+/// Advice to somebody who is notified of a page at nearly every visit, or of one that a floor judged until lately.
 pub fn hint(visited: &Visited) -> Option<String> {
     let last = LastComparisons::of(visited);
     let LastComparisons { seen, different, within_noise } = last;

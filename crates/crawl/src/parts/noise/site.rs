@@ -75,7 +75,7 @@ pub fn floor_of(tables: &SledTables, site: &Site) -> io::Result<NoiseFloor> {
     }
 }
 
-/// What a cycle shows about the noise of sites, collected from the visit log.
+/// Evidence of a cycle about the noise of sites, collected from the visit log.
 #[derive(Default)]
 pub struct NoiseLesson {
     tallies: HashMap<Site, Tally>,

@@ -30,14 +30,14 @@ pub struct Notice {
     pub key_file: CanonicalUrl,
 }
 
-/// What is wrong with a request.
+/// A fault of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
     /// The parameter or field.
     pub at: String,
-    /// What is wrong.
+    /// The fault.
     pub what: String,
-    /// What to do.
+    /// The remedy.
     pub todo: &'static str,
 }
 

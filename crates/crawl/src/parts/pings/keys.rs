@@ -30,7 +30,7 @@ enum State {
     Known { is_right: bool, until: u64 },
 }
 
-/// What is known of a key.
+/// State of a key, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Key {
     Valid,
@@ -39,7 +39,7 @@ pub(super) enum Key {
 }
 
 impl Keys {
-    /// What is known of this key; none if it was never asked for, or too long ago.
+    /// State of this key; none if it was never asked for, or too long ago.
     pub fn of(&self, file: &CanonicalUrl, key: &str, now: u64) -> Option<Key> {
         match self.keys.get(&(file.clone(), key.to_owned()))? {
             State::Unknown { .. } => Some(Key::Unknown),

@@ -1,4 +1,4 @@
-//! What a round tells of pings: which were right, and which changes came without one.
+//! The lesson of a round about pings: which were right, and which changes came without one.
 
 use super::Pings;
 use crate::failure::Failure;

@@ -72,7 +72,7 @@ pub struct DueRequest {
     pub id: String,
 }
 
-/// What a hub asks of a callback, by `hub.mode`.
+/// The question of a hub to a callback, by `hub.mode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verification<'v> {
     /// `hub.mode`.
@@ -83,7 +83,7 @@ pub struct Verification<'v> {
     pub lease: Option<u64>,
 }
 
-/// Who sent a notification.
+/// The sender of a notification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sender {
     /// Someone who knows no callback, or the hub of a subscription that was dropped.
@@ -182,7 +182,7 @@ impl WebSub {
         fits
     }
 
-    /// Who sent this notification, by its `X-Hub-Signature`.
+    /// The sender of this notification, by its `X-Hub-Signature`.
     pub fn sender(&self, id: &str, signature: Option<&str>, body: &[u8]) -> Sender {
         let Some(feed) = self.state().table.feed(id).cloned() else { return Sender::Unknown };
         let secret = self.key.secret(id);

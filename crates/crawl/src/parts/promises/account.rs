@@ -1,4 +1,4 @@
-//! What was kept of a promise, as counted when a cycle was planned.
+//! The account of a promise, as counted when a cycle was planned.
 
 use super::limits::Binding;
 use serde::{Deserialize, Serialize};
@@ -34,7 +34,7 @@ pub struct Account {
     pub every: u32,
     /// Pages planned in the share of promises.
     pub planned: u64,
-    /// What keeps the promise from being kept, if something does.
+    /// The limit that keeps the promise from being kept, if one does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Binding>,
 }

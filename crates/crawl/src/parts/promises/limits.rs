@@ -62,13 +62,13 @@ pub struct SlowestHost {
 }
 
 impl SlowestHost {
-    /// What one visit of each page takes.
+    /// Time of one visit of each page.
     pub fn takes(&self) -> Duration {
         self.delay.checked_mul(u32::try_from(self.pages).unwrap_or(u32::MAX)).unwrap_or(Duration::MAX)
     }
 }
 
-/// What keeps a promise from being kept.
+/// A limit that keeps a promise from being kept.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Limit {
     /// A page is visited at most once a cycle.

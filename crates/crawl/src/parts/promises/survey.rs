@@ -31,7 +31,7 @@ pub struct SurveyRules<'s> {
     pub forbidding: Option<Forbidding<'s>>,
     /// None while another process has them: then nothing is known of robots.txt and delays.
     pub tables: Option<&'s SledTables>,
-    /// What operators decided.
+    /// Decisions of operators.
     pub decided: &'s Decisions,
 }
 
@@ -57,7 +57,7 @@ pub struct Survey<'s> {
     pub on_progress: &'s dyn Fn(),
 }
 
-/// What a survey found.
+/// Findings of a survey.
 #[derive(Default)]
 pub struct Surveyed {
     /// Of each promise.
@@ -77,7 +77,7 @@ enum DeadlineStatus {
     Visited,
 }
 
-/// What is known of the origin of the pages at hand.
+/// State of the origin of the pages at hand.
 struct OriginNow {
     of: Option<OfOrigin>,
     is_paused: bool,

@@ -29,7 +29,7 @@ const WINDOW: u32 = 40;
 /// Words that scripts must add for a page to need them: fewer are a date or a button.
 const ADDED: usize = 10;
 
-/// What becomes of a page.
+/// The choice for a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RenderChoice {
     /// Read as it was sent.
@@ -54,7 +54,7 @@ impl Measured {
     }
 }
 
-/// What is known of a rule.
+/// State of a rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Rule {
     /// Measured pages.
@@ -113,7 +113,7 @@ impl AutoRules {
         self.now().get(&rule.matches).is_none_or(|known| known.is_rendered || known.pages < ENOUGH)
     }
 
-    /// What becomes of a page that was fetched at `at`.
+    /// The choice for a page that was fetched at `at`.
     pub fn turn(&self, rule: &PageRule, url: &CanonicalUrl, at: u64) -> RenderChoice {
         let mut now = self.now();
         let known = now.entry(rule.matches.clone()).or_default();

@@ -91,8 +91,8 @@ fn header_map(fields: &[(&'static str, String)]) -> HeaderMap {
     fields.iter().filter_map(field).collect()
 }
 
-/// What the browser is told. Without what our own limits keep back now, a page of the same site would look emptied;
-/// another site's scripts may be missing for ever, and a page must do without them.
+/// The answer for the browser. Without what our own limits keep back now, a page of the same site would look
+/// emptied; another site's scripts may be missing for ever, and a page must do without them.
 fn answer_of(result: FetchResult, is_own_site: bool) -> Answer {
     let of_status = |status| Answer::Response(Arc::new(Resource { status, ..Resource::default() }));
     match result {

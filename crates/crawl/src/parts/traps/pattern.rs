@@ -38,7 +38,7 @@ pub enum Level {
 /// A pattern of URLs, within an origin.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Pattern {
-    /// What the pattern leaves out.
+    /// The part that the pattern leaves out.
     pub level: Level,
     /// The pattern as text.
     pub text: String,

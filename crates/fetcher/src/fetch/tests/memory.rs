@@ -44,7 +44,7 @@ fn answer(request: &Request) -> Script {
     Script::from(reply(200, &"x".repeat(size * 1_000))).after(Duration::from_millis(latency))
 }
 
-/// What a run delivers by host, in order.
+/// Pages that a run delivers by host, in order.
 type Visits = BTreeMap<String, Vec<String>>;
 
 /// Reads a page every 50 milliseconds.

@@ -49,7 +49,7 @@ fn answer(request: &Request) -> Script {
     Script::from(answer).after(Duration::from_millis(path.len() as u64 % 4))
 }
 
-/// What was visited with which outcome, and the requests to each host in order.
+/// Visits with their outcomes, and the requests to each host in order.
 type Visits = (BTreeSet<String>, BTreeMap<String, Vec<String>>);
 
 fn visits(web: &Web, threads: usize) -> Visits {

@@ -30,7 +30,7 @@ impl fmt::Debug for BodyMemory {
     }
 }
 
-/// What a body has taken of the memory.
+/// The memory that a body has taken.
 #[derive(Default)]
 pub struct Share {
     shared: Option<OwnedSemaphorePermit>,

@@ -63,7 +63,7 @@ pub enum SetupError {
     Client(#[source] reqwest::Error),
 }
 
-/// What a POST sends beside a request.
+/// Fields and body of a POST.
 #[derive(Clone, Debug, Default)]
 pub struct Post {
     /// Header fields, with the content type.

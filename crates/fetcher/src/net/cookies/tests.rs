@@ -6,7 +6,7 @@ fn url(text: &str) -> Url {
     Url::parse(text).unwrap()
 }
 
-/// What a chain sends to the second URL after the first one set these cookies.
+/// The cookies that a chain sends to the second URL after the first one set these.
 fn sent(from: &str, set: &[&str], to: &str) -> String {
     let mut headers = HeaderMap::new();
     for field in set {

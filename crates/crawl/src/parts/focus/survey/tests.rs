@@ -75,7 +75,7 @@ fn survey(rules: &Arc<FocusRules>, generation: &Generation) -> Survey {
     Survey::read(rules, LiveModel::default(), 0.05, Cycle(9), generation, &|_| {}).unwrap()
 }
 
-/// What each page is expected to be, by path.
+/// The expectation of each page, by path.
 fn expected(
     survey: &Survey,
     generation: &Generation,

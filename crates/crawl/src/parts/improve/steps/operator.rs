@@ -1,5 +1,5 @@
-//! What operators decide of the loop. A promotion or a roll-back waits for the next cycle, which begins with it; the loop
-//! is held at once.
+//! Decisions of operators about the loop. A promotion or a roll-back waits for the next cycle, which begins
+//! with it; the loop is held at once.
 
 use super::{EventKind, LoopState, Now, Step};
 use crate::parts::improve::candidate::digest_of;
@@ -20,7 +20,7 @@ pub struct Asked {
     pub at: u64,
 }
 
-/// What can be decided for the next cycle.
+/// Decisions for the next cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
@@ -35,7 +35,7 @@ pub enum Decision {
 pub struct NotNow {
     /// Why.
     pub why: String,
-    /// What to do.
+    /// The way out.
     pub todo: String,
 }
 
@@ -51,7 +51,7 @@ impl fmt::Display for NotNow {
     }
 }
 
-/// Who decides, and when.
+/// Author and time of a decision.
 #[derive(Clone, Debug)]
 pub struct Operator {
     /// The name of the operator.

@@ -19,7 +19,7 @@ mod tls;
 
 const LIMIT: usize = 100_000;
 
-/// What a server does after it has read a request.
+/// Behaviour of a server after it has read a request.
 #[derive(Clone)]
 enum Act {
     /// Sends this and closes.

@@ -1,4 +1,4 @@
-//! What is around the compressed data of a gzip member (RFC 1952 §2.3). We read it ourselves to tell data that
+//! Frame of the compressed data of a gzip member (RFC 1952 §2.3). We read it ourselves to tell data that
 //! break off from whole data without their checksum, which browsers show.
 
 use flate2::Crc;

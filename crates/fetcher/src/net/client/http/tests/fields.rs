@@ -3,7 +3,7 @@
 
 use super::*;
 
-/// What comes of a response with these lines after its status line, and a body.
+/// The result of a response with these lines after its status line, and a body.
 async fn with_lines(lines: &str, body: &str) -> Result<Reply, NetworkError> {
     get_bytes(format!("HTTP/1.1 200 OK\r\n{lines}\r\n\r\n{body}").into_bytes()).await
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use tokio::io::AsyncRead;
 
-/// What a server does with a request.
+/// Behaviour of a server with a request.
 #[derive(Clone, Copy, PartialEq)]
 enum Then {
     Answer,
