@@ -585,6 +585,7 @@ fn take_row(bytes: &[u8]) -> Result<(HostState, bool), Malformed> {
                 let bytes = bytes.try_into().map_err(|_| Malformed("an invalid number of detours"))?;
                 state.vain_detours = u32::from_le_bytes(bytes);
             }
+            // Written back without a field of a later version, the row would lose it.
             _ => return Err(Malformed("unknown host data")),
         }
     }

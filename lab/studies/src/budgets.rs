@@ -71,6 +71,7 @@ pub fn run(size: &Size) -> Result<(), Failure> {
     let recorded = size.data.iter().map(|path| Web::Recorded(path));
     for web in recorded.chain([Web::Poisson, Web::Bursts, Web::Week]) {
         let seeds: Vec<u64> = (1..=size.crawls).collect();
+        // All crawls of a web first, so that their lines come in the order of seeds.
         let shown: Vec<(u64, String, Shown)> =
             seeds.par_iter().map(|&seed| one(size, &web, seed)).collect::<Result<_, Failure>>()?;
         for (seed, name, shown) in shown {

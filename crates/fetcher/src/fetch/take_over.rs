@@ -22,7 +22,7 @@ impl Loop {
             Action::Robots(robots_request) => {
                 let id = self.frontier.host_of(&robots_request.robots_url, &run);
                 let origin = Origin::of(&robots_request.robots_url);
-                // Its answer comes: a second request would break the delay.
+                // Its answer is on its way, so the file is not requested again.
                 self.frontier.host(id).open_origin(&origin, &run)?.await_robots();
                 let url = robots_request.url.clone();
                 (Action::Robots(robots_request), url)
