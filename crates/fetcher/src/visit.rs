@@ -344,7 +344,7 @@ async fn visit_page(
     }
     let (at, elapsed) =
         (run.now(), ended.feedback.as_ref().map_or(Duration::ZERO, |feedback| feedback.elapsed));
-    // A server that answers anything has not failed, even if nobody understands it.
+    // A header that is not HTTP says nothing about the other pages of the host.
     let is_malformed = matches!(answer, Err(NetworkError::Malformed));
     let result = result_of(answer, &entry, &from, conditional, &run.rules);
     let host_failed = is_host_failure(&result) && !is_malformed;
