@@ -25,13 +25,35 @@ impl SitePriors {
     /// # Errors
     /// When the generation cannot be read.
     pub fn read(generation: &Generation, passed: &dyn Fn(usize)) -> Result<SitePriors, Failure> {
+        SitePriors::read_beside(generation, false, passed, |_| {})
+    }
+
+    /// The same, and passes on each block with its keys.
+    ///
+    /// # Errors
+    /// As of [`SitePriors::read`].
+    pub fn read_with_keys(
+        generation: &Generation,
+        passed: &dyn Fn(usize),
+        each: impl FnMut(&StateColumns),
+    ) -> Result<SitePriors, Failure> {
+        SitePriors::read_beside(generation, true, passed, each)
+    }
+
+    fn read_beside(
+        generation: &Generation,
+        with_keys: bool,
+        passed: &dyn Fn(usize),
+        mut each: impl FnMut(&StateColumns),
+    ) -> Result<SitePriors, Failure> {
         let mut ends = Vec::with_capacity(generation.summary().origins as usize);
         each_site(generation, |_, end| ends.push(end))?;
         let mut shown = vec![Evidence::default(); ends.len()];
-        generation.scan(false, |first, columns| -> Result<(), Failure> {
+        generation.scan(with_keys, |first, columns| -> Result<(), Failure> {
             for (row, site) in runs(&ends, first).take(columns.len()).enumerate() {
                 shown[site].add(Evidence::of_row(columns, row));
             }
+            each(columns);
             passed(columns.len());
             Ok(())
         })?;

@@ -97,6 +97,7 @@ fn pages(random: &mut Random) -> StateColumns {
         }
         columns.push(Known::default(), Some(&history));
         columns.site_rate.push(0.01 + (page / 167) as f64 / 2000.0);
+        columns.section_rate.push(0.01 + (page / 64) as f64 / 5_000.0);
         columns.sibling_rate.push(0.01 + (page / 16) as f64 / 20_000.0);
         columns.burst.push(1.0);
     }

@@ -153,6 +153,7 @@ fn score_ages(program: &Program, history: &History) -> Vec<Sample> {
     columns.push(Known::default(), Some(history));
     (columns.global_rate, columns.site_rate) = (grid::RATES.global, vec![grid::RATES.site]);
     (columns.sibling_rate, columns.burst) = (vec![grid::RATES.site], vec![1.0]);
+    columns.section_rate = vec![grid::RATES.site];
     let mut score = Vec::with_capacity(1);
     grid::AGES
         .iter()

@@ -26,6 +26,7 @@ impl Formula {
         columns.push(Known::default(), Some(history));
         (columns.global_rate, columns.site_rate) = (rates.global, vec![rates.site]);
         (columns.sibling_rate, columns.burst) = (vec![rates.site], vec![1.0]);
+        columns.section_rate = vec![rates.site];
         self.explain_block(&columns, cycle)
     }
 

@@ -37,8 +37,8 @@
 //! # Ok::<(), recrawl_formula::ParseError>(())
 //! ```
 //!
-//! Beside a page's own record, some terminals read what groups of pages show: [`siblings`], and the model of the
-//! [next change](next_change).
+//! Beside a page's own record, some terminals read what groups of pages show: [`sections`], [`siblings`], and the model
+//! of the [next change](next_change).
 //!
 //! This crate knows nothing of pages on disk, HTTP or learning of formulas.
 
@@ -60,6 +60,7 @@ pub mod prior;
 pub mod program;
 pub mod protection;
 mod refresh;
+pub mod sections;
 pub mod siblings;
 mod signal;
 pub mod simplify;

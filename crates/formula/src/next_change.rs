@@ -28,13 +28,18 @@ pub struct NextChange {
     /// ln h₀.
     pub base: f64,
     /// What the weights multiply: 1; ln of the hazard with the rate of all pages, and of the siblings, as a share of h₀;
-    /// ln(1 + recent) for each half-life; ln(1 + t) − 2; ln of the burst. All are finite.
+    /// ln(1 + recent) for each half-life; ln(1 + t) − 2; ln of the burst; ln of the rate of the section as a share of that
+    /// of all pages, or 0 where sections are not filled in. All are finite.
     pub features: [f64; NEXT_CHANGE_WEIGHTS],
 }
 
 impl NextChange {
-    /// What the features and the weights are read from.
-    pub const READS: Reads = terminal::NEXT_CHANGE;
+    /// What the features and the weights are read from, for a formula that reads `by_formula`; none unless it reads the model.
+    pub fn reads(by_formula: Reads) -> Option<Reads> {
+        let sections =
+            if by_formula.needs_sections() { terminal::NEXT_CHANGE_SECTION } else { terminal::NEXT_CHANGE };
+        by_formula.contains(Reads::NEXT_CHANGE).then_some(sections)
+    }
 
     /// The page in a row as of `cycle`.
     ///
@@ -44,7 +49,8 @@ impl NextChange {
         let tile = Tile { columns, rows: row..row + 1, cycle, basis: Default::default() };
         let (mut base, mut features) = ([0.0], [0.0; NEXT_CHANGE_WEIGHTS]);
         load_log_hazard(&tile, Mean::Site, &mut base);
-        for_each_feature(&tile, &base, |number, feature| features[number] = feature[0]);
+        let with_section = !columns.section_rate.is_empty();
+        for_each_feature(&tile, &base, with_section, |number, feature| features[number] = feature[0]);
         NextChange { base: base[0], features }
     }
 
@@ -73,7 +79,7 @@ fn load_log_hazard(tile: &Tile<'_>, mean: Mean, out: &mut [f64]) {
 }
 
 /// Passes on the number and the values of each feature of all rows, in order. `base` has ln h₀ of every row.
-fn for_each_feature(tile: &Tile<'_>, base: &[f64], mut each: impl FnMut(usize, &[f64])) {
+fn for_each_feature(tile: &Tile<'_>, base: &[f64], with_section: bool, mut each: impl FnMut(usize, &[f64])) {
     let (c, cycle) = (tile.columns, tile.cycle);
     let mut values = [0.0; Tile::MAX_ROWS];
     let values = &mut values[..base.len()];
@@ -102,17 +108,29 @@ fn for_each_feature(tile: &Tile<'_>, base: &[f64], mut each: impl FnMut(usize, &
     each(6, values);
     tile.map(&c.burst, values, ln);
     each(7, values);
+    // The last one: without it, the sums have the same digits as before there were sections.
+    if with_section {
+        let global = c.global_rate;
+        tile.map(
+            &c.section_rate,
+            values,
+            #[inline(always)]
+            move |rate| ln(rate / global),
+        );
+        each(8, values);
+    }
 }
 
-/// Fills `out` with the hazard of every row; 0 for pages that were visited in this cycle.
-pub(crate) fn load(tile: &Tile<'_>, out: &mut [f64]) {
+/// Fills `out` with the hazard of every row, with or without the feature of sections; 0 for pages that were visited in
+/// this cycle.
+pub(crate) fn load(tile: &Tile<'_>, with_section: bool, out: &mut [f64]) {
     load_log_hazard(tile, Mean::Site, out);
     let mut base = [0.0; Tile::MAX_ROWS];
     let base = &mut base[..out.len()];
     base.copy_from_slice(out);
     let (weights, cycle) = (tile.columns.next_change, tile.cycle);
     // One feature after the other, as in `NextChange::hazard`, so that both give the same digits.
-    for_each_feature(tile, base, |number, values| {
+    for_each_feature(tile, base, with_section, |number, values| {
         out.iter_mut().zip(values).for_each(|(sum, value)| *sum += value * weights[number]);
     });
     tile.update(

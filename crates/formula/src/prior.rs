@@ -48,6 +48,16 @@ impl Evidence {
         self.changed_cycles -= other.changed_cycles;
     }
 
+    /// X/T as if the pages had shown half a change in one cycle more: above 0 even before the first change.
+    pub fn rate(&self) -> f64 {
+        (self.changes as f64 + 0.5) / (self.cycles as f64 + 1.0)
+    }
+
+    /// X/T, shrunk towards a rate that counts like this many cycles.
+    pub fn rate_shrunk(&self, rate: f64, weight: f64) -> f64 {
+        (self.changes as f64 + weight * rate) / (self.cycles as f64 + weight)
+    }
+
     /// S0 + S1/2 in cycles: the observed time up to the first change in each interval, which on
     /// average is in its middle.
     pub fn exposure(&self) -> f64 {
@@ -77,10 +87,8 @@ impl Priors {
     pub fn new(sites: &[Evidence]) -> Priors {
         let mut all = Evidence::default();
         sites.iter().for_each(|site| all.add(*site));
-        let global = (all.changes as f64 + 0.5) / (all.cycles as f64 + 1.0);
-        let shrunk = |site: &Evidence| {
-            (site.changes as f64 + Self::SITE_WEIGHT * global) / (site.cycles as f64 + Self::SITE_WEIGHT)
-        };
+        let global = all.rate();
+        let shrunk = |site: &Evidence| site.rate_shrunk(global, Self::SITE_WEIGHT);
         Priors { global, sites: sites.iter().map(shrunk).collect() }
     }
 

@@ -62,11 +62,12 @@ impl Program {
     /// is.
     ///
     /// # Panics
-    /// If the program reads rates of sites or siblings and they are not filled in, or a column of signals is neither
+    /// If the program reads rates of sites, sections or siblings and they are not filled in, or a column of signals is neither
     /// empty nor filled.
     pub fn evaluate(&self, columns: &StateColumns, cycle: Cycle, out: &mut Vec<f64>) {
         let filled = [
             (Reads::SITE_RATE, "site_rate", &columns.site_rate),
+            (Reads::SECTION, "section_rate", &columns.section_rate),
             (Reads::SIBLINGS, "sibling_rate", &columns.sibling_rate),
             (Reads::SIBLINGS, "burst", &columns.burst),
         ];

@@ -73,12 +73,11 @@ impl Groups {
             let mut shown = Shown::NONE;
             rows.iter().for_each(|&row| shown.add_row(columns, row, cycle));
             let bursts = shown.bursts();
-            let (changes, cycles) = (shown.evidence.changes as f64, shown.evidence.cycles as f64);
             for &row in rows {
                 let age = cycle.since(Cycle(columns.last[row])) as usize;
                 columns.siblings[row] = number;
                 columns.burst[row] = bursts[age.min(MEMORY)];
-                columns.sibling_rate[row] = (changes + WEIGHT * columns.site_rate[row]) / (cycles + WEIGHT);
+                columns.sibling_rate[row] = shown.evidence.rate_shrunk(columns.site_rate[row], WEIGHT);
             }
             let met = shown.later_than(NOW);
             if is_burst(&met) {

@@ -18,6 +18,7 @@ mod p_eb_site;
 mod p_gad;
 mod p_nad;
 mod p_next;
+mod p_next_section;
 mod p_sad;
 mod p_signal;
 mod quiet;
@@ -26,6 +27,7 @@ mod recent_32;
 mod recent_8;
 mod relevance;
 mod sad;
+mod section_rate;
 mod sib_rate;
 mod signals;
 mod site_rate;
@@ -38,11 +40,13 @@ mod u_age;
 mod u_age_site;
 mod u_fresh;
 mod u_fresh_next;
+mod u_fresh_next_section;
 mod u_fresh_sib;
 mod u_fresh_signal;
 mod u_fresh_site;
 mod u_harm;
 mod u_harm_next;
+mod u_harm_next_section;
 mod u_harm_sib;
 mod u_harm_site;
 mod weekday;
@@ -115,6 +119,10 @@ pub static ALL: &[&Terminal] = &[
     &p_next::TERMINAL,
     &u_fresh_next::TERMINAL,
     &u_harm_next::TERMINAL,
+    &section_rate::TERMINAL,
+    &p_next_section::TERMINAL,
+    &u_fresh_next_section::TERMINAL,
+    &u_harm_next_section::TERMINAL,
     &signals::TERMINAL,
     &p_signal::TERMINAL,
     &u_fresh_signal::TERMINAL,
@@ -124,7 +132,7 @@ pub static ALL: &[&Terminal] = &[
 /// The terminals at the end of [`ALL`] that no set has, since the learner's replays have no signals and no focus.
 const IN_NO_SET: usize = 4;
 /// The terminals before these, which only [`Set::Related`] has.
-const OF_RELATED_PAGES: usize = 9;
+const OF_RELATED_PAGES: usize = 13;
 
 /// A set of terminals for expressions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -137,7 +145,7 @@ pub enum Set {
     All,
     /// Every terminal that follows from the visits of a page and of its site.
     Extended,
-    /// These, what visits of siblings showed, and the model of the next change.
+    /// These, what visits of siblings and of sections showed, and the model of the next change.
     Related,
 }
 
@@ -213,6 +221,11 @@ pub(crate) const NEXT_CHANGE: Reads = {
     let recent = two.and(eight).and(thirty_two).and(Reads::LAST_CHANGE);
     GAMMA_SIBLINGS.and(Reads::GLOBAL_RATE).and(recent).and(Reads::NEXT_CHANGE)
 };
+
+/// Inputs of the rate of a section: that of a page without a known URL is the rate of its site.
+const SECTION: Reads = Reads::SECTION.and(Reads::SITE_RATE);
+/// Inputs of the model with the feature of sections.
+pub(crate) const NEXT_CHANGE_SECTION: Reads = NEXT_CHANGE.and(SECTION);
 
 /// Cycles from `since` to `cycle`; 0 if a damaged record has a later `since`.
 #[inline(always)]

@@ -82,13 +82,15 @@ pub(crate) fn rates() -> impl Strategy<Value = f64> {
 
 /// A block of up to `most` pages, visited or not, as of cycle [`NOW`].
 pub(crate) fn blocks(most: usize) -> impl Strategy<Value = StateColumns> {
-    let page = (prop::option::weighted(0.8, histories()), rates(), rates(), 0.01..100.0f64, signals());
-    let beside = (rates(), any::<bool>(), prop::array::uniform8(-3.0..3.0f64));
+    let groups = (rates(), rates(), rates());
+    let page = (prop::option::weighted(0.8, histories()), groups, 0.01..100.0f64, signals());
+    let beside = (rates(), any::<bool>(), prop::array::uniform9(-3.0..3.0f64));
     (prop::collection::vec(page, 0..most), beside).prop_map(|(pages, (global, has_signals, next_change))| {
         let mut columns = StateColumns { global_rate: global, next_change, ..StateColumns::default() };
-        for (history, site, siblings, burst, (signals, precision, recall)) in &pages {
+        for (history, (site, section, siblings), burst, (signals, precision, recall)) in &pages {
             columns.push(Known::default(), history.as_ref());
             columns.site_rate.push(*site);
+            columns.section_rate.push(*section);
             columns.sibling_rate.push(*siblings);
             columns.burst.push(*burst);
             if has_signals {
@@ -112,6 +114,7 @@ fn signals() -> impl Strategy<Value = (u8, f64, f64)> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Beside {
     pub rates: SiteRates,
+    pub section: f64,
     /// The rate of the siblings, and the burst.
     pub siblings: (f64, f64),
     pub next_change: [f64; NEXT_CHANGE_WEIGHTS],
@@ -125,6 +128,7 @@ pub(crate) fn beside(columns: &StateColumns, row: usize) -> Beside {
     let signals = columns.signals.get(row).copied().unwrap_or_default();
     Beside {
         rates: SiteRates { global: columns.global_rate, site: columns.site_rate[row] },
+        section: columns.section_rate[row],
         siblings: (columns.sibling_rate[row], columns.burst[row]),
         next_change: columns.next_change,
         signals: (signals, share(&columns.signal_precision), share(&columns.signal_recall)),
@@ -138,6 +142,7 @@ pub(crate) fn block_of(history: &History, rates: SiteRates) -> StateColumns {
     columns.push(Known::default(), Some(history));
     (columns.global_rate, columns.site_rate) = (rates.global, vec![rates.site]);
     (columns.sibling_rate, columns.burst) = (vec![rates.site], vec![1.0]);
+    columns.section_rate = vec![rates.site];
     columns
 }
 
@@ -254,7 +259,8 @@ fn naive_terminal(name: &str, basis: Basis, h: &History, beside: Beside, cycle: 
 
 /// The terminals beyond those of the papers; `None` for one of theirs.
 fn naive_extended(name: &str, h: &History, beside: Beside, cycle: Cycle) -> Option<f64> {
-    let Beside { rates, siblings, next_change, signals: (signals, precision, recall), relevance } = beside;
+    let Beside { rates, section, siblings, next_change, signals: (signals, precision, recall), relevance } =
+        beside;
     let x = f64::from(h.changes);
     let t = f64::from(cycle.0 - h.last.0);
     let span = f64::from(h.last.0 - h.first.0);
@@ -285,15 +291,22 @@ fn naive_extended(name: &str, h: &History, beside: Beside, cycle: Cycle) -> Opti
         "mm" => (x + 1.0) / (s1 + 0.5) * math::ln(1.0 + (s1 + 0.5) / (span - s1 + 0.5)),
         "global_rate" => rates.global,
         "site_rate" => rates.site,
+        "section_rate" => section,
         "sib_rate" => siblings.0,
         "burst" => siblings.1,
         "p_eb_sib" => 1.0 - math::exp(-hazard(siblings.0, t)),
         "p_burst" => 1.0 - math::exp(-(hazard(siblings.0, t) * siblings.1)),
         "u_fresh_sib" => refresh::freshness(hazard(siblings.0, t) * siblings.1 / t, t),
         "u_harm_sib" => refresh::harmonic(hazard(siblings.0, t) * siblings.1 / t, t),
-        "p_next" | "u_fresh_next" | "u_harm_next" => {
+        "p_next"
+        | "u_fresh_next"
+        | "u_harm_next"
+        | "p_next_section"
+        | "u_fresh_next_section"
+        | "u_harm_next_section" => {
             let log = |mean| math::ln(hazard(mean, t).max(1e-12));
             let base = log(rates.site);
+            let of_section = if name.ends_with("_section") { math::ln(section / rates.global) } else { 0.0 };
             let features = [
                 1.0,
                 log(rates.global) - base,
@@ -303,10 +316,11 @@ fn naive_extended(name: &str, h: &History, beside: Beside, cycle: Cycle) -> Opti
                 math::ln(1.0 + faded(2, 32)),
                 math::ln(1.0 + t) - 2.0,
                 math::ln(siblings.1),
+                of_section,
             ];
             let sum = (0..features.len()).fold(base, |sum, i| sum + features[i] * next_change[i]);
             let next = math::exp(sum.max(math::ln(1e-12)).min(math::ln(32.0)));
-            match name {
+            match name.trim_end_matches("_section") {
                 "p_next" => 1.0 - math::exp(-next),
                 "u_fresh_next" => refresh::freshness(next / t, t),
                 _ => refresh::harmonic(next / t, t),

@@ -69,6 +69,7 @@ fn pages() -> StateColumns {
     let mut push = |history: Option<&History>, rate: f64| {
         pages.push(Known::default(), history);
         pages.site_rate.push(rate);
+        pages.section_rate.push(rate);
         pages.sibling_rate.push(rate);
         pages.burst.push(1.0 + rate);
     };

@@ -64,7 +64,7 @@ const OF_RELATED_PAGES: [&str; 7] =
 pub fn rivals(terminals: Set) -> Vec<Formula> {
     let is_rival = |formula: &Formula| {
         let reads = formula.compile().reads();
-        let is_replayed = terminals == Set::Related || !reads.needs_siblings();
+        let is_replayed = terminals == Set::Related || !reads.needs_neighbours();
         is_replayed && !reads.needs_signals() && !formula.provenance.is_learned()
     };
     let related = OF_RELATED_PAGES

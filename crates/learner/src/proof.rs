@@ -51,7 +51,7 @@ pub fn is_equal(
 ) -> Result<bool, LearnError> {
     let programs = forms.map(|expr| Program::compile(expr, protection, basis));
     let reads = programs[0].reads() | programs[1].reads();
-    if rules.rounds.count() > 1 || reads.needs_siblings() || reads.needs_signals() {
+    if rules.rounds.count() > 1 || reads.needs_neighbours() || reads.needs_signals() {
         return equal(data, rules, forms, protection, basis)
             .map(|trace| trace.is_some())
             .map_err(LearnError::Rules);

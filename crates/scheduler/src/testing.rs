@@ -134,6 +134,7 @@ pub(crate) fn columns(pages: &[Page]) -> StateColumns {
     for (known, history) in pages {
         columns.push(*known, history.as_ref());
         columns.site_rate.push(0.2);
+        columns.section_rate.push(0.2);
         columns.sibling_rate.push(0.2);
         columns.burst.push(1.0);
         columns.siblings.push(siblings(known));

@@ -167,7 +167,7 @@ impl<'a> Replayer<'a> {
     /// Replays a formula: returns the figures of the cycles after the warm-up.
     ///
     /// # Panics
-    /// If the formula reads signals and the history has them, or siblings: states hold neither.
+    /// If the formula reads signals and the history has them, or sections or siblings: states hold none of these.
     pub fn run(&self, program: &Program, wants: WantedFigures, scratch: &mut Scratch) -> Vec<CycleFigures> {
         let score = |states: &States, cycle, out: &mut _| program.evaluate(&states.columns, cycle, out);
         self.replay(program.reads(), wants, scratch, score)
@@ -202,8 +202,8 @@ impl<'a> Replayer<'a> {
     ) -> Vec<CycleFigures> {
         let signals = reads.needs_signals() && !self.data.signals.is_empty();
         assert!(
-            !signals && !reads.needs_siblings(),
-            "formulas that read signals or siblings are replayed page by page"
+            !signals && !reads.needs_neighbours(),
+            "formulas that read signals, sections or siblings are replayed page by page"
         );
         let reads = reads.closed();
         let start = self.starts.get(reads, || self.warm_up(reads));

@@ -22,7 +22,7 @@ pub struct Observed {
     evidence: Vec<Evidence>,
     /// What visits showed of the signals of each site; empty in a history without signals.
     shown: Vec<SignalsShown>,
-    /// Only for policies that read siblings.
+    /// Only for policies that read the neighbours of pages.
     related: Option<Related>,
     /// Does the policy read the model of the next change, which learns only then?
     learns: bool,
@@ -88,7 +88,7 @@ impl Observed {
             evidence[sites[page] as usize].add(Evidence::of(history));
         }
         let Rules { seed, warmup, .. } = *rules;
-        let related = reads.needs_siblings().then(|| Related::new(data));
+        let related = reads.needs_neighbours().then(|| Related::new(data));
         let learns = reads.contains(Reads::NEXT_CHANGE);
         Observed {
             cycle: Cycle(0),
@@ -210,7 +210,7 @@ impl Observed {
             self.fill_signal_quality();
         }
         if let Some(related) = &mut self.related {
-            related.fill(&mut self.columns, self.cycle);
+            related.fill(&mut self.columns, self.cycle, reads);
         }
     }
 

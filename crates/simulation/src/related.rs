@@ -1,12 +1,14 @@
 //! What the pages of a replay show of each other, found as a crawl finds it: from records in URL order.
 
 use crate::{Dataset, RecordedPage};
+use recrawl_formula::Evidence;
 use recrawl_formula::NextChange;
 use recrawl_formula::NextChangeModel;
+use recrawl_formula::sections;
 use recrawl_formula::siblings::Groups;
-use recrawl_types::{CanonicalUrl, Cycle, StateColumns, UrlRules};
+use recrawl_types::{CanonicalUrl, Cycle, Reads, StateColumns, UrlRules};
 
-/// Siblings, and the model of the next change.
+/// Sections, siblings, and the model of the next change.
 #[derive(Clone, Debug)]
 pub struct Related {
     /// The pages in URL order, without those whose URL is unknown.
@@ -35,9 +37,28 @@ impl Related {
         }
     }
 
-    /// Fills what siblings show as of `cycle`, and the weights of the model. The rates of sites and of all pages are
-    /// filled in.
-    pub fn fill(&mut self, columns: &mut StateColumns, cycle: Cycle) {
+    /// Fills what is among `reads` of the rates of sections, of what siblings show as of `cycle`, and of the weights of the
+    /// model. The rates of sites and of all pages are filled in.
+    pub fn fill(&mut self, columns: &mut StateColumns, cycle: Cycle, reads: Reads) {
+        if reads.needs_sections() {
+            self.fill_sections(columns);
+        }
+        if reads.needs_siblings() {
+            self.fill_siblings(columns, cycle);
+        }
+        columns.next_change = self.model.weights;
+    }
+
+    /// A page is known from its first visit on.
+    fn fill_sections(&self, columns: &mut StateColumns) {
+        let known = || self.order.iter().filter(|(_, page)| columns.visited[*page]);
+        let mut finder = sections::SectionFinder::default();
+        known().for_each(|(url, page)| finder.push(url.key(), Evidence::of_row(columns, *page)));
+        let rows: Vec<usize> = known().map(|(_, page)| *page).collect();
+        finder.finish().fill(columns, (0..).zip(rows));
+    }
+
+    fn fill_siblings(&mut self, columns: &mut StateColumns, cycle: Cycle) {
         // Pages are never unvisited, so the groups of as many visited pages are the same ones.
         let is_visited = |(_, page): &&(CanonicalUrl, usize)| columns.visited[*page];
         if self.order.iter().filter(is_visited).count() != self.groups.pages() {
@@ -45,7 +66,6 @@ impl Related {
             self.groups = Groups::of_visited(columns, pages);
         }
         self.groups.fill(columns, cycle);
-        columns.next_change = self.model.weights;
     }
 
     /// Notes a visit for the model, before it enters the record. The columns are those that

@@ -17,7 +17,7 @@ pub trait Field: Copy {
 }
 
 /// Number of weights of the model of the next change.
-pub const NEXT_CHANGE_WEIGHTS: usize = 8;
+pub const NEXT_CHANGE_WEIGHTS: usize = 9;
 
 /// Fields that are one number each.
 macro_rules! numbers {
@@ -95,6 +95,9 @@ macro_rules! state_columns {
             /// The rate of change of all pages together, in changes a cycle; 0 until it is filled with
             /// `site_rate`.
             pub global_rate: f64,
+            /// The rate of change of each page's section without the page itself, in changes a cycle. Not part of a record.
+            /// The caller fills it before scoring, if the formula reads it.
+            pub section_rate: Vec<f64>,
             /// The rate of change of each page's siblings, in changes a cycle. Not part of a record. The caller
             /// fills it before scoring, if the formula reads it.
             pub sibling_rate: Vec<f64>,
@@ -134,6 +137,7 @@ macro_rules! state_columns {
                 self.keys.clear();
                 self.site_rate.clear();
                 self.global_rate = 0.0;
+                self.section_rate.clear();
                 self.sibling_rate.clear();
                 self.siblings.clear();
                 self.burst.clear();
@@ -186,6 +190,7 @@ impl StateColumns {
         let mut page = StateColumns {
             site_rate: part(&self.site_rate, i),
             global_rate: self.global_rate,
+            section_rate: part(&self.section_rate, i),
             sibling_rate: part(&self.sibling_rate, i),
             siblings: part(&self.siblings, i),
             burst: part(&self.burst, i),

@@ -26,6 +26,8 @@ impl Reads {
     pub const NEXT_CHANGE: Reads = Reads(1 << 18);
     /// [`StateColumns::relevance`](crate::StateColumns::relevance).
     pub const RELEVANCE: Reads = Reads(1 << 19);
+    /// [`StateColumns::section_rate`](crate::StateColumns::section_rate).
+    pub const SECTION: Reads = Reads(1 << 20);
 
     /// Are all of `other` in this set?
     pub const fn contains(self, other: Reads) -> bool {
@@ -50,6 +52,16 @@ impl Reads {
     /// Does a score that reads this have to be given what the siblings of pages showed?
     pub const fn needs_siblings(self) -> bool {
         self.contains(Reads::SIBLINGS)
+    }
+
+    /// Does a score that reads this have to be given the rates of sections?
+    pub const fn needs_sections(self) -> bool {
+        self.contains(Reads::SECTION)
+    }
+
+    /// Does the score of a page depend on its neighbours in the order of URLs?
+    pub const fn needs_neighbours(self) -> bool {
+        self.needs_siblings() || self.needs_sections()
     }
 }
 
@@ -165,7 +177,7 @@ mod tests {
     #[test]
     fn every_field_has_bits_of_its_own() {
         for bit in (0..u32::BITS).map(|bit| Reads(1 << bit)) {
-            let beside = [bit.needs_priors(), bit.needs_signals(), bit.needs_siblings()];
+            let beside = [bit.needs_priors(), bit.needs_signals(), bit.needs_neighbours()];
             let others = beside.map(usize::from).iter().sum::<usize>()
                 + usize::from(bit == Reads::NEXT_CHANGE || bit == Reads::RELEVANCE);
             assert!(owners(bit).len() + others <= 1, "{bit:?} stands for {:?}", owners(bit));

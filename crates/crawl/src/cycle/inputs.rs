@@ -1,5 +1,5 @@
-//! Inputs of a formula beside the records of pages: the change rates of sites, siblings, signals, and the model of
-//! the next change.
+//! Inputs of a formula beside the records of pages: the change rates of sites and sections, siblings, signals, and
+//! the model of the next change.
 
 use crate::cycle::signals::PageSignals;
 use crate::failure::Failure;
@@ -40,6 +40,11 @@ impl FormulaInputs {
     /// Are the keys of a block needed to fill it?
     pub fn need_keys(&self) -> bool {
         self.records.need_keys()
+    }
+
+    /// Does the formula read siblings? Then all rounds of a cycle but the last one visit a sample of them.
+    pub fn samples_siblings(&self) -> bool {
+        self.records.samples_siblings()
     }
 
     /// Reads what the formula uses as of `cycle`, and nothing else. Without tables no page has signals, and

@@ -65,13 +65,12 @@ impl<'g> NextChangeLesson<'g> {
         formula_toml: Option<&str>,
         passed: &dyn Fn(usize),
     ) -> Result<Option<NextChangeLesson<'g>>, Failure> {
-        if kind != RoundKind::Revisit || !formula_toml.is_some_and(reads_model) {
-            return Ok(None);
-        }
+        let reads = formula_toml.filter(|_| kind == RoundKind::Revisit).and_then(reads);
+        let Some(reads) = reads else { return Ok(None) };
         let kept = kept::<StoredModel>(tables, NEXT_CHANGE)?.unwrap_or_default();
         let before = if kept.round == round.round.0 { kept.before } else { kept.now };
         let lesson = before.model.clone().lesson(round.cycle.since(Cycle(before.cycle)));
-        let inputs = RecordInputs::read(NextChange::READS, round.cycle, generation, passed)?;
+        let inputs = RecordInputs::read(reads, round.cycle, generation, passed)?;
         let states = generation.states().with_keys(true);
         Ok(Some(NextChangeLesson { round, before, lesson, inputs, states, last: None, failed: None }))
     }
@@ -105,10 +104,9 @@ impl RoundLesson for NextChangeLesson<'_> {
     }
 }
 
-/// Does the formula by which the round was planned read the model?
-fn reads_model(formula_toml: &str) -> bool {
-    Formula::from_toml(formula_toml)
-        .is_ok_and(|formula| formula.compile().reads().contains(Reads::NEXT_CHANGE))
+/// Inputs of the model, if the formula by which the round was planned reads the model.
+fn reads(formula_toml: &str) -> Option<Reads> {
+    NextChange::reads(Formula::from_toml(formula_toml).ok()?.compile().reads())
 }
 
 #[cfg(test)]

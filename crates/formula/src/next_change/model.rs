@@ -13,11 +13,39 @@ use serde::{Deserialize, Serialize};
 /// learned before, widened with time so that the model follows a web that changes. The sums run in the order of the
 /// visits, so equal visits in equal order give equal digits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "WrittenModel")]
 pub struct NextChangeModel {
     /// The weights of the [features](NextChange::features).
     pub weights: [f64; N],
     /// The inverse of their covariance.
     precision: [[f64; N]; N],
+}
+
+/// A model as it was written, maybe by a version with fewer features.
+#[derive(Deserialize)]
+struct WrittenModel {
+    weights: Vec<f64>,
+    precision: Vec<Vec<f64>>,
+}
+
+impl TryFrom<WrittenModel> for NextChangeModel {
+    type Error = String;
+
+    /// Features that it did not have begin as in a new model.
+    fn try_from(WrittenModel { weights, precision }: WrittenModel) -> Result<NextChangeModel, String> {
+        let features = weights.len();
+        if features > N || precision.len() != features || precision.iter().any(|row| row.len() != features) {
+            return Err(format!(
+                "a model of the next change has at most {N} weights, and as many rows of precision"
+            ));
+        }
+        let mut model = NextChangeModel::default();
+        model.weights[..features].copy_from_slice(&weights);
+        for (row, written) in model.precision.iter_mut().zip(&precision) {
+            row[..features].copy_from_slice(written);
+        }
+        Ok(model)
+    }
 }
 
 /// The precision of each weight before the first visit, around 0.
@@ -120,7 +148,7 @@ mod tests {
         let mut random = StdRng::seed_from_u64(1);
         let mut model = NextChangeModel::default();
         for weights in
-            [[-0.5, 1.0, 0.0, -1.0, 0.5, 0.0, 2.0, 1.0], [0.5, -1.0, 0.0, 1.0, 0.5, 0.0, -1.0, 0.0]]
+            [[-0.5, 1.0, 0.0, -1.0, 0.5, 0.0, 2.0, 1.0, 0.5], [0.5, -1.0, 0.0, 1.0, 0.5, 0.0, -1.0, 0.0, 1.0]]
         {
             for _ in 0..600 {
                 model = learn(&model, &visits(&mut random, &weights, 100), 1);
@@ -155,6 +183,27 @@ mod tests {
             model = learn(&model, &[(far(-700.0), true), (far(700.0), false), (far(0.0), true)], 1);
             assert!(model.weights.iter().all(|weight| weight.is_finite()), "{:?}", model.weights);
         }
+    }
+
+    /// A model of a version that had no feature of sections goes on with the digits that it had.
+    #[test]
+    fn a_model_with_fewer_features_is_read_and_learns_as_before() {
+        let mut random = StdRng::seed_from_u64(3);
+        let mut visits = visits(&mut random, &[0.5; N], 500);
+        visits.iter_mut().for_each(|(page, _)| page.features[N - 1] = 0.0);
+        let whole = learn(&NextChangeModel::default(), &visits, 1);
+        let mut written = toml::Table::try_from(&whole).unwrap();
+        written["weights"].as_array_mut().unwrap().pop();
+        let rows = written["precision"].as_array_mut().unwrap();
+        rows.pop();
+        rows.iter_mut().for_each(|row| drop(row.as_array_mut().unwrap().pop()));
+        let read: NextChangeModel = written.clone().try_into().unwrap();
+        assert_eq!(read.weights, whole.weights);
+        assert_eq!(learn(&read, &visits, 3), learn(&whole, &visits, 3));
+        assert_eq!(learn(&whole, &visits, 3).weights[N - 1], 0.0);
+        written["weights"].as_array_mut().unwrap().extend([1.0.into(), 2.0.into()]);
+        let refused = written.try_into::<NextChangeModel>().unwrap_err();
+        assert!(refused.to_string().contains("at most 9"), "{refused}");
     }
 
     #[test]

@@ -114,6 +114,9 @@ proptest! {
             projected.sibling_rate.fill(f64::NAN);
             projected.burst.fill(f64::NAN);
         }
+        if !program.reads().needs_sections() {
+            projected.section_rate.fill(f64::NAN);
+        }
         if !program.reads().contains(Reads::NEXT_CHANGE) {
             projected.next_change = [f64::NAN; NEXT_CHANGE_WEIGHTS];
         }

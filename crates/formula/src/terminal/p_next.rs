@@ -8,7 +8,7 @@ pub(super) static TERMINAL: Terminal = Terminal {
     help: "probability of a change since the last visit, by a model learned from the visits so far",
     reads: |_| NEXT_CHANGE,
     load: |tile, out| {
-        next_change::load(tile, out);
+        next_change::load(tile, false, out);
         posterior::to_probability(out);
     },
 };

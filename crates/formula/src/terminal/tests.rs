@@ -35,13 +35,13 @@ fn sets_are_those_of_the_papers_and_then_everything() {
     assert_eq!(Set::Related.terminals(), in_sets);
     let (extended, related) = in_sets.split_at(Set::Extended.terminals().len());
     assert_eq!(Set::Extended.terminals(), extended);
-    let siblings = |t: &&Terminal| (t.reads)(Basis::Visits).needs_siblings();
+    let neighbours = |t: &&Terminal| (t.reads)(Basis::Visits).needs_neighbours();
     let signals = |t: &&Terminal| {
         let reads = (t.reads)(Basis::Visits);
         reads.needs_signals() || reads.contains(Reads::RELEVANCE)
     };
     assert!(in_none.iter().all(signals) && !in_sets.iter().any(signals));
-    assert!(related.iter().all(siblings) && !extended.iter().any(siblings));
+    assert!(related.iter().all(neighbours) && !extended.iter().any(neighbours));
     for set in Set::ALL {
         assert_eq!(Set::named(set.name()), Some(set));
         assert_eq!(toml::Value::try_from(set).unwrap().as_str(), Some(set.name()));
@@ -77,6 +77,8 @@ fn extended_terminals_of_one_page() {
         ("p_eb_sib", 1.0 - (12.0f64 / 13.0).powf(2.5)),
         ("p_burst", 1.0 - (12.0f64 / 13.0).powf(2.5)),
         ("p_next", 1.0 - (12.0f64 / 13.0).powf(2.5)),
+        ("p_next_section", 1.0 - (12.0f64 / 13.0).powf(2.5)),
+        ("section_rate", 0.25),
     ] {
         let mut out = [f64::NAN];
         let terminal = Terminal::named(name).unwrap();
@@ -111,6 +113,25 @@ fn unknown_signals_change_no_digit() {
     let stale = 1.0 - (-0.2 * rate * 3.0f64).exp() * 0.4f64.powi(3);
     assert!((load(terminal("p_signal"), &columns, Basis::Visits)[0] - stale).abs() < 1e-12);
     assert!(load(terminal("u_fresh_signal"), &columns, Basis::Visits)[0] > without[0]);
+}
+
+/// With a section weight of 0, the models with and without sections have the same digits.
+#[test]
+fn sections_of_no_weight_change_no_digit() {
+    let mut history = History::first_fetch(Cycle(191));
+    history.record(Cycle(197), true);
+    let mut columns = testing::block_of(&history, SiteRates { global: 0.1, site: 0.25 });
+    columns.section_rate = vec![0.01];
+    columns.next_change = [0.3, -0.2, 0.1, 0.4, -0.5, 0.2, 0.1, 0.7, 0.0];
+    for name in ["p_next", "u_fresh_next", "u_harm_next"] {
+        let of = |name: &str, columns| load(Terminal::named(name).unwrap(), columns, Basis::Visits);
+        let (plain, with) = (of(name, &columns), of(&format!("{name}_section"), &columns));
+        assert_eq!(plain[0].to_bits(), with[0].to_bits(), "{name}");
+        let mut weighed = columns.clone();
+        weighed.next_change[8] = 0.5;
+        assert_eq!(of(name, &weighed), plain, "{name} reads no section");
+        assert_ne!(of(&format!("{name}_section"), &weighed), plain, "{name}");
+    }
 }
 
 fn load(terminal: &Terminal, columns: &StateColumns, basis: Basis) -> Vec<f64> {

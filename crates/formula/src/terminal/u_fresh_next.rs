@@ -8,7 +8,7 @@ pub(super) static TERMINAL: Terminal = Terminal {
     help: "as u_fresh, with x = -ln(1 - p_next) and eb = x / t",
     reads: |_| NEXT_CHANGE,
     load: |tile, out| {
-        next_change::load(tile, out);
+        next_change::load(tile, false, out);
         posterior::to_gain(tile, out, refresh::freshness);
     },
 };

@@ -184,7 +184,7 @@ impl<'a> Replays<'a> {
     fn one(&self, expr: &Expr) -> Vec<f64> {
         let program = self.plain.meaning.program(expr);
         match &self.fast {
-            Some(fast) if !program.reads().needs_siblings() => fast.one(&program),
+            Some(fast) if !program.reads().needs_neighbours() => fast.one(&program),
             _ => self.plain.one(expr),
         }
     }

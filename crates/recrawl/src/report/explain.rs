@@ -251,7 +251,7 @@ impl Explanation {
             places,
             chosen: request.pages,
             score_places: request.score_places(),
-            samples_siblings: settings.config.cycle.rounds.0.count() > 1 && inputs.need_keys(),
+            samples_siblings: settings.config.cycle.rounds.0.count() > 1 && inputs.samples_siblings(),
             never_tried: last.map(|last| last.never_tried),
             fills: settings.config.cycle.fill,
             score,

@@ -51,7 +51,7 @@ fn bits(figures: &[CycleFigures], wants: WantedFigures) -> Vec<[u64; 10]> {
 fn expressions() -> impl Strategy<Value = Expr> {
     let constants = prop::sample::select(vec![0.0, 1.0, -1.0, 0.5, 2.0, 10.0, 1e-7, 1000.0]);
     let mut replayed = terminal::ALL.to_vec();
-    replayed.retain(|terminal| !(terminal.reads)(Basis::Visits).needs_siblings());
+    replayed.retain(|terminal| !(terminal.reads)(Basis::Visits).needs_neighbours());
     let leaf = prop_oneof![
         1 => constants.prop_map(Expr::Constant),
         3 => prop::sample::select(replayed).prop_map(Expr::Terminal),

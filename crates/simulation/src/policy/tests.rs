@@ -102,7 +102,7 @@ proptest! {
     #[test]
     fn with_rounds_they_know_nothing_either(data in datasets(true, LAST), rules in rules(LAST), rounds in 2u32..5) {
         let rules = Rules { rounds: Parts::Equal(rounds), ..rules };
-        for kind in ALL.iter().filter(|kind| kind.build(&data, Basis::Visits).reads().needs_siblings()) {
+        for kind in ALL.iter().filter(|kind| kind.build(&data, Basis::Visits).reads().needs_neighbours()) {
             let [seen, again] = visits_with_and_without_the_unseen(kind, &data, &rules, Basis::Visits);
                 prop_assert_eq!(again, seen, "{}", kind.name);
         }

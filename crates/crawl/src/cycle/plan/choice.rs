@@ -116,7 +116,7 @@ pub(super) fn choose(
     let unavailable = super::unavailable(&crawl.tables)?;
     // Without a limit, hosts are not counted; this limit binds no available host.
     let max_per_host = request.max_per_host.or((!unavailable.is_empty()).then_some(generation.pages()));
-    let samples_siblings = request.samples_siblings && inputs.need_keys();
+    let samples_siblings = request.samples_siblings && inputs.samples_siblings();
     let request = PlanRequest { max_per_host, samples_siblings, ..request };
     let (mut measuring, mut first, request) = begin_measuring(crawl, generation, &inputs, request, last)?;
     first.extend(promised.iter().map(|page| DueFirst { ordinal: page.ordinal, why: WhyFirst::Promised }));

@@ -39,9 +39,21 @@ fn dated(round: u32, cycle: u32) -> DatedRound {
 
 #[test]
 fn a_round_teaches_once_and_by_the_pages_as_its_plan_read_them() {
+    let of_sections = NEXT_CHANGE_WEIGHTS - 1;
+    let plain = teach("p_next", "t * p_next");
+    assert!(
+        plain[..of_sections].iter().all(|weight| *weight != 0.0) && plain[of_sections] == 0.0,
+        "{plain:?}"
+    );
+    let with = teach("p_next_section", "t * u_fresh_next_section");
+    assert!(with.iter().all(|weight| *weight != 0.0), "{with:?}");
+}
+
+/// The weights after three lessons by a formula, which are those of a model that reads pages as a plan by `reading`.
+fn teach(reading: &str, formula: &str) -> [f64; NEXT_CHANGE_WEIGHTS] {
     let (repository, urls) = generation();
     let (generation, tables) = (repository.current(), SledTables::temporary().unwrap());
-    let formula = Formula::from_expression("p_next").unwrap();
+    let (by, formula) = (formula, Formula::from_expression(reading).unwrap());
     let mut expected = NextChangeModel::default();
     let mut learned_at = 0;
     // The third is the second one again, after a crash before its commit.
@@ -58,7 +70,7 @@ fn a_round_teaches_once_and_by_the_pages_as_its_plan_read_them() {
                 }
             }
         }
-        let (revisit, formula) = ((dated(round, cycle), RoundKind::Revisit), formula_of("t * p_next"));
+        let (revisit, formula) = ((dated(round, cycle), RoundKind::Revisit), formula_of(by));
         let taught = NextChangeLesson::of_round(&tables, &generation, revisit, formula.as_deref(), &|_| {});
         let mut taught = taught.unwrap().unwrap();
         taught.compared(&UrlRules::keep_all().canonicalize("http://a.aaa/").unwrap(), None, true);
@@ -73,7 +85,7 @@ fn a_round_teaches_once_and_by_the_pages_as_its_plan_read_them() {
         }
         assert_eq!(weights(&tables).unwrap(), expected.weights, "round {round}, again: {is_again}");
     }
-    assert!(expected.weights.iter().all(|weight| *weight != 0.0), "{:?}", expected.weights);
+    expected.weights
 }
 
 #[test]
