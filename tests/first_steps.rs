@@ -24,6 +24,74 @@ fn a_configuration_to_start_from_is_written_once_and_is_sound() {
     fails(run(&["config", "init", "none/recrawl.toml"]), 1);
 }
 
+/// Who does what, and what to do: in one line, without numbers of the system.
+#[test]
+fn the_first_mistakes_are_told_in_plain_words() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("bad.toml"), "[crawler]\ncontact = \"bob\"\n").unwrap();
+    std::fs::write(folder.path().join("two.toml"), "[[notify]]\nname = \"x\"\n").unwrap();
+    let dead = "http://127.1.0.77:8999/";
+    let cases: [(&[&str], i32, &str); 15] = [
+        (&["crawl"], 2, "no seeds: name a URL, such as `recrawl crawl https://example.com`"),
+        (&["crawl", "htp://x"], 2, "scheme \"htp\" is not supported, only http and https"),
+        (
+            &["crawl", "--seeds", "none"],
+            2,
+            "cannot read seed file none: No such file or directory; name a file",
+        ),
+        (
+            &["crawl", dead, "--contact", "bob"],
+            2,
+            "--contact: \"bob\" is neither an e-mail address nor a URL; write one",
+        ),
+        (
+            &["config", "check", "--config", "bad.toml"],
+            2,
+            "crawler.contact: \"bob\" is neither an e-mail address",
+        ),
+        (
+            &["config", "check", "--config", "two.toml"],
+            2,
+            "set exactly one of webhook, command, file and smtp; none is",
+        ),
+        (
+            &["config", "check", "--config", "none"],
+            2,
+            "cannot read configuration none: No such file or directory",
+        ),
+        (
+            &["status"],
+            2,
+            "cannot open data directory data: No such file or directory; pass --data-dir, or begin",
+        ),
+        (&["show", "https://example.com"], 2, "pass --data-dir, or begin a crawl with `recrawl crawl URL`"),
+        (&["explain", "/page"], 2, "not a URL: it does not begin with https:// or http://"),
+        (
+            &["restore", "none"],
+            2,
+            "cannot open none: No such file or directory; name a folder that `recrawl backup` wrote",
+        ),
+        (&["notify", "status"], 2, "no target is configured: add [[notify]] to the configuration"),
+        (&["reload"], 2, "no daemon runs in data; the next `recrawl serve` reads its configuration anyway"),
+        (
+            &["page", "test", dead],
+            1,
+            "was not fetched: cannot connect to the host, when asked for robots.txt first",
+        ),
+        (&["watch", dead], 1, "was not fetched: cannot connect to the host, when asked for robots.txt first"),
+    ];
+    for (words, code, says) in cases {
+        let mut command = program();
+        command.current_dir(folder.path()).args(words);
+        command
+            .env("RECRAWL__FETCH__ALLOW_ADDRESSES", "[\"127.0.0.0/8\"]")
+            .env("RECRAWL__STORAGE__RESERVE", "0 B");
+        let line = fails(command.output().unwrap(), code);
+        assert!(line.contains(says) && !line.contains("os error"), "{words:?}: {line}");
+    }
+    assert!(!folder.path().join("data").exists(), "nothing was begun");
+}
+
 #[test]
 fn the_environment_overrides_the_file_and_the_command_line_overrides_both() {
     let world = World::new(web(10, 1), "[storage]\ndata_dir = \"from-file\"\n[cycle]\npages_min = 5");

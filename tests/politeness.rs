@@ -95,7 +95,7 @@ fn status_shows_the_pace_the_robots_txt_and_what_it_refuses() {
 
     let text = succeeds(world.run(&["status", "--host", "127.1.0.1"]));
     assert!(text.contains(" requests per minute: ") && text.contains("the delay allowed "), "{text}");
-    assert!(text.contains("in force:") && text.contains("known pages by robots.txt: Disallow: /private/"));
+    assert!(text.contains("in force:") && text.contains("known pages: robots.txt: Disallow: /private/"));
     assert!(served.lines().take(20).all(|line| text.contains(line)), "{text}");
     let explained = succeeds(world.run(&["explain", private[0]]));
     assert!(explained.contains("forbidden by `Disallow: /private/`"), "{explained}");

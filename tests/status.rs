@@ -82,7 +82,10 @@ fn a_round_that_fetched_nothing_names_the_cause_once() {
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     let line = fails(output, 1);
     assert_eq!(printed.matches("nothing was fetched").count(), 1, "{printed}");
-    assert!(printed.contains("1 page: robots.txt could not be fetched (c"), "{printed}");
+    assert!(
+        printed.contains("1 page: c") && printed.contains("when asked for robots.txt first"),
+        "{printed}"
+    );
     assert!(!line.contains("robots.txt") && line.contains("printed below the rounds"), "{line}");
     let daemon = Daemon::start(&world);
     daemon.until("waiting", |s| s["state"] == "waiting" && s["last"].is_object());

@@ -38,11 +38,22 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Failure::Usage(text) | Failure::Work(text)) = self;
         // Always a single line, whatever the cause.
-        f.write_str(&text.lines().map(str::trim).filter(|l| !l.is_empty()).collect::<Vec<_>>().join("; "))
+        let line = text.lines().map(str::trim).filter(|l| !l.is_empty()).collect::<Vec<_>>().join("; ");
+        f.write_str(&without_numbers(&line))
     }
 }
 
 impl std::error::Error for Failure {}
+
+/// Without the numbers that the system's errors have behind their words.
+fn without_numbers(line: &str) -> String {
+    let mut parts = line.split(" (os error ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| match part.split_once(')') {
+        Some((number, rest)) if number.bytes().all(|byte| byte.is_ascii_digit()) => text + rest,
+        _ => text + " (os error " + part,
+    })
+}
 
 impl From<crate::config::ConfigError> for Failure {
     fn from(error: crate::config::ConfigError) -> Failure {
@@ -73,5 +84,22 @@ fn advice(kind: std::io::ErrorKind) -> &'static str {
         std::io::ErrorKind::StorageFull => "; free disk space and restart, nothing is lost",
         std::io::ErrorKind::ReadOnlyFilesystem => "; mount the disk read-write and restart",
         _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_the_system_are_words() {
+        let missing = std::io::Error::from_raw_os_error(2);
+        let told =
+            Failure::work(format!("cannot read a: {missing}; cannot read b: {missing}\n (os error of mine)"));
+        let words = "No such file or directory";
+        assert_eq!(
+            told.to_string(),
+            format!("cannot read a: {words}; cannot read b: {words}; (os error of mine)")
+        );
     }
 }

@@ -183,11 +183,16 @@ impl Settings {
     }
 
     /// Uses this contact, unless it is blank.
-    pub fn use_contact(&mut self, contact: Option<&str>) {
+    ///
+    /// # Errors
+    /// That nobody can be reached by it.
+    pub fn use_contact(&mut self, contact: Option<&str>) -> Result<(), Failure> {
         if let Some(contact) = contact.map(str::trim).filter(|contact| !contact.is_empty()) {
+            check_contact(contact).map_err(|e| Failure::Usage(format!("--contact: {e}")))?;
             self.config.crawler.contact = contact.to_owned();
             self.fetch.contact = Some(contact.to_owned());
         }
+        Ok(())
     }
 
     /// Why a formula has no effect, if it has none: a clause without a full stop.
@@ -350,7 +355,18 @@ fn reading(config: &Config) -> Result<Options, String> {
     Ok(Options { limits, types, agent, anchors: config.focus.enabled })
 }
 
+/// Checks that site owners can reach somebody by it.
+fn check_contact(contact: &str) -> Result<(), String> {
+    match contact.is_empty() || contact.contains(['@', '.']) {
+        true => Ok(()),
+        false => Err(format!(
+            "{contact:?} is neither an e-mail address nor a URL; write one that site owners can use"
+        )),
+    }
+}
+
 fn fetch_config(config: &Config) -> Result<FetchConfig, String> {
+    check_contact(config.crawler.contact.trim()).map_err(|e| format!("crawler.contact: {e}"))?;
     let (fetch, politeness) = (&config.fetch, &config.politeness);
     let block = |text: &String| address_block(text).map_err(|e| format!("fetch.allow_addresses: {e}"));
     let checked = FetchConfig {

@@ -41,7 +41,7 @@ impl Space {
     /// # Errors
     /// When it is not, with what to do.
     pub fn check(&self) -> Result<(), Failure> {
-        self.need(self.reserve, &format!("less than storage.reserve ({})", Size(self.reserve)))
+        self.need(self.reserve, &format!("less than storage.reserve ({})", Size(self.reserve).rounded()))
     }
 
     /// Checks that a merge fits beside the existing files, even if it rewrites everything; it may
@@ -72,7 +72,7 @@ impl Space {
         Err(Failure::Work(format!(
             "{}: {} free, {what}; free disk space and restart, nothing is lost and the cycle resumes",
             self.folder,
-            Size(free).rounded_down()
+            Size(free).below(Size(bytes))
         )))
     }
 
@@ -119,7 +119,7 @@ mod tests {
         let error = space.check().unwrap_err();
         assert!(!error.is_usage(), "as where the disk is full");
         let text = error.to_string();
-        assert!(text.contains("0 B free") && text.contains("less than storage.reserve (1 MiB)"), "{text}");
+        assert!(text.contains("0 MiB free") && text.contains("less than storage.reserve (1 MiB)"), "{text}");
         assert!(text.contains("free disk space and restart"), "{text}");
         free.store(1 << 20, Relaxed);
         assert!(space.check().is_ok());
@@ -152,6 +152,6 @@ mod tests {
         );
         free.store((1 << 30) - 1, Relaxed);
         let text = space.check().unwrap_err().to_string();
-        assert!(text.contains("1023.9 MiB free, less than storage.reserve (1 GiB)"), "{text}");
+        assert!(text.contains("0.9 GiB free, less than storage.reserve (1 GiB)"), "{text}");
     }
 }

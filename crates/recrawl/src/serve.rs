@@ -152,7 +152,7 @@ struct Start {
 impl Start {
     fn new(args: &ServeArgs) -> Result<Start, Failure> {
         let mut settings = args.at.settings()?;
-        settings.use_contact(args.contact.as_deref());
+        settings.use_contact(args.contact.as_deref())?;
         settings.files.extend(args.seeds.file.clone());
         process::start_log(&settings.config.log, "info")?;
         if let Some(file) = args.at.config.found() {

@@ -330,7 +330,7 @@ outcomes! {
     /// robots.txt could not be fetched, so everything on the host is forbidden for now (RFC 9309
     /// §2.3.1.4). The reason is none in records of a version that did not keep it.
     RobotsUnreachable(why: Option<Failure>) = 7, "robots_unreachable", RobotsTxt, Effect::Failure,
-        format_args!("robots.txt {}; the page was not requested", no_robots(why));
+        no_answer(why);
     /// The address guard refuses the host's address (private, loopback, …).
     RefusedAddress = 8, "refused_address", Nothing, Effect::Failure, REFUSED_ADDRESS;
     /// Not requested or not read, for a reason other than robots.txt or the address.
@@ -395,6 +395,13 @@ impl Outcome {
     pub fn is_skip(self) -> bool {
         matches!(self, Outcome::Skipped(_))
     }
+}
+
+/// A page that was not requested without its robots.txt: the cause first.
+fn no_answer(why: Option<Failure>) -> String {
+    why.map_or("robots.txt could not be fetched".into(), |failure| {
+        format!("{failure}, when asked for robots.txt first")
+    })
 }
 
 /// `could not be fetched (REASON)`: the predicate of a sentence whose subject is robots.txt. States

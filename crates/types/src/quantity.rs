@@ -73,6 +73,11 @@ fn rounded(value: f64, units: &[Unit], round: fn(f64) -> f64) -> String {
     format!("{} {name}", tenths(factor))
 }
 
+/// The largest unit of which there is one.
+fn unit_of(Size(bytes): Size) -> Unit {
+    SIZES[..4].iter().rev().find(|(_, factor)| *factor <= bytes).copied().unwrap_or(SIZES[0])
+}
+
 impl Span {
     /// Parses "1 s".
     pub fn parse(text: &str) -> Result<Span, String> {
@@ -118,9 +123,20 @@ impl Size {
         rounded(self.0 as f64, &SIZES[..4], f64::ceil)
     }
 
-    /// The same for a size below a limit: never more than it is.
-    pub fn rounded_down(self) -> String {
-        rounded(self.0 as f64, &SIZES[..4], f64::floor)
+    /// A size below a limit, in the unit in which [`Size::rounded`] tells the limit: never more than it is.
+    pub fn below(self, limit: Size) -> String {
+        let (name, factor) = unit_of(limit);
+        let tenths = (self.0 as f64 * 10.0 / factor as f64).floor();
+        match tenths == 0.0 && self.0 > 0 {
+            true => format!("less than 0.1 {name}"),
+            false => format!("{} {name}", tenths / 10.0),
+        }
+    }
+
+    /// A size above a limit, in the same unit: never less than it is.
+    pub fn above(self, limit: Size) -> String {
+        let (name, factor) = unit_of(limit);
+        format!("{} {name}", (self.0 as f64 * 10.0 / factor as f64).ceil() / 10.0)
     }
 }
 
@@ -200,10 +216,11 @@ mod tests {
     #[test]
     fn beside_a_limit_a_value_is_rounded_away_from_it() {
         let limit = 1 << 30;
-        let below = [limit - 1, limit - (1 << 20)].map(|bytes| Size(bytes).rounded_down());
-        assert_eq!(below, ["1023.9 MiB", "1023 MiB"]);
-        let above = [limit, limit + 1, limit + (limit >> 4)].map(|bytes| Size(bytes).rounded_up());
+        let below = [limit - 1, limit - (1 << 20), 1 << 19, 0].map(|bytes| Size(bytes).below(Size(limit)));
+        assert_eq!(below, ["0.9 GiB", "0.9 GiB", "less than 0.1 GiB", "0 GiB"], "one unit for both");
+        let above = [limit, limit + 1, limit + (limit >> 4)].map(|bytes| Size(bytes).above(Size(limit)));
         assert_eq!(above, ["1 GiB", "1.1 GiB", "1.1 GiB"]);
+        assert_eq!(Size(3 << 30).above(Size(1_000 << 20)), "3072 MiB");
         assert_eq!(Size((1 << 20) - 1).rounded_up(), "1 MiB");
         let waits = [60_000, 60_001, 62_000, 300].map(|ms| Span::millis(ms).rounded_up());
         assert_eq!(waits, ["1 min", "1.1 min", "1.1 min", "300 ms"]);

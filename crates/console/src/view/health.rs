@@ -105,8 +105,8 @@ pub const RULES: &[Rule] = &[
         let free = s.bytes_free.filter(|free| *free < s.bytes_reserved)?;
         Some(format!(
             "the disk is full: {} free, {} reserved (storage.reserve); free space, then the crawl goes on",
-            Size(free).rounded_down(),
-            Size(s.bytes_reserved)
+            Size(free).below(Size(s.bytes_reserved)),
+            Size(s.bytes_reserved).rounded()
         ))
     }),
     red("failed", "the last round failed, as when nothing can be committed", |s| {
@@ -167,8 +167,8 @@ pub const RULES: &[Rule] = &[
             s.bytes_free.filter(|free| (*free as f64) < LOW_DISK_RESERVES * s.bytes_reserved as f64)?;
         Some(format!(
             "the disk is nearly full: {} free; the crawl stops at {}",
-            Size(free).rounded_up(),
-            Size(s.bytes_reserved)
+            Size(free).above(Size(s.bytes_reserved)),
+            Size(s.bytes_reserved).rounded()
         ))
     }),
     amber("many failures", "more than a fifth of at least 20 requests failed", |s| {
@@ -340,8 +340,8 @@ mod tests {
                 }),
             ),
             ("stalled", Red, "no progress for 1 min (serve.stall)", with(|s| s.idle_ms = 61_000)),
-            ("disk full", Red, "512 KiB free, 1 GiB", with(|s| s.bytes_free = Some(1 << 19))),
-            ("disk full", Red, "1023.9 MiB free, 1 GiB", with(|s| s.bytes_free = Some((1 << 30) - 1))),
+            ("disk full", Red, "less than 0.1 GiB free, 1 GiB", with(|s| s.bytes_free = Some(1 << 19))),
+            ("disk full", Red, "0.9 GiB free, 1 GiB", with(|s| s.bytes_free = Some((1 << 30) - 1))),
             (
                 "failed",
                 Red,

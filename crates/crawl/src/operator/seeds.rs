@@ -17,7 +17,7 @@ pub fn read(words: &[String], file: Option<&Path>, rules: &UrlRules) -> Result<V
     let mut seeds = Vec::new();
     for word in words {
         let url = rules.canonicalize(word.trim());
-        seeds.push(url.map_err(|e| Failure::Usage(format!("--seed {word:?}: {e}{}", hint(word))))?);
+        seeds.push(url.map_err(|e| Failure::Usage(format!("--seed {word:?}: {e}")))?);
     }
     if let Some(path) = file {
         seeds.extend(read_file(path, rules)?);
@@ -28,7 +28,10 @@ pub fn read(words: &[String], file: Option<&Path>, rules: &UrlRules) -> Result<V
 }
 
 fn read_file(path: &Path, rules: &UrlRules) -> Result<Vec<CanonicalUrl>, Failure> {
-    let named = |e: std::io::Error| Failure::Usage(format!("cannot read seed file {}: {e}", path.display()));
+    let named = |e: std::io::Error| {
+        let todo = "name a file with a URL a line, or the URLs themselves";
+        Failure::Usage(format!("cannot read seed file {}: {e}; {todo}", path.display()))
+    };
     let length = std::fs::metadata(path).map_err(named)?.len();
     if length > MAX_SEED_FILE {
         let most = Size(MAX_SEED_FILE);
@@ -47,7 +50,7 @@ fn read_file(path: &Path, rules: &UrlRules) -> Result<Vec<CanonicalUrl>, Failure
                         seeds.push(url);
                         continue;
                     }
-                    Err(error) => format!("{error}{}", hint(text)),
+                    Err(error) => error.to_string(),
                 },
             },
             Err(_) => "not UTF-8".to_owned(),
@@ -61,11 +64,6 @@ fn read_file(path: &Path, rules: &UrlRules) -> Result<Vec<CanonicalUrl>, Failure
     let named = bad[..bad.len() - more].join("; ");
     let rest = if more > 0 { format!("; and {more} more") } else { String::new() };
     Err(Failure::Usage(format!("seed file {}: {named}{rest}", path.display())))
-}
-
-/// A hint at the most common mistake.
-fn hint(text: &str) -> &'static str {
-    if text.contains("://") { "" } else { " (write it with https:// or http://)" }
 }
 
 #[cfg(test)]

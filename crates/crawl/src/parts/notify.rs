@@ -212,7 +212,8 @@ fn receiver(table: &NotifyTable, config: &Config) -> Result<Receiver, String> {
     .filter_map(|(key, is_given)| is_given.then_some(key))
     .collect();
     let [kind] = given[..] else {
-        return Err(format!("set one of webhook, command, file and smtp, not {}", given.len()));
+        let given = if given.is_empty() { "none is".into() } else { format!("{} are", given.join(", ")) };
+        return Err(format!("set exactly one of webhook, command, file and smtp; {given} set"));
     };
     let default = NotifyTable::default();
     for (key, is_given, kinds) in [

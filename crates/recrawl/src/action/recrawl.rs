@@ -19,7 +19,7 @@ pub fn asked(
     now: u64,
 ) -> Result<(CanonicalUrl, PageRecord), Refusal> {
     let url: CanonicalUrl = settings.rules.canonicalize(text.trim()).map_err(|e| {
-        Refusal::invalid("url", format!("{text:?}: {e}"), "write it with https:// or http://")
+        Refusal::invalid("url", format!("{text:?}: {e}"), "write it as https://example.com/page")
     })?;
     let Some((_, record)) = generation.get(&url).map_err(Refusal::failed)? else {
         return Err(Refusal::NotFound(format!("{url}: unknown URL; add it as a seed")));

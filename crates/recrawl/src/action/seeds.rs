@@ -91,7 +91,7 @@ pub fn admitted(settings: &Settings, urls: &[String]) -> Result<Vec<CanonicalUrl
             Refusal::invalid(format!("urls[{at}]"), format!("{text:?}: {what}"), todo)
         };
         let url = settings.rules.canonicalize(text.trim());
-        let url = url.map_err(|e| wrong(e.to_string(), "write it with https:// or http://"))?;
+        let url = url.map_err(|e| wrong(e.to_string(), "write it as https://example.com/page"))?;
         if let Some(refusal) = settings.scope_with_seed(&url).refuse(&url) {
             return Err(wrong(refusal.to_string(), &todo(&refusal)));
         }

@@ -72,8 +72,12 @@ pub fn back_up(args: &BackupArgs) -> Result<(), Failure> {
 pub fn restore(args: &RestoreArgs) -> Result<(), Failure> {
     let settings = args.at.settings()?;
     let (from, folder) = (&args.from, &settings.data_dir);
-    let source = FileStorage::existing(from)
-        .map_err(|e| Failure::Usage(format!("cannot open {}: {e}", from.display())))?;
+    let source = FileStorage::existing(from).map_err(|e| {
+        Failure::Usage(format!(
+            "cannot open {}: {e}; name a folder that `recrawl backup` wrote",
+            from.display()
+        ))
+    })?;
     let backup = Repository::open_read(Arc::new(source))
         .map_err(|e| Failure::Usage(format!("{}: no complete backup: {e}", from.display())))?;
     repository::new_folder(folder, from)?;

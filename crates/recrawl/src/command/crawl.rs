@@ -35,7 +35,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
         settings.policy = PolicyKind::default();
         settings.files.push(text.into());
     }
-    settings.use_contact(args.contact.as_deref());
+    settings.use_contact(args.contact.as_deref())?;
     if args.until == Some(Until::Filled) && !settings.config.cycle.fill {
         return Err(Failure::Usage("--until filled needs cycle.fill = true".into()));
     }

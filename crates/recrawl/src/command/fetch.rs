@@ -114,7 +114,7 @@ impl Came {
             Came::Changed => "fetched, changed since the last visit",
             Came::Unchanged => "fetched, unchanged since the last visit",
             Came::NotFound => "the server has no such page",
-            Came::Failed => "the server did not give the page",
+            Came::Failed => "not fetched",
             Came::Skipped => "not requested",
         }
     }

@@ -46,7 +46,8 @@ pub fn look(settings: &Settings, url: &CanonicalUrl) -> Result<Seen, Failure> {
     let record = crawl.repository.current().get(url).map_err(Failure::work)?;
     let visited = record.and_then(|(_, record)| record.visited);
     let Some(visited) = visited else {
-        return Err(Failure::Work(format!("{url}: {}", crawl.live.errors().why_nothing())));
+        let why = crawl.live.errors().kinds().first().map(|(outcome, _)| format!(": {outcome}"));
+        return Err(Failure::Work(format!("{url} was not fetched{}", why.unwrap_or_default())));
     };
     let is_redirect = visited.content.kind == ContentKind::Redirect;
     let there = Arc::new(crawl.settings.clone());

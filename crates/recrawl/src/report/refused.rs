@@ -64,7 +64,7 @@ impl Refusals {
     pub fn lines(&self) -> Vec<String> {
         let shown = self.by_rule.iter().take(RULES);
         let line = |r: &Refused| {
-            format!("{} by {}, for example {}", counted(r.pages, "known page"), r.rule, r.example)
+            format!("{}: {}, for example {}", counted(r.pages, "known page"), r.rule, r.example)
         };
         let mut lines: Vec<String> = shown.map(line).collect();
         if self.by_rule.len() > RULES {

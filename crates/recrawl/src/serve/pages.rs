@@ -73,7 +73,7 @@ pub fn document(shared: &SharedState, page: &OnePage) -> Result<Value, Refusal> 
 pub fn explained(shared: &SharedState, page: &OnePage) -> Result<Explanation, Refusal> {
     let mut settings = (*shared.settings()).clone();
     let url = settings.rules.canonicalize(&page.url).map_err(|e| {
-        Refusal::invalid("url", format!("{:?}: {e}", page.url), "write it with https:// or http://")
+        Refusal::invalid("url", format!("{:?}: {e}", page.url), "write it as https://example.com/page")
     })?;
     let other = page.formula.as_deref().map(formula::parse).transpose()?;
     let generation = shared.generation();

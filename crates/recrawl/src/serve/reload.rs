@@ -15,9 +15,9 @@ use std::sync::atomic::Ordering::Release;
 /// Reads the configuration and puts it into force between two rounds. An invalid one changes
 /// nothing.
 pub fn reload(args: &ServeArgs, crawl: &mut Crawl, shared: &SharedState, console: &Running) {
-    let fresh = args.at.settings().map(|mut fresh| {
-        fresh.use_contact(args.contact.as_deref());
-        fresh
+    let fresh = args.at.settings().and_then(|mut fresh| {
+        fresh.use_contact(args.contact.as_deref())?;
+        Ok(fresh)
     });
     match fresh.and_then(|fresh| put_in_force(fresh, crawl, shared, console)) {
         Ok(Changes { taken, left }) => {

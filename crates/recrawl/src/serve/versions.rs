@@ -21,10 +21,9 @@ const STYLE: &str = ":root { color-scheme: light dark; font: 1rem/1.5 system-ui,
 /// A page of the last commit, or why nothing of it is kept.
 fn page(shared: &SharedState, url: &str) -> Result<(CanonicalUrl, Result<ArchivedPage, Missing>), Refusal> {
     let settings = shared.settings();
-    let url = settings
-        .rules
-        .canonicalize(url)
-        .map_err(|e| Refusal::invalid("url", format!("{url:?}: {e}"), "write it with https:// or http://"))?;
+    let url = settings.rules.canonicalize(url).map_err(|e| {
+        Refusal::invalid("url", format!("{url:?}: {e}"), "write it as https://example.com/page")
+    })?;
     let Some((_, record)) = shared.generation().get(&url).map_err(Refusal::failed)? else {
         let tables = Ok(shared.tables.clone());
         let why = unknown(&mut (*settings).clone(), &shared.control.decided(), &tables, &url)

@@ -34,6 +34,14 @@ pub fn is_refused_port(port: u16) -> bool {
     REFUSED_PORTS.binary_search(&port).is_ok()
 }
 
+/// Why the parser rejects a text.
+fn words(error: url::ParseError) -> String {
+    match error {
+        url::ParseError::RelativeUrlWithoutBase => "it does not begin with https:// or http://".into(),
+        other => other.to_string(),
+    }
+}
+
 /// Why a text is not a URL that can be crawled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -122,7 +130,7 @@ impl UrlRules {
             return Err(UrlError::TooLong(text.len()));
         }
         refuse_endless_host(text)?;
-        self.canonicalize_url(&Url::parse(text).map_err(|e| UrlError::Parse(e.to_string()))?)
+        self.canonicalize_url(&Url::parse(text).map_err(|e| UrlError::Parse(words(e)))?)
     }
 
     /// The canonical form of a link on a page whose base is `base`.
@@ -148,7 +156,7 @@ impl UrlRules {
         }
         refuse_endless_host(href)?;
         let joined = Url::options().base_url(Some(base)).encoding_override(encoding).parse(href);
-        self.canonicalize_url(&joined.map_err(|e| UrlError::Parse(e.to_string()))?)
+        self.canonicalize_url(&joined.map_err(|e| UrlError::Parse(words(e)))?)
     }
 
     /// The canonical form of a parsed URL.
