@@ -220,7 +220,7 @@ fn serve(
     }
     ended.map(|ended| match ended {
         Ended::Signal => None,
-        Ended::StandbyConsole => {
+        Ended::SteppedAside => {
             Some(Start { settings: crawl.settings, seeds, sighup: next, listen, sessions })
         }
     })
@@ -231,7 +231,7 @@ enum Ended {
     /// A signal came.
     Signal,
     /// A command waits for the data directory.
-    StandbyConsole,
+    SteppedAside,
 }
 
 /// Runs rounds as they are due, unless paused. `given`: seeds from the command line.
@@ -275,7 +275,7 @@ fn crawl_on(
         let rhythm_at = crawl.keep_rhythm()?;
         let rests = has_nothing || is_paused && !ends_paused || !retry_in.is_zero();
         if is_asked_aside && (rests || !is_begun) {
-            return Ok(Ended::StandbyConsole);
+            return Ok(Ended::SteppedAside);
         }
         let next = if rests { Ok(None) } else { crawl.next_round(left.is_zero(), !given.is_empty()) };
         if let Ok(None) = next {
@@ -299,6 +299,7 @@ fn crawl_on(
         match ended {
             Ok(RoundEnd::Interrupted) => tracing::info!("stopped; the next start resumes this round"),
             Ok(RoundEnd::NothingDue) => {
+                failures = 0;
                 given.clear();
                 forget(&queued, crawl, shared);
             }
