@@ -79,6 +79,32 @@ fn explain_promises_nothing_where_a_sample_of_siblings_comes_first() {
 }
 
 #[test]
+fn explain_says_in_three_sentences_when_a_page_is_visited() {
+    let world = World::new(web(40, 2), "[cycle]\npages = \"30%\"\n[schedule]\nformula = \"\"\n");
+    world.crawl(6);
+    let mut waits = 0;
+    for (url, page) in world.pages() {
+        let told = explain(&world, &url);
+        let [shown, chance, when] =
+            [0, 1, 2].map(|at| told["in_short"][at].as_str().expect("a sentence").to_owned());
+        let (n, x, t) = (count(&page, "n"), count(&page, "X"), count(&page, "t"));
+        if let (Some(n), Some(x), Some(t)) = (n.filter(|n| *n > 0), x, t) {
+            assert!(
+                shown.starts_with(&format!("{x} of {n} later visit")) && shown.contains("change 0."),
+                "{shown}"
+            );
+            assert!(chance.contains(&format!(" {t} cycle")) && chance.ends_with(" %."), "{chance} {page:?}");
+        }
+        if told["gate"] == json!("score") && told["cutoff"].is_number() {
+            let is_above = told["score"].as_f64() >= told["cutoff"].as_f64();
+            assert_eq!(when == "Its score is high enough for the next cycle.", is_above, "{told}");
+            waits += u32::from(when.starts_with("Its score is high enough in "));
+        }
+    }
+    assert!(waits > 5, "{waits}");
+}
+
+#[test]
 fn explain_tells_until_when_a_failing_page_is_left_alone() {
     let world = World::new(web(30, 2), "[cycle]\npages = \"100%\"");
     world.warm_up();

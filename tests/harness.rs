@@ -25,7 +25,7 @@ pub const PATIENCE: Duration = Duration::from_secs(300);
 pub type Pages = BTreeMap<String, Value>;
 
 /// What every crawl here begins with: no delay, loopback allowed, the whole web discovered cycle by cycle; one request
-/// a visit, since the web counts requests.
+/// a visit, since the web counts requests; a formula, so that a cycle has one round.
 const SETTINGS: &str = r#"
 [cycle]
 pages_min = 1
@@ -42,6 +42,8 @@ connections = 32
 validator_checks = 0
 [storage]
 reserve = "0 B"
+[schedule]
+formula = "default"
 "#;
 
 /// Serves at a listener: `answer` gives the type, further fields and the body for a target and the head of its request. A

@@ -74,6 +74,8 @@ mod media_types;
 mod not_gone;
 /// Notifications: each change told at least once, by ids exactly once.
 mod notifications;
+/// What revisits are for: by default, by an objective, by a formula.
+mod objective;
 /// What other programs read: Parquet, the index of the archive, events.
 mod outputs;
 /// What part of a page counts: rules, their changes, and what is shown of a page.

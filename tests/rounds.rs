@@ -323,7 +323,7 @@ fn a_daemon_killed_in_rounds_of_all_kinds_goes_on_and_hosts_notice_nothing() {
     let mut lot = StdRng::seed_from_u64(seed);
     let settings = format!(
         "[cycle]\npages = \"40%\"\nfill = true\nperiod = \"2 s\"\nrounds = {rounds}\n\
-         [schedule]\nformula = \"p_next\"\n[storage]\nkeep_visits = 10000\n[round]\nlinger = \"50 ms\"\n[scope]\nhosts = [\"*\"]\n[politeness]\ndelay_per_host = \"{DELAY} ms\"\n"
+         [schedule]\nformula = \"\"\nobjective = \"balanced\"\n[storage]\nkeep_visits = 10000\n[round]\nlinger = \"50 ms\"\n[scope]\nhosts = [\"*\"]\n[politeness]\ndelay_per_host = \"{DELAY} ms\"\n"
     );
     let world = daemon::world(PAGES, 3, &settings);
     slow(&world, 40_000);

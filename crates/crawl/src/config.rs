@@ -130,8 +130,8 @@ table! {
         announced_share: Share = Share(0.1),
         /// Share of k for the uniform audit sample.
         audit_share: Share = Share(0.01),
-        /// Rounds that spend k: a number, or the share of each.
-        rounds: Rounds = Rounds(Parts::Equal(1)),
+        /// Rounds that spend k: a number, or the share of each; none for those of the objective.
+        rounds: Option<Rounds> = None,
         /// Are never-fetched URLs visited at once, beyond k, until the period is over?
         fill: bool = true,
         /// Maximum URLs per cycle that are visited this way; 0 for no limit.
@@ -447,8 +447,10 @@ table! {
     Schedule {
         /// `formula`, or a policy that needs none.
         policy: String = PolicyKind::default().name.into(),
-        /// Name, file or expression of a formula.
-        formula: String = String::from("default"),
+        /// `balanced`, `fresh` or `changes`; empty for that of the data directory.
+        objective: String = String::new(),
+        /// Name, file or expression of a formula in place of that of the objective.
+        formula: String = String::new(),
         /// Maximum pages per host and cycle; 0 for no limit.
         max_per_host: u64 = 0,
         /// `hash` or `index`: how ties between equal scores are broken.
@@ -713,7 +715,11 @@ fn nearest(known: &[String], key: &str) -> Option<String> {
 /// The defaults, with a value for each key that has none.
 fn complete() -> Config {
     Config {
-        cycle: CycleConfig { deadline: Some(Span::millis(1000)), ..CycleConfig::default() },
+        cycle: CycleConfig {
+            deadline: Some(Span::millis(1000)),
+            rounds: Some(Rounds(Parts::Equal(2))),
+            ..CycleConfig::default()
+        },
         hosts: vec![HostTable::default()],
         pages: vec![PagesTable { every: Some(Span::millis(3_600_000)), ..PagesTable::default() }],
         notify: vec![NotifyTable::default()],

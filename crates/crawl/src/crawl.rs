@@ -17,7 +17,7 @@ use crate::parts::render;
 use crate::process::{Display, Process, Shutdown};
 use crate::progress::figures::RoundProgress;
 use crate::progress::storage::Watched;
-use crate::settings::Settings;
+use crate::settings::{Settings, ranking};
 use crate::space::Space;
 use crate::stored::{keep, kept};
 use recrawl_archive::opener;
@@ -176,6 +176,8 @@ impl Crawl {
         let warc: Arc<dyn Storage> = Arc::new(Watched::new(warc, live.clone()));
         let repository = Repository::open(storage.clone()).map_err(Failure::work)?;
         let repository = repository.keeping_visits(settings.config.storage.keep_visits);
+        ranking::begin(&folder, repository.current().number())?;
+        settings.follow_folder()?;
         let space = Space::of(&storage, settings.config.storage.reserve);
         let tables = Arc::new(open_read::own_tables(&folder, sync)?);
         check_pinned(&tables, &settings)?;

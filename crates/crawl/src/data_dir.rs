@@ -8,7 +8,7 @@
 use crate::failure::Failure;
 use crate::first_look;
 use crate::labels;
-use crate::settings::Settings;
+use crate::settings::{Settings, ranking};
 use crate::stored::{keep, kept};
 use recrawl_archive::opener;
 use recrawl_change::Features;
@@ -29,7 +29,8 @@ const PINNED: &str = "pinned";
 /// If one of these exists, the directory holds a crawl.
 const BEGUN: [&str; 2] = ["MANIFEST", TABLES];
 /// Names that may exist before: the lock, files written before the manifest, a restored archive.
-const OURS: [&str; 6] = ["LOCK", "reports", opener::FOLDER, "formula.toml", first_look::FILE, "lost+found"];
+const OURS: [&str; 7] =
+    ["LOCK", "reports", opener::FOLDER, "formula.toml", ranking::FILE, first_look::FILE, "lost+found"];
 /// Names of further files that recrawl reads once there is a crawl.
 const STATE: [&str; 4] = ["MANIFEST", "decisions.json", "notify.json", "candidate.json"];
 /// Prefixes of names that may exist before: files of cycles, about which the repository reports

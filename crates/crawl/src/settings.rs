@@ -5,6 +5,7 @@ pub mod formula_file;
 #[cfg(test)]
 mod host_spellings;
 mod measured;
+pub mod ranking;
 
 use crate::admission::decisions::Decisions;
 use crate::admission::scope::Scope;
@@ -22,6 +23,7 @@ use crate::parts::pings::websub;
 use crate::parts::promises::{Promise, SurveyRules};
 use crate::parts::render;
 use crate::parts::traps::TrapRules;
+use crate::settings::ranking::{CycleRounds, RankedBy};
 use crate::stored::seed_sites;
 use recrawl_change::ChangeRules;
 use recrawl_extractor::{Limits, Options};
@@ -64,6 +66,8 @@ pub struct Settings {
     pub formula: Formula,
     /// Was it given on the command line? Then it overrides that of the data directory.
     pub formula_is_given: bool,
+    /// The revisit rounds of a cycle.
+    pub rounds: CycleRounds,
     /// Order of pages with equal scores.
     pub ties: Ties,
     /// Scores the pages.
@@ -168,7 +172,34 @@ impl Settings {
         if let Some(folder) = data_dir {
             settings.data_dir = folder.into();
         }
+        settings.follow_folder()?;
         Ok(settings)
+    }
+
+    /// Ranks as the data directory began, if the configuration leaves it to that.
+    ///
+    /// # Errors
+    /// When the directory's file cannot be read.
+    pub fn follow_folder(&mut self) -> Result<(), Failure> {
+        if !self.formula_is_given {
+            self.rank_by(RankedBy::in_folder(&self.config, self.policy, &self.data_dir)?);
+        }
+        Ok(())
+    }
+
+    /// Ranks by a formula that the command line gives.
+    pub fn use_formula(&mut self, formula: Formula) {
+        self.rank_by(RankedBy::by(formula, &self.config));
+        (self.formula_is_given, self.policy) = (true, PolicyKind::default());
+    }
+
+    fn rank_by(&mut self, RankedBy { formula, rounds }: RankedBy) {
+        (self.formula, self.rounds) = (formula, rounds);
+    }
+
+    /// The formula and the rounds.
+    pub fn ranked_by(&self) -> RankedBy {
+        RankedBy { formula: self.formula.clone(), rounds: self.rounds.clone() }
     }
 
     /// Maximum hops from a linked URL, by redirects or nested sitemap indexes.
@@ -231,8 +262,7 @@ impl Settings {
         if loop_rules.is_some() && !policy.is_formula() {
             return Err("improve.mode \"propose\" and \"promote\" need schedule.policy = \"formula\"".into());
         }
-        let formula =
-            formula_file::find(&config.schedule.formula).map_err(|e| format!("schedule.formula: {e}"))?;
+        let RankedBy { formula, rounds } = RankedBy::in_new_folder(&config, policy)?;
         let rules = UrlRules { drop_parameters: config.urls.drop_parameters.clone() };
         Ok(Settings {
             data_dir: config.storage.data_dir.clone(),
@@ -247,6 +277,7 @@ impl Settings {
             reading: reading(&config)?,
             formula,
             formula_is_given: false,
+            rounds,
             ties,
             is_measured,
             loop_rules,

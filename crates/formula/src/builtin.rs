@@ -21,6 +21,9 @@ macro_rules! builtin {
 
 /// All built-in formulas.
 pub const ALL: &[Builtin] = &[
+    builtin!("balanced"),
+    builtin!("fresh"),
+    builtin!("changes"),
     builtin!("default"),
     builtin!("age"),
     builtin!("cg"),
@@ -109,7 +112,7 @@ mod tests {
             ("defualt", "did you mean 'default'?"),
             ("Default", "did you mean 'default'?"),
             ("p_ebb", "did you mean 'p_eb'?"),
-            ("nothing_like_it", "formulas are default, age, cg,"),
+            ("nothing_like_it", "formulas are balanced, fresh, changes, default, age,"),
             ("t * defualt", "unknown name 'defualt'; known are"),
         ] {
             let said = resolve(text).unwrap_err().to_string();

@@ -1,9 +1,11 @@
-//! docs/formulas.md lists every terminal and function.
+//! docs/formulas.md lists every terminal and function; the example of docs/looking-again.md is computed.
 
 use recrawl_formula::function::Syntax;
 use recrawl_formula::{
     Basis, Expr, Formula, Function, Priors, Protection, builtin, estimator, function, terminal,
 };
+
+use recrawl_types::{Cycle, History, Known, StateColumns};
 
 const PAGE: &str = include_str!("../../../docs/formulas.md");
 
@@ -108,4 +110,37 @@ fn numbers_in_the_text_are_those_of_the_code() {
     assert!(PAGE.contains(&format!("with the shape a = {}", Priors::SHAPE)));
     assert_eq!(Protection::NEAR_ZERO, 1e-6);
     assert!(PAGE.contains("nearer to 0 than 10⁻⁶"));
+}
+
+#[test]
+fn the_example_of_looking_again_has_the_figures_of_the_balanced_formula() {
+    const EXAMPLE: &str = include_str!("../../../docs/looking-again.md");
+    let chance = Formula::from_expression("p_next_section").expect("a terminal").compile();
+    let balanced = builtin::resolve("balanced").expect("a built-in formula").compile();
+    let mut rows = String::new();
+    for (words, every, changed) in
+        [("30 visits, 30 changes", 1, 30), ("6 visits, 2 changes", 5, 2), ("3 visits, no change", 10, 0)]
+    {
+        let mut history = History::first_fetch(Cycle(1));
+        (1..=30 / every).for_each(|visit| history.record(Cycle(1 + visit * every), visit <= changed));
+        let rate = || vec![0.02];
+        let mut page = StateColumns {
+            global_rate: 0.02,
+            site_rate: rate(),
+            section_rate: rate(),
+            sibling_rate: rate(),
+            burst: vec![1.0],
+            ..StateColumns::default()
+        };
+        page.push(Known::default(), Some(&history));
+        let score = |program: &recrawl_formula::Program, days: u32| {
+            let mut score = Vec::new();
+            program.evaluate(&page, Cycle(31 + days), &mut score);
+            score[0]
+        };
+        let chances = [1, 2, 8, 30].map(|days| format!("{:.0} %", 100.0 * score(&chance, days)));
+        let wait = (1..1_000).find(|days| score(&balanced, *days) >= 1.0 / 3.0).expect("no page starves");
+        rows += &format!("| {words} | {} | {wait} days |\n", chances.join(" | "));
+    }
+    assert!(EXAMPLE.contains(&rows), "docs/looking-again.md should have these rows:\n{rows}");
 }

@@ -209,6 +209,10 @@ pub fn config(folder: &Path, settings: &str) -> Result<Config, Failure> {
     config.storage.reserve.0 = 0;
     config.storage.archive = false;
     config.crawler.contact = "https://studies.example/".into();
+    // A study plans a round a cycle.
+    if config.schedule.formula.is_empty() {
+        config.schedule.formula = "default".into();
+    }
     Ok(config)
 }
 

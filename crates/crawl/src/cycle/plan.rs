@@ -260,7 +260,7 @@ fn make(
     let standings = choice.measured.as_mut().map(|measured| &mut measured.standings);
     let scheduled =
         schedule::write(&crawl.live, &mut writer, generation, &mut choice.pages, others, &bodies, standings)?;
-    let planned = facts_before_choice(crawl, to_plan, &formula, last, rules);
+    let planned = facts_before_choice(crawl, generation, to_plan, &formula, last, rules);
     let facts = Facts {
         cutoff: choice.cutoff,
         arms: choice.arms,
@@ -306,6 +306,7 @@ fn changes_since(last: Option<&Facts>, to_plan: &RoundToPlan, rules: u64) -> Sin
 /// Facts of the plan that do not depend on the chosen pages.
 fn facts_before_choice(
     crawl: &Crawl,
+    generation: &Generation,
     to_plan: &RoundToPlan,
     formula: &Formula,
     last: Option<Facts>,
@@ -321,7 +322,7 @@ fn facts_before_choice(
         next_rate: last.as_ref().and_then(|last| last.next_rate),
         types: kept_types(crawl, last.as_ref(), to_plan.round.cycle),
         random_seed: crawl.random_seed,
-        revisits_left: request::revisits_left(crawl, to_plan),
+        revisits_left: request::revisits_left(crawl, generation, to_plan),
         rules: last.as_ref().filter(|_| is_urgent).map_or(rules, |last| last.rules),
         rules_applied: last.filter(|_| is_urgent).map(|last| last.rules_applied()),
         ..Facts::without_plan(to_plan.round, (crawl.clock)(), name)

@@ -28,7 +28,8 @@ pub fn commit(crawl: &mut Crawl, facts: &Facts, merged: MergedRound<'_>) -> Resu
     // Durable at once, before the rest. The loop of `improve` keeps it by cycle: noted again, it replaces itself.
     improvement::note(crawl, facts, &report, division)?;
     // Kept under two names in turn. A round merged again reads those of the round before, which this does not touch.
-    CycleTotals::leave(&crawl.tables, &crawl.settings.config.cycle, round.round, sample, spent)?;
+    let goes_on = crawl.settings.config.cycle.fill || crawl.settings.rounds.most() > 1;
+    CycleTotals::leave(&crawl.tables, goes_on, round.round, sample, spent)?;
     // Each names the round that it counts, or keeps what it began with.
     lessons.store(&crawl.tables, round)?;
     // Before the rename: a generation whose lessons are lost would never learn them, since its log is gone. The other

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::open_read;
 use crate::operator::stopped::in_the_way;
 use crate::report::{IMPORT, RoundReport};
-use crate::settings::Settings;
+use crate::settings::{Settings, ranking};
 use crate::space::Space;
 use crate::stored::{MAX_SEED_SITES, add_seed_sites};
 use recrawl_repository::storage::{FileStorage, Storage};
@@ -78,6 +78,7 @@ impl Import {
             })?);
         let repository = Repository::open(storage.clone()).map_err(in_the_way)?;
         let repository = repository.keeping_visits(settings.config.storage.keep_visits);
+        ranking::begin(&folder, repository.current().number())?;
         let tables = open_read::own_tables(&folder, recrawl_repository::sync_files())?;
         check_pinned(&tables, &settings)?;
         // A page that was taken down does not come back by an import.

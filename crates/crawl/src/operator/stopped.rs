@@ -5,7 +5,7 @@ use crate::data_dir::{check_ours, check_pinned};
 use crate::failure::Failure;
 use crate::open_read;
 use crate::operator::control::Control;
-use crate::settings::Settings;
+use crate::settings::{Settings, ranking};
 use recrawl_fetcher::RunControl;
 use recrawl_repository::storage::{FileStorage, Storage};
 use recrawl_repository::{OpenError, Repository, SledTables};
@@ -59,6 +59,7 @@ impl StoppedCrawl {
         let storage: Arc<dyn Storage> = Arc::new(storage);
         let repository = Repository::open(storage.clone()).map_err(in_the_way)?;
         let repository = repository.keeping_visits(settings.config.storage.keep_visits);
+        ranking::begin(folder, repository.current().number())?;
         let tables = open_read::own_tables(folder, recrawl_repository::sync_files())?;
         check_pinned(&tables, settings)?;
         let decided = Decisions::open(&*storage, &tables, repository.has_decisions())?;

@@ -3,7 +3,6 @@
 
 use super::Sample;
 use super::facts::Facts;
-use crate::config::CycleConfig;
 use crate::failure::Failure;
 use crate::stored::{keep, kept};
 use recrawl_repository::SledTables;
@@ -66,18 +65,18 @@ impl CycleTotals {
         spent
     }
 
-    /// Keeps what this round leaves, if anything. Durable with the next flush of the tables.
+    /// Keeps what this round leaves to the next ones of its cycle, if it may go on. Durable with the next flush of the tables.
     ///
     /// # Errors
     /// When the tables cannot be written.
     pub fn leave(
         tables: &SledTables,
-        config: &CycleConfig,
+        goes_on: bool,
         round: Round,
         sample: Option<Sample>,
         spent: BTreeMap<Origin, u64>,
     ) -> Result<(), Failure> {
-        if !config.fill && config.rounds.0.count() == 1 {
+        if !goes_on {
             return Ok(());
         }
         let spent = spent.into_iter().collect();

@@ -18,7 +18,6 @@ use recrawl_crawl::output::events::Events;
 use recrawl_crawl::report::{RoundReport, Tally};
 use recrawl_crawl::round::RoundKind;
 use recrawl_crawl::settings::{Settings, formula_file};
-use recrawl_scheduler::policy::PolicyKind;
 use recrawl_terminal::colour;
 use recrawl_types::Span;
 use std::io::IsTerminal;
@@ -30,9 +29,8 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
     process::start_log(&settings.config.log, "warn")?;
     // A formula that is given ranks, whatever policy the configuration names.
     if let Some(text) = &args.formula {
-        settings.formula = formula_file::find(text).map_err(|e| Failure::Usage(format!("--formula: {e}")))?;
-        settings.formula_is_given = true;
-        settings.policy = PolicyKind::default();
+        let formula = formula_file::find(text).map_err(|e| Failure::Usage(format!("--formula: {e}")))?;
+        settings.use_formula(formula);
         settings.files.push(text.into());
     }
     settings.use_contact(args.contact.as_deref())?;

@@ -129,7 +129,7 @@ fn finished(
     print(format!("  learned           {:.4}", chosen.fitness))?;
     if let Some(best) = report.best_known() {
         let told = match best.verdict() {
-            Verdict::CannotTell => "no significant difference on this data".to_owned(),
+            Verdict::CannotTell => "this data cannot tell which is better".to_owned(),
             verdict => format!("the learned formula is {}", verdict.name()),
         };
         print(format!("  {:16}  {:.4}  the {}: {told}", best.name, best.fitness, options.best_known()))?;

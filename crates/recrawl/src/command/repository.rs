@@ -10,7 +10,7 @@ use recrawl_archive::{opener, verify};
 use recrawl_crawl::data_dir::TABLES;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
-use recrawl_crawl::settings::Settings;
+use recrawl_crawl::settings::{Settings, ranking};
 use recrawl_repository::storage::FileStorage;
 use recrawl_repository::{SledTables, TablesFound};
 use serde_json::json;
@@ -60,6 +60,7 @@ fn check(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     let archive = verify::verify(&*opener::open(&settings.data_dir)?, &repository.current())?;
     let mut notes = archive.notes;
     damage.extend(archive.damage);
+    damage.extend(ranking::damage(&settings.data_dir));
     let rows = match tables(settings)? {
         Some(found) => {
             damage.extend(found.damage);

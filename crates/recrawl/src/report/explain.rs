@@ -3,6 +3,7 @@
 mod canonical;
 mod competition;
 mod focus;
+mod in_short;
 mod lookup;
 mod obstacle;
 mod siblings;
@@ -16,6 +17,7 @@ use super::{counted, traps};
 use canonical::CanonicalState;
 use competition::Competition;
 use focus::ShownByFocus;
+use in_short::Outlook;
 use lookup::{Held, Lastmod, Robots};
 use obstacle::Obstacle;
 use recrawl_archive::cap::Bodies;
@@ -66,6 +68,8 @@ pub struct Explanation {
     rates: Option<SiteRates>,
     /// The score, part by part; none of a page that was never visited.
     terms: Vec<Term>,
+    /// The outlook by the formula; none of a page that was never visited, or that no formula ranks.
+    outlook: Option<Outlook>,
     /// Rank among the pages that compete by score.
     rank: Option<Rank>,
     /// What its siblings show, if the formula reads siblings and it has any.
@@ -176,17 +180,14 @@ impl Explanation {
             }
         };
         let rates = inputs.rates(ordinal);
-        let explained = |_: &Visited| {
-            let page = inputs.page(generation, ordinal).map_err(Failure::work)?;
-            Ok::<_, Failure>(formula.explain_block(&page, cycle))
-        };
         let mut request = plan::request(settings, cycle, generation.pages(), random_seed);
         // The question is how it would rank, so the policy of the crawl does not matter.
         if is_other_formula {
             request.policy = PolicyKind::default();
         }
         let ranked = record.visited.as_ref().filter(|_| request.policy.is_formula());
-        let terms: Option<Vec<Term>> = ranked.map(explained).transpose()?;
+        let page = ranked.map(|_| inputs.page(generation, ordinal)).transpose().map_err(Failure::work)?;
+        let terms: Option<Vec<Term>> = page.as_ref().map(|page| formula.explain_block(page, cycle));
         let host = generation.pages_of_origin(&url)?;
         let among = Competition { request: &request, generation, formula: &formula, inputs };
         let score = match &record.visited {
@@ -237,6 +238,7 @@ impl Explanation {
         let name = if request.policy.is_formula() { &*formula.name } else { request.policy.name };
         let cutoff = last.filter(|r: &&RoundReport| r.formula == name).and_then(|r| r.cutoff);
         Ok(Explanation {
+            outlook: page.map(|page| Outlook::by(&page, &formula, cycle, cutoff)),
             url,
             record,
             cycle,
@@ -251,7 +253,7 @@ impl Explanation {
             places,
             chosen: request.pages,
             score_places: request.score_places(),
-            samples_siblings: settings.config.cycle.rounds.0.count() > 1 && inputs.samples_siblings(),
+            samples_siblings: settings.rounds.of_cycle(generation).count() > 1 && inputs.samples_siblings(),
             never_tried: last.map(|last| last.never_tried),
             fills: settings.config.cycle.fill,
             score,
@@ -400,7 +402,7 @@ impl Explanation {
             "refused_by": self.refusal().map(Refusal::to_string),
             "trap": self.trap.as_ref().map(traps::UrlTrap::json),
             "opted_out": self.opted_out, "canonical_standing": self.canonical.as_ref().map(CanonicalState::name),
-            "visited_next": self.next_visit(&obstacles),
+            "visited_next": self.next_visit(&obstacles), "in_short": self.in_short(&obstacles),
             "stopped_by": obstacles.iter().map(Obstacle::json).collect::<Value>(),
             "would_be_fetched_if": obstacles.iter().map(|o| &o.lifted).collect::<Vec<_>>(),
             "visits": visits::json(&self.history.visits),
@@ -533,7 +535,10 @@ impl Explanation {
     /// When the page is visited next, and all that is needed for it to be fetched.
     fn next_lines(&self) -> Vec<String> {
         let obstacles = self.obstacles();
-        let mut lines = vec![format!("next visit  {}", self.next_visit(&obstacles))];
+        let mut lines = vec![
+            format!("in short    {}", self.in_short(&obstacles).join(" ")),
+            format!("next visit  {}", self.next_visit(&obstacles)),
+        ];
         match &obstacles[..] {
             [] => {}
             [one] => lines.push(format!("            To fetch it: {}", one.lifted)),

@@ -59,6 +59,7 @@ fn put_in_force(
     let (config, changes) = merge(&old.config, fresh.config);
     let mut settings = Settings::check(config).map_err(Failure::Usage)?;
     settings.data_dir.clone_from(&old.data_dir);
+    settings.follow_folder()?;
     settings.admit_seed_sites(&crawl.tables, &[])?;
     settings.scope.refuse_taken_down(crawl.control.decided().taken_down.clone());
     settings.scope.read_opt_out().map_err(Failure::Usage)?;

@@ -62,7 +62,7 @@ impl RoundRequest {
         let (seeds, request) = match to_plan.kind {
             RoundKind::Revisit => {
                 let so_far = to_plan.cycle_started.map(|_| &crawl.so_far);
-                let part = part_of(whole.clone(), &crawl.settings.config.cycle.rounds.0, so_far);
+                let part = part_of(whole.clone(), crawl.settings.rounds.of_cycle(generation), so_far);
                 // New seeds come first: they reduce all shares of k alike.
                 let seeds = news.min(part.pages.max(part.discovery_min));
                 let pages = part.pages.saturating_sub(seeds);
@@ -88,10 +88,10 @@ impl RoundRequest {
 }
 
 /// Revisit rounds of the cycle that are still to come after this one.
-pub(super) fn revisits_left(crawl: &Crawl, to_plan: &RoundToPlan) -> u32 {
+pub(super) fn revisits_left(crawl: &Crawl, generation: &Generation, to_plan: &RoundToPlan) -> u32 {
     match to_plan.cycle_started {
         _ if to_plan.kind != RoundKind::Revisit => 0,
-        None => crawl.settings.config.cycle.rounds.0.count() - 1,
+        None => crawl.settings.rounds.of_cycle(generation).count() - 1,
         Some(_) => crawl.so_far.revisits_left.saturating_sub(1),
     }
 }

@@ -7,7 +7,7 @@ use recrawl_archive::{opener, verify};
 use recrawl_crawl::data_dir::TABLES;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
-use recrawl_crawl::settings::Settings;
+use recrawl_crawl::settings::{Settings, ranking};
 use recrawl_repository::storage::{FileStorage, Storage};
 use recrawl_repository::{Damage, LostRange, Repository, Salvaged, SledTables, TablesFound};
 use recrawl_types::{CanonicalUrl, PageRecord};
@@ -33,6 +33,8 @@ pub fn run(settings: &Settings, out: &Path, as_json: bool) -> Result<(), Failure
     let mut found = Saved { pages: found.map_err(Failure::work)?, ..Saved::default() };
     found.lost_bodies = lost_bodies.get();
     found.tables = tables(folder, out)?;
+    found.objective = ranking::damage(folder);
+    ranking::copy(folder, out)?;
     let saved = Repository::open_read(to.clone()).map_err(Failure::work)?;
     found.warc_damage = verify::verify(&*archive, &saved.current())?.damage;
     if as_json {
@@ -63,11 +65,13 @@ struct Saved {
     /// Unreadable records of the archive.
     warc_damage: Vec<Damage>,
     tables: TablesFound,
+    /// Damage of the file that names the objective.
+    objective: Option<Damage>,
 }
 
 impl Saved {
     fn damage(&self) -> impl Iterator<Item = &Damage> {
-        self.pages.damage.iter().chain(&self.warc_damage).chain(&self.tables.damage)
+        self.pages.damage.iter().chain(&self.warc_damage).chain(&self.tables.damage).chain(&self.objective)
     }
 }
 

@@ -4,14 +4,14 @@ use super::new_folder;
 use crate::command::{counted, print, print_json};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
-use recrawl_crawl::settings::Settings;
+use recrawl_crawl::settings::{Settings, ranking};
 use recrawl_repository::storage::FileStorage;
 use recrawl_repository::{Repository, Snapshot};
 use recrawl_types::Size;
 use serde_json::json;
 use std::path::Path;
 
-/// Copies the current generation of `repository` to a new folder.
+/// Copies the current generation of `repository` to a new folder, and by which objective the crawl began.
 ///
 /// # Errors
 /// When the folder is not new, or a file cannot be read or written.
@@ -22,7 +22,9 @@ pub fn make(settings: &Settings, repository: &Repository, out: &Path) -> Result<
     // If a hard link fails (another disk, a file system without links), the file is copied.
     let link = |name: &str| from.link(name, &to).is_ok();
     let decided = open_read::decisions(folder, || open_read::tables(folder))?.to_json();
-    repository.snapshot(&to, &link, &decided).map_err(Failure::work)
+    let made = repository.snapshot(&to, &link, &decided).map_err(Failure::work)?;
+    ranking::copy(folder, out)?;
+    Ok(made)
 }
 
 pub fn run(settings: &Settings, out: &Path, as_json: bool) -> Result<(), Failure> {

@@ -1,0 +1,317 @@
+//! How pages are ranked: by an objective of the operator, by a formula, or as the data directory began.
+//!
+//! An objective names a formula and the number of rounds, the best that are known for it. A data directory that began
+//! before there were objectives goes on by the default of then, so that an update changes no schedule. A newer one
+//! notes its objective when it begins, in a file, so that readers and restarts know it as well.
+
+use crate::config::units::Rounds;
+use crate::config::{Config, operator_file};
+use crate::data_dir;
+use crate::failure::Failure;
+use crate::settings::formula_file;
+use recrawl_formula::Formula;
+use recrawl_formula::builtin::Builtin;
+use recrawl_repository::{Damage, Generation};
+use recrawl_scheduler::Parts;
+use recrawl_scheduler::policy::PolicyKind;
+use recrawl_types::Round;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+
+/// The file of a data directory that names the objective with which it began.
+pub const FILE: &str = "schedule.toml";
+/// Maximum bytes of the file.
+const MAX_BYTES: u64 = 1 << 10;
+
+/// The purpose of revisits (`schedule.objective`). Each has a built-in formula of its name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Objective {
+    /// Many changes found, and few stale copies.
+    #[default]
+    Balanced,
+    /// Few stale copies.
+    Fresh,
+    /// Many changes found.
+    Changes,
+}
+
+/// The formula and the rounds of a crawl.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RankedBy {
+    /// The formula, unless the data directory has one of its own.
+    pub formula: Formula,
+    /// The revisit rounds of a cycle.
+    pub rounds: CycleRounds,
+}
+
+/// The revisit rounds of a cycle.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CycleRounds {
+    parts: Parts,
+    /// Of an objective, not of the configuration: a cycle that begins without a visited page has one.
+    learn: bool,
+}
+
+impl CycleRounds {
+    /// Those of a cycle that begins with this generation. As long as no page was visited, no page can have changed, so
+    /// the first round of an objective could teach nothing to the second.
+    pub fn of_cycle(&self, generation: &Generation) -> &Parts {
+        if self.learn && generation.summary().visited == 0 { &ONE_ROUND } else { &self.parts }
+    }
+
+    /// Maximum number in a cycle.
+    pub fn most(&self) -> u32 {
+        self.parts.count()
+    }
+}
+
+/// The formula of data directories that began before there were objectives.
+const FORMER: &str = "default";
+/// Rounds of a cycle by an objective: the second one knows what the first found. More add almost nothing.
+const ROUNDS: u32 = 2;
+static ONE_ROUND: Parts = Parts::Equal(1);
+
+impl Objective {
+    const ALL: [Objective; 3] = [Objective::Balanced, Objective::Fresh, Objective::Changes];
+
+    /// The name in configurations, and of its formula.
+    pub fn name(self) -> &'static str {
+        match self {
+            Objective::Balanced => "balanced",
+            Objective::Fresh => "fresh",
+            Objective::Changes => "changes",
+        }
+    }
+
+    fn formula(self) -> Formula {
+        built_in(self.name())
+    }
+
+    /// The objective that the configuration names, if any.
+    fn configured(config: &Config) -> Result<Option<Objective>, String> {
+        let text = &config.schedule.objective;
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let named = Objective::ALL.into_iter().find(|objective| objective.name() == text);
+        let names = Objective::ALL.map(Objective::name).join(", ");
+        named.map(Some).ok_or_else(|| format!("schedule.objective is {text:?}; write one of: {names}"))
+    }
+
+    /// The objective with which a data directory began: the best for a new one; none if it began before there were
+    /// objectives.
+    ///
+    /// # Errors
+    /// When its file cannot be read.
+    fn of_folder(folder: &Path) -> Result<Option<Objective>, Failure> {
+        let path = folder.join(FILE);
+        let wrong = |why: String| {
+            Failure::Work(format!(
+                "{}: {why}; write objective = \"balanced\", \"fresh\" or \"changes\" in it",
+                path.display()
+            ))
+        };
+        data_dir::check_files(folder)?;
+        match operator_file::read_text(&path, MAX_BYTES) {
+            Ok(text) => match toml::from_str::<Began>(&text) {
+                Ok(Began { objective }) => Ok(Some(objective)),
+                Err(e) => Err(wrong(e.message().replace('\n', "; "))),
+            },
+            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                Ok((!data_dir::is_begun(folder)).then(Objective::default))
+            }
+            Err(e) => Err(wrong(format!("cannot be read: {e}"))),
+        }
+    }
+}
+
+/// The content of [`FILE`].
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Began {
+    objective: Objective,
+}
+
+/// Notes the objective of a data directory that has no generation yet. Must run before it is told what is in force.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn begin(folder: &Path, last: Round) -> Result<(), Failure> {
+    let path = folder.join(FILE);
+    if last > Round(0) || path.exists() {
+        return Ok(());
+    }
+    let began = Began { objective: Objective::default() };
+    let text = toml::to_string(&began).map_err(Failure::work)?;
+    let beside = path.with_extension("toml.new");
+    let write = || -> io::Result<()> {
+        let mut file = File::create(&beside)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&beside, &path)
+    };
+    write().map_err(|e| Failure::Work(format!("cannot write {}: {e}", path.display())))
+}
+
+/// Damage of the file of a data directory, if it is there and cannot be read.
+pub fn damage(folder: &Path) -> Option<Damage> {
+    let path = folder.join(FILE);
+    let failure = path.exists().then(|| Objective::of_folder(folder).err()).flatten()?;
+    let file = path.display().to_string();
+    let what = failure.to_string().replacen(&format!("{file}: "), "", 1);
+    Some(Damage { file, offset: 0, what })
+}
+
+/// Copies the file to another data directory, so that the crawl goes on there as it began. Nothing is copied if it is
+/// missing or damaged.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
+    if !from.join(FILE).exists() || damage(from).is_some() {
+        return Ok(());
+    }
+    let failed = |e| Failure::Work(format!("cannot copy {FILE} to {}: {e}", to.display()));
+    fs::copy(from.join(FILE), to.join(FILE)).map(drop).map_err(failed)
+}
+
+impl RankedBy {
+    /// As the configuration says, for a new data directory.
+    ///
+    /// # Errors
+    /// The key, and what is wrong with it.
+    pub fn in_new_folder(config: &Config, policy: PolicyKind) -> Result<RankedBy, String> {
+        RankedBy::begun_with(config, policy, Some(Objective::default()))
+    }
+
+    /// The same for a data directory.
+    ///
+    /// # Errors
+    /// When its objective cannot be read.
+    pub fn in_folder(config: &Config, policy: PolicyKind, folder: &Path) -> Result<RankedBy, Failure> {
+        let began = match is_silent(config) {
+            true => Objective::of_folder(folder)?,
+            false => None,
+        };
+        RankedBy::begun_with(config, policy, began).map_err(Failure::Usage)
+    }
+
+    /// By this formula alone, which counts before the configuration.
+    pub fn by(formula: Formula, config: &Config) -> RankedBy {
+        RankedBy { formula, rounds: rounds(config, 1) }
+    }
+
+    fn begun_with(config: &Config, policy: PolicyKind, began: Option<Objective>) -> Result<RankedBy, String> {
+        let text = &config.schedule.formula;
+        let objective = Objective::configured(config)?;
+        if !text.is_empty() {
+            let formula = formula_file::find(text).map_err(|e| format!("schedule.formula: {e}"))?;
+            return match objective {
+                Some(objective) if objective.formula() != formula => Err(format!(
+                    "schedule.objective = {:?} ranks by {}, and schedule.formula = {text:?} by {}; remove one of them",
+                    objective.name(),
+                    objective.formula().expr,
+                    formula.expr
+                )),
+                Some(objective) => Ok(RankedBy::to(objective, config, policy)),
+                None => Ok(RankedBy::by(formula, config)),
+            };
+        }
+        Ok(match objective.or(began) {
+            Some(objective) => RankedBy::to(objective, config, policy),
+            None => RankedBy::by(built_in(FORMER), config),
+        })
+    }
+
+    fn to(objective: Objective, config: &Config, policy: PolicyKind) -> RankedBy {
+        // A policy without a formula learns nothing from the first round.
+        let several = if policy.is_formula() { ROUNDS } else { 1 };
+        RankedBy { formula: objective.formula(), rounds: rounds(config, several) }
+    }
+}
+
+/// Does the configuration leave the formula to the data directory?
+fn is_silent(config: &Config) -> bool {
+    config.schedule.formula.is_empty() && config.schedule.objective.is_empty()
+}
+
+/// The configured rounds, or else this number.
+fn rounds(config: &Config, otherwise: u32) -> CycleRounds {
+    match &config.cycle.rounds {
+        Some(Rounds(parts)) => CycleRounds { parts: parts.clone(), learn: false },
+        None => CycleRounds { parts: Parts::Equal(otherwise), learn: true },
+    }
+}
+
+fn built_in(name: &str) -> Formula {
+    Builtin::named(name).expect("a built-in formula").formula()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Settings;
+
+    fn settings(text: &str, folder: &Path) -> Result<Settings, String> {
+        let config: Config = toml::from_str(text).map_err(|e| e.to_string())?;
+        let mut settings = Settings::check(config)?;
+        settings.data_dir = folder.into();
+        settings.follow_folder().map_err(|e| e.to_string())?;
+        Ok(settings)
+    }
+
+    fn ranked(text: &str, folder: &Path) -> (String, u32) {
+        let RankedBy { formula, rounds } = settings(text, folder).unwrap().ranked_by();
+        (formula.name, rounds.most())
+    }
+
+    #[test]
+    fn a_new_directory_is_balanced_and_an_old_one_keeps_its_formula_until_an_objective_is_set() {
+        let folder = tempfile::tempdir().unwrap();
+        let (new, old) = (folder.path().join("new"), folder.path().join("old"));
+        fs::create_dir_all(old.join(data_dir::TABLES)).unwrap();
+        let by = |name: &str, rounds| (name.to_owned(), rounds);
+        assert_eq!(ranked("", &new), by("balanced", 2));
+        assert_eq!(ranked("", &old), by("default", 1));
+        for folder in [&new, &old] {
+            for name in ["balanced", "fresh", "changes"] {
+                let schedule = format!("[schedule]\nobjective = {name:?}\n");
+                assert_eq!(ranked(&schedule, folder), by(name, 2));
+                assert_eq!(ranked(&format!("{schedule}formula = {name:?}\n"), folder), by(name, 2));
+                assert_eq!(ranked(&format!("{schedule}[cycle]\nrounds = 3\n"), folder), by(name, 3));
+            }
+            assert_eq!(ranked("[schedule]\nformula = \"t * X\"\n", folder), by("t * X", 1));
+            assert_eq!(ranked("[schedule]\nformula = \"t\"\n[cycle]\nrounds = 2\n", folder), by("t", 2));
+            assert_eq!(ranked("[schedule]\npolicy = \"age\"\n", folder).1, 1);
+        }
+        fs::create_dir_all(&new).unwrap();
+        begin(&new, Round(0)).unwrap();
+        fs::create_dir_all(new.join(data_dir::TABLES)).unwrap();
+        begin(&old, Round(7)).unwrap();
+        assert_eq!((ranked("", &new), ranked("", &old)), (by("balanced", 2), by("default", 1)), "once begun");
+        fs::write(new.join(FILE), "objective = \"fresh\"\n").unwrap();
+        begin(&new, Round(0)).unwrap();
+        assert_eq!(ranked("", &new), by("fresh", 2), "it is written once");
+    }
+
+    #[test]
+    fn contradictions_and_nonsense_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let why = |text: &str| settings(text, folder.path()).unwrap_err();
+        let both = why("[schedule]\nobjective = \"fresh\"\nformula = \"t * X\"\n");
+        assert!(
+            both.contains("\"fresh\"") && both.contains("t * X") && both.contains("remove one"),
+            "{both}"
+        );
+        assert!(why("[schedule]\nobjective = \"best\"\n").contains("balanced, fresh, changes"));
+        for text in ["nonsense", "objective = \"best\"", "objective = \"fresh\"\nrounds = 2"] {
+            fs::write(folder.path().join(FILE), text).unwrap();
+            let why = why("");
+            assert!(why.contains(FILE) && why.contains("objective = \"balanced\""), "{text}: {why}");
+            assert!(settings("[schedule]\nformula = \"t\"\n", folder.path()).is_ok(), "it is not asked");
+        }
+    }
+}
