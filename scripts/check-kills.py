@@ -3,7 +3,7 @@
 
     scripts/check-kills.py target/release FOLDER KILLS
 
-Cycles have three rounds by `p_next`, which learns at each commit. Up to KILLS kills fall on each of the last 13 of 16
+Cycles have three rounds by `p_next_section`, which learns at each commit. Up to KILLS kills fall on each of the last 13 of 16
 cycles. All pages as exported must be equal after each cycle, and so the numbers of pages that each round scheduled.
 What a kill loses is asked for again, so more requests reach the hosts.
 """
@@ -40,7 +40,7 @@ def crawled(programs, folder, kills):
         words += ["--config", folder / "recrawl.toml", "--data-dir", folder / "data"]
         for cycle in range(CYCLES):
             of = dict(pages='"100%"' if cycle < WHOLE else '"20%"', fill="true" if cycle == 0 else "false")
-            of |= dict(rounds=ROUNDS, announced=0.0, formula="p_next", delay="2 ms")
+            of |= dict(rounds=ROUNDS, announced=0.0, formula="p_next_section", delay="2 ms")
             (folder / "recrawl.toml").write_text(CONFIGURATION.format(**of))
             left = kills if cycle >= WHOLE else 0
             status = None

@@ -15,7 +15,9 @@ pub fn discovery(seeds: &[String]) -> String {
 /// default applies.
 pub fn recrawl(seeds: &[String], share: &str, formula: Option<&str>) -> String {
     let pages = if share.parse::<u64>().is_ok() { share.to_owned() } else { quoted(share) };
-    let budget = format!("pages = {pages}\npages_min = 1\nwarmup = {}", super::plan::WARMUP_CYCLES);
+    // One round a cycle, since a row of the table is the report of a round.
+    let warmup = super::plan::WARMUP_CYCLES;
+    let budget = format!("pages = {pages}\npages_min = 1\nwarmup = {warmup}\nrounds = 1");
     configuration(seeds, &budget, formula)
 }
 
@@ -59,6 +61,7 @@ mod tests {
         assert_eq!(hosts.iter().filter_map(|h| h.as_str()).collect::<Vec<_>>(), ["127.1.0.1", "127.1.0.2"]);
         let table: toml::Table = recrawl(&seeds, "40", None).parse().expect("TOML");
         assert_eq!(table["cycle"]["pages"].as_integer(), Some(40));
+        assert_eq!(table["cycle"]["rounds"].as_integer(), Some(1));
         let table: toml::Table = discovery(&seeds).parse().expect("TOML");
         assert_eq!(table["cycle"]["warmup"].as_integer(), Some(0));
     }
