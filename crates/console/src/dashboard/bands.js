@@ -1,6 +1,6 @@
 // Lines with the bands of their intervals. Each has a text label, and a table with its figures beside it.
 
-import { frame, mark, runs } from "./chart.js";
+import { frame, isOther, mark, runs } from "./chart.js";
 import { s } from "./dom.js";
 import { share } from "./format.js";
 
@@ -55,12 +55,12 @@ function tenths(points) {
   return high > low && high - low < 0.75 ? [low, high] : [0, 1];
 }
 
-/** Cycles for the axis, at most one for each 70 pixels. */
-export function cycleTicks(cycles, width) {
+/** Cycles for the axis, at most one for each 70 pixels, by these names. */
+export function cycleTicks(cycles, width, name) {
   if (cycles.length === 0) return [];
   const [from, to] = [cycles[0], cycles.at(-1)];
   const step = Math.max(1, Math.ceil((to - from) / Math.max(1, Math.floor((width - LEFT) / 70))));
   const all = [];
-  for (let at = to; at >= from; at -= step) all.push([at, String(at)]);
-  return all;
+  for (let at = to; at >= from; at -= step) all.push([at, name(at)]);
+  return all.filter(isOther);
 }

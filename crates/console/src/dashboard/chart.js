@@ -1,7 +1,7 @@
 // Charts as wide as their container. Each has a text label, and a table or list with its figures.
 
 import { datum, h, s } from "./dom.js";
-import { count } from "./format.js";
+import { clock, count, day } from "./format.js";
 
 /** A chart that is redrawn when its width changes. Call `redraw` when its figures change. */
 export function picture(draw) {
@@ -44,6 +44,12 @@ export function bar(width, parts, label) {
   return frame(width, height, label, s("rect", { width, height, class: "ground" }), ...pieces);
 }
 
+/** Names cycles by the day on which they ended, or by the time if that is the same day. `ends` maps them to milliseconds since 1970. */
+export function dates(ends) {
+  const isOneDay = new Set([...ends.values()].map(day)).size === 1;
+  return (cycle) => (ends.has(cycle) ? (isOneDay ? clock(ends.get(cycle), true) : day(ends.get(cycle))) : "");
+}
+
 /** Half the width of a name on the axis. */
 const HALF_NAME = 20;
 
@@ -70,10 +76,13 @@ export function lines(width, series, { label, format, axis = String, height = 20
   ]);
   const named = steps(from, to, Math.max(2, Math.floor(width / 90))).map((cycle) => [cycle, axis(cycle)]);
   const ticks = named
-    .filter(([, name], at) => name !== named[at - 1]?.[1])
+    .filter(isOther)
     .map(([cycle, name]) => s("text", { x: Math.min(x(cycle), width - HALF_NAME), y: height - 6, class: "tick middle" }, name));
   return frame(width, height, label, ...grid, ...drawn, ...ticks);
 }
+
+/** Is the name of a tick another than that of the one before? */
+export const isOther = ([, name], at, all) => name !== all[at - 1]?.[1];
 
 // Shapes differ too, for colour-blind readers.
 export function mark(kind, x, y, title) {

@@ -1,8 +1,8 @@
 // The cycles so far: observed and expected ChangeRate, and the number of known pages.
 
-import { legend, lines, picture } from "./chart.js";
+import { dates, legend, lines, picture } from "./chart.js";
 import { figure, h, panel, problem, say } from "./dom.js";
-import { clock, count, day, share, time } from "./format.js";
+import { count, share, time } from "./format.js";
 import { Table, alternative } from "./table.js";
 
 /** Pixels of a chart. */
@@ -11,12 +11,8 @@ const HEIGHT = 110;
 /** The end of a cycle's last round, in milliseconds since 1970. */
 const ended = ({ started, seconds }) => started + 1000 * seconds;
 
-/** Names cycles on the axis by the day on which they ended, or by the time if that is the same day. */
-function axis(reports) {
-  const at = new Map(reports.map((report) => [report.cycle, ended(report)]));
-  const isOneDay = new Set([...at.values()].map(day)).size === 1;
-  return (cycle) => (at.has(cycle) ? (isOneDay ? clock(at.get(cycle), true) : day(at.get(cycle))) : "");
-}
+/** Names cycles on the axis. */
+const axis = (reports) => dates(new Map(reports.map((report) => [report.cycle, ended(report)])));
 
 /** A chart of two lines with a legend and a table. */
 function chart(drawn, [main, beside], table) {

@@ -2,7 +2,7 @@
 
 import { ask, query } from "./api.js";
 import { bands, cycleTicks } from "./bands.js";
-import { picture } from "./chart.js";
+import { dates, picture } from "./chart.js";
 import { facts, figure, h, loading, panel, problem, prose, say, show } from "./dom.js";
 import { forecastPanel } from "./forecast.js";
 import { count, plural, share, time, words } from "./format.js";
@@ -87,30 +87,36 @@ function modePanel({ mode, todo }) {
 /** Settings in a text as code. */
 const coded = (text) => text.replaceAll(/improve\.mode = "[a-z]+"|"[a-z]+"/g, (found) => `\`${found}\``);
 
+/** When cycles ended. */
+const endsOf = (cycles) => new Map(cycles.map(({ cycle, ended }) => [cycle, ended]));
+
 function freshnessPanel() {
-  let cycles = [];
+  let [cycles, ends] = [[], new Map()];
   const [now, range, pages] = [
     figure("estimate", "improve_freshness"),
     figure("interval", "improve_interval"),
     figure("audited pages", "improve_pages"),
   ];
   const basis = h("p", { class: "quiet" });
-  const drawn = picture((width) =>
-    bands(
+  const drawn = picture((width) => {
+    const name = dates(ends);
+    const title = (cycle) => `${name(cycle)}, cycle ${cycle}`;
+    return bands(
       width,
-      [{ kind: "main", name: "freshness", points: cycles.map(({ cycle, freshness }) => ({ x: cycle, title: `cycle ${cycle}`, share: null, ...freshness })) }],
+      [{ kind: "main", name: "freshness", points: cycles.map(({ cycle, freshness }) => ({ x: cycle, title: title(cycle), share: null, ...freshness })) }],
       {
-        label: `Freshness from cycle ${cycles[0]?.cycle} to ${cycles.at(-1)?.cycle}, with its interval; see the table`,
+        label: `Freshness from ${name(cycles[0]?.cycle)} to ${name(cycles.at(-1)?.cycle)}, with its interval; see the table`,
         ticks: cycleTicks(
           cycles.map(({ cycle }) => cycle),
           width,
+          name,
         ),
       },
-    ),
-  );
+    );
+  });
   const table = new Table(
     "Freshness by cycle",
-    [["Cycle", true], ["Fresh", true], ["Its interval", true], ["Audited", true]],
+    [["Ended"], ["Cycle", true], ["Fresh", true], ["Its interval", true], ["Audited", true]],
     "No measured cycle yet.",
   );
   const chart = h("div", {}, drawn.element, alternative(table));
@@ -130,12 +136,13 @@ function freshnessPanel() {
       range.set(fresh ? `${share(fresh.low)} to ${share(fresh.high)}` : "–");
       pages.set(count(watch?.pages));
       say(basis, basisText(watch, fresh));
-      cycles = all;
+      [cycles, ends] = [all, endsOf(all)];
       chart.hidden = !all.some(({ freshness }) => freshness !== null);
       table.fill(
         all.toReversed(),
         ({ cycle }) => cycle,
-        ({ cycle, freshness }) => [
+        ({ cycle, ended, freshness }) => [
+          time(ended),
           count(cycle),
           share(freshness?.share),
           freshness ? `${share(freshness.low)} to ${share(freshness.high)}` : "–",

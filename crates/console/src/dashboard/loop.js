@@ -2,7 +2,7 @@
 
 import { bands, cycleTicks } from "./bands.js";
 import { button, outcome } from "./action.js";
-import { legend, picture } from "./chart.js";
+import { dates, legend, picture } from "./chart.js";
 import { datum, facts, h, panel, say } from "./dom.js";
 import { count, duration, plural, share, time, value } from "./format.js";
 import { Table, alternative } from "./table.js";
@@ -148,10 +148,12 @@ export function candidatePanel() {
 }
 
 export function armsPanel() {
-  let arms = [];
+  let [arms, ended] = [[], new Map()];
+  // Only the last cycles have an end.
+  const name = (cycle) => dates(ended)(cycle) || `cycle ${cycle}`;
   const drawn = picture((width) => {
-    const of = (side) =>
-      arms.map(({ cycle, [side]: fresh }) => ({ x: cycle, title: `cycle ${cycle}`, share: null, ...fresh }));
+    const title = (cycle) => (ended.has(cycle) ? `${name(cycle)}, cycle ${cycle}` : name(cycle));
+    const of = (side) => arms.map(({ cycle, [side]: fresh }) => ({ x: cycle, title: title(cycle), share: null, ...fresh }));
     return bands(
       width,
       [
@@ -159,17 +161,18 @@ export function armsPanel() {
         { kind: "main", name: "candidate", points: of("candidate") },
       ],
       {
-        label: `Freshness of the arms from cycle ${arms[0]?.cycle} to ${arms.at(-1)?.cycle}; see the table`,
+        label: `Freshness of the arms from ${name(arms[0]?.cycle)} to ${name(arms.at(-1)?.cycle)}; see the table`,
         ticks: cycleTicks(
           arms.map(({ cycle }) => cycle),
           width,
+          name,
         ),
       },
     );
   });
   const table = new Table(
     "Freshness of the arms by cycle",
-    [["Cycle", true], ["Candidate", true], ["Its interval", true], ["Control", true], ["Its interval", true]],
+    [["Ended"], ["Cycle", true], ["Candidate", true], ["Its interval", true], ["Control", true], ["Its interval", true]],
     "No cycle yet.",
   );
   const [effect, phase, none] = [h("p", { class: "lead" }), h("p", { class: "quiet" }), h("p", { class: "quiet" }, "No measured cycle yet.")];
@@ -185,10 +188,10 @@ export function armsPanel() {
   const ends = (fresh) => (fresh ? `${share(fresh.low)} to ${share(fresh.high)}` : "–");
   return {
     element,
-    set: ({ loop: { trial, terms } }) => {
+    set: ({ loop: { trial, terms }, cycles }) => {
       element.hidden = trial === null;
       if (trial === null) return;
-      arms = trial.arms;
+      [arms, ended] = [trial.arms, new Map(cycles.map((one) => [one.cycle, one.ended]))];
       effect.replaceChildren(
         "Effect so far: ",
         datum("effect", trial.effect ? spread(trial.effect) : "not measured yet"),
@@ -205,6 +208,7 @@ export function armsPanel() {
         arms.toReversed(),
         ({ cycle }) => cycle,
         ({ cycle, candidate, control }) => [
+          time(ended.get(cycle)),
           count(cycle),
           share(candidate?.share),
           ends(candidate),

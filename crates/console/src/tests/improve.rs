@@ -72,7 +72,7 @@ pub fn improve() -> Improve {
                 has_moved: Some(false),
             },
         }),
-        cycles: vec![CycleFreshness { cycle: 108, freshness: None }],
+        cycles: vec![CycleFreshness { cycle: 108, ended: 1_790_000_000_000, freshness: None }],
         stands: Some(stands),
     }
 }

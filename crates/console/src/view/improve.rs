@@ -77,6 +77,8 @@ pub struct Difference {
 pub struct CycleFreshness {
     /// The cycle.
     pub cycle: u64,
+    /// When its last round ended, in milliseconds since 1970.
+    pub ended: u64,
     /// Null if none of its audited pages answered.
     pub freshness: Option<Estimate>,
 }

@@ -199,6 +199,7 @@ fn freshness(reports: &[RoundReport]) -> Vec<CycleFreshness> {
     measured
         .map(|report| CycleFreshness {
             cycle: report.cycle.into(),
+            ended: report.ended(),
             freshness: report.estimates.adjusted_freshness.as_ref().map(loop_status::estimate),
         })
         .collect()
