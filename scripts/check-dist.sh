@@ -47,6 +47,9 @@ END
     checked=$((checked + 1))
 }
 
+for sum in "$dist"/*.sha256; do
+    [ ! -e "$sum" ] || (cd "$dist" && sha256sum --check --quiet "$sum")
+done
 for package in "$dist"/recrawl-*.tar.gz; do
     [ -e "$package" ] || continue
     begun=$(date +%s.%N) root=$folder/archive
@@ -68,8 +71,9 @@ done
 for package in "$dist"/recrawl-*.whl; do
     [ -e "$package" ] || continue
     begun=$(date +%s.%N) root=$folder/wheel
+    python3 -m venv "$root/opt"
     # pip refuses a wheel whose tag is not of this system.
-    python3 -m pip --quiet install --no-index --no-deps --no-warn-script-location --root-user-action=ignore --target "$root/opt" "$package"
+    "$root/opt/bin/pip" --quiet --disable-pip-version-check install --no-index --no-deps "$package"
     root_of "$root/opt/bin/recrawl" "$root"
     check wheel "$root" /opt/bin/recrawl "$begun"
     rm -rf "$root"

@@ -3,16 +3,17 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+if ! cargo deb --version >/dev/null 2>&1; then
+    echo "cargo-deb is missing; run 'cargo install cargo-deb'" >&2
+    exit 3
+fi
+
 bash scripts/dist.sh
 target=${TARGET:-$(rustc -vV | sed -n 's/^host: //p')}
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
 out=${CARGO_TARGET_DIR:-target}/dist
 from=$out/recrawl-$version-$target
 to=$out/deb
-if ! cargo deb --version >/dev/null 2>&1; then
-    echo "cargo-deb is missing; run 'cargo install cargo-deb'" >&2
-    exit 3
-fi
 
 # What `cargo deb` packs lies where crates/recrawl/Cargo.toml names it, with the places of a package.
 rm -rf "$to"

@@ -16,6 +16,10 @@ out=${CARGO_TARGET_DIR:-target}/dist
 # The time of the last commit, for reproducible archives.
 moment=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}
 
+for tool in strip readelf; do
+    command -v "$tool" >/dev/null || { echo "$tool is missing; install binutils" >&2; exit 3; }
+done
+
 cargo build --locked --package recrawl --package recrawl-lab --profile "$profile" ${TARGET:+--target "$TARGET"}
 
 rm -rf "${out:?}/$name"
@@ -40,6 +44,8 @@ cargo xtask notices >"$out/$name/licences/THIRD-PARTY"
 
 tar --create --directory "$out" --sort=name --mtime="@$moment" --owner=0 --group=0 --numeric-owner --mode=go=u,go-w "$name" |
     gzip -9 --no-name >"$out/$name.tar.gz"
-rm -f "$out"/*.whl
-SOURCE_DATE_EPOCH=$moment python3 scripts/wheel.py "$out/$name/bin/recrawl" "$version" "${target%%-*}" "$out"
-(cd "$out" && sha256sum "$name.tar.gz" | tee "$name.tar.gz.sha256")
+rm -f "$out"/*.whl "$out"/*.whl.sha256
+wheel=$(SOURCE_DATE_EPOCH=$moment python3 scripts/wheel.py "$out/$name/bin/recrawl" "$version" "${target%%-*}" "$out")
+for package in "$name.tar.gz" "$(basename "$wheel")"; do
+    (cd "$out" && sha256sum "$package" | tee "$package.sha256")
+done
