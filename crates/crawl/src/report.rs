@@ -228,6 +228,8 @@ impl RoundReport {
             pages_visited: next.pages_visited,
             never_tried: next.never_tried,
             change_rate: ratio(self.tally.score_changed, self.tally.score_visits),
+            // The lowest score that the cycle chose is that of its last revisit round.
+            cutoff: next.cutoff.filter(|_| next.kind == RoundKind::Revisit).or(self.cutoff),
             audit_change_rate: next.audit_change_rate.or(self.audit_change_rate),
             estimates: next.estimates.or(self.estimates),
             seconds: ended.max(self.seconds),

@@ -66,6 +66,8 @@ pub struct Settings {
     pub formula: Formula,
     /// Was it given on the command line? Then it overrides that of the data directory.
     pub formula_is_given: bool,
+    /// The reason why the data directory's objective is unknown, if it is.
+    pub ranking_problem: Option<String>,
     /// The revisit rounds of a cycle.
     pub rounds: CycleRounds,
     /// Order of pages with equal scores.
@@ -172,7 +174,9 @@ impl Settings {
         if let Some(folder) = data_dir {
             settings.data_dir = folder.into();
         }
-        settings.follow_folder()?;
+        // Damage of the directory's file must not keep an operator from a takedown or a backup: only what ranks pages
+        // needs the file, and says so.
+        settings.ranking_problem = settings.follow_folder().err().map(|failure| failure.to_string());
         Ok(settings)
     }
 
@@ -277,6 +281,7 @@ impl Settings {
             reading: reading(&config)?,
             formula,
             formula_is_given: false,
+            ranking_problem: None,
             rounds,
             ties,
             is_measured,
@@ -386,9 +391,10 @@ fn reading(config: &Config) -> Result<Options, String> {
     Ok(Options { limits, types, agent, anchors: config.focus.enabled })
 }
 
-/// Checks that site owners can reach somebody by it.
+/// Checks that site owners can reach somebody by it. A name alone reaches nobody; addresses, URLs and numbers may.
 fn check_contact(contact: &str) -> Result<(), String> {
-    match contact.is_empty() || contact.contains(['@', '.']) {
+    let may_reach = |c: char| matches!(c, '@' | '.' | ':' | '/') || c.is_ascii_digit();
+    match contact.is_empty() || contact.contains(may_reach) {
         true => Ok(()),
         false => Err(format!(
             "{contact:?} is neither an e-mail address nor a URL; write one that site owners can use"

@@ -18,7 +18,7 @@ use crate::net::limits::MAX_WAITING_HEADERS;
 use crate::outcome::{FetchError, FetchResult, FetchedPage, is_new_redirect};
 use crate::run::Run;
 use bytes::Bytes;
-use recrawl_types::{CanonicalUrl, Failure, Known, Outcome, PageRecord, ScheduleEntry, Share};
+use recrawl_types::{CanonicalUrl, Failure, Known, Outcome, PageRecord, ScheduleEntry, Share, Skip};
 use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -131,7 +131,10 @@ impl Detour {
     fn ended(self, page: FetchedPage, known: Option<&str>) -> Onward {
         let is_failed = matches!(page.result, FetchResult::Nothing(Outcome::Failed(_)));
         let end = match (&page.result, &self.led_back_by) {
-            (FetchResult::Page(_), Some(path)) => Some(DetourEnd::LedBack(path.clone())),
+            // A page of a media type that is left out was found, too.
+            (FetchResult::Page(_) | FetchResult::Nothing(Outcome::Skipped(Skip::MediaType)), Some(path)) => {
+                Some(DetourEnd::LedBack(path.clone()))
+            }
             _ if is_failed || known.is_none() => None,
             (_, Some(path)) if known == Some(path) => Some(DetourEnd::Vain),
             _ => self.ways().any(|way| self.is_unrecorded && known == Some(way)).then_some(DetourEnd::Vain),

@@ -134,7 +134,7 @@ fn settings(is_judged: bool) -> String {
     let budget = if is_judged { "pages = \"100%\"" } else { "pages = 0\npages_min = 0" };
     format!(
         "# Written by `make hazards`; changes are overwritten.\n\
-         [cycle]\n{budget}\nwarmup = 0\ndiscovery_min = 1000000\nfill = false\n\
+         [cycle]\n{budget}\nrounds = 1\nwarmup = 0\ndiscovery_min = 1000000\nfill = false\n\
          [politeness]\ndelay_per_host = \"{DELAY_MS} ms\"\ndelay_per_ip = \"{DELAY_MS} ms\"\n\
          robots_cache = \"1 s\"\n\
          [fetch]\nallow_addresses = [\"127.1.0.0/16\"]\ntimeout = \"3 s\"\nconnect_timeout = \"2 s\"\n\

@@ -188,7 +188,7 @@ fn free_address(dir: &Path) -> Result<SocketAddr, CrawlError> {
 fn settings(server: SocketAddr, delay: &str, rate: u32) -> String {
     format!(
         "# Written by `make bench-serve`; changes are overwritten.\n\
-         [cycle]\nperiod = \"1 s\"\npages = \"5%\"\ndiscovery_min = 1000000\nfill = false\n\
+         [cycle]\nperiod = \"1 s\"\npages = \"5%\"\nrounds = 1\ndiscovery_min = 1000000\nfill = false\n\
          [politeness]\ndelay_per_host = \"{delay}\"\ndelay_per_ip = \"{delay}\"\n\
          [fetch]\nallow_addresses = [\"127.0.0.0/8\"]\n\
          [scope]\nhosts = [\"*\"]\n\

@@ -128,7 +128,8 @@ impl Scope {
         Scope { types: None, ..self }
     }
 
-    /// The media type of an answer, if it is out of scope. Sitemaps and feeds of any type are in scope.
+    /// The media type of an answer, if it is out of scope. Sitemaps and feeds of any type are in scope, and so is an empty
+    /// body: it has no type, and a page is not given up for one.
     pub fn refuse_type(
         &self,
         content_type: Option<&str>,
@@ -136,6 +137,9 @@ impl Scope {
         extracted: &Extracted,
     ) -> Option<String> {
         let types = self.types.as_ref().filter(|_| !matches!(extracted, Extracted::Listing(..)))?;
+        if body.is_empty() {
+            return None;
+        }
         let essence = recrawl_extractor::media_type(content_type, body);
         (!types.admits(&essence)).then_some(essence)
     }

@@ -123,6 +123,8 @@ impl PageReader<'_> {
                 match self.scope.refuse_type(content_type, &response.body, &extracted) {
                     None => self.document(&page, response, rule, extracted, &mut visit, tools)?,
                     Some(_) => {
+                        // The budgets of bytes count what was read.
+                        visit.bytes = response.body.len() as u64;
                         visit.outcome = Outcome::Skipped(Skip::MediaType);
                         None
                     }

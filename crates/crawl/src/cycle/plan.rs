@@ -226,7 +226,10 @@ fn make(
     let k = asked.k(kind);
     let request::RoundRequest { request, seeds, focus } = asked;
     let promised = match begins_cycle {
-        true => promised::planned(crawl, generation, cycle, k)?,
+        true => {
+            let of_cycle = request::k_of_cycle(crawl, generation, to_plan, news.len() as u64, k);
+            promised::planned(crawl, generation, cycle, of_cycle)?.within(request.pages)
+        }
         false => Surveyed::default(),
     };
     let last = Facts::last(&crawl.tables)?;

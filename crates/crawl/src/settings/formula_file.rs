@@ -29,6 +29,9 @@ fn path(data_dir: &Path) -> PathBuf {
 /// # Errors
 /// When the data directory has a formula file that is not valid.
 pub fn in_force(settings: &Settings) -> Result<Formula, Failure> {
+    if let Some(problem) = &settings.ranking_problem {
+        return Err(Failure::Work(problem.clone()));
+    }
     let path = path(&settings.data_dir);
     if settings.formula_is_given || !path.exists() {
         return Ok(settings.formula.clone());

@@ -146,10 +146,16 @@ pub fn begin(folder: &Path, last: Round) -> Result<(), Failure> {
     }
     let began = Began { objective: Objective::default() };
     let text = toml::to_string(&began).map_err(Failure::work)?;
+    write(folder, text.as_bytes())
+}
+
+/// Writes the file whole and durably, or not at all.
+fn write(folder: &Path, content: &[u8]) -> Result<(), Failure> {
+    let path = folder.join(FILE);
     let beside = path.with_extension("toml.new");
     let write = || -> io::Result<()> {
         let mut file = File::create(&beside)?;
-        file.write_all(text.as_bytes())?;
+        file.write_all(content)?;
         file.sync_all()?;
         fs::rename(&beside, &path)
     };
@@ -165,17 +171,18 @@ pub fn damage(folder: &Path) -> Option<Damage> {
     Some(Damage { file, offset: 0, what })
 }
 
-/// Copies the file to another data directory, so that the crawl goes on there as it began. Nothing is copied if it is
-/// missing or damaged.
+/// Copies the file to another data directory, so that the crawl goes on there as it began. A damaged one is copied as
+/// it is: without it, the copy would silently go on as a crawl of an older version. Must run before the copy has a
+/// manifest, without which it is no copy.
 ///
 /// # Errors
-/// When it cannot be written.
+/// When it cannot be read or written.
 pub fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
-    if !from.join(FILE).exists() || damage(from).is_some() {
-        return Ok(());
+    match fs::read(from.join(FILE)) {
+        Ok(content) => write(to, &content),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+        Err(e) => Err(Failure::Work(format!("cannot read {}: {e}", from.join(FILE).display()))),
     }
-    let failed = |e| Failure::Work(format!("cannot copy {FILE} to {}: {e}", to.display()));
-    fs::copy(from.join(FILE), to.join(FILE)).map(drop).map_err(failed)
 }
 
 impl RankedBy {
@@ -210,7 +217,7 @@ impl RankedBy {
         if !text.is_empty() {
             let formula = formula_file::find(text).map_err(|e| format!("schedule.formula: {e}"))?;
             return match objective {
-                Some(objective) if objective.formula() != formula => Err(format!(
+                Some(objective) if objective.formula().expr != formula.expr => Err(format!(
                     "schedule.objective = {:?} ranks by {}, and schedule.formula = {text:?} by {}; remove one of them",
                     objective.name(),
                     objective.formula().expr,

@@ -283,9 +283,10 @@ impl OriginQueue {
     fn condition(&self, entry: &ScheduleEntry, run: &Run) -> Condition {
         let believed = self.state.trust.belief == Belief::Believed;
         let is_rendered = run.resources.as_ref().is_some_and(|resources| resources.is_rendered(entry));
-        // A page that was last seen before the list of media types may have another type, which no 304 tells.
+        // A page that was last seen before the list of media types may have another type, which no 304 tells. The list may
+        // have come in the middle of its first cycle.
         let last = entry.record.visited.as_ref().map(|visited| visited.history.last);
-        let may_have_other_type = run.types.as_ref().is_some_and(|types| last < Some(types.since));
+        let may_have_other_type = run.types.as_ref().is_some_and(|types| last <= Some(types.since));
         let is_whole = is_rendered || may_have_other_type;
         if !is_whole && !validators_to_send(entry).is_empty() && (believed || run.is_tested(&entry.url)) {
             Condition::Conditional

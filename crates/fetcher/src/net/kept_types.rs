@@ -17,7 +17,8 @@ pub struct KeptTypes {
 }
 
 /// Types of sitemaps and feeds, beside those of XML.
-const OF_LISTINGS: [&str; 4] = ["text/plain", "text/xml", "application/gzip", "application/x-gzip"];
+const OF_LISTINGS: [&str; 5] =
+    ["text/plain", "text/xml", "text/rss+xml", "application/gzip", "application/x-gzip"];
 
 impl KeptTypes {
     /// Is a body read whose fields Content-Type have these values? One without a type is: its first bytes tell.

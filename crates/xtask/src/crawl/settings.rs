@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 /// Budget of discovery cycles: only first visits.
-const DISCOVERY_BUDGET: &str = "pages = 0\npages_min = 0\nwarmup = 0";
+const DISCOVERY_BUDGET: &str = "pages = 0\npages_min = 0\nwarmup = 0\nrounds = 1";
 
 /// The configuration of discovery cycles.
 pub fn discovery(seeds: &[String]) -> String {

@@ -97,7 +97,7 @@ fn settings(hosts: &[Host], deadline: Duration) -> String {
         hosts.iter().map(|host| format!("\"h{}.mock.test\" = \"{}\"\n", host.number + 1, address(host)));
     format!(
         "# Written by `make hazards WEB=hostile`; changes are overwritten.\n\
-         [cycle]\ndeadline = \"{} ms\"\npages = \"25%\"\nwarmup = 0\ndiscovery_min = 1000000\nfill = false\n\
+         [cycle]\ndeadline = \"{} ms\"\npages = \"25%\"\nrounds = 1\nwarmup = 0\ndiscovery_min = 1000000\nfill = false\n\
          [politeness]\ndelay_per_host = \"{DELAY_MS} ms\"\ndelay_per_ip = \"{DELAY_MS} ms\"\ndelay_per_latency = 0.0\n\
          robots_cache = \"1 s\"\n\
          [fetch]\nallow_addresses = [\"127.1.0.0/16\"]\ntimeout = \"3 s\"\nconnect_timeout = \"2 s\"\n\

@@ -87,6 +87,23 @@ impl RoundRequest {
     }
 }
 
+/// k of the whole cycle, of which `k` falls to this round. Promises count on half of it, however many rounds there are.
+pub(super) fn k_of_cycle(
+    crawl: &Crawl,
+    generation: &Generation,
+    to_plan: &RoundToPlan,
+    news: u64,
+    k: u64,
+) -> u64 {
+    match crawl.settings.rounds.of_cycle(generation).count() {
+        1 => k,
+        _ => {
+            let known = generation.pages() + news;
+            request(&crawl.settings, to_plan.round.cycle, known, crawl.random_seed).pages
+        }
+    }
+}
+
 /// Revisit rounds of the cycle that are still to come after this one.
 pub(super) fn revisits_left(crawl: &Crawl, generation: &Generation, to_plan: &RoundToPlan) -> u32 {
     match to_plan.cycle_started {
@@ -100,7 +117,8 @@ pub(super) fn revisits_left(crawl: &Crawl, generation: &Generation, to_plan: &Ro
 /// first: so a page has one probability in the cycle. The other shares divide the rest of k alike. All rounds but the
 /// last one visit a sample of siblings, if the formula reads these.
 pub(super) fn part_of(whole: PlanRequest, parts: &Parts, so_far: Option<&SoFar>) -> PlanRequest {
-    if parts.count() == 1 {
+    // A cycle that began with several rounds ends with what is left of k, also if one round is configured by now.
+    if parts.count() == 1 && so_far.is_none() {
         return whole;
     }
     let (part, spent) = so_far.map_or((0, 0), |so_far| match so_far.revisits_left {

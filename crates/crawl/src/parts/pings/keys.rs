@@ -3,7 +3,7 @@
 //! The crawl fetches the file as politely as any page of the host: after its robots.txt, with its delay.
 
 use recrawl_fetcher::{FetchResult, FetchedPage};
-use recrawl_types::{CanonicalUrl, Effect, Outcome};
+use recrawl_types::{CanonicalUrl, Effect, Outcome, Skip};
 use std::collections::BTreeMap;
 
 /// Maximum number of keys that are known or being checked.
@@ -149,7 +149,8 @@ impl Keys {
     }
 }
 
-/// Was the file not asked for, or may it be there at the next try?
+/// Was the file not asked for or not read, or may it be there at the next try?
 fn is_passing(outcome: Outcome) -> bool {
-    outcome.effect() == Effect::Nothing || matches!(outcome, Outcome::Failed(_))
+    outcome.effect() == Effect::Nothing
+        || matches!(outcome, Outcome::Failed(_) | Outcome::Skipped(Skip::MediaType))
 }

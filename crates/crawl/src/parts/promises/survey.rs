@@ -66,6 +66,19 @@ pub struct Surveyed {
     pub due: Vec<Due>,
 }
 
+impl Surveyed {
+    /// At most so many pages, the most urgent ones: the plan of a round has no room for more.
+    pub fn within(mut self, pages: u64) -> Surveyed {
+        let room = usize::try_from(pages).unwrap_or(usize::MAX);
+        if self.due.len() > room {
+            self.due.sort_unstable();
+            let left_out = self.due.split_off(room);
+            left_out.iter().for_each(|page| self.accounts[page.promise].planned -= 1);
+        }
+        self
+    }
+}
+
 /// Where a page of a promise stands.
 #[derive(Clone, Copy, PartialEq)]
 enum DeadlineStatus {

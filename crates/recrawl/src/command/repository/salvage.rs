@@ -34,7 +34,9 @@ pub fn run(settings: &Settings, out: &Path, as_json: bool) -> Result<(), Failure
     found.lost_bodies = lost_bodies.get();
     found.tables = tables(folder, out)?;
     found.objective = ranking::damage(folder);
-    ranking::copy(folder, out)?;
+    if found.objective.is_none() {
+        ranking::copy(folder, out)?;
+    }
     let saved = Repository::open_read(to.clone()).map_err(Failure::work)?;
     found.warc_damage = verify::verify(&*archive, &saved.current())?.damage;
     if as_json {

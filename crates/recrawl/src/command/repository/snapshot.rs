@@ -22,9 +22,9 @@ pub fn make(settings: &Settings, repository: &Repository, out: &Path) -> Result<
     // If a hard link fails (another disk, a file system without links), the file is copied.
     let link = |name: &str| from.link(name, &to).is_ok();
     let decided = open_read::decisions(folder, || open_read::tables(folder))?.to_json();
-    let made = repository.snapshot(&to, &link, &decided).map_err(Failure::work)?;
+    // The manifest comes last, so that a backup that was cut short is none.
     ranking::copy(folder, out)?;
-    Ok(made)
+    repository.snapshot(&to, &link, &decided).map_err(Failure::work)
 }
 
 pub fn run(settings: &Settings, out: &Path, as_json: bool) -> Result<(), Failure> {
