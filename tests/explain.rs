@@ -81,7 +81,7 @@ fn explain_promises_nothing_where_a_sample_of_siblings_comes_first() {
 #[test]
 fn explain_says_in_three_sentences_when_a_page_is_visited() {
     let world = World::new(web(40, 2), "[cycle]\npages = \"30%\"\n[schedule]\nformula = \"\"\n");
-    world.crawl(6);
+    world.crawl(12);
     let mut waits = 0;
     for (url, page) in world.pages() {
         let told = explain(&world, &url);
@@ -95,10 +95,21 @@ fn explain_says_in_three_sentences_when_a_page_is_visited() {
             );
             assert!(chance.contains(&format!(" {t} cycle")) && chance.ends_with(" %."), "{chance} {page:?}");
         }
-        if told["gate"] == json!("score") && told["cutoff"].is_number() {
-            let is_above = told["score"].as_f64() >= told["cutoff"].as_f64();
-            assert_eq!(when == "Its score is high enough for the next cycle.", is_above, "{told}");
-            waits += u32::from(when.starts_with("Its score is high enough in "));
+        if told["gate"] == json!("score") {
+            let next = told["visited_next"].as_str().unwrap();
+            for (begins, said) in [
+                ("in the next cycle: ", "Its score is high enough for the next cycle."),
+                ("probably in the next cycle: ", "Its score is probably high enough for the next cycle."),
+            ] {
+                assert_eq!(when == said, next.starts_with(begins), "{told}");
+            }
+            let is_left = next.starts_with("not in the next cycle, ");
+            assert_eq!(stopped(&told, "score").is_some(), is_left, "{told}");
+            let is_told_to_wait = ["Its score is high enough in ", "Its score is not high "]
+                .iter()
+                .any(|it| when.starts_with(*it));
+            assert_eq!(is_told_to_wait, is_left, "{told}");
+            waits += u32::from(is_left);
         }
     }
     assert!(waits > 5, "{waits}");

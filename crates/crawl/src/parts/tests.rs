@@ -57,6 +57,7 @@ const OF_ROUNDS: &[&str] = &[
     "events",
     "extract",
     "fetch",
+    "hints",
     "hosts",
     "log",
     "pages",

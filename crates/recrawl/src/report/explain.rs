@@ -17,7 +17,7 @@ use super::{counted, traps};
 use canonical::CanonicalState;
 use competition::Competition;
 use focus::ShownByFocus;
-use in_short::Outlook;
+use in_short::{Agreed, Outlook};
 use lookup::{Held, Lastmod, Robots};
 use obstacle::Obstacle;
 use recrawl_archive::cap::Bodies;
@@ -70,6 +70,8 @@ pub struct Explanation {
     terms: Vec<Term>,
     /// The outlook by the formula; none of a page that was never visited, or that no formula ranks.
     outlook: Option<Outlook>,
+    /// Visits that it gets whatever its score.
+    agreed: Option<Agreed>,
     /// Rank among the pages that compete by score.
     rank: Option<Rank>,
     /// What its siblings show, if the formula reads siblings and it has any.
@@ -149,6 +151,32 @@ enum Chance {
     Sure,
     Likely,
     None,
+}
+
+impl Chance {
+    /// A rank within the score share suffices; one beyond all pages of a cycle does not. Between them it depends on what
+    /// other shares leave, for which the last cycle's cut-off is the estimate.
+    fn of(rank: Rank, is_above_cutoff: bool, score_places: u64, chosen: u64) -> Chance {
+        match rank {
+            rank if rank.worst() <= score_places => Chance::Sure,
+            rank if rank.best() <= score_places || rank.best() <= chosen && is_above_cutoff => Chance::Likely,
+            _ => Chance::None,
+        }
+    }
+}
+
+/// What decides about a page's next visit. All texts about that visit follow it, so that none contradicts another.
+enum Decider<'o> {
+    /// The first gate that stops it.
+    Obstacle(&'o Obstacle),
+    /// The same, if that is the score: too many pages rank higher.
+    Outranked(&'o Obstacle),
+    Discovery,
+    Warmup,
+    /// A trusted date says that it changed.
+    Announced,
+    /// The score; none for a page without one.
+    Score(Option<Chance>),
 }
 
 impl Explanation {
@@ -239,6 +267,7 @@ impl Explanation {
         let cutoff = last.filter(|r: &&RoundReport| r.formula == name).and_then(|r| r.cutoff);
         Ok(Explanation {
             outlook: page.map(|page| Outlook::by(&page, &formula, cycle, cutoff)),
+            agreed: Agreed::of(settings, &url),
             url,
             record,
             cycle,
@@ -279,13 +308,29 @@ impl Explanation {
 }
 
 impl Explanation {
-    /// When the page is visited next, and why: the first gate that stops it, or else its share.
-    fn next_visit(&self, obstacles: &[Obstacle]) -> String {
-        if let Some(Obstacle { when, evidence, .. }) = obstacles.first() {
-            return format!("{when}: {evidence}");
+    /// The first gate that stops the page, or else its share.
+    fn decider<'o>(&self, obstacles: &'o [Obstacle]) -> Decider<'o> {
+        match (obstacles.first(), self.gate) {
+            (Some(score), _) if score.gate == "score" => Decider::Outranked(score),
+            (Some(obstacle), _) => Decider::Obstacle(obstacle),
+            (None, Gate::Discovery) => Decider::Discovery,
+            (None, Gate::Warmup) => Decider::Warmup,
+            (None, Gate::Revisit) if self.lastmod.is_news => Decider::Announced,
+            (None, Gate::Revisit | Gate::Visited | Gate::Gone | Gate::Refused | Gate::BackOff) => {
+                Decider::Score(self.by_rank())
+            }
         }
-        match self.gate {
-            Gate::Discovery => {
+    }
+
+    /// When the page is visited next, and why.
+    fn next_visit(&self, obstacles: &[Obstacle]) -> String {
+        match self.decider(obstacles) {
+            Decider::Obstacle(Obstacle { when, evidence, .. }) => format!("{when}: {evidence}"),
+            Decider::Outranked(Obstacle { when, evidence, .. }) => {
+                let unless = self.agreed.as_ref().map(|agreed| format!(" or {}", agreed.makes_it_due()));
+                format!("{when}{}: {evidence}", unless.unwrap_or_default())
+            }
+            Decider::Discovery => {
                 let when = match self.fills {
                     true => "in a fill round of this cycle",
                     false => "when the discovery share reaches it",
@@ -295,17 +340,15 @@ impl Explanation {
                     None => format!("{when}: it was never fetched"),
                 }
             }
-            Gate::Warmup => "in the next cycle: a warm-up visit, whatever its score".into(),
-            Gate::Revisit if self.lastmod.is_news => {
+            Decider::Warmup => "in the next cycle: a warm-up visit, whatever its score".into(),
+            Decider::Announced => {
                 "when the announced share reaches it: a trusted date says that it changed".into()
             }
-            Gate::Revisit | Gate::Visited | Gate::Gone | Gate::Refused | Gate::BackOff => {
-                match self.by_rank() {
-                    Some(Chance::Sure) => format!("in the next cycle: {}", self.place_in_schedule()),
-                    Some(_) => format!("probably in the next cycle: {}", self.place_in_schedule()),
-                    None => "depends on its score".into(),
-                }
+            Decider::Score(Some(Chance::Sure)) => format!("in the next cycle: {}", self.place_in_schedule()),
+            Decider::Score(Some(Chance::Likely)) => {
+                format!("probably in the next cycle: {}", self.place_in_schedule())
             }
+            Decider::Score(Some(Chance::None) | None) => "depends on its score".into(),
         }
     }
 
@@ -330,19 +373,13 @@ impl Explanation {
     }
 
     /// Predicts whether the score suffices for the next cycle; none for a page without a score.
-    ///
-    /// A rank within the score share suffices; one beyond all pages of a cycle does not. Between
-    /// them it depends on what other shares leave, for which the last cycle's cut-off is the
-    /// estimate.
     fn by_rank(&self) -> Option<Chance> {
         let (score, rank) = (self.score?, self.rank?);
-        let would_have = self.cutoff.is_none_or(|cutoff| score >= cutoff);
-        Some(match rank {
-            rank if rank.worst() <= self.score_places && !self.samples_siblings => Chance::Sure,
-            rank if rank.best() <= self.score_places || rank.best() <= self.chosen && would_have => {
-                Chance::Likely
-            }
-            _ => Chance::None,
+        let is_above_cutoff = self.cutoff.is_none_or(|cutoff| score >= cutoff);
+        Some(match Chance::of(rank, is_above_cutoff, self.score_places, self.chosen) {
+            // Of its siblings, another one may be the sample.
+            Chance::Sure if self.samples_siblings => Chance::Likely,
+            chance => chance,
         })
     }
 

@@ -1,13 +1,14 @@
 //! A page in three sentences: what it showed, the chance that it has changed, and when it is visited.
 
-use super::Explanation;
 use super::obstacle::Obstacle;
+use super::{Chance, Decider, Explanation};
 use crate::report::counted;
+use recrawl_crawl::parts::promises::Promise;
+use recrawl_crawl::settings::Settings;
 use recrawl_formula::{Formula, Terminal};
-use recrawl_scheduler::Gate;
-use recrawl_types::{Cycle, StateColumns};
+use recrawl_types::{CanonicalUrl, Cycle, Span, StateColumns};
 
-/// Cycles that are looked ahead.
+/// Cycles that are looked ahead, from the next one on.
 const AHEAD: u32 = 1_000;
 /// Terminals that are a chance of a change, those that know more first.
 const CHANCES: [&str; 5] = ["p_next_section", "p_next", "p_burst", "p_eb_site", "p_eb"];
@@ -18,9 +19,56 @@ pub struct Outlook {
     chance: Option<f64>,
     /// Changes a cycle of the pages around it, if the formula reads them.
     around: Option<f64>,
-    /// Cycles after the next one until its score reaches the lowest score that the last cycle chose; none without such a
-    /// score, or if more than 1,000.
-    wait: Option<u32>,
+    wait: Wait,
+}
+
+/// Until a page's score reaches the lowest score that the last cycle chose.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Wait {
+    /// There is no such score.
+    Unknown,
+    /// Cycles after the next one.
+    Cycles(u32),
+    /// Not within [`AHEAD`].
+    Beyond,
+}
+
+/// Visits that a page gets whatever its score. Whether one is due in the next cycle is not known here: a survey of all
+/// promised pages tells that.
+pub enum Agreed {
+    /// The longest promised gap.
+    Promise(Span),
+    /// The page has a rhythm of its own.
+    Rhythm(Span),
+}
+
+impl Agreed {
+    /// By the configuration. A rhythm comes first, since it is beyond the budget of a cycle.
+    pub fn of(settings: &Settings, url: &CanonicalUrl) -> Option<Agreed> {
+        let rhythm = settings.pages.rhythms().find(|(page, _)| *page == url);
+        let rhythm = rhythm.map(|(_, every)| Agreed::Rhythm(Span(every)));
+        rhythm.or_else(|| {
+            let (_, promise) = Promise::covering(&settings.promises, url)?;
+            Some(Agreed::Promise(Span(promise.within)))
+        })
+    }
+
+    /// A clause: what would bring a visit.
+    pub fn makes_it_due(&self) -> String {
+        match self {
+            Agreed::Promise(within) => format!("a promise of visits within {within} makes it due"),
+            Agreed::Rhythm(every) => format!("its rhythm of {every} makes it due"),
+        }
+    }
+
+    fn sentence(&self) -> String {
+        match self {
+            Agreed::Promise(within) => {
+                format!("It is promised a visit within {within} of the last one, whatever its score.")
+            }
+            Agreed::Rhythm(every) => format!("It is visited every {every}, whatever its score."),
+        }
+    }
 }
 
 impl Outlook {
@@ -34,16 +82,18 @@ impl Outlook {
         };
         let mut score = Vec::with_capacity(1);
         let chance = CHANCES.into_iter().find(known).map(|name| {
-            let chance = Formula::from_expression(name).expect("a terminal is an expression").compile();
-            chance.evaluate(page, cycle, &mut score);
+            let terminal = Formula::from_expression(name).expect("a terminal is an expression");
+            let chance = Formula { basis: formula.basis, ..terminal };
+            chance.compile().evaluate(page, cycle, &mut score);
             score[0]
         });
         let around = page.section_rate.first().or(page.site_rate.first()).copied();
-        let wait = cutoff.and_then(|cutoff| {
-            (0..=AHEAD).find(|ahead| {
+        let wait = cutoff.map_or(Wait::Unknown, |cutoff| {
+            let reaches = |ahead: &u32| {
                 program.evaluate(page, Cycle(cycle.0.saturating_add(*ahead)), &mut score);
                 score[0] >= cutoff
-            })
+            };
+            (0..AHEAD).find(reaches).map_or(Wait::Beyond, Wait::Cycles)
         });
         Outlook { chance, around, wait }
     }
@@ -82,45 +132,121 @@ impl Explanation {
         }
     }
 
+    /// Only a page that too many others outrank has a wait: all others are told what decides about them.
     fn when(&self, obstacles: &[Obstacle]) -> String {
-        if let Some(Obstacle { when, evidence, .. }) = obstacles.iter().find(|by| by.gate != "score") {
-            return format!("Next visit: {when}, because of this: {evidence}.");
+        match self.decider(obstacles) {
+            Decider::Obstacle(Obstacle { when, evidence, .. }) => {
+                format!("Next visit: {when}, because of this: {evidence}.")
+            }
+            Decider::Discovery => "It is visited when new URLs have their turn.".into(),
+            Decider::Warmup => "It is visited in the next cycle, whatever its score.".into(),
+            Decider::Announced => {
+                "It is visited when the announced share reaches it, whatever its score.".into()
+            }
+            Decider::Outranked(_) => match &self.agreed {
+                Some(agreed) => agreed.sentence(),
+                None => self.by_score(Chance::None),
+            },
+            Decider::Score(Some(chance)) => self.by_score(chance),
+            Decider::Score(None) => "Its next visit depends on its score.".into(),
         }
-        match (self.gate, self.outlook.as_ref().and_then(|outlook| outlook.wait)) {
-            (Gate::Revisit, Some(0)) => "Its score is high enough for the next cycle.".into(),
-            (Gate::Revisit, Some(wait)) => format!(
-                "Its score is high enough in {}, if nothing else changes.",
-                counted(u64::from(wait) + 1, "cycle")
-            ),
-            (Gate::Revisit, None) => "When its score is high enough cannot be told yet.".into(),
-            (Gate::Warmup, _) => "It is visited in the next cycle, whatever its score.".into(),
-            (Gate::Discovery, _) => "It is visited when new URLs have their turn.".into(),
-            _ => "It is not visited again by its score.".into(),
+    }
+
+    fn by_score(&self, chance: Chance) -> String {
+        by_score(chance, self.outlook.as_ref().map_or(Wait::Unknown, |outlook| outlook.wait))
+    }
+}
+
+/// When a score suffices. For the next cycle the rank tells it; for later ones the score is an estimate.
+fn by_score(chance: Chance, wait: Wait) -> String {
+    match (chance, wait) {
+        (Chance::Sure, _) => "Its score is high enough for the next cycle.".into(),
+        (Chance::Likely, _) => "Its score is probably high enough for the next cycle.".into(),
+        // A score that the last cycle would have chosen, but the next one does not: the lowest chosen score rises.
+        (Chance::None, Wait::Unknown | Wait::Cycles(0)) => {
+            "Its score is not high enough for the next cycle, and when it is cannot be told.".into()
         }
+        (Chance::None, Wait::Cycles(wait)) => format!(
+            "Its score is high enough in {}, if nothing else changes.",
+            counted(u64::from(wait) + 1, "cycle")
+        ),
+        (Chance::None, Wait::Beyond) => format!(
+            "Its score is not high enough in the next {}, if nothing else changes.",
+            counted(AHEAD.into(), "cycle")
+        ),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use recrawl_formula::Basis;
+    use recrawl_scheduler::Rank;
     use recrawl_types::{History, Known};
 
-    #[test]
-    fn the_wait_ends_when_the_score_reaches_the_lowest_that_was_chosen() {
+    /// X = 1, n = 2 and, in cycle 12, t = 1.
+    fn page() -> StateColumns {
         let mut history = History::first_fetch(Cycle(1));
         history.record(Cycle(6), true);
         history.record(Cycle(11), false);
         let mut page = StateColumns { global_rate: 0.02, site_rate: vec![0.03], ..StateColumns::default() };
         page.push(Known::default(), Some(&history));
-        let of = |text: &str, cutoff| {
-            Outlook::by(&page, &Formula::from_expression(text).unwrap(), Cycle(12), cutoff)
-        };
-        let plain = of("t * X", Some(7.5));
-        assert_eq!((plain.chance, plain.around, plain.wait), (None, Some(0.03), Some(7)));
-        assert_eq!(of("t", Some(1.0)).wait, Some(0));
-        assert_eq!((of("t", Some(5_000.0)).wait, of("t", None).wait), (None, None));
-        // A posterior of 1.5 changes in 0.5/0.03 + 7.5 cycles.
-        let chance = of("sqrt(p_eb_site) * t", None).chance.unwrap();
-        assert!((chance - (1.0 - (1.0 + 1.0 / (0.5 / 0.03 + 7.5f64)).powf(-1.5))).abs() < 1e-9, "{chance}");
+        page
+    }
+
+    fn outlook(text: &str, cutoff: Option<f64>) -> Outlook {
+        Outlook::by(&page(), &Formula::from_expression(text).unwrap(), Cycle(12), cutoff)
+    }
+
+    #[test]
+    fn the_wait_ends_when_the_score_reaches_the_lowest_that_was_chosen() {
+        let plain = outlook("t * X", Some(7.5));
+        assert_eq!((plain.chance, plain.around, plain.wait), (None, Some(0.03), Wait::Cycles(7)));
+        for (cutoff, wait) in [
+            (Some(1.0), Wait::Cycles(0)),
+            (Some(1_000.0), Wait::Cycles(999)),
+            (Some(1_001.0), Wait::Beyond),
+            (None, Wait::Unknown),
+        ] {
+            assert_eq!(outlook("t", cutoff).wait, wait, "{cutoff:?}");
+        }
+    }
+
+    #[test]
+    fn the_chance_is_told_whatever_the_basis_of_the_formula() {
+        for basis in Basis::ALL {
+            let formula = Formula { basis, ..Formula::from_expression("sqrt(p_eb_site) * t").unwrap() };
+            let chance = Outlook::by(&page(), &formula, Cycle(12), None).chance.unwrap();
+            // A posterior of 1.5 changes in 0.5/0.03 + 7.5 cycles.
+            let expected = 1.0 - (1.0 + 1.0 / (0.5 / 0.03 + 7.5f64)).powf(-1.5);
+            assert!((chance - expected).abs() < 1e-9, "{basis}: {chance}");
+        }
+    }
+
+    #[test]
+    fn a_score_above_the_cutoff_is_not_enough_for_a_rank_beyond_the_budget() {
+        // The score is 1, and the last cycle would have chosen it.
+        let wait = outlook("t", Some(0.5)).wait;
+        for (rank, expected, told) in [
+            (50, Chance::Sure, "Its score is high enough for the next cycle."),
+            (100, Chance::Likely, "Its score is probably high enough for the next cycle."),
+            (
+                101,
+                Chance::None,
+                "Its score is not high enough for the next cycle, and when it is cannot be told.",
+            ),
+        ] {
+            let chance = Chance::of(Rank { rank, error: 0 }, true, 50, 100);
+            assert_eq!((chance, &*by_score(chance, wait)), (expected, told), "{rank}");
+        }
+    }
+
+    #[test]
+    fn a_score_that_is_below_the_cutoff_waits_only_if_the_rank_is_beyond_the_budget() {
+        let wait = outlook("t", Some(3.0)).wait;
+        assert_eq!(by_score(Chance::Sure, wait), "Its score is high enough for the next cycle.");
+        let [soon, never] = [wait, Wait::Beyond].map(|wait| by_score(Chance::None, wait));
+        assert_eq!(soon, "Its score is high enough in 3 cycles, if nothing else changes.");
+        assert_eq!(never, "Its score is not high enough in the next 1,000 cycles, if nothing else changes.");
     }
 }
