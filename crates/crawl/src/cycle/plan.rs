@@ -226,10 +226,7 @@ fn make(
     let k = asked.k(kind);
     let request::RoundRequest { request, seeds, focus } = asked;
     let promised = match begins_cycle {
-        true => {
-            let of_cycle = request::k_of_cycle(crawl, generation, to_plan, news.len() as u64, k);
-            promised::planned(crawl, generation, cycle, of_cycle)?.within(request.pages)
-        }
+        true => promised::planned(crawl, generation, to_plan, news.len() as u64, k)?.within(request.pages),
         false => Surveyed::default(),
     };
     let last = Facts::last(&crawl.tables)?;

@@ -162,9 +162,9 @@ fn threads_and_interruptions_leave_no_trace() {
 fn threads_and_interruptions_leave_no_trace_on_formulas_of_related_pages() {
     let mut options = options("recrawl");
     options.preset.tree.terminals = Set::Related;
+    options.preset.population.size = 30;
     options.start = crate::options::start(&options.preset, &[Start::Rivals]).unwrap();
     options.rules.rounds = recrawl_simulation::rules::Parts::Equal(2);
-    options.preset.population.size = 30;
     no_trace(&crate::testing::folders(6, 6, 20, 4), &options);
 }
 

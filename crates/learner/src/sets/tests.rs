@@ -35,8 +35,8 @@ fn of_related_pages() -> Options {
     let mut options = options("recrawl");
     options.preset.tree.terminals = Set::Related;
     options.preset.population.random_seeds = vec![7];
-    options.start = start(&options.preset, &[Start::Rivals]).unwrap();
     options.preset.population.size = 40;
+    options.start = start(&options.preset, &[Start::Rivals]).unwrap();
     options.preset.population.generations = 2;
     options.fold_by = FoldBy::Site;
     options

@@ -156,7 +156,7 @@ enum Chance {
 impl Chance {
     /// A rank within the score share suffices; one beyond all pages of a cycle does not. Between them it depends on what
     /// other shares leave, for which the last cycle's cut-off is the estimate.
-    fn of(rank: Rank, is_above_cutoff: bool, score_places: u64, chosen: u64) -> Chance {
+    fn at(rank: Rank, is_above_cutoff: bool, score_places: u64, chosen: u64) -> Chance {
         match rank {
             rank if rank.worst() <= score_places => Chance::Sure,
             rank if rank.best() <= score_places || rank.best() <= chosen && is_above_cutoff => Chance::Likely,
@@ -165,7 +165,7 @@ impl Chance {
     }
 }
 
-/// What decides about a page's next visit. All texts about that visit follow it, so that none contradicts another.
+/// The reason that decides about a page's next visit. All texts about that visit follow it, so that none contradicts another.
 enum Decider<'o> {
     /// The first gate that stops it.
     Obstacle(&'o Obstacle),
@@ -258,8 +258,8 @@ impl Explanation {
             (Ok(tables), Some(visited)) => PageNoise::of(settings.noise_rules(), tables, &url, visited)?,
             _ => None,
         };
-        let lastmod = lookup::lastmod(settings, tables, &url, &record)?;
-        let ping = lookup::ping(settings, tables, &url)?;
+        let (lastmod, ping) =
+            (lookup::lastmod(settings, tables, &url, &record)?, lookup::ping(settings, tables, &url)?);
         let held = lookup::held(decided, &url);
         let closed = lookup::closed(settings, decided, tables, &url, record.visited.is_some())?;
         // The cut-off of another formula is not comparable with this formula's scores.
@@ -267,7 +267,7 @@ impl Explanation {
         let cutoff = last.filter(|r: &&RoundReport| r.formula == name).and_then(|r| r.cutoff);
         Ok(Explanation {
             outlook: page.map(|page| Outlook::by(&page, &formula, cycle, cutoff)),
-            agreed: Agreed::of(settings, &url),
+            agreed: Agreed::configured(settings, &url),
             url,
             record,
             cycle,
@@ -376,7 +376,7 @@ impl Explanation {
     fn by_rank(&self) -> Option<Chance> {
         let (score, rank) = (self.score?, self.rank?);
         let is_above_cutoff = self.cutoff.is_none_or(|cutoff| score >= cutoff);
-        Some(match Chance::of(rank, is_above_cutoff, self.score_places, self.chosen) {
+        Some(match Chance::at(rank, is_above_cutoff, self.score_places, self.chosen) {
             // Of its siblings, another one may be the sample.
             Chance::Sure if self.samples_siblings => Chance::Likely,
             chance => chance,

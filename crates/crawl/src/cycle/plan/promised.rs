@@ -1,6 +1,7 @@
 //! Pages that promises ask of a plan.
 
 use super::request;
+use crate::clock::RoundToPlan;
 use crate::crawl::Crawl;
 use crate::failure::Failure;
 use crate::parts::promises::account::Account;
@@ -9,14 +10,21 @@ use recrawl_repository::Generation;
 use recrawl_types::Cycle;
 use std::time::Duration;
 
-/// The pages that a plan of this cycle visits to keep promises, and what was kept so far. Warns of promises that are broken, or
-/// cannot be kept.
+/// The pages that the first plan of a cycle visits to keep promises, and what was kept so far. Warns of promises that are
+/// broken, or cannot be kept. `k` is that of the round.
 ///
 /// # Errors
 /// When pages, visits or tables cannot be read.
-pub fn planned(crawl: &Crawl, generation: &Generation, cycle: Cycle, k: u64) -> Result<Surveyed, Failure> {
+pub(super) fn planned(
+    crawl: &Crawl,
+    generation: &Generation,
+    to_plan: &RoundToPlan,
+    news: u64,
+    k: u64,
+) -> Result<Surveyed, Failure> {
+    let k = request::k_of_cycle(crawl, generation, to_plan, news, k);
     let measured = |since, now| promises::period(&crawl.settings.config, since, now);
-    let surveyed = survey_of(crawl, generation, cycle, k, measured, |survey| survey.survey())?;
+    let surveyed = survey_of(crawl, generation, to_plan.round.cycle, k, measured, |survey| survey.survey())?;
     surveyed.accounts.iter().for_each(Account::log);
     Ok(surveyed)
 }
@@ -29,7 +37,7 @@ pub fn planned(crawl: &Crawl, generation: &Generation, cycle: Cycle, k: u64) -> 
 pub fn check(crawl: &Crawl) -> Result<(), Failure> {
     let generation = crawl.repository.current();
     let (cycle, pages) = (generation.cycle().next(), generation.pages());
-    let k = request(&crawl.settings, cycle, pages, crawl.random_seed).pages;
+    let k = request::request(&crawl.settings, cycle, pages, crawl.random_seed).pages;
     let configured = |_, _| crawl.settings.config.cycle.period.0;
     survey_of(crawl, &generation, cycle, k, configured, |survey| survey.check())
 }

@@ -44,7 +44,7 @@ pub enum Agreed {
 
 impl Agreed {
     /// By the configuration. A rhythm comes first, since it is beyond the budget of a cycle.
-    pub fn of(settings: &Settings, url: &CanonicalUrl) -> Option<Agreed> {
+    pub fn configured(settings: &Settings, url: &CanonicalUrl) -> Option<Agreed> {
         let rhythm = settings.pages.rhythms().find(|(page, _)| *page == url);
         let rhythm = rhythm.map(|(_, every)| Agreed::Rhythm(Span(every)));
         rhythm.or_else(|| {
@@ -145,14 +145,14 @@ impl Explanation {
             }
             Decider::Outranked(_) => match &self.agreed {
                 Some(agreed) => agreed.sentence(),
-                None => self.by_score(Chance::None),
+                None => self.sentence_by_score(Chance::None),
             },
-            Decider::Score(Some(chance)) => self.by_score(chance),
+            Decider::Score(Some(chance)) => self.sentence_by_score(chance),
             Decider::Score(None) => "Its next visit depends on its score.".into(),
         }
     }
 
-    fn by_score(&self, chance: Chance) -> String {
+    fn sentence_by_score(&self, chance: Chance) -> String {
         by_score(chance, self.outlook.as_ref().map_or(Wait::Unknown, |outlook| outlook.wait))
     }
 }
@@ -236,7 +236,7 @@ mod tests {
                 "Its score is not high enough for the next cycle, and when it is cannot be told.",
             ),
         ] {
-            let chance = Chance::of(Rank { rank, error: 0 }, true, 50, 100);
+            let chance = Chance::at(Rank { rank, error: 0 }, true, 50, 100);
             assert_eq!((chance, &*by_score(chance, wait)), (expected, told), "{rank}");
         }
     }
