@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// [`part`](Dataset::part) keeps them.
 ///
 /// # Errors
-/// Those of [`read`].
+/// Those of [`read()`].
 pub fn add(data: &mut Dataset, folder: &Path) -> Result<(), DatasetError> {
     data.contents = Some(Arc::new(read(data, folder)?));
     Ok(())
