@@ -82,7 +82,8 @@ impl Repository {
         decided: &str,
     ) -> Result<Snapshot, SnapshotError> {
         let folder = to.locate("");
-        if !to.list().map_err(ReadError::io(&folder))?.is_empty() {
+        // Settings of a crawl may lie there already: what a copy needs comes before its manifest.
+        if !to.list().map_err(ReadError::io(&folder))?.iter().all(|name| name.ends_with(".toml")) {
             return Err(SnapshotError::Occupied(folder));
         }
         let _lock = to.lock().map_err(WriteError::of(folder, "lock"))?;
