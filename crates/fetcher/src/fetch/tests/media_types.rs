@@ -56,7 +56,9 @@ async fn a_page_that_was_seen_before_the_list_is_told_by_its_type_and_not_by_a_3
     // The pages were last visited in cycle 1.
     for (since, expected, condition) in [
         (Cycle(2), "Skipped(MediaType)", Condition::Unconditional),
-        (Cycle(1), "not modified", Condition::Conditional),
+        // The list may have come after that visit, in the same cycle.
+        (Cycle(1), "Skipped(MediaType)", Condition::Unconditional),
+        (Cycle(0), "not modified", Condition::Conditional),
     ] {
         let mut setup = setup(&[], since);
         setup.entries.push(visited("http://a.test/paper", content.clone()));
