@@ -224,9 +224,9 @@ fn make(
     let formula = formula_file::in_force(&crawl.settings)?;
     let asked = request::RoundRequest::for_round(crawl, generation, to_plan, news.len() as u64)?;
     let k = asked.k(kind);
-    let request::RoundRequest { request, seeds, focus } = asked;
+    let request::RoundRequest { request, seeds, focus, of_cycle } = asked;
     let promised = match begins_cycle {
-        true => promised::planned(crawl, generation, to_plan, news.len() as u64, k)?.within(request.pages),
+        true => promised::planned(crawl, generation, cycle, of_cycle.unwrap_or(k))?.within(request.pages),
         false => Surveyed::default(),
     };
     let last = Facts::last(&crawl.tables)?;

@@ -9,6 +9,7 @@ use crate::config::{Config, operator_file};
 use crate::data_dir;
 use crate::failure::Failure;
 use crate::settings::formula_file;
+use crate::whole_file;
 use recrawl_formula::Formula;
 use recrawl_formula::builtin::Builtin;
 use recrawl_repository::{Damage, Generation};
@@ -16,8 +17,8 @@ use recrawl_scheduler::Parts;
 use recrawl_scheduler::policy::PolicyKind;
 use recrawl_types::Round;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write};
+use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// The file of a data directory that names the objective with which it began.
@@ -146,20 +147,7 @@ pub fn begin(folder: &Path, last: Round) -> Result<(), Failure> {
     }
     let began = Began { objective: Objective::default() };
     let text = toml::to_string(&began).map_err(Failure::work)?;
-    write(folder, text.as_bytes())
-}
-
-/// Writes the file whole and durably, or not at all.
-fn write(folder: &Path, content: &[u8]) -> Result<(), Failure> {
-    let path = folder.join(FILE);
-    let beside = path.with_extension("toml.new");
-    let write = || -> io::Result<()> {
-        let mut file = File::create(&beside)?;
-        file.write_all(content)?;
-        file.sync_all()?;
-        fs::rename(&beside, &path)
-    };
-    write().map_err(|e| Failure::Work(format!("cannot write {}: {e}", path.display())))
+    whole_file::replace(&path, text.as_bytes())
 }
 
 /// Damage of the file of a data directory, if it is there and cannot be read.
@@ -179,7 +167,7 @@ pub fn damage(folder: &Path) -> Option<Damage> {
 /// When it cannot be read or written.
 pub fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
     match fs::read(from.join(FILE)) {
-        Ok(content) => write(to, &content),
+        Ok(content) => whole_file::replace(&to.join(FILE), &content),
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
         Err(e) => Err(Failure::Work(format!("cannot read {}: {e}", from.join(FILE).display()))),
     }

@@ -1,7 +1,6 @@
 //! Pages that promises ask of a plan.
 
 use super::request;
-use crate::clock::RoundToPlan;
 use crate::crawl::Crawl;
 use crate::failure::Failure;
 use crate::parts::promises::account::Account;
@@ -11,20 +10,18 @@ use recrawl_types::Cycle;
 use std::time::Duration;
 
 /// The pages that the first plan of a cycle visits to keep promises, and what was kept so far. Warns of promises that are
-/// broken, or cannot be kept. `k` is that of the round.
+/// broken, or cannot be kept. `k` is that of the cycle: promises count on half of it, however many rounds there are.
 ///
 /// # Errors
 /// When pages, visits or tables cannot be read.
 pub(super) fn planned(
     crawl: &Crawl,
     generation: &Generation,
-    to_plan: &RoundToPlan,
-    news: u64,
+    cycle: Cycle,
     k: u64,
 ) -> Result<Surveyed, Failure> {
-    let k = request::k_of_cycle(crawl, generation, to_plan, news, k);
     let measured = |since, now| promises::period(&crawl.settings.config, since, now);
-    let surveyed = survey_of(crawl, generation, to_plan.round.cycle, k, measured, |survey| survey.survey())?;
+    let surveyed = survey_of(crawl, generation, cycle, k, measured, |survey| survey.survey())?;
     surveyed.accounts.iter().for_each(Account::log);
     Ok(surveyed)
 }
@@ -37,7 +34,7 @@ pub(super) fn planned(
 pub fn check(crawl: &Crawl) -> Result<(), Failure> {
     let generation = crawl.repository.current();
     let (cycle, pages) = (generation.cycle().next(), generation.pages());
-    let k = request::request(&crawl.settings, cycle, pages, crawl.random_seed).pages;
+    let k = request(&crawl.settings, cycle, pages, crawl.random_seed).pages;
     let configured = |_, _| crawl.settings.config.cycle.period.0;
     survey_of(crawl, &generation, cycle, k, configured, |survey| survey.check())
 }

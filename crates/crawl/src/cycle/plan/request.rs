@@ -48,6 +48,8 @@ pub(super) struct RoundRequest {
     /// New seeds that it visits.
     pub seeds: u64,
     pub focus: Option<focused::Focus>,
+    /// k of the whole cycle, if the round has a part of it.
+    pub of_cycle: Option<u64>,
 }
 
 impl RoundRequest {
@@ -59,6 +61,7 @@ impl RoundRequest {
     ) -> Result<RoundRequest, Failure> {
         let known = generation.pages() + news;
         let whole = request(&crawl.settings, to_plan.round.cycle, known, crawl.random_seed);
+        let of_cycle = (crawl.settings.rounds.of_cycle(generation).count() > 1).then_some(whole.pages);
         let (seeds, request) = match to_plan.kind {
             RoundKind::Revisit => {
                 let so_far = to_plan.cycle_started.map(|_| &crawl.so_far);
@@ -75,32 +78,15 @@ impl RoundRequest {
             }
         };
         if crawl.settings.focus.is_none() || to_plan.kind == RoundKind::Urgent {
-            return Ok(RoundRequest { request, seeds, focus: None });
+            return Ok(RoundRequest { request, seeds, focus: None, of_cycle });
         }
         let (focus, request) = focused::request(crawl, generation, to_plan, &whole, request)?;
-        Ok(RoundRequest { request, seeds, focus: Some(focus) })
+        Ok(RoundRequest { request, seeds, focus: Some(focus), of_cycle })
     }
 
     /// The part of k that the round has, with its seeds.
     pub fn k(&self, kind: RoundKind) -> u64 {
         self.request.pages + if kind == RoundKind::Revisit { self.seeds } else { 0 }
-    }
-}
-
-/// k of the whole cycle, of which `k` falls to this round. Promises count on half of it, however many rounds there are.
-pub(super) fn k_of_cycle(
-    crawl: &Crawl,
-    generation: &Generation,
-    to_plan: &RoundToPlan,
-    news: u64,
-    k: u64,
-) -> u64 {
-    match crawl.settings.rounds.of_cycle(generation).count() {
-        1 => k,
-        _ => {
-            let known = generation.pages() + news;
-            request(&crawl.settings, to_plan.round.cycle, known, crawl.random_seed).pages
-        }
     }
 }
 

@@ -1,11 +1,12 @@
 //! A formula that was learned and back-tested, waiting to be tried: a file of the data directory.
 
 use crate::failure::Failure;
+use crate::whole_file;
 use recrawl_formula::Formula;
 use serde::{Deserialize, Serialize};
+use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 use xxhash_rust::xxh3::xxh3_128;
 
 /// The version of the file. Figures of another one may mean something else.
@@ -107,14 +108,8 @@ impl Candidate {
     /// # Errors
     /// When it cannot be written.
     pub fn write(&self, data_dir: &Path) -> Result<(), Failure> {
-        let (path, new) = (Candidate::path(data_dir), data_dir.join(format!("{FILE}.new")));
-        let write = || -> io::Result<()> {
-            let file = fs::File::create(&new)?;
-            serde_json::to_writer_pretty(&file, self)?;
-            file.sync_all()?;
-            fs::rename(&new, &path)
-        };
-        write().map_err(|e| Failure::Work(format!("cannot write {}: {e}", path.display())))
+        let text = serde_json::to_vec_pretty(self).map_err(Failure::work)?;
+        whole_file::replace(&Candidate::path(data_dir), &text)
     }
 
     /// The candidate in this data directory, if there is one; or why it is refused.

@@ -2,10 +2,11 @@
 //! ends.
 
 use recrawl_crawl::failure::Failure;
+use recrawl_crawl::whole_file;
 use recrawl_formula::Formula;
 use recrawl_learner::{Checkpoint, Options};
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// Paths of the files.
@@ -95,7 +96,7 @@ impl Files {
     /// # Errors
     /// When it cannot be written.
     pub fn keep(&self, checkpoint: &Checkpoint) -> Result<(), Failure> {
-        whole(&self.checkpoint, &checkpoint.to_json())
+        whole_file::replace(&self.checkpoint, checkpoint.to_json().as_bytes())
     }
 
     /// Writes the results and removes the checkpoint.
@@ -103,8 +104,8 @@ impl Files {
     /// # Errors
     /// When a file cannot be written.
     pub fn write(&self, formula: &Formula, report: &str, curves: Option<&str>) -> Result<(), Failure> {
-        whole(&self.report, report)?;
-        curves.map_or(Ok(()), |curves| whole(&self.curves, curves))?;
+        whole_file::replace(&self.report, report.as_bytes())?;
+        curves.map_or(Ok(()), |curves| whole_file::replace(&self.curves, curves.as_bytes()))?;
         formula.save(&self.formula).map_err(Failure::work)?;
         match fs::remove_file(&self.checkpoint) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => {
@@ -113,17 +114,4 @@ impl Files {
             _ => Ok(()),
         }
     }
-}
-
-/// Writes a file atomically: to a temporary name, then renamed.
-fn whole(path: &Path, text: &str) -> Result<(), Failure> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
-    let write = || -> io::Result<()> {
-        let mut file = fs::File::create(&beside)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&beside, path)
-    };
-    write().map_err(|e| Failure::Work(format!("cannot write {}: {e}", path.display())))
 }
