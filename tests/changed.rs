@@ -295,3 +295,72 @@ fn one_answer_without_text_is_no_change_and_two_are() {
     assert!(difference("/changed").ends_with("-All is well\n+All is lost\n"), "{}", difference("/changed"));
     assert!(difference("/lasting").ends_with("-All is well\n"), "{}", difference("/lasting"));
 }
+
+/// Two pages that change at other visits, and one that stays.
+fn two_that_change(path: &str, visit: u64) -> (&'static str, String) {
+    let news = match path {
+        "/often" => visit,
+        "/once" => visit / 3,
+        _ => 0,
+    };
+    ("text/html", format!("<title>Page {path}</title><main><p>{}</p><p>edition {news}</p></main>", words()))
+}
+
+/// The pages of the lines of `recrawl changes`, and their kinds.
+fn listed(list: &Value, site: &str) -> Vec<(String, String, u64)> {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let row = |change: &Value| {
+        (text(&change["url"])[site.len()..].into(), text(&change["kind"]), change["cycle"].as_u64().unwrap())
+    };
+    list["changes"].as_array().unwrap().iter().map(row).collect()
+}
+
+#[test]
+fn what_changed_is_listed_newest_first_with_the_difference_of_each() {
+    let world = Watched::new(two_that_change, &["/often", "/once", "/still"], |_| String::new());
+    (0..4).for_each(|_| world.crawl());
+    let list = |words: &[&str]| -> Value {
+        serde_json::from_str(&world.run(&[&["changes", "--json"], words].concat())).unwrap()
+    };
+    let whole = list(&["--diff"]);
+    let found = listed(&whole, &world.site);
+    let often = |cycle| ("/often".to_owned(), "changed".to_owned(), cycle);
+    let once = ("/once".to_owned(), "changed".to_owned(), 4);
+    assert!(found.contains(&once), "{found:?}");
+    let rest: Vec<_> = found.iter().filter(|row| **row != once).cloned().collect();
+    assert_eq!(rest, [often(4), often(3), often(2)]);
+    let shown = whole["changes"].as_array().unwrap().iter().find(|change| change["cycle"] == 3).unwrap();
+    assert_eq!(shown["title"], "Page /often");
+    let difference = shown["difference"].as_str().unwrap();
+    assert!(difference.contains("-edition 1\n+edition 2"), "{difference}");
+
+    // In parts, by page and by kind.
+    let part = list(&["--limit", "3"]);
+    assert!(part["changes"][0]["difference"].is_null());
+    let next = part["next"].as_str().unwrap();
+    let both = [listed(&part, &world.site), listed(&list(&["--cursor", next]), &world.site)].concat();
+    assert_eq!(both, found);
+    let of_page = listed(&list(&["--pages", &world.url("/once")]), &world.site);
+    assert_eq!(of_page, [once]);
+    assert_eq!(listed(&list(&["--changes", "new"]), &world.site).len(), 3);
+    assert_eq!(listed(&list(&["--since", "1 d"]), &world.site), found);
+
+    // For people, and wrong words.
+    let text = world.run(&["changes", "--diff", "--pages", &world.url("/once")]);
+    assert!(text.contains("  changed    ") && text.contains("    +edition 1"), "{text}");
+    for (words, said) in [
+        (["--changes", "gon"], "\"gon\" is no kind of change"),
+        (["--cursor", "x"], "unknown cursor"),
+        (["--pages", "a b"], "pages:"),
+    ] {
+        let mut command = program();
+        command.arg("changes").args(words).arg("--data-dir").arg(world.folder.path().join("data"));
+        let refused = command.output().unwrap();
+        let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert_eq!(refused.status.code(), Some(2), "{told}");
+        assert!(told.contains(said), "{told}");
+    }
+    // Nothing of a page that was taken down.
+    world.run(&["takedown", "--page", &world.url("/often")]);
+    assert_eq!(listed(&list(&["--diff"]), &world.site).len(), 1);
+}

@@ -36,6 +36,7 @@ try {
     ["now-light", "#/now", "light", 1280],
     ["now-dark", "#/now", "dark", 1280],
     ["now-narrow", "#/now", "light", 360],
+    ["changes-light", "#/changes", "light", 1280],
     ["page-light", url, "light", 1280],
     ["page-narrow", url, "dark", 360],
     ["hosts-dark", "#/hosts", "dark", 1280],
@@ -44,6 +45,8 @@ try {
     ["control-dark", "#/control", "dark", 1280, seed],
     ...(process.argv[3] === "all"
       ? [
+          ["changes-dark", "#/changes", "dark", 1280],
+          ["changes-narrow", "#/changes", "light", 360],
           ["now-wide", "#/now", "light", 1920],
           ["now-wide-dark", "#/now", "dark", 1920],
           ["formula-wide", "#/formula", "light", 1920, compare],

@@ -10,6 +10,7 @@ mod improve;
 mod list;
 mod overview;
 mod page;
+mod page_change;
 mod ping;
 mod promise;
 mod read;
@@ -49,6 +50,8 @@ fn routes() -> OpenApiRouter<Arc<Console>> {
         .routes(routes!(promise::promises))
         .routes(routes!(list::pages))
         .routes(routes!(list::page))
+        .routes(routes!(page_change::changes))
+        .routes(routes!(page_change::feed_atom))
         .routes(routes!(version::versions))
         .routes(routes!(version::version))
         .routes(routes!(version::archived))

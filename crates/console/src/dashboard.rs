@@ -32,6 +32,7 @@ pub const ASSETS: &[Asset] = &[
     asset!("api.js", SCRIPT),
     asset!("bands.js", SCRIPT),
     asset!("bursts.js", SCRIPT),
+    asset!("changes.js", SCRIPT),
     asset!("chart.js", SCRIPT),
     asset!("control.js", SCRIPT),
     asset!("cycle.js", SCRIPT),

@@ -15,6 +15,7 @@ mod connection;
 mod console;
 mod dashboard;
 mod event_hub;
+mod feed;
 pub mod generated;
 mod guard;
 pub mod local;

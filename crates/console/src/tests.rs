@@ -6,6 +6,7 @@ mod event;
 pub mod improve;
 mod limit;
 mod local;
+mod page_change;
 mod ping;
 mod refusal;
 mod route;

@@ -11,6 +11,7 @@ mod forecast;
 mod formula;
 pub mod health;
 mod improve;
+mod page_change;
 mod ping;
 mod query;
 mod recent;
@@ -34,6 +35,7 @@ pub use improve::{
     LearnerEnd, LearnerNow, Loop, LoopEvent, LoopEventKind, LoopStep, LoopTerms, MoreOrFewer,
     PopulationWatch, Quarantined, Scored, ShadowSoFar, Split, Stability, TrialPhase, TrialSoFar, Watch,
 };
+pub use page_change::{MAX_DIFFERENCES, PageChange, PageChangeList, PageChangeQuery};
 pub use ping::{Delivery, IndexNow, IndexNowParams, PingFigures, Pinged, SubscriptionFigures, Verification};
 pub use query::{
     HostList, HostQuery, HostRow, HostSort, MAX_CURSOR_BYTES, MAX_ROWS, MAX_VERSION_ROWS, OnePage, PageList,
@@ -132,6 +134,12 @@ pub trait CrawlView: Send + Sync {
     /// # Errors
     /// As [`CrawlView::page`].
     fn page_text(&self, page: &OnePage) -> Result<String, Refusal>;
+
+    /// The changes that visits of committed rounds found, newest first.
+    ///
+    /// # Errors
+    /// If a pattern, a kind or the cursor is invalid, no visits are kept, or they cannot be read.
+    fn page_changes(&self, ask: &PageChangeQuery) -> Result<PageChangeList, Refusal>;
 
     /// The archived versions of a page, newest first.
     ///

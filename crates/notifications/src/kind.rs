@@ -37,6 +37,10 @@ impl ChangeKind {
         ChangeKind::Changed,
     ];
 
+    /// The kinds of changes of a page that was known before.
+    pub const OF_KNOWN: [ChangeKind; 5] =
+        [ChangeKind::Back, ChangeKind::Gone, ChangeKind::NotFound, ChangeKind::Failed, ChangeKind::Changed];
+
     /// The name in configuration and messages.
     pub fn name(self) -> &'static str {
         match self {

@@ -10,6 +10,7 @@ pub mod condition;
 pub mod delivery;
 pub mod kind;
 pub mod message;
+pub mod newest;
 pub mod number;
 pub mod signature;
 pub mod store;

@@ -2,6 +2,7 @@
 
 mod act;
 mod backup;
+mod changes;
 mod configuration;
 mod export;
 mod focus;
@@ -16,6 +17,7 @@ mod web_address;
 
 pub use act::{AddArgs, FetchArgs, ReloadArgs};
 pub use backup::{BackupArgs, RestoreArgs};
+pub use changes::ChangesArgs;
 pub use configuration::{Configuration, HERE, load};
 pub use export::{ExportArgs, Exported, Format};
 pub use focus::{FocusCheckArgs, FocusCommand, FocusLabelArgs, FocusSampleArgs};
@@ -88,6 +90,10 @@ pub enum Command {
     /// Show the record of a URL and why it is or is not visited next
     #[command(after_help = "Example:\n  recrawl explain https://example.com/ --data-dir data/example")]
     Explain(ExplainArgs),
+    /// Show what changed, newest first
+    #[command(after_help = "Examples:\n  recrawl changes --since '1 d' --diff --data-dir data/example\n  \
+                      recrawl changes --pages '*.example.com' --changes changed,gone --json")]
+    Changes(ChangesArgs),
     /// Show what the archive holds of a page: text, body, headers, versions and their differences
     #[command(
         after_help = "Examples:\n  recrawl show https://example.com/ --data-dir data/example\n  recrawl show https://example.com/ --diff\n  recrawl show https://example.com/ --list"

@@ -2,6 +2,7 @@
 
 mod add;
 mod backup;
+mod changes;
 mod config;
 mod control;
 mod crawl;
@@ -59,6 +60,7 @@ pub fn run(command: Command, serve: impl FnOnce(&ServeArgs) -> Result<(), Failur
         Command::Report(args) => report::run(&args),
         Command::Promises(args) => promises::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Changes(args) => changes::run(&args),
         Command::Show(args) => show::run(&args),
         Command::Page(command) => page::run(&command),
         Command::Notify(command) => notify::run(&command),

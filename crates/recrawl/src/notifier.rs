@@ -4,7 +4,6 @@
 //! target stands is stored soon after a message was taken, and before a digest is sent.
 
 mod command;
-mod contents;
 mod digests;
 mod each;
 mod file;
@@ -14,7 +13,7 @@ mod reading;
 mod sender;
 mod webhook;
 
-use contents::Archived;
+use crate::texts::Archived;
 use futures_util::future::join_all;
 use not_taken::NotTaken;
 use recrawl_archive::{ArchiveReader, opener};

@@ -11,6 +11,7 @@ pub mod host_report;
 pub mod loop_events;
 pub mod loop_status;
 pub mod page;
+pub mod page_changes;
 pub mod promises;
 pub mod refused;
 pub mod row;

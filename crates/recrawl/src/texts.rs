@@ -6,11 +6,13 @@
 //!
 //! [`BODY_BEFORE`]: recrawl_archive::BODY_BEFORE
 
+mod contents;
 mod difference;
 mod page;
 mod unified;
 mod versions;
 
+pub use contents::Archived;
 pub use page::{ArchivedPage, MAX_VERSIONS, media_type, titled_text};
 pub use unified::unified;
 pub use versions::{Places, Version, Versions, extracted, inert_body, read, text_of};

@@ -5,6 +5,7 @@ import { listen } from "./stream.js";
 import { h, prose, say, sayProse } from "./dom.js";
 import { count, time, words } from "./format.js";
 import { light, sentence } from "./health.js";
+import * as changes from "./changes.js";
 import * as control from "./control.js";
 import * as formula from "./formula.js";
 import * as hosts from "./hosts.js";
@@ -12,8 +13,8 @@ import * as improve from "./improve.js";
 import * as now from "./now.js";
 import * as page from "./page.js";
 
-const VIEWS = { now, page, hosts, host: hosts.one, formula, improve, control };
-/** Changes kept for the view "Control". */
+const VIEWS = { now, changes, page, hosts, host: hosts.one, formula, improve, control };
+/** Operators' changes kept for the view "Control". */
 const CHANGES = 50;
 
 const $ = (id) => document.getElementById(id);

@@ -40,7 +40,7 @@ const OF_PATHS: &[Differing] = &[(
     ],
 )];
 
-/// Adds the headers. Browsers must revalidate the page and its assets, and must not store anything
+/// Adds the headers. Clients must revalidate the page, its assets and the feed, and must not store anything
 /// else.
 pub fn harden(path: &str, headers: &mut HeaderMap) {
     for (name, value) in HEADERS {
@@ -53,6 +53,6 @@ pub fn harden(path: &str, headers: &mut HeaderMap) {
             None => headers.remove(*name),
         };
     }
-    let is_page = path == "/" || path.starts_with("/assets/");
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static(if is_page { "no-cache" } else { "no-store" }));
+    let is_kept = matches!(path, "/" | "/feed.atom") || path.starts_with("/assets/");
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static(if is_kept { "no-cache" } else { "no-store" }));
 }

@@ -391,6 +391,37 @@ impl CrawlView for MadeUp {
         self.page(page).map(|_| format!("url         {}\n", page.url))
     }
 
+    fn page_changes(&self, ask: &PageChangeQuery) -> Result<PageChangeList, Refusal> {
+        if ask.kinds.iter().any(|kind| kind == "no-kind") {
+            return Err(Refusal::invalid("changes", "no kind", "see docs/console.md"));
+        }
+        let change = |page: usize| PageChange {
+            id: format!("msg_{page}"),
+            kind: "changed",
+            url: MadeUp::url(page),
+            cycle: 7,
+            round: 7,
+            time: NOW / 1000 - page as u64,
+            status: Some(200),
+            reason: None,
+            title: (ask.max_difference > 0).then(|| format!("Page {page}")),
+            difference: (ask.max_difference > 0).then(|| "--- a\n+++ b\n@@ -1 +1 @@\n-old\n+new\n".into()),
+            is_cut: false,
+            no_text: None,
+            hint: None,
+        };
+        let begin = match &ask.cursor {
+            None => 0,
+            Some(page) => page.parse().ok().filter(|page| *page < PAGES).ok_or_else(no_cursor)?,
+        };
+        let end = PAGES.min(begin + ask.limit);
+        Ok(PageChangeList {
+            changes: (begin..end).map(change).collect(),
+            next: (end < PAGES).then(|| end.to_string()),
+            since_cycle: Some(1),
+        })
+    }
+
     fn versions(&self, ask: &VersionQuery) -> Result<VersionList, Refusal> {
         self.page(&OnePage { url: ask.url.clone(), formula: None })?;
         match &ask.cursor {

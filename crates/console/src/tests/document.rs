@@ -90,6 +90,7 @@ fn answers_have_the_fields_that_are_described() {
         ("/api/v1/pages?limit=1", "PageList"),
         ("/api/v1/versions?url=https://a.example/0007", "VersionList"),
         ("/api/v1/version?url=https://a.example/0007&warc_file=1&warc_offset=7", "VersionContent"),
+        ("/api/v1/changes?limit=1", "PageChangeList"),
         ("/api/v1/controls", "Controls"),
         ("/api/v1/formulas", "Formulas"),
         ("/api/v1/status", "Status"),

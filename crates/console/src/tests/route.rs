@@ -26,6 +26,14 @@ const ROUTES: &[(&str, &str, &str, &str, u16)] = &[
     ("GET", "/api/v1/pages", "/api/v1/pages?prefix=https%3A%2F%2Fa.example%2F00", "", 200),
     ("GET", "/api/v1/promises", "/api/v1/promises", "", 200),
     ("GET", "/api/v1/page", "/api/v1/page?url=https://a.example/0007", "", 200),
+    (
+        "GET",
+        "/api/v1/changes",
+        "/api/v1/changes?pages=a.example&changes=changed,gone&diff=true&limit=100",
+        "",
+        200,
+    ),
+    ("GET", "/feed.atom", "/feed.atom?pages=a.example", "", 200),
     ("GET", "/api/v1/versions", "/api/v1/versions?url=https://a.example/0007&limit=100", "", 200),
     (
         "GET",
@@ -114,11 +122,8 @@ fn assert_hardened(answer: &Answer, path: &str) {
         }
     }
     let kept = answer.header("cache-control").unwrap();
-    assert_eq!(
-        kept,
-        if path == "/" || path.starts_with("/assets/") { "no-cache" } else { "no-store" },
-        "{path}"
-    );
+    let may_be_kept = path == "/" || path.starts_with("/assets/") || path.starts_with("/feed.atom");
+    assert_eq!(kept, if may_be_kept { "no-cache" } else { "no-store" }, "{path}");
     assert_eq!(answer.header("access-control-allow-origin"), None);
     assert_eq!(answer.header("set-cookie"), None);
 }

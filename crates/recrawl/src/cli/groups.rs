@@ -6,7 +6,7 @@ use std::fmt::Write;
 /// Each command is in one group, in the order in which people meet them.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Crawl", &["crawl", "watch", "serve"]),
-    ("Look", &["status", "explain", "show", "page", "report", "promises"]),
+    ("Look", &["changes", "status", "explain", "show", "page", "report", "promises"]),
     ("Act", &["add", "fetch", "reload", "pause", "resume", "block", "unblock", "takedown", "notify"]),
     ("Data", &["backup", "restore", "import", "export", "repository"]),
     ("Formulas", &["formula", "learn", "simulate", "improve", "whatif", "savings"]),

@@ -81,8 +81,7 @@ fn added(
         )));
     }
     let to = args.to.as_deref().map(destination::keys).transpose();
-    let kinds = ChangeKind::ALL.map(ChangeKind::name);
-    let changes: Vec<&str> = kinds.into_iter().filter(|name| *name != ChangeKind::New.name()).collect();
+    let changes = ChangeKind::OF_KNOWN.map(ChangeKind::name);
     let texts = |urls: &[&CanonicalUrl]| urls.iter().map(ToString::to_string).collect::<Vec<_>>();
     let additions = Additions {
         news: &texts(&news),

@@ -7,14 +7,14 @@ use super::{
     changes, errors, formulas, hosts, meters, pages, pings, promises, reports, status, versions, websub,
 };
 use crate::action::{self, named_host};
-use crate::report::{host, loop_events};
+use crate::report::{host, loop_events, page_changes};
 use recrawl_console::CrawlView;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{
     Accepted, Actor, CandidateDocument, Change, Controls, Decision, Delivery, Errors, EventList, Forecasted,
     FormulaCheck, Formulas, HistoryQuery, HostList, HostQuery, Improve, IndexNow, Meters, OnePage,
-    OneVersion, PageList, PageQuery, Pinged, RankChanges, Recent, Savings, Status, Verification,
-    VersionContent, VersionList, VersionQuery, WhatIf,
+    OneVersion, PageChangeList, PageChangeQuery, PageList, PageQuery, Pinged, RankChanges, Recent, Savings,
+    Status, Verification, VersionContent, VersionList, VersionQuery, WhatIf,
 };
 use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::operator::control::Mark;
@@ -105,6 +105,12 @@ impl CrawlView for View {
     fn page_text(&self, page: &OnePage) -> Result<String, Refusal> {
         let text = pages::explained(&self.0, page)?.lines().join("\n");
         Ok(escape::lines(&text).into_owned())
+    }
+
+    fn page_changes(&self, ask: &PageChangeQuery) -> Result<PageChangeList, Refusal> {
+        let _scan = self.0.begin_report()?;
+        let generation = self.0.generation();
+        page_changes::list(&self.0.settings(), &generation, &self.0.storage, ask)
     }
 
     fn versions(&self, ask: &VersionQuery) -> Result<VersionList, Refusal> {

@@ -1,6 +1,6 @@
 //! What the archive has of a change: title, old and new text, and their difference.
 
-use crate::texts::{Missing, Places, Text, Version, read, titled_text, unified};
+use super::{Missing, Places, Text, Version, read, titled_text, unified};
 use recrawl_archive::ArchiveReader;
 use recrawl_crawl::parts::noise;
 use recrawl_crawl::settings::Settings;

@@ -1,0 +1,67 @@
+//! The list of changes, and the feed.
+
+use super::client::served;
+use super::crawl::PAGES;
+use serde_json::Value;
+
+#[test]
+fn parts_of_the_list_are_the_whole() {
+    let served = served();
+    let (mut seen, mut next) = (Vec::new(), String::new());
+    loop {
+        let list = served.get(&format!("/api/v1/changes?limit=7{next}")).json();
+        seen.extend(list["changes"].as_array().unwrap().iter().map(|change| change["id"].clone()));
+        match list["next"].as_str() {
+            Some(cursor) => next = format!("&cursor={cursor}"),
+            None => break,
+        }
+    }
+    let ids: Vec<Value> = (0..PAGES).map(|page| format!("msg_{page}").into()).collect();
+    assert_eq!(seen, ids);
+}
+
+#[test]
+fn differences_come_where_they_are_asked_for_and_of_few_rows() {
+    let served = served();
+    let of =
+        |query: &str| served.get(&format!("/api/v1/changes?limit=1{query}")).json()["changes"][0].clone();
+    assert_eq!((&of("")["difference"], &of("&diff=false")["title"]), (&Value::Null, &Value::Null));
+    let shown = of("&diff=true");
+    assert_eq!((shown["title"].as_str(), shown["url"].as_str().is_some()), (Some("Page 0"), true));
+    for (query, at) in [
+        ("diff=true&limit=101", "limit"),
+        ("limit=0", "limit"),
+        ("changes=no-kind", "changes"),
+        ("cursor=x", "cursor"),
+    ] {
+        let refused = served.get(&format!("/api/v1/changes?{query}"));
+        assert_eq!((refused.status, refused.json()["at"].as_str()), (422, Some(at)), "{query}");
+    }
+}
+
+#[test]
+fn a_reader_that_has_the_feed_gets_it_only_if_it_is_another() {
+    let served = served();
+    let first = served.get("/feed.atom?changes=changed");
+    let (tag, kind) = (first.header("etag").unwrap().to_owned(), first.header("content-type").unwrap());
+    assert_eq!((first.status, kind), (200, "application/atom+xml; charset=utf-8"));
+    assert_eq!(first.header("cache-control"), Some("no-cache"));
+    assert_eq!(first.body.matches("<entry>").count(), 50);
+    for (known, status) in [
+        (tag.clone(), 304),
+        (format!("W/{tag}"), 304),
+        (format!("\"other\", {tag}"), 304),
+        ("*".into(), 304),
+        ("\"other\"".into(), 200),
+        (tag.trim_matches('"').to_owned(), 200),
+    ] {
+        let headers = format!("If-None-Match: {known}\r\n");
+        let again = served.ask("GET", "/feed.atom?changes=changed", &headers, "");
+        assert_eq!(
+            (again.status, again.header("etag"), again.body.is_empty()),
+            (status, Some(&*tag), status == 304)
+        );
+    }
+    assert_ne!(served.get("/feed.atom?changes=gone").header("etag"), Some(&*tag));
+    assert_eq!(served.get("/feed.atom?changes=no-kind").status, 422);
+}

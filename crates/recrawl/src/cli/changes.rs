@@ -1,0 +1,34 @@
+//! Arguments of `recrawl changes`.
+
+use super::Where;
+use clap::Args;
+use recrawl_types::Span;
+
+/// `recrawl changes`
+#[derive(Args)]
+pub struct ChangesArgs {
+    /// Only changes of this long until now, such as '1 d'
+    #[arg(long, value_name = "DURATION", value_parser = Span::parse)]
+    pub since: Option<Span>,
+    /// Only these pages: `example.com`, `*.example.com` with subdomains, `https://example.com/page`, or
+    /// `https://example.com/a/*` (repeatable)
+    #[arg(long, value_name = "PATTERN")]
+    pub pages: Vec<String>,
+    /// Kinds: changed, new, gone, back, not_found, failed [default: all but new]
+    #[arg(long, value_name = "KIND,…", value_delimiter = ',')]
+    pub changes: Vec<String>,
+    /// Show title and difference of each
+    #[arg(long)]
+    pub diff: bool,
+    /// Maximum number of changes
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub limit: u32,
+    /// Continue where a list ended, with its `next`
+    #[arg(long, value_name = "NEXT")]
+    pub cursor: Option<String>,
+    #[command(flatten)]
+    pub at: Where,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,61 @@
+//! `recrawl changes`: lists changes, newest first.
+
+use super::{print, print_json, show};
+use crate::cli::ChangesArgs;
+use crate::report::page_changes;
+use recrawl_archive::timestamp;
+use recrawl_console::view::{PageChange, PageChangeQuery, Refusal};
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::open_read;
+
+/// Maximum bytes of a difference.
+const MAX_DIFFERENCE: usize = 64 << 10;
+
+pub fn run(args: &ChangesArgs) -> Result<(), Failure> {
+    let mut settings = args.at.settings()?;
+    let repository = open_read::repository(&settings)?;
+    let data_dir = settings.data_dir.clone();
+    let decided = open_read::decisions(&data_dir, || open_read::tables(&data_dir))?;
+    settings.scope.refuse_taken_down(decided.taken_down);
+    let since = args.since.map(|since| (show::now() / 1000).saturating_sub(since.0.as_secs()));
+    let query = PageChangeQuery {
+        pages: args.pages.clone(),
+        kinds: args.changes.clone(),
+        since: since.unwrap_or_default(),
+        cursor: args.cursor.clone(),
+        limit: args.limit as usize,
+        max_difference: if args.diff { MAX_DIFFERENCE } else { 0 },
+    };
+    let list = page_changes::list(&settings, &repository.current(), repository.storage(), &query);
+    let list = list.map_err(|refusal| match refusal {
+        Refusal::Invalid { .. } | Refusal::Conflict { .. } => Failure::Usage(refusal.to_string()),
+        other => Failure::Work(other.to_string()),
+    })?;
+    if args.json {
+        return print_json(&list);
+    }
+    list.changes.iter().try_for_each(tell)?;
+    match (&list.next, list.since_cycle) {
+        (Some(next), _) => tracing::warn!("older changes: --cursor {next:?}"),
+        (None, None) => tracing::warn!("no visit is kept yet"),
+        (None, Some(first)) if list.changes.is_empty() => {
+            tracing::warn!("no change found; visits are kept since cycle {first}");
+        }
+        (None, Some(_)) => {}
+    }
+    Ok(())
+}
+
+/// A line, and the difference below it.
+fn tell(change: &PageChange) -> Result<(), Failure> {
+    let PageChange { kind, url, time, title, reason, difference, no_text, is_cut, hint, .. } = change;
+    let said = reason.as_ref().or(title.as_ref()).map_or_else(String::new, |said| format!("  {said}"));
+    print(format!("{}  {kind:<9}  {url}{said}", timestamp(time * 1000)))?;
+    let notes = [no_text, hint].into_iter().flatten().map(|note| format!("({note})"));
+    let cut = is_cut.then(|| "(cut)".to_owned());
+    let lines = difference.iter().flat_map(|difference| difference.lines()).map(str::to_owned);
+    for line in lines.chain(cut).chain(notes) {
+        print(format!("    {line}"))?;
+    }
+    Ok(())
+}
