@@ -14,6 +14,7 @@ const VIEWS = async () => {
   const { hosts } = await crawl.get("/api/v1/hosts?limit=1");
   return [
     "#/now",
+    "#/changes",
     `#/page?url=${encoded(pages[0].url)}`,
     "#/page",
     "#/hosts",
@@ -282,6 +283,42 @@ describe("while a cycle is paused", () => {
     await page.fill("#sought", "nowhere.example");
     await page.keyboard.press("Enter");
     await page.getByText('No host has "nowhere.example" in its name.').waitFor();
+    await done();
+  });
+
+  it("Changes shows what changed, newest first, with each difference, by pages and kind, and leads on", async () => {
+    const { changes } = await crawl.get("/api/v1/changes?diff=true&limit=25");
+    const { page, done } = await view("#/changes");
+    const rows = page.locator("[data-change]");
+    await retry(async () => assert.equal(await rows.count(), 25));
+    for (const [at, { kind, url, title, difference }] of changes.entries()) {
+      const row = rows.nth(at);
+      assert.equal(await row.locator("h2 .tag").textContent(), kind.replaceAll("_", " "));
+      assert.equal(await row.locator("h2 a").textContent(), title ?? url);
+      assert.equal(await row.locator("h2 a").getAttribute("href"), `#/page?url=${encoded(url)}`);
+      const shown = difference?.split("\n").filter((line) => /^[+-]/.test(line)).slice(2);
+      if (!shown?.length) continue;
+      const found = await row.locator(".diff :is(ins, del)").evaluateAll((lines) => lines.map((line) => (line.localName === "ins" ? "+" : "-") + line.textContent.trimEnd()));
+      assert.deepEqual(found, shown.map((line) => line.trimEnd()));
+    }
+    assert.ok(changes.some(({ difference }) => difference !== null), "no change has a difference");
+    const address = await page.getByRole("link", { name: "Subscribe to these changes" }).getAttribute("href");
+    assert.equal((await fetch(`${crawl.origin}/${address}`)).headers.get("content-type"), "application/atom+xml; charset=utf-8");
+
+    await page.getByRole("button", { name: "Older changes" }).click();
+    await retry(async () => assert.ok((await rows.count()) > 25));
+    const ids = await rows.evaluateAll((all) => all.map((row) => row.dataset.change));
+    assert.equal(new Set(ids).size, ids.length, "a change is shown twice");
+
+    const { host } = new URL(changes[0].url);
+    await page.fill("#sought", host.replace(/:\d+$/, ""));
+    await page.selectOption("#kind", "changed");
+    await page.selectOption("#span", "86400");
+    await page.getByRole("button", { name: "Show", exact: true }).click();
+    await retry(async () => assert.match(page.url(), /#\/changes\?pages=.*&changes=changed&last=86400$/));
+    await page.fill("#sought", "nowhere.example");
+    await page.keyboard.press("Enter");
+    await page.getByText("No change found. Visits are kept since cycle 1.").waitFor();
     await done();
   });
 
@@ -1117,6 +1154,7 @@ describe("while the crawl runs", () => {
       for (const [hash, text] of [
         ["#/page", "No pages yet."],
         ["#/hosts", "No hosts yet."],
+        ["#/changes", "No change found."],
         ["#/formula", "No earlier formulas."],
         ["#/improve", "Nothing was tried yet."],
         ["#/control", "No blocks."],
