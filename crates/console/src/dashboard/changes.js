@@ -32,7 +32,7 @@ export function open(main, { app, signal, parameters, navigate }) {
     return [select, h("span", {}, h("label", { for: id }, name), select)];
   };
   const [kinds, kindChoice] = choice("kind", "Kind", KINDS, changes);
-  const [spans, spanChoice] = choice("span", "Of", SPANS, last);
+  const [spans, spanChoice] = choice("span", "Time", SPANS, last);
   const sought = h("input", { id: "sought", type: "search", value: pages, spellcheck: "false", autocapitalize: "none", "aria-describedby": "sought-hint" });
   const choose = (event) => {
     event.preventDefault();
