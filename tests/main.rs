@@ -28,6 +28,8 @@ mod crash;
 mod cycle;
 /// Histories of pages: made up, converted, shown.
 mod dataset;
+/// Copies of pages that targets hold: in step, whatever happens to them and to the program.
+mod delivering;
 /// What deploy/ holds fits the program.
 mod deploy;
 /// Pages that send a visitor without a cookie elsewhere, and take him back with one.

@@ -1,5 +1,6 @@
 //! Admission of requests: scope, opt-outs, takedowns, blocks, page directives.
 
+pub mod address_block;
 pub mod blocks;
 pub mod consent;
 pub mod decisions;

@@ -33,8 +33,10 @@ macro_rules! table {
     };
 }
 
+mod deliver;
 mod notify;
 
+pub use deliver::DeliverTable;
 pub use notify::NotifyTable;
 
 table! {
@@ -60,6 +62,8 @@ table! {
         pages: Vec<PagesTable> = Vec::new(),
         /// Targets that are told of changes.
         notify: Vec<NotifyTable> = Vec::new(),
+        /// Targets that get documents.
+        deliver: Vec<DeliverTable> = Vec::new(),
         /// The browser of pages that are rendered.
         render: RenderTable = RenderTable::default(),
         /// Promises to visit pages in time.
@@ -723,6 +727,7 @@ fn complete() -> Config {
         hosts: vec![HostTable::default()],
         pages: vec![PagesTable { every: Some(Span::millis(3_600_000)), ..PagesTable::default() }],
         notify: vec![NotifyTable::default()],
+        deliver: vec![DeliverTable::default()],
         promises: vec![PromiseTable::default()],
         ..Config::default()
     }

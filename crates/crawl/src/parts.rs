@@ -1,6 +1,7 @@
 //! The parts of a crawl: each capability has a folder or file here, and one line in [`PARTS`].
 
 pub mod dates;
+pub mod deliver;
 pub mod focus;
 pub mod improve;
 pub mod next_change;
@@ -18,6 +19,14 @@ use crate::part::{Forget, Part};
 /// All parts. A takedown asks them in this order, which does not matter: no two keep the same row.
 pub const PARTS: &[Part] = &[
     Part { name: "dates", tables: &[], page: "discovery", forget: Forget::Rows(dates::forget) },
+    Part {
+        name: "deliver",
+        tables: &["deliver"],
+        page: "delivering",
+        forget: Forget::Nothing(
+            "what a target holds names the page until the target has confirmed that it is gone",
+        ),
+    },
     Part {
         name: "focus",
         tables: &["focus"],

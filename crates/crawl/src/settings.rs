@@ -7,6 +7,7 @@ mod host_spellings;
 mod measured;
 pub mod ranking;
 
+use crate::admission::address_block::address_block;
 use crate::admission::decisions::Decisions;
 use crate::admission::scope::Scope;
 use crate::config::secrets::Secret;
@@ -15,10 +16,11 @@ use crate::failure::Failure;
 use crate::forbidding::Forbidding;
 use crate::labels;
 use crate::page_rules::PageRules;
+use crate::parts::deliver::DeliverTarget;
 use crate::parts::focus::FocusRules;
 use crate::parts::improve::rules::LoopRules;
 use crate::parts::noise::page::NoiseRules;
-use crate::parts::notify::{Target, address_block};
+use crate::parts::notify::Target;
 use crate::parts::pings::websub;
 use crate::parts::promises::{Promise, SurveyRules};
 use crate::parts::render;
@@ -84,6 +86,8 @@ pub struct Settings {
     pub pages: PageRules,
     /// Targets that are told of changes.
     pub notify: Vec<Target>,
+    /// Targets that get documents.
+    pub deliver: Vec<DeliverTarget>,
     /// Promises to visit pages in time, by prefix.
     pub promises: Vec<Promise>,
     /// Files named by the configuration or the command line, and the configuration itself: they may
@@ -275,6 +279,7 @@ impl Settings {
             traps: TrapRules::new(&config.traps)?,
             pages: PageRules::new(&config.pages, &rules)?,
             notify: Target::all(&config, &rules)?,
+            deliver: DeliverTarget::all(&config, &rules)?,
             promises: Promise::all(&config, &rules)?,
             rules,
             change: config.change.clone(),
@@ -366,7 +371,9 @@ fn files(config: &Config) -> Vec<PathBuf> {
     let of_targets = config.notify.iter().flat_map(|target| {
         [&target.webhook.0, &target.password, &target.bearer].into_iter().chain(&target.secrets)
     });
-    let secrets = secrets.chain([&config.proxy.password]).chain(of_targets).filter_map(Secret::file);
+    let of_copies = config.deliver.iter().flat_map(|target| [&target.password, &target.bearer]);
+    let secrets = secrets.chain([&config.proxy.password]).chain(of_targets).chain(of_copies);
+    let secrets = secrets.filter_map(Secret::file);
     // If this is a name or an expression, no such file exists.
     let formula = PathBuf::from(&config.schedule.formula);
     named.into_iter().chain(&config.fetch.extra_ca).cloned().chain(secrets).chain([formula]).collect()

@@ -4,6 +4,7 @@ mod act;
 mod backup;
 mod changes;
 mod configuration;
+mod deliver;
 mod export;
 mod focus;
 mod forecast;
@@ -19,6 +20,7 @@ pub use act::{AddArgs, FetchArgs, ReloadArgs};
 pub use backup::{BackupArgs, RestoreArgs};
 pub use changes::ChangesArgs;
 pub use configuration::{Configuration, HERE, load};
+pub use deliver::DeliverCommand;
 pub use export::{ExportArgs, Exported, Format};
 pub use focus::{FocusCheckArgs, FocusCommand, FocusLabelArgs, FocusSampleArgs};
 pub use forecast::{OwnVisitsArgs, PagesACycle, SavingsArgs, WhatIfArgs};
@@ -111,6 +113,12 @@ pub enum Command {
         after_help = "Examples:\n  recrawl notify test desk --config recrawl.toml\n  recrawl notify status"
     )]
     Notify(NotifyCommand),
+    /// Keep copies of pages in step elsewhere: send documents to the targets, and show what they hold
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  recrawl deliver send --config recrawl.toml\n  recrawl deliver status"
+    )]
+    Deliver(DeliverCommand),
     /// Start, check or show a configuration
     #[command(
         subcommand,

@@ -7,6 +7,7 @@ mod config;
 mod control;
 mod crawl;
 mod dataset;
+mod deliver;
 mod explain;
 mod export;
 mod fetch;
@@ -64,6 +65,7 @@ pub fn run(command: Command, serve: impl FnOnce(&ServeArgs) -> Result<(), Failur
         Command::Show(args) => show::run(&args),
         Command::Page(command) => page::run(&command),
         Command::Notify(command) => notify::run(&command),
+        Command::Deliver(command) => deliver::run(&command),
         Command::Formula(command) => formula::run(&command),
         Command::Dataset(command) => dataset::run(&command),
         Command::Focus(command) => focus::run(&command),

@@ -8,6 +8,7 @@ mod child;
 mod cli;
 mod command;
 mod daemon;
+mod deliverer;
 mod exclusive_access;
 mod moved;
 mod notifier;

@@ -14,6 +14,8 @@ mod sender;
 mod webhook;
 
 use crate::texts::Archived;
+pub use webhook::words;
+
 use futures_util::future::join_all;
 use not_taken::NotTaken;
 use recrawl_archive::{ArchiveReader, opener};

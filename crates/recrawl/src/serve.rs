@@ -5,6 +5,7 @@
 
 mod changes;
 mod cycle_timer;
+mod deliver_thread;
 mod disk;
 mod errors;
 mod forecast_cache;
@@ -200,11 +201,13 @@ fn serve(
     let tell_free = move |free| told.set_free(free);
     let _disk = disk::watch(crawl.storage.clone(), tell_free).map_err(Failure::work)?;
     shared.notify_thread.begin(&shared)?;
+    begin_delivery(&shared)?;
     let _recent = meters::watch(shared.clone()).map_err(Failure::work)?;
     let _ranks = ranks::watch(shared.clone()).map_err(Failure::work)?;
     let ended = crawl_on(args, &mut seeds, &mut crawl, &shared, &console, &sighup, &mut events);
     shared.learner.end();
     shared.notify_thread.end();
+    shared.deliver_thread.end();
     // Before the old one is dropped, so that no signal is lost.
     let next = sighup::Caught::new().map_err(Failure::work)?;
     let listen = console.address();
@@ -326,6 +329,12 @@ fn crawl_on(
     Ok(Ended::Signal)
 }
 
+/// Starts the thread that keeps copies in step, once there is a target.
+fn begin_delivery(shared: &Arc<SharedState>) -> Result<(), Failure> {
+    let crawl = shared.clone();
+    shared.deliver_thread.begin(shared, move || crawl.control.decided())
+}
+
 /// Reloads the configuration, and with it the threads and files that depend on it.
 fn reload_all(
     args: &ServeArgs,
@@ -337,6 +346,9 @@ fn reload_all(
     reload::reload(args, crawl, shared, console);
     if let Err(failure) = shared.notify_thread.begin(shared) {
         tracing::error!("cannot deliver changes: {failure}");
+    }
+    if let Err(failure) = begin_delivery(shared) {
+        tracing::error!("cannot deliver documents: {failure}");
     }
     if let Some(Err(failure)) = events.as_mut().map(|events| events.reopen(crawl)) {
         tracing::error!("cannot reopen the events file, still writing to the old one: {failure}");

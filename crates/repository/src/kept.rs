@@ -1,5 +1,7 @@
-//! Files that a commit leaves beside the generation and no round changes: visits, and requests by host.
+//! Files beside the generation: visits and requests by host, which a commit leaves and no round changes, and what targets
+//! of documents hold.
 
+pub mod copies;
 pub mod file;
 pub mod follow;
 pub mod hosts;

@@ -164,7 +164,7 @@ fn learned(part: &str, crawl: &Crawl, pages: &[CanonicalUrl]) -> Option<Vec<Stri
         "traps" => hosts(&|origin| format!("{:?}", tables.traps(origin).unwrap())),
         "trust" => hosts(&|origin| format!("{:?}", tables.load(origin).unwrap().map(|host| host.trust))),
         "seed_hosts" => all(&seed_hosts::failing(tables).unwrap()),
-        "notify" | "promises" | "render" => return None,
+        "deliver" | "notify" | "promises" | "render" => return None,
         unknown => panic!("say how `{unknown}` shows what it learned, or that it learns nothing"),
     })
 }

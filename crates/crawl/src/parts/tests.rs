@@ -227,7 +227,7 @@ fn plant(part: &str, tables: &SledTables, page: &CanonicalUrl) -> Option<()> {
         }
         "seed_hosts" => crate::stored::keep(tables, "failing_seed_hosts", &[origin.to_string()]).unwrap(),
         "traps" => tables.keep_traps(&origin, b"patterns").unwrap(),
-        "focus" | "next_change" | "notify" | "promises" | "render" | "trust" => return None,
+        "deliver" | "focus" | "next_change" | "notify" | "promises" | "render" | "trust" => return None,
         unknown => panic!("say how `{unknown}` keeps a page in the tables, or that it keeps none"),
     }
     Some(())

@@ -7,7 +7,10 @@ use std::fmt::Write;
 const GROUPS: &[(&str, &[&str])] = &[
     ("Crawl", &["crawl", "watch", "serve"]),
     ("Look", &["changes", "status", "explain", "show", "page", "report", "promises"]),
-    ("Act", &["add", "fetch", "reload", "pause", "resume", "block", "unblock", "takedown", "notify"]),
+    (
+        "Act",
+        &["add", "fetch", "reload", "pause", "resume", "block", "unblock", "takedown", "notify", "deliver"],
+    ),
     ("Data", &["backup", "restore", "import", "export", "repository"]),
     ("Formulas", &["formula", "learn", "simulate", "improve", "whatif", "savings"]),
     ("Research", &["dataset", "focus"]),

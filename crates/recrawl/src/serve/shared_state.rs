@@ -1,5 +1,6 @@
 //! State that the crawl thread shares with API handlers.
 
+use super::deliver_thread::DeliverThread;
 use super::disk::{self, Disk};
 use super::forecast_cache::Forecasts;
 use super::host_snapshot::Hosts;
@@ -115,6 +116,7 @@ pub struct SharedState {
     pub forecasts: Forecasts,
     pub learner: Learner,
     pub notify_thread: NotifyThread,
+    pub deliver_thread: DeliverThread,
     woken: Notify,
 }
 
@@ -163,6 +165,7 @@ impl SharedState {
             forecasts: Forecasts::default(),
             learner: Learner::default(),
             notify_thread: NotifyThread::default(),
+            deliver_thread: DeliverThread::default(),
             woken: Notify::new(),
         };
         shared.improving.open(crawl)?;

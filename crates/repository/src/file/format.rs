@@ -52,6 +52,8 @@ pub enum FileKind {
     StoredHosts = 15,
     /// The requests of a round.
     Requests = 16,
+    /// Pages that a target of documents holds.
+    Copy = 17,
 }
 
 /// The committed state.

@@ -1,0 +1,138 @@
+//! Targets of documents (`[[deliver]]`), as checked. What differs and how targets are spoken to is the business of the
+//! crate `delivery`; the program sends.
+
+use crate::admission::address_block::address_block;
+use crate::admission::pattern::Pattern;
+use crate::config::{Config, DeliverTable};
+use data_encoding::BASE64;
+use ipnet::IpNet;
+use recrawl_delivery::protocol::Protocol;
+use recrawl_types::{CanonicalUrl, UrlRules};
+use std::fmt;
+use std::time::Duration;
+
+/// Targets at most: for each, all pages are compared with its copy after each round.
+const MAX_TARGETS: usize = 20;
+/// Characters of a target's name at most. It is the name of a file.
+const MAX_NAME: usize = 64;
+
+/// A checked target.
+#[derive(Clone)]
+pub struct DeliverTarget {
+    /// Its name.
+    pub name: String,
+    /// How it is spoken to.
+    pub protocol: Protocol,
+    /// Does a document have the page's text?
+    pub has_text: bool,
+    /// `Authorization`, if any.
+    pub authorization: Option<String>,
+    /// Addresses that are allowed although they are not on the public Internet.
+    pub allow_addresses: Vec<IpNet>,
+    /// Maximum documents of a request.
+    pub batch: usize,
+    /// Maximum bytes of the documents of a request.
+    pub batch_bytes: usize,
+    /// Time limit of one request.
+    pub timeout: Duration,
+    patterns: Vec<Pattern>,
+}
+
+/// Nothing that may be secret.
+impl fmt::Debug for DeliverTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DeliverTarget({})", self.name)
+    }
+}
+
+impl DeliverTarget {
+    /// Checks the `[[deliver]]` tables.
+    ///
+    /// # Errors
+    /// The target and the key, and what is wrong.
+    pub fn all(config: &Config, urls: &UrlRules) -> Result<Vec<DeliverTarget>, String> {
+        let tables = &config.deliver;
+        if tables.len() > MAX_TARGETS {
+            return Err(format!("at most {MAX_TARGETS} [[deliver]] can be given, not {}", tables.len()));
+        }
+        if !tables.is_empty() && !config.storage.archive {
+            return Err("[[deliver]] makes documents from the archive: set storage.archive = true".into());
+        }
+        let mut targets: Vec<DeliverTarget> = Vec::new();
+        for table in tables {
+            let name = &table.name;
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+            if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(is_plain) {
+                return Err(format!(
+                    "deliver.name {name:?}: write a name of at most {MAX_NAME} letters, digits, - and _"
+                ));
+            }
+            let target = DeliverTarget::new(table, urls).map_err(|e| format!("[[deliver]] {name:?}: {e}"))?;
+            if let Some(other) =
+                targets.iter().find(|other| other.name == *name || other.protocol == target.protocol)
+            {
+                return Err(format!("[[deliver]] {name:?}: {:?} has its name or its `to`", other.name));
+            }
+            targets.push(target);
+        }
+        Ok(targets)
+    }
+
+    fn new(table: &DeliverTable, urls: &UrlRules) -> Result<DeliverTarget, String> {
+        let named = |key: &'static str| move |e: String| format!("{key}: {e}");
+        let protocol = Protocol::parse(&table.to).map_err(|e| format!("to: {e}"))?;
+        let patterns = table.pages.iter().map(|text| Pattern::parse(text, urls).map_err(|e| e.to_string()));
+        let patterns: Vec<Pattern> = patterns.collect::<Result<_, _>>().map_err(named("pages"))?;
+        if patterns.is_empty() {
+            return Err("pages is empty, so the target would get nothing".into());
+        }
+        let has_text = match table.content.as_str() {
+            "text" => true,
+            "none" => false,
+            other => return Err(format!("content is {other:?}; write \"text\" or \"none\"")),
+        };
+        if table.batch == 0 || table.timeout.0.is_zero() {
+            return Err("batch and timeout must not be 0".into());
+        }
+        let authorization = authorization(table)?;
+        if authorization.is_some() && matches!(protocol, Protocol::Lines(_)) {
+            return Err("a file needs no user, password or bearer: remove them".into());
+        }
+        let allow = table.allow_addresses.iter().map(|text| address_block(text));
+        Ok(DeliverTarget {
+            name: table.name.clone(),
+            protocol,
+            has_text,
+            authorization,
+            allow_addresses: allow.collect::<Result<_, _>>().map_err(named("allow_addresses"))?,
+            batch: table.batch as usize,
+            batch_bytes: usize::try_from(table.batch_bytes.0).unwrap_or(usize::MAX),
+            timeout: table.timeout.0,
+            patterns,
+        })
+    }
+
+    /// Is the page one of the target's?
+    pub fn wants(&self, url: &CanonicalUrl) -> bool {
+        self.patterns.iter().any(|pattern| pattern.matches(url))
+    }
+}
+
+fn authorization(table: &DeliverTable) -> Result<Option<String>, String> {
+    let is_basic = !table.user.is_empty() || !table.password.is_empty();
+    match (is_basic, table.bearer.is_empty()) {
+        (false, true) => Ok(None),
+        (false, false) => {
+            let bearer = table.bearer.referred().map_err(|e| format!("bearer: {e}"))?;
+            Ok(Some(format!("Bearer {bearer}")))
+        }
+        (true, true) if table.user.is_empty() || table.password.is_empty() => {
+            Err("set user and password together".into())
+        }
+        (true, true) => {
+            let password = table.password.referred().map_err(|e| format!("password: {e}"))?;
+            Ok(Some(format!("Basic {}", BASE64.encode(format!("{}:{password}", table.user).as_bytes()))))
+        }
+        (true, false) => Err("set either user and password or bearer, not both".into()),
+    }
+}

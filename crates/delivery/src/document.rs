@@ -1,0 +1,61 @@
+//! Documents: what a target gets of a page.
+
+use data_encoding::BASE32_NOPAD;
+use recrawl_types::CanonicalUrl;
+use ring::digest::{SHA256, digest};
+use serde::Serialize;
+
+/// Bytes of SHA-256 in an id.
+const ID_BYTES: usize = 16;
+
+/// The id of a page's document: 26 letters and digits, the same in each target and forever.
+pub fn id(url: &CanonicalUrl) -> String {
+    let digest = digest(&SHA256, url.as_text().as_bytes());
+    BASE32_NOPAD.encode(&digest.as_ref()[..ID_BYTES]).to_ascii_lowercase()
+}
+
+/// A page's document.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Document {
+    /// [`id`] of the page.
+    pub id: String,
+    /// It never falls, whatever happens to the page.
+    pub version: u64,
+    /// Canonical URL.
+    pub url: String,
+    /// Host name.
+    pub host: String,
+    /// Title, if there is one.
+    pub title: Option<String>,
+    /// Language that the page declares.
+    pub language: Option<String>,
+    /// Declared type.
+    pub content_type: Option<String>,
+    /// HTTP status.
+    pub status: u16,
+    /// End of the fetch of this body, in seconds since 1970.
+    pub fetched_at: u64,
+    /// Changes that visits found so far.
+    pub changes: u32,
+    /// The visible text, as far as the page's rule lets it count; none if it is not asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recrawl_types::UrlRules;
+
+    #[test]
+    fn an_id_is_one_word_and_that_of_one_page() {
+        let id = |text: &str| id(&UrlRules::keep_all().canonicalize(text).unwrap());
+        let first = id("https://example.com/a");
+        assert_eq!(first, id("https://EXAMPLE.com:443/a"));
+        assert_ne!(first, id("https://example.com/b"));
+        assert!(
+            first.len() == 26 && first.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit()),
+            "{first}"
+        );
+    }
+}

@@ -1,0 +1,95 @@
+//! Meilisearch. It takes a request as a task, and tells by the task what became of it. It has no versions: so there is one
+//! request at a time, and the next one waits for the task's end.
+
+use super::{AfterAnswer, CopyItem, TargetRequest, not_taken};
+use crate::document::id;
+use crate::sync::ItemAnswer;
+use serde_json::Value;
+use url::Url;
+
+/// An index of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskIndex {
+    server: Url,
+    name: String,
+}
+
+impl TaskIndex {
+    /// # Errors
+    /// That no index has this name.
+    pub fn new(server: Url, name: &str) -> Result<TaskIndex, String> {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+        match name.chars().all(is_name) {
+            true => Ok(TaskIndex { server, name: name.to_owned() }),
+            false => Err(format!("{name:?}: an index is named by letters, digits, - and _")),
+        }
+    }
+
+    fn at(&self, path: &str) -> Url {
+        self.server.join(path).expect("a path of letters, digits, - and _")
+    }
+
+    /// Puts alone, or deletes alone.
+    pub(super) fn request(&self, items: &[CopyItem]) -> TargetRequest {
+        let put = |item: &CopyItem| match item {
+            CopyItem::Put(document) => {
+                Some(serde_json::to_value(document).expect("a document is plain data"))
+            }
+            CopyItem::Delete(_) => None,
+        };
+        let deleted = |item: &CopyItem| match item {
+            CopyItem::Put(_) => None,
+            CopyItem::Delete(url) => Some(Value::from(id(url))),
+        };
+        let documents: Vec<Value> = items.iter().filter_map(put).collect();
+        let (path, body) = match documents.is_empty() {
+            false => (format!("indexes/{}/documents?primaryKey=id", self.name), documents),
+            true => {
+                let ids = items.iter().filter_map(deleted).collect();
+                (format!("indexes/{}/documents/delete-batch", self.name), ids)
+            }
+        };
+        let body = Value::Array(body).to_string().into_bytes();
+        TargetRequest { url: self.at(&path), body: Some(body), content_type: "application/json" }
+    }
+
+    /// 202 names a task; 200 tells of one.
+    pub(super) fn read(&self, items: &[CopyItem], status: u16, body: &[u8]) -> AfterAnswer {
+        let document: Value = serde_json::from_slice(body).unwrap_or_default();
+        let ask = |task: u64| TargetRequest {
+            url: self.at(&format!("tasks/{task}")),
+            body: None,
+            content_type: "application/json",
+        };
+        match (status, document["status"].as_str()) {
+            (202, _) => match document["taskUid"].as_u64() {
+                Some(task) => AfterAnswer::Ask(ask(task)),
+                None => AfterAnswer::Interrupted("it named no task".into()),
+            },
+            (200, Some("enqueued" | "processing")) => match document["uid"].as_u64() {
+                Some(task) => AfterAnswer::Ask(ask(task)),
+                None => AfterAnswer::Interrupted("its task has no number".into()),
+            },
+            (200, Some("succeeded")) => AfterAnswer::Answers(vec![(ItemAnswer::Taken, None); items.len()]),
+            (200, Some("canceled")) => AfterAnswer::Interrupted("somebody cancelled the task".into()),
+            (200, Some("failed")) => failed(items, &document["error"]),
+            (200, _) => AfterAnswer::Interrupted("its answer is not that of a task".into()),
+            _ => not_taken(status, body, items.len()),
+        }
+    }
+}
+
+/// A task fails as a whole: which document it was, smaller requests tell.
+fn failed(items: &[CopyItem], error: &Value) -> AfterAnswer {
+    let why = error["message"].as_str().unwrap_or("no reason given").to_owned();
+    let are_deletes = items.iter().all(|item| matches!(item, CopyItem::Delete(_)));
+    match error["code"].as_str() {
+        // What is not there need not go.
+        Some("index_not_found") if are_deletes => {
+            AfterAnswer::Answers(vec![(ItemAnswer::Taken, None); items.len()])
+        }
+        _ if error["type"] != "invalid_request" => AfterAnswer::Interrupted(why),
+        _ if items.len() > 1 => AfterAnswer::Divide,
+        _ => AfterAnswer::Answers(vec![(ItemAnswer::Refused, Some(why))]),
+    }
+}

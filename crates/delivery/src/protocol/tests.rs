@@ -1,0 +1,191 @@
+use super::*;
+use crate::document::id;
+use recrawl_types::UrlRules;
+use serde_json::{Value, json};
+
+fn page(name: &str) -> CanonicalUrl {
+    UrlRules::keep_all().canonicalize(&format!("http://a.test/{name}")).unwrap()
+}
+
+fn put(name: &str) -> CopyItem {
+    CopyItem::Put(Box::new(Document {
+        id: id(&page(name)),
+        version: 7,
+        url: page(name).to_string(),
+        host: "a.test".into(),
+        title: Some("A \"title\"\nof two lines".into()),
+        language: None,
+        content_type: Some("text/html".into()),
+        status: 200,
+        fetched_at: 5,
+        changes: 2,
+        text: Some("words".into()),
+    }))
+}
+
+fn items() -> Vec<CopyItem> {
+    vec![put("a"), CopyItem::Delete(page("b")), put("c")]
+}
+
+fn answers(next: AfterAnswer) -> Vec<ItemAnswer> {
+    match next {
+        AfterAnswer::Answers(answers) => answers.into_iter().map(|(answer, _)| answer).collect(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_names_a_target_is_read_and_what_does_not_is_refused_with_an_example() {
+    for (text, expected) in [
+        ("opensearch+https://search.test:9200/docs", "https://search.test:9200/_bulk"),
+        ("elasticsearch+http://search.test/prefix/docs/", "http://search.test/prefix/_bulk"),
+    ] {
+        let request = Protocol::parse(text).unwrap().request(1, &items()).unwrap();
+        assert_eq!(request.url.as_str(), expected);
+    }
+    let request =
+        Protocol::parse("meilisearch+http://localhost:7700/docs").unwrap().request(1, &[put("a")]).unwrap();
+    assert_eq!(request.url.as_str(), "http://localhost:7700/indexes/docs/documents?primaryKey=id");
+    assert_eq!(Protocol::parse("jsonl+file:///tmp/x.jsonl"), Ok(Protocol::Lines("/tmp/x.jsonl".into())));
+    for text in [
+        "",
+        "docs",
+        "https://search.test/docs",
+        "opensearch+ftp://search.test/docs",
+        "opensearch+https://search.test",
+        "opensearch+https://search.test/",
+        "opensearch+https://user@search.test/docs",
+        "opensearch+https://search.test/docs?x=1",
+        "opensearch+https://search.test/Docs",
+        "opensearch+https://search.test/_bulk",
+        "meilisearch+http://localhost/a%20b",
+        "jsonl+file://relative.jsonl",
+        "jsonl+file:///folder/",
+    ] {
+        let refused = Protocol::parse(text).expect_err(text).to_string();
+        assert!(refused.contains("write it as one of: opensearch+https://"), "{refused}");
+    }
+}
+
+#[test]
+fn a_bulk_request_has_a_version_for_each_change() {
+    let opensearch = Protocol::parse("opensearch+https://search.test/docs").unwrap();
+    let body = String::from_utf8(opensearch.request(9, &items()).unwrap().body.unwrap()).unwrap();
+    let lines: Vec<Value> = body.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(body.ends_with('\n') && lines.len() == 5);
+    let of = |name: &str| json!({"_index": "docs", "_id": id(&page(name)), "version": 9, "version_type": "external_gte"});
+    assert_eq!(
+        [&lines[0], &lines[2], &lines[3]],
+        [&json!({"index": of("a")}), &json!({"delete": of("b")}), &json!({"index": of("c")})]
+    );
+    assert_eq!((&lines[1]["url"], &lines[1]["text"]), (&json!("http://a.test/a"), &json!("words")));
+}
+
+#[test]
+fn the_answer_of_each_item_is_read() {
+    let opensearch = Protocol::parse("opensearch+https://search.test/docs").unwrap();
+    let read = |statuses: [u64; 3], status| {
+        let item = |(at, status): (usize, u64)| {
+            let action = if at == 1 { "delete" } else { "index" };
+            let error = if status > 404 || status == 400 {
+                json!({"type": "x", "reason": "because"})
+            } else {
+                Value::Null
+            };
+            json!({action: {"_id": "x", "status": status, "error": error}})
+        };
+        let items_answered: Vec<Value> = statuses.into_iter().enumerate().map(item).collect();
+        opensearch.read(
+            &items(),
+            status,
+            json!({"errors": true, "items": items_answered}).to_string().as_bytes(),
+        )
+    };
+    use ItemAnswer::{Refused, Taken, Unknown};
+    assert_eq!(answers(read([201, 404, 200], 200)), [Taken, Taken, Taken]);
+    assert_eq!(answers(read([400, 200, 429], 200)), [Refused, Taken, Unknown]);
+    assert_eq!(answers(read([503, 503, 409], 200)), [Unknown, Unknown, Unknown]);
+    let AfterAnswer::Answers(told) = read([400, 200, 200], 200) else { panic!("an answer to each") };
+    assert_eq!(told[0].1.as_deref(), Some("because"));
+}
+
+/// What is no answer to a bulk request confirms nothing.
+#[test]
+fn other_answers_interrupt() {
+    let opensearch = Protocol::parse("opensearch+https://search.test/docs").unwrap();
+    for (status, body) in [
+        (200, ""),
+        (200, "<html>hello</html>"),
+        (200, "{}"),
+        (200, r#"{"errors":false,"items":[]}"#),
+        (301, ""),
+        (401, "{}"),
+        (404, "no such"),
+        (429, ""),
+        (500, "oops"),
+        (503, ""),
+    ] {
+        let next = opensearch.read(&items(), status, body.as_bytes());
+        assert!(
+            matches!(&next, AfterAnswer::Interrupted(why) if !why.is_empty()),
+            "{status} {body}: {next:?}"
+        );
+    }
+    assert_eq!(opensearch.read(&items(), 413, b""), AfterAnswer::Divide);
+    assert_eq!(answers(opensearch.read(&[put("a")], 413, b"too large")), [ItemAnswer::Refused]);
+}
+
+#[test]
+fn the_end_of_a_task_is_the_answer() {
+    let meilisearch = Protocol::parse("meilisearch+http://localhost:7700/docs").unwrap();
+    let deletes = [CopyItem::Delete(page("a")), CopyItem::Delete(page("b"))];
+    let request = meilisearch.request(1, &deletes).unwrap();
+    assert_eq!(request.url.as_str(), "http://localhost:7700/indexes/docs/documents/delete-batch");
+    assert_eq!(
+        serde_json::from_slice::<Value>(&request.body.unwrap()).unwrap(),
+        json!([id(&page("a")), id(&page("b"))])
+    );
+    let read = |items: &[CopyItem], status, body: Value| {
+        meilisearch.read(items, status, body.to_string().as_bytes())
+    };
+    let puts = [put("a"), put("b")];
+    let AfterAnswer::Ask(ask) = read(&puts, 202, json!({"taskUid": 12, "status": "enqueued"})) else {
+        panic!("a task")
+    };
+    assert_eq!((ask.url.as_str(), ask.body), ("http://localhost:7700/tasks/12", None));
+    assert!(matches!(read(&puts, 200, json!({"uid": 12, "status": "processing"})), AfterAnswer::Ask(_)));
+    assert_eq!(
+        answers(read(&puts, 200, json!({"uid": 12, "status": "succeeded"}))),
+        [ItemAnswer::Taken, ItemAnswer::Taken]
+    );
+    let failed = |code: &str, kind: &str| json!({"uid": 12, "status": "failed", "error": {"message": "m", "code": code, "type": kind}});
+    assert_eq!(read(&puts, 200, failed("invalid_document_fields", "invalid_request")), AfterAnswer::Divide);
+    assert_eq!(
+        answers(read(&puts[..1], 200, failed("invalid_document_fields", "invalid_request"))),
+        [ItemAnswer::Refused]
+    );
+    assert!(matches!(read(&puts, 200, failed("internal", "internal")), AfterAnswer::Interrupted(_)));
+    assert_eq!(
+        answers(read(&deletes, 200, failed("index_not_found", "invalid_request"))),
+        [ItemAnswer::Taken, ItemAnswer::Taken]
+    );
+    for (status, body) in
+        [(202, json!({})), (200, json!({})), (200, json!("x")), (403, json!({})), (500, json!({}))]
+    {
+        assert!(matches!(read(&puts, status, body.clone()), AfterAnswer::Interrupted(_)), "{status} {body}");
+    }
+}
+
+#[test]
+fn a_document_that_is_removed_leaves_no_line() {
+    let written = lines(9, &items());
+    let text: Vec<&[u8]> = written.split_inclusive(|byte| *byte == b'\n').collect();
+    let ops: Vec<Value> =
+        text.iter().map(|line| serde_json::from_slice::<Value>(line).unwrap()["op"].clone()).collect();
+    assert_eq!(ops, ["put", "delete", "put"]);
+    let removed = [id(&page("a")), id(&page("b"))].into();
+    let left: Vec<&[u8]> = text.iter().filter_map(|line| rewritten(line, &removed)).collect();
+    // The line of the delete stays: readers are to know.
+    assert_eq!(left, text[1..]);
+    assert_eq!(rewritten(b"{\"op\":\"put\",\"id\"", &removed), None);
+}

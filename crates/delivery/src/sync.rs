@@ -1,0 +1,324 @@
+//! Brings the copy of a target up to date.
+
+use recrawl_repository::storage::Storage;
+use recrawl_repository::{CopyReader, CopyWriter, Held, ReadError, WriteError};
+use recrawl_types::CanonicalUrl;
+use std::cmp::Ordering;
+
+/// Pages that wait at most for the answer to a change among them: the file is written in their order.
+const MAX_WAITING: usize = 10_000;
+
+/// A change of the copy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CopyChange {
+    /// The page's document is to be there, in this state.
+    Put(CanonicalUrl, u64),
+    /// It is to go.
+    Delete(CanonicalUrl),
+}
+
+/// The outcome of a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ItemAnswer {
+    /// It was made.
+    Taken,
+    /// The target refuses this document. It is sent again when its state is another.
+    Refused,
+    /// Nobody knows: the change is sent again next time.
+    Unknown,
+}
+
+/// The target takes nothing at present, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interrupted(pub String);
+
+/// The reason why a copy is not up to date.
+#[derive(Debug, thiserror::Error)]
+pub enum SyncError<E> {
+    /// The pages cannot be read.
+    #[error("{0}")]
+    Pages(E),
+    /// The file of what the target holds cannot be read.
+    #[error("{0}; `recrawl deliver rebuild` sends all again")]
+    Read(#[from] ReadError),
+    /// It cannot be stored.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// The target took only a part.
+    #[error("{0}")]
+    Interrupted(String),
+}
+
+/// Changes that a target took or refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sent {
+    /// Documents that it took.
+    pub puts: u64,
+    /// Documents that it removed.
+    pub deletes: u64,
+    /// Documents that it refused.
+    pub refused: u64,
+}
+
+/// Pages that a target should hold, in the order of URLs, each with a state that is another whenever its document is.
+pub trait WantedPages<E>: Iterator<Item = Result<(CanonicalUrl, u64), E>> {}
+
+impl<E, I: Iterator<Item = Result<(CanonicalUrl, u64), E>>> WantedPages<E> for I {}
+
+/// Sends changes with a version, and gives an answer to each.
+pub trait SendChanges: FnMut(u64, &[CopyChange]) -> Result<Vec<ItemAnswer>, Interrupted> {}
+
+impl<F: FnMut(u64, &[CopyChange]) -> Result<Vec<ItemAnswer>, Interrupted>> SendChanges for F {}
+
+/// The copy of one target.
+pub struct TargetCopy<'s> {
+    /// The data directory.
+    pub storage: &'s dyn Storage,
+    /// The target's name.
+    pub target: &'s str,
+    /// Changes that are sent at once at most.
+    pub batch: usize,
+}
+
+/// A page that the target should hold or may hold.
+struct ComparedPage {
+    url: CanonicalUrl,
+    held: Option<Held>,
+    wanted: Option<u64>,
+}
+
+impl ComparedPage {
+    /// The change that makes the copy right, if any.
+    fn change(&self) -> Option<CopyChange> {
+        match (self.held, self.wanted) {
+            (Some(Held::Taken(held) | Held::Refused(held)), Some(wanted)) if held == wanted => None,
+            (_, Some(wanted)) => Some(CopyChange::Put(self.url.clone(), wanted)),
+            (Some(_), None) => Some(CopyChange::Delete(self.url.clone())),
+            (None, None) => None,
+        }
+    }
+}
+
+/// One pass over all pages.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SyncPass {
+    /// Notes which documents are about to change, and sends nothing.
+    Note,
+    Deletes,
+    Puts,
+}
+
+impl SyncPass {
+    fn sends(self, change: &CopyChange) -> bool {
+        match self {
+            SyncPass::Note => false,
+            SyncPass::Deletes => matches!(change, CopyChange::Delete(_)),
+            SyncPass::Puts => matches!(change, CopyChange::Put(..)),
+        }
+    }
+}
+
+impl TargetCopy<'_> {
+    /// Sends what differs: first deletes, then puts. `version` is raised where the last one was as high.
+    ///
+    /// The order of writes: before a change is sent, the file says that nobody knows what the target has of the page. A
+    /// kill behind that leaves a page that is sent or deleted again, whatever it has become meanwhile. So there is never a
+    /// document that nobody knows of, nor one that is taken for what it is not.
+    ///
+    /// # Errors
+    /// When the target is interrupted, or a file cannot be read or written. What was taken is stored, and the next call
+    /// goes on behind it.
+    pub fn sync<E, P: WantedPages<E>>(
+        &self,
+        version: u64,
+        pages: &dyn Fn() -> P,
+        send: &mut dyn SendChanges,
+    ) -> Result<Sent, SyncError<E>> {
+        let mut sent = Sent::default();
+        let last = CopyReader::open(self.storage, self.target)?.map_or(0, |copy| copy.version());
+        let version = version.max(last.saturating_add(1));
+        let (mut has_deletes, mut has_puts) = (false, false);
+        let mut join = Join::new(self, pages())?;
+        while let Some(page) = join.next()? {
+            match page.change() {
+                Some(CopyChange::Delete(_)) => has_deletes = true,
+                Some(CopyChange::Put(..)) => has_puts = true,
+                None => {}
+            }
+            if has_deletes && has_puts {
+                break;
+            }
+        }
+        drop(join);
+        if has_deletes || has_puts {
+            self.pass(SyncPass::Note, version, pages(), send, &mut sent)?;
+        }
+        if has_deletes {
+            self.pass(SyncPass::Deletes, version, pages(), send, &mut sent)?;
+        }
+        if has_puts {
+            self.pass(SyncPass::Puts, version, pages(), send, &mut sent)?;
+        }
+        Ok(sent)
+    }
+
+    /// Notes that all documents may be in any state, so that the next call of [`TargetCopy::sync`] sends them again.
+    ///
+    /// # Errors
+    /// When the file cannot be written. One that is damaged is begun anew: then documents of pages that should not be there
+    /// are not known any more.
+    pub fn doubt(&self) -> Result<(), WriteError> {
+        let Ok(Some(mut copy)) = CopyReader::open(self.storage, self.target) else {
+            return CopyWriter::create(self.storage, self.target, 0)?.finish(self.storage);
+        };
+        let mut doubted = CopyWriter::create(self.storage, self.target, copy.version())?;
+        while let Ok(Some((url, _))) = copy.next_page() {
+            doubted.push(&url, Held::Unsure)?;
+        }
+        doubted.finish(self.storage)
+    }
+
+    /// Sends the changes of a pass, and stores what the target holds then.
+    fn pass<E>(
+        &self,
+        pass: SyncPass,
+        version: u64,
+        pages: impl WantedPages<E>,
+        send: &mut dyn SendChanges,
+        sent: &mut Sent,
+    ) -> Result<(), SyncError<E>> {
+        let mut join = Join::new(self, pages)?;
+        let mut file = CopyWriter::create(self.storage, self.target, version)?;
+        let mut waiting = Waiting { pages: Vec::new(), changes: Vec::new() };
+        let mut interrupted = None;
+        while let Some(page) = join.next()? {
+            let change = page.change().filter(|change| interrupted.is_none() && pass.sends(change));
+            waiting.changes.extend(change.clone());
+            waiting.pages.push((page, change.is_some()));
+            if waiting.changes.len() >= self.batch || waiting.pages.len() >= MAX_WAITING {
+                interrupted = interrupted.or(waiting.settle(version, send, &mut file, sent)?);
+            }
+        }
+        interrupted = interrupted.or(waiting.settle(version, send, &mut file, sent)?);
+        file.finish(self.storage)?;
+        match interrupted {
+            None => Ok(()),
+            Some(Interrupted(why)) => Err(SyncError::Interrupted(why)),
+        }
+    }
+}
+
+/// Pages that are not written yet, as an answer is missing; those with a change have `true`.
+struct Waiting {
+    pages: Vec<(ComparedPage, bool)>,
+    changes: Vec<CopyChange>,
+}
+
+impl Waiting {
+    /// Sends the changes, and writes the pages as the answers leave them.
+    fn settle(
+        &mut self,
+        version: u64,
+        send: &mut dyn SendChanges,
+        file: &mut CopyWriter,
+        sent: &mut Sent,
+    ) -> Result<Option<Interrupted>, WriteError> {
+        let answers = if self.changes.is_empty() { Ok(Vec::new()) } else { send(version, &self.changes) };
+        let (answers, interrupted) = match answers {
+            Ok(answers) => (answers, None),
+            Err(interrupted) => (Vec::new(), Some(interrupted)),
+        };
+        self.changes.clear();
+        let mut answers = answers.into_iter();
+        for (page, is_sent) in self.pages.drain(..) {
+            let answer = is_sent.then(|| answers.next().unwrap_or(ItemAnswer::Unknown));
+            let held = match (answer, page.wanted) {
+                (Some(ItemAnswer::Taken), Some(wanted)) => {
+                    sent.puts += 1;
+                    Some(Held::Taken(wanted))
+                }
+                (Some(ItemAnswer::Taken), None) => {
+                    sent.deletes += 1;
+                    None
+                }
+                (Some(ItemAnswer::Refused), Some(wanted)) => {
+                    sent.refused += 1;
+                    Some(Held::Refused(wanted))
+                }
+                // A delete that was refused or got lost is sent again, and so is a put that got lost.
+                (Some(_), _) => Some(Held::Unsure),
+                // It is not sent yet.
+                (None, _) if page.change().is_some() => Some(Held::Unsure),
+                (None, _) => page.held,
+            };
+            if let Some(held) = held {
+                file.push(&page.url, held)?;
+            }
+        }
+        Ok(interrupted)
+    }
+}
+
+/// Both sides of a comparison, in the order of URLs.
+struct Join<P> {
+    copy: Option<CopyReader>,
+    held: Option<(CanonicalUrl, Held)>,
+    pages: P,
+    wanted: Option<(CanonicalUrl, u64)>,
+}
+
+impl<P> Join<P> {
+    fn new<E>(copy: &TargetCopy<'_>, pages: P) -> Result<Join<P>, SyncError<E>>
+    where
+        P: WantedPages<E>,
+    {
+        let copy = CopyReader::open(copy.storage, copy.target)?;
+        let mut join = Join { copy, held: None, pages, wanted: None };
+        join.read_held()?;
+        join.read_wanted()?;
+        Ok(join)
+    }
+
+    fn read_held(&mut self) -> Result<(), ReadError> {
+        self.held = match &mut self.copy {
+            Some(copy) => copy.next_page()?,
+            None => None,
+        };
+        Ok(())
+    }
+
+    fn read_wanted<E>(&mut self) -> Result<(), SyncError<E>>
+    where
+        P: WantedPages<E>,
+    {
+        self.wanted = self.pages.next().transpose().map_err(SyncError::Pages)?;
+        Ok(())
+    }
+
+    fn next<E>(&mut self) -> Result<Option<ComparedPage>, SyncError<E>>
+    where
+        P: WantedPages<E>,
+    {
+        let order = match (&self.held, &self.wanted) {
+            (None, None) => return Ok(None),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some((held, _)), Some((wanted, _))) => held.cmp(wanted),
+        };
+        let held = if order.is_le() { self.held.take() } else { None };
+        let wanted = if order.is_ge() { self.wanted.take() } else { None };
+        if order.is_le() {
+            self.read_held()?;
+        }
+        if order.is_ge() {
+            self.read_wanted()?;
+        }
+        let (held, of_held) = held.map(|(url, held)| (held, url)).unzip();
+        let (wanted, of_wanted) = wanted.map(|(url, state)| (state, url)).unzip();
+        let url = of_held.or(of_wanted).expect("one of both has it");
+        Ok(Some(ComparedPage { url, held, wanted }))
+    }
+}
+
+#[cfg(test)]
+mod tests;

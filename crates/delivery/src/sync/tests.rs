@@ -1,0 +1,198 @@
+use super::*;
+use proptest::prelude::*;
+use recrawl_repository::storage::MemoryStorage;
+use recrawl_types::UrlRules;
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+
+fn url(page: u8) -> CanonicalUrl {
+    UrlRules::keep_all().canonicalize(&format!("http://a.test/{page:03}")).unwrap()
+}
+
+/// Pages that should be there, with their states.
+type Web = BTreeMap<u8, u64>;
+
+fn pages(web: &Web) -> impl Fn() -> std::vec::IntoIter<Result<(CanonicalUrl, u64), Infallible>> + '_ {
+    || web.iter().map(|(page, state)| Ok((url(*page), *state))).collect::<Vec<_>>().into_iter()
+}
+
+/// A target with external versions.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Store {
+    documents: BTreeMap<CanonicalUrl, (u64, u64)>,
+    /// The highest version seen of any page, also of deleted ones.
+    versions: BTreeMap<CanonicalUrl, u64>,
+    requests: usize,
+}
+
+impl Store {
+    fn apply(&mut self, version: u64, change: &CopyChange) {
+        let (CopyChange::Put(page, _) | CopyChange::Delete(page)) = change;
+        let last = self.versions.insert(page.clone(), version);
+        assert!(last.is_none_or(|last| last <= version), "a version fell");
+        match change {
+            CopyChange::Put(page, state) => drop(self.documents.insert(page.clone(), (version, *state))),
+            CopyChange::Delete(page) => drop(self.documents.remove(page)),
+        }
+    }
+
+    fn holds(&self) -> BTreeMap<CanonicalUrl, u64> {
+        self.documents.iter().map(|(page, (_, state))| (page.clone(), *state)).collect()
+    }
+}
+
+fn is_right(store: &Store, web: &Web) -> bool {
+    store.holds() == web.iter().map(|(page, state)| (url(*page), *state)).collect()
+}
+
+fn copy(storage: &MemoryStorage, batch: usize) -> TargetCopy<'_> {
+    TargetCopy { storage, target: "desk", batch }
+}
+
+/// Sends all, with a version that the clock gives.
+fn bring(storage: &MemoryStorage, store: &mut Store, web: &Web, batch: usize) -> Sent {
+    let mut send = |version, changes: &[CopyChange]| {
+        store.requests += 1;
+        changes.iter().for_each(|change| store.apply(version, change));
+        Ok(vec![ItemAnswer::Taken; changes.len()])
+    };
+    copy(storage, batch).sync(5, &pages(web), &mut send).unwrap()
+}
+
+#[test]
+fn nothing_is_sent_twice_and_nothing_without_a_difference() {
+    let (storage, mut store) = (MemoryStorage::new(), Store::default());
+    let web: Web = (0..7).map(|page| (page, 1)).collect();
+    assert_eq!(bring(&storage, &mut store, &web, 3), Sent { puts: 7, deletes: 0, refused: 0 });
+    assert_eq!((store.requests, is_right(&store, &web)), (3, true));
+    let bytes = storage.open("desk.copy").unwrap().identity().unwrap();
+    assert_eq!(bring(&storage, &mut store, &web, 3), Sent::default());
+    assert_eq!((store.requests, storage.open("desk.copy").unwrap().identity().unwrap()), (3, bytes));
+    let web: Web = (2..9).map(|page| (page, u64::from(page > 5))).collect();
+    assert_eq!(bring(&storage, &mut store, &web, 3), Sent { puts: 6, deletes: 2, refused: 0 });
+    assert!(is_right(&store, &web));
+    copy(&storage, 3).doubt().unwrap();
+    assert_eq!(bring(&storage, &mut store, &web, 3).puts, 7);
+}
+
+#[test]
+fn deletes_come_before_puts() {
+    let (storage, mut store) = (MemoryStorage::new(), Store::default());
+    bring(&storage, &mut store, &(0..6).map(|page| (page, 1)).collect(), 2);
+    let mut order = Vec::new();
+    let web: Web = (3..9).map(|page| (page, 2)).collect();
+    let mut send = |_, changes: &[CopyChange]| {
+        order.extend(changes.iter().map(|change| matches!(change, CopyChange::Put(..))));
+        Ok(vec![ItemAnswer::Taken; changes.len()])
+    };
+    copy(&storage, 2).sync(9, &pages(&web), &mut send).unwrap();
+    assert_eq!(order, [[false; 3].as_slice(), &[true; 6]].concat());
+}
+
+#[test]
+fn what_is_refused_waits_for_another_state() {
+    let (storage, web) = (MemoryStorage::new(), Web::from([(1, 1), (2, 1)]));
+    let refuse = |page: u8| {
+        move |_, changes: &[CopyChange]| {
+            let is_it =
+                |change: &CopyChange| matches!(change, CopyChange::Put(found, _) if *found == url(page));
+            Ok(changes
+                .iter()
+                .map(|change| if is_it(change) { ItemAnswer::Refused } else { ItemAnswer::Taken })
+                .collect())
+        }
+    };
+    let sync = |web: &Web, send: &mut dyn SendChanges| copy(&storage, 9).sync(1, &pages(web), send).unwrap();
+    assert_eq!(sync(&web, &mut refuse(2)), Sent { puts: 1, deletes: 0, refused: 1 });
+    assert_eq!(sync(&web, &mut refuse(9)), Sent::default());
+    assert_eq!(sync(&Web::from([(1, 1), (2, 2)]), &mut refuse(9)), Sent { puts: 1, deletes: 0, refused: 0 });
+    // It may have an earlier state of what it refused, so it is deleted there.
+    assert_eq!(sync(&Web::from([(1, 1), (2, 3)]), &mut refuse(2)).refused, 1);
+    assert_eq!(sync(&Web::from([(1, 1)]), &mut refuse(9)), Sent { puts: 0, deletes: 1, refused: 0 });
+}
+
+/// How one request ends.
+#[derive(Clone, Copy, Debug)]
+enum End {
+    Answered,
+    /// The first changes are made, then the connection breaks.
+    Broken(usize),
+    /// All is made, and the answer gets lost.
+    Lost,
+    /// The program is killed behind it: what was not stored before is gone.
+    Killed,
+    /// Some changes are answered as not made.
+    InPart(usize),
+}
+
+fn end() -> impl Strategy<Value = End> {
+    prop_oneof![
+        3 => Just(End::Answered),
+        1 => (0usize..5).prop_map(End::Broken),
+        1 => Just(End::Lost),
+        1 => Just(End::Killed),
+        1 => (0usize..5).prop_map(End::InPart),
+    ]
+}
+
+fn bytes_of(storage: &MemoryStorage) -> Option<Vec<u8>> {
+    let file = storage.open("desk.copy").ok()?;
+    let mut bytes = vec![0; file.length().unwrap() as usize];
+    file.read_at(&mut bytes, 0).unwrap();
+    Some(bytes)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    /// Whatever happens to requests and to the program, the next call that ends well leaves the copy right. And no page that
+    /// is gone stays, once a call took all deletes.
+    #[test]
+    fn the_copy_is_exact(
+        webs in proptest::collection::vec(proptest::collection::btree_map(0u8..12, 0u64..4, 0..12), 1..8),
+        ends in proptest::collection::vec(end(), 0..25), batch in 1usize..6,
+    ) {
+        let (storage, mut store, mut ends) = (MemoryStorage::new(), Store::default(), ends.into_iter());
+        for web in &webs {
+            let (mut killed_with, mut is_killed) = (None, false);
+            let mut send = |version, changes: &[CopyChange]| {
+                assert!(!is_killed, "a program that is killed sends nothing");
+                let made = match ends.next().unwrap_or(End::Answered) {
+                    End::Broken(made) => {
+                        changes.iter().take(made).for_each(|change| store.apply(version, change));
+                        return Err(Interrupted("broken".into()));
+                    }
+                    End::InPart(made) => made,
+                    end => {
+                        changes.iter().for_each(|change| store.apply(version, change));
+                        match end {
+                            End::Lost => return Err(Interrupted("lost".into())),
+                            End::Killed => {
+                                (killed_with, is_killed) = (Some(bytes_of(&storage)), true);
+                                return Err(Interrupted("killed".into()));
+                            }
+                            _ => return Ok(vec![ItemAnswer::Taken; changes.len()]),
+                        }
+                    }
+                };
+                let answers = changes.iter().enumerate().map(|(at, change)| match at < made {
+                    true => {
+                        store.apply(version, change);
+                        ItemAnswer::Taken
+                    }
+                    false => ItemAnswer::Unknown,
+                });
+                Ok(answers.collect())
+            };
+            let ended = copy(&storage, batch).sync(5, &pages(web), &mut send);
+            match killed_with {
+                Some(Some(bytes)) => storage.create("desk.copy").unwrap().write(&bytes).unwrap(),
+                Some(None) => panic!("nothing was stored before the first document was sent"),
+                None => drop(ended),
+            }
+        }
+        let last = webs.last().unwrap();
+        bring(&storage, &mut store, last, batch);
+        prop_assert!(is_right(&store, last), "{:?} is not {last:?}", store.holds());
+    }
+}

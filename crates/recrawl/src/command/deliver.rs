@@ -1,0 +1,140 @@
+//! `recrawl deliver`: sends documents to the targets of `[[deliver]]`, and shows what they hold.
+
+use super::{counted, print, print_json, thousands};
+use crate::cli::{DeliverCommand, Where};
+use crate::daemon::Daemon;
+use crate::deliverer::{Committed, told};
+use recrawl_crawl::admission::blocks::Blocks;
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::open_read;
+use recrawl_crawl::operator::stopped::StoppedCrawl;
+use recrawl_crawl::parts::deliver::DeliverTarget;
+use recrawl_crawl::settings::Settings;
+use recrawl_delivery::TargetCopy;
+use recrawl_repository::storage::Storage;
+use recrawl_repository::{CopyReader, Held};
+use serde::Serialize;
+use tokio::runtime::Builder;
+
+pub fn run(command: &DeliverCommand) -> Result<(), Failure> {
+    match command {
+        DeliverCommand::Send { target, at } => send(at, target.as_deref()),
+        DeliverCommand::Status { at, json } => status(at, *json),
+        DeliverCommand::Rebuild { target, at } => rebuild(at, target),
+    }
+}
+
+/// The settings, with at least one target.
+fn settings(at: &Where) -> Result<Settings, Failure> {
+    let settings = at.settings()?;
+    match settings.deliver.is_empty() {
+        true => Err(Failure::Usage("no target is configured: add [[deliver]] to the configuration".into())),
+        false => Ok(settings),
+    }
+}
+
+fn named<'s>(settings: &'s Settings, name: &str) -> Result<&'s DeliverTarget, Failure> {
+    settings.deliver.iter().find(|target| target.name == name).ok_or_else(|| {
+        let names: Vec<&str> = settings.deliver.iter().map(|target| target.name.as_str()).collect();
+        Failure::Usage(format!("no target is named {name:?}; there are: {}", names.join(", ")))
+    })
+}
+
+fn refuse_beside_daemon(settings: &Settings, what: &str) -> Result<(), Failure> {
+    match Daemon::beside(&settings.data_dir) {
+        Some(_) => Err(Failure::Work(format!("a daemon runs in {}: {what}", settings.data_dir.display()))),
+        None => Ok(()),
+    }
+}
+
+fn send(at: &Where, name: Option<&str>) -> Result<(), Failure> {
+    let mut settings = settings(at)?;
+    name.map(|name| named(&settings, name)).transpose()?;
+    refuse_beside_daemon(&settings, "it delivers by itself")?;
+    // It holds the lock, so no daemon sends the same.
+    let StoppedCrawl { storage, repository, tables, decided } = StoppedCrawl::open(&settings)?;
+    settings.admit_seed_sites(&tables, &[])?;
+    drop(tables);
+    settings.scope.refuse_taken_down(decided.taken_down);
+    let runtime = Builder::new_current_thread().enable_all().build().map_err(Failure::work)?;
+    let committed = Committed {
+        settings: &settings,
+        blocks: Blocks::of(decided.blocks.keys()),
+        generation: &repository.current(),
+        storage: &*storage,
+        now: recrawl_fetcher::system_clock()(),
+    };
+    let mut failed = Vec::new();
+    for target in settings.deliver.iter().filter(|target| name.is_none_or(|name| name == target.name)) {
+        match committed.deliver(target, &runtime, &|| false) {
+            Ok(sent) => print(told(&target.name, sent))?,
+            Err(failure) => failed.push(failure.to_string()),
+        }
+    }
+    match failed.is_empty() {
+        true => Ok(()),
+        false => {
+            Err(Failure::Work(format!("{}; the next `recrawl deliver send` goes on", failed.join("; "))))
+        }
+    }
+}
+
+/// Figures of what a target holds, as far as it confirmed.
+#[derive(Default, Serialize)]
+struct Holding {
+    target: String,
+    /// Documents that it took.
+    taken: u64,
+    /// Documents that were sent, or are about to be, and are not confirmed.
+    unsure: u64,
+    /// Documents that it refused.
+    refused: u64,
+    /// The version of the last change; null before the first one.
+    version: Option<u64>,
+}
+
+impl Holding {
+    fn read(storage: &dyn Storage, target: &str) -> Result<Holding, Failure> {
+        let mut holding = Holding { target: target.to_owned(), ..Holding::default() };
+        let Some(mut copy) = CopyReader::open(storage, target).map_err(Failure::work)? else {
+            return Ok(holding);
+        };
+        holding.version = Some(copy.version());
+        while let Some((_, held)) = copy.next_page().map_err(Failure::work)? {
+            *match held {
+                Held::Taken(_) => &mut holding.taken,
+                Held::Unsure => &mut holding.unsure,
+                Held::Refused(_) => &mut holding.refused,
+            } += 1;
+        }
+        Ok(holding)
+    }
+}
+
+fn status(at: &Where, json: bool) -> Result<(), Failure> {
+    let settings = settings(at)?;
+    let repository = open_read::repository(&settings)?;
+    let all = settings.deliver.iter().map(|target| Holding::read(&**repository.storage(), &target.name));
+    let all: Vec<Holding> = all.collect::<Result<_, _>>()?;
+    if json {
+        return print_json(&all);
+    }
+    all.iter().try_for_each(|Holding { target, taken, unsure, refused, version }| match version {
+        None => print(format!("{target}: new; it gets all pages")),
+        Some(_) => print(format!(
+            "{target}: {} delivered, {} not confirmed, {} refused",
+            counted(*taken, "document"),
+            thousands(*unsure),
+            thousands(*refused)
+        )),
+    })
+}
+
+fn rebuild(at: &Where, name: &str) -> Result<(), Failure> {
+    let settings = settings(at)?;
+    named(&settings, name)?;
+    refuse_beside_daemon(&settings, "stop it first")?;
+    let StoppedCrawl { storage, .. } = StoppedCrawl::open(&settings)?;
+    TargetCopy { storage: &*storage, target: name, batch: 1 }.doubt().map_err(Failure::work)?;
+    print(format!("{name} gets all documents again, from a daemon or by `recrawl deliver send`"))
+}
