@@ -127,6 +127,39 @@ fn contents_are_what_the_archive_holds_and_what_show_prints() {
     assert!(line.contains("only for recrawl export contents"), "{line}");
 }
 
+#[test]
+fn markdown_is_what_show_prints_with_absolute_links() {
+    let world = crawled("");
+    (0..3).for_each(|_| drop(world.next_cycle()));
+    let rows = json_lines(&succeeds(world.run(&["export", "contents", "--out", "-", "--markdown"])));
+    let is_html =
+        |row: &&Value| row["content_type"].as_str().is_some_and(|kind| kind.starts_with("text/html"));
+    let pages: Vec<&Value> = rows.iter().filter(|row| row["status"] == 200).filter(is_html).collect();
+    assert!(pages.len() > 10 && rows[0].get("text").is_none(), "{}", rows[0]);
+    let (mut links, mut longer) = (0, 0);
+    for row in pages {
+        let (url, markdown) = (row["url"].as_str().unwrap(), row["markdown"].as_str().unwrap());
+        let main = succeeds(world.run(&["show", url, "--markdown"]));
+        assert_eq!(main.trim_end(), markdown.trim_end(), "{url}");
+        assert!(!markdown.contains("<script") && !markdown.contains("](/"), "{markdown}");
+        links += markdown.matches("](http://127.").count();
+        let whole = succeeds(world.run(&["show", url, "--markdown", "--whole"]));
+        longer += usize::from(whole.len() > main.len());
+        assert_eq!(whole, succeeds(world.run(&["show", url, "--markdown", "--whole"])), "the same bytes");
+    }
+    assert!(links > 20 && longer > 5, "{links} {longer}");
+    let redirect = rows.iter().find(|row| row["status"] == 302).unwrap();
+    assert_eq!(redirect["markdown"], Value::Null);
+    let line = fails(world.run(&["show", redirect["url"].as_str().unwrap(), "--markdown"]), 1);
+    assert!(line.contains("a redirect to") && line.contains("use --html or --headers"), "{line}");
+    let both =
+        json_lines(&succeeds(world.run(&["export", "contents", "--out", "-", "--text", "--markdown"])));
+    assert!(both[0].get("text").is_some() && both[0].get("markdown").is_some(), "{}", both[0]);
+    assert!(
+        fails(world.run(&["export", "pages", "--markdown", "--out", "-"]), 2).contains("export contents")
+    );
+}
+
 /// The events of a file by cycle; each cycle's end says how many there are.
 fn events(path: &Path) -> BTreeMap<u64, Vec<Value>> {
     let mut cycles = BTreeMap::<u64, Vec<Value>>::new();

@@ -3,9 +3,9 @@
 //!
 //! Without files, it uses two pages of 10 kB with 25 links each: a plain one, like rendered
 //! Markdown, and one with the nesting and attributes of a template. Each page is read whole, with a rule
-//! of patterns, and with one of selectors.
+//! of patterns, and with one of selectors; then written as Markdown.
 
-use recrawl_extractor::{Extracted, Fields, Options, Part, extract_part};
+use recrawl_extractor::{Extracted, Fields, Options, PageExtent, Part, extract_part, markdown};
 use recrawl_types::UrlRules;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -52,6 +52,16 @@ fn main() -> std::io::Result<()> {
             body.len(),
             best.as_secs_f64() * 1e6
         );
+    }
+    for ((name, body), extent) in
+        pages.iter().flat_map(|page| [PageExtent::Main, PageExtent::Whole].map(|e| (page, e)))
+    {
+        let write = || markdown(black_box(body), &fields, &url, &rules, &options, None, extent);
+        let best = best_of(|| {
+            black_box(write());
+        });
+        let (micros, speed) = (best.as_secs_f64() * 1e6, body.len() as f64 / best.as_secs_f64() / 1e6);
+        println!("{:>12} {:>15}  {micros:>9.1} {speed:>7.1}  {name}, {extent:?} as Markdown", body.len(), "");
     }
     Ok(())
 }

@@ -104,6 +104,14 @@ impl<'r> Resolver<'r> {
             None => self.rules.join_in(&self.base, href, Some(&query::encoder(self.encoding))),
         }
     }
+
+    /// The URL of a reference as browsers show it, with its fragment; none if it is too long.
+    pub(crate) fn absolute(&self, href: &str) -> Option<Url> {
+        let encode = query::encoder(self.encoding);
+        let options = Url::options().base_url(Some(&self.base)).encoding_override(Some(&encode));
+        let url = options.parse(href).ok().filter(|_| href.len() <= MAX_URL_BYTES)?;
+        Some(url).filter(|url| url.as_str().len() <= MAX_URL_BYTES)
+    }
 }
 
 impl FastPath {

@@ -1,4 +1,4 @@
-//! PageContent bytes in, links and visible text out.
+//! Page bytes in, links, visible text and Markdown out.
 //!
 //! For the crawl cycle, which follows the links and compares the text with the last visit's. The
 //! main call is [`extract`]. It is pure, knows neither sockets nor disk, and never fails: for any
@@ -26,6 +26,8 @@
 //! builds scraper's tree, which is walked once (module `html`). Both ways find the same. A page with
 //! selectors for its text is always read by its tree (module `part`).
 //!
+//! [`markdown()`] writes the main content of a page, or all that is seen.
+//!
 //! For people who look at an archived body, [`inert()`] makes a document of it that neither acts nor loads anything.
 
 mod anchor;
@@ -41,6 +43,7 @@ mod inert;
 mod json;
 mod listings;
 mod look;
+mod markdown;
 mod media;
 mod names;
 mod oversized_tags;
@@ -59,6 +62,7 @@ pub use anchor::{MAX_ANCHOR_BYTES, MAX_ANCHORS_BYTES};
 pub use dated::{DatedLine, dated_line};
 pub use inert::{inert, inert_text};
 pub use listings::{Hub, Listing, ListingEntry, ListingKind};
+pub use markdown::{MAX_MARKDOWN_BYTES, Markdown, PageExtent, markdown};
 pub use media::media_type;
 pub use part::{MAX_PART_ENTRIES, Part, PartError};
 pub use stream::assert_both_ways;

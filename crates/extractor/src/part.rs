@@ -95,6 +95,11 @@ impl Part {
         }
     }
 
+    /// The patterns of text that does not count.
+    pub(crate) fn patterns(&self) -> &[Regex] {
+        &self.ignore_text
+    }
+
     /// The text without what the patterns match, collapsed again.
     pub(crate) fn strip(&self, text: String) -> String {
         if self.ignore_text.is_empty() {
@@ -115,6 +120,7 @@ impl Part {
 }
 
 /// The elements that a part selects.
+#[derive(Default)]
 pub(crate) struct Selected {
     /// None if the whole page counts.
     pub(crate) included: Option<HashSet<Handle>>,

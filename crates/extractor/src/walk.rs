@@ -18,9 +18,9 @@ use std::borrow::Cow;
 use std::convert::Infallible;
 
 /// Maximum documents in each other, besides the page.
-const MAX_NESTED: usize = 3;
+pub(crate) const MAX_NESTED: usize = 3;
 /// Maximum embedded documents of a page.
-const MAX_EMBEDDED: usize = 200;
+pub(crate) const MAX_EMBEDDED: usize = 200;
 
 /// A document in a page.
 #[derive(Debug, PartialEq, Eq)]

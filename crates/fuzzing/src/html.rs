@@ -3,8 +3,8 @@
 
 use crate::{Target, first_line};
 use recrawl_extractor::{
-    Extracted, Fields, Limits, MAX_ANCHOR_BYTES, MAX_ANCHORS_BYTES, MAX_FEEDS, MAX_TITLE_BYTES, Options,
-    PageContent, Part, extract, extract_part, inert,
+    Extracted, Fields, Limits, MAX_ANCHOR_BYTES, MAX_ANCHORS_BYTES, MAX_FEEDS, MAX_MARKDOWN_BYTES,
+    MAX_TITLE_BYTES, Options, PageContent, PageExtent, Part, extract, extract_part, inert, markdown,
 };
 use recrawl_types::{Canonical, CanonicalUrl, UrlRules};
 use std::collections::BTreeSet;
@@ -22,6 +22,13 @@ pub fn check(data: &[u8]) {
     let url = rules.canonicalize("https://example.com/folder/page?q=1").expect("a sound address");
     let types = Options::default().types;
     inert(body, &fields, &url, &types).iter().for_each(|document| is_inert(document));
+    for extent in [PageExtent::Main, PageExtent::Whole] {
+        let write = || markdown(body, &fields, &url, &rules, &Options::default(), None, extent);
+        let page = write();
+        assert_eq!(page, write(), "the same body gives other Markdown");
+        let bytes = page.map_or(0, |page| page.text.len());
+        assert!(bytes < MAX_MARKDOWN_BYTES + 2 * body.len() + 100, "{bytes} bytes of Markdown");
+    }
     let read = |body: &[u8], fields: &Fields<'_>, limits: &Limits| {
         let options =
             Options { limits: limits.clone(), agent: "recrawl".into(), anchors: true, ..Options::default() };

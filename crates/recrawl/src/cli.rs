@@ -98,7 +98,7 @@ pub enum Command {
     Changes(ChangesArgs),
     /// Show what the archive holds of a page: text, body, headers, versions and their differences
     #[command(
-        after_help = "Examples:\n  recrawl show https://example.com/ --data-dir data/example\n  recrawl show https://example.com/ --diff\n  recrawl show https://example.com/ --list"
+        after_help = "Examples:\n  recrawl show https://example.com/ --data-dir data/example\n  recrawl show https://example.com/ --markdown\n  recrawl show https://example.com/ --diff\n  recrawl show https://example.com/ --list"
     )]
     Show(ShowArgs),
     /// Test what part of a page counts

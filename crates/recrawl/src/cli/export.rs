@@ -19,6 +19,9 @@ pub struct ExportArgs {
     /// With contents and wacz: also the text, as far as it counts
     #[arg(long)]
     pub text: bool,
+    /// With contents: also the main content as Markdown
+    #[arg(long)]
+    pub markdown: bool,
     /// With wacz: only the pages of this host, or of `*.example.com`
     #[arg(long, value_name = "HOST", conflicts_with = "prefix")]
     pub host: Option<String>,
@@ -48,7 +51,8 @@ pub enum Format {
 pub enum Exported {
     /// Every known URL with its record
     Pages,
-    /// The last archived version of every page: type, size, title, language, with --text also its text
+    /// The last archived version of every page: type, size, title, language, with --text or --markdown also its
+    /// content
     Contents,
     /// Every visit of the last storage.keep_visits cycles
     Visits,

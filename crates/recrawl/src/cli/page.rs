@@ -55,6 +55,12 @@ pub struct ShowArgs {
     /// The body, as archived; of a rendered page, the document after its scripts
     #[arg(long, group = "what")]
     pub html: bool,
+    /// The main content as Markdown, with absolute links
+    #[arg(long, group = "what")]
+    pub markdown: bool,
+    /// With --markdown: all that is seen, also menus and forms
+    #[arg(long, requires = "markdown")]
+    pub whole: bool,
     /// Status line and headers
     #[arg(long, group = "what")]
     pub headers: bool,
@@ -70,6 +76,6 @@ pub struct ShowArgs {
     #[command(flatten)]
     pub at: Where,
     /// Print JSON: headers, text and difference of the version, or with --list all versions
-    #[arg(long, conflicts_with_all = ["text", "html", "headers", "diff"])]
+    #[arg(long, conflicts_with_all = ["text", "html", "markdown", "headers", "diff"])]
     pub json: bool,
 }

@@ -29,13 +29,16 @@ pub fn run(args: &ExportArgs) -> Result<(), Failure> {
     if args.text && !is_wacz && !matches!(args.what, Exported::Contents) {
         return Err(Failure::Usage("--text is only for recrawl export contents and wacz".into()));
     }
+    if args.markdown && !matches!(args.what, Exported::Contents) {
+        return Err(Failure::Usage("--markdown is only for recrawl export contents".into()));
+    }
     if !is_wacz && (args.host.is_some() || args.prefix.is_some() || args.since.is_some()) {
         return Err(Failure::Usage("--host, --prefix and --since are only for recrawl export wacz".into()));
     }
     let settings = args.at.settings()?;
     match args.what {
         Exported::Pages => pages::export(&settings, &args.out, format(args)?),
-        Exported::Contents => contents::export(&settings, &args.out, format(args)?, args.text),
+        Exported::Contents => contents::export(&settings, args, format(args)?),
         Exported::Visits => visits::export(&settings, &args.out, format(args)?),
         Exported::Hosts => hosts::export(&settings, &args.out, format(args)?),
         Exported::Cycles if format(args)? == Format::Jsonl => cycles::export(&settings, &args.out),

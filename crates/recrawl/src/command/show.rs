@@ -1,13 +1,14 @@
-//! `recrawl show`: what the archive holds of a page: text, body, headers, versions and their differences.
+//! `recrawl show`: what the archive holds of a page: text, Markdown, body, headers, versions and their differences.
 
 use super::{print, print_json, write_bytes};
 use crate::cli::{ShowArgs, Where};
 use crate::report::explain::unknown;
 use crate::report::versions;
-use crate::texts::{ArchivedPage, MAX_VERSIONS, Missing, Text, Version, media_type, unified};
+use crate::texts::{ArchivedPage, MAX_VERSIONS, Missing, Text, Version, markdown_of, media_type, unified};
 use recrawl_archive::timestamp;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
+use recrawl_extractor::{MAX_MARKDOWN_BYTES, PageExtent};
 use std::sync::Arc;
 
 /// Looks a page up in the last commit.
@@ -65,9 +66,20 @@ impl ArchivedPage {
     }
 
     fn shown(&self, version: &Version) -> Result<Text, Failure> {
-        self.text(version).map_err(|Missing { why, .. }| {
-            Failure::Work(format!("{}: {why}; use --html or --headers", self.url))
-        })
+        self.text(version).map_err(|missing| self.no_text(&missing))
+    }
+
+    fn no_text(&self, Missing { why, .. }: &Missing) -> Failure {
+        Failure::Work(format!("{}: {why}; use --html or --headers", self.url))
+    }
+
+    fn print_markdown(&self, version: &Version, extent: PageExtent) -> Result<(), Failure> {
+        let page =
+            markdown_of(version, &self.url, &self.settings, extent).map_err(|why| self.no_text(&why))?;
+        if page.is_cut {
+            tracing::warn!("the Markdown is longer than {MAX_MARKDOWN_BYTES} bytes, and shown in part");
+        }
+        print(page.text.trim_end())
     }
 }
 
@@ -93,6 +105,9 @@ pub fn run(args: &ShowArgs) -> Result<(), Failure> {
     }
     if args.html {
         return write_bytes(version.answer.document());
+    }
+    if args.markdown {
+        return page.print_markdown(&version, if args.whole { PageExtent::Whole } else { PageExtent::Main });
     }
     if args.headers {
         return print(version.headers().trim_end());

@@ -1,10 +1,11 @@
 //! One page and its archive, for `recrawl show`, `recrawl page test` and the console.
 
-use super::versions::{Places, read, titled_text_of};
+use super::versions::{Places, read, titled_text_of, written};
 use super::{Missing, Text, Version, Versions, is_given_out, missing, none_before};
 use recrawl_archive::answer::Answer;
 use recrawl_archive::{ArchiveReader, opener, timestamp};
 use recrawl_crawl::settings::Settings;
+use recrawl_extractor::{Markdown, PageExtent};
 use recrawl_types::{ArchivePosition, CanonicalUrl, Visited};
 use std::sync::Arc;
 
@@ -98,6 +99,21 @@ pub fn titled_text(
     // A redirect has no text of its own.
     let is_page = (200..300).contains(&answer.status());
     let found = if is_page { titled_text_of(answer, url, settings, part) } else { None };
+    found.ok_or_else(|| no_text(answer))
+}
+
+/// A version as Markdown, as far as the page's rule lets it count.
+///
+/// # Errors
+/// That the version is a redirect, or neither HTML nor text.
+pub fn markdown_of(
+    Version { answer, .. }: &Version,
+    url: &CanonicalUrl,
+    settings: &Settings,
+    extent: PageExtent,
+) -> Result<Markdown, Missing> {
+    let is_page = (200..300).contains(&answer.status());
+    let found = if is_page { written(answer, url, settings, extent) } else { None };
     found.ok_or_else(|| no_text(answer))
 }
 

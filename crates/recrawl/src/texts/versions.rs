@@ -4,7 +4,9 @@ use super::{Missing, missing};
 use recrawl_archive::answer::Answer;
 use recrawl_archive::{ArchiveReader, timestamp};
 use recrawl_crawl::settings::Settings;
-use recrawl_extractor::{Extracted, Fields, Part, extract_part, inert, inert_text};
+use recrawl_extractor::{
+    Extracted, Fields, Markdown, PageExtent, Part, extract_part, inert, inert_text, markdown,
+};
 use recrawl_types::{ArchivePosition, CanonicalUrl};
 use std::io::{self, ErrorKind};
 
@@ -162,6 +164,19 @@ pub fn extracted(answer: &Answer, url: &CanonicalUrl, settings: &Settings, part:
     let content_type = answer.content_type();
     let fields = fields(answer, content_type.as_deref(), url, settings);
     extract_part(answer.document(), &fields, url, &settings.rules, &settings.reading, part)
+}
+
+/// A body as Markdown; none if it is neither HTML nor text.
+pub(super) fn written(
+    answer: &Answer,
+    url: &CanonicalUrl,
+    settings: &Settings,
+    extent: PageExtent,
+) -> Option<Markdown> {
+    let content_type = answer.content_type();
+    let fields = fields(answer, content_type.as_deref(), url, settings);
+    let part = settings.pages.of(url).map(|rule| &rule.part);
+    markdown(answer.document(), &fields, url, &settings.rules, &settings.reading, part, extent)
 }
 
 /// The header fields that say how a body is read.

@@ -1,21 +1,20 @@
-//! `recrawl export contents`: the last archived version of each page: type, size, title, language, and the text if asked
-//! for. docs/outputs.md describes a row.
+//! `recrawl export contents`: the last archived version of each page: type, size, title, language, and the text and the
+//! Markdown if asked for. docs/outputs.md describes a row.
 
 use super::archived_files::ArchivedFiles;
 use super::rows::Rows;
 use super::{decided_meanwhile, decisions};
-use crate::cli::Format;
+use crate::cli::{ExportArgs, Format};
 use crate::report::row::{Cell, CellKind, Column};
-use crate::texts::{Version, Versions, extracted};
+use crate::texts::{Version, Versions, extracted, markdown_of};
 use recrawl_archive::{ArchiveReader, opener};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::settings::Settings;
-use recrawl_extractor::{Extracted, PageContent};
+use recrawl_extractor::{Extracted, PageContent, PageExtent};
 use recrawl_types::CanonicalUrl;
-use std::path::Path;
 
-/// Columns of a page; the last one only if the text is asked for.
+/// Columns of a page; the last two only if they are asked for.
 const ALL: &[Column] = &[
     Column::new("url", CellKind::Text),
     Column::new("time", CellKind::Time),
@@ -25,14 +24,20 @@ const ALL: &[Column] = &[
     Column::new("title", CellKind::Text),
     Column::new("language", CellKind::Text),
     Column::new("text", CellKind::Text),
+    Column::new("markdown", CellKind::Text),
 ];
 
 /// Writes the pages with an archived body in URL order. A body that cannot be read is left out and counted.
 ///
 /// # Errors
-/// When the pages cannot be read, a takedown replaces bodies meanwhile, or `out` cannot be written.
-pub fn export(settings: &Settings, out: &Path, format: Format, with_text: bool) -> Result<(), Failure> {
-    let columns = if with_text { ALL } else { ALL.split_at(ALL.len() - 1).0 };
+/// When the pages cannot be read, a takedown replaces bodies meanwhile, or the file cannot be written.
+pub fn export(settings: &Settings, args: &ExportArgs, format: Format) -> Result<(), Failure> {
+    let is_asked = |column: &&Column| match column.name {
+        "text" => args.text,
+        "markdown" => args.markdown,
+        _ => true,
+    };
+    let columns: Vec<Column> = ALL.iter().filter(is_asked).copied().collect();
     let mut settings = settings.clone();
     // The language is read with the anchors of links.
     settings.reading.anchors = true;
@@ -41,7 +46,7 @@ pub fn export(settings: &Settings, out: &Path, format: Format, with_text: bool) 
     let archive = ArchiveReader::open(opener::open(&settings.data_dir)?)?;
     let files = ArchivedFiles::all(&archive);
     let taken_down = decisions(&settings)?.taken_down;
-    let mut rows = Rows::create(out, format, columns)?;
+    let mut rows = Rows::create(&args.out, format, &columns)?;
     let (mut records, mut left_out) = (generation.records(), 0u64);
     while let Some((_, key, record)) = records.next_record().map_err(Failure::work)? {
         let Some(at) = record.visited.and_then(|visited| visited.content.archive) else { continue };
@@ -55,7 +60,7 @@ pub fn export(settings: &Settings, out: &Path, format: Format, with_text: bool) 
             left_out += 1;
             continue;
         };
-        if !rows.write(&row(&url, &version, &settings)[..columns.len()])? {
+        if !rows.write(&row(&url, &version, &settings, args))? {
             return Ok(());
         }
     }
@@ -69,7 +74,8 @@ pub fn export(settings: &Settings, out: &Path, format: Format, with_text: bool) 
     })
 }
 
-fn row(url: &CanonicalUrl, Version { answer, .. }: &Version, settings: &Settings) -> [Cell; ALL.len()] {
+fn row(url: &CanonicalUrl, version: &Version, settings: &Settings, args: &ExportArgs) -> Vec<Cell> {
+    let answer = &version.answer;
     let declared = answer.http_field("Content-Type").map(|kind| kind.trim().to_owned());
     let part = settings.pages.of(url).map(|rule| &rule.part);
     // The body of a redirect is not content of the page.
@@ -82,7 +88,7 @@ fn row(url: &CanonicalUrl, Version { answer, .. }: &Version, settings: &Settings
         Some(PageContent { title, language, text, .. }) => (title, language, Some(text)),
         None => (None, None, None),
     };
-    [
+    let mut row = vec![
         url.to_string().into(),
         Cell::of(Some(answer.time()).filter(|time| *time > 0)),
         u32::from(answer.status()).into(),
@@ -90,6 +96,13 @@ fn row(url: &CanonicalUrl, Version { answer, .. }: &Version, settings: &Settings
         (answer.body.len() as u64).into(),
         Cell::of(title),
         Cell::of(language),
-        Cell::of(text),
-    ]
+    ];
+    if args.text {
+        row.push(Cell::of(text));
+    }
+    if args.markdown {
+        let page = markdown_of(version, url, settings, PageExtent::Main);
+        row.push(Cell::of(page.ok().map(|page| page.text)));
+    }
+    row
 }

@@ -16,7 +16,7 @@ fn csv_line<'a>(fields: impl Iterator<Item = Cow<'a, str>>) -> String {
 /// A file of rows.
 pub enum Rows {
     /// JSON lines.
-    Lines(&'static [Column], Lines),
+    Lines(Vec<Column>, Lines),
     Csv(Lines),
     Parquet(Box<ParquetFile>),
 }
@@ -26,9 +26,9 @@ impl Rows {
     ///
     /// # Errors
     /// When it cannot be created.
-    pub fn create(out: &Path, format: Format, columns: &'static [Column]) -> Result<Rows, Failure> {
+    pub fn create(out: &Path, format: Format, columns: &[Column]) -> Result<Rows, Failure> {
         Ok(match format {
-            Format::Jsonl => Rows::Lines(columns, Lines::create(out)?),
+            Format::Jsonl => Rows::Lines(columns.to_vec(), Lines::create(out)?),
             Format::Csv => {
                 let names = csv_line(columns.iter().map(|column| column.name.into()));
                 Rows::Csv(Lines::with_heading(out, names)?)

@@ -1,0 +1,144 @@
+//! A page as Markdown: its main content, or all that a reader sees.
+//!
+//! The bounded parser (module `html`) builds the tree, a rule for pages leaves out what does not count, and
+//! [`main_content`] finds the part that a reader came for. `walk` writes it as `blocks` of `line`s and `table`s. Hidden
+//! parts are those of the text (module `text`), so the words of the whole page are those that are compared.
+//!
+//! We write it over our own tree: `htmd` brings a second html5ever, and `dom_query` a second tree, which would be parsed
+//! again and knows neither our bounds nor what is hidden.
+
+use crate::base::Resolver;
+use crate::charset;
+use crate::element::{Element, Space};
+use crate::html::{self, Attributes};
+use crate::listings;
+use crate::media::{BodyKind, MediaType};
+use crate::names::Name;
+use crate::part::Part;
+use crate::shadow;
+use crate::xhtml;
+use crate::{Fields, Options};
+use blocks::BlockWriter;
+use ego_tree::iter::Edge;
+use recrawl_types::{CanonicalUrl, UrlRules};
+use scraper::{Html, Node};
+use walk::MarkdownWriter;
+
+mod blocks;
+mod line;
+mod main_content;
+mod table;
+mod walk;
+
+/// Bytes of Markdown at which the rest of a page is left out.
+pub const MAX_MARKDOWN_BYTES: usize = 4 << 20;
+/// Maximum bytes of URLs in the Markdown of a page; links after that are their texts. A link around many blocks is
+/// repeated in each, and a short reference may have a long base.
+pub const MAX_LINK_BYTES: usize = 1 << 20;
+
+/// How much of a page is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageExtent {
+    /// The main content, without menus, related links and forms.
+    Main,
+    /// All that is seen.
+    Whole,
+}
+
+/// A page as Markdown (CommonMark with tables and strikethrough, as GitHub reads it).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Markdown {
+    /// The text, with a line break at its end.
+    pub text: String,
+    /// Is the rest left out, since it is longer than [`MAX_MARKDOWN_BYTES`]?
+    pub is_cut: bool,
+}
+
+/// Writes a body as Markdown, as far as a part of the page counts; none if it is neither HTML nor text. A part that
+/// includes elements is the main content. The same body gives the same bytes.
+///
+/// ```
+/// use recrawl_extractor::{PageExtent, Fields, Options, markdown};
+/// use recrawl_types::UrlRules;
+///
+/// let rules = UrlRules::default();
+/// let url = rules.canonicalize("https://example.com/news/")?;
+/// let body = b"<nav>Menu</nav><main><h1>News</h1><p>Rain <b>today</b>. <a href=2026/rain>More</a></main>";
+/// let fields = Fields { content_type: Some("text/html"), ..Fields::default() };
+/// let page = markdown(body, &fields, &url, &rules, &Options::default(), None, PageExtent::Main).expect("it is a page");
+/// assert_eq!(page.text, "# News\n\nRain **today**. [More](https://example.com/news/2026/rain)\n");
+/// # Ok::<(), recrawl_types::UrlError>(())
+/// ```
+pub fn markdown(
+    body: &[u8],
+    fields: &Fields<'_>,
+    url: &CanonicalUrl,
+    rules: &UrlRules,
+    options: &Options,
+    part: Option<&Part>,
+    extent: PageExtent,
+) -> Option<Markdown> {
+    let media = MediaType::of(fields, body, &options.types);
+    let decoded = charset::decode(body, media.charset.as_deref(), media.syntax(), &url.host());
+    let patterns = part.map_or(&[][..], Part::patterns);
+    let text = match media.kind {
+        BodyKind::Html => decoded.text,
+        BodyKind::Xhtml => xhtml::to_html(&decoded.text).into(),
+        BodyKind::Opaque => return None,
+        BodyKind::Plain if listings::read(body, fields, &media, url, rules, &options.limits).is_some() => {
+            return None;
+        }
+        BodyKind::Plain => {
+            let is_markdown =
+                fields.content_type.is_some_and(|declared| declared.starts_with("text/markdown"));
+            let (text, is_cut) = plain(decoded.text.into_owned(), is_markdown, media.is_json, patterns);
+            return Some(Markdown { text, is_cut });
+        }
+    };
+    let (mut html, _) = html::parse(&text, Attributes::All);
+    let of_rule = part.filter(|part| part.selects()).map(|part| part.select(&html, text.len()));
+    shadow::flatten(&mut html);
+    let selected = match of_rule {
+        Some(selected) if selected.included.is_some() => selected,
+        of_rule if extent == PageExtent::Whole => of_rule.unwrap_or_default(),
+        of_rule => main_content::select(&html, of_rule.unwrap_or_default()),
+    };
+    let encoding = fields.queries.unwrap_or(decoded.encoding);
+    let resolver = Resolver::of_page(url, base(&html), rules, encoding);
+    let (text, is_cut) = MarkdownWriter::new(extent, patterns).page(&html, &resolver, &selected);
+    Some(Markdown { text, is_cut })
+}
+
+/// A text that is no page: Markdown as it is, any other as a block of code.
+fn plain(text: String, is_markdown: bool, is_json: bool, patterns: &[regex::Regex]) -> (String, bool) {
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    let text = patterns.iter().fold(text, |text, pattern| pattern.replace_all(&text, "").into_owned());
+    let mut blocks = BlockWriter::new();
+    match is_markdown {
+        true => blocks.push(text.trim_end()),
+        false => blocks.push_code(if is_json { "json" } else { "" }, &text),
+    }
+    blocks.finish()
+}
+
+/// The first `href` of a base element. Those in a template belong to no document.
+fn base(html: &Html) -> Option<&str> {
+    let mut templates = 0;
+    html.tree.root().traverse().find_map(|edge| {
+        let (Edge::Open(node) | Edge::Close(node)) = edge;
+        let Node::Element(element) = node.value() else { return None };
+        match (Name::of(element.name().as_bytes()), edge) {
+            (Name::Template, Edge::Open(_)) => templates += 1,
+            (Name::Template, Edge::Close(_)) => templates -= 1,
+            (Name::Base, Edge::Open(_)) if templates == 0 => {
+                let is_base = Element::of_node(element).space == Space::Html;
+                return element.attr("href").filter(|_| is_base);
+            }
+            _ => {}
+        }
+        None
+    })
+}
+
+#[cfg(test)]
+mod tests;

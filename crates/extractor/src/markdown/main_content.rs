@@ -1,0 +1,341 @@
+//! Finds the part of a page that a reader came for.
+//!
+//! First goes what is not content by its name: the page's frame, forms and controls, and elements whose class or role
+//! says so ([`ASIDE`], [`ASIDE_NAMES`]), unless they hold a third of the prose. Then the landmarks of HTML decide (`main`,
+//! `article`, `itemprop=articleBody`) if one holds half of the prose that is left, and the innermost element that holds
+//! four fifths of it. In that, lists and blocks that are mostly links go, unless they are most of it. Prose is text outside
+//! of links, in lines longer than a label ([`LABEL_BYTES`]).
+//!
+//! A page without such a part is written without its frame, and a page that is almost only frame with it.
+
+use crate::element::Element;
+use crate::names::Name;
+use crate::part::Selected;
+use crate::sink::Handle;
+use crate::text::{Shown, effect, is_mostly_frame};
+use ego_tree::iter::Edge;
+use scraper::{Html, Node, node};
+use std::ops::AddAssign;
+
+/// Bytes of the longest label, such as an entry of a menu. Shorter lines count a quarter.
+const LABEL_BYTES: u64 = 50;
+/// Bytes of the least content.
+const LEAST_BYTES: u64 = 100;
+/// How words of a class, an `id` or a role begin that name something beside the content.
+const ASIDE: &[&str] = &[
+    "advert",
+    "breadcrumb",
+    "captcha",
+    "comment",
+    "complementary",
+    "consent",
+    "cookie",
+    "dialog",
+    "disqus",
+    "footer",
+    "gdpr",
+    "modal",
+    "navbar",
+    "navigation",
+    "newsletter",
+    "outbrain",
+    "pager",
+    "paginat",
+    "paywall",
+    "popup",
+    "promo",
+    "recommend",
+    "relat",
+    "share",
+    "sharing",
+    "sidebar",
+    "signup",
+    "social",
+    "sponsor",
+    "subscri",
+    "taboola",
+    "toolbar",
+    "widget",
+];
+/// The same, for whole words.
+const ASIDE_NAMES: &[&str] =
+    &["ad", "ads", "author", "banner", "bio", "menu", "meta", "nav", "search", "tags", "toc"];
+
+/// Bytes of visible text.
+#[derive(Clone, Copy, Debug, Default)]
+struct TextSum {
+    text: u64,
+    linked: u64,
+    prose: u64,
+    links: u64,
+}
+
+impl AddAssign for TextSum {
+    fn add_assign(&mut self, other: TextSum) {
+        self.text += other.text;
+        self.linked += other.linked;
+        self.prose += other.prose;
+        self.links += other.links;
+    }
+}
+
+/// An element, in the order of the page.
+struct Region {
+    handle: Handle,
+    parent: usize,
+    /// The place behind its last descendant.
+    end: usize,
+    name: Name,
+    landmark: Option<Landmark>,
+    /// Is it no content by its name?
+    is_out: bool,
+    /// Does its class say so?
+    is_aside: bool,
+    /// The text that stands in no element of it, and all text.
+    own: TextSum,
+    sum: TextSum,
+}
+
+/// Where authors say that content is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Landmark {
+    Main,
+    Article,
+    Body,
+}
+
+/// Selects the main content of what a rule leaves of a page.
+pub(super) fn select(html: &Html, of_rule: Selected) -> Selected {
+    let mut page = Regions::read(html, &of_rule);
+    let all = page.regions[0].sum;
+    page.leave_out(0, |region| region.is_out || region.is_aside && region.sum.prose * 3 <= all.prose);
+    let kept = page.regions[0].sum;
+    if is_mostly_frame(kept.text as usize, (all.text - kept.text) as usize) {
+        return of_rule;
+    }
+    let root = page.root();
+    let sum = page.regions[root].sum;
+    let without_links = page.out.len();
+    page.leave_out(root, |region| region.is_links());
+    // A page of links stays one.
+    if page.regions[root].sum.text * 4 < sum.text {
+        page.out.truncate(without_links);
+    }
+    let content = [Some(root), page.heading_outside(root)].into_iter().flatten();
+    let included = (sum.text >= LEAST_BYTES).then(|| content.map(|at| page.regions[at].handle).collect());
+    let mut ignored = of_rule.ignored;
+    ignored.extend(page.out.iter().map(|at| page.regions[*at].handle));
+    Selected { included, ignored, ..of_rule }
+}
+
+impl Region {
+    /// May the content be in it alone?
+    fn may_hold_content(&self) -> bool {
+        use Name::{Article, Body, Center, Div, Form, Main, Other, Section, Table, Tbody, Td, Tr};
+        matches!(
+            self.name,
+            Article | Body | Center | Div | Form | Main | Other | Section | Table | Tbody | Td | Tr
+        )
+    }
+
+    /// Is it mostly links?
+    fn is_links(&self) -> bool {
+        use Name::{Dir, Div, Dl, Menu, Ol, Section, Table, Ul};
+        matches!(self.name, Dir | Div | Dl | Menu | Ol | Section | Table | Ul)
+            && self.sum.links >= 2
+            && self.sum.linked * 2 > self.sum.text
+    }
+}
+
+/// The elements of a page with their texts.
+struct Regions {
+    regions: Vec<Region>,
+    /// The outermost elements that are left out.
+    out: Vec<usize>,
+}
+
+impl Regions {
+    fn read(html: &Html, of_rule: &Selected) -> Regions {
+        let mut reader = RegionReader::default();
+        for edge in html.tree.root().traverse() {
+            match edge {
+                Edge::Open(node) => match node.value() {
+                    Node::Element(element) => {
+                        reader.enter(node.id(), element, of_rule.ignored.contains(&node.id()));
+                    }
+                    Node::Text(text) => reader.text(text),
+                    _ => {}
+                },
+                Edge::Close(node) if node.value().is_element() => reader.leave(),
+                Edge::Close(_) => {}
+            }
+        }
+        let mut page = Regions { regions: reader.regions, out: Vec::new() };
+        page.add_up();
+        page
+    }
+
+    fn add_up(&mut self) {
+        self.regions.iter_mut().for_each(|region| region.sum = region.own);
+        for at in (1..self.regions.len()).rev() {
+            let Region { parent, sum, .. } = self.regions[at];
+            self.regions[parent].sum += sum;
+        }
+    }
+
+    /// Leaves out the outermost elements of a kind within an element.
+    fn leave_out(&mut self, within: usize, is_out: impl Fn(&Region) -> bool) {
+        let mut at = within + 1;
+        while at < self.regions[within].end {
+            let end = self.regions[at].end;
+            if is_out(&self.regions[at]) {
+                self.out.push(at);
+                self.regions[at..end].iter_mut().for_each(|region| region.own = TextSum::default());
+                at = end;
+            } else {
+                at += 1;
+            }
+        }
+        self.add_up();
+    }
+
+    /// The element that holds the content.
+    fn root(&self) -> usize {
+        let prose = |at: usize| self.regions[at].sum.prose;
+        let mut root = 0;
+        for landmark in [Landmark::Main, Landmark::Article, Landmark::Body] {
+            let named =
+                (root..self.regions[root].end).filter(|at| self.regions[*at].landmark == Some(landmark));
+            root = named
+                .rev()
+                .max_by_key(|at| prose(*at))
+                .filter(|at| prose(*at) * 2 >= prose(root))
+                .unwrap_or(root);
+        }
+        loop {
+            let inner = self.children(root).max_by_key(|at| (prose(*at), usize::MAX - at));
+            match inner.filter(|at| prose(*at) * 5 >= prose(root) * 4 && self.regions[*at].may_hold_content())
+            {
+                Some(inner) => root = inner,
+                None => return root,
+            }
+        }
+    }
+
+    fn children(&self, at: usize) -> impl Iterator<Item = usize> {
+        let end = self.regions[at].end;
+        let next = move |child: &usize| Some(self.regions[*child].end).filter(|next| *next < end);
+        std::iter::successors(Some(at + 1).filter(|child| *child < end), next)
+    }
+
+    /// The only first-rank heading of the page, if the content has none.
+    fn heading_outside(&self, root: usize) -> Option<usize> {
+        let is_heading = |at: &usize| self.regions[*at].name == Name::H1 && self.regions[*at].sum.text > 0;
+        let mut headings = (0..self.regions.len()).filter(is_heading);
+        headings.next().filter(|at| headings.next().is_none() && !(root..self.regions[root].end).contains(at))
+    }
+}
+
+/// Inherited from the elements around a text.
+#[derive(Clone, Copy, Default)]
+struct RegionContext {
+    /// The innermost element, and the innermost block.
+    region: usize,
+    block: usize,
+    shown: Shown,
+    is_in_section: bool,
+    is_in_link: bool,
+    is_ignored: bool,
+}
+
+/// Reads the elements of a page.
+#[derive(Default)]
+struct RegionReader {
+    regions: Vec<Region>,
+    around: Vec<RegionContext>,
+    /// The line that is being read.
+    line: TextSum,
+}
+
+impl RegionReader {
+    fn enter(&mut self, handle: Handle, of_node: &node::Element, is_ignored: bool) {
+        let element = Element::of_node(of_node);
+        let around = self.around.last().copied().unwrap_or_default();
+        let effect = effect(&element, around.is_in_section);
+        let at = self.regions.len();
+        if effect.is_block {
+            self.end_line();
+        }
+        self.around.push(RegionContext {
+            region: at,
+            block: if effect.is_block { at } else { around.block },
+            shown: around.shown.within(&effect),
+            is_in_section: around.is_in_section || effect.is_section,
+            is_in_link: around.is_in_link || element.name == Name::A,
+            is_ignored: around.is_ignored || is_ignored,
+        });
+        use Name::{
+            Article, Aside, Button, Dialog, Fieldset, Footer, Form, Input, Main, Nav, Select, Textarea,
+        };
+        let is =
+            |name: &str, value: &str| of_node.attr(name).is_some_and(|said| said.eq_ignore_ascii_case(value));
+        let landmark = match element.name {
+            _ if is("itemprop", "articleBody") => Some(Landmark::Body),
+            Article => Some(Landmark::Article),
+            Main => Some(Landmark::Main),
+            _ => is("role", "main").then_some(Landmark::Main),
+        };
+        let is_out = effect.is_frame
+            || matches!(element.name, Aside | Button | Dialog | Footer | Input | Nav | Select | Textarea);
+        let words = ["class", "id", "role"].into_iter().filter_map(|name| of_node.attr(name));
+        let is_aside = matches!(element.name, Form | Fieldset) || words.into_iter().any(is_aside);
+        let own = TextSum { links: u64::from(element.name == Name::A), ..TextSum::default() };
+        let (parent, name, sum) = (around.region, element.name, TextSum::default());
+        self.regions.push(Region { handle, parent, end: 0, name, landmark, is_out, is_aside, own, sum });
+    }
+
+    fn leave(&mut self) {
+        let Some(RegionContext { region, block, .. }) = self.around.last().copied() else { return };
+        if block == region {
+            self.end_line();
+        }
+        self.regions[region].end = self.regions.len();
+        self.around.pop();
+    }
+
+    fn text(&mut self, text: &str) {
+        let Some(around) = self.around.last().filter(|around| around.shown.is_seen() && !around.is_ignored)
+        else {
+            return;
+        };
+        let text = text.trim().len() as u64;
+        let sum = TextSum { text, linked: if around.is_in_link { text } else { 0 }, ..TextSum::default() };
+        self.regions[around.region].own += sum;
+        self.line += sum;
+    }
+
+    /// Counts the prose of a line for the block around it.
+    fn end_line(&mut self) {
+        let TextSum { text, linked, .. } = std::mem::take(&mut self.line);
+        let prose = match text - linked {
+            long @ LABEL_BYTES.. => long,
+            short => short / 4,
+        };
+        if let Some(around) = self.around.last() {
+            self.regions[around.block].own.prose += prose;
+        }
+    }
+}
+
+/// Do words say that an element is beside the content?
+fn is_aside(words: &str) -> bool {
+    words.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| {
+        let begins = |name: &&&str| {
+            word.as_bytes().get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()))
+        };
+        ASIDE.iter().find(begins).is_some() || ASIDE_NAMES.iter().any(|name| name.eq_ignore_ascii_case(word))
+    })
+}
+
+#[cfg(test)]
+mod tests;

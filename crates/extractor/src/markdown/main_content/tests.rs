@@ -1,0 +1,118 @@
+//! Pages as common templates make them.
+
+use crate::{Fields, Options, PageExtent, markdown};
+use recrawl_types::UrlRules;
+
+fn main(html: &str) -> String {
+    let rules = UrlRules::default();
+    let url = rules.canonicalize("https://example.com/a").unwrap();
+    let fields = Fields { content_type: Some("text/html; charset=utf-8"), ..Fields::default() };
+    markdown(html.as_bytes(), &fields, &url, &rules, &Options::default(), None, PageExtent::Main)
+        .unwrap()
+        .text
+}
+
+/// A paragraph that begins with a word.
+fn prose(word: &str) -> String {
+    format!(
+        "<p>{word} is the beginning of a sentence that goes on for a while, as the sentences of an article do.</p>"
+    )
+}
+
+const MENU: &str = "<nav><ul><li><a href=/>Home</a><li><a href=/news>News</a></ul></nav>";
+const FOOT: &str =
+    "<footer><p>Imprint of a company in a town, all rights reserved since the year 1999.</p></footer>";
+
+#[test]
+fn the_content_of_common_templates_is_found() {
+    let [one, two, three, four] = ["One", "Two", "Three", "Four"].map(prose);
+    let teaser = "<div class=card><a href=/x>A teaser</a> <a href=/y>More of it</a></div>".repeat(6);
+    for (kind, body, kept, gone) in [
+        (
+            "an article",
+            format!(
+                "{MENU}<article class='post tag-news comments-open'><header><h1>Title</h1></header>{one}<ul><li>Point</ul>{two}{three}\
+                 <div class=share-buttons>Send it</div><h3>Related</h3><div class=related>{teaser}</div></article>\
+                 <div id=comments>{four}</div>{FOOT}"
+            ),
+            &["# Title\n\nOne", "- Point", "Three"][..],
+            &["Home", "Send", "Related", "teaser", "Four", "Imprint"][..],
+        ),
+        (
+            "an article without landmarks",
+            format!(
+                "<div class=top>{MENU}<h1>Title</h1></div><div class='page has-sidebar'><div class=col>{one}{two}{three}{four}</div>\
+                 <div class=sidebar>{}</div></div><div>{FOOT}</div>",
+                prose("Aside")
+            ),
+            &["# Title\n\nOne", "Two", "Four"],
+            &["Home", "Aside", "Imprint"],
+        ),
+        (
+            "documentation",
+            format!(
+                "<div class=sidebar>{teaser}</div><main>{MENU}<h1>Install</h1>{one}<h2>Linux</h2><pre><code>make install</code></pre>\
+                 <table><tr><th>Flag<th>Meaning<tr><td>-q<td>quiet</table><h2>Next</h2><div class=pager><a href=/n>Next</a></div></main>"
+            ),
+            &["# Install\n\nOne", "## Linux\n\n```\nmake install\n```", "| -q | quiet |"],
+            &["teaser", "Home", "Next"],
+        ),
+        (
+            "a thread",
+            format!(
+                "{MENU}<div id=thread>{}</div>{FOOT}",
+                [&one, &two, &three, &four]
+                    .map(|post| format!("<div class=post><b>Ann</b>{post}<p>Yes.</div>"))
+                    .concat()
+            ),
+            &["One", "Two", "Three", "Four", "Yes.", "**Ann**"],
+            &["Home", "Imprint"],
+        ),
+        (
+            "a product",
+            format!(
+                "{MENU}<form><div class=product><h1>Shoe</h1><p class=price>15 EUR</p>{one}<table><tr><th>Size<td>42<tr><th>Sole<td>cork\
+                 </table><button>Buy</button></div></form><div class=also><h2>Also bought</h2>{teaser}</div>"
+            ),
+            &["# Shoe\n\n15 EUR\n\nOne", "| Sole | cork |"],
+            &["Home", "Buy", "teaser", "Also bought"],
+        ),
+        (
+            "a page laid out by tables",
+            format!(
+                "<table><tr><td colspan=2>{MENU}<tr><td><ul>{}</ul><td><font size=2>{one}{two}{three}</font></table>",
+                "<li><a href=/x>A link</a><li><a href=/y>Another</a>".repeat(4)
+            ),
+            &["One", "Two", "Three"],
+            &["Home", "Another"],
+        ),
+        (
+            "a page of links",
+            format!("{MENU}<div>{teaser}</div>"),
+            &["[A teaser](https://example.com/x)", "More of it"],
+            &["Home"],
+        ),
+        ("a short page", format!("{MENU}<p>Closed today.</p>"), &["Closed today."], &[]),
+        ("a page that is all frame", MENU.repeat(20), &["Home", "News"], &[]),
+        ("a page that is all aside", format!("<aside class=ad>{one}{two}</aside>"), &["One", "Two"], &[]),
+    ] {
+        let text = main(&body);
+        for part in kept {
+            assert!(text.contains(part), "{kind}: no {part:?} in {text}");
+        }
+        for part in gone {
+            assert!(!text.contains(part), "{kind}: {part:?} in {text}");
+        }
+    }
+}
+
+#[test]
+fn an_author_says_where_the_body_of_an_article_is() {
+    let [one, two, three] = ["One", "Two", "Three"].map(prose);
+    let page = format!("<article>{one}<div itemprop=articleBody>{two}{three}</div></article>");
+    let text = main(&page);
+    assert!(text.starts_with("Two") && !text.contains("One"), "{text}");
+    // A landmark that holds little holds not the content.
+    let text = main(&format!("<main><p>Wait.</main><div>{one}{two}</div>"));
+    assert!(text.contains("One") && text.contains("Two") && !text.contains("Wait"), "{text}");
+}
