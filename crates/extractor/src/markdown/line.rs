@@ -214,9 +214,9 @@ pub(super) fn render(pieces: &[LinePiece], place: LinePlace, links: &mut usize) 
     let is_tabular = place == LinePlace::Cell || pieces.contains(&LinePiece::Break);
     let partners = partners(pieces);
     let mut written = vec![false; pieces.len()];
-    let (mut out, mut begin, mut is_after_mark) = (String::new(), 0, false);
+    let (mut out, mut begin, mut open, mut last_sign) = (String::new(), 0, 0, None);
     for (at, piece) in pieces.iter().enumerate() {
-        let was_after_mark = std::mem::replace(&mut is_after_mark, false);
+        let before_sign = last_sign.take();
         match piece {
             LinePiece::Text(text) => escape(&mut out, text, is_tabular),
             LinePiece::Code(text) => {
@@ -249,30 +249,30 @@ pub(super) fn render(pieces: &[LinePiece], place: LinePlace, links: &mut usize) 
                 out.push('[');
             }
             LinePiece::Open(mark) => {
-                let before = out.chars().next_back().map_or(Class::Space, class);
-                if let Some(sign) = sign(mark)
-                    && !was_after_mark
-                    && may_open(before, first(&pieces[at + 1..]))
-                    && may_open(
-                        next(pieces, &partners, partners[at] + 1),
-                        last(pieces, &partners, partners[at]),
-                    )
-                {
-                    written[at] = true;
+                let outer = out.chars().next_back().map_or(Class::Space, class);
+                let (inner, end) = (first(&pieces[at + 1..]), partners[at]);
+                // Between letters, or signs, it could also end a mark that is open.
+                let is_clear = match before_sign {
+                    Some(is_opening) => is_opening,
+                    None => open == 0 || outer == Class::Space || outer != inner && inner == Class::Letter,
+                };
+                let may_close = may_open(next(pieces, &partners, end + 1), last(pieces, &partners, end));
+                if let Some(sign) = sign(mark).filter(|_| is_clear && may_open(outer, inner) && may_close) {
+                    (written[at], open, last_sign) = (true, open + 1, Some(true));
                     out.push_str(sign);
                 } else {
-                    is_after_mark = was_after_mark;
+                    last_sign = before_sign;
                 }
             }
             LinePiece::Close if written[partners[at]] => match &pieces[partners[at]] {
                 LinePiece::Open(InlineMark::Link(url)) => push_destination(&mut out, url),
                 LinePiece::Open(mark) => {
-                    is_after_mark = true;
+                    (open, last_sign) = (open - 1, Some(false));
                     out.push_str(sign(mark).unwrap_or_default());
                 }
                 _ => {}
             },
-            LinePiece::Close => is_after_mark = was_after_mark,
+            LinePiece::Close => last_sign = before_sign,
         }
     }
     if place == LinePlace::Paragraph {

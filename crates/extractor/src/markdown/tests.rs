@@ -124,6 +124,7 @@ fn structure_is_written_as_people_write_it() {
         ("<a href='/w_(x)'>a</a>", "[a](<https://example.com/w_(x)>)\n"),
         ("<code>a <a href=/b>b</a>()</code>", "`a` [`b`](https://example.com/b)`()`\n"),
         ("<a href=/b><code>[a]: b</code></a>", "[\\[a\\]: b](https://example.com/b)\n"),
+        ("<b><i><a href=/b>c</a></i>****<i>.</i></b>", "***[c](https://example.com/b)*\\*\\*\\*\\*.**\n"),
         ("<dl><dt>a<dd>b</dl><details><summary>c</summary>d</details>", "a\n\nb\n\nc\n\nd\n"),
         ("a <my-icon>b</my-icon> c<x-y>d</x-y>", "a b c d\n"),
         ("<p hidden>a</p><script>b</script><p style='display:none'>c</p>d<!-- e -->", "d\n"),
