@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, SystemTime};
 
 /// A crawl with all kinds of visits: changed, the same, not modified, redirected, not found, failed.
 fn crawled(extra: &str) -> World {
@@ -158,6 +159,39 @@ fn markdown_is_what_show_prints_with_absolute_links() {
     assert!(
         fails(world.run(&["export", "pages", "--markdown", "--out", "-"]), 2).contains("export contents")
     );
+}
+
+#[test]
+fn an_export_of_changes_has_the_pages_that_are_new_or_changed_since() {
+    let world = crawled("");
+    (0..3).for_each(|_| drop(world.next_cycle()));
+    let reports = json_lines(&succeeds(world.run(&["export", "cycles", "--out", "-"])));
+    let export = |what: &str, since: &str| {
+        let rows = succeeds(world.run(&["export", what, "--out", "-", "--changed-since", since]));
+        json_lines(&rows).iter().map(|row| row["url"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    // A time within a cycle counts the whole cycle.
+    let last = reports.last().unwrap();
+    let time = Duration::from_millis(count(last, "started").unwrap() + 1);
+    let time = humantime::format_rfc3339_millis(SystemTime::UNIX_EPOCH + time).to_string();
+    let is_since = |page: &Value, cycle| count(page, "first").max(count(page, "last_change")) >= Some(cycle);
+    let cycle = count(last, "cycle").unwrap();
+    let pages = world.pages();
+    let expected: Vec<_> =
+        pages.iter().filter(|(_, page)| is_since(page, cycle)).map(|(url, _)| url).collect();
+    let visited = pages.values().filter(|page| count(page, "first").is_some()).count();
+    let mut found = export("pages", &time);
+    found.sort();
+    assert_eq!(found.iter().collect::<Vec<_>>(), expected);
+    assert!(!found.is_empty() && found.len() < visited, "{} of {visited}", found.len());
+    assert_eq!(export("pages", "1000d").len(), visited, "all that was ever fetched");
+    let contents = export("contents", &time);
+    assert!(!contents.is_empty() && contents.iter().all(|url| found.contains(url)));
+    assert_eq!(export("pages", "2999-01-01"), Vec::<String>::new());
+    let wrong = fails(world.run(&["export", "pages", "--out", "-", "--changed-since", "soon"]), 2);
+    assert!(wrong.contains("--changed-since soon: write an age (7d)"), "{wrong}");
+    let wrong = fails(world.run(&["export", "visits", "--out", "-", "--changed-since", "7d"]), 2);
+    assert!(wrong.contains("only for recrawl export pages and contents"), "{wrong}");
 }
 
 /// The events of a file by cycle; each cycle's end says how many there are.

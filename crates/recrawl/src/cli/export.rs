@@ -22,6 +22,9 @@ pub struct ExportArgs {
     /// With contents: also the main content as Markdown
     #[arg(long)]
     pub markdown: bool,
+    /// With pages and contents: only what is new or has changed since an age (7d), a day (2026-01-31) or a time
+    #[arg(long, value_name = "AGE|DATE")]
+    pub changed_since: Option<String>,
     /// With wacz: only the pages of this host, or of `*.example.com`
     #[arg(long, value_name = "HOST", conflicts_with = "prefix")]
     pub host: Option<String>,

@@ -3,6 +3,7 @@
 
 mod archived_files;
 mod cdxj;
+mod changed;
 mod contents;
 mod cycles;
 mod hosts;
@@ -23,6 +24,7 @@ use recrawl_crawl::settings::Settings;
 use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 pub fn run(args: &ExportArgs) -> Result<(), Failure> {
     let is_wacz = matches!(args.what, Exported::Wacz);
@@ -32,12 +34,15 @@ pub fn run(args: &ExportArgs) -> Result<(), Failure> {
     if args.markdown && !matches!(args.what, Exported::Contents) {
         return Err(Failure::Usage("--markdown is only for recrawl export contents".into()));
     }
+    if args.changed_since.is_some() && !matches!(args.what, Exported::Pages | Exported::Contents) {
+        return Err(Failure::Usage("--changed-since is only for recrawl export pages and contents".into()));
+    }
     if !is_wacz && (args.host.is_some() || args.prefix.is_some() || args.since.is_some()) {
         return Err(Failure::Usage("--host, --prefix and --since are only for recrawl export wacz".into()));
     }
     let settings = args.at.settings()?;
     match args.what {
-        Exported::Pages => pages::export(&settings, &args.out, format(args)?),
+        Exported::Pages => pages::export(&settings, args, format(args)?),
         Exported::Contents => contents::export(&settings, args, format(args)?),
         Exported::Visits => visits::export(&settings, &args.out, format(args)?),
         Exported::Hosts => hosts::export(&settings, &args.out, format(args)?),
@@ -79,6 +84,12 @@ fn decided_meanwhile() -> Failure {
     Failure::Work(
         "pages were blocked or taken down during the export, so it was discarded; run it again".into(),
     )
+}
+
+/// The time since 1970 of a day, or of an RFC 3339 time in UTC.
+fn since_1970(text: &str) -> Option<Duration> {
+    let whole = if text.len() == 10 { format!("{text}T00:00:00Z") } else { text.to_owned() };
+    humantime::parse_rfc3339(&whole).ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()
 }
 
 fn named(out: &Path, error: &io::Error) -> Failure {

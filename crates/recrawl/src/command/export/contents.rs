@@ -2,6 +2,7 @@
 //! Markdown if asked for. docs/outputs.md describes a row.
 
 use super::archived_files::ArchivedFiles;
+use super::changed::ChangedSince;
 use super::rows::Rows;
 use super::{decided_meanwhile, decisions};
 use crate::cli::{ExportArgs, Format};
@@ -45,10 +46,14 @@ pub fn export(settings: &Settings, args: &ExportArgs, format: Format) -> Result<
     let generation = repository.current();
     let archive = ArchiveReader::open(opener::open(&settings.data_dir)?)?;
     let files = ArchivedFiles::all(&archive);
+    let changed = ChangedSince::parse(args.changed_since.as_deref(), &repository)?;
     let taken_down = decisions(&settings)?.taken_down;
     let mut rows = Rows::create(&args.out, format, &columns)?;
     let (mut records, mut left_out) = (generation.records(), 0u64);
     while let Some((_, key, record)) = records.next_record().map_err(Failure::work)? {
+        if !changed.admits(&record) {
+            continue;
+        }
         let Some(at) = record.visited.and_then(|visited| visited.content.archive) else { continue };
         let url = CanonicalUrl::from_key(key).map_err(Failure::work)?;
         // A takedown may be decided and not be done yet.

@@ -1,7 +1,8 @@
 //! `recrawl export pages`: every known URL with its record.
 
+use super::changed::ChangedSince;
 use super::rows::Rows;
-use crate::cli::Format;
+use crate::cli::{ExportArgs, Format};
 use crate::report::page::{columns, row};
 use recrawl_archive::cap::Bodies;
 use recrawl_archive::opener;
@@ -9,21 +10,24 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::settings::Settings;
 use recrawl_types::CanonicalUrl;
-use std::path::Path;
 
 /// Writes all known pages in URL order.
 ///
 /// # Errors
-/// When the pages cannot be read, or `out` cannot be written.
-pub fn export(settings: &Settings, out: &Path, format: Format) -> Result<(), Failure> {
+/// When the pages cannot be read, or the file cannot be written.
+pub fn export(settings: &Settings, args: &ExportArgs, format: Format) -> Result<(), Failure> {
     let repository = open_read::repository(settings)?;
     let bodies = Bodies::in_storage(&*opener::open(&settings.data_dir)?)?;
     let generation = repository.current();
     let columns = columns(generation.summary().is_focused);
-    let mut rows = Rows::create(out, format, columns)?;
+    let changed = ChangedSince::parse(args.changed_since.as_deref(), &repository)?;
+    let mut rows = Rows::create(&args.out, format, columns)?;
     let mut records = generation.records();
     while let Some((_, key, record)) = records.next_record().map_err(Failure::work)? {
         let url = CanonicalUrl::from_key(key).map_err(Failure::work)?;
+        if !changed.admits(&record) {
+            continue;
+        }
         if !rows.write(&row(&url, &record, &bodies)[..columns.len()])? {
             return Ok(());
         }

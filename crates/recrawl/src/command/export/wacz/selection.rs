@@ -1,6 +1,6 @@
 //! Which captures are exported.
 
-use super::super::{decided_meanwhile, decisions};
+use super::super::{decided_meanwhile, decisions, since_1970};
 use crate::cli::ExportArgs;
 use recrawl_crawl::admission::blocks::Blocks;
 use recrawl_crawl::admission::decisions::Decisions;
@@ -10,7 +10,6 @@ use recrawl_crawl::settings::Settings;
 use recrawl_repository::Generation;
 use recrawl_types::{CanonicalUrl, UrlRules};
 use std::collections::HashSet;
-use std::time::SystemTime;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Which captures are exported.
@@ -43,7 +42,7 @@ impl Selection {
             (None, None) => None,
         };
         let meant = meant.transpose().map_err(Failure::Usage)?;
-        let since = args.since.as_deref().map(seconds).transpose()?.unwrap_or(0);
+        let since = args.since.as_deref().map(day_or_time).transpose()?.unwrap_or(0);
         let decided = decisions(settings)?;
         let blocks = Blocks::of(decided.blocks.keys());
         let now = recrawl_fetcher::system_clock()();
@@ -74,7 +73,7 @@ impl Selection {
 
     /// Is the capture of this URL and `WARC-Date` exported?
     pub fn admits(&self, url: &str, date: &str) -> bool {
-        let time = humantime::parse_rfc3339(date).ok().map_or(0, since_1970);
+        let time = since_1970(date).map_or(0, |time| time.as_secs());
         let url = UrlRules::keep_all().canonicalize(url);
         self.admits_time(time) && url.is_ok_and(|url| self.admits_page(&url))
     }
@@ -92,14 +91,8 @@ impl Selection {
     }
 }
 
-fn since_1970(time: SystemTime) -> u64 {
-    time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
-}
-
-/// A day, or an RFC 3339 time in UTC, in seconds since 1970.
-fn seconds(text: &str) -> Result<u64, Failure> {
-    let whole = if text.len() == 10 { format!("{text}T00:00:00Z") } else { text.to_owned() };
-    humantime::parse_rfc3339(&whole).map(since_1970).map_err(|_| {
+fn day_or_time(text: &str) -> Result<u64, Failure> {
+    since_1970(text).map(|time| time.as_secs()).ok_or_else(|| {
         Failure::Usage(format!("--since {text}: write a day (2026-01-31) or a time (2026-01-31T12:00:00Z)"))
     })
 }
@@ -110,10 +103,10 @@ mod tests {
 
     #[test]
     fn a_day_begins_at_midnight_and_anything_else_is_refused() {
-        assert_eq!(seconds("1970-01-02").unwrap(), 86_400);
-        assert_eq!(seconds("1970-01-02T00:00:01Z").unwrap(), 86_401);
+        assert_eq!(day_or_time("1970-01-02").unwrap(), 86_400);
+        assert_eq!(day_or_time("1970-01-02T00:00:01Z").unwrap(), 86_401);
         for wrong in ["", "yesterday", "2026-13-01", "20260131", "2026-01-31 12:00"] {
-            assert!(seconds(wrong).unwrap_err().to_string().contains("2026-01-31T12:00:00Z"), "{wrong}");
+            assert!(day_or_time(wrong).unwrap_err().to_string().contains("2026-01-31T12:00:00Z"), "{wrong}");
         }
     }
 }
