@@ -113,7 +113,7 @@ pub fn markdown(
 fn plain(text: String, is_markdown: bool, is_json: bool, patterns: &[regex::Regex]) -> (String, bool) {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let text = patterns.iter().fold(text, |text, pattern| pattern.replace_all(&text, "").into_owned());
-    let mut blocks = BlockWriter::new();
+    let mut blocks = BlockWriter::default();
     match is_markdown {
         true => blocks.push(text.trim_end()),
         false => blocks.push_code(if is_json { "json" } else { "" }, &text),

@@ -28,16 +28,18 @@ enum Container {
 }
 
 /// The end of the last block, as the next one sees it.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Before {
     /// A block in the same containers.
     Block,
     /// An item of this list.
     Item(usize),
+    #[default]
     Other,
 }
 
 /// Writes blocks with the lines between them.
+#[derive(Default)]
 pub(super) struct BlockWriter {
     text: String,
     containers: Vec<Container>,
@@ -54,20 +56,6 @@ pub(super) struct BlockWriter {
 }
 
 impl BlockWriter {
-    pub(super) fn new() -> BlockWriter {
-        BlockWriter {
-            text: String::new(),
-            containers: Vec::new(),
-            shared: 0,
-            before: Before::Other,
-            lists: Vec::new(),
-            ended: None,
-            headings: Vec::new(),
-            ids: 0,
-            is_cut: false,
-        }
-    }
-
     pub(super) fn is_empty(&self) -> bool {
         self.text.is_empty()
     }

@@ -3,10 +3,13 @@
 //! First goes what is not content by its name: the page's frame, forms and controls, and elements whose class or role
 //! says so ([`ASIDE`], [`ASIDE_NAMES`]), unless they hold a third of the prose. Then the landmarks of HTML decide (`main`,
 //! `article`, `itemprop=articleBody`) if one holds half of the prose that is left, and the innermost element that holds
-//! four fifths of it. In that, lists and blocks that are mostly links go, unless they are most of it. Prose is text outside
+//! four fifths of it, and has no paragraphs beside it. In that, lists and blocks that are mostly links go, unless they are most of it. Prose is text outside
 //! of links, in lines longer than a label ([`LABEL_BYTES`]).
 //!
 //! A page without such a part is written without its frame, and a page that is almost only frame with it.
+//!
+//! On the 181 news pages of scrapinghub's article-extraction-benchmark this has F1 .929 (precision .885, recall .977), where
+//! Readability.js has .947 and dom_smoothie, its port, .865. Other shares and lengths change it by less than .01.
 
 use crate::element::Element;
 use crate::names::Name;
@@ -19,6 +22,8 @@ use std::ops::AddAssign;
 
 /// Bytes of the longest label, such as an entry of a menu. Shorter lines count a quarter.
 const LABEL_BYTES: u64 = 50;
+/// Bytes of the longest `id` that names a place on the page.
+const LONGEST_NAME: usize = 20;
 /// Bytes of the least content.
 const LEAST_BYTES: u64 = 100;
 /// How words of a class, an `id` or a role begin that name something beside the content.
@@ -213,9 +218,13 @@ impl Regions {
                 .unwrap_or(root);
         }
         loop {
+            // What stands beside paragraphs continues them.
+            let own: u64 =
+                self.children(root).filter(|at| self.regions[*at].name == Name::P).map(prose).sum();
             let inner = self.children(root).max_by_key(|at| (prose(*at), usize::MAX - at));
-            match inner.filter(|at| prose(*at) * 5 >= prose(root) * 4 && self.regions[*at].may_hold_content())
-            {
+            let holds =
+                |at: &usize| prose(*at) * 5 >= prose(root) * 4 && self.regions[*at].may_hold_content();
+            match inner.filter(holds).filter(|_| own * 20 < prose(root)) {
                 Some(inner) => root = inner,
                 None => return root,
             }
@@ -274,9 +283,8 @@ impl RegionReader {
             is_in_link: around.is_in_link || element.name == Name::A,
             is_ignored: around.is_ignored || is_ignored,
         });
-        use Name::{
-            Article, Aside, Button, Dialog, Fieldset, Footer, Form, Input, Main, Nav, Select, Textarea,
-        };
+        use Name::{Article, Aside, Button, Dialog, Fieldset, Footer, Form, H1, H2, H3, H4, H5, H6};
+        use Name::{Input, Main, Nav, Section, Select, Textarea};
         let is =
             |name: &str, value: &str| of_node.attr(name).is_some_and(|said| said.eq_ignore_ascii_case(value));
         let landmark = match element.name {
@@ -287,8 +295,12 @@ impl RegionReader {
         };
         let is_out = effect.is_frame
             || matches!(element.name, Aside | Button | Dialog | Footer | Input | Nav | Select | Textarea);
-        let words = ["class", "id", "role"].into_iter().filter_map(|name| of_node.attr(name));
-        let is_aside = matches!(element.name, Form | Fieldset) || words.into_iter().any(is_aside);
+        // The `id` of a section, or a long one, is made of the words of a heading.
+        let is_name = |id: &&str| id.len() <= LONGEST_NAME && element.name != Section;
+        let names = [of_node.attr("class"), of_node.attr("role"), of_node.attr("id").filter(is_name)];
+        let may_be_aside = effect.is_block && !matches!(element.name, H1 | H2 | H3 | H4 | H5 | H6);
+        let is_aside = matches!(element.name, Form | Fieldset)
+            || may_be_aside && names.into_iter().flatten().any(is_aside);
         let own = TextSum { links: u64::from(element.name == Name::A), ..TextSum::default() };
         let (parent, name, sum) = (around.region, element.name, TextSum::default());
         self.regions.push(Region { handle, parent, end: 0, name, landmark, is_out, is_aside, own, sum });

@@ -82,7 +82,7 @@ impl<'r> MarkdownWriter<'r> {
         MarkdownWriter {
             extent,
             patterns,
-            blocks: BlockWriter::new(),
+            blocks: BlockWriter::default(),
             line: LineWriter::default(),
             heading: 0,
             code: None,

@@ -78,6 +78,14 @@ fn the_content_of_common_templates_is_found() {
             &["Home", "Buy", "teaser", "Also bought"],
         ),
         (
+            "an article that begins beside its parts",
+            format!(
+                "<div>{MENU}</div><div>{one}<div class=part>{two}{three}{four}{two}{three}{four}</div></div>"
+            ),
+            &["One", "Two", "Four"],
+            &["Home"],
+        ),
+        (
             "a page laid out by tables",
             format!(
                 "<table><tr><td colspan=2>{MENU}<tr><td><ul>{}</ul><td><font size=2>{one}{two}{three}</font></table>",
@@ -103,6 +111,20 @@ fn the_content_of_common_templates_is_found() {
         for part in gone {
             assert!(!text.contains(part), "{kind}: {part:?} in {text}");
         }
+    }
+}
+
+/// Generators of documentation make an `id` of each heading.
+#[test]
+fn the_words_of_headings_are_no_names_of_places() {
+    let [one, two, three] = ["One", "Two", "Three"].map(prose);
+    let page = format!(
+        "<main><h1>Guide <a class=toc-backref href=#x>to links</a></h1>{one}<div id=sharing-with-a-single-developer><h2>Two</h2>\
+         {two}</div><section id=related-work><h2 class=tags id=comments>Three</h2>{three}</section></main>"
+    );
+    let text = main(&page);
+    for part in ["# Guide [to links](", "One is", "## Two\n\nTwo is", "## Three\n\nThree is"] {
+        assert!(text.contains(part), "{part} in {text}");
     }
 }
 
