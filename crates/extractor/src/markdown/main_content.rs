@@ -342,10 +342,13 @@ impl RegionReader {
 /// Do words say that an element is beside the content?
 fn is_aside(words: &str) -> bool {
     words.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| {
-        let begins = |name: &&&str| {
-            word.as_bytes().get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()))
-        };
-        ASIDE.iter().find(begins).is_some() || ASIDE_NAMES.iter().any(|name| name.eq_ignore_ascii_case(word))
+        let Some(first) = word.bytes().next().map(|first| first.to_ascii_lowercase()) else { return false };
+        // Most words begin as no name does.
+        let alike =
+            |names: &'static [&'static str]| names.iter().filter(move |name| name.as_bytes()[0] == first);
+        let begins =
+            |name: &&str| word.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name));
+        alike(ASIDE).any(begins) || alike(ASIDE_NAMES).any(|name| name.eq_ignore_ascii_case(word))
     })
 }
 
