@@ -1,9 +1,6 @@
-//! The registry of metrics. The Prometheus text is generated from it, and the Grafana dashboard and
-//! the alert rules are tested against it.
+//! The registry of metrics. The Prometheus text is generated from it; the Grafana dashboard and
+//! the alert rules (`examples/generated/`) are tested against it.
 
-pub mod alert;
-pub mod grafana;
-pub mod panel;
 pub mod registry;
 #[cfg(test)]
 mod tests;

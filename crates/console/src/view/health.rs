@@ -6,7 +6,7 @@
 use super::{Counts, CycleStage, State, Status, TargetFigures};
 use recrawl_types::{Size, Span};
 use serde::Serialize;
-use std::fmt::{self, Write};
+use std::fmt;
 use utoipa::ToSchema;
 
 /// Share of requested pages above which failures are many.
@@ -19,28 +19,12 @@ pub const LOW_DISK_RESERVES: f64 = 2.0;
 pub const SPENT_SHARE: f64 = 0.9;
 /// Share of the open hosts above which back-offs are many.
 pub const BACKED_OFF_SHARE: f64 = 0.2;
-/// Share of the allowed file descriptors above which too many are open; an alert only.
-pub const FILES_SHARE: f64 = 0.9;
 /// Cycles in a row without a page that are no accident.
 const IDLE_CYCLES: u64 = 2;
 /// How long refused seeds count, in milliseconds.
 const REFUSED_SEEDS_FOR: u64 = 3_600_000;
 /// How long lost changes count, in milliseconds.
 const LOST_CHANGES_FOR: u64 = 24 * 3_600_000;
-
-/// The thresholds by the names that alerts and panels use.
-pub const THRESHOLDS: &[(&str, f64)] = &[
-    ("FAILED_SHARE", FAILED_SHARE),
-    ("LOW_DISK_RESERVES", LOW_DISK_RESERVES),
-    ("SPENT_SHARE", SPENT_SHARE),
-    ("BACKED_OFF_SHARE", BACKED_OFF_SHARE),
-    ("FILES_SHARE", FILES_SHARE),
-];
-
-/// `text` with the values of the thresholds that it names.
-pub fn with_thresholds(text: &str) -> String {
-    THRESHOLDS.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, &value.to_string()))
-}
 
 /// Health of the crawl.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -290,15 +274,6 @@ const fn green(name: &'static str, when: &'static str, reason: Reason) -> Rule {
     Rule { name, level: HealthLevel::Green, when, reason }
 }
 
-/// The list of rules in docs/console.md.
-pub fn list() -> String {
-    let mut list = String::new();
-    for Rule { name, level, when, .. } in RULES {
-        writeln!(list, "- {level}, {name}: {when}").expect("text takes all");
-    }
-    list
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -502,11 +477,5 @@ mod tests {
         }));
         assert_eq!((health.level, health.also.len(), health.at), (HealthLevel::Red, 1, None), "{health:?}");
         assert!(CrawlHealth::of(&status()).also.is_empty(), "what works is no trouble");
-    }
-
-    #[test]
-    fn thresholds_are_named_so_that_none_is_part_of_another() {
-        let text = with_thresholds("a > FAILED_SHARE * b, LOW_DISK_RESERVES, SPENT_SHARE, BACKED_OFF_SHARE");
-        assert_eq!(text, "a > 0.2 * b, 2, 0.9, 0.2");
     }
 }

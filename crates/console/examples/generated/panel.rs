@@ -1,6 +1,7 @@
 //! The panels of the Grafana dashboard, row by row.
 
-use crate::view::health::{FAILED_SHARE, FILES_SHARE, SPENT_SHARE};
+use crate::threshold::FILES_SHARE;
+use recrawl_console::view::health::{FAILED_SHARE, SPENT_SHARE};
 
 /// A panel.
 pub struct Panel {

@@ -1,7 +1,7 @@
 //! The panels as a Grafana dashboard.
 
-use super::panel::{Limit, PANELS, Panel, Picture};
-use crate::view::health::with_thresholds;
+use crate::panel::{Limit, PANELS, Panel, Picture};
+use crate::threshold::with_thresholds;
 use serde_json::{Value, json};
 
 /// Width of Grafana's grid, in units.

@@ -1,6 +1,6 @@
 //! Alert rules for Prometheus, each with a runbook line.
 
-use crate::view::health::with_thresholds;
+use crate::threshold::with_thresholds;
 use std::fmt::Write;
 
 /// An alert.
@@ -238,7 +238,7 @@ pub const ALERTS: &[Alert] = &[
 /// The rules file.
 pub fn rules() -> String {
     let mut text = String::from(
-        "# Prometheus alert rules, generated from crates/console/src/metrics/alert.rs by `make generated`.\n\
+        "# Prometheus alert rules, generated from crates/console/examples/generated/alert.rs by `make generated`.\n\
          groups:\n  - name: recrawl\n    rules:\n",
     );
     for alert in ALERTS {
