@@ -4,19 +4,8 @@
 //! of standard deviation σ, |mean − truth| < σ·√(2(nρ² + 1)/(n²ρ²)·ln(√(nρ² + 1)/α)) for all n at once, with
 //! probability 1 − α.
 
-use serde::{Deserialize, Serialize};
-
 /// The n for which the interval is nearly as narrow as it can be.
 const BEST_AT: f64 = 5_000.0;
-
-/// The mean of a stream of values, and its interval at every look.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Sequence {
-    count: u64,
-    mean: f64,
-    /// Σ(x − mean)², by Welford's update (1962).
-    squares: f64,
-}
 
 /// ρ² for the n at which the interval shall be narrow: −2 ln α + ln(−2 ln α) + 1, over n (Waudby-Smith et al. 2021,
 /// appendix B.2).
@@ -47,37 +36,6 @@ pub fn values_for(half: f64, deviation: f64, alpha: f64) -> Option<u64> {
         if is_enough(middle) { high = middle } else { low = middle }
     }
     Some(high)
-}
-
-impl Sequence {
-    /// Adds a value.
-    pub fn add(&mut self, value: f64) {
-        self.count += 1;
-        let before = value - self.mean;
-        self.mean += before / self.count as f64;
-        self.squares += before * (value - self.mean);
-    }
-
-    /// Number of values.
-    pub fn count(&self) -> u64 {
-        self.count
-    }
-
-    /// Their mean.
-    pub fn mean(&self) -> f64 {
-        self.mean
-    }
-
-    /// Their standard deviation; 0 for fewer than two values.
-    pub fn deviation(&self) -> f64 {
-        if self.count < 2 { 0.0 } else { (self.squares / (self.count - 1) as f64).sqrt() }
-    }
-
-    /// The interval, which holds at all looks with probability 1 − α. None for fewer than two values.
-    pub fn interval(&self, alpha: f64) -> Option<[f64; 2]> {
-        let half = half_width(self.count as f64, self.deviation(), alpha);
-        (self.count >= 2).then_some([self.mean - half, self.mean + half])
-    }
 }
 
 #[cfg(test)]
@@ -114,34 +72,48 @@ mod tests {
         assert_eq!(values_for(1e-9, 0.5, 0.05), None);
     }
 
+    /// Mean and Σ(x − mean)² of a stream, by Welford's update (1962).
+    #[derive(Default)]
+    struct Welford {
+        count: u32,
+        mean: f64,
+        squares: f64,
+    }
+
+    impl Welford {
+        fn add(&mut self, value: f64) {
+            self.count += 1;
+            let before = value - self.mean;
+            self.mean += before / f64::from(self.count);
+            self.squares += before * (value - self.mean);
+        }
+
+        fn deviation(&self) -> f64 {
+            (self.squares / f64::from(self.count - 1)).sqrt()
+        }
+    }
+
     /// Whoever looks after every value errs in at most one of twenty streams; an interval for one look errs in most.
     #[test]
     fn who_looks_at_every_value_is_not_fooled() {
         let mut rng = ChaCha8Rng::seed_from_u64(5);
         let (mut wrong, mut wrong_at_one_look) = (0, 0);
         for _ in 0..400 {
-            let mut sequence = Sequence::default();
+            let mut values = Welford::default();
             let (mut errs, mut errs_at_one_look) = (false, false);
             for count in 1..=3_000 {
-                sequence.add(f64::from(u8::from(rng.random::<f64>() < 0.3)));
-                let Some([low, high]) = sequence.interval(0.05).filter(|_| count >= 50) else { continue };
-                errs |= low > 0.3 || high < 0.3;
-                let once = 1.96 * sequence.deviation() / f64::from(count).sqrt();
-                errs_at_one_look |= (sequence.mean() - 0.3).abs() > once;
+                values.add(f64::from(u8::from(rng.random::<f64>() < 0.3)));
+                if count < 50 {
+                    continue;
+                }
+                let (off, deviation) = ((values.mean - 0.3).abs(), values.deviation());
+                errs |= off > half_width(count.into(), deviation, 0.05);
+                errs_at_one_look |= off > 1.96 * deviation / f64::from(count).sqrt();
             }
             wrong += u32::from(errs);
             wrong_at_one_look += u32::from(errs_at_one_look);
         }
         assert!(wrong <= 20, "{wrong} of 400");
         assert!(wrong_at_one_look > 100, "{wrong_at_one_look} of 400");
-    }
-
-    #[test]
-    fn mean_and_deviation_are_those_of_the_values() {
-        let mut sequence = Sequence::default();
-        assert_eq!(sequence.interval(0.05), None);
-        [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0].into_iter().for_each(|value| sequence.add(value));
-        assert_eq!((sequence.count(), sequence.mean()), (8, 5.0));
-        assert!((sequence.deviation() - (32.0f64 / 7.0).sqrt()).abs() < 1e-12);
     }
 }
