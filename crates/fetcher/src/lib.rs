@@ -8,7 +8,7 @@
 //! The fetcher does not know what a page says (extraction), whether it changed, where it is stored,
 //! or why it was chosen. It stores what it learns about a host in the
 //! [`HostTable`](recrawl_types::HostTable) of the program. Clock and network are parameters
-//! ([`Network`]), so tests run whole crawls without a socket and with a paused clock ([`testing`]).
+//! ([`Network`]), so tests run whole crawls without a socket and with a paused clock.
 //!
 //! Rules and limits for users: docs/fetching.md, docs/internals/limits.md.
 
@@ -34,7 +34,8 @@ pub mod resources;
 pub mod robots;
 mod run;
 mod suspension;
-pub mod testing;
+#[cfg(test)]
+mod testing;
 pub mod unavailable;
 mod unvisited_hosts;
 mod visit;

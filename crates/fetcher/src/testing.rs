@@ -1,4 +1,4 @@
-//! A network without sockets, for tests of this crate and of the program.
+//! A network without sockets, for tests of this crate.
 //!
 //! It can return any response, fail with any [`NetworkError`], and take time. It cuts bodies at the
 //! limit, as a network must. It does not check addresses (the real network has the guard),
