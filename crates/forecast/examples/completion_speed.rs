@@ -6,9 +6,12 @@
 //! and `recrawl whatif` do: laws are fitted; five completions are drawn, and one formula is replayed over each; and it is
 //! replayed over five completions at seven budgets.
 
+#[path = "../src/rehearsal.rs"]
+mod rehearsal;
+
+use recrawl_forecast::Completions;
 use recrawl_forecast::back_test::back_test;
 use recrawl_forecast::what_if::{BUDGETS, Replays};
-use recrawl_forecast::{Completions, rehearsal};
 use recrawl_formula::Formula;
 use recrawl_generator::{Recipe, generate};
 use recrawl_simulation::policy::formula::FormulaPolicy;

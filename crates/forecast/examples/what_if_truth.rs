@@ -7,10 +7,13 @@
 //! data, budget, forecast with its interval, what the replay of completions says alone, what replaying the raw log says,
 //! and the truth.
 
+#[path = "../src/rehearsal.rs"]
+mod rehearsal;
+
 use recrawl_estimation::Interval;
+use recrawl_forecast::Completions;
 use recrawl_forecast::histories::{Histories, SeenPage};
 use recrawl_forecast::what_if::{BUDGETS, Replays, freshness};
-use recrawl_forecast::{Completions, rehearsal};
 use recrawl_formula::Formula;
 use recrawl_generator::{Recipe, generate};
 use recrawl_simulation::policy::formula::FormulaPolicy;

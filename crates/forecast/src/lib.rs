@@ -9,8 +9,13 @@ pub mod back_test;
 pub mod completed;
 pub mod histories;
 mod places;
-pub mod rehearsal;
 pub mod what_if;
 
 pub use crate::completed::Completions;
 pub use crate::histories::{Histories, SampleRequest};
+
+// A rehearsal names this crate as other crates do: the examples include it too.
+#[cfg(test)]
+extern crate self as recrawl_forecast;
+#[cfg(test)]
+mod rehearsal;

@@ -1,9 +1,9 @@
 //! A crawl of a recorded web in memory, and the histories that its visits leave: to compare forecasts with what other
 //! crawls of the same web really meet.
 
-use crate::histories::{Histories, SeenPage};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use recrawl_forecast::histories::{Histories, SeenPage};
 use recrawl_simulation::policy::PolicyVisit;
 use recrawl_simulation::{Dataset, Observed, Policy, Rules, RulesError, Trace, replay};
 use recrawl_types::{Cycle, History, Reads, UrlRules};
