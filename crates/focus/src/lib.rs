@@ -6,7 +6,6 @@
 
 pub mod classifier;
 pub mod evidence;
-pub mod link;
 pub mod live;
 pub mod logistic;
 pub mod policy;

@@ -16,7 +16,6 @@ pub mod yields;
 
 use crate::classifier::Assessment;
 use crate::evidence::Evidence;
-use crate::link::shown_features;
 use crate::logistic::{Weights, logistic};
 use crate::policy::{Policy, Rule, When};
 use libm::{log, log1p};
@@ -60,6 +59,23 @@ impl Parent {
     fn relevance(&self) -> f64 {
         logistic(STEEPNESS * (self.verdict.relevance - self.threshold))
     }
+}
+
+/// The features that a link itself shows, and the page that has it: that page's relevance, genre and content, four of the
+/// anchor, the URL's terms, and whether the link stands in the page's frame.
+pub fn shown_features(relevance: f64, verdict: &Assessment, link: &Evidence) -> [f64; 9] {
+    let flag = |is: bool| f64::from(u8::from(is));
+    [
+        log(relevance + 0.01) - log(0.02),
+        verdict.genre,
+        verdict.content,
+        flag(link.genre > 0.0),
+        link.genre,
+        flag(link.content > 0.0),
+        flag(link.words.is_empty()),
+        link.url,
+        flag(link.framed),
+    ]
 }
 
 /// The features of a link when it is found, in the order of [`FOUND`].

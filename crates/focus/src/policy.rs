@@ -29,7 +29,7 @@ pub enum Rule {
     Random,
     /// Half for a genre term in the anchor, half the parent's similarity to the content terms.
     Anchor,
-    /// By the expected relevance of [links](crate::link).
+    /// By the expected relevance of links.
     Learned,
 }
 
@@ -88,53 +88,5 @@ impl Policy {
     /// Whether it is one of the thesis' queuing policies.
     pub fn is_of_thesis(&self) -> bool {
         matches!(self.rule, Rule::Scores { .. })
-    }
-}
-
-/// Which parents of a page pass its score on to siblings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Parents {
-    /// All through which it was found.
-    All,
-    /// The first.
-    First,
-}
-
-/// Which of equally scored pages comes first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ties {
-    /// The page found first.
-    Fifo,
-    /// The one with the least hash of its number and the random seed.
-    Hash,
-}
-
-/// What the thesis leaves open or sets by experiment.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rules {
-    /// ChangeThreshold (section 4.4).
-    pub change_threshold: f64,
-    /// Whether a lower score replaces a higher one, as step 11 reads.
-    pub lower_overwrites: bool,
-    /// Which parents pass scores on.
-    pub parents: Parents,
-    /// Order of equal scores.
-    pub ties: Ties,
-    /// Links from a seed to the farthest pages (section 4.1.3).
-    pub max_depth: u32,
-    /// Different links of a page that are followed (section 4.1.3).
-    pub max_links: usize,
-}
-
-impl Default for Rules {
-    fn default() -> Rules {
-        Rules {
-            change_threshold: 0.20,
-            lower_overwrites: true,
-            parents: Parents::All,
-            ties: Ties::Hash,
-            max_depth: 7,
-            max_links: 200,
-        }
     }
 }

@@ -7,12 +7,12 @@
 
 use recrawl_corpora::Corpus;
 use recrawl_corpora::corpus::PARTS;
+use recrawl_corpora::regression::{Example, fit};
 use recrawl_corpora::web::{Web, readings};
 use recrawl_focus::classifier::terms::Terms;
 use recrawl_focus::evidence::Evidence;
 use recrawl_focus::live::yields::{GroupYields, Yield};
 use recrawl_focus::live::{Candidate, FOUND, PLANNED, Parent, found_features, planned_features};
-use recrawl_focus::logistic::{Example, Weights};
 use recrawl_focus::{Assessment, Topic, Words};
 use std::fs::File;
 use std::io::BufReader;
@@ -57,13 +57,13 @@ fn main() {
     // The first mixture from what random crawls tried, then the second from the same crawls.
     let mut first: Vec<Example<{ FOUND.len() }>> = vec![];
     crawls(&corpus, &webs, |found, _, target| first.push(Example { features: found, target, weight: 1.0 }));
-    let found = Weights::fit(&first);
+    let found = fit(&first);
     let mut second: Vec<Example<{ PLANNED.len() }>> = vec![];
     crawls(&corpus, &webs, |features, candidate, target| {
         let candidate = Candidate { links: found.logit(&features), ..candidate };
         second.push(Example { features: planned_features(&candidate), target, weight: 1.0 });
     });
-    let planned = Weights::fit(&second);
+    let planned = fit(&second);
     println!(
         "{} links, {:.4} relevant",
         first.len(),

@@ -1,8 +1,9 @@
 //! FCrawl (Assis 2008, Algorithm 2) over a corpus in memory, with its queuing policies and plain orders to compare.
 
 use crate::frontier::Frontier;
+use crate::rules::{Parents, Rules, Ties};
 use crate::web::Web;
-use recrawl_focus::policy::{Parents, Rule, Rules, Ties, When};
+use recrawl_focus::policy::{Rule, When};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Pages found so far: how far from a seed, and through which pages.

@@ -2,7 +2,8 @@
 //! trained classifier has not seen.
 
 use crate::corpus::Corpus;
-use recrawl_focus::classifier::linear::{self, Model, fold};
+use crate::linear::{self, fold};
+use recrawl_focus::classifier::linear::Model;
 use recrawl_focus::classifier::{Classifier, Reading, terms::Terms};
 use recrawl_focus::words::Words;
 use serde::Serialize;
@@ -138,7 +139,7 @@ pub fn evaluate(
     let folds: Vec<Model> = (0..training.folds)
         .map(|held| {
             let is_in = |site: &str| fold(site, training.folds) != held;
-            Model::train(&sample(corpus, readings, labels, training, is_in))
+            linear::train(&sample(corpus, readings, labels, training, is_in))
         })
         .collect();
     let held_back = |page: usize| {

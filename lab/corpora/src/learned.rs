@@ -1,10 +1,11 @@
 //! The learned order: crawls by the expected relevance of links, and fits the weights on other sites.
 
 use crate::crawl::{Found, drawn, followed};
+use crate::link::{LINK_FEATURES, LinkModel, Parent, VERDICT_FEATURES, Yields, verdict_features};
+use crate::regression::{self, Example};
+use crate::rules::Rules;
 use crate::web::Web;
-use recrawl_focus::link::{LINK_FEATURES, LinkModel, Parent, VERDICT_FEATURES, Yields, verdict_features};
-use recrawl_focus::logistic::{Example, Weights, logistic};
-use recrawl_focus::policy::Rules;
+use recrawl_focus::logistic::{Weights, logistic};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Step of an update by default.
@@ -238,7 +239,7 @@ pub fn fit(
             }
         }
     }
-    let mut model = LinkModel { verdict: Weights::fit(&verdicts), link: Weights([0.0; LINK_FEATURES]) };
+    let mut model = LinkModel { verdict: regression::fit(&verdicts), link: Weights([0.0; LINK_FEATURES]) };
     let still = Settings { rate: 0.0, explore: 0.0, round: settings.round.max(FIT_ROUND), ..*settings };
     let mut examples: Vec<Example<LINK_FEATURES>> = vec![];
     for round in 0..settings.fits {
@@ -257,7 +258,7 @@ pub fn fit(
                 }
             });
         }
-        model.link = Weights::fit(&examples);
+        model.link = regression::fit(&examples);
     }
     model
 }

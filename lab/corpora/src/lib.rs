@@ -10,7 +10,11 @@ pub mod evaluate;
 mod frontier;
 pub mod generate;
 pub mod learned;
+pub mod linear;
+pub mod link;
+pub mod regression;
 pub mod replay;
+pub mod rules;
 pub mod web;
 
 pub use corpus::Corpus;

@@ -1,11 +1,12 @@
 //! Replays: orders of crawls over a corpus, and how soon they find what is relevant.
 
 use crate::learned::{self, Labelled, Settings};
+use crate::linear::fold;
+use crate::link::LinkModel;
+use crate::rules::Rules;
 use crate::web::Web;
 use rayon::prelude::*;
-use recrawl_focus::classifier::linear::fold;
-use recrawl_focus::link::LinkModel;
-use recrawl_focus::policy::{Policy, Rule, Rules};
+use recrawl_focus::policy::{Policy, Rule};
 use serde::Serialize;
 
 /// Points of a curve: shares of pages visited, from 0 in steps of 5 %.

@@ -1,9 +1,9 @@
 use super::*;
 use crate::corpus::{Corpus, Link, LinkKind, Page, Site};
 use crate::learned;
+use crate::link::{LINK_FEATURES, LinkModel, VERDICT_FEATURES};
 use recrawl_focus::classifier::Assessment;
 use recrawl_focus::evidence::Evidence;
-use recrawl_focus::link::{LINK_FEATURES, LinkModel, VERDICT_FEATURES};
 use recrawl_focus::logistic::Weights;
 use recrawl_focus::policy::{ALL, Policy, named};
 

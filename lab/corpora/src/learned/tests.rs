@@ -1,8 +1,8 @@
 use super::*;
 use crate::corpus::{Corpus, Link, LinkKind, Page, Site};
+use crate::linear::fold;
 use crate::replay::{Case, Options, Outcome, models, replay};
 use crate::web::readings;
-use recrawl_focus::classifier::linear::fold;
 use recrawl_focus::classifier::terms::Terms;
 use recrawl_focus::policy::named;
 use recrawl_focus::terms::Topic;

@@ -1,7 +1,8 @@
 use super::*;
 use crate::corpus::{Page, Site};
 use crate::crawl::crawl;
-use recrawl_focus::policy::{ALL, Rule, Rules};
+use crate::rules::Rules;
+use recrawl_focus::policy::{ALL, Rule};
 use recrawl_focus::terms::Topic;
 
 fn terms(words: &mut Words) -> Terms {

@@ -5,10 +5,11 @@ use crate::cli::{Anchors, FocusReplayArgs, Lower, ParentsArg, TiesArg};
 use crate::command::pool;
 use recrawl_corpora::learned::Settings;
 use recrawl_corpora::replay::{Case, Options, Replayed, replay};
+use recrawl_corpora::rules::{Parents, Rules, Ties};
 use recrawl_corpora::web::Web;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels::counted;
-use recrawl_focus::policy::{self, Parents, Policy, Rules, Ties};
+use recrawl_focus::policy::{self, Policy};
 use recrawl_terminal::{print, print_heading, print_json};
 use serde_json::json;
 

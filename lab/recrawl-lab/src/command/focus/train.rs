@@ -5,6 +5,7 @@ use crate::cli::FocusTrainArgs;
 use crate::command::pool;
 use rayon::prelude::*;
 use recrawl_corpora::evaluate::{Evaluation, Training, evaluate, sample};
+use recrawl_corpora::linear::train;
 use recrawl_crawl::failure::Failure;
 use recrawl_focus::Words;
 use recrawl_focus::classifier::linear::Model;
@@ -35,7 +36,7 @@ pub fn run(args: &FocusTrainArgs) -> Result<(), Failure> {
     });
     // The model learns from all sites, its evaluation from those that each fold leaves.
     if let (Some(out), [wanted]) = (&args.out, wanted.as_slice()) {
-        write(out, &Model::train(&sample(&corpus, &readings, &wanted.labels, &training, |_| true)))?;
+        write(out, &train(&sample(&corpus, &readings, &wanted.labels, &training, |_| true)))?;
     }
     if args.of.json {
         return print_json(&json!({

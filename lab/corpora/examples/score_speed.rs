@@ -1,10 +1,10 @@
-//! Time to score a page and to rank a link: `cargo run --release -p recrawl-focus --example score_speed`.
+//! Time to score a page and to rank a link: `cargo run --release -p recrawl-corpora --example score_speed`.
 //!
 //! Pages of 10 kB are drawn from 5,000 words, of which some are terms. All runs are on one core.
 
+use recrawl_corpora::link::{LINK_FEATURES, Parent, Yields};
 use recrawl_focus::classifier::terms::Terms;
 use recrawl_focus::evidence::Evidence;
-use recrawl_focus::link::{LINK_FEATURES, Parent, Yields};
 use recrawl_focus::logistic::Weights;
 use recrawl_focus::words::MAX_TEXT;
 use recrawl_focus::{Classifier, Language, PageText, Reading, Topic, Words};

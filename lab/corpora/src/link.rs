@@ -3,10 +3,11 @@
 //! A logistic mixture over fixed features. Two of them are what visits showed of the links beside this one and of its
 //! site, so a visit raises its siblings as FS-2 does, without touching them. This is ours; the thesis has fixed rules.
 
-use crate::classifier::Assessment;
-use crate::evidence::Evidence;
-use crate::logistic::{Weights, logistic};
 use libm::log;
+use recrawl_focus::Assessment;
+use recrawl_focus::evidence::Evidence;
+use recrawl_focus::live::shown_features;
+use recrawl_focus::logistic::{Weights, logistic};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -42,23 +43,6 @@ pub const FEATURES: [&str; 20] = [
     "site content",
     "crawl yield",
 ];
-
-/// The features that a link itself shows, and the page that has it: that page's relevance, genre and content, four of the
-/// anchor, the URL's terms, and whether the link stands in the page's frame.
-pub(crate) fn shown_features(relevance: f64, verdict: &Assessment, link: &Evidence) -> [f64; 9] {
-    let flag = |is: bool| f64::from(u8::from(is));
-    [
-        log(relevance + 0.01) - log(0.02),
-        verdict.genre,
-        verdict.content,
-        flag(link.genre > 0.0),
-        link.genre,
-        flag(link.content > 0.0),
-        flag(link.words.is_empty()),
-        link.url,
-        flag(link.framed),
-    ]
-}
 
 /// Number of features of a link.
 pub const LINK_FEATURES: usize = FEATURES.len();
