@@ -16,7 +16,7 @@ mod page;
 mod watch;
 mod web_address;
 
-pub use act::{AddArgs, FetchArgs, ReloadArgs};
+pub use act::{AddArgs, FetchArgs};
 pub use backup::{BackupArgs, RestoreArgs};
 pub use changes::ChangesArgs;
 pub use configuration::{Configuration, HERE, load};
@@ -88,7 +88,7 @@ pub enum Command {
     Report(ReportArgs),
     /// Show whether pages are visited as promised, now and in the last cycles
     #[command(after_help = "Example:\n  recrawl promises --data-dir data/example")]
-    Promises(PromisesArgs),
+    Promises(OnCrawl),
     /// Show the record of a URL and why it is or is not visited next
     #[command(after_help = "Example:\n  recrawl explain https://example.com/ --data-dir data/example")]
     Explain(ExplainArgs),
@@ -135,7 +135,7 @@ pub enum Command {
     Fetch(FetchArgs),
     /// Let the running daemon read its configuration again
     #[command(after_help = "Example:\n  recrawl reload --data-dir data/example")]
-    Reload(ReloadArgs),
+    Reload(OnCrawl),
     /// Pause the crawl or a host: no new requests
     #[command(after_help = "Examples:\n  recrawl pause --data-dir data/example\n  recrawl pause example.com")]
     Pause(PauseArgs),
@@ -256,6 +256,16 @@ impl Where {
     }
 }
 
+/// Selects a crawl, and how what is said of it is printed.
+#[derive(Args)]
+pub struct OnCrawl {
+    #[command(flatten)]
+    pub at: Where,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// The first pages of a crawl.
 #[derive(Args)]
 pub struct SeedArgs {
@@ -364,26 +374,13 @@ pub struct ReportArgs {
     pub json: bool,
 }
 
-/// `recrawl promises`
-#[derive(Args)]
-pub struct PromisesArgs {
-    #[command(flatten)]
-    pub at: Where,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
 /// `recrawl pause`, `recrawl resume`
 #[derive(Args)]
 pub struct PauseArgs {
     /// Host name; all schemes and ports. Default: the whole crawl
     pub host: Option<String>,
     #[command(flatten)]
-    pub at: Where,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    pub on: OnCrawl,
 }
 
 /// `recrawl block`, `recrawl unblock`
@@ -394,10 +391,7 @@ pub struct BlockArgs {
     #[arg(value_name = "PATTERN")]
     pub pattern: String,
     #[command(flatten)]
-    pub at: Where,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    pub on: OnCrawl,
 }
 
 /// `recrawl explain`
@@ -420,13 +414,7 @@ pub struct ExplainArgs {
 #[derive(Subcommand)]
 pub enum FormulaCommand {
     /// List the available formulas
-    List {
-        #[command(flatten)]
-        at: Where,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
+    List(OnCrawl),
     /// Show a formula file
     Show {
         /// Name or expression
@@ -451,10 +439,7 @@ pub enum FormulaCommand {
         at: Where,
     },
     /// Roll back to the formula that was in force before
-    Rollback {
-        #[command(flatten)]
-        at: Where,
-    },
+    Rollback(Where),
 }
 
 /// `recrawl dataset`
@@ -505,13 +490,7 @@ pub enum DatasetCommand {
 #[derive(Subcommand)]
 pub enum RepositoryCommand {
     /// Print counts of pages, sites, hosts and blocks, and bytes per part
-    Stats {
-        #[command(flatten)]
-        at: Where,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
+    Stats(OnCrawl),
     /// Read everything and report damage
     #[command(after_help = "Examples:\n  recrawl repository verify --data-dir data/example\n  \
                             recrawl repository verify --data-dir data/example --salvage data/saved")]
@@ -520,10 +499,7 @@ pub enum RepositoryCommand {
         #[arg(long, value_name = "OUT")]
         salvage: Option<PathBuf>,
         #[command(flatten)]
-        at: Where,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
+        on: OnCrawl,
     },
     /// The same as `recrawl backup --last-commit`
     #[command(after_help = "Example:\n  recrawl backup data/backup --last-commit --data-dir data/example")]
@@ -532,10 +508,7 @@ pub enum RepositoryCommand {
         /// hard-links all other files
         out: PathBuf,
         #[command(flatten)]
-        at: Where,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
+        on: OnCrawl,
     },
 }
 
@@ -559,10 +532,7 @@ pub struct ImportArgs {
     #[arg(long)]
     pub skip_bad: bool,
     #[command(flatten)]
-    pub at: Where,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    pub on: OnCrawl,
 }
 
 /// `recrawl takedown`
@@ -587,10 +557,7 @@ pub struct TakedownArgs {
     #[arg(long, conflicts_with = "keep_crawling")]
     pub end: bool,
     #[command(flatten)]
-    pub at: Where,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    pub on: OnCrawl,
 }
 
 /// `recrawl config`

@@ -1,6 +1,6 @@
-//! Arguments of `recrawl add`, `fetch` and `reload`.
+//! Arguments of `recrawl add` and `fetch`.
 
-use super::{Where, web_address};
+use super::{OnCrawl, web_address};
 use clap::Args;
 
 /// `recrawl add`
@@ -10,10 +10,7 @@ pub struct AddArgs {
     #[arg(value_name = "URL", value_parser = web_address, required = true)]
     pub urls: Vec<String>,
     #[command(flatten)]
-    pub at: Where,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    pub on: OnCrawl,
 }
 
 /// `recrawl fetch`
@@ -26,18 +23,5 @@ pub struct FetchArgs {
     #[arg(long)]
     pub wait: bool,
     #[command(flatten)]
-    pub at: Where,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// `recrawl reload`
-#[derive(Args)]
-pub struct ReloadArgs {
-    #[command(flatten)]
-    pub at: Where,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    pub on: OnCrawl,
 }

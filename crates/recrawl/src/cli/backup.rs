@@ -1,6 +1,6 @@
 //! Arguments of `recrawl backup` and `recrawl restore`.
 
-use super::Where;
+use super::OnCrawl;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -15,10 +15,7 @@ pub struct BackupArgs {
     #[arg(long)]
     pub last_commit: bool,
     #[command(flatten)]
-    pub at: Where,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    pub on: OnCrawl,
 }
 
 /// `recrawl restore`
@@ -28,8 +25,5 @@ pub struct RestoreArgs {
     #[arg(value_name = "DIR")]
     pub from: PathBuf,
     #[command(flatten)]
-    pub at: Where,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    pub on: OnCrawl,
 }

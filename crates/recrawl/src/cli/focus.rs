@@ -1,6 +1,6 @@
 //! Arguments of `recrawl focus`.
 
-use super::Where;
+use super::{OnCrawl, Where};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -38,10 +38,7 @@ pub struct FocusLabelArgs {
     #[arg(value_name = "FILE")]
     pub labels: PathBuf,
     #[command(flatten)]
-    pub at: Where,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    pub on: OnCrawl,
 }
 
 /// `recrawl focus check`

@@ -1,6 +1,6 @@
 //! Arguments of `recrawl improve`.
 
-use super::{OwnVisitsArgs, Where};
+use super::{OnCrawl, OwnVisitsArgs, Where};
 use clap::{Args, Subcommand};
 use recrawl_crawl::config::units::Span;
 
@@ -8,43 +8,19 @@ use recrawl_crawl::config::units::Span;
 #[derive(Subcommand)]
 pub enum ImproveCommand {
     /// How fresh the pages are, and whether visits find what was expected (improve.mode)
-    Status {
-        #[command(flatten)]
-        at: Where,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
+    Status(OnCrawl),
     /// Learn a formula from the crawl's own visits, test it, and leave it as a candidate
     Run(ImproveRunArgs),
     /// What was tried, put in force and taken back
-    History {
-        #[command(flatten)]
-        at: Where,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
+    History(OnCrawl),
     /// Try nothing; a trial ends, and what is in force stays
-    Hold {
-        #[command(flatten)]
-        at: Where,
-    },
+    Hold(Where),
     /// Let the loop go on
-    Release {
-        #[command(flatten)]
-        at: Where,
-    },
+    Release(Where),
     /// Put the proposed candidate in force
-    Promote {
-        #[command(flatten)]
-        at: Where,
-    },
+    Promote(Where),
     /// Take the promoted formula back
-    Rollback {
-        #[command(flatten)]
-        at: Where,
-    },
+    Rollback(Where),
 }
 
 /// `recrawl improve run`

@@ -1,6 +1,6 @@
 //! Arguments of `recrawl notify`.
 
-use super::Where;
+use super::{OnCrawl, Where};
 use clap::Subcommand;
 
 /// `recrawl notify`
@@ -12,28 +12,16 @@ pub enum NotifyCommand {
         /// Name of the target (`notify.name`)
         target: String,
         #[command(flatten)]
-        at: Where,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
+        on: OnCrawl,
     },
     /// Send all pending changes to all targets, and end. For crawls without a daemon
     #[command(
         after_help = "Example:\n  recrawl crawl --config recrawl.toml && recrawl notify send --config recrawl.toml"
     )]
-    Send {
-        #[command(flatten)]
-        at: Where,
-    },
+    Send(Where),
     /// Show what was delivered to each target, and what is pending
     #[command(after_help = "Example:\n  recrawl notify status --config recrawl.toml")]
-    Status {
-        #[command(flatten)]
-        at: Where,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
+    Status(OnCrawl),
     /// Drop a target's pending messages, and all changes found so far. Stop the daemon first
     #[command(after_help = "Example:\n  recrawl notify skip desk --config recrawl.toml")]
     Skip {

@@ -1,6 +1,6 @@
 //! Arguments of `recrawl page` and `recrawl show`.
 
-use super::{Where, web_address};
+use super::{OnCrawl, Where, web_address};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -37,10 +37,7 @@ pub struct PageTestArgs {
     #[arg(long, value_name = "FILE")]
     pub file: Option<PathBuf>,
     #[command(flatten)]
-    pub at: Where,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    pub on: OnCrawl,
 }
 
 /// `recrawl show`

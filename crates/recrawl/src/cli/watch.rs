@@ -1,6 +1,6 @@
 //! Arguments of `recrawl watch`.
 
-use super::{Where, web_address};
+use super::{OnCrawl, web_address};
 use clap::Args;
 use recrawl_types::Span;
 
@@ -23,8 +23,5 @@ pub struct WatchArgs {
     #[arg(long, value_name = "TARGET")]
     pub to: Option<String>,
     #[command(flatten)]
-    pub at: Where,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    pub on: OnCrawl,
 }

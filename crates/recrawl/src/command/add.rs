@@ -6,5 +6,5 @@ use recrawl_console::view::Change;
 use recrawl_crawl::failure::Failure;
 
 pub fn run(args: &AddArgs) -> Result<(), Failure> {
-    control::change(&args.at, &Change::AddSeeds { urls: args.urls.clone() }, args.json)
+    control::change(&args.on, &Change::AddSeeds { urls: args.urls.clone() })
 }

@@ -40,9 +40,9 @@ const COPY: &str = "copy";
 const CONFIGURATION: &str = "recrawl.toml";
 
 pub fn back_up(args: &BackupArgs) -> Result<(), Failure> {
-    let settings = args.at.settings()?;
+    let settings = args.on.at.settings()?;
     if args.last_commit {
-        return snapshot::run(&settings, &args.out, args.json);
+        return snapshot::run(&settings, &args.out, args.on.json);
     }
     let (folder, out) = (&settings.data_dir, &args.out);
     let (made, bodies) = {
@@ -51,14 +51,14 @@ pub fn back_up(args: &BackupArgs) -> Result<(), Failure> {
         let repository = writing(&settings)?;
         let made = snapshot::make(&settings, &repository, out)?;
         beside(folder, out)?;
-        if let Some(file) = args.at.config.file() {
+        if let Some(file) = args.on.at.config.file() {
             copy(&file, &out.join(CONFIGURATION))?;
         }
         (made, lengths(&*opener::open(folder)?)?)
     };
     let bytes = copy_archive(&*opener::open(folder)?, &*opener::create(out)?, &bodies)?;
     sync_folder(out)?;
-    if args.json {
+    if args.on.json {
         return print_json(&json!({
             "generation": made.generation, "pages": made.pages, "warc_files": bodies.len(), "warc_bytes": bytes,
         }));
@@ -73,7 +73,7 @@ pub fn back_up(args: &BackupArgs) -> Result<(), Failure> {
 }
 
 pub fn restore(args: &RestoreArgs) -> Result<(), Failure> {
-    let settings = args.at.settings()?;
+    let settings = args.on.at.settings()?;
     let (from, folder) = (&args.from, &settings.data_dir);
     let source = FileStorage::existing(from).map_err(|e| {
         Failure::Usage(format!(
@@ -98,7 +98,7 @@ pub fn restore(args: &RestoreArgs) -> Result<(), Failure> {
     }
     sync_folder(folder)?;
     let summary = *backup.current().summary();
-    if args.json {
+    if args.on.json {
         return print_json(&json!({"generation": summary.number, "pages": summary.pages}));
     }
     print_labelled(format!("generation  {}, {}", summary.number, counted(summary.pages, "page")))?;

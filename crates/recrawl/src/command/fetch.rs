@@ -27,14 +27,14 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 const MAX_ROUNDS: u32 = 3;
 
 pub fn run(args: &FetchArgs) -> Result<(), Failure> {
-    let settings = args.at.settings()?;
+    let settings = args.on.at.settings()?;
     let url = settings.named_page(&args.url)?;
     let came = match Daemon::in_charge(&settings.data_dir)? {
         Some(daemon) if args.wait => fetched_by(&daemon, &url)?,
-        Some(daemon) => return tell(&ask(&daemon, &url)?, args.json),
+        Some(daemon) => return tell(&ask(&daemon, &url)?, args.on.json),
         None => fetched_here(settings, &url)?,
     };
-    match args.json {
+    match args.on.json {
         true => print_json(&json!({"url": url.to_string(), "outcome": came.name(), "detail": came.words()}))?,
         false => print_labelled(format!("{url}: {}", came.words()))?,
     }

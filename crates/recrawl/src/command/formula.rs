@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 
 pub fn run(command: &FormulaCommand) -> Result<(), Failure> {
     match command {
-        FormulaCommand::List { at, json } => {
-            let settings = at.settings()?;
-            list(&formula_file::in_force(&settings)?, settings.formula_is_idle(), *json)
+        FormulaCommand::List(on) => {
+            let settings = on.at.settings()?;
+            list(&formula_file::in_force(&settings)?, settings.formula_is_idle(), on.json)
         }
         FormulaCommand::Show { formula, json } => {
             let formula = formula_file::find(formula).map_err(Failure::Usage)?;
@@ -32,7 +32,7 @@ pub fn run(command: &FormulaCommand) -> Result<(), Failure> {
             settings.files.push(text.into());
             use_formula(&settings, &formula)
         }
-        FormulaCommand::Rollback { at } => control::change(at, &Change::RollBackFormula, false),
+        FormulaCommand::Rollback(at) => control::change_and_say(at, &Change::RollBackFormula),
     }
 }
 

@@ -22,7 +22,7 @@ pub fn run(command: &ImportCommand) -> Result<(), Failure> {
     let failed = |e: std::io::Error| Failure::Work(format!("cannot read {}: {e}", args.file.display()));
     // Before the data directory is touched.
     let mut lines = TextLines::open(&args.file).map_err(|e| Failure::Usage(failed(e).to_string()))?;
-    let mut settings = args.at.settings()?;
+    let mut settings = args.on.at.settings()?;
     settings.files.push(args.file.clone());
     let _turn = ExclusiveAccess::alone(&settings.data_dir)?;
     let mut import = Import::open(settings, clock())?;
@@ -62,7 +62,7 @@ fn tell(
     report: &RoundReport,
 ) -> Result<(), Failure> {
     let (new, known) = (report.links_new, report.pages_known);
-    if args.json {
+    if args.on.json {
         return print_json(&json!({
             "offered": counts, "new": new, "bad_lines": bad, "pages_known": known, "sites_joined": joined,
         }));

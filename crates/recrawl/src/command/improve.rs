@@ -3,7 +3,7 @@
 mod run;
 mod steps;
 
-use super::control::change;
+use super::control::change_and_say;
 use super::{counted, print_json, print_labelled, thousands};
 use crate::cli::ImproveCommand;
 use crate::report::forecast::watched;
@@ -16,17 +16,17 @@ use recrawl_estimation::{Alarm, Stability};
 
 pub fn run(command: &ImproveCommand) -> Result<(), Failure> {
     match command {
-        ImproveCommand::Status { at, json } => {
-            let settings = at.settings()?;
+        ImproveCommand::Status(on) => {
+            let settings = on.at.settings()?;
             let watch = watched(&settings)?;
-            if *json { print_json(&watch) } else { print_labelled(text(&settings, &watch)) }
+            if on.json { print_json(&watch) } else { print_labelled(text(&settings, &watch)) }
         }
         ImproveCommand::Run(args) => run::run(args),
-        ImproveCommand::History { at, json } => steps::history(at, *json),
-        ImproveCommand::Hold { at } => change(at, &Change::HoldLoop, false),
-        ImproveCommand::Release { at } => change(at, &Change::ReleaseLoop, false),
-        ImproveCommand::Promote { at } => change(at, &Change::PromoteCandidate, false),
-        ImproveCommand::Rollback { at } => change(at, &Change::RollBackCandidate, false),
+        ImproveCommand::History(on) => steps::history(on),
+        ImproveCommand::Hold(at) => change_and_say(at, &Change::HoldLoop),
+        ImproveCommand::Release(at) => change_and_say(at, &Change::ReleaseLoop),
+        ImproveCommand::Promote(at) => change_and_say(at, &Change::PromoteCandidate),
+        ImproveCommand::Rollback(at) => change_and_say(at, &Change::RollBackCandidate),
     }
 }
 

@@ -1,7 +1,7 @@
 //! `recrawl notify`: tests the targets of `[[notify]]`, delivers to them, and shows what is pending.
 
 use super::{counted, print, print_json, thousands};
-use crate::cli::{NotifyCommand, Where};
+use crate::cli::{NotifyCommand, OnCrawl, Where};
 use crate::daemon::Daemon;
 use crate::notifier::{self, Crawled, Until};
 use recrawl_archive::timestamp;
@@ -21,9 +21,9 @@ use tokio_util::sync::CancellationToken;
 
 pub fn run(command: &NotifyCommand) -> Result<(), Failure> {
     match command {
-        NotifyCommand::Test { target, at, json } => test(at, target, *json),
-        NotifyCommand::Send { at } => send(at),
-        NotifyCommand::Status { at, json } => status(at, *json),
+        NotifyCommand::Test { target, on } => test(on, target),
+        NotifyCommand::Send(at) => send(at),
+        NotifyCommand::Status(on) => status(on),
         NotifyCommand::Skip { target, at } => skip(at, target),
     }
 }
@@ -52,12 +52,12 @@ fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Fail
     done
 }
 
-fn test(at: &Where, name: &str, as_json: bool) -> Result<(), Failure> {
-    let settings = settings(at)?;
+fn test(on: &OnCrawl, name: &str) -> Result<(), Failure> {
+    let settings = settings(&on.at)?;
     let target = named(&settings, name)?;
     notifier::check(&settings)?;
     block_on(notifier::test(&settings, target, now()))?;
-    if as_json {
+    if on.json {
         return print_json(&json!({"target": name, "delivered": true}));
     }
     print(format!("delivered a test message to target {name}"))
@@ -163,11 +163,11 @@ fn problem(delivery: &Delivery) -> String {
     text
 }
 
-fn status(at: &Where, json: bool) -> Result<(), Failure> {
-    let settings = settings(at)?;
+fn status(on: &OnCrawl) -> Result<(), Failure> {
+    let settings = settings(&on.at)?;
     let repository = open_read::repository(&settings)?;
     let deliveries = store::read(&**repository.storage()).map_err(Failure::work)?;
-    if json {
+    if on.json {
         return print_json(&deliveries);
     }
     for target in &settings.notify {

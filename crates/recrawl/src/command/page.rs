@@ -73,7 +73,7 @@ impl Tested {
 }
 
 fn test_file(args: &PageTestArgs, file: &Path) -> Result<(), Failure> {
-    let settings = args.at.settings()?;
+    let settings = args.on.at.settings()?;
     let url = settings.named_page(&args.url)?;
     let body = std::fs::read(file)
         .map_err(|e| Failure::Usage(format!("--file: cannot read {}: {e}", file.display())))?;
@@ -90,7 +90,7 @@ fn test_file(args: &PageTestArgs, file: &Path) -> Result<(), Failure> {
         _ => Err(Failure::Work(format!("--file: {} is neither HTML nor plain text", file.display()))),
     };
     let (whole, left) = (page_of(None)?.text, page_of(tested.part.as_ref())?);
-    match args.json {
+    match args.on.json {
         true => print_json(&json(&url, &tested, &whole, &left, Value::Null))?,
         false => head(&url, &tested, &whole, &left)?,
     }
@@ -99,7 +99,7 @@ fn test_file(args: &PageTestArgs, file: &Path) -> Result<(), Failure> {
 
 fn test_archived(args: &PageTestArgs) -> Result<(), Failure> {
     let (archived_page, looked);
-    let page = match archived(&args.at, &args.url) {
+    let page = match archived(&args.on.at, &args.url) {
         Ok(found) => {
             archived_page = found;
             &archived_page
@@ -130,7 +130,7 @@ fn test_archived(args: &PageTestArgs) -> Result<(), Failure> {
     // Both versions are read by the rule as it is now, so that only their contents can differ.
     let two = |part| last_two(page.versions(), url, &page.visited, settings, part, now());
     let found = two(tested.part.as_ref());
-    if args.json {
+    if args.on.json {
         print_json(&json(url, &tested, &whole, &left, document_of(found)))?;
         return tested.check(url, &left);
     }
@@ -158,7 +158,7 @@ fn test_archived(args: &PageTestArgs) -> Result<(), Failure> {
 
 /// Fetches a page that no crawl has fetched. `failure` says why the archive has nothing of it.
 fn never_fetched(args: &PageTestArgs, failure: Failure) -> Result<Seen, Failure> {
-    let settings = args.at.settings()?;
+    let settings = args.on.at.settings()?;
     let Ok(url) = settings.rules.canonicalize(&args.url) else { return Err(failure) };
     let generation = open_read::repository(&settings).ok().map(|repository| repository.current());
     let known = generation.map_or(Ok(None), |generation| generation.get(&url)).map_err(Failure::work)?;

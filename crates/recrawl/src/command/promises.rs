@@ -1,7 +1,7 @@
 //! `recrawl promises`: whether pages are visited as `[[promises]]` promise, now and in the last cycles.
 
 use super::{print_json, print_labelled};
-use crate::cli::PromisesArgs;
+use crate::cli::OnCrawl;
 use crate::daemon::Daemon;
 use crate::report::promises::{CYCLES, Promises, Sources};
 use recrawl_crawl::cycle::plan;
@@ -10,7 +10,7 @@ use recrawl_crawl::open_read;
 use recrawl_crawl::parts::promises::Survey;
 use recrawl_crawl::settings::Settings;
 
-pub fn run(args: &PromisesArgs) -> Result<(), Failure> {
+pub fn run(args: &OnCrawl) -> Result<(), Failure> {
     let settings = args.at.settings()?;
     if let Some(daemon) = Daemon::beside(&settings.data_dir) {
         const PATH: &str = "/api/v1/promises";

@@ -18,12 +18,12 @@ use std::path::Path;
 
 pub fn run(command: &RepositoryCommand) -> Result<(), Failure> {
     match command {
-        RepositoryCommand::Stats { at, json } => stats::run(&at.settings()?, *json),
-        RepositoryCommand::Verify { salvage: None, at, json } => check(&at.settings()?, *json),
-        RepositoryCommand::Verify { salvage: Some(out), at, json } => {
-            salvage::run(&at.settings()?, out, *json)
+        RepositoryCommand::Stats(on) => stats::run(&on.at.settings()?, on.json),
+        RepositoryCommand::Verify { salvage: None, on } => check(&on.at.settings()?, on.json),
+        RepositoryCommand::Verify { salvage: Some(out), on } => {
+            salvage::run(&on.at.settings()?, out, on.json)
         }
-        RepositoryCommand::Snapshot { out, at, json } => snapshot::run(&at.settings()?, out, *json),
+        RepositoryCommand::Snapshot { out, on } => snapshot::run(&on.at.settings()?, out, on.json),
     }
 }
 

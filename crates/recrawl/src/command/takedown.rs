@@ -16,7 +16,7 @@ use serde_json::json;
 const RULES: usize = 10;
 
 pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
-    let settings = args.at.settings()?;
+    let settings = args.on.at.settings()?;
     let order = Order { pattern: meant(args, &settings)?, keep_crawling: args.keep_crawling, end: args.end };
     let now = (recrawl_fetcher::system_clock())();
     let done = match args.dry_run {
@@ -29,7 +29,7 @@ pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
     };
     let Done { removed, covered, in_progress, tables_unread } = &done;
     let stays = if args.end { Vec::new() } else { stays(&order.pattern, removed) };
-    if args.json {
+    if args.on.json {
         print_json(&json!({
             "meant": order.pattern, "dry_run": args.dry_run, "blocked": !args.dry_run && !args.keep_crawling && !args.end,
             "removed": removed, "stays": stays, "pages": covered.listed,

@@ -28,12 +28,12 @@ const MAX_SHOWN: (usize, usize) = (12, 800);
 const MAX_SHOWN_NUMBERS: usize = 10;
 
 pub fn run(args: &WatchArgs) -> Result<(), Failure> {
-    let file = args.at.config.file().unwrap_or_else(|| PathBuf::from(HERE));
+    let file = args.on.at.config.file().unwrap_or_else(|| PathBuf::from(HERE));
     let before = match fs::read_to_string(&file) {
         Err(e) if e.kind() == ErrorKind::NotFound => None,
         read => Some(read.map_err(|e| Failure::Usage(format!("cannot read {}: {e}", file.display())))?),
     };
-    let now = args.at.settings()?;
+    let now = args.on.at.settings()?;
     let urls = args.urls.iter().map(|url| now.named_page(url)).collect::<Result<Vec<_>, _>>()?;
     let text = added(args, &now, &urls, before.as_deref())?;
     let written = Written::beside(&file, &text)?;
@@ -51,7 +51,7 @@ pub fn run(args: &WatchArgs) -> Result<(), Failure> {
         }
     };
     let is_new = before.is_none();
-    if args.json {
+    if args.on.json {
         return print_json(&json!({"pages": seen, "configuration": file, "is_new": is_new, "next": next}));
     }
     print_labelled(format!("{}  {}", if is_new { "written   " } else { "added to  " }, file.display()))?;
@@ -62,7 +62,7 @@ pub fn run(args: &WatchArgs) -> Result<(), Failure> {
 fn start(args: &WatchArgs, file: &Path) -> String {
     let config =
         if file == Path::new(HERE) { String::new() } else { format!(" --config {}", file.display()) };
-    let data_dir = args.at.data_dir.as_ref().map(|dir| format!(" --data-dir {}", dir.display()));
+    let data_dir = args.on.at.data_dir.as_ref().map(|dir| format!(" --data-dir {}", dir.display()));
     format!("recrawl serve{config}{}", data_dir.unwrap_or_default())
 }
 
@@ -115,7 +115,7 @@ impl Written {
 
     /// Its settings, checked as at the start of a crawl.
     fn settings(&self, args: &WatchArgs) -> Result<Settings, Failure> {
-        let settings = Settings::load(Some(self.0.path()), args.at.data_dir.as_deref())?;
+        let settings = Settings::load(Some(self.0.path()), args.on.at.data_dir.as_deref())?;
         notifier::check(&settings)?;
         Ok(settings)
     }
@@ -138,7 +138,7 @@ fn see(
     let page = match daemon {
         Some(daemon) => {
             fetch::fetched_by(daemon, url)?;
-            archived_page = archived(&args.at, &url.to_string())?;
+            archived_page = archived(&args.on.at, &url.to_string())?;
             &archived_page
         }
         None => {
@@ -150,7 +150,7 @@ fn see(
     let version = version.map_err(|missing| page.failure(&missing))?;
     let (title, text) = titled_text(&version, url, settings).map_err(|missing| page.failure(&missing))?;
     let found = numbers(&text);
-    if !args.json {
+    if !args.on.json {
         show(url, title.as_deref(), &text, &found)?;
     }
     match &args.select {

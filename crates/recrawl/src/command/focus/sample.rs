@@ -89,7 +89,7 @@ fn labels(text: &str, file: &str) -> Result<BTreeMap<String, bool>, Failure> {
 }
 
 pub fn label(args: &FocusLabelArgs) -> Result<(), Failure> {
-    let settings = args.at.settings()?;
+    let settings = args.on.at.settings()?;
     let rules = rules(&settings)?;
     let name = args.labels.display().to_string();
     let text = std::fs::read_to_string(&args.labels)
@@ -115,7 +115,7 @@ pub fn label(args: &FocusLabelArgs) -> Result<(), Failure> {
     };
     let [others, relevant] = of;
     let found = corrected(relevant, others, pending, recall);
-    if args.json {
+    if args.on.json {
         return print_json(&json!({
             "judged_relevant": relevant.judged, "judged_others": others.judged, "labelled": met,
             "precision": found.map(|found| share_json(found.precision)),

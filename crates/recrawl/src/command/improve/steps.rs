@@ -1,6 +1,6 @@
 //! `recrawl improve history`: the steps of the loop, by the running daemon, or else from the data directory.
 
-use crate::cli::Where;
+use crate::cli::OnCrawl;
 use crate::command::{counted, print_json, print_labelled};
 use crate::daemon::Daemon;
 use crate::report::{loop_events, loop_status};
@@ -76,13 +76,13 @@ impl History {
 
 /// # Errors
 /// When the state cannot be read.
-pub fn history(at: &Where, as_json: bool) -> Result<(), Failure> {
-    let settings = at.settings()?;
+pub fn history(on: &OnCrawl) -> Result<(), Failure> {
+    let settings = on.at.settings()?;
     let history = match Daemon::in_charge(&settings.data_dir)? {
         Some(daemon) => History::of_daemon(&daemon)?,
         None => History::of_stopped(&settings)?,
     };
-    if as_json {
+    if on.json {
         return print_json(&history);
     }
     print_labelled(format!("step       {}", history.step()))?;
