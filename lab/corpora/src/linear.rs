@@ -39,7 +39,7 @@ pub struct Labelled<'a> {
     pub is_relevant: bool,
 }
 
-/// What AdaGrad takes up: weights and sums of squared gradients.
+/// State of AdaGrad: weights and sums of squared gradients.
 struct AdaGrad {
     weights: Vec<f32>,
     squares: Vec<f32>,

@@ -51,7 +51,7 @@ pub const MAX_ANCHORS: usize = 1 << 16;
 /// Groups whose yield is kept.
 pub const MAX_GROUPS: usize = 1_000_000;
 
-/// What is known of the page that has the link.
+/// A page that has the link, as far as it is known.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Parent {
     /// Its verdict.
@@ -111,7 +111,7 @@ impl Hasher for KeyHasher {
 
 type Sums<K> = HashMap<K, Sum, BuildHasherDefault<KeyHasher>>;
 
-/// What visits showed: of the links of a group, of a site, with a word in the anchor, and of all.
+/// Yields that visits showed: of the links of a group, of a site, with a word in the anchor, and of all.
 #[derive(Clone, Debug, Default)]
 pub struct Yields {
     groups: Sums<u64>,
@@ -192,7 +192,7 @@ impl Yields {
     }
 }
 
-/// What was learned elsewhere: how verdicts become probabilities, and how links do.
+/// Weights that were learned elsewhere, by which verdicts and links become probabilities.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkModel {
     /// Weights of [`verdict_features`].

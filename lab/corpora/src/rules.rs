@@ -1,4 +1,4 @@
-//! What the thesis leaves open of a crawl, or sets by experiment.
+//! Rules of a crawl that the thesis leaves open, or sets by experiment.
 
 /// Which parents of a page pass its score on to siblings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum Ties {
     Hash,
 }
 
-/// What the thesis leaves open or sets by experiment.
+/// Rules that the thesis leaves open, or sets by experiment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rules {
     /// ChangeThreshold (section 4.4).
