@@ -247,7 +247,11 @@ fn targets_hold_what_the_crawl_knows_and_get_only_what_differs() {
     world.holds(&[("/", 0), ("/a", 2), ("/c", 0), ("/private", 0)]);
 
     // Nothing of a page that was taken down stays, not even in earlier lines of the file.
-    succeeds(world.run(&["takedown", "--page", &format!("{}/a", world.site)]));
+    let told = succeeds(world.run(&["takedown", "--page", &format!("{}/a", world.site)]));
+    for target in ["search", "lines"] {
+        let held = format!("kept: 1 document at the target {target:?}; the next delivery deletes them");
+        assert!(told.contains(&held), "{told}");
+    }
     world.sent();
     world.holds(&[("/", 0), ("/c", 0), ("/private", 0)]);
     assert!(!std::fs::read_to_string(world.lines()).unwrap().contains("words of /a"));

@@ -10,6 +10,8 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::operator::takedown::{self, Covered, Done, Order, Summary};
 use recrawl_crawl::part::InTables;
 use recrawl_crawl::settings::Settings;
+use recrawl_repository::CopyReader;
+use recrawl_repository::storage::FileStorage;
 use serde_json::json;
 
 /// Rules printed that keep pages from being requested.
@@ -28,7 +30,10 @@ pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
         }
     };
     let Done { removed, covered, in_progress, tables_unread } = &done;
-    let stays = if args.end { Vec::new() } else { stays(&order.pattern, removed) };
+    let mut stays = if args.end { Vec::new() } else { stays(&order.pattern, removed) };
+    if !args.end && !args.dry_run {
+        stays.extend(held_by_targets(&settings, &order.pattern)?);
+    }
     if args.on.json {
         print_json(&json!({
             "meant": order.pattern, "dry_run": args.dry_run, "blocked": !args.dry_run && !args.keep_crawling && !args.end,
@@ -82,6 +87,29 @@ pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
     whole(removed)
 }
 
+/// Targets of `[[deliver]]` that have not confirmed yet that the pages are gone there.
+fn held_by_targets(settings: &Settings, pattern: &Pattern) -> Result<Vec<String>, Failure> {
+    let storage = FileStorage::existing(&settings.data_dir)?;
+    let mut held_by = Vec::new();
+    for target in &settings.deliver {
+        let Some(mut copy) = CopyReader::open(&storage, &target.name).map_err(Failure::work)? else {
+            continue;
+        };
+        let mut held = 0;
+        while let Some((url, _)) = copy.next_page().map_err(Failure::work)? {
+            held += u64::from(pattern.matches(&url));
+        }
+        if held > 0 {
+            held_by.push(format!(
+                "{} at the target {:?}; the next delivery deletes them",
+                counted(held, "document"),
+                target.name
+            ));
+        }
+    }
+    Ok(held_by)
+}
+
 /// Takes the pages down, and logs it as a change of an operator.
 fn logged(settings: &Settings, order: &Order, now: u64) -> Result<Result<Done, Failure>, Failure> {
     let stopped = takedown::open(settings)?;
@@ -107,7 +135,7 @@ fn meant(args: &TakedownArgs, settings: &Settings) -> Result<Pattern, Failure> {
 }
 
 /// What this takedown does not remove.
-fn stays(meant: &Pattern, removed: &Summary) -> Vec<&'static str> {
+fn stays(meant: &Pattern, removed: &Summary) -> Vec<String> {
     let has_data = removed.emptied + removed.visits + removed.warc_records > 0;
     [
         (removed.pages > 0, "the URLs (to know what not to fetch); blocks, opt-outs and seed sites that name them"),
@@ -122,7 +150,8 @@ fn stays(meant: &Pattern, removed: &Summary) -> Vec<&'static str> {
         ),
     ]
     .into_iter()
-    .filter_map(|(does_stay, what)| does_stay.then_some(what))
+    .filter(|(does_stay, _)| *does_stay)
+    .map(|(_, what)| what.to_owned())
     .collect()
 }
 

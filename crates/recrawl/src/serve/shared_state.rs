@@ -108,6 +108,8 @@ pub struct SharedState {
     pub scans: Scans,
     /// Reports read kept files, and promises pages: they take no place of scans for single pages.
     report_scans: Scans,
+    /// Lists of changes read kept visits and the archive.
+    change_scans: Scans,
     pub ranks: StoredRanks,
     pub visited: VisitedPages,
     pub hosts: Hosts,
@@ -157,6 +159,7 @@ impl SharedState {
             is_aside_asked: AtomicBool::new(false),
             scans: Scans::default(),
             report_scans: Scans::default(),
+            change_scans: Scans::default(),
             ranks: StoredRanks::default(),
             visited: VisitedPages::default(),
             hosts: Hosts::default(),
@@ -293,6 +296,15 @@ impl SharedState {
     pub fn begin_report(&self) -> Result<Scan<'_>, Refusal> {
         let too_many = || Refusal::Busy("too many reports are running; try again later".into());
         self.report_scans.begin().ok_or_else(too_many)
+    }
+
+    /// Permission to list changes.
+    ///
+    /// # Errors
+    /// [`Refusal::Busy`] while too many are listed.
+    pub fn begin_changes(&self) -> Result<Scan<'_>, Refusal> {
+        let too_many = || Refusal::Busy("too many lists of changes are read; try again later".into());
+        self.change_scans.begin().ok_or_else(too_many)
     }
 
     /// Waits for the next cycle, a signal or an operator, for at most one tick.

@@ -108,7 +108,7 @@ impl CrawlView for View {
     }
 
     fn page_changes(&self, ask: &PageChangeQuery) -> Result<PageChangeList, Refusal> {
-        let _scan = self.0.begin_report()?;
+        let _scan = self.0.begin_changes()?;
         let generation = self.0.generation();
         page_changes::list(&self.0.settings(), &generation, &self.0.storage, ask)
     }
