@@ -1,6 +1,6 @@
 //! Protocols of targets: which requests make changes, and what an answer says of each. Nothing here sends anything.
 //!
-//! A new kind of target is a file here, an entry of [`KINDS`] and a variant of [`Protocol`].
+//! A new kind of target is a file here, an entry of `KINDS` and a variant of [`Protocol`].
 
 mod lines;
 mod meilisearch;
