@@ -328,6 +328,21 @@ fn a_daemon_delivers_by_itself() {
     daemon.until("in the file, too", |_| replayed(&world.lines(), &world.site) == world.expected(&changed));
 }
 
+/// A target that takes a request and never answers.
+#[test]
+fn a_silent_target_holds_up_neither_a_takedown_nor_the_end() {
+    let mut world = World::new();
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    world.to = format!("opensearch+http://{}/docs", silent.local_addr().unwrap());
+    world.configure("", "timeout = \"1 d\"");
+    world.crawl(0);
+    let daemon = Daemon::of(world.command(&["serve"]));
+    let asked = silent.accept().unwrap();
+    succeeds(world.run(&["takedown", "--page", &format!("{}/a", world.site)]));
+    daemon.stop();
+    drop(asked);
+}
+
 #[test]
 fn what_is_configured_wrongly_is_told_before_anything_is_sent() {
     let world = World::new();

@@ -18,8 +18,11 @@ use recrawl_extractor::{Extracted, PageContent};
 use recrawl_repository::Lookup;
 use recrawl_types::{CanonicalUrl, Visited};
 use std::fmt::Write as _;
+use std::time::Duration;
 use tokio::runtime::Runtime;
 
+/// Interval at which a request that is on its way looks whether the program ends.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Reasons of refusals that are logged for one call.
 const MAX_REASONS: u64 = 5;
 
@@ -122,7 +125,20 @@ impl Sender<'_> {
         let settings = self.committed.settings;
         let is_taken_down =
             |url: &CanonicalUrl| settings.scope.taken_down().iter().any(|pattern| pattern.matches(url));
-        match self.runtime.block_on(self.channel.send(version, items, &is_taken_down)) {
+        // Nobody waits for a slow target: what is on its way is sent again later.
+        let is_ended = self.is_ended;
+        let ended = async {
+            while !is_ended() {
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
+        };
+        let sent = self.runtime.block_on(async {
+            tokio::select! {
+                sent = self.channel.send(version, items, &is_taken_down) => sent,
+                () = ended => Err(NotSent::Interrupted("the program ends".into())),
+            }
+        });
+        match sent {
             Ok(found) => {
                 for (item, (answer, why)) in items.iter().zip(found) {
                     if let Some(why) = why {

@@ -52,7 +52,7 @@ impl DeliverThread {
         Ok(())
     }
 
-    /// Ends the thread. A request that is under way is waited for, at most as long as it may take.
+    /// Ends the thread. A request that is on its way is not waited for.
     pub fn end(&self) {
         if let Some((end, thread)) = self.0.lock().expect("no panic under the lock").take() {
             end.store(true, Relaxed);
