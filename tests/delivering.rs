@@ -109,7 +109,11 @@ impl Index {
                 }
                 if is_refused { 400 } else { 201 }
             };
-            let error = if status == 400 { json!({"reason": "a word that is refused"}) } else { Value::Null };
+            let error = if status == 400 {
+                json!({"type": "mapper_parsing_exception", "reason": "a word that is refused"})
+            } else {
+                Value::Null
+            };
             items.push(json!({name.as_str(): {"status": status, "error": error}}));
         }
         items

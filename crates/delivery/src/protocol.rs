@@ -137,7 +137,7 @@ impl Protocol {
 fn not_taken(status: u16, body: &[u8], items: usize) -> AfterAnswer {
     let said: String = String::from_utf8_lossy(body).chars().take(300).collect();
     match status {
-        413 if items > 1 => AfterAnswer::Divide,
+        400 | 413 | 422 if items > 1 => AfterAnswer::Divide,
         400 | 413 | 422 if items == 1 => {
             AfterAnswer::Answers(vec![(ItemAnswer::Refused, Some(format!("status {status}: {said}")))])
         }

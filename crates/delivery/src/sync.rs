@@ -228,10 +228,12 @@ impl Waiting {
             Ok(answers) => (answers, None),
             Err(interrupted) => (Vec::new(), Some(interrupted)),
         };
+        let (sent_now, mut confirmed) = (self.changes.len(), 0);
         self.changes.clear();
         let mut answers = answers.into_iter();
         for (page, is_sent) in self.pages.drain(..) {
             let answer = is_sent.then(|| answers.next().unwrap_or(ItemAnswer::Unknown));
+            confirmed += usize::from(answer.as_ref().is_some_and(|answer| *answer != ItemAnswer::Unknown));
             let held = match (answer, page.wanted) {
                 (Some(ItemAnswer::Taken), Some(wanted)) => {
                     sent.puts += 1;
@@ -255,7 +257,10 @@ impl Waiting {
                 file.push(&page.url, held)?;
             }
         }
-        Ok(interrupted)
+        // A target that is busy gets a pause, not the next changes.
+        let unsure = sent_now - confirmed;
+        let busy = || Interrupted(format!("{unsure} of {sent_now} changes were not confirmed"));
+        Ok(interrupted.or_else(|| (unsure > 0).then(busy)))
     }
 }
 

@@ -81,13 +81,15 @@ impl Sender<'_> {
                     bytes += size(&item);
                     items.push(item);
                 }
-                Err(Missing { why, .. }) => {
+                Err(Missing { none, why }) => {
                     let (CopyChange::Put(url, _) | CopyChange::Delete(url)) = change;
                     // Those before it are answered first.
                     self.flush(version, &mut items, &mut answers)?;
                     (bytes, items) = (0, Vec::new());
                     self.note(url, &why);
-                    answers.push(ItemAnswer::Refused);
+                    // What cannot be read now may be read later.
+                    let is_passing = none == "unreadable";
+                    answers.push(if is_passing { ItemAnswer::Unknown } else { ItemAnswer::Refused });
                 }
             }
             if bytes >= self.target.batch_bytes {
@@ -177,19 +179,20 @@ impl Sender<'_> {
     /// The document of a page, from its last archived body.
     fn document(&mut self, version: u64, url: &CanonicalUrl) -> Result<Document, Missing> {
         let missing = |why: String| Missing { none: "unreadable", why };
+        let no_text = |why: &str| Missing { none: "no_text", why: why.into() };
         let visited = self.pages.visited(url).map_err(|e| missing(e.to_string()))?;
         let Some(Visited { history, content }) = visited else {
-            return Err(missing("nothing of it is archived".into()));
+            return Err(no_text("nothing of it is archived"));
         };
         let settings = self.committed.settings;
         let mut versions = Versions::of(&self.archive, url, content.archive, settings.max_archived_body());
         let Version { answer, .. } =
-            versions.next().unwrap_or_else(|| Err(missing("nothing of it is archived".into())))?;
+            versions.next().unwrap_or_else(|| Err(no_text("nothing of it is archived")))?;
         let part = settings.pages.of(url).map(|rule| &rule.part);
         let Extracted::Page(PageContent { title, language, text, .. }) =
             extracted(&answer, url, settings, part)
         else {
-            return Err(missing("its last archived body is no text".into()));
+            return Err(no_text("its last archived body is no text"));
         };
         Ok(Document {
             id: id(url),

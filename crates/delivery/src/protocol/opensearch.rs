@@ -9,6 +9,14 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
 
+/// Types of errors that are of one document.
+const OF_DOCUMENTS: [&str; 4] = [
+    "mapper_parsing_exception",
+    "document_parsing_exception",
+    "strict_dynamic_mapping_exception",
+    "illegal_argument_exception",
+];
+
 /// An index of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BulkIndex {
@@ -81,8 +89,10 @@ fn answer(item: &CopyItem, answered: &serde_json::Map<String, Value>) -> (ItemAn
         Some(200 | 201) => (ItemAnswer::Taken, None),
         // What is not there need not go.
         Some(404) if is_delete && of["error"].is_null() => (ItemAnswer::Taken, None),
-        // It is busy, or has a newer version: then the next one is newer still.
-        None | Some(409 | 429 | 500..=599) => (ItemAnswer::Unknown, why()),
-        Some(_) => (ItemAnswer::Refused, why()),
+        Some(400) if of["error"]["type"].as_str().is_some_and(|kind| OF_DOCUMENTS.contains(&kind)) => {
+            (ItemAnswer::Refused, why())
+        }
+        // It is busy, has a newer version, or the index takes nothing: no fault of the document.
+        _ => (ItemAnswer::Unknown, why()),
     }
 }

@@ -88,7 +88,7 @@ fn the_answer_of_each_item_is_read() {
         let item = |(at, status): (usize, u64)| {
             let action = if at == 1 { "delete" } else { "index" };
             let error = if status > 404 || status == 400 {
-                json!({"type": "x", "reason": "because"})
+                json!({"type": if status == 400 { "mapper_parsing_exception" } else { "x" }, "reason": "because"})
             } else {
                 Value::Null
             };

@@ -77,8 +77,10 @@ fn deliver_due(
     targets: &mut BTreeMap<String, DueTarget>,
     stop: &AtomicBool,
 ) {
+    // First: a reload behind it is another look.
+    let reloads = crawl.reloads();
     let (settings, generation) = (crawl.settings(), crawl.generation());
-    let seen = (generation.number(), crawl.reloads(), decided.clone());
+    let seen = (generation.number(), reloads, decided.clone());
     targets.retain(|name, _| settings.deliver.iter().any(|target| target.name == *name));
     for target in &settings.deliver {
         let due = targets.entry(target.name.clone()).or_default();
