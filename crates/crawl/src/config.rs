@@ -35,6 +35,7 @@ macro_rules! table {
 
 mod deliver;
 mod notify;
+pub mod target;
 
 pub use deliver::DeliverTable;
 pub use notify::NotifyTable;

@@ -75,6 +75,17 @@ impl Daemon {
         Daemon::of(data_dir).map_err(Failure::Work)
     }
 
+    /// Refuses what a daemon that runs in this data directory does itself, or must not see.
+    ///
+    /// # Errors
+    /// That one runs, and `what` to do.
+    pub fn refuse_beside(data_dir: &Path, what: &str) -> Result<(), Failure> {
+        match Daemon::beside(data_dir) {
+            Some(_) => Err(Failure::Work(format!("a daemon runs in {}: {what}", data_dir.display()))),
+            None => Ok(()),
+        }
+    }
+
     /// For commands that only read: a daemon that cannot be used is a warning, since committed state can be read
     /// beside it.
     pub fn beside(data_dir: &Path) -> Option<Daemon> {

@@ -17,7 +17,6 @@ use recrawl_delivery::{CopyChange, Document, Interrupted, ItemAnswer, Sent, Sync
 use recrawl_extractor::{Extracted, PageContent};
 use recrawl_repository::Lookup;
 use recrawl_types::{CanonicalUrl, Visited};
-use std::fmt::Write as _;
 use std::time::Duration;
 use tokio::runtime::Runtime;
 
@@ -85,7 +84,7 @@ impl Sender<'_> {
                     let (CopyChange::Put(url, _) | CopyChange::Delete(url)) = change;
                     // Those before it are answered first.
                     self.flush(version, &mut items, &mut answers)?;
-                    (bytes, items) = (0, Vec::new());
+                    bytes = 0;
                     self.note(url, &why);
                     // What cannot be read now may be read later.
                     let is_passing = none == "unreadable";
@@ -218,12 +217,10 @@ fn size(item: &CopyItem) -> usize {
 }
 
 fn url_of(item: &CopyItem) -> String {
-    let mut text = String::new();
-    let _ = match item {
-        CopyItem::Put(document) => write!(text, "{}", document.url),
-        CopyItem::Delete(url) => write!(text, "{url}"),
-    };
-    text
+    match item {
+        CopyItem::Put(document) => document.url.clone(),
+        CopyItem::Delete(url) => url.to_string(),
+    }
 }
 
 /// A line for people of what was sent.

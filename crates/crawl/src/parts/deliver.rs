@@ -3,8 +3,8 @@
 
 use crate::admission::address_block::address_block;
 use crate::admission::pattern::Pattern;
+use crate::config::target::{authorization, check_name};
 use crate::config::{Config, DeliverTable};
-use data_encoding::BASE64;
 use ipnet::IpNet;
 use recrawl_delivery::protocol::Protocol;
 use recrawl_types::{CanonicalUrl, UrlRules};
@@ -13,8 +13,6 @@ use std::time::Duration;
 
 /// Targets at most: for each, all pages are compared with its copy after each round.
 const MAX_TARGETS: usize = 20;
-/// Characters of a target's name at most. It is the name of a file.
-const MAX_NAME: usize = 64;
 
 /// A checked target.
 #[derive(Clone)]
@@ -61,12 +59,7 @@ impl DeliverTarget {
         let mut targets: Vec<DeliverTarget> = Vec::new();
         for table in tables {
             let name = &table.name;
-            let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-            if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(is_plain) {
-                return Err(format!(
-                    "deliver.name {name:?}: write a name of at most {MAX_NAME} letters, digits, - and _"
-                ));
-            }
+            check_name("deliver", name)?;
             let target = DeliverTarget::new(table, urls).map_err(|e| format!("[[deliver]] {name:?}: {e}"))?;
             if let Some(other) =
                 targets.iter().find(|other| other.name == *name || other.protocol == target.protocol)
@@ -94,7 +87,7 @@ impl DeliverTarget {
         if table.batch == 0 || table.timeout.0.is_zero() {
             return Err("batch and timeout must not be 0".into());
         }
-        let authorization = authorization(table)?;
+        let authorization = authorization(&table.user, &table.password, &table.bearer)?;
         if authorization.is_some() && matches!(protocol, Protocol::Lines(_)) {
             return Err("a file needs no user, password or bearer: remove them".into());
         }
@@ -115,24 +108,5 @@ impl DeliverTarget {
     /// Is the page one of the target's?
     pub fn wants(&self, url: &CanonicalUrl) -> bool {
         self.patterns.iter().any(|pattern| pattern.matches(url))
-    }
-}
-
-fn authorization(table: &DeliverTable) -> Result<Option<String>, String> {
-    let is_basic = !table.user.is_empty() || !table.password.is_empty();
-    match (is_basic, table.bearer.is_empty()) {
-        (false, true) => Ok(None),
-        (false, false) => {
-            let bearer = table.bearer.referred().map_err(|e| format!("bearer: {e}"))?;
-            Ok(Some(format!("Bearer {bearer}")))
-        }
-        (true, true) if table.user.is_empty() || table.password.is_empty() => {
-            Err("set user and password together".into())
-        }
-        (true, true) => {
-            let password = table.password.referred().map_err(|e| format!("password: {e}"))?;
-            Ok(Some(format!("Basic {}", BASE64.encode(format!("{}:{password}", table.user).as_bytes()))))
-        }
-        (true, false) => Err("set either user and password or bearer, not both".into()),
     }
 }

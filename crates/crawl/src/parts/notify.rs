@@ -4,8 +4,8 @@
 use crate::admission::address_block::address_block;
 use crate::admission::pattern::Pattern;
 use crate::config::secrets::Secret;
+use crate::config::target::{authorization, check_name, credentials};
 use crate::config::{Config, NotifyTable};
-use data_encoding::BASE64;
 use ipnet::IpNet;
 use recrawl_notifications::signature::SigningKey;
 use recrawl_notifications::{ChangeKind, MessageCondition};
@@ -17,8 +17,6 @@ use std::time::Duration;
 
 /// Targets at most: each reads the kept visits for itself.
 const MAX_TARGETS: usize = 100;
-/// Characters of a target's name at most.
-const MAX_NAME: usize = 64;
 
 /// Visits should be kept for at least as long.
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -120,12 +118,7 @@ impl Target {
         let mut targets: Vec<Target> = Vec::new();
         for table in tables {
             let name = &table.name;
-            let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-            if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(is_plain) {
-                return Err(format!(
-                    "notify.name {name:?}: write a name of at most {MAX_NAME} letters, digits, - and _"
-                ));
-            }
+            check_name("notify", name)?;
             if targets.iter().any(|earlier| earlier.name == *name) {
                 return Err(format!("notify.name {name:?} is given twice"));
             }
@@ -254,17 +247,6 @@ fn given(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-fn credentials(table: &NotifyTable) -> Result<Option<(String, String)>, String> {
-    match (table.user.is_empty(), table.password.is_empty()) {
-        (true, true) => Ok(None),
-        (false, false) => {
-            let password = table.password.referred().map_err(|e| format!("password: {e}"))?;
-            Ok(Some((table.user.clone(), password)))
-        }
-        _ => Err("set user and password together".into()),
-    }
-}
-
 fn webhook(table: &NotifyTable, config: &Config) -> Result<Receiver, String> {
     let named = |e: String| format!("webhook {}: {e}", table.webhook);
     let url = table.webhook.0.value().map_err(named)?;
@@ -275,16 +257,7 @@ fn webhook(table: &NotifyTable, config: &Config) -> Result<Receiver, String> {
     let key = |secret: &Secret| SigningKey::parse(&secret.referred()?);
     let keys =
         table.secrets.iter().map(key).collect::<Result<_, _>>().map_err(|e| format!("secrets: {e}"))?;
-    let authorization = match (credentials(table)?, table.bearer.is_empty()) {
-        (None, true) => None,
-        (Some((user, password)), true) => {
-            Some(format!("Basic {}", BASE64.encode(format!("{user}:{password}").as_bytes())))
-        }
-        (None, false) => {
-            Some(format!("Bearer {}", table.bearer.referred().map_err(|e| format!("bearer: {e}"))?))
-        }
-        (Some(_), false) => return Err("set either user and password or bearer, not both".into()),
-    };
+    let authorization = authorization(&table.user, &table.password, &table.bearer)?;
     Ok(Receiver::Webhook { url, keys, authorization, content_type: table.content_type.clone() })
 }
 
@@ -323,7 +296,7 @@ fn mail(table: &NotifyTable) -> Result<Mail, String> {
         is_tls,
         host,
         port: url.port().unwrap_or(if is_tls { 465 } else { 587 }),
-        credentials: credentials(table)?,
+        credentials: credentials(&table.user, &table.password)?,
         from: table.from.clone(),
         to: table.to.clone(),
         subject: given(&table.subject),

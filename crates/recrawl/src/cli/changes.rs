@@ -1,6 +1,6 @@
 //! Arguments of `recrawl changes`.
 
-use super::Where;
+use super::OnCrawl;
 use clap::Args;
 use recrawl_types::Span;
 
@@ -27,8 +27,5 @@ pub struct ChangesArgs {
     #[arg(long, value_name = "NEXT")]
     pub cursor: Option<String>,
     #[command(flatten)]
-    pub at: Where,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    pub on: OnCrawl,
 }

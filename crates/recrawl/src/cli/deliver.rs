@@ -1,6 +1,6 @@
 //! Arguments of `recrawl deliver`.
 
-use super::Where;
+use super::{OnCrawl, Where};
 use clap::Subcommand;
 
 /// `recrawl deliver`
@@ -18,13 +18,7 @@ pub enum DeliverCommand {
     },
     /// Show how many documents each target holds
     #[command(after_help = "Example:\n  recrawl deliver status --config recrawl.toml")]
-    Status {
-        #[command(flatten)]
-        at: Where,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
+    Status(OnCrawl),
     /// Let a target get all documents again: one that lost some, or is new under an old name. Stop the daemon first
     #[command(after_help = "Example:\n  recrawl deliver rebuild search && recrawl deliver send search")]
     Rebuild {

@@ -12,7 +12,7 @@ use recrawl_crawl::open_read;
 const MAX_DIFFERENCE: usize = 64 << 10;
 
 pub fn run(args: &ChangesArgs) -> Result<(), Failure> {
-    let mut settings = args.at.settings()?;
+    let mut settings = args.on.at.settings()?;
     let repository = open_read::repository(&settings)?;
     let data_dir = settings.data_dir.clone();
     let decided = open_read::decisions(&data_dir, || open_read::tables(&data_dir))?;
@@ -31,7 +31,7 @@ pub fn run(args: &ChangesArgs) -> Result<(), Failure> {
         Refusal::Invalid { .. } | Refusal::Conflict { .. } => Failure::Usage(refusal.to_string()),
         other => Failure::Work(other.to_string()),
     })?;
-    if args.json {
+    if args.on.json {
         return print_json(&list);
     }
     list.changes.iter().try_for_each(tell)?;

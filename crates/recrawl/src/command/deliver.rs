@@ -1,7 +1,7 @@
 //! `recrawl deliver`: sends documents to the targets of `[[deliver]]`, and shows what they hold.
 
 use super::{counted, print, print_json, thousands};
-use crate::cli::{DeliverCommand, Where};
+use crate::cli::{DeliverCommand, OnCrawl, Where};
 use crate::daemon::Daemon;
 use crate::deliverer::{Committed, told};
 use recrawl_crawl::admission::blocks::Blocks;
@@ -19,7 +19,7 @@ use tokio::runtime::Builder;
 pub fn run(command: &DeliverCommand) -> Result<(), Failure> {
     match command {
         DeliverCommand::Send { target, at } => send(at, target.as_deref()),
-        DeliverCommand::Status { at, json } => status(at, *json),
+        DeliverCommand::Status(on) => status(on),
         DeliverCommand::Rebuild { target, at } => rebuild(at, target),
     }
 }
@@ -40,17 +40,10 @@ fn named<'s>(settings: &'s Settings, name: &str) -> Result<&'s DeliverTarget, Fa
     })
 }
 
-fn refuse_beside_daemon(settings: &Settings, what: &str) -> Result<(), Failure> {
-    match Daemon::beside(&settings.data_dir) {
-        Some(_) => Err(Failure::Work(format!("a daemon runs in {}: {what}", settings.data_dir.display()))),
-        None => Ok(()),
-    }
-}
-
 fn send(at: &Where, name: Option<&str>) -> Result<(), Failure> {
     let mut settings = settings(at)?;
     name.map(|name| named(&settings, name)).transpose()?;
-    refuse_beside_daemon(&settings, "it delivers by itself")?;
+    Daemon::refuse_beside(&settings.data_dir, "it delivers by itself")?;
     // It holds the lock, so no daemon sends the same.
     let StoppedCrawl { storage, repository, tables, decided } = StoppedCrawl::open(&settings)?;
     settings.admit_seed_sites(&tables, &[])?;
@@ -111,12 +104,12 @@ impl Holding {
     }
 }
 
-fn status(at: &Where, json: bool) -> Result<(), Failure> {
-    let settings = settings(at)?;
+fn status(on: &OnCrawl) -> Result<(), Failure> {
+    let settings = settings(&on.at)?;
     let repository = open_read::repository(&settings)?;
     let all = settings.deliver.iter().map(|target| Holding::read(&**repository.storage(), &target.name));
     let all: Vec<Holding> = all.collect::<Result<_, _>>()?;
-    if json {
+    if on.json {
         return print_json(&all);
     }
     all.iter().try_for_each(|Holding { target, taken, unsure, refused, version }| match version {
@@ -133,7 +126,7 @@ fn status(at: &Where, json: bool) -> Result<(), Failure> {
 fn rebuild(at: &Where, name: &str) -> Result<(), Failure> {
     let settings = settings(at)?;
     named(&settings, name)?;
-    refuse_beside_daemon(&settings, "stop it first")?;
+    Daemon::refuse_beside(&settings.data_dir, "stop it first")?;
     let StoppedCrawl { storage, .. } = StoppedCrawl::open(&settings)?;
     TargetCopy { storage: &*storage, target: name, batch: 1 }.doubt().map_err(Failure::work)?;
     print(format!("{name} gets all documents again, from a daemon or by `recrawl deliver send`"))

@@ -104,7 +104,10 @@ impl Crawled for Stopped {
 fn send(at: &Where) -> Result<(), Failure> {
     let mut settings = settings(at)?;
     notifier::check(&settings)?;
-    refuse_beside_daemon(&settings, "it delivers by itself; `recrawl notify status` shows what is pending")?;
+    Daemon::refuse_beside(
+        &settings.data_dir,
+        "it delivers by itself; `recrawl notify status` shows what is pending",
+    )?;
     // It holds the lock, so no daemon tells the same.
     let StoppedCrawl { storage, repository, tables, decided } = StoppedCrawl::open(&settings)?;
     drop(tables);
@@ -130,13 +133,6 @@ fn send(at: &Where) -> Result<(), Failure> {
         (failed, _) => {
             Err(Failure::Work(format!("{} failed and will be retried", counted(failed, "message"))))
         }
-    }
-}
-
-fn refuse_beside_daemon(settings: &Settings, what: &str) -> Result<(), Failure> {
-    match Daemon::beside(&settings.data_dir) {
-        Some(_) => Err(Failure::Work(format!("a daemon runs in {}: {what}", settings.data_dir.display()))),
-        None => Ok(()),
     }
 }
 
@@ -196,7 +192,7 @@ fn status(on: &OnCrawl) -> Result<(), Failure> {
 fn skip(at: &Where, name: &str) -> Result<(), Failure> {
     let settings = settings(at)?;
     named(&settings, name)?;
-    refuse_beside_daemon(&settings, "stop it first")?;
+    Daemon::refuse_beside(&settings.data_dir, "stop it first")?;
     let StoppedCrawl { storage, repository, .. } = StoppedCrawl::open(&settings)?;
     let committed = repository.current().number();
     let names = settings.notify.iter().map(|target| target.name.as_str());

@@ -1,0 +1,52 @@
+//! Keys that `[[notify]]` and `[[deliver]]` share.
+
+use super::secrets::Secret;
+use data_encoding::BASE64;
+
+/// Characters of a target's name at most. It is in messages, and the name of a file.
+const MAX_NAME: usize = 64;
+
+/// Checks the name of a target in this table.
+///
+/// # Errors
+/// That it is none.
+pub fn check_name(table: &str, name: &str) -> Result<(), String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    match !name.is_empty() && name.len() <= MAX_NAME && name.chars().all(is_plain) {
+        true => Ok(()),
+        false => {
+            Err(format!("{table}.name {name:?}: write a name of at most {MAX_NAME} letters, digits, - and _"))
+        }
+    }
+}
+
+/// User and password, if any.
+///
+/// # Errors
+/// That one of them is missing, or the password cannot be read.
+pub fn credentials(user: &str, password: &Secret) -> Result<Option<(String, String)>, String> {
+    match (user.is_empty(), password.is_empty()) {
+        (true, true) => Ok(None),
+        (false, false) => {
+            let password = password.referred().map_err(|e| format!("password: {e}"))?;
+            Ok(Some((user.to_owned(), password)))
+        }
+        _ => Err("set user and password together".into()),
+    }
+}
+
+/// `Authorization`, Basic or Bearer, if any.
+///
+/// # Errors
+/// That both are given, or as [`credentials`].
+pub fn authorization(user: &str, password: &Secret, bearer: &Secret) -> Result<Option<String>, String> {
+    let is_basic = !user.is_empty() || !password.is_empty();
+    if is_basic && !bearer.is_empty() {
+        return Err("set either user and password or bearer, not both".into());
+    }
+    if !bearer.is_empty() {
+        return Ok(Some(format!("Bearer {}", bearer.referred().map_err(|e| format!("bearer: {e}"))?)));
+    }
+    let basic = |(user, password)| BASE64.encode(format!("{user}:{password}").as_bytes());
+    Ok(credentials(user, password)?.map(|both: (String, String)| format!("Basic {}", basic(both))))
+}
