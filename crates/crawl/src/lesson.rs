@@ -26,8 +26,13 @@ pub trait RoundLesson {
     /// A URL is known after the round, and was not visited.
     fn found(&mut self, _key: &[u8], _known: &Known) {}
 
+    /// A link to this URL was logged and dropped: its host is full, or the round's own visits show a trap. Does a page link
+    /// to it, or only a sitemap, a feed or a redirect?
+    fn dropped(&mut self, _key: &[u8], _is_linked: bool) {}
+
     /// Stores what was learned, before the commit of the round. After a crash between the two, the round is merged and
-    /// stored again: a lesson counts once, so its stored form names its round, or keeps what it began with.
+    /// stored again: a lesson counts once, so its stored form names its round, or keeps what it began with. (Dropped links
+    /// may count twice.)
     ///
     /// # Errors
     /// When the tables cannot be read or written, or a method before met an error.

@@ -10,6 +10,7 @@ pub mod notify;
 pub mod pings;
 pub mod promises;
 pub mod render;
+pub mod repeated_links;
 pub mod seed_hosts;
 pub mod traps;
 pub mod trust;
@@ -64,6 +65,12 @@ pub const PARTS: &[Part] = &[
         tables: &["render"],
         page: "rendering",
         forget: Forget::Nothing("words are counted by rule of the configuration"),
+    },
+    Part {
+        name: "repeated_links",
+        tables: &[],
+        page: "discovery",
+        forget: Forget::Rows(repeated_links::forget),
     },
     Part { name: "seed_hosts", tables: &[], page: "manual", forget: Forget::Rows(seed_hosts::forget) },
     Part { name: "traps", tables: &["traps"], page: "traps", forget: Forget::Rows(traps::forget) },

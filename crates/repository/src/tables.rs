@@ -43,6 +43,15 @@ const FLUSHES: &str = "flushes";
 /// The key of the last cycle that was applied to a tree which learns from cycles.
 const APPLIED: &[u8] = b"\0cycle";
 
+/// Rounds that dropped links to an origin when they were merged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DropCounts {
+    /// Links of pages.
+    pub linked: u64,
+    /// Entries of sitemaps and feeds, and redirects, to which no page linked.
+    pub listed: u64,
+}
+
 /// The tables. Only one process may have them open.
 pub struct SledTables {
     path: String,
@@ -60,6 +69,7 @@ pub struct SledTables {
     pings: sled::Tree,
     ping_counts: sled::Tree,
     traps: sled::Tree,
+    dropped_links: sled::Tree,
     settings: sled::Tree,
 }
 
@@ -102,19 +112,30 @@ impl SledTables {
     }
 
     fn with(config: sled::Config, path: String, durable: Option<Durable>) -> io::Result<SledTables> {
-        let tree = |database: &sled::Db, name| database.open_tree(name).map_err(|e| failed(&path, e));
+        const TREES: [&str; 9] = [
+            "hosts",
+            "robots",
+            "sites",
+            "lastmods",
+            "pings",
+            "ping_counts",
+            "traps",
+            "dropped_links",
+            "settings",
+        ];
         // sled panics on some damage.
         let opened = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let database = config.open().map_err(|e| failed(&path, e))?;
-            let trees = ["hosts", "robots", "sites", "lastmods", "pings", "ping_counts", "traps", "settings"];
-            let trees = trees.map(|name| tree(&database, name));
+            let mut trees = Vec::with_capacity(TREES.len());
+            for name in TREES {
+                trees.push(database.open_tree(name).map_err(|e| failed(&path, e))?);
+            }
+            let trees: [sled::Tree; TREES.len()] = trees.try_into().expect("one for each name");
             Ok((database, trees))
         }));
         let opened = opened.unwrap_or_else(|_| Err(ruined(&path, "its bytes differ from what was written")));
-        let (database, [hosts, robots, sites, lastmods, pings, ping_counts, traps, settings]) = opened?;
-        let (hosts, robots, sites) = (hosts?, robots?, sites?);
-        let (lastmods, pings, ping_counts) = (lastmods?, pings?, ping_counts?);
-        let (traps, settings) = (traps?, settings?);
+        let (database, trees) = opened?;
+        let [hosts, robots, sites, lastmods, pings, ping_counts, traps, dropped_links, settings] = trees;
         let known = durable.as_ref().map_or(Ok(0), |durable| durable::flushes(&durable.dir));
         let known = known.map_err(|_| ruined(&path, "the number of flushes"))?;
         let row = settings.get(FLUSHES).map_err(|e| failed(&path, e))?;
@@ -135,6 +156,7 @@ impl SledTables {
             pings,
             ping_counts,
             traps,
+            dropped_links,
             settings,
         })
     }
@@ -214,6 +236,29 @@ impl SledTables {
     /// When the table cannot be written.
     pub fn keep_traps(&self, origin: &Origin, value: &[u8]) -> io::Result<()> {
         self.store(&self.traps, &put_origin(origin), value)
+    }
+
+    /// Rounds that dropped links to an origin.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub fn dropped_links(&self, origin: &Origin) -> io::Result<DropCounts> {
+        match self.load(&self.dropped_links, &put_origin(origin))? {
+            Some(bytes) => take_drop_counts(&bytes).map_err(|m| self.damaged(m)),
+            None => Ok(DropCounts::default()),
+        }
+    }
+
+    /// Adds to them.
+    ///
+    /// # Errors
+    /// When the table cannot be read or written.
+    pub fn add_dropped_links(&self, origin: &Origin, more: DropCounts) -> io::Result<()> {
+        let DropCounts { linked, listed } = self.dropped_links(origin)?;
+        let mut bytes = Vec::new();
+        bytes.put_varint(linked.saturating_add(more.linked));
+        bytes.put_varint(listed.saturating_add(more.listed));
+        self.store(&self.dropped_links, &put_origin(origin), &bytes)
     }
 
     fn apply(
@@ -362,6 +407,12 @@ fn sealed(value: &[u8]) -> Vec<u8> {
 
 fn opened(frame: &[u8]) -> Result<Vec<u8>, Malformed> {
     open_frame(frame, FileKind::Table, &mut Vec::new()).map(<[u8]>::to_vec)
+}
+
+fn take_drop_counts(bytes: &[u8]) -> Result<DropCounts, Malformed> {
+    let mut take = Take(bytes);
+    let counts = DropCounts { linked: take.varint()?, listed: take.varint()? };
+    take.end().map(|()| counts)
 }
 
 fn put_origin(origin: &Origin) -> Vec<u8> {

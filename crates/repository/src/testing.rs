@@ -157,6 +157,7 @@ pub fn content() -> impl Strategy<Value = Content> {
             archive: at.map(|(file, offset)| ArchivePosition { file, offset }),
             archived_at: at.map_or(0, |(_, offset)| offset % 3 * 1_700_000_000_999),
             consent,
+            merged_links: (0..f.3 % 4).map(|part| f.2 as u32 ^ part).collect(),
         },
     )
 }
@@ -239,8 +240,12 @@ pub fn visit() -> impl Strategy<Value = Visit> {
     let place = (option::of(0..u64::MAX), share(), standing(), any::<(u64, u32)>());
     let signs = [ValidatorSign::Confirmed, ValidatorSign::Shown, ValidatorSign::Vain, ValidatorSign::Hidden];
     let sign = option::of(proptest::sample::select(signs.to_vec()));
-    let left_out = prop_oneof![3 => Just((0u32, 0u32)), 1 => any::<(u32, u32)>()]
-        .prop_map(|(filtered, trapped)| LeftOut { filtered, trapped });
+    let few = || prop_oneof![3 => Just(0), 1 => any::<u32>()];
+    let left_out = (few(), few(), few()).prop_map(|(filtered, trapped, repeated)| LeftOut {
+        filtered,
+        trapped,
+        repeated,
+    });
     let found =
         (option::of(content()), difference, vec(link(), 0..8), any::<u64>(), sign, left_out, verdict());
     (url(), place, outcome, found).prop_map(|(url, (index, share, standing, (at, took)), outcome, found)| {

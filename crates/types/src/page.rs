@@ -167,6 +167,9 @@ pub struct Content {
     pub archived_at: u64,
     /// What the page said is to be done with it.
     pub consent: Consent,
+    /// Digests of its links as they were last handed to a merge, each of a part of them; none of a page without links. Links
+    /// of parts with the same digest need no merge. Of 32 bits, since one wrong match in four billion costs only some links.
+    pub merged_links: Box<[u32]>,
 }
 
 impl Content {

@@ -73,6 +73,8 @@ pub struct LeftOut {
     pub filtered: u32,
     /// Cut off as a trap.
     pub trapped: u32,
+    /// Merged after an earlier visit, with nothing to add since ([`Content::merged_links`]).
+    pub repeated: u32,
 }
 
 /// How two contents of one page differ, as the detectors see it.

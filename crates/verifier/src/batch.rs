@@ -62,7 +62,7 @@ impl Batch {
 
     /// Adds the cycle's whole log, which another thread reads. `observe` gets each visit and its
     /// number of links, in log order; also those of pages that the log says were skipped, which
-    /// `schedule` names. `admit` decides by key whether a link is added; seeds always are.
+    /// `schedule` names. `admit` decides whether a link is added; seeds always are.
     ///
     /// # Errors
     /// If reading the log or the schedule, or writing a run fails. Drop the batch then.
@@ -71,7 +71,7 @@ impl Batch {
         log: VisitReader,
         schedule: &dyn ScheduleSource,
         mut observe: impl FnMut(&Visit, usize),
-        mut admit: impl FnMut(&[u8]) -> bool,
+        mut admit: impl FnMut(&LinkRef<'_>) -> bool,
     ) -> Result<(), BatchError> {
         log.scan(|chunk| {
             for (record, links) in chunk.drain() {
@@ -83,7 +83,7 @@ impl Batch {
                     })?,
                     LogRecord::Visit(visit) => {
                         observe(visit, links.len());
-                        self.add_apart(record, links.filter(|link| admit(link.key)))?;
+                        self.add_apart(record, links.filter(&mut admit))?;
                     }
                 }
             }

@@ -156,6 +156,7 @@ impl<'a> Editor<'a> {
         let is_linked = touch.links.is_none_or(|links| links.hops == 0 && !links.listed);
         if !self.cap.admits(key, is_visited || is_seed, is_linked)? {
             self.report.links_over_host_cap += 1;
+            (self.rules.on_dropped)(key, is_linked);
             return Ok(None);
         }
         self.report.links_new += 1;

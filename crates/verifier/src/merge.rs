@@ -38,6 +38,10 @@ pub type OnTried<'j> = &'j dyn Fn(&CanonicalUrl, &Tried);
 /// Called for each new URL that was not visited, by key, in URL order.
 pub type OnFound<'j> = &'j dyn Fn(&[u8], &Known);
 
+/// Called for each new URL that was dropped, since its origin has its maximum of pages, by key, in URL order, with
+/// whether a page links to it; else only sitemaps, feeds and redirects name it.
+pub type OnDropped<'j> = &'j dyn Fn(&[u8], bool);
+
 /// The effect of a trap on a URL's place under the limit of its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrapSign {
@@ -89,6 +93,8 @@ pub struct MergeRules<'j> {
     pub on_tried: OnTried<'j>,
     /// Learns of new URLs.
     pub on_found: OnFound<'j>,
+    /// Learns of new URLs that were dropped.
+    pub on_dropped: OnDropped<'j>,
     /// Reports progress. The numbers add up to the pages of the old generation.
     pub on_progress: OnProgress<'j>,
 }
@@ -128,6 +134,7 @@ impl<'j> MergeRules<'j> {
             on_first_visit: &|_, _| {},
             on_tried: &|_, _| {},
             on_found: &|_, _| {},
+            on_dropped: &|_, _| {},
             on_progress: &|_| {},
         }
     }

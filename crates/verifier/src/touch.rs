@@ -91,11 +91,12 @@ impl Touch {
 
 /// Memory of a visit in bytes, with its own allocation, by an estimate that errs upwards.
 pub(crate) fn visit_bytes(visit: &Visit) -> usize {
-    let validators = visit.content.as_ref().map_or(0, |content| {
+    let beside = visit.content.as_ref().map_or(0, |content| {
         let length = |v: &Option<Box<str>>| v.as_ref().map_or(0, |v| v.len() + 16);
-        length(&content.validators.etag) + length(&content.validators.last_modified)
+        let digests = size_of_val(&*content.merged_links) + 16;
+        length(&content.validators.etag) + length(&content.validators.last_modified) + digests
     });
-    size_of::<Visit>() + visit.url.key().len() + validators + 32
+    size_of::<Visit>() + visit.url.key().len() + beside + 32
 }
 
 /// First byte of a record: links, links with a seed among them, or a visit.

@@ -7,9 +7,11 @@ use crate::page_rules::RuleUse;
 use crate::parts::improve::found::FoundByShare;
 use crate::parts::traps::Traps;
 use crate::report::{Responses, Tally};
+use recrawl_repository::codec::LinkRef;
 use recrawl_repository::{Done, VisitLog};
 use recrawl_types::{DatedRound, Origin, ScheduleSource, Visit};
 use recrawl_verifier::{Batch, BatchLimits, SortedBatch};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 /// The content of a cycle's log.
@@ -47,7 +49,7 @@ pub fn read_log(
     let budget = &crawl.settings.config.budget;
     let is_limited = budget.bytes_per_host.0 > 0 || budget.bytes_per_cycle.0 > 0;
     let (mut done, mut bytes, mut found) = (Done::default(), BTreeMap::new(), None::<FoundByShare>);
-    let mut rule_use = RuleUse::default();
+    let (mut rule_use, lessons) = (RuleUse::default(), RefCell::new(lessons));
     let observe = |visit: &Visit, links: usize| {
         visit.index.into_iter().for_each(|index| done.insert(index));
         if is_limited && visit.bytes > 0 {
@@ -60,13 +62,16 @@ pub fn read_log(
         if visit.standing.is_some() {
             found.get_or_insert_default().add(visit);
         }
-        lessons.visited(visit);
+        lessons.borrow_mut().visited(visit);
         crawl.live.moved();
     };
     let (mut late, mut left_out) = (traps.late(), 0);
-    let admit = |key: &[u8]| {
-        let is_left_out = late.leave_out(key);
-        left_out += u64::from(is_left_out);
+    let admit = |link: &LinkRef<'_>| {
+        let is_left_out = late.leave_out(link.key);
+        if is_left_out {
+            left_out += 1;
+            lessons.borrow_mut().dropped(link.key, link.hops == 0 && !link.listed);
+        }
         !is_left_out
     };
     batch.add_log(log, schedule, observe, admit).map_err(Failure::work)?;

@@ -8,6 +8,7 @@ use crate::parts::focus::lesson::FocusLesson;
 use crate::parts::next_change::NextChangeLesson;
 use crate::parts::noise::site::NoiseLesson;
 use crate::parts::pings::PingLesson;
+use crate::parts::repeated_links::DroppedLinks;
 use crate::parts::seed_hosts::SeedHostLesson;
 use crate::parts::traps::TrapLesson;
 use crate::parts::trust::TrustLesson;
@@ -47,6 +48,10 @@ macro_rules! lessons {
                 $(self.$name.iter_mut().for_each(|lesson| lesson.found(key, known));)*
             }
 
+            pub fn dropped(&mut self, key: &[u8], is_linked: bool) {
+                $(self.$name.iter_mut().for_each(|lesson| lesson.dropped(key, is_linked));)*
+            }
+
             pub fn store(&mut self, tables: &SledTables, round: DatedRound) -> Result<(), Failure> {
                 $(self.$name.iter_mut().try_for_each(|lesson| lesson.store(tables, round))?;)*
                 Ok(())
@@ -72,6 +77,7 @@ lessons! {
     next_change: NextChangeLesson<'r>,
     focus: FocusLesson,
     seed_hosts: SeedHostLesson<'r>,
+    repeated_links: DroppedLinks,
 }
 
 impl<'r> RoundLessons<'r> {
@@ -100,6 +106,7 @@ impl<'r> RoundLessons<'r> {
             })?,
             focus,
             seed_hosts: Some(SeedHostLesson::new(generation)),
+            repeated_links: Some(DroppedLinks::default()),
         })
     }
 }

@@ -128,6 +128,7 @@ fn into_next<'g>(
         on_first_visit: &|url, content| lessons.borrow_mut().visited_first(url, content),
         on_tried: &|url, tried| lessons.borrow_mut().tried(url, tried),
         on_found: &|key, known| lessons.borrow_mut().found(key, known),
+        on_dropped: &|key, is_linked| lessons.borrow_mut().dropped(key, is_linked),
         on_progress: &|pages| crawl.live.passed(pages),
     };
     let merge = || recrawl_verifier::merge(generation, batch, next, &rules);

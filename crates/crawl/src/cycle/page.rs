@@ -11,6 +11,7 @@ use crate::failure::Failure;
 use crate::page_rules::{KnownRules, PageRule, PageRules};
 use crate::parts::focus::reading::{FocusReader, Judged};
 use crate::parts::noise::site::SiteNoise;
+use crate::parts::repeated_links::RepeatedLinks;
 use crate::parts::traps::Traps;
 use crate::parts::trust;
 use bytes::Bytes;
@@ -53,6 +54,8 @@ pub struct PageReader<'c> {
     pub hints: &'c HintRules<'c>,
     /// Are bodies archived?
     pub archive: bool,
+    /// Tells links that were merged before.
+    pub repeated_links: &'c RepeatedLinks<'c>,
     /// Judges pages and links, if the crawl is focused.
     pub focus: Option<FocusReader<'c>>,
     /// The present WARC files: a body whose file was removed is archived again.
@@ -164,9 +167,7 @@ impl PageReader<'_> {
         let before = page.entry.record.visited.as_ref().map(|v| v.content.payload);
         let is_same = before.is_some() && visit.content.as_ref().map(|c| c.payload) == before;
         visit.sign = trust::sign(page.condition, &page.result, visit.outcome.change(), is_same);
-        visit.links.extend(self.hints.named(&page));
-        // After all links are known: sitemaps and redirects lead into traps as well.
-        visit.left_out = self.traps.sift(self.scope.filters(), &mut visit.links)?;
+        self.choose_links(&page, &mut visit)?;
         let holds_body = visit.content.as_ref().is_some_and(|c| c.archive.is_none())
             && !matches!(page.result, FetchResult::NotModified(_));
         Ok(ReadPage { visit, hub, member, holds_body, work })
@@ -279,6 +280,7 @@ impl PageReader<'_> {
             archive: None,
             archived_at: 0,
             consent: extracted.consent().clone(),
+            merged_links: Box::default(),
         };
         let change = self.compare(page, response, rule, &extracted, &mut content, visit)?;
         visit.outcome = Outcome::Fetched(change);
@@ -401,6 +403,32 @@ impl PageReader<'_> {
             Link { counted, expectation: expected, ..Link::to(link.url, depth) }
         });
         Ok(links.chain(self.hints.feeds(page, feeds)).collect())
+    }
+
+    /// Leaves out links that must not be recorded, or need no merge; sitemaps and redirects lead into traps as well. Then adds
+    /// the sitemaps that robots.txt names.
+    fn choose_links(&self, page: &FetchedPage, visit: &mut Visit) -> Result<(), Failure> {
+        let (left_out, has_probe) = self.traps.sift(self.scope.filters(), &mut visit.links)?;
+        visit.left_out = left_out;
+        let may_repeat = matches!(visit.outcome, Outcome::Fetched(_))
+            // Each counts: there are so many places for probes in a cycle.
+            && !has_probe
+            // A focused crawl learns from each link.
+            && self.focus.is_none();
+        if let Some(content) = visit.content.as_mut().filter(|_| may_repeat) {
+            let before = page.entry.record.visited.as_ref();
+            let before = before.map_or(&[][..], |visited| &visited.content.merged_links);
+            let found = visit.links.len();
+            content.merged_links = self.repeated_links.leave_out(&mut visit.links, before)?;
+            visit.left_out.repeated = (found - visit.links.len()) as u32;
+        }
+        // Apart from the others, since robots.txt is not fetched with each visit.
+        let mut named = self.hints.named(page);
+        let (LeftOut { filtered, trapped, .. }, _) = self.traps.sift(self.scope.filters(), &mut named)?;
+        visit.left_out.filtered += filtered;
+        visit.left_out.trapped += trapped;
+        visit.links.extend(named);
+        Ok(())
     }
 
     /// 3xx: changed exactly if the target differs from that of the last visit.

@@ -21,6 +21,7 @@ use crate::parts::focus::reading::FocusReader;
 use crate::parts::focus::state::FocusState;
 use crate::parts::noise::site::SiteNoise;
 use crate::parts::render::{Stage, StageInputs};
+use crate::parts::repeated_links::RepeatedLinks;
 use crate::parts::traps::Traps;
 use crate::process::Display;
 use crate::report::cycle_totals::CycleTotals;
@@ -167,15 +168,16 @@ fn note_ended(crawl: &Crawl, report: &FetchReport) -> Result<(), Failure> {
 }
 
 /// The resources of a round that its [`PageReader`] borrows.
-struct ReaderResources<'c> {
+pub(super) struct ReaderResources<'c> {
     bodies: Bodies,
     noise: SiteNoise<'c>,
     hints: HintRules<'c>,
     known_rules: KnownRules,
+    repeated_links: RepeatedLinks<'c>,
 }
 
 impl<'c> ReaderResources<'c> {
-    fn open(crawl: &'c Crawl) -> Result<ReaderResources<'c>, Failure> {
+    pub(super) fn open(crawl: &'c Crawl) -> Result<ReaderResources<'c>, Failure> {
         let hints = HintRules {
             config: &crawl.settings.config.hints,
             scope: &crawl.settings.scope,
@@ -188,10 +190,11 @@ impl<'c> ReaderResources<'c> {
             noise: SiteNoise::new(&crawl.tables, crawl.settings.noise_rules()),
             hints,
             known_rules: KnownRules::open(&crawl.tables, &crawl.settings.pages)?,
+            repeated_links: RepeatedLinks::open(&crawl.tables, (crawl.clock)())?,
         })
     }
 
-    fn reader<'r>(
+    pub(super) fn reader<'r>(
         &'r self,
         crawl: &'r Crawl,
         facts: &Facts,
@@ -218,6 +221,7 @@ impl<'c> ReaderResources<'c> {
             consent: &crawl.settings.config.consent,
             hints: &self.hints,
             archive,
+            repeated_links: &self.repeated_links,
             focus,
             bodies: &self.bodies,
         })

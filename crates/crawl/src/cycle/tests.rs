@@ -1,6 +1,8 @@
 //! A power cut at every point of a whole cycle, over all durable data: repository, archive, tables
 //! of hosts and decisions.
 
+mod repeated_links;
+
 use super::*;
 use crate::admission::decisions::Decisions;
 use crate::admission::pattern::Pattern;
@@ -164,6 +166,7 @@ fn learned(part: &str, crawl: &Crawl, pages: &[CanonicalUrl]) -> Option<Vec<Stri
         "traps" => hosts(&|origin| format!("{:?}", tables.traps(origin).unwrap())),
         "trust" => hosts(&|origin| format!("{:?}", tables.load(origin).unwrap().map(|host| host.trust))),
         "seed_hosts" => all(&seed_hosts::failing(tables).unwrap()),
+        "repeated_links" => hosts(&|origin| format!("{:?}", tables.dropped_links(origin).unwrap())),
         "deliver" | "notify" | "promises" | "render" => return None,
         unknown => panic!("say how `{unknown}` shows what it learned, or that it learns nothing"),
     })

@@ -9,8 +9,10 @@ use crate::admission::decisions::Decisions;
 use crate::data_dir;
 use crate::data_dir::check_pinned;
 use crate::failure::Failure;
+use crate::lesson::RoundLesson;
 use crate::open_read;
 use crate::operator::stopped::in_the_way;
+use crate::parts::repeated_links::DroppedLinks;
 use crate::report::{IMPORT, RoundReport};
 use crate::settings::{Settings, ranking};
 use crate::space::Space;
@@ -19,6 +21,7 @@ use recrawl_repository::storage::{FileStorage, Storage};
 use recrawl_repository::{BLOCK_PAGES, Repository, ScheduleFile, SledTables};
 use recrawl_types::{CanonicalUrl, Link, LogRecord, Site};
 use recrawl_verifier::{Batch, BatchLimits, MergeRules};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -180,12 +183,15 @@ impl Import {
         self.space.check_merge(&generation, self.bytes, 0)?;
         let batch = self.batch.finish().map_err(Failure::work)?;
         let mut next = self.repository.begin(&generation, cycle).map_err(Failure::work)?;
+        let dropped = RefCell::new(DroppedLinks::default());
         let rules = MergeRules {
             max_hops: self.settings.max_hops(),
             max_pages_per_host: self.settings.config.scope.max_pages_per_host,
             waiting: self.settings.waiting(),
             block_pages: BLOCK_PAGES,
             threads: 1,
+            // Links may have waited.
+            on_dropped: &|key, is_linked| dropped.borrow_mut().dropped(key, is_linked),
             // Nothing was visited, so nothing is compared.
             ..MergeRules::unlimited(cycle, &|_, _, _| false)
         };
@@ -194,6 +200,7 @@ impl Import {
         // Before the commit: a needless site in scope does no harm, but an imported page out of
         // scope would back off.
         add_seed_sites(&self.tables, self.sites)?;
+        dropped.into_inner().store(&self.tables, round)?;
         self.tables.flush()?;
         self.repository.commit(next, &report.to_json()).map_err(Failure::work)?;
         Ok(report)

@@ -203,12 +203,12 @@ impl Traps {
     }
 
     /// Removes the links that must not be recorded, for their shape or because their pattern is cut
-    /// off.
+    /// off. Also tells whether a link is left that leads to a probe of such a pattern.
     ///
     /// # Errors
     /// When the table cannot be read.
-    pub fn sift(&self, filters: &Filters, links: &mut Vec<Link>) -> io::Result<LeftOut> {
-        let (mut left_out, mut failed) = (LeftOut::default(), None);
+    pub fn sift(&self, filters: &Filters, links: &mut Vec<Link>) -> io::Result<(LeftOut, bool)> {
+        let (mut left_out, mut failed, mut has_probe) = (LeftOut::default(), None, false);
         // Links of a page mostly stay on its host: one cache lookup serves all in a row.
         let mut last: Option<(CanonicalUrl, Signs)> = None;
         links.retain(|Link { url, .. }| {
@@ -224,11 +224,15 @@ impl Traps {
                 last = Some((url.clone(), known.filter(|known| known.has_cut())));
             }
             let known = last.as_ref().and_then(|(_, known)| known.as_deref());
-            let is_cut = known.is_some_and(|known| self.rules.cuts_off(known, url));
-            left_out.trapped += u32::from(is_cut);
-            !is_cut
+            if known.is_none_or(|known| self.rules.cut(known, url).is_none()) {
+                return true;
+            }
+            let is_left = is_probe(url);
+            has_probe |= is_left;
+            left_out.trapped += u32::from(!is_left);
+            is_left
         });
-        failed.map_or(Ok(left_out), Err)
+        failed.map_or(Ok((left_out, has_probe)), Err)
     }
 
     /// The same as [`Traps::signs`] for a decision that can do without: an error is logged.

@@ -106,6 +106,9 @@ tally! {
     without_text: u64,
     /// Links found, duplicates included.
     links_seen: u64,
+    /// Of these, links of pages that had the same ones when their links were merged before.
+    #[serde(skip_serializing_if = "is_zero")]
+    links_repeated: u64,
     /// Further links, skipped for their shape, such as by `scope.max_segments`.
     links_filtered: u64,
     /// Further links, skipped because their pattern is cut off as a trap.
@@ -135,7 +138,8 @@ impl Tally {
     /// once the verifier has decided.
     pub fn add(&mut self, visit: &Visit, links: usize) {
         self.bytes += visit.bytes;
-        self.links_seen += links as u64;
+        self.links_seen += links as u64 + u64::from(visit.left_out.repeated);
+        self.links_repeated += u64::from(visit.left_out.repeated);
         self.links_filtered += u64::from(visit.left_out.filtered);
         self.links_trapped += u64::from(visit.left_out.trapped);
         if visit.outcome.effect() != Effect::Nothing {

@@ -5,9 +5,9 @@ use crate::file::bytes::{Malformed, Put, Take};
 use recrawl_types::Round;
 
 /// The newest version that is read. A change of any byte's meaning is a new version.
-pub const FORMAT_VERSION: u32 = 10;
+pub const FORMAT_VERSION: u32 = 11;
 /// The version of what this crate writes.
-pub const WRITTEN_VERSION: u32 = 10;
+pub const WRITTEN_VERSION: u32 = 11;
 /// From this version on a manifest has the number of its cycle.
 pub(crate) const ROUNDS_VERSION: u32 = 6;
 /// The version of the manifest of a focused crawl; from the next one on it says itself whether it is that of one.
@@ -309,8 +309,8 @@ mod tests {
             (0, Err(HeaderError::Version(0))),
             (1, Ok(1)),
             (2, Ok(2)),
-            (9, Ok(9)),
-            (11, Err(HeaderError::Version(11))),
+            (10, Ok(10)),
+            (12, Err(HeaderError::Version(12))),
         ] {
             let mut other = good;
             other[8] = version;

@@ -218,6 +218,8 @@ const HAS_MORE: u8 = 0x80;
 const HAS_ARCHIVED_AT: u8 = 1;
 /// The comparisons within noise follow.
 const HAS_WITHIN_NOISE: u8 = 2;
+/// The digests of merged links follow, since version 11.
+const HAS_MERGED_LINKS: u8 = 4;
 
 const NOINDEX: u8 = 1;
 const NOFOLLOW: u8 = 2;
@@ -231,11 +233,17 @@ pub(crate) struct Extras<'b> {
     pub rule: u32,
     pub archived_at: u64,
     pub within_noise: u8,
+    /// Digests, four bytes each.
+    merged_links: &'b [u8],
 }
 
 impl Extras<'_> {
     pub fn validators(&self) -> Validators {
         Validators { etag: self.etag.map(Box::from), last_modified: self.last_modified.map(Box::from) }
+    }
+
+    pub fn merged_links(&self) -> Box<[u32]> {
+        self.merged_links.as_chunks().0.iter().map(|digest| u32::from_le_bytes(*digest)).collect()
     }
 }
 
@@ -243,13 +251,15 @@ impl Extras<'_> {
 /// archived body, behind a byte that says what there is.
 /// Version 2 knew the validators alone.
 pub(crate) fn put_extras(out: &mut Vec<u8>, content: &Content) {
-    let Content { validators, consent, rule, archived_at, within_noise, .. } = content;
+    let Content { validators, consent, rule, archived_at, within_noise, merged_links, .. } = content;
     let Validators { etag, last_modified } = validators;
     let has = |there: bool, bit| if there { bit } else { 0 };
     let directives =
         has(consent.noindex, NOINDEX) | has(consent.nofollow, NOFOLLOW) | has(consent.noarchive, NOARCHIVE);
     // The first byte has one bit left for all that later versions add.
-    let more = has(*archived_at != 0, HAS_ARCHIVED_AT) | has(*within_noise != 0, HAS_WITHIN_NOISE);
+    let more = has(*archived_at != 0, HAS_ARCHIVED_AT)
+        | has(*within_noise != 0, HAS_WITHIN_NOISE)
+        | has(!merged_links.is_empty(), HAS_MERGED_LINKS);
     let canonical = match consent.canonical {
         Canonical::Unclaimed => 0,
         Canonical::Itself => CANONICAL_ITSELF,
@@ -289,6 +299,10 @@ pub(crate) fn put_extras(out: &mut Vec<u8>, content: &Content) {
     if *within_noise != 0 {
         out.put_u8(*within_noise);
     }
+    if !merged_links.is_empty() {
+        out.put_varint(4 * merged_links.len() as u64);
+        merged_links.iter().for_each(|digest| out.put_u32(*digest));
+    }
 }
 
 /// Takes what [`put_extras`] wrote.
@@ -320,7 +334,11 @@ pub(crate) fn take_extras<'b>(take: &mut Take<'b>) -> Result<Extras<'b>, Malform
     let more = if has & HAS_MORE == 0 { 0 } else { take.u8()? };
     let archived_at = if more & HAS_ARCHIVED_AT == 0 { 0 } else { take.varint()? };
     let within_noise = if more & HAS_WITHIN_NOISE == 0 { 0 } else { take.u8()? };
-    Ok(Extras { etag, last_modified, consent, rule, archived_at, within_noise })
+    let merged_links: &[u8] = if more & HAS_MERGED_LINKS == 0 { &[] } else { take.bytes()? };
+    if !merged_links.len().is_multiple_of(4) {
+        return Err(Malformed("a digest of links is cut short"));
+    }
+    Ok(Extras { etag, last_modified, consent, rule, archived_at, within_noise, merged_links })
 }
 
 fn put_content(out: &mut Vec<u8>, content: &Content) {
@@ -358,6 +376,7 @@ fn take_content(take: &mut Take<'_>) -> Result<Content, Malformed> {
         validators: extras.validators(),
         archive,
         archived_at: extras.archived_at,
+        merged_links: extras.merged_links(),
         consent: extras.consent,
     })
 }
@@ -467,11 +486,13 @@ const VISIT_HAS_VERDICT: u8 = 128;
 const HAS_CONTENT: u8 = 1;
 /// In the same byte: links were left out, and how many follows.
 const HAS_LEFT_OUT: u8 = 128;
+/// In the same byte: links repeat what was merged, and how many follows, since version 11.
+const HAS_REPEATED: u8 = 64;
 
 /// In the byte that tells whether there is content, above that bit: what the visit told of validators, from 1;
 /// version 2 knew nothing of it and wrote 0.
 fn take_sign(byte: u8) -> Result<Option<ValidatorSign>, Malformed> {
-    Ok(Some(match (byte & !HAS_LEFT_OUT) >> 1 {
+    Ok(Some(match (byte & !(HAS_LEFT_OUT | HAS_REPEATED)) >> 1 {
         0 => return Ok(None),
         1 => ValidatorSign::Confirmed,
         2 => ValidatorSign::Shown,
@@ -500,13 +521,17 @@ pub fn put_visit(out: &mut Vec<u8>, visit: &Visit) {
     }
     visit.verdict.into_iter().for_each(|verdict| put_verdict(out, verdict));
     let sign = visit.sign.map_or(0, |sign| 1 + sign as u8);
-    let LeftOut { filtered, trapped } = visit.left_out;
+    let LeftOut { filtered, trapped, repeated } = visit.left_out;
     let has_content = if visit.content.is_some() { HAS_CONTENT } else { 0 };
-    let has_left_out = if visit.left_out == LeftOut::default() { 0 } else { HAS_LEFT_OUT };
-    out.put_u8(sign << 1 | has_content | has_left_out);
+    let has_left_out = if (filtered, trapped) == (0, 0) { 0 } else { HAS_LEFT_OUT };
+    let has_repeated = if repeated == 0 { 0 } else { HAS_REPEATED };
+    out.put_u8(sign << 1 | has_content | has_left_out | has_repeated);
     if has_left_out > 0 {
         out.put_varint(filtered.into());
         out.put_varint(trapped.into());
+    }
+    if has_repeated > 0 {
+        out.put_varint(repeated.into());
     }
     if let Some(content) = &visit.content {
         put_content(out, content);
@@ -543,10 +568,11 @@ fn take_visit_alone(take: &mut Take<'_>) -> Result<Visit, Malformed> {
     let verdict = if compared & VISIT_HAS_VERDICT == 0 { None } else { Some(take_verdict(take)?) };
     let flags = take.u8()?;
     let sign = take_sign(flags)?;
-    let left_out = match flags & HAS_LEFT_OUT {
-        0 => LeftOut::default(),
-        _ => LeftOut { filtered: take.narrow()?, trapped: take.narrow()? },
+    let (filtered, trapped) = match flags & HAS_LEFT_OUT {
+        0 => (0, 0),
+        _ => (take.narrow()?, take.narrow()?),
     };
+    let repeated = if flags & HAS_REPEATED == 0 { 0 } else { take.narrow()? };
     let content = match flags & HAS_CONTENT {
         0 => None,
         _ => Some(take_content(take)?),
@@ -565,7 +591,7 @@ fn take_visit_alone(take: &mut Take<'_>) -> Result<Visit, Malformed> {
         links,
         bytes,
         sign,
-        left_out,
+        left_out: LeftOut { filtered, trapped, repeated },
         verdict,
     })
 }

@@ -6,7 +6,8 @@
 
 use super::pings::{ping_url, take_ping};
 use super::{
-    APPLIED, CACHE_BYTES, FLUSHES, LOST, SledTables, durable, opened, take_host, take_lastmods, take_origin,
+    APPLIED, CACHE_BYTES, FLUSHES, LOST, SledTables, durable, opened, take_drop_counts, take_host,
+    take_lastmods, take_origin,
 };
 use crate::file::bytes::Malformed;
 use crate::file::error::Damage;
@@ -168,6 +169,7 @@ fn check(table: &[u8], key: &[u8], value: &[u8]) -> Result<(), Malformed> {
         b"hosts" => take_origin(key).and_then(|_| take_host(&value)).map(drop),
         b"lastmods" | b"ping_counts" => take_origin(key).and_then(|_| take_lastmods(&value)).map(drop),
         b"pings" => ping_url(key).and_then(|_| take_ping(&value)).map(drop),
+        b"dropped_links" => take_origin(key).and_then(|_| take_drop_counts(&value)).map(drop),
         b"robots" | b"traps" => take_origin(key).map(drop),
         b"sites" | b"settings" => match std::str::from_utf8(key) {
             Ok(_) => Ok(()),

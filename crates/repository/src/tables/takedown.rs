@@ -27,6 +27,8 @@ pub enum OriginTable {
     PingCounts,
     /// Patterns of URLs, with the SimHashes of pages.
     Traps,
+    /// Rounds that dropped links.
+    DroppedLinks,
 }
 
 impl SledTables {
@@ -49,6 +51,7 @@ impl SledTables {
             OriginTable::Dates => &self.lastmods,
             OriginTable::PingCounts => &self.ping_counts,
             OriginTable::Traps => &self.traps,
+            OriginTable::DroppedLinks => &self.dropped_links,
         };
         self.forget_in(tree, &of_host, only_count)
     }
@@ -149,6 +152,7 @@ fn remove(dir: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::DropCounts;
     use recrawl_types::{HostState, HostTable, Origin, Round, Scheme};
 
     fn origin(host: &str) -> Origin {
@@ -165,6 +169,8 @@ mod tests {
                 tables.keep_traps(&origin(host), host.as_bytes()).unwrap();
             }
         }
+        let dropped = DropCounts { linked: 1, listed: 0 };
+        tables.add_dropped_links(&origin("secret.example"), dropped).unwrap();
         let sites = ["secret.example", "other.test"].map(|site| (site.to_owned(), b"noise".to_vec()));
         tables.apply_round(Round(3), sites).unwrap();
         tables.set_setting("name", b"value").unwrap();
@@ -186,14 +192,20 @@ mod tests {
         let dir = folder.path().join("tables");
         let tables = tables(&dir);
         let is_secret = |name: &str| name == "secret.example";
-        let all = [OriginTable::Hosts, OriginTable::Dates, OriginTable::PingCounts, OriginTable::Traps];
+        let all = [
+            OriginTable::Hosts,
+            OriginTable::Dates,
+            OriginTable::PingCounts,
+            OriginTable::Traps,
+            OriginTable::DroppedLinks,
+        ];
         let forget = |only_count: bool| {
             let rows = all.map(|table| tables.forget_origins(table, &is_secret, only_count).unwrap());
             (rows, tables.forget_sites(&is_secret, only_count).unwrap())
         };
-        assert_eq!(forget(true), ([1, 0, 0, 1], 1));
-        assert_eq!(forget(false), ([1, 0, 0, 1], 1));
-        assert_eq!(forget(false), ([0; 4], 0));
+        assert_eq!(forget(true), ([1, 0, 0, 1, 1], 1));
+        assert_eq!(forget(false), ([1, 0, 0, 1, 1], 1));
+        assert_eq!(forget(false), ([0; 5], 0));
         tables.flush().unwrap();
         assert!(holds(folder.path(), b"secret"), "sled keeps what was removed: else none of this is needed");
         let tables = tables.written_anew(&dir).unwrap();

@@ -51,8 +51,9 @@ fn links_and_first_visits_of_a_trap_are_cut_off_and_probes_and_known_pages_are_n
     let long = url(&format!("http://c.example/{}", "x/".repeat(40)));
     let mut links = [&cut, &probe, &long, &honest].map(link).to_vec();
     let filters = Filters::new(&config::Scope::default());
-    let left_out = traps.sift(&filters, &mut links).unwrap();
-    assert_eq!(left_out, LeftOut { filtered: 1, trapped: 1 });
+    let (left_out, has_probe) = traps.sift(&filters, &mut links).unwrap();
+    assert_eq!(left_out, LeftOut { filtered: 1, trapped: 1, repeated: 0 });
+    assert!(has_probe);
     assert_eq!(links, [&probe, &honest].map(link));
     for (url, refused) in [(&cut, true), (&probe, false), (&honest, false)] {
         assert_eq!(traps.refuse(url), refused, "{url}");
@@ -97,7 +98,7 @@ fn a_running_cycle_cuts_off_what_its_log_shows_and_a_resumed_one_the_same() {
     let filters = Filters::new(&config::Scope::default());
     let trapped = |traps: &Traps| {
         let mut links = [&cut, &probe, &honest].map(link).to_vec();
-        let left_out = traps.sift(&filters, &mut links).unwrap();
+        let (left_out, _) = traps.sift(&filters, &mut links).unwrap();
         assert_eq!(left_out.trapped as usize + links.len(), 3);
         let mut late = traps.late();
         assert_eq!(late.leave_out(cut.key()), left_out.trapped == 1, "links that were taken before");

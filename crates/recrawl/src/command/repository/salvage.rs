@@ -7,6 +7,7 @@ use recrawl_archive::{opener, verify};
 use recrawl_crawl::data_dir::TABLES;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
+use recrawl_crawl::parts::repeated_links;
 use recrawl_crawl::settings::{Settings, ranking};
 use recrawl_repository::storage::{FileStorage, Storage};
 use recrawl_repository::{Damage, LostRange, Repository, Salvaged, SledTables, TablesFound};
@@ -27,6 +28,10 @@ pub fn run(settings: &Settings, out: &Path, as_json: bool) -> Result<(), Failure
         if let Ok(url) = CanonicalUrl::from_key(key) {
             let is_lost = verify::forget_unreadable(&*archive, &bodies, &url, record);
             lost_bodies.set(lost_bodies.get() + u64::from(is_lost));
+            // What it links to may be lost: its links are merged again.
+            if let Some(visited) = &mut record.visited {
+                visited.content.merged_links = Box::default();
+            }
         }
     };
     let found = recrawl_repository::salvage(&from, &to, &|| older_decisions(folder), &mend);
@@ -85,6 +90,8 @@ fn tables(folder: &Path, out: &Path) -> Result<TablesFound, Failure> {
     }
     let scratch = out.join("hosts.sled.damaged");
     let found = SledTables::salvage(&from, &out.join(TABLES), &scratch)?;
+    // Rows may be lost that old digests of links depend on.
+    repeated_links::merge_all_again(&SledTables::open(&out.join(TABLES))?)?;
     let in_use = || Failure::Work(format!("{}: in use by a running crawl; stop it first", from.display()));
     found.ok_or_else(in_use)
 }
