@@ -2,14 +2,15 @@
 
 use crate::daemon::Daemon;
 use crate::harness::*;
+use recrawl_mockweb::target::{Api, RequestFault, SearchServer};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard};
 use tempfile::TempDir;
 
 /// A site with these pages. Their text is a function of the edition.
@@ -30,104 +31,11 @@ fn site(edition: Arc<AtomicU64>) -> String {
     site
 }
 
-/// An OpenSearch server: documents by id with external versions, and what it does wrong.
-#[derive(Default)]
-struct Index {
-    documents: Mutex<BTreeMap<String, (u64, Value)>>,
-    requests: AtomicUsize,
-    /// Requests of which only a part is made, and that get no answer.
-    broken: AtomicUsize,
-    /// A word that no document may have.
-    refused: Mutex<Option<String>>,
-}
-
-impl Index {
-    fn open() -> (Arc<Index>, String) {
-        let (index, listener) = (Arc::new(Index::default()), TcpListener::bind("127.0.0.1:0").unwrap());
-        let address = format!("opensearch+http://{}/docs", listener.local_addr().unwrap());
-        let served = index.clone();
-        std::thread::spawn(move || listener.incoming().for_each(|stream| served.serve(stream.unwrap())));
-        (index, address)
-    }
-
-    /// Serves the requests of one connection.
-    fn serve(&self, stream: TcpStream) {
-        let mut reader = BufReader::new(stream);
-        loop {
-            let (mut length, mut line) = (0, String::new());
-            while reader.read_line(&mut line).unwrap_or(0) > 2 {
-                if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-                    length = value.trim().parse().unwrap();
-                }
-                line.clear();
-            }
-            let mut body = vec![0; length];
-            if length == 0 || reader.read_exact(&mut body).is_err() {
-                return;
-            }
-            self.requests.fetch_add(1, Relaxed);
-            let is_broken = self.broken.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok();
-            let items = self.bulk(&body, if is_broken { 1 } else { usize::MAX });
-            if is_broken {
-                return;
-            }
-            let answer = json!({"errors": false, "items": items}).to_string();
-            let head = format!(
-                "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
-                answer.len()
-            );
-            if reader.get_mut().write_all((head + &answer).as_bytes()).is_err() {
-                return;
-            }
-        }
-    }
-
-    /// Makes the first changes of a bulk request.
-    fn bulk(&self, body: &[u8], most: usize) -> Vec<Value> {
-        let (mut documents, mut items) = (self.documents.lock().unwrap(), Vec::new());
-        let mut lines = body.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-        while let Some(action) = lines.next().filter(|_| items.len() < most) {
-            let action: Value = serde_json::from_slice(action).unwrap();
-            let (name, of) = action.as_object().unwrap().iter().next().unwrap();
-            assert_eq!((&of["_index"], &of["version_type"]), (&json!("docs"), &json!("external_gte")));
-            let (id, version) = (of["_id"].as_str().unwrap().to_owned(), of["version"].as_u64().unwrap());
-            let is_late = documents.get(&id).is_some_and(|(held, _)| *held > version);
-            assert!(!is_late, "a version fell");
-            let status = if name == "delete" {
-                if documents.remove(&id).is_some() { 200 } else { 404 }
-            } else {
-                let document: Value = serde_json::from_slice(lines.next().unwrap()).unwrap();
-                assert_eq!((&document["id"], &document["version"]), (&json!(id), &json!(version)));
-                let is_refused = self
-                    .refused
-                    .lock()
-                    .unwrap()
-                    .as_ref()
-                    .is_some_and(|word| document.to_string().contains(word));
-                if !is_refused {
-                    documents.insert(id, (version, document));
-                }
-                if is_refused { 400 } else { 201 }
-            };
-            let error = if status == 400 {
-                json!({"type": "mapper_parsing_exception", "reason": "a word that is refused"})
-            } else {
-                Value::Null
-            };
-            items.push(json!({name.as_str(): {"status": status, "error": error}}));
-        }
-        items
-    }
-
-    /// The texts by path.
-    fn holds(&self, site: &str) -> BTreeMap<String, String> {
-        let documents = self.documents.lock().unwrap();
-        let text = |value: &Value| value.as_str().unwrap().to_owned();
-        documents
-            .values()
-            .map(|(_, found)| (text(&found["url"])[site.len()..].to_owned(), text(&found["text"])))
-            .collect()
-    }
+/// The texts that a server holds, by path.
+fn held(server: &SearchServer, site: &str) -> BTreeMap<String, String> {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let documents = server.documents.values();
+    documents.map(|(_, found)| (text(&found["url"])[site.len()..].to_owned(), text(&found["text"]))).collect()
 }
 
 /// A crawl of the site that delivers to an index and to a file.
@@ -135,29 +43,39 @@ struct World {
     folder: TempDir,
     site: String,
     edition: Arc<AtomicU64>,
-    index: Arc<Index>,
+    index: Arc<Mutex<SearchServer>>,
     to: String,
 }
 
 impl World {
     fn new() -> World {
+        World::with(Api::OpenSearch)
+    }
+
+    fn with(api: Api) -> World {
         let edition = Arc::new(AtomicU64::new(0));
-        let (site, (index, to)) = (site(edition.clone()), Index::open());
+        let (site, (index, to)) = (site(edition.clone()), SearchServer::serve(api));
         let world = World { folder: tempfile::tempdir().unwrap(), site, edition, index, to };
         world.configure("", "");
         world
     }
 
+    /// Requests have two documents, unless `deliver` says otherwise.
     fn configure(&self, scope: &str, deliver: &str) {
+        let batch = if deliver.contains("batch") { "" } else { "batch = 2\n" };
         let text = format!(
             "[cycle]\npages = \"100%\"\nperiod = \"1 s\"\n[politeness]\ndelay_per_host = \"0 s\"\ndelay_per_ip = \"0 s\"\n\
              [fetch]\nallow_addresses = [\"127.0.0.0/8\"]\n[hints]\nsitemaps = false\n[storage]\nreserve = \"0 B\"\n\
-             [serve]\nlisten = \"127.0.0.1:0\"\n[scope]\n{scope}\n[[deliver]]\nname = \"search\"\nto = \"{}\"\nbatch = 2\n\
+             [serve]\nlisten = \"127.0.0.1:0\"\n[scope]\n{scope}\n[[deliver]]\nname = \"search\"\nto = \"{}\"\n{batch}\
              allow_addresses = [\"127.0.0.1\"]\n{deliver}\n[[deliver]]\nname = \"lines\"\nto = \"jsonl+file://{}\"\n",
             self.to,
             self.lines().display(),
         );
         std::fs::write(self.folder.path().join("recrawl.toml"), text).unwrap();
+    }
+
+    fn index(&self) -> MutexGuard<'_, SearchServer> {
+        self.index.lock().unwrap()
     }
 
     fn lines(&self) -> std::path::PathBuf {
@@ -178,6 +96,7 @@ impl World {
     fn check(&self) -> Output {
         let mut command = program();
         command
+            .env("SECRET_OF_TWO_LINES", "one\ntwo")
             .args(["config", "check", "--config"])
             .arg(self.folder.path().join("recrawl.toml"))
             .output()
@@ -202,7 +121,7 @@ impl World {
     /// Both targets hold exactly these pages, with the editions of their texts.
     fn holds(&self, pages: &[(&str, u64)]) {
         let expected = self.expected(pages);
-        assert_eq!(self.index.holds(&self.site), expected);
+        assert_eq!(held(&self.index(), &self.site), expected);
         assert_eq!(replayed(&self.lines(), &self.site), expected);
     }
 }
@@ -231,10 +150,10 @@ fn targets_hold_what_the_crawl_knows_and_get_only_what_differs() {
     world.crawl(0);
     assert_eq!(world.sent(), "search: 5 documents sent, 0 removed\nlines: 5 documents sent, 0 removed\n");
     world.holds(ALL);
-    let requests = world.index.requests.load(Relaxed);
+    let requests = world.index().changes;
     world.crawl(0);
     assert_eq!(world.sent(), "search: 0 documents sent, 0 removed\nlines: 0 documents sent, 0 removed\n");
-    assert_eq!(world.index.requests.load(Relaxed), requests);
+    assert_eq!(world.index().changes, requests);
 
     // A page changes, another asks not to be indexed; a rule leaves one out, and a block another.
     world.crawl(2);
@@ -265,8 +184,24 @@ fn targets_hold_what_the_crawl_knows_and_get_only_what_differs() {
         (&json!(3), &json!(0), &json!(3))
     );
 
+    // So does nothing of a page that had left the file before. A link stays one, and the file keeps its mode.
+    let real = world.folder.path().join("real.jsonl");
+    std::fs::rename(world.lines(), &real).unwrap();
+    std::os::unix::fs::symlink(&real, world.lines()).unwrap();
+    std::fs::set_permissions(&real, std::fs::Permissions::from_mode(0o600)).unwrap();
+    assert!(std::fs::read_to_string(world.lines()).unwrap().contains("words of /b, edition 0"));
+    let told = succeeds(world.run(&["takedown", "--page", &format!("{}/b", world.site)]));
+    assert!(told.contains("earlier lines in the file of the target \"lines\""), "{told}");
+    world.sent();
+    let text = std::fs::read_to_string(world.lines()).unwrap();
+    assert!(!text.contains("words of /b") && text.contains("words of /c"), "{text}");
+    assert!(std::fs::symlink_metadata(world.lines()).unwrap().is_symlink());
+    assert_eq!(std::fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o600);
+    let told = succeeds(world.run(&["takedown", "--page", &format!("{}/b", world.site)]));
+    assert!(!told.contains("earlier lines"), "{told}");
+
     // A target that lost all gets all.
-    world.index.documents.lock().unwrap().clear();
+    world.index().documents.clear();
     assert!(world.sent().contains("search: 0 documents"));
     succeeds(world.run(&["deliver", "rebuild", "search"]));
     assert!(world.sent().contains("search: 3 documents sent"));
@@ -277,7 +212,7 @@ fn targets_hold_what_the_crawl_knows_and_get_only_what_differs() {
 fn a_target_that_breaks_off_or_refuses_a_page_is_brought_up_to_date_later() {
     let world = World::new();
     world.crawl(0);
-    world.index.broken.store(2, Relaxed);
+    world.index().faults = [RequestFault::Part(1), RequestFault::Part(1)].into();
     for _ in 0..2 {
         let told = fails(world.run(&["deliver", "send"]), 1);
         assert!(told.contains("[[deliver]] \"search\": the connection broke"), "{told}");
@@ -289,17 +224,69 @@ fn a_target_that_breaks_off_or_refuses_a_page_is_brought_up_to_date_later() {
     world.holds(&ALL[1..]);
 
     // A page that is refused stops no other, and is sent again only when it has changed.
-    *world.index.refused.lock().unwrap() = Some("edition 1".into());
+    world.index().refused = Some("edition 1".into());
     world.crawl(1);
     let sent = world.run(&["deliver", "send"]);
     assert!(String::from_utf8_lossy(&sent.stderr).contains("not delivered: a word that is refused"));
     assert!(succeeds(sent).contains("search: 0 documents sent, 0 removed, 1 refused"));
-    let requests = world.index.requests.load(Relaxed);
+    let requests = world.index().changes;
     world.sent();
-    assert_eq!(world.index.requests.load(Relaxed), requests);
+    assert_eq!(world.index().changes, requests);
     world.crawl(2);
     world.sent();
     world.holds(&[("/a", 2), ("/c", 0), ("/private", 0)]);
+}
+
+/// A name says nothing of what a target holds: its address does.
+#[test]
+fn a_target_that_moves_gets_all_and_one_that_is_renamed_gets_nothing() {
+    let mut world = World::new();
+    world.crawl(0);
+    world.sent();
+    let (old, (moved, to)) = (world.to.clone(), SearchServer::serve(Api::OpenSearch));
+    world.to = to;
+    world.configure("", "");
+    assert!(world.sent().contains("search: 5 documents sent"));
+    assert_eq!(held(&moved.lock().unwrap(), &world.site), world.expected(ALL));
+    let told = succeeds(world.run(&["takedown", "--page", &format!("{}/a", world.site)]));
+    assert!(
+        told.contains(&format!("1 document at {old}, which is not configured any more: delete them there")),
+        "{told}"
+    );
+    world.to = old;
+    world.configure("", "");
+    let config = world.folder.path().join("recrawl.toml");
+    let text = std::fs::read_to_string(&config).unwrap().replace("\"search\"", "\"other\"");
+    std::fs::write(&config, text).unwrap();
+    assert!(world.sent().contains("other: 0 documents sent, 1 removed"));
+    world.holds(&[("/", 0), ("/b", 0), ("/c", 0), ("/private", 0)]);
+}
+
+/// What was answered before an interruption is not sent again, and the target's Retry-After is heard.
+#[test]
+fn an_interrupted_batch_keeps_its_answers() {
+    let world = World::new();
+    world.configure("", "batch = 9\nbatch_bytes = \"1 B\"");
+    world.crawl(0);
+    let busy = RequestFault::Answer(429, "Retry-After: 77\r\n".into(), "{}".into());
+    world.index().faults = [RequestFault::None, RequestFault::None, busy].into();
+    let told = fails(world.run(&["deliver", "send"]), 1);
+    assert!(told.contains("status 429") && told.contains("asks for 77 s"), "{told}");
+    assert!(world.sent().contains("search: 3 documents sent"));
+    world.holds(ALL);
+}
+
+/// A task that takes longer than a request may is waited for: posted again, it would be made twice.
+#[test]
+fn a_slow_task_is_posted_once() {
+    let world = World::with(Api::Meilisearch);
+    world.configure("", "batch = 9\ntimeout = \"1 s\"");
+    // Pauses of 20, 40, … 1,280 ms.
+    world.index().patience = 8;
+    world.crawl(0);
+    assert!(world.sent().contains("search: 5 documents sent"));
+    assert_eq!(world.index().changes, 1);
+    world.holds(ALL);
 }
 
 /// The backup knows neither what was delivered since, nor in which state.
@@ -309,13 +296,21 @@ fn after_a_restored_backup_targets_hold_what_it_has() {
     world.crawl(0);
     world.sent();
     let (backup, data) = (world.folder.path().join("backup"), world.folder.path().join("data"));
+    let commit = world.folder.path().join("commit");
     succeeds(world.run(&["backup", backup.to_str().unwrap()]));
+    succeeds(world.run(&["backup", "--last-commit", commit.to_str().unwrap()]));
     world.crawl(1);
     world.sent();
     std::fs::remove_dir_all(&data).unwrap();
     succeeds(world.run(&["restore", backup.to_str().unwrap()]));
     world.sent();
     world.holds(ALL);
+
+    // The last commit has no bodies, but it knows what a target holds.
+    std::fs::remove_dir_all(&data).unwrap();
+    succeeds(world.run(&["restore", commit.to_str().unwrap()]));
+    let status: Value = serde_json::from_str(&succeeds(world.run(&["deliver", "status", "--json"]))).unwrap();
+    assert_eq!((&status[0]["taken"], &status[0]["unsure"]), (&json!(0), &json!(5)));
 }
 
 #[test]
@@ -323,12 +318,12 @@ fn a_daemon_delivers_by_itself() {
     let world = World::new();
     world.crawl(0);
     let daemon = Daemon::of(world.command(&["serve"]));
-    daemon.until("delivered", |_| world.index.holds(&world.site) == world.expected(ALL));
+    daemon.until("delivered", |_| held(&world.index(), &world.site) == world.expected(ALL));
     let told = fails(world.run(&["deliver", "send"]), 1);
     assert!(told.contains("it delivers by itself"), "{told}");
     world.edition.store(1, Relaxed);
     let changed = [("/", 0), ("/a", 1), ("/b", 0), ("/c", 0), ("/private", 0)];
-    daemon.until("the change is there", |_| world.index.holds(&world.site) == world.expected(&changed));
+    daemon.until("the change is there", |_| held(&world.index(), &world.site) == world.expected(&changed));
     daemon.until("in the file, too", |_| replayed(&world.lines(), &world.site) == world.expected(&changed));
 }
 
@@ -354,6 +349,8 @@ fn what_is_configured_wrongly_is_told_before_anything_is_sent() {
         ("pages = []", "pages is empty"),
         ("content = \"words\"", "write \"text\" or \"none\""),
         ("user = \"anna\"", "set user and password together"),
+        ("user = \"an:na\"\npassword = \"env:HOME\"", "user: it cannot have a colon"),
+        ("bearer = \"env:SECRET_OF_TWO_LINES\"", "bearer: a token has no spaces"),
         ("bearer = \"x\"\nuser = \"a\"\npassword = \"b\"", "not both"),
         ("timeout = \"0 s\"", "must not be 0"),
     ] {

@@ -5,13 +5,18 @@ use recrawl_types::CanonicalUrl;
 use ring::digest::{SHA256, digest};
 use serde::Serialize;
 
-/// Bytes of SHA-256 in an id.
-const ID_BYTES: usize = 16;
+/// Bytes of SHA-256 in a name.
+const NAME_BYTES: usize = 16;
 
-/// The id of a page's document: 26 letters and digits, the same in each target and forever.
+/// The id of a page's document, the same in each target and forever.
 pub fn id(url: &CanonicalUrl) -> String {
-    let digest = digest(&SHA256, url.as_text().as_bytes());
-    BASE32_NOPAD.encode(&digest.as_ref()[..ID_BYTES]).to_ascii_lowercase()
+    name_of(&url.as_text())
+}
+
+/// A name of 26 letters and digits that only this text has.
+pub fn name_of(text: &str) -> String {
+    let digest = digest(&SHA256, text.as_bytes());
+    BASE32_NOPAD.encode(&digest.as_ref()[..NAME_BYTES]).to_ascii_lowercase()
 }
 
 /// A page's document.

@@ -8,5 +8,7 @@ pub mod document;
 pub mod protocol;
 pub mod sync;
 
-pub use document::{Document, id};
-pub use sync::{CopyChange, Interrupted, ItemAnswer, Sent, SyncError, TargetCopy};
+pub use document::{Document, id, name_of};
+pub use sync::{
+    BatchAnswers, CopyChange, DoubtError, Interrupted, ItemAnswer, Sent, SyncError, TargetCopy, doubt,
+};

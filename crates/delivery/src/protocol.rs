@@ -1,20 +1,22 @@
 //! Protocols of targets: which requests make changes, and what an answer says of each. Nothing here sends anything.
 //!
-//! A new kind of target is a file here, an entry of `KINDS` and a variant of [`Protocol`].
+//! A new kind of server is a file here and an entry of `KINDS`.
 
 mod lines;
 mod meilisearch;
 mod opensearch;
 
-pub use lines::{lines, rewritten};
+pub use lines::{kept, lines};
 
 use crate::document::Document;
 use crate::sync::ItemAnswer;
 use recrawl_types::CanonicalUrl;
 use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
 use url::Url;
 
-/// A change with the document that a put sends; none where it cannot be made.
+/// A change with the document that a put sends.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CopyItem {
     /// The document is to be there.
@@ -47,23 +49,60 @@ pub enum AfterAnswer {
     Interrupted(String),
 }
 
-/// Kind and place of a target.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Protocol {
-    /// The bulk API of OpenSearch or Elasticsearch, with external versions.
-    OpenSearch(opensearch::BulkIndex),
-    /// Meilisearch, whose tasks are awaited.
-    Meilisearch(meilisearch::TaskIndex),
-    /// Lines of JSON in a file.
-    Lines(std::path::PathBuf),
+/// A server that is spoken to by HTTP.
+pub trait TargetServer: fmt::Debug + Send + Sync {
+    /// The request that makes these changes.
+    fn request(&self, version: u64, items: &[CopyItem]) -> TargetRequest;
+
+    /// Reads of an answer, by its status and body, what became of these items.
+    fn read(&self, items: &[CopyItem], status: u16, body: &[u8]) -> AfterAnswer;
 }
 
-/// The beginnings of `deliver.to`, with an example each.
-const KINDS: &[(&str, &str)] = &[
-    ("opensearch+", "opensearch+https://search.example:9200/docs"),
-    ("elasticsearch+", "elasticsearch+https://search.example:9200/docs"),
-    ("meilisearch+", "meilisearch+http://localhost:7700/docs"),
-    ("jsonl+file://", "jsonl+file:///var/lib/docs.jsonl"),
+/// How a target is spoken to.
+#[derive(Clone, Debug)]
+pub enum Protocol {
+    /// By HTTP.
+    Server(Arc<dyn TargetServer>),
+    /// Lines of JSON are appended to a file.
+    Lines(PathBuf),
+}
+
+/// `deliver.to`, as read.
+#[derive(Clone, Debug)]
+pub struct TargetPlace {
+    /// The same for all ways to write it. A target with another address has other documents.
+    pub address: String,
+    /// How it is spoken to.
+    pub protocol: Protocol,
+}
+
+/// A way to write `deliver.to`.
+struct TargetKind {
+    /// Its beginning.
+    begins: &'static str,
+    /// For people who write another.
+    example: &'static str,
+    /// Reads the rest.
+    read: fn(&str) -> Result<TargetPlace, String>,
+}
+
+const KINDS: &[TargetKind] = &[
+    TargetKind {
+        begins: "opensearch+",
+        example: "opensearch+https://search.example:9200/docs",
+        read: |rest| of_server("opensearch", rest, opensearch::BulkIndex::new),
+    },
+    TargetKind {
+        begins: "elasticsearch+",
+        example: "elasticsearch+https://search.example:9200/docs",
+        read: |rest| of_server("opensearch", rest, opensearch::BulkIndex::new),
+    },
+    TargetKind {
+        begins: "meilisearch+",
+        example: "meilisearch+http://localhost:7700/docs",
+        read: |rest| of_server("meilisearch", rest, meilisearch::TaskIndex::new),
+    },
+    TargetKind { begins: "jsonl+file://", example: "jsonl+file:///var/lib/docs.jsonl", read: lines::place },
 ];
 
 /// Text that names no target.
@@ -72,75 +111,61 @@ pub struct NoTarget(String);
 
 impl fmt::Display for NoTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let examples: Vec<&str> = KINDS.iter().map(|(_, example)| *example).collect();
+        let examples: Vec<&str> = KINDS.iter().map(|kind| kind.example).collect();
         write!(f, "{}; write it as one of: {}", self.0, examples.join(", "))
     }
 }
 
-impl Protocol {
+impl TargetPlace {
     /// Reads `deliver.to`.
     ///
     /// # Errors
     /// That it names no target, and how to write one.
-    pub fn parse(text: &str) -> Result<Protocol, NoTarget> {
-        let wrong = |what: &str| NoTarget(format!("{text:?}: {what}"));
-        let kind = KINDS.iter().find(|(kind, _)| text.starts_with(kind));
-        let (kind, _) = kind.ok_or_else(|| wrong("unknown kind of target"))?;
-        let rest = &text[kind.len()..];
-        if *kind == "jsonl+file://" {
-            return match rest.starts_with('/') && !rest.ends_with('/') {
-                true => Ok(Protocol::Lines(rest.into())),
-                false => Err(wrong("name a file by its whole path")),
-            };
-        }
-        let url = Url::parse(rest).map_err(|e| wrong(&e.to_string()))?;
-        let is_http = matches!(url.scheme(), "http" | "https");
-        let is_bare = url.username().is_empty() && [url.password(), url.query(), url.fragment()] == [None; 3];
-        if !is_http || !is_bare {
-            return Err(wrong(
-                "it is not http or https, or has more than host and path; user and password are keys",
-            ));
-        }
-        let (base, index) = url.path().trim_end_matches('/').rsplit_once('/').unwrap_or_default();
-        if index.is_empty() {
-            return Err(wrong("the name of the index is missing"));
-        }
-        let mut server = url.clone();
-        server.set_path(&format!("{base}/"));
-        match *kind {
-            "meilisearch+" => meilisearch::TaskIndex::new(server, index).map(Protocol::Meilisearch),
-            _ => opensearch::BulkIndex::new(server, index).map(Protocol::OpenSearch),
-        }
-        .map_err(|what| wrong(&what))
-    }
-
-    /// The request that makes these changes; none of a file, or where nothing is to be sent.
-    pub fn request(&self, version: u64, items: &[CopyItem]) -> Option<TargetRequest> {
-        match self {
-            Protocol::OpenSearch(index) => Some(index.request(version, items)),
-            Protocol::Meilisearch(index) => Some(index.request(items)),
-            Protocol::Lines(_) => None,
-        }
-    }
-
-    /// Reads of an answer, by its status and body, what became of these items.
-    pub fn read(&self, items: &[CopyItem], status: u16, body: &[u8]) -> AfterAnswer {
-        match self {
-            Protocol::OpenSearch(index) => index.read(items, status, body),
-            Protocol::Meilisearch(index) => index.read(items, status, body),
-            Protocol::Lines(_) => AfterAnswer::Interrupted("a file gives no answer".into()),
-        }
+    pub fn parse(text: &str) -> Result<TargetPlace, NoTarget> {
+        let wrong = |what: String| NoTarget(format!("{text:?}: {what}"));
+        let kind = KINDS.iter().find(|kind| text.starts_with(kind.begins));
+        let kind = kind.ok_or_else(|| wrong("unknown kind of target".into()))?;
+        (kind.read)(&text[kind.begins.len()..]).map_err(wrong)
     }
 }
 
-/// Reads the status of a request that was not taken.
+/// An index of a server, by its URL.
+fn of_server<S: TargetServer + 'static>(
+    kind: &str,
+    rest: &str,
+    new: fn(Url, &str) -> Result<S, String>,
+) -> Result<TargetPlace, String> {
+    let url = Url::parse(rest).map_err(|e| e.to_string())?;
+    let is_http = matches!(url.scheme(), "http" | "https");
+    let is_bare = url.username().is_empty() && [url.password(), url.query(), url.fragment()] == [None; 3];
+    if !is_http || !is_bare {
+        let why = "it is not http or https, or has more than host and path; user and password are keys";
+        return Err(why.into());
+    }
+    let (base, index) = url.path().trim_end_matches('/').rsplit_once('/').unwrap_or_default();
+    if index.is_empty() {
+        return Err("the name of the index is missing".into());
+    }
+    let mut server = url.clone();
+    server.set_path(&format!("{base}/"));
+    let address = format!("{kind}+{server}{index}");
+    Ok(TargetPlace { address, protocol: Protocol::Server(Arc::new(new(server, index)?)) })
+}
+
+/// Items that are refused together are sent in halves, until it is known which one is meant.
+fn refused(items: usize, why: String) -> AfterAnswer {
+    match items {
+        1 => AfterAnswer::Answers(vec![(ItemAnswer::Refused, Some(why))]),
+        _ => AfterAnswer::Divide,
+    }
+}
+
+/// Reads the status of a request that was not taken. Only its size can be a fault of the documents: what else is wrong with
+/// it is wrong with each part of it.
 fn not_taken(status: u16, body: &[u8], items: usize) -> AfterAnswer {
     let said: String = String::from_utf8_lossy(body).chars().take(300).collect();
     match status {
-        400 | 413 | 422 if items > 1 => AfterAnswer::Divide,
-        400 | 413 | 422 if items == 1 => {
-            AfterAnswer::Answers(vec![(ItemAnswer::Refused, Some(format!("status {status}: {said}")))])
-        }
+        413 => refused(items, format!("status {status}: {said}")),
         300..=399 => AfterAnswer::Interrupted(format!(
             "status {status}: redirects are not followed; configure their target"
         )),

@@ -1,9 +1,12 @@
 //! Brings the copy of a target up to date.
 
+use crate::document::name_of;
 use recrawl_repository::storage::Storage;
-use recrawl_repository::{CopyReader, CopyWriter, Held, ReadError, WriteError};
-use recrawl_types::CanonicalUrl;
+use recrawl_repository::{CopyHead, CopyReader, CopyWriter, Damage, Held, ReadError, WriteError, copy_file};
+use recrawl_types::{CanonicalUrl, Span};
 use std::cmp::Ordering;
+use std::fmt;
+use std::time::Duration;
 
 /// Pages that wait at most for the answer to a change among them: the file is written in their order.
 const MAX_WAITING: usize = 10_000;
@@ -28,9 +31,36 @@ pub enum ItemAnswer {
     Unknown,
 }
 
-/// The target takes nothing at present, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Interrupted(pub String);
+/// The target takes nothing at present.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Interrupted {
+    /// The reason.
+    pub why: String,
+    /// Time that the target asks for.
+    pub retry_after: Option<Duration>,
+}
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.why)?;
+        self.retry_after.map_or(Ok(()), |wait| write!(f, "; it asks for {}", Span(wait)))
+    }
+}
+
+impl<S: Into<String>> From<S> for Interrupted {
+    fn from(why: S) -> Interrupted {
+        Interrupted { why: why.into(), retry_after: None }
+    }
+}
+
+/// The answers to changes, in their order. After an interruption, the last ones have none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BatchAnswers {
+    /// The answers.
+    pub answers: Vec<ItemAnswer>,
+    /// Nothing more is to be sent at present.
+    pub interrupted: Option<Interrupted>,
+}
 
 /// The reason why a copy is not up to date.
 #[derive(Debug, thiserror::Error)]
@@ -39,14 +69,36 @@ pub enum SyncError<E> {
     #[error("{0}")]
     Pages(E),
     /// The file of what the target holds cannot be read.
-    #[error("{0}; `recrawl deliver rebuild` sends all again")]
+    #[error("{}", unread(.0))]
     Read(#[from] ReadError),
     /// It cannot be stored.
     #[error(transparent)]
     Write(#[from] WriteError),
     /// The target took only a part.
     #[error("{0}")]
-    Interrupted(String),
+    Interrupted(Interrupted),
+}
+
+/// Only damage is a reason to send all again: a disk that cannot be read now may have the file whole.
+fn unread(error: &ReadError) -> String {
+    match error {
+        ReadError::Damaged(damage) => format!("{damage}; `recrawl deliver rebuild` sends all again"),
+        other => other.to_string(),
+    }
+}
+
+/// The reason why a copy is not in doubt.
+#[derive(Debug, thiserror::Error)]
+pub enum DoubtError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// It cannot be stored.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// A damaged one cannot be removed.
+    #[error("cannot remove a damaged file of what a target holds: {0}")]
+    Remove(#[from] std::io::Error),
 }
 
 /// Changes that a target took or refused.
@@ -66,15 +118,15 @@ pub trait WantedPages<E>: Iterator<Item = Result<(CanonicalUrl, u64), E>> {}
 impl<E, I: Iterator<Item = Result<(CanonicalUrl, u64), E>>> WantedPages<E> for I {}
 
 /// Sends changes with a version, and gives an answer to each.
-pub trait SendChanges: FnMut(u64, &[CopyChange]) -> Result<Vec<ItemAnswer>, Interrupted> {}
+pub trait SendChanges: FnMut(u64, &[CopyChange]) -> BatchAnswers {}
 
-impl<F: FnMut(u64, &[CopyChange]) -> Result<Vec<ItemAnswer>, Interrupted>> SendChanges for F {}
+impl<F: FnMut(u64, &[CopyChange]) -> BatchAnswers> SendChanges for F {}
 
 /// The copy of one target.
 pub struct TargetCopy<'s> {
     /// The data directory.
     pub storage: &'s dyn Storage,
-    /// The target's name.
+    /// The target's address: a target that moves gets all.
     pub target: &'s str,
     /// Changes that are sent at once at most.
     pub batch: usize,
@@ -135,8 +187,8 @@ impl TargetCopy<'_> {
         send: &mut dyn SendChanges,
     ) -> Result<Sent, SyncError<E>> {
         let mut sent = Sent::default();
-        let last = CopyReader::open(self.storage, self.target)?.map_or(0, |copy| copy.version());
-        let version = version.max(last.saturating_add(1));
+        let head = self.head()?;
+        let version = version.max(head.version.saturating_add(1));
         let (mut has_deletes, mut has_puts) = (false, false);
         let mut join = Join::new(self, pages())?;
         while let Some(page) = join.next()? {
@@ -162,20 +214,32 @@ impl TargetCopy<'_> {
         Ok(sent)
     }
 
-    /// Notes that all documents may be in any state, so that the next call of [`TargetCopy::sync`] sends them again.
+    fn open(&self) -> Result<Option<CopyReader>, ReadError> {
+        CopyReader::open(self.storage, &name_of(self.target))
+    }
+
+    /// The first frame of the copy; that of a new one, if there is none.
     ///
     /// # Errors
-    /// When the file cannot be written. One that is damaged is begun anew: then documents of pages that should not be there
-    /// are not known any more.
-    pub fn doubt(&self) -> Result<(), WriteError> {
-        let Ok(Some(mut copy)) = CopyReader::open(self.storage, self.target) else {
-            return CopyWriter::create(self.storage, self.target, 0)?.finish(self.storage);
-        };
-        let mut doubted = CopyWriter::create(self.storage, self.target, copy.version())?;
-        while let Ok(Some((url, _))) = copy.next_page() {
-            doubted.push(&url, Held::Unsure)?;
+    /// When it cannot be read.
+    pub fn head(&self) -> Result<CopyHead, ReadError> {
+        let of_new = || CopyHead { target: self.target.to_owned(), ..CopyHead::default() };
+        Ok(self.open()?.map_or_else(of_new, |copy| copy.head().clone()))
+    }
+
+    /// Notes that the target has no earlier text of these takedowns.
+    ///
+    /// # Errors
+    /// When the copy cannot be read or written.
+    pub fn set_purged<E>(&self, purged: u64) -> Result<(), SyncError<E>> {
+        let head = CopyHead { purged, ..self.head()? };
+        let mut file = CopyWriter::create(self.storage, &name_of(self.target), &head)?;
+        if let Some(mut copy) = self.open()? {
+            while let Some((url, held)) = copy.next_page()? {
+                file.push(&url, held)?;
+            }
         }
-        doubted.finish(self.storage)
+        Ok(file.finish(self.storage)?)
     }
 
     /// Sends the changes of a pass, and stores what the target holds then.
@@ -188,7 +252,8 @@ impl TargetCopy<'_> {
         sent: &mut Sent,
     ) -> Result<(), SyncError<E>> {
         let mut join = Join::new(self, pages)?;
-        let mut file = CopyWriter::create(self.storage, self.target, version)?;
+        let head = CopyHead { version, ..self.head()? };
+        let mut file = CopyWriter::create(self.storage, &name_of(self.target), &head)?;
         let mut waiting = Waiting { pages: Vec::new(), changes: Vec::new() };
         let mut interrupted = None;
         while let Some(page) = join.next()? {
@@ -203,9 +268,40 @@ impl TargetCopy<'_> {
         file.finish(self.storage)?;
         match interrupted {
             None => Ok(()),
-            Some(Interrupted(why)) => Err(SyncError::Interrupted(why)),
+            Some(interrupted) => Err(SyncError::Interrupted(interrupted)),
         }
     }
+}
+
+/// Notes that the documents of a copy may be in any state, so that the next call of [`TargetCopy::sync`] sends them again.
+/// Gives the damage of a file that has any: pages behind it are lost, so their documents stay at the target unless they are
+/// sent again.
+///
+/// # Errors
+/// When the file cannot be read or written.
+pub fn doubt(storage: &dyn Storage, name: &str) -> Result<Option<Damage>, DoubtError> {
+    let mut copy = match CopyReader::open(storage, name) {
+        Ok(None) => return Ok(None),
+        Ok(Some(copy)) => copy,
+        Err(ReadError::Damaged(damage)) => {
+            // Without a copy, the target gets all.
+            storage.remove(&copy_file(name))?;
+            storage.sync_dir()?;
+            return Ok(Some(damage));
+        }
+        Err(e) => return Err(e.into()),
+    };
+    let mut doubted = CopyWriter::create(storage, name, copy.head())?;
+    let damage = loop {
+        match copy.next_page() {
+            Ok(Some((url, _))) => doubted.push(&url, Held::Unsure)?,
+            Ok(None) => break None,
+            Err(ReadError::Damaged(damage)) => break Some(damage),
+            Err(e) => return Err(e.into()),
+        }
+    };
+    doubted.finish(storage)?;
+    Ok(damage)
 }
 
 /// Pages that are not written yet, as an answer is missing; those with a change have `true`.
@@ -223,11 +319,9 @@ impl Waiting {
         file: &mut CopyWriter,
         sent: &mut Sent,
     ) -> Result<Option<Interrupted>, WriteError> {
-        let answers = if self.changes.is_empty() { Ok(Vec::new()) } else { send(version, &self.changes) };
-        let (answers, interrupted) = match answers {
-            Ok(answers) => (answers, None),
-            Err(interrupted) => (Vec::new(), Some(interrupted)),
-        };
+        let is_none = self.changes.is_empty();
+        let BatchAnswers { answers, interrupted } =
+            if is_none { BatchAnswers::default() } else { send(version, &self.changes) };
         let (sent_now, mut confirmed) = (self.changes.len(), 0);
         self.changes.clear();
         let mut answers = answers.into_iter();
@@ -259,7 +353,7 @@ impl Waiting {
         }
         // A target that is busy gets a pause, not the next changes.
         let unsure = sent_now - confirmed;
-        let busy = || Interrupted(format!("{unsure} of {sent_now} changes were not confirmed"));
+        let busy = || format!("{unsure} of {sent_now} changes were not confirmed").into();
         Ok(interrupted.or_else(|| (unsure > 0).then(busy)))
     }
 }
@@ -277,7 +371,7 @@ impl<P> Join<P> {
     where
         P: WantedPages<E>,
     {
-        let copy = CopyReader::open(copy.storage, copy.target)?;
+        let copy = copy.open()?;
         let mut join = Join { copy, held: None, pages, wanted: None };
         join.read_held()?;
         join.read_wanted()?;

@@ -2,7 +2,6 @@
 
 use crate::net::client::{NetworkError, Reply};
 use crate::net::limits::{FIRST_EXHAUSTED_WAIT, MAX_EXHAUSTED_WAIT};
-use crate::outcome::retry_after;
 use crate::politeness::ServerHealth;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -38,7 +37,8 @@ impl HostFeedback {
             Ok(_) | Err(_) => ServerHealth::Unknown,
         };
         let peer = answer.as_ref().ok().and_then(|r| r.peer).map(|p| p.ip().to_canonical());
-        Some(HostFeedback { elapsed, health, retry_after: retry_after(answer, now), peer })
+        let retry_after = answer.as_ref().ok().and_then(|reply| reply.retry_after(now));
+        Some(HostFeedback { elapsed, health, retry_after, peer })
     }
 }
 

@@ -248,21 +248,22 @@ pub(crate) fn is_host_failure(result: &FetchResult) -> bool {
     }
 }
 
-/// The Retry-After of a 429 or 503: seconds or a date (RFC 9110 §10.2.3). `now` is in milliseconds
-/// since 1970.
-pub(crate) fn retry_after(answer: &Result<Reply, NetworkError>, now: u64) -> Option<Duration> {
-    let reply = answer.as_ref().ok().filter(|r| matches!(r.status, 429 | 503))?;
-    let value = reply.header(RETRY_AFTER)?;
-    let value = value.trim();
-    let wait = if !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()) {
-        // A number too large for u64 still means a very long time.
-        Duration::from_secs(value.parse().unwrap_or(u64::MAX))
-    } else {
-        let until = httpdate::parse_http_date(value).ok()?;
-        let now = server_time(reply).unwrap_or(SystemTime::UNIX_EPOCH + Duration::from_millis(now));
-        until.duration_since(now).unwrap_or_default()
-    };
-    Some(wait.min(MAX_HOST_BACK_OFF))
+impl Reply {
+    /// The Retry-After of a 429 or 503: seconds or a date (RFC 9110 §10.2.3). `now` is in milliseconds
+    /// since 1970.
+    pub fn retry_after(&self, now: u64) -> Option<Duration> {
+        let value = self.header(RETRY_AFTER).filter(|_| matches!(self.status, 429 | 503))?;
+        let value = value.trim();
+        let wait = if !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()) {
+            // A number too large for u64 still means a very long time.
+            Duration::from_secs(value.parse().unwrap_or(u64::MAX))
+        } else {
+            let until = httpdate::parse_http_date(value).ok()?;
+            let now = server_time(self).unwrap_or(SystemTime::UNIX_EPOCH + Duration::from_millis(now));
+            until.duration_since(now).unwrap_or_default()
+        };
+        Some(wait.min(MAX_HOST_BACK_OFF))
+    }
 }
 
 /// The time of a response by the clock of its server: its Date, and its Age since if a cache kept it (RFC 9111

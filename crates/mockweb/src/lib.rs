@@ -20,6 +20,7 @@ pub(crate) mod scripted;
 mod seed;
 pub mod server;
 pub mod sites;
+pub mod target;
 pub mod tls;
 pub mod trap;
 pub mod validators;

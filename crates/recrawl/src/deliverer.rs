@@ -2,31 +2,49 @@
 //! documents of what differs from the archive, and sends them.
 
 mod channel;
+mod documents;
+mod lines_file;
+mod sender;
 mod wanted;
 
 pub use wanted::Committed;
 
-use crate::texts::{Missing, Version, Versions, extracted};
-use channel::{Channel, NotSent};
+use channel::Channel;
+use documents::Documents;
 use recrawl_archive::{ArchiveReader, opener};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels::{counted, thousands};
-use recrawl_crawl::parts::deliver::DeliverTarget;
-use recrawl_delivery::protocol::CopyItem;
-use recrawl_delivery::{CopyChange, Document, Interrupted, ItemAnswer, Sent, SyncError, TargetCopy, id};
-use recrawl_extractor::{Extracted, PageContent};
-use recrawl_repository::Lookup;
-use recrawl_types::{CanonicalUrl, Visited};
+use recrawl_crawl::parts::deliver::{DeliverTarget, purged};
+use recrawl_delivery::protocol::kept;
+use recrawl_delivery::{CopyChange, Sent, SyncError, TargetCopy};
+use recrawl_types::CanonicalUrl;
+use sender::Sender;
+use std::fmt;
 use std::time::Duration;
 use tokio::runtime::Runtime;
 
-/// Interval at which a request that is on its way looks whether the program ends.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// Reasons of refusals that are logged for one call.
-const MAX_REASONS: u64 = 5;
+/// The reason why a target is not up to date.
+#[derive(Debug)]
+pub struct NotDelivered {
+    pub failure: Failure,
+    /// Time that the target asks for.
+    pub retry_after: Option<Duration>,
+}
+
+impl From<Failure> for NotDelivered {
+    fn from(failure: Failure) -> NotDelivered {
+        NotDelivered { failure, retry_after: None }
+    }
+}
+
+impl fmt::Display for NotDelivered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.failure.fmt(f)
+    }
+}
 
 impl Committed<'_> {
-    /// Brings the copy of a target up to date. `is_ended` is asked before each request.
+    /// Brings the copy of a target up to date. `is_ended` is asked often: before each request, page and document.
     ///
     /// # Errors
     /// When the target takes no more, or something cannot be read or stored. What was taken stays so.
@@ -35,191 +53,55 @@ impl Committed<'_> {
         target: &DeliverTarget,
         runtime: &Runtime,
         is_ended: &dyn Fn() -> bool,
-    ) -> Result<Sent, Failure> {
+    ) -> Result<Sent, NotDelivered> {
         let named = |e: String| Failure::Work(format!("[[deliver]] {:?}: {e}", target.name));
-        let channel = Channel::new(target, &self.settings.fetch).map_err(named)?;
-        let archive = opener::open(&self.settings.data_dir).and_then(ArchiveReader::open)?;
+        let copy = TargetCopy { storage: self.storage, target: &target.place.address, batch: target.batch };
+        let not_delivered = |e: SyncError<Failure>| NotDelivered {
+            failure: named(e.to_string()),
+            retry_after: match e {
+                SyncError::Interrupted(interrupted) => interrupted.retry_after,
+                _ => None,
+            },
+        };
+        self.purge(target, &copy, is_ended).map_err(not_delivered)?;
         let mut sender = Sender {
-            committed: self,
-            target,
-            channel,
-            archive,
-            pages: self.generation.lookup(),
+            target: &target.name,
+            batch_bytes: target.batch_bytes,
+            channel: Channel::new(target, &self.settings.fetch).map_err(named)?,
+            documents: Documents {
+                settings: self.settings,
+                target,
+                archive: opener::open(&self.settings.data_dir)
+                    .and_then(ArchiveReader::open)
+                    .map_err(Failure::from)?,
+                pages: self.generation.lookup(),
+            },
             runtime,
             is_ended,
             reasons: 0,
         };
-        let copy = TargetCopy { storage: self.storage, target: &target.name, batch: target.batch };
-        let pages = || wanted::pages(self, target);
-        let sent =
-            copy.sync(self.now, &pages, &mut |version, changes: &[CopyChange]| sender.send(version, changes));
-        sent.map_err(|e: SyncError<Failure>| named(e.to_string()))
-    }
-}
-
-/// Sends to one target.
-struct Sender<'s> {
-    committed: &'s Committed<'s>,
-    target: &'s DeliverTarget,
-    channel: Channel,
-    archive: ArchiveReader,
-    pages: Lookup<'s>,
-    runtime: &'s Runtime,
-    is_ended: &'s dyn Fn() -> bool,
-    reasons: u64,
-}
-
-impl Sender<'_> {
-    /// Sends changes in requests of bounded size, and gives the answers to those that were sent.
-    fn send(&mut self, version: u64, changes: &[CopyChange]) -> Result<Vec<ItemAnswer>, Interrupted> {
-        let mut answers = Vec::new();
-        let (mut items, mut bytes) = (Vec::new(), 0);
-        for change in changes {
-            match self.item(version, change) {
-                Ok(item) => {
-                    bytes += size(&item);
-                    items.push(item);
-                }
-                Err(Missing { none, why }) => {
-                    let (CopyChange::Put(url, _) | CopyChange::Delete(url)) = change;
-                    // Those before it are answered first.
-                    self.flush(version, &mut items, &mut answers)?;
-                    bytes = 0;
-                    self.note(url, &why);
-                    // What cannot be read now may be read later.
-                    let is_passing = none == "unreadable";
-                    answers.push(if is_passing { ItemAnswer::Unknown } else { ItemAnswer::Refused });
-                }
-            }
-            if bytes >= self.target.batch_bytes {
-                self.flush(version, &mut items, &mut answers)?;
-                bytes = 0;
-            }
-        }
-        self.flush(version, &mut items, &mut answers)?;
-        Ok(answers)
+        let pages = || wanted::pages(self, target, is_ended);
+        copy.sync(self.now, &pages, &mut |version, changes: &[CopyChange]| sender.send(version, changes))
+            .map_err(not_delivered)
     }
 
-    fn flush(
-        &mut self,
-        version: u64,
-        items: &mut Vec<CopyItem>,
-        answers: &mut Vec<ItemAnswer>,
-    ) -> Result<(), Interrupted> {
-        if items.is_empty() {
+    /// Removes earlier lines of pages that were taken down. A file has those of pages, too, that it holds no more.
+    fn purge(
+        &self,
+        target: &DeliverTarget,
+        copy: &TargetCopy<'_>,
+        is_ended: &dyn Fn() -> bool,
+    ) -> Result<(), SyncError<Failure>> {
+        let Some(path) = target.file() else { return Ok(()) };
+        let taken_down = self.settings.scope.taken_down();
+        if copy.head()?.purged == purged(taken_down) {
             return Ok(());
         }
-        let sent = std::mem::take(items);
-        self.send_items(version, &sent, answers)
-    }
-
-    /// Sends items, in halves where the target asks for it.
-    fn send_items(
-        &mut self,
-        version: u64,
-        items: &[CopyItem],
-        answers: &mut Vec<ItemAnswer>,
-    ) -> Result<(), Interrupted> {
-        if (self.is_ended)() {
-            return Err(Interrupted("the program ends".into()));
-        }
-        let settings = self.committed.settings;
-        let is_taken_down =
-            |url: &CanonicalUrl| settings.scope.taken_down().iter().any(|pattern| pattern.matches(url));
-        // Nobody waits for a slow target: what is on its way is sent again later.
-        let is_ended = self.is_ended;
-        let ended = async {
-            while !is_ended() {
-                tokio::time::sleep(LOOK_EVERY).await;
-            }
-        };
-        let sent = self.runtime.block_on(async {
-            tokio::select! {
-                sent = self.channel.send(version, items, &is_taken_down) => sent,
-                () = ended => Err(NotSent::Interrupted("the program ends".into())),
-            }
-        });
-        match sent {
-            Ok(found) => {
-                for (item, (answer, why)) in items.iter().zip(found) {
-                    if let Some(why) = why {
-                        self.note(&url_of(item), &why);
-                    }
-                    answers.push(answer);
-                }
-                Ok(())
-            }
-            Err(NotSent::TooMany) => {
-                let (first, second) = items.split_at(items.len() / 2);
-                self.send_items(version, first, answers)?;
-                self.send_items(version, second, answers)
-            }
-            Err(NotSent::Interrupted(why)) => Err(Interrupted(why)),
-        }
-    }
-
-    /// Logs why a document is not there, of a few.
-    fn note(&mut self, page: &impl std::fmt::Display, why: &str) {
-        self.reasons += 1;
-        if self.reasons <= MAX_REASONS {
-            tracing::warn!(target = %self.target.name, "{page}: not delivered: {why}");
-        }
-    }
-
-    fn item(&mut self, version: u64, change: &CopyChange) -> Result<CopyItem, Missing> {
-        match change {
-            CopyChange::Delete(url) => Ok(CopyItem::Delete(url.clone())),
-            CopyChange::Put(url, _) => {
-                self.document(version, url).map(|document| CopyItem::Put(Box::new(document)))
-            }
-        }
-    }
-
-    /// The document of a page, from its last archived body.
-    fn document(&mut self, version: u64, url: &CanonicalUrl) -> Result<Document, Missing> {
-        let missing = |why: String| Missing { none: "unreadable", why };
-        let no_text = |why: &str| Missing { none: "no_text", why: why.into() };
-        let visited = self.pages.visited(url).map_err(|e| missing(e.to_string()))?;
-        let Some(Visited { history, content }) = visited else {
-            return Err(no_text("nothing of it is archived"));
-        };
-        let settings = self.committed.settings;
-        let mut versions = Versions::of(&self.archive, url, content.archive, settings.max_archived_body());
-        let Version { answer, .. } =
-            versions.next().unwrap_or_else(|| Err(no_text("nothing of it is archived")))?;
-        let part = settings.pages.of(url).map(|rule| &rule.part);
-        let Extracted::Page(PageContent { title, language, text, .. }) =
-            extracted(&answer, url, settings, part)
-        else {
-            return Err(no_text("its last archived body is no text"));
-        };
-        Ok(Document {
-            id: id(url),
-            version,
-            url: url.to_string(),
-            host: url.host().to_string(),
-            title,
-            language,
-            content_type: answer.content_type(),
-            status: answer.status(),
-            fetched_at: answer.time(),
-            changes: history.changes,
-            text: self.target.has_text.then_some(text),
-        })
-    }
-}
-
-fn size(item: &CopyItem) -> usize {
-    match item {
-        CopyItem::Put(document) => 500 + document.text.as_ref().map_or(0, String::len),
-        CopyItem::Delete(_) => 100,
-    }
-}
-
-fn url_of(item: &CopyItem) -> String {
-    match item {
-        CopyItem::Put(document) => document.url.clone(),
-        CopyItem::Delete(url) => url.to_string(),
+        let is_removed = |url: &CanonicalUrl| taken_down.iter().any(|pattern| pattern.matches(url));
+        let rewritten = lines_file::rewrite(path, &|line| kept(line, &is_removed), is_ended);
+        rewritten
+            .map_err(|e| SyncError::Interrupted(format!("cannot rewrite {}: {e}", path.display()).into()))?;
+        copy.set_purged(purged(taken_down))
     }
 }
 

@@ -5,7 +5,7 @@
 
 mod changes;
 mod cycle_timer;
-mod deliver_thread;
+mod deliver_threads;
 mod disk;
 mod errors;
 mod forecast_cache;
@@ -207,7 +207,7 @@ fn serve(
     let ended = crawl_on(args, &mut seeds, &mut crawl, &shared, &console, &sighup, &mut events);
     shared.learner.end();
     shared.notify_thread.end();
-    shared.deliver_thread.end();
+    shared.deliver_threads.end();
     // Before the old one is dropped, so that no signal is lost.
     let next = sighup::Caught::new().map_err(Failure::work)?;
     let listen = console.address();
@@ -332,7 +332,7 @@ fn crawl_on(
 /// Starts the thread that keeps copies in step, once there is a target.
 fn begin_delivery(shared: &Arc<SharedState>) -> Result<(), Failure> {
     let crawl = shared.clone();
-    shared.deliver_thread.begin(shared, move || crawl.control.decided())
+    shared.deliver_threads.begin(shared, move || crawl.control.decided())
 }
 
 /// Reloads the configuration, and with it the threads and files that depend on it.

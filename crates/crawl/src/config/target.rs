@@ -45,8 +45,21 @@ pub fn authorization(user: &str, password: &Secret, bearer: &Secret) -> Result<O
         return Err("set either user and password or bearer, not both".into());
     }
     if !bearer.is_empty() {
-        return Ok(Some(format!("Bearer {}", bearer.referred().map_err(|e| format!("bearer: {e}"))?)));
+        let token = bearer.referred().map_err(|e| format!("bearer: {e}"))?;
+        return match token.bytes().all(|byte| byte.is_ascii_graphic()) {
+            true => Ok(Some(format!("Bearer {token}"))),
+            false => {
+                Err("bearer: a token has no spaces, line breaks or accents; this one cannot be sent".into())
+            }
+        };
     }
-    let basic = |(user, password)| BASE64.encode(format!("{user}:{password}").as_bytes());
-    Ok(credentials(user, password)?.map(|both: (String, String)| format!("Basic {}", basic(both))))
+    let Some((user, password)) = credentials(user, password)? else { return Ok(None) };
+    // RFC 7617: the first colon ends the user.
+    if user.contains(':') {
+        return Err("user: it cannot have a colon".into());
+    }
+    if user.chars().chain(password.chars()).any(char::is_control) {
+        return Err("user and password cannot have control characters, such as a line break".into());
+    }
+    Ok(Some(format!("Basic {}", BASE64.encode(format!("{user}:{password}").as_bytes()))))
 }

@@ -6,10 +6,12 @@ use crate::admission::pattern::Pattern;
 use crate::config::target::{authorization, check_name};
 use crate::config::{Config, DeliverTable};
 use ipnet::IpNet;
-use recrawl_delivery::protocol::Protocol;
+use recrawl_delivery::protocol::{Protocol, TargetPlace};
 use recrawl_types::{CanonicalUrl, UrlRules};
 use std::fmt;
+use std::path::Path;
 use std::time::Duration;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Targets at most: for each, all pages are compared with its copy after each round.
 const MAX_TARGETS: usize = 20;
@@ -19,8 +21,8 @@ const MAX_TARGETS: usize = 20;
 pub struct DeliverTarget {
     /// Its name.
     pub name: String,
-    /// How it is spoken to.
-    pub protocol: Protocol,
+    /// Where it is, and how it is spoken to.
+    pub place: TargetPlace,
     /// Does a document have the page's text?
     pub has_text: bool,
     /// `Authorization`, if any.
@@ -61,8 +63,9 @@ impl DeliverTarget {
             let name = &table.name;
             check_name("deliver", name)?;
             let target = DeliverTarget::new(table, urls).map_err(|e| format!("[[deliver]] {name:?}: {e}"))?;
-            if let Some(other) =
-                targets.iter().find(|other| other.name == *name || other.protocol == target.protocol)
+            if let Some(other) = targets
+                .iter()
+                .find(|other| other.name == *name || other.place.address == target.place.address)
             {
                 return Err(format!("[[deliver]] {name:?}: {:?} has its name or its `to`", other.name));
             }
@@ -73,7 +76,7 @@ impl DeliverTarget {
 
     fn new(table: &DeliverTable, urls: &UrlRules) -> Result<DeliverTarget, String> {
         let named = |key: &'static str| move |e: String| format!("{key}: {e}");
-        let protocol = Protocol::parse(&table.to).map_err(|e| format!("to: {e}"))?;
+        let place = TargetPlace::parse(&table.to).map_err(|e| format!("to: {e}"))?;
         let patterns = table.pages.iter().map(|text| Pattern::parse(text, urls).map_err(|e| e.to_string()));
         let patterns: Vec<Pattern> = patterns.collect::<Result<_, _>>().map_err(named("pages"))?;
         if patterns.is_empty() {
@@ -88,13 +91,13 @@ impl DeliverTarget {
             return Err("batch and timeout must not be 0".into());
         }
         let authorization = authorization(&table.user, &table.password, &table.bearer)?;
-        if authorization.is_some() && matches!(protocol, Protocol::Lines(_)) {
+        if authorization.is_some() && matches!(place.protocol, Protocol::Lines(_)) {
             return Err("a file needs no user, password or bearer: remove them".into());
         }
         let allow = table.allow_addresses.iter().map(|text| address_block(text));
         Ok(DeliverTarget {
             name: table.name.clone(),
-            protocol,
+            place,
             has_text,
             authorization,
             allow_addresses: allow.collect::<Result<_, _>>().map_err(named("allow_addresses"))?,
@@ -105,8 +108,22 @@ impl DeliverTarget {
         })
     }
 
+    /// The file whose lines the target is.
+    pub fn file(&self) -> Option<&Path> {
+        match &self.place.protocol {
+            Protocol::Lines(path) => Some(path),
+            Protocol::Server(_) => None,
+        }
+    }
+
     /// Is the page one of the target's?
     pub fn wants(&self, url: &CanonicalUrl) -> bool {
         self.patterns.iter().any(|pattern| pattern.matches(url))
     }
+}
+
+/// Names these takedowns: a file without earlier text of their pages notes it.
+pub fn purged(taken_down: &[Pattern]) -> u64 {
+    let texts: Vec<String> = taken_down.iter().map(Pattern::to_string).collect();
+    if texts.is_empty() { 0 } else { xxh3_64(texts.join("\n").as_bytes()) }
 }

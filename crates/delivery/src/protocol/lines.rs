@@ -1,10 +1,9 @@
 //! Lines of JSON: `{"op":"put",…}` with the fields of the document, and `{"op":"delete","id":…}`.
 
-use super::CopyItem;
+use super::{CopyItem, Protocol, TargetPlace};
 use crate::document::{Document, id};
-use serde::Serialize;
-use serde_json::Value;
-use std::collections::BTreeSet;
+use recrawl_types::{CanonicalUrl, UrlRules};
+use serde::{Deserialize, Serialize};
 
 #[derive(Serialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
@@ -27,10 +26,32 @@ pub fn lines(version: u64, items: &[CopyItem]) -> Vec<u8> {
     out
 }
 
-/// A line without documents of these ids; none if nothing is left of it.
-pub fn rewritten<'l>(line: &'l [u8], removed: &BTreeSet<String>) -> Option<&'l [u8]> {
-    let document: Value = serde_json::from_slice(line).ok()?;
-    let is_removed =
-        document["op"] == "put" && document["id"].as_str().is_some_and(|id| removed.contains(id));
-    (!is_removed).then_some(line)
+/// Reads `deliver.to` of a file.
+pub(super) fn place(path: &str) -> Result<TargetPlace, String> {
+    match path.starts_with('/') && !path.ends_with('/') {
+        true => Ok(TargetPlace {
+            address: format!("jsonl+file://{path}"),
+            protocol: Protocol::Lines(path.into()),
+        }),
+        false => Err("name a file by its whole path".into()),
+    }
+}
+
+/// Does a line stay where documents of some pages must not? A line that is none does not: nobody knows what it has.
+pub fn kept(line: &[u8], is_removed: &dyn Fn(&CanonicalUrl) -> bool) -> bool {
+    let Ok(line) = serde_json::from_slice::<WrittenLine>(line) else { return false };
+    match line {
+        // Readers are to know.
+        WrittenLine { op, .. } if op == "delete" => true,
+        WrittenLine { url: Some(url), .. } => {
+            UrlRules::keep_all().canonicalize(&url).is_ok_and(|url| !is_removed(&url))
+        }
+        WrittenLine { .. } => false,
+    }
+}
+
+#[derive(Deserialize)]
+struct WrittenLine {
+    op: String,
+    url: Option<String>,
 }

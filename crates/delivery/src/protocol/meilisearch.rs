@@ -1,11 +1,23 @@
 //! Meilisearch. It takes a request as a task, and tells by the task what became of it. It has no versions: so there is one
 //! request at a time, and the next one waits for the task's end.
 
-use super::{AfterAnswer, CopyItem, TargetRequest, not_taken};
+use super::{AfterAnswer, CopyItem, TargetRequest, TargetServer, not_taken, refused};
 use crate::document::id;
 use crate::sync::ItemAnswer;
 use serde_json::Value;
 use url::Url;
+
+/// Codes of errors that are of one document. The others are of the index or the request, and no part of it would be taken.
+const OF_DOCUMENTS: [&str; 8] = [
+    "invalid_document_id",
+    "missing_document_id",
+    "invalid_document_fields",
+    "invalid_document_geo_field",
+    "invalid_document_geojson_field",
+    "invalid_vectors_type",
+    "document_fields_limit_reached",
+    "max_fields_limit_exceeded",
+];
 
 /// An index of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,9 +40,11 @@ impl TaskIndex {
     fn at(&self, path: &str) -> Url {
         self.server.join(path).expect("a path of letters, digits, - and _")
     }
+}
 
+impl TargetServer for TaskIndex {
     /// Puts alone, or deletes alone.
-    pub(super) fn request(&self, items: &[CopyItem]) -> TargetRequest {
+    fn request(&self, _version: u64, items: &[CopyItem]) -> TargetRequest {
         let put = |item: &CopyItem| match item {
             CopyItem::Put(document) => {
                 Some(serde_json::to_value(document).expect("a document is plain data"))
@@ -54,7 +68,7 @@ impl TaskIndex {
     }
 
     /// 202 names a task; 200 tells of one.
-    pub(super) fn read(&self, items: &[CopyItem], status: u16, body: &[u8]) -> AfterAnswer {
+    fn read(&self, items: &[CopyItem], status: u16, body: &[u8]) -> AfterAnswer {
         let document: Value = serde_json::from_slice(body).unwrap_or_default();
         let ask = |task: u64| TargetRequest {
             url: self.at(&format!("tasks/{task}")),
@@ -74,6 +88,7 @@ impl TaskIndex {
             (200, Some("canceled")) => AfterAnswer::Interrupted("somebody cancelled the task".into()),
             (200, Some("failed")) => failed(items, &document["error"]),
             (200, _) => AfterAnswer::Interrupted("its answer is not that of a task".into()),
+            (400, _) if is_of_document(&document) => refused(items.len(), why(&document)),
             _ => not_taken(status, body, items.len()),
         }
     }
@@ -81,15 +96,21 @@ impl TaskIndex {
 
 /// A task fails as a whole: which document it was, smaller requests tell.
 fn failed(items: &[CopyItem], error: &Value) -> AfterAnswer {
-    let why = error["message"].as_str().unwrap_or("no reason given").to_owned();
     let are_deletes = items.iter().all(|item| matches!(item, CopyItem::Delete(_)));
-    match error["code"].as_str() {
+    if error["code"] == "index_not_found" && are_deletes {
         // What is not there need not go.
-        Some("index_not_found") if are_deletes => {
-            AfterAnswer::Answers(vec![(ItemAnswer::Taken, None); items.len()])
-        }
-        _ if error["type"] != "invalid_request" => AfterAnswer::Interrupted(why),
-        _ if items.len() > 1 => AfterAnswer::Divide,
-        _ => AfterAnswer::Answers(vec![(ItemAnswer::Refused, Some(why))]),
+        return AfterAnswer::Answers(vec![(ItemAnswer::Taken, None); items.len()]);
     }
+    match is_of_document(error) {
+        true => refused(items.len(), why(error)),
+        false => AfterAnswer::Interrupted(why(error)),
+    }
+}
+
+fn is_of_document(error: &Value) -> bool {
+    error["code"].as_str().is_some_and(|code| OF_DOCUMENTS.contains(&code))
+}
+
+fn why(error: &Value) -> String {
+    error["message"].as_str().unwrap_or("no reason given").to_owned()
 }

@@ -2,7 +2,7 @@
 //!
 //! Each change has an external version. So a request that comes late, or twice, never overwrites a newer document.
 
-use super::{AfterAnswer, CopyItem, TargetRequest, not_taken};
+use super::{AfterAnswer, CopyItem, TargetRequest, TargetServer, not_taken};
 use crate::document::id;
 use crate::sync::ItemAnswer;
 use serde::Deserialize;
@@ -41,9 +41,11 @@ impl BulkIndex {
         let bulk = server.join("_bulk").map_err(|e| e.to_string())?;
         Ok(BulkIndex { bulk, name: name.to_owned() })
     }
+}
 
+impl TargetServer for BulkIndex {
     /// Two lines for a put, one for a delete.
-    pub(super) fn request(&self, version: u64, items: &[CopyItem]) -> TargetRequest {
+    fn request(&self, version: u64, items: &[CopyItem]) -> TargetRequest {
         let mut body = Vec::new();
         for item in items {
             let (action, page, document) = match item {
@@ -62,7 +64,7 @@ impl BulkIndex {
     }
 
     /// An answer of 200 has the status of each item.
-    pub(super) fn read(&self, items: &[CopyItem], status: u16, body: &[u8]) -> AfterAnswer {
+    fn read(&self, items: &[CopyItem], status: u16, body: &[u8]) -> AfterAnswer {
         if status != 200 {
             return not_taken(status, body, items.len());
         }
@@ -92,7 +94,9 @@ fn answer(item: &CopyItem, answered: &serde_json::Map<String, Value>) -> (ItemAn
         Some(400) if of["error"]["type"].as_str().is_some_and(|kind| OF_DOCUMENTS.contains(&kind)) => {
             (ItemAnswer::Refused, why())
         }
-        // It is busy, has a newer version, or the index takes nothing: no fault of the document.
+        // It is busy, or the index takes nothing: no fault of the document. Or 409, it has a newer version: our clock and
+        // what we knew of it are behind (a restored backup on another machine). It is sent again until the clock has passed
+        // that version. It must not count as taken: the newer document may be of a state that is no more.
         _ => (ItemAnswer::Unknown, why()),
     }
 }

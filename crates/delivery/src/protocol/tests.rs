@@ -2,6 +2,7 @@ use super::*;
 use crate::document::id;
 use recrawl_types::UrlRules;
 use serde_json::{Value, json};
+use std::path::Path;
 
 fn page(name: &str) -> CanonicalUrl {
     UrlRules::keep_all().canonicalize(&format!("http://a.test/{name}")).unwrap()
@@ -27,6 +28,13 @@ fn items() -> Vec<CopyItem> {
     vec![put("a"), CopyItem::Delete(page("b")), put("c")]
 }
 
+fn server(text: &str) -> Arc<dyn TargetServer> {
+    match TargetPlace::parse(text).unwrap().protocol {
+        Protocol::Server(server) => server,
+        Protocol::Lines(path) => panic!("{}", path.display()),
+    }
+}
+
 fn answers(next: AfterAnswer) -> Vec<ItemAnswer> {
     match next {
         AfterAnswer::Answers(answers) => answers.into_iter().map(|(answer, _)| answer).collect(),
@@ -40,13 +48,13 @@ fn what_names_a_target_is_read_and_what_does_not_is_refused_with_an_example() {
         ("opensearch+https://search.test:9200/docs", "https://search.test:9200/_bulk"),
         ("elasticsearch+http://search.test/prefix/docs/", "http://search.test/prefix/_bulk"),
     ] {
-        let request = Protocol::parse(text).unwrap().request(1, &items()).unwrap();
+        let request = server(text).request(1, &items());
         assert_eq!(request.url.as_str(), expected);
     }
-    let request =
-        Protocol::parse("meilisearch+http://localhost:7700/docs").unwrap().request(1, &[put("a")]).unwrap();
+    let request = server("meilisearch+http://localhost:7700/docs").request(1, &[put("a")]);
     assert_eq!(request.url.as_str(), "http://localhost:7700/indexes/docs/documents?primaryKey=id");
-    assert_eq!(Protocol::parse("jsonl+file:///tmp/x.jsonl"), Ok(Protocol::Lines("/tmp/x.jsonl".into())));
+    let place = TargetPlace::parse("jsonl+file:///tmp/x.jsonl").unwrap();
+    assert!(matches!(place.protocol, Protocol::Lines(path) if path == Path::new("/tmp/x.jsonl")));
     for text in [
         "",
         "docs",
@@ -62,15 +70,15 @@ fn what_names_a_target_is_read_and_what_does_not_is_refused_with_an_example() {
         "jsonl+file://relative.jsonl",
         "jsonl+file:///folder/",
     ] {
-        let refused = Protocol::parse(text).expect_err(text).to_string();
+        let refused = TargetPlace::parse(text).expect_err(text).to_string();
         assert!(refused.contains("write it as one of: opensearch+https://"), "{refused}");
     }
 }
 
 #[test]
 fn a_bulk_request_has_a_version_for_each_change() {
-    let opensearch = Protocol::parse("opensearch+https://search.test/docs").unwrap();
-    let body = String::from_utf8(opensearch.request(9, &items()).unwrap().body.unwrap()).unwrap();
+    let opensearch = server("opensearch+https://search.test/docs");
+    let body = String::from_utf8(opensearch.request(9, &items()).body.unwrap()).unwrap();
     let lines: Vec<Value> = body.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(body.ends_with('\n') && lines.len() == 5);
     let of = |name: &str| json!({"_index": "docs", "_id": id(&page(name)), "version": 9, "version_type": "external_gte"});
@@ -83,7 +91,7 @@ fn a_bulk_request_has_a_version_for_each_change() {
 
 #[test]
 fn the_answer_of_each_item_is_read() {
-    let opensearch = Protocol::parse("opensearch+https://search.test/docs").unwrap();
+    let opensearch = server("opensearch+https://search.test/docs");
     let read = |statuses: [u64; 3], status| {
         let item = |(at, status): (usize, u64)| {
             let action = if at == 1 { "delete" } else { "index" };
@@ -112,13 +120,14 @@ fn the_answer_of_each_item_is_read() {
 /// What is no answer to a bulk request confirms nothing.
 #[test]
 fn other_answers_interrupt() {
-    let opensearch = Protocol::parse("opensearch+https://search.test/docs").unwrap();
+    let opensearch = server("opensearch+https://search.test/docs");
     for (status, body) in [
         (200, ""),
         (200, "<html>hello</html>"),
         (200, "{}"),
         (200, r#"{"errors":false,"items":[]}"#),
         (301, ""),
+        (400, r#"{"error":{"type":"illegal_argument_exception","reason":"no newline"},"status":400}"#),
         (401, "{}"),
         (404, "no such"),
         (429, ""),
@@ -137,9 +146,9 @@ fn other_answers_interrupt() {
 
 #[test]
 fn the_end_of_a_task_is_the_answer() {
-    let meilisearch = Protocol::parse("meilisearch+http://localhost:7700/docs").unwrap();
+    let meilisearch = server("meilisearch+http://localhost:7700/docs");
     let deletes = [CopyItem::Delete(page("a")), CopyItem::Delete(page("b"))];
-    let request = meilisearch.request(1, &deletes).unwrap();
+    let request = meilisearch.request(1, &deletes);
     assert_eq!(request.url.as_str(), "http://localhost:7700/indexes/docs/documents/delete-batch");
     assert_eq!(
         serde_json::from_slice::<Value>(&request.body.unwrap()).unwrap(),
@@ -169,10 +178,39 @@ fn the_end_of_a_task_is_the_answer() {
         answers(read(&deletes, 200, failed("index_not_found", "invalid_request"))),
         [ItemAnswer::Taken, ItemAnswer::Taken]
     );
+    // Of the index or the request, and not of a document: no part of it would be taken.
+    for code in ["index_primary_key_already_exists", "invalid_index_uid", "missing_payload"] {
+        for next in [
+            read(&puts, 200, failed(code, "invalid_request")),
+            read(&puts[..1], 200, failed(code, "invalid_request")),
+            read(&puts, 400, json!({"message": "m", "code": code, "type": "invalid_request"})),
+        ] {
+            assert!(matches!(next, AfterAnswer::Interrupted(_)), "{code}: {next:?}");
+        }
+    }
+    assert_eq!(read(&puts, 400, json!({"message": "m", "code": "invalid_document_id"})), AfterAnswer::Divide);
     for (status, body) in
         [(202, json!({})), (200, json!({})), (200, json!("x")), (403, json!({})), (500, json!({}))]
     {
         assert!(matches!(read(&puts, status, body.clone()), AfterAnswer::Interrupted(_)), "{status} {body}");
+    }
+}
+
+/// One target, however it is written, has one copy; another has another.
+#[test]
+fn an_address_is_that_of_one_target() {
+    let address = |text: &str| TargetPlace::parse(text).unwrap().address;
+    let first = address("opensearch+https://search.test/docs");
+    for same in ["elasticsearch+https://search.test/docs", "opensearch+https://SEARCH.test:443/docs/"] {
+        assert_eq!(address(same), first);
+    }
+    for other in [
+        "opensearch+http://search.test/docs",
+        "opensearch+https://search.test/docs-2",
+        "opensearch+https://search.test/a/docs",
+        "meilisearch+https://search.test/docs",
+    ] {
+        assert_ne!(address(other), first);
     }
 }
 
@@ -183,9 +221,11 @@ fn a_document_that_is_removed_leaves_no_line() {
     let ops: Vec<Value> =
         text.iter().map(|line| serde_json::from_slice::<Value>(line).unwrap()["op"].clone()).collect();
     assert_eq!(ops, ["put", "delete", "put"]);
-    let removed = [id(&page("a")), id(&page("b"))].into();
-    let left: Vec<&[u8]> = text.iter().filter_map(|line| rewritten(line, &removed)).collect();
+    let is_removed = |url: &CanonicalUrl| [page("a"), page("b")].contains(url);
+    let left: Vec<&[u8]> = text.iter().copied().filter(|line| kept(line, &is_removed)).collect();
     // The line of the delete stays: readers are to know.
     assert_eq!(left, text[1..]);
-    assert_eq!(rewritten(b"{\"op\":\"put\",\"id\"", &removed), None);
+    for line in ["{\"op\":\"put\",\"id\"", "{\"op\":\"put\",\"id\":\"x\"}", "", "\n"] {
+        assert!(!kept(line.as_bytes(), &is_removed), "{line}");
+    }
 }

@@ -1,9 +1,17 @@
 use super::*;
 use proptest::prelude::*;
-use recrawl_repository::storage::MemoryStorage;
+use recrawl_repository::copies;
+use recrawl_repository::storage::{Fault, FaultyStorage, MemoryStorage};
 use recrawl_types::UrlRules;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+
+const DESK: &str = "jsonl+file:///desk";
+
+/// Each has this answer.
+fn all(answer: ItemAnswer, changes: &[CopyChange]) -> BatchAnswers {
+    BatchAnswers { answers: vec![answer; changes.len()], interrupted: None }
+}
 
 fn url(page: u8) -> CanonicalUrl {
     UrlRules::keep_all().canonicalize(&format!("http://a.test/{page:03}")).unwrap()
@@ -45,16 +53,16 @@ fn is_right(store: &Store, web: &Web) -> bool {
     store.holds() == web.iter().map(|(page, state)| (url(*page), *state)).collect()
 }
 
-fn copy(storage: &MemoryStorage, batch: usize) -> TargetCopy<'_> {
-    TargetCopy { storage, target: "desk", batch }
+fn copy(storage: &dyn Storage, batch: usize) -> TargetCopy<'_> {
+    TargetCopy { storage, target: DESK, batch }
 }
 
 /// Sends all, with a version that the clock gives.
-fn bring(storage: &MemoryStorage, store: &mut Store, web: &Web, batch: usize) -> Sent {
+fn bring(storage: &dyn Storage, store: &mut Store, web: &Web, batch: usize) -> Sent {
     let mut send = |version, changes: &[CopyChange]| {
         store.requests += 1;
         changes.iter().for_each(|change| store.apply(version, change));
-        Ok(vec![ItemAnswer::Taken; changes.len()])
+        all(ItemAnswer::Taken, changes)
     };
     copy(storage, batch).sync(5, &pages(web), &mut send).unwrap()
 }
@@ -65,13 +73,13 @@ fn nothing_is_sent_twice_and_nothing_without_a_difference() {
     let web: Web = (0..7).map(|page| (page, 1)).collect();
     assert_eq!(bring(&storage, &mut store, &web, 3), Sent { puts: 7, deletes: 0, refused: 0 });
     assert_eq!((store.requests, is_right(&store, &web)), (3, true));
-    let bytes = storage.open("desk.copy").unwrap().identity().unwrap();
+    let bytes = storage.open(&desk()).unwrap().identity().unwrap();
     assert_eq!(bring(&storage, &mut store, &web, 3), Sent::default());
-    assert_eq!((store.requests, storage.open("desk.copy").unwrap().identity().unwrap()), (3, bytes));
+    assert_eq!((store.requests, storage.open(&desk()).unwrap().identity().unwrap()), (3, bytes));
     let web: Web = (2..9).map(|page| (page, u64::from(page > 5))).collect();
     assert_eq!(bring(&storage, &mut store, &web, 3), Sent { puts: 6, deletes: 2, refused: 0 });
     assert!(is_right(&store, &web));
-    copy(&storage, 3).doubt().unwrap();
+    assert_eq!(doubt(&storage, &name_of(DESK)).unwrap(), None);
     assert_eq!(bring(&storage, &mut store, &web, 3).puts, 7);
 }
 
@@ -83,7 +91,7 @@ fn deletes_come_before_puts() {
     let web: Web = (3..9).map(|page| (page, 2)).collect();
     let mut send = |_, changes: &[CopyChange]| {
         order.extend(changes.iter().map(|change| matches!(change, CopyChange::Put(..))));
-        Ok(vec![ItemAnswer::Taken; changes.len()])
+        all(ItemAnswer::Taken, changes)
     };
     copy(&storage, 2).sync(9, &pages(&web), &mut send).unwrap();
     assert_eq!(order, [[false; 3].as_slice(), &[true; 6]].concat());
@@ -96,10 +104,8 @@ fn what_is_refused_waits_for_another_state() {
         move |_, changes: &[CopyChange]| {
             let is_it =
                 |change: &CopyChange| matches!(change, CopyChange::Put(found, _) if *found == url(page));
-            Ok(changes
-                .iter()
-                .map(|change| if is_it(change) { ItemAnswer::Refused } else { ItemAnswer::Taken })
-                .collect())
+            let answer = |change| if is_it(change) { ItemAnswer::Refused } else { ItemAnswer::Taken };
+            BatchAnswers { answers: changes.iter().map(answer).collect(), interrupted: None }
         }
     };
     let sync = |web: &Web, send: &mut dyn SendChanges| copy(&storage, 9).sync(1, &pages(web), send).unwrap();
@@ -109,6 +115,82 @@ fn what_is_refused_waits_for_another_state() {
     // It may have an earlier state of what it refused, so it is deleted there.
     assert_eq!(sync(&Web::from([(1, 1), (2, 3)]), &mut refuse(2)).refused, 1);
     assert_eq!(sync(&Web::from([(1, 1)]), &mut refuse(9)), Sent { puts: 0, deletes: 1, refused: 0 });
+}
+
+#[test]
+fn answers_before_an_interruption_count() {
+    let (storage, web) = (MemoryStorage::new(), (0..6).map(|page| (page, 1)).collect::<Web>());
+    let mut send = |_, changes: &[CopyChange]| {
+        let answers = vec![ItemAnswer::Taken; changes.len() / 2];
+        BatchAnswers { answers, interrupted: Some("busy".into()) }
+    };
+    let interrupted = copy(&storage, 4).sync(1, &pages(&web), &mut send).unwrap_err();
+    assert!(matches!(interrupted, SyncError::Interrupted(interrupted) if interrupted.why == "busy"));
+    let mut store = Store::default();
+    assert_eq!(bring(&storage, &mut store, &web, 9).puts, 4);
+    assert!(store.holds().keys().eq((2..6).map(url).collect::<Vec<_>>().iter()));
+}
+
+/// A name says nothing of what the target holds: its address does.
+#[test]
+fn another_address_has_another_copy() {
+    let (storage, web) = (MemoryStorage::new(), Web::from([(1, 1), (2, 1)]));
+    bring(&storage, &mut Store::default(), &web, 9);
+    let moved = TargetCopy { storage: &storage, target: "jsonl+file:///other", batch: 9 };
+    let mut send = |_, changes: &[CopyChange]| all(ItemAnswer::Taken, changes);
+    assert_eq!(moved.sync(1, &pages(&web), &mut send).unwrap().puts, 2);
+    assert_eq!(bring(&storage, &mut Store::default(), &web, 9), Sent::default());
+    let heads: Vec<CopyHead> = copies(&storage)
+        .unwrap()
+        .iter()
+        .map(|name| CopyReader::open(&storage, name).unwrap().unwrap().head().clone())
+        .collect();
+    let mut targets: Vec<&str> = heads.iter().map(|head| head.target.as_str()).collect();
+    targets.sort_unstable();
+    assert_eq!(targets, [DESK, "jsonl+file:///other"]);
+}
+
+#[test]
+fn takedowns_of_which_nothing_is_left_are_noted_with_all_else() {
+    let (storage, web) = (MemoryStorage::new(), Web::from([(1, 1), (2, 1)]));
+    copy(&storage, 9).set_purged::<Infallible>(3).unwrap();
+    bring(&storage, &mut Store::default(), &web, 9);
+    assert_eq!(copy(&storage, 9).head().unwrap().purged, 3);
+    copy(&storage, 9).set_purged::<Infallible>(4).unwrap();
+    assert_eq!(bring(&storage, &mut Store::default(), &web, 9), Sent::default());
+    assert_eq!(copy(&storage, 9).head().unwrap().purged, 4);
+}
+
+/// Only damage is a reason to begin anew, and it is told.
+#[test]
+fn a_copy_that_cannot_be_read_is_no_damaged_one() {
+    let web: Web = (0..6).map(|page| (page, 1)).collect();
+    let memory = MemoryStorage::new();
+    bring(&memory, &mut Store::default(), &web, 9);
+    let bytes = bytes_of(&memory).unwrap();
+    let unreadable = FaultyStorage::with_files([(desk(), bytes.clone())].into());
+    for read in [1, 2] {
+        unreadable.set_fault(Fault::FailRead(read));
+        let failed = doubt(&unreadable, &name_of(DESK));
+        assert!(matches!(failed, Err(DoubtError::Read(ReadError::Io { .. }))), "{read}: {failed:?}");
+        unreadable.set_fault(Fault::FailRead(read));
+        let error = copy(&unreadable, 9).sync(1, &pages(&web), &mut |_, _| panic!()).unwrap_err().to_string();
+        assert!(error.contains("cannot read") && !error.contains("rebuild"), "{error}");
+        assert_eq!(unreadable.image()[&desk()], bytes);
+    }
+
+    for (at, left) in [(30, 0), (bytes.len() - 5, 6)] {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 1;
+        let storage = MemoryStorage::new();
+        storage.create(&desk()).unwrap().write(&damaged).unwrap();
+        let error = copy(&storage, 9).sync(1, &pages(&web), &mut |_, _| panic!()).unwrap_err().to_string();
+        assert!(error.contains("damaged at byte") && error.contains("deliver rebuild"), "{error}");
+        assert!(doubt(&storage, &name_of(DESK)).unwrap().is_some());
+        let mut store = Store::default();
+        assert_eq!(bring(&storage, &mut store, &Web::new(), 9).deletes, left);
+        assert_eq!(bring(&storage, &mut store, &web, 9).puts, 6);
+    }
 }
 
 /// How one request ends.
@@ -135,8 +217,12 @@ fn end() -> impl Strategy<Value = End> {
     ]
 }
 
+fn desk() -> String {
+    copy_file(&name_of(DESK))
+}
+
 fn bytes_of(storage: &MemoryStorage) -> Option<Vec<u8>> {
-    let file = storage.open("desk.copy").ok()?;
+    let file = storage.open(&desk()).ok()?;
     let mut bytes = vec![0; file.length().unwrap() as usize];
     file.read_at(&mut bytes, 0).unwrap();
     Some(bytes)
@@ -160,18 +246,20 @@ proptest! {
                 let made = match ends.next().unwrap_or(End::Answered) {
                     End::Broken(made) => {
                         changes.iter().take(made).for_each(|change| store.apply(version, change));
-                        return Err(Interrupted("broken".into()));
+                        return BatchAnswers { answers: Vec::new(), interrupted: Some("broken".into()) };
                     }
                     End::InPart(made) => made,
                     end => {
                         changes.iter().for_each(|change| store.apply(version, change));
                         match end {
-                            End::Lost => return Err(Interrupted("lost".into())),
+                            End::Lost => {
+                                return BatchAnswers { answers: Vec::new(), interrupted: Some("lost".into()) };
+                            }
                             End::Killed => {
                                 (killed_with, is_killed) = (Some(bytes_of(&storage)), true);
-                                return Err(Interrupted("killed".into()));
+                                return BatchAnswers { answers: Vec::new(), interrupted: Some("killed".into()) };
                             }
-                            _ => return Ok(vec![ItemAnswer::Taken; changes.len()]),
+                            _ => return all(ItemAnswer::Taken, changes),
                         }
                     }
                 };
@@ -182,11 +270,14 @@ proptest! {
                     }
                     false => ItemAnswer::Unknown,
                 });
-                Ok(answers.collect())
+                // The rest may have been sent in another request, that broke.
+                let interrupted = (made % 2 == 0).then(|| "broken".into());
+                let answers = answers.take(if interrupted.is_some() { made } else { usize::MAX });
+                BatchAnswers { answers: answers.collect(), interrupted }
             };
             let ended = copy(&storage, batch).sync(5, &pages(web), &mut send);
             match killed_with {
-                Some(Some(bytes)) => storage.create("desk.copy").unwrap().write(&bytes).unwrap(),
+                Some(Some(bytes)) => storage.create(&desk()).unwrap().write(&bytes).unwrap(),
                 Some(None) => panic!("nothing was stored before the first document was sent"),
                 None => drop(ended),
             }

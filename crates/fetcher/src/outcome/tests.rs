@@ -7,8 +7,7 @@ const NOW: u64 = 784_111_777_000; // Sun, 06 Nov 1994 08:49:37 GMT
 
 #[test]
 fn rfc_9110_section_10_2_3_retry_after_in_both_forms() {
-    let wait =
-        |status, value: &str| retry_after(&Ok(with_header(reply(status, ""), "retry-after", value)), NOW);
+    let wait = |status, value: &str| with_header(reply(status, ""), "retry-after", value).retry_after(NOW);
     let seconds = |s| Some(Duration::from_secs(s));
     assert_eq!(wait(503, "120"), seconds(120));
     assert_eq!(wait(429, " 120 "), seconds(120));
@@ -33,7 +32,7 @@ fn the_date_of_a_response_is_the_clock_by_which_it_counts() {
         for (name, value) in fields {
             answer = with_header(answer, name, value);
         }
-        retry_after(&Ok(answer), NOW).map(|wait| wait.as_secs())
+        answer.retry_after(NOW).map(|wait| wait.as_secs())
     };
     let at = |time: &str| format!("Sun, 06 Nov 1994 {time} GMT");
     let (ahead, behind) = (at("09:49:37"), at("07:49:37"));
@@ -134,7 +133,7 @@ proptest! {
         now in 0..4_000_000_000_000_u64,
         ahead in 0..200_000_u64,
     ) {
-        let after = |value: &str| retry_after(&Ok(with_header(reply(503, ""), "retry-after", value)), now);
+        let after = |value: &str| with_header(reply(503, ""), "retry-after", value).retry_after(now);
         prop_assert!(after(&value).is_none_or(|wait| wait <= MAX_HOST_BACK_OFF));
         let date = SystemTime::UNIX_EPOCH + Duration::from_secs(now / 1000 + ahead);
         let wait = after(&httpdate::fmt_http_date(date)).expect("a date");

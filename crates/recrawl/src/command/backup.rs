@@ -14,9 +14,9 @@ use recrawl_crawl::first_look;
 use recrawl_crawl::open_read;
 use recrawl_crawl::operator::stopped::in_the_way;
 use recrawl_crawl::settings::Settings;
-use recrawl_delivery::TargetCopy;
+use recrawl_delivery::doubt;
 use recrawl_repository::storage::{self, FileStorage, Storage};
-use recrawl_repository::{Repository, SledTables};
+use recrawl_repository::{Repository, SledTables, copies};
 use recrawl_types::Size;
 use serde_json::json;
 use std::fs::{self, File};
@@ -34,8 +34,6 @@ const BESIDE: [&str; 7] = [
     "control.jsonl.1",
     "warc/index.cdxj",
 ];
-/// Ends the names of files that say what targets of `[[deliver]]` hold.
-const COPY: &str = "copy";
 /// The configuration, in a backup.
 const CONFIGURATION: &str = "recrawl.toml";
 
@@ -93,8 +91,9 @@ pub fn restore(args: &RestoreArgs) -> Result<(), Failure> {
     }
     // Targets have got other documents since the backup.
     let storage = FileStorage::existing(folder)?;
-    for target in delivered(folder)? {
-        TargetCopy { storage: &storage, target: &target, batch: 1 }.doubt().map_err(Failure::work)?;
+    let mut damaged = Vec::new();
+    for name in copies(&storage)? {
+        damaged.extend(doubt(&storage, &name).map_err(Failure::work)?);
     }
     sync_folder(folder)?;
     let summary = *backup.current().summary();
@@ -106,6 +105,9 @@ pub fn restore(args: &RestoreArgs) -> Result<(), Failure> {
         "restored    {}; `recrawl repository verify` reads every byte",
         folder.display()
     ))?;
+    for damage in damaged {
+        print_labelled(format!("damaged     {damage}; this target of [[deliver]] gets all again"))?;
+    }
     let configuration = from.join(CONFIGURATION);
     match configuration.is_file() {
         true => print_labelled(format!("not copied  its configuration, {}", configuration.display())),
@@ -132,21 +134,7 @@ fn beside(folder: &Path, out: &Path) -> Result<(), Failure> {
         fs::create_dir_all(out.join(name).parent().unwrap_or(out))?;
         copy(&folder.join(name), &out.join(name))?;
     }
-    for target in delivered(folder)? {
-        let name = format!("{target}.{COPY}");
-        copy(&folder.join(&name), &out.join(&name))?;
-    }
     Ok(())
-}
-
-/// Targets of `[[deliver]]` that hold something.
-fn delivered(folder: &Path) -> Result<Vec<String>, Failure> {
-    let mut targets = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let name = entry?.file_name().to_string_lossy().into_owned();
-        targets.extend(name.strip_suffix(COPY).and_then(|name| name.strip_suffix('.')).map(str::to_owned));
-    }
-    Ok(targets)
 }
 
 /// Names and lengths of the WARC files.

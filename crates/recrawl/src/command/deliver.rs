@@ -10,7 +10,7 @@ use recrawl_crawl::open_read;
 use recrawl_crawl::operator::stopped::StoppedCrawl;
 use recrawl_crawl::parts::deliver::DeliverTarget;
 use recrawl_crawl::settings::Settings;
-use recrawl_delivery::TargetCopy;
+use recrawl_delivery::{doubt, name_of};
 use recrawl_repository::storage::Storage;
 use recrawl_repository::{CopyReader, Held};
 use serde::Serialize;
@@ -87,12 +87,11 @@ struct Holding {
 }
 
 impl Holding {
-    fn read(storage: &dyn Storage, target: &str) -> Result<Holding, Failure> {
-        let mut holding = Holding { target: target.to_owned(), ..Holding::default() };
-        let Some(mut copy) = CopyReader::open(storage, target).map_err(Failure::work)? else {
-            return Ok(holding);
-        };
-        holding.version = Some(copy.version());
+    fn read(storage: &dyn Storage, target: &DeliverTarget) -> Result<Holding, Failure> {
+        let mut holding = Holding { target: target.name.clone(), ..Holding::default() };
+        let copy = CopyReader::open(storage, &name_of(&target.place.address)).map_err(Failure::work)?;
+        let Some(mut copy) = copy else { return Ok(holding) };
+        holding.version = Some(copy.head().version);
         while let Some((_, held)) = copy.next_page().map_err(Failure::work)? {
             *match held {
                 Held::Taken(_) => &mut holding.taken,
@@ -107,7 +106,7 @@ impl Holding {
 fn status(on: &OnCrawl) -> Result<(), Failure> {
     let settings = settings(&on.at)?;
     let repository = open_read::repository(&settings)?;
-    let all = settings.deliver.iter().map(|target| Holding::read(&**repository.storage(), &target.name));
+    let all = settings.deliver.iter().map(|target| Holding::read(&**repository.storage(), target));
     let all: Vec<Holding> = all.collect::<Result<_, _>>()?;
     if on.json {
         return print_json(&all);
@@ -125,9 +124,12 @@ fn status(on: &OnCrawl) -> Result<(), Failure> {
 
 fn rebuild(at: &Where, name: &str) -> Result<(), Failure> {
     let settings = settings(at)?;
-    named(&settings, name)?;
+    let target = named(&settings, name)?;
     Daemon::refuse_beside(&settings.data_dir, "stop it first")?;
     let StoppedCrawl { storage, .. } = StoppedCrawl::open(&settings)?;
-    TargetCopy { storage: &*storage, target: name, batch: 1 }.doubt().map_err(Failure::work)?;
+    let damage = doubt(&*storage, &name_of(&target.place.address)).map_err(Failure::work)?;
+    if let Some(damage) = damage {
+        print(format!("{damage}; documents of pages that it does not tell of any more stay at the target"))?;
+    }
     print(format!("{name} gets all documents again, from a daemon or by `recrawl deliver send`"))
 }

@@ -7,11 +7,13 @@ use crate::exclusive_access::ExclusiveAccess;
 use recrawl_console::view::{Accepted, Effect};
 use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::failure::Failure;
+use recrawl_crawl::open_read;
 use recrawl_crawl::operator::takedown::{self, Covered, Done, Order, Summary};
 use recrawl_crawl::part::InTables;
+use recrawl_crawl::parts::deliver::purged;
 use recrawl_crawl::settings::Settings;
-use recrawl_repository::CopyReader;
 use recrawl_repository::storage::FileStorage;
+use recrawl_repository::{CopyReader, ReadError, copies};
 use serde_json::json;
 
 /// Rules printed that keep pages from being requested.
@@ -90,24 +92,47 @@ pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
 /// Targets of `[[deliver]]` that have not confirmed yet that the pages are gone there.
 fn held_by_targets(settings: &Settings, pattern: &Pattern) -> Result<Vec<String>, Failure> {
     let storage = FileStorage::existing(&settings.data_dir)?;
+    let decided = open_read::decisions(&settings.data_dir, || open_read::tables(&settings.data_dir))?;
     let mut held_by = Vec::new();
-    for target in &settings.deliver {
-        let Some(mut copy) = CopyReader::open(&storage, &target.name).map_err(Failure::work)? else {
-            continue;
-        };
-        let mut held = 0;
-        while let Some((url, _)) = copy.next_page().map_err(Failure::work)? {
-            held += u64::from(pattern.matches(&url));
-        }
-        if held > 0 {
-            held_by.push(format!(
-                "{} at the target {:?}; the next delivery deletes them",
-                counted(held, "document"),
-                target.name
-            ));
+    for name in copies(&storage)? {
+        match held_by_target(&storage, &name, settings, pattern, purged(&decided.taken_down)) {
+            Ok(held) => held_by.extend(held),
+            Err(e) => held_by.push(format!("documents at a target, perhaps: {e}")),
         }
     }
     Ok(held_by)
+}
+
+/// The documents that a target may hold of these pages, if any.
+fn held_by_target(
+    storage: &FileStorage,
+    name: &str,
+    settings: &Settings,
+    pattern: &Pattern,
+    purged: u64,
+) -> Result<Option<String>, ReadError> {
+    let Some(mut copy) = CopyReader::open(storage, name)? else { return Ok(None) };
+    let mut held = 0;
+    while let Some((url, _)) = copy.next_page()? {
+        held += u64::from(pattern.matches(&url));
+    }
+    let address = &copy.head().target;
+    let target = settings.deliver.iter().find(|target| target.place.address == *address);
+    let documents = counted(held, "document");
+    Ok(match target {
+        None if held > 0 => {
+            Some(format!("{documents} at {address}, which is not configured any more: delete them there"))
+        }
+        Some(target) if held > 0 => {
+            Some(format!("{documents} at the target {:?}; the next delivery deletes them", target.name))
+        }
+        // Pages that left the target before may have lines.
+        Some(target) if target.file().is_some() && copy.head().purged != purged => Some(format!(
+            "earlier lines in the file of the target {:?}, perhaps; the next delivery removes them",
+            target.name
+        )),
+        _ => None,
+    })
 }
 
 /// Takes the pages down, and logs it as a change of an operator.

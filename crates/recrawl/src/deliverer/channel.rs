@@ -1,18 +1,17 @@
 //! Requests to a target, and a file of lines.
 
+use super::lines_file;
 use crate::notifier::words;
 use recrawl_crawl::parts::deliver::DeliverTarget;
-use recrawl_delivery::protocol::{AfterAnswer, CopyItem, Protocol, TargetRequest, lines, rewritten};
-use recrawl_delivery::{ItemAnswer, id};
+use recrawl_delivery::protocol::{AfterAnswer, CopyItem, Protocol, TargetRequest, TargetServer, lines};
+use recrawl_delivery::{Interrupted, ItemAnswer};
 use recrawl_fetcher::{
     FetchConfig, HeaderMap, HeaderName, HeaderValue, HttpNetwork, Meter, Network, NetworkError, Post, Reply,
-    RequestOptions,
+    RequestOptions, system_clock,
 };
-use recrawl_types::{CanonicalUrl, Span, UrlRules, Validators};
-use std::collections::BTreeSet;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use recrawl_types::{Span, UrlRules, Validators};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -24,16 +23,25 @@ const MAX_ANSWER: usize = 32 << 20;
 /// The pause before a task is asked for, and the longest one.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(2));
 
+/// Time limits of a request that its task has. It stays in the target's queue behind them, and would be posted again.
+const MAX_TASK: u32 = 60;
+
 /// The reason why items were not sent.
 pub enum NotSent {
     /// They are too many or too large for one request.
     TooMany,
-    /// The target takes nothing at present, and why.
-    Interrupted(String),
+    /// The target takes nothing at present.
+    Interrupted(Interrupted),
+}
+
+impl From<String> for NotSent {
+    fn from(why: String) -> NotSent {
+        NotSent::Interrupted(why.into())
+    }
 }
 
 /// An answer, and its reason unless the change was made.
-pub type Answered = (ItemAnswer, Option<String>);
+pub type ReasonedAnswer = (ItemAnswer, Option<String>);
 
 /// A way to one target.
 pub enum Channel {
@@ -44,7 +52,7 @@ pub enum Channel {
 /// A server with connections of its own.
 pub struct Http {
     network: HttpNetwork,
-    protocol: Protocol,
+    server: Arc<dyn TargetServer>,
     fields: HeaderMap,
     timeout: Duration,
 }
@@ -53,9 +61,10 @@ impl Channel {
     /// # Errors
     /// When a header field or the client cannot be made.
     pub fn new(target: &DeliverTarget, fetch: &FetchConfig) -> Result<Channel, String> {
-        if let Protocol::Lines(path) = &target.protocol {
-            return Ok(Channel::Lines(path.clone()));
-        }
+        let server = match &target.place.protocol {
+            Protocol::Lines(path) => return Ok(Channel::Lines(path.clone())),
+            Protocol::Server(server) => server.clone(),
+        };
         let mut fields = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("application/json"))]);
         if let Some(text) = &target.authorization {
             let value = HeaderValue::from_str(text);
@@ -72,28 +81,17 @@ impl Channel {
             timeout: target.timeout,
             ..fetch.clone()
         });
-        let (network, protocol) = (network.map_err(|e| e.to_string())?, target.protocol.clone());
-        Ok(Channel::Http(Box::new(Http { network, protocol, fields, timeout: target.timeout })))
+        let network = network.map_err(|e| e.to_string())?;
+        Ok(Channel::Http(Box::new(Http { network, server, fields, timeout: target.timeout })))
     }
 
     /// Sends items and waits for what becomes of each.
-    pub async fn send(
-        &self,
-        version: u64,
-        items: &[CopyItem],
-        is_taken_down: &dyn Fn(&CanonicalUrl) -> bool,
-    ) -> Result<Vec<Answered>, NotSent> {
+    pub async fn send(&self, version: u64, items: &[CopyItem]) -> Result<Vec<ReasonedAnswer>, NotSent> {
         match self {
             Channel::Http(http) => http.send(version, items).await,
             Channel::Lines(path) => {
-                let removed = items.iter().filter_map(|item| match item {
-                    CopyItem::Delete(url) if is_taken_down(url) => Some(id(url)),
-                    CopyItem::Delete(_) | CopyItem::Put(_) => None,
-                });
-                let written = write_lines(path, &lines(version, items), &removed.collect());
-                let failed =
-                    |e: io::Error| NotSent::Interrupted(format!("cannot write {}: {e}", path.display()));
-                written.map_err(failed)?;
+                let written = lines_file::append(path, &lines(version, items));
+                written.map_err(|e| format!("cannot write {}: {e}", path.display()))?;
                 Ok(vec![(ItemAnswer::Taken, None); items.len()])
             }
         }
@@ -101,25 +99,34 @@ impl Channel {
 }
 
 impl Http {
-    async fn send(&self, version: u64, items: &[CopyItem]) -> Result<Vec<Answered>, NotSent> {
-        let Some(mut request) = self.protocol.request(version, items) else { return Ok(Vec::new()) };
+    async fn send(&self, version: u64, items: &[CopyItem]) -> Result<Vec<ReasonedAnswer>, NotSent> {
+        let mut request = self.server.request(version, items);
         let (begun, mut pause) = (Instant::now(), PAUSES.0);
+        // When something was heard of the task, if the target has made one of the request.
+        let mut heard = None;
         loop {
-            let reply = self.reply(&request).await.map_err(NotSent::Interrupted)?;
-            match self.protocol.read(items, reply.status, &reply.body) {
-                AfterAnswer::Answers(answers) => return Ok(answers),
-                AfterAnswer::Divide => return Err(NotSent::TooMany),
-                AfterAnswer::Interrupted(why) => return Err(NotSent::Interrupted(why)),
-                // It stays in the target's queue; what becomes of it is not known.
-                AfterAnswer::Ask(_) if begun.elapsed() >= self.timeout => {
-                    let why = format!("its task did not end within {}", Span(self.timeout));
-                    return Err(NotSent::Interrupted(why));
-                }
-                AfterAnswer::Ask(next) => {
-                    sleep(pause).await;
-                    (request, pause) = (next, (pause * 2).min(PAUSES.1));
-                }
+            let reply = self.reply(&request).await;
+            let is_silent = reply.as_ref().map_or(true, |reply| reply.status == 429 || reply.status >= 500);
+            match (reply, heard) {
+                // It may restart. The task is still in its queue then.
+                (_, Some(at)) if is_silent && Instant::elapsed(&at) < self.timeout => {}
+                (Err(why), _) => return Err(why.into()),
+                (Ok(reply), _) => match self.server.read(items, reply.status, &reply.body) {
+                    AfterAnswer::Answers(answers) => return Ok(answers),
+                    AfterAnswer::Divide => return Err(NotSent::TooMany),
+                    AfterAnswer::Interrupted(why) => {
+                        let retry_after = reply.retry_after(system_clock()());
+                        return Err(NotSent::Interrupted(Interrupted { why, retry_after }));
+                    }
+                    AfterAnswer::Ask(_) if begun.elapsed() >= self.timeout * MAX_TASK => {
+                        let limit = Span(self.timeout * MAX_TASK);
+                        return Err(format!("its task did not end within {limit}").into());
+                    }
+                    AfterAnswer::Ask(next) => (request, heard) = (next, Some(Instant::now())),
+                },
             }
+            sleep(pause).await;
+            pause = (pause * 2).min(PAUSES.1);
         }
     }
 
@@ -160,52 +167,4 @@ impl Http {
             }
         }
     }
-}
-
-/// Appends lines, durably. Documents of these ids are removed from the file first, which replaces it as a whole.
-fn write_lines(path: &Path, lines: &[u8], removed: &BTreeSet<String>) -> io::Result<()> {
-    let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
-    if !removed.is_empty() {
-        file = without(path, file, removed)?;
-    }
-    cut_torn_line(&mut file)?;
-    file.write_all(lines)?;
-    file.sync_all()
-}
-
-/// Cuts off a line without end, which a kill has left: its change was not confirmed, so it is sent again.
-fn cut_torn_line(file: &mut File) -> io::Result<()> {
-    let length = file.seek(SeekFrom::End(0))?;
-    let (mut end, mut part) = (length, vec![0; 64 << 10]);
-    while end > 0 {
-        let start = end.saturating_sub(part.len() as u64);
-        let part = &mut part[..(end - start) as usize];
-        file.seek(SeekFrom::Start(start))?;
-        file.read_exact(part)?;
-        match part.iter().rposition(|byte| *byte == b'\n') {
-            Some(at) => {
-                end = start + at as u64 + 1;
-                break;
-            }
-            None => end = start,
-        }
-    }
-    if end < length { file.set_len(end) } else { Ok(()) }
-}
-
-/// The file without documents of these ids.
-fn without(path: &Path, file: File, removed: &BTreeSet<String>) -> io::Result<File> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
-    let mut out = BufWriter::new(File::create(&beside)?);
-    let (mut reader, mut line) = (BufReader::new(file), Vec::new());
-    while reader.read_until(b'\n', &mut line)? > 0 {
-        if let Some(kept) = rewritten(&line, removed) {
-            out.write_all(kept)?;
-        }
-        line.clear();
-    }
-    out.into_inner()?.sync_all()?;
-    fs::rename(&beside, path)?;
-    OpenOptions::new().read(true).append(true).open(path)
 }

@@ -24,8 +24,12 @@ pub struct Committed<'c> {
 }
 
 /// The pages of a target, in the order of URLs, each with its state.
-pub fn pages<'c>(committed: &'c Committed<'c>, target: &'c DeliverTarget) -> Pages<'c> {
-    Pages { records: committed.generation.records(), committed, target }
+pub fn pages<'c>(
+    committed: &'c Committed<'c>,
+    target: &'c DeliverTarget,
+    is_ended: &'c dyn Fn() -> bool,
+) -> Pages<'c> {
+    Pages { records: committed.generation.records(), committed, target, is_ended }
 }
 
 /// Reads all pages once.
@@ -33,6 +37,7 @@ pub struct Pages<'c> {
     records: Records<'c>,
     committed: &'c Committed<'c>,
     target: &'c DeliverTarget,
+    is_ended: &'c dyn Fn() -> bool,
 }
 
 impl Iterator for Pages<'_> {
@@ -40,6 +45,9 @@ impl Iterator for Pages<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
+            if (self.is_ended)() {
+                return Some(Err(Failure::Work("the program ends, or has another configuration".into())));
+            }
             let (_, key, record) = match self.records.next_record() {
                 Ok(next) => next?,
                 Err(e) => return Some(Err(Failure::work(e))),

@@ -1,6 +1,6 @@
 //! State that the crawl thread shares with API handlers.
 
-use super::deliver_thread::DeliverThread;
+use super::deliver_threads::DeliverThreads;
 use super::disk::{self, Disk};
 use super::forecast_cache::Forecasts;
 use super::host_snapshot::Hosts;
@@ -118,7 +118,7 @@ pub struct SharedState {
     pub forecasts: Forecasts,
     pub learner: Learner,
     pub notify_thread: NotifyThread,
-    pub deliver_thread: DeliverThread,
+    pub deliver_threads: DeliverThreads,
     woken: Notify,
 }
 
@@ -168,7 +168,7 @@ impl SharedState {
             forecasts: Forecasts::default(),
             learner: Learner::default(),
             notify_thread: NotifyThread::default(),
-            deliver_thread: DeliverThread::default(),
+            deliver_threads: DeliverThreads::default(),
             woken: Notify::new(),
         };
         shared.improving.open(crawl)?;

@@ -1,4 +1,4 @@
-//! Pages that a target of documents holds, or may hold: one file for each target, in the order of URLs.
+//! Pages that a target of documents holds, or may hold: one file for each address of a target, in the order of URLs.
 //!
 //! The file is written anew and renamed. So whatever stops a writer, the file is the old one or the new one, whole. A
 //! target's copy is compared with the pages by reading both once, in the same order.
@@ -10,6 +10,7 @@ use crate::file::frames::{FrameReader, FrameWriter};
 use crate::generation::codec::{put_key, take_url};
 use crate::storage::Storage;
 use recrawl_types::{CanonicalUrl, Round};
+use std::io;
 
 /// Bytes of entries after which a frame ends.
 const FRAME: usize = 64 << 10;
@@ -25,8 +26,56 @@ pub enum Held {
     Refused(u64),
 }
 
-fn file(target: &str) -> String {
-    format!("{target}.copy")
+/// The first frame of a copy.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CopyHead {
+    /// The target's address. A target of the same name with another address has a copy of its own.
+    pub target: String,
+    /// Every version that was sent is at most this one.
+    pub version: u64,
+    /// A hash of the takedowns of which the target has no earlier text any more; 0 of none.
+    pub purged: u64,
+}
+
+impl CopyHead {
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        bytes.put_varint(self.version);
+        bytes.put_u64(self.purged);
+        bytes.put_bytes(self.target.as_bytes());
+        bytes
+    }
+
+    fn read(bytes: &[u8]) -> Result<CopyHead, Malformed> {
+        let mut take = Take(bytes);
+        let (version, purged) = (take.varint()?, take.u64()?);
+        let target = String::from_utf8(take.bytes()?.to_vec()).map_err(|_| Malformed("no address"))?;
+        take.end()?;
+        Ok(CopyHead { target, version, purged })
+    }
+}
+
+/// Ends the name of each copy's file.
+const FILE: &str = ".copy";
+
+/// The names of all copies.
+///
+/// # Errors
+/// When the directory cannot be read.
+pub fn copies(storage: &dyn Storage) -> io::Result<Vec<String>> {
+    let mut names = storage.list()?;
+    names.retain_mut(|name| {
+        let is_copy = name.ends_with(FILE);
+        name.truncate(name.len() - if is_copy { FILE.len() } else { 0 });
+        is_copy
+    });
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// The name of a copy's file.
+pub fn copy_file(name: &str) -> String {
+    format!("{name}{FILE}")
 }
 
 /// Writes what a target holds.
@@ -40,19 +89,16 @@ pub struct CopyWriter {
 }
 
 impl CopyWriter {
-    /// Begins the file of a target. Every version that was sent before is at most `version`.
+    /// Begins the file of a copy.
     ///
     /// # Errors
     /// When the file cannot be made.
-    pub fn create(storage: &dyn Storage, target: &str, version: u64) -> Result<CopyWriter, WriteError> {
-        let name = file(target);
+    pub fn create(storage: &dyn Storage, name: &str, head: &CopyHead) -> Result<CopyWriter, WriteError> {
+        let name = copy_file(name);
         let next = format!("{name}.next");
         let mut frames = FrameWriter::create(storage, &next, FileKind::Copy, Round(0))?;
-        let mut payload = Vec::new();
-        payload.put_varint(version);
-        frames.push(&payload)?;
-        payload.clear();
-        Ok(CopyWriter { frames, next, name, payload, last: Vec::new(), total: 0 })
+        frames.push(&head.to_bytes())?;
+        Ok(CopyWriter { frames, next, name, payload: Vec::new(), last: Vec::new(), total: 0 })
     }
 
     /// Appends a page, whose URL comes after the last one's.
@@ -108,7 +154,7 @@ pub struct CopyReader {
     payload: Vec<u8>,
     taken: usize,
     key: Vec<u8>,
-    version: u64,
+    head: CopyHead,
     total: u64,
     ended: bool,
 }
@@ -118,24 +164,24 @@ impl CopyReader {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn open(storage: &dyn Storage, target: &str) -> Result<Option<CopyReader>, ReadError> {
-        let mut frames = match FrameReader::open(storage, &file(target), FileKind::Copy, Round(0)) {
+    pub fn open(storage: &dyn Storage, name: &str) -> Result<Option<CopyReader>, ReadError> {
+        let mut frames = match FrameReader::open(storage, &copy_file(name), FileKind::Copy, Round(0)) {
             Err(e) if e.is_absent() => return Ok(None),
             other => other?,
         };
         let at = frames.offset();
-        let version = match frames.next_frame()? {
-            Some(payload) => Take(payload).varint(),
+        let head = match frames.next_frame()? {
+            Some(payload) => CopyHead::read(payload),
             None => Err(Malformed("it has no beginning")),
         };
-        let version = version.map_err(|Malformed(what)| frames.damaged(at, what))?;
+        let head = head.map_err(|Malformed(what)| frames.damaged(at, what))?;
         let (payload, key) = Default::default();
-        Ok(Some(CopyReader { frames, payload, taken: 0, key, version, total: 0, ended: false }))
+        Ok(Some(CopyReader { frames, payload, taken: 0, key, head, total: 0, ended: false }))
     }
 
-    /// No version that was sent is above this one.
-    pub fn version(&self) -> u64 {
-        self.version
+    /// The first frame.
+    pub fn head(&self) -> &CopyHead {
+        &self.head
     }
 
     /// The next page; none at the end.
@@ -190,17 +236,21 @@ mod tests {
     use recrawl_types::UrlRules;
     use std::collections::BTreeMap;
 
-    fn read(storage: &dyn Storage) -> Result<(u64, Vec<(CanonicalUrl, Held)>), ReadError> {
+    fn head(version: u64) -> CopyHead {
+        CopyHead { target: "jsonl+file:///desk".into(), version, purged: version / 3 }
+    }
+
+    fn read(storage: &dyn Storage) -> Result<(CopyHead, Vec<(CanonicalUrl, Held)>), ReadError> {
         let mut reader = CopyReader::open(storage, "desk")?.expect("it was written");
         let mut pages = Vec::new();
         while let Some(page) = reader.next_page()? {
             pages.push(page);
         }
-        Ok((reader.version(), pages))
+        Ok((reader.head().clone(), pages))
     }
 
     fn write(storage: &dyn Storage, pages: &[(CanonicalUrl, Held)], version: u64) {
-        let mut writer = CopyWriter::create(storage, "desk", version).unwrap();
+        let mut writer = CopyWriter::create(storage, "desk", &head(version)).unwrap();
         pages.iter().for_each(|(url, held)| writer.push(url, *held).unwrap());
         writer.finish(storage).unwrap();
     }
@@ -231,8 +281,9 @@ mod tests {
             prop_assert!(CopyReader::open(&storage, "desk").unwrap().is_none());
             write(&storage, &first, 1);
             write(&storage, &then, version);
-            prop_assert_eq!(read(&storage).unwrap(), (version, then));
+            prop_assert_eq!(read(&storage).unwrap(), (head(version), then));
             prop_assert_eq!(storage.list().unwrap(), ["desk.copy"]);
+            prop_assert_eq!(copies(&storage).unwrap(), ["desk"]);
         }
 
         /// A byte that changed is told, and never read as another page.
@@ -248,7 +299,7 @@ mod tests {
             storage.create("desk.copy").unwrap().write(&bytes).unwrap();
             if let Ok(found) = read(&storage) {
                 // Some bytes of the header say nothing.
-                prop_assert_eq!(found, (7, pages));
+                prop_assert_eq!(found, (head(7), pages));
             }
             storage.create("desk.copy").unwrap().write(&bytes[..at]).unwrap();
             prop_assert!(read(&storage).is_err());

@@ -9,6 +9,7 @@ use crate::file::error::{OpenError, ReadError, WriteError};
 use crate::file::format::{FileKind, REPORTS};
 use crate::file::frames::Source;
 use crate::generation::manifest;
+use crate::kept::copies::{copies, copy_file};
 use crate::kept::file::StoredKind;
 use crate::repository::Repository;
 use crate::storage::Storage;
@@ -69,8 +70,8 @@ impl From<OpenError> for SnapshotError {
 }
 
 impl Repository {
-    /// Writes the committed generation, the reports, the kept visits and what operators decided (the text of
-    /// [`decisions`]) into the empty `to`; the manifest last, so that a snapshot which was cut short is none. `link` gives
+    /// Writes the committed generation, the reports, the kept visits, what targets hold and what operators decided (the text
+    /// of [`decisions`]) into the empty `to`; the manifest last, so that a snapshot which was cut short is none. `link` gives
     /// a file of that name a second name in `to` and says whether it could.
     ///
     /// # Errors
@@ -108,6 +109,11 @@ impl Repository {
         // This file grows, so it is copied: as far as it was committed with the generation.
         let reports = self.reports_file()?;
         made.copy(REPORTS, &reports, self.manifest.reports, to)?;
+        // Each is replaced whole, also while a daemon delivers.
+        for name in copies(&**self.storage()).map_err(ReadError::io(self.storage().locate("")))? {
+            let source = Source::open_unchecked(&**self.storage(), &copy_file(&name))?;
+            made.copy(&copy_file(&name), &source, source.length(), to)?;
+        }
         decisions::write(to, decided)?;
         manifest::write(to, &self.manifest)?;
         Ok(made)

@@ -1,0 +1,56 @@
+//! Makes documents of pages from the archive.
+
+use crate::texts::{Missing, Version, Versions, extracted};
+use recrawl_archive::ArchiveReader;
+use recrawl_crawl::parts::deliver::DeliverTarget;
+use recrawl_crawl::settings::Settings;
+use recrawl_delivery::{Document, id};
+use recrawl_extractor::{Extracted, PageContent};
+use recrawl_repository::Lookup;
+use recrawl_types::{CanonicalUrl, Visited};
+
+/// The pages of a commit, with their archive.
+pub struct Documents<'s> {
+    pub settings: &'s Settings,
+    pub target: &'s DeliverTarget,
+    pub archive: ArchiveReader,
+    pub pages: Lookup<'s>,
+}
+
+impl Documents<'_> {
+    /// The document of a page, from its last archived body.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn make(&mut self, version: u64, url: &CanonicalUrl) -> Result<Document, Missing> {
+        let missing = |why: String| Missing { none: "unreadable", why };
+        let no_text = |why: &str| Missing { none: "no_text", why: why.into() };
+        let visited = self.pages.visited(url).map_err(|e| missing(e.to_string()))?;
+        let Some(Visited { history, content }) = visited else {
+            return Err(no_text("nothing of it is archived"));
+        };
+        let settings = self.settings;
+        let mut versions = Versions::of(&self.archive, url, content.archive, settings.max_archived_body());
+        let Version { answer, .. } =
+            versions.next().unwrap_or_else(|| Err(no_text("nothing of it is archived")))?;
+        let part = settings.pages.of(url).map(|rule| &rule.part);
+        let Extracted::Page(PageContent { title, language, text, .. }) =
+            extracted(&answer, url, settings, part)
+        else {
+            return Err(no_text("its last archived body is no text"));
+        };
+        Ok(Document {
+            id: id(url),
+            version,
+            url: url.to_string(),
+            host: url.host().to_string(),
+            title,
+            language,
+            content_type: answer.content_type(),
+            status: answer.status(),
+            fetched_at: answer.time(),
+            changes: history.changes,
+            text: self.target.has_text.then_some(text),
+        })
+    }
+}

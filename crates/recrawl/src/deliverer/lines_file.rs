@@ -1,0 +1,138 @@
+//! A file of lines that is a target.
+
+use recrawl_crawl::output::sync_folder_of;
+use rustix::fs::{Gid, OFlags, Uid, fchown};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+/// Appends lines, durably.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn append(path: &Path, lines: &[u8]) -> io::Result<()> {
+    let (mut file, is_new) = match open(path) {
+        Err(e) if e.kind() == ErrorKind::NotFound => (options().create(true).open(path)?, true),
+        opened => (opened?, false),
+    };
+    cut_torn_line(&mut file)?;
+    file.write_all(lines)?;
+    file.sync_all()?;
+    if is_new { sync_folder_of(path) } else { Ok(()) }
+}
+
+/// Leaves only the lines that are kept. The file is replaced as a whole, by one of the same mode and owner, wherever a link
+/// leads to it.
+///
+/// # Errors
+/// When it cannot be read or replaced, or the program ends. It is unchanged then.
+pub fn rewrite(path: &Path, is_kept: &dyn Fn(&[u8]) -> bool, is_ended: &dyn Fn() -> bool) -> io::Result<()> {
+    let path = match fs::canonicalize(path) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
+        found => found?,
+    };
+    let file = open(&path)?;
+    let metadata = file.metadata()?;
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    let new = File::create(&beside)?;
+    // Before it has anything that others may not read.
+    new.set_permissions(metadata.permissions())?;
+    let (owner, group) = (metadata.uid(), metadata.gid());
+    let made = new.metadata()?;
+    if (made.uid(), made.gid()) != (owner, group) {
+        fchown(&new, Some(Uid::from_raw(owner)), Some(Gid::from_raw(group)))
+            .map_err(|e| io::Error::other(format!("run as its owner, user {owner}: {e}")))?;
+        // A change of owner may have taken bits of it.
+        new.set_permissions(metadata.permissions())?;
+    }
+    let (mut reader, mut out, mut line) = (BufReader::new(file), BufWriter::new(new), Vec::new());
+    while reader.read_until(b'\n', &mut line)? > 0 {
+        if is_ended() {
+            return Err(io::Error::other("the program ends"));
+        }
+        if is_kept(&line) {
+            out.write_all(&line)?;
+        }
+        line.clear();
+    }
+    out.into_inner()?.sync_all()?;
+    fs::rename(&beside, &path)?;
+    sync_folder_of(&path)
+}
+
+fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    // A named pipe would be waited for.
+    options.read(true).append(true).custom_flags(OFlags::NONBLOCK.bits() as i32);
+    options
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    let file = options().open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no regular file")) }
+}
+
+/// Cuts off a line without end, which a kill has left: its change was not confirmed, so it is sent again.
+fn cut_torn_line(file: &mut File) -> io::Result<()> {
+    let length = file.seek(SeekFrom::End(0))?;
+    let (mut end, mut part) = (length, vec![0; 64 << 10]);
+    while end > 0 {
+        let start = end.saturating_sub(part.len() as u64);
+        let part = &mut part[..(end - start) as usize];
+        file.seek(SeekFrom::Start(start))?;
+        file.read_exact(part)?;
+        match part.iter().rposition(|byte| *byte == b'\n') {
+            Some(at) => {
+                end = start + at as u64 + 1;
+                break;
+            }
+            None => end = start,
+        }
+    }
+    if end < length { file.set_len(end) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    fn text(path: &Path) -> String {
+        fs::read_to_string(path).unwrap()
+    }
+
+    #[test]
+    fn a_file_that_is_rewritten_keeps_its_mode_and_its_links() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, link) = (folder.path().join("lines"), folder.path().join("link"));
+        append(&path, b"a\nb\nc\n").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        symlink("lines", &link).unwrap();
+        let is_kept = |line: &[u8]| line != b"b\n";
+        rewrite(&link, &is_kept, &|| true).unwrap_err();
+        assert_eq!(text(&path), "a\nb\nc\n");
+        rewrite(&link, &is_kept, &|| false).unwrap();
+        append(&link, b"d\n").unwrap();
+        assert_eq!(text(&path), "a\nc\nd\n");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+        assert!(!folder.path().join("lines.new").exists());
+        // One that is not there has no lines.
+        rewrite(&folder.path().join("none"), &is_kept, &|| false).unwrap();
+    }
+
+    #[test]
+    fn a_torn_line_is_cut_off_and_what_is_no_file_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lines");
+        fs::write(&path, format!("a\n{}", "x".repeat(100_000))).unwrap();
+        append(&path, b"b\n").unwrap();
+        assert_eq!(text(&path), "a\nb\n");
+        let pipe = folder.path().join("pipe");
+        let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::from_raw_mode(0o600));
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, kind, mode, 0).unwrap();
+        assert!(append(&pipe, b"b\n").unwrap_err().to_string().contains("no regular file"));
+    }
+}
