@@ -289,6 +289,29 @@ fn a_slow_task_is_posted_once() {
     world.holds(ALL);
 }
 
+/// Another content or field sends all again: a page's state has how its document is made.
+#[test]
+fn documents_have_markdown_and_fields() {
+    let world = World::new();
+    world.crawl(0);
+    world.sent();
+    let fields = "fields = { heading = \"title\", links = \"a@href[]\", none = \".none\" }";
+    world.configure("", &format!("content = \"markdown\"\nwhole = true\n{fields}"));
+    assert_eq!(world.sent(), "search: 5 documents sent, 0 removed\nlines: 0 documents sent, 0 removed\n");
+    let index = world.index();
+    let (_, found) = index.documents.values().find(|(_, found)| found["title"] == "Page /a").unwrap();
+    let link = |page| format!("[/{page}]({}/{page})", world.site);
+    let links = ["a", "b", "c", "private"].map(link).concat();
+    assert_eq!(found["text"], format!("Some words of /a, edition 0\n\n{links}\n"));
+    assert_eq!(
+        (&found["heading"], &found["links"]),
+        (&json!("Page /a"), &json!(["/a", "/b", "/c", "/private"]))
+    );
+    assert!(found.get("none").is_none());
+    drop(index);
+    assert!(world.sent().starts_with("search: 0 documents sent"));
+}
+
 /// The backup knows neither what was delivered since, nor in which state.
 #[test]
 fn after_a_restored_backup_targets_hold_what_it_has() {
@@ -347,7 +370,10 @@ fn what_is_configured_wrongly_is_told_before_anything_is_sent() {
     let world = World::new();
     for (deliver, said) in [
         ("pages = []", "pages is empty"),
-        ("content = \"words\"", "write \"text\" or \"none\""),
+        ("content = \"words\"", "write \"text\", \"markdown\" or \"none\""),
+        ("whole = true", "whole is for content = \"markdown\""),
+        ("fields = { price = \"p >\" }", "fields: price: \"p >\" is not a CSS selector"),
+        ("fields = { text = \"p\" }", "is a field of every document"),
         ("user = \"anna\"", "set user and password together"),
         ("user = \"an:na\"\npassword = \"env:HOME\"", "user: it cannot have a colon"),
         ("bearer = \"env:SECRET_OF_TWO_LINES\"", "bearer: a token has no spaces"),

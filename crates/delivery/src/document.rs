@@ -4,6 +4,8 @@ use data_encoding::BASE32_NOPAD;
 use recrawl_types::CanonicalUrl;
 use ring::digest::{SHA256, digest};
 use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// Bytes of SHA-256 in a name.
 const NAME_BYTES: usize = 16;
@@ -42,10 +44,29 @@ pub struct Document {
     pub fetched_at: u64,
     /// Changes that visits found so far.
     pub changes: u32,
-    /// The visible text, as far as the page's rule lets it count; none if it is not asked for.
+    /// The visible text or Markdown, as far as the page's rule lets it count; none if it is not asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// Further fields.
+    #[serde(flatten)]
+    pub fields: BTreeMap<String, Value>,
 }
+
+/// The names of the other fields, and of what targets add.
+pub const FIELDS: [&str; 12] = [
+    "id",
+    "op",
+    "version",
+    "url",
+    "host",
+    "title",
+    "language",
+    "content_type",
+    "status",
+    "fetched_at",
+    "changes",
+    "text",
+];
 
 #[cfg(test)]
 mod tests {

@@ -47,6 +47,7 @@ mod markdown;
 mod media;
 mod names;
 mod oversized_tags;
+mod page_fields;
 mod part;
 mod query;
 mod refresh;
@@ -64,6 +65,7 @@ pub use inert::{inert, inert_text};
 pub use listings::{Hub, Listing, ListingEntry, ListingKind};
 pub use markdown::{MAX_MARKDOWN_BYTES, Markdown, PageExtent, markdown};
 pub use media::media_type;
+pub use page_fields::{FieldValues, MAX_FIELD_BYTES, MAX_FIELD_VALUES, PageFields};
 pub use part::{MAX_PART_ENTRIES, Part, PartError};
 pub use stream::assert_both_ways;
 

@@ -5,13 +5,14 @@
 
 use crate::sink::Handle;
 use crate::text::Collapsed;
-use cost::Cost;
 use recrawl_types::Size;
 use regex::{Regex, RegexBuilder};
 use scraper::{Html, Selector};
 use std::collections::HashSet;
 
 mod cost;
+
+pub(crate) use cost::Cost;
 
 /// Maximum selectors, and maximum patterns, of one part: each costs time at every visit.
 pub const MAX_PART_ENTRIES: usize = 50;
@@ -80,7 +81,7 @@ impl Part {
     /// The elements that are selected in a tree. A page that would need too many steps is given up, with nothing
     /// selected: few pages are so deep or so flat, and a page without text is counted.
     pub(crate) fn select(&self, html: &Html, bytes: usize) -> Selected {
-        let most = MIN_SELECTOR_STEPS + SELECTOR_STEPS_A_BYTE * bytes as u64;
+        let most = most_steps(bytes);
         let steps = self.cost.steps(html, most);
         if steps > most {
             let (included, ignored) = (Some(HashSet::new()), HashSet::new());
@@ -145,19 +146,27 @@ fn bounded(key: &'static str, entries: &[String]) -> Result<(), PartError> {
     }
 }
 
+/// Steps that the selectors of a page of this size may take.
+pub(crate) fn most_steps(bytes: usize) -> u64 {
+    MIN_SELECTOR_STEPS + SELECTOR_STEPS_A_BYTE * bytes as u64
+}
+
+/// Compiles a selector whose cost on a page has a bound.
+pub(crate) fn checked_selector(entry: &str) -> Result<Selector, String> {
+    let failed = |why: &str| format!("{entry:?} {why}");
+    let example = "is not a CSS selector; write one such as \"main article\", \"#price\" or \".ads\"";
+    let selector = Selector::parse(entry).map_err(|_| failed(example))?;
+    match entry.to_ascii_lowercase().contains(":has(") {
+        true => Err(failed("contains :has(), whose cost on a page has no bound; select the element itself")),
+        false => Ok(selector),
+    }
+}
+
 /// One selector that matches whatever an entry matches.
 fn list(key: &'static str, entries: &[String]) -> Result<Option<Selector>, PartError> {
     bounded(key, entries)?;
     for entry in entries {
-        let failed = |why: &str| Err(PartError { key, why: format!("{entry:?} {why}") });
-        if Selector::parse(entry).is_err() {
-            return failed(
-                "is not a CSS selector; write one such as \"main article\", \"#price\" or \".ads\"",
-            );
-        }
-        if entry.to_ascii_lowercase().contains(":has(") {
-            return failed("contains :has(), whose cost on a page has no bound; select the element itself");
-        }
+        checked_selector(entry).map_err(|why| PartError { key, why })?;
     }
     let joined = (!entries.is_empty()).then(|| Selector::parse(&entries.join(", ")));
     joined

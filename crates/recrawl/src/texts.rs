@@ -15,7 +15,7 @@ mod versions;
 pub use contents::Archived;
 pub use page::{ArchivedPage, MAX_VERSIONS, markdown_of, media_type, titled_text};
 pub use unified::unified;
-pub use versions::{Places, Version, Versions, extracted, inert_body, read, text_of};
+pub use versions::{Places, Version, Versions, extracted, inert_body, page_fields, read, text_of, written};
 
 use difference::Difference;
 use recrawl_archive::{ArchiveReader, opener};

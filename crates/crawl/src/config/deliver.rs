@@ -3,6 +3,7 @@
 use super::secrets::Secret;
 use super::units::{Size, Span};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 table! {
     /// `[[deliver]]`
@@ -13,8 +14,12 @@ table! {
         pages: Vec<String> = vec!["*".into()],
         /// The target (`recrawl_delivery::protocol`).
         to: String = String::new(),
-        /// Part of a document: `text`, the visible text; `none`.
+        /// The text of a document: `text`, `markdown` or `none`.
         content: String = "text".into(),
+        /// Has Markdown all that is seen, and not only the main content?
+        whole: bool = false,
+        /// Further fields of a document, by where their values are found (`recrawl_extractor::PageFields`).
+        fields: BTreeMap<String, String> = BTreeMap::new(),
         /// For Basic authentication.
         user: String = String::new(),
         /// For the same.

@@ -6,7 +6,9 @@ use crate::admission::pattern::Pattern;
 use crate::config::target::{authorization, check_name};
 use crate::config::{Config, DeliverTable};
 use ipnet::IpNet;
+use recrawl_delivery::document;
 use recrawl_delivery::protocol::{Protocol, TargetPlace};
+use recrawl_extractor::{PageExtent, PageFields};
 use recrawl_types::{CanonicalUrl, UrlRules};
 use std::fmt;
 use std::path::Path;
@@ -16,6 +18,17 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Targets at most: for each, all pages are compared with its copy after each round.
 const MAX_TARGETS: usize = 20;
 
+/// The text of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DocumentContent {
+    /// The visible text.
+    Text,
+    /// Markdown of so much of the page.
+    Markdown(PageExtent),
+    /// None.
+    None,
+}
+
 /// A checked target.
 #[derive(Clone)]
 pub struct DeliverTarget {
@@ -23,8 +36,12 @@ pub struct DeliverTarget {
     pub name: String,
     /// Where it is, and how it is spoken to.
     pub place: TargetPlace,
-    /// Does a document have the page's text?
-    pub has_text: bool,
+    /// The text of a document.
+    pub content: DocumentContent,
+    /// Its further fields.
+    pub fields: PageFields,
+    /// Another number if documents are made in another way.
+    pub shape: u64,
     /// `Authorization`, if any.
     pub authorization: Option<String>,
     /// Addresses that are allowed although they are not on the public Internet.
@@ -82,11 +99,21 @@ impl DeliverTarget {
         if patterns.is_empty() {
             return Err("pages is empty, so the target would get nothing".into());
         }
-        let has_text = match table.content.as_str() {
-            "text" => true,
-            "none" => false,
-            other => return Err(format!("content is {other:?}; write \"text\" or \"none\"")),
+        let content = match (table.content.as_str(), table.whole) {
+            ("text", false) => DocumentContent::Text,
+            ("markdown", false) => DocumentContent::Markdown(PageExtent::Main),
+            ("markdown", true) => DocumentContent::Markdown(PageExtent::Whole),
+            ("none", false) => DocumentContent::None,
+            ("text" | "none", true) => return Err("whole is for content = \"markdown\": remove it".into()),
+            (other, _) => {
+                return Err(format!("content is {other:?}; write \"text\", \"markdown\" or \"none\""));
+            }
         };
+        let fields = PageFields::new(&table.fields).map_err(named("fields"))?;
+        if let Some(name) = table.fields.keys().find(|name| document::FIELDS.contains(&name.as_str())) {
+            return Err(format!("fields: {name:?} is a field of every document; choose another name"));
+        }
+        let shape = format!("{content:?} {:?}", table.fields);
         if table.batch == 0 || table.timeout.0.is_zero() {
             return Err("batch and timeout must not be 0".into());
         }
@@ -98,7 +125,9 @@ impl DeliverTarget {
         Ok(DeliverTarget {
             name: table.name.clone(),
             place,
-            has_text,
+            content,
+            fields,
+            shape: xxh3_64(shape.as_bytes()),
             authorization,
             allow_addresses: allow.collect::<Result<_, _>>().map_err(named("allow_addresses"))?,
             batch: table.batch as usize,

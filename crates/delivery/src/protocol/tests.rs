@@ -21,6 +21,7 @@ fn put(name: &str) -> CopyItem {
         fetched_at: 5,
         changes: 2,
         text: Some("words".into()),
+        fields: [("price".to_owned(), json!("15"))].into(),
     }))
 }
 
@@ -87,6 +88,9 @@ fn a_bulk_request_has_a_version_for_each_change() {
         [&json!({"index": of("a")}), &json!({"delete": of("b")}), &json!({"index": of("c")})]
     );
     assert_eq!((&lines[1]["url"], &lines[1]["text"]), (&json!("http://a.test/a"), &json!("words")));
+    assert_eq!(lines[1]["price"], "15");
+    let known = lines[1].as_object().unwrap().keys().filter(|name| *name != "price");
+    assert!(known.into_iter().all(|name| crate::document::FIELDS.contains(&name.as_str())));
 }
 
 #[test]

@@ -9,7 +9,7 @@ const ATTRIBUTES_A_STEP: u64 = 8;
 
 /// What a list of selectors may ask of an element.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Cost {
+pub(crate) struct Cost {
     /// Number of selectors.
     selectors: u64,
     /// Of these, the selectors that may ask all siblings of an element.
@@ -33,7 +33,7 @@ struct Search {
 
 impl Cost {
     /// Of entries that were found to be selectors.
-    pub(super) fn of<'a>(entries: impl Iterator<Item = &'a String>) -> Cost {
+    pub(crate) fn of<'a>(entries: impl Iterator<Item = &'a String>) -> Cost {
         let mut cost = Cost::default();
         for entry in entries {
             let entry = compact(entry);
@@ -55,7 +55,7 @@ impl Cost {
 
     /// The steps that the selectors need at most, counted until they are more than `most`. A descendant selector
     /// asks each ancestor; `~` and `:nth-of-type` ask each sibling, and `a ~ b c` those of each ancestor.
-    pub(super) fn steps(&self, html: &Html, most: u64) -> u64 {
+    pub(crate) fn steps(&self, html: &Html, most: u64) -> u64 {
         let mut steps = 0u64;
         // Steps to ask the open elements, and the children of each node around them.
         let mut of_line = 0u64;

@@ -1,8 +1,8 @@
 //! Makes documents of pages from the archive.
 
-use crate::texts::{Missing, Version, Versions, extracted};
+use crate::texts::{Missing, Version, Versions, extracted, page_fields, written};
 use recrawl_archive::ArchiveReader;
-use recrawl_crawl::parts::deliver::DeliverTarget;
+use recrawl_crawl::parts::deliver::{DeliverTarget, DocumentContent};
 use recrawl_crawl::settings::Settings;
 use recrawl_delivery::{Document, id};
 use recrawl_extractor::{Extracted, PageContent};
@@ -33,8 +33,16 @@ impl Documents<'_> {
         let mut versions = Versions::of(&self.archive, url, content.archive, settings.max_archived_body());
         let Version { answer, .. } =
             versions.next().unwrap_or_else(|| Err(no_text("nothing of it is archived")))?;
+        let text = match self.target.content {
+            DocumentContent::Markdown(extent) => {
+                let markdown = written(&answer, url, settings, extent);
+                Some(markdown.ok_or_else(|| no_text("its last archived body is no text"))?.text)
+            }
+            DocumentContent::Text | DocumentContent::None => None,
+        };
+        let fields = page_fields(&answer, url, settings, &self.target.fields);
         let part = settings.pages.of(url).map(|rule| &rule.part);
-        let Extracted::Page(PageContent { title, language, text, .. }) =
+        let Extracted::Page(PageContent { title, language, text: visible, .. }) =
             extracted(&answer, url, settings, part)
         else {
             return Err(no_text("its last archived body is no text"));
@@ -50,7 +58,8 @@ impl Documents<'_> {
             status: answer.status(),
             fetched_at: answer.time(),
             changes: history.changes,
-            text: self.target.has_text.then_some(text),
+            text: text.or_else(|| (self.target.content == DocumentContent::Text).then_some(visible)),
+            fields,
         })
     }
 }

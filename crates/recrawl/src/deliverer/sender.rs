@@ -136,7 +136,10 @@ impl Sender<'_> {
 
 fn size(item: &CopyItem) -> usize {
     match item {
-        CopyItem::Put(document) => 500 + document.text.as_ref().map_or(0, String::len),
+        CopyItem::Put(document) => {
+            let fields: usize = document.fields.values().map(|value| value.to_string().len()).sum();
+            500 + document.text.as_ref().map_or(0, String::len) + fields
+        }
         CopyItem::Delete(_) => 100,
     }
 }

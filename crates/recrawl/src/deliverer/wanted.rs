@@ -88,6 +88,7 @@ fn state(record: &PageRecord, target: &DeliverTarget) -> Option<u64> {
         return None;
     }
     content.archive?;
-    let parts = [*changes, first.0, last_change.0, content.rule, u32::from(target.has_text)];
+    let parts =
+        [*changes, first.0, last_change.0, content.rule, target.shape as u32, (target.shape >> 32) as u32];
     Some(xxh3_64(&parts.map(u32::to_le_bytes).concat()))
 }

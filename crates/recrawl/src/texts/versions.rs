@@ -5,7 +5,8 @@ use recrawl_archive::answer::Answer;
 use recrawl_archive::{ArchiveReader, timestamp};
 use recrawl_crawl::settings::Settings;
 use recrawl_extractor::{
-    Extracted, Fields, Markdown, PageExtent, Part, extract_part, inert, inert_text, markdown,
+    Extracted, FieldValues, Fields, Markdown, PageExtent, PageFields, Part, extract_part, inert, inert_text,
+    markdown,
 };
 use recrawl_types::{ArchivePosition, CanonicalUrl};
 use std::io::{self, ErrorKind};
@@ -167,7 +168,7 @@ pub fn extracted(answer: &Answer, url: &CanonicalUrl, settings: &Settings, part:
 }
 
 /// A body as Markdown; none if it is neither HTML nor text.
-pub(super) fn written(
+pub fn written(
     answer: &Answer,
     url: &CanonicalUrl,
     settings: &Settings,
@@ -177,6 +178,18 @@ pub(super) fn written(
     let fields = fields(answer, content_type.as_deref(), url, settings);
     let part = settings.pages.of(url).map(|rule| &rule.part);
     markdown(answer.document(), &fields, url, &settings.rules, &settings.reading, part, extent)
+}
+
+/// The further fields of a document that a body has.
+pub fn page_fields(
+    answer: &Answer,
+    url: &CanonicalUrl,
+    settings: &Settings,
+    wanted: &PageFields,
+) -> FieldValues {
+    let content_type = answer.content_type();
+    let fields = fields(answer, content_type.as_deref(), url, settings);
+    wanted.read(answer.document(), &fields, url, &settings.reading)
 }
 
 /// The header fields that say how a body is read.

@@ -1,0 +1,330 @@
+//! Fields of a page: texts that selectors find, and values of its JSON-LD.
+
+use crate::charset;
+use crate::html::{self, Attributes};
+use crate::media::{BodyKind, MediaType};
+use crate::part::{Cost, MAX_PART_ENTRIES, MAX_PART_ENTRY_BYTES, checked_selector, most_steps};
+use crate::xhtml;
+use crate::{Fields, Options};
+use recrawl_types::CanonicalUrl;
+use scraper::{ElementRef, Html, Node, Selector};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Values of a field with `[]` at most. Search servers index each.
+pub const MAX_FIELD_VALUES: usize = 100;
+/// Bytes of a value at most. Lucene indexes no longer word.
+pub const MAX_FIELD_BYTES: usize = 32_000;
+/// Matches of a selector that are looked at for a value: a page may have 100,000 empty ones.
+const MAX_MATCHES: usize = 1_000;
+/// Bytes of JSON-LD that are read of a page.
+const MAX_JSON_LD: usize = 1 << 20;
+/// Bytes of a field's name at most.
+const MAX_NAME: usize = 64;
+
+/// Named texts of pages, as configured: `.price`, `meta[name=author]@content`, `.tag[]`, `jsonld:offers.price`.
+#[derive(Clone, Debug, Default)]
+pub struct PageFields {
+    fields: Vec<(String, FieldSource)>,
+    cost: Cost,
+    has_json_ld: bool,
+}
+
+#[derive(Clone, Debug)]
+struct FieldSource {
+    find: Find,
+    /// All values, in an array; else the first one.
+    is_list: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Find {
+    Text(Selector),
+    Attribute(Selector, String),
+    JsonLd(Vec<String>),
+}
+
+/// The values of a page's fields: texts, so that a field has one type on all pages; arrays of them for fields with `[]`. A
+/// field without a value has no entry.
+pub type FieldValues = BTreeMap<String, Value>;
+
+impl PageFields {
+    /// Checks and compiles the sources of fields.
+    ///
+    /// # Errors
+    /// The field, and what is wrong.
+    ///
+    /// ```
+    /// use recrawl_extractor::{Fields, Options, PageFields};
+    /// use recrawl_types::UrlRules;
+    ///
+    /// let fields = PageFields::new(&[("price".into(), ".price".into())].into())?;
+    /// let url = UrlRules::default().canonicalize("https://example.com/shoe").expect("it is a URL");
+    /// let sent = Fields { content_type: Some("text/html"), ..Fields::default() };
+    /// let found = fields.read(b"<p>Shoe <b class=price>15 EUR</b>", &sent, &url, &Options::default());
+    /// assert_eq!(found["price"], "15 EUR");
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn new(entries: &BTreeMap<String, String>) -> Result<PageFields, String> {
+        if entries.len() > MAX_PART_ENTRIES {
+            return Err(format!("{} entries; at most {MAX_PART_ENTRIES} are read", entries.len()));
+        }
+        let (mut fields, mut selectors) = (Vec::new(), Vec::new());
+        for (name, entry) in entries {
+            let named = |why: String| format!("{name}: {why}");
+            let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(is_name) {
+                let why = format!("write a name of at most {MAX_NAME} letters, digits and _");
+                return Err(named(why));
+            }
+            let (source, selector) = source(entry).map_err(named)?;
+            selectors.extend(selector);
+            fields.push((name.clone(), source));
+        }
+        let has_json_ld = fields.iter().any(|(_, source)| matches!(source.find, Find::JsonLd(_)));
+        Ok(PageFields { fields, cost: Cost::of(selectors.iter()), has_json_ld })
+    }
+
+    /// Are there none?
+    pub fn is_empty(&self) -> bool {
+        self.fields.is_empty()
+    }
+
+    /// The fields of a body. A page on which the selectors would need too many steps has none, and neither has a body that
+    /// is no HTML.
+    pub fn read(&self, body: &[u8], sent: &Fields<'_>, url: &CanonicalUrl, options: &Options) -> FieldValues {
+        let media = MediaType::of(sent, body, &options.types);
+        if self.is_empty() || !matches!(media.kind, BodyKind::Html | BodyKind::Xhtml) {
+            return FieldValues::new();
+        }
+        let decoded = charset::decode(body, media.charset.as_deref(), media.syntax(), &url.host());
+        let text = match media.kind {
+            BodyKind::Xhtml => xhtml::to_html(&decoded.text).into(),
+            _ => decoded.text,
+        };
+        let (html, _) = html::parse(&text, Attributes::All);
+        let most = most_steps(text.len());
+        let is_given_up = self.cost.steps(&html, most) > most;
+        let json_ld = if self.has_json_ld { json_ld(&html) } else { Vec::new() };
+        let values = |source: &FieldSource| {
+            let limit = if source.is_list { MAX_FIELD_VALUES } else { 1 };
+            let mut found: Vec<String> = match &source.find {
+                Find::Text(_) | Find::Attribute(..) if is_given_up => Vec::new(),
+                Find::Text(selector) => {
+                    let texts = html.select(selector).take(MAX_MATCHES).map(text_of);
+                    texts.filter(|text| !text.is_empty()).take(limit).collect()
+                }
+                Find::Attribute(selector, name) => {
+                    let matches = html.select(selector).take(MAX_MATCHES);
+                    let texts = matches.filter_map(|element| element.attr(name)).map(|text| cut(text.trim()));
+                    texts.filter(|text| !text.is_empty()).take(limit).collect()
+                }
+                Find::JsonLd(path) => {
+                    let mut found = Vec::new();
+                    json_ld.iter().for_each(|value| at_path(value, path, limit, &mut found));
+                    found
+                }
+            };
+            match source.is_list {
+                true if found.is_empty() => None,
+                true => Some(Value::from(found)),
+                false => found.pop().map(Value::from),
+            }
+        };
+        let fields = self.fields.iter();
+        fields.filter_map(|(name, source)| Some((name.clone(), values(source)?))).collect()
+    }
+}
+
+/// A source, and its selector as text.
+fn source(entry: &str) -> Result<(FieldSource, Option<String>), String> {
+    if entry.len() > MAX_PART_ENTRY_BYTES {
+        return Err(format!("it has {} bytes; at most {MAX_PART_ENTRY_BYTES} are read", entry.len()));
+    }
+    let rest = entry.trim();
+    let (rest, is_list) = rest.strip_suffix("[]").map_or((rest, false), |rest| (rest, true));
+    if let Some(path) = rest.strip_prefix("jsonld:") {
+        let path: Vec<String> = path.split('.').map(str::to_owned).collect();
+        return match path.iter().any(String::is_empty) {
+            true => Err(format!("{entry:?} is no path; write one such as \"jsonld:offers.price\"")),
+            false => Ok((FieldSource { find: Find::JsonLd(path), is_list }, None)),
+        };
+    }
+    let is_attribute = |name: &str| {
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':'))
+    };
+    // A selector may have an @ in a string.
+    let (selector, attribute) = match rest.rsplit_once('@').filter(|(_, name)| is_attribute(name)) {
+        Some((selector, name)) => (selector, Some(name.to_ascii_lowercase())),
+        None => (rest, None),
+    };
+    let compiled = checked_selector(selector)?;
+    let find = match attribute {
+        Some(name) => Find::Attribute(compiled, name),
+        None => Find::Text(compiled),
+    };
+    Ok((FieldSource { find, is_list }, Some(selector.to_owned())))
+}
+
+/// The text of an element on one line, without scripts and styles.
+fn text_of(element: ElementRef<'_>) -> String {
+    let mut text = String::new();
+    for node in element.descendants() {
+        let Node::Text(part) = node.value() else { continue };
+        let is_code = node.parent().and_then(ElementRef::wrap).is_some_and(|parent| {
+            matches!(parent.value().name(), "script" | "style" | "template" | "noscript")
+        });
+        if is_code {
+            continue;
+        }
+        // Words of two texts are those of one, unless a space is between them.
+        let ends = text.is_empty() || text.ends_with(' ');
+        if part.starts_with(char::is_whitespace) && !ends {
+            text.push(' ');
+        }
+        let mut words = part.split_whitespace().peekable();
+        while let Some(word) = words.next() {
+            text.push_str(word);
+            if words.peek().is_some() || part.ends_with(char::is_whitespace) {
+                text.push(' ');
+            }
+        }
+        if text.len() > MAX_FIELD_BYTES {
+            break;
+        }
+    }
+    cut(text.trim_end())
+}
+
+fn cut(text: &str) -> String {
+    let mut end = text.len().min(MAX_FIELD_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text[..end].to_owned()
+}
+
+/// The JSON-LD of a page. A script that is no JSON, or is nested deeper than serde_json reads (128), is left out.
+fn json_ld(html: &Html) -> Vec<Value> {
+    let (mut values, mut left) = (Vec::new(), MAX_JSON_LD);
+    for node in html.tree.nodes() {
+        let Node::Element(element) = node.value() else { continue };
+        let kind = element.attr("type").unwrap_or_default().trim();
+        if element.name() != "script" || !kind.eq_ignore_ascii_case("application/ld+json") {
+            continue;
+        }
+        let text: String =
+            node.children().filter_map(|child| child.value().as_text().map(|text| &**text)).collect();
+        let Some(rest) = left.checked_sub(text.len()) else { continue };
+        left = rest;
+        values.extend(serde_json::from_str::<Value>(&text));
+    }
+    values
+}
+
+/// Collects the values at a path. A list on the way stands for its elements, and so does `@graph`.
+fn at_path(value: &Value, path: &[String], limit: usize, found: &mut Vec<String>) {
+    if found.len() >= limit {
+        return;
+    }
+    match value {
+        Value::Array(values) => values.iter().for_each(|value| at_path(value, path, limit, found)),
+        Value::Object(object) => {
+            if let Some(value) = path.first().and_then(|name| object.get(name)) {
+                at_path(value, &path[1..], limit, found);
+            }
+            if let Some(graph) = object.get("@graph") {
+                at_path(graph, path, limit, found);
+            }
+        }
+        _ if !path.is_empty() => {}
+        Value::String(text) if !text.trim().is_empty() => found.push(cut(text.trim())),
+        Value::Number(_) | Value::Bool(_) => found.push(value.to_string()),
+        Value::Null | Value::String(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recrawl_types::UrlRules;
+
+    fn fields(entries: &[(&str, &str)]) -> Result<PageFields, String> {
+        PageFields::new(&entries.iter().map(|(name, entry)| ((*name).into(), (*entry).into())).collect())
+    }
+
+    fn read(entry: &str, body: &str) -> Option<Value> {
+        let url = UrlRules::keep_all().canonicalize("http://a.test/").unwrap();
+        let sent = Fields { content_type: Some("text/html"), ..Fields::default() };
+        let found = fields(&[("x", entry)]).unwrap();
+        found.read(body.as_bytes(), &sent, &url, &Options::default()).remove("x")
+    }
+
+    fn one(text: &str) -> Option<Value> {
+        Some(text.into())
+    }
+
+    #[test]
+    fn texts_attributes_and_json_ld_are_found() {
+        let page = r#"<meta name=author content=" Ada "><a href="x@y">at</a><p class=price></p>
+            <p class=price> 15 <b>E</b>UR<script>1</script></p><i class=tag>a</i><i class=tag>b</i>
+            <script type="application/ld+json">{"@graph":[{"@type":"Product","offers":[{"price":19.5},{"price":"20"}],
+            "isNew":true,"none":null}]}</script>"#;
+        for (entry, value) in [
+            (".price", one("15 EUR")),
+            ("meta[name=author]@content", one("Ada")),
+            ("meta[name=author]@CONTENT", one("Ada")),
+            ("a[href=\"x@y\"]", one("at")),
+            (".tag", one("a")),
+            (".tag[]", Some(serde_json::json!(["a", "b"]))),
+            (".none", None),
+            (".none[]", None),
+            ("meta@none", None),
+            ("jsonld:offers.price", one("19.5")),
+            ("jsonld:offers.price[]", Some(serde_json::json!(["19.5", "20"]))),
+            ("jsonld:isNew", one("true")),
+            ("jsonld:offers", None),
+            ("jsonld:none", None),
+            ("jsonld:@type.more", None),
+        ] {
+            assert_eq!(read(entry, page), value, "{entry}");
+        }
+    }
+
+    #[test]
+    fn what_names_no_field_is_refused() {
+        for (name, entry, said) in [
+            ("x", "", "is not a CSS selector"),
+            ("x", "p >", "is not a CSS selector"),
+            ("x", "@content", "is not a CSS selector"),
+            ("x", "p:has(a)", ":has()"),
+            ("x", "jsonld:", "is no path"),
+            ("x", "jsonld:a..b", "is no path"),
+            ("a.b", "p", "letters, digits and _"),
+            ("", "p", "letters, digits and _"),
+        ] {
+            let error = fields(&[(name, entry)]).unwrap_err();
+            assert!(error.contains(said) && error.starts_with(&format!("{name}: ")), "{error}");
+        }
+        assert!(fields(&[("x", &"p".repeat(2_000))]).unwrap_err().contains("at most 1000"));
+    }
+
+    /// Whatever a page holds, its fields are small and found in time that follows from its size.
+    #[test]
+    fn hostile_pages_have_bounded_fields() {
+        let many = "<p>x</p>".repeat(100_000);
+        assert!(matches!(read("p[]", &many), Some(Value::Array(found)) if found.len() == MAX_FIELD_VALUES));
+        assert_eq!(read("p", &"<p></p>".repeat(100_000)), None);
+        let long = format!("<p>{}", "ä".repeat(100_000));
+        assert!(matches!(read("p", &long), Some(Value::String(text)) if text.len() == MAX_FIELD_BYTES));
+        let script = |json: &str| format!("<script type='application/ld+json'>{json}</script><p>y</p>");
+        let deep = script(&format!("{}1{}", "{\"a\":".repeat(10_000), "}".repeat(10_000)));
+        assert_eq!(read("jsonld:a", &deep), None);
+        let large = script(&format!("{{\"b\":\"{}\",\"a\":1}}", "x".repeat(1 << 20)));
+        assert_eq!(read("jsonld:a", &large), None);
+        assert_eq!(read("jsonld:a", &(large + &script("{\"a\":2}"))), one("2"));
+        assert_eq!(read("p", &deep), one("y"));
+        let nested = format!("{}<i>x", "<div>".repeat(5_000));
+        assert!(read("div div div div i", &nested).is_none_or(|value| value == "x"));
+    }
+}
