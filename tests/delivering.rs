@@ -84,6 +84,7 @@ impl World {
 
     fn command(&self, words: &[&str]) -> Command {
         let mut command = program();
+        command.env("API_KEY", "xyz");
         command.args(words).arg("--config").arg(self.folder.path().join("recrawl.toml"));
         command.arg("--data-dir").arg(self.folder.path().join("data"));
         command
@@ -312,6 +313,53 @@ fn documents_have_markdown_and_fields() {
     assert!(world.sent().starts_with("search: 0 documents sent"));
 }
 
+#[test]
+fn typesense_and_solr_are_kept_in_step() {
+    for (api, credentials) in [(Api::Typesense, "bearer = \"env:API_KEY\""), (Api::Solr, "")] {
+        let world = World::with(api);
+        world.configure("", credentials);
+        world.index().credentials = (api == Api::Typesense).then(|| "x-typesense-api-key: xyz\r\n".into());
+        world.crawl(0);
+        world.sent();
+        world.holds(ALL);
+        world.index().faults = [RequestFault::Lost].into();
+        world.crawl(2);
+        fails(world.run(&["deliver", "send"]), 1);
+        world.sent();
+        world.holds(&[("/", 0), ("/a", 2), ("/c", 0), ("/private", 0)]);
+    }
+}
+
+/// A program reads what a file would get. Its exit code says whether it took all, takes none of it ever, or none now.
+#[test]
+fn a_program_takes_documents() {
+    let world = World::new();
+    let (program, taken) = (world.folder.path().join("take"), world.folder.path().join("taken.jsonl"));
+    let script = format!(
+        "#!/bin/sh\nlines=$(cat)\ncase $lines in *'words of /b,'*) echo no b >&2; exit 65;; esac\n\
+         [ -e {busy} ] && {{ echo busy $RECRAWL_TARGET >&2; exit 1; }}\nprintf '%s\\n' \"$lines\" >> {taken}\n",
+        busy = world.folder.path().join("busy").display(),
+        taken = taken.display()
+    );
+    std::fs::write(&program, script).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o700)).unwrap();
+    let config = format!(
+        "[fetch]\nallow_addresses = [\"127.0.0.0/8\"]\n[[deliver]]\nname = \"program\"\nto = \"command:{}\"\n",
+        program.display()
+    );
+    world.crawl(0);
+    std::fs::write(world.folder.path().join("recrawl.toml"), config).unwrap();
+    std::fs::write(world.folder.path().join("busy"), "").unwrap();
+    let told = fails(world.run(&["deliver", "send"]), 1);
+    assert!(told.contains("busy program"), "{told}");
+    std::fs::remove_file(world.folder.path().join("busy")).unwrap();
+    let sent = world.run(&["deliver", "send"]);
+    assert!(String::from_utf8_lossy(&sent.stderr).contains("exit status: 65: no b"));
+    assert_eq!(succeeds(sent), "program: 4 documents sent, 0 removed, 1 refused\n");
+    let left = [("/", 0), ("/a", 0), ("/c", 0), ("/private", 0)];
+    assert_eq!(replayed(&taken, &world.site), world.expected(&left));
+}
+
 /// The backup knows neither what was delivered since, nor in which state.
 #[test]
 fn after_a_restored_backup_targets_hold_what_it_has() {
@@ -385,7 +433,7 @@ fn what_is_configured_wrongly_is_told_before_anything_is_sent() {
         assert!(told.contains("[[deliver]] \"search\"") && told.contains(said), "{told}");
     }
     let config = world.folder.path().join("recrawl.toml");
-    std::fs::write(&config, "[[deliver]]\nname = \"x\"\nto = \"solr+http://localhost/docs\"\n").unwrap();
+    std::fs::write(&config, "[[deliver]]\nname = \"x\"\nto = \"sql+http://localhost/docs\"\n").unwrap();
     let told = fails(world.check(), 2);
     assert!(told.contains("unknown kind of target; write it as one of: opensearch+https://"), "{told}");
     std::fs::write(&config, "").unwrap();

@@ -5,12 +5,16 @@
 mod lines;
 mod meilisearch;
 mod opensearch;
+mod program;
+mod solr;
+mod typesense;
 
 pub use lines::{kept, lines};
 
 use crate::document::Document;
 use crate::sync::ItemAnswer;
 use recrawl_types::CanonicalUrl;
+use serde_json::Value;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,13 +29,26 @@ pub enum CopyItem {
     Delete(CanonicalUrl),
 }
 
+/// The method of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HttpMethod {
+    /// Asks.
+    Get,
+    /// Sends a body.
+    Post,
+    /// Removes what the URL names.
+    Delete,
+}
+
 /// A request to a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetRequest {
+    /// The method.
+    pub method: HttpMethod,
     /// The address.
     pub url: Url,
-    /// The body of a POST; none for a GET.
-    pub body: Option<Vec<u8>>,
+    /// The body of a POST.
+    pub body: Vec<u8>,
     /// Its type.
     pub content_type: &'static str,
 }
@@ -56,6 +73,16 @@ pub trait TargetServer: fmt::Debug + Send + Sync {
 
     /// Reads of an answer, by its status and body, what became of these items.
     fn read(&self, items: &[CopyItem], status: u16, body: &[u8]) -> AfterAnswer;
+
+    /// The header field that has `deliver.bearer`; none of `Authorization`.
+    fn key_field(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Deletes that a request may have.
+    fn max_deletes(&self) -> usize {
+        usize::MAX
+    }
 }
 
 /// How a target is spoken to.
@@ -65,6 +92,8 @@ pub enum Protocol {
     Server(Arc<dyn TargetServer>),
     /// Lines of JSON are appended to a file.
     Lines(PathBuf),
+    /// A program with its arguments reads such lines.
+    Program(Vec<String>),
 }
 
 /// `deliver.to`, as read.
@@ -102,6 +131,17 @@ const KINDS: &[TargetKind] = &[
         example: "meilisearch+http://localhost:7700/docs",
         read: |rest| of_server("meilisearch", rest, meilisearch::TaskIndex::new),
     },
+    TargetKind {
+        begins: "typesense+",
+        example: "typesense+http://localhost:8108/docs",
+        read: |rest| of_server("typesense", rest, |server, name| typesense::Collection::new(&server, name)),
+    },
+    TargetKind {
+        begins: "solr+",
+        example: "solr+http://localhost:8983/solr/docs",
+        read: |rest| of_server("solr", rest, |server, name| solr::Core::new(&server, name)),
+    },
+    TargetKind { begins: "command:", example: "command:/usr/local/bin/load-docs", read: program::place },
     TargetKind { begins: "jsonl+file://", example: "jsonl+file:///var/lib/docs.jsonl", read: lines::place },
 ];
 
@@ -152,6 +192,20 @@ fn of_server<S: TargetServer + 'static>(
     Ok(TargetPlace { address, protocol: Protocol::Server(Arc::new(new(server, index)?)) })
 }
 
+/// A URL below a server's.
+fn below(server: &Url, path: &str) -> Url {
+    server.join(path).expect("a path of plain characters")
+}
+
+/// A document without fields that have no value: some servers know no null.
+fn without_nulls(document: &Document) -> Value {
+    let mut value = serde_json::to_value(document).expect("a document is plain data");
+    if let Value::Object(fields) = &mut value {
+        fields.retain(|_, value| !value.is_null());
+    }
+    value
+}
+
 /// Items that are refused together are sent in halves, until it is known which one is meant.
 fn refused(items: usize, why: String) -> AfterAnswer {
     match items {
@@ -177,5 +231,7 @@ fn not_taken(status: u16, body: &[u8], items: usize) -> AfterAnswer {
     }
 }
 
+#[cfg(test)]
+mod lives;
 #[cfg(test)]
 mod tests;

@@ -14,6 +14,7 @@ mod sender;
 mod webhook;
 
 use crate::texts::Archived;
+pub use command::Program;
 pub use webhook::words;
 
 use futures_util::future::join_all;

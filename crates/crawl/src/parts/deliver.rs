@@ -118,8 +118,14 @@ impl DeliverTarget {
             return Err("batch and timeout must not be 0".into());
         }
         let authorization = authorization(&table.user, &table.password, &table.bearer)?;
-        if authorization.is_some() && matches!(place.protocol, Protocol::Lines(_)) {
-            return Err("a file needs no user, password or bearer: remove them".into());
+        match &place.protocol {
+            Protocol::Server(server) if server.key_field().is_some() && table.bearer.is_empty() => {
+                return Err("set bearer to its API key".into());
+            }
+            Protocol::Lines(_) | Protocol::Program(_) if authorization.is_some() => {
+                return Err("only servers need user, password or bearer: remove them".into());
+            }
+            _ => {}
         }
         let allow = table.allow_addresses.iter().map(|text| address_block(text));
         Ok(DeliverTarget {
@@ -141,7 +147,7 @@ impl DeliverTarget {
     pub fn file(&self) -> Option<&Path> {
         match &self.place.protocol {
             Protocol::Lines(path) => Some(path),
-            Protocol::Server(_) => None,
+            Protocol::Server(_) | Protocol::Program(_) => None,
         }
     }
 

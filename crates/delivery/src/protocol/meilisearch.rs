@@ -1,7 +1,7 @@
 //! Meilisearch. It takes a request as a task, and tells by the task what became of it. It has no versions: so there is one
 //! request at a time, and the next one waits for the task's end.
 
-use super::{AfterAnswer, CopyItem, TargetRequest, TargetServer, not_taken, refused};
+use super::{AfterAnswer, CopyItem, HttpMethod, TargetRequest, TargetServer, below, not_taken, refused};
 use crate::document::id;
 use crate::sync::ItemAnswer;
 use serde_json::Value;
@@ -36,10 +36,6 @@ impl TaskIndex {
             false => Err(format!("{name:?}: an index is named by letters, digits, - and _")),
         }
     }
-
-    fn at(&self, path: &str) -> Url {
-        self.server.join(path).expect("a path of letters, digits, - and _")
-    }
 }
 
 impl TargetServer for TaskIndex {
@@ -64,15 +60,21 @@ impl TargetServer for TaskIndex {
             }
         };
         let body = Value::Array(body).to_string().into_bytes();
-        TargetRequest { url: self.at(&path), body: Some(body), content_type: "application/json" }
+        TargetRequest {
+            method: HttpMethod::Post,
+            url: below(&self.server, &path),
+            body,
+            content_type: "application/json",
+        }
     }
 
     /// 202 names a task; 200 tells of one.
     fn read(&self, items: &[CopyItem], status: u16, body: &[u8]) -> AfterAnswer {
         let document: Value = serde_json::from_slice(body).unwrap_or_default();
         let ask = |task: u64| TargetRequest {
-            url: self.at(&format!("tasks/{task}")),
-            body: None,
+            method: HttpMethod::Get,
+            url: below(&self.server, &format!("tasks/{task}")),
+            body: Vec::new(),
             content_type: "application/json",
         };
         match (status, document["status"].as_str()) {

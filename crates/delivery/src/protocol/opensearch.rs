@@ -2,7 +2,7 @@
 //!
 //! Each change has an external version. So a request that comes late, or twice, never overwrites a newer document.
 
-use super::{AfterAnswer, CopyItem, TargetRequest, TargetServer, not_taken};
+use super::{AfterAnswer, CopyItem, HttpMethod, TargetRequest, TargetServer, not_taken};
 use crate::document::id;
 use crate::sync::ItemAnswer;
 use serde::Deserialize;
@@ -60,7 +60,12 @@ impl TargetServer for BulkIndex {
                 body.push(b'\n');
             }
         }
-        TargetRequest { url: self.bulk.clone(), body: Some(body), content_type: "application/x-ndjson" }
+        TargetRequest {
+            method: HttpMethod::Post,
+            url: self.bulk.clone(),
+            body,
+            content_type: "application/x-ndjson",
+        }
     }
 
     /// An answer of 200 has the status of each item.

@@ -32,7 +32,7 @@ fn items() -> Vec<CopyItem> {
 fn server(text: &str) -> Arc<dyn TargetServer> {
     match TargetPlace::parse(text).unwrap().protocol {
         Protocol::Server(server) => server,
-        Protocol::Lines(path) => panic!("{}", path.display()),
+        other => panic!("{other:?}"),
     }
 }
 
@@ -70,6 +70,9 @@ fn what_names_a_target_is_read_and_what_does_not_is_refused_with_an_example() {
         "meilisearch+http://localhost/a%20b",
         "jsonl+file://relative.jsonl",
         "jsonl+file:///folder/",
+        "command:load-docs",
+        "command:",
+        "solr+http://localhost:8983/solr/a%2Fb",
     ] {
         let refused = TargetPlace::parse(text).expect_err(text).to_string();
         assert!(refused.contains("write it as one of: opensearch+https://"), "{refused}");
@@ -79,7 +82,7 @@ fn what_names_a_target_is_read_and_what_does_not_is_refused_with_an_example() {
 #[test]
 fn a_bulk_request_has_a_version_for_each_change() {
     let opensearch = server("opensearch+https://search.test/docs");
-    let body = String::from_utf8(opensearch.request(9, &items()).body.unwrap()).unwrap();
+    let body = String::from_utf8(opensearch.request(9, &items()).body).unwrap();
     let lines: Vec<Value> = body.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(body.ends_with('\n') && lines.len() == 5);
     let of = |name: &str| json!({"_index": "docs", "_id": id(&page(name)), "version": 9, "version_type": "external_gte"});
@@ -155,7 +158,7 @@ fn the_end_of_a_task_is_the_answer() {
     let request = meilisearch.request(1, &deletes);
     assert_eq!(request.url.as_str(), "http://localhost:7700/indexes/docs/documents/delete-batch");
     assert_eq!(
-        serde_json::from_slice::<Value>(&request.body.unwrap()).unwrap(),
+        serde_json::from_slice::<Value>(&request.body).unwrap(),
         json!([id(&page("a")), id(&page("b"))])
     );
     let read = |items: &[CopyItem], status, body: Value| {
@@ -165,7 +168,7 @@ fn the_end_of_a_task_is_the_answer() {
     let AfterAnswer::Ask(ask) = read(&puts, 202, json!({"taskUid": 12, "status": "enqueued"})) else {
         panic!("a task")
     };
-    assert_eq!((ask.url.as_str(), ask.body), ("http://localhost:7700/tasks/12", None));
+    assert_eq!((ask.url.as_str(), ask.method), ("http://localhost:7700/tasks/12", HttpMethod::Get));
     assert!(matches!(read(&puts, 200, json!({"uid": 12, "status": "processing"})), AfterAnswer::Ask(_)));
     assert_eq!(
         answers(read(&puts, 200, json!({"uid": 12, "status": "succeeded"}))),
@@ -215,6 +218,55 @@ fn an_address_is_that_of_one_target() {
         "meilisearch+https://search.test/docs",
     ] {
         assert_ne!(address(other), first);
+    }
+}
+
+#[test]
+fn typesense_answers_each_line() {
+    let typesense = server("typesense+http://localhost:8108/docs");
+    let request = typesense.request(1, &[put("a"), put("b")]);
+    assert_eq!(request.url.as_str(), "http://localhost:8108/collections/docs/documents/import?action=upsert");
+    assert!(!String::from_utf8(request.body).unwrap().contains("null"));
+    let deletes: Vec<CopyItem> =
+        (0..typesense.max_deletes()).map(|n| CopyItem::Delete(page(&n.to_string()))).collect();
+    let request = typesense.request(1, &deletes);
+    assert_eq!(request.method, HttpMethod::Delete);
+    let asked = UrlRules::keep_all().canonicalize(request.url.as_str()).unwrap();
+    assert_eq!(asked.as_text(), request.url.as_str());
+    let puts = [put("a"), put("b"), put("c")];
+    let lines = "{\"success\":true}\n{\"success\":false,\"code\":400,\"error\":\"m\"}\n{\"success\":false,\"code\":503}\n";
+    use ItemAnswer::{Refused, Taken, Unknown};
+    assert_eq!(answers(typesense.read(&puts, 200, lines.as_bytes())), [Taken, Refused, Unknown]);
+    assert_eq!(answers(typesense.read(&deletes[..2], 200, b"{\"num_deleted\":0}")), [Taken, Taken]);
+    for (items, status, body) in [
+        (&puts[..], 200, "{\"success\":true}"),
+        (&puts, 200, "<html>"),
+        (&puts, 404, "{\"message\":\"Not Found\"}"),
+        (&deletes, 200, ""),
+        (&deletes, 401, "{}"),
+    ] {
+        let next = typesense.read(items, status, body.as_bytes());
+        assert!(matches!(next, AfterAnswer::Interrupted(_)), "{status} {body}");
+    }
+}
+
+#[test]
+fn solr_refuses_a_request_with_a_wrong_document() {
+    let solr = server("solr+http://localhost:8983/solr/docs");
+    let request = solr.request(1, &[put("a")]);
+    assert_eq!(request.url.as_str(), "http://localhost:8983/solr/docs/update?commitWithin=5000");
+    let deletes = [CopyItem::Delete(page("a"))];
+    let body: Value = serde_json::from_slice(&solr.request(1, &deletes).body).unwrap();
+    assert_eq!(body, json!({"delete": [id(&page("a"))]}));
+    let read = |items: &[CopyItem], status, body: &str| solr.read(items, status, body.as_bytes());
+    let wrong = r#"{"responseHeader":{"status":400},"error":{"msg":"unknown field","code":400}}"#;
+    assert_eq!(read(&[put("a"), put("b")], 400, wrong), AfterAnswer::Divide);
+    assert_eq!(answers(read(&[put("a")], 400, wrong)), [ItemAnswer::Refused]);
+    assert_eq!(answers(read(&deletes, 200, r#"{"responseHeader":{"status":0}}"#)), [ItemAnswer::Taken]);
+    for (status, body) in
+        [(400, wrong), (400, "{}"), (404, "<html>"), (200, "<html>"), (200, "{}"), (503, "")]
+    {
+        assert!(matches!(read(&deletes, status, body), AfterAnswer::Interrupted(_)), "{status} {body}");
     }
 }
 

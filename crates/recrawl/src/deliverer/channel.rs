@@ -1,9 +1,11 @@
-//! Requests to a target, and a file of lines.
+//! Requests to a target, a file of lines, and a program that reads them.
 
 use super::lines_file;
-use crate::notifier::words;
+use crate::notifier::{Program, words};
 use recrawl_crawl::parts::deliver::DeliverTarget;
-use recrawl_delivery::protocol::{AfterAnswer, CopyItem, Protocol, TargetRequest, TargetServer, lines};
+use recrawl_delivery::protocol::{
+    AfterAnswer, CopyItem, HttpMethod, Protocol, TargetRequest, TargetServer, lines,
+};
 use recrawl_delivery::{Interrupted, ItemAnswer};
 use recrawl_fetcher::{
     FetchConfig, HeaderMap, HeaderName, HeaderValue, HttpNetwork, Meter, Network, NetworkError, Post, Reply,
@@ -26,6 +28,9 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_
 /// Time limits of a request that its task has. It stays in the target's queue behind them, and would be posted again.
 const MAX_TASK: u32 = 60;
 
+/// The exit code of a program that takes none of these documents, ever (`EX_DATAERR` of sysexits.h).
+const REFUSED: i32 = 65;
+
 /// The reason why items were not sent.
 pub enum NotSent {
     /// They are too many or too large for one request.
@@ -47,6 +52,8 @@ pub type ReasonedAnswer = (ItemAnswer, Option<String>);
 pub enum Channel {
     Http(Box<Http>),
     Lines(PathBuf),
+    /// With the target's name.
+    Program(Program, String),
 }
 
 /// A server with connections of its own.
@@ -63,14 +70,22 @@ impl Channel {
     pub fn new(target: &DeliverTarget, fetch: &FetchConfig) -> Result<Channel, String> {
         let server = match &target.place.protocol {
             Protocol::Lines(path) => return Ok(Channel::Lines(path.clone())),
+            Protocol::Program(command) => {
+                let (command, timeout) = (command.clone(), target.timeout);
+                return Ok(Channel::Program(Program { command, timeout }, target.name.clone()));
+            }
             Protocol::Server(server) => server.clone(),
         };
         let mut fields = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("application/json"))]);
         if let Some(text) = &target.authorization {
+            let (name, text) = match (server.key_field(), text.strip_prefix("Bearer ")) {
+                (Some(name), Some(key)) => (HeaderName::from_static(name), key),
+                _ => (AUTHORIZATION, text.as_str()),
+            };
             let value = HeaderValue::from_str(text);
             let mut value = value.map_err(|_| "password or bearer cannot be sent in a header field")?;
             value.set_sensitive(true);
-            fields.insert(AUTHORIZATION, value);
+            fields.insert(name, value);
         }
         let network = HttpNetwork::new(&FetchConfig {
             allow_addresses: target.allow_addresses.clone(),
@@ -94,12 +109,36 @@ impl Channel {
                 written.map_err(|e| format!("cannot write {}: {e}", path.display()))?;
                 Ok(vec![(ItemAnswer::Taken, None); items.len()])
             }
+            Channel::Program(program, target) => {
+                run(program, target, &lines(version, items), items.len()).await
+            }
         }
+    }
+}
+
+/// Lets a program take lines.
+async fn run(
+    program: &Program,
+    target: &str,
+    lines: &[u8],
+    items: usize,
+) -> Result<Vec<ReasonedAnswer>, NotSent> {
+    let body = String::from_utf8(lines.to_vec()).expect("JSON is text");
+    let (status, told) = program.end(&[("RECRAWL_TARGET", target)], body).await.map_err(|e| e.to_string())?;
+    match status.code() {
+        Some(0) => Ok(vec![(ItemAnswer::Taken, None); items]),
+        Some(REFUSED) if items == 1 => Ok(vec![(ItemAnswer::Refused, Some(told))]),
+        Some(REFUSED) => Err(NotSent::TooMany),
+        _ => Err(told.into()),
     }
 }
 
 impl Http {
     async fn send(&self, version: u64, items: &[CopyItem]) -> Result<Vec<ReasonedAnswer>, NotSent> {
+        let deletes = items.iter().filter(|item| matches!(item, CopyItem::Delete(_))).count();
+        if deletes > self.server.max_deletes() {
+            return Err(NotSent::TooMany);
+        }
         let mut request = self.server.request(version, items);
         let (begun, mut pause) = (Instant::now(), PAUSES.0);
         // When something was heard of the task, if the target has made one of the request.
@@ -158,13 +197,12 @@ impl Http {
             last: false,
             manner,
         };
-        match &request.body {
-            None => self.network.get(&sent, &Meter::default()).await,
-            Some(body) => {
-                let kind = HeaderValue::from_static(request.content_type);
-                let headers = HeaderMap::from_iter([(CONTENT_TYPE, kind)]);
-                self.network.post(&sent, Post { headers, body: body.clone().into() }).await
-            }
+        if request.method == HttpMethod::Get {
+            return self.network.get(&sent, &Meter::default()).await;
         }
+        let kind = HeaderValue::from_static(request.content_type);
+        let headers = HeaderMap::from_iter([(CONTENT_TYPE, kind)]);
+        let is_delete = request.method == HttpMethod::Delete;
+        self.network.post(&sent, Post { headers, body: request.body.clone().into(), is_delete }).await
     }
 }

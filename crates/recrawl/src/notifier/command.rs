@@ -29,19 +29,34 @@ pub struct Program {
 }
 
 impl Program {
-    /// Runs it with the message as standard input. It is killed with all that it started when it ends, or is dropped.
+    /// Runs it with the message as standard input.
     ///
     /// # Errors
     /// When it cannot be started, or does not end with 0; with the end of what it wrote to standard error.
     pub async fn run(&self, target: &str, message: &Message, mut body: String) -> Result<(), NotTaken> {
         // Programs that read lines want an end of the last one.
         body.push('\n');
+        let message =
+            [("RECRAWL_TARGET", target), ("RECRAWL_ID", &message.id), ("RECRAWL_TYPE", &message.name)];
+        match self.end(&message, body).await? {
+            (status, _) if status.success() => Ok(()),
+            (_, why) => Err(NotTaken::Refused(why)),
+        }
+    }
+
+    /// Runs it with this environment and standard input. It is killed with all that it started when it ends, or is dropped.
+    /// Gives its status, and in words with the end of what it wrote to standard error.
+    ///
+    /// # Errors
+    /// When it cannot be started, or does not end in time.
+    pub async fn end(
+        &self,
+        environment: &[(&str, &str)],
+        body: String,
+    ) -> Result<(ExitStatus, String), NotTaken> {
         let mut command = Command::from(supervisor::command(&self.command));
         command.stdin(Stdio::piped()).stderr(Stdio::piped());
-        command
-            .env("RECRAWL_TARGET", target)
-            .env("RECRAWL_ID", &message.id)
-            .env("RECRAWL_TYPE", &message.name);
+        command.envs(environment.iter().copied());
         let cannot_start =
             |e: &dyn Display| NotTaken::Failed(format!("cannot start {}: {e}", self.command[0]));
         let mut child = command.spawn().map_err(|e| cannot_start(&e))?;
@@ -68,10 +83,12 @@ impl Program {
         _ = timeout(KILLED, child.wait()).await;
         let (ended, mut errors) = ended?;
         match serde_json::from_slice(&ended) {
-            Ok(Ended::Status(0)) => Ok(()),
             Ok(Ended::Status(status)) => {
-                _ = timeout(LAST_ERRORS, errors.read()).await;
-                Err(NotTaken::Refused(errors.told(ExitStatus::from_raw(status))))
+                let status = ExitStatus::from_raw(status);
+                if !status.success() {
+                    _ = timeout(LAST_ERRORS, errors.read()).await;
+                }
+                Ok((status, errors.told(status)))
             }
             Ok(Ended::NotStarted(why)) => Err(cannot_start(&why)),
             Err(_) => Err(NotTaken::Failed("the process that supervises it was killed".into())),

@@ -72,7 +72,7 @@ impl Webhook {
         if !self.keys.is_empty() {
             add("webhook-signature", &signature::signatures(&self.keys, id, now, body.as_bytes()));
         }
-        let post = Post { headers, body: body.into() };
+        let post = Post { headers, body: body.into(), is_delete: false };
         let validators = Validators::default();
         let url = self.url.clone();
         let (types, manner) = (None, RequestOptions::default());

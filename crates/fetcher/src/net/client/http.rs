@@ -70,6 +70,8 @@ pub struct Post {
     pub headers: HeaderMap,
     /// The body.
     pub body: Bytes,
+    /// Is it a DELETE instead?
+    pub is_delete: bool,
 }
 
 /// A response up to its body.
@@ -87,7 +89,7 @@ impl Post {
     /// A form, already encoded.
     pub fn form(form: String) -> Post {
         let media = HeaderValue::from_static("application/x-www-form-urlencoded");
-        Post { headers: HeaderMap::from_iter([(CONTENT_TYPE, media)]), body: form.into() }
+        Post { headers: HeaderMap::from_iter([(CONTENT_TYPE, media)]), body: form.into(), is_delete: false }
     }
 }
 
@@ -244,6 +246,7 @@ impl HttpNetwork {
             return Err(NetworkError::Refused);
         }
         let method = match post {
+            Some(Post { is_delete: true, .. }) => Method::DELETE,
             Some(_) => Method::POST,
             None if request.manner.is_preflight => Method::OPTIONS,
             None => Method::GET,
@@ -275,7 +278,7 @@ impl HttpNetwork {
         if request.last {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        if let Some(Post { headers, body }) = post {
+        if let Some(Post { headers, body, .. }) = post {
             outgoing.headers_mut().extend(headers);
             *outgoing.body_mut() = Some(body.into());
         }

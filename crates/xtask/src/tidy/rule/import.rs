@@ -12,6 +12,7 @@ const HEAD: &str = "| crate | purpose | imports |";
 const TEST_ARROWS: &[(&str, &[&str])] = &[
     ("change", &["extractor"]),
     ("crawl", &["mockweb"]),
+    ("delivery", &["mockweb"]),
     ("experts", &["contents", "generator"]),
     ("extractor", &["mockweb"]),
     ("forecast", &["generator"]),

@@ -1,0 +1,65 @@
+//! Solr. A request fails as a whole, and may have been made in part. It has no versions for us: so there is one request at a
+//! time, and a part that was made is made again.
+
+use super::{
+    AfterAnswer, CopyItem, HttpMethod, TargetRequest, TargetServer, not_taken, refused, without_nulls,
+};
+use crate::document::id;
+use crate::sync::ItemAnswer;
+use serde_json::{Value, json};
+use url::Url;
+
+/// Time after which changes can be searched. They are durable before: Solr has a log.
+const COMMIT: &str = "commitWithin=5000";
+
+/// A core, or collection.
+#[derive(Debug)]
+pub struct Core {
+    update: Url,
+}
+
+impl Core {
+    /// # Errors
+    /// That no core has this name.
+    pub fn new(server: &Url, name: &str) -> Result<Core, String> {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        match name.chars().all(is_name) {
+            true => Ok(Core { update: super::below(server, &format!("{name}/update?{COMMIT}")) }),
+            false => Err(format!("{name:?}: name a core by letters, digits, -, _ and .")),
+        }
+    }
+}
+
+impl TargetServer for Core {
+    /// Puts alone, or deletes alone.
+    fn request(&self, _version: u64, items: &[CopyItem]) -> TargetRequest {
+        let (mut documents, mut deleted) = (Vec::new(), Vec::new());
+        for item in items {
+            match item {
+                CopyItem::Put(document) => documents.push(without_nulls(document)),
+                CopyItem::Delete(url) => deleted.push(id(url)),
+            }
+        }
+        let body = if deleted.is_empty() { Value::from(documents) } else { json!({"delete": deleted}) };
+        TargetRequest {
+            method: HttpMethod::Post,
+            url: self.update.clone(),
+            body: body.to_string().into_bytes(),
+            content_type: "application/json",
+        }
+    }
+
+    fn read(&self, items: &[CopyItem], status: u16, body: &[u8]) -> AfterAnswer {
+        let answer: Value = serde_json::from_slice(body).unwrap_or_default();
+        let are_puts = items.iter().all(|item| matches!(item, CopyItem::Put(_)));
+        match (status, answer["responseHeader"]["status"].as_u64()) {
+            (200, Some(0)) => AfterAnswer::Answers(vec![(ItemAnswer::Taken, None); items.len()]),
+            (200, _) => AfterAnswer::Interrupted("its answer is not that of an update".into()),
+            // A field that the schema does not know, or a value that is none of its type.
+            (400, _) if are_puts && answer["error"]["msg"].is_string() => {
+                refused(items.len(), answer["error"]["msg"].as_str().unwrap_or_default().to_owned())
+            }
+            _ => not_taken(status, body, items.len()),
+        }
+    }
+}
