@@ -313,6 +313,57 @@ fn documents_have_markdown_and_fields() {
     assert!(world.sent().starts_with("search: 0 documents sent"));
 }
 
+/// Whatever happened to a target behind our back is found, and mended by the next delivery.
+#[test]
+fn a_target_is_compared_with_what_was_delivered() {
+    for api in [Api::OpenSearch, Api::Meilisearch, Api::Typesense, Api::Solr] {
+        let world = World::with(api);
+        world.configure("", "bearer = \"env:API_KEY\"");
+        world.crawl(0);
+        assert!(succeeds(world.run(&["deliver", "test", "lines"])).contains("its file can be written"));
+        assert!(!world.lines().exists());
+        world.sent();
+        assert_eq!(
+            succeeds(world.run(&["deliver", "verify", "search"])),
+            "search: 5 documents as delivered\n"
+        );
+        {
+            let mut index = world.index();
+            let ids: Vec<String> = index.documents.keys().cloned().collect();
+            index.documents.remove(&ids[0]);
+            index.documents.get_mut(&ids[1]).unwrap().0 -= 1;
+            let theirs = (1, json!({"id": "theirs", "url": "http://theirs.test/"}));
+            index.documents.insert("theirs".into(), theirs);
+        }
+        let told = world.run(&["deliver", "verify", "search"]);
+        let said = String::from_utf8_lossy(&told.stdout).into_owned();
+        let expected = "search: 3 documents as delivered\n1 missing\n1 of another version\n1 not of recrawl, left alone\n";
+        assert_eq!(said, expected, "{api:?}");
+        assert!(fails(told, 1).contains("deliver verify search --repair"));
+        succeeds(world.run(&["deliver", "verify", "search", "--repair"]));
+        assert!(world.sent().contains("search: 2 documents sent, 0 removed"));
+        world.index().documents.remove("theirs");
+        world.holds(ALL);
+
+        let before = world.index().documents.clone();
+        let tested = succeeds(world.run(&["deliver", "test", "search"]));
+        assert_eq!(tested, "search: it answers, and takes changes\n");
+        assert_eq!(world.index().documents, before);
+        world.index().credentials = Some("x-typesense-api-key: other".into());
+        let told = fails(world.run(&["deliver", "test", "search"]), 1);
+        assert!(told.contains("it asks for other credentials"), "{told}");
+    }
+    // A file is read as its readers do.
+    let world = World::new();
+    world.crawl(0);
+    world.sent();
+    std::fs::write(world.lines(), "").unwrap();
+    assert!(fails(world.run(&["deliver", "verify", "lines"]), 1).contains("lines differs"));
+    succeeds(world.run(&["deliver", "verify", "lines", "--repair"]));
+    world.sent();
+    world.holds(ALL);
+}
+
 #[test]
 fn typesense_and_solr_are_kept_in_step() {
     for (api, credentials) in [(Api::Typesense, "bearer = \"env:API_KEY\""), (Api::Solr, "")] {

@@ -7,6 +7,7 @@
 pub mod document;
 pub mod protocol;
 pub mod sync;
+pub mod verify;
 
 pub use document::{Document, id, name_of};
 pub use sync::{

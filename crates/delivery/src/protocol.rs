@@ -13,6 +13,7 @@ pub use lines::{kept, lines};
 
 use crate::document::Document;
 use crate::sync::ItemAnswer;
+use crate::verify::ListedDocument;
 use recrawl_types::CanonicalUrl;
 use serde_json::Value;
 use std::fmt;
@@ -74,6 +75,15 @@ pub trait TargetServer: fmt::Debug + Send + Sync {
     /// Reads of an answer, by its status and body, what became of these items.
     fn read(&self, items: &[CopyItem], status: u16, body: &[u8]) -> AfterAnswer;
 
+    /// Asks for all documents, page by page: from the beginning, or after a page.
+    fn list(&self, after: Option<&str>) -> TargetRequest;
+
+    /// Reads the answer to [`TargetServer::list`].
+    ///
+    /// # Errors
+    /// Why it is no list.
+    fn read_list(&self, after: Option<&str>, status: u16, body: &[u8]) -> Result<DocumentList, String>;
+
     /// The header field that has `deliver.bearer`; none of `Authorization`.
     fn key_field(&self) -> Option<&'static str> {
         None
@@ -83,6 +93,46 @@ pub trait TargetServer: fmt::Debug + Send + Sync {
     fn max_deletes(&self) -> usize {
         usize::MAX
     }
+}
+
+/// A part of the documents that a target has.
+#[derive(Debug, Default)]
+pub struct DocumentList {
+    /// The documents.
+    pub documents: Vec<ListedDocument>,
+    /// The place at which the next part begins, if there is one.
+    pub next: Option<String>,
+    /// Is there no index yet? The first document makes it.
+    pub is_absent: bool,
+}
+
+/// Documents of a part of a list at most.
+const LISTED: usize = 1000;
+
+/// Reads a document of a list. Some servers make a list of each value.
+pub fn listed(value: &Value) -> ListedDocument {
+    let one = |name: &str| match &value[name] {
+        Value::Array(values) => values.first().cloned().unwrap_or_default(),
+        other => other.clone(),
+    };
+    let text = |name: &str| one(name).as_str().unwrap_or_default().to_owned();
+    ListedDocument { id: text("id"), version: one("version").as_u64().unwrap_or_default(), url: text("url") }
+}
+
+/// Reads the status of a request that is answered by JSON.
+fn json_of(status: u16, body: &[u8]) -> Result<Value, String> {
+    if status != 200 {
+        let AfterAnswer::Interrupted(why) = not_taken(status, body, 0) else {
+            return Err(format!("status {status}"));
+        };
+        return Err(why);
+    }
+    serde_json::from_slice(body).map_err(|_| "its answer is not JSON".into())
+}
+
+/// Asks without a body.
+fn get(url: Url) -> TargetRequest {
+    TargetRequest { method: HttpMethod::Get, url, body: Vec::new(), content_type: "application/json" }
 }
 
 /// How a target is spoken to.

@@ -143,7 +143,9 @@ impl ComparedPage {
     /// The change that makes the copy right, if any.
     fn change(&self) -> Option<CopyChange> {
         match (self.held, self.wanted) {
-            (Some(Held::Taken(held) | Held::Refused(held)), Some(wanted)) if held == wanted => None,
+            (Some(Held::Taken { state: held, .. } | Held::Refused(held)), Some(wanted)) if held == wanted => {
+                None
+            }
             (_, Some(wanted)) => Some(CopyChange::Put(self.url.clone(), wanted)),
             (Some(_), None) => Some(CopyChange::Delete(self.url.clone())),
             (None, None) => None,
@@ -331,7 +333,7 @@ impl Waiting {
             let held = match (answer, page.wanted) {
                 (Some(ItemAnswer::Taken), Some(wanted)) => {
                     sent.puts += 1;
-                    Some(Held::Taken(wanted))
+                    Some(Held::Taken { state: wanted, version })
                 }
                 (Some(ItemAnswer::Taken), None) => {
                     sent.deletes += 1;

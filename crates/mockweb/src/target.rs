@@ -109,7 +109,9 @@ impl SearchServer {
     pub fn answer(&mut self, asked: &AskedRequest<'_>) -> Option<(u16, String, String)> {
         self.log.push(format!("{} {}", asked.method, asked.path));
         // A fault is of a change; asking for one goes well.
-        let is_change = matches!(asked.method, "POST" | "DELETE") && !asked.path.contains("_search");
+        let is_change = matches!(asked.method, "POST" | "DELETE")
+            && !asked.path.contains("_search")
+            && !asked.path.contains("_refresh");
         let fault = if is_change {
             self.faults.pop_front().unwrap_or(RequestFault::None)
         } else {
@@ -128,6 +130,15 @@ impl SearchServer {
             Api::Solr => self.solr(asked, most),
         };
         (fault == RequestFault::None).then_some((status, String::new(), body))
+    }
+
+    /// A part of the documents, with the number of the next one.
+    fn part(&self, from: usize) -> (Vec<(String, u64, Value)>, usize) {
+        let all = self.documents.iter().skip(from).take(2);
+        let part: Vec<_> =
+            all.map(|(id, (version, found))| (id.clone(), *version, found["url"].clone())).collect();
+        let next = from + part.len();
+        (part, next)
     }
 
     fn is_refused(&self, document: &Value) -> bool {

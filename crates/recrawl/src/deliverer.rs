@@ -2,11 +2,13 @@
 //! documents of what differs from the archive, and sends them.
 
 mod channel;
+mod checks;
 mod documents;
 mod lines_file;
 mod sender;
 mod wanted;
 
+pub use checks::{probe, verify};
 pub use wanted::Committed;
 
 use channel::Channel;

@@ -1,7 +1,10 @@
 //! Meilisearch. It takes a request as a task, and tells by the task what became of it. It has no versions: so there is one
 //! request at a time, and the next one waits for the task's end.
 
-use super::{AfterAnswer, CopyItem, HttpMethod, TargetRequest, TargetServer, below, not_taken, refused};
+use super::{
+    AfterAnswer, CopyItem, DocumentList, HttpMethod, LISTED, TargetRequest, TargetServer, below, get,
+    json_of, listed, not_taken, refused,
+};
 use crate::document::id;
 use crate::sync::ItemAnswer;
 use serde_json::Value;
@@ -93,6 +96,23 @@ impl TargetServer for TaskIndex {
             (400, _) if is_of_document(&document) => refused(items.len(), why(&document)),
             _ => not_taken(status, body, items.len()),
         }
+    }
+
+    fn list(&self, after: Option<&str>) -> TargetRequest {
+        let query = format!("limit={LISTED}&offset={}&fields=id,version,url", after.unwrap_or("0"));
+        get(below(&self.server, &format!("indexes/{}/documents?{query}", self.name)))
+    }
+
+    fn read_list(&self, after: Option<&str>, status: u16, body: &[u8]) -> Result<DocumentList, String> {
+        let error: Value = serde_json::from_slice(body).unwrap_or_default();
+        if status == 404 && error["code"] == "index_not_found" {
+            return Ok(DocumentList { is_absent: true, ..DocumentList::default() });
+        }
+        let answer = json_of(status, body)?;
+        let found = answer["results"].as_array().ok_or("its answer is no list")?;
+        let offset = after.and_then(|after| after.parse().ok()).unwrap_or(0) + found.len();
+        let next = (!found.is_empty()).then(|| offset.to_string());
+        Ok(DocumentList { documents: found.iter().map(listed).collect(), next, is_absent: false })
     }
 }
 

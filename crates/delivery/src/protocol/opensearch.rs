@@ -2,9 +2,13 @@
 //!
 //! Each change has an external version. So a request that comes late, or twice, never overwrites a newer document.
 
-use super::{AfterAnswer, CopyItem, HttpMethod, TargetRequest, TargetServer, not_taken};
+use super::{
+    AfterAnswer, CopyItem, DocumentList, HttpMethod, LISTED, TargetRequest, TargetServer, below, json_of,
+    not_taken,
+};
 use crate::document::id;
 use crate::sync::ItemAnswer;
+use crate::verify::ListedDocument;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
@@ -20,7 +24,7 @@ const OF_DOCUMENTS: [&str; 4] = [
 /// An index of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BulkIndex {
-    bulk: Url,
+    server: Url,
     name: String,
 }
 
@@ -38,8 +42,7 @@ impl BulkIndex {
         if !name.chars().all(is_name) || name.starts_with(['-', '_', '+', '.']) {
             return Err(format!("{name:?}: an index is named by lower-case letters, digits, - and _"));
         }
-        let bulk = server.join("_bulk").map_err(|e| e.to_string())?;
-        Ok(BulkIndex { bulk, name: name.to_owned() })
+        Ok(BulkIndex { server, name: name.to_owned() })
     }
 }
 
@@ -62,7 +65,7 @@ impl TargetServer for BulkIndex {
         }
         TargetRequest {
             method: HttpMethod::Post,
-            url: self.bulk.clone(),
+            url: below(&self.server, "_bulk"),
             body,
             content_type: "application/x-ndjson",
         }
@@ -85,6 +88,43 @@ impl TargetServer for BulkIndex {
         }
         let answers = items.iter().zip(&answered).map(|(item, answered)| answer(item, answered));
         AfterAnswer::Answers(answers.collect())
+    }
+
+    /// First, all that was sent is made to be found. Then the server is asked for a list, which stays as it is then.
+    fn list(&self, after: Option<&str>) -> TargetRequest {
+        let (path, body) = match after {
+            None => (format!("{}/_refresh", self.name), json!({})),
+            Some("") => {
+                let body = json!({"size": LISTED, "_source": ["url"], "version": true, "sort": ["_doc"]});
+                (format!("{}/_search?scroll=5m", self.name), body)
+            }
+            Some(scroll) => ("_search/scroll".into(), json!({"scroll": "5m", "scroll_id": scroll})),
+        };
+        TargetRequest {
+            method: HttpMethod::Post,
+            url: below(&self.server, &path),
+            body: body.to_string().into_bytes(),
+            content_type: "application/json",
+        }
+    }
+
+    fn read_list(&self, after: Option<&str>, status: u16, body: &[u8]) -> Result<DocumentList, String> {
+        let error: Value = serde_json::from_slice(body).unwrap_or_default();
+        if status == 404 && error["error"]["type"] == "index_not_found_exception" {
+            return Ok(DocumentList { is_absent: true, ..DocumentList::default() });
+        }
+        let answer = json_of(status, body)?;
+        if after.is_none() {
+            return Ok(DocumentList { next: Some(String::new()), ..DocumentList::default() });
+        }
+        let hits = answer["hits"]["hits"].as_array().ok_or("its answer is no list")?;
+        let document = |hit: &Value| ListedDocument {
+            id: hit["_id"].as_str().unwrap_or_default().to_owned(),
+            version: hit["_version"].as_u64().unwrap_or_default(),
+            url: hit["_source"]["url"].as_str().unwrap_or_default().to_owned(),
+        };
+        let next = answer["_scroll_id"].as_str().filter(|_| !hits.is_empty()).map(str::to_owned);
+        Ok(DocumentList { documents: hits.iter().map(document).collect(), next, is_absent: false })
     }
 }
 

@@ -2,12 +2,13 @@
 //! time, and a part that was made is made again.
 
 use super::{
-    AfterAnswer, CopyItem, HttpMethod, TargetRequest, TargetServer, not_taken, refused, without_nulls,
+    AfterAnswer, CopyItem, DocumentList, HttpMethod, LISTED, TargetRequest, TargetServer, below, get,
+    json_of, listed, not_taken, refused, without_nulls,
 };
 use crate::document::id;
 use crate::sync::ItemAnswer;
 use serde_json::{Value, json};
-use url::Url;
+use url::{Url, form_urlencoded};
 
 /// Time after which changes can be searched. They are durable before: Solr has a log.
 const COMMIT: &str = "commitWithin=5000";
@@ -15,7 +16,7 @@ const COMMIT: &str = "commitWithin=5000";
 /// A core, or collection.
 #[derive(Debug)]
 pub struct Core {
-    update: Url,
+    core: Url,
 }
 
 impl Core {
@@ -24,7 +25,7 @@ impl Core {
     pub fn new(server: &Url, name: &str) -> Result<Core, String> {
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         match name.chars().all(is_name) {
-            true => Ok(Core { update: super::below(server, &format!("{name}/update?{COMMIT}")) }),
+            true => Ok(Core { core: below(server, &format!("{name}/")) }),
             false => Err(format!("{name:?}: name a core by letters, digits, -, _ and .")),
         }
     }
@@ -43,10 +44,25 @@ impl TargetServer for Core {
         let body = if deleted.is_empty() { Value::from(documents) } else { json!({"delete": deleted}) };
         TargetRequest {
             method: HttpMethod::Post,
-            url: self.update.clone(),
+            url: below(&self.core, &format!("update?{COMMIT}")),
             body: body.to_string().into_bytes(),
             content_type: "application/json",
         }
+    }
+
+    /// Changes of the last seconds may be missing.
+    fn list(&self, after: Option<&str>) -> TargetRequest {
+        let mark: String = form_urlencoded::byte_serialize(after.unwrap_or("*").as_bytes()).collect();
+        let query = format!("q=*:*&fl=id,version,url&sort=id%20asc&rows={LISTED}&wt=json&cursorMark={mark}");
+        get(below(&self.core, &format!("select?{query}")))
+    }
+
+    fn read_list(&self, after: Option<&str>, status: u16, body: &[u8]) -> Result<DocumentList, String> {
+        let answer = json_of(status, body)?;
+        let found = answer["response"]["docs"].as_array().ok_or("its answer is no list")?;
+        let next = answer["nextCursorMark"].as_str().filter(|next| *next != after.unwrap_or("*"));
+        let next = next.map(str::to_owned);
+        Ok(DocumentList { documents: found.iter().map(listed).collect(), next, is_absent: false })
     }
 
     fn read(&self, items: &[CopyItem], status: u16, body: &[u8]) -> AfterAnswer {

@@ -1,6 +1,9 @@
 //! Typesense. It answers to each line of an import. It has no versions: so there is one request at a time.
 
-use super::{AfterAnswer, CopyItem, HttpMethod, TargetRequest, TargetServer, not_taken, without_nulls};
+use super::{
+    AfterAnswer, CopyItem, DocumentList, HttpMethod, TargetRequest, TargetServer, get, json_of, listed,
+    not_taken, without_nulls,
+};
 use crate::document::id;
 use crate::sync::ItemAnswer;
 use serde_json::Value;
@@ -58,6 +61,24 @@ impl TargetServer for Collection {
         }
         url.set_query(Some(&format!("filter_by=id:[{}]", deleted.join(","))));
         TargetRequest { method: HttpMethod::Delete, url, body: Vec::new(), content_type: "text/plain" }
+    }
+
+    /// All at once, a line for each.
+    fn list(&self, _after: Option<&str>) -> TargetRequest {
+        let mut url = self.documents.clone();
+        url.set_path(&format!("{}/export", url.path()));
+        url.set_query(Some("include_fields=id,version,url"));
+        get(url)
+    }
+
+    fn read_list(&self, _after: Option<&str>, status: u16, body: &[u8]) -> Result<DocumentList, String> {
+        if status != 200 {
+            json_of(status, body)?;
+        }
+        let lines = body.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        let values: Result<Vec<Value>, _> = lines.map(serde_json::from_slice).collect();
+        let values = values.map_err(|_| "its answer is no list")?;
+        Ok(DocumentList { documents: values.iter().map(listed).collect(), ..DocumentList::default() })
     }
 
     /// An import is answered by a line for each document, a delete by their number.

@@ -19,6 +19,10 @@ fn lines(body: &[u8]) -> impl Iterator<Item = Value> {
         .map(|line| serde_json::from_slice(line).expect("each line is JSON"))
 }
 
+fn fields((id, version, url): &(String, u64, Value)) -> Value {
+    json!({"id": id, "version": version, "url": url})
+}
+
 fn text(value: &Value) -> String {
     value.as_str().expect("it is text").to_owned()
 }
@@ -26,6 +30,21 @@ fn text(value: &Value) -> String {
 impl SearchServer {
     /// The bulk API.
     pub(super) fn opensearch(&mut self, asked: &AskedRequest<'_>, most: usize) -> (u16, String) {
+        let scroll = match asked.path {
+            "/docs/_refresh" => return (200, "{}".into()),
+            "/docs/_search?scroll=5m" => Some(0),
+            "/_search/scroll" => {
+                let body: Value = serde_json::from_slice(asked.body).expect("it is JSON");
+                Some(text(&body["scroll_id"]).parse().expect("a number"))
+            }
+            _ => None,
+        };
+        if let Some(from) = scroll {
+            let (part, next) = self.part(from);
+            let hit = |(id, version, url): &(String, u64, Value)| json!({"_id": id, "_version": version, "_source": {"url": url}});
+            let hits: Vec<Value> = part.iter().map(hit).collect();
+            return (200, json!({"_scroll_id": next.to_string(), "hits": {"hits": hits}}).to_string());
+        }
         if (asked.method, asked.path) != ("POST", "/_bulk") {
             return (404, r#"{"error":"no handler"}"#.into());
         }
@@ -68,6 +87,14 @@ impl SearchServer {
                 (true, Some(_)) => "failed",
             };
             return (200, json!({"uid": number, "status": status, "error": error}).to_string());
+        }
+        let list = "/indexes/docs/documents?limit=1000&offset=";
+        if let Some(from) =
+            asked.path.strip_prefix(list).and_then(|rest| rest.strip_suffix("&fields=id,version,url"))
+        {
+            let (part, _) = self.part(from.parse().expect("a number"));
+            let results: Vec<Value> = part.iter().map(fields).collect();
+            return (200, json!({"results": results, "total": self.documents.len()}).to_string());
         }
         let Ok(Value::Array(items)) = serde_json::from_slice(asked.body) else {
             return (404, r#"{"code":"not_found"}"#.into());
@@ -112,6 +139,13 @@ impl SearchServer {
             let deleted = ids.split(',').take(most).filter(|id| self.documents.remove(*id).is_some()).count();
             return (200, json!({"num_deleted": deleted}).to_string());
         }
+        if asked.path == "/collections/docs/documents/export?include_fields=id,version,url" {
+            let all = self
+                .documents
+                .iter()
+                .map(|(id, (version, found))| (id.clone(), *version, found["url"].clone()));
+            return (200, all.map(|document| format!("{}\n", fields(&document))).collect());
+        }
         if (asked.method, asked.path) != ("POST", "/collections/docs/documents/import?action=upsert") {
             return (404, r#"{"message":"Not Found"}"#.into());
         }
@@ -130,6 +164,15 @@ impl SearchServer {
 
     /// Documents or ids in an array.
     pub(super) fn solr(&mut self, asked: &AskedRequest<'_>, most: usize) -> (u16, String) {
+        let list = "/solr/docs/select?q=*:*&fl=id,version,url&sort=id%20asc&rows=1000&wt=json&cursorMark=";
+        if let Some(mark) = asked.path.strip_prefix(list) {
+            let (part, next) = self.part(mark.parse().unwrap_or(0));
+            // A field without a schema has a list of values.
+            let document = |(id, version, url): &(String, u64, Value)| json!({"id": id, "version": [version], "url": [url]});
+            let docs: Vec<Value> = part.iter().map(document).collect();
+            let next = if docs.is_empty() { mark.to_owned() } else { next.to_string() };
+            return (200, json!({"response": {"docs": docs}, "nextCursorMark": next}).to_string());
+        }
         if asked.method != "POST" || !asked.path.starts_with("/solr/docs/update?") {
             return (404, "<html>Not Found</html>".into());
         }

@@ -19,6 +19,27 @@ pub enum DeliverCommand {
     /// Show how many documents each target holds
     #[command(after_help = "Example:\n  recrawl deliver status --config recrawl.toml")]
     Status(OnCrawl),
+    /// Say whether a target would take documents: its address, credentials and index. Nothing that is sent lasts
+    #[command(after_help = "Example:\n  recrawl deliver test search --config recrawl.toml")]
+    Test {
+        /// Name of the target (`deliver.name`)
+        target: String,
+        #[command(flatten)]
+        at: Where,
+    },
+    /// Compare the ids and versions that a target holds with those delivered. Stop the daemon first
+    #[command(
+        after_help = "Example:\n  recrawl deliver verify search --repair && recrawl deliver send search"
+    )]
+    Verify {
+        /// Name of the target (`deliver.name`)
+        target: String,
+        /// Let the next delivery send and delete what differs
+        #[arg(long)]
+        repair: bool,
+        #[command(flatten)]
+        on: OnCrawl,
+    },
     /// Let a target get all documents again: one that lost some, or is new under an old name. Stop the daemon first
     #[command(after_help = "Example:\n  recrawl deliver rebuild search && recrawl deliver send search")]
     Rebuild {

@@ -3,13 +3,14 @@
 use super::{counted, print, print_json, thousands};
 use crate::cli::{DeliverCommand, OnCrawl, Where};
 use crate::daemon::Daemon;
-use crate::deliverer::{Committed, told};
+use crate::deliverer::{Committed, probe, told, verify};
 use recrawl_crawl::admission::blocks::Blocks;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::operator::stopped::StoppedCrawl;
 use recrawl_crawl::parts::deliver::DeliverTarget;
 use recrawl_crawl::settings::Settings;
+use recrawl_delivery::verify::Differences;
 use recrawl_delivery::{doubt, name_of};
 use recrawl_repository::storage::Storage;
 use recrawl_repository::{CopyReader, Held};
@@ -21,6 +22,12 @@ pub fn run(command: &DeliverCommand) -> Result<(), Failure> {
         DeliverCommand::Send { target, at } => send(at, target.as_deref()),
         DeliverCommand::Status(on) => status(on),
         DeliverCommand::Rebuild { target, at } => rebuild(at, target),
+        DeliverCommand::Test { target, at } => {
+            let settings = settings(at)?;
+            let now = recrawl_fetcher::system_clock()();
+            print(format!("{target}: {}", probe(&settings, named(&settings, target)?, now)?))
+        }
+        DeliverCommand::Verify { target, repair, on } => verify_target(on, target, *repair),
     }
 }
 
@@ -94,7 +101,7 @@ impl Holding {
         holding.version = Some(copy.head().version);
         while let Some((_, held)) = copy.next_page().map_err(Failure::work)? {
             *match held {
-                Held::Taken(_) => &mut holding.taken,
+                Held::Taken { .. } => &mut holding.taken,
                 Held::Unsure => &mut holding.unsure,
                 Held::Refused(_) => &mut holding.refused,
             } += 1;
@@ -120,6 +127,36 @@ fn status(on: &OnCrawl) -> Result<(), Failure> {
             thousands(*refused)
         )),
     })
+}
+
+fn verify_target(on: &OnCrawl, name: &str, repair: bool) -> Result<(), Failure> {
+    let settings = settings(&on.at)?;
+    let target = named(&settings, name)?;
+    Daemon::refuse_beside(&settings.data_dir, "stop it first: it would deliver meanwhile")?;
+    let StoppedCrawl { storage, .. } = StoppedCrawl::open(&settings)?;
+    let found = verify(&settings, &*storage, target, repair)?;
+    if on.json {
+        return print_json(&found);
+    }
+    let Differences { same, missing, other_version, unknown, foreign, unsure } = found;
+    print(format!("{name}: {} as delivered", counted(same, "document")))?;
+    let differs = [
+        (missing, "missing"),
+        (other_version, "of another version"),
+        (unknown, "that should not be there"),
+        (unsure, "not compared, as they are not confirmed"),
+        (foreign, "not of recrawl, left alone"),
+    ];
+    for (count, what) in differs.into_iter().filter(|(count, _)| *count > 0) {
+        print(format!("{} {what}", thousands(count)))?;
+    }
+    match (missing + other_version + unknown > 0, repair) {
+        (true, true) => print("the next delivery sends or deletes them"),
+        (true, false) => {
+            Err(Failure::Work(format!("{name} differs; `recrawl deliver verify {name} --repair` mends it")))
+        }
+        (false, _) => Ok(()),
+    }
 }
 
 fn rebuild(at: &Where, name: &str) -> Result<(), Failure> {

@@ -4,14 +4,16 @@ use super::lines_file;
 use crate::notifier::{Program, words};
 use recrawl_crawl::parts::deliver::DeliverTarget;
 use recrawl_delivery::protocol::{
-    AfterAnswer, CopyItem, HttpMethod, Protocol, TargetRequest, TargetServer, lines,
+    AfterAnswer, CopyItem, DocumentList, HttpMethod, Protocol, TargetRequest, TargetServer, lines,
 };
+use recrawl_delivery::verify::ListedDocument;
 use recrawl_delivery::{Interrupted, ItemAnswer};
 use recrawl_fetcher::{
     FetchConfig, HeaderMap, HeaderName, HeaderValue, HttpNetwork, Meter, Network, NetworkError, Post, Reply,
     RequestOptions, system_clock,
 };
-use recrawl_types::{Span, UrlRules, Validators};
+use recrawl_types::{Size, Span, UrlRules, Validators};
+use rustix::fs::Access;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -116,6 +118,62 @@ impl Channel {
     }
 }
 
+/// Of no page.
+const NO_PAGE: &str = "http://recrawl.invalid/";
+
+impl Channel {
+    /// Says whether it would take documents; `now` in milliseconds since 1970. A delete of a page that cannot be there is
+    /// sent to a server, so that a key that may only read is found.
+    pub async fn probe(&self, now: u64) -> Result<String, String> {
+        match self {
+            Channel::Http(http) => {
+                if http.page(None).await?.is_absent {
+                    return Ok("it answers; its index is made by the first document".into());
+                }
+                let url = UrlRules::keep_all().canonicalize(NO_PAGE).expect("it is a URL");
+                let sent = http.send(now, &[CopyItem::Delete(url)]).await;
+                match sent.map(|answers| answers.into_iter().next()) {
+                    Ok(Some((ItemAnswer::Taken, _))) => Ok("it answers, and takes changes".into()),
+                    Ok(answer) => {
+                        Err(answer.and_then(|(_, why)| why).unwrap_or_else(|| "it gives no reason".into()))
+                    }
+                    Err(NotSent::Interrupted(interrupted)) => Err(interrupted.to_string()),
+                    Err(NotSent::TooMany) => Err("it says that one delete is too large".into()),
+                }
+            }
+            Channel::Lines(path) => match lines_file::is_writable(path) {
+                Ok(()) => Ok("its file can be written".into()),
+                Err(e) => Err(format!("cannot write {}: {e}", path.display())),
+            },
+            Channel::Program(program, _) => match rustix::fs::access(&*program.command[0], Access::EXEC_OK) {
+                Ok(()) => Ok("its program can be run; it was not".into()),
+                Err(e) => Err(format!("cannot run {}: {e}", program.command[0])),
+            },
+        }
+    }
+
+    /// Gives each document that the target has.
+    pub async fn list(&self, each: &mut dyn FnMut(&ListedDocument)) -> Result<(), String> {
+        match self {
+            Channel::Http(http) => {
+                let mut after = None;
+                loop {
+                    let listing = http.page(after.as_deref()).await?;
+                    listing.documents.iter().for_each(&mut *each);
+                    after = listing.next;
+                    if after.is_none() {
+                        return Ok(());
+                    }
+                }
+            }
+            Channel::Lines(path) => {
+                lines_file::list(path, each).map_err(|e| format!("cannot read {}: {e}", path.display()))
+            }
+            Channel::Program(..) => Err("a program cannot be asked what it holds".into()),
+        }
+    }
+}
+
 /// Lets a program take lines.
 async fn run(
     program: &Program,
@@ -166,6 +224,15 @@ impl Http {
             }
             sleep(pause).await;
             pause = (pause * 2).min(PAUSES.1);
+        }
+    }
+
+    /// A part of the list of all documents.
+    async fn page(&self, after: Option<&str>) -> Result<DocumentList, String> {
+        let reply = self.reply(&self.server.list(after)).await?;
+        match reply.cut {
+            None => self.server.read_list(after, reply.status, &reply.body),
+            Some(_) => Err(format!("its list is longer than {}, or broke off", Size(MAX_ANSWER as u64))),
         }
     }
 

@@ -1,7 +1,11 @@
 //! A file of lines that is a target.
 
-use recrawl_crawl::output::sync_folder_of;
-use rustix::fs::{Gid, OFlags, Uid, fchown};
+use recrawl_crawl::output::{folder_of, sync_folder_of};
+use recrawl_delivery::protocol::listed;
+use recrawl_delivery::verify::ListedDocument;
+use rustix::fs::{Access, Gid, OFlags, Uid, access, fchown};
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -60,6 +64,42 @@ pub fn rewrite(path: &Path, is_kept: &dyn Fn(&[u8]) -> bool, is_ended: &dyn Fn()
     out.into_inner()?.sync_all()?;
     fs::rename(&beside, &path)?;
     sync_folder_of(&path)
+}
+
+/// Finds out whether lines could be appended, and appends none.
+///
+/// # Errors
+/// Why they could not.
+pub fn is_writable(path: &Path) -> io::Result<()> {
+    match open(path) {
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            Ok(access(folder_of(path), Access::WRITE_OK | Access::EXEC_OK)?)
+        }
+        opened => opened.map(drop),
+    }
+}
+
+/// Gives each document that a reader of all lines has at the end.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn list(path: &Path, each: &mut dyn FnMut(&ListedDocument)) -> io::Result<()> {
+    let file = match File::open(path) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
+        opened => opened?,
+    };
+    let (mut documents, mut reader, mut line) = (BTreeMap::new(), BufReader::new(file), Vec::new());
+    while reader.read_until(b'\n', &mut line)? > 0 {
+        let value: Value = serde_json::from_slice(&line).unwrap_or_default();
+        let document = listed(&value);
+        match value["op"].as_str() {
+            Some("delete") => drop(documents.remove(&document.id)),
+            _ => drop(documents.insert(document.id.clone(), document)),
+        }
+        line.clear();
+    }
+    documents.values().for_each(each);
+    Ok(())
 }
 
 fn options() -> OpenOptions {

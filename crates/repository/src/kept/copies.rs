@@ -20,8 +20,13 @@ const FRAME: usize = 64 << 10;
 pub enum Held {
     /// It may be there, in any state: it was sent, and nobody knows whether it was taken.
     Unsure,
-    /// The target took it in this state.
-    Taken(u64),
+    /// The target took it in this state, with this version.
+    Taken {
+        /// The state.
+        state: u64,
+        /// The version.
+        version: u64,
+    },
     /// The target refused this state. It may have an earlier one.
     Refused(u64),
 }
@@ -112,11 +117,14 @@ impl CopyWriter {
         put_key(&mut self.payload, near, key);
         let (tag, state) = match held {
             Held::Unsure => (0, 0),
-            Held::Taken(state) => (1, state),
+            Held::Taken { state, .. } => (1, state),
             Held::Refused(state) => (2, state),
         };
         self.payload.put_u8(tag);
         self.payload.put_varint(state);
+        if let Held::Taken { version, .. } = held {
+            self.payload.put_varint(version);
+        }
         self.last.clear();
         self.last.extend_from_slice(key);
         self.total += 1;
@@ -218,7 +226,7 @@ impl CopyReader {
         let (tag, state) = (take.u8()?, take.varint()?);
         let held = match tag {
             0 => Held::Unsure,
-            1 => Held::Taken(state),
+            1 => Held::Taken { state, version: take.varint()? },
             2 => Held::Refused(state),
             _ => return Err(Malformed("unknown state of a document")),
         };
@@ -258,7 +266,7 @@ mod tests {
     fn pages() -> impl Strategy<Value = Vec<(CanonicalUrl, Held)>> {
         let held = prop_oneof![
             Just(Held::Unsure),
-            any::<u64>().prop_map(Held::Taken),
+            any::<(u64, u64)>().prop_map(|(state, version)| Held::Taken { state, version }),
             any::<u64>().prop_map(Held::Refused)
         ];
         proptest::collection::btree_map(0u32..100_000, held, 0..3000).prop_map(|pages| {

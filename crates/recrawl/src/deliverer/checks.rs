@@ -1,0 +1,44 @@
+//! Looks at a target without bringing it up to date: does it take changes, and does it hold what its copy says?
+
+use super::channel::Channel;
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::parts::deliver::DeliverTarget;
+use recrawl_crawl::settings::Settings;
+use recrawl_delivery::verify::{CopyComparison, Differences};
+use recrawl_repository::storage::Storage;
+use tokio::runtime::Builder;
+
+fn named(target: &DeliverTarget) -> impl Fn(String) -> Failure {
+    move |why| Failure::Work(format!("[[deliver]] {:?}: {why}", target.name))
+}
+
+/// Says whether a target would take documents. Nothing that is sent lasts. `now`: milliseconds since 1970.
+///
+/// # Errors
+/// Why it would not.
+pub fn probe(settings: &Settings, target: &DeliverTarget, now: u64) -> Result<String, Failure> {
+    let runtime = Builder::new_current_thread().enable_all().build().map_err(Failure::work)?;
+    let channel = Channel::new(target, &settings.fetch).map_err(named(target))?;
+    runtime.block_on(channel.probe(now)).map_err(named(target))
+}
+
+/// Compares what a target holds with its copy. With `repair`, the next delivery sends and deletes what differs.
+///
+/// # Errors
+/// When the target cannot be asked, or the copy not be read or written.
+pub fn verify(
+    settings: &Settings,
+    storage: &dyn Storage,
+    target: &DeliverTarget,
+    repair: bool,
+) -> Result<Differences, Failure> {
+    let runtime = Builder::new_current_thread().enable_all().build().map_err(Failure::work)?;
+    let channel = Channel::new(target, &settings.fetch).map_err(named(target))?;
+    let mut comparison = CopyComparison::new(storage, &target.place.address).map_err(Failure::work)?;
+    runtime.block_on(channel.list(&mut |document| comparison.take(document))).map_err(named(target))?;
+    let differences = comparison.end();
+    if repair {
+        comparison.repair().map_err(Failure::work)?;
+    }
+    Ok(differences)
+}
