@@ -29,6 +29,8 @@ pub enum ItemAnswer {
     Refused,
     /// Nobody knows: the change is sent again next time.
     Unknown,
+    /// The document cannot be made now, so nothing was sent: it is tried again next time. That stops no other.
+    Unread,
 }
 
 /// The target takes nothing at present.
@@ -137,12 +139,15 @@ struct ComparedPage {
     url: CanonicalUrl,
     held: Option<Held>,
     wanted: Option<u64>,
+    /// False behind the place where the pages could not be read: what is held there stays as it is.
+    is_compared: bool,
 }
 
 impl ComparedPage {
     /// The change that makes the copy right, if any.
     fn change(&self) -> Option<CopyChange> {
         match (self.held, self.wanted) {
+            _ if !self.is_compared => None,
             (Some(Held::Taken { state: held, .. } | Held::Refused(held)), Some(wanted)) if held == wanted => {
                 None
             }
@@ -203,7 +208,7 @@ impl TargetCopy<'_> {
                 break;
             }
         }
-        drop(join);
+        join.failed.map_or(Ok(()), |failed| Err(SyncError::Pages(failed)))?;
         if has_deletes || has_puts {
             self.pass(SyncPass::Note, version, pages(), send, &mut sent)?;
         }
@@ -267,10 +272,12 @@ impl TargetCopy<'_> {
             }
         }
         interrupted = interrupted.or(waiting.settle(version, send, &mut file, sent)?);
+        // Also where the pages could not be read to their end: the answers count that came before.
         file.finish(self.storage)?;
-        match interrupted {
-            None => Ok(()),
-            Some(interrupted) => Err(SyncError::Interrupted(interrupted)),
+        match (join.failed, interrupted) {
+            (Some(failed), _) => Err(SyncError::Pages(failed)),
+            (None, Some(interrupted)) => Err(SyncError::Interrupted(interrupted)),
+            (None, None) => Ok(()),
         }
     }
 }
@@ -361,22 +368,21 @@ impl Waiting {
 }
 
 /// Both sides of a comparison, in the order of URLs.
-struct Join<P> {
+struct Join<P, E> {
     copy: Option<CopyReader>,
     held: Option<(CanonicalUrl, Held)>,
     pages: P,
     wanted: Option<(CanonicalUrl, u64)>,
+    /// The pages cannot be read any further.
+    failed: Option<E>,
 }
 
-impl<P> Join<P> {
-    fn new<E>(copy: &TargetCopy<'_>, pages: P) -> Result<Join<P>, SyncError<E>>
-    where
-        P: WantedPages<E>,
-    {
+impl<E, P: WantedPages<E>> Join<P, E> {
+    fn new(copy: &TargetCopy<'_>, pages: P) -> Result<Join<P, E>, ReadError> {
         let copy = copy.open()?;
-        let mut join = Join { copy, held: None, pages, wanted: None };
+        let mut join = Join { copy, held: None, pages, wanted: None, failed: None };
         join.read_held()?;
-        join.read_wanted()?;
+        join.read_wanted();
         Ok(join)
     }
 
@@ -388,18 +394,15 @@ impl<P> Join<P> {
         Ok(())
     }
 
-    fn read_wanted<E>(&mut self) -> Result<(), SyncError<E>>
-    where
-        P: WantedPages<E>,
-    {
-        self.wanted = self.pages.next().transpose().map_err(SyncError::Pages)?;
-        Ok(())
+    fn read_wanted(&mut self) {
+        match self.pages.next() {
+            Some(Err(failed)) => self.failed = Some(failed),
+            Some(Ok(page)) => self.wanted = Some(page),
+            None => {}
+        }
     }
 
-    fn next<E>(&mut self) -> Result<Option<ComparedPage>, SyncError<E>>
-    where
-        P: WantedPages<E>,
-    {
+    fn next(&mut self) -> Result<Option<ComparedPage>, ReadError> {
         let order = match (&self.held, &self.wanted) {
             (None, None) => return Ok(None),
             (Some(_), None) => Ordering::Less,
@@ -408,16 +411,17 @@ impl<P> Join<P> {
         };
         let held = if order.is_le() { self.held.take() } else { None };
         let wanted = if order.is_ge() { self.wanted.take() } else { None };
+        let is_compared = wanted.is_some() || self.failed.is_none();
         if order.is_le() {
             self.read_held()?;
         }
         if order.is_ge() {
-            self.read_wanted()?;
+            self.read_wanted();
         }
         let (held, of_held) = held.map(|(url, held)| (held, url)).unzip();
         let (wanted, of_wanted) = wanted.map(|(url, state)| (state, url)).unzip();
         let url = of_held.or(of_wanted).expect("one of both has it");
-        Ok(Some(ComparedPage { url, held, wanted }))
+        Ok(Some(ComparedPage { url, held, wanted, is_compared }))
     }
 }
 

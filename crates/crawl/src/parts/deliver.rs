@@ -113,6 +113,11 @@ impl DeliverTarget {
         if let Some(name) = table.fields.keys().find(|name| document::FIELDS.contains(&name.as_str())) {
             return Err(format!("fields: {name:?} is a field of every document; choose another name"));
         }
+        if let Some(name) = table.fields.keys().find(|name| name.starts_with('_')) {
+            return Err(format!(
+                "fields: {name:?} begins with `_`, which servers keep for themselves; choose another name"
+            ));
+        }
         let shape = format!("{content:?} {:?}", table.fields);
         if table.batch == 0 || table.timeout.0.is_zero() {
             return Err("batch and timeout must not be 0".into());

@@ -131,6 +131,47 @@ fn answers_before_an_interruption_count() {
     assert!(store.holds().keys().eq((2..6).map(url).collect::<Vec<_>>().iter()));
 }
 
+#[test]
+fn answers_before_the_pages_end_too_early_count_and_nothing_behind_is_taken_for_gone() {
+    let (storage, mut store) = (MemoryStorage::new(), Store::default());
+    let old: Web = (0..9).map(|page| (page, 1)).collect();
+    bring(&storage, &mut store, &old, 2);
+    let web: Web = (0..9).map(|page| (page, 2)).collect();
+    let asked = std::cell::Cell::new(0);
+    // The pass that compares and the one that notes are whole; the one that sends ends at the fourth page.
+    let cut = || {
+        asked.set(asked.get() + 1);
+        let (is_cut, all) = (asked.get() == 3, pages(&web)());
+        let read = all.map(|page| page.map_err(|never| match never {})).enumerate();
+        let ends = move |(at, page)| if is_cut && at == 4 { Err("the program ends") } else { page };
+        read.map(ends).take(if is_cut { 5 } else { 9 })
+    };
+    let mut send = |version, changes: &[CopyChange]| {
+        changes.iter().for_each(|change| store.apply(version, change));
+        all(ItemAnswer::Taken, changes)
+    };
+    let failed = copy(&storage, 2).sync(9, &cut, &mut send).unwrap_err();
+    assert!(matches!(failed, SyncError::Pages("the program ends")));
+    assert_eq!(store.holds().len(), 9, "nothing was deleted");
+    assert_eq!(bring(&storage, &mut store, &web, 9).puts, 5);
+    assert!(is_right(&store, &web));
+}
+
+#[test]
+fn what_cannot_be_read_stops_no_other_and_is_tried_again() {
+    let (storage, web) = (MemoryStorage::new(), (0..6).map(|page| (page, 1)).collect::<Web>());
+    let mut send = |_, changes: &[CopyChange]| {
+        let answer = |change: &CopyChange| match change {
+            CopyChange::Put(page, _) if *page == url(1) => ItemAnswer::Unread,
+            _ => ItemAnswer::Taken,
+        };
+        BatchAnswers { answers: changes.iter().map(answer).collect(), interrupted: None }
+    };
+    let sent = copy(&storage, 2).sync(1, &pages(&web), &mut send).unwrap();
+    assert_eq!(sent, Sent { puts: 5, deletes: 0, refused: 0 });
+    assert_eq!(bring(&storage, &mut Store::default(), &web, 9).puts, 1);
+}
+
 /// A name says nothing of what the target holds: its address does.
 #[test]
 fn another_address_has_another_copy() {

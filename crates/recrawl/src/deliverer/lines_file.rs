@@ -6,6 +6,7 @@ use recrawl_delivery::verify::ListedDocument;
 use rustix::fs::{Access, Gid, OFlags, Uid, access, fchown};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -40,7 +41,11 @@ pub fn rewrite(path: &Path, is_kept: &dyn Fn(&[u8]) -> bool, is_ended: &dyn Fn()
     let metadata = file.metadata()?;
     let mut beside = path.as_os_str().to_owned();
     beside.push(".new");
-    let new = File::create(&beside)?;
+    // One that a kill left.
+    let _ = fs::remove_file(&beside);
+    let new = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
+    // Nothing is left of it where the disk is full or the program ends.
+    let unfinished = Unfinished(&beside);
     // Before it has anything that others may not read.
     new.set_permissions(metadata.permissions())?;
     let (owner, group) = (metadata.uid(), metadata.gid());
@@ -63,7 +68,17 @@ pub fn rewrite(path: &Path, is_kept: &dyn Fn(&[u8]) -> bool, is_ended: &dyn Fn()
     }
     out.into_inner()?.sync_all()?;
     fs::rename(&beside, &path)?;
+    std::mem::forget(unfinished);
     sync_folder_of(&path)
+}
+
+/// A file that is removed unless it was finished.
+struct Unfinished<'p>(&'p OsStr);
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(self.0);
+    }
 }
 
 /// Finds out whether lines could be appended, and appends none.

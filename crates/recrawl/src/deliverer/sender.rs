@@ -5,6 +5,7 @@ use super::documents::Documents;
 use crate::texts::Missing;
 use recrawl_delivery::protocol::CopyItem;
 use recrawl_delivery::{BatchAnswers, CopyChange, Interrupted, ItemAnswer};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 use tokio::runtime::Runtime;
 
@@ -56,7 +57,7 @@ impl Sender<'_> {
                     self.note(url, &why);
                     // What cannot be read now may be read later.
                     let is_passing = none == "unreadable";
-                    answers.push(if is_passing { ItemAnswer::Unknown } else { ItemAnswer::Refused });
+                    answers.push(if is_passing { ItemAnswer::Unread } else { ItemAnswer::Refused });
                 }
             }
             if bytes >= self.batch_bytes {
@@ -128,7 +129,12 @@ impl Sender<'_> {
         match change {
             CopyChange::Delete(url) => Ok(CopyItem::Delete(url.clone())),
             CopyChange::Put(url, _) => {
-                self.documents.make(version, url).map(|document| CopyItem::Put(Box::new(document)))
+                // A page on which the extractor panics concerns no other.
+                let make = AssertUnwindSafe(|| self.documents.make(version, url));
+                let why = "internal error while its document was made; please report it";
+                let made = catch_unwind(make);
+                let made = made.unwrap_or_else(|_| Err(Missing { none: "no_text", why: why.into() }));
+                made.map(|document| CopyItem::Put(Box::new(document)))
             }
         }
     }
