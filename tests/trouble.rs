@@ -78,7 +78,7 @@ fn a_directory_of_another_version_is_left_alone() {
         fails(world.run(&["repository", "verify"]), 1),
         fails(world.run(&["export", "pages", "--out", "-"]), 1),
     ] {
-        assert!(line.contains("version 4711") && line.contains("versions 1 to 10"), "both are named: {line}");
+        assert!(line.contains("version 4711") && line.contains("versions 1 to 11"), "both are named: {line}");
     }
     assert!(contents(&world.data_dir) == before, "nothing is touched");
 }
