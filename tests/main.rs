@@ -96,6 +96,8 @@ mod rendering;
 mod repository;
 /// Rounds of a cycle: fill, urgent, carried.
 mod rounds;
+/// The full-text index: in step, searched, through damage, kills and a full disk.
+mod searching;
 mod serve;
 /// Siblings that change together.
 mod siblings;

@@ -15,6 +15,7 @@ mod ping;
 mod promise;
 mod read;
 mod report;
+mod search;
 mod session;
 mod version;
 mod websub;
@@ -52,6 +53,7 @@ fn routes() -> OpenApiRouter<Arc<Console>> {
         .routes(routes!(list::page))
         .routes(routes!(page_change::changes))
         .routes(routes!(page_change::feed_atom))
+        .routes(routes!(search::search))
         .routes(routes!(version::versions))
         .routes(routes!(version::version))
         .routes(routes!(version::archived))

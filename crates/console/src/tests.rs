@@ -10,4 +10,5 @@ mod page_change;
 mod ping;
 mod refusal;
 mod route;
+mod search;
 mod session;

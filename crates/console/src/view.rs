@@ -16,6 +16,7 @@ mod ping;
 mod query;
 mod recent;
 mod refusal;
+mod search;
 mod status;
 mod version;
 
@@ -43,6 +44,7 @@ pub use query::{
 };
 pub use recent::{Answers, Meters, Recent, RecentPoint, Rendering};
 pub use refusal::Refusal;
+pub use search::{MAX_RESULTS, SearchList, SearchQuery, SearchResult, SnippetPart};
 pub use status::{
     ByteBudget, Counts, CycleDone, CycleNow, CycleStage, Fetching, FocusFigures, Freshness, HostNow,
     HostState, NextRound, Promise, PromiseFigures, SeedsRefused, State, Status, TargetFigures,
@@ -140,6 +142,12 @@ pub trait CrawlView: Send + Sync {
     /// # Errors
     /// If a pattern, a kind or the cursor is invalid, no visits are kept, or they cannot be read.
     fn page_changes(&self, ask: &PageChangeQuery) -> Result<PageChangeList, Refusal>;
+
+    /// The best pages for a query.
+    ///
+    /// # Errors
+    /// If the query is invalid, or there is no index, or it cannot be read.
+    fn search(&self, ask: &SearchQuery) -> Result<SearchList, Refusal>;
 
     /// The archived versions of a page, newest first.
     ///

@@ -144,6 +144,8 @@ pub enum Protocol {
     Lines(PathBuf),
     /// A program with its arguments reads such lines.
     Program(Vec<String>),
+    /// The full-text index in the data directory.
+    Index,
 }
 
 /// `deliver.to`, as read.
@@ -193,6 +195,7 @@ const KINDS: &[TargetKind] = &[
     },
     TargetKind { begins: "command:", example: "command:/usr/local/bin/load-docs", read: program::place },
     TargetKind { begins: "jsonl+file://", example: "jsonl+file:///var/lib/docs.jsonl", read: lines::place },
+    TargetKind { begins: "index", example: "index", read: of_data_directory },
 ];
 
 /// Text that names no target.
@@ -216,6 +219,14 @@ impl TargetPlace {
         let kind = KINDS.iter().find(|kind| text.starts_with(kind.begins));
         let kind = kind.ok_or_else(|| wrong("unknown kind of target".into()))?;
         (kind.read)(&text[kind.begins.len()..]).map_err(wrong)
+    }
+}
+
+/// The full-text index in the data directory.
+fn of_data_directory(rest: &str) -> Result<TargetPlace, String> {
+    match rest {
+        "" => Ok(TargetPlace { address: "index".into(), protocol: Protocol::Index }),
+        _ => Err("unknown kind of target".into()),
     }
 }
 

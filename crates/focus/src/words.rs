@@ -26,7 +26,7 @@ pub const MAX_ANCHOR_WORDS: usize = 32;
 const CACHE: usize = 1 << 14;
 
 /// The longest beginning of a text that fits into `bytes`.
-pub(crate) fn head(text: &str, bytes: usize) -> &str {
+pub fn head(text: &str, bytes: usize) -> &str {
     let mut end = bytes.min(text.len());
     while !text.is_char_boundary(end) {
         end -= 1;
@@ -73,7 +73,7 @@ impl Words {
     /// Appends the hashes of the words of a text to `out`, at most `most`. Only the first `bytes` bytes are read.
     pub fn hashes(&mut self, text: &str, language: Language, bytes: usize, most: usize, out: &mut Vec<u64>) {
         let end = out.len().saturating_add(most);
-        each(head(text, bytes), |word| {
+        each_word(head(text, bytes), |_, word| {
             if let Some(stem) = self.hash(word, language) {
                 out.push(stem);
             }
@@ -84,7 +84,7 @@ impl Words {
     /// The words of a text: each as it is written, in lower case, and its stem.
     pub fn pairs(&mut self, text: &str, language: Language, bytes: usize) -> Vec<(String, String)> {
         let mut out = vec![];
-        each(head(text, bytes), |word| {
+        each_word(head(text, bytes), |_, word| {
             if self.reduce(word, language) {
                 out.push((self.lower.clone(), self.folded.clone()));
             }
@@ -131,21 +131,36 @@ impl Words {
         Some(stem).filter(|&stem| stem != 0)
     }
 
+    /// The stem of a word, in lower case and without accents; that of a stopword too.
+    pub fn stem(&mut self, word: &str, language: Language) -> &str {
+        self.lower(word);
+        self.fold_stem(language);
+        &self.folded
+    }
+
     /// Puts a word in lower case into `lower` and its stem without accents into `folded`; false for a stopword.
     fn reduce(&mut self, word: &str, language: Language) -> bool {
+        self.lower(word);
+        if STOPWORDS[language.place()].contains(self.lower.as_str()) {
+            return false;
+        }
+        self.fold_stem(language);
+        !self.folded.is_empty()
+    }
+
+    fn lower(&mut self, word: &str) {
         self.lower.clear();
         self.lower.extend(word.chars().flat_map(char::to_lowercase).map(|c| if c == '’' { '\'' } else { c }));
         let end = head(&self.lower, MAX_WORD).len();
         self.lower.truncate(end);
-        if STOPWORDS[language.place()].contains(self.lower.as_str()) {
-            return false;
-        }
+    }
+
+    fn fold_stem(&mut self, language: Language) {
         self.folded.clear();
         match &self.stemmers[language.place()] {
             Some(stemmer) => fold(&stemmer.stem(&self.lower), &mut self.folded),
             None => fold(&self.lower, &mut self.folded),
         }
-        !self.folded.is_empty()
     }
 }
 
@@ -158,8 +173,8 @@ fn fold(word: &str, out: &mut String) {
     }
 }
 
-/// Calls `with` for each word of a text until it returns false.
-fn each(text: &str, mut with: impl FnMut(&str) -> bool) {
+/// Calls `with` for each word of a text, and the byte at which it begins, until it returns false.
+pub fn each_word(text: &str, mut with: impl FnMut(usize, &str) -> bool) {
     // Begin and end of a run of characters in a script without spaces.
     let mut run: Option<(usize, usize)> = None;
     for (at, word) in text.unicode_word_indices() {
@@ -170,30 +185,30 @@ fn each(text: &str, mut with: impl FnMut(&str) -> bool) {
                 continue;
             }
             run = None;
-            if !bigrams(&text[begin..end], &mut with) {
+            if !bigrams(text, (begin, end), &mut with) {
                 return;
             }
         }
         if is_unspaced {
             run = Some((at, at + word.len()));
-        } else if !with(word) {
+        } else if !with(at, word) {
             return;
         }
     }
-    if let Some((begin, end)) = run {
-        bigrams(&text[begin..end], &mut with);
+    if let Some(run) = run {
+        bigrams(text, run, &mut with);
     }
 }
 
 /// Calls `with` for each pair of neighbouring characters, or for a single one; false if it returned false.
-fn bigrams(run: &str, with: &mut impl FnMut(&str) -> bool) -> bool {
-    let mut starts = run.char_indices().map(|(at, _)| at).chain([run.len()]);
+fn bigrams(text: &str, (begin, end): (usize, usize), with: &mut impl FnMut(usize, &str) -> bool) -> bool {
+    let mut starts = text[begin..end].char_indices().map(|(at, _)| begin + at).chain([end]);
     let (Some(mut first), Some(mut second)) = (starts.next(), starts.next()) else { return true };
-    if second == run.len() {
-        return with(run);
+    if second == end {
+        return with(begin, &text[begin..end]);
     }
     for end in starts {
-        if !with(&run[first..end]) {
+        if !with(first, &text[first..end]) {
             return false;
         }
         (first, second) = (second, end);

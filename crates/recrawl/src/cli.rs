@@ -13,6 +13,7 @@ mod improve;
 mod learn;
 mod notify;
 mod page;
+mod search;
 mod watch;
 mod web_address;
 
@@ -30,6 +31,7 @@ pub use learn::{FoldBy, LearnArgs, Protocol, Terminals};
 pub use notify::NotifyCommand;
 pub use page::{PageCommand, PageTestArgs, ShowArgs};
 pub use recrawl_contest::{PageSet, ReplayArgs, SimulateArgs};
+pub use search::SearchArgs;
 pub use watch::WatchArgs;
 pub use web_address::web_address;
 
@@ -96,6 +98,11 @@ pub enum Command {
     #[command(after_help = "Examples:\n  recrawl changes --since '1 d' --diff --data-dir data/example\n  \
                       recrawl changes --pages '*.example.com' --changes changed,gone --json")]
     Changes(ChangesArgs),
+    /// Search the texts of the pages
+    #[command(after_help = "Examples:\n  recrawl search 'garden tools' --data-dir data/example\n  \
+                      recrawl search '\"opening hours\" -winter' --host '*.example.com' --changed-since '7 d' --json\n\
+                      Needs a target to = \"index\" of [[deliver]].")]
+    Search(SearchArgs),
     /// Show what the archive holds of a page: text, body, headers, versions and their differences
     #[command(
         after_help = "Examples:\n  recrawl show https://example.com/ --data-dir data/example\n  recrawl show https://example.com/ --markdown\n  recrawl show https://example.com/ --diff\n  recrawl show https://example.com/ --list"

@@ -24,6 +24,7 @@ mod promises;
 mod reload;
 mod report;
 mod repository;
+mod search;
 mod show;
 mod simulate;
 mod status;
@@ -62,6 +63,7 @@ pub fn run(command: Command, serve: impl FnOnce(&ServeArgs) -> Result<(), Failur
         Command::Promises(args) => promises::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Changes(args) => changes::run(&args),
+        Command::Search(args) => search::run(&args),
         Command::Show(args) => show::run(&args),
         Command::Page(command) => page::run(&command),
         Command::Notify(command) => notify::run(&command),

@@ -5,6 +5,7 @@ mod channel;
 mod checks;
 mod documents;
 mod lines_file;
+pub mod local_index;
 mod sender;
 mod wanted;
 
@@ -13,11 +14,12 @@ pub use wanted::Committed;
 
 use channel::Channel;
 use documents::Documents;
+use local_index::LocalIndex;
 use recrawl_archive::{ArchiveReader, opener};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels::{counted, thousands};
 use recrawl_crawl::parts::deliver::{DeliverTarget, purged};
-use recrawl_delivery::protocol::kept;
+use recrawl_delivery::protocol::{Protocol, kept};
 use recrawl_delivery::{CopyChange, Sent, SyncError, TargetCopy};
 use recrawl_types::CanonicalUrl;
 use sender::Sender;
@@ -66,10 +68,17 @@ impl Committed<'_> {
             },
         };
         self.purge(target, &copy, is_ended).map_err(not_delivered)?;
+        let channel = match target.place.protocol {
+            Protocol::Index => {
+                let taken_down = self.settings.scope.taken_down();
+                Channel::Index(LocalIndex::new(&self.settings.data_dir, self.storage, taken_down)?.into())
+            }
+            _ => Channel::new(target, &self.settings.fetch).map_err(named)?,
+        };
         let mut sender = Sender {
             target: &target.name,
             batch_bytes: target.batch_bytes,
-            channel: Channel::new(target, &self.settings.fetch).map_err(named)?,
+            channel,
             documents: Documents {
                 settings: self.settings,
                 target,
@@ -83,8 +92,12 @@ impl Committed<'_> {
             reasons: 0,
         };
         let pages = || wanted::pages(self, target, is_ended);
-        copy.sync(self.now, &pages, &mut |version, changes: &[CopyChange]| sender.send(version, changes))
-            .map_err(not_delivered)
+        let sent =
+            copy.sync(self.now, &pages, &mut |version, changes: &[CopyChange]| sender.send(version, changes));
+        if let Channel::Index(index) = &sender.channel {
+            index.settle(is_ended);
+        }
+        sent.map_err(not_delivered)
     }
 
     /// Removes earlier lines of pages that were taken down. A file has those of pages, too, that it holds no more.

@@ -15,6 +15,7 @@ pub mod page_changes;
 pub mod promises;
 pub mod refused;
 pub mod row;
+pub mod search;
 pub mod traps;
 pub mod versions;
 

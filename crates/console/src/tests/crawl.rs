@@ -422,6 +422,24 @@ impl CrawlView for MadeUp {
         })
     }
 
+    fn search(&self, ask: &SearchQuery) -> Result<SearchList, Refusal> {
+        if ask.words == "nothing" {
+            return Err(Refusal::conflict("no index is kept", "see docs/searching.md"));
+        }
+        let part = |text: &str, is_match| SnippetPart { text: text.into(), is_match };
+        let result = |page: usize| SearchResult {
+            url: MadeUp::url(page),
+            title: Some(format!("Page {page}")),
+            fetched_at: ask.since,
+            snippet: vec![part("some <b>", false), part(&ask.words, true)],
+        };
+        Ok(SearchList {
+            results: (0..ask.limit).map(result).collect(),
+            total: PAGES as u64,
+            is_partial: ask.host.is_some(),
+        })
+    }
+
     fn versions(&self, ask: &VersionQuery) -> Result<VersionList, Refusal> {
         self.page(&OnePage { url: ask.url.clone(), formula: None })?;
         match &ask.cursor {

@@ -33,6 +33,7 @@ const ROUTES: &[(&str, &str, &str, &str, u16)] = &[
         "",
         200,
     ),
+    ("GET", "/api/v1/search", "/api/v1/search?q=some%20words&host=a.example&since=5&limit=100", "", 200),
     ("GET", "/feed.atom", "/feed.atom?pages=a.example", "", 200),
     ("GET", "/api/v1/versions", "/api/v1/versions?url=https://a.example/0007&limit=100", "", 200),
     (

@@ -127,7 +127,7 @@ impl DeliverTarget {
             Protocol::Server(server) if server.key_field().is_some() && table.bearer.is_empty() => {
                 return Err("set bearer to its API key".into());
             }
-            Protocol::Lines(_) | Protocol::Program(_) if authorization.is_some() => {
+            Protocol::Lines(_) | Protocol::Program(_) | Protocol::Index if authorization.is_some() => {
                 return Err("only servers need user, password or bearer: remove them".into());
             }
             _ => {}
@@ -152,7 +152,7 @@ impl DeliverTarget {
     pub fn file(&self) -> Option<&Path> {
         match &self.place.protocol {
             Protocol::Lines(path) => Some(path),
-            Protocol::Server(_) | Protocol::Program(_) => None,
+            Protocol::Server(_) | Protocol::Program(_) | Protocol::Index => None,
         }
     }
 

@@ -85,7 +85,7 @@ impl Language {
     }
 
     /// Place among [`Language::all`].
-    pub(crate) fn place(self) -> usize {
+    pub fn place(self) -> usize {
         usize::from(self.0)
     }
 

@@ -6,7 +6,7 @@ use std::fmt::Write;
 /// Each command is in one group, in the order in which people meet them.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Crawl", &["crawl", "watch", "serve"]),
-    ("Look", &["changes", "status", "explain", "show", "page", "report", "promises"]),
+    ("Look", &["search", "changes", "status", "explain", "show", "page", "report", "promises"]),
     (
         "Act",
         &["add", "fetch", "reload", "pause", "resume", "block", "unblock", "takedown", "notify", "deliver"],

@@ -3,13 +3,14 @@
 use super::{counted, print, print_json, thousands};
 use crate::cli::{DeliverCommand, OnCrawl, Where};
 use crate::daemon::Daemon;
-use crate::deliverer::{Committed, probe, told, verify};
+use crate::deliverer::{Committed, local_index, probe, told, verify};
 use recrawl_crawl::admission::blocks::Blocks;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::operator::stopped::StoppedCrawl;
 use recrawl_crawl::parts::deliver::DeliverTarget;
 use recrawl_crawl::settings::Settings;
+use recrawl_delivery::protocol::Protocol;
 use recrawl_delivery::verify::Differences;
 use recrawl_delivery::{doubt, name_of};
 use recrawl_repository::storage::Storage;
@@ -167,6 +168,9 @@ fn rebuild(at: &Where, name: &str) -> Result<(), Failure> {
     let damage = doubt(&*storage, &name_of(&target.place.address)).map_err(Failure::work)?;
     if let Some(damage) = damage {
         print(format!("{damage}; documents of pages that it does not tell of any more stay at the target"))?;
+    }
+    if matches!(target.place.protocol, Protocol::Index) {
+        local_index::discard(&settings.data_dir)?;
     }
     print(format!("{name} gets all documents again, from a daemon or by `recrawl deliver send`"))
 }

@@ -3,6 +3,7 @@
 use super::{counted, print_json, print_labelled};
 use crate::audit;
 use crate::cli::TakedownArgs;
+use crate::deliverer::local_index;
 use crate::exclusive_access::ExclusiveAccess;
 use recrawl_console::view::{Accepted, Effect};
 use recrawl_crawl::admission::pattern::Pattern;
@@ -89,11 +90,16 @@ pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
     whole(removed)
 }
 
-/// Targets of `[[deliver]]` that have not confirmed yet that the pages are gone there.
+/// Targets of `[[deliver]]` that have not confirmed yet that the pages are gone there. The index in the data directory
+/// loses them here.
 fn held_by_targets(settings: &Settings, pattern: &Pattern) -> Result<Vec<String>, Failure> {
     let storage = FileStorage::existing(&settings.data_dir)?;
     let decided = open_read::decisions(&settings.data_dir, || open_read::tables(&settings.data_dir))?;
     let mut held_by = Vec::new();
+    // Also one that no target keeps any more.
+    if let Err(e) = local_index::remove(&settings.data_dir, &|url| pattern.matches(url)) {
+        held_by.push(format!("pages in the full-text index, perhaps ({e}); the next delivery deletes them"));
+    }
     for name in copies(&storage)? {
         match held_by_target(&storage, &name, settings, pattern, purged(&decided.taken_down)) {
             Ok(held) => held_by.extend(held),
@@ -112,6 +118,10 @@ fn held_by_target(
     purged: u64,
 ) -> Result<Option<String>, ReadError> {
     let Some(mut copy) = CopyReader::open(storage, name)? else { return Ok(None) };
+    // The pages are gone from it.
+    if copy.head().target == local_index::ADDRESS {
+        return Ok(None);
+    }
     let mut held = 0;
     while let Some((url, _)) = copy.next_page()? {
         held += u64::from(pattern.matches(&url));

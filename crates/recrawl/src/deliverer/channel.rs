@@ -1,6 +1,7 @@
 //! Requests to a target, a file of lines, and a program that reads them.
 
 use super::lines_file;
+use super::local_index::LocalIndex;
 use crate::notifier::{Program, words};
 use recrawl_crawl::parts::deliver::DeliverTarget;
 use recrawl_delivery::protocol::{
@@ -56,6 +57,7 @@ pub enum Channel {
     Lines(PathBuf),
     /// With the target's name.
     Program(Program, String),
+    Index(Box<LocalIndex>),
 }
 
 /// A server with connections of its own.
@@ -77,6 +79,12 @@ impl Channel {
                 return Ok(Channel::Program(Program { command, timeout }, target.name.clone()));
             }
             Protocol::Server(server) => server.clone(),
+            Protocol::Index => {
+                return Err(
+                    "the index is checked by the first delivery; `recrawl deliver rebuild` makes it anew"
+                        .into(),
+                );
+            }
         };
         let mut fields = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("application/json"))]);
         if let Some(text) = &target.authorization {
@@ -106,6 +114,10 @@ impl Channel {
     pub async fn send(&self, version: u64, items: &[CopyItem]) -> Result<Vec<ReasonedAnswer>, NotSent> {
         match self {
             Channel::Http(http) => http.send(version, items).await,
+            Channel::Index(index) => {
+                index.send(items)?;
+                Ok(vec![(ItemAnswer::Taken, None); items.len()])
+            }
             Channel::Lines(path) => {
                 let written = lines_file::append(path, &lines(version, items));
                 written.map_err(|e| format!("cannot write {}: {e}", path.display()))?;
@@ -145,6 +157,7 @@ impl Channel {
                 Ok(()) => Ok("its file can be written".into()),
                 Err(e) => Err(format!("cannot write {}: {e}", path.display())),
             },
+            Channel::Index(_) => Ok("it is in the data directory".into()),
             Channel::Program(program, _) => match rustix::fs::access(&*program.command[0], Access::EXEC_OK) {
                 Ok(()) => Ok("its program can be run; it was not".into()),
                 Err(e) => Err(format!("cannot run {}: {e}", program.command[0])),
@@ -169,6 +182,7 @@ impl Channel {
             Channel::Lines(path) => {
                 lines_file::list(path, each).map_err(|e| format!("cannot read {}: {e}", path.display()))
             }
+            Channel::Index(_) => Err("the index is checked by the first delivery".into()),
             Channel::Program(..) => Err("a program cannot be asked what it holds".into()),
         }
     }

@@ -4,6 +4,7 @@ use super::channel::Channel;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::parts::deliver::DeliverTarget;
 use recrawl_crawl::settings::Settings;
+use recrawl_delivery::protocol::Protocol;
 use recrawl_delivery::verify::{CopyComparison, Differences};
 use recrawl_repository::storage::Storage;
 use tokio::runtime::Builder;
@@ -17,6 +18,9 @@ fn named(target: &DeliverTarget) -> impl Fn(String) -> Failure {
 /// # Errors
 /// Why it would not.
 pub fn probe(settings: &Settings, target: &DeliverTarget, now: u64) -> Result<String, Failure> {
+    if matches!(target.place.protocol, Protocol::Index) {
+        return Ok("it is in the data directory".into());
+    }
     let runtime = Builder::new_current_thread().enable_all().build().map_err(Failure::work)?;
     let channel = Channel::new(target, &settings.fetch).map_err(named(target))?;
     runtime.block_on(channel.probe(now)).map_err(named(target))

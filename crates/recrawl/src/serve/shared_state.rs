@@ -110,6 +110,7 @@ pub struct SharedState {
     report_scans: Scans,
     /// Lists of changes read kept visits and the archive.
     change_scans: Scans,
+    searches: Scans,
     pub ranks: StoredRanks,
     pub visited: VisitedPages,
     pub hosts: Hosts,
@@ -160,6 +161,7 @@ impl SharedState {
             scans: Scans::default(),
             report_scans: Scans::default(),
             change_scans: Scans::default(),
+            searches: Scans::default(),
             ranks: StoredRanks::default(),
             visited: VisitedPages::default(),
             hosts: Hosts::default(),
@@ -305,6 +307,15 @@ impl SharedState {
     pub fn begin_changes(&self) -> Result<Scan<'_>, Refusal> {
         let too_many = || Refusal::Busy("too many lists of changes are read; try again later".into());
         self.change_scans.begin().ok_or_else(too_many)
+    }
+
+    /// Permission to search the index, as [`SharedState::begin_changes`].
+    ///
+    /// # Errors
+    /// [`Refusal::Busy`] while too many search.
+    pub fn begin_search(&self) -> Result<Scan<'_>, Refusal> {
+        let too_many = || Refusal::Busy("too many searches wait; try again later".into());
+        self.searches.begin().ok_or_else(too_many)
     }
 
     /// Waits for the next cycle, a signal or an operator, for at most one tick.

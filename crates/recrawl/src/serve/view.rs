@@ -7,14 +7,14 @@ use super::{
     changes, errors, formulas, hosts, meters, pages, pings, promises, reports, status, versions, websub,
 };
 use crate::action::{self, named_host};
-use crate::report::{host, loop_events, page_changes};
+use crate::report::{host, loop_events, page_changes, search};
 use recrawl_console::CrawlView;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{
     Accepted, Actor, CandidateDocument, Change, Controls, Decision, Delivery, Errors, EventList, Forecasted,
     FormulaCheck, Formulas, HistoryQuery, HostList, HostQuery, Improve, IndexNow, Meters, OnePage,
     OneVersion, PageChangeList, PageChangeQuery, PageList, PageQuery, Pinged, RankChanges, Recent, Savings,
-    Status, Verification, VersionContent, VersionList, VersionQuery, WhatIf,
+    SearchList, SearchQuery, Status, Verification, VersionContent, VersionList, VersionQuery, WhatIf,
 };
 use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::operator::control::Mark;
@@ -111,6 +111,11 @@ impl CrawlView for View {
         let _scan = self.0.begin_changes()?;
         let generation = self.0.generation();
         page_changes::list(&self.0.settings(), &generation, &self.0.storage, ask)
+    }
+
+    fn search(&self, ask: &SearchQuery) -> Result<SearchList, Refusal> {
+        let _scan = self.0.begin_search()?;
+        search::answer(&self.0.settings(), &self.0.generation(), ask)
     }
 
     fn versions(&self, ask: &VersionQuery) -> Result<VersionList, Refusal> {

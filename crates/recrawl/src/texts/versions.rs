@@ -5,8 +5,8 @@ use recrawl_archive::answer::Answer;
 use recrawl_archive::{ArchiveReader, timestamp};
 use recrawl_crawl::settings::Settings;
 use recrawl_extractor::{
-    Extracted, FieldValues, Fields, Markdown, PageExtent, PageFields, Part, extract_part, inert, inert_text,
-    markdown,
+    Extracted, FieldValues, Fields, Markdown, Options, PageExtent, PageFields, Part, extract_part, inert,
+    inert_text, markdown,
 };
 use recrawl_types::{ArchivePosition, CanonicalUrl};
 use std::io::{self, ErrorKind};
@@ -164,7 +164,9 @@ pub(super) fn titled_text_of(
 pub fn extracted(answer: &Answer, url: &CanonicalUrl, settings: &Settings, part: Option<&Part>) -> Extracted {
     let content_type = answer.content_type();
     let fields = fields(answer, content_type.as_deref(), url, settings);
-    extract_part(answer.document(), &fields, url, &settings.rules, &settings.reading, part)
+    // The language is read with the anchors.
+    let reading = Options { anchors: true, ..settings.reading.clone() };
+    extract_part(answer.document(), &fields, url, &settings.rules, &reading, part)
 }
 
 /// A body as Markdown; none if it is neither HTML nor text.

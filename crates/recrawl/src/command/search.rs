@@ -1,0 +1,67 @@
+//! `recrawl search`: searches the texts of the pages, beside a daemon or without one.
+
+use super::{counted, print, print_json, show};
+use crate::cli::SearchArgs;
+use crate::report::search;
+use recrawl_archive::timestamp;
+use recrawl_console::view::{Refusal, SearchList, SearchQuery, SearchResult};
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::open_read;
+
+pub fn run(args: &SearchArgs) -> Result<(), Failure> {
+    let list = found(args)?;
+    if args.on.json {
+        return print_json(&list);
+    }
+    if let Some(note) = note(&list) {
+        tracing::warn!("{note}");
+    }
+    list.results.iter().flat_map(lines).try_for_each(print)
+}
+
+/// The pages, as of the last commit.
+///
+/// # Errors
+/// When the query is invalid, or there is no index, or something cannot be read.
+pub fn found(args: &SearchArgs) -> Result<SearchList, Failure> {
+    let mut settings = args.on.at.settings()?;
+    let repository = open_read::repository(&settings)?;
+    let data_dir = settings.data_dir.clone();
+    let decided = open_read::decisions(&data_dir, || open_read::tables(&data_dir))?;
+    settings.scope.refuse_taken_down(decided.taken_down);
+    let since = args.changed_since.map(|since| (show::now() / 1000).saturating_sub(since.0.as_secs()));
+    let query = SearchQuery {
+        words: args.words.join(" "),
+        host: args.host.clone(),
+        since: since.unwrap_or_default(),
+        limit: args.limit as usize,
+    };
+    search::answer(&settings, &repository.current(), &query).map_err(|refusal| match refusal {
+        Refusal::Invalid { .. } | Refusal::Conflict { .. } => Failure::Usage(refusal.to_string()),
+        other => Failure::Work(other.to_string()),
+    })
+}
+
+/// Says that no page was found, or none that has all words.
+pub fn note(list: &SearchList) -> Option<String> {
+    match list {
+        SearchList { results, .. } if results.is_empty() => Some("no page has these words".into()),
+        SearchList { is_partial: true, total, .. } => {
+            Some(format!("no page has all of these words; some of them: {}", counted(*total, "page")))
+        }
+        _ => None,
+    }
+}
+
+/// Title, address and snippet.
+pub fn lines(SearchResult { url, title, fetched_at, snippet }: &SearchResult) -> Vec<String> {
+    let snippet: String = snippet.iter().map(|part| &*part.text).collect();
+    let mut lines = vec![
+        title.clone().unwrap_or_else(|| url.clone()),
+        format!("    {url}  {}", timestamp(fetched_at * 1000)),
+    ];
+    if !snippet.trim().is_empty() {
+        lines.push(format!("    {}", snippet.trim()));
+    }
+    lines
+}

@@ -1,0 +1,93 @@
+//! Answers of the full-text index, with what the archive has of each page.
+
+use crate::deliverer::local_index::{folder, suspect};
+use crate::texts::{Version, Versions, titled_text};
+use recrawl_archive::{ArchiveReader, opener};
+use recrawl_console::view::{Refusal, SearchList, SearchQuery, SearchResult, SnippetPart};
+use recrawl_crawl::admission::pattern::Pattern;
+use recrawl_crawl::parts::deliver::DeliverTarget;
+use recrawl_crawl::settings::Settings;
+use recrawl_delivery::protocol::Protocol;
+use recrawl_repository::{Generation, Lookup};
+use recrawl_search::{Hit, Query, SearchError, search, snippet};
+use recrawl_types::{CanonicalUrl, UrlRules};
+
+/// Results that are read beyond those asked for: some may be of pages that were taken down a moment ago.
+const MORE: usize = 100;
+
+/// The best pages for a query.
+///
+/// # Errors
+/// When the query is invalid, or there is no index, or it cannot be read.
+pub fn answer(settings: &Settings, committed: &Generation, ask: &SearchQuery) -> Result<SearchList, Refusal> {
+    let query = query(ask)?;
+    let is_index = |target: &&DeliverTarget| matches!(target.place.protocol, Protocol::Index);
+    let Some(target) = settings.deliver.iter().find(is_index) else {
+        return Err(Refusal::conflict(
+            "no index is kept",
+            "add to recrawl.toml: [[deliver]], name = \"search\", to = \"index\"",
+        ));
+    };
+    let folder = folder(&settings.data_dir);
+    let found = search(&folder, &query, ask.limit + MORE).map_err(|error| match error {
+        SearchError::Absent => Refusal::NotFound(
+            "there is no index yet: a daemon makes it after a round; without one, run `recrawl deliver send`"
+                .into(),
+        ),
+        SearchError::Damaged(why) => {
+            suspect(&folder);
+            let name = &target.name;
+            Refusal::Failed(format!(
+                "the index is damaged: {why}; `recrawl deliver rebuild {name}` makes it anew"
+            ))
+        }
+        other => Refusal::Failed(format!("{}: {other}", folder.display())),
+    })?;
+    let mut texts = ArchivedTexts {
+        settings,
+        pages: committed.lookup(),
+        archive: opener::open(&settings.data_dir).and_then(ArchiveReader::open).map_err(Refusal::failed)?,
+    };
+    let (rules, taken_down) = (UrlRules::keep_all(), settings.scope.taken_down());
+    let mut results = Vec::new();
+    for hit in found.hits {
+        let Ok(url) = rules.canonicalize(&hit.url) else { continue };
+        if results.len() < ask.limit && !taken_down.iter().any(|pattern| pattern.matches(&url)) {
+            let snippet = texts.read(&url).map(|text| cut(&text, &hit, &query)).unwrap_or_default();
+            let Hit { url, title, fetched_at, .. } = hit;
+            results.push(SearchResult { url, title, fetched_at, snippet });
+        }
+    }
+    Ok(SearchList { results, total: found.total as u64, is_partial: found.is_partial })
+}
+
+fn query(ask: &SearchQuery) -> Result<Query, Refusal> {
+    let query = Query::parse(&ask.words)
+        .map_err(|e| Refusal::invalid("q", e.to_string(), "write a few words, \"several words\" or -word"))?;
+    let host = ask.host.as_deref().map(Pattern::host).transpose();
+    let host = host.map_err(|e| Refusal::invalid("host", e, "leave it out for all hosts"))?;
+    Ok(query.of_host(host.map(|host| host.to_string()).as_deref()).since(ask.since))
+}
+
+fn cut(text: &str, hit: &Hit, query: &Query) -> Vec<SnippetPart> {
+    let parts = snippet(text, hit.language, query).into_iter();
+    parts.map(|recrawl_search::SnippetPiece { text, is_match }| SnippetPart { text, is_match }).collect()
+}
+
+/// The texts of pages.
+struct ArchivedTexts<'a> {
+    settings: &'a Settings,
+    pages: Lookup<'a>,
+    archive: ArchiveReader,
+}
+
+impl ArchivedTexts<'_> {
+    /// The last archived text; none where the archive has it no more, or a page is not read.
+    fn read(&mut self, url: &CanonicalUrl) -> Option<String> {
+        let visited = self.pages.visited(url).ok().flatten()?;
+        let max_body = self.settings.max_archived_body();
+        let version: Version =
+            Versions::of(&self.archive, url, visited.content.archive, max_body).next()?.ok()?;
+        titled_text(&version, url, self.settings).ok().map(|(_, text)| text)
+    }
+}

@@ -1,0 +1,67 @@
+//! Why an index cannot be read or written.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use tantivy::TantivyError;
+use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError};
+
+/// The reason why an index cannot be read or written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SearchError {
+    /// There is none in the folder.
+    #[error("there is no index yet")]
+    Absent,
+    /// It is damaged, or of another version of this crate.
+    #[error("the index is damaged: {0}")]
+    Damaged(String),
+    /// Somebody else writes to it.
+    #[error("another process writes to the index")]
+    Busy,
+    /// A file cannot be read or written.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// The file that a commit replaces.
+const META: &str = "meta.json";
+
+impl From<TantivyError> for SearchError {
+    fn from(error: TantivyError) -> SearchError {
+        match error {
+            TantivyError::OpenDirectoryError(OpenDirectoryError::DoesNotExist(_)) => SearchError::Absent,
+            TantivyError::OpenReadError(OpenReadError::FileDoesNotExist(path)) => {
+                match path.as_path() == Path::new(META) {
+                    true => SearchError::Absent,
+                    false => SearchError::Damaged(format!("{} is missing", path.display())),
+                }
+            }
+            TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. }) => {
+                SearchError::Failed(io_error.to_string())
+            }
+            TantivyError::IoError(error) => SearchError::Failed(error.to_string()),
+            TantivyError::LockFailure(LockError::LockBusy, _) => SearchError::Busy,
+            TantivyError::OpenReadError(_)
+            | TantivyError::DataCorruption(_)
+            | TantivyError::IncompatibleIndex(_)
+            | TantivyError::SchemaError(_)
+            | TantivyError::DeserializeError(_) => SearchError::Damaged(error.to_string()),
+            other => SearchError::Failed(other.to_string()),
+        }
+    }
+}
+
+impl From<std::io::Error> for SearchError {
+    fn from(error: std::io::Error) -> SearchError {
+        SearchError::Failed(error.to_string())
+    }
+}
+
+/// Calls tantivy, which panics on some damaged files.
+pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T, SearchError>) -> Result<T, SearchError> {
+    let said = |panic: Box<dyn Any + Send>| {
+        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no reason given".into())
+    };
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(SearchError::Damaged(said(panic))))
+}

@@ -1,0 +1,45 @@
+//! The fields of an indexed page.
+
+use crate::words::STEMS;
+use std::sync::LazyLock;
+use tantivy::schema::{
+    FAST, Field, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
+};
+
+/// The fields.
+pub(crate) struct IndexFields {
+    /// All of them.
+    pub schema: Schema,
+    /// By which a page is deleted.
+    pub id: Field,
+    /// As it is shown; not searched.
+    pub url: Field,
+    /// Host name, and `*.` before it and each domain above.
+    pub host: Field,
+    /// Name of the language in which it is stemmed.
+    pub language: Field,
+    /// Title as it is shown.
+    pub shown_title: Field,
+    /// Words of the title.
+    pub title: Field,
+    /// Words of title and text.
+    pub text: Field,
+    /// Seconds since 1970.
+    pub fetched_at: Field,
+}
+
+/// One schema for all indexes. An index with another one is made anew.
+pub(crate) static FIELDS: LazyLock<IndexFields> = LazyLock::new(|| {
+    let words = |option| {
+        let indexing = TextFieldIndexing::default().set_tokenizer(STEMS).set_index_option(option);
+        TextOptions::default().set_indexing_options(indexing)
+    };
+    let mut builder = Schema::builder();
+    let [id, host] = ["id", "host"].map(|name| builder.add_text_field(name, STRING));
+    let [url, shown_title] = ["url", "shown_title"].map(|name| builder.add_text_field(name, STORED));
+    let language = builder.add_text_field("language", STRING | STORED);
+    let title = builder.add_text_field("title", words(IndexRecordOption::WithFreqs));
+    let text = builder.add_text_field("text", words(IndexRecordOption::WithFreqsAndPositions));
+    let fetched_at = builder.add_u64_field("fetched_at", FAST | STORED);
+    IndexFields { schema: builder.build(), id, url, host, language, shown_title, title, text, fetched_at }
+});

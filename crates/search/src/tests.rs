@@ -1,0 +1,194 @@
+//! An index as a whole: pages in, answers out.
+
+use super::*;
+use crate::schema::FIELDS;
+use std::fs;
+use std::path::Path;
+use tempfile::TempDir;
+
+fn page<'p>(url: &'p str, title: &'p str, text: &'p str) -> IndexedPage<'p> {
+    let host = url.split('/').nth(2).unwrap();
+    IndexedPage { id: url, url, host, title: Some(title), language: Some("en"), text, fetched_at: 100 }
+}
+
+fn index(pages: &[IndexedPage<'_>]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = IndexWriter::create(folder.path()).unwrap();
+    pages.iter().for_each(|page| writer.put(page).unwrap());
+    writer.commit().unwrap();
+    folder
+}
+
+fn urls(folder: &Path, query: Query) -> Vec<String> {
+    search(folder, &query, 10).unwrap().hits.into_iter().map(|hit| hit.url).collect()
+}
+
+fn found(folder: &TempDir, query: &str) -> Vec<String> {
+    urls(folder.path(), Query::parse(query).unwrap())
+}
+
+#[test]
+fn pages_with_all_words_are_found_and_those_with_it_in_the_title_first() {
+    let folder = index(&[
+        page("https://a.example/1", "Other", "A gardener plants a tree. The tree grows slowly; what a tree."),
+        page("https://a.example/2", "Planting trees", "How it is done."),
+        page("https://a.example/3", "Houses", "Nothing of that kind."),
+    ]);
+    assert_eq!(found(&folder, "tree"), ["https://a.example/2", "https://a.example/1"]);
+    assert_eq!(found(&folder, "planted TREE"), ["https://a.example/2", "https://a.example/1"]);
+    assert_eq!(found(&folder, "trees -gardener"), ["https://a.example/2"]);
+    assert_eq!(found(&folder, "\"tree grows\""), ["https://a.example/1"]);
+    assert_eq!(found(&folder, "\"grows tree\""), [""; 0]);
+    // Title and text are not neighbours.
+    assert_eq!(found(&folder, "\"houses nothing\""), [""; 0]);
+    let some = search(folder.path(), &Query::parse("gardener houses").unwrap(), 1).unwrap();
+    assert_eq!((some.total, some.hits.len(), some.is_partial), (2, 1, true));
+    let all = search(folder.path(), &Query::parse("nothing houses").unwrap(), 10).unwrap();
+    assert_eq!((all.total, all.is_partial), (1, false));
+    let Hit { title, fetched_at, language, .. } = all.hits.into_iter().next().unwrap();
+    assert_eq!((title.as_deref(), fetched_at, language.name()), (Some("Houses"), 100, "English"));
+}
+
+#[test]
+fn a_word_is_stemmed_in_the_language_of_its_page() {
+    let with = |url, language, text| IndexedPage { language, ..page(url, "", text) };
+    let folder = index(&[
+        with("https://a.example/en", Some("en-GB"), "running horses"),
+        with("https://a.example/de", Some("de"), "die Häuser der Stadt"),
+        with("https://a.example/ja", Some("ja"), "全文検索エンジン"),
+        with(
+            "https://a.example/fr",
+            None,
+            "Les journaux que nous lisons parlent souvent des élections nationales.",
+        ),
+    ]);
+    assert_eq!(found(&folder, "horse runs"), ["https://a.example/en"]);
+    assert_eq!(found(&folder, "Haus"), ["https://a.example/de"]);
+    assert_eq!(found(&folder, "\"haus der\""), ["https://a.example/de"]);
+    assert_eq!(found(&folder, "検索"), ["https://a.example/ja"]);
+    assert_eq!(found(&folder, "journal election"), ["https://a.example/fr"]);
+}
+
+#[test]
+fn a_host_a_domain_and_a_time_narrow_an_answer() {
+    let old = IndexedPage { fetched_at: 50, ..page("https://docs.example.com/old", "Word", "") };
+    let folder = index(&[
+        old,
+        page("https://docs.example.com/", "Word", ""),
+        page("https://example.com/", "Word", ""),
+    ]);
+    let of = |host: &str, since| {
+        let mut found = urls(folder.path(), Query::parse("word").unwrap().of_host(Some(host)).since(since));
+        found.sort();
+        found
+    };
+    assert_eq!(of("DOCS.example.com", 0), ["https://docs.example.com/", "https://docs.example.com/old"]);
+    assert_eq!(of("docs.example.com", 51), ["https://docs.example.com/"]);
+    assert_eq!(of("*.example.com", 100), ["https://docs.example.com/", "https://example.com/"]);
+    assert_eq!(of("*.docs.example.com", 100), ["https://docs.example.com/"]);
+    assert_eq!((of("ample.com", 0), of("*.com", 101)), (vec![], vec![]));
+}
+
+/// All bytes of the folder, and the terms of all dictionaries, in which a term's letters may lie apart.
+fn bytes_and_terms(folder: &Path) -> (Vec<u8>, Vec<Vec<u8>>) {
+    let files = fs::read_dir(folder).unwrap().map(|file| fs::read(file.unwrap().path()).unwrap());
+    let bytes = files.collect::<Vec<_>>().concat();
+    let mut terms = Vec::new();
+    let reader = crate::writer::open(folder).unwrap().reader().unwrap();
+    for segment in reader.searcher().segment_readers() {
+        for field in [FIELDS.id, FIELDS.host, FIELDS.title, FIELDS.text] {
+            let index = segment.inverted_index(field).unwrap();
+            let mut stream = index.terms().stream().unwrap();
+            while let Some((term, _)) = stream.next() {
+                terms.push(term.to_vec());
+            }
+        }
+    }
+    (bytes, terms)
+}
+
+#[test]
+fn no_byte_of_a_removed_page_stays() {
+    let secret = page("https://secret.example/zanzibar", "Xylophon quartz", "unspeakable things");
+    let pages: Vec<(String, String)> =
+        (0..50).map(|n| (format!("https://a.example/{n}"), format!("ordinary word{n}"))).collect();
+    let mut all: Vec<IndexedPage<'_>> = pages.iter().map(|(url, text)| page(url, "A page", text)).collect();
+    all.insert(20, secret);
+    let folder = index(&all);
+    let has = |needle: &str| {
+        let (bytes, terms) = bytes_and_terms(folder.path());
+        let is_in = |bytes: &[u8]| bytes.windows(needle.len()).any(|window| window == needle.as_bytes());
+        (is_in(&bytes), terms.iter().any(|term| is_in(term)))
+    };
+    // What is looked for would be found.
+    assert_eq!((has("zanzibar"), has("Xylophon quartz").0), ((true, true), true));
+    assert_eq!((has("xylophon").1, has("unspeak").1, has("secret.example").1), (true, true, true));
+    let gone = |url: &str| url.starts_with("https://secret.example/").then(|| url.to_owned());
+    let (writer, removed) = IndexWriter::open(folder.path()).unwrap().remove(&gone).unwrap();
+    assert_eq!(removed, 1);
+    writer.settle(&|| false);
+    for needle in ["zanzibar", "Xylophon", "xylophon", "quartz", "unspeak", "secret.example"] {
+        assert_eq!(has(needle), (false, false), "{needle}");
+    }
+    assert_eq!(search(folder.path(), &Query::parse("ordinary").unwrap(), 100).unwrap().total, 50);
+    check(folder.path()).unwrap();
+    let (_, removed) = IndexWriter::open(folder.path()).unwrap().remove(&gone).unwrap();
+    assert_eq!(removed, 0);
+}
+
+#[test]
+fn a_page_has_one_document_and_no_commit_shows_nothing() {
+    let folder = index(&[page("https://a.example/", "First", "words")]);
+    let mut writer = IndexWriter::open(folder.path()).unwrap();
+    writer.put(&page("https://a.example/", "Second", "words")).unwrap();
+    writer.put(&page("https://a.example/", "Third", "words")).unwrap();
+    assert_eq!(found(&folder, "first"), ["https://a.example/"]);
+    assert_eq!(IndexWriter::open(folder.path()).err(), Some(SearchError::Busy));
+    writer.commit().unwrap();
+    let all = search(folder.path(), &Query::parse("words").unwrap(), 10).unwrap();
+    assert_eq!((all.total, all.hits[0].title.as_deref()), (1, Some("Third")));
+    // Dropped without a commit.
+    writer.delete("https://a.example/");
+    drop(writer);
+    assert_eq!(found(&folder, "third"), ["https://a.example/"]);
+}
+
+/// Each file of an index, cut and with other bytes in its middle.
+#[test]
+fn damage_is_told_and_nothing_panics() {
+    let pages: Vec<String> = (0..200).map(|n| format!("https://a.example/{n}")).collect();
+    let pages: Vec<IndexedPage<'_>> =
+        pages.iter().map(|url| page(url, "A page", "some words of it")).collect();
+    let folder = index(&pages);
+    let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path()).collect();
+    let segment_files =
+        names.iter().filter(|path| path.extension().is_some_and(|end| end != "json" && end != "lock"));
+    let mut tried = 0;
+    for path in segment_files {
+        let bytes = fs::read(path).unwrap();
+        let mut damaged = bytes.clone();
+        damaged[bytes.len() / 2..].iter_mut().take(8).for_each(|byte| *byte ^= 0x55);
+        for damaged in [&damaged[..], &bytes[..bytes.len() / 2], b""] {
+            fs::write(path, damaged).unwrap();
+            assert!(
+                matches!(check(folder.path()), Err(SearchError::Damaged(_) | SearchError::Failed(_))),
+                "{path:?}"
+            );
+            // Some answer, or an error.
+            let _ = search(folder.path(), &Query::parse("words").unwrap(), 10);
+            tried += 1;
+        }
+        fs::remove_file(path).unwrap();
+        assert!(matches!(check(folder.path()), Err(SearchError::Damaged(_))), "{path:?}");
+        fs::write(path, bytes).unwrap();
+        check(folder.path()).unwrap();
+    }
+    assert!(tried > 3);
+    fs::write(folder.path().join("meta.json"), "{").unwrap();
+    assert!(matches!(check(folder.path()), Err(SearchError::Damaged(_))));
+    fs::remove_file(folder.path().join("meta.json")).unwrap();
+    assert_eq!(check(folder.path()), Err(SearchError::Absent));
+    IndexWriter::create(folder.path()).unwrap();
+    check(folder.path()).unwrap();
+    assert_eq!(check(&folder.path().join("none")), Err(SearchError::Absent));
+}

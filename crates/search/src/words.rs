@@ -1,0 +1,111 @@
+//! Words of a text as tantivy takes them: stemmed in the text's language, in lower case, without accents.
+
+use recrawl_focus::words::each_word;
+use recrawl_focus::{Language, Words};
+use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer, TokenizerManager};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// Name of the tokenizer.
+pub(crate) const STEMS: &str = "recrawl_stems";
+/// Places of the table of stems seen before: some 600 kB.
+const SEEN: usize = 1 << 14;
+
+/// A text with its language before it: a tokenizer gets nothing but a text.
+pub(crate) fn marked(language: Language, text: &str) -> String {
+    let mut marked = String::with_capacity(1 + text.len());
+    marked.push(char::from(language.place() as u8));
+    marked.push_str(text);
+    marked
+}
+
+/// The tokenizers of an index.
+pub(crate) fn tokenizers() -> TokenizerManager {
+    let manager = TokenizerManager::default();
+    manager.register(STEMS, TextAnalyzer::from(Stemming::default()));
+    manager
+}
+
+/// Stems words, and remembers stems: most words of a text are among a few thousand.
+pub(crate) struct Stemmer {
+    words: Words,
+    /// By the hash of a word in its language: this hash and the stem.
+    seen: Vec<(u64, Box<str>)>,
+}
+
+impl Default for Stemmer {
+    fn default() -> Stemmer {
+        Stemmer { words: Words::new(), seen: vec![(0, Box::default()); SEEN] }
+    }
+}
+
+impl Stemmer {
+    /// The stem of a word.
+    pub fn stem(&mut self, word: &str, language: Language) -> &str {
+        let key = xxh3_64_with_seed(word.as_bytes(), language.place() as u64).max(1);
+        let place = key as usize % SEEN;
+        if self.seen[place].0 != key {
+            self.seen[place] = (key, self.words.stem(word, language).into());
+        }
+        &self.seen[place].1
+    }
+}
+
+/// The tokenizer.
+#[derive(Default)]
+pub(crate) struct Stemming {
+    stemmer: Stemmer,
+    found: Vec<(usize, usize)>,
+    token: Token,
+}
+
+/// tantivy takes a copy for each field and segment.
+impl Clone for Stemming {
+    fn clone(&self) -> Stemming {
+        Stemming::default()
+    }
+}
+
+impl Tokenizer for Stemming {
+    type TokenStream<'a> = Stems<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> Stems<'a> {
+        let place = text.bytes().next().unwrap_or_default();
+        let language = Language::all().nth(place.into()).unwrap_or(Language::OTHER);
+        let text = text.get(1..).unwrap_or_default();
+        self.found.clear();
+        each_word(text, |at, word| {
+            self.found.push((at, at + word.len()));
+            true
+        });
+        self.token.reset();
+        Stems { stemming: self, text, language, next: 0 }
+    }
+}
+
+/// The stems of one text.
+pub(crate) struct Stems<'a> {
+    stemming: &'a mut Stemming,
+    text: &'a str,
+    language: Language,
+    next: usize,
+}
+
+impl TokenStream for Stems<'_> {
+    fn advance(&mut self) -> bool {
+        let Stemming { stemmer, found, token } = &mut *self.stemming;
+        let Some(&(from, to)) = found.get(self.next) else { return false };
+        (token.offset_from, token.offset_to, token.position) = (from, to, self.next);
+        token.text.clear();
+        token.text.push_str(stemmer.stem(&self.text[from..to], self.language));
+        self.next += 1;
+        true
+    }
+
+    fn token(&self) -> &Token {
+        &self.stemming.token
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        &mut self.stemming.token
+    }
+}
