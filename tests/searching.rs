@@ -9,6 +9,7 @@ use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -282,4 +283,58 @@ fn a_daemon_keeps_the_index_in_step_and_answers() {
     succeeds(world.run(&["takedown", "--page", &format!("{}/7", world.site)]));
     daemon.until("taken down", |_| total("zanzibar") == 0 && total("gardener") == PAGES);
     daemon.stop();
+}
+
+/// A session of a model: one message a line, and the answers to those with an id.
+#[test]
+fn a_model_searches_reads_and_sees_changes() {
+    let world = World::new();
+    world.crawl(0);
+    world.crawl(1);
+    world.send();
+    let mut child = world.command(&["mcp"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let (mut input, mut output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+    let mut ask = |method: &str, params: Value| -> Value {
+        let message = json!({"jsonrpc": "2.0", "id": method, "method": method, "params": params});
+        writeln!(input, "{message}").unwrap();
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        let answer: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(answer["id"], method);
+        answer
+    };
+    assert_eq!(ask("tools/list", json!({}))["error"]["code"], -32600);
+    let begun =
+        ask("initialize", json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {}}));
+    assert_eq!(begun["result"]["protocolVersion"], "2025-06-18");
+    let tools = ask("tools/list", json!({}));
+    let names: Vec<&Value> =
+        tools["result"]["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
+    assert_eq!(names, ["search", "read", "changes"]);
+    let mut call = |name: &str, arguments: Value| -> (bool, String) {
+        let answer = ask("tools/call", json!({"name": name, "arguments": arguments}));
+        let result = &answer["result"];
+        (result["isError"].as_bool().unwrap(), result["content"][0]["text"].as_str().unwrap().to_owned())
+    };
+    let page = format!("{}/7", world.site);
+    let (is_error, text) = call("search", json!({"query": "zanzibar gardener", "limit": 3}));
+    assert!(!is_error && text.starts_with("Zanzibar <b>\n") && text.contains(&page), "{text}");
+    let (is_error, text) = call("read", json!({"url": page}));
+    assert!(!is_error && text.contains("The gardeners, term7x and edition1x."), "{text}");
+    let (is_error, text) = call("changes", json!({"since": "1 d", "pages": [page], "diff": true}));
+    assert!(
+        !is_error && text.contains("changed") && text.contains("+The gardeners, term7x and edition1x."),
+        "{text}"
+    );
+    for (name, arguments, said) in [
+        ("search", json!({"query": "\""}), "no word to look for"),
+        ("search", json!({"words": "x"}), "unknown field"),
+        ("read", json!({"url": format!("{}/none", world.site)}), "unknown URL"),
+        ("changes", json!({"since": "yesterday"}), "yesterday"),
+    ] {
+        let (is_error, text) = call(name, arguments);
+        assert!(is_error && text.contains(said), "{name}: {text}");
+    }
+    drop(input);
+    assert!(child.wait().unwrap().success());
 }

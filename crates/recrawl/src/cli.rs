@@ -103,6 +103,10 @@ pub enum Command {
                       recrawl search '\"opening hours\" -winter' --host '*.example.com' --changed-since '7 d' --json\n\
                       Needs a target to = \"index\" of [[deliver]].")]
     Search(SearchArgs),
+    /// Let a model search and read the pages, by the Model Context Protocol
+    #[command(after_help = "Example, as the command of a server in a client's configuration:\n  \
+                      recrawl mcp --config /etc/recrawl/recrawl.toml")]
+    Mcp(Where),
     /// Show what the archive holds of a page: text, body, headers, versions and their differences
     #[command(
         after_help = "Examples:\n  recrawl show https://example.com/ --data-dir data/example\n  recrawl show https://example.com/ --markdown\n  recrawl show https://example.com/ --diff\n  recrawl show https://example.com/ --list"

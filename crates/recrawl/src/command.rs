@@ -17,6 +17,7 @@ mod formula;
 mod import;
 mod improve;
 mod learn;
+mod mcp;
 mod notify;
 mod page;
 mod peek;
@@ -64,6 +65,7 @@ pub fn run(command: Command, serve: impl FnOnce(&ServeArgs) -> Result<(), Failur
         Command::Explain(args) => explain::run(&args),
         Command::Changes(args) => changes::run(&args),
         Command::Search(args) => search::run(&args),
+        Command::Mcp(at) => mcp::run(&at),
         Command::Show(args) => show::run(&args),
         Command::Page(command) => page::run(&command),
         Command::Notify(command) => notify::run(&command),

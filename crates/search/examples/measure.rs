@@ -1,7 +1,7 @@
 //! Measures an index of pages from standard input, a JSON object `{"url", "title", "text"}` a line, in the folder that is
 //! named: documents a second, size, known items and times of queries. scripts/bench-search.py makes the lines.
 
-use recrawl_search::{IndexWriter, IndexedPage, Query, search};
+use recrawl_search::{IndexWriter, IndexedPage, TextQuery, search};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::io::{BufRead, stdin};
@@ -87,7 +87,9 @@ fn main() {
 fn known_items(folder: &std::path::Path, titles: &HashMap<String, Vec<String>>) {
     let (mut tried, mut first, mut third) = (0, 0, 0);
     for (title, urls) in titles {
-        let ([url], Ok(query)) = (&urls[..], Query::parse(&title.replace(['"', '-'], " "))) else { continue };
+        let ([url], Ok(query)) = (&urls[..], TextQuery::parse(&title.replace(['"', '-'], " "))) else {
+            continue;
+        };
         let found = search(folder, &query, 3).expect("an index");
         let place = found.hits.iter().position(|hit| hit.url == *url);
         (tried, first, third) =
@@ -107,7 +109,7 @@ fn known_items(folder: &std::path::Path, titles: &HashMap<String, Vec<String>>) 
 fn times(folder: &std::path::Path, asked: &[String]) {
     let mut times = Vec::new();
     for text in asked.iter().step_by((asked.len() / QUERIES).max(1)) {
-        let Ok(query) = Query::parse(text) else { continue };
+        let Ok(query) = TextQuery::parse(text) else { continue };
         let begun = Instant::now();
         search(folder, &query, 10).expect("an index");
         times.push(begun.elapsed());
@@ -123,7 +125,7 @@ fn times(folder: &std::path::Path, asked: &[String]) {
     );
     for text in ["a", "the", "the and of to in for is on that by"] {
         let begun = Instant::now();
-        let found = search(folder, &Query::parse(text).expect("a query"), 10).expect("an index");
+        let found = search(folder, &TextQuery::parse(text).expect("a query"), 10).expect("an index");
         println!("{text:?}: {} pages, {:.1} ms", found.total, begun.elapsed().as_secs_f64() * 1000.0);
     }
 }

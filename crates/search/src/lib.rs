@@ -12,7 +12,7 @@ mod words;
 mod writer;
 
 pub use error::SearchError;
-pub use query::{MAX_QUERY_BYTES, MAX_QUERY_WORDS, Query, QueryError};
+pub use query::{MAX_QUERY_BYTES, MAX_QUERY_WORDS, QueryError, TextQuery};
 pub use reader::{BestPages, Hit, MAX_HITS, search};
 pub use snippet::{SnippetPiece, snippet};
 pub use writer::{IndexWriter, IndexedPage, check};

@@ -41,18 +41,18 @@ struct Clause {
 
 /// A query.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Query {
+pub struct TextQuery {
     clauses: Vec<Clause>,
     host: Option<String>,
     since: u64,
 }
 
-impl Query {
+impl TextQuery {
     /// Reads a query. A quote that is not closed reaches to the end.
     ///
     /// # Errors
     /// That it has too many words, or none.
-    pub fn parse(text: &str) -> Result<Query, QueryError> {
+    pub fn parse(text: &str) -> Result<TextQuery, QueryError> {
         if text.len() > MAX_QUERY_BYTES {
             return Err(QueryError::TooLong(text.len()));
         }
@@ -89,18 +89,18 @@ impl Query {
         }
         match clauses.iter().all(|clause| clause.is_excluded) {
             true => Err(QueryError::Empty),
-            false => Ok(Query { clauses, host: None, since: 0 }),
+            false => Ok(TextQuery { clauses, host: None, since: 0 }),
         }
     }
 
     /// Only pages of this host, or with `*.` before it of this domain.
-    pub fn of_host(self, host: Option<&str>) -> Query {
-        Query { host: host.map(str::to_ascii_lowercase), ..self }
+    pub fn of_host(self, host: Option<&str>) -> TextQuery {
+        TextQuery { host: host.map(str::to_ascii_lowercase), ..self }
     }
 
     /// Only pages with a text of this time or later, in seconds since 1970.
-    pub fn since(self, since: u64) -> Query {
-        Query { since, ..self }
+    pub fn since(self, since: u64) -> TextQuery {
+        TextQuery { since, ..self }
     }
 
     /// Words whose stems are looked for.
@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Vec<(String, bool)> {
-        let clauses = Query::parse(text).unwrap().clauses;
+        let clauses = TextQuery::parse(text).unwrap().clauses;
         clauses.into_iter().map(|clause| (clause.words.join(" "), clause.is_excluded)).collect()
     }
 
@@ -201,10 +201,10 @@ mod tests {
     #[test]
     fn a_text_without_a_word_and_one_that_is_too_long_are_no_queries() {
         for text in ["", "  ", "\"", "-", "-a -\"b c\"", "!?", "\u{200b}"] {
-            assert_eq!(Query::parse(text), Err(QueryError::Empty), "{text:?}");
+            assert_eq!(TextQuery::parse(text), Err(QueryError::Empty), "{text:?}");
         }
-        assert_eq!(Query::parse(&"a".repeat(100_000)), Err(QueryError::TooLong(100_000)));
-        assert_eq!(Query::parse(&"a ".repeat(40)), Err(QueryError::TooManyWords(40)));
-        assert!(Query::parse(&"a ".repeat(MAX_QUERY_WORDS)).is_ok());
+        assert_eq!(TextQuery::parse(&"a".repeat(100_000)), Err(QueryError::TooLong(100_000)));
+        assert_eq!(TextQuery::parse(&"a ".repeat(40)), Err(QueryError::TooManyWords(40)));
+        assert!(TextQuery::parse(&"a ".repeat(MAX_QUERY_WORDS)).is_ok());
     }
 }

@@ -1,7 +1,7 @@
 //! Answers queries. An index is opened for each one: so an answer is of the last commit, whoever made it.
 
 use crate::error::{SearchError, guarded};
-use crate::query::Query;
+use crate::query::TextQuery;
 use crate::schema::FIELDS;
 use crate::writer::open;
 use recrawl_focus::Language;
@@ -41,7 +41,7 @@ pub struct BestPages {
 ///
 /// # Errors
 /// That there is no index, or it is damaged, or it cannot be read.
-pub fn search(folder: &Path, query: &Query, limit: usize) -> Result<BestPages, SearchError> {
+pub fn search(folder: &Path, query: &TextQuery, limit: usize) -> Result<BestPages, SearchError> {
     guarded(|| {
         let reader = open(folder)?.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
         let searcher: Searcher = reader.searcher();
@@ -56,7 +56,7 @@ pub fn search(folder: &Path, query: &Query, limit: usize) -> Result<BestPages, S
 
 fn best(
     searcher: &Searcher,
-    query: &Query,
+    query: &TextQuery,
     languages: &[Language],
     needs_all: bool,
     limit: usize,

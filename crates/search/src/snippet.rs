@@ -1,6 +1,6 @@
 //! The part of a text that shows why a query found it. It is cut into plain parts: what shows them escapes them.
 
-use crate::query::Query;
+use crate::query::TextQuery;
 use crate::words::Stemmer;
 use recrawl_focus::Language;
 use recrawl_focus::words::{each_word, head};
@@ -23,7 +23,7 @@ pub struct SnippetPiece {
 }
 
 /// The snippet of a text in a language: the place with most words of the query, or the beginning.
-pub fn snippet(text: &str, language: Language, query: &Query) -> Vec<SnippetPiece> {
+pub fn snippet(text: &str, language: Language, query: &TextQuery) -> Vec<SnippetPiece> {
     let text = head(text, MAX_TEXT);
     let mut stemming = Stemmer::default();
     let mut sought: HashMap<String, usize> = HashMap::new();

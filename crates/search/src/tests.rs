@@ -19,12 +19,12 @@ fn index(pages: &[IndexedPage<'_>]) -> TempDir {
     folder
 }
 
-fn urls(folder: &Path, query: Query) -> Vec<String> {
+fn urls(folder: &Path, query: TextQuery) -> Vec<String> {
     search(folder, &query, 10).unwrap().hits.into_iter().map(|hit| hit.url).collect()
 }
 
 fn found(folder: &TempDir, query: &str) -> Vec<String> {
-    urls(folder.path(), Query::parse(query).unwrap())
+    urls(folder.path(), TextQuery::parse(query).unwrap())
 }
 
 #[test]
@@ -41,9 +41,9 @@ fn pages_with_all_words_are_found_and_those_with_it_in_the_title_first() {
     assert_eq!(found(&folder, "\"grows tree\""), [""; 0]);
     // Title and text are not neighbours.
     assert_eq!(found(&folder, "\"houses nothing\""), [""; 0]);
-    let some = search(folder.path(), &Query::parse("gardener houses").unwrap(), 1).unwrap();
+    let some = search(folder.path(), &TextQuery::parse("gardener houses").unwrap(), 1).unwrap();
     assert_eq!((some.total, some.hits.len(), some.is_partial), (2, 1, true));
-    let all = search(folder.path(), &Query::parse("nothing houses").unwrap(), 10).unwrap();
+    let all = search(folder.path(), &TextQuery::parse("nothing houses").unwrap(), 10).unwrap();
     assert_eq!((all.total, all.is_partial), (1, false));
     let Hit { title, fetched_at, language, .. } = all.hits.into_iter().next().unwrap();
     assert_eq!((title.as_deref(), fetched_at, language.name()), (Some("Houses"), 100, "English"));
@@ -78,7 +78,8 @@ fn a_host_a_domain_and_a_time_narrow_an_answer() {
         page("https://example.com/", "Word", ""),
     ]);
     let of = |host: &str, since| {
-        let mut found = urls(folder.path(), Query::parse("word").unwrap().of_host(Some(host)).since(since));
+        let mut found =
+            urls(folder.path(), TextQuery::parse("word").unwrap().of_host(Some(host)).since(since));
         found.sort();
         found
     };
@@ -130,7 +131,7 @@ fn no_byte_of_a_removed_page_stays() {
     for needle in ["zanzibar", "Xylophon", "xylophon", "quartz", "unspeak", "secret.example"] {
         assert_eq!(has(needle), (false, false), "{needle}");
     }
-    assert_eq!(search(folder.path(), &Query::parse("ordinary").unwrap(), 100).unwrap().total, 50);
+    assert_eq!(search(folder.path(), &TextQuery::parse("ordinary").unwrap(), 100).unwrap().total, 50);
     check(folder.path()).unwrap();
     let (_, removed) = IndexWriter::open(folder.path()).unwrap().remove(&gone).unwrap();
     assert_eq!(removed, 0);
@@ -145,7 +146,7 @@ fn a_page_has_one_document_and_no_commit_shows_nothing() {
     assert_eq!(found(&folder, "first"), ["https://a.example/"]);
     assert_eq!(IndexWriter::open(folder.path()).err(), Some(SearchError::Busy));
     writer.commit().unwrap();
-    let all = search(folder.path(), &Query::parse("words").unwrap(), 10).unwrap();
+    let all = search(folder.path(), &TextQuery::parse("words").unwrap(), 10).unwrap();
     assert_eq!((all.total, all.hits[0].title.as_deref()), (1, Some("Third")));
     // Dropped without a commit.
     writer.delete("https://a.example/");
@@ -175,7 +176,7 @@ fn damage_is_told_and_nothing_panics() {
                 "{path:?}"
             );
             // Some answer, or an error.
-            let _ = search(folder.path(), &Query::parse("words").unwrap(), 10);
+            let _ = search(folder.path(), &TextQuery::parse("words").unwrap(), 10);
             tried += 1;
         }
         fs::remove_file(path).unwrap();

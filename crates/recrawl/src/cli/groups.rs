@@ -14,7 +14,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Data", &["backup", "restore", "import", "export", "repository"]),
     ("Formulas", &["formula", "learn", "simulate", "improve", "whatif", "savings"]),
     ("Research", &["dataset", "focus"]),
-    ("Set up", &["config", "completions", "man", "help"]),
+    ("Set up", &["config", "mcp", "completions", "man", "help"]),
 ];
 
 /// The command line with its commands in groups.

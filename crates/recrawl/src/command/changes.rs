@@ -4,7 +4,7 @@ use super::{print, print_json, show};
 use crate::cli::ChangesArgs;
 use crate::report::page_changes;
 use recrawl_archive::timestamp;
-use recrawl_console::view::{PageChange, PageChangeQuery, Refusal};
+use recrawl_console::view::{PageChange, PageChangeList, PageChangeQuery, Refusal};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 
@@ -12,6 +12,27 @@ use recrawl_crawl::open_read;
 const MAX_DIFFERENCE: usize = 64 << 10;
 
 pub fn run(args: &ChangesArgs) -> Result<(), Failure> {
+    let list = listed(args)?;
+    if args.on.json {
+        return print_json(&list);
+    }
+    list.changes.iter().flat_map(lines).try_for_each(print)?;
+    match (&list.next, list.since_cycle) {
+        (Some(next), _) => tracing::warn!("older changes: --cursor {next:?}"),
+        (None, None) => tracing::warn!("no visit is kept yet"),
+        (None, Some(first)) if list.changes.is_empty() => {
+            tracing::warn!("no change found; visits are kept since cycle {first}");
+        }
+        (None, Some(_)) => {}
+    }
+    Ok(())
+}
+
+/// The changes, as of the last commit.
+///
+/// # Errors
+/// When the query is invalid, no visits are kept, or they cannot be read.
+pub fn listed(args: &ChangesArgs) -> Result<PageChangeList, Failure> {
     let mut settings = args.on.at.settings()?;
     let repository = open_read::repository(&settings)?;
     let data_dir = settings.data_dir.clone();
@@ -27,35 +48,19 @@ pub fn run(args: &ChangesArgs) -> Result<(), Failure> {
         max_difference: if args.diff { MAX_DIFFERENCE } else { 0 },
     };
     let list = page_changes::list(&settings, &repository.current(), repository.storage(), &query);
-    let list = list.map_err(|refusal| match refusal {
+    list.map_err(|refusal| match refusal {
         Refusal::Invalid { .. } | Refusal::Conflict { .. } => Failure::Usage(refusal.to_string()),
         other => Failure::Work(other.to_string()),
-    })?;
-    if args.on.json {
-        return print_json(&list);
-    }
-    list.changes.iter().try_for_each(tell)?;
-    match (&list.next, list.since_cycle) {
-        (Some(next), _) => tracing::warn!("older changes: --cursor {next:?}"),
-        (None, None) => tracing::warn!("no visit is kept yet"),
-        (None, Some(first)) if list.changes.is_empty() => {
-            tracing::warn!("no change found; visits are kept since cycle {first}");
-        }
-        (None, Some(_)) => {}
-    }
-    Ok(())
+    })
 }
 
 /// A line, and the difference below it.
-fn tell(change: &PageChange) -> Result<(), Failure> {
+pub fn lines(change: &PageChange) -> Vec<String> {
     let PageChange { kind, url, time, title, reason, difference, no_text, is_cut, hint, .. } = change;
     let said = reason.as_ref().or(title.as_ref()).map_or_else(String::new, |said| format!("  {said}"));
-    print(format!("{}  {kind:<9}  {url}{said}", timestamp(time * 1000)))?;
     let notes = [no_text, hint].into_iter().flatten().map(|note| format!("({note})"));
     let cut = is_cut.then(|| "(cut)".to_owned());
-    let lines = difference.iter().flat_map(|difference| difference.lines()).map(str::to_owned);
-    for line in lines.chain(cut).chain(notes) {
-        print(format!("    {line}"))?;
-    }
-    Ok(())
+    let below = difference.iter().flat_map(|difference| difference.lines()).map(str::to_owned);
+    let below = below.chain(cut).chain(notes).map(|line| format!("    {line}"));
+    [format!("{}  {kind:<9}  {url}{said}", timestamp(time * 1000))].into_iter().chain(below).collect()
 }

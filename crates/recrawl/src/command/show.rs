@@ -83,6 +83,17 @@ impl ArchivedPage {
     }
 }
 
+/// The last version of a page as Markdown: its main content.
+///
+/// # Errors
+/// As [`archived`], or that it is no text.
+pub fn last_markdown(at: &Where, url: &str) -> Result<String, Failure> {
+    let page = archived(at, url)?;
+    let version = page.version(1)?;
+    let written = markdown_of(&version, &page.url, &page.settings, PageExtent::Main);
+    written.map(|page| page.text).map_err(|why| page.failure(&why))
+}
+
 /// The present time, in milliseconds since 1970.
 pub fn now() -> u64 {
     recrawl_fetcher::system_clock()()

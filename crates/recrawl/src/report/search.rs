@@ -9,7 +9,7 @@ use recrawl_crawl::parts::deliver::DeliverTarget;
 use recrawl_crawl::settings::Settings;
 use recrawl_delivery::protocol::Protocol;
 use recrawl_repository::{Generation, Lookup};
-use recrawl_search::{Hit, Query, SearchError, search, snippet};
+use recrawl_search::{Hit, SearchError, TextQuery, search, snippet};
 use recrawl_types::{CanonicalUrl, UrlRules};
 
 /// Results that are read beyond those asked for: some may be of pages that were taken down a moment ago.
@@ -61,15 +61,15 @@ pub fn answer(settings: &Settings, committed: &Generation, ask: &SearchQuery) ->
     Ok(SearchList { results, total: found.total as u64, is_partial: found.is_partial })
 }
 
-fn query(ask: &SearchQuery) -> Result<Query, Refusal> {
-    let query = Query::parse(&ask.words)
+fn query(ask: &SearchQuery) -> Result<TextQuery, Refusal> {
+    let query = TextQuery::parse(&ask.words)
         .map_err(|e| Refusal::invalid("q", e.to_string(), "write a few words, \"several words\" or -word"))?;
     let host = ask.host.as_deref().map(Pattern::host).transpose();
     let host = host.map_err(|e| Refusal::invalid("host", e, "leave it out for all hosts"))?;
     Ok(query.of_host(host.map(|host| host.to_string()).as_deref()).since(ask.since))
 }
 
-fn cut(text: &str, hit: &Hit, query: &Query) -> Vec<SnippetPart> {
+fn cut(text: &str, hit: &Hit, query: &TextQuery) -> Vec<SnippetPart> {
     let parts = snippet(text, hit.language, query).into_iter();
     parts.map(|recrawl_search::SnippetPiece { text, is_match }| SnippetPart { text, is_match }).collect()
 }

@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 
 fn shown(text: &str, query: &str) -> String {
-    let parts = snippet(text, Language::of_tag("en"), &Query::parse(query).unwrap());
+    let parts = snippet(text, Language::of_tag("en"), &TextQuery::parse(query).unwrap());
     parts
         .iter()
         .map(|part| if part.is_match { format!("[{}]", part.text) } else { part.text.clone() })
@@ -32,7 +32,7 @@ fn the_place_with_most_different_words_is_shown() {
 #[test]
 fn a_script_without_spaces_is_cut_between_characters() {
     let text = "全文検索エンジンは文書を探す。".repeat(40);
-    let parts = snippet(&text, Language::OTHER, &Query::parse("検索エンジン").unwrap());
+    let parts = snippet(&text, Language::OTHER, &TextQuery::parse("検索エンジン").unwrap());
     let marked: String = parts.iter().filter(|part| part.is_match).map(|part| &*part.text).collect();
     assert!(marked.starts_with("検索エンジン"), "{parts:?}");
 }
@@ -40,7 +40,7 @@ fn a_script_without_spaces_is_cut_between_characters() {
 proptest! {
     #[test]
     fn a_snippet_is_short_and_of_the_text(text in "(\\PC|\\s|alpha |検索|e\u{301}){0,300}", query in "(alpha|検索|\\w{1,3})") {
-        let Ok(query) = Query::parse(&query) else { return Ok(()) };
+        let Ok(query) = TextQuery::parse(&query) else { return Ok(()) };
         let parts = snippet(&text, Language::OTHER, &query);
         let shown: String = parts.iter().map(|part| &*part.text).collect();
         prop_assert!(shown.len() <= LENGTH + 16, "{}", shown.len());
