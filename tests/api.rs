@@ -175,8 +175,9 @@ fn gets(document: &Value, daemon: &Daemon) -> Vec<(String, String)> {
     let candidates = each(&Value::Array(Some(waiting).filter(Value::is_object).into_iter().collect()), "id");
     let mut all = Vec::new();
     for (route, operations) in document["paths"].as_object().unwrap() {
-        // A ping is no read.
-        if operations.get("get").is_none() || ["/indexnow", "/websub/{id}"].contains(&route.as_str()) {
+        // A ping is no read; and a search needs an index, which these worlds do not keep.
+        let others = ["/indexnow", "/websub/{id}", "/api/v1/search"];
+        if operations.get("get").is_none() || others.contains(&route.as_str()) {
             continue;
         }
         let paths: Vec<String> = match route.as_str() {

@@ -44,6 +44,9 @@ reserve = "1 MiB"
 listen = "127.0.0.1:0"
 requests = 1000
 tokens = "${join(folder, "tokens")}"
+[[deliver]]
+name = "search"
+to = "index"
 `;
 
 /** Starts everything: some cycles are done, and the next one is about to start. */

@@ -14,6 +14,7 @@ const VIEWS = async () => {
   const { hosts } = await crawl.get("/api/v1/hosts?limit=1");
   return [
     "#/now",
+    "#/search?q=given&last=2592000",
     "#/changes",
     `#/page?url=${encoded(pages[0].url)}`,
     "#/page",
@@ -284,6 +285,42 @@ describe("while a cycle is paused", () => {
     await page.keyboard.press("Enter");
     await page.getByText('No host has "nowhere.example" in its name.').waitFor();
     await done();
+  });
+
+  it("Search finds pages from every view, by words, host and time, and shows what is found as text", async () => {
+    const answer = (more = "") => crawl.get(`/api/v1/search?q=given&limit=25${more}`);
+    await retry(async () => assert.ok((await answer()).total > 0, "the index has the pages"));
+    const { page, done } = await view("#/hosts");
+    const field = page.getByRole("searchbox", { name: "Search the texts of the pages" });
+    await field.fill("given");
+    await page.keyboard.press("Enter");
+    const rows = page.locator(".changes > li");
+    const { results } = await answer();
+    await retry(async () => assert.equal(await rows.count(), results.length));
+    assert.match(page.url(), /#\/search\?q=given$/);
+    for (const [at, { url, title, snippet }] of results.entries()) {
+      const row = rows.nth(at);
+      assert.equal(await row.locator("h2 a").textContent(), title ?? url);
+      assert.equal(await row.locator("h2 a").getAttribute("href"), `#/page?url=${encoded(url)}`);
+      assert.deepEqual(await row.locator("mark").allTextContents(), snippet.filter((part) => part.is_match).map((part) => part.text));
+    }
+    assert.ok(results.some(({ snippet }) => snippet.some(({ text }) => text.includes(MARKUP))), "markup is found as text");
+    assert.match(await figure(page, "found").textContent(), /^\d+ pages? found/);
+
+    await page.fill("#sought-host", "nowhere.example");
+    await page.selectOption("#span", "86400");
+    await page.getByRole("button", { name: "Show", exact: true }).click();
+    await says(page, "found", "No page has these words.");
+    assert.match(page.url(), /#\/search\?q=given&host=nowhere.example&last=86400$/);
+    // The field keeps host and time.
+    await field.fill("other words");
+    await page.getByRole("button", { name: "Search", exact: true }).click();
+    await retry(async () => assert.match(page.url(), /q=other\+words&host=nowhere.example&last=86400$/));
+    await done();
+
+    const { page: wrong, done: ended } = await view("#/search?q=%22", { expected: [422] });
+    await wrong.getByText("the query has no word to look for").waitFor();
+    await ended();
   });
 
   it("Changes shows what changed, newest first, with each difference, by pages and kind, and leads on", async () => {

@@ -56,6 +56,7 @@ pub const ASSETS: &[Asset] = &[
     asset!("page.js", SCRIPT),
     asset!("polite.js", SCRIPT),
     asset!("recent.js", SCRIPT),
+    asset!("search.js", SCRIPT),
     asset!("seeds.js", SCRIPT),
     asset!("size.js", SCRIPT),
     asset!("stream.js", SCRIPT),

@@ -12,8 +12,9 @@ import * as hosts from "./hosts.js";
 import * as improve from "./improve.js";
 import * as now from "./now.js";
 import * as page from "./page.js";
+import * as search from "./search.js";
 
-const VIEWS = { now, changes, page, hosts, host: hosts.one, formula, improve, control };
+const VIEWS = { now, search, changes, page, hosts, host: hosts.one, formula, improve, control };
 /** Operators' changes kept for the view "Control". */
 const CHANGES = 50;
 
@@ -26,6 +27,9 @@ const app = { status: null, isLost: false, changes: [], clock: () => Date.now() 
 let ahead = 0;
 let view = {},
   leave = null;
+
+/** Opens a view by its address, again if it is open. */
+const navigate = (hash) => (location.hash === hash ? route() : (location.hash = hash));
 
 /** Opens the view that the address names: `#/page?url=…`. */
 function route() {
@@ -42,12 +46,9 @@ function route() {
     if (isHere) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  view = chosen.open(main, {
-    app,
-    signal: leave.signal,
-    parameters: new URLSearchParams(parameters ?? ""),
-    navigate: (hash) => (location.hash === hash ? route() : (location.hash = hash)),
-  });
+  const asked = new URLSearchParams(parameters ?? "");
+  $("words").value = (chosen === search && asked.get("q")) || "";
+  view = chosen.open(main, { app, signal: leave.signal, parameters: asked, navigate });
   view.tick?.();
   // Screen readers announce the new view.
   if (!isFirst) heading.focus();
@@ -129,6 +130,11 @@ $("theme").addEventListener("change", () => {
   setTheme($("theme").value);
 });
 
+$("search").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const words = $("words").value.trim();
+  if (words) navigate(search.address(words));
+});
 document.querySelector(".skip").addEventListener("click", (event) => {
   // Following the link to #main would leave the view.
   event.preventDefault();
