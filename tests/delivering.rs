@@ -441,6 +441,14 @@ fn a_daemon_delivers_by_itself() {
     world.crawl(0);
     let daemon = Daemon::of(world.command(&["serve"]));
     daemon.until("delivered", |_| held(&world.index(), &world.site) == world.expected(ALL));
+    let is_shown = |status: &Value| {
+        let shown =
+            |name: &str| status["deliver"].as_array()?.iter().find(|copy| copy["name"] == name).cloned();
+        let is_up_to_date =
+            |copy: Value| copy["delivered"] == 5 && copy["waiting"] == 0 && copy["delivered_at"].is_u64();
+        ["search", "lines"].iter().all(|name| shown(name).is_some_and(is_up_to_date))
+    };
+    daemon.until("figures of both targets", is_shown);
     let told = fails(world.run(&["deliver", "send"]), 1);
     assert!(told.contains("it delivers by itself"), "{told}");
     world.edition.store(1, Relaxed);

@@ -46,8 +46,8 @@ pub use recent::{Answers, Meters, Recent, RecentPoint, Rendering};
 pub use refusal::Refusal;
 pub use search::{MAX_RESULTS, SearchList, SearchQuery, SearchResult, SnippetPart};
 pub use status::{
-    ByteBudget, Counts, CycleDone, CycleNow, CycleStage, Fetching, FocusFigures, Freshness, HostNow,
-    HostState, NextRound, Promise, PromiseFigures, SeedsRefused, State, Status, TargetFigures,
+    ByteBudget, CopyFigures, Counts, CycleDone, CycleNow, CycleStage, Fetching, FocusFigures, Freshness,
+    HostNow, HostState, NextRound, Promise, PromiseFigures, SeedsRefused, State, Status, TargetFigures,
 };
 pub use version::{NoVersion, OneVersion, Version, VersionContent, VersionList, VersionQuery};
 

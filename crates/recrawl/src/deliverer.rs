@@ -4,12 +4,14 @@
 mod channel;
 mod checks;
 mod documents;
+mod holding;
 mod lines_file;
 pub mod local_index;
 mod sender;
 mod wanted;
 
 pub use checks::{probe, verify};
+pub use holding::Holding;
 pub use wanted::Committed;
 
 use channel::Channel;

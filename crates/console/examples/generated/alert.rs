@@ -218,6 +218,15 @@ pub const ALERTS: &[Alert] = &[
                   (storage.keep_visits).",
     },
     Alert {
+        name: "RecrawlDocumentsNotDelivered",
+        when: "recrawl_deliver_failing > 0",
+        lasting: "15m",
+        severity: Severity::Warning,
+        summary: "A target of [[deliver]] takes no documents.",
+        runbook: "The health and the log say why; `recrawl deliver test NAME` tries it. Nothing is lost: the next delivery sends \
+                  what differs.",
+    },
+    Alert {
         name: "RecrawlManyFiles",
         when: "process_open_fds > FILES_SHARE * process_max_fds",
         lasting: "5m",

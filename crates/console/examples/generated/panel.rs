@@ -253,6 +253,23 @@ pub const PANELS: &[Panel] = &[
         ],
     ),
     curves(
+        "Documents delivered",
+        "Documents that the targets of [[deliver]] hold, those that are not confirmed, and those that they refused.",
+        Unit::Number,
+        &[
+            ("recrawl_deliver_documents{}", "{{target}}, delivered"),
+            ("recrawl_deliver_waiting{}", "{{target}}, not confirmed"),
+            ("recrawl_deliver_refused{}", "{{target}}, refused"),
+            ("recrawl_deliver_failing{}", "{{target}}, failing"),
+        ],
+    ),
+    curves(
+        "Time since a delivery",
+        "Time since the targets of [[deliver]] were last brought up to date.",
+        Unit::Seconds,
+        &[("time() - recrawl_deliver_success_time_seconds{}", "{{target}}")],
+    ),
+    curves(
         "Harvest and recall",
         "Of a focused crawl: the relevant share of the pages first judged in the last cycle, and the estimated share of all \
          relevant pages that was found, each with its 90 % interval.",

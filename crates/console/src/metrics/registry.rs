@@ -7,8 +7,8 @@
 
 use super::Reading;
 use crate::view::{
-    Counts, CycleDone, CycleNow, FocusFigures, Freshness, HealthLevel, Loop, LoopStep, Rendering, State,
-    TargetFigures, Watch,
+    CopyFigures, Counts, CycleDone, CycleNow, FocusFigures, Freshness, HealthLevel, Loop, LoopStep,
+    Rendering, State, TargetFigures, Watch,
 };
 
 /// A metric.
@@ -402,6 +402,37 @@ pub const METRICS: &[Metric] = &[
         "target",
         |r| of_targets(r, |target| target.failing_since.is_some().into()),
     ),
+    each("recrawl_deliver_documents", MetricKind::Gauge, "Documents that a target took.", "target", |r| {
+        of_copies(r, |copy| Some(copy.delivered))
+    }),
+    each(
+        "recrawl_deliver_waiting",
+        MetricKind::Gauge,
+        "Documents that a target has not confirmed, or is about to get or lose.",
+        "target",
+        |r| of_copies(r, |copy| Some(copy.waiting)),
+    ),
+    each(
+        "recrawl_deliver_refused",
+        MetricKind::Gauge,
+        "Documents that a target refused, until their pages change.",
+        "target",
+        |r| of_copies(r, |copy| Some(copy.refused)),
+    ),
+    each(
+        "recrawl_deliver_success_time_seconds",
+        MetricKind::Gauge,
+        "When a target was last brought up to date, since the start.",
+        "target",
+        |r| of_copies(r, |copy| copy.delivered_at.map(|at| at / 1000)),
+    ),
+    each(
+        "recrawl_deliver_failing",
+        MetricKind::Gauge,
+        "1 while a target takes no documents, else 0.",
+        "target",
+        |r| of_copies(r, |copy| Some(copy.failing_since.is_some().into())),
+    ),
     gauge("recrawl_focus_relevant_pages", "Relevant pages known to a focused crawl.", |r| {
         focus(r).map(|focus| count(focus.relevant_known))
     }),
@@ -464,6 +495,12 @@ const OUTCOMES: &[Outcome] = &[
 /// A figure of each target of `[[notify]]`.
 fn of_targets(r: &Reading<'_>, figure: fn(&TargetFigures) -> u64) -> Vec<(String, f64)> {
     r.status.notify.iter().map(|target| (target.name.clone(), count(figure(target)))).collect()
+}
+
+/// A figure of each target of `[[deliver]]`.
+fn of_copies(r: &Reading<'_>, figure: fn(&CopyFigures) -> Option<u64>) -> Vec<(String, f64)> {
+    let copies = r.status.deliver.iter();
+    copies.filter_map(|copy| Some((copy.name.clone(), count(figure(copy)?)))).collect()
 }
 
 /// A counter. It reads an integer count, so that no other value can be a counter.

@@ -81,6 +81,7 @@ fn what_has_no_value_is_left_out() {
         freshness: None,
         promises: None,
         notify: Vec::new(),
+        deliver: Vec::new(),
         focus: None,
         bytes_free: None,
         pings: None,

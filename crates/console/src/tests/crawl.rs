@@ -155,6 +155,15 @@ pub fn status() -> Status {
             failing_since: None,
             error: None,
         }],
+        deliver: vec![CopyFigures {
+            name: "search".into(),
+            delivered: 40,
+            waiting: 2,
+            refused: 1,
+            delivered_at: Some(1_700_000_000_000),
+            failing_since: None,
+            error: None,
+        }],
         focus: Some(FocusFigures {
             relevant_known: 40,
             discovered: 100,

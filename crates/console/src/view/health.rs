@@ -198,6 +198,16 @@ pub const RULES: &[Rule] = &[
         (!failing.is_empty())
             .then(|| format!("changes cannot be delivered to: {names}; `recrawl notify status` says why"))
     }),
+    amber("documents not delivered", "a target of `[[deliver]]` took nothing at two tries", |s| {
+        let failing = s.deliver.iter().filter(|copy| copy.failing_since.is_some());
+        let failing: Vec<String> = failing
+            .map(|copy| format!("{}: {}", copy.name, copy.error.as_deref().unwrap_or("unknown error")))
+            .collect();
+        let told = failing.join("; ");
+        (!failing.is_empty()).then(|| {
+            format!("documents cannot be delivered to {told}; `recrawl deliver test NAME` tries a target")
+        })
+    }),
     amber("seeds refused", "new seeds are out of scope, in the last hour", |s| {
         let refused = s.seeds_refused.as_ref().filter(|r| s.now < r.at.saturating_add(REFUSED_SEEDS_FOR))?;
         Some(format!("{} new seeds were refused; {}", refused.seeds, refused.first))
@@ -437,6 +447,15 @@ mod tests {
                 Amber,
                 "cannot be delivered to: desk",
                 with(|s| s.notify[0].failing_since = Some(1)),
+            ),
+            (
+                "documents not delivered",
+                Amber,
+                "cannot be delivered to search: status 401",
+                with(|s| {
+                    s.deliver[0].failing_since = Some(1);
+                    s.deliver[0].error = Some("status 401".into());
+                }),
             ),
             (
                 "no seeds",

@@ -67,6 +67,9 @@ pub struct Status {
     /// Who is told of changes (`[[notify]]`); absent without any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notify: Vec<TargetFigures>,
+    /// The copies that are kept in step (`[[deliver]]`); absent without any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub deliver: Vec<CopyFigures>,
     /// What a focused crawl found (`[focus]`); absent in another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub focus: Option<FocusFigures>,
@@ -368,6 +371,25 @@ pub struct TargetFigures {
     /// When the last were found lost, in milliseconds since 1970; null if none was.
     pub lost_at: Option<u64>,
     /// Since when it takes nothing, in milliseconds since 1970; null if it does.
+    pub failing_since: Option<u64>,
+    /// The last error, then.
+    pub error: Option<String>,
+}
+
+/// The copy that a target of `[[deliver]]` holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
+pub struct CopyFigures {
+    /// The target's name.
+    pub name: String,
+    /// Documents that it took.
+    pub delivered: u64,
+    /// Documents that were sent, or are about to be sent or deleted, and are not confirmed.
+    pub waiting: u64,
+    /// Documents that it refused. They are sent again when their pages change.
+    pub refused: u64,
+    /// When it was last brought up to date since the start, in milliseconds since 1970; null if it was not.
+    pub delivered_at: Option<u64>,
+    /// Since when it takes nothing, in milliseconds since 1970, after two failures; null if it does.
     pub failing_since: Option<u64>,
     /// The last error, then.
     pub error: Option<String>,

@@ -3,7 +3,7 @@
 use super::{counted, print, print_json, thousands};
 use crate::cli::{DeliverCommand, OnCrawl, Where};
 use crate::daemon::Daemon;
-use crate::deliverer::{Committed, local_index, probe, told, verify};
+use crate::deliverer::{Committed, Holding, local_index, probe, told, verify};
 use recrawl_crawl::admission::blocks::Blocks;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
@@ -13,9 +13,6 @@ use recrawl_crawl::settings::Settings;
 use recrawl_delivery::protocol::Protocol;
 use recrawl_delivery::verify::Differences;
 use recrawl_delivery::{doubt, name_of};
-use recrawl_repository::storage::Storage;
-use recrawl_repository::{CopyReader, Held};
-use serde::Serialize;
 use tokio::runtime::Builder;
 
 pub fn run(command: &DeliverCommand) -> Result<(), Failure> {
@@ -77,37 +74,6 @@ fn send(at: &Where, name: Option<&str>) -> Result<(), Failure> {
         false => {
             Err(Failure::Work(format!("{}; the next `recrawl deliver send` goes on", failed.join("; "))))
         }
-    }
-}
-
-/// Figures of what a target holds, as far as it confirmed.
-#[derive(Default, Serialize)]
-struct Holding {
-    target: String,
-    /// Documents that it took.
-    taken: u64,
-    /// Documents that were sent, or are about to be, and are not confirmed.
-    unsure: u64,
-    /// Documents that it refused.
-    refused: u64,
-    /// The version of the last change; null before the first one.
-    version: Option<u64>,
-}
-
-impl Holding {
-    fn read(storage: &dyn Storage, target: &DeliverTarget) -> Result<Holding, Failure> {
-        let mut holding = Holding { target: target.name.clone(), ..Holding::default() };
-        let copy = CopyReader::open(storage, &name_of(&target.place.address)).map_err(Failure::work)?;
-        let Some(mut copy) = copy else { return Ok(holding) };
-        holding.version = Some(copy.head().version);
-        while let Some((_, held)) = copy.next_page().map_err(Failure::work)? {
-            *match held {
-                Held::Taken { .. } => &mut holding.taken,
-                Held::Unsure => &mut holding.unsure,
-                Held::Refused(_) => &mut holding.refused,
-            } += 1;
-        }
-        Ok(holding)
     }
 }
 

@@ -1,8 +1,9 @@
 //! Keeps copies in step while the daemon runs (`[[deliver]]`), each target on a thread of its own: none makes the crawl wait,
 //! nor another target.
 
-use crate::deliverer::{Committed, NotDelivered, told};
+use crate::deliverer::{Committed, Holding, NotDelivered, told};
 use crate::notifier::Crawled;
+use recrawl_console::view::CopyFigures;
 use recrawl_crawl::admission::blocks::Blocks;
 use recrawl_crawl::admission::decisions::Decisions;
 use recrawl_crawl::failure::Failure;
@@ -11,7 +12,7 @@ use recrawl_types::{Round, Span};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
@@ -28,7 +29,10 @@ type Started = (Arc<AtomicBool>, JoinHandle<()>);
 
 /// The threads, by target.
 #[derive(Default)]
-pub struct DeliverThreads(Mutex<BTreeMap<String, Started>>);
+pub struct DeliverThreads {
+    started: Mutex<BTreeMap<String, Started>>,
+    figures: Arc<Mutex<BTreeMap<String, CopyFigures>>>,
+}
 
 impl DeliverThreads {
     /// Starts the threads of new targets, and ends those of targets that are not configured any more.
@@ -40,12 +44,13 @@ impl DeliverThreads {
         crawl: &Arc<impl Crawled + 'static>,
         decided: impl Fn() -> Arc<Decisions> + Clone + Send + 'static,
     ) -> Result<(), Failure> {
-        let mut started = self.0.lock().expect("no panic under the lock");
+        let mut started = lock(&self.started);
         let settings = crawl.settings();
         let names: Vec<&String> = settings.deliver.iter().map(|target| &target.name).collect();
         // Before others begin: one of them may be the same target by another name.
         let gone: Vec<String> = started.keys().filter(|name| !names.contains(name)).cloned().collect();
         end(gone.iter().filter_map(|name| started.remove(name)).collect());
+        lock(&self.figures).retain(|name, _| !gone.contains(name));
         for name in names {
             if started.contains_key(name) {
                 continue;
@@ -53,10 +58,13 @@ impl DeliverThreads {
             let runtime = Builder::new_current_thread().enable_all().build().map_err(Failure::work)?;
             let stop = Arc::new(AtomicBool::new(false));
             let (target, crawl, decided, ends) = (name.clone(), crawl.clone(), decided.clone(), stop.clone());
+            let figures = self.figures.clone();
             let work = move || {
                 let mut due = DueTarget::default();
                 while !ends.load(Relaxed) {
-                    deliver_due(&*crawl, &decided, &runtime, &target, &mut due, &ends);
+                    if let Some(found) = deliver_due(&*crawl, &decided, &runtime, &target, &mut due, &ends) {
+                        lock(&figures).insert(target.clone(), found);
+                    }
                     thread::sleep(LOOK_EVERY);
                 }
             };
@@ -68,8 +76,17 @@ impl DeliverThreads {
 
     /// Ends the threads. A request that is on its way is not waited for.
     pub fn end(&self) {
-        end(std::mem::take(&mut *self.0.lock().expect("no panic under the lock")).into_values().collect());
+        end(std::mem::take(&mut *lock(&self.started)).into_values().collect());
     }
+
+    /// The figures of each target that was tried since the start.
+    pub fn figures(&self) -> Vec<CopyFigures> {
+        lock(&self.figures).values().cloned().collect()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect("no panic under the lock")
 }
 
 fn end(threads: Vec<Started>) {
@@ -91,6 +108,10 @@ struct CommitSeen {
 struct DueTarget {
     seen: Option<CommitSeen>,
     failed: Option<FailedTarget>,
+    /// As last shown; in milliseconds since 1970, when it last succeeded and first failed.
+    holding: Holding,
+    delivered_at: Option<u64>,
+    failing_since: Option<u64>,
 }
 
 struct FailedTarget {
@@ -120,7 +141,21 @@ impl DueTarget {
     }
 }
 
-/// Brings a target up to date that is not, and is not resting from a failure.
+impl DueTarget {
+    fn figures(&self, name: &str, error: Option<String>) -> CopyFigures {
+        CopyFigures {
+            name: name.to_owned(),
+            delivered: self.holding.taken,
+            waiting: self.holding.unsure,
+            refused: self.holding.refused,
+            delivered_at: self.delivered_at,
+            failing_since: self.failing_since.filter(|_| error.is_some()),
+            error,
+        }
+    }
+}
+
+/// Brings a target up to date that is not, and is not resting from a failure. Gives its figures, if so.
 fn deliver_due(
     crawl: &dyn Crawled,
     decided: &dyn Fn() -> Arc<Decisions>,
@@ -128,13 +163,13 @@ fn deliver_due(
     name: &str,
     due: &mut DueTarget,
     stop: &AtomicBool,
-) {
+) -> Option<CopyFigures> {
     // First: a reload behind it is another look.
     let reloads = crawl.reloads();
     let (settings, generation) = (crawl.settings(), crawl.generation());
     let seen = CommitSeen { generation: generation.number(), reloads, decided: decided() };
     let target = settings.deliver.iter().find(|target| target.name == name);
-    let Some(target) = target.filter(|_| due.is_due(&seen, Instant::now())) else { return };
+    let target = target.filter(|_| due.is_due(&seen, Instant::now()))?;
     let committed = Committed {
         settings: &settings,
         blocks: Blocks::of(seen.decided.blocks.keys()),
@@ -154,19 +189,31 @@ fn deliver_due(
         }
         stop.load(Relaxed) || crawl.reloads() != reloads || is_other.get()
     };
-    match committed.deliver(target, runtime, &is_ended) {
+    let delivered = committed.deliver(target, runtime, &is_ended);
+    let mut error = None;
+    match delivered {
+        Err(_) if is_ended() => return None,
         Ok(sent) => {
             if sent != Sent::default() {
                 tracing::info!("{}", told(&target.name, sent));
             }
-            *due = DueTarget { seen: Some(seen.clone()), failed: None };
+            // What nothing was sent of is not counted again.
+            if sent != Sent::default() || due.delivered_at.is_none() || due.failed.is_some() {
+                due.holding = Holding::read(committed.storage, target).unwrap_or_default();
+            }
+            (due.seen, due.failed, due.failing_since) = (Some(seen.clone()), None, None);
+            due.delivered_at = Some(crawl.now());
         }
-        Err(_) if is_ended() => {}
         Err(NotDelivered { failure, retry_after }) => {
+            let is_second = due.failed.is_some();
             let pause = due.fail(seen.clone(), retry_after, Instant::now());
             tracing::warn!("{failure}; it is tried again in {}", Span(pause));
+            due.failing_since = due.failing_since.or(Some(crawl.now()));
+            due.holding = Holding::read(committed.storage, target).unwrap_or_default();
+            error = is_second.then(|| failure.to_string());
         }
     }
+    Some(due.figures(name, error))
 }
 
 #[cfg(test)]
@@ -194,7 +241,7 @@ mod tests {
         assert!(due.is_due(&seen(1, 1), begin));
         assert_eq!(due.fail(seen(1, 1), None, begin), seconds(5));
         assert_eq!(due.fail(seen(1, 1), Some(seconds(1_000_000)), begin), MAX_RETRY_AFTER);
-        due = DueTarget { seen: Some(seen(1, 1)), failed: None };
+        due = DueTarget { seen: Some(seen(1, 1)), ..DueTarget::default() };
         assert!(!due.is_due(&seen(1, 1), begin));
         assert!(due.is_due(&seen(2, 1), begin));
     }

@@ -89,6 +89,7 @@ pub fn of(shared: &SharedState) -> Status {
         freshness: reports.iter().find_map(freshness),
         promises: promises::figures(&reports),
         notify: shared.notify_thread.figures(shared.generation().number()),
+        deliver: shared.deliver_threads.figures(),
         focus: reports.first().and_then(focus),
         totals: counts(&shared.live.totals()),
         cycles_done: shared.cycles_done.load(Relaxed),

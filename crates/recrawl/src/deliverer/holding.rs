@@ -1,0 +1,41 @@
+//! How much a target holds.
+
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::parts::deliver::DeliverTarget;
+use recrawl_delivery::name_of;
+use recrawl_repository::storage::Storage;
+use recrawl_repository::{CopyReader, Held};
+use serde::Serialize;
+
+/// Figures of what a target holds, as far as it confirmed.
+#[derive(Default, Serialize)]
+pub struct Holding {
+    pub target: String,
+    /// Documents that it took.
+    pub taken: u64,
+    /// Documents that were sent, or are about to be, and are not confirmed.
+    pub unsure: u64,
+    /// Documents that it refused.
+    pub refused: u64,
+    /// The version of the last change; null before the first one.
+    pub version: Option<u64>,
+}
+
+impl Holding {
+    /// # Errors
+    /// When it cannot be read.
+    pub fn read(storage: &dyn Storage, target: &DeliverTarget) -> Result<Holding, Failure> {
+        let mut holding = Holding { target: target.name.clone(), ..Holding::default() };
+        let copy = CopyReader::open(storage, &name_of(&target.place.address)).map_err(Failure::work)?;
+        let Some(mut copy) = copy else { return Ok(holding) };
+        holding.version = Some(copy.head().version);
+        while let Some((_, held)) = copy.next_page().map_err(Failure::work)? {
+            *match held {
+                Held::Taken { .. } => &mut holding.taken,
+                Held::Unsure => &mut holding.unsure,
+                Held::Refused(_) => &mut holding.refused,
+            } += 1;
+        }
+        Ok(holding)
+    }
+}
