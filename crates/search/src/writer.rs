@@ -113,6 +113,8 @@ impl IndexWriter {
         let options = options.num_worker_threads(1).num_merge_threads(1).memory_budget_per_thread(MEMORY);
         let writer = index.writer_with_options(options.build())?;
         writer.set_merge_policy(merge_policy());
+        // A kill leaves files of a commit that was not made. The next one would have the same names.
+        writer.garbage_collect_files().wait()?;
         Ok(IndexWriter { writer })
     }
 
