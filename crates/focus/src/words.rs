@@ -9,6 +9,7 @@ pub use language::{Language, MAX_GUESSED};
 
 use rust_stemmers::Stemmer;
 use std::collections::HashSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::LazyLock;
 use unicode_normalization::UnicodeNormalization;
 use unicode_segmentation::UnicodeSegmentation;
@@ -158,7 +159,11 @@ impl Words {
     fn fold_stem(&mut self, language: Language) {
         self.folded.clear();
         match &self.stemmers[language.place()] {
-            Some(stemmer) => fold(&stemmer.stem(&self.lower), &mut self.folded),
+            // The Greek stemmer panics at some words. They stay as they are.
+            Some(stemmer) => match catch_unwind(AssertUnwindSafe(|| stemmer.stem(&self.lower))) {
+                Ok(stem) => fold(&stem, &mut self.folded),
+                Err(_) => fold(&self.lower, &mut self.folded),
+            },
             None => fold(&self.lower, &mut self.folded),
         }
     }

@@ -1,6 +1,7 @@
 //! Why an index cannot be read or written.
 
 use std::any::Any;
+use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use tantivy::TantivyError;
@@ -36,10 +37,8 @@ impl From<TantivyError> for SearchError {
                     false => SearchError::Damaged(format!("{} is missing", path.display())),
                 }
             }
-            TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. }) => {
-                SearchError::Failed(io_error.to_string())
-            }
-            TantivyError::IoError(error) => SearchError::Failed(error.to_string()),
+            TantivyError::OpenReadError(OpenReadError::IoError { io_error: error, .. })
+            | TantivyError::IoError(error) => SearchError::from(&*error),
             TantivyError::LockFailure(LockError::LockBusy, _) => SearchError::Busy,
             TantivyError::OpenReadError(_)
             | TantivyError::DataCorruption(_)
@@ -51,9 +50,19 @@ impl From<TantivyError> for SearchError {
     }
 }
 
+impl From<&std::io::Error> for SearchError {
+    fn from(error: &std::io::Error) -> SearchError {
+        match error.kind() {
+            // A file is too short, or begins or ends with other bytes.
+            ErrorKind::UnexpectedEof | ErrorKind::InvalidData => SearchError::Damaged(error.to_string()),
+            _ => SearchError::Failed(error.to_string()),
+        }
+    }
+}
+
 impl From<std::io::Error> for SearchError {
     fn from(error: std::io::Error) -> SearchError {
-        SearchError::Failed(error.to_string())
+        SearchError::from(&error)
     }
 }
 

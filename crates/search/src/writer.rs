@@ -25,6 +25,8 @@ const MAX_DELETED: f32 = 0.2;
 const MAX_MERGED: usize = 100_000;
 /// Bytes of a text from which its language is guessed, where it declares none.
 const GUESSED: usize = 1024;
+/// The file in which tantivy lists the files of an index.
+const MANAGED: &str = ".managed.json";
 /// Interval at which the end of merges is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
@@ -59,6 +61,10 @@ pub struct IndexWriter {
 pub fn check(folder: &Path) -> Result<(), SearchError> {
     guarded(|| {
         let index = open(folder)?;
+        // Without its list of files, tantivy would check none.
+        if !folder.join(MANAGED).is_file() {
+            return Err(SearchError::Damaged(format!("{MANAGED} is missing")));
+        }
         let damaged = index.validate_checksum()?;
         match damaged.iter().next() {
             None => Ok(()),
@@ -204,7 +210,9 @@ impl IndexWriter {
             }
             Ok(removed)
         })?;
-        Ok((if removed > 0 { self.purge()? } else { self }, removed))
+        // Pages that left the index before still have their words in its segments.
+        let is_clean = removed == 0 && guarded(|| deleted_segment(self.writer.index()))?.is_none();
+        Ok((if is_clean { self } else { self.purge()? }, removed))
     }
 
     /// Waits for the merges in the background, as long as not `is_ended`.

@@ -17,6 +17,19 @@ fn words_lose_capitals_endings_accents_and_stopwords() {
     assert_eq!(stems("élève", "fr"), stems("élèves", "fr"));
 }
 
+/// The Greek stemmer of rust-stemmers 1.2 panics at it.
+#[test]
+fn a_word_that_no_stemmer_can_take_stays_as_it_is() {
+    assert_eq!(stems("ισαισα δρόμος", "el")[0], "ισαισα");
+}
+
+proptest! {
+    #[test]
+    fn any_word_has_a_stem_in_any_language(word in "[α-ωά-ώ]{1,12}|[a-zäöüß]{1,12}|\\PC{1,12}", language in "el|en|de|ru|ar|fi|tr|ta") {
+        prop_assert!(stems(&word, &language).iter().all(|stem| !stem.is_empty()));
+    }
+}
+
 #[test]
 fn scripts_without_spaces_give_pairs_of_characters() {
     assert_eq!(stems("数据库 SQL", "zh"), ["数据", "据库", "sql"]);

@@ -86,7 +86,8 @@ fn visit(entry: &ScheduleEntry, index: u64, cycle: Cycle) -> Visit {
             validators: Validators::new(Some("\"tag\""), None),
             archive: Some(ArchivePosition { file: cycle.0, offset: 100 * index }),
             consent: Consent::default(),
-            merged_links: [version, cycle.0].into(),
+            // As in folders of older versions.
+            merged_links: Box::default(),
         }),
         links: vec![Link { counted: true, ..Link::to(child, 1) }],
         bytes: 7,

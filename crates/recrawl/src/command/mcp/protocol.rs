@@ -4,11 +4,13 @@
 
 use serde_json::{Value, json};
 use std::io::{self, BufRead, ErrorKind, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Bytes of a message. A longer line is passed over.
 pub const MAX_LINE: usize = 1 << 20;
-/// Versions of the protocol, the newest first. They differ in nothing that is used here.
-const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+/// Versions of the protocol, the newest first. They differ in nothing that is used here; 2025-03-26, which has batches,
+/// is left out.
+const VERSIONS: [&str; 3] = ["2025-11-25", "2025-06-18", "2024-11-05"];
 
 /// Codes of JSON-RPC.
 const NO_JSON: i64 = -32700;
@@ -133,7 +135,10 @@ impl McpSession<'_> {
                 let name = params["name"].as_str().unwrap_or_default();
                 let arguments = params.get("arguments").cloned().unwrap_or_else(|| json!({}));
                 let unknown = || RpcError(NO_PARAMETERS, format!("no tool is named {name:?}"));
-                let given = self.tools.call(name, arguments).ok_or_else(unknown)?;
+                // A page at which its reader panics does not end the session.
+                let call = catch_unwind(AssertUnwindSafe(|| self.tools.call(name, arguments)));
+                let panicked = |_| Some(Err("internal error; please report it".into()));
+                let given = call.unwrap_or_else(panicked).ok_or_else(unknown)?;
                 let is_error = given.is_err();
                 let text = given.unwrap_or_else(|why| why);
                 Ok(json!({"content": [{"type": "text", "text": text}], "isError": is_error}))
