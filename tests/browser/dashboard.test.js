@@ -251,7 +251,7 @@ describe("while a cycle is paused", () => {
       await column(page, "Recent failures", 4),
       last.map(({ detail }) => detail),
     );
-    await page.getByText("Hosts, failures, bytes").click();
+    await page.getByText("Hosts, documents, failures, bytes").click();
     await table(page, "Recent failures").getByRole("link").first().click();
     await page.evaluate(() => localStorage.clear());
     await retry(async () => assert.equal(await page.locator(".lead.url").textContent(), last[0].url));
@@ -266,11 +266,11 @@ describe("while a cycle is paused", () => {
     await retry(async () => assert.ok((await height()) <= 1080, `it is ${await height()} pixels high`));
     const politeness = page.getByRole("heading", { name: "Politeness" });
     assert.ok(!(await politeness.isVisible()));
-    await page.getByText("Hosts, failures, bytes").click();
+    await page.getByText("Hosts, documents, failures, bytes").click();
     assert.ok(await politeness.isVisible());
     await page.reload();
     await politeness.waitFor();
-    await page.getByText("Hosts, failures, bytes").click();
+    await page.getByText("Hosts, documents, failures, bytes").click();
     await done();
   });
 

@@ -54,12 +54,12 @@ export function open(main, { app, signal }) {
   const more = h(
     "details",
     { class: "more", open: localStorage.getItem(MORE) !== null },
-    h("summary", {}, "Hosts, failures, bytes"),
-    h("div", { class: "rows" }, row(flight, changes), polite.element, errors.element, row(bulk, bursts)),
+    h("summary", {}, "Hosts, documents, failures, bytes"),
+    h("div", { class: "rows" }, row(flight, changes), copies.element, polite.element, errors.element, row(bulk, bursts)),
   );
   more.addEventListener("toggle", () => (more.open ? localStorage.setItem(MORE, "open") : localStorage.removeItem(MORE)));
   main.append(
-    h("div", { class: "rows" }, row(health, cycle), seeds, recent.element, row(rate, fresh, pages), delivery.element, copies.element, focus.element),
+    h("div", { class: "rows" }, row(health, cycle), seeds, recent.element, row(rate, fresh, pages), delivery.element, focus.element),
     more,
   );
 
