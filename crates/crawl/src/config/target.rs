@@ -9,7 +9,7 @@ const MAX_NAME: usize = 64;
 /// Checks the name of a target in this table.
 ///
 /// # Errors
-/// That it is none.
+/// That it is no name for a target.
 pub fn check_name(table: &str, name: &str) -> Result<(), String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     match !name.is_empty() && name.len() <= MAX_NAME && name.chars().all(is_plain) {

@@ -411,7 +411,7 @@ impl PageReader<'_> {
         let (left_out, has_probe) = self.traps.sift(self.scope.filters(), &mut visit.links)?;
         visit.left_out = left_out;
         let may_repeat = matches!(visit.outcome, Outcome::Fetched(_))
-            // Each counts: there are so many places for probes in a cycle.
+            // A cycle has a quota of probes of traps, and each link to one uses it.
             && !has_probe
             // A focused crawl learns from each link.
             && self.focus.is_none();

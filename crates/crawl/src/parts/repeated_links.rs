@@ -29,7 +29,7 @@ const MAX_PARTS: usize = 64;
 /// Hosts of a page's last links among which the next one's is looked for.
 const LOOKED_AT: usize = 16;
 
-/// The number of parts of so many links. When a page comes to have another number, all its links are merged again.
+/// The number of parts into which so many links are divided. With another number, all links of the page are merged again.
 fn parts_of(links: usize) -> usize {
     match links {
         0 => 0,
