@@ -175,7 +175,7 @@ pub(crate) fn validators_to_send(entry: &ScheduleEntry) -> Validators {
     }
 }
 
-/// The outcome of a page that was requested at the URL `from`, by the table in docs/fetching.md.
+/// The outcome of a page that was requested at the URL `from`, as docs/fetching.md says.
 pub(crate) fn result_of(
     answer: Result<Reply, NetworkError>,
     entry: &ScheduleEntry,
