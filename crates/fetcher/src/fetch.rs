@@ -1,26 +1,26 @@
 //! The main loop: starts visits at hosts that are due, and updates hosts from the results.
 
-use crate::addresses::Addresses;
-use crate::budget::Budget;
-use crate::clock::WallClock;
-use crate::control::{FIGURES_EVERY, HostActivity, HostsNow, MAX_FETCHING, MAX_SLOWEST, RunControl};
-use crate::frontier::Frontier;
+use crate::fetch::frontier::Frontier;
+use crate::fetch::in_flight::InFlight;
+use crate::fetch::visit::{HostVisit, VisitEnd, VisitEndKind, deliver};
+use crate::fetch::visit_task::PanickedVisit;
+use crate::host::addresses::Addresses;
+use crate::host::delay::LeftAlone;
+use crate::host::order::Precedence;
 use crate::host::{Action, Cursor, Next, OriginId, QueuedPage, RobotsRequest, SlotState};
-use crate::host_delay::LeftAlone;
-use crate::host_order::Precedence;
-use crate::in_flight::InFlight;
 use crate::net::client::{Network, NetworkError, Reply};
 use crate::net::kept_types::KeptTypes;
 use crate::net::limits::{FetchConfig, LONG_WAIT, MAX_DETOURS, MAX_ROBOTS_REDIRECTS};
 use crate::outcome::{FetchError, FetchedPage, is_redirect, redirect_target};
-use crate::report::{FetchReport, StoppedBy};
-use crate::resources::{RenderedPages, Resources};
 use crate::robots::policy::{RobotsPolicy, evaluate};
+use crate::run::budget::Budget;
+use crate::run::clock::WallClock;
+use crate::run::control::{FIGURES_EVERY, HostActivity, HostsNow, MAX_FETCHING, MAX_SLOWEST, RunControl};
+use crate::run::report::{FetchReport, StoppedBy};
+use crate::run::resources::{RenderedPages, Resources, Ticket};
+use crate::run::suspension::{HEARTBEAT, Suspension};
+use crate::run::unavailable::Unavailable;
 use crate::run::{HostId, Refuses, Run};
-use crate::suspension::{HEARTBEAT, Suspension};
-use crate::unavailable::Unavailable;
-use crate::visit::{HostVisit, VisitEnd, VisitEndKind, deliver};
-use crate::visit_task::{self, PanickedVisit};
 use recrawl_types::{
     CanonicalUrl, DatedRound, HostTable, Origin, Outcome, RequestLog, ScheduleEntry, ScheduleSource, Skip,
     UrlRules, Validators,
@@ -38,7 +38,11 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, debug, warn};
 
+mod frontier;
+mod in_flight;
 mod take_over;
+mod visit;
+mod visit_task;
 
 /// Fetches schedules.
 pub struct Fetcher {
@@ -280,8 +284,8 @@ impl Loop {
                     while let Some(entry) = control.next_asked() {
                         self.add_asked(entry)?;
                     }
-                    while let Some(resource) = resources.as_ref().and_then(|resources| resources.next()) {
-                        self.add_resource(resource)?;
+                    while let Some((entry, ticket)) = resources.as_ref().and_then(|all| all.next()) {
+                        self.add_resource(entry, ticket)?;
                     }
                     self.beat();
                     self.start_visits()?;
@@ -564,7 +568,8 @@ impl Loop {
     }
 
     /// Queues a request of a page that is rendered.
-    fn add_resource(&mut self, queued: QueuedPage) -> Result<(), FetchError> {
+    fn add_resource(&mut self, entry: ScheduleEntry, ticket: Ticket) -> Result<(), FetchError> {
+        let queued = QueuedPage { ticket: Some(ticket), ..QueuedPage::new(None, entry) };
         let id = self.frontier.host_of(&queued.entry.url, &self.run);
         self.frontier.reactivate(id);
         self.frontier.host(id).add_resource(queued, &self.run)?;

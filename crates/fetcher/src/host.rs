@@ -5,22 +5,29 @@
 //! together, and the host visits them one after the other. A redirect may open another origin in
 //! between.
 
+pub mod addresses;
 mod cursor;
+pub mod delay;
+pub mod detour;
+pub mod feedback;
 mod fetches;
+pub mod limits;
+pub mod order;
 mod origin_queue;
+pub mod politeness;
 
 pub use cursor::{Cursor, QueuedPage};
 pub use fetches::Fetches;
 pub use origin_queue::{Action, OriginId, OriginQueue, RobotsRequest};
 
-use crate::addresses::Addresses;
-use crate::control::{HostActivity, HostFigures};
-use crate::feedback::{HostFeedback, RetryPolicy};
+use crate::host::addresses::Addresses;
+use crate::host::feedback::{HostFeedback, RetryPolicy};
+use crate::host::limits::HostIndex;
+use crate::host::politeness::{AdaptiveDelay, Pace, ServerHealth};
 use crate::net::limits::{ADDRESS_TTL, CHUNK, MAX_ADDRESSES};
-use crate::open_host_limits::HostIndex;
 use crate::outcome::{FetchError, FetchedPage};
-use crate::politeness::{AdaptiveDelay, Pace, ServerHealth};
 use crate::run::Run;
+use crate::run::control::{HostActivity, HostFigures};
 use origin_queue::Step;
 use recrawl_types::{Found, HostRun, Origin, Share, Site};
 use std::net::IpAddr;

@@ -12,39 +12,18 @@
 //!
 //! Rules and limits for users: docs/fetching.md, docs/internals/limits.md.
 
-mod addresses;
-mod budget;
-mod chain;
-mod clock;
-pub mod control;
-mod detour;
-mod feedback;
 mod fetch;
-mod frontier;
 mod host;
-pub mod host_delay;
-mod host_order;
-mod in_flight;
 mod net;
-mod open_host_limits;
 pub mod outcome;
-mod politeness;
-pub mod report;
-pub mod resources;
 pub mod robots;
 mod run;
-mod suspension;
 #[cfg(test)]
 mod testing;
-pub mod unavailable;
-mod unvisited_hosts;
-mod visit;
-mod visit_task;
 
-pub use clock::{WallClock, system_clock};
-pub use control::RunControl;
 pub use fetch::{Fetcher, Job, Patience};
-pub use host_order::Precedence;
+pub use host::delay::{DelayReason, HostDelay, LeftAlone, stored_rules};
+pub use host::order::Precedence;
 pub use net::access::HostAccess;
 pub use net::client::{
     Cut, FirstLook, Hop, HttpNetwork, Meter, Network, NetworkError, Post, Reply, Request, RequestOptions,
@@ -55,9 +34,12 @@ pub use net::limits::{self, FetchConfig};
 pub use net::proxy::Proxy;
 pub use net::{client, dns, proxy};
 pub use outcome::{Condition, FetchError, FetchResult, FetchedPage, Hold, Response};
-pub use report::{FetchReport, Outcomes, StoppedBy};
 pub use reqwest::Version;
 pub use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-pub use resources::{Asked, RenderedPages, Rendering, Resources};
 pub use run::Refuses;
-pub use unvisited_hosts::UnvisitedHosts;
+pub use run::clock::{WallClock, system_clock};
+pub use run::control::{self, RunControl};
+pub use run::report::{FetchReport, Outcomes, StoppedBy};
+pub use run::resources::{Asked, RenderedPages, Rendering, Resources};
+pub use run::unavailable::Unavailable;
+pub use run::unvisited_hosts::UnvisitedHosts;

@@ -1,6 +1,7 @@
 //! The output of the fetcher, and the rules that turn a response into an outcome.
 
-use crate::chain;
+pub mod chain;
+
 use crate::net::client::{Cut, NetworkError, Reply, content_type_of};
 use crate::net::limits::MAX_HOST_BACK_OFF;
 use bytes::Bytes;

@@ -1,16 +1,25 @@
-//! State that all parts of a run share.
+//! State that all parts of a run share, and the figures of a run.
 
-use crate::budget::Budget;
-use crate::clock::WallClock;
-use crate::control::RunControl;
+pub mod budget;
+pub mod clock;
+pub mod control;
+pub mod report;
+pub mod resources;
+pub mod suspension;
+pub mod unavailable;
+pub mod unvisited_hosts;
+
 use crate::net::client::Network;
 use crate::net::kept_types::KeptTypes;
 use crate::net::limits::{FetchConfig, MAX_FOLLOWED};
 use crate::outcome::FetchError;
-use crate::report::FetchReport;
-use crate::resources::Resources;
-use crate::suspension::Suspension;
-use crate::unavailable::Unavailable;
+use crate::run::budget::Budget;
+use crate::run::clock::WallClock;
+use crate::run::control::RunControl;
+use crate::run::report::FetchReport;
+use crate::run::resources::Resources;
+use crate::run::suspension::Suspension;
+use crate::run::unavailable::Unavailable;
 use recrawl_types::{
     CanonicalUrl, DatedRound, Found, HostTable, RequestLog, ScheduleEntry, ScheduleSource, Skip, UrlRules,
     ValidatorTrust,

@@ -4,9 +4,9 @@
 //! limit, as a network must. It does not check addresses (the real network has the guard),
 //! decompress, or break inside a body. Tests over real sockets cover those faults.
 
-use crate::clock::WallClock;
 use crate::net::client::{AddressFuture, Cut, Meter, Network, NetworkError, Reply, ReplyFuture, Request};
 use crate::outcome::{FetchedPage, Hold};
+use crate::run::clock::WallClock;
 use bytes::Bytes;
 use recrawl_types::host::literal;
 use reqwest::header::{HeaderName, HeaderValue};

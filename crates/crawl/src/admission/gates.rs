@@ -7,9 +7,8 @@
 use crate::admission::blocks::Blocks;
 use crate::admission::pattern::Pattern;
 use crate::admission::scope::{Refusal, Scope};
-use recrawl_fetcher::FetchConfig;
-use recrawl_fetcher::host_delay::{LeftAlone, stored_rules};
 use recrawl_fetcher::robots::Rules;
+use recrawl_fetcher::{FetchConfig, LeftAlone, stored_rules};
 use recrawl_types::{CanonicalUrl, HostState, Outcome, Skip};
 use std::fmt;
 

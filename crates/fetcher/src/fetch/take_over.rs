@@ -1,10 +1,10 @@
 //! Requests that the run before left in flight.
 
 use super::Loop;
+use crate::fetch::in_flight::InFlight;
+use crate::fetch::visit::HostVisit;
 use crate::host::{Action, QueuedPage};
-use crate::in_flight::InFlight;
 use crate::outcome::FetchError;
-use crate::visit::HostVisit;
 use recrawl_types::Origin;
 
 impl Loop {

@@ -24,9 +24,9 @@ mod threads;
 mod validators;
 
 use crate::host::QueuedPage;
-use crate::report::StoppedBy;
+use crate::run::report::StoppedBy;
+use crate::run::unavailable::Unavailable;
 use crate::testing::{LoggedRequest, Script, ScriptedNetwork, collect, reply, tokio_clock};
-use crate::unavailable::Unavailable;
 use crate::{
     FetchConfig, FetchError, FetchReport, FetchResult, FetchedPage, Fetcher, Job, KeptTypes, Patience,
     Precedence, Refuses, Request, RunControl,

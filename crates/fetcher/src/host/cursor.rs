@@ -1,12 +1,12 @@
 //! The part of the schedule that belongs to one origin, read in chunks: this keeps memory at O(open
 //! hosts) for any length of the schedule.
 
-use crate::chain::Chain;
-use crate::detour::Detour;
+use crate::host::detour::Detour;
 use crate::net::limits::CHUNK;
+use crate::outcome::chain::Chain;
 use crate::outcome::{Condition, FetchError, FetchResult, FetchedPage, Hold};
-use crate::resources::Ticket;
 use crate::run::Run;
+use crate::run::resources::Ticket;
 use recrawl_types::{CanonicalUrl, HostRun, Origin, Outcome, ScheduleEntry};
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! The pages of a host that are in flight.
 
-use crate::control::Fetching;
 use crate::host::QueuedPage;
+use crate::run::control::Fetching;
 use std::sync::Weak;
 
 /// Pages in flight, with the time of their start in milliseconds since 1970. The visits own the pages, so

@@ -1,15 +1,15 @@
 //! The queue of one origin: its pages, its robots policy, and its state.
 
 use super::{Cursor, QueuedPage};
-use crate::detour::DetourEnd;
-use crate::host_delay::LeftAlone;
+use crate::host::delay::LeftAlone;
+use crate::host::detour::DetourEnd;
 use crate::net::limits::{MAX_HOST_BACK_OFF, MAX_VAIN_DETOURS, MIN_HOST_BACK_OFF};
 use crate::outcome::{Condition, FetchError, FetchResult, FetchedPage, validators_to_send};
-use crate::resources::Ticket;
 use crate::robots::policy::RobotsPolicy;
 use crate::robots::{Rules, sitemaps};
 use crate::run::Run;
-use crate::unavailable::Responses;
+use crate::run::resources::Ticket;
+use crate::run::unavailable::Responses;
 use recrawl_types::{
     Belief, CanonicalUrl, Cycle, HostState, Origin, Outcome, ScheduleEntry, Skip, Validators,
 };

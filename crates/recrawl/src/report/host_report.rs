@@ -11,7 +11,7 @@ use recrawl_crawl::cycle::requests::in_force;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::report::hosts::{HostCycle, cycles_of, robots_text};
 use recrawl_crawl::settings::Settings;
-use recrawl_fetcher::host_delay::HostDelay;
+use recrawl_fetcher::HostDelay;
 use recrawl_repository::{Generation, SledTables, StoredRounds};
 use recrawl_types::{AnswerClass, Origin, RobotsInForce, Size, Span};
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 
 use crate::failure::Failure;
 use crate::parts::improve::arms::Division;
-use recrawl_fetcher::unavailable::Unavailable;
+use recrawl_fetcher::Unavailable;
 use recrawl_repository::{Generation, OriginRun, OriginRuns, ReadError};
 use recrawl_scheduler::{ArmRuns, DueFirst, HostPages, PlanError};
 use recrawl_types::{Origin, Site};

@@ -6,7 +6,7 @@ use crate::admission::pattern::Pattern;
 use crate::failure::Failure;
 use crate::forbidding::{MAX_LOOKED_AT, OfOrigin};
 use crate::settings::Settings;
-use recrawl_fetcher::host_delay::LeftAlone;
+use recrawl_fetcher::LeftAlone;
 use recrawl_repository::{Generation, SledTables};
 use recrawl_types::{CanonicalUrl, Origin, Status};
 use std::collections::BTreeMap;

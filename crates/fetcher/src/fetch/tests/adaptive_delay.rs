@@ -117,7 +117,7 @@ async fn rfc_9309_section_2_4_a_clock_that_is_set_back_makes_no_file_eternal() {
     let start = Instant::now();
     let setup = setup(20, friendly);
     // An hour into the run, the clock is set back by a year.
-    let clock: crate::clock::WallClock = Arc::new(move || {
+    let clock: crate::run::clock::WallClock = Arc::new(move || {
         let passed = start.elapsed().as_millis() as u64;
         if passed < 8_000 { NOW + passed } else { NOW + passed - 365 * 24 * 3_600_000 }
     });

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::StoppedBy;
-use crate::control::{HostActivity, MAX_ASKED, MAX_HELD_HOSTS};
 use crate::net::client::{AddressFuture, Meter, ReplyFuture};
+use crate::run::control::{HostActivity, MAX_ASKED, MAX_HELD_HOSTS};
 use recrawl_types::Skip;
 
 const SECOND: Duration = Duration::from_secs(1);

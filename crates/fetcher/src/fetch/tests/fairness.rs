@@ -220,7 +220,7 @@ proptest! {
                 let had_turn: Vec<bool> =
                     pages.iter().map(|pages| pages.iter().any(|(page, _)| visited.contains(page))).collect();
                 for host in 0..count {
-                    let key = crate::host_order::host_key(&url(&pages[host][0].0)).to_vec();
+                    let key = crate::host::order::host_key(&url(&pages[host][0].0)).to_vec();
                     prop_assert_eq!(output.report.unvisited_hosts.since(&key).is_none(), had_turn[host]);
                     if had_turn[host] {
                         (waits[host], turns[host]) = (0, turns[host] + 1);
@@ -231,7 +231,7 @@ proptest! {
                         waits[host] += 1;
                         let since = before.since(&key).unwrap_or(Round(cycle));
                         let in_front = |other: usize| {
-                            let key = crate::host_order::host_key(&url(&pages[other][0].0)).to_vec();
+                            let key = crate::host::order::host_key(&url(&pages[other][0].0)).to_vec();
                             had_turn[other] && (before.since(&key).is_some_and(|s| s <= since) || before.since(&key).is_none())
                         };
                         prop_assert!((0..count).any(in_front), "cycle {}: no other host came before host {}", cycle, host);

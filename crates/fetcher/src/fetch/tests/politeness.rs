@@ -1,7 +1,7 @@
 //! No gap is shorter than the delay per host name, including robots.txt and redirects.
 
 use super::*;
-use crate::host_delay::HostDelay;
+use crate::host::delay::HostDelay;
 use crate::testing::with_header;
 use proptest::prelude::*;
 use recrawl_types::Skip;

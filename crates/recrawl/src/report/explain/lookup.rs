@@ -13,9 +13,8 @@ use recrawl_crawl::labels;
 use recrawl_crawl::open_read::Tables;
 use recrawl_crawl::operator::control::Mark;
 use recrawl_crawl::settings::Settings;
-use recrawl_fetcher::host_delay::{HostDelay, LeftAlone};
 use recrawl_fetcher::robots::Rules;
-use recrawl_fetcher::system_clock;
+use recrawl_fetcher::{HostDelay, LeftAlone, system_clock};
 use recrawl_types::host::RobotsBody;
 use recrawl_types::{CanonicalUrl, HostTable, Origin, PageRecord, Ping};
 

@@ -8,7 +8,7 @@ use recrawl_crawl::admission::scope::Refusal;
 use recrawl_crawl::cycle::readmission::RECHECK_EVERY;
 use recrawl_crawl::labels;
 use recrawl_crawl::operator::takedown;
-use recrawl_fetcher::host_delay::LeftAlone;
+use recrawl_fetcher::LeftAlone;
 use recrawl_scheduler::{Gate, HostPlaces};
 use recrawl_types::{Origin, Outcome, Skip, Span};
 use serde_json::{Value, json};

@@ -8,8 +8,8 @@
 //! provider, and one slow or overloaded site must not slow down the rest. An address without
 //! requests and waiting hosts is forgotten after its delay, so open hosts bound the table.
 
+use crate::host::politeness::Pace;
 use crate::net::limits::FetchConfig;
-use crate::politeness::Pace;
 use crate::run::HostId;
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;

@@ -1,7 +1,7 @@
 //! Requests in flight. A run that ends early leaves them to the next run, so that no answer is lost and no server is
 //! asked twice.
 
-use crate::feedback::retry_while_exhausted;
+use crate::host::feedback::retry_while_exhausted;
 use crate::host::{Action, RequestStart};
 use crate::net::client::{Meter, NetworkError, Reply, Request};
 use crate::run::Run;

@@ -9,13 +9,13 @@
 //! list of runs, a chunk of entries per slot, and very little for each of up to
 //! [`WAITING_PER_SLOT`] waiting hosts per slot. The schedule itself is not in memory.
 
+use crate::host::limits::HostIndex;
+use crate::host::order::{HostOrder, Precedence, host_key};
 use crate::host::{Cursor, Host, SlotState};
-use crate::host_order::{HostOrder, Precedence, host_key};
 use crate::net::limits::WAITING_PER_SLOT;
-use crate::open_host_limits::HostIndex;
 use crate::outcome::FetchError;
+use crate::run::unvisited_hosts::UnvisitedHosts;
 use crate::run::{HostId, Run};
-use crate::unvisited_hosts::UnvisitedHosts;
 use recrawl_types::{CanonicalUrl, HostRun, Site};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};

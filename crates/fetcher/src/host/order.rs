@@ -18,8 +18,8 @@
 //! m is at least the number of hosts that a round reaches. If a site or address is at its limit, m
 //! is at least that limit.
 
-use crate::open_host_limits::{HostIndex, OpenHostLimits};
-use crate::unvisited_hosts::{self, UnvisitedHosts};
+use crate::host::limits::{HostIndex, OpenHostLimits};
+use crate::run::unvisited_hosts::{self, UnvisitedHosts};
 use recrawl_types::{CanonicalUrl, HostRun, Round, Site};
 use std::cmp::Reverse;
 use std::collections::VecDeque;

@@ -1,8 +1,8 @@
 //! Counts of one run.
 
 use crate::outcome::FetchResult;
-use crate::unavailable::Unavailable;
-use crate::unvisited_hosts::UnvisitedHosts;
+use crate::run::unavailable::Unavailable;
+use crate::run::unvisited_hosts::UnvisitedHosts;
 use recrawl_types::{Failure, Outcome, Skip};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;

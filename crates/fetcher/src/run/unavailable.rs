@@ -6,7 +6,7 @@
 
 use crate::net::limits::{FetchConfig, MAX_HOST_BACK_OFF};
 use crate::robots::policy::refetch_at;
-use crate::unvisited_hosts;
+use crate::run::unvisited_hosts;
 use recrawl_types::host::{RobotsBody, RobotsState};
 use recrawl_types::{Cycle, HostState, Origin};
 use std::collections::BTreeMap;

@@ -5,10 +5,9 @@
 //! delivered, and they count neither for nor against a host in the search for hosts that fail. What a server asks for, such
 //! as a pause, counts.
 
-use crate::host::QueuedPage;
 use crate::net::client::{Network, RequestOptions};
 use crate::outcome::FetchResult;
-use crate::report::StoppedBy;
+use crate::run::report::StoppedBy;
 use recrawl_types::{CanonicalUrl, Outcome, PageRecord, ScheduleEntry, Share};
 use std::collections::VecDeque;
 use std::fmt;
@@ -34,7 +33,7 @@ pub struct Resources {
 
 #[derive(Debug, Default)]
 struct State {
-    asked: VecDeque<QueuedPage>,
+    asked: VecDeque<(ScheduleEntry, Ticket)>,
     /// Pages that are rendered or wait for it.
     renderings: usize,
     ended: Option<StoppedBy>,
@@ -75,7 +74,7 @@ impl Resources {
         self.pages.is_full() && self.is_rendered(entry)
     }
 
-    pub(crate) fn next(&self) -> Option<QueuedPage> {
+    pub(crate) fn next(&self) -> Option<(ScheduleEntry, Ticket)> {
         self.state().asked.pop_front()
     }
 
@@ -140,7 +139,7 @@ impl Rendering {
             if state.ended.is_some() {
                 return None;
             }
-            state.asked.push_back(QueuedPage { ticket: Some(ticket), ..QueuedPage::new(None, entry) });
+            state.asked.push_back((entry, ticket));
         }
         self.0.changed.notify_one();
         Some(Asked { started, answer })

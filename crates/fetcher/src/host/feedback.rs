@@ -1,8 +1,8 @@
 //! Feedback of a request to its host, and the rules for retries.
 
+use crate::host::politeness::ServerHealth;
 use crate::net::client::{NetworkError, Reply};
 use crate::net::limits::{FIRST_EXHAUSTED_WAIT, MAX_EXHAUSTED_WAIT};
-use crate::politeness::ServerHealth;
 use std::net::IpAddr;
 use std::time::Duration;
 use tokio::time::Instant;

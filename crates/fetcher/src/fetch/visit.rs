@@ -2,18 +2,18 @@
 //! delivers its page, and waits until the next stage reads that page. Until then the host's
 //! connection stays in use.
 
-use crate::chain::Chain;
-use crate::detour::{DetourEnd, Onward};
-use crate::feedback::{HostFeedback, RetryPolicy, retry_while_exhausted};
+use crate::fetch::in_flight::{Answered, InFlight, PendingRequest};
+use crate::host::detour::{DetourEnd, Onward};
+use crate::host::feedback::{HostFeedback, RetryPolicy, retry_while_exhausted};
+use crate::host::politeness::ServerHealth;
 use crate::host::{Action, OriginId, QueuedPage, RequestStart, RobotsRequest};
-use crate::in_flight::{Answered, InFlight, PendingRequest};
 use crate::net::client::{NetworkError, Reply, Request, RequestOptions};
 use crate::net::limits::MAX_ROBOTS;
+use crate::outcome::chain::Chain;
 use crate::outcome::{
     Condition, FetchError, FetchResult, FetchedPage, Hold, is_host_failure, is_redirect, resource_of,
     result_of, validators_to_send,
 };
-use crate::politeness::ServerHealth;
 use crate::run::{HostId, Run};
 use recrawl_types::{CanonicalUrl, ContentKind, Origin, ScheduleEntry, SentRequest, Validators};
 use reqwest::header::{ACCEPT, HeaderMap, HeaderValue};

@@ -1,11 +1,11 @@
 //! Runs each visit in a task of its own. A panic is a bug of recrawl: it costs the page of the
 //! visit, but never the run.
 
+use crate::fetch::visit::{HostVisit, VisitEnd, VisitEndKind, deliver};
 use crate::host::{Action, OriginId, QueuedPage, RobotsRequest};
 use crate::net::client::NetworkError;
 use crate::outcome::{FetchResult, FetchedPage, Hold};
 use crate::run::{HostId, Run};
-use crate::visit::{HostVisit, VisitEnd, VisitEndKind, deliver};
 use futures_util::FutureExt;
 use recrawl_types::{Failure, Outcome};
 use std::net::IpAddr;

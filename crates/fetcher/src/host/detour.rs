@@ -11,10 +11,10 @@
 //! only if it is known to lead back: from an earlier detour of the origin, or from its record. Nothing else is requested
 //! that would not have been.
 
-use crate::chain::Chain;
 use crate::host::QueuedPage;
 use crate::net::client::Hop;
 use crate::net::limits::MAX_WAITING_HEADERS;
+use crate::outcome::chain::Chain;
 use crate::outcome::{FetchError, FetchResult, FetchedPage, is_new_redirect};
 use crate::run::Run;
 use bytes::Bytes;

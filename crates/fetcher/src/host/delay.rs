@@ -1,8 +1,8 @@
 //! The delay of a host, or why it is skipped, computed from its stored state. Used for reports and
 //! for single pages; a run applies the same rules.
 
+use crate::host::politeness::AdaptiveDelay;
 use crate::net::limits::FetchConfig;
-use crate::politeness::AdaptiveDelay;
 use crate::robots::Rules;
 use crate::robots::policy::{RobotsPolicy, refetch_at};
 use recrawl_types::host::{RobotsBody, RobotsState};
