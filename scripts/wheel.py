@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Packs a built program as a Python wheel, so that `pip install` and `uvx` can run it: wheel.py PROGRAM VERSION MACHINE OUT.
+With it comes the client of its API, the module `recrawl`.
 
 The wheel has the program of the release archive, not another build of it. Its tag says on which systems it runs, by the
 libraries and the symbol versions that the program asks for (readelf).
@@ -52,6 +53,7 @@ def packed(program, version, machine, out):
     wheel += "".join(f"Tag: py3-none-{platform}\n" for platform in tag.removeprefix("py3-none-").split("."))
     files = {
         f"recrawl-{version}.data/scripts/recrawl": (Path(program).read_bytes(), 0o755),
+        "recrawl.py": (Path("clients/python/recrawl.py").read_bytes(), 0o644),
         f"{info}/METADATA": (metadata.encode(), 0o644),
         f"{info}/WHEEL": (wheel.encode(), 0o644),
         **{f"{info}/licenses/{name}": (Path(name).read_bytes(), 0o644) for name in ("LICENSE-APACHE", "LICENSE-MIT")},

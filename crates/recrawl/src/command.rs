@@ -34,11 +34,15 @@ mod watch;
 
 pub use recrawl_crawl::labels::{counted, thousands};
 
-use crate::cli::{Cli, Command, ServeArgs};
+use crate::cli::{Cli, Command, ServeArgs, Where};
 use crate::process;
 use clap::CommandFactory;
+use recrawl_console::view::Refusal;
 use recrawl_crawl::config::Log;
 use recrawl_crawl::failure::Failure;
+use recrawl_crawl::open_read;
+use recrawl_crawl::settings::Settings;
+use recrawl_repository::Repository;
 use recrawl_terminal::{help, print, print_json, print_labelled, print_table, table, write_bytes};
 
 /// Runs a command, the daemon by `serve`.
@@ -89,5 +93,22 @@ pub fn run(command: Command, serve: impl FnOnce(&ServeArgs) -> Result<(), Failur
         Command::Config(command) => config::run(&command),
         Command::Completions { shell } => help::print_completions(Cli::command(), shell),
         Command::Man { out } => help::write_manual(Cli::command(), &out),
+    }
+}
+
+/// The last commit of a crawl, beside a daemon or without one, and its settings with the takedowns.
+fn last_commit(at: &Where) -> Result<(Settings, Repository), Failure> {
+    let mut settings = at.settings()?;
+    let repository = open_read::repository(&settings)?;
+    let decided = open_read::decisions(&settings.data_dir, || open_read::tables(&settings.data_dir))?;
+    settings.scope.refuse_taken_down(decided.taken_down);
+    Ok((settings, repository))
+}
+
+/// A refusal as the failure of a command.
+fn refused(refusal: Refusal) -> Failure {
+    match refusal {
+        Refusal::Invalid { .. } | Refusal::Conflict { .. } => Failure::Usage(refusal.to_string()),
+        other => Failure::Work(other.to_string()),
     }
 }

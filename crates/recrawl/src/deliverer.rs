@@ -73,7 +73,8 @@ impl Committed<'_> {
         let channel = match target.place.protocol {
             Protocol::Index => {
                 let taken_down = self.settings.scope.taken_down();
-                Channel::Index(LocalIndex::new(&self.settings.data_dir, self.storage, taken_down)?.into())
+                let data_dir = &self.settings.data_dir;
+                Channel::Index(LocalIndex::new(data_dir, self.storage, taken_down, is_ended)?.into())
             }
             _ => Channel::new(target, &self.settings.fetch).map_err(named)?,
         };
@@ -97,7 +98,7 @@ impl Committed<'_> {
         let sent =
             copy.sync(self.now, &pages, &mut |version, changes: &[CopyChange]| sender.send(version, changes));
         if let Channel::Index(index) = &sender.channel {
-            index.settle(is_ended);
+            index.settle();
         }
         sent.map_err(not_delivered)
     }

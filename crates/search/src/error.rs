@@ -1,5 +1,6 @@
 //! Why an index cannot be read or written.
 
+use rustix::io::Errno;
 use std::any::Any;
 use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,6 +20,9 @@ pub enum SearchError {
     /// Somebody else writes to it.
     #[error("another process writes to the index")]
     Busy,
+    /// The program ends, or has another configuration.
+    #[error("the program ends, or has another configuration")]
+    Ended,
     /// A file cannot be read or written.
     #[error("{0}")]
     Failed(String),
@@ -50,9 +54,19 @@ impl From<TantivyError> for SearchError {
     }
 }
 
+impl From<OpenDirectoryError> for SearchError {
+    fn from(error: OpenDirectoryError) -> SearchError {
+        TantivyError::from(error).into()
+    }
+}
+
 impl From<&std::io::Error> for SearchError {
     fn from(error: &std::io::Error) -> SearchError {
         match error.kind() {
+            // A sector of the disk: it gets another one when the file is made anew.
+            _ if error.raw_os_error() == Some(Errno::IO.raw_os_error()) => {
+                SearchError::Damaged(error.to_string())
+            }
             // A file is too short, or begins or ends with other bytes.
             ErrorKind::UnexpectedEof | ErrorKind::InvalidData => SearchError::Damaged(error.to_string()),
             _ => SearchError::Failed(error.to_string()),

@@ -4,6 +4,8 @@
 //! a page is an id, a URL, a title and a text. Texts are not kept, so a snippet is cut from a text that the caller has.
 
 mod error;
+mod folder;
+mod merging;
 mod query;
 mod reader;
 mod schema;
@@ -14,7 +16,7 @@ mod writer;
 pub use error::SearchError;
 pub use query::{MAX_QUERY_BYTES, MAX_QUERY_WORDS, QueryError, TextQuery};
 pub use reader::{BestPages, Hit, MAX_HITS, search};
-pub use snippet::{SnippetPiece, snippet};
+pub use snippet::{SnippetPiece, Snippets};
 pub use writer::{IndexWriter, IndexedPage, check};
 
 #[cfg(test)]

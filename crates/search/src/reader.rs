@@ -1,6 +1,7 @@
 //! Answers queries. An index is opened for each one: so an answer is of the last commit, whoever made it.
 
 use crate::error::{SearchError, guarded};
+use crate::folder::IndexFolder;
 use crate::query::TextQuery;
 use crate::schema::FIELDS;
 use crate::writer::open;
@@ -43,7 +44,10 @@ pub struct BestPages {
 /// That there is no index, or it is damaged, or it cannot be read.
 pub fn search(folder: &Path, query: &TextQuery, limit: usize) -> Result<BestPages, SearchError> {
     guarded(|| {
-        let reader = open(folder)?.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+        let reader = open(IndexFolder::to_read(folder)?)?
+            .reader_builder()
+            .reload_policy(ReloadPolicy::Manual)
+            .try_into()?;
         let searcher: Searcher = reader.searcher();
         let languages = languages(&searcher)?;
         let found = best(&searcher, query, &languages, true, limit)?;

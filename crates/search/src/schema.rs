@@ -29,9 +29,12 @@ pub(crate) struct IndexFields {
 }
 
 /// One schema for all indexes. An index with another one is made anew.
-pub(crate) static FIELDS: LazyLock<IndexFields> = LazyLock::new(|| {
+pub(crate) static FIELDS: LazyLock<IndexFields> = LazyLock::new(|| fields(&STEMS));
+
+/// The fields, whose words are made by a tokenizer of this name.
+pub(crate) fn fields(stems: &str) -> IndexFields {
     let words = |option| {
-        let indexing = TextFieldIndexing::default().set_tokenizer(STEMS).set_index_option(option);
+        let indexing = TextFieldIndexing::default().set_tokenizer(stems).set_index_option(option);
         TextOptions::default().set_indexing_options(indexing)
     };
     let mut builder = Schema::builder();
@@ -42,4 +45,4 @@ pub(crate) static FIELDS: LazyLock<IndexFields> = LazyLock::new(|| {
     let text = builder.add_text_field("text", words(IndexRecordOption::WithFreqsAndPositions));
     let fetched_at = builder.add_u64_field("fetched_at", FAST | STORED);
     IndexFields { schema: builder.build(), id, url, host, language, shown_title, title, text, fetched_at }
-});
+}

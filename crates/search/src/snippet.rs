@@ -13,6 +13,9 @@ const BEFORE: usize = 60;
 /// Bytes of a text that are read.
 const MAX_TEXT: usize = 256 << 10;
 
+/// Begin and end of a word, and the number of the word of the query.
+type WordPlace = (usize, usize, usize);
+
 /// A part of a snippet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SnippetPiece {
@@ -22,24 +25,46 @@ pub struct SnippetPiece {
     pub is_match: bool,
 }
 
-/// The snippet of a text in a language: the place with most words of the query, or the beginning.
-pub fn snippet(text: &str, language: Language, query: &TextQuery) -> Vec<SnippetPiece> {
-    let text = head(text, MAX_TEXT);
-    let mut stemming = Stemmer::default();
-    let mut sought: HashMap<String, usize> = HashMap::new();
-    for word in query.sought() {
-        let number = sought.len();
-        sought.entry(stemming.stem(word, language).to_owned()).or_insert(number);
+/// Cuts snippets for a query.
+pub struct Snippets<'q> {
+    query: &'q TextQuery,
+    stemmer: Stemmer,
+}
+
+impl Snippets<'_> {
+    /// For a query.
+    pub fn new(query: &TextQuery) -> Snippets<'_> {
+        Snippets { query, stemmer: Stemmer::default() }
     }
-    // Begin and end of each word of the query, and which one it is.
-    let mut places: Vec<(usize, usize, usize)> = Vec::new();
-    each_word(text, |at, word| {
-        if let Some(number) = sought.get(stemming.stem(word, language)) {
-            places.push((at, at + word.len(), *number));
+
+    /// The snippet of a text in a language: the place with most words of the query, or the beginning.
+    pub fn cut(&mut self, text: &str, language: Language) -> Vec<SnippetPiece> {
+        let text = head(text, MAX_TEXT);
+        let (places, words) = self.places(text, language);
+        pieces(text, &places, words)
+    }
+
+    /// Begin and end of each word of the query, and which one it is; the number of different ones.
+    fn places(&mut self, text: &str, language: Language) -> (Vec<WordPlace>, usize) {
+        let Snippets { query, stemmer } = self;
+        let mut sought: HashMap<String, usize> = HashMap::new();
+        for word in query.sought() {
+            let number = sought.len();
+            sought.entry(stemmer.stem(word, language).to_owned()).or_insert(number);
         }
-        true
-    });
-    let first = densest(&places, sought.len());
+        let mut places = Vec::new();
+        each_word(text, |at, word| {
+            if let Some(number) = sought.get(stemmer.stem(word, language)) {
+                places.push((at, at + word.len(), *number));
+            }
+            true
+        });
+        (places, sought.len())
+    }
+}
+
+fn pieces(text: &str, places: &[WordPlace], words: usize) -> Vec<SnippetPiece> {
+    let first = densest(places, words);
     let begin = places.get(first).map_or(0, |place| begin_of(text, place.0));
     let end = end_of(text, begin);
     let mut parts = Vec::new();
@@ -76,7 +101,7 @@ pub fn snippet(text: &str, language: Language, query: &TextQuery) -> Vec<Snippet
 }
 
 /// The place from which a snippet has most different words of the query; the first of several.
-fn densest(places: &[(usize, usize, usize)], words: usize) -> usize {
+fn densest(places: &[WordPlace], words: usize) -> usize {
     let (mut counts, mut different, mut end) = (vec![0; words], 0, 0);
     let (mut best, mut most) = (0, 0);
     for (first, place) in places.iter().enumerate() {

@@ -1,9 +1,16 @@
 //! An index as a whole: pages in, answers out.
 
 use super::*;
-use crate::schema::FIELDS;
+use crate::folder::IndexFolder;
+use crate::merging::MergeRule;
+use crate::schema::{FIELDS, fields};
+use crate::writer::open;
+use std::cell::Cell;
 use std::fs;
 use std::path::Path;
+use tantivy::Index;
+use tantivy::index::{SegmentId, SegmentMeta};
+use tantivy::merge_policy::MergePolicy;
 use tempfile::TempDir;
 
 fn page<'p>(url: &'p str, title: &'p str, text: &'p str) -> IndexedPage<'p> {
@@ -95,7 +102,7 @@ fn bytes_and_terms(folder: &Path) -> (Vec<u8>, Vec<Vec<u8>>) {
     let files = fs::read_dir(folder).unwrap().map(|file| fs::read(file.unwrap().path()).unwrap());
     let bytes = files.collect::<Vec<_>>().concat();
     let mut terms = Vec::new();
-    let reader = crate::writer::open(folder).unwrap().reader().unwrap();
+    let reader = open(IndexFolder::to_read(folder).unwrap()).unwrap().reader().unwrap();
     for segment in reader.searcher().segment_readers() {
         for field in [FIELDS.id, FIELDS.host, FIELDS.title, FIELDS.text] {
             let index = segment.inverted_index(field).unwrap();
@@ -132,7 +139,7 @@ fn no_byte_of_a_removed_page_stays() {
         assert_eq!(has(needle), (false, false), "{needle}");
     }
     assert_eq!(search(folder.path(), &TextQuery::parse("ordinary").unwrap(), 100).unwrap().total, 50);
-    check(folder.path()).unwrap();
+    check(folder.path(), &|| false).unwrap();
     let (_, removed) = IndexWriter::open(folder.path()).unwrap().remove(&gone).unwrap();
     assert_eq!(removed, 0);
 }
@@ -190,24 +197,93 @@ fn damage_is_told_and_nothing_panics() {
         damaged[bytes.len() / 2..].iter_mut().take(8).for_each(|byte| *byte ^= 0x55);
         for damaged in [&damaged[..], &bytes[..bytes.len() / 2], b""] {
             fs::write(path, damaged).unwrap();
-            assert!(matches!(check(folder.path()), Err(SearchError::Damaged(_))), "{path:?}");
+            assert!(matches!(check(folder.path(), &|| false), Err(SearchError::Damaged(_))), "{path:?}");
             // Some answer, or an error.
             let _ = search(folder.path(), &TextQuery::parse("words").unwrap(), 10);
             tried += 1;
         }
         fs::remove_file(path).unwrap();
-        assert!(matches!(check(folder.path()), Err(SearchError::Damaged(_))), "{path:?}");
+        assert!(matches!(check(folder.path(), &|| false), Err(SearchError::Damaged(_))), "{path:?}");
         fs::write(path, bytes).unwrap();
-        check(folder.path()).unwrap();
+        check(folder.path(), &|| false).unwrap();
     }
     assert!(tried > 3);
     fs::remove_file(folder.path().join(".managed.json")).unwrap();
-    assert!(matches!(check(folder.path()), Err(SearchError::Damaged(_))), "nothing would be checked");
+    assert!(
+        matches!(check(folder.path(), &|| false), Err(SearchError::Damaged(_))),
+        "nothing would be checked"
+    );
     fs::write(folder.path().join("meta.json"), "{").unwrap();
-    assert!(matches!(check(folder.path()), Err(SearchError::Damaged(_))));
+    assert!(matches!(check(folder.path(), &|| false), Err(SearchError::Damaged(_))));
     fs::remove_file(folder.path().join("meta.json")).unwrap();
-    assert_eq!(check(folder.path()), Err(SearchError::Absent));
+    assert_eq!(check(folder.path(), &|| false), Err(SearchError::Absent));
     IndexWriter::create(folder.path()).unwrap();
-    check(folder.path()).unwrap();
-    assert_eq!(check(&folder.path().join("none")), Err(SearchError::Absent));
+    check(folder.path(), &|| false).unwrap();
+    assert_eq!(check(&folder.path().join("none"), &|| false), Err(SearchError::Absent));
+}
+
+#[test]
+fn an_index_with_the_words_of_another_tokenizer_is_another_version() {
+    let folder = tempfile::tempdir().unwrap();
+    let written = IndexFolder::to_write(folder.path()).unwrap();
+    Index::open_or_create(written, fields("recrawl_stems").schema).unwrap();
+    let version = SearchError::Damaged("it is of another version of recrawl".into());
+    assert_eq!(check(folder.path(), &|| false), Err(version));
+}
+
+#[test]
+fn the_end_breaks_off_a_check_and_a_purge() {
+    let folder = index(&[page("https://a.example/", "A page", "words")]);
+    let asked = Cell::new(0);
+    let ends_at = |most| asked.replace(asked.get() + 1) >= most;
+    assert_eq!(check(folder.path(), &|| ends_at(2)), Err(SearchError::Ended));
+    assert_eq!(asked.get(), 3);
+    let mut writer = IndexWriter::open(folder.path()).unwrap();
+    writer.delete("https://a.example/");
+    assert_eq!(writer.purge(&|| true).err(), Some(SearchError::Ended));
+}
+
+/// As in a data directory that nobody may write.
+#[test]
+fn a_reader_writes_nothing() {
+    let folder = index(&[page("https://a.example/", "A page", "words")]);
+    let lock = folder.path().join(".tantivy-meta.lock");
+    fs::remove_file(&lock).unwrap();
+    assert_eq!(found(&folder, "words"), ["https://a.example/"]);
+    assert!(!lock.exists());
+}
+
+/// How a bad sector looks from here: a file that can be opened and not be read.
+#[test]
+fn a_file_that_cannot_be_read_is_an_error() {
+    let folder = index(&[page("https://a.example/", "A page", "words")]);
+    let segment_file = fs::read_dir(folder.path())
+        .unwrap()
+        .map(|file| file.unwrap().path())
+        .find(|path| path.extension().is_some_and(|end| end == "idx"))
+        .unwrap();
+    fs::remove_file(&segment_file).unwrap();
+    fs::create_dir(&segment_file).unwrap();
+    assert!(check(folder.path(), &|| false).is_err());
+    assert!(search(folder.path(), &TextQuery::parse("words").unwrap(), 10).is_err());
+    let error = std::io::Error::from_raw_os_error(5);
+    assert!(matches!(SearchError::from(error), SearchError::Damaged(_)));
+}
+
+#[test]
+fn a_large_segment_is_written_anew_when_a_fifth_of_it_is_deleted() {
+    let index = Index::create_in_ram(FIELDS.schema.clone());
+    let segment = |pages: u32, deleted: u32| -> SegmentMeta {
+        let segment = index.new_segment_meta(SegmentId::generate_random(), pages);
+        if deleted > 0 { segment.with_delete_meta(deleted, 1) } else { segment }
+    };
+    let chosen = |segments: &[SegmentMeta]| -> Vec<usize> {
+        let merges = MergeRule::new(1000).compute_merge_candidates(segments);
+        let place = |id: &SegmentId| segments.iter().position(|segment| segment.id() == *id).unwrap();
+        merges.iter().flat_map(|merge| merge.0.iter().map(place)).collect()
+    };
+    assert_eq!(chosen(&[segment(5000, 1000), segment(2000, 0), segment(900, 100)]), [0; 0]);
+    // The one with most, alone.
+    assert_eq!(chosen(&[segment(5000, 1001), segment(3000, 900), segment(2000, 0)]), [1]);
+    assert_eq!(chosen(&[segment(5000, 1001), segment(900, 300)]), [1, 0]);
 }

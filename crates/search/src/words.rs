@@ -2,11 +2,21 @@
 
 use recrawl_focus::words::each_word;
 use recrawl_focus::{Language, Words};
+use std::sync::LazyLock;
 use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer, TokenizerManager};
-use xxhash_rust::xxh3::xxh3_64_with_seed;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-/// Name of the tokenizer.
-pub(crate) const STEMS: &str = "recrawl_stems";
+/// Name of the tokenizer. It has a digest of what the tokenizer makes of a sample, and is a part of the schema: so an index
+/// with other stems is made anew, whatever changed them.
+pub(crate) static STEMS: LazyLock<String> =
+    LazyLock::new(|| format!("recrawl_stems_{:016x}", fingerprint(sample_stems)));
+/// Forms of words in each language that has a stemmer, one without, a script without spaces.
+const SAMPLE: &str = "The nationally renowned gardeners were running happily. Die Häuser der größten Städte. Les journaux \
+    nationaux parlaient souvent. Los trabajadores hablaban rápidamente. As informações estavam disponíveis. \
+    Le informazioni parlavano velocemente. De mooiste huizen werden verkocht. De vackraste husen såldes. De smukkeste \
+    husene blev solgt. Husene ble solgt raskeste. Taloissamme puhuttiin kauniisti. A legszebb házakban beszélgettek. \
+    Cele mai frumoase casele vorbeau. Evlerimizden geliyorlardı. Самые красивые дома продавались. Τα ομορφότερα σπίτια \
+    πουλήθηκαν. والكتاب المدرسون يكتبون. வீடுகளில் பேசினார்கள். Nejkrásnější domy. 全文検索エンジン. e.V. l'été wi-fi 3.14";
 /// Places of the table of stems seen before: some 600 kB.
 const SEEN: usize = 1 << 14;
 
@@ -18,10 +28,23 @@ pub(crate) fn marked(language: Language, text: &str) -> String {
     marked
 }
 
+/// A digest of the stems of the sample in each language.
+fn fingerprint(stems: impl Fn(Language) -> Vec<String>) -> u64 {
+    let all = Language::all().map(|language| format!("{} {}", language.name(), stems(language).join(" ")));
+    xxh3_64(all.collect::<Vec<_>>().join("\n").as_bytes())
+}
+
+fn sample_stems(language: Language) -> Vec<String> {
+    let (mut stemming, mut stems) = (Stemming::default(), Vec::new());
+    let text = marked(language, SAMPLE);
+    stemming.token_stream(&text).process(&mut |token| stems.push(token.text.clone()));
+    stems
+}
+
 /// The tokenizers of an index.
 pub(crate) fn tokenizers() -> TokenizerManager {
     let manager = TokenizerManager::default();
-    manager.register(STEMS, TextAnalyzer::from(Stemming::default()));
+    manager.register(&STEMS, TextAnalyzer::from(Stemming::default()));
     manager
 }
 
@@ -107,5 +130,20 @@ impl TokenStream for Stems<'_> {
 
     fn token_mut(&mut self) -> &mut Token {
         &mut self.stemming.token
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_stemmer_of_any_language_is_another_tokenizer() {
+        let now = fingerprint(sample_stems);
+        assert_eq!(*STEMS, format!("recrawl_stems_{now:016x}"));
+        for changed in Language::all().filter(|language| *language != Language::OTHER) {
+            let stems = |language| sample_stems(if language == changed { Language::OTHER } else { language });
+            assert_ne!(fingerprint(stems), now, "{}", changed.name());
+        }
     }
 }

@@ -1,28 +1,30 @@
 //! Writes an index.
 
 use crate::error::{SearchError, guarded};
+use crate::folder::IndexFolder;
+use crate::merging::MergeRule;
 use crate::schema::FIELDS;
 use crate::words::{marked, tokenizers};
+use crc32fast::Hasher;
 use recrawl_focus::Language;
 use recrawl_focus::words::head;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
-use std::thread;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
-use tantivy::directory::MmapDirectory;
+use tantivy::directory::FileSlice;
+use tantivy::directory::footer::Footer;
 use tantivy::index::{SegmentId, SegmentMeta};
-use tantivy::indexer::{IndexWriterOptions, LogMergePolicy, NoMergePolicy};
+use tantivy::indexer::{IndexWriterOptions, NoMergePolicy};
 use tantivy::schema::Value;
 use tantivy::store::Compressor;
 use tantivy::{Index, IndexBuilder, IndexSettings, ReloadPolicy, TantivyDocument, Term};
 
 /// Memory for words that are not written yet.
 const MEMORY: usize = 20 << 20;
-/// Deleted pages of a segment after which it is written anew.
-const MAX_DELETED: f32 = 0.2;
-/// Pages of a segment that is not merged with others any more: a merge is to end within a minute.
-const MAX_MERGED: usize = 100_000;
 /// Bytes of a text from which its language is guessed, where it declares none.
 const GUESSED: usize = 1024;
 /// The file in which tantivy lists the files of an index.
@@ -54,31 +56,50 @@ pub struct IndexWriter {
     writer: tantivy::IndexWriter,
 }
 
-/// Reads all files of an index.
+/// Reads all files of an index by calls, so that a sector that cannot be read is an error. Breaks off when `is_ended`,
+/// which is asked for each MiB.
 ///
 /// # Errors
 /// That there is no index, or it is damaged or of another version, or it cannot be read.
-pub fn check(folder: &Path) -> Result<(), SearchError> {
+pub fn check(folder: &Path, is_ended: &dyn Fn() -> bool) -> Result<(), SearchError> {
     guarded(|| {
-        let index = open(folder)?;
-        // Without its list of files, tantivy would check none.
+        let index = open(IndexFolder::to_read(folder)?)?;
+        // Without its list of files, tantivy would remove none.
         if !folder.join(MANAGED).is_file() {
             return Err(SearchError::Damaged(format!("{MANAGED} is missing")));
         }
-        let damaged = index.validate_checksum()?;
-        match damaged.iter().next() {
-            None => Ok(()),
-            Some(file) => {
-                Err(SearchError::Damaged(format!("{} has other bytes than were written", file.display())))
+        let written = index.directory().list_managed_files();
+        let files = index.load_metas()?.list_segment_files();
+        // A segment has some of the files that are named.
+        for file in files.intersection(&written) {
+            if !is_as_written(&folder.join(file), is_ended)? {
+                let why = format!("{} has other bytes than were written", file.display());
+                return Err(SearchError::Damaged(why));
             }
         }
+        Ok(())
     })
 }
 
+fn is_as_written(file: &Path, is_ended: &dyn Fn() -> bool) -> Result<bool, SearchError> {
+    let missing = |e: io::Error| match e.kind() {
+        ErrorKind::NotFound => SearchError::Damaged(format!("{} is missing", file.display())),
+        _ => e.into(),
+    };
+    let (footer, body) = Footer::extract_footer(FileSlice::open(file).map_err(missing)?)?;
+    let mut hasher = Hasher::new();
+    for piece in body.stream_file_chunks() {
+        if is_ended() {
+            return Err(SearchError::Ended);
+        }
+        hasher.update(&piece?);
+    }
+    Ok(hasher.finalize() == footer.crc)
+}
+
 /// The index of a folder.
-pub(crate) fn open(folder: &Path) -> Result<Index, SearchError> {
-    let directory = MmapDirectory::open(folder).map_err(tantivy::TantivyError::from)?;
-    let mut index = Index::open(directory)?;
+pub(crate) fn open(folder: IndexFolder) -> Result<Index, SearchError> {
+    let mut index = Index::open(folder)?;
     if index.schema() != FIELDS.schema {
         return Err(SearchError::Damaged("it is of another version of recrawl".into()));
     }
@@ -92,7 +113,7 @@ impl IndexWriter {
     /// # Errors
     /// As [`check`], which it does not replace, or that somebody else writes to it.
     pub fn open(folder: &Path) -> Result<IndexWriter, SearchError> {
-        guarded(|| IndexWriter::new(&open(folder)?))
+        guarded(|| IndexWriter::new(&open(IndexFolder::to_write(folder)?)?))
     }
 
     /// Begins an empty index. Removes one that is there.
@@ -106,11 +127,12 @@ impl IndexWriter {
             _ => fs::create_dir_all(folder).map_err(failed)?,
         }
         guarded(|| {
-            let directory = MmapDirectory::open(folder).map_err(tantivy::TantivyError::from)?;
             let settings =
                 IndexSettings { docstore_compression: Compressor::None, ..IndexSettings::default() };
             let builder = IndexBuilder::new().schema(FIELDS.schema.clone()).settings(settings);
-            IndexWriter::new(&builder.tokenizers(tokenizers()).open_or_create(directory)?)
+            IndexWriter::new(
+                &builder.tokenizers(tokenizers()).open_or_create(IndexFolder::to_write(folder)?)?,
+            )
         })
     }
 
@@ -118,7 +140,7 @@ impl IndexWriter {
         let options = IndexWriterOptions::builder();
         let options = options.num_worker_threads(1).num_merge_threads(1).memory_budget_per_thread(MEMORY);
         let writer = index.writer_with_options(options.build())?;
-        writer.set_merge_policy(merge_policy());
+        writer.set_merge_policy(Box::new(MergeRule::default()));
         // A kill leaves files of a commit that was not made. The next one would have the same names.
         writer.garbage_collect_files().wait()?;
         Ok(IndexWriter { writer })
@@ -162,27 +184,43 @@ impl IndexWriter {
         guarded(|| Ok(self.writer.commit().map(|_| ())?))
     }
 
-    /// Commits, and writes segments anew that have deleted pages, so that no word of these stays.
+    /// Commits, and writes segments anew that have deleted pages, so that no word of these stays. Breaks off when `is_ended`;
+    /// the segment that is being written then ends in the background.
     ///
     /// # Errors
     /// As [`IndexWriter::put`].
-    pub fn purge(self) -> Result<IndexWriter, SearchError> {
-        guarded(|| {
-            let IndexWriter { mut writer } = self;
-            writer.commit()?;
-            // A segment that is being merged cannot be merged again.
-            writer.set_merge_policy(Box::new(NoMergePolicy));
-            let index = writer.index().clone();
-            writer.wait_merging_threads()?;
-            let mut writer = IndexWriter::new(&index)?.writer;
-            writer.set_merge_policy(Box::new(NoMergePolicy));
-            while let Some(segment) = deleted_segment(&index)? {
-                writer.merge(&[segment]).wait()?;
+    pub fn purge(mut self, is_ended: &dyn Fn() -> bool) -> Result<IndexWriter, SearchError> {
+        self.commit()?;
+        let is_over = Arc::new(AtomicBool::new(false));
+        let purging = thread::spawn({
+            let is_over = is_over.clone();
+            move || guarded(|| self.write_anew(&is_over))
+        });
+        wait(&purging, is_ended);
+        if purging.is_finished() {
+            return purging.join().expect("panics are caught");
+        }
+        is_over.store(true, Relaxed);
+        Err(SearchError::Ended)
+    }
+
+    fn write_anew(self, is_over: &AtomicBool) -> Result<IndexWriter, SearchError> {
+        let IndexWriter { writer } = self;
+        // A segment that is being merged cannot be merged again.
+        writer.set_merge_policy(Box::new(NoMergePolicy));
+        let index = writer.index().clone();
+        writer.wait_merging_threads()?;
+        let mut writer = IndexWriter::new(&index)?.writer;
+        writer.set_merge_policy(Box::new(NoMergePolicy));
+        while let Some(segment) = deleted_segment(&index)? {
+            if is_over.load(Relaxed) {
+                return Err(SearchError::Ended);
             }
-            writer.garbage_collect_files().wait()?;
-            writer.set_merge_policy(merge_policy());
-            Ok(IndexWriter { writer })
-        })
+            writer.merge(&[segment]).wait()?;
+        }
+        writer.garbage_collect_files().wait()?;
+        writer.set_merge_policy(Box::new(MergeRule::default()));
+        Ok(IndexWriter { writer })
     }
 
     /// Removes pages, durably and to the last word. `gone` gives the id of a URL whose page is to go. Gives the number of
@@ -212,15 +250,19 @@ impl IndexWriter {
         })?;
         // Pages that left the index before still have their words in its segments.
         let is_clean = removed == 0 && guarded(|| deleted_segment(self.writer.index()))?.is_none();
-        Ok((if is_clean { self } else { self.purge()? }, removed))
+        Ok((if is_clean { self } else { self.purge(&|| false)? }, removed))
     }
 
     /// Waits for the merges in the background, as long as not `is_ended`.
     pub fn settle(self, is_ended: &dyn Fn() -> bool) {
-        let waiting = thread::spawn(move || self.writer.wait_merging_threads());
-        while !waiting.is_finished() && !is_ended() {
-            thread::sleep(LOOK_EVERY);
-        }
+        wait(&thread::spawn(move || self.writer.wait_merging_threads()), is_ended);
+    }
+}
+
+/// Waits for the end of a thread, unless `is_ended`.
+fn wait<T>(thread: &JoinHandle<T>, is_ended: &dyn Fn() -> bool) {
+    while !thread.is_finished() && !is_ended() {
+        thread::sleep(LOOK_EVERY);
     }
 }
 
@@ -228,13 +270,6 @@ impl IndexWriter {
 fn deleted_segment(index: &Index) -> Result<Option<SegmentId>, SearchError> {
     let segments = index.searchable_segment_metas()?;
     Ok(segments.iter().find(|segment| segment.has_deletes()).map(SegmentMeta::id))
-}
-
-fn merge_policy() -> Box<LogMergePolicy> {
-    let mut policy = LogMergePolicy::default();
-    policy.set_del_docs_ratio_before_merge(MAX_DELETED);
-    policy.set_max_docs_before_merge(MAX_MERGED);
-    Box::new(policy)
 }
 
 /// The names by which a host is found: itself, and `*.` before it and before each domain above.

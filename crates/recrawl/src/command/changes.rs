@@ -1,12 +1,11 @@
 //! `recrawl changes`: lists changes, newest first.
 
-use super::{print, print_json, show};
+use super::{last_commit, print, print_json, refused, show};
 use crate::cli::ChangesArgs;
 use crate::report::page_changes;
 use recrawl_archive::timestamp;
-use recrawl_console::view::{PageChange, PageChangeList, PageChangeQuery, Refusal};
+use recrawl_console::view::{PageChange, PageChangeList, PageChangeQuery};
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::open_read;
 
 /// Maximum bytes of a difference.
 const MAX_DIFFERENCE: usize = 64 << 10;
@@ -33,11 +32,7 @@ pub fn run(args: &ChangesArgs) -> Result<(), Failure> {
 /// # Errors
 /// When the query is invalid, no visits are kept, or they cannot be read.
 pub fn listed(args: &ChangesArgs) -> Result<PageChangeList, Failure> {
-    let mut settings = args.on.at.settings()?;
-    let repository = open_read::repository(&settings)?;
-    let data_dir = settings.data_dir.clone();
-    let decided = open_read::decisions(&data_dir, || open_read::tables(&data_dir))?;
-    settings.scope.refuse_taken_down(decided.taken_down);
+    let (settings, repository) = last_commit(&args.on.at)?;
     let since = args.since.map(|since| (show::now() / 1000).saturating_sub(since.0.as_secs()));
     let query = PageChangeQuery {
         pages: args.pages.clone(),
@@ -47,11 +42,7 @@ pub fn listed(args: &ChangesArgs) -> Result<PageChangeList, Failure> {
         limit: args.limit as usize,
         max_difference: if args.diff { MAX_DIFFERENCE } else { 0 },
     };
-    let list = page_changes::list(&settings, &repository.current(), repository.storage(), &query);
-    list.map_err(|refusal| match refusal {
-        Refusal::Invalid { .. } | Refusal::Conflict { .. } => Failure::Usage(refusal.to_string()),
-        other => Failure::Work(other.to_string()),
-    })
+    page_changes::list(&settings, &repository.current(), repository.storage(), &query).map_err(refused)
 }
 
 /// A line, and the difference below it.

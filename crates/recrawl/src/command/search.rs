@@ -1,12 +1,11 @@
 //! `recrawl search`: searches the texts of the pages, beside a daemon or without one.
 
-use super::{counted, print, print_json, show};
+use super::{counted, last_commit, print, print_json, refused, show};
 use crate::cli::SearchArgs;
 use crate::report::search;
 use recrawl_archive::timestamp;
-use recrawl_console::view::{Refusal, SearchList, SearchQuery, SearchResult};
+use recrawl_console::view::{SearchList, SearchQuery, SearchResult};
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::open_read;
 
 pub fn run(args: &SearchArgs) -> Result<(), Failure> {
     let list = found(args)?;
@@ -24,11 +23,7 @@ pub fn run(args: &SearchArgs) -> Result<(), Failure> {
 /// # Errors
 /// When the query is invalid, or there is no index, or something cannot be read.
 pub fn found(args: &SearchArgs) -> Result<SearchList, Failure> {
-    let mut settings = args.on.at.settings()?;
-    let repository = open_read::repository(&settings)?;
-    let data_dir = settings.data_dir.clone();
-    let decided = open_read::decisions(&data_dir, || open_read::tables(&data_dir))?;
-    settings.scope.refuse_taken_down(decided.taken_down);
+    let (settings, repository) = last_commit(&args.on.at)?;
     let since = args.changed_since.map(|since| (show::now() / 1000).saturating_sub(since.0.as_secs()));
     let query = SearchQuery {
         words: args.words.join(" "),
@@ -36,10 +31,7 @@ pub fn found(args: &SearchArgs) -> Result<SearchList, Failure> {
         since: since.unwrap_or_default(),
         limit: args.limit as usize,
     };
-    search::answer(&settings, &repository.current(), &query).map_err(|refusal| match refusal {
-        Refusal::Invalid { .. } | Refusal::Conflict { .. } => Failure::Usage(refusal.to_string()),
-        other => Failure::Work(other.to_string()),
-    })
+    search::answer(&settings, &repository.current(), &query).map_err(refused)
 }
 
 /// Says that no page was found, or none that has all words.

@@ -52,12 +52,12 @@ impl From<String> for NotSent {
 pub type ReasonedAnswer = (ItemAnswer, Option<String>);
 
 /// A way to one target.
-pub enum Channel {
+pub enum Channel<'s> {
     Http(Box<Http>),
     Lines(PathBuf),
     /// With the target's name.
     Program(Program, String),
-    Index(Box<LocalIndex>),
+    Index(Box<LocalIndex<'s>>),
 }
 
 /// A server with connections of its own.
@@ -68,10 +68,10 @@ pub struct Http {
     timeout: Duration,
 }
 
-impl Channel {
+impl<'s> Channel<'s> {
     /// # Errors
     /// When a header field or the client cannot be made.
-    pub fn new(target: &DeliverTarget, fetch: &FetchConfig) -> Result<Channel, String> {
+    pub fn new(target: &DeliverTarget, fetch: &FetchConfig) -> Result<Channel<'s>, String> {
         let server = match &target.place.protocol {
             Protocol::Lines(path) => return Ok(Channel::Lines(path.clone())),
             Protocol::Program(command) => {
@@ -133,7 +133,7 @@ impl Channel {
 /// Of no page.
 const NO_PAGE: &str = "http://recrawl.invalid/";
 
-impl Channel {
+impl Channel<'_> {
     /// Says whether it would take documents; `now` in milliseconds since 1970. A delete of a page that cannot be there is
     /// sent to a server, so that a key that may only read is found.
     pub async fn probe(&self, now: u64) -> Result<String, String> {

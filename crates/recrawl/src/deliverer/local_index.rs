@@ -38,14 +38,15 @@ pub fn suspect(folder: &Path) {
     SOUND.lock().unwrap_or_else(PoisonError::into_inner).remove(folder);
 }
 
-/// The index, opened when something is sent.
-pub struct LocalIndex {
+/// The index, opened when something is sent. `is_ended` breaks off what takes longer than a commit.
+pub struct LocalIndex<'s> {
     folder: PathBuf,
     taken_down: Vec<Pattern>,
     writer: Cell<Option<IndexWriter>>,
+    is_ended: &'s dyn Fn() -> bool,
 }
 
-impl LocalIndex {
+impl<'s> LocalIndex<'s> {
     /// Checks the index once in the life of a process. One that is damaged, or of which nobody knows what it holds, is made
     /// anew. The order of writes: all is in doubt first, so a kill behind that sends all again.
     ///
@@ -55,19 +56,23 @@ impl LocalIndex {
         data_dir: &Path,
         storage: &dyn Storage,
         taken_down: &[Pattern],
-    ) -> Result<LocalIndex, Failure> {
+        is_ended: &'s dyn Fn() -> bool,
+    ) -> Result<LocalIndex<'s>, Failure> {
         let folder = folder(data_dir);
         let is_known = CopyReader::open(storage, &name_of(ADDRESS)).is_ok_and(|copy| copy.is_some());
         let is_sound = SOUND.lock().unwrap_or_else(PoisonError::into_inner).contains(&folder);
         let checked = match is_sound && folder.is_dir() {
             true => Ok(()),
-            false => check(&folder),
+            false => check(&folder, is_ended),
         };
         let is_absent = checked == Err(SearchError::Absent);
-        let index = LocalIndex { folder, taken_down: taken_down.to_vec(), writer: Cell::new(None) };
+        let (taken_down, writer) = (taken_down.to_vec(), Cell::new(None));
+        let index = LocalIndex { folder, taken_down, writer, is_ended };
         match checked {
             Ok(()) if is_known => {}
-            Err(error @ (SearchError::Busy | SearchError::Failed(_))) => return Err(index.failure(&error)),
+            Err(error @ (SearchError::Busy | SearchError::Ended | SearchError::Failed(_))) => {
+                return Err(index.failure(&error));
+            }
             found => {
                 if let Err(SearchError::Damaged(why)) = found {
                     tracing::warn!("{}: {why}; it is made anew", index.folder.display());
@@ -93,14 +98,16 @@ impl LocalIndex {
     /// Why they cannot be made now.
     pub fn send(&self, items: &[CopyItem]) -> Result<(), String> {
         self.make(items).map_err(|error| {
-            suspect(&self.folder);
+            if error != SearchError::Ended {
+                suspect(&self.folder);
+            }
             format!("{}: {error}", self.folder.display())
         })
     }
 
     /// A writer that has failed is not used again.
     fn make(&self, items: &[CopyItem]) -> Result<(), SearchError> {
-        let mut writer = self.writer.take().map_or_else(|| opened(&self.folder), Ok)?;
+        let mut writer = self.writer.take().map_or_else(|| opened(&self.folder, self.is_ended), Ok)?;
         let mut needs_purge = false;
         for item in items {
             match item {
@@ -112,7 +119,7 @@ impl LocalIndex {
             }
         }
         if needs_purge {
-            writer = writer.purge()?;
+            writer = writer.purge(self.is_ended)?;
         } else {
             writer.commit()?;
         }
@@ -121,9 +128,9 @@ impl LocalIndex {
     }
 
     /// Waits for merges, unless the program ends.
-    pub fn settle(&self, is_ended: &dyn Fn() -> bool) {
+    pub fn settle(&self) {
         if let Some(writer) = self.writer.take() {
-            writer.settle(is_ended);
+            writer.settle(self.is_ended);
         }
     }
 }
@@ -148,7 +155,7 @@ pub fn discard(data_dir: &Path) -> io::Result<()> {
 pub fn remove(data_dir: &Path, is_gone: &dyn Fn(&CanonicalUrl) -> bool) -> Result<u64, SearchError> {
     let rules = recrawl_types::UrlRules::keep_all();
     let gone = |url: &str| rules.canonicalize(url).ok().filter(|url| is_gone(url)).map(|url| id(&url));
-    match opened(&folder(data_dir)).and_then(|writer| writer.remove(&gone)) {
+    match opened(&folder(data_dir), &|| false).and_then(|writer| writer.remove(&gone)) {
         Ok((writer, removed)) => {
             writer.settle(&|| false);
             Ok(removed)
@@ -158,10 +165,11 @@ pub fn remove(data_dir: &Path, is_gone: &dyn Fn(&CanonicalUrl) -> bool) -> Resul
     }
 }
 
-fn opened(folder: &Path) -> Result<IndexWriter, SearchError> {
+fn opened(folder: &Path, is_ended: &dyn Fn() -> bool) -> Result<IndexWriter, SearchError> {
     let begun = Instant::now();
     loop {
         match IndexWriter::open(folder) {
+            Err(SearchError::Busy) if is_ended() => return Err(SearchError::Ended),
             Err(SearchError::Busy) if begun.elapsed() < PATIENCE => thread::sleep(LOOK_EVERY),
             opened => return opened,
         }
@@ -177,5 +185,44 @@ fn page(document: &Document) -> IndexedPage<'_> {
         language: document.language.as_deref(),
         text: document.text.as_deref().unwrap_or_default(),
         fetched_at: document.fetched_at,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recrawl_repository::storage::FileStorage;
+
+    #[test]
+    fn the_end_is_heard_while_the_index_is_read_and_while_another_writes() {
+        let data = tempfile::tempdir().unwrap();
+        let storage = FileStorage::existing(data.path()).unwrap();
+        let never = || false;
+        let index = LocalIndex::new(data.path(), &storage, &[], &never).unwrap();
+        // Its writer goes on, and holds the folder.
+        assert_eq!(opened(&folder(data.path()), &|| true).err(), Some(SearchError::Ended));
+        index.send(&[]).unwrap();
+        drop(index);
+        let url = recrawl_types::UrlRules::keep_all().canonicalize("https://a.example/").unwrap();
+        let document = Document {
+            id: id(&url),
+            version: 1,
+            url: url.to_string(),
+            host: "a.example".into(),
+            title: None,
+            language: None,
+            content_type: None,
+            status: 200,
+            fetched_at: 1,
+            changes: 0,
+            text: Some("words".into()),
+            fields: Default::default(),
+        };
+        let index = LocalIndex::new(data.path(), &storage, &[Pattern::host("a.example").unwrap()], &|| true);
+        let index = index.unwrap();
+        index.send(&[CopyItem::Put(Box::new(document))]).unwrap();
+        // Its segment is written anew.
+        let told = index.send(&[CopyItem::Delete(url)]).unwrap_err();
+        assert!(told.ends_with("the program ends, or has another configuration"), "{told}");
     }
 }

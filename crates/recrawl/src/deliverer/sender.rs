@@ -19,7 +19,7 @@ pub struct Sender<'s> {
     /// Its name.
     pub target: &'s str,
     pub batch_bytes: usize,
-    pub channel: Channel,
+    pub channel: Channel<'s>,
     pub documents: Documents<'s>,
     pub runtime: &'s Runtime,
     pub is_ended: &'s dyn Fn() -> bool,

@@ -9,7 +9,7 @@ use recrawl_crawl::parts::deliver::DeliverTarget;
 use recrawl_crawl::settings::Settings;
 use recrawl_delivery::protocol::Protocol;
 use recrawl_repository::{Generation, Lookup};
-use recrawl_search::{Hit, SearchError, TextQuery, search, snippet};
+use recrawl_search::{Hit, SearchError, SnippetPiece, Snippets, TextQuery, search};
 use recrawl_types::{CanonicalUrl, UrlRules};
 
 /// Results that are read beyond those asked for: some may be of pages that were taken down a moment ago.
@@ -49,11 +49,13 @@ pub fn answer(settings: &Settings, committed: &Generation, ask: &SearchQuery) ->
         archive: opener::open(&settings.data_dir).and_then(ArchiveReader::open).map_err(Refusal::failed)?,
     };
     let (rules, taken_down) = (UrlRules::keep_all(), settings.scope.taken_down());
-    let mut results = Vec::new();
+    let (mut snippets, mut results) = (Snippets::new(&query), Vec::new());
     for hit in found.hits {
         let Ok(url) = rules.canonicalize(&hit.url) else { continue };
         if results.len() < ask.limit && !taken_down.iter().any(|pattern| pattern.matches(&url)) {
-            let snippet = texts.read(&url).map(|text| cut(&text, &hit, &query)).unwrap_or_default();
+            let pieces = texts.read(&url).map(|text| snippets.cut(&text, hit.language)).unwrap_or_default();
+            let part = |SnippetPiece { text, is_match }| SnippetPart { text, is_match };
+            let snippet = pieces.into_iter().map(part).collect();
             let Hit { url, title, fetched_at, .. } = hit;
             results.push(SearchResult { url, title, fetched_at, snippet });
         }
@@ -67,11 +69,6 @@ fn query(ask: &SearchQuery) -> Result<TextQuery, Refusal> {
     let host = ask.host.as_deref().map(Pattern::host).transpose();
     let host = host.map_err(|e| Refusal::invalid("host", e, "leave it out for all hosts"))?;
     Ok(query.of_host(host.map(|host| host.to_string()).as_deref()).since(ask.since))
-}
-
-fn cut(text: &str, hit: &Hit, query: &TextQuery) -> Vec<SnippetPart> {
-    let parts = snippet(text, hit.language, query).into_iter();
-    parts.map(|recrawl_search::SnippetPiece { text, is_match }| SnippetPart { text, is_match }).collect()
 }
 
 /// The texts of pages.

@@ -1,6 +1,10 @@
 use super::*;
 use proptest::prelude::*;
 
+fn snippet(text: &str, language: Language, query: &TextQuery) -> Vec<SnippetPiece> {
+    Snippets::new(query).cut(text, language)
+}
+
 fn shown(text: &str, query: &str) -> String {
     let parts = snippet(text, Language::of_tag("en"), &TextQuery::parse(query).unwrap());
     parts
