@@ -8,6 +8,7 @@ use crate::report::RoundReport;
 use crate::report::facts::Facts;
 use crate::round::RoundKind;
 use recrawl_repository::ScheduleFile;
+use recrawl_types::{CanonicalUrl, Origin};
 
 impl Crawl {
     /// The next round; none until the next cycle is due, which the caller's timer tells, or something
@@ -22,7 +23,7 @@ impl Crawl {
             let begins_cycle = begun.round.cycle > self.repository.current().cycle();
             return Ok(Some(NextRound { kind: begun.kind, begins_cycle }));
         }
-        let next = clock::next(&self.so_far, &self.waiting(is_cycle_due, has_seeds));
+        let next = clock::next(&self.so_far, &self.waiting(is_cycle_due, has_seeds)?);
         // What the last round left in flight belongs to its cycle. An urgent round takes the answers in, and plans nothing.
         if self.fetcher.has_left() && next.is_none_or(|next| next.begins_cycle) {
             return Ok(Some(NextRound { kind: RoundKind::Urgent, begins_cycle: false }));
@@ -36,15 +37,30 @@ impl Crawl {
     /// # Errors
     /// When the tables cannot be read.
     pub fn stalled_until(&self) -> Result<Option<u64>, Failure> {
-        let waiting = self.waiting(false, false);
+        let waiting = self.waiting(false, false)?;
         let back_off = unavailable(&self.tables)?.first_end(waiting.now);
         let until =
             self.so_far.stalled_until(&waiting).map(|until| back_off.map_or(until, |end| end.min(until)));
         let latest = waiting.now.saturating_add(waiting.stall);
-        Ok(until.or(back_off.filter(|end| self.nothing_due_at.is_some() && *end < latest)))
+        let back_off = back_off.filter(|end| self.nothing_due_at.is_some() && *end < latest);
+        Ok(until.or(back_off).into_iter().chain(self.held_until()?).min())
     }
 
-    fn waiting(&self, is_cycle_due: bool, has_seeds: bool) -> clock::Waiting {
+    /// When the first back-off ends that a requested page was skipped for, in milliseconds since 1970. It is in the past
+    /// only until the next round, which requests the page or skips it for a later one.
+    fn held_until(&self) -> Result<Option<u64>, Failure> {
+        let held = self.control.held();
+        if held.is_empty() {
+            return Ok(None);
+        }
+        let unavailable = unavailable(&self.tables)?;
+        let end = |(url, at): (CanonicalUrl, u64)| {
+            unavailable.back_off_until(&Origin::of(&url)).filter(|end| *end >= at)
+        };
+        Ok(held.into_iter().filter_map(end).min())
+    }
+
+    fn waiting(&self, is_cycle_due: bool, has_seeds: bool) -> Result<clock::Waiting, Failure> {
         let config = &self.settings.config.cycle;
         let now = (self.clock)();
         let stall = self.settings.config.round.max.0.as_millis() as u64;
@@ -52,21 +68,30 @@ impl Crawl {
         let is_over = |at: u64| !(at..at.saturating_add(stall)).contains(&now);
         let may_be_due = self.nothing_due_at.is_none_or(is_over);
         let ran = self.so_far.started.map_or(0, |started| now.saturating_sub(started));
-        clock::Waiting {
+        let is_asked = self.has_requests()?;
+        Ok(clock::Waiting {
             cycle: is_cycle_due,
             is_past_deadline: config.deadline.is_some_and(|deadline| deadline.0.as_millis() <= ran.into()),
-            urgent: has_seeds || self.control.has_seeds() || self.has_requests(),
+            urgent: has_seeds || self.control.has_seeds() || is_asked,
             fill: config.fill && may_be_due,
             fill_pages: config.fill_pages,
             now,
             stall,
-            has_new_work: self.has_new_work,
-        }
+            // That other hosts stall does not hold up a page that was asked for since.
+            has_new_work: self.has_new_work || is_asked,
+        })
     }
 
-    /// Do pages or key files wait for an urgent round that no round has tried yet?
-    pub fn has_requests(&self) -> bool {
-        self.control.has_untried() || self.pings.is_urgent()
+    /// Do pages or key files wait for an urgent round that no round has tried yet, or that a back-off held up which has
+    /// ended?
+    ///
+    /// # Errors
+    /// When the tables cannot be read.
+    pub fn has_requests(&self) -> Result<bool, Failure> {
+        if self.control.has_untried() || self.pings.is_urgent() {
+            return Ok(true);
+        }
+        Ok(self.held_until()?.is_some_and(|end| end <= (self.clock)()))
     }
 
     /// The round after the current generation, if it is planned. If the tables lost its facts, it is taken

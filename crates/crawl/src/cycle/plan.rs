@@ -245,7 +245,7 @@ fn make(
     }
     let counts = choice.counts;
     let mut carried = Carried::into_round(crawl, generation, to_plan).peekable();
-    if !has_work(crawl, generation, kind, &counts) && news.is_empty() && carried.peek().is_none() {
+    if !has_work(crawl, generation, kind, &counts)? && news.is_empty() && carried.peek().is_none() {
         return Ok(None);
     }
     if counts.refused > 0 {
@@ -284,13 +284,18 @@ fn make(
 }
 
 /// Has the round anything to visit besides new seeds and carried pages?
-fn has_work(crawl: &Crawl, generation: &Generation, kind: RoundKind, counts: &Counts) -> bool {
-    match kind {
+fn has_work(
+    crawl: &Crawl,
+    generation: &Generation,
+    kind: RoundKind,
+    counts: &Counts,
+) -> Result<bool, Failure> {
+    Ok(match kind {
         RoundKind::Revisit => true,
         // What is only drawn is no reason for a fill round.
         RoundKind::Fill => counts.discovery > counts.explored || generation.summary().waiting > 0,
-        RoundKind::Urgent => crawl.has_requests() || crawl.fetcher.has_left(),
-    }
+        RoundKind::Urgent => crawl.has_requests()? || crawl.fetcher.has_left(),
+    })
 }
 
 /// Changes of the rules since the last plan, of which only a new cycle gives origins their turn.

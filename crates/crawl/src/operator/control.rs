@@ -323,7 +323,8 @@ impl Control {
     /// As [`Control::pause`].
     pub fn ask(&self, url: &CanonicalUrl, mark: Mark) -> Result<DecisionResult, Failure> {
         let _turn = self.turn();
-        let (url, wish) = (url.to_string(), PageRequest { mark, tries: 0, tried_in: Cycle::default() });
+        let (url, wish) =
+            (url.to_string(), PageRequest { mark, tries: 0, tried_in: Cycle::default(), held_at: None });
         let mut next = self.state().asked.clone();
         if next.contains_key(&url) {
             return Ok(DecisionResult::Already);
@@ -352,6 +353,17 @@ impl Control {
         state.asked.iter().any(|(url, wish)| wish.tries == 0 && !is_held(url))
     }
 
+    /// The requested pages whose host was in back-off when they were tried, and when that was, in milliseconds since
+    /// 1970. Those of paused hosts wait for the end of the pause.
+    pub fn held(&self) -> Vec<(CanonicalUrl, u64)> {
+        if self.asked.load(Relaxed) == 0 {
+            return Vec::new();
+        }
+        let state = self.state();
+        let held = state.asked.iter().filter_map(|(url, wish)| Some((parse(url)?, wish.held_at?)));
+        held.filter(|(url, _)| !self.steering.is_host_held(&url.host())).collect()
+    }
+
     /// Called for each recorded visit: answers a request for its page. A page that missed the
     /// deadline is requested again in the next cycle. A page that was skipped for another temporary
     /// reason is requested in at most [`MAX_TRIES`] cycles.
@@ -368,6 +380,7 @@ impl Control {
         let Some(wish) = state.asked.get_mut(&url) else { return };
         wish.tries += u32::from(wish.tried_in != cycle);
         wish.tried_in = cycle;
+        wish.held_at = (visit.outcome == Outcome::Skipped(Skip::HostBackOff)).then_some(visit.at);
         if !has_passing_reason || wish.tries >= MAX_TRIES {
             if has_passing_reason {
                 let why = format!("the page was skipped in {MAX_TRIES} cycles");

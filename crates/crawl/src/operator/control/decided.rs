@@ -26,6 +26,9 @@ pub struct PageRequest {
     /// The last of these cycles.
     #[serde(default)]
     pub tried_in: Cycle,
+    /// When it was skipped because its host was in back-off, if that is why it still waits; in milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_at: Option<u64>,
 }
 
 /// A chosen formula.

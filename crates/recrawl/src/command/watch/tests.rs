@@ -24,8 +24,8 @@ use tokio_util::sync::CancellationToken;
 
 /// A Tuesday in 2026, in milliseconds since 1970.
 const BEGIN: u64 = 1_790_000_000_000;
-/// The pages are visited so often, in hours.
-const EVERY: u64 = 12;
+/// Most pages are visited so often.
+const EVERY: Duration = Duration::from_secs(12 * 3600);
 
 /// Pages that are watched, and the web that has them.
 struct Watch {
@@ -33,7 +33,9 @@ struct Watch {
     pages: Vec<u32>,
     urls: Vec<CanonicalUrl>,
     crawl: Crawl,
-    /// Steps of [`EVERY`] hours since the beginning.
+    /// How often the pages are visited.
+    every: Duration,
+    /// Steps of `every` since the beginning.
     step: u32,
     now: Arc<AtomicU64>,
     /// What was told of a page at a step.
@@ -43,7 +45,7 @@ struct Watch {
 
 impl Watch {
     /// Watches so many pages. No other page of the web begins with their address, which a fault needs.
-    fn begin(number: usize) -> Watch {
+    fn begin(number: usize, every: Duration) -> Watch {
         let procedural = ProceduralConfig {
             pages: 60,
             hosts: 3,
@@ -64,7 +66,7 @@ impl Watch {
             urls: &urls,
             news: &urls,
             select: None,
-            every: Span(Duration::from_secs(EVERY * 3600)).to_string(),
+            every: Span(every).to_string(),
             changes: &kinds[1..],
             when: None,
             to: Some(format!("file = {:?}\n", folder.path().join("told.jsonl"))),
@@ -83,7 +85,7 @@ impl Watch {
         let clock = now.clone();
         crawl.clock = Arc::new(move || clock.load(Relaxed));
         crawl.renew_fetcher().unwrap();
-        let mut watch = Watch { web, pages, urls, crawl, step: 0, now, told: Vec::new(), folder };
+        let mut watch = Watch { web, pages, urls, crawl, every, step: 0, now, told: Vec::new(), folder };
         watch.run(&watch.urls.clone());
         watch
     }
@@ -132,7 +134,7 @@ impl Watch {
     /// The clock moves on, and these pages have faults from now on.
     fn next(&mut self, faults: &[(usize, &str)]) {
         self.step += 1;
-        self.now.fetch_add(EVERY * 3_600_000, Relaxed);
+        self.now.fetch_add(self.every.as_millis() as u64, Relaxed);
         self.web.set_clock(self.step).unwrap();
         let home = |host: usize| self.web.seeds()[host].clone();
         let rule = |(page, kind): &(usize, &str)| {
@@ -217,7 +219,7 @@ fn expected(watch: &Watch, page: usize, steps: u32) -> Vec<(u32, usize, String)>
 
 #[test]
 fn all_that_happens_to_watched_pages_is_told_once_and_nothing_else() {
-    let (mut watch, steps) = (Watch::begin(6), 36);
+    let (mut watch, steps) = (Watch::begin(6, EVERY), 36);
     for step in 1..=steps {
         let faults = FAULTS.iter().filter(|(_, steps, _)| steps.contains(&step));
         watch.next(&faults.map(|(page, _, kind)| (*page, *kind)).collect::<Vec<_>>());
@@ -228,4 +230,22 @@ fn all_that_happens_to_watched_pages_is_told_once_and_nothing_else() {
     assert_eq!(watch.told, all);
     let kinds = ["changed", "failed", "not_found", "gone", "back"];
     assert!(kinds.iter().all(|kind| all.iter().any(|(.., what)| what.starts_with(kind))), "{all:?}");
+}
+
+#[test]
+fn a_page_watched_by_the_second_is_told_of_soon_and_looked_at_again_when_its_host_is_back() {
+    let mut watch = Watch::begin(1, Duration::from_secs(10));
+    let home = watch.crawl.repository.current().get(&watch.urls[0]).unwrap().unwrap().1;
+    let before = home.known.failures;
+    // The fifth failure in a row begins a back-off of a minute.
+    (0..7).for_each(|_| watch.next(&[(0, "status:500")]));
+    assert_eq!(watch.told, [(3, 0, "failed HTTP status 500".to_owned())]);
+    let now = watch.now.load(Relaxed);
+    let wakes_at = watch.crawl.stalled_until().unwrap().expect("the page waits for its host");
+    assert!((now..=now + 60_000).contains(&wakes_at), "{}", wakes_at - now);
+    (0..6).for_each(|_| watch.next(&[]));
+    let back = watch.told.iter().position(|(.., what)| what == "back").expect("it was looked at again");
+    assert_eq!(back, 1);
+    let page = watch.crawl.repository.current().get(&watch.urls[0]).unwrap().unwrap().1;
+    assert_eq!((before, page.known.failures), (0, 0));
 }
