@@ -21,7 +21,8 @@ use tempfile::TempDir;
 /// Pages of the site.
 const PAGES: u64 = 40;
 
-/// Numbered pages with a word of each, a word of its edition, and one that all have.
+/// Numbered pages with a word of each, a word of its edition, and one that all have. In even editions, the fifth says that it
+/// is a duplicate of the sixth. The eighth and the ninth always say that of each other.
 fn site(edition: Arc<AtomicU64>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let site = format!("http://{}", listener.local_addr().unwrap());
@@ -30,8 +31,14 @@ fn site(edition: Arc<AtomicU64>) -> String {
         let number = target.trim_start_matches('/');
         let links: String = (0..PAGES).map(|page| format!("<a href=/{page}>{page}</a> ")).collect();
         let title = if number == "7" { "Zanzibar &lt;b&gt;" } else { "A page" };
+        let canonical = match number {
+            "5" if edition % 2 == 0 => "<link rel=canonical href=/6>",
+            "8" => "<link rel=canonical href=/9>",
+            "9" => "<link rel=canonical href=/8>",
+            _ => "",
+        };
         let text = format!("<p>The gardeners, term{number}x and edition{edition}x.</p><nav>{links}</nav>");
-        ("text/html", String::new(), format!("<html lang=en><title>{title}</title>{text}"))
+        ("text/html", String::new(), format!("<html lang=en>{canonical}<title>{title}</title>{text}"))
     });
     site
 }
@@ -326,6 +333,16 @@ fn a_model_searches_reads_and_sees_changes() {
         !is_error && text.contains("changed") && text.contains("+The gardeners, term7x and edition1x."),
         "{text}"
     );
+    // All of them, in parts.
+    let (mut asked, mut seen) = (json!({"since": "1 d", "limit": 15}), BTreeSet::new());
+    loop {
+        let (is_error, text) = call("changes", asked.clone());
+        assert!(!is_error, "{text}");
+        seen.extend(text.lines().filter(|line| line.contains("  changed")).map(str::to_owned));
+        let Some((_, next)) = text.split_once("ask again with next = ") else { break };
+        asked["next"] = serde_json::from_str(next.trim_end_matches(')')).unwrap();
+    }
+    assert_eq!(seen.len() as u64, PAGES + 1);
     for (name, arguments, said) in [
         ("search", json!({"query": "\""}), "no word to look for"),
         ("search", json!({"words": "x"}), "unknown field"),
@@ -337,4 +354,51 @@ fn a_model_searches_reads_and_sees_changes() {
     }
     drop(input);
     assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn an_index_that_no_target_keeps_any_more_is_removed() {
+    let world = World::new();
+    world.crawl(0);
+    world.send();
+    let index = world.data().join("index");
+    world.configure("");
+    let told = fails(world.run(&["deliver", "send"]), 2);
+    assert!(told.contains("index is left of an earlier one: remove it") && index.exists(), "{told}");
+    let lines = world.folder.path().join("lines.jsonl");
+    world.configure(&format!("[[deliver]]\nname = \"lines\"\nto = \"jsonl+file://{}\"\n", lines.display()));
+    let output = world.run(&["deliver", "send"]);
+    assert!(
+        String::from_utf8_lossy(&output.stderr).contains("no target of [[deliver]] keeps it"),
+        "{output:?}"
+    );
+    assert_eq!(succeeds(output), "lines: 41 documents sent, 0 removed\n");
+    assert!(!index.exists());
+}
+
+#[test]
+fn pages_outside_the_scope_are_counted() {
+    let world = World::new();
+    world.crawl(0);
+    world.configure(
+        "[[deliver]]\nname = \"search\"\nto = \"index\"\n[scope]\nrefuse_hosts = [\"127.0.0.1\"]\n",
+    );
+    assert_eq!(world.send(), "search: 0 documents sent, 0 removed; 41 known pages outside the scope\n");
+}
+
+#[test]
+fn a_page_that_names_another_as_canonical_is_folded_into_it_as_long_as_it_does() {
+    let world = World::new();
+    world.configure("[[deliver]]\nname = \"search\"\nto = \"index\"\ncanonical = \"fold\"\n");
+    world.crawl(0);
+    assert_eq!(world.send(), "search: 40 documents sent, 0 removed\n");
+    let found = |number: u64| world.paths(&[&format!("term{number}x")]).len();
+    assert_eq!([5, 6, 8, 9].map(found), [0, 1, 1, 1]);
+    world.crawl(1);
+    assert_eq!((world.send().as_str(), found(5)), ("search: 41 documents sent, 0 removed\n", 1));
+    world.crawl(2);
+    assert_eq!((world.send().as_str(), found(5)), ("search: 40 documents sent, 1 removed\n", 0));
+    // The page that it names goes.
+    succeeds(world.run(&["takedown", "--page", &format!("{}/6", world.site)]));
+    assert_eq!((world.send().as_str(), found(5)), ("search: 1 document sent, 1 removed\n", 1));
 }

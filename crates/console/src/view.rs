@@ -44,7 +44,7 @@ pub use query::{
 };
 pub use recent::{Answers, Meters, Recent, RecentPoint, Rendering};
 pub use refusal::Refusal;
-pub use search::{MAX_RESULTS, SearchList, SearchQuery, SearchResult, SnippetPart};
+pub use search::{MAX_RESULTS, SearchList, SearchQuery, SearchResult, SearchSort, SnippetPart};
 pub use status::{
     ByteBudget, CopyFigures, Counts, CycleDone, CycleNow, CycleStage, Fetching, FocusFigures, Freshness,
     HostNow, HostState, NextRound, Promise, PromiseFigures, SeedsRefused, State, Status, TargetFigures,

@@ -123,11 +123,15 @@ impl Committed<'_> {
     }
 }
 
-/// A line for people of what was sent.
-pub fn told(target: &str, Sent { puts, deletes, refused }: Sent) -> String {
+/// A line for people of what was sent, and of known pages that the scope leaves out.
+pub fn told(target: &str, Sent { puts, deletes, refused }: Sent, outside: u64) -> String {
     let refused = match refused {
         0 => String::new(),
         refused => format!(", {} refused", thousands(refused)),
     };
-    format!("{target}: {} sent, {} removed{refused}", counted(puts, "document"), thousands(deletes))
+    let outside = match outside {
+        0 => String::new(),
+        outside => format!("; {} outside the scope", counted(outside, "known page")),
+    };
+    format!("{target}: {} sent, {} removed{refused}{outside}", counted(puts, "document"), thousands(deletes))
 }

@@ -38,6 +38,7 @@ mod websub;
 use crate::audit;
 use crate::cli::ServeArgs;
 use crate::daemon::SOCKET;
+use crate::deliverer::local_index;
 use crate::exclusive_access::{self, ExclusiveAccess};
 use crate::notifier;
 use crate::process;
@@ -332,7 +333,10 @@ fn crawl_on(
 /// Starts the thread that keeps copies in step, once there is a target.
 fn begin_delivery(shared: &Arc<SharedState>) -> Result<(), Failure> {
     let crawl = shared.clone();
-    shared.deliver_threads.begin(shared, move || crawl.control.decided())
+    shared.deliver_threads.begin(shared, move || crawl.control.decided())?;
+    // Behind the end of threads whose targets are gone.
+    local_index::remove_leftover(&shared.settings());
+    Ok(())
 }
 
 /// Reloads the configuration, and with it the threads and files that depend on it.

@@ -40,8 +40,16 @@ fn main() {
         let (before, since) = (processor(), Instant::now());
         let host = url.split('/').nth(2).unwrap_or_default();
         let title_given = Some(title).filter(|title| !title.is_empty());
-        let page =
-            IndexedPage { id: url, url, host, title: title_given, language: None, text, fetched_at: 1 };
+        let page = IndexedPage {
+            id: url,
+            url,
+            host,
+            title: title_given,
+            headings: "",
+            language: None,
+            text,
+            fetched_at: 1,
+        };
         writer.put(&page).expect("room");
         (pages, bytes, waiting) = (pages + 1, bytes + text.len(), waiting + text.len());
         if waiting > COMMIT {

@@ -17,6 +17,8 @@ pub const MAX_QUERY_BYTES: usize = 1000;
 pub const MAX_QUERY_WORDS: usize = 32;
 /// Weight of a word in the title beside one in the text.
 const TITLE: f32 = 3.0;
+/// Likewise in a heading.
+const HEADING: f32 = 1.5;
 
 /// The reason why a text is no query.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -45,6 +47,7 @@ pub struct TextQuery {
     clauses: Vec<Clause>,
     host: Option<String>,
     since: u64,
+    is_newest_first: bool,
 }
 
 impl TextQuery {
@@ -89,7 +92,7 @@ impl TextQuery {
         }
         match clauses.iter().all(|clause| clause.is_excluded) {
             true => Err(QueryError::Empty),
-            false => Ok(TextQuery { clauses, host: None, since: 0 }),
+            false => Ok(TextQuery { clauses, host: None, since: 0, is_newest_first: false }),
         }
     }
 
@@ -101,6 +104,16 @@ impl TextQuery {
     /// Only pages with a text of this time or later, in seconds since 1970.
     pub fn since(self, since: u64) -> TextQuery {
         TextQuery { since, ..self }
+    }
+
+    /// The newest texts first, instead of the best.
+    pub fn newest_first(self, is_newest_first: bool) -> TextQuery {
+        TextQuery { is_newest_first, ..self }
+    }
+
+    /// Are the newest texts to come first?
+    pub(crate) fn is_newest_first(&self) -> bool {
+        self.is_newest_first
     }
 
     /// Words whose stems are looked for.
@@ -132,8 +145,9 @@ impl TextQuery {
                     sought.push(any(FIELDS.text, &stems));
                     let singles: Vec<Vec<String>> =
                         stems.concat().into_iter().map(|stem| vec![stem]).collect();
-                    let in_title = BoostQuery::new(any(FIELDS.title, &singles), TITLE);
-                    all.push((Occur::Should, Box::new(in_title)));
+                    for (field, weight) in [(FIELDS.title, TITLE), (FIELDS.headings, HEADING)] {
+                        all.push((Occur::Should, Box::new(BoostQuery::new(any(field, &singles), weight))));
+                    }
                 }
             }
         }

@@ -9,10 +9,15 @@ use recrawl_focus::Language;
 use std::path::Path;
 use tantivy::collector::{Count, TopDocs};
 use tantivy::schema::Value;
-use tantivy::{ReloadPolicy, Searcher, TantivyDocument};
+use tantivy::{Order, ReloadPolicy, Searcher, TantivyDocument};
 
 /// Pages of an answer.
 pub const MAX_HITS: usize = 1000;
+
+/// Weight of a new text beside one of long ago, less one.
+const FRESHNESS: f32 = 0.1;
+/// Seconds after which half of that is left.
+const HALF_LIFE: f32 = 30.0 * 86_400.0;
 
 /// A page that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,14 +73,29 @@ fn best(
     if languages.is_empty() {
         return Ok(BestPages::default());
     }
-    let best = TopDocs::with_limit(limit.clamp(1, MAX_HITS)).order_by_score();
-    let (best, total) = searcher.search(&query.weighed(languages, needs_all), &(best, Count))?;
-    let hits = best.into_iter().map(|(_, address)| Ok(hit(&searcher.doc(address)?)));
-    Ok(BestPages {
-        hits: hits.collect::<Result<_, SearchError>>()?,
-        total,
-        is_partial: !needs_all && total > 0,
-    })
+    let (weighed, top) = (query.weighed(languages, needs_all), TopDocs::with_limit(limit.clamp(1, MAX_HITS)));
+    let read = |address| Ok::<_, SearchError>(hit(&searcher.doc(address)?));
+    let (hits, total) = if query.is_newest_first() {
+        let newest = top.order_by_u64_field("fetched_at", Order::Desc);
+        let (newest, total) = searcher.search(&weighed, &(newest, Count))?;
+        (newest.into_iter().map(|(_, address)| read(address)).collect::<Result<_, _>>()?, total)
+    } else {
+        let (best, total) = searcher.search(&weighed, &(top.order_by_score(), Count))?;
+        let best = best.into_iter().map(|(score, address)| Ok((score, read(address)?)));
+        (freshened(best.collect::<Result<_, SearchError>>()?), total)
+    };
+    Ok(BestPages { hits, total, is_partial: !needs_all && total > 0 })
+}
+
+/// Puts newer texts a little before older ones, among those that were found.
+fn freshened(mut found: Vec<(f32, Hit)>) -> Vec<Hit> {
+    let newest = found.iter().map(|(_, hit)| hit.fetched_at).max().unwrap_or_default();
+    for (score, hit) in &mut found {
+        let age = (newest - hit.fetched_at) as f32;
+        *score *= 1.0 + FRESHNESS * (-age / HALF_LIFE).exp2();
+    }
+    found.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    found.into_iter().map(|(_, hit)| hit).collect()
 }
 
 /// The languages of the pages.

@@ -22,6 +22,8 @@ pub(crate) struct IndexFields {
     pub shown_title: Field,
     /// Words of the title.
     pub title: Field,
+    /// Words of the headings.
+    pub headings: Field,
     /// Words of title and text.
     pub text: Field,
     /// Seconds since 1970.
@@ -41,8 +43,20 @@ pub(crate) fn fields(stems: &str) -> IndexFields {
     let [id, host] = ["id", "host"].map(|name| builder.add_text_field(name, STRING));
     let [url, shown_title] = ["url", "shown_title"].map(|name| builder.add_text_field(name, STORED));
     let language = builder.add_text_field("language", STRING | STORED);
-    let title = builder.add_text_field("title", words(IndexRecordOption::WithFreqs));
+    let [title, headings] =
+        ["title", "headings"].map(|name| builder.add_text_field(name, words(IndexRecordOption::WithFreqs)));
     let text = builder.add_text_field("text", words(IndexRecordOption::WithFreqsAndPositions));
     let fetched_at = builder.add_u64_field("fetched_at", FAST | STORED);
-    IndexFields { schema: builder.build(), id, url, host, language, shown_title, title, text, fetched_at }
+    IndexFields {
+        schema: builder.build(),
+        id,
+        url,
+        host,
+        language,
+        shown_title,
+        title,
+        headings,
+        text,
+        fetched_at,
+    }
 }

@@ -15,7 +15,16 @@ use tempfile::TempDir;
 
 fn page<'p>(url: &'p str, title: &'p str, text: &'p str) -> IndexedPage<'p> {
     let host = url.split('/').nth(2).unwrap();
-    IndexedPage { id: url, url, host, title: Some(title), language: Some("en"), text, fetched_at: 100 }
+    IndexedPage {
+        id: url,
+        url,
+        host,
+        title: Some(title),
+        headings: "",
+        language: Some("en"),
+        text,
+        fetched_at: 100,
+    }
 }
 
 fn index(pages: &[IndexedPage<'_>]) -> TempDir {
@@ -104,7 +113,7 @@ fn bytes_and_terms(folder: &Path) -> (Vec<u8>, Vec<Vec<u8>>) {
     let mut terms = Vec::new();
     let reader = open(IndexFolder::to_read(folder).unwrap()).unwrap().reader().unwrap();
     for segment in reader.searcher().segment_readers() {
-        for field in [FIELDS.id, FIELDS.host, FIELDS.title, FIELDS.text] {
+        for field in [FIELDS.id, FIELDS.host, FIELDS.title, FIELDS.headings, FIELDS.text] {
             let index = segment.inverted_index(field).unwrap();
             let mut stream = index.terms().stream().unwrap();
             while let Some((term, _)) = stream.next() {
@@ -117,7 +126,10 @@ fn bytes_and_terms(folder: &Path) -> (Vec<u8>, Vec<Vec<u8>>) {
 
 #[test]
 fn no_byte_of_a_removed_page_stays() {
-    let secret = page("https://secret.example/zanzibar", "Xylophon quartz", "unspeakable things");
+    let secret = IndexedPage {
+        headings: "vermilion",
+        ..page("https://secret.example/zanzibar", "Xylophon quartz", "unspeakable things")
+    };
     let pages: Vec<(String, String)> =
         (0..50).map(|n| (format!("https://a.example/{n}"), format!("ordinary word{n}"))).collect();
     let mut all: Vec<IndexedPage<'_>> = pages.iter().map(|(url, text)| page(url, "A page", text)).collect();
@@ -130,12 +142,13 @@ fn no_byte_of_a_removed_page_stays() {
     };
     // What is looked for would be found.
     assert_eq!((has("zanzibar"), has("Xylophon quartz").0), ((true, true), true));
+    assert!(has("vermilion").1);
     assert_eq!((has("xylophon").1, has("unspeak").1, has("secret.example").1), (true, true, true));
     let gone = |url: &str| url.starts_with("https://secret.example/").then(|| url.to_owned());
     let (writer, removed) = IndexWriter::open(folder.path()).unwrap().remove(&gone).unwrap();
     assert_eq!(removed, 1);
     writer.settle(&|| false);
-    for needle in ["zanzibar", "Xylophon", "xylophon", "quartz", "unspeak", "secret.example"] {
+    for needle in ["zanzibar", "vermilion", "Xylophon", "xylophon", "quartz", "unspeak", "secret.example"] {
         assert_eq!(has(needle), (false, false), "{needle}");
     }
     assert_eq!(search(folder.path(), &TextQuery::parse("ordinary").unwrap(), 100).unwrap().total, 50);
@@ -286,4 +299,32 @@ fn a_large_segment_is_written_anew_when_a_fifth_of_it_is_deleted() {
     // The one with most, alone.
     assert_eq!(chosen(&[segment(5000, 1001), segment(3000, 900), segment(2000, 0)]), [1]);
     assert_eq!(chosen(&[segment(5000, 1001), segment(900, 300)]), [1, 0]);
+}
+
+#[test]
+fn a_word_in_a_heading_counts_more_than_one_in_the_text_and_less_than_one_in_the_title() {
+    let with = |url, headings| IndexedPage { headings, ..page(url, "A page", "gates and walls") };
+    let folder = index(&[
+        with("https://a.example/text", "Something else"),
+        with("https://a.example/heading", "Something else\nThe Gate"),
+        page("https://a.example/title", "Gate", "gates and walls"),
+    ]);
+    let urls = ["https://a.example/title", "https://a.example/heading", "https://a.example/text"];
+    assert_eq!(found(&folder, "gates"), urls);
+}
+
+#[test]
+fn a_newer_text_is_a_little_better_and_the_newest_come_first_if_they_are_asked_for() {
+    const DAY: u64 = 86_400;
+    let of = |url, text, day| IndexedPage { fetched_at: day * DAY, ..page(url, "A page", text) };
+    let folder = index(&[
+        of("https://a.example/old", "gates and walls", 100),
+        of("https://a.example/new", "gates and walls", 700),
+        of("https://a.example/newest", "a text with gates, and many other words that nobody looks for", 800),
+    ]);
+    let first = |query| found(&folder, query)[0].clone();
+    assert_eq!(first("gates walls"), "https://a.example/new");
+    assert_eq!(first("gate"), "https://a.example/new");
+    let newest = urls(folder.path(), TextQuery::parse("gate").unwrap().newest_first(true));
+    assert_eq!(newest, ["https://a.example/newest", "https://a.example/new", "https://a.example/old"]);
 }

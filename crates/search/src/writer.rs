@@ -43,6 +43,8 @@ pub struct IndexedPage<'p> {
     pub host: &'p str,
     /// Title, if there is one.
     pub title: Option<&'p str>,
+    /// Headings of its text, one a line.
+    pub headings: &'p str,
     /// Tag of the language that it declares; else it is guessed.
     pub language: Option<&'p str>,
     /// Its text.
@@ -151,7 +153,7 @@ impl IndexWriter {
     /// # Errors
     /// When a thread of the index has failed, mostly since the disk is full. Then this writer is of no more use.
     pub fn put(&mut self, page: &IndexedPage<'_>) -> Result<(), SearchError> {
-        let IndexedPage { id, url, host, title, language, text, fetched_at } = *page;
+        let IndexedPage { id, url, host, title, headings, language, text, fetched_at } = *page;
         let fields = &*FIELDS;
         let language = Language::of_page(language, head(text, GUESSED));
         let mut document = TantivyDocument::new();
@@ -164,6 +166,9 @@ impl IndexWriter {
             document.add_text(fields.shown_title, title);
             document.add_text(fields.title, marked(language, title));
             document.add_text(fields.text, marked(language, title));
+        }
+        if !headings.is_empty() {
+            document.add_text(fields.headings, marked(language, headings));
         }
         document.add_text(fields.text, marked(language, text));
         self.delete(id);

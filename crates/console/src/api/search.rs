@@ -3,7 +3,7 @@
 use super::read::{Named, Params, name_of_something};
 use crate::console::Console;
 use crate::problem::Problem;
-use crate::view::{MAX_RESULTS, SearchList, SearchQuery};
+use crate::view::{MAX_RESULTS, SearchList, SearchQuery, SearchSort};
 use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
@@ -27,6 +27,9 @@ pub struct SearchParams {
     /// Only pages with a text of this time or later, in seconds since 1970.
     #[param(maximum = 9007199254740991u64)]
     since: Option<u64>,
+    /// `best` first (default), or the `newest` texts.
+    #[param(inline)]
+    sort: Option<SearchSort>,
     /// Maximum results, 1 to 100 (default 10).
     #[param(minimum = 1, maximum = 100)]
     limit: Option<usize>,
@@ -51,6 +54,7 @@ pub async fn search(
         words: name_of_something("q", asked.q)?,
         host: host.map(|host| name_of_something("host", host)).transpose()?,
         since: asked.since.unwrap_or_default(),
+        sort: asked.sort.unwrap_or_default(),
         limit,
     };
     console.ask(move |view| view.search(&query)).await.map(Json)

@@ -15,6 +15,11 @@ const SPANS = [
   [30 * DAY, "in the last 30 days"],
 ];
 
+const SORTS = [
+  ["", "the best first"],
+  ["newest", "the newest first"],
+];
+
 /** The address of a search from the field in the header. One that is open keeps its host and time. */
 export function address(words) {
   const [, open] = /^#\/search\?(.*)$/.exec(location.hash) ?? [];
@@ -22,14 +27,15 @@ export function address(words) {
 }
 
 export function open(main, { app, signal, parameters, navigate }) {
-  const [words, host, last] = ["q", "host", "last"].map((name) => parameters.get(name) ?? "");
-  const option = ([value, text]) => h("option", { value, selected: String(value) === last }, text);
-  const spans = h("select", { id: "span" }, SPANS.map(option));
+  const [words, host, last, sort] = ["q", "host", "last", "sort"].map((name) => parameters.get(name) ?? "");
+  const option = (chosen) => ([value, text]) => h("option", { value, selected: String(value) === chosen }, text);
+  const spans = h("select", { id: "span" }, SPANS.map(option(last)));
+  const sorts = h("select", { id: "sort" }, SORTS.map(option(sort)));
   const hosts = h("input", { id: "sought-host", type: "search", value: host, spellcheck: "false", autocapitalize: "none", "aria-describedby": "sought-hint" });
   const choose = (event) => {
     event.preventDefault();
     const q = document.getElementById("words").value.trim();
-    navigate(`#${query("/search", { q, host: hosts.value.trim(), last: spans.value })}`);
+    navigate(`#${query("/search", { q, host: hosts.value.trim(), last: spans.value, sort: sorts.value })}`);
   };
   const place = h("div", {}, words ? loading() : h("p", { class: "quiet" }, "Enter words in the field above."));
   main.append(
@@ -38,6 +44,7 @@ export function open(main, { app, signal, parameters, navigate }) {
       { class: "choices", on: { submit: choose } },
       h("span", {}, h("label", { for: "sought-host" }, "Host"), hosts),
       h("span", {}, h("label", { for: "span" }, "New text"), spans),
+      h("span", {}, h("label", { for: "sort" }, "Order"), sorts),
       h("button", { type: "submit" }, "Show"),
       h("p", { id: "sought-hint", class: "quiet" }, ...prose('Words: `"several words"` stand side by side, `-word` must not be there. Host: also a domain, as `*.example.com`. ')),
     ),
@@ -46,7 +53,7 @@ export function open(main, { app, signal, parameters, navigate }) {
   if (!words) return {};
   const since = last ? Math.max(0, Math.floor(app.clock() / 1000) - Number(last)) : undefined;
   show(place, async () => {
-    const found = await ask(query("api/v1/search", { q: words, host, since, limit: RESULTS }), { signal });
+    const found = await ask(query("api/v1/search", { q: words, host, since, sort, limit: RESULTS }), { signal });
     return [h("p", { class: "quiet", role: "status", "data-figure": "found" }, summary(found)), h("ol", { class: "changes" }, found.results.map(row))];
   });
   return {};
@@ -54,7 +61,7 @@ export function open(main, { app, signal, parameters, navigate }) {
 
 function summary({ results, total, is_partial: isPartial }) {
   if (results.length === 0) return "No page has these words.";
-  const shown = total > results.length ? `, the best ${count(results.length)} are shown` : "";
+  const shown = total > results.length ? `, the first ${count(results.length)} are shown` : "";
   return isPartial
     ? `No page has all of these words. ${plural(total, "page")} with some${shown}.`
     : `${plural(total, "page")} found${shown}.`;

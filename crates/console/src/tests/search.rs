@@ -29,6 +29,7 @@ fn what_is_no_query_is_refused() {
         ("q=a&limit=0", 422, Some("limit")),
         ("q=a&limit=101", 422, Some("limit")),
         ("q=a&since=-1", 422, Some("query")),
+        ("q=a&sort=worst", 422, Some("query")),
         ("q=a%00b", 422, Some("q")),
         ("q=nothing", 409, None),
         (&long, 431, None),

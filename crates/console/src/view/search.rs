@@ -1,6 +1,6 @@
 //! Answers to queries of the full-text index.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// Maximum pages of an answer. For each, the archive is read.
@@ -15,8 +15,21 @@ pub struct SearchQuery {
     pub host: Option<String>,
     /// Only pages with a text of this time or later, in seconds since 1970.
     pub since: u64,
+    /// The order of the pages.
+    pub sort: SearchSort,
     /// Maximum pages, at least 1 and at most [`MAX_RESULTS`].
     pub limit: usize,
+}
+
+/// The order of the pages that were found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SearchSort {
+    /// The best first; of similar ones the newer.
+    #[default]
+    Best,
+    /// The newest texts first.
+    Newest,
 }
 
 /// Pages that were found.

@@ -18,6 +18,8 @@ table! {
         content: String = "text".into(),
         /// Has Markdown all that is seen, and not only the main content?
         whole: bool = false,
+        /// Pages that name another one as canonical: `keep`, or `fold` into that one.
+        canonical: String = "keep".into(),
         /// Further fields of a document, by where their values are found (`recrawl_extractor::PageFields`).
         fields: BTreeMap<String, String> = BTreeMap::new(),
         /// For Basic authentication.

@@ -38,6 +38,8 @@ pub struct DeliverTarget {
     pub place: TargetPlace,
     /// The text of a document.
     pub content: DocumentContent,
+    /// Are pages left out that are duplicates of others, as they say?
+    pub folds: bool,
     /// Its further fields.
     pub fields: PageFields,
     /// Another number if documents are made in another way.
@@ -109,6 +111,11 @@ impl DeliverTarget {
                 return Err(format!("content is {other:?}; write \"text\", \"markdown\" or \"none\""));
             }
         };
+        let folds = match table.canonical.as_str() {
+            "keep" => false,
+            "fold" => true,
+            other => return Err(format!("canonical is {other:?}; write \"keep\" or \"fold\"")),
+        };
         let fields = PageFields::new(&table.fields).map_err(named("fields"))?;
         if let Some(name) = table.fields.keys().find(|name| document::FIELDS.contains(&name.as_str())) {
             return Err(format!("fields: {name:?} is a field of every document; choose another name"));
@@ -137,6 +144,7 @@ impl DeliverTarget {
             name: table.name.clone(),
             place,
             content,
+            folds,
             fields,
             shape: xxh3_64(shape.as_bytes()),
             authorization,

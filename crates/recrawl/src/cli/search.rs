@@ -16,6 +16,9 @@ pub struct SearchArgs {
     /// Only pages with a new text of this long until now, such as '7 d'
     #[arg(long, value_name = "DURATION", value_parser = Span::parse)]
     pub changed_since: Option<Span>,
+    /// Show the newest texts first, instead of the best
+    #[arg(long)]
+    pub newest: bool,
     /// Maximum number of pages
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub limit: u32,

@@ -11,7 +11,7 @@ use recrawl_crawl::failure::Failure;
 const MAX_DIFFERENCE: usize = 64 << 10;
 
 pub fn run(args: &ChangesArgs) -> Result<(), Failure> {
-    let list = listed(args)?;
+    let list = listed(args, MAX_DIFFERENCE)?;
     if args.on.json {
         return print_json(&list);
     }
@@ -27,11 +27,11 @@ pub fn run(args: &ChangesArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The changes, as of the last commit.
+/// The changes, as of the last commit, with differences of so many bytes at most.
 ///
 /// # Errors
 /// When the query is invalid, no visits are kept, or they cannot be read.
-pub fn listed(args: &ChangesArgs) -> Result<PageChangeList, Failure> {
+pub fn listed(args: &ChangesArgs, max_difference: usize) -> Result<PageChangeList, Failure> {
     let (settings, repository) = last_commit(&args.on.at)?;
     let since = args.since.map(|since| (show::now() / 1000).saturating_sub(since.0.as_secs()));
     let query = PageChangeQuery {
@@ -40,7 +40,7 @@ pub fn listed(args: &ChangesArgs) -> Result<PageChangeList, Failure> {
         since: since.unwrap_or_default(),
         cursor: args.cursor.clone(),
         limit: args.limit as usize,
-        max_difference: if args.diff { MAX_DIFFERENCE } else { 0 },
+        max_difference: if args.diff { max_difference } else { 0 },
     };
     page_changes::list(&settings, &repository.current(), repository.storage(), &query).map_err(refused)
 }

@@ -13,6 +13,7 @@ use recrawl_crawl::settings::Settings;
 use recrawl_delivery::protocol::Protocol;
 use recrawl_delivery::verify::Differences;
 use recrawl_delivery::{doubt, name_of};
+use std::cell::Cell;
 use tokio::runtime::Builder;
 
 pub fn run(command: &DeliverCommand) -> Result<(), Failure> {
@@ -33,7 +34,16 @@ pub fn run(command: &DeliverCommand) -> Result<(), Failure> {
 fn settings(at: &Where) -> Result<Settings, Failure> {
     let settings = at.settings()?;
     match settings.deliver.is_empty() {
-        true => Err(Failure::Usage("no target is configured: add [[deliver]] to the configuration".into())),
+        true => {
+            let folder = local_index::folder(&settings.data_dir);
+            let left = match folder.is_dir() {
+                true => format!("; {} is left of an earlier one: remove it", folder.display()),
+                false => String::new(),
+            };
+            Err(Failure::Usage(format!(
+                "no target is configured: add [[deliver]] to the configuration{left}"
+            )))
+        }
         false => Ok(settings),
     }
 }
@@ -61,11 +71,13 @@ fn send(at: &Where, name: Option<&str>) -> Result<(), Failure> {
         generation: &repository.current(),
         storage: &*storage,
         now: recrawl_fetcher::system_clock()(),
+        outside: Cell::default(),
     };
+    local_index::remove_leftover(&settings);
     let mut failed = Vec::new();
     for target in settings.deliver.iter().filter(|target| name.is_none_or(|name| name == target.name)) {
         match committed.deliver(target, &runtime, &|| false) {
-            Ok(sent) => print(told(&target.name, sent))?,
+            Ok(sent) => print(told(&target.name, sent, committed.outside.get()))?,
             Err(failure) => failed.push(failure.to_string()),
         }
     }

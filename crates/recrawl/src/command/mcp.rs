@@ -5,6 +5,7 @@ mod protocol;
 use super::{changes, search, show};
 use crate::cli::{ChangesArgs, OnCrawl, SearchArgs, Where};
 use protocol::ServedTools;
+use recrawl_console::view::PageChange;
 use recrawl_crawl::failure::Failure;
 use recrawl_focus::words::head;
 use recrawl_types::Span;
@@ -13,10 +14,12 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::io::{stdin, stdout};
 
-/// Bytes of Markdown of one call: some 10,000 words, as a model can take them in.
-const MAX_READ: usize = 64 << 10;
+/// Bytes of text of one call: some 10,000 words, as a model can take them in.
+const MAX_TEXT: usize = 64 << 10;
 /// Changes of one call.
-const MAX_CHANGES: u32 = 100;
+const MAX_CHANGES: u32 = 50;
+/// Bytes of a difference, so that several have room.
+const MAX_DIFFERENCE: usize = 8 << 10;
 
 pub fn run(at: &Where) -> Result<(), Failure> {
     // A wrong configuration is told to those who start it.
@@ -52,6 +55,7 @@ struct ChangesCall {
     #[serde(default)]
     diff: bool,
     limit: Option<u32>,
+    next: Option<String>,
 }
 
 impl ServedTools for OfCrawl<'_> {
@@ -101,6 +105,7 @@ impl ServedTools for OfCrawl<'_> {
                     },
                     "diff": {"type": "boolean", "description": "with the difference of each"},
                     "limit": number("changes, 20 if left out", MAX_CHANGES),
+                    "next": text("where to go on, as the end of a list says"),
                 }),
                 "since",
             ),
@@ -136,6 +141,7 @@ impl OfCrawl<'_> {
             words: vec![query],
             host,
             changed_since: changed_since.as_deref().map(Span::parse).transpose()?,
+            newest: false,
             limit: limit.unwrap_or(10).clamp(1, 100),
             on: self.on(),
         };
@@ -149,7 +155,7 @@ impl OfCrawl<'_> {
         let ReadCall { url, from } = read(arguments)?;
         let text = show::last_markdown(self.0, &url).map_err(told)?;
         let begin = head(&text, from).len();
-        let end = head(&text, begin.saturating_add(MAX_READ)).len();
+        let end = head(&text, begin.saturating_add(MAX_TEXT)).len();
         let rest = match end < text.len() {
             true => format!("\n\n(cut; {} of {} bytes; go on with from = {end})", end - begin, text.len()),
             false => String::new(),
@@ -158,20 +164,65 @@ impl OfCrawl<'_> {
     }
 
     fn changes(&self, arguments: Value) -> Result<String, String> {
-        let ChangesCall { since, pages, diff, limit } = read(arguments)?;
-        let args = ChangesArgs {
+        let ChangesCall { since, pages, diff, limit, next } = read(arguments)?;
+        let mut args = ChangesArgs {
             since: Some(Span::parse(&since)?),
             pages,
             changes: Vec::new(),
             diff,
             limit: limit.unwrap_or(20).clamp(1, MAX_CHANGES),
-            cursor: None,
+            cursor: next,
             on: self.on(),
         };
-        let list = changes::listed(&args).map_err(told)?;
+        let mut list = changes::listed(&args, MAX_DIFFERENCE).map_err(told)?;
+        let fits = fitting(&list.changes);
+        if fits < list.changes.len() {
+            // Asked again, so that its `next` is behind the last one that is told.
+            args.limit = fits as u32;
+            list = changes::listed(&args, MAX_DIFFERENCE).map_err(told)?;
+        }
         let rows = list.changes.iter().flat_map(changes::lines);
-        let more = list.next.map(|_| "(older changes are left out: ask for a larger limit)".to_owned());
+        let more = list.next.map(|next| format!("(older changes: ask again with next = {next:?})"));
         let rows: Vec<String> = rows.chain(more).collect();
         Ok(if rows.is_empty() { "no change found".into() } else { rows.join("\n") })
+    }
+}
+
+/// The number of changes that have room in one answer; at least one.
+fn fitting(changes: &[PageChange]) -> usize {
+    let mut bytes = 0;
+    let fits = changes.iter().take_while(|change| {
+        bytes += changes::lines(change).iter().map(|line| line.len() + 1).sum::<usize>();
+        bytes <= MAX_TEXT
+    });
+    fits.count().max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_fill_an_answer_and_no_more() {
+        let change = |bytes: usize| PageChange {
+            id: String::new(),
+            kind: "changed",
+            url: "https://a.example/".into(),
+            cycle: 1,
+            round: 1,
+            time: 1,
+            status: None,
+            reason: None,
+            title: None,
+            difference: Some("x".repeat(bytes)),
+            is_cut: false,
+            no_text: None,
+            hint: None,
+        };
+        assert_eq!(fitting(&[]), 1);
+        assert_eq!(fitting(&[change(MAX_TEXT * 2), change(1)]), 1);
+        let many: Vec<PageChange> = (0..50).map(|_| change(MAX_DIFFERENCE)).collect();
+        assert_eq!(fitting(&many), MAX_TEXT / MAX_DIFFERENCE - 1);
+        assert_eq!(fitting(&many[..3]), 3);
     }
 }

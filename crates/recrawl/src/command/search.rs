@@ -4,7 +4,7 @@ use super::{counted, last_commit, print, print_json, refused, show};
 use crate::cli::SearchArgs;
 use crate::report::search;
 use recrawl_archive::timestamp;
-use recrawl_console::view::{SearchList, SearchQuery, SearchResult};
+use recrawl_console::view::{SearchList, SearchQuery, SearchResult, SearchSort};
 use recrawl_crawl::failure::Failure;
 
 pub fn run(args: &SearchArgs) -> Result<(), Failure> {
@@ -29,6 +29,7 @@ pub fn found(args: &SearchArgs) -> Result<SearchList, Failure> {
         words: args.words.join(" "),
         host: args.host.clone(),
         since: since.unwrap_or_default(),
+        sort: if args.newest { SearchSort::Newest } else { SearchSort::Best },
         limit: args.limit as usize,
     };
     search::answer(&settings, &repository.current(), &query).map_err(refused)

@@ -1,9 +1,11 @@
 //! Makes documents of pages from the archive.
 
+use super::local_index;
 use crate::texts::{Missing, Version, Versions, extracted, page_fields, written};
 use recrawl_archive::ArchiveReader;
 use recrawl_crawl::parts::deliver::{DeliverTarget, DocumentContent};
 use recrawl_crawl::settings::Settings;
+use recrawl_delivery::protocol::Protocol;
 use recrawl_delivery::{Document, id};
 use recrawl_extractor::{Extracted, PageContent};
 use recrawl_repository::Lookup;
@@ -40,7 +42,11 @@ impl Documents<'_> {
             }
             DocumentContent::Text | DocumentContent::None => None,
         };
-        let fields = page_fields(&answer, url, settings, &self.target.fields);
+        let wanted = match self.target.place.protocol {
+            Protocol::Index => &*local_index::FIELDS,
+            _ => &self.target.fields,
+        };
+        let fields = page_fields(&answer, url, settings, wanted);
         let part = settings.pages.of(url).map(|rule| &rule.part);
         let Extracted::Page(PageContent { title, language, text: visible, .. }) =
             extracted(&answer, url, settings, part)

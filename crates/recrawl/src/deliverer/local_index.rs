@@ -2,8 +2,10 @@
 
 use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::failure::Failure;
-use recrawl_delivery::protocol::CopyItem;
+use recrawl_crawl::settings::Settings;
+use recrawl_delivery::protocol::{CopyItem, Protocol};
 use recrawl_delivery::{Document, doubt, id, name_of};
+use recrawl_extractor::PageFields;
 use recrawl_repository::CopyReader;
 use recrawl_repository::storage::Storage;
 use recrawl_search::{IndexWriter, IndexedPage, SearchError, check};
@@ -13,7 +15,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -24,6 +26,13 @@ const FOLDER: &str = "index";
 /// Time for another writer to end: a daemon that stepped aside may still merge.
 const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+const HEADINGS: &str = "headings";
+/// The further fields of its documents, whatever the configuration says.
+pub static FIELDS: LazyLock<PageFields> = LazyLock::new(|| {
+    let fields = [(HEADINGS.into(), "h1, h2, h3[]".into())];
+    PageFields::new(&fields.into()).expect("a selector")
+});
 
 /// Indexes that this process has read as a whole. It writes them alone, so they stay sound until an error says otherwise.
 static SOUND: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
@@ -111,7 +120,7 @@ impl<'s> LocalIndex<'s> {
         let mut needs_purge = false;
         for item in items {
             match item {
-                CopyItem::Put(document) => writer.put(&page(document))?,
+                CopyItem::Put(document) => writer.put(&page(document, &headings(document)))?,
                 CopyItem::Delete(url) => {
                     writer.delete(&id(url));
                     needs_purge |= self.taken_down.iter().any(|pattern| pattern.matches(url));
@@ -131,6 +140,21 @@ impl<'s> LocalIndex<'s> {
     pub fn settle(&self) {
         if let Some(writer) = self.writer.take() {
             writer.settle(self.is_ended);
+        }
+    }
+}
+
+/// Removes the index if no target keeps it any more: nothing would delete pages there that are gone.
+pub fn remove_leftover(settings: &Settings) {
+    let is_kept = settings.deliver.iter().any(|target| matches!(target.place.protocol, Protocol::Index));
+    let folder = folder(&settings.data_dir);
+    if is_kept || !folder.is_dir() {
+        return;
+    }
+    match discard(&settings.data_dir) {
+        Ok(()) => tracing::warn!("{} is removed: no target of [[deliver]] keeps it", folder.display()),
+        Err(e) => {
+            tracing::warn!("{}: no target of [[deliver]] keeps it; cannot remove it: {e}", folder.display())
         }
     }
 }
@@ -176,12 +200,20 @@ fn opened(folder: &Path, is_ended: &dyn Fn() -> bool) -> Result<IndexWriter, Sea
     }
 }
 
-fn page(document: &Document) -> IndexedPage<'_> {
+/// The headings of a document, one a line.
+fn headings(document: &Document) -> String {
+    let headings = document.fields.get(HEADINGS).and_then(|headings| headings.as_array());
+    let headings = headings.into_iter().flatten().filter_map(|heading| heading.as_str());
+    headings.collect::<Vec<_>>().join("\n")
+}
+
+fn page<'d>(document: &'d Document, headings: &'d str) -> IndexedPage<'d> {
     IndexedPage {
         id: &document.id,
         url: &document.url,
         host: &document.host,
         title: document.title.as_deref(),
+        headings,
         language: document.language.as_deref(),
         text: document.text.as_deref().unwrap_or_default(),
         fetched_at: document.fetched_at,

@@ -1,12 +1,14 @@
 //! Pages that a target should hold.
 
 use recrawl_crawl::admission::blocks::Blocks;
+use recrawl_crawl::admission::scope::Refusal;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::parts::deliver::DeliverTarget;
 use recrawl_crawl::settings::Settings;
 use recrawl_repository::storage::Storage;
-use recrawl_repository::{Generation, Records};
-use recrawl_types::{CanonicalUrl, ContentKind, History, PageRecord, Status};
+use recrawl_repository::{Generation, ReadError, Records};
+use recrawl_types::{CanonicalUrl, ContentKind, History, PageRecord, Site, Status};
+use std::cell::Cell;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// A commit whose pages are delivered.
@@ -21,6 +23,8 @@ pub struct Committed<'c> {
     pub storage: &'c dyn Storage,
     /// The time in milliseconds since 1970. It is the version of what is sent, unless a later one was sent.
     pub now: u64,
+    /// Pages whose documents the scope keeps from the target that was read last.
+    pub outside: Cell<u64>,
 }
 
 /// The pages of a target, in the order of URLs, each with its state.
@@ -29,6 +33,7 @@ pub fn pages<'c>(
     target: &'c DeliverTarget,
     is_ended: &'c dyn Fn() -> bool,
 ) -> Pages<'c> {
+    committed.outside.set(0);
     Pages { records: committed.generation.records(), committed, target, is_ended }
 }
 
@@ -56,15 +61,42 @@ impl Iterator for Pages<'_> {
                 Ok(url) => url,
                 Err(e) => return Some(Err(Failure::work(e))),
             };
-            if let Some(state) = state(&record, self.target).filter(|_| self.is_wanted(&url, &record)) {
-                return Some(Ok((url, state)));
+            let Some(state) = state(&record, self.target) else { continue };
+            let outside = &self.committed.outside;
+            outside.set(outside.get() + u64::from(self.is_outside(&url)));
+            if !self.is_admitted(&url, &record) {
+                continue;
+            }
+            match self.is_folded(&url, &record) {
+                Ok(true) => {}
+                Ok(false) => return Some(Ok((url, state))),
+                Err(e) => return Some(Err(Failure::work(e))),
             }
         }
     }
 }
 
 impl Pages<'_> {
-    fn is_wanted(&self, url: &CanonicalUrl, record: &PageRecord) -> bool {
+    fn is_outside(&self, url: &CanonicalUrl) -> bool {
+        let own = |refusal: &Refusal| !matches!(refusal, Refusal::OptedOut(_) | Refusal::TakenDown(_));
+        self.target.wants(url)
+            && self.committed.settings.scope.refuse(url).is_some_and(|refusal| own(&refusal))
+    }
+
+    /// Is the page a duplicate of one of its site that has a document? One that names another page itself counts for none,
+    /// so of two that name each other both stay.
+    fn is_folded(&self, url: &CanonicalUrl, record: &PageRecord) -> Result<bool, ReadError> {
+        let canonical = |record: &PageRecord| {
+            record.visited.as_ref().and_then(|visited| visited.content.consent.canonical.other().cloned())
+        };
+        let named = canonical(record).filter(|named| self.target.folds && Site::of(named) == Site::of(url));
+        let Some(named) = named else { return Ok(false) };
+        let Some((_, other)) = self.committed.generation.get(&named)? else { return Ok(false) };
+        let has_document = state(&other, self.target).is_some() && self.is_admitted(&named, &other);
+        Ok(has_document && canonical(&other).is_none())
+    }
+
+    fn is_admitted(&self, url: &CanonicalUrl, record: &PageRecord) -> bool {
         let Committed { settings, blocks, now, .. } = self.committed;
         let Settings { scope, config, .. } = settings;
         let forbids = |record: &PageRecord| {

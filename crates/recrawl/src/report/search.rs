@@ -3,7 +3,7 @@
 use crate::deliverer::local_index::{folder, suspect};
 use crate::texts::{Version, Versions, titled_text};
 use recrawl_archive::{ArchiveReader, opener};
-use recrawl_console::view::{Refusal, SearchList, SearchQuery, SearchResult, SnippetPart};
+use recrawl_console::view::{Refusal, SearchList, SearchQuery, SearchResult, SearchSort, SnippetPart};
 use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::parts::deliver::DeliverTarget;
 use recrawl_crawl::settings::Settings;
@@ -68,7 +68,9 @@ fn query(ask: &SearchQuery) -> Result<TextQuery, Refusal> {
         .map_err(|e| Refusal::invalid("q", e.to_string(), "write a few words, \"several words\" or -word"))?;
     let host = ask.host.as_deref().map(Pattern::host).transpose();
     let host = host.map_err(|e| Refusal::invalid("host", e, "leave it out for all hosts"))?;
-    Ok(query.of_host(host.map(|host| host.to_string()).as_deref()).since(ask.since))
+    let is_newest_first = ask.sort == SearchSort::Newest;
+    let query = query.of_host(host.map(|host| host.to_string()).as_deref());
+    Ok(query.since(ask.since).newest_first(is_newest_first))
 }
 
 /// The texts of pages.

@@ -176,6 +176,7 @@ fn deliver_due(
         generation: &generation,
         storage: &**crawl.storage(),
         now: crawl.now(),
+        outside: Cell::default(),
     };
     // A takedown does not wait until all is sent.
     let (looked, is_other) = (Cell::new(Instant::now()), Cell::new(false));
@@ -194,8 +195,9 @@ fn deliver_due(
     match delivered {
         Err(_) if is_ended() => return None,
         Ok(sent) => {
-            if sent != Sent::default() {
-                tracing::info!("{}", told(&target.name, sent));
+            let outside = committed.outside.get();
+            if sent != Sent::default() || (outside > 0 && due.delivered_at.is_none()) {
+                tracing::info!("{}", told(&target.name, sent, outside));
             }
             // What nothing was sent of is not counted again.
             if sent != Sent::default() || due.delivered_at.is_none() || due.failed.is_some() {
