@@ -402,3 +402,42 @@ fn a_page_that_names_another_as_canonical_is_folded_into_it_as_long_as_it_does()
     succeeds(world.run(&["takedown", "--page", &format!("{}/6", world.site)]));
     assert_eq!((world.send().as_str(), found(5)), ("search: 1 document sent, 1 removed\n", 1));
 }
+
+/// The client that comes with the wheel, as a script has it.
+const SCRIPT: &str = r#"
+import sys
+sys.path.insert(0, "clients/python")
+import recrawl
+crawl = recrawl.connect(sys.argv[1])
+assert crawl.status()["pages"] == 41, crawl.status()
+found = crawl.search("zanzibar", host="127.0.0.1", limit=1)
+assert [page["title"] for page in found["results"]] == ["Zanzibar <b>"], found
+changes = list(crawl.all_changes(limit=7, changes="changed"))
+assert len({change["url"] for change in changes}) == 41, changes
+assert crawl.changes(limit=7, diff=True)["changes"][0]["difference"]
+page = crawl.page(found["results"][0]["url"])
+assert page["in_scope"] is True, page
+for refused, status in [(lambda: crawl.search('"'), 422), (crawl.pause, 401), (lambda: crawl.host("none.example"), 404)]:
+    try:
+        refused()
+        sys.exit(f"{status} was expected")
+    except recrawl.RecrawlError as error:
+        assert error.status == status and error.problem["title"] in str(error), error
+"#;
+
+#[test]
+fn the_python_client_asks_a_daemon() {
+    let world = World::new();
+    world.crawl(0);
+    world.crawl(1);
+    world.send();
+    let daemon = Daemon::of(world.command(&["serve"]));
+    let mut python = Command::new("python3");
+    python.args(["-c", SCRIPT, &format!("http://{}", daemon.address)]);
+    let ran = python.current_dir(env!("CARGO_MANIFEST_DIR").to_owned() + "/../..").output();
+    match ran {
+        Ok(output) => drop(succeeds(output)),
+        Err(e) => eprintln!("skipped: python3: {e}"),
+    }
+    daemon.stop();
+}

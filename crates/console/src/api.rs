@@ -83,6 +83,11 @@ fn routes() -> OpenApiRouter<Arc<Console>> {
         .routes(routes!(change::step_aside))
 }
 
+/// The OpenAPI document.
+pub fn openapi() -> Vec<u8> {
+    document::Document::of(routes().into_openapi()).json().to_vec()
+}
+
 /// The router of `console`, with the guard.
 pub fn router(console: Arc<Console>) -> Router {
     let (router, described) = routes().split_for_parts();

@@ -31,6 +31,7 @@ mod tests;
 pub mod token;
 pub mod view;
 
+pub use api::openapi;
 pub use config::{Audit, ConsoleConfig, Entry, Outcome};
 pub use guard::ANSWER_TIMEOUT;
 pub use serve::{Running, ServeError, serve};

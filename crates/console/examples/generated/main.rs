@@ -1,7 +1,8 @@
 //! Writes the files that are generated from the console's code (`make generated`): the dashboard and alert rules of
-//! `deploy/`, and the list of docs/console.md. A test fails if they are stale.
+//! `deploy/`, the Python client, and the list of docs/console.md. A test fails if they are stale.
 
 mod alert;
+mod client;
 mod grafana;
 mod panel;
 #[cfg(test)]
@@ -32,9 +33,11 @@ fn main() -> io::Result<()> {
 fn files(root: &Path) -> io::Result<Vec<(&'static str, String)>> {
     let page = fs::read_to_string(root.join(PAGE))?;
     let page = filled(&page, "health", &health_rules())?;
+    let document = serde_json::from_slice(&recrawl_console::openapi())?;
     Ok(vec![
         ("deploy/grafana/recrawl.json", grafana::dashboard()),
         ("deploy/prometheus/alerts.yml", alert::rules()),
+        ("clients/python/recrawl.py", client::module(&document)),
         (PAGE, page),
     ])
 }

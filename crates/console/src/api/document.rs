@@ -24,6 +24,11 @@ const DESCRIPTION: &str = "Monitors and controls a running crawl. Reading needs 
 pub struct Document(Bytes);
 
 impl Document {
+    /// The bytes.
+    pub fn json(&self) -> &[u8] {
+        &self.0
+    }
+
     /// Completes the document that the routes describe.
     pub fn of(described: OpenApi) -> Document {
         let json = serde_json::to_vec(&complete(described)).expect("the document is plain data");
