@@ -32,7 +32,7 @@ fn site(edition: Arc<AtomicU64>) -> String {
         let links: String = (0..PAGES).map(|page| format!("<a href=/{page}>{page}</a> ")).collect();
         let title = if number == "7" { "Zanzibar &lt;b&gt;" } else { "A page" };
         let canonical = match number {
-            "5" if edition % 2 == 0 => "<link rel=canonical href=/6>",
+            "5" if edition.is_multiple_of(2) => "<link rel=canonical href=/6>",
             "8" => "<link rel=canonical href=/9>",
             "9" => "<link rel=canonical href=/8>",
             _ => "",

@@ -7,7 +7,7 @@ use crate::feed;
 use crate::problem::Problem;
 use crate::view::{MAX_DIFFERENCES, PageChangeList, PageChangeQuery};
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{RawQuery, State};
 use axum::http::header::{CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -109,12 +109,13 @@ pub async fn changes(
 pub async fn feed_atom(
     State(console): State<Arc<Console>>,
     headers: HeaderMap,
+    RawQuery(asked_as): RawQuery,
     Params(asked): Params<FeedParams>,
 ) -> Result<Response, Problem> {
     let query = asked.query()?;
     let (pages, kinds) = (query.pages.concat(), query.kinds.join(","));
     let list = console.ask(move |view| view.page_changes(&query)).await?;
-    let feed = feed::atom(&list, &pages, &kinds);
+    let feed = feed::atom(&list, &pages, &kinds, asked_as.as_deref().unwrap_or_default());
     let tag = feed::tag(&feed);
     let known = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     let mut known = known.flat_map(|value| value.split(',')).map(str::trim);

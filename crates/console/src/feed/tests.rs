@@ -21,7 +21,12 @@ fn change(url: &str) -> PageChange {
 }
 
 fn of(changes: Vec<PageChange>) -> String {
-    atom(&PageChangeList { changes, next: None, since_cycle: Some(1) }, "*.example.com", "gone")
+    atom(
+        &PageChangeList { changes, next: None, since_cycle: Some(1) },
+        "*.example.com",
+        "gone",
+        "pages=*.example.com&changes=gone",
+    )
 }
 
 /// The texts of the elements of this name.
@@ -89,7 +94,7 @@ fn feeds_of_other_changes_have_other_ids_and_tags() {
     assert_ne!(tag(&first), tag(&other));
     let list = PageChangeList { changes: vec![], next: None, since_cycle: None };
     let ids: Vec<String> = [("", ""), ("a", ""), ("", "a")]
-        .map(|(pages, kinds)| texts(&atom(&list, pages, kinds), "id").remove(0))
+        .map(|(pages, kinds)| texts(&atom(&list, pages, kinds, ""), "id").remove(0))
         .into();
     assert!(ids[0] != ids[1] && ids[1] != ids[2] && ids[0] != ids[2]);
 }

@@ -47,6 +47,8 @@ fn a_reader_that_has_the_feed_gets_it_only_if_it_is_another() {
     assert_eq!((first.status, kind), (200, "application/atom+xml; charset=utf-8"));
     assert_eq!(first.header("cache-control"), Some("no-cache"));
     assert_eq!(first.body.matches("<entry>").count(), 50);
+    assert!(first.body.contains(r#"<link rel="self" href="feed.atom?changes=changed"/>"#));
+    assert!(served.get("/feed.atom").body.contains(r#"<link rel="self" href="feed.atom"/>"#));
     for (known, status) in [
         (tag.clone(), 304),
         (format!("W/{tag}"), 304),
