@@ -15,8 +15,14 @@ use std::collections::BTreeMap;
 pub const MAX_FIELD_VALUES: usize = 100;
 /// Bytes of a value at most. Lucene indexes no longer word.
 pub const MAX_FIELD_BYTES: usize = 32_000;
+/// Bytes of all values of a page at most.
+const MAX_VALUES: usize = 1 << 20;
 /// Matches of a selector that are looked at for a value: a page may have 100,000 empty ones.
 const MAX_MATCHES: usize = 1_000;
+/// Bytes and nodes of any page that are looked at for its values; and further ones for each byte of it. An element within
+/// others of one selector is looked at once for each.
+const MIN_SCANNED: usize = 1 << 20;
+const SCANNED_A_BYTE: usize = 16;
 /// Bytes of JSON-LD that are read of a page.
 const MAX_JSON_LD: usize = 1 << 20;
 /// Bytes of a field's name at most.
@@ -103,36 +109,86 @@ impl PageFields {
             _ => decoded.text,
         };
         let (html, _) = html::parse(&text, Attributes::All);
-        let most = most_steps(text.len());
-        let is_given_up = self.cost.steps(&html, most) > most;
-        let json_ld = if self.has_json_ld { json_ld(&html) } else { Vec::new() };
-        let values = |source: &FieldSource| {
+        self.read_tree(&html, text.len())
+    }
+
+    /// The fields of a tree that was made of so many bytes.
+    pub(crate) fn read_tree(&self, html: &Html, bytes: usize) -> FieldValues {
+        let mut values = FieldValues::new();
+        if self.is_empty() {
+            return values;
+        }
+        let most = most_steps(bytes);
+        let is_given_up = self.cost.steps(html, most) > most;
+        let json_ld = if self.has_json_ld { json_ld(html) } else { Vec::new() };
+        let mut budget = FieldBudget { scanned: MIN_SCANNED + SCANNED_A_BYTE * bytes, values: MAX_VALUES };
+        for (name, source) in &self.fields {
             let limit = if source.is_list { MAX_FIELD_VALUES } else { 1 };
-            let mut found: Vec<String> = match &source.find {
-                Find::Text(_) | Find::Attribute(..) if is_given_up => Vec::new(),
+            let mut found = Vec::new();
+            match &source.find {
+                Find::Text(_) | Find::Attribute(..) if is_given_up => {}
                 Find::Text(selector) => {
-                    let texts = html.select(selector).take(MAX_MATCHES).map(text_of);
-                    texts.filter(|text| !text.is_empty()).take(limit).collect()
+                    for element in html.select(selector).take(MAX_MATCHES) {
+                        let text = text_of(element, &mut budget.scanned);
+                        budget.take(text, &mut found);
+                        if found.len() >= limit || budget.is_spent() {
+                            break;
+                        }
+                    }
                 }
                 Find::Attribute(selector, name) => {
                     let matches = html.select(selector).take(MAX_MATCHES);
-                    let texts = matches.filter_map(|element| element.attr(name)).map(|text| cut(text.trim()));
-                    texts.filter(|text| !text.is_empty()).take(limit).collect()
+                    for text in matches.filter_map(|element| element.attr(name)) {
+                        budget.scan(text.len());
+                        budget.take(cut(text.trim()), &mut found);
+                        if found.len() >= limit || budget.is_spent() {
+                            break;
+                        }
+                    }
                 }
                 Find::JsonLd(path) => {
-                    let mut found = Vec::new();
-                    json_ld.iter().for_each(|value| at_path(value, path, limit, &mut found));
-                    found
+                    json_ld.iter().for_each(|value| at_path(value, path, limit, &mut budget, &mut found));
                 }
-            };
-            match source.is_list {
-                true if found.is_empty() => None,
-                true => Some(Value::from(found)),
-                false => found.pop().map(Value::from),
             }
-        };
-        let fields = self.fields.iter();
-        fields.filter_map(|(name, source)| Some((name.clone(), values(source)?))).collect()
+            let value = match source.is_list {
+                true => (!found.is_empty()).then(|| Value::from(found)),
+                false => found.pop().map(Value::from),
+            };
+            values.extend(value.map(|value| (name.clone(), value)));
+        }
+        values
+    }
+}
+
+/// The cost that all fields of a page together may have still. Values that are found behind it are left out.
+struct FieldBudget {
+    /// Bytes and nodes that are looked at.
+    scanned: usize,
+    /// Bytes of values.
+    values: usize,
+}
+
+impl FieldBudget {
+    fn is_spent(&self) -> bool {
+        self.scanned == 0 || self.values == 0
+    }
+
+    fn scan(&mut self, bytes: usize) {
+        self.scanned = self.scanned.saturating_sub(1 + bytes);
+    }
+
+    /// Takes a value, if it is one and has room.
+    fn take(&mut self, value: String, found: &mut Vec<String>) {
+        if value.is_empty() || self.scanned == 0 {
+            return;
+        }
+        match self.values.checked_sub(value.len()) {
+            Some(left) => {
+                self.values = left;
+                found.push(value);
+            }
+            None => self.values = 0,
+        }
     }
 }
 
@@ -166,11 +222,18 @@ fn source(entry: &str) -> Result<(FieldSource, Option<String>), String> {
     Ok((FieldSource { find, is_list }, Some(selector.to_owned())))
 }
 
-/// The text of an element on one line, without scripts and styles.
-fn text_of(element: ElementRef<'_>) -> String {
+/// The text of an element on one line, without scripts and styles; as far as it may be looked at.
+fn text_of(element: ElementRef<'_>, scanned: &mut usize) -> String {
     let mut text = String::new();
     for node in element.descendants() {
-        let Node::Text(part) = node.value() else { continue };
+        let part = node.value().as_text().map_or("", |part| &**part);
+        *scanned = scanned.saturating_sub(1 + part.len());
+        if *scanned == 0 {
+            break;
+        }
+        if !matches!(node.value(), Node::Text(_)) {
+            continue;
+        }
         let is_code = node.parent().and_then(ElementRef::wrap).is_some_and(|parent| {
             matches!(parent.value().name(), "script" | "style" | "template" | "noscript")
         });
@@ -223,24 +286,28 @@ fn json_ld(html: &Html) -> Vec<Value> {
 }
 
 /// Collects the values at a path. A list on the way stands for its elements, and so does `@graph`.
-fn at_path(value: &Value, path: &[String], limit: usize, found: &mut Vec<String>) {
-    if found.len() >= limit {
+fn at_path(value: &Value, path: &[String], limit: usize, budget: &mut FieldBudget, found: &mut Vec<String>) {
+    budget.scan(0);
+    if found.len() >= limit || budget.is_spent() {
         return;
     }
     match value {
-        Value::Array(values) => values.iter().for_each(|value| at_path(value, path, limit, found)),
+        Value::Array(values) => values.iter().for_each(|value| at_path(value, path, limit, budget, found)),
         Value::Object(object) => {
             if let Some(value) = path.first().and_then(|name| object.get(name)) {
-                at_path(value, &path[1..], limit, found);
+                at_path(value, &path[1..], limit, budget, found);
             }
             if let Some(graph) = object.get("@graph") {
-                at_path(graph, path, limit, found);
+                at_path(graph, path, limit, budget, found);
             }
         }
         _ if !path.is_empty() => {}
-        Value::String(text) if !text.trim().is_empty() => found.push(cut(text.trim())),
-        Value::Number(_) | Value::Bool(_) => found.push(value.to_string()),
-        Value::Null | Value::String(_) => {}
+        Value::String(text) => {
+            budget.scan(text.len());
+            budget.take(cut(text.trim()), found);
+        }
+        Value::Number(_) | Value::Bool(_) => budget.take(value.to_string(), found),
+        Value::Null => {}
     }
 }
 
@@ -307,6 +374,37 @@ mod tests {
             assert!(error.contains(said) && error.starts_with(&format!("{name}: ")), "{error}");
         }
         assert!(fields(&[("x", &"p".repeat(2_000))]).unwrap_err().contains("at most 1000"));
+    }
+
+    /// One budget is that of all fields.
+    #[test]
+    fn many_fields_of_a_hostile_page_are_found_in_time_that_follows_from_its_size() {
+        let url = UrlRules::keep_all().canonicalize("http://a.test/").unwrap();
+        let sent = Fields { content_type: Some("text/html"), ..Fields::default() };
+        let names: Vec<String> = (10..59).map(|number| format!("f{number}")).collect();
+        let all = |entry| names.iter().map(|name| (&**name, entry)).collect::<Vec<_>>();
+        let read = |entries: &[(&str, &str)], body: &str| {
+            fields(entries).unwrap().read(body.as_bytes(), &sent, &url, &Options::default())
+        };
+        // 50 fields of 100 values of 32 kB.
+        let long = format!("<p>{}</p>", "a".repeat(40_000)).repeat(40);
+        let size = |found: &FieldValues| found.values().map(|value| value.to_string().len()).sum::<usize>();
+        for entry in ["p[]", "p@title[]"] {
+            let body = long.replace("<p>", &format!("<p title={}>", "b".repeat(40_000)));
+            let found = read(&all(entry), &body);
+            assert!((MAX_VALUES / 2..MAX_VALUES + 10_000).contains(&size(&found)), "{}", size(&found));
+        }
+        // Each element has all that is in it, of which nothing is text. The budget is spent before the last field.
+        let nested = format!("{}{}", "<div>".repeat(400), "<script>x</script>".repeat(40_000));
+        let mut entries = all("div[]");
+        assert_eq!(read(&[("z", "b")], &format!("<b>y</b>{nested}"))["z"], "y");
+        entries.push(("z", "b"));
+        assert!(read(&entries, &format!("<b>y</b>{nested}")).is_empty());
+        // A list that is long, and has nothing of the path.
+        let list = format!("<script type='application/ld+json'>[{}0]</script><b>y</b>", "0,".repeat(400_000));
+        let mut entries = all("jsonld:a.b");
+        entries.push(("z", "b"));
+        assert!(read(&entries, &list).is_empty());
     }
 
     /// Whatever a page holds, its fields are small and found in time that follows from its size.
