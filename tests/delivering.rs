@@ -23,8 +23,13 @@ fn site(edition: Arc<AtomicU64>) -> String {
             ["/a", "/b", "/c", "/private"].map(|page| format!("<a href={page}>{page}</a>")).concat();
         let robots = if target == "/b" && edition > 1 { "<meta name=robots content=noindex>" } else { "" };
         let text = if target == "/a" { edition } else { 0 };
+        let name = if target == "/c" && edition == 5 { "Renamed" } else { "Page" };
+        if target == "/c" && edition == 6 {
+            return ("text/html", String::new(), String::new());
+        }
+        // Another body, of which no document has anything.
         let body = format!(
-            "<title>Page {target}</title>{robots}<p>Some words of {target}, edition {text}</p>{links}"
+            "<!--{edition}--><title>{name} {target}</title>{robots}<p>Some words of {target}, edition {text}</p>{links}"
         );
         ("text/html", String::new(), body)
     });
@@ -108,6 +113,24 @@ impl World {
     fn crawl(&self, edition: u64) {
         self.edition.store(edition, Relaxed);
         succeeds(self.run(&["crawl", "--cycles", "2", "-q", "--seed", &self.site]));
+    }
+
+    /// Visits all pages that are known, once.
+    fn visit(&self, edition: u64) {
+        self.edition.store(edition, Relaxed);
+        succeeds(self.run(&["crawl", "--cycles", "1", "-q", "--seed", &self.site]));
+    }
+
+    fn takedown(&self, page: &str, more: &[&str]) -> String {
+        let page = format!("{}{page}", self.site);
+        succeeds(self.run(&[&["takedown", "--page", &page][..], more].concat()))
+    }
+
+    /// The files of what the targets hold: of the index, and of the file.
+    fn copies(&self) -> [std::path::PathBuf; 2] {
+        let data = self.folder.path().join("data");
+        [self.to.clone(), format!("jsonl+file://{}", self.lines().display())]
+            .map(|to| data.join(format!("{}.copy", recrawl_delivery::name_of(&to))))
     }
 
     fn sent(&self) -> String {
@@ -207,6 +230,110 @@ fn targets_hold_what_the_crawl_knows_and_get_only_what_differs() {
     succeeds(world.run(&["deliver", "rebuild", "search"]));
     assert!(world.sent().contains("search: 3 documents sent"));
     world.holds(&[("/", 0), ("/c", 0), ("/private", 0)]);
+}
+
+/// A document is made of more than the text that changes are found in.
+#[test]
+fn a_page_whose_text_stays_is_sent_if_its_document_is_another() {
+    let world = World::new();
+    world.configure("", "fields = { heading = \"title\" }");
+    world.crawl(0);
+    world.sent();
+    // Each body is another. The text of one page changes each time, and another asks not to be indexed.
+    world.visit(4);
+    assert!(world.sent().starts_with("search: 1 document sent, 1 removed"));
+    world.visit(5);
+    assert!(world.sent().starts_with("search: 2 documents sent, 0 removed"));
+    let titles = |field: &str| -> Vec<Value> {
+        world.index().documents.values().map(|(_, found)| found[field].clone()).collect()
+    };
+    assert!(
+        titles("title").contains(&json!("Renamed /c")) && titles("heading").contains(&json!("Renamed /c"))
+    );
+    world.visit(5);
+    assert!(world.sent().starts_with("search: 0 documents sent"));
+    // No text is no change yet, but the last body has none.
+    world.visit(6);
+    assert!(world.sent().starts_with("search: 2 documents sent"));
+    assert_eq!(held(&world.index(), &world.site)["/c"], "");
+}
+
+/// Lines of a page leave a file although it is known again, or its takedown has ended, before the next delivery.
+#[test]
+fn lines_of_pages_that_were_taken_down_go_whatever_becomes_of_the_pages() {
+    let world = World::new();
+    world.crawl(0);
+    world.sent();
+    world.takedown("/a", &["--keep-crawling"]);
+    world.visit(3);
+    world.takedown("/b", &[]);
+    world.takedown("/b", &["--end"]);
+    world.sent();
+    let text = std::fs::read_to_string(world.lines()).unwrap();
+    assert!(!text.contains("words of /a, edition 0") && !text.contains("words of /b"), "{text}");
+    assert_eq!(replayed(&world.lines(), &world.site)["/a"], world.expected(&[("/a", 3)])["/a"]);
+
+    // So do those of a page that has left the file; if it is no target any more, its operator is told.
+    world.configure("exclude = [\"*/c\"]", "");
+    world.sent();
+    let config = world.folder.path().join("recrawl.toml");
+    let text = std::fs::read_to_string(&config).unwrap();
+    std::fs::write(&config, &text[..text.rfind("[[deliver]]").unwrap()]).unwrap();
+    let told = world.takedown("/c", &[]);
+    let file = format!(
+        "earlier lines in jsonl+file://{}, perhaps, which is not configured",
+        world.lines().display()
+    );
+    assert!(told.contains(&file), "{told}");
+}
+
+#[test]
+fn a_damaged_copy_is_told_and_its_target_mended() {
+    let world = World::new();
+    world.crawl(0);
+    world.sent();
+    for copy in world.copies() {
+        let mut bytes = std::fs::read(&copy).unwrap();
+        let end = bytes.len() - 60;
+        bytes[end] ^= 1;
+        std::fs::write(copy, bytes).unwrap();
+    }
+    world.configure("exclude = [\"*/private\"]", "");
+    let status = world.run(&["deliver", "status"]);
+    assert!(status.stdout.is_empty());
+    let told = fails(status, 1);
+    assert!(told.contains("search: ") && told.contains("lines: ") && told.contains("damaged"), "{told}");
+    let told = fails(world.run(&["deliver", "send"]), 1);
+    assert!(told.contains("`recrawl deliver rebuild` sends all again"), "{told}");
+    let told = succeeds(world.run(&["deliver", "rebuild", "search"]));
+    assert!(told.contains("`recrawl deliver verify search --repair` finds them"), "{told}");
+    succeeds(world.run(&["deliver", "rebuild", "lines"]));
+    assert!(succeeds(world.run(&["deliver", "status"])).contains("search: 0 documents delivered"));
+    world.sent();
+    assert!(held(&world.index(), &world.site).contains_key("/private"));
+    succeeds(world.run(&["deliver", "verify", "search", "--repair"]));
+    world.sent();
+    world.holds(&ALL[..4]);
+}
+
+/// A full index is no fault of the documents.
+#[test]
+fn documents_that_are_all_refused_alike_wait() {
+    let world = World::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let site = format!("http://{}", listener.local_addr().unwrap());
+    let links: String = (0..8).map(|page| format!("<a href=/{page}>{page}</a>")).collect();
+    serve_each(listener, move |target, _| {
+        ("text/html", String::new(), format!("<p>words of {target}{links}"))
+    });
+    world.configure("", "batch = 20");
+    succeeds(world.run(&["crawl", "--cycles", "2", "-q", "--seed", &site]));
+    world.index().refused = Some("words".into());
+    let told = fails(world.run(&["deliver", "send", "search"]), 1);
+    assert!(told.contains("it refuses each of 9 documents: a word that is refused"), "{told}");
+    world.index().refused = Some("words of /3".into());
+    let sent = succeeds(world.run(&["deliver", "send", "search"]));
+    assert_eq!(sent, "search: 8 documents sent, 0 removed, 1 refused\n");
 }
 
 #[test]
@@ -368,7 +495,7 @@ fn a_target_is_compared_with_what_was_delivered() {
 fn typesense_and_solr_are_kept_in_step() {
     for (api, credentials) in [(Api::Typesense, "bearer = \"env:API_KEY\""), (Api::Solr, "")] {
         let world = World::with(api);
-        world.configure("", credentials);
+        world.configure("", &format!("timeout = \"1 h\"\n{credentials}"));
         world.index().credentials = (api == Api::Typesense).then(|| "x-typesense-api-key: xyz\r\n".into());
         world.crawl(0);
         world.sent();
@@ -376,7 +503,12 @@ fn typesense_and_solr_are_kept_in_step() {
         world.index().faults = [RequestFault::Lost].into();
         world.crawl(2);
         fails(world.run(&["deliver", "send"]), 1);
-        world.sent();
+        // A request that was given up may still be taken, behind what would be sent now.
+        let requests = world.index().changes;
+        let told = fails(world.run(&["deliver", "send"]), 1);
+        assert!(told.contains("may still be taken") && world.index().changes == requests, "{told}");
+        world.configure("", &format!("timeout = \"1 s\"\n{credentials}"));
+        while !world.run(&["deliver", "send"]).status.success() {}
         world.holds(&[("/", 0), ("/a", 2), ("/c", 0), ("/private", 0)]);
     }
 }
@@ -435,6 +567,26 @@ fn after_a_restored_backup_targets_hold_what_it_has() {
     assert_eq!((&status[0]["taken"], &status[0]["unsure"]), (&json!(0), &json!(5)));
 }
 
+/// A daemon writes its file as long as the target is configured, also between deliveries.
+#[test]
+fn one_process_writes_a_file() {
+    let (world, other) = (World::new(), World::new());
+    world.crawl(0);
+    other.crawl(0);
+    let daemon = Daemon::of(world.command(&["serve"]));
+    daemon.until("delivered", |_| {
+        held(&world.index(), &world.site) == world.expected(ALL) && world.lines().exists()
+    });
+    let config = other.folder.path().join("recrawl.toml");
+    let text = std::fs::read_to_string(&config).unwrap();
+    let theirs = text.replace(other.lines().to_str().unwrap(), world.lines().to_str().unwrap());
+    std::fs::write(&config, theirs).unwrap();
+    let told = fails(other.run(&["deliver", "send", "lines"]), 1);
+    assert!(told.contains("another target or process delivers to it"), "{told}");
+    daemon.stop();
+    assert!(succeeds(other.run(&["deliver", "send", "lines"])).contains("lines: 5 documents sent"));
+}
+
 #[test]
 fn a_daemon_delivers_by_itself() {
     let world = World::new();
@@ -491,6 +643,12 @@ fn what_is_configured_wrongly_is_told_before_anything_is_sent() {
         let told = fails(world.check(), 2);
         assert!(told.contains("[[deliver]] \"search\"") && told.contains(said), "{told}");
     }
+    // One file by two paths.
+    std::os::unix::fs::symlink(world.folder.path(), world.folder.path().join("link")).unwrap();
+    let link = world.folder.path().join("link/docs.jsonl");
+    world.configure("", &format!("[[deliver]]\nname = \"twice\"\nto = \"jsonl+file://{}\"", link.display()));
+    let told = fails(world.check(), 2);
+    assert!(told.contains("[[deliver]] \"lines\": \"twice\" has its name or its `to`"), "{told}");
     let config = world.folder.path().join("recrawl.toml");
     std::fs::write(&config, "[[deliver]]\nname = \"x\"\nto = \"sql+http://localhost/docs\"\n").unwrap();
     let told = fails(world.check(), 2);

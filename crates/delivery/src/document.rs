@@ -26,7 +26,8 @@ pub fn name_of(text: &str) -> String {
 pub struct Document {
     /// [`id`] of the page.
     pub id: String,
-    /// It never falls, whatever happens to the page.
+    /// That of each change is higher than that of the last one. It falls only where a backup was restored and the clock is
+    /// behind.
     pub version: u64,
     /// Canonical URL.
     pub url: String,
@@ -50,6 +51,16 @@ pub struct Document {
     /// Further fields.
     #[serde(flatten)]
     pub fields: BTreeMap<String, Value>,
+}
+
+impl Document {
+    /// Names its content: the same for a document that was made of another body at another time. Never 0.
+    pub fn digest(&self) -> u64 {
+        let content = Document { version: 0, fetched_at: 0, ..self.clone() };
+        let json = serde_json::to_vec(&content).expect("a document is plain data");
+        let digest = digest(&SHA256, &json);
+        u64::from_le_bytes(*digest.as_ref().first_chunk().expect("it has 32 bytes")).max(1)
+    }
 }
 
 /// The names of the other fields, and of what targets add.

@@ -11,5 +11,6 @@ pub mod verify;
 
 pub use document::{Document, id, name_of};
 pub use sync::{
-    BatchAnswers, CopyChange, DoubtError, Interrupted, ItemAnswer, Sent, SyncError, TargetCopy, doubt,
+    BatchAnswers, CopyChange, DoubtError, Interrupted, ItemAnswer, SendChanges, Sent, SyncError, TargetCopy,
+    doubt, note_purge,
 };

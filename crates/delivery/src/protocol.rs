@@ -89,6 +89,11 @@ pub trait TargetServer: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Do versions keep a request that comes late from undoing a later one?
+    fn has_versions(&self) -> bool {
+        false
+    }
+
     /// Deletes that a request may have.
     fn max_deletes(&self) -> usize {
         usize::MAX

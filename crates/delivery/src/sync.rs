@@ -2,9 +2,12 @@
 
 use crate::document::name_of;
 use recrawl_repository::storage::Storage;
-use recrawl_repository::{CopyHead, CopyReader, CopyWriter, Damage, Held, ReadError, WriteError, copy_file};
+use recrawl_repository::{
+    CopyHead, CopyReader, CopyWriter, Damage, DocumentState, Held, ReadError, WriteError, copies, copy_file,
+};
 use recrawl_types::{CanonicalUrl, Span};
 use std::cmp::Ordering;
+use std::convert::Infallible;
 use std::fmt;
 use std::time::Duration;
 
@@ -15,7 +18,7 @@ const MAX_WAITING: usize = 10_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CopyChange {
     /// The page's document is to be there, in this state.
-    Put(CanonicalUrl, u64),
+    Put(CanonicalUrl, DocumentState),
     /// It is to go.
     Delete(CanonicalUrl),
 }
@@ -40,6 +43,8 @@ pub struct Interrupted {
     pub why: String,
     /// Time that the target asks for.
     pub retry_after: Option<Duration>,
+    /// When a request was given up whose outcome nobody knows, in milliseconds since 1970.
+    pub given_up: Option<u64>,
 }
 
 impl fmt::Display for Interrupted {
@@ -51,7 +56,7 @@ impl fmt::Display for Interrupted {
 
 impl<S: Into<String>> From<S> for Interrupted {
     fn from(why: S) -> Interrupted {
-        Interrupted { why: why.into(), retry_after: None }
+        Interrupted { why: why.into(), ..Interrupted::default() }
     }
 }
 
@@ -60,6 +65,8 @@ impl<S: Into<String>> From<S> for Interrupted {
 pub struct BatchAnswers {
     /// The answers.
     pub answers: Vec<ItemAnswer>,
+    /// The digests of the documents that were made, in the same order; 0 of none.
+    pub digests: Vec<u64>,
     /// Nothing more is to be sent at present.
     pub interrupted: Option<Interrupted>,
 }
@@ -98,9 +105,12 @@ pub enum DoubtError {
     /// It cannot be stored.
     #[error(transparent)]
     Write(#[from] WriteError),
+    /// The data directory cannot be listed.
+    #[error("cannot list the data directory: {0}")]
+    List(std::io::Error),
     /// A damaged one cannot be removed.
     #[error("cannot remove a damaged file of what a target holds: {0}")]
-    Remove(#[from] std::io::Error),
+    Remove(std::io::Error),
 }
 
 /// Changes that a target took or refused.
@@ -114,15 +124,31 @@ pub struct Sent {
     pub refused: u64,
 }
 
-/// Pages that a target should hold, in the order of URLs, each with a state that is another whenever its document is.
-pub trait WantedPages<E>: Iterator<Item = Result<(CanonicalUrl, u64), E>> {}
+/// Pages that a target should hold, in the order of URLs, each with what its document is made of.
+pub trait WantedPages<E>: Iterator<Item = Result<(CanonicalUrl, DocumentState), E>> {}
 
-impl<E, I: Iterator<Item = Result<(CanonicalUrl, u64), E>>> WantedPages<E> for I {}
+impl<E, I: Iterator<Item = Result<(CanonicalUrl, DocumentState), E>>> WantedPages<E> for I {}
 
-/// Sends changes with a version, and gives an answer to each.
-pub trait SendChanges: FnMut(u64, &[CopyChange]) -> BatchAnswers {}
+/// Makes documents and sends them.
+pub trait SendChanges {
+    /// Sends changes with a version, and gives an answer to each.
+    fn send(&mut self, version: u64, changes: &[CopyChange]) -> BatchAnswers;
 
-impl<F: FnMut(u64, &[CopyChange]) -> BatchAnswers> SendChanges for F {}
+    /// The digest of the document that a page has now; none if it cannot be made.
+    fn digest(&mut self, page: &CanonicalUrl) -> Option<u64>;
+}
+
+/// Where it does not matter that a document is the same.
+#[cfg(test)]
+impl<F: FnMut(u64, &[CopyChange]) -> BatchAnswers> SendChanges for F {
+    fn send(&mut self, version: u64, changes: &[CopyChange]) -> BatchAnswers {
+        self(version, changes)
+    }
+
+    fn digest(&mut self, _page: &CanonicalUrl) -> Option<u64> {
+        None
+    }
+}
 
 /// The copy of one target.
 pub struct TargetCopy<'s> {
@@ -132,13 +158,15 @@ pub struct TargetCopy<'s> {
     pub target: &'s str,
     /// Changes that are sent at once at most.
     pub batch: usize,
+    /// Time for which a request that was given up may still be taken; 0 if versions keep it from doing harm.
+    pub lateness: Duration,
 }
 
 /// A page that the target should hold or may hold.
 struct ComparedPage {
     url: CanonicalUrl,
     held: Option<Held>,
-    wanted: Option<u64>,
+    wanted: Option<DocumentState>,
     /// False behind the place where the pages could not be read: what is held there stays as it is.
     is_compared: bool,
 }
@@ -148,12 +176,20 @@ impl ComparedPage {
     fn change(&self) -> Option<CopyChange> {
         match (self.held, self.wanted) {
             _ if !self.is_compared => None,
-            (Some(Held::Taken { state: held, .. } | Held::Refused(held)), Some(wanted)) if held == wanted => {
-                None
-            }
+            (Some(held), Some(wanted)) if held.settled().is_some_and(|(state, _)| state == wanted) => None,
             (_, Some(wanted)) => Some(CopyChange::Put(self.url.clone(), wanted)),
             (Some(_), None) => Some(CopyChange::Delete(self.url.clone())),
             (None, None) => None,
+        }
+    }
+
+    /// Many a body is another at each visit, in numbers that no document has: then the target holds what it should.
+    fn renew(&mut self, send: &mut dyn SendChanges) {
+        let (Some(held), Some(wanted)) = (self.held, self.wanted) else { return };
+        let Some((state, digest)) = held.settled() else { return };
+        let is_recaptured = state.page == wanted.page && state.capture != wanted.capture;
+        if is_recaptured && digest != 0 && send.digest(&self.url) == Some(digest) {
+            self.held = Some(held.recaptured(wanted.capture));
         }
     }
 }
@@ -178,7 +214,8 @@ impl SyncPass {
 }
 
 impl TargetCopy<'_> {
-    /// Sends what differs: first deletes, then puts. `version` is raised where the last one was as high.
+    /// Sends what differs: first deletes, then puts. `now`, in milliseconds since 1970, is the version, and raised where the
+    /// last one was as high.
     ///
     /// The order of writes: before a change is sent, the file says that nobody knows what the target has of the page. A
     /// kill behind that leaves a page that is sent or deleted again, whatever it has become meanwhile. So there is never a
@@ -189,13 +226,13 @@ impl TargetCopy<'_> {
     /// goes on behind it.
     pub fn sync<E, P: WantedPages<E>>(
         &self,
-        version: u64,
+        now: u64,
         pages: &dyn Fn() -> P,
         send: &mut dyn SendChanges,
     ) -> Result<Sent, SyncError<E>> {
         let mut sent = Sent::default();
         let head = self.head()?;
-        let version = version.max(head.version.saturating_add(1));
+        let version = now.max(head.version.saturating_add(1));
         let (mut has_deletes, mut has_puts) = (false, false);
         let mut join = Join::new(self, pages())?;
         while let Some(page) = join.next()? {
@@ -209,16 +246,40 @@ impl TargetCopy<'_> {
             }
         }
         join.failed.map_or(Ok(()), |failed| Err(SyncError::Pages(failed)))?;
-        if has_deletes || has_puts {
-            self.pass(SyncPass::Note, version, pages(), send, &mut sent)?;
+        if !has_deletes && !has_puts {
+            return Ok(sent);
         }
+        self.rest(head, now)?;
+        let mut pass = |pass| self.pass(pass, version, pages(), send, &mut sent);
+        has_puts = pass(SyncPass::Note)?;
         if has_deletes {
-            self.pass(SyncPass::Deletes, version, pages(), send, &mut sent)?;
+            pass(SyncPass::Deletes)?;
         }
         if has_puts {
-            self.pass(SyncPass::Puts, version, pages(), send, &mut sent)?;
+            pass(SyncPass::Puts)?;
+        }
+        if !self.lateness.is_zero() {
+            self.write_head(&CopyHead { given_up: 0, ..self.head()? }, &|_| false)?;
         }
         Ok(sent)
+    }
+
+    /// Refuses to send while a request that was given up may still be taken: behind ours it would undo them.
+    fn rest<E>(&self, head: CopyHead, now: u64) -> Result<(), SyncError<E>> {
+        if self.lateness.is_zero() || head.given_up == 0 {
+            return Ok(());
+        }
+        // After a kill nobody knows when it was sent; nor does a clock that was put back.
+        let given_up = head.given_up.min(now);
+        if given_up != head.given_up {
+            self.write_head(&CopyHead { given_up, ..head }, &|_| false)?;
+        }
+        let left = self.lateness.saturating_sub(Duration::from_millis(now - given_up));
+        if left.is_zero() {
+            return Ok(());
+        }
+        let why = "a request without an answer may still be taken, so nothing is sent now".into();
+        Err(SyncError::Interrupted(Interrupted { why, retry_after: Some(left), given_up: None }))
     }
 
     fn open(&self) -> Result<Option<CopyReader>, ReadError> {
@@ -234,22 +295,38 @@ impl TargetCopy<'_> {
         Ok(self.open()?.map_or_else(of_new, |copy| copy.head().clone()))
     }
 
-    /// Notes that the target has no earlier text of these takedowns.
+    /// Patterns of pages whose earlier lines are to leave a file; none if nothing is known of it.
+    ///
+    /// # Errors
+    /// When the copy cannot be read.
+    pub fn purge(&self) -> Result<Option<Vec<String>>, ReadError> {
+        Ok(self.open()?.map(|copy| copy.head().purge.clone()))
+    }
+
+    /// Notes that the target has no line of these pages any more.
     ///
     /// # Errors
     /// When the copy cannot be read or written.
-    pub fn set_purged<E>(&self, purged: u64) -> Result<(), SyncError<E>> {
-        let head = CopyHead { purged, ..self.head()? };
-        let mut file = CopyWriter::create(self.storage, &name_of(self.target), &head)?;
+    pub fn purged<E>(&self, is_removed: &dyn Fn(&CanonicalUrl) -> bool) -> Result<(), SyncError<E>> {
+        self.write_head(&CopyHead { purge: Vec::new(), ..self.head()? }, is_removed)
+    }
+
+    /// Writes another first frame. Nobody knows what the target holds of some pages.
+    fn write_head<E>(
+        &self,
+        head: &CopyHead,
+        is_unsure: &dyn Fn(&CanonicalUrl) -> bool,
+    ) -> Result<(), SyncError<E>> {
+        let mut file = CopyWriter::create(self.storage, &name_of(self.target), head)?;
         if let Some(mut copy) = self.open()? {
             while let Some((url, held)) = copy.next_page()? {
-                file.push(&url, held)?;
+                file.push(&url, if is_unsure(&url) { Held::Unsure } else { held })?;
             }
         }
         Ok(file.finish(self.storage)?)
     }
 
-    /// Sends the changes of a pass, and stores what the target holds then.
+    /// Sends the changes of a pass, and stores what the target holds then. Says whether there were documents to put.
     fn pass<E>(
         &self,
         pass: SyncPass,
@@ -257,14 +334,21 @@ impl TargetCopy<'_> {
         pages: impl WantedPages<E>,
         send: &mut dyn SendChanges,
         sent: &mut Sent,
-    ) -> Result<(), SyncError<E>> {
+    ) -> Result<bool, SyncError<E>> {
         let mut join = Join::new(self, pages)?;
-        let head = CopyHead { version, ..self.head()? };
+        let given_up = if self.lateness.is_zero() { 0 } else { CopyHead::SENDING };
+        let mut head = CopyHead { version, given_up, ..self.head()? };
+        let mut has_puts = false;
         let mut file = CopyWriter::create(self.storage, &name_of(self.target), &head)?;
         let mut waiting = Waiting { pages: Vec::new(), changes: Vec::new() };
-        let mut interrupted = None;
-        while let Some(page) = join.next()? {
-            let change = page.change().filter(|change| interrupted.is_none() && pass.sends(change));
+        let mut interrupted: Option<Interrupted> = None;
+        while let Some(mut page) = join.next()? {
+            if pass == SyncPass::Note {
+                page.renew(send);
+            }
+            let change = page.change();
+            has_puts |= matches!(change, Some(CopyChange::Put(..)));
+            let change = change.filter(|change| interrupted.is_none() && pass.sends(change));
             waiting.changes.extend(change.clone());
             waiting.pages.push((page, change.is_some()));
             if waiting.changes.len() >= self.batch || waiting.pages.len() >= MAX_WAITING {
@@ -274,43 +358,75 @@ impl TargetCopy<'_> {
         interrupted = interrupted.or(waiting.settle(version, send, &mut file, sent)?);
         // Also where the pages could not be read to their end: the answers count that came before.
         file.finish(self.storage)?;
+        if (interrupted.is_some() || join.failed.is_some()) && given_up != 0 {
+            head.given_up = interrupted.as_ref().and_then(|interrupted| interrupted.given_up).unwrap_or(0);
+            self.write_head(&head, &|_| false)?;
+        }
         match (join.failed, interrupted) {
             (Some(failed), _) => Err(SyncError::Pages(failed)),
             (None, Some(interrupted)) => Err(SyncError::Interrupted(interrupted)),
-            (None, None) => Ok(()),
+            (None, None) => Ok(has_puts),
         }
     }
 }
 
+/// Notes in the copy of each file, by the target's address, that its lines of some pages are to go, whatever becomes of the pages meanwhile. A damaged
+/// copy is left as it is: its file begins anew.
+///
+/// # Errors
+/// When a copy cannot be read or written.
+pub fn note_purge(
+    storage: &dyn Storage,
+    pattern: &str,
+    is_file: &dyn Fn(&str) -> bool,
+) -> Result<(), DoubtError> {
+    for name in copies(storage).map_err(DoubtError::List)? {
+        let head = match CopyReader::open(storage, &name) {
+            Ok(Some(copy)) => copy.head().clone(),
+            Ok(None) | Err(ReadError::Damaged(_)) => continue,
+            Err(e) => return Err(e.into()),
+        };
+        if !is_file(&head.target) || head.purge.iter().any(|noted| noted == pattern) {
+            continue;
+        }
+        let copy = TargetCopy { storage, target: &head.target, batch: 1, lateness: Duration::ZERO };
+        let mut next = head.clone();
+        next.purge.push(pattern.to_owned());
+        match copy.write_head::<Infallible>(&next, &|_| false) {
+            Ok(()) | Err(SyncError::Read(ReadError::Damaged(_))) => {}
+            Err(SyncError::Read(e)) => return Err(e.into()),
+            Err(SyncError::Write(e)) => return Err(e.into()),
+            Err(SyncError::Interrupted(_) | SyncError::Pages(_)) => unreachable!("nothing is sent"),
+        }
+    }
+    Ok(())
+}
+
 /// Notes that the documents of a copy may be in any state, so that the next call of [`TargetCopy::sync`] sends them again.
-/// Gives the damage of a file that has any: pages behind it are lost, so their documents stay at the target unless they are
-/// sent again.
+/// Gives the damage of a file that has any: some pages are lost, so their documents stay at the target unless they are sent
+/// again. A copy whose first frame is damaged is that of `target`, if it is known.
 ///
 /// # Errors
 /// When the file cannot be read or written.
-pub fn doubt(storage: &dyn Storage, name: &str) -> Result<Option<Damage>, DoubtError> {
-    let mut copy = match CopyReader::open(storage, name) {
+pub fn doubt(storage: &dyn Storage, name: &str, target: Option<&str>) -> Result<Option<Damage>, DoubtError> {
+    let lost = CopyHead { target: target.unwrap_or_default().to_owned(), ..CopyHead::default() };
+    let damaged = match CopyReader::salvage(storage, name, &lost) {
         Ok(None) => return Ok(None),
-        Ok(Some(copy)) => copy,
-        Err(ReadError::Damaged(damage)) => {
-            // Without a copy, the target gets all.
-            storage.remove(&copy_file(name))?;
-            storage.sync_dir()?;
-            return Ok(Some(damage));
+        Ok(Some(copy)) if copy.head().target.is_empty() => copy.damage().cloned(),
+        Ok(Some(mut copy)) => {
+            let mut doubted = CopyWriter::create(storage, name, copy.head())?;
+            while let Some((url, _)) = copy.next_page()? {
+                doubted.push(&url, Held::Unsure)?;
+            }
+            doubted.finish(storage)?;
+            return Ok(copy.damage().cloned());
         }
+        Err(ReadError::Damaged(damage)) => Some(damage),
         Err(e) => return Err(e.into()),
     };
-    let mut doubted = CopyWriter::create(storage, name, copy.head())?;
-    let damage = loop {
-        match copy.next_page() {
-            Ok(Some((url, _))) => doubted.push(&url, Held::Unsure)?,
-            Ok(None) => break None,
-            Err(ReadError::Damaged(damage)) => break Some(damage),
-            Err(e) => return Err(e.into()),
-        }
-    };
-    doubted.finish(storage)?;
-    Ok(damage)
+    // Without a copy, the target gets all.
+    storage.remove(&copy_file(name)).and_then(|()| storage.sync_dir()).map_err(DoubtError::Remove)?;
+    Ok(damaged)
 }
 
 /// Pages that are not written yet, as an answer is missing; those with a change have `true`.
@@ -329,18 +445,19 @@ impl Waiting {
         sent: &mut Sent,
     ) -> Result<Option<Interrupted>, WriteError> {
         let is_none = self.changes.is_empty();
-        let BatchAnswers { answers, interrupted } =
-            if is_none { BatchAnswers::default() } else { send(version, &self.changes) };
+        let BatchAnswers { answers, digests, interrupted } =
+            if is_none { BatchAnswers::default() } else { send.send(version, &self.changes) };
         let (sent_now, mut confirmed) = (self.changes.len(), 0);
         self.changes.clear();
-        let mut answers = answers.into_iter();
+        let (mut answers, mut digests) = (answers.into_iter(), digests.into_iter());
         for (page, is_sent) in self.pages.drain(..) {
             let answer = is_sent.then(|| answers.next().unwrap_or(ItemAnswer::Unknown));
+            let digest = if is_sent { digests.next().unwrap_or(0) } else { 0 };
             confirmed += usize::from(answer.as_ref().is_some_and(|answer| *answer != ItemAnswer::Unknown));
             let held = match (answer, page.wanted) {
                 (Some(ItemAnswer::Taken), Some(wanted)) => {
                     sent.puts += 1;
-                    Some(Held::Taken { state: wanted, version })
+                    Some(Held::Taken { state: wanted, digest, version })
                 }
                 (Some(ItemAnswer::Taken), None) => {
                     sent.deletes += 1;
@@ -348,7 +465,7 @@ impl Waiting {
                 }
                 (Some(ItemAnswer::Refused), Some(wanted)) => {
                     sent.refused += 1;
-                    Some(Held::Refused(wanted))
+                    Some(Held::Refused { state: wanted, digest })
                 }
                 // A delete that was refused or got lost is sent again, and so is a put that got lost.
                 (Some(_), _) => Some(Held::Unsure),
@@ -372,7 +489,7 @@ struct Join<P, E> {
     copy: Option<CopyReader>,
     held: Option<(CanonicalUrl, Held)>,
     pages: P,
-    wanted: Option<(CanonicalUrl, u64)>,
+    wanted: Option<(CanonicalUrl, DocumentState)>,
     /// The pages cannot be read any further.
     failed: Option<E>,
 }

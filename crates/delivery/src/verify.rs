@@ -81,7 +81,7 @@ impl<'s> CopyComparison<'s> {
             while let Some((url, held)) = copy.next_page()? {
                 let version = match held {
                     Held::Taken { version, .. } => Some(version),
-                    Held::Unsure | Held::Refused(_) => None,
+                    Held::Unsure | Held::Refused { .. } => None,
                 };
                 differences.unsure += u64::from(version.is_none());
                 expected
@@ -150,11 +150,17 @@ impl<'s> CopyComparison<'s> {
 mod tests {
     use super::*;
     use crate::sync::{BatchAnswers, CopyChange, ItemAnswer, TargetCopy};
+    use recrawl_repository::DocumentState;
     use recrawl_repository::storage::MemoryStorage;
     use std::convert::Infallible;
+    use std::time::Duration;
 
     fn url(page: u8) -> CanonicalUrl {
         UrlRules::keep_all().canonicalize(&format!("http://a.test/{page}")).unwrap()
+    }
+
+    fn state() -> DocumentState {
+        DocumentState { page: 7, capture: 1 }
     }
 
     fn listed(page: u8, version: u64) -> ListedDocument {
@@ -170,10 +176,17 @@ mod tests {
                 CopyChange::Put(page, _) if *page == url(4) => ItemAnswer::Unknown,
                 _ => ItemAnswer::Taken,
             };
-            BatchAnswers { answers: changes.iter().map(answer).collect(), interrupted: None }
+            BatchAnswers {
+                answers: changes.iter().map(answer).collect(),
+                digests: Vec::new(),
+                interrupted: None,
+            }
         };
-        let pages = || [1, 2, 3, 4].map(|page| Ok::<_, Infallible>((url(page), 7))).into_iter();
-        drop(TargetCopy { storage, target: "x", batch: 9 }.sync(50, &pages, &mut send));
+        let pages = || [1, 2, 3, 4].map(|page| Ok::<_, Infallible>((url(page), state()))).into_iter();
+        drop(
+            TargetCopy { storage, target: "x", batch: 9, lateness: Duration::ZERO }
+                .sync(50, &pages, &mut send),
+        );
         sent
     }
 
@@ -191,7 +204,7 @@ mod tests {
             Differences { same: 1, missing: 1, other_version: 1, unknown: 1, foreign: 1, unsure: 1 };
         assert_eq!(found, expected);
         comparison.repair().unwrap();
-        let put = |page| CopyChange::Put(url(page), 7);
+        let put = |page| CopyChange::Put(url(page), state());
         assert_eq!(sync(&storage), [CopyChange::Delete(url(9)), put(2), put(3), put(4)]);
         assert_eq!(sync(&storage), [put(4)]);
     }

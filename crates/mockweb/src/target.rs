@@ -32,6 +32,8 @@ pub enum RequestFault {
     Part(usize),
     /// All is made, and the answer gets lost.
     Lost,
+    /// Nothing is made now, and the connection breaks; all is made at [`SearchServer::arrive`].
+    Late,
     /// Nothing is made, and this is the answer: status, header fields with line ends, body.
     Answer(u16, String, String),
 }
@@ -65,6 +67,10 @@ pub struct SearchServer {
     pub credentials: Option<String>,
     /// Times that a task is asked for before it ends.
     pub patience: usize,
+    /// Method, path and body of requests that are late.
+    late: Vec<(String, String, Vec<u8>)>,
+    /// The versions of what was deleted.
+    deleted: BTreeMap<String, u64>,
     tasks: Vec<apis::QueuedTask>,
 }
 
@@ -80,6 +86,8 @@ impl SearchServer {
             log: Vec::new(),
             credentials: None,
             patience: 1,
+            late: Vec::new(),
+            deleted: BTreeMap::new(),
             tasks: Vec::new(),
         }
     }
@@ -120,16 +128,36 @@ impl SearchServer {
         self.changes += usize::from(is_change);
         let most = match fault {
             RequestFault::Answer(status, fields, body) => return Some((status, fields, body)),
+            RequestFault::Late => {
+                self.late.push((asked.method.to_owned(), asked.path.to_owned(), asked.body.to_vec()));
+                return None;
+            }
             RequestFault::Part(most) => most,
             RequestFault::None | RequestFault::Lost => usize::MAX,
         };
-        let (status, body) = match self.api {
+        let (status, body) = self.make(asked, most);
+        (fault == RequestFault::None).then_some((status, String::new(), body))
+    }
+
+    fn make(&mut self, asked: &AskedRequest<'_>, most: usize) -> (u16, String) {
+        match self.api {
             Api::OpenSearch => self.opensearch(asked, most),
             Api::Meilisearch => self.meilisearch(asked, most),
             Api::Typesense => self.typesense(asked, most),
             Api::Solr => self.solr(asked, most),
-        };
-        (fault == RequestFault::None).then_some((status, String::new(), body))
+        }
+    }
+
+    /// Is a request late?
+    pub fn has_late(&self) -> bool {
+        !self.late.is_empty()
+    }
+
+    /// Requests that are late are made.
+    pub fn arrive(&mut self) {
+        for (method, path, body) in std::mem::take(&mut self.late) {
+            self.make(&AskedRequest { method: &method, path: &path, body: &body }, usize::MAX);
+        }
     }
 
     /// A part of the documents, with the number of the next one.

@@ -12,19 +12,21 @@ mod wanted;
 
 pub use checks::{probe, verify};
 pub use holding::Holding;
+pub use lines_file::{release, rewrite};
 pub use wanted::Committed;
 
 use channel::Channel;
 use documents::Documents;
 use local_index::LocalIndex;
 use recrawl_archive::{ArchiveReader, opener};
+use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels::{counted, thousands};
-use recrawl_crawl::parts::deliver::{DeliverTarget, purged};
+use recrawl_crawl::parts::deliver::DeliverTarget;
 use recrawl_delivery::protocol::{Protocol, kept};
-use recrawl_delivery::{CopyChange, Sent, SyncError, TargetCopy};
+use recrawl_delivery::{Sent, SyncError, TargetCopy};
 use recrawl_types::CanonicalUrl;
-use sender::Sender;
+use sender::{Destination, Sender};
 use std::fmt;
 use std::time::Duration;
 use tokio::runtime::Runtime;
@@ -61,7 +63,12 @@ impl Committed<'_> {
         is_ended: &dyn Fn() -> bool,
     ) -> Result<Sent, NotDelivered> {
         let named = |e: String| Failure::Work(format!("[[deliver]] {:?}: {e}", target.name));
-        let copy = TargetCopy { storage: self.storage, target: &target.place.address, batch: target.batch };
+        let lateness = match &target.place.protocol {
+            Protocol::Server(server) if !server.has_versions() => target.timeout,
+            _ => Duration::ZERO,
+        };
+        let (address, batch) = (&target.place.address, target.batch);
+        let copy = TargetCopy { storage: self.storage, target: address, batch, lateness };
         let not_delivered = |e: SyncError<Failure>| NotDelivered {
             failure: named(e.to_string()),
             retry_after: match e {
@@ -70,18 +77,18 @@ impl Committed<'_> {
             },
         };
         self.purge(target, &copy, is_ended).map_err(not_delivered)?;
-        let channel = match target.place.protocol {
+        let destination = match target.place.protocol {
             Protocol::Index => {
                 let taken_down = self.settings.scope.taken_down();
                 let data_dir = &self.settings.data_dir;
-                Channel::Index(LocalIndex::new(data_dir, self.storage, taken_down, is_ended)?.into())
+                Destination::Index(LocalIndex::new(data_dir, self.storage, taken_down, is_ended)?.into())
             }
-            _ => Channel::new(target, &self.settings.fetch).map_err(named)?,
+            _ => Destination::Outside(Channel::new(target, &self.settings.fetch).map_err(named)?),
         };
         let mut sender = Sender {
             target: &target.name,
             batch_bytes: target.batch_bytes,
-            channel,
+            destination,
             documents: Documents {
                 settings: self.settings,
                 target,
@@ -95,15 +102,14 @@ impl Committed<'_> {
             reasons: 0,
         };
         let pages = || wanted::pages(self, target, is_ended);
-        let sent =
-            copy.sync(self.now, &pages, &mut |version, changes: &[CopyChange]| sender.send(version, changes));
-        if let Channel::Index(index) = &sender.channel {
+        let sent = copy.sync(self.now, &pages, &mut sender);
+        if let Destination::Index(index) = &sender.destination {
             index.settle();
         }
         sent.map_err(not_delivered)
     }
 
-    /// Removes earlier lines of pages that were taken down. A file has those of pages, too, that it holds no more.
+    /// Locks a file, and removes earlier lines of pages that were taken down, also of those that are known again, or had left the file before.
     fn purge(
         &self,
         target: &DeliverTarget,
@@ -111,15 +117,24 @@ impl Committed<'_> {
         is_ended: &dyn Fn() -> bool,
     ) -> Result<(), SyncError<Failure>> {
         let Some(path) = target.file() else { return Ok(()) };
-        let taken_down = self.settings.scope.taken_down();
-        if copy.head()?.purged == purged(taken_down) {
+        lines_file::hold(path)
+            .map_err(|e| SyncError::Interrupted(format!("cannot write {}: {e}", path.display()).into()))?;
+        let removed = match copy.purge()? {
+            Some(noted) => noted
+                .into_iter()
+                .map(|text| Pattern::try_from(text).map_err(|why| SyncError::Pages(Failure::Work(why))))
+                .collect::<Result<_, _>>()?,
+            // Nobody knows who wrote a file that is there.
+            None => self.settings.scope.taken_down().to_vec(),
+        };
+        if removed.is_empty() {
             return Ok(());
         }
-        let is_removed = |url: &CanonicalUrl| taken_down.iter().any(|pattern| pattern.matches(url));
+        let is_removed = |url: &CanonicalUrl| removed.iter().any(|pattern| pattern.matches(url));
         let rewritten = lines_file::rewrite(path, &|line| kept(line, &is_removed), is_ended);
         rewritten
             .map_err(|e| SyncError::Interrupted(format!("cannot rewrite {}: {e}", path.display()).into()))?;
-        copy.set_purged(purged(taken_down))
+        copy.purged(&is_removed)
     }
 }
 

@@ -37,7 +37,7 @@ pub use generation::origins::{OriginIndex, OriginRun, OriginRuns};
 pub use generation::page_block::{Changed, Extent, PackedBlock, PackedPages, PageBlock, Scratch};
 pub use generation::walk::{Gather, Lookup, PackedBlocks, Records, Row, States};
 pub use generation::{Generation, PartStats};
-pub use kept::copies::{CopyHead, CopyReader, CopyWriter, Held, copies, copy_file};
+pub use kept::copies::{CopyHead, CopyReader, CopyWriter, DocumentState, Held, copies, copy_file};
 pub use kept::follow::{Followed, StoredPosition, VisitFollower};
 pub use kept::hosts::{StoredHost, StoredHosts};
 pub use kept::rounds::StoredRounds;

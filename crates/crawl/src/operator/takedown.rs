@@ -28,6 +28,8 @@ use crate::settings::Settings;
 use crate::space::Space;
 use recrawl_archive::opener;
 use recrawl_archive::takedown::{TakenDown, take_down};
+use recrawl_delivery::note_purge;
+use recrawl_delivery::protocol::{Protocol, TargetPlace};
 use recrawl_notifications::store;
 use recrawl_repository::storage::Storage;
 use recrawl_repository::{CarriedPages, Generation, OriginTable, Repository, SledTables};
@@ -219,7 +221,12 @@ impl Stopped<'_> {
     pub fn take_down(mut self, order: &Order, now: u64) -> Result<Result<Done, Failure>, Failure> {
         let Order { pattern: meant, keep_crawling, end } = order;
         let folder = &self.settings.data_dir;
-        if decide(&mut self.decided, order)? {
+        let is_new = decide(&mut self.decided, order)?;
+        // Whatever becomes of the takedown and of the pages until files get the next documents.
+        if !end && (is_new || *keep_crawling) {
+            note_purge(&*self.storage, &meant.to_string(), &is_file).map_err(Failure::work)?;
+        }
+        if is_new {
             // A takedown that begins and ends within a cycle leaves no trace in the list: this count has its
             // pages checked again.
             if !order.blocks() {
@@ -283,6 +290,11 @@ impl Stopped<'_> {
 fn overwrite(data_dir: &Path, meant: &Pattern, now: u64, only_count: bool) -> Result<TakenDown, Failure> {
     let archive = opener::open(data_dir)?;
     Ok(take_down(&*archive, &|url| is_meant(meant, url), now, only_count)?)
+}
+
+/// Has a target of documents lines in a file?
+fn is_file(address: &str) -> bool {
+    TargetPlace::parse(address).is_ok_and(|place| matches!(place.protocol, Protocol::Lines(_)))
 }
 
 /// URLs in our WARC files are canonical.

@@ -82,10 +82,12 @@ impl DeliverTarget {
             let name = &table.name;
             check_name("deliver", name)?;
             let target = DeliverTarget::new(table, urls).map_err(|e| format!("[[deliver]] {name:?}: {e}"))?;
-            if let Some(other) = targets
-                .iter()
-                .find(|other| other.name == *name || other.place.address == target.place.address)
-            {
+            let is_same = |other: &&DeliverTarget| {
+                other.name == *name
+                    || other.place.address == target.place.address
+                    || other.is_file_of(&target)
+            };
+            if let Some(other) = targets.iter().find(is_same) {
                 return Err(format!("[[deliver]] {name:?}: {:?} has its name or its `to`", other.name));
             }
             targets.push(target);
@@ -164,14 +166,18 @@ impl DeliverTarget {
         }
     }
 
+    /// Does a link lead both to one file?
+    fn is_file_of(&self, other: &DeliverTarget) -> bool {
+        let real = |target: &DeliverTarget| {
+            let path = target.file()?;
+            let folder = || Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?));
+            path.canonicalize().ok().or_else(folder)
+        };
+        real(self).is_some_and(|file| real(other) == Some(file))
+    }
+
     /// Is the page one of the target's?
     pub fn wants(&self, url: &CanonicalUrl) -> bool {
         self.patterns.iter().any(|pattern| pattern.matches(url))
     }
-}
-
-/// Names these takedowns: a file without earlier text of their pages notes it.
-pub fn purged(taken_down: &[Pattern]) -> u64 {
-    let texts: Vec<String> = taken_down.iter().map(Pattern::to_string).collect();
-    if texts.is_empty() { 0 } else { xxh3_64(texts.join("\n").as_bytes()) }
 }

@@ -4,6 +4,7 @@ use super::{CopyItem, Protocol, TargetPlace};
 use crate::document::{Document, id};
 use recrawl_types::{CanonicalUrl, UrlRules};
 use serde::{Deserialize, Serialize};
+use std::path::{Component, Path, PathBuf};
 
 #[derive(Serialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
@@ -28,12 +29,17 @@ pub fn lines(version: u64, items: &[CopyItem]) -> Vec<u8> {
 
 /// Reads `deliver.to` of a file.
 pub(super) fn place(path: &str) -> Result<TargetPlace, String> {
-    match path.starts_with('/') && !path.ends_with('/') {
-        true => Ok(TargetPlace {
-            address: format!("jsonl+file://{path}"),
-            protocol: Protocol::Lines(path.into()),
-        }),
-        false => Err("name a file by its whole path".into()),
+    // A file has one address, however it is written; behind a link, `..` is another folder than it seems.
+    let is_upward = Path::new(path).components().any(|part| part == Component::ParentDir);
+    match path.starts_with('/') && !path.ends_with('/') && !is_upward {
+        true => {
+            let path: PathBuf = Path::new(path).components().collect();
+            Ok(TargetPlace {
+                address: format!("jsonl+file://{}", path.display()),
+                protocol: Protocol::Lines(path),
+            })
+        }
+        false => Err("name a file by its whole path, without `..`".into()),
     }
 }
 

@@ -3,16 +3,22 @@
 
 use super::{AfterAnswer, CopyItem, HttpMethod, Protocol, TargetPlace, TargetRequest, TargetServer};
 use crate::document::{Document, id, name_of};
-use crate::sync::{BatchAnswers, CopyChange, ItemAnswer, TargetCopy};
+use crate::sync::{BatchAnswers, CopyChange, Interrupted, ItemAnswer, TargetCopy};
 use proptest::prelude::*;
 use recrawl_mockweb::target::{Api, AskedRequest, RequestFault, SearchServer};
-use recrawl_repository::copy_file;
 use recrawl_repository::storage::{MemoryStorage, Storage};
+use recrawl_repository::{DocumentState, copy_file};
 use recrawl_types::{CanonicalUrl, UrlRules};
 use serde_json::json;
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// Time between two lives, of requests that are late, and for which nothing is sent then; in milliseconds.
+const LIFE: u64 = 7_000;
+const LATE: u64 = 15_000;
+const LATENESS: Duration = Duration::from_secs(20);
 
 /// Pages with their states.
 type Web = BTreeMap<u8, u64>;
@@ -102,6 +108,7 @@ fn fault() -> impl Strategy<Value = RequestFault> {
         4 => Just(RequestFault::None),
         1 => (0usize..4).prop_map(RequestFault::Part),
         1 => Just(RequestFault::Lost),
+        2 => Just(RequestFault::Late),
         1 => Just(answer(503, "busy")),
         1 => Just(answer(200, "<html>hello</html>")),
         1 => Just(answer(200, "")),
@@ -123,11 +130,12 @@ proptest! {
             store.refused = Some("state 3".into());
             store.faults = VecDeque::from(faults.clone());
             let (storage, target) = (MemoryStorage::new(), "x");
-            let live = |web: &Web, kill: Option<usize>, store: &mut SearchServer| {
+            let lateness = if server.has_versions() { Duration::ZERO } else { LATENESS };
+            let live = |web: &Web, kill: Option<usize>, store: &mut SearchServer, now: u64| {
                 let (mut requests, mut killed_with) = (0, None);
                 let mut send_changes = |version, changes: &[CopyChange]| {
                     let items: Vec<CopyItem> = changes.iter().map(|change| match change {
-                        CopyChange::Put(url, state) => CopyItem::Put(Box::new(document(version, url, *state))),
+                        CopyChange::Put(url, state) => CopyItem::Put(Box::new(document(version, url, state.page))),
                         CopyChange::Delete(url) => CopyItem::Delete(url.clone()),
                     }).collect();
                     let mut answers = Vec::new();
@@ -136,24 +144,38 @@ proptest! {
                     if kill == Some(requests) {
                         // What was not stored before is gone.
                         killed_with = Some(bytes(&storage));
-                        return BatchAnswers { answers: Vec::new(), interrupted: Some("killed".into()) };
+                        return BatchAnswers { answers: Vec::new(), digests: Vec::new(), interrupted: Some("killed".into()) };
                     }
-                    BatchAnswers { answers, interrupted: interrupted.map(Into::into) }
+                    let given_up = |why| Interrupted { given_up: Some(now), ..Interrupted::from(why) };
+                    BatchAnswers { answers, digests: Vec::new(), interrupted: interrupted.map(given_up) }
                 };
-                let pages = || web.iter().map(|(page, state)| Ok::<_, Infallible>((url(*page), *state))).collect::<Vec<_>>().into_iter();
-                let ended = TargetCopy { storage: &storage, target, batch }.sync(5, &pages, &mut send_changes);
+                let pages = || web.iter().map(|(page, state)| Ok::<_, Infallible>((url(*page), DocumentState { page: *state, capture: 0 }))).collect::<Vec<_>>().into_iter();
+                let ended = TargetCopy { storage: &storage, target, batch, lateness }.sync(now, &pages, &mut send_changes);
                 if let Some(killed_with) = killed_with {
                     storage.create(&copy_file(&name_of(target))).unwrap().write(&killed_with).unwrap();
                     return false;
                 }
                 ended.is_ok()
             };
+            let (mut now, mut arrives) = (5_000, None);
             for (web, kill) in webs.iter().zip(&kills) {
-                live(web, Some(*kill), &mut store);
+                live(web, Some(*kill), &mut store, now);
+                if store.has_late() {
+                    arrives = arrives.or(Some(now + LATE));
+                }
+                now += LIFE;
+                if arrives.is_some_and(|arrives| arrives <= now) {
+                    store.arrive();
+                    arrives = None;
+                }
             }
             store.faults.clear();
+            store.arrive();
             let last = webs.last().unwrap();
-            prop_assert!(live(last, None, &mut store), "{api:?}");
+            // After a kill it rests once more.
+            let is_exact = [1, 2].into_iter().any(|rest| live(last, None, &mut store, now + rest * 30_000));
+            prop_assert!(is_exact, "{api:?}");
+            store.work(usize::MAX);
             let held: BTreeMap<&str, &str> = store.documents.values()
                 .map(|(_, found)| (found["url"].as_str().unwrap(), found["text"].as_str().unwrap())).collect();
             let urls: BTreeMap<String, u64> = last.iter().map(|(page, state)| (url(*page).to_string(), *state)).collect();

@@ -71,6 +71,10 @@ impl TargetServer for BulkIndex {
         }
     }
 
+    fn has_versions(&self) -> bool {
+        true
+    }
+
     /// An answer of 200 has the status of each item.
     fn read(&self, items: &[CopyItem], status: u16, body: &[u8]) -> AfterAnswer {
         if status != 200 {

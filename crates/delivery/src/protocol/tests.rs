@@ -70,6 +70,7 @@ fn what_names_a_target_is_read_and_what_does_not_is_refused_with_an_example() {
         "meilisearch+http://localhost/a%20b",
         "jsonl+file://relative.jsonl",
         "jsonl+file:///folder/",
+        "jsonl+file:///folder/../docs.jsonl",
         "command:load-docs",
         "command:",
         "solr+http://localhost:8983/solr/a%2Fb",
@@ -211,6 +212,7 @@ fn an_address_is_that_of_one_target() {
     for same in ["elasticsearch+https://search.test/docs", "opensearch+https://SEARCH.test:443/docs/"] {
         assert_eq!(address(same), first);
     }
+    assert_eq!(address("jsonl+file:///a//b/./docs.jsonl"), address("jsonl+file:///a/b/docs.jsonl"));
     for other in [
         "opensearch+http://search.test/docs",
         "opensearch+https://search.test/docs-2",

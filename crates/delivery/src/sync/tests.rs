@@ -10,7 +10,7 @@ const DESK: &str = "jsonl+file:///desk";
 
 /// Each has this answer.
 fn all(answer: ItemAnswer, changes: &[CopyChange]) -> BatchAnswers {
-    BatchAnswers { answers: vec![answer; changes.len()], interrupted: None }
+    BatchAnswers { answers: vec![answer; changes.len()], digests: Vec::new(), interrupted: None }
 }
 
 fn url(page: u8) -> CanonicalUrl {
@@ -20,8 +20,14 @@ fn url(page: u8) -> CanonicalUrl {
 /// Pages that should be there, with their states.
 type Web = BTreeMap<u8, u64>;
 
-fn pages(web: &Web) -> impl Fn() -> std::vec::IntoIter<Result<(CanonicalUrl, u64), Infallible>> + '_ {
-    || web.iter().map(|(page, state)| Ok((url(*page), *state))).collect::<Vec<_>>().into_iter()
+fn state(page: u64) -> DocumentState {
+    DocumentState { page, capture: 0 }
+}
+
+fn pages(
+    web: &Web,
+) -> impl Fn() -> std::vec::IntoIter<Result<(CanonicalUrl, DocumentState), Infallible>> + '_ {
+    || web.iter().map(|(page, number)| Ok((url(*page), state(*number)))).collect::<Vec<_>>().into_iter()
 }
 
 /// A target with external versions.
@@ -39,7 +45,7 @@ impl Store {
         let last = self.versions.insert(page.clone(), version);
         assert!(last.is_none_or(|last| last <= version), "a version fell");
         match change {
-            CopyChange::Put(page, state) => drop(self.documents.insert(page.clone(), (version, *state))),
+            CopyChange::Put(page, state) => drop(self.documents.insert(page.clone(), (version, state.page))),
             CopyChange::Delete(page) => drop(self.documents.remove(page)),
         }
     }
@@ -54,7 +60,7 @@ fn is_right(store: &Store, web: &Web) -> bool {
 }
 
 fn copy(storage: &dyn Storage, batch: usize) -> TargetCopy<'_> {
-    TargetCopy { storage, target: DESK, batch }
+    TargetCopy { storage, target: DESK, batch, lateness: Duration::ZERO }
 }
 
 /// Sends all, with a version that the clock gives.
@@ -79,7 +85,7 @@ fn nothing_is_sent_twice_and_nothing_without_a_difference() {
     let web: Web = (2..9).map(|page| (page, u64::from(page > 5))).collect();
     assert_eq!(bring(&storage, &mut store, &web, 3), Sent { puts: 6, deletes: 2, refused: 0 });
     assert!(is_right(&store, &web));
-    assert_eq!(doubt(&storage, &name_of(DESK)).unwrap(), None);
+    assert_eq!(doubt(&storage, &name_of(DESK), None).unwrap(), None);
     assert_eq!(bring(&storage, &mut store, &web, 3).puts, 7);
 }
 
@@ -105,7 +111,11 @@ fn what_is_refused_waits_for_another_state() {
             let is_it =
                 |change: &CopyChange| matches!(change, CopyChange::Put(found, _) if *found == url(page));
             let answer = |change| if is_it(change) { ItemAnswer::Refused } else { ItemAnswer::Taken };
-            BatchAnswers { answers: changes.iter().map(answer).collect(), interrupted: None }
+            BatchAnswers {
+                answers: changes.iter().map(answer).collect(),
+                digests: Vec::new(),
+                interrupted: None,
+            }
         }
     };
     let sync = |web: &Web, send: &mut dyn SendChanges| copy(&storage, 9).sync(1, &pages(web), send).unwrap();
@@ -122,7 +132,7 @@ fn answers_before_an_interruption_count() {
     let (storage, web) = (MemoryStorage::new(), (0..6).map(|page| (page, 1)).collect::<Web>());
     let mut send = |_, changes: &[CopyChange]| {
         let answers = vec![ItemAnswer::Taken; changes.len() / 2];
-        BatchAnswers { answers, interrupted: Some("busy".into()) }
+        BatchAnswers { answers, digests: Vec::new(), interrupted: Some("busy".into()) }
     };
     let interrupted = copy(&storage, 4).sync(1, &pages(&web), &mut send).unwrap_err();
     assert!(matches!(interrupted, SyncError::Interrupted(interrupted) if interrupted.why == "busy"));
@@ -165,7 +175,7 @@ fn what_cannot_be_read_stops_no_other_and_is_tried_again() {
             CopyChange::Put(page, _) if *page == url(1) => ItemAnswer::Unread,
             _ => ItemAnswer::Taken,
         };
-        BatchAnswers { answers: changes.iter().map(answer).collect(), interrupted: None }
+        BatchAnswers { answers: changes.iter().map(answer).collect(), digests: Vec::new(), interrupted: None }
     };
     let sent = copy(&storage, 2).sync(1, &pages(&web), &mut send).unwrap();
     assert_eq!(sent, Sent { puts: 5, deletes: 0, refused: 0 });
@@ -177,7 +187,8 @@ fn what_cannot_be_read_stops_no_other_and_is_tried_again() {
 fn another_address_has_another_copy() {
     let (storage, web) = (MemoryStorage::new(), Web::from([(1, 1), (2, 1)]));
     bring(&storage, &mut Store::default(), &web, 9);
-    let moved = TargetCopy { storage: &storage, target: "jsonl+file:///other", batch: 9 };
+    let moved =
+        TargetCopy { storage: &storage, target: "jsonl+file:///other", batch: 9, lateness: Duration::ZERO };
     let mut send = |_, changes: &[CopyChange]| all(ItemAnswer::Taken, changes);
     assert_eq!(moved.sync(1, &pages(&web), &mut send).unwrap().puts, 2);
     assert_eq!(bring(&storage, &mut Store::default(), &web, 9), Sent::default());
@@ -191,15 +202,105 @@ fn another_address_has_another_copy() {
     assert_eq!(targets, [DESK, "jsonl+file:///other"]);
 }
 
+/// A page may be known again before the next delivery, with the state that it had.
 #[test]
-fn takedowns_of_which_nothing_is_left_are_noted_with_all_else() {
+fn lines_that_are_to_go_are_noted_until_they_went() {
     let (storage, web) = (MemoryStorage::new(), Web::from([(1, 1), (2, 1)]));
-    copy(&storage, 9).set_purged::<Infallible>(3).unwrap();
+    assert_eq!(copy(&storage, 9).purge().unwrap(), None);
     bring(&storage, &mut Store::default(), &web, 9);
-    assert_eq!(copy(&storage, 9).head().unwrap().purged, 3);
-    copy(&storage, 9).set_purged::<Infallible>(4).unwrap();
+    let server = TargetCopy { target: "solr+http://a.test/solr/docs", ..copy(&storage, 9) };
+    let mut send = |_, changes: &[CopyChange]| all(ItemAnswer::Taken, changes);
+    server.sync(1, &pages(&web), &mut send).unwrap();
+    for pattern in ["http://a.test/001", "b.test", "b.test"] {
+        note_purge(&storage, pattern, &|target| target == DESK).unwrap();
+    }
     assert_eq!(bring(&storage, &mut Store::default(), &web, 9), Sent::default());
-    assert_eq!(copy(&storage, 9).head().unwrap().purged, 4);
+    let noted = ["http://a.test/001", "b.test"].map(str::to_owned).to_vec();
+    assert_eq!(copy(&storage, 9).purge().unwrap(), Some(noted));
+    assert_eq!(server.purge().unwrap(), Some(Vec::new()));
+    copy(&storage, 9).purged::<Infallible>(&|page| *page == url(1)).unwrap();
+    assert_eq!(copy(&storage, 9).purge().unwrap(), Some(Vec::new()));
+    assert_eq!(bring(&storage, &mut Store::default(), &web, 9).puts, 1);
+}
+
+/// A sender whose documents have digests.
+struct Digests<'d> {
+    now: &'d BTreeMap<u8, u64>,
+    sent: Vec<CopyChange>,
+    made: usize,
+}
+
+impl SendChanges for Digests<'_> {
+    fn send(&mut self, _: u64, changes: &[CopyChange]) -> BatchAnswers {
+        self.sent.extend_from_slice(changes);
+        let digest = |change: &CopyChange| match change {
+            CopyChange::Put(page, _) => {
+                self.now.iter().find(|(number, _)| url(**number) == *page).map_or(0, |(_, digest)| *digest)
+            }
+            CopyChange::Delete(_) => 0,
+        };
+        BatchAnswers { digests: changes.iter().map(digest).collect(), ..all(ItemAnswer::Taken, changes) }
+    }
+
+    fn digest(&mut self, page: &CanonicalUrl) -> Option<u64> {
+        self.made += 1;
+        self.now.iter().find(|(number, _)| url(**number) == *page).map(|(_, digest)| *digest)
+    }
+}
+
+/// A title changes while the text stays, or only a number that no document has.
+#[test]
+fn another_body_is_sent_if_its_document_is_another() {
+    let storage = MemoryStorage::new();
+    let sync = |captures: &[(u8, u64)], now: &BTreeMap<u8, u64>| {
+        let mut digests = Digests { now, sent: Vec::new(), made: 0 };
+        let pages = || {
+            let page = |(page, capture): &(u8, u64)| {
+                Ok::<_, Infallible>((url(*page), DocumentState { page: 1, capture: *capture }))
+            };
+            captures.iter().map(page).collect::<Vec<_>>().into_iter()
+        };
+        let sent = copy(&storage, 9).sync(5, &pages, &mut digests).unwrap();
+        (sent.puts, digests.sent.len(), digests.made)
+    };
+    let first = BTreeMap::from([(1, 11), (2, 12), (3, 13)]);
+    assert_eq!(sync(&[(1, 1), (2, 2), (3, 3)], &first), (3, 3, 0));
+    let then = BTreeMap::from([(1, 11), (2, 99), (3, 13)]);
+    assert_eq!(sync(&[(1, 4), (2, 5), (3, 3)], &then), (1, 1, 2));
+    // Neither is looked at again.
+    assert_eq!(sync(&[(1, 4), (2, 5), (3, 3)], &then), (0, 0, 0));
+    // Nothing is sent, and nothing is made twice.
+    assert_eq!(sync(&[(1, 6), (2, 5), (3, 3)], &then), (0, 0, 1));
+    assert_eq!(sync(&[(1, 6), (2, 5), (3, 3)], &then), (0, 0, 0));
+}
+
+/// Sent behind it, a delete would be undone by it.
+#[test]
+fn nothing_is_sent_while_an_abandoned_request_may_be_taken() {
+    let storage = MemoryStorage::new();
+    let late = TargetCopy { lateness: Duration::from_secs(30), ..copy(&storage, 9) };
+    let web = Web::from([(1, 1), (2, 1)]);
+    let give_up = Interrupted { given_up: Some(5_000), ..Interrupted::from("no answer") };
+    let mut lost =
+        |_, _: &[CopyChange]| BatchAnswers { interrupted: Some(give_up.clone()), ..BatchAnswers::default() };
+    late.sync(1_000, &pages(&web), &mut lost).unwrap_err();
+    let interrupted = |now| match late.sync(now, &pages(&web), &mut |_, _: &[CopyChange]| panic!("sent")) {
+        Err(SyncError::Interrupted(interrupted)) => interrupted.retry_after,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(interrupted(15_000), Some(Duration::from_secs(20)));
+    assert_eq!(interrupted(34_000), Some(Duration::from_secs(1)));
+    let mut send = |_, changes: &[CopyChange]| all(ItemAnswer::Taken, changes);
+    assert_eq!(late.sync(35_000, &pages(&web), &mut send).unwrap().puts, 2);
+    assert_eq!(late.head().unwrap().given_up, 0);
+    // A kill says nothing of the time.
+    let head = CopyHead { given_up: CopyHead::SENDING, ..late.head().unwrap() };
+    late.write_head::<Infallible>(&head, &|_| true).unwrap();
+    assert_eq!(interrupted(50_000), Some(Duration::from_secs(30)));
+    assert_eq!(interrupted(60_000), Some(Duration::from_secs(20)));
+    // The clock was put back.
+    assert_eq!(interrupted(40_000), Some(Duration::from_secs(30)));
+    assert_eq!(late.sync(70_000, &pages(&web), &mut send).unwrap().puts, 2);
 }
 
 /// Only damage is a reason to begin anew, and it is told.
@@ -212,22 +313,28 @@ fn a_copy_that_cannot_be_read_is_no_damaged_one() {
     let unreadable = FaultyStorage::with_files([(desk(), bytes.clone())].into());
     for read in [1, 2] {
         unreadable.set_fault(Fault::FailRead(read));
-        let failed = doubt(&unreadable, &name_of(DESK));
+        let failed = doubt(&unreadable, &name_of(DESK), None);
         assert!(matches!(failed, Err(DoubtError::Read(ReadError::Io { .. }))), "{read}: {failed:?}");
         unreadable.set_fault(Fault::FailRead(read));
-        let error = copy(&unreadable, 9).sync(1, &pages(&web), &mut |_, _| panic!()).unwrap_err().to_string();
+        let error = copy(&unreadable, 9)
+            .sync(1, &pages(&web), &mut |_, _: &[CopyChange]| panic!())
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("cannot read") && !error.contains("rebuild"), "{error}");
         assert_eq!(unreadable.image()[&desk()], bytes);
     }
 
-    for (at, left) in [(30, 0), (bytes.len() - 5, 6)] {
+    for (at, left) in [(30, 6), (bytes.len() - 5, 6)] {
         let mut damaged = bytes.clone();
         damaged[at] ^= 1;
         let storage = MemoryStorage::new();
         storage.create(&desk()).unwrap().write(&damaged).unwrap();
-        let error = copy(&storage, 9).sync(1, &pages(&web), &mut |_, _| panic!()).unwrap_err().to_string();
+        let error = copy(&storage, 9)
+            .sync(1, &pages(&web), &mut |_, _: &[CopyChange]| panic!())
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("damaged at byte") && error.contains("deliver rebuild"), "{error}");
-        assert!(doubt(&storage, &name_of(DESK)).unwrap().is_some());
+        assert!(doubt(&storage, &name_of(DESK), Some(DESK)).unwrap().is_some());
         let mut store = Store::default();
         assert_eq!(bring(&storage, &mut store, &Web::new(), 9).deletes, left);
         assert_eq!(bring(&storage, &mut store, &web, 9).puts, 6);
@@ -287,18 +394,18 @@ proptest! {
                 let made = match ends.next().unwrap_or(End::Answered) {
                     End::Broken(made) => {
                         changes.iter().take(made).for_each(|change| store.apply(version, change));
-                        return BatchAnswers { answers: Vec::new(), interrupted: Some("broken".into()) };
+                        return BatchAnswers { answers: Vec::new(), digests: Vec::new(), interrupted: Some("broken".into()) };
                     }
                     End::InPart(made) => made,
                     end => {
                         changes.iter().for_each(|change| store.apply(version, change));
                         match end {
                             End::Lost => {
-                                return BatchAnswers { answers: Vec::new(), interrupted: Some("lost".into()) };
+                                return BatchAnswers { answers: Vec::new(), digests: Vec::new(), interrupted: Some("lost".into()) };
                             }
                             End::Killed => {
                                 (killed_with, is_killed) = (Some(bytes_of(&storage)), true);
-                                return BatchAnswers { answers: Vec::new(), interrupted: Some("killed".into()) };
+                                return BatchAnswers { answers: Vec::new(), digests: Vec::new(), interrupted: Some("killed".into()) };
                             }
                             _ => return all(ItemAnswer::Taken, changes),
                         }
@@ -314,7 +421,7 @@ proptest! {
                 // The rest may have been sent in another request, that broke.
                 let interrupted = (made % 2 == 0).then(|| "broken".into());
                 let answers = answers.take(if interrupted.is_some() { made } else { usize::MAX });
-                BatchAnswers { answers: answers.collect(), interrupted }
+                BatchAnswers { answers: answers.collect(), digests: Vec::new(), interrupted }
             };
             let ended = copy(&storage, batch).sync(5, &pages(web), &mut send);
             match killed_with {

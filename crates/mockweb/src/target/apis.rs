@@ -53,11 +53,15 @@ impl SearchServer {
             let (name, of) = action.as_object().and_then(|action| action.iter().next()).expect("an action");
             assert_eq!((&of["_index"], &of["version_type"]), (&json!("docs"), &json!("external_gte")));
             let (id, version) = (text(&of["_id"]), of["version"].as_u64().expect("a version"));
-            let is_late = self.documents.get(&id).is_some_and(|(held, _)| *held > version);
+            let held = self.documents.get(&id).map(|(held, _)| held).or(self.deleted.get(&id));
+            let is_late = held.is_some_and(|held| *held > version);
             let document = if name == "delete" { None } else { lines.next() };
             let (status, error) = match document {
                 _ if is_late => (409, json!({"type": "version_conflict_engine_exception", "reason": "late"})),
-                None => (if self.documents.remove(&id).is_some() { 200 } else { 404 }, Value::Null),
+                None => {
+                    self.deleted.insert(id.clone(), version);
+                    (if self.documents.remove(&id).is_some() { 200 } else { 404 }, Value::Null)
+                }
                 Some(document) if self.is_refused(&document) => {
                     (400, json!({"type": "mapper_parsing_exception", "reason": "a word that is refused"}))
                 }

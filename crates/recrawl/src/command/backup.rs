@@ -93,7 +93,7 @@ pub fn restore(args: &RestoreArgs) -> Result<(), Failure> {
     let storage = FileStorage::existing(folder)?;
     let mut damaged = Vec::new();
     for name in copies(&storage)? {
-        damaged.extend(doubt(&storage, &name).map_err(Failure::work)?);
+        damaged.extend(doubt(&storage, &name, None).map_err(Failure::work)?);
     }
     sync_folder(folder)?;
     let summary = *backup.current().summary();

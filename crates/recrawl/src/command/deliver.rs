@@ -3,7 +3,7 @@
 use super::{counted, print, print_json, thousands};
 use crate::cli::{DeliverCommand, OnCrawl, Where};
 use crate::daemon::Daemon;
-use crate::deliverer::{Committed, Holding, local_index, probe, told, verify};
+use crate::deliverer::{Committed, Holding, local_index, probe, rewrite, told, verify};
 use recrawl_crawl::admission::blocks::Blocks;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
@@ -92,11 +92,21 @@ fn send(at: &Where, name: Option<&str>) -> Result<(), Failure> {
 fn status(on: &OnCrawl) -> Result<(), Failure> {
     let settings = settings(&on.at)?;
     let repository = open_read::repository(&settings)?;
-    let all = settings.deliver.iter().map(|target| Holding::read(&**repository.storage(), target));
-    let all: Vec<Holding> = all.collect::<Result<_, _>>()?;
-    if on.json {
-        return print_json(&all);
+    let (mut all, mut unread) = (Vec::new(), Vec::new());
+    for target in &settings.deliver {
+        match Holding::read(&**repository.storage(), target) {
+            Ok(holding) => all.push(holding),
+            Err(e) => unread.push(format!("{}: {e}", target.name)),
+        }
     }
+    match on.json {
+        true => print_json(&all)?,
+        false => print_holdings(&all)?,
+    }
+    if unread.is_empty() { Ok(()) } else { Err(Failure::Work(unread.join("; "))) }
+}
+
+fn print_holdings(all: &[Holding]) -> Result<(), Failure> {
     all.iter().try_for_each(|Holding { target, taken, unsure, refused, version }| match version {
         None => print(format!("{target}: new; it gets all pages")),
         Some(_) => print(format!(
@@ -143,9 +153,22 @@ fn rebuild(at: &Where, name: &str) -> Result<(), Failure> {
     let target = named(&settings, name)?;
     Daemon::refuse_beside(&settings.data_dir, "stop it first")?;
     let StoppedCrawl { storage, .. } = StoppedCrawl::open(&settings)?;
-    let damage = doubt(&*storage, &name_of(&target.place.address)).map_err(Failure::work)?;
+    let address = &target.place.address;
+    let damage = doubt(&*storage, &name_of(address), Some(address)).map_err(Failure::work)?;
     if let Some(damage) = damage {
-        print(format!("{damage}; documents of pages that it does not tell of any more stay at the target"))?;
+        print(damage.to_string())?;
+        match &target.place.protocol {
+            Protocol::Server(_) => print(format!(
+                "documents of pages that it does not tell of any more stay at the target; after the next delivery, \
+                 `recrawl deliver verify {name} --repair` finds them"
+            ))?,
+            Protocol::Program(_) => print(
+                "documents of pages that it does not tell of any more stay where its program put them: delete them there",
+            )?,
+            Protocol::Lines(path) => rewrite(path, &|_| false, &|| false)
+                .map_err(|e| Failure::Work(format!("cannot empty {}: {e}", path.display())))?,
+            Protocol::Index => {}
+        }
     }
     if matches!(target.place.protocol, Protocol::Index) {
         local_index::discard(&settings.data_dir)?;

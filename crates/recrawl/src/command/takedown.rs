@@ -8,13 +8,11 @@ use crate::exclusive_access::ExclusiveAccess;
 use recrawl_console::view::{Accepted, Effect};
 use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::open_read;
 use recrawl_crawl::operator::takedown::{self, Covered, Done, Order, Summary};
 use recrawl_crawl::part::InTables;
-use recrawl_crawl::parts::deliver::purged;
 use recrawl_crawl::settings::Settings;
 use recrawl_repository::storage::FileStorage;
-use recrawl_repository::{CopyReader, ReadError, copies};
+use recrawl_repository::{CopyHead, CopyReader, ReadError, copies};
 use serde_json::json;
 
 /// Rules printed that keep pages from being requested.
@@ -94,14 +92,13 @@ pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
 /// loses them here.
 fn held_by_targets(settings: &Settings, pattern: &Pattern) -> Result<Vec<String>, Failure> {
     let storage = FileStorage::existing(&settings.data_dir)?;
-    let decided = open_read::decisions(&settings.data_dir, || open_read::tables(&settings.data_dir))?;
     let mut held_by = Vec::new();
     // Also one that no target keeps any more.
     if let Err(e) = local_index::remove(&settings.data_dir, &|url| pattern.matches(url)) {
         held_by.push(format!("pages in the full-text index, perhaps ({e}); the next delivery deletes them"));
     }
     for name in copies(&storage)? {
-        match held_by_target(&storage, &name, settings, pattern, purged(&decided.taken_down)) {
+        match held_by_target(&storage, &name, settings, pattern) {
             Ok(held) => held_by.extend(held),
             Err(e) => held_by.push(format!("documents at a target, perhaps: {e}")),
         }
@@ -115,7 +112,6 @@ fn held_by_target(
     name: &str,
     settings: &Settings,
     pattern: &Pattern,
-    purged: u64,
 ) -> Result<Option<String>, ReadError> {
     let Some(mut copy) = CopyReader::open(storage, name)? else { return Ok(None) };
     // The pages are gone from it.
@@ -126,18 +122,22 @@ fn held_by_target(
     while let Some((url, _)) = copy.next_page()? {
         held += u64::from(pattern.matches(&url));
     }
-    let address = &copy.head().target;
+    let CopyHead { target: address, purge, .. } = copy.head();
+    // Pages that left a file before may have lines.
+    let has_lines = purge.contains(&pattern.to_string());
     let target = settings.deliver.iter().find(|target| target.place.address == *address);
     let documents = counted(held, "document");
     Ok(match target {
         None if held > 0 => {
             Some(format!("{documents} at {address}, which is not configured any more: delete them there"))
         }
+        None if has_lines => Some(format!(
+            "earlier lines in {address}, perhaps, which is not configured any more: remove them there"
+        )),
         Some(target) if held > 0 => {
             Some(format!("{documents} at the target {:?}; the next delivery deletes them", target.name))
         }
-        // Pages that left the target before may have lines.
-        Some(target) if target.file().is_some() && copy.head().purged != purged => Some(format!(
+        Some(target) if has_lines => Some(format!(
             "earlier lines in the file of the target {:?}, perhaps; the next delivery removes them",
             target.name
         )),

@@ -1,7 +1,6 @@
 //! Requests to a target, a file of lines, and a program that reads them.
 
 use super::lines_file;
-use super::local_index::LocalIndex;
 use crate::notifier::{Program, words};
 use recrawl_crawl::parts::deliver::DeliverTarget;
 use recrawl_delivery::protocol::{
@@ -51,13 +50,19 @@ impl From<String> for NotSent {
 /// An answer, and its reason unless the change was made.
 pub type ReasonedAnswer = (ItemAnswer, Option<String>);
 
-/// A way to one target.
-pub enum Channel<'s> {
+/// A way to one target outside of recrawl.
+pub enum Channel {
     Http(Box<Http>),
     Lines(PathBuf),
     /// With the target's name.
     Program(Program, String),
-    Index(Box<LocalIndex<'s>>),
+}
+
+/// No answer.
+struct NoReply {
+    why: String,
+    /// The request did not reach the server, nor will it.
+    is_unsent: bool,
 }
 
 /// A server with connections of its own.
@@ -68,10 +73,10 @@ pub struct Http {
     timeout: Duration,
 }
 
-impl<'s> Channel<'s> {
+impl Channel {
     /// # Errors
     /// When a header field or the client cannot be made.
-    pub fn new(target: &DeliverTarget, fetch: &FetchConfig) -> Result<Channel<'s>, String> {
+    pub fn new(target: &DeliverTarget, fetch: &FetchConfig) -> Result<Channel, String> {
         let server = match &target.place.protocol {
             Protocol::Lines(path) => return Ok(Channel::Lines(path.clone())),
             Protocol::Program(command) => {
@@ -79,12 +84,7 @@ impl<'s> Channel<'s> {
                 return Ok(Channel::Program(Program { command, timeout }, target.name.clone()));
             }
             Protocol::Server(server) => server.clone(),
-            Protocol::Index => {
-                return Err(
-                    "the index is checked by the first delivery; `recrawl deliver rebuild` makes it anew"
-                        .into(),
-                );
-            }
+            Protocol::Index => return Err("the index is checked by each first delivery".into()),
         };
         let mut fields = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("application/json"))]);
         if let Some(text) = &target.authorization {
@@ -114,10 +114,6 @@ impl<'s> Channel<'s> {
     pub async fn send(&self, version: u64, items: &[CopyItem]) -> Result<Vec<ReasonedAnswer>, NotSent> {
         match self {
             Channel::Http(http) => http.send(version, items).await,
-            Channel::Index(index) => {
-                index.send(items)?;
-                Ok(vec![(ItemAnswer::Taken, None); items.len()])
-            }
             Channel::Lines(path) => {
                 let written = lines_file::append(path, &lines(version, items));
                 written.map_err(|e| format!("cannot write {}: {e}", path.display()))?;
@@ -133,7 +129,7 @@ impl<'s> Channel<'s> {
 /// Of no page.
 const NO_PAGE: &str = "http://recrawl.invalid/";
 
-impl Channel<'_> {
+impl Channel {
     /// Says whether it would take documents; `now` in milliseconds since 1970. A delete of a page that cannot be there is
     /// sent to a server, so that a key that may only read is found.
     pub async fn probe(&self, now: u64) -> Result<String, String> {
@@ -157,7 +153,6 @@ impl Channel<'_> {
                 Ok(()) => Ok("its file can be written".into()),
                 Err(e) => Err(format!("cannot write {}: {e}", path.display())),
             },
-            Channel::Index(_) => Ok("it is in the data directory".into()),
             Channel::Program(program, _) => match rustix::fs::access(&*program.command[0], Access::EXEC_OK) {
                 Ok(()) => Ok("its program can be run; it was not".into()),
                 Err(e) => Err(format!("cannot run {}: {e}", program.command[0])),
@@ -182,7 +177,6 @@ impl Channel<'_> {
             Channel::Lines(path) => {
                 lines_file::list(path, each).map_err(|e| format!("cannot read {}: {e}", path.display()))
             }
-            Channel::Index(_) => Err("the index is checked by the first delivery".into()),
             Channel::Program(..) => Err("a program cannot be asked what it holds".into()),
         }
     }
@@ -221,13 +215,19 @@ impl Http {
             match (reply, heard) {
                 // It may restart. The task is still in its queue then.
                 (_, Some(at)) if is_silent && Instant::elapsed(&at) < self.timeout => {}
-                (Err(why), _) => return Err(why.into()),
+                (Err(NoReply { why, is_unsent }), heard) => {
+                    let given_up = (!is_unsent && heard.is_none()).then(|| system_clock()());
+                    return Err(NotSent::Interrupted(Interrupted { given_up, ..why.into() }));
+                }
                 (Ok(reply), _) => match self.server.read(items, reply.status, &reply.body) {
                     AfterAnswer::Answers(answers) => return Ok(answers),
                     AfterAnswer::Divide => return Err(NotSent::TooMany),
                     AfterAnswer::Interrupted(why) => {
-                        let retry_after = reply.retry_after(system_clock()());
-                        return Err(NotSent::Interrupted(Interrupted { why, retry_after }));
+                        let now = system_clock()();
+                        // A proxy gave up, and nobody knows whether the server did.
+                        let given_up = matches!(reply.status, 502 | 504).then_some(now);
+                        let retry_after = reply.retry_after(now);
+                        return Err(NotSent::Interrupted(Interrupted { why, retry_after, given_up }));
                     }
                     AfterAnswer::Ask(_) if begun.elapsed() >= self.timeout * MAX_TASK => {
                         let limit = Span(self.timeout * MAX_TASK);
@@ -243,14 +243,15 @@ impl Http {
 
     /// A part of the list of all documents.
     async fn page(&self, after: Option<&str>) -> Result<DocumentList, String> {
-        let reply = self.reply(&self.server.list(after)).await?;
+        let reply = self.reply(&self.server.list(after)).await.map_err(|none| none.why)?;
         match reply.cut {
             None => self.server.read_list(after, reply.status, &reply.body),
             Some(_) => Err(format!("its list is longer than {}, or broke off", Size(MAX_ANSWER as u64))),
         }
     }
 
-    async fn reply(&self, request: &TargetRequest) -> Result<Reply, String> {
+    async fn reply(&self, request: &TargetRequest) -> Result<Reply, NoReply> {
+        use NetworkError::{Connect, Dns, Tls};
         let answered = async {
             match self.once(request).await {
                 // It closed a kept connection, or has another address.
@@ -259,8 +260,14 @@ impl Http {
             }
         };
         match timeout(self.timeout, answered).await {
-            Ok(answered) => answered.map_err(|error| words(error).replace("notify.", "deliver.")),
-            Err(_) => Err(format!("no answer within {}", Span(self.timeout))),
+            Ok(answered) => answered.map_err(|error| NoReply {
+                why: words(error).replace("notify.", "deliver."),
+                is_unsent: error.reached_no_server() || matches!(error, Connect | Dns | Tls),
+            }),
+            Err(_) => {
+                let why = format!("no answer within {}", Span(self.timeout));
+                Err(NoReply { why, is_unsent: false })
+            }
         }
     }
 

@@ -33,7 +33,7 @@ impl Holding {
             *match held {
                 Held::Taken { .. } => &mut holding.taken,
                 Held::Unsure => &mut holding.unsure,
-                Held::Refused(_) => &mut holding.refused,
+                Held::Refused { .. } => &mut holding.refused,
             } += 1;
         }
         Ok(holding)

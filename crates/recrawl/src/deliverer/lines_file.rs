@@ -3,14 +3,53 @@
 use recrawl_crawl::output::{folder_of, sync_folder_of};
 use recrawl_delivery::protocol::listed;
 use recrawl_delivery::verify::ListedDocument;
-use rustix::fs::{Access, Gid, OFlags, Uid, access, fchown};
+use rustix::fs::{Access, FlockOperation, Gid, OFlags, Uid, access, fchown, flock};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// Files that this process writes, and locks as long as it has targets there: no two processes write one file.
+static HELD: Mutex<BTreeMap<PathBuf, File>> = Mutex::new(BTreeMap::new());
+
+/// Makes a file that is not there, and locks it for this process.
+///
+/// # Errors
+/// When it cannot be made, or another process writes it.
+pub fn hold(path: &Path) -> io::Result<()> {
+    let (file, is_new) = match open(path) {
+        Err(e) if e.kind() == ErrorKind::NotFound => (options().create(true).open(path)?, true),
+        opened => (opened?, false),
+    };
+    let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+    let inode = |file: &File| file.metadata().map(|metadata| (metadata.dev(), metadata.ino()));
+    if let Some(before) = held.get(path)
+        && inode(before)? == inode(&file)?
+    {
+        return Ok(());
+    }
+    lock(&file)?;
+    held.insert(path.to_owned(), file);
+    if is_new { sync_folder_of(path) } else { Ok(()) }
+}
+
+/// Lets others write a file.
+pub fn release(path: &Path) {
+    HELD.lock().unwrap_or_else(PoisonError::into_inner).remove(path);
+}
+
+fn lock(file: &File) -> io::Result<()> {
+    flock(file, FlockOperation::NonBlockingLockExclusive).map_err(|e| match io::Error::from(e) {
+        e if e.kind() == ErrorKind::WouldBlock => io::Error::other(
+            "another target or process delivers to it; give each target and each data directory a file of its own",
+        ),
+        e => e,
+    })
+}
 
 /// Appends lines, durably.
 ///
@@ -31,12 +70,17 @@ pub fn append(path: &Path, lines: &[u8]) -> io::Result<()> {
 /// leads to it.
 ///
 /// # Errors
-/// When it cannot be read or replaced, or the program ends. It is unchanged then.
-pub fn rewrite(path: &Path, is_kept: &dyn Fn(&[u8]) -> bool, is_ended: &dyn Fn() -> bool) -> io::Result<()> {
-    let path = match fs::canonicalize(path) {
+/// When it cannot be read or replaced, another process writes it, or the program ends. It is unchanged then.
+pub fn rewrite(
+    written: &Path,
+    is_kept: &dyn Fn(&[u8]) -> bool,
+    is_ended: &dyn Fn() -> bool,
+) -> io::Result<()> {
+    let path = match fs::canonicalize(written) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
         found => found?,
     };
+    hold(written)?;
     let file = open(&path)?;
     let metadata = file.metadata()?;
     let mut beside = path.as_os_str().to_owned();
@@ -46,6 +90,8 @@ pub fn rewrite(path: &Path, is_kept: &dyn Fn(&[u8]) -> bool, is_ended: &dyn Fn()
     let new = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
     // Nothing is left of it where the disk is full or the program ends.
     let unfinished = Unfinished(&beside);
+    // Before others can find it.
+    lock(&new)?;
     // Before it has anything that others may not read.
     new.set_permissions(metadata.permissions())?;
     let (owner, group) = (metadata.uid(), metadata.gid());
@@ -66,9 +112,11 @@ pub fn rewrite(path: &Path, is_kept: &dyn Fn(&[u8]) -> bool, is_ended: &dyn Fn()
         }
         line.clear();
     }
-    out.into_inner()?.sync_all()?;
+    let new = out.into_inner()?;
+    new.sync_all()?;
     fs::rename(&beside, &path)?;
     std::mem::forget(unfinished);
+    HELD.lock().unwrap_or_else(PoisonError::into_inner).insert(written.to_owned(), new);
     sync_folder_of(&path)
 }
 
@@ -176,6 +224,31 @@ mod tests {
         assert!(!folder.path().join("lines.new").exists());
         // One that is not there has no lines.
         rewrite(&folder.path().join("none"), &is_kept, &|| false).unwrap();
+    }
+
+    /// A lock of another open file is like one of another process.
+    #[test]
+    fn a_file_that_another_process_writes_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lines");
+        append(&path, b"a\n").unwrap();
+        let other = || File::open(&path).unwrap();
+        let locked = |file: &File| flock(file, FlockOperation::NonBlockingLockExclusive).is_ok();
+        let theirs = other();
+        assert!(locked(&theirs));
+        for refused in [hold(&path), rewrite(&path, &|_| false, &|| false)] {
+            assert!(refused.unwrap_err().to_string().contains("another target or process delivers to it"));
+        }
+        assert_eq!(text(&path), "a\n");
+        drop(theirs);
+        hold(&path).unwrap();
+        hold(&path).unwrap();
+        assert!(!locked(&other()));
+        rewrite(&path, &|_| true, &|| false).unwrap();
+        assert!(!locked(&other()), "it is another file");
+        append(&path, b"b\n").unwrap();
+        release(&path);
+        assert!(locked(&other()));
     }
 
     #[test]

@@ -88,7 +88,7 @@ impl<'s> LocalIndex<'s> {
                 } else if is_known && is_absent {
                     tracing::warn!("{} is gone; it is made anew", index.folder.display());
                 }
-                doubt(storage, &name_of(ADDRESS)).map_err(Failure::work)?;
+                doubt(storage, &name_of(ADDRESS), Some(ADDRESS)).map_err(Failure::work)?;
                 let made = IndexWriter::create(&index.folder).map_err(|e| index.failure(&e))?;
                 index.writer.set(Some(made));
             }

@@ -1,10 +1,13 @@
 //! Sends changes to a target, in requests of bounded size.
 
-use super::channel::{Channel, NotSent};
+use super::channel::{Channel, NotSent, ReasonedAnswer};
 use super::documents::Documents;
+use super::local_index::LocalIndex;
 use crate::texts::Missing;
 use recrawl_delivery::protocol::CopyItem;
-use recrawl_delivery::{BatchAnswers, CopyChange, Interrupted, ItemAnswer};
+use recrawl_delivery::{BatchAnswers, CopyChange, Document, Interrupted, ItemAnswer, SendChanges, id};
+use recrawl_fetcher::system_clock;
+use recrawl_types::CanonicalUrl;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 use tokio::runtime::Runtime;
@@ -13,13 +16,33 @@ use tokio::runtime::Runtime;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Reasons of refusals that are logged for one call.
 const MAX_REASONS: u64 = 5;
+/// Documents that are refused alike at most, if no other is taken: more of them are no fault of their own.
+const MAX_ALIKE: usize = 5;
+
+/// Where documents go.
+pub enum Destination<'s> {
+    Outside(Channel),
+    Index(Box<LocalIndex<'s>>),
+}
+
+impl Destination<'_> {
+    async fn send(&self, version: u64, items: &[CopyItem]) -> Result<Vec<ReasonedAnswer>, NotSent> {
+        match self {
+            Destination::Outside(channel) => channel.send(version, items).await,
+            Destination::Index(index) => {
+                index.send(items)?;
+                Ok(vec![(ItemAnswer::Taken, None); items.len()])
+            }
+        }
+    }
+}
 
 /// Sends to one target.
 pub struct Sender<'s> {
     /// Its name.
     pub target: &'s str,
     pub batch_bytes: usize,
-    pub channel: Channel<'s>,
+    pub destination: Destination<'s>,
     pub documents: Documents<'s>,
     pub runtime: &'s Runtime,
     pub is_ended: &'s dyn Fn() -> bool,
@@ -27,24 +50,59 @@ pub struct Sender<'s> {
     pub reasons: u64,
 }
 
-impl Sender<'_> {
+/// The answers to changes of one call.
+#[derive(Default)]
+struct CallAnswers {
+    answers: Vec<ItemAnswer>,
+    digests: Vec<u64>,
+    /// The answers that the target gave, with why it refuses the document.
+    verdicts: Vec<(usize, Option<String>)>,
+}
+
+impl CallAnswers {
+    /// A target that refuses all documents for one reason has a fault of its own, say a full index: they wait.
+    fn refused_alike(&mut self) -> Option<Interrupted> {
+        let why = self.verdicts.first()?.1.clone()?;
+        let count = self.verdicts.len();
+        if count <= MAX_ALIKE || self.verdicts.iter().any(|(_, found)| found.as_ref() != Some(&why)) {
+            return None;
+        }
+        self.verdicts.iter().for_each(|(at, _)| self.answers[*at] = ItemAnswer::Unknown);
+        Some(format!("it refuses each of {count} documents: {why}").into())
+    }
+}
+
+impl SendChanges for Sender<'_> {
     /// Sends changes, and gives the answers to those that were sent.
-    pub fn send(&mut self, version: u64, changes: &[CopyChange]) -> BatchAnswers {
-        let mut answers = Vec::new();
-        let interrupted = self.send_all(version, changes, &mut answers).err();
-        BatchAnswers { answers, interrupted }
+    fn send(&mut self, version: u64, changes: &[CopyChange]) -> BatchAnswers {
+        let mut answered = CallAnswers::default();
+        let interrupted = self.send_all(version, changes, &mut answered).err();
+        let alike = answered.refused_alike();
+        let CallAnswers { answers, digests, .. } = answered;
+        BatchAnswers { answers, digests, interrupted: interrupted.or(alike) }
     }
 
+    fn digest(&mut self, page: &CanonicalUrl) -> Option<u64> {
+        Some(self.document(0, page).ok()?.digest())
+    }
+}
+
+impl Sender<'_> {
     fn send_all(
         &mut self,
         version: u64,
         changes: &[CopyChange],
-        answers: &mut Vec<ItemAnswer>,
+        answers: &mut CallAnswers,
     ) -> Result<(), Interrupted> {
         let (mut items, mut bytes) = (Vec::new(), 0);
         for change in changes {
             self.go_on()?;
-            match self.item(version, change) {
+            let item = self.item(version, change);
+            answers.digests.push(match &item {
+                Ok(CopyItem::Put(document)) => document.digest(),
+                Ok(CopyItem::Delete(_)) | Err(_) => 0,
+            });
+            match item {
                 Ok(item) => {
                     bytes += size(&item);
                     items.push(item);
@@ -57,7 +115,7 @@ impl Sender<'_> {
                     self.note(url, &why);
                     // What cannot be read now may be read later.
                     let is_passing = none == "unreadable";
-                    answers.push(if is_passing { ItemAnswer::Unread } else { ItemAnswer::Refused });
+                    answers.answers.push(if is_passing { ItemAnswer::Unread } else { ItemAnswer::Refused });
                 }
             }
             if bytes >= self.batch_bytes {
@@ -77,13 +135,14 @@ impl Sender<'_> {
         &mut self,
         version: u64,
         items: &[CopyItem],
-        answers: &mut Vec<ItemAnswer>,
+        answers: &mut CallAnswers,
     ) -> Result<(), Interrupted> {
         if items.is_empty() {
             return Ok(());
         }
         self.go_on()?;
         // Nobody waits for a slow target: what is on its way is sent again later.
+        let given_up = |ended| Interrupted { given_up: Some(system_clock()()), ..ended };
         let ended = async {
             loop {
                 tokio::time::sleep(LOOK_EVERY).await;
@@ -94,17 +153,21 @@ impl Sender<'_> {
         };
         let sent = self.runtime.block_on(async {
             tokio::select! {
-                sent = self.channel.send(version, items) => sent,
-                ended = ended => Err(NotSent::Interrupted(ended)),
+                sent = self.destination.send(version, items) => sent,
+                ended = ended => Err(NotSent::Interrupted(given_up(ended))),
             }
         });
         match sent {
             Ok(found) => {
                 for (item, (answer, why)) in items.iter().zip(found) {
-                    if let Some(why) = why {
-                        self.note(&url_of(item), &why);
+                    if let Some(why) = &why {
+                        self.note(&url_of(item), why);
                     }
-                    answers.push(answer);
+                    let refused = why.filter(|_| answer == ItemAnswer::Refused);
+                    let refused =
+                        refused.map(|why| why.replace(&id_of(item), "…").replace(&url_of(item), "…"));
+                    answers.verdicts.push((answers.answers.len(), refused));
+                    answers.answers.push(answer);
                 }
                 Ok(())
             }
@@ -129,14 +192,16 @@ impl Sender<'_> {
         match change {
             CopyChange::Delete(url) => Ok(CopyItem::Delete(url.clone())),
             CopyChange::Put(url, _) => {
-                // A page on which the extractor panics concerns no other.
-                let make = AssertUnwindSafe(|| self.documents.make(version, url));
-                let why = "internal error while its document was made; please report it";
-                let made = catch_unwind(make);
-                let made = made.unwrap_or_else(|_| Err(Missing { none: "no_text", why: why.into() }));
-                made.map(|document| CopyItem::Put(Box::new(document)))
+                self.document(version, url).map(|document| CopyItem::Put(Box::new(document)))
             }
         }
+    }
+
+    /// A page on which the extractor panics concerns no other.
+    fn document(&mut self, version: u64, url: &CanonicalUrl) -> Result<Document, Missing> {
+        let made = catch_unwind(AssertUnwindSafe(|| self.documents.make(version, url)));
+        let why = "internal error while its document was made; please report it";
+        made.unwrap_or_else(|_| Err(Missing { none: "no_text", why: why.into() }))
     }
 }
 
@@ -147,6 +212,13 @@ fn size(item: &CopyItem) -> usize {
             500 + document.text.as_ref().map_or(0, String::len) + fields
         }
         CopyItem::Delete(_) => 100,
+    }
+}
+
+fn id_of(item: &CopyItem) -> String {
+    match item {
+        CopyItem::Put(document) => document.id.clone(),
+        CopyItem::Delete(url) => id(url),
     }
 }
 

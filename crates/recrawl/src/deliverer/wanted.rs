@@ -6,8 +6,8 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::parts::deliver::DeliverTarget;
 use recrawl_crawl::settings::Settings;
 use recrawl_repository::storage::Storage;
-use recrawl_repository::{Generation, ReadError, Records};
-use recrawl_types::{CanonicalUrl, ContentKind, History, PageRecord, Site, Status};
+use recrawl_repository::{DocumentState, Generation, ReadError, Records};
+use recrawl_types::{ArchivePosition, CanonicalUrl, ContentKind, History, PageRecord, Site, Status};
 use std::cell::Cell;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -46,7 +46,7 @@ pub struct Pages<'c> {
 }
 
 impl Iterator for Pages<'_> {
-    type Item = Result<(CanonicalUrl, u64), Failure>;
+    type Item = Result<(CanonicalUrl, DocumentState), Failure>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
@@ -113,14 +113,16 @@ impl Pages<'_> {
 
 /// The state of a page's document; none if there is none. A page that robots.txt closes keeps its document: it was not
 /// looked at, which does not mean that it is gone.
-fn state(record: &PageRecord, target: &DeliverTarget) -> Option<u64> {
+fn state(record: &PageRecord, target: &DeliverTarget) -> Option<DocumentState> {
     let visited = record.visited.as_ref().filter(|_| record.known.status != Status::Gone)?;
     let (History { changes, first, last_change, .. }, content) = (&visited.history, &visited.content);
     if content.kind != ContentKind::Text {
         return None;
     }
-    content.archive?;
+    let ArchivePosition { file, offset } = content.archive?;
     let parts =
         [*changes, first.0, last_change.0, content.rule, target.shape as u32, (target.shape >> 32) as u32];
-    Some(xxh3_64(&parts.map(u32::to_le_bytes).concat()))
+    let page = xxh3_64(&parts.map(u32::to_le_bytes).concat());
+    let capture = xxh3_64(&[u64::from(file), offset].map(u64::to_le_bytes).concat());
+    Some(DocumentState { page, capture })
 }

@@ -1,7 +1,7 @@
 //! Keeps copies in step while the daemon runs (`[[deliver]]`), each target on a thread of its own: none makes the crawl wait,
 //! nor another target.
 
-use crate::deliverer::{Committed, Holding, NotDelivered, told};
+use crate::deliverer::{Committed, Holding, NotDelivered, release, told};
 use crate::notifier::Crawled;
 use recrawl_console::view::CopyFigures;
 use recrawl_crawl::admission::blocks::Blocks;
@@ -11,6 +11,7 @@ use recrawl_delivery::Sent;
 use recrawl_types::{Round, Span};
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
@@ -27,7 +28,7 @@ const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
 /// A thread, and how it is told to end.
 type Started = (Arc<AtomicBool>, JoinHandle<()>);
 
-/// The threads, by target.
+/// The threads, by the target's address: a name says nothing of what a target holds.
 #[derive(Default)]
 pub struct DeliverThreads {
     started: Mutex<BTreeMap<String, Started>>,
@@ -46,30 +47,32 @@ impl DeliverThreads {
     ) -> Result<(), Failure> {
         let mut started = lock(&self.started);
         let settings = crawl.settings();
-        let names: Vec<&String> = settings.deliver.iter().map(|target| &target.name).collect();
-        // Before others begin: one of them may be the same target by another name.
-        let gone: Vec<String> = started.keys().filter(|name| !names.contains(name)).cloned().collect();
-        end(gone.iter().filter_map(|name| started.remove(name)).collect());
-        lock(&self.figures).retain(|name, _| !gone.contains(name));
-        for name in names {
-            if started.contains_key(name) {
+        let addresses: Vec<&String> = settings.deliver.iter().map(|target| &target.place.address).collect();
+        let gone: Vec<String> =
+            started.keys().filter(|address| !addresses.contains(address)).cloned().collect();
+        end(gone.iter().filter_map(|address| started.remove(address)).collect());
+        lock(&self.figures).retain(|address, _| !gone.contains(address));
+        for target in &settings.deliver {
+            let (address, file) = (target.place.address.clone(), target.file().map(Path::to_owned));
+            if started.contains_key(&address) {
                 continue;
             }
             let runtime = Builder::new_current_thread().enable_all().build().map_err(Failure::work)?;
             let stop = Arc::new(AtomicBool::new(false));
-            let (target, crawl, decided, ends) = (name.clone(), crawl.clone(), decided.clone(), stop.clone());
+            let (of, crawl, decided, ends) = (address.clone(), crawl.clone(), decided.clone(), stop.clone());
             let figures = self.figures.clone();
             let work = move || {
                 let mut due = DueTarget::default();
                 while !ends.load(Relaxed) {
-                    if let Some(found) = deliver_due(&*crawl, &decided, &runtime, &target, &mut due, &ends) {
-                        lock(&figures).insert(target.clone(), found);
+                    if let Some(found) = deliver_due(&*crawl, &decided, &runtime, &of, &mut due, &ends) {
+                        lock(&figures).insert(of.clone(), found);
                     }
                     thread::sleep(LOOK_EVERY);
                 }
+                file.iter().for_each(|file| release(file));
             };
             let thread = thread::Builder::new().name("deliver".into()).spawn(work).map_err(Failure::work)?;
-            started.insert(name.clone(), (stop, thread));
+            started.insert(address, (stop, thread));
         }
         Ok(())
     }
@@ -160,7 +163,7 @@ fn deliver_due(
     crawl: &dyn Crawled,
     decided: &dyn Fn() -> Arc<Decisions>,
     runtime: &Runtime,
-    name: &str,
+    address: &str,
     due: &mut DueTarget,
     stop: &AtomicBool,
 ) -> Option<CopyFigures> {
@@ -168,7 +171,7 @@ fn deliver_due(
     let reloads = crawl.reloads();
     let (settings, generation) = (crawl.settings(), crawl.generation());
     let seen = CommitSeen { generation: generation.number(), reloads, decided: decided() };
-    let target = settings.deliver.iter().find(|target| target.name == name);
+    let target = settings.deliver.iter().find(|target| target.place.address == address);
     let target = target.filter(|_| due.is_due(&seen, Instant::now()))?;
     let committed = Committed {
         settings: &settings,
@@ -215,7 +218,7 @@ fn deliver_due(
             error = is_second.then(|| failure.to_string());
         }
     }
-    Some(due.figures(name, error))
+    Some(due.figures(&target.name, error))
 }
 
 #[cfg(test)]

@@ -276,6 +276,13 @@ impl FrameReader {
         }
     }
 
+    /// Passes over a damaged frame; false if nobody knows where it ends.
+    pub(crate) fn skip(&mut self) -> bool {
+        let Ok(Some(length)) = self.next_length() else { return false };
+        self.at += length as u64;
+        true
+    }
+
     /// The same, in place of what `payload` holds; false at the end. After an error it holds anything.
     pub(crate) fn next_frame_into(&mut self, payload: &mut Vec<u8>) -> Result<bool, ReadError> {
         let Some(length) = self.next_length()? else { return Ok(false) };

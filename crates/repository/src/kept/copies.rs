@@ -4,7 +4,7 @@
 //! target's copy is compared with the pages by reading both once, in the same order.
 
 use crate::file::bytes::{Malformed, Put, Take};
-use crate::file::error::{ReadError, WriteError};
+use crate::file::error::{Damage, ReadError, WriteError};
 use crate::file::format::FileKind;
 use crate::file::frames::{FrameReader, FrameWriter};
 use crate::generation::codec::{put_key, take_url};
@@ -15,7 +15,16 @@ use std::io;
 /// Bytes of entries after which a frame ends.
 const FRAME: usize = 64 << 10;
 
-/// A page's document at the target.
+/// Two numbers of all that a page's document is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DocumentState {
+    /// Another number if the document is another.
+    pub page: u64,
+    /// Names the archived body. Another one may have the same document.
+    pub capture: u64,
+}
+
+/// A page's document at the target. A digest is 0 if it is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
     /// It may be there, in any state: it was sent, and nobody knows whether it was taken.
@@ -23,12 +32,42 @@ pub enum Held {
     /// The target took it in this state, with this version.
     Taken {
         /// The state.
-        state: u64,
+        state: DocumentState,
+        /// The document's digest.
+        digest: u64,
         /// The version.
         version: u64,
     },
     /// The target refused this state. It may have an earlier one.
-    Refused(u64),
+    Refused {
+        /// The state.
+        state: DocumentState,
+        /// The document's digest.
+        digest: u64,
+    },
+}
+
+impl Held {
+    /// The state that the target took or refused, with the document's digest.
+    pub fn settled(self) -> Option<(DocumentState, u64)> {
+        match self {
+            Held::Unsure => None,
+            Held::Taken { state, digest, .. } | Held::Refused { state, digest } => Some((state, digest)),
+        }
+    }
+
+    /// The same document, made of another capture.
+    pub fn recaptured(self, capture: u64) -> Held {
+        match self {
+            Held::Unsure => Held::Unsure,
+            Held::Taken { state, digest, version } => {
+                Held::Taken { state: DocumentState { capture, ..state }, digest, version }
+            }
+            Held::Refused { state, digest } => {
+                Held::Refused { state: DocumentState { capture, ..state }, digest }
+            }
+        }
+    }
 }
 
 /// The first frame of a copy.
@@ -38,25 +77,38 @@ pub struct CopyHead {
     pub target: String,
     /// Every version that was sent is at most this one.
     pub version: u64,
-    /// A hash of the takedowns of which the target has no earlier text any more; 0 of none.
-    pub purged: u64,
+    /// When a request was given up whose outcome nobody knows, in milliseconds since 1970; 0 for none, and
+    /// [`CopyHead::SENDING`] while requests are sent.
+    pub given_up: u64,
+    /// Patterns of pages whose earlier lines are to leave a file.
+    pub purge: Vec<String>,
 }
 
 impl CopyHead {
+    /// [`CopyHead::given_up`] while requests are sent. A kill leaves it.
+    pub const SENDING: u64 = u64::MAX;
+
     fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         bytes.put_varint(self.version);
-        bytes.put_u64(self.purged);
+        bytes.put_varint(self.given_up);
         bytes.put_bytes(self.target.as_bytes());
+        self.purge.iter().for_each(|pattern| bytes.put_bytes(pattern.as_bytes()));
         bytes
     }
 
     fn read(bytes: &[u8]) -> Result<CopyHead, Malformed> {
         let mut take = Take(bytes);
-        let (version, purged) = (take.varint()?, take.u64()?);
-        let target = String::from_utf8(take.bytes()?.to_vec()).map_err(|_| Malformed("no address"))?;
-        take.end()?;
-        Ok(CopyHead { target, version, purged })
+        let (version, given_up) = (take.varint()?, take.varint()?);
+        let text = |take: &mut Take<'_>| {
+            String::from_utf8(take.bytes()?.to_vec())
+                .map_err(|_| Malformed("an address or a pattern is no text"))
+        };
+        let (target, mut purge) = (text(&mut take)?, Vec::new());
+        while !take.0.is_empty() {
+            purge.push(text(&mut take)?);
+        }
+        Ok(CopyHead { target, version, given_up, purge })
     }
 }
 
@@ -115,13 +167,14 @@ impl CopyWriter {
         let near = if self.payload.is_empty() { &[][..] } else { &self.last };
         assert!(near.is_empty() || near < key, "{url} is out of order");
         put_key(&mut self.payload, near, key);
-        let (tag, state) = match held {
-            Held::Unsure => (0, 0),
-            Held::Taken { state, .. } => (1, state),
-            Held::Refused(state) => (2, state),
-        };
-        self.payload.put_u8(tag);
-        self.payload.put_varint(state);
+        self.payload.put_u8(match held {
+            Held::Unsure => 0,
+            Held::Taken { .. } => 1,
+            Held::Refused { .. } => 2,
+        });
+        if let Some((DocumentState { page, capture }, digest)) = held.settled() {
+            [page, capture, digest].iter().for_each(|number| self.payload.put_u64(*number));
+        }
         if let Held::Taken { version, .. } = held {
             self.payload.put_varint(version);
         }
@@ -165,6 +218,8 @@ pub struct CopyReader {
     head: CopyHead,
     total: u64,
     ended: bool,
+    /// The first damage, if it is left out.
+    left_out: Option<Option<Damage>>,
 }
 
 impl CopyReader {
@@ -177,14 +232,41 @@ impl CopyReader {
             Err(e) if e.is_absent() => return Ok(None),
             other => other?,
         };
-        let at = frames.offset();
-        let head = match frames.next_frame()? {
-            Some(payload) => CopyHead::read(payload),
-            None => Err(Malformed("it has no beginning")),
-        };
-        let head = head.map_err(|Malformed(what)| frames.damaged(at, what))?;
+        let head = read_head(&mut frames)?;
+        Ok(Some(CopyReader::over(frames, head, None)))
+    }
+
+    fn over(frames: FrameReader, head: CopyHead, left_out: Option<Option<Damage>>) -> CopyReader {
         let (payload, key) = Default::default();
-        Ok(Some(CopyReader { frames, payload, taken: 0, key, head, total: 0, ended: false }))
+        CopyReader { frames, payload, taken: 0, key, head, total: 0, ended: false, left_out }
+    }
+
+    /// Reads what is left of a copy: damaged frames are left out. The first one, if it is damaged, is `lost`.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn salvage(
+        storage: &dyn Storage,
+        name: &str,
+        lost: &CopyHead,
+    ) -> Result<Option<CopyReader>, ReadError> {
+        let mut frames = match FrameReader::open(storage, &copy_file(name), FileKind::Copy, Round(0)) {
+            Err(e) if e.is_absent() => return Ok(None),
+            other => other?,
+        };
+        match read_head(&mut frames) {
+            Ok(head) => Ok(Some(CopyReader::over(frames, head, Some(None)))),
+            Err(ReadError::Damaged(damage)) => {
+                frames.skip();
+                Ok(Some(CopyReader::over(frames, lost.clone(), Some(Some(damage)))))
+            }
+            Err(e) => Err(e),
+        }
+    }
+
+    /// The first damage that was left out.
+    pub fn damage(&self) -> Option<&Damage> {
+        self.left_out.as_ref().and_then(Option::as_ref)
     }
 
     /// The first frame.
@@ -197,6 +279,22 @@ impl CopyReader {
     /// # Errors
     /// When it cannot be read, or the file ends too early.
     pub fn next_page(&mut self) -> Result<Option<(CanonicalUrl, Held)>, ReadError> {
+        loop {
+            match (self.next_whole(), &mut self.left_out) {
+                (Err(ReadError::Damaged(damage)), Some(first)) => {
+                    first.get_or_insert(damage);
+                    // A frame with entries that are none, or the next one is damaged.
+                    match self.taken < self.payload.len() {
+                        true => self.taken = self.payload.len(),
+                        false => self.ended = !self.frames.skip(),
+                    }
+                }
+                (found, _) => return found,
+            }
+        }
+    }
+
+    fn next_whole(&mut self) -> Result<Option<(CanonicalUrl, Held)>, ReadError> {
         while !self.ended {
             let at = self.frames.offset();
             if self.taken < self.payload.len() {
@@ -223,11 +321,21 @@ impl CopyReader {
             };
         }
         let url = take_url(&mut take, &mut self.key)?;
-        let (tag, state) = (take.u8()?, take.varint()?);
+        let tag = take.u8()?;
+        let mut settled = || {
+            let state = DocumentState { page: take.u64()?, capture: take.u64()? };
+            Ok::<_, Malformed>((state, take.u64()?))
+        };
         let held = match tag {
             0 => Held::Unsure,
-            1 => Held::Taken { state, version: take.varint()? },
-            2 => Held::Refused(state),
+            1 => {
+                let (state, digest) = settled()?;
+                Held::Taken { state, digest, version: take.varint()? }
+            }
+            2 => {
+                let (state, digest) = settled()?;
+                Held::Refused { state, digest }
+            }
             _ => return Err(Malformed("unknown state of a document")),
         };
         self.taken = self.payload.len() - take.0.len();
@@ -236,16 +344,26 @@ impl CopyReader {
     }
 }
 
+fn read_head(frames: &mut FrameReader) -> Result<CopyHead, ReadError> {
+    let at = frames.offset();
+    let head = match frames.next_frame()? {
+        Some(payload) => CopyHead::read(payload),
+        None => Err(Malformed("it has no beginning")),
+    };
+    head.map_err(|Malformed(what)| frames.damaged(at, what))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::storage::MemoryStorage;
     use proptest::prelude::*;
     use recrawl_types::UrlRules;
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
 
     fn head(version: u64) -> CopyHead {
-        CopyHead { target: "jsonl+file:///desk".into(), version, purged: version / 3 }
+        let purge = if version > 1 { vec!["a.test".into(), "http://b.test/*".into()] } else { Vec::new() };
+        CopyHead { target: "jsonl+file:///desk".into(), version, given_up: version / 3, purge }
     }
 
     fn read(storage: &dyn Storage) -> Result<(CopyHead, Vec<(CanonicalUrl, Held)>), ReadError> {
@@ -266,8 +384,12 @@ mod tests {
     fn pages() -> impl Strategy<Value = Vec<(CanonicalUrl, Held)>> {
         let held = prop_oneof![
             Just(Held::Unsure),
-            any::<(u64, u64)>().prop_map(|(state, version)| Held::Taken { state, version }),
-            any::<u64>().prop_map(Held::Refused)
+            any::<(u64, u64, u64, u64)>().prop_map(|(page, capture, digest, version)| {
+                Held::Taken { state: DocumentState { page, capture }, digest, version }
+            }),
+            any::<(u64, u64, u64)>().prop_map(|(page, capture, digest)| {
+                Held::Refused { state: DocumentState { page, capture }, digest }
+            })
         ];
         proptest::collection::btree_map(0u32..100_000, held, 0..3000).prop_map(|pages| {
             let url = |page| UrlRules::keep_all().canonicalize(&format!("http://a.test/{page:06}")).unwrap();
@@ -278,6 +400,46 @@ mod tests {
                 .into_iter()
                 .collect()
         })
+    }
+
+    /// The pages that are left of a damaged file; none if its header is damaged.
+    fn salvaged(storage: &dyn Storage) -> Option<Vec<(CanonicalUrl, Held)>> {
+        let mut reader = CopyReader::salvage(storage, "desk", &head(9)).ok()?.expect("it was written");
+        let mut pages = Vec::new();
+        while let Some(page) = reader.next_page().expect("damage is left out") {
+            pages.push(page);
+        }
+        Some(pages)
+    }
+
+    #[test]
+    fn pages_of_whole_frames_are_left_of_a_damaged_copy() {
+        let storage = MemoryStorage::new();
+        let url = |page| UrlRules::keep_all().canonicalize(&format!("http://a.test/{page:06}")).unwrap();
+        let pages: Vec<_> = (0..40_000u32).map(|page| (url(page), Held::Unsure)).collect();
+        let urls: BTreeSet<_> = pages.iter().map(|(url, _)| url).collect();
+        write(&storage, &pages, 7);
+        let file = storage.open("desk.copy").unwrap();
+        let mut bytes = vec![0; file.length().unwrap() as usize];
+        file.read_at(&mut bytes, 0).unwrap();
+        // The first frame, the middle, and the end.
+        for at in [30, bytes.len() / 2, bytes.len() - 3] {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1;
+            storage.create("desk.copy").unwrap().write(&damaged).unwrap();
+            let mut reader = CopyReader::salvage(&storage, "desk", &head(9)).unwrap().unwrap();
+            let mut left = Vec::new();
+            while let Some(page) = reader.next_page().unwrap() {
+                left.push(page);
+            }
+            assert!(reader.damage().is_some());
+            assert!(
+                left.len() > 20_000 && left.iter().all(|(url, _)| urls.contains(url)),
+                "{at}: {}",
+                left.len()
+            );
+            assert_eq!(*reader.head(), if at == 30 { head(9) } else { head(7) });
+        }
     }
 
     proptest! {
@@ -307,10 +469,14 @@ mod tests {
             storage.create("desk.copy").unwrap().write(&bytes).unwrap();
             if let Ok(found) = read(&storage) {
                 // Some bytes of the header say nothing.
-                prop_assert_eq!(found, (head(7), pages));
+                prop_assert_eq!((&found.0, &found.1), (&head(7), &pages));
             }
+            // What is whole of it is left, and each page of it is one that was written.
+            let left = salvaged(&storage);
+            prop_assert!(left.iter().flatten().all(|page| pages.contains(page)));
             storage.create("desk.copy").unwrap().write(&bytes[..at]).unwrap();
             prop_assert!(read(&storage).is_err());
+            prop_assert!(salvaged(&storage).iter().flatten().all(|page| pages.contains(page)));
         }
     }
 }
