@@ -97,7 +97,11 @@ impl Summary {
 
 /// Removes the matching data from the tables of a stopped crawl, or only counts it: that of hosts and of operators, and
 /// that of all parts.
-fn remove_from(tables: &SledTables, meant: &Pattern, only_count: bool) -> Result<InTables, Failure> {
+pub(crate) fn remove_from(
+    tables: &SledTables,
+    meant: &Pattern,
+    only_count: bool,
+) -> Result<InTables, Failure> {
     let takedown = Takedown { tables, meant, only_count };
     let mut removed = InTables {
         hosts: takedown.rows(OriginTable::Hosts)?,

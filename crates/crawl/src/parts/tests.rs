@@ -1,5 +1,6 @@
 use super::*;
 use crate::admission::pattern::Pattern;
+use crate::operator::takedown::remove_from;
 use crate::part::{InTables, Takedown};
 use recrawl_repository::{DropCounts, SledTables};
 use recrawl_types::{CanonicalUrl, LastmodCounts, Origin, Ping, Round, Site, UrlRules};
@@ -279,4 +280,19 @@ fn what_a_part_keeps_of_a_page_is_gone_after_a_takedown() {
         let (_, is_kept) = holds(tables, &dir, "planted-host");
         assert!(!is_kept, "{name} keeps a page that was taken down");
     }
+}
+
+#[test]
+fn a_takedown_asks_all_parts() {
+    let page = UrlRules::keep_all().canonicalize("https://planted-host.example/a").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().join("tables");
+    let tables = SledTables::open(&dir).unwrap();
+    let planted = PARTS.iter().filter(|part| plant(part.name, &tables, &page).is_some()).count();
+    let (tables, is_kept) = holds(tables, &dir, "planted-host");
+    assert!(planted > 5 && is_kept, "{planted} parts");
+    let meant = Pattern::host("planted-host.example").unwrap();
+    remove_from(&tables, &meant, false).unwrap();
+    let (_, is_kept) = holds(tables, &dir, "planted-host");
+    assert!(!is_kept, "a part was not asked");
 }

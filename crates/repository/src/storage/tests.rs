@@ -2,12 +2,27 @@
 
 use super::*;
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 
+/// Checks a storage of each file of the folder.
 fn over_all(check: impl Fn(&dyn Storage)) {
     let dir = tempfile::tempdir().unwrap();
-    check(&FileStorage::create(&dir.path().join("made")).unwrap());
-    check(&MemoryStorage::new());
-    check(&FaultyStorage::new());
+    let back_ends = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/storage");
+    let mut checked = 0;
+    for entry in fs::read_dir(back_ends).unwrap() {
+        let path = entry.unwrap().path();
+        let storage: Box<dyn Storage> = match path.file_stem().unwrap().to_str().unwrap() {
+            "faulty" => Box::new(FaultyStorage::new()),
+            "file" => Box::new(FileStorage::create(&dir.path().join("made")).unwrap()),
+            "memory" => Box::new(MemoryStorage::new()),
+            "tests" => continue,
+            unknown => panic!("make a storage of `{unknown}`, so that the suite checks it"),
+        };
+        check(&*storage);
+        checked += 1;
+    }
+    assert!(checked > 2, "{checked}");
 }
 
 fn write(storage: &dyn Storage, name: &str, bytes: &[u8]) {
