@@ -5,6 +5,7 @@ use crate::config::{Entry, Outcome};
 use crate::problem::Problem;
 use crate::view::Status;
 use serde::Serialize;
+use serde_json::Value;
 use std::net::IpAddr;
 use std::sync::Arc;
 use tokio::sync::broadcast;
@@ -69,7 +70,8 @@ impl EventHub {
     /// Publishes an attempted change.
     pub fn change(&self, entry: &Entry) {
         let Entry { at, who, change, result, detail } = entry;
-        let (kind, what) = (change.kind(), change.to_string());
+        let what = change.to_string();
+        let kind = serde_json::to_value(change).map_or(Value::Null, |mut change| change["kind"].take());
         self.send(Event::new(
             "change",
             &ChangeEvent { at: *at, name: &who.name, kind, what, result: *result, detail },
@@ -88,7 +90,7 @@ impl EventHub {
 struct ChangeEvent<'a> {
     at: u64,
     name: &'a str,
-    kind: &'static str,
+    kind: Value,
     what: String,
     result: Outcome,
     detail: &'a str,

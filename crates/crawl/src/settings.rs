@@ -205,11 +205,6 @@ impl Settings {
         (self.formula, self.rounds) = (formula, rounds);
     }
 
-    /// The formula and the rounds.
-    pub fn ranked_by(&self) -> RankedBy {
-        RankedBy { formula: self.formula.clone(), rounds: self.rounds.clone() }
-    }
-
     /// Maximum hops from a linked URL, by redirects or nested sitemap indexes.
     pub fn max_hops(&self) -> u8 {
         self.fetch.max_redirects.max(self.config.hints.max_nesting)

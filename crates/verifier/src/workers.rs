@@ -82,7 +82,7 @@ mod tests {
                 let promises: Vec<_> = (0..100).map(|i| workers.submit(move |_| i)).collect();
                 promises.into_iter().skip(50).map(Promise::wait).sum()
             });
-            assert_eq!(sum, (50..100).sum(), "{threads} threads");
+            assert_eq!(sum, (50..100).sum::<u32>(), "{threads} threads");
         }
     }
 

@@ -6,13 +6,14 @@ use crate::world::World;
 use clap::Args;
 use rayon::prelude::*;
 use recrawl_crawl::parts::improve::candidate::{BackTest, Candidate};
-use recrawl_crawl::parts::improve::steps::{Event, EventKind, LoopState, Operator};
+use recrawl_crawl::parts::improve::steps::{Event, LoopState, Operator};
 use recrawl_crawl::settings::formula_file;
 use recrawl_forecast::back_test::back_test;
 use recrawl_forecast::{Completions, Histories, SampleRequest};
 use recrawl_formula::Formula;
 use recrawl_mockweb::ProceduralConfig;
 use recrawl_mockweb::procedural::{Drift, Habits};
+use recrawl_types::LoopEventKind;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -120,21 +121,21 @@ pub fn run(size: &Size) -> Result<(), Failure> {
         seeds.par_iter().map(|&seed| Ok((seed, year(size, seed)?))).collect::<Result<_, Failure>>()?;
     let (mut promotions, mut no_better, mut losing) = (0, 0, 0);
     for (seed, year) in &years {
-        let count = |what: EventKind| year.events.iter().filter(|event| event.what == what).count();
+        let count = |what: LoopEventKind| year.events.iter().filter(|event| event.what == what).count();
         let mean = |window: &[f64]| format!("{:.4}", window.iter().sum::<f64>() / window.len() as f64);
         let windows: Vec<String> = year.fresh.chunks(WINDOW).map(mean).collect();
         println!(
             "{seed} {} {} {} {} {} {} {:?} {}",
-            count(EventKind::Promoted),
-            count(EventKind::RolledBack),
-            count(EventKind::Rejected),
-            count(EventKind::Proposed),
-            count(EventKind::Refused),
-            count(EventKind::Alarm),
+            count(LoopEventKind::Promoted),
+            count(LoopEventKind::RolledBack),
+            count(LoopEventKind::Rejected),
+            count(LoopEventKind::Proposed),
+            count(LoopEventKind::Refused),
+            count(LoopEventKind::Alarm),
             year.in_force,
             windows.join(" "),
         );
-        let told = year.events.iter().filter(|event| size.events || event.what == EventKind::Promoted);
+        let told = year.events.iter().filter(|event| size.events || event.what == LoopEventKind::Promoted);
         told.for_each(|event| {
             println!("    {} {:?} {} {}", event.cycle, event.what, event.candidate, event.why);
         });
@@ -241,7 +242,7 @@ fn year(size: &Size, seed: u64) -> Result<Year, Failure> {
         let new: VecDeque<&Event> =
             state.events.iter().rev().take_while(|event| event.cycle == cycle).collect();
         for event in new.into_iter().rev() {
-            if event.what == EventKind::Promoted {
+            if event.what == LoopEventKind::Promoted {
                 year.promoted.push((before.clone(), event.candidate.clone()));
             }
             year.events.push(event.clone());

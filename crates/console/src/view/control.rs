@@ -62,29 +62,6 @@ pub enum Change {
     StepAside,
 }
 
-impl Change {
-    /// The kind, as in JSON.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Change::Pause { .. } => "pause",
-            Change::Resume { .. } => "resume",
-            Change::AddSeeds { .. } => "add_seeds",
-            Change::Block { .. } => "block",
-            Change::Unblock { .. } => "unblock",
-            Change::Recrawl { .. } => "recrawl",
-            Change::UseFormula { .. } => "use_formula",
-            Change::RollBackFormula => "roll_back_formula",
-            Change::HoldLoop => "hold_loop",
-            Change::ReleaseLoop => "release_loop",
-            Change::PromoteCandidate => "promote_candidate",
-            Change::RollBackCandidate => "roll_back_candidate",
-            Change::LearnNow => "learn_now",
-            Change::Reload => "reload",
-            Change::StepAside => "step_aside",
-        }
-    }
-}
-
 /// One line, whatever the size of the change.
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -178,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_is_called_what_json_calls_it_and_said_in_a_line() {
+    fn a_change_is_said_in_a_line() {
         let (host, url) = (Some("a.example".to_owned()), "https://a.example/".to_owned());
         for (change, line) in [
             (Change::Pause { host: None }, "pause the crawl"),
@@ -200,7 +177,6 @@ mod tests {
             (Change::Reload, "reload the configuration"),
             (Change::StepAside, "step aside for a command"),
         ] {
-            assert_eq!(serde_json::to_value(&change).unwrap()["kind"], change.kind());
             assert_eq!(change.to_string(), line);
         }
     }

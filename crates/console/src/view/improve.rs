@@ -6,13 +6,13 @@ mod watch;
 
 pub use candidate::{BackTest, Candidate, CandidateDocument, CandidateState, Scored, Split};
 pub use step::{
-    Arms, Asked, AskedFor, LearnerEnd, LearnerNow, Loop, LoopStep, LoopTerms, Quarantined, ShadowSoFar,
-    TrialPhase, TrialSoFar,
+    Arms, LearnerEnd, LearnerNow, Loop, LoopStep, LoopTerms, Quarantined, ShadowSoFar, TrialPhase, TrialSoFar,
 };
 pub use watch::{DriftAlarm, DriftWatch, FoundBeside, MoreOrFewer, PopulationWatch, Stability, Watch};
 
+pub use recrawl_types::{Asked, AskedFor, LoopEventKind};
+
 use serde::Serialize;
-use std::fmt;
 use utoipa::ToSchema;
 
 /// What a crawl measures of its formula, and where its loop stands.
@@ -119,73 +119,12 @@ pub struct LoopEvent {
     pub why: String,
 }
 
-/// What can happen in the loop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum LoopEventKind {
-    /// A candidate was not tried.
-    Refused,
-    /// It is scored beside the formula in force.
-    Shadowed,
-    /// It waits for an operator.
-    Proposed,
-    /// Its trial began.
-    TrialBegan,
-    /// It failed.
-    Rejected,
-    /// It came into force.
-    Promoted,
-    /// It was taken back.
-    RolledBack,
-    /// It stays in force.
-    Kept,
-    /// An operator chose a formula.
-    OperatorChose,
-    /// An operator held the loop.
-    Held,
-    /// An operator let the loop go on.
-    Released,
-    /// Visits find more, or fewer, changes than expected.
-    Alarm,
-}
-
-impl LoopEventKind {
-    /// All kinds.
-    pub const ALL: [LoopEventKind; 12] = [
-        LoopEventKind::Refused,
-        LoopEventKind::Shadowed,
-        LoopEventKind::Proposed,
-        LoopEventKind::TrialBegan,
-        LoopEventKind::Rejected,
-        LoopEventKind::Promoted,
-        LoopEventKind::RolledBack,
-        LoopEventKind::Kept,
-        LoopEventKind::OperatorChose,
-        LoopEventKind::Held,
-        LoopEventKind::Released,
-        LoopEventKind::Alarm,
-    ];
-}
-
-/// As in JSON, and in metric labels.
-impl fmt::Display for LoopEventKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.serialize(f)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn events_and_steps_have_one_name() {
-        let kinds = "refused shadowed proposed trial_began rejected promoted rolled_back kept operator_chose held \
-                     released alarm";
-        assert_eq!(LoopEventKind::ALL.map(|kind| kind.to_string()).join(" "), kinds);
-        for kind in LoopEventKind::ALL {
-            assert_eq!(serde_json::to_value(kind).unwrap(), kind.to_string());
-        }
+    fn steps_have_one_name() {
         assert_eq!(LoopStep::ALL.map(|step| step.to_string()).join(" "), "idle shadow proposed trial guard");
         for step in LoopStep::ALL {
             assert_eq!(serde_json::to_value(step).unwrap(), step.to_string());

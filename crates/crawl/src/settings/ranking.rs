@@ -259,7 +259,7 @@ mod tests {
     }
 
     fn ranked(text: &str, folder: &Path) -> (String, u32) {
-        let RankedBy { formula, rounds } = settings(text, folder).unwrap().ranked_by();
+        let Settings { formula, rounds, .. } = settings(text, folder).unwrap();
         (formula.name, rounds.most())
     }
 

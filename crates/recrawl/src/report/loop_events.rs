@@ -1,11 +1,9 @@
 //! The history of the loop, and all that is known of a candidate.
 
 use super::loop_status;
-use recrawl_console::view::{
-    CandidateDocument, CandidateState, EventList, HistoryQuery, LoopEvent, LoopEventKind, Refusal,
-};
+use recrawl_console::view::{CandidateDocument, CandidateState, EventList, HistoryQuery, LoopEvent, Refusal};
 use recrawl_crawl::parts::improve::candidate::Candidate;
-use recrawl_crawl::parts::improve::steps::{Event, EventKind, LoopState};
+use recrawl_crawl::parts::improve::steps::{Event, LoopState};
 use recrawl_formula::Formula;
 
 /// The events with their numbers, newest first.
@@ -23,28 +21,10 @@ fn event(event: &Event) -> LoopEvent {
     LoopEvent {
         cycle: event.cycle.0.into(),
         at: event.at,
-        what: kind(event.what),
+        what: event.what,
         candidate: some(&event.candidate),
         id: some(&event.id),
         why: event.why.clone(),
-    }
-}
-
-/// Its kind for the console.
-pub fn kind(what: EventKind) -> LoopEventKind {
-    match what {
-        EventKind::Refused => LoopEventKind::Refused,
-        EventKind::Shadowed => LoopEventKind::Shadowed,
-        EventKind::Proposed => LoopEventKind::Proposed,
-        EventKind::TrialBegan => LoopEventKind::TrialBegan,
-        EventKind::Rejected => LoopEventKind::Rejected,
-        EventKind::Promoted => LoopEventKind::Promoted,
-        EventKind::RolledBack => LoopEventKind::RolledBack,
-        EventKind::Kept => LoopEventKind::Kept,
-        EventKind::OperatorChose => LoopEventKind::OperatorChose,
-        EventKind::Held => LoopEventKind::Held,
-        EventKind::Released => LoopEventKind::Released,
-        EventKind::Alarm => LoopEventKind::Alarm,
     }
 }
 

@@ -1,14 +1,14 @@
 //! Where the loop stands, for the console: its step, what was measured of the candidate, what the next step needs.
 
 use recrawl_console::view::{
-    self, Arms, Asked, AskedFor, Difference, Estimate, LearnerNow, Loop, LoopStep, LoopTerms, Quarantined,
-    Scored, ShadowSoFar, Split, TrialPhase, TrialSoFar,
+    self, Arms, AskedFor, Difference, Estimate, LearnerNow, Loop, LoopStep, LoopTerms, Quarantined, Scored,
+    ShadowSoFar, Split, TrialPhase, TrialSoFar,
 };
 use recrawl_crawl::labels::counted;
 use recrawl_crawl::parts::improve::attempt::{self, Attempt, Times};
 use recrawl_crawl::parts::improve::candidate::{BackTest, Candidate};
 use recrawl_crawl::parts::improve::rules::LoopRules;
-use recrawl_crawl::parts::improve::steps::{Decision, LoopState, Step};
+use recrawl_crawl::parts::improve::steps::{LoopState, Step};
 use recrawl_estimation::Interval;
 use recrawl_formula::Formula;
 use recrawl_types::Cycle;
@@ -38,14 +38,7 @@ pub fn of(
         ends: attempt.and_then(|attempt| ends(attempt, step, rules)).map(|cycle| cycle.0.into()),
         needs: needs(state, rules, cycle, waiting.is_some(), trial.as_ref(), &learner),
         is_held: state.is_held,
-        asked: state.asked.as_ref().map(|asked| Asked {
-            what: match asked.what {
-                Decision::Promote => AskedFor::Promote,
-                Decision::RollBack => AskedFor::RollBack,
-            },
-            who: asked.who.clone(),
-            at: asked.at,
-        }),
+        asked: state.asked.clone(),
         candidate: attempt.map(|attempt| candidate(&attempt.candidate)),
         waiting: waiting.as_ref().map(candidate),
         refused,
@@ -191,8 +184,8 @@ fn needs(
     // A decision goes before all that the steps wait for.
     if let Some(asked) = &state.asked {
         let what = match asked.what {
-            Decision::Promote => "puts the candidate in force",
-            Decision::RollBack => "takes the promoted formula back",
+            AskedFor::Promote => "puts the candidate in force",
+            AskedFor::RollBack => "takes the promoted formula back",
         };
         return vec![format!("The next cycle {what}, as {} decided.", asked.who)];
     }

@@ -4,7 +4,7 @@
 //! tables.
 
 use super::learning::Learner;
-use crate::report::{loop_events, loop_status};
+use crate::report::loop_status;
 use recrawl_console::view::{
     CycleFreshness, DriftAlarm, DriftWatch, Estimate, FoundBeside, Improve, ImproveMode, LoopEventKind,
     MoreOrFewer, PopulationWatch, Stability, Watch,
@@ -174,7 +174,7 @@ impl Inner {
         let counted = self.counted.replace(next).unwrap_or(next);
         for (number, event) in (state.forgotten..).zip(&state.events) {
             if number >= counted {
-                *self.counts.entry(loop_events::kind(event.what)).or_default() += 1;
+                *self.counts.entry(event.what).or_default() += 1;
             }
         }
     }

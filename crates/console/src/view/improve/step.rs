@@ -1,6 +1,6 @@
 //! The step of the loop, with what it has shown so far and what the next one needs.
 
-use super::{Candidate, Difference, Estimate};
+use super::{Asked, Candidate, Difference, Estimate};
 use serde::Serialize;
 use std::fmt;
 use utoipa::ToSchema;
@@ -76,27 +76,6 @@ impl fmt::Display for LoopStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.serialize(f)
     }
-}
-
-/// A decision that waits for the next cycle.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
-pub struct Asked {
-    /// The decision.
-    pub what: AskedFor,
-    /// Who decided.
-    pub who: String,
-    /// Time.
-    pub at: u64,
-}
-
-/// What can wait for the next cycle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum AskedFor {
-    /// Put the candidate in force.
-    Promote,
-    /// Take the promoted formula back.
-    RollBack,
 }
 
 /// A shadow run.

@@ -23,9 +23,6 @@ pub enum Arm {
 }
 
 impl Arm {
-    /// All arms, in the order of [`Arm::index`].
-    pub const ALL: [Arm; 3] = [Arm::Candidate, Arm::Control, Arm::Rest];
-
     /// Its place among all arms.
     pub fn index(self) -> usize {
         self as usize

@@ -13,13 +13,13 @@ use recrawl_estimation::drift::CycleFound;
 use recrawl_estimation::{Drift, DriftRules, Interval};
 use recrawl_formula::Formula;
 use recrawl_repository::SledTables;
-use recrawl_types::Cycle;
+use recrawl_types::{Asked, Cycle, LoopEventKind};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 mod operator;
 
-pub use operator::{Asked, Decision, NotNow, Operator};
+pub use operator::{NotNow, Operator};
 
 /// The name under which the state is kept.
 const STATE: &str = "improve";
@@ -104,7 +104,7 @@ pub struct Event {
     /// When, in milliseconds since 1970.
     pub at: u64,
     /// Kind of the event.
-    pub what: EventKind,
+    pub what: LoopEventKind,
     /// The expression of the candidate; empty if there is none.
     pub candidate: String,
     /// Its digest ([`Candidate::id`]); empty if there is none.
@@ -112,36 +112,6 @@ pub struct Event {
     pub id: String,
     /// Why, in words.
     pub why: String,
-}
-
-/// Kinds of events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EventKind {
-    /// A candidate was not tried.
-    Refused,
-    /// It is scored beside the formula in force.
-    Shadowed,
-    /// It waits for an operator.
-    Proposed,
-    /// Its trial began.
-    TrialBegan,
-    /// It failed.
-    Rejected,
-    /// It came into force.
-    Promoted,
-    /// It was taken back.
-    RolledBack,
-    /// It stays in force.
-    Kept,
-    /// An operator chose a formula.
-    OperatorChose,
-    /// An operator held the loop.
-    Held,
-    /// An operator let it go on.
-    Released,
-    /// Visits find more, or fewer, changes than expected.
-    Alarm,
 }
 
 /// The crawl as the loop sees it when a cycle begins.
@@ -309,7 +279,7 @@ impl LoopState {
             self.alarm = Some(now.cycle);
             self.tell(
                 &now,
-                EventKind::Alarm,
+                LoopEventKind::Alarm,
                 None,
                 "visits find other numbers of changes than expected".into(),
             );
@@ -321,7 +291,7 @@ impl LoopState {
             self.asked = None;
             self.tell(
                 &now,
-                EventKind::OperatorChose,
+                LoopEventKind::OperatorChose,
                 ended.attempt().map(|attempt| &attempt.candidate),
                 format!("{} is in force", now.in_force.name),
             );
@@ -369,7 +339,7 @@ impl LoopState {
         let candidate = match now.candidate.take() {
             None => return,
             Some(Err(why)) => {
-                self.tell(&now, EventKind::Refused, None, why);
+                self.tell(&now, LoopEventKind::Refused, None, why);
                 self.done_with = Some(String::new());
                 return;
             }
@@ -402,7 +372,7 @@ impl LoopState {
             None
         };
         if let Some(why) = why {
-            self.tell(&now, EventKind::Refused, Some(&candidate), why);
+            self.tell(&now, LoopEventKind::Refused, Some(&candidate), why);
             return;
         }
         let attempt = Attempt {
@@ -416,7 +386,7 @@ impl LoopState {
             arms: Vec::new(),
         };
         let why = format!("gain {low:.4} to {high:.4} in the back-test");
-        self.tell(&now, EventKind::Shadowed, Some(&attempt.candidate), why);
+        self.tell(&now, LoopEventKind::Shadowed, Some(&attempt.candidate), why);
         self.step = Step::Shadow(Box::new(attempt));
     }
 
@@ -443,11 +413,11 @@ impl LoopState {
         };
         match lacking {
             Some(why) => {
-                self.tell(now, EventKind::Proposed, Some(&attempt.candidate), format!("{told}; {why}"));
+                self.tell(now, LoopEventKind::Proposed, Some(&attempt.candidate), format!("{told}; {why}"));
                 self.step = Step::Proposed(attempt);
             }
             None => {
-                self.tell(now, EventKind::TrialBegan, Some(&attempt.candidate), told);
+                self.tell(now, LoopEventKind::TrialBegan, Some(&attempt.candidate), told);
                 attempt.trial_since = Some(now.cycle);
                 attempt.division = self.next_arms.take().map(|arms| arms.division);
                 self.step = Step::Trial(attempt);
@@ -480,7 +450,7 @@ impl LoopState {
                     None => "no page of the arms was audited".into(),
                 };
                 attempt.since = now.cycle;
-                self.tell(now, EventKind::Proposed, Some(&attempt.candidate), why);
+                self.tell(now, LoopEventKind::Proposed, Some(&attempt.candidate), why);
                 self.step = Step::Proposed(attempt);
             }
             _ => self.step = Step::Trial(attempt),
@@ -495,7 +465,7 @@ impl LoopState {
             self.take_back(now.cycle, now.at, rules, attempt, why);
         } else if now.cycle.since(attempt.since) >= rules.guarded_for(effect.as_ref()) {
             let why = effect.map_or("nothing was measured".into(), |effect| told(&effect));
-            self.tell(now, EventKind::Kept, Some(&attempt.candidate), why);
+            self.tell(now, LoopEventKind::Kept, Some(&attempt.candidate), why);
             self.tries = 0;
         } else {
             self.step = Step::Guard(attempt);
@@ -508,7 +478,7 @@ impl LoopState {
             Step::Guard(attempt) => self.take_back(cycle, at, rules, attempt, why.into()),
             Step::Shadow(attempt) | Step::Trial(attempt) => {
                 self.quarantine(cycle, rules, &attempt);
-                self.happened((cycle, at), EventKind::Rejected, Some(&attempt.candidate), why.into());
+                self.happened((cycle, at), LoopEventKind::Rejected, Some(&attempt.candidate), why.into());
             }
             other => self.step = other,
         }
@@ -516,7 +486,7 @@ impl LoopState {
 
     fn reject(&mut self, now: &Now<'_>, rules: &LoopRules, attempt: &Attempt, why: String) {
         self.quarantine(now.cycle, rules, attempt);
-        self.tell(now, EventKind::Rejected, Some(&attempt.candidate), why);
+        self.tell(now, LoopEventKind::Rejected, Some(&attempt.candidate), why);
         self.step = Step::Idle;
     }
 
@@ -525,7 +495,7 @@ impl LoopState {
     }
 
     fn put_in_force(&mut self, cycle: Cycle, at: u64, mut attempt: Box<Attempt>, why: String) {
-        self.happened((cycle, at), EventKind::Promoted, Some(&attempt.candidate), why);
+        self.happened((cycle, at), LoopEventKind::Promoted, Some(&attempt.candidate), why);
         self.replace(attempt.candidate.formula_toml.clone(), attempt.candidate.id());
         if let Some(arms) = self.next_arms.take().filter(|_| attempt.trial_since.is_none()) {
             (attempt.division, attempt.arms) = (Some(arms.division), arms.days);
@@ -536,7 +506,7 @@ impl LoopState {
 
     fn take_back(&mut self, cycle: Cycle, at: u64, rules: &LoopRules, attempt: Box<Attempt>, why: String) {
         self.quarantine(cycle, rules, &attempt);
-        self.happened((cycle, at), EventKind::RolledBack, Some(&attempt.candidate), why);
+        self.happened((cycle, at), LoopEventKind::RolledBack, Some(&attempt.candidate), why);
         if let Ok(before) = Formula::from_toml(&attempt.in_force) {
             self.replace(attempt.in_force.clone(), digest_of(&before));
         }
@@ -549,14 +519,14 @@ impl LoopState {
         self.to_write = Some(ToWrite { toml, replaces });
     }
 
-    fn tell(&mut self, now: &Now<'_>, what: EventKind, candidate: Option<&Candidate>, why: String) {
+    fn tell(&mut self, now: &Now<'_>, what: LoopEventKind, candidate: Option<&Candidate>, why: String) {
         self.happened((now.cycle, now.at), what, candidate, why);
     }
 
     fn happened(
         &mut self,
         (cycle, at): (Cycle, u64),
-        what: EventKind,
+        what: LoopEventKind,
         candidate: Option<&Candidate>,
         why: String,
     ) {

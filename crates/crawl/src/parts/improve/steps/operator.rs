@@ -1,34 +1,12 @@
 //! Decisions of operators about the loop. A promotion or a roll-back waits for the next cycle, which begins
 //! with it; the loop is held at once.
 
-use super::{EventKind, LoopState, Now, Step};
+use super::{LoopState, Now, Step};
 use crate::parts::improve::candidate::digest_of;
 use crate::parts::improve::rules::LoopRules;
 use recrawl_formula::Formula;
-use recrawl_types::Cycle;
-use serde::{Deserialize, Serialize};
+use recrawl_types::{Asked, AskedFor, Cycle, LoopEventKind};
 use std::fmt;
-
-/// A decision that waits for the next cycle.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Asked {
-    /// The decision.
-    pub what: Decision,
-    /// The operator who made it.
-    pub who: String,
-    /// When, in milliseconds since 1970.
-    pub at: u64,
-}
-
-/// Decisions for the next cycle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Decision {
-    /// Put the candidate in force.
-    Promote,
-    /// Take the promoted formula back.
-    RollBack,
-}
 
 /// Why a decision does not apply, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,7 +66,7 @@ impl LoopState {
             return Err(NotNow::because(why, "choose the candidate's formula with recrawl formula use"));
         }
         let expression = attempt.candidate.expression.clone();
-        Ok((expression, self.ask(Decision::Promote, by)))
+        Ok((expression, self.ask(AskedFor::Promote, by)))
     }
 
     /// Asks for the promoted formula to be taken back with the next cycle. Returns its expression, and whether that is new.
@@ -108,11 +86,11 @@ impl LoopState {
             });
         };
         let expression = attempt.candidate.expression.clone();
-        Ok((expression, self.ask(Decision::RollBack, by)))
+        Ok((expression, self.ask(AskedFor::RollBack, by)))
     }
 
     /// Notes the decision; false if it is noted already.
-    fn ask(&mut self, what: Decision, by: &Operator) -> bool {
+    fn ask(&mut self, what: AskedFor, by: &Operator) -> bool {
         let is_new = self.asked.is_none();
         if is_new {
             self.asked = Some(Asked { what, who: by.who.clone(), at: by.at });
@@ -134,7 +112,7 @@ impl LoopState {
         if is_held {
             self.asked = None;
         }
-        let what = if is_held { EventKind::Held } else { EventKind::Released };
+        let what = if is_held { LoopEventKind::Held } else { LoopEventKind::Released };
         let candidate = ended.attempt().map(|attempt| &attempt.candidate);
         self.happened((by.cycle, by.at), what, candidate, format!("by {}", by.who));
         true
@@ -144,12 +122,12 @@ impl LoopState {
     pub(super) fn carry_out(&mut self, now: &Now<'_>, rules: &LoopRules) {
         let Some(Asked { what, who, .. }) = self.asked.take() else { return };
         match (what, std::mem::take(&mut self.step)) {
-            (Decision::Promote, Step::Proposed(mut attempt) | Step::Shadow(mut attempt)) => {
+            (AskedFor::Promote, Step::Proposed(mut attempt) | Step::Shadow(mut attempt)) => {
                 // The cycles before tell more than a trial that has ended.
                 attempt.trial_since = None;
                 self.put_in_force(now.cycle, now.at, attempt, format!("promoted by {who}"));
             }
-            (Decision::RollBack, Step::Guard(attempt)) => {
+            (AskedFor::RollBack, Step::Guard(attempt)) => {
                 self.take_back(now.cycle, now.at, rules, attempt, format!("taken back by {who}"));
             }
             // A plan that failed has ended the step since.

@@ -138,7 +138,7 @@ impl World {
         self.state.hold(is_held, &self.anna())
     }
 
-    fn events(&self) -> Vec<(u32, EventKind)> {
+    fn events(&self) -> Vec<(u32, LoopEventKind)> {
         self.state.events.iter().map(|event| (event.cycle.0, event.what)).collect()
     }
 
@@ -156,10 +156,10 @@ fn a_better_candidate_comes_into_force_step_by_step_and_stays() {
     assert_eq!(
         world.events(),
         [
-            (3, EventKind::Shadowed),
-            (10, EventKind::TrialBegan),
-            (66, EventKind::Promoted),
-            (94, EventKind::Kept)
+            (3, LoopEventKind::Shadowed),
+            (10, LoopEventKind::TrialBegan),
+            (66, LoopEventKind::Promoted),
+            (94, LoopEventKind::Kept)
         ],
         "{:?}",
         world.state.events
@@ -176,17 +176,17 @@ fn a_candidate_that_loses_is_rejected_and_not_tried_again_for_a_while() {
     world.run(70);
     let (rejected, what) = world.events()[2];
     // It visits its sites from cycle 22 on, and they count from cycle 36 on.
-    assert!(what == EventKind::Rejected && (37..64).contains(&rejected), "{:?}", world.state.events);
+    assert!(what == LoopEventKind::Rejected && (37..64).contains(&rejected), "{:?}", world.state.events);
     world.offer("t * p_eb");
     world.run(2);
-    assert_eq!(world.events().last(), Some(&(71, EventKind::Refused)));
+    assert_eq!(world.events().last(), Some(&(71, LoopEventKind::Refused)));
     let until = format!("not tried until cycle {}", rejected + 90);
     assert!(world.why().contains(&until), "{}", world.why());
     assert_eq!(world.in_force.expr, formula("t * X").expr);
     world.run(90);
     world.offer("t * p_eb");
     world.run(1);
-    assert_eq!(world.events().last().unwrap().1, EventKind::Shadowed);
+    assert_eq!(world.events().last().unwrap().1, LoopEventKind::Shadowed);
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn a_small_difference_that_cannot_be_told_is_proposed() {
     (world.effect, world.variance) = (-0.005, 0.0006);
     world.offer("t * p_eb");
     world.run(130);
-    assert_eq!(world.events().last(), Some(&(120, EventKind::Proposed)), "{:?}", world.state.events);
+    assert_eq!(world.events().last(), Some(&(120, LoopEventKind::Proposed)), "{:?}", world.state.events);
     assert!(world.why().contains("cannot exclude a loss of 0.02"), "{}", world.why());
 }
 
@@ -208,7 +208,7 @@ fn a_promoted_formula_that_turns_out_worse_is_taken_back() {
     world.effect = -0.2;
     world.run(28);
     let (cycle, what) = *world.events().last().unwrap();
-    assert!(what == EventKind::RolledBack && cycle < 94, "{:?}", world.state.events);
+    assert!(what == LoopEventKind::RolledBack && cycle < 94, "{:?}", world.state.events);
     assert_eq!(world.in_force.expr, formula("t * X").expr);
     assert_eq!(world.state.step, Step::Idle);
 }
@@ -217,7 +217,7 @@ fn a_promoted_formula_that_turns_out_worse_is_taken_back() {
 fn a_formula_that_was_promoted_without_a_trial_is_compared_with_the_time_before() {
     // In the first cycle of the shadow run, and long after the proposal.
     for (effect, waited, end) in [-0.2, 0.0].into_iter().flat_map(|effect| {
-        let end = if effect < 0.0 { EventKind::RolledBack } else { EventKind::Kept };
+        let end = if effect < 0.0 { LoopEventKind::RolledBack } else { LoopEventKind::Kept };
         [(effect, 1, end), (effect, 60, end)]
     }) {
         let mut world = World::new();
@@ -230,7 +230,7 @@ fn a_formula_that_was_promoted_without_a_trial_is_compared_with_the_time_before(
         world.run(28 * 4 + 1);
         let (cycle, what) = *world.events().last().unwrap();
         assert_eq!(what, end, "{:?}", world.state.events);
-        assert!(what == EventKind::Kept || cycle < 40 + waited + 29, "{:?}", world.state.events);
+        assert!(what == LoopEventKind::Kept || cycle < 40 + waited + 29, "{:?}", world.state.events);
     }
 }
 
@@ -267,7 +267,7 @@ fn a_plan_that_fails_takes_it_back_at_once() {
     world.run(70);
     world.state.fail(Cycle(71), 0, &rules(), "a plan chose pages whose score is not a number");
     world.run(1);
-    assert_eq!(world.events().last(), Some(&(71, EventKind::RolledBack)));
+    assert_eq!(world.events().last(), Some(&(71, LoopEventKind::RolledBack)));
     assert_eq!(world.in_force.expr, formula("t * X").expr);
 }
 
@@ -280,7 +280,7 @@ fn a_formula_that_an_operator_chose_is_not_overwritten_by_one_taken_back_before(
     world.in_force = formula("p_eb_site");
     assert!(world.state.has_to_write() && world.state.to_write(&world.in_force).is_none());
     world.run(1);
-    assert_eq!(world.events().last(), Some(&(71, EventKind::OperatorChose)));
+    assert_eq!(world.events().last(), Some(&(71, LoopEventKind::OperatorChose)));
     assert_eq!(world.in_force.expr, formula("p_eb_site").expr);
 }
 
@@ -294,7 +294,7 @@ fn what_may_not_be_tried_is_refused_with_the_reason() {
         let mut world = World::new();
         world.waiting = Some(offered);
         world.run(1);
-        assert_eq!(world.events(), [(1, EventKind::Refused)]);
+        assert_eq!(world.events(), [(1, LoopEventKind::Refused)]);
         assert!(world.why().contains(reason), "{}", world.why());
         assert!(world.waiting.is_none() && world.state.step == Step::Idle);
     }
@@ -306,7 +306,7 @@ fn a_candidate_that_chooses_the_same_pages_is_rejected() {
     world.differs = false;
     world.offer("t * p_eb");
     world.run(9);
-    assert_eq!(world.events(), [(1, EventKind::Shadowed), (8, EventKind::Rejected)]);
+    assert_eq!(world.events(), [(1, LoopEventKind::Shadowed), (8, LoopEventKind::Rejected)]);
     assert_eq!(world.why(), "it chooses the same pages");
 }
 
@@ -318,7 +318,7 @@ fn few_sites_or_the_mode_only_propose_and_an_operator_promotes() {
         assert!(world.promote().unwrap_err().contains("no candidate waits"));
         world.offer("t * p_eb");
         world.run(30);
-        assert_eq!(world.events(), [(1, EventKind::Shadowed), (8, EventKind::Proposed)]);
+        assert_eq!(world.events(), [(1, LoopEventKind::Shadowed), (8, LoopEventKind::Proposed)]);
         assert_eq!(world.in_force.expr, formula("t * X").expr);
         assert_eq!(world.promote(), Ok(("t * p_eb".into(), true)));
         assert_eq!(world.promote(), Ok(("t * p_eb".into(), false)), "asked for already");
@@ -328,7 +328,7 @@ fn few_sites_or_the_mode_only_propose_and_an_operator_promotes() {
         assert_eq!(world.in_force.expr, formula("t * p_eb").expr);
         assert_eq!(
             (world.events().last(), world.why()),
-            (Some(&(31, EventKind::Promoted)), "promoted by anna")
+            (Some(&(31, LoopEventKind::Promoted)), "promoted by anna")
         );
         assert!(world.promote().unwrap_err().contains("in force already"));
         assert_eq!(world.roll_back(), Ok(("t * p_eb".into(), true)));
@@ -336,7 +336,7 @@ fn few_sites_or_the_mode_only_propose_and_an_operator_promotes() {
         assert_eq!(world.in_force.expr, formula("t * X").expr);
         assert_eq!(
             (world.events().last(), world.why()),
-            (Some(&(32, EventKind::RolledBack)), "taken back by anna")
+            (Some(&(32, LoopEventKind::RolledBack)), "taken back by anna")
         );
         assert!(world.roll_back().is_err());
     }
@@ -349,7 +349,7 @@ fn an_operators_choice_wins_and_is_left_alone() {
     world.run(30);
     world.in_force = formula("p_eb_site");
     world.run(1);
-    assert_eq!(world.events().last(), Some(&(31, EventKind::OperatorChose)));
+    assert_eq!(world.events().last(), Some(&(31, LoopEventKind::OperatorChose)));
     assert_eq!(world.state.step, Step::Idle);
     world.offer("t * eb_site");
     world.run(1);
@@ -377,13 +377,13 @@ fn a_decision_is_dropped_when_the_loop_is_held_or_another_formula_is_chosen() {
     world.run(2);
     assert_eq!(world.in_force.expr, formula("t * X").expr);
     assert!(world.hold(false));
-    assert_eq!(world.events()[2..], [(11, EventKind::Held), (13, EventKind::Released)]);
+    assert_eq!(world.events()[2..], [(11, LoopEventKind::Held), (13, LoopEventKind::Released)]);
     assert!(world.state.events.iter().all(|event| event.id.is_empty() == event.candidate.is_empty()));
     world.promote().unwrap();
     world.in_force = formula("p_eb_site");
     assert!(world.promote().unwrap_err().contains("an operator chose p_eb_site"));
     world.run(1);
-    assert_eq!(world.events().last(), Some(&(13, EventKind::OperatorChose)));
+    assert_eq!(world.events().last(), Some(&(13, LoopEventKind::OperatorChose)));
     assert_eq!(world.in_force.expr, formula("p_eb_site").expr);
 }
 
@@ -396,7 +396,10 @@ fn a_trial_can_only_be_ended_by_holding_the_loop() {
     assert!(why.contains("its trial runs") && why.contains("hold the loop"), "{why}");
     assert!(world.roll_back().unwrap_err().contains("recrawl formula rollback"));
     assert!(world.hold(true));
-    assert_eq!((world.state.step.clone(), world.events().last()), (Step::Idle, Some(&(21, EventKind::Held))));
+    assert_eq!(
+        (world.state.step.clone(), world.events().last()),
+        (Step::Idle, Some(&(21, LoopEventKind::Held)))
+    );
     assert_eq!(world.state.events.back().unwrap().candidate, "t * p_eb");
 }
 
