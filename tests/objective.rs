@@ -1,6 +1,7 @@
 //! By which formula, and in how many rounds, a crawl revisits pages.
 
-use crate::harness::{World, fails, json_lines, succeeds, web};
+use crate::harness::{World, fails, json_lines, program, succeeds, web};
+use serde_json::{Value, json};
 
 /// The formula and the number of rounds of the next cycle.
 fn next(world: &World) -> (String, usize) {
@@ -51,4 +52,59 @@ fn an_objective_and_a_formula_that_contradict_are_refused_by_name() {
     std::fs::write(world.data_dir.join("schedule.toml"), "nonsense").unwrap();
     let told = fails(world.crawl_command(1).output().unwrap(), 1);
     assert!(told.contains("schedule.toml") && told.contains("objective = \"balanced\""), "{told}");
+}
+
+/// Score and rank of every page.
+fn ranks(world: &World) -> Vec<[Value; 2]> {
+    let told = |url: &String| -> Value {
+        serde_json::from_str(&succeeds(world.run(&["explain", url, "--json"]))).expect("JSON")
+    };
+    world.pages().keys().map(told).map(|told| [told["score"].clone(), told["rank"].clone()]).collect()
+}
+
+#[test]
+fn importance_weighs_an_objective_and_nothing_else() {
+    let fresh = "[cycle]\npages = \"40%\"\n[schedule]\nformula = \"\"\nobjective = \"fresh\"\n";
+    let world = World::new(web(16, 2), fresh);
+    world.crawl(6);
+    let url = world.server.url(world.lone_pages()[0]);
+    let rule = |matches: &str, importance: &str| {
+        format!("[[pages]]\nmatch = {matches:?}\nimportance = {importance}\n")
+    };
+    let without = ranks(&world);
+    let ranked = |config: &str| {
+        world.configure(config);
+        ranks(&world)
+    };
+    assert_eq!(ranked(&format!("{fresh}{}", rule("*", "1"))), without);
+    let twice = ranked(&format!("{fresh}{}", rule("*", "2")));
+    for ([score, rank], [of_two, rank_of_two]) in without.iter().zip(&twice) {
+        assert_eq!((rank, score.as_f64().map(|score| 2.0 * score)), (rank_of_two, of_two.as_f64()));
+    }
+    let config = format!("{fresh}{}", rule(&url, "1000"));
+    assert_ne!(ranked(&config), without);
+    let explain = |words: &[&str]| succeeds(world.run(&[&["explain", &url], words].concat()));
+    let told: Value = serde_json::from_str(&explain(&["--json"])).unwrap();
+    assert_eq!((&told["importance"], &told["rank"]), (&json!(1000), &json!(1)), "{told}");
+    let text = explain(&[]);
+    assert!(text.contains("it counts as 1000 pages"), "{text}");
+    assert!(text.contains(&format!("importance  1000, by [[pages]] {url:?}\n")), "{text}");
+    assert_eq!(next(&world), ("fresh_by_importance".to_owned(), 2));
+    // A formula of the operator is left as it is, and all are told.
+    let check = || {
+        succeeds(program().args(["config", "check", "--config"]).arg(world.config_file()).output().unwrap())
+    };
+    let own = format!("[schedule]\nformula = \"age\"\n{}", rule(&url, "1000"));
+    world.configure(&own);
+    let (text, checked) = (explain(&[]), check());
+    assert!(
+        !text.contains("it counts as") && text.contains("the formula age does not read importance"),
+        "{text}"
+    );
+    assert!(checked.contains("warning: the formula age does not read importance"), "{checked}");
+    world.configure(&own.replace("\"age\"", "\"importance * t\""));
+    assert!(!check().contains("warning"));
+    let told: Value = serde_json::from_str(&explain(&["--json"])).unwrap();
+    assert_eq!(told["score"], json!(1000.0 * told["terms"][2]["value"].as_f64().unwrap()), "{told}");
+    world.is_sound();
 }

@@ -13,6 +13,7 @@ use recrawl_crawl::config::Config;
 use recrawl_crawl::cycle::inputs::FormulaInputs;
 use recrawl_crawl::cycle::ranks::StoredRanks;
 use recrawl_crawl::lesson::RoundLesson;
+use recrawl_crawl::page_rules::PageRules;
 use recrawl_crawl::parts::focus::FocusRules;
 use recrawl_crawl::parts::focus::survey::Survey;
 use recrawl_crawl::parts::improve::population::PopulationCounter;
@@ -192,7 +193,8 @@ fn plan(
 ) -> Result<u64, Box<dyn Error>> {
     let is_measured = kind != Kind::Plain;
     let request = request(generation, is_measured);
-    let inputs = FormulaInputs::read(formula, request.cycle, generation, None, &|_| {})?;
+    let inputs =
+        FormulaInputs::read(formula, request.cycle, generation, None, &PageRules::default(), &|_| {})?;
     let survey = rules
         .map(|rules| Survey::read(rules, LiveModel::default(), 0.02, request.cycle, generation, &|_| {}));
     let survey = survey.transpose()?;

@@ -11,10 +11,11 @@ pub mod secrets;
 pub mod units;
 
 use crate::config::secrets::Secret;
-use crate::config::units::{Amount, DiscoveryShare, Render, Rounds, Share, Size, Span};
+use crate::config::units::{Amount, DiscoveryShare, Rounds, Share, Size, Span};
 use recrawl_change::ChangeRules;
 use recrawl_scheduler::Parts;
 use recrawl_scheduler::policy::PolicyKind;
+use recrawl_types::Importance;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -35,10 +36,12 @@ macro_rules! table {
 
 mod deliver;
 mod notify;
+mod pages;
 pub mod target;
 
 pub use deliver::DeliverTable;
 pub use notify::NotifyTable;
+pub use pages::PagesTable;
 
 table! {
     /// The whole file. config/recrawl.toml explains the keys.
@@ -251,25 +254,6 @@ table! {
         headers: BTreeMap<String, Secret> = BTreeMap::new(),
         /// Cookies that are sent.
         cookies: BTreeMap<String, Secret> = BTreeMap::new(),
-    }
-}
-
-table! {
-    /// `[[pages]]`
-    PagesTable {
-        /// The pages, as a pattern.
-        #[serde(rename = "match")]
-        matches: String = String::new(),
-        /// CSS selectors of the elements that count; empty for the whole page.
-        include: Vec<String> = Vec::new(),
-        /// CSS selectors of elements that do not count.
-        ignore: Vec<String> = Vec::new(),
-        /// Regular expressions of text that does not count.
-        ignore_text: Vec<String> = Vec::new(),
-        /// Are the pages read after their scripts have run?
-        render: Render = Render::Never,
-        /// Interval of visits of one page, also within a cycle.
-        every: Option<Span> = None,
     }
 }
 
@@ -726,7 +710,11 @@ fn complete() -> Config {
             ..CycleConfig::default()
         },
         hosts: vec![HostTable::default()],
-        pages: vec![PagesTable { every: Some(Span::millis(3_600_000)), ..PagesTable::default() }],
+        pages: vec![PagesTable {
+            every: Some(Span::millis(3_600_000)),
+            importance: Some(Importance::ONE),
+            ..PagesTable::default()
+        }],
         notify: vec![NotifyTable::default()],
         deliver: vec![DeliverTable::default()],
         promises: vec![PromiseTable::default()],

@@ -1,4 +1,4 @@
-//! Parts of pages that count, for change detection and its text (`[[pages]]`).
+//! Rules for pages (`[[pages]]`): the parts that count, for change detection and its text, and the importance.
 //!
 //! The first rule that matches a page applies. A content keeps the number of the rule under which its
 //! fingerprint was made. When the rule of a page has changed, its next visit is compared under the rule of the
@@ -6,6 +6,8 @@
 //! needs no archive. For that the tables keep the lists of former rules ([`KnownRules`]).
 //!
 //! Without `[[pages]]` nothing is stored, and pages are read as ever.
+
+pub mod importance;
 
 use crate::admission::pattern::Pattern;
 use crate::config::PagesTable;
@@ -15,7 +17,7 @@ use crate::stored::{keep, kept};
 use recrawl_change::ChangeRules;
 use recrawl_extractor::{Part, PartError};
 use recrawl_repository::SledTables;
-use recrawl_types::{CanonicalUrl, Content, Outcome, Span, UrlRules, Visit};
+use recrawl_types::{CanonicalUrl, Content, Importance, Outcome, Span, UrlRules, Visit};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -82,6 +84,8 @@ pub struct PageRule {
     pub render: Render,
     /// The one page of the rule and the interval of its visits, if it has one of its own.
     pub rhythm: Option<(CanonicalUrl, Duration)>,
+    /// As how many ordinary pages each of its pages counts.
+    pub importance: Importance,
     /// [`Lists::number`] of pages as they were sent.
     pub number: u32,
     /// The same of rendered pages.
@@ -126,6 +130,16 @@ impl PageRules {
         self.0.iter().filter_map(|rule| rule.rhythm.as_ref()).map(|(url, every)| (url, *every))
     }
 
+    /// The importance of a page.
+    pub fn importance(&self, url: &CanonicalUrl) -> Importance {
+        self.of(url).map_or(Importance::ONE, |rule| rule.importance)
+    }
+
+    /// The first rule of an importance other than 1, if some page may have one.
+    pub fn weighing(&self) -> Option<&PageRule> {
+        self.0.iter().find(|rule| rule.importance != Importance::ONE)
+    }
+
     /// Does a rule ask for a browser?
     pub fn need_browser(&self) -> bool {
         self.0.iter().any(|rule| rule.render != Render::Never)
@@ -134,11 +148,12 @@ impl PageRules {
 
 impl PageRule {
     fn new(table: &PagesTable, urls: &UrlRules) -> Result<PageRule, String> {
-        let PagesTable { matches, include, ignore, ignore_text, render, every } = table.clone();
+        let PagesTable { matches, include, ignore, ignore_text, render, every, importance } = table.clone();
         let pattern = Pattern::parse(&matches, urls).map_err(|e| format!("pages.match: {e}"))?;
         let lists = Lists { include, ignore, ignore_text, is_rendered: false };
-        if lists.are_empty() && render == Render::Never && every.is_none() {
-            let text = "needs include, ignore, ignore_text, render or every; remove the rule to count the whole page";
+        if lists.are_empty() && render == Render::Never && every.is_none() && importance.is_none() {
+            let text = "needs include, ignore, ignore_text, render, every or importance; remove the rule to count the \
+                        whole page";
             return Err(format!("[[pages]] with match {matches:?} {text}"));
         }
         let part =
@@ -151,6 +166,7 @@ impl PageRule {
             rendered_number,
             render,
             rhythm,
+            importance: importance.unwrap_or_default(),
             matches,
             lists,
             part,

@@ -1,8 +1,9 @@
-//! Inputs of a formula that follow from the records of a generation alone: the change rates of sites and sections, and
-//! siblings.
+//! Inputs of a formula that follow from the records of a generation alone: the change rates of sites and sections,
+//! siblings, and the ranks of pages by links.
 
 use crate::failure::Failure;
 use crate::site_rates::SitePriors;
+use recrawl_formula::in_links::{InLinkCounts, InLinkRanks};
 use recrawl_formula::sections::{SectionFinder, Sections};
 use recrawl_formula::{Evidence, siblings};
 use recrawl_repository::Generation;
@@ -17,6 +18,8 @@ pub struct RecordInputs {
     pub sections: Option<Sections>,
     /// The cycle as of which siblings are read; none unless they are.
     pub siblings: Option<Cycle>,
+    /// Ranks by links; none unless they are read.
+    pub in_links: Option<InLinkRanks>,
 }
 
 impl RecordInputs {
@@ -31,17 +34,28 @@ impl RecordInputs {
         passed: &dyn Fn(usize),
     ) -> Result<RecordInputs, Failure> {
         let siblings = Some(cycle).filter(|_| reads.needs_siblings());
-        if !reads.needs_sections() {
-            let priors = reads.needs_priors().then(|| SitePriors::read(generation, passed)).transpose()?;
-            return Ok(RecordInputs { priors, sections: None, siblings });
+        if !reads.needs_first_pass() {
+            return Ok(RecordInputs { siblings, ..RecordInputs::default() });
         }
-        let mut finder = SectionFinder::default();
-        let priors = SitePriors::read_with_keys(generation, passed, |columns| {
-            for (row, key) in columns.keys.iter().enumerate() {
-                finder.push(key, Evidence::of_row(columns, row));
+        let mut finder = reads.needs_sections().then(SectionFinder::default);
+        let mut counts = reads.contains(Reads::IN_LINKS).then(InLinkCounts::default);
+        let priors = SitePriors::read_beside(generation, finder.is_some(), passed, |columns| {
+            if let Some(finder) = &mut finder {
+                for (row, key) in columns.keys.iter().enumerate() {
+                    finder.push(key, Evidence::of_row(columns, row));
+                }
+            }
+            if let Some(counts) = &mut counts {
+                let visited = columns.known.iter().zip(&columns.visited).filter(|(_, visited)| **visited);
+                visited.for_each(|(known, _)| counts.add(known.in_links));
             }
         })?;
-        Ok(RecordInputs { priors: Some(priors), sections: Some(finder.finish()), siblings })
+        Ok(RecordInputs {
+            priors: Some(priors).filter(|_| reads.needs_priors()),
+            sections: finder.map(SectionFinder::finish),
+            siblings,
+            in_links: counts.map(|counts| counts.ranks()),
+        })
     }
 
     /// Are the keys of a block needed to fill it?
@@ -63,6 +77,10 @@ impl RecordInputs {
         if let Some(sections) = &self.sections {
             let visited = (0..columns.len()).filter(|&row| columns.visited[row]).collect::<Vec<_>>();
             sections.fill(columns, visited.into_iter().map(|row| (first + row as u64, row)));
+        }
+        if let Some(ranks) = &self.in_links {
+            columns.in_links_rank.clear();
+            columns.in_links_rank.extend(columns.known.iter().map(|known| ranks.rank(known.in_links)));
         }
         let Some(cycle) = self.siblings else { return Vec::new() };
         // Groups end at the ends of blocks, so that a block is filled by itself.

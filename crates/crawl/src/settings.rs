@@ -34,7 +34,7 @@ use recrawl_formula::Formula;
 use recrawl_repository::SledTables;
 use recrawl_scheduler::Ties;
 use recrawl_scheduler::policy::{self, PolicyKind};
-use recrawl_types::{CanonicalUrl, MediaTypes, Site, UrlRules};
+use recrawl_types::{CanonicalUrl, MediaTypes, Reads, Site, UrlRules};
 use recrawl_verifier::Waiting;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -234,6 +234,21 @@ impl Settings {
         let PolicyKind { name, help, .. } = self.policy;
         let is_idle = !self.policy.is_formula();
         is_idle.then(|| format!("schedule.policy is {name:?} ({help}), so no formula ranks"))
+    }
+
+    /// Why the importance of pages does not count in the schedule, if some have one: a clause without a full stop.
+    pub fn importance_is_idle(&self, formula: &Formula) -> Option<String> {
+        let rule = self.pages.weighing()?;
+        let name = match self.policy.is_formula() {
+            true if formula.compile().reads().contains(Reads::IMPORTANCE) => return None,
+            true => format!("formula {}", formula.name),
+            false => format!("policy {}", self.policy.name),
+        };
+        let (matches, importance) = (&rule.matches, rule.importance);
+        Some(format!(
+            "the {name} does not read importance, so that of [[pages]] {matches:?}, {importance}, has no effect on the \
+             schedule; a formula that is multiplied by importance weighs by it"
+        ))
     }
 
     /// Which links may wait for the merge of a later cycle.

@@ -28,19 +28,11 @@ impl SitePriors {
         SitePriors::read_beside(generation, false, passed, |_| {})
     }
 
-    /// The same, and passes on each block with its keys.
+    /// The same, and passes on each block, with its keys if asked for.
     ///
     /// # Errors
     /// As of [`SitePriors::read`].
-    pub fn read_with_keys(
-        generation: &Generation,
-        passed: &dyn Fn(usize),
-        each: impl FnMut(&StateColumns),
-    ) -> Result<SitePriors, Failure> {
-        SitePriors::read_beside(generation, true, passed, each)
-    }
-
-    fn read_beside(
+    pub fn read_beside(
         generation: &Generation,
         with_keys: bool,
         passed: &dyn Fn(usize),

@@ -49,6 +49,7 @@ pub mod explain;
 pub mod expr;
 pub mod formula;
 pub mod function;
+pub mod in_links;
 pub mod kernel;
 pub mod math;
 mod nearest;

@@ -7,6 +7,8 @@ mod eb;
 mod eb_site;
 mod gad;
 mod global_rate;
+mod importance;
+mod in_links_rank;
 mod mm;
 mod n;
 mod nad;
@@ -127,10 +129,12 @@ pub static ALL: &[&Terminal] = &[
     &p_signal::TERMINAL,
     &u_fresh_signal::TERMINAL,
     &relevance::TERMINAL,
+    &importance::TERMINAL,
+    &in_links_rank::TERMINAL,
 ];
 
-/// The terminals at the end of [`ALL`] that no set has, since the learner's replays have no signals and no focus.
-const IN_NO_SET: usize = 4;
+/// The terminals at the end of [`ALL`] that no set has, since the learner's replays have no signals, focus, importance and links.
+const IN_NO_SET: usize = 6;
 /// The terminals before these, which only [`Set::Related`] has.
 const OF_RELATED_PAGES: usize = 13;
 

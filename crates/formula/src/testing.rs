@@ -96,6 +96,8 @@ pub(crate) fn blocks(most: usize) -> impl Strategy<Value = StateColumns> {
             if has_signals {
                 columns.signals.push(*signals);
                 columns.relevance.push(*precision);
+                columns.importance.push(10.0 * *recall);
+                columns.in_links_rank.push(*precision);
                 columns.signal_precision.push(*precision);
                 columns.signal_recall.push(*recall);
             }
@@ -120,6 +122,8 @@ pub(crate) struct Beside {
     pub next_change: [f64; NEXT_CHANGE_WEIGHTS],
     pub signals: (u8, f64, f64),
     pub relevance: f64,
+    pub importance: f64,
+    pub in_links_rank: f64,
 }
 
 /// What the record of the page in a row does not hold.
@@ -133,6 +137,8 @@ pub(crate) fn beside(columns: &StateColumns, row: usize) -> Beside {
         next_change: columns.next_change,
         signals: (signals, share(&columns.signal_precision), share(&columns.signal_recall)),
         relevance: columns.relevance.get(row).copied().unwrap_or(1.0),
+        importance: columns.importance.get(row).copied().unwrap_or(1.0),
+        in_links_rank: columns.in_links_rank.get(row).copied().unwrap_or(0.5),
     }
 }
 
@@ -259,8 +265,7 @@ fn naive_terminal(name: &str, basis: Basis, h: &History, beside: Beside, cycle: 
 
 /// The terminals beyond those of the papers; `None` for one of theirs.
 fn naive_extended(name: &str, h: &History, beside: Beside, cycle: Cycle) -> Option<f64> {
-    let Beside { rates, section, siblings, next_change, signals: (signals, precision, recall), relevance } =
-        beside;
+    let Beside { rates, section, siblings, next_change, signals: (signals, precision, recall), .. } = beside;
     let x = f64::from(h.changes);
     let t = f64::from(cycle.0 - h.last.0);
     let span = f64::from(h.last.0 - h.first.0);
@@ -331,7 +336,9 @@ fn naive_extended(name: &str, h: &History, beside: Beside, cycle: Cycle) -> Opti
         "u_fresh" => refresh::freshness(shape / watched, t),
         "u_harm" => refresh::harmonic(shape / watched, t),
         "signals" => f64::from(signals),
-        "relevance" => relevance,
+        "relevance" => beside.relevance,
+        "importance" => beside.importance,
+        "in_links_rank" => beside.in_links_rank,
         "p_signal" | "u_fresh_signal" => {
             let rate = shape / (Priors::SHAPE / rates.site + (span - s1 / 2.0));
             let page = Signalled { rate, precision, recall, age: t, signals: signals.into() };

@@ -274,8 +274,11 @@ impl Generation {
         Ok(self.pages_before(url.origin_key())?..self.pages_before(&after)?)
     }
 
-    /// Pages whose keys come before these bytes.
-    fn pages_before(&self, key: &[u8]) -> Result<u64, ReadError> {
+    /// Pages whose keys come before these bytes. Reads one block at most.
+    ///
+    /// # Errors
+    /// When the block cannot be read.
+    pub fn pages_before(&self, key: &[u8]) -> Result<u64, ReadError> {
         let before = self.blocks.partition_point(|block| block.key.as_slice() < key);
         let Some(at) = before.checked_sub(1) else { return Ok(0) };
         let block = BlockReader::new(self).read(at, Extent::Known)?.unpack(&mut Scratch::default())?;

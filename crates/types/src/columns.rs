@@ -126,6 +126,12 @@ macro_rules! state_columns {
             /// `relevance`. −∞ excludes it from discovery but for what is explored; empty means that discovery does not
             /// go by it.
             pub expected: Vec<f32>,
+            /// The importance of each page. Not part of a record. The caller fills it if some page has another than 1;
+            /// empty means 1.
+            pub importance: Vec<f64>,
+            /// The percentile rank of each page by the links to it. The caller fills it before scoring, if the formula
+            /// reads it. Empty means that nothing is known of links.
+            pub in_links_rank: Vec<f64>,
         }
 
         impl StateColumns {
@@ -147,6 +153,8 @@ macro_rules! state_columns {
                 self.signal_recall.clear();
                 self.relevance.clear();
                 self.expected.clear();
+                self.importance.clear();
+                self.in_links_rank.clear();
             }
 
             /// Adds one page.
@@ -200,6 +208,8 @@ impl StateColumns {
             signal_recall: part(&self.signal_recall, i),
             relevance: part(&self.relevance, i),
             expected: part(&self.expected, i),
+            importance: part(&self.importance, i),
+            in_links_rank: part(&self.in_links_rank, i),
             ..StateColumns::default()
         };
         page.push(self.known[i], self.history(i).as_ref());

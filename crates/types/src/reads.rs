@@ -28,6 +28,10 @@ impl Reads {
     pub const RELEVANCE: Reads = Reads(1 << 19);
     /// [`StateColumns::section_rate`](crate::StateColumns::section_rate).
     pub const SECTION: Reads = Reads(1 << 20);
+    /// [`StateColumns::importance`](crate::StateColumns::importance).
+    pub const IMPORTANCE: Reads = Reads(1 << 21);
+    /// [`StateColumns::in_links_rank`](crate::StateColumns::in_links_rank).
+    pub const IN_LINKS: Reads = Reads(1 << 22);
 
     /// Are all of `other` in this set?
     pub const fn contains(self, other: Reads) -> bool {
@@ -42,6 +46,11 @@ impl Reads {
     /// Does a score that reads this have to be given the rates of sites or of all pages?
     pub const fn needs_priors(self) -> bool {
         self.0 & (Reads::GLOBAL_RATE.0 | Reads::SITE_RATE.0) != 0
+    }
+
+    /// Does a score that reads this need a pass over all pages before it?
+    pub const fn needs_first_pass(self) -> bool {
+        self.needs_priors() || self.contains(Reads::IN_LINKS)
     }
 
     /// Does a score that reads this have to be given signals?
@@ -158,6 +167,11 @@ mod tests {
         }
     }
 
+    impl Reads {
+        /// Inputs that are neither of a record nor one of the groups above.
+        const BESIDE: [Reads; 4] = [Reads::NEXT_CHANGE, Reads::RELEVANCE, Reads::IMPORTANCE, Reads::IN_LINKS];
+    }
+
     /// Which fields each bit stands for.
     macro_rules! owners {
         ($($(#[$doc:meta])* $name:ident: $type:ty, since $since:literal
@@ -178,8 +192,8 @@ mod tests {
     fn every_field_has_bits_of_its_own() {
         for bit in (0..u32::BITS).map(|bit| Reads(1 << bit)) {
             let beside = [bit.needs_priors(), bit.needs_signals(), bit.needs_neighbours()];
-            let others = beside.map(usize::from).iter().sum::<usize>()
-                + usize::from(bit == Reads::NEXT_CHANGE || bit == Reads::RELEVANCE);
+            let others =
+                beside.map(usize::from).iter().sum::<usize>() + usize::from(Reads::BESIDE.contains(&bit));
             assert!(owners(bit).len() + others <= 1, "{bit:?} stands for {:?}", owners(bit));
         }
         let mut whole = History::first_fetch(Cycle(3));

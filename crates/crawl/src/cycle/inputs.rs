@@ -1,8 +1,10 @@
-//! Inputs of a formula beside the records of pages: the change rates of sites and sections, siblings, signals, and
-//! the model of the next change.
+//! Inputs of a formula beside the records of pages: the change rates of sites and sections, siblings, signals,
+//! the model of the next change, and importance.
 
 use crate::cycle::signals::PageSignals;
 use crate::failure::Failure;
+use crate::page_rules::PageRules;
+use crate::page_rules::importance::ImportanceRuns;
 use crate::parts::focus::survey::Survey;
 use crate::parts::next_change;
 use crate::record_inputs::RecordInputs;
@@ -22,6 +24,7 @@ pub struct FormulaInputs {
     /// For the relevance of pages.
     focus: Option<Arc<Survey>>,
     next_change: [f64; NEXT_CHANGE_WEIGHTS],
+    importance: Option<ImportanceRuns>,
 }
 
 impl FormulaInputs {
@@ -57,9 +60,10 @@ impl FormulaInputs {
         cycle: Cycle,
         generation: &Generation,
         tables: Option<&SledTables>,
+        rules: &PageRules,
         passed: &dyn Fn(usize),
     ) -> Result<FormulaInputs, Failure> {
-        FormulaInputs::read_for(formula.compile().reads(), cycle, generation, tables, passed)
+        FormulaInputs::read_for(formula.compile().reads(), cycle, generation, tables, rules, passed)
     }
 
     /// The same for all that some formulas use.
@@ -71,6 +75,7 @@ impl FormulaInputs {
         cycle: Cycle,
         generation: &Generation,
         tables: Option<&SledTables>,
+        rules: &PageRules,
         passed: &dyn Fn(usize),
     ) -> Result<FormulaInputs, Failure> {
         let records = RecordInputs::read(reads, cycle, generation, passed)?;
@@ -80,6 +85,9 @@ impl FormulaInputs {
         }
         if let Some(tables) = tables.filter(|_| reads.contains(Reads::NEXT_CHANGE)) {
             inputs.next_change = next_change::weights(tables)?;
+        }
+        if reads.contains(Reads::IMPORTANCE) && rules.weighing().is_some() {
+            inputs.importance = Some(ImportanceRuns::read(rules, generation)?);
         }
         Ok(inputs)
     }
@@ -93,6 +101,9 @@ impl FormulaInputs {
         }
         if let Some(signals) = &self.signals {
             signals.fill(first, columns);
+        }
+        if let Some(runs) = &self.importance {
+            runs.fill(first, columns);
         }
         self.records.fill(first, columns)
     }
@@ -183,7 +194,7 @@ mod tests {
         let (generation, cycle) = (repository.current(), Cycle(9));
         let read = |text: &str| {
             let formula = Formula::from_expression(text).unwrap();
-            FormulaInputs::read(&formula, cycle, &generation, None, &|_| {}).unwrap()
+            FormulaInputs::read(&formula, cycle, &generation, None, &PageRules::default(), &|_| {}).unwrap()
         };
         let inputs = read("u_fresh_sib");
         inputs.records.priors.as_ref().unwrap().fill(0, &mut expected);

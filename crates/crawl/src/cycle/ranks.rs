@@ -84,7 +84,8 @@ impl Ranks {
         settings: &Settings,
     ) -> Result<Ranks, Failure> {
         let focus = survey::of_formula(formula, settings.focus.as_ref(), generation, Some(tables))?;
-        let inputs = FormulaInputs::read(formula, request.cycle, generation, Some(tables), &|_| {})?;
+        let inputs =
+            FormulaInputs::read(formula, request.cycle, generation, Some(tables), &settings.pages, &|_| {})?;
         let inputs = inputs.with_focus(focus);
         let policy = request.policy(formula);
         let mut gatherer = RankingGatherer::new(request, generation.pages());

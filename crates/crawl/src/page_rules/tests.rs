@@ -1,4 +1,5 @@
 use super::*;
+use crate::config::Config;
 use recrawl_types::{Change, ContentKind, Fingerprint, UrlRules};
 
 fn table(matches: &str, include: &[&str], ignore: &[&str], ignore_text: &[&str]) -> PagesTable {
@@ -47,7 +48,10 @@ fn a_bad_rule_is_refused_with_key_entry_and_remedy() {
         (one(table("", &["p"], &[], &[])), "pages.match: \"\" is not a host: it is blank"),
         (one(table("a.example/news", &["p"], &[], &[])), "write example.com"),
         (one(table("https://", &["p"], &[], &[])), "pages.match: "),
-        (one(table("a.example", &[], &[], &[])), "needs include, ignore, ignore_text, render or every"),
+        (
+            one(table("a.example", &[], &[], &[])),
+            "needs include, ignore, ignore_text, render, every or importance",
+        ),
         (
             one(table("a.example", &["p["], &[], &[])),
             "pages.include of \"a.example\": \"p[\" is not a CSS selector",
@@ -62,6 +66,24 @@ fn a_bad_rule_is_refused_with_key_entry_and_remedy() {
     }
     let many = vec![table("a.example", &["p"], &[], &[]); MAX_PAGE_RULES + 1];
     assert!(read(&many).unwrap_err().contains("at most 100"));
+}
+
+#[test]
+fn an_importance_is_written_as_it_is_read_and_nonsense_names_its_line() {
+    let parse = |importance: &str| {
+        let text = format!("[[pages]]\nmatch = \"a.example\"\nimportance = {importance}\n");
+        toml::from_str::<Config>(&text).map_err(|e| e.to_string())
+    };
+    for text in ["5", "0", "0.25", "1000"] {
+        let pages = &parse(text).unwrap().pages[0];
+        let written = toml::to_string(pages).unwrap();
+        assert!(written.contains(&format!("importance = {text}\n")), "{written}");
+        assert_eq!(&toml::from_str::<PagesTable>(&written).unwrap(), pages);
+    }
+    for text in ["-1", "1e12", "1000000000000", "nan", "inf", "-inf", "\"5\"", "0.00001", "true", "[5]"] {
+        let error = parse(text).unwrap_err();
+        assert!(error.contains("line 3") && error.contains("a number from 0 to 1000"), "{text}: {error}");
+    }
 }
 
 #[test]

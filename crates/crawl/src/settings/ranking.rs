@@ -1,6 +1,7 @@
 //! How pages are ranked: by an objective of the operator, by a formula, or as the data directory began.
 //!
-//! An objective names a formula and the number of rounds, the best that are known for it. A data directory that began
+//! An objective names a formula and the number of rounds, the best that are known for it. If pages have an importance,
+//! the formula weighs by it; a formula of the operator does so only if it reads `importance`. A data directory that began
 //! before there were objectives goes on by the default of then, so that an update changes no schedule. A newer one
 //! notes its objective when it begins, in a file, so that readers and restarts know it as well.
 
@@ -15,7 +16,7 @@ use recrawl_formula::builtin::Builtin;
 use recrawl_repository::{Damage, Generation};
 use recrawl_scheduler::Parts;
 use recrawl_scheduler::policy::PolicyKind;
-use recrawl_types::Round;
+use recrawl_types::{Importance, Round};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::ErrorKind;
@@ -71,6 +72,9 @@ impl CycleRounds {
 
 /// The formula of data directories that began before there were objectives.
 const FORMER: &str = "default";
+/// Formulas that are a product of roots of gains, and the root of them that grows as a gain does: with it, a page of
+/// importance 5 counts as five pages, as by a formula that is one gain.
+const ROOTS: [(&str, &str); 2] = [("balanced", "2 / 3"), (FORMER, "4 / 5")];
 /// Rounds of a cycle by an objective: the second one knows what the first found. More add almost nothing.
 const ROUNDS: u32 = 2;
 static ONE_ROUND: Parts = Parts::Equal(1);
@@ -87,8 +91,8 @@ impl Objective {
         }
     }
 
-    fn formula(self) -> Formula {
-        built_in(self.name())
+    fn formula(self, config: &Config) -> Formula {
+        weighed(self.name(), config)
     }
 
     /// The objective that the configuration names, if any.
@@ -205,10 +209,10 @@ impl RankedBy {
         if !text.is_empty() {
             let formula = formula_file::find(text).map_err(|e| format!("schedule.formula: {e}"))?;
             return match objective {
-                Some(objective) if objective.formula().expr != formula.expr => Err(format!(
+                Some(objective) if objective.formula(config).expr != formula.expr => Err(format!(
                     "schedule.objective = {:?} ranks by {}, and schedule.formula = {text:?} by {}; remove one of them",
                     objective.name(),
-                    objective.formula().expr,
+                    objective.formula(config).expr,
                     formula.expr
                 )),
                 Some(objective) => Ok(RankedBy::to(objective, config, policy)),
@@ -217,14 +221,14 @@ impl RankedBy {
         }
         Ok(match objective.or(began) {
             Some(objective) => RankedBy::to(objective, config, policy),
-            None => RankedBy::by(built_in(FORMER), config),
+            None => RankedBy::by(weighed(FORMER, config), config),
         })
     }
 
     fn to(objective: Objective, config: &Config, policy: PolicyKind) -> RankedBy {
         // A policy without a formula learns nothing from the first round.
         let several = if policy.is_formula() { ROUNDS } else { 1 };
-        RankedBy { formula: objective.formula(), rounds: rounds(config, several) }
+        RankedBy { formula: objective.formula(config), rounds: rounds(config, several) }
     }
 }
 
@@ -241,14 +245,32 @@ fn rounds(config: &Config, otherwise: u32) -> CycleRounds {
     }
 }
 
-fn built_in(name: &str) -> Formula {
-    Builtin::named(name).expect("a built-in formula").formula()
+/// A built-in formula; if some page may have an importance other than 1, the same times the importance.
+fn weighed(name: &str, config: &Config) -> Formula {
+    let formula = Builtin::named(name).expect("a built-in formula").formula();
+    if config.pages.iter().all(|table| table.importance.unwrap_or_default() == Importance::ONE) {
+        return formula;
+    }
+    let gain = match ROOTS.iter().find(|(of, _)| *of == name) {
+        Some((_, root)) => format!("pow({}, {root})", formula.expr),
+        None => formula.expr.to_string(),
+    };
+    let weighed = Formula::from_expression(&format!("importance * {gain}")).expect("a formula of terminals");
+    Formula {
+        name: format!("{name}_by_importance"),
+        description: format!("{}; by importance", formula.description),
+        expr: weighed.expr,
+        ..formula
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::PagesTable;
     use crate::settings::Settings;
+    use proptest::prelude::*;
+    use recrawl_types::{Cycle, History, Known, StateColumns};
 
     fn settings(text: &str, folder: &Path) -> Result<Settings, String> {
         let config: Config = toml::from_str(text).map_err(|e| e.to_string())?;
@@ -290,6 +312,65 @@ mod tests {
         fs::write(new.join(FILE), "objective = \"fresh\"\n").unwrap();
         begin(&new, Round(0)).unwrap();
         assert_eq!(ranked("", &new), by("fresh", 2), "it is written once");
+    }
+
+    #[test]
+    fn importance_weighs_what_the_operator_did_not_choose() {
+        let folder = tempfile::tempdir().unwrap();
+        let (new, old) = (folder.path().join("new"), folder.path().join("old"));
+        fs::create_dir_all(old.join(data_dir::TABLES)).unwrap();
+        let pages = |importance: &str| format!("[[pages]]\nmatch = \"a.test\"\nimportance = {importance}\n");
+        let expression = |text: &str, folder: &Path| {
+            let formula = settings(text, folder).unwrap().formula;
+            (formula.name, formula.expr.to_string())
+        };
+        for (schedule, folder, name, weighed) in [
+            ("", &new, "balanced", "importance * pow(p_next_section * sqrt(u_fresh_next_section), 2 / 3)"),
+            ("", &old, "default", "importance * pow(p_eb_site * sqrt(sqrt(u_harm_site)), 4 / 5)"),
+            ("[schedule]\nobjective = \"fresh\"\n", &old, "fresh", "importance * u_fresh_next_section"),
+            ("[schedule]\nobjective = \"changes\"\n", &new, "changes", "importance * p_next_section"),
+        ] {
+            let without = expression(schedule, folder);
+            assert_eq!(without.0, name);
+            assert_eq!(expression(&format!("{}{schedule}", pages("1")), folder), without);
+            let with = expression(&format!("{}{schedule}", pages("0.5")), folder);
+            assert_eq!(with, (format!("{name}_by_importance"), weighed.to_owned()));
+        }
+        let own = format!("{}[schedule]\nformula = \"t * X\"\n", pages("5"));
+        assert_eq!(expression(&own, &new).1, "t * X");
+        let both = format!("{}[schedule]\nobjective = \"fresh\"\nformula = \"fresh\"\n", pages("5"));
+        let why = settings(&both, &new).unwrap_err();
+        assert!(why.contains("importance * u_fresh_next_section") && why.contains("remove one"), "{why}");
+    }
+
+    proptest! {
+        /// Twice the importance gives twice the score to the bit, so that no order changes; 0 gives 0, and nothing NaN.
+        #[test]
+        fn scores_are_in_proportion_to_importance(
+            visits in prop::collection::vec((1..200u32, any::<bool>()), 0..30), rates in prop::array::uniform4(1e-9..9.0f64),
+            (burst, importance, never) in (0.01..100.0f64, 0.001..500.0f64, any::<bool>()),
+        ) {
+            let rule = PagesTable { importance: Importance::new(5.0), ..PagesTable::default() };
+            let config = Config { pages: vec![rule], ..Config::default() };
+            let mut history = History::first_fetch(Cycle(1));
+            visits.iter().for_each(|(gap, changed)| history.record(Cycle(history.last.0 + gap), *changed && !never));
+            let [global_rate, site, section, siblings] = rates;
+            let mut columns = StateColumns { global_rate, ..StateColumns::default() };
+            for importance in [importance, 2.0 * importance, 0.0, 1_000.0] {
+                columns.push(Known::default(), Some(&history));
+                columns.importance.push(importance);
+                columns.site_rate.push(site);
+                columns.section_rate.push(section);
+                columns.sibling_rate.push(siblings);
+                columns.burst.push(burst);
+            }
+            for name in ["balanced", "fresh", "changes", FORMER] {
+                let mut scores = Vec::new();
+                weighed(name, &config).compile().evaluate(&columns, Cycle(history.last.0 + 7), &mut scores);
+                prop_assert!(scores[0] > 0.0 && scores.iter().all(|score| score.is_finite()), "{name}: {scores:?}");
+                prop_assert_eq!((scores[1], scores[2]), (2.0 * scores[0], 0.0), "{}", name);
+            }
+        }
     }
 
     #[test]

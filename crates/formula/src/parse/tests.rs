@@ -91,8 +91,8 @@ fn errors_say_what_and_where() {
     ] {
         assert_eq!(problem(text), (column, says.to_owned()), "{text}");
     }
-    let (_, says) = problem("importance * t");
-    assert!(says.starts_with("unknown name 'importance'; known are n, X, t, cg,"), "{says}");
+    let (_, says) = problem("pagerank * t");
+    assert!(says.starts_with("unknown name 'pagerank'; known are n, X, t, cg,"), "{says}");
     assert!(says.ends_with("sqrt()"), "{says}");
 }
 

@@ -36,11 +36,12 @@ fn sets_are_those_of_the_papers_and_then_everything() {
     let (extended, related) = in_sets.split_at(Set::Extended.terminals().len());
     assert_eq!(Set::Extended.terminals(), extended);
     let neighbours = |t: &&Terminal| (t.reads)(Basis::Visits).needs_neighbours();
-    let signals = |t: &&Terminal| {
+    let beside = |t: &&Terminal| {
         let reads = (t.reads)(Basis::Visits);
-        reads.needs_signals() || reads.contains(Reads::RELEVANCE)
+        let beside = [Reads::SIGNALS, Reads::RELEVANCE, Reads::IMPORTANCE, Reads::IN_LINKS];
+        beside.into_iter().any(|one| reads.contains(one))
     };
-    assert!(in_none.iter().all(signals) && !in_sets.iter().any(signals));
+    assert!(in_none.iter().all(beside) && !in_sets.iter().any(beside));
     assert!(related.iter().all(neighbours) && !extended.iter().any(neighbours));
     for set in Set::ALL {
         assert_eq!(Set::named(set.name()), Some(set));

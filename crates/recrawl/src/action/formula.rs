@@ -52,13 +52,14 @@ pub fn warnings(formula: &Formula) -> String {
 
 /// Says that a formula is chosen; `source` is appended.
 pub fn in_force_from(settings: &Settings, formula: &Formula, cycle: u64, source: &str) -> String {
-    let idle = idle(settings);
+    let idle = idle(settings, formula);
     format!("{}: in force from cycle {cycle} on{source}{idle}", formula.name)
 }
 
-/// Why no formula ranks the pages, if so, as a part of a sentence.
-fn idle(settings: &Settings) -> String {
-    settings.formula_is_idle().map(|why| format!("; {why}")).unwrap_or_default()
+/// Why no formula ranks the pages, or why their importance does not count, if so, as a part of a sentence.
+fn idle(settings: &Settings, formula: &Formula) -> String {
+    let why = settings.formula_is_idle().or_else(|| settings.importance_is_idle(formula));
+    why.map(|why| format!("; {why}")).unwrap_or_default()
 }
 
 /// Uses a formula, given as the text of its file, in the data directory of a stopped crawl.
@@ -72,7 +73,7 @@ pub fn choose_stopped(settings: &Settings, text: &str) -> Result<Accepted, Failu
     }
     data_dir::check_ours(settings)?;
     let formula = Formula::from_toml(text).map_err(Failure::work)?;
-    let idle = idle(settings);
+    let idle = idle(settings, &formula);
     let detail = format!("{}: in force from the next cycle on{idle}", formula.name);
     logged(settings, &Change::UseFormula { text: text.into() }, || {
         formula_file::keep_in_data_dir(&settings.data_dir, &formula)?;

@@ -26,12 +26,13 @@ pub fn run(command: &ConfigCommand) -> Result<(), Failure> {
             notifier::check(&settings)?;
             render::renderer(&settings.pages, &settings.config)?;
             promises::check(&settings)?;
+            let warnings = [warning(&settings.config), settings.importance_is_idle(&settings.formula)];
+            let warnings: Vec<String> = warnings.into_iter().flatten().collect();
             if *json {
-                return print_json(&json!({"file": file, "ok": true, "warning": warning(&settings.config)}));
+                let warning = (!warnings.is_empty()).then(|| warnings.join("; "));
+                return print_json(&json!({"file": file, "ok": true, "warning": warning}));
             }
-            if let Some(warning) = warning(&settings.config) {
-                print(format!("warning: {warning}"))?;
-            }
+            warnings.iter().try_for_each(|warning| print(format!("warning: {warning}")))?;
             match file {
                 Some(file) => print(format!("{}: ok", file.display())),
                 None => print("built-in defaults: ok"),

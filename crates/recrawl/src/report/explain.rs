@@ -3,6 +3,7 @@
 mod canonical;
 mod competition;
 mod focus;
+mod importance;
 mod in_short;
 mod lookup;
 mod obstacle;
@@ -17,6 +18,7 @@ use super::{counted, traps};
 use canonical::CanonicalState;
 use competition::Competition;
 use focus::ShownByFocus;
+use importance::ShownImportance;
 use in_short::{Agreed, Outlook};
 use lookup::{Held, Lastmod, Robots};
 use obstacle::Obstacle;
@@ -61,6 +63,7 @@ pub struct Explanation {
     cycle: Cycle,
     policy: PolicyKind,
     formula: Formula,
+    importance: ShownImportance,
     gate: Gate,
     /// Prior change rates, if the formula uses them.
     rates: Option<SiteRates>,
@@ -201,7 +204,9 @@ impl Explanation {
             None => {
                 let open = FormulaInputs::need_tables(&formula).then(|| tables.as_deref().ok()).flatten();
                 let focus = survey::of_formula(&formula, settings.focus.as_ref(), generation, open)?;
-                read = FormulaInputs::read(&formula, cycle, generation, open, &|_| {})?.with_focus(focus);
+                let rules = &settings.pages;
+                read =
+                    FormulaInputs::read(&formula, cycle, generation, open, rules, &|_| {})?.with_focus(focus);
                 &read
             }
         };
@@ -266,6 +271,7 @@ impl Explanation {
         Ok(Explanation {
             outlook: page.map(|page| Outlook::by(&page, &formula, cycle, cutoff)),
             agreed: Agreed::configured(settings, &url),
+            importance: ShownImportance::configured(settings, &url, &formula),
             url,
             record,
             cycle,
@@ -424,7 +430,7 @@ impl Explanation {
         let mut document = json!({
             "site_rate": self.rates.map(|r| r.site), "global_rate": self.rates.map(|r| r.global),
             "page": page_json(&self.url, &self.record, &self.bodies), "cycle": self.cycle, "gate": self.gate_name(),
-            "policy": self.policy.name, "formula": self.policy.is_formula().then(|| self.formula.expr.to_string()), "score": self.score, "rank": self.rank.map(|rank| rank.rank),
+            "importance": self.importance.value, "policy": self.policy.name, "formula": self.policy.is_formula().then(|| self.formula.expr.to_string()), "score": self.score, "rank": self.rank.map(|rank| rank.rank),
             "rank_error": self.rank.map(|rank| rank.error),
             "cutoff": self.cutoff, "host_places": self.places.map(obstacle::places_json), "terms": history.map(|_| &self.terms),
             "siblings": self.siblings.as_ref().map(ShownBySiblings::json),
@@ -466,6 +472,7 @@ impl Explanation {
             known.depth,
             counted(known.in_links.into(), "page")
         ));
+        self.importance.line().into_iter().for_each(&mut print);
         if known.failures > 0 {
             let (failures, last) = (known.failures, known.last_attempt);
             print(format!("attempts    {failures} in a row without the page, the last in cycle {last}"));

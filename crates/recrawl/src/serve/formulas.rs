@@ -234,8 +234,9 @@ fn scores(
     step: u64,
 ) -> Result<Vec<(u64, f64)>, Failure> {
     let tables = Some(&*shared.tables);
-    let focus = survey::of_formula(formula, shared.settings().focus.as_ref(), generation, tables)?;
-    let inputs = FormulaInputs::read(formula, request.cycle, generation, tables, &|_| {})?;
+    let settings = shared.settings();
+    let focus = survey::of_formula(formula, settings.focus.as_ref(), generation, tables)?;
+    let inputs = FormulaInputs::read(formula, request.cycle, generation, tables, &settings.pages, &|_| {})?;
     let inputs = inputs.with_focus(focus);
     let policy = request.policy(formula);
     let (mut scores, mut scored) = (Vec::new(), Vec::new());

@@ -184,8 +184,9 @@ fn inputs_of(
     let read_by = |reads, formula: &Formula| reads | formula.compile().reads();
     let formulas = formulas.into_iter().flatten().filter(|_| request.policy.is_formula());
     let reads = formulas.fold(Reads::default(), read_by);
-    crawl.live.begin_passing((1 + u64::from(reads.needs_priors())) * generation.pages());
-    FormulaInputs::read_for(reads, request.cycle, generation, Some(&crawl.tables), passed)
+    crawl.live.begin_passing((1 + u64::from(reads.needs_first_pass())) * generation.pages());
+    let (tables, rules) = (Some(&*crawl.tables), &crawl.settings.pages);
+    FormulaInputs::read_for(reads, request.cycle, generation, tables, rules, passed)
 }
 
 /// Begins to measure the plan, if it is measured. Returns the pages of the panel too, and the request that leaves room

@@ -1,5 +1,6 @@
 use super::*;
 use crate::cycle::inputs::FormulaInputs;
+use crate::page_rules::PageRules;
 use recrawl_repository::storage::MemoryStorage;
 use recrawl_repository::{BLOCK_PAGES, Repository};
 use recrawl_types::{Content, History, PageRecord, Round, UrlRules, Visited};
@@ -59,8 +60,15 @@ fn teach(reading: &str, formula: &str) -> [f64; NEXT_CHANGE_WEIGHTS] {
     // The third is the second one again, after a crash before its commit.
     for (round, cycle, is_again) in [(7, 21, false), (8, 25, false), (8, 25, true)] {
         let mut lesson = expected.clone().lesson(cycle - learned_at);
-        let inputs =
-            FormulaInputs::read(&formula, Cycle(cycle), &generation, Some(&tables), &|_| {}).unwrap();
+        let inputs = FormulaInputs::read(
+            &formula,
+            Cycle(cycle),
+            &generation,
+            Some(&tables),
+            &PageRules::default(),
+            &|_| {},
+        )
+        .unwrap();
         let mut states = generation.states().with_keys(true);
         while let Some((first, columns)) = states.next_block().unwrap() {
             inputs.fill(first, columns);

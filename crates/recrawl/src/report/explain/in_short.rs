@@ -125,7 +125,8 @@ impl Explanation {
         let since = format!("In the next cycle, its last visit was {ago} ago");
         match (self.outlook.as_ref().and_then(|outlook| outlook.chance), self.score) {
             (Some(chance), _) => {
-                format!("{since}, and the chance of a change since is {:.0} %.", 100.0 * chance)
+                let counts = self.importance.clause();
+                format!("{since}, and the chance of a change since is {:.0} %{counts}.", 100.0 * chance)
             }
             (None, Some(score)) => format!("{since}, and its score is {score:.4}."),
             (None, None) => format!("{since}."),
