@@ -302,6 +302,29 @@ fn the_end_of_a_takedown_alone_removes_nothing() {
     assert_eq!(controls["controls"]["taken_down"], 1, "nobody.test");
 }
 
+/// A pattern is named as all commands show it.
+#[test]
+fn a_takedown_takes_the_patterns_that_are_shown() {
+    let world = World::new(web(20, 2), "");
+    world.crawl(2);
+    let (page, _) = first_host(&world);
+    let known = |words: &[&str]| {
+        let said = takedown(&world, &[words, &["--dry-run"]].concat());
+        said["removed"]["pages"].as_u64().unwrap()
+    };
+    let pages = known(&["--prefix", &page]);
+    assert!(pages > 0 && known(&["--prefix", &format!("{page}*")]) == pages, "with its star or without");
+    for (option, pattern) in [("--prefix", format!("{page}a\\*b*")), ("--page", format!("{page}a\\*b"))] {
+        takedown(&world, &[option, &pattern]);
+        let status: Value = serde_json::from_str(&succeeds(world.run(&["status", "--json"]))).unwrap();
+        let shown = status["decisions"].as_array().unwrap().last().unwrap()["what"].as_str().unwrap();
+        assert_eq!(shown, pattern, "{status}");
+        takedown(&world, &[option, shown, "--end"]);
+    }
+    let several = fails(world.run(&["takedown", "--page", &format!("{page}*")]), 2);
+    assert!(several.contains("is not one page"), "{several}");
+}
+
 #[test]
 fn the_console_lists_what_was_taken_down_and_ends_none_of_it() {
     let world = daemon::world(10, 1, "");

@@ -102,6 +102,32 @@ impl Pattern {
         Ok(Pattern::Prefix(prefix))
     }
 
+    /// The pages whose URL begins so, with or without the star behind it.
+    ///
+    /// # Errors
+    /// As [`Pattern::parse`], or that it is no prefix.
+    pub fn named_prefix(text: &str) -> Result<Pattern, String> {
+        let has_star = text.ends_with('*') && !text.ends_with("\\*");
+        let whole = if has_star { text.to_owned() } else { format!("{text}*") };
+        match Pattern::parse(&whole, &UrlRules::keep_all()) {
+            Ok(prefix @ Pattern::Prefix(_)) => Ok(prefix),
+            Ok(_) => Err(format!("{text:?} is no beginning of a URL; write it as https://example.com/news/")),
+            Err(PatternError(why)) => Err(why),
+        }
+    }
+
+    /// One page, as a pattern.
+    ///
+    /// # Errors
+    /// As [`Pattern::parse`], or that it names others too.
+    pub fn named_page(text: &str, rules: &UrlRules) -> Result<Pattern, String> {
+        match Pattern::parse(text, rules) {
+            Ok(page @ Pattern::Page(_)) => Ok(page),
+            Ok(_) => Err(format!("{text:?} is not one page (\\* is a star of the URL)")),
+            Err(PatternError(why)) => Err(why),
+        }
+    }
+
     /// One page, by its URL as the crawl's rules write it.
     ///
     /// # Errors

@@ -176,13 +176,13 @@ impl Order {
 
 /// The command that ends the takedown of a pattern.
 pub fn ending(pattern: &Pattern) -> String {
-    let (option, value) = match pattern {
-        Pattern::Host(host) => ("host", host.to_string()),
-        Pattern::Prefix(url) => ("prefix", url.to_string()),
-        Pattern::Page(url) => ("page", url.to_string()),
+    let option = match pattern {
+        Pattern::Host(_) => "host",
+        Pattern::Prefix(_) => "prefix",
+        Pattern::Page(_) => "page",
     };
     // People paste it into a shell, and a URL of the crawl is a stranger's text.
-    let quoted = value.replace('\'', r"'\''");
+    let quoted = pattern.to_string().replace('\'', r"'\''");
     format!("`recrawl takedown --{option} '{quoted}' --end`")
 }
 

@@ -162,8 +162,8 @@ fn logged(settings: &Settings, order: &Order, now: u64) -> Result<Result<Done, F
 fn meant(args: &TakedownArgs, settings: &Settings) -> Result<Pattern, Failure> {
     let meant = match (&args.host, &args.prefix, &args.page) {
         (Some(host), _, _) => Pattern::host(host).map_err(|e| format!("--host: {e}")),
-        (_, Some(prefix), _) => Pattern::prefix(prefix).map_err(|e| format!("--prefix: {e}")),
-        (_, _, Some(page)) => Pattern::page(page, &settings.rules).map_err(|e| format!("--page: {e}")),
+        (_, Some(prefix), _) => Pattern::named_prefix(prefix).map_err(|e| format!("--prefix: {e}")),
+        (_, _, Some(page)) => Pattern::named_page(page, &settings.rules).map_err(|e| format!("--page: {e}")),
         (None, None, None) => Err("pass --host HOST, --prefix URL or --page URL".into()),
     };
     meant.map_err(Failure::Usage)
