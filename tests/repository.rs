@@ -142,6 +142,10 @@ fn a_backup_brings_everything_back() {
     running.until("back", |s| s["state"] == "waiting");
     running.stop();
     let pages = world.pages();
+    for inside in [world.data_dir.join("backup"), world.data_dir.join("new/../backup")] {
+        let refused = fails(world.run(&["backup", word(&inside)]), 2);
+        assert!(refused.contains("is inside the data directory"), "{refused}");
+    }
     let refused = fails(world.run(&["backup", word(&out)]), 2);
     assert!(refused.contains("not empty"), "{refused}");
     let refused = fails(world.run(&["restore", word(&out)]), 2);
