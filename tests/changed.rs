@@ -344,7 +344,13 @@ fn what_changed_is_listed_newest_first_with_the_difference_of_each() {
     let of_page = listed(&list(&["--pages", &world.url("/once")]), &world.site);
     assert_eq!(of_page, [once]);
     assert_eq!(listed(&list(&["--changes", "new"]), &world.site).len(), 3);
-    assert_eq!(listed(&list(&["--since", "1 d"]), &world.site), found);
+    for since in ["1 d", "yesterday", "2026-01-31"] {
+        assert_eq!(listed(&list(&["--since", since]), &world.site), found, "{since}");
+    }
+    let mut nowhere = program();
+    nowhere.args(["changes", "--pages", "nowhere.test", "--data-dir"]).arg(world.folder.path().join("data"));
+    let none = String::from_utf8(nowhere.output().unwrap().stderr).unwrap();
+    assert!(none.starts_with("no change found; visits are kept"), "{none}");
 
     // For people, and wrong words.
     let text = world.run(&["changes", "--diff", "--pages", &world.url("/once")]);

@@ -183,7 +183,7 @@ fn formulas_are_used_and_rolled_back_beside_a_daemon_and_without_one() {
         back.contains("(from the configuration)") && !world.data_dir.join("formula.toml").exists(),
         "{back}"
     );
-    assert!(told(&world, &["formula", "rollback"]).contains("no earlier formula"));
+    assert!(fails(world.run(&["formula", "rollback"]), 1).contains("no earlier formula"));
     fails(world.run(&["formula", "use", "t * ("]), 2);
 }
 
@@ -483,7 +483,8 @@ fn a_page_is_added_and_fetched_by_command() {
     world.server.set_faults(vec![world.fault_on(pages[1], "status:404")]);
     let gone = world.run(&["fetch", &second]);
     assert!(String::from_utf8_lossy(&gone.stdout).contains("no such page"), "{gone:?}");
-    assert!(fails(gone, 1).contains("recrawl explain"));
+    let says = "was not fetched: HTTP status 404; see `recrawl explain";
+    assert!(fails(gone, 1).contains(says));
     world.server.set_faults(Vec::new());
 
     let daemon = settled(&world);
@@ -491,11 +492,35 @@ fn a_page_is_added_and_fetched_by_command() {
     assert_eq!(document(&world, &["fetch", &third, "--wait"])["outcome"], "unchanged");
     assert_eq!(world.asked(&third), 2);
     assert_eq!(document(&world, &["add", &third])["did"], "already");
+    let several = told(&world, &["add", &third, &world.server.url(pages[3])]);
+    assert!(several.contains("1 seed queued, 1 already known or queued"), "{several}");
+    world.server.set_faults(vec![world.fault_on(pages[1], "status:404")]);
+    assert!(fails(world.run(&["fetch", &second, "--wait"]), 1).contains(says));
+    let unseen = fails(world.run(&["watch", &second]), 1);
+    assert!(unseen.contains(says), "{unseen}");
+    world.server.set_faults(Vec::new());
     assert!(told(&world, &["fetch", &first]).contains("will be fetched"));
     let line = fails(world.run(&["add", "nonsense"]), 2);
     assert!(line.contains("nonsense") && line.contains("https://"), "{line}");
     daemon.stop();
     assert!(fails(world.run(&["fetch", "nonsense"]), 2).contains("nonsense"));
+}
+
+/// The visit that finds a page again and unchanged has no body, but the page has a text.
+#[test]
+fn a_page_that_is_back_unchanged_is_shown_as_it_was() {
+    let world = daemon::world(30, 1, "[scope]\nmax_depth = 0");
+    let page = world.lone_pages()[0];
+    let url = world.server.url(page);
+    succeeds(world.run(&["fetch", &url]));
+    world.server.set_faults(vec![world.fault_on(page, "status:404")]);
+    (0..3).for_each(|_| _ = fails(world.run(&["fetch", &url]), 1));
+    world.server.set_faults(Vec::new());
+    succeeds(world.run(&["fetch", &url]));
+    let told = document(&world, &["changes", "--diff", "--changes", "back,not_found"]);
+    let back = told["changes"].as_array().unwrap().iter().find(|change| change["kind"] == "back").unwrap();
+    assert!(back["no_text"].as_str().unwrap().starts_with("it is as it was at 20"), "{told}");
+    assert!(back["title"].is_string(), "{told}");
 }
 
 /// The daemon reads its configuration when a command says so, and keeps the one in force if the new one is wrong.

@@ -150,6 +150,7 @@ fn a_bad_rule_is_refused_with_file_key_and_remedy() {
         ("match = \"a/b\"\nignore = [\"p\"]", "pages.match: \"a/b\" is not a host: it contains"),
         ("match = \"*\"", "needs include, ignore, ignore_text, render, every or importance"),
         ("match = \"a.test\"\nevery = \"1 h\"", "pages.every of \"a.test\": only one page, by its URL"),
+        ("match = \"http://a.test/*\"\nevery = \"1 h\"", "\"http://a.test/*\": only one page, by its URL"),
         ("match = \"http://a.test/\"\nevery = \"1 ms\"", "pages.every of \"http://a.test/\": at least 1 s"),
         ("matches = \"*\"", "did you mean `pages.match`"),
     ] {
@@ -284,5 +285,8 @@ fn a_page_with_a_rhythm_is_visited_within_the_cycle() {
     let status = daemon.until("waiting", |s| s["next_round"]["kind"] == "urgent");
     assert!(status["next_round"]["why"].as_str().unwrap().contains("pages.every"), "{status}");
     assert_eq!(world.asked(&other), 1);
+    let told = daemon.page(&page);
+    assert_eq!(told["visited_next"], "1 s after the last one: its [[pages]] say so, with `every`");
+    assert_eq!(told["in_short"][2], "It is visited every 1 s, whatever its score.");
     daemon.stop();
 }

@@ -74,6 +74,8 @@ fn a_page_is_shown_then_watched_and_told_of() {
     assert_eq!((shop.asked("/shoe"), shop.asked("/other")), (1, 0));
     let again = fails(run(folder.path(), &words), 2);
     assert!(again.contains("is watched already"), "{again}");
+    let slower = fails(run(folder.path(), &["watch", &shop.page, "--every", "1 h", "--to", &to]), 2);
+    assert!(slower.contains("is watched already, every 1 s: change `every` of its [[pages]]"), "{slower}");
 
     // The daemon has the seed, and looks at the page alone.
     let daemon = Daemon::of(at(folder.path(), &["serve"]));
@@ -98,6 +100,46 @@ fn a_page_is_shown_then_watched_and_told_of() {
     daemon.stop();
 }
 
+/// A configuration need not be of a crawl: it may only allow an address.
+#[test]
+fn a_first_watch_is_of_its_page_alone_and_a_crawl_goes_on_as_it_was() {
+    let shop = Shop::open();
+    for is_begun in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("recrawl.toml");
+        std::fs::write(&file, "[log]\nformat = \"human\"\n").unwrap();
+        if is_begun {
+            succeeds(run(folder.path(), &["add", &shop.page]));
+        }
+        let before = shop.asked("/other");
+        succeeds(run(folder.path(), &["watch", &shop.page, "--every", "1 min"]));
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert_eq!(text.contains("max_depth = 0"), !is_begun, "{text}");
+        succeeds(run(folder.path(), &["crawl", "--cycles", "2"]));
+        assert_eq!(shop.asked("/other") > before, is_begun, "{text}");
+    }
+}
+
+#[test]
+fn a_watch_sees_its_page_by_the_rules_in_force() {
+    let shop = Shop::open();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("recrawl.toml");
+    let site = shop.page.replace("/shoe", "/*");
+    let rule = format!("[[pages]]\nmatch = \"{site}\"\nignore = [\".price\"]\n");
+    std::fs::write(&file, &rule).unwrap();
+    let nothing = fails(run(folder.path(), &["watch", &shop.page, "--select", ".price"]), 1);
+    assert!(nothing.contains("finds no text") && nothing.contains("render = true"), "{nothing}");
+    let said = succeeds(run(folder.path(), &["watch", &shop.page]));
+    assert!(said.contains("1 of 9") && !said.contains("EUR"), "{said}");
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(text.matches("ignore = [\".price\"]").count(), 2, "the rule of the page has it too: {text}");
+    // A rule of the page alone is the operator's to change.
+    std::fs::write(&file, rule.replace(&site, &shop.page)).unwrap();
+    let refused = fails(run(folder.path(), &["watch", &shop.page, "--to", "http://127.0.0.1:9999/"]), 2);
+    assert!(refused.contains("no rhythm: set `every = \"1 h\"` of its [[pages]]"), "{refused}");
+}
+
 #[test]
 fn a_watch_that_sees_nothing_writes_nothing() {
     let shop = Shop::open();
@@ -107,7 +149,8 @@ fn a_watch_that_sees_nothing_writes_nothing() {
         (&[&shop.page, "--select", ".none"][..], 1, "--select \".none\" finds no text"),
         (&[&shop.page, "--select", "title[", "--to", "http://127.0.0.1:9/"], 2, "is not a CSS selector"),
         (&[&shop.page, "--to", "gopher://x"], 2, "--to: \"gopher\" is no kind of target"),
-        (&[&shop.page, "--every", "1 ms"], 2, "at least 1 s"),
+        (&[&shop.page, "--every", "1 ms"], 2, "configuration recrawl.toml: pages.every"),
+        (&[&shop.page, "--to", "discord://1/abc"], 2, "\"1\" is no host"),
         (&[&moved], 1, "redirects, to /shoe: name the page"),
         (&["nonsense"], 2, "nonsense"),
     ] {

@@ -158,7 +158,7 @@ impl PageRule {
         }
         let part =
             lists.part().map_err(|PartError { key, why }| format!("pages.{key} of {matches:?}: {why}"))?;
-        let rhythm = every.map(|every| rhythm(&matches, every.0)).transpose();
+        let rhythm = every.map(|every| rhythm(&pattern, every.0)).transpose();
         let rhythm = rhythm.map_err(|e| format!("pages.every of {matches:?}: {e}"))?;
         let rendered_number = Lists { is_rendered: true, ..lists.clone() }.number();
         Ok(PageRule {
@@ -189,13 +189,15 @@ impl PageRule {
 }
 
 /// The page of a rule with an interval.
-fn rhythm(matches: &str, every: Duration) -> Result<(CanonicalUrl, Duration), String> {
+fn rhythm(pattern: &Pattern, every: Duration) -> Result<(CanonicalUrl, Duration), String> {
     if every < MIN_EVERY {
         return Err(format!("at least {}", Span(MIN_EVERY)));
     }
-    match UrlRules::keep_all().canonicalize(matches) {
-        Ok(url) => Ok((url, every)),
-        Err(_) => Err("only one page, by its URL, can have a rhythm of its own".into()),
+    match pattern {
+        Pattern::Page(url) => Ok((url.clone(), every)),
+        Pattern::Host(_) | Pattern::Prefix(_) => {
+            Err("only one page, by its URL, can have a rhythm of its own".into())
+        }
     }
 }
 

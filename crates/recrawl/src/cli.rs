@@ -1,6 +1,7 @@
 //! Command-line arguments.
 
 mod act;
+mod age;
 mod backup;
 mod changes;
 mod configuration;
@@ -18,6 +19,7 @@ mod watch;
 mod web_address;
 
 pub use act::{AddArgs, FetchArgs};
+pub use age::since_1970;
 pub use backup::{BackupArgs, RestoreArgs};
 pub use changes::ChangesArgs;
 pub use configuration::{Configuration, HERE, load};

@@ -44,7 +44,7 @@ pub fn queue(
     when: &str,
 ) -> Result<(Accepted, Vec<ScheduleEntry>), Refusal> {
     let seeds = admitted(settings, urls)?;
-    let (mut news, mut joining) = (Vec::with_capacity(seeds.len()), Vec::new());
+    let (asked, mut news, mut joining) = (seeds.len(), Vec::with_capacity(seeds.len()), Vec::new());
     for url in seeds {
         // A known page whose site is not in scope yet also counts as new, since it brings the site
         // into scope.
@@ -77,7 +77,11 @@ pub fn queue(
         ))),
         Some(0) => already("all URLs are already known or queued"),
         Some(added) => {
-            let detail = format!("{} queued; {when}{but}", counted(added as u64, "seed"));
+            let known = match asked - added {
+                0 => String::new(),
+                known => format!(", {known} already known or queued"),
+            };
+            let detail = format!("{} queued{known}; {when}{but}", counted(added as u64, "seed"));
             Ok((Accepted { did: Effect::NextRound, detail }, joining))
         }
     }

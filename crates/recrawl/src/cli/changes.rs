@@ -1,14 +1,15 @@
 //! Arguments of `recrawl changes`.
 
 use super::OnCrawl;
+use super::age::age;
 use clap::Args;
 use recrawl_types::Span;
 
 /// `recrawl changes`
 #[derive(Args)]
 pub struct ChangesArgs {
-    /// Only changes of this long until now, such as '1 d'
-    #[arg(long, value_name = "DURATION", value_parser = Span::parse)]
+    /// Only changes since then: '1 d' ago, yesterday, a day (2026-01-31) or a time (2026-01-31T12:00:00Z)
+    #[arg(long, value_name = "TIME", value_parser = age)]
     pub since: Option<Span>,
     /// Only these pages: `example.com`, `*.example.com` with subdomains, `https://example.com/page`, or
     /// `https://example.com/a/*` (repeatable)

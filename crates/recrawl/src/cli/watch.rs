@@ -16,9 +16,9 @@ pub struct WatchArgs {
     /// Tell only while the first number of the text is below this one
     #[arg(long, value_name = "NUMBER", requires = "to", allow_negative_numbers = true)]
     pub below: Option<f64>,
-    /// How often to look
-    #[arg(long, value_name = "DURATION", default_value = "1 h", value_parser = Span::parse)]
-    pub every: Span,
+    /// How often to look [default: 1 h]
+    #[arg(long, value_name = "DURATION", value_parser = Span::parse)]
+    pub every: Option<Span>,
     /// Target of messages: ntfy://ntfy.sh/TOPIC, slack://…, discord://…, mailto:…, https://… or http://…
     #[arg(long, value_name = "TARGET")]
     pub to: Option<String>,

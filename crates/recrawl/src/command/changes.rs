@@ -17,10 +17,10 @@ pub fn run(args: &ChangesArgs) -> Result<(), Failure> {
     }
     list.changes.iter().flat_map(lines).try_for_each(print)?;
     match (&list.next, list.since_cycle) {
-        (Some(next), _) => tracing::warn!("older changes: --cursor {next:?}"),
-        (None, None) => tracing::warn!("no visit is kept yet"),
+        (Some(next), _) => eprintln!("older changes: --cursor {next:?}"),
+        (None, None) => eprintln!("no visit is kept yet"),
         (None, Some(first)) if list.changes.is_empty() => {
-            tracing::warn!("no change found; visits are kept since cycle {first}");
+            eprintln!("no change found; visits are kept since cycle {first}");
         }
         (None, Some(_)) => {}
     }

@@ -1,5 +1,7 @@
 //! `recrawl crawl`: runs cycles, round by round.
 
+mod nothing_due;
+
 use super::{counted, table, thousands};
 use crate::cli::{CrawlArgs, Until};
 use crate::process;
@@ -19,7 +21,7 @@ use recrawl_crawl::report::{RoundReport, Tally};
 use recrawl_crawl::round::RoundKind;
 use recrawl_crawl::settings::{Settings, formula_file};
 use recrawl_terminal::colour;
-use recrawl_types::Span;
+use recrawl_types::{CanonicalUrl, Span};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Duration;
@@ -66,7 +68,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
     let mut events =
         args.events.as_deref().map(|at| Events::open(at, &crawl, process::printer(&crawl))).transpose()?;
     let mut printed = Printed::new(crawl.shutdown.token().clone());
-    let mut visits = Visits::default();
+    let mut visits = Visits { seed: seeds.first(), ..Visits::default() };
     let is_until_filled = args.until == Some(Until::Filled);
     let (mut rounds, mut cycles, mut is_in_cycle) = (0, 0, false);
     // Did a round fetch anything since the last wait for a host?
@@ -162,18 +164,25 @@ fn tell_where(args: &CrawlArgs, settings: &Settings) {
 /// The visits of a run. It has failed if it fetched nothing: the configuration keeps the crawl from its hosts,
 /// or a new crawl got none of its seeds.
 #[derive(Default)]
-struct Visits {
+struct Visits<'a> {
+    seed: Option<&'a CanonicalUrl>,
     tally: Tally,
     /// Is it printed why a round fetched nothing?
     is_explained: bool,
 }
 
-impl Visits {
+impl Visits<'_> {
     fn outcome(&self, crawl: &Crawl) -> Result<(), Failure> {
-        let Visits { tally, is_explained } = self;
+        let Visits { seed, tally, is_explained } = self;
         let visits = tally.fetched + tally.all_failed() + tally.all_skipped();
         let is_all_refused = tally.refused > 0 && tally.refused == visits;
         let has_nothing = crawl.repository.current().summary().visited == 0;
+        if visits == 0
+            && has_nothing
+            && let Some(why) = nothing_due::why(crawl, *seed)?
+        {
+            return Err(Failure::Work(format!("nothing was fetched: {why}")));
+        }
         if !is_all_refused && (visits == 0 || !has_nothing) {
             if let Some(failed) = crawl.live.errors().failed() {
                 tracing::warn!("{failed}");

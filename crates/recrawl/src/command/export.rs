@@ -24,7 +24,6 @@ use recrawl_crawl::settings::Settings;
 use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
-use std::time::{Duration, SystemTime};
 
 pub fn run(args: &ExportArgs) -> Result<(), Failure> {
     let is_wacz = matches!(args.what, Exported::Wacz);
@@ -84,12 +83,6 @@ fn decided_meanwhile() -> Failure {
     Failure::Work(
         "pages were blocked or taken down during the export, so it was discarded; run it again".into(),
     )
-}
-
-/// The time since 1970 of a day, or of an RFC 3339 time in UTC.
-fn since_1970(text: &str) -> Option<Duration> {
-    let whole = if text.len() == 10 { format!("{text}T00:00:00Z") } else { text.to_owned() };
-    humantime::parse_rfc3339(&whole).ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()
 }
 
 fn named(out: &Path, error: &io::Error) -> Failure {

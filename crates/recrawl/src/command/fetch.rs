@@ -7,12 +7,14 @@ use crate::audit::{self, COMMAND_LINE};
 use crate::cli::FetchArgs;
 use crate::daemon::{Daemon, encoded};
 use crate::process;
+use crate::report::explain;
 use recrawl_console::view::{Accepted, Change, Effect};
 use recrawl_crawl::clock::NextRound;
 use recrawl_crawl::crawl::Crawl;
 use recrawl_crawl::cycle::{self, RoundEnd};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::operator::control::Mark;
+use recrawl_crawl::output::page_history::PageHistory;
 use recrawl_crawl::round::RoundKind;
 use recrawl_crawl::settings::Settings;
 use recrawl_fetcher::system_clock;
@@ -29,19 +31,19 @@ const MAX_ROUNDS: u32 = 3;
 pub fn run(args: &FetchArgs) -> Result<(), Failure> {
     let settings = args.on.at.settings()?;
     let url = settings.named_page(&args.url)?;
-    let came = match Daemon::in_charge(&settings.data_dir)? {
+    let fetched = match Daemon::in_charge(&settings.data_dir)? {
         Some(daemon) if args.wait => fetched_by(&daemon, &url)?,
         Some(daemon) => return tell(&ask(&daemon, &url)?, args.on.json),
         None => fetched_here(settings, &url)?,
     };
+    let FetchedNow { came, why } = &fetched;
     match args.on.json {
-        true => print_json(&json!({"url": url.to_string(), "outcome": came.name(), "detail": came.words()}))?,
+        true => print_json(&json!({
+            "url": url.to_string(), "outcome": came.name(), "detail": came.words(), "reason": why,
+        }))?,
         false => print_labelled(format!("{url}: {}", came.words()))?,
     }
-    match came.is_fetched() {
-        true => Ok(()),
-        false => Err(Failure::Work(format!("{url} was not fetched; see `recrawl explain {url}`"))),
-    }
+    fetched.checked(&url)
 }
 
 /// Counts of a page that tell one visit from the next.
@@ -83,6 +85,26 @@ pub enum Came {
     Failed,
     /// No request for the page was made.
     Skipped,
+}
+
+/// The same, and why the page was not got, if that is kept.
+pub struct FetchedNow {
+    came: Came,
+    why: Option<String>,
+}
+
+impl FetchedNow {
+    /// Fails if the page was not got.
+    ///
+    /// # Errors
+    /// Why.
+    pub fn checked(&self, url: &CanonicalUrl) -> Result<(), Failure> {
+        if self.came.is_fetched() {
+            return Ok(());
+        }
+        let why = self.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+        Err(Failure::Work(format!("{url} was not fetched{why}; see `recrawl explain {url}`")))
+    }
 }
 
 impl Came {
@@ -138,31 +160,36 @@ fn document_at(url: &str) -> String {
 }
 
 /// The same, and waits until a round that had the page is committed.
-pub fn fetched_by(daemon: &Daemon, url: &CanonicalUrl) -> Result<Came, Failure> {
+pub fn fetched_by(daemon: &Daemon, url: &CanonicalUrl) -> Result<FetchedNow, Failure> {
     let at = document_at(&url.to_string());
-    let visits = || Ok::<_, Failure>(Visits::of_document(&daemon.json(&at)?.unwrap_or_default()["page"]));
+    let visits = || {
+        let document = daemon.json(&at)?.unwrap_or_default();
+        Ok::<_, Failure>((Visits::of_document(&document["page"]), document["visits"].clone()))
+    };
     let state = || Ok::<_, Failure>(daemon.json("/api/v1/status")?.unwrap_or_default());
     let waiting = || {
         let controls = daemon.json("/api/v1/controls")?.unwrap_or_default();
         let count = |key: &str| controls[key].as_u64().unwrap_or_default();
         Ok::<_, Failure>(count("seeds_waiting") + count("recrawls_waiting"))
     };
-    let before = visits()?;
+    let (before, kept_before) = visits()?;
     ask(daemon, url)?;
     loop {
         // In this order: an answer leaves the queue before its round is committed.
         let is_answered = waiting()? == 0;
         let is_idle = state()?["cycle"].is_null();
-        let after = visits()?;
+        let (after, kept) = visits()?;
         if after != before || is_answered && is_idle {
-            return Ok(Came::between(before, after));
+            let last = kept.as_array().filter(|_| kept != kept_before).and_then(|kept| kept.last());
+            let why = last.and_then(|last| last["reason"].as_str().map(str::to_owned));
+            return Ok(FetchedNow { came: Came::between(before, after), why });
         }
         thread::sleep(LOOK_EVERY);
     }
 }
 
 /// Runs rounds of the urgent pages until the page was visited.
-fn fetched_here(settings: Settings, url: &CanonicalUrl) -> Result<Came, Failure> {
+fn fetched_here(settings: Settings, url: &CanonicalUrl) -> Result<FetchedNow, Failure> {
     let data_dir = settings.data_dir.clone();
     let begin_with = match recrawl_crawl::data_dir::is_begun(&data_dir) {
         true => Vec::new(),
@@ -180,7 +207,8 @@ fn fetched_here(settings: Settings, url: &CanonicalUrl) -> Result<Came, Failure>
         let known = crawl.repository.current().get(url).map_err(Failure::work)?;
         Ok::<_, Failure>(known.map(|(_, record)| Visits::of_record(&record)))
     };
-    let known = visits(&crawl)?;
+    let kept = |crawl: &Crawl| PageHistory::read(&crawl.repository.kept(), url);
+    let (known, kept_before) = (visits(&crawl)?, kept(&crawl)?);
     // As a change in the console: the log of changes tells who asked for the page.
     let change = Change::Recrawl { url: text[0].clone() };
     audit::logged(&data_dir, &change, || {
@@ -210,7 +238,10 @@ fn fetched_here(settings: Settings, url: &CanonicalUrl) -> Result<Came, Failure>
             break;
         }
     }
-    Ok(Came::between(before, visits(&crawl)?.unwrap_or_default()))
+    let kept = kept(&crawl)?;
+    let last = kept.visits.last().filter(|_| kept != kept_before);
+    let why = last.and_then(|(_, visit)| explain::reason(visit.outcome));
+    Ok(FetchedNow { came: Came::between(before, visits(&crawl)?.unwrap_or_default()), why })
 }
 
 /// Queues the page for the next round of this process.

@@ -1,10 +1,10 @@
 //! `recrawl formula`: lists, shows, checks and selects score formulas.
 
-use super::{control, print, print_json, print_labelled};
+use super::{print, print_json, print_labelled};
 use crate::action;
 use crate::action::formula::warnings;
 use crate::cli::FormulaCommand;
-use recrawl_console::view::Change;
+use recrawl_console::view::{Change, Effect};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::settings::{Settings, formula_file};
 use recrawl_formula::{Formula, builtin};
@@ -32,7 +32,13 @@ pub fn run(command: &FormulaCommand) -> Result<(), Failure> {
             settings.files.push(text.into());
             use_formula(&settings, &formula)
         }
-        FormulaCommand::Rollback(at) => control::change_and_say(at, &Change::RollBackFormula),
+        FormulaCommand::Rollback(at) => {
+            let made = action::make(&at.settings()?, &Change::RollBackFormula)?;
+            match made.did {
+                Effect::Already => Err(Failure::Work(made.detail)),
+                _ => print_labelled(made.detail),
+            }
+        }
     }
 }
 

@@ -12,11 +12,15 @@ use crate::notifier;
 use crate::texts::titled_text;
 use additions::Additions;
 use recrawl_console::view::Change;
+use recrawl_crawl::admission::pattern::Pattern;
+use recrawl_crawl::config::PagesTable;
+use recrawl_crawl::config::units::Render;
+use recrawl_crawl::data_dir::is_begun;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::settings::Settings;
 use recrawl_notifications::ChangeKind;
 use recrawl_notifications::number::numbers;
-use recrawl_types::CanonicalUrl;
+use recrawl_types::{CanonicalUrl, Span};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -24,6 +28,11 @@ use std::path::{Path, PathBuf};
 
 /// Lines and characters of a text that are shown.
 const MAX_SHOWN: (usize, usize) = (12, 800);
+/// Interval of visits, unless another is asked for.
+const EVERY: Span = Span::millis(3_600_000);
+/// About a text that the server did not send.
+const RENDER: &str =
+    "; if a script of the page shows it, first write a [[pages]] with render = true (docs/rendering.md)";
 /// Numbers that are shown.
 const MAX_SHOWN_NUMBERS: usize = 10;
 
@@ -36,12 +45,12 @@ pub fn run(args: &WatchArgs) -> Result<(), Failure> {
     let now = args.on.at.settings()?;
     let urls = args.urls.iter().map(|url| now.named_page(url)).collect::<Result<Vec<_>, _>>()?;
     let text = added(args, &now, &urls, before.as_deref())?;
-    let written = Written::beside(&file, &text)?;
+    let written = Written::beside(file, &text)?;
     let settings = written.settings(args)?;
     let daemon = Daemon::in_charge(&settings.data_dir)?;
     let seen = urls.iter().map(|url| see(&settings, daemon.as_ref(), url, args));
     let seen: Vec<Value> = seen.collect::<Result<_, Failure>>()?;
-    written.take_place(&file)?;
+    let file = written.take_place()?;
     let texts: Vec<String> = urls.iter().map(ToString::to_string).collect();
     let next = match &daemon {
         Some(daemon) => daemon.make(&Change::Reload)?.detail,
@@ -66,6 +75,45 @@ fn start(args: &WatchArgs, file: &Path) -> String {
     format!("recrawl serve{config}{}", data_dir.unwrap_or_default())
 }
 
+/// The rule in force of a page as the configuration has it, and whether it is of this page alone.
+fn rule_of<'s>(now: &'s Settings, url: &CanonicalUrl) -> Option<(&'s PagesTable, bool)> {
+    let rule = now.pages.of(url)?;
+    let table = now.config.pages.iter().find(|table| table.matches == rule.matches)?;
+    let pattern = Pattern::parse(&table.matches, &now.rules);
+    Some((table, pattern.is_ok_and(|pattern| pattern == Pattern::Page(url.clone()))))
+}
+
+/// The rule to add for a page; none if it is watched already. What the rule in force says of its text holds on.
+fn new_rule(args: &WatchArgs, now: &Settings, url: &CanonicalUrl) -> Result<Option<PagesTable>, Failure> {
+    let wanted = args.every.unwrap_or(EVERY);
+    let in_force = match rule_of(now, url) {
+        Some((table, true)) => {
+            let edit = "of its [[pages]] in the configuration";
+            let refused = match table.every {
+                None => format!(
+                    "{url} has a rule, but no rhythm: set `every = \"{wanted}\"` {edit}, then repeat this"
+                ),
+                Some(every) if args.every.is_some_and(|wanted| wanted != every) => {
+                    format!("{url} is watched already, every {every}: change `every` {edit}")
+                }
+                _ if args.select.is_some() || args.to.is_none() => {
+                    format!("{url} is watched already; change its [[pages]] in the configuration")
+                }
+                _ => return Ok(None),
+            };
+            return Err(Failure::Usage(refused));
+        }
+        Some((table, false)) => table.clone(),
+        None => PagesTable::default(),
+    };
+    Ok(Some(PagesTable {
+        matches: Pattern::Page(url.clone()).to_string(),
+        include: args.select.as_ref().map_or(in_force.include, |select| vec![select.clone()]),
+        every: Some(wanted),
+        ..in_force
+    }))
+}
+
 /// The configuration with the pages and whom to tell of them.
 fn added(
     args: &WatchArgs,
@@ -73,21 +121,14 @@ fn added(
     urls: &[CanonicalUrl],
     before: Option<&str>,
 ) -> Result<String, Failure> {
-    let is_known = |url: &&CanonicalUrl| now.config.pages.iter().any(|rule| rule.matches == url.to_string());
-    let (known, news): (Vec<_>, Vec<_>) = urls.iter().partition(is_known);
-    if let Some(url) = known.first().filter(|_| args.select.is_some() || args.to.is_none()) {
-        return Err(Failure::Usage(format!(
-            "{url} is watched already; change its [[pages]] in the configuration"
-        )));
-    }
+    let rules = urls.iter().filter_map(|url| new_rule(args, now, url).transpose());
     let to = args.to.as_deref().map(destination::keys).transpose();
     let changes = ChangeKind::OF_KNOWN.map(ChangeKind::name);
-    let texts = |urls: &[&CanonicalUrl]| urls.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let pages = urls.iter().map(|url| Pattern::Page(url.clone()).to_string());
     let additions = Additions {
-        news: &texts(&news),
-        urls: &texts(&urls.iter().collect::<Vec<_>>()),
-        select: args.select.as_deref(),
-        every: args.every.to_string(),
+        rules: &rules.collect::<Result<Vec<_>, _>>()?,
+        pages: &pages.collect::<Vec<_>>(),
+        is_first: !is_begun(&now.data_dir),
         changes: &changes,
         // Of a page that is gone there is no number.
         when: args.below.map(|below| format!("kind != 'changed' or number < {below}")),
@@ -98,32 +139,43 @@ fn added(
 }
 
 /// A configuration that is not in its place yet.
-struct Written(tempfile::NamedTempFile);
+struct Written {
+    new: tempfile::NamedTempFile,
+    /// Its place.
+    file: PathBuf,
+}
 
 impl Written {
-    fn beside(file: &Path, text: &str) -> Result<Written, Failure> {
+    fn beside(file: PathBuf, text: &str) -> Result<Written, Failure> {
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let cannot = |e: std::io::Error| Failure::Work(format!("cannot write {}: {e}", file.display()));
         let mut new =
             tempfile::Builder::new().prefix(".recrawl.toml.").tempfile_in(folder).map_err(cannot)?;
         new.write_all(text.as_bytes()).map_err(cannot)?;
-        if let Ok(found) = fs::metadata(file) {
+        if let Ok(found) = fs::metadata(&file) {
             fs::set_permissions(new.path(), found.permissions()).map_err(cannot)?;
         }
-        Ok(Written(new))
+        Ok(Written { new, file })
     }
 
     /// Its settings, checked as at the start of a crawl.
     fn settings(&self, args: &WatchArgs) -> Result<Settings, Failure> {
-        let settings = Settings::load(Some(self.0.path()), args.on.at.data_dir.as_deref())?;
-        notifier::check(&settings)?;
-        Ok(settings)
+        let settings = Settings::load(Some(self.new.path()), args.on.at.data_dir.as_deref());
+        let checked = settings.and_then(|settings| notifier::check(&settings).map(|()| settings));
+        // People know the file by its own name only.
+        let [new, file] = [self.new.path(), &self.file].map(|path| path.display().to_string());
+        checked.map_err(|failure| match failure {
+            Failure::Usage(text) => Failure::Usage(text.replace(&new, &file)),
+            Failure::Work(text) => Failure::Work(text.replace(&new, &file)),
+        })
     }
 
-    fn take_place(self, file: &Path) -> Result<(), Failure> {
+    fn take_place(self) -> Result<PathBuf, Failure> {
+        let Written { new, file } = self;
         let cannot = |e: std::io::Error| Failure::Work(format!("cannot write {}: {e}", file.display()));
-        self.0.as_file().sync_all().map_err(cannot)?;
-        self.0.persist(file).map(drop).map_err(|e| cannot(e.error))
+        new.as_file().sync_all().map_err(cannot)?;
+        new.persist(&file).map_err(|e| cannot(e.error))?;
+        Ok(file)
     }
 }
 
@@ -137,7 +189,7 @@ fn see(
     let (archived_page, looked);
     let page = match daemon {
         Some(daemon) => {
-            fetch::fetched_by(daemon, url)?;
+            fetch::fetched_by(daemon, url)?.checked(url)?;
             archived_page = archived(&args.on.at, &url.to_string())?;
             &archived_page
         }
@@ -155,7 +207,11 @@ fn see(
     }
     match &args.select {
         Some(select) if text.trim().is_empty() => {
-            Err(Failure::Work(format!("{url}: --select {select:?} finds no text, so nothing was written")))
+            let is_sent = settings.pages.of(url).is_none_or(|rule| rule.render == Render::Never);
+            let hint = if is_sent { RENDER } else { "" };
+            Err(Failure::Work(format!(
+                "{url}: --select {select:?} finds no text, so nothing was written{hint}"
+            )))
         }
         _ if args.below.is_some() && found.is_empty() => Err(Failure::Work(format!(
             "{url}: there is no number in the text, so nothing was written; use --select"

@@ -12,6 +12,7 @@ mod visits;
 
 pub use lookup::{robots, unknown};
 pub use obstacle::lift_robots;
+pub use visits::reason;
 
 use super::page::page_json;
 use super::{counted, traps};
@@ -72,7 +73,7 @@ pub struct Explanation {
     /// The outlook by the formula; none of a page that was never visited, or that no formula ranks.
     outlook: Option<Outlook>,
     /// Visits that it gets whatever its score.
-    agreed: Option<Agreed>,
+    agreed: Agreed,
     /// Rank among the pages that compete by score.
     rank: Option<Rank>,
     /// What its siblings show, if the formula reads siblings and it has any.
@@ -173,6 +174,8 @@ enum Decider<'o> {
     /// The same, if that is the score: too many pages rank higher.
     Outranked(&'o Obstacle),
     Discovery,
+    /// An interval of its own.
+    Rhythm(Span),
     Warmup,
     /// A trusted date says that it changed.
     Announced,
@@ -270,7 +273,7 @@ impl Explanation {
         let cutoff = last.filter(|r: &&RoundReport| r.formula == name).and_then(|r| r.cutoff);
         Ok(Explanation {
             outlook: page.map(|page| Outlook::by(&page, &formula, cycle, cutoff)),
-            agreed: Agreed::configured(settings, &url),
+            agreed: Agreed::configured(settings, &url, &record),
             importance: ShownImportance::configured(settings, &url, &formula),
             url,
             record,
@@ -314,6 +317,9 @@ impl Explanation {
 impl Explanation {
     /// The first gate that stops the page, or else its share.
     fn decider<'o>(&self, obstacles: &'o [Obstacle]) -> Decider<'o> {
+        if let (None, Some(every)) = (obstacles.first(), self.agreed.rhythm) {
+            return Decider::Rhythm(every);
+        }
         match (obstacles.first(), self.gate) {
             (Some(score), _) if score.gate == "score" => Decider::Outranked(score),
             (Some(obstacle), _) => Decider::Obstacle(obstacle),
@@ -331,7 +337,9 @@ impl Explanation {
         match self.decider(obstacles) {
             Decider::Obstacle(Obstacle { when, evidence, .. }) => format!("{when}: {evidence}"),
             Decider::Outranked(Obstacle { when, evidence, .. }) => {
-                let unless = self.agreed.as_ref().map(|agreed| format!(" or {}", agreed.makes_it_due()));
+                let unless = self.agreed.promised;
+                let unless =
+                    unless.map(|within| format!(" or a promise of visits within {within} makes it due"));
                 format!("{when}{}: {evidence}", unless.unwrap_or_default())
             }
             Decider::Discovery => {
@@ -344,6 +352,9 @@ impl Explanation {
                     None => format!("{when}: it was never fetched"),
                 }
             }
+            Decider::Rhythm(every) => {
+                format!("{every} after the last one: its [[pages]] say so, with `every`")
+            }
             Decider::Warmup => "in the next cycle: a warm-up visit, whatever its score".into(),
             Decider::Announced => {
                 "when the announced share reaches it: a trusted date says that it changed".into()
@@ -353,6 +364,15 @@ impl Explanation {
                 format!("probably in the next cycle: {}", self.place_in_schedule())
             }
             Decider::Score(Some(Chance::None) | None) => "depends on its score".into(),
+        }
+    }
+
+    /// The first gate that stops the page and a remedy, or else when it is visited next.
+    pub fn stopped_by(&self) -> String {
+        let obstacles = self.obstacles();
+        match obstacles.first() {
+            Some(Obstacle { evidence, lifted, .. }) => format!("{evidence}; to fetch it, {lifted}"),
+            None => self.next_visit(&obstacles),
         }
     }
 

@@ -1,7 +1,8 @@
 //! What the archive has of a change: title, old and new text, and their difference.
 
+use super::versions::Place;
 use super::{Missing, Places, Text, Version, read, titled_text, unified};
-use recrawl_archive::ArchiveReader;
+use recrawl_archive::{ArchiveReader, timestamp};
 use recrawl_crawl::parts::noise;
 use recrawl_crawl::settings::Settings;
 use recrawl_notifications::message::{Contents, Told, cut};
@@ -13,6 +14,8 @@ use std::rc::Rc;
 
 /// Later versions of a page that are passed at most for one message. Of each, the head is read.
 const MAX_PASSED: usize = 10_000;
+/// Why there is no text of a visit.
+const NOT_ARCHIVED: &str = "the body of this visit is not archived";
 
 /// The archive as of a commit.
 pub struct Archived<'a> {
@@ -42,6 +45,17 @@ impl Archived<'_> {
         let last = last.ok_or_else(|| none("nothing of it is archived"))?;
         let archive = (self.archive)().map_err(none)?;
         let archived = Texts { settings: self.settings, archive: &archive, url };
+        // A page that is back and has not changed has no body of this visit.
+        if change.kind == ChangeKind::Back
+            && visited.is_some_and(|visited| visited.history.last_change < change.cycle)
+            && let (before, false) = archived.until(last, change)?
+        {
+            let before = archived.version(before.at)?;
+            let (title, mut text) = titled_text(&before, url, self.settings)?;
+            contents.is_cut = cut(&mut text, max);
+            (contents.title, contents.new_text) = (title, Some(text));
+            return Err(none(format!("it is as it was at {}", timestamp(before.answer.time() * 1000))));
+        }
         let newer = archived.of_visit(last, change)?;
         let (title, text) = titled_text(&newer, url, self.settings)?;
         (contents.title, contents.new_text) = (title, Some(text));
@@ -67,21 +81,30 @@ struct Texts<'a> {
 }
 
 impl Texts<'_> {
-    /// The version of a visit. The page may have been visited since, also within the same second.
+    /// The version of a visit.
     fn of_visit(&self, last: ArchivePosition, change: &Change) -> Result<Version, Missing> {
-        let unknown = || none("the body of this visit is not archived");
+        match self.until(last, change)? {
+            (place, true) => self.version(place.at),
+            _ => Err(none(NOT_ARCHIVED)),
+        }
+    }
+
+    /// The newest version that is not after a visit, and whether it is of this one. The page may have been visited since,
+    /// also within the same second.
+    fn until(&self, last: ArchivePosition, change: &Change) -> Result<(Place, bool), Missing> {
         for (passed, place) in Places::of(self.archive, self.url, Some(last)).enumerate() {
             let place = place?;
             // Earlier releases noted no round.
             let (round, visit) = (place.round.unwrap_or(change.round.0), (change.round.0, change.time));
             if (round, place.time) <= visit {
-                return if (round, place.time) == visit { self.version(place.at) } else { Err(unknown()) };
+                let is_of_visit = (round, place.time) == visit;
+                return Ok((place, is_of_visit));
             }
             if passed == MAX_PASSED {
                 return Err(none(format!("more than {MAX_PASSED} versions were archived since")));
             }
         }
-        Err(unknown())
+        Err(none(NOT_ARCHIVED))
     }
 
     fn version(&self, at: ArchivePosition) -> Result<Version, Missing> {

@@ -1,6 +1,6 @@
 //! `--changed-since`: only pages that are new or have changed.
 
-use super::since_1970;
+use crate::cli::since_1970;
 use crate::command::show::now;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::report::RoundReport;

@@ -1,35 +1,40 @@
 //! Additions of `recrawl watch` to a configuration, as text: comments and formatting of the rest stay as they are.
 
+use recrawl_crawl::config::PagesTable;
+use recrawl_crawl::config::units::Render;
 use std::fmt::Write;
 
-/// A configuration that watches only what it is told to.
+/// A configuration to begin with.
 const NEW: &str = "\
 # Written by `recrawl watch`. docs/configuration.md explains every key.
 
 [crawler]
 # Where site owners can reach you, an e-mail address or a URL: required after the first 100 requests.
 contact = \"\"
-
-[cycle]
-# All pages are visited this often, and those below as often as `every` says.
-period = \"1 d\"
-pages = \"100%\"
-
-[scope]
-# Only the watched pages: no link is followed.
-max_depth = 0
-
-[hints]
-sitemaps = false
 ";
+
+/// The tables of a crawl of nothing but the watched pages, by name.
+const ALONE: [(&str, &str); 3] = [
+    (
+        "cycle",
+        "[cycle]\n# All pages are visited this often, and those below as often as `every` says.\n\
+         period = \"1 d\"\npages = \"100%\"",
+    ),
+    (
+        "scope",
+        "[scope]\n# Only the watched pages: no link is followed. To crawl their sites, remove this line.\nmax_depth = 0",
+    ),
+    ("hints", "[hints]\n# The same with this one.\nsitemaps = false"),
+];
 
 /// The tables of one watch.
 pub struct Additions<'a> {
-    pub urls: &'a [String],
-    /// Those of them that have no rule yet.
-    pub news: &'a [String],
-    pub select: Option<&'a str>,
-    pub every: String,
+    /// The pages, as patterns.
+    pub pages: &'a [String],
+    /// New rules, of those that have none of their own yet.
+    pub rules: &'a [PagesTable],
+    /// Is no crawl begun yet? Then it is one of the watched pages alone, unless the configuration has a scope.
+    pub is_first: bool,
     /// Kinds of changes.
     pub changes: &'a [&'a str],
     pub when: Option<String>,
@@ -46,32 +51,25 @@ impl Additions<'_> {
         // The first rule that matches applies, so that of a page comes before all.
         let at = first_rule(text);
         let (head, rest) = text.split_at(at);
-        let mut new = head.trim_end().to_owned();
-        new.push_str(if new.is_empty() || self.news.is_empty() { "" } else { "\n\n" });
-        new.push_str(&self.rules());
-        if !rest.trim().is_empty() {
-            let _ = write!(new, "\n{}\n", rest.trim());
-        }
-        new.push_str(&self.target(text));
-        new
+        let alone = self.alone(text).map(str::to_owned);
+        let parts = [head.to_owned()].into_iter().chain(alone).chain(self.rules.iter().map(rule));
+        let parts = parts.chain([rest.to_owned()]).map(|part| part.trim().to_owned());
+        let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
+        parts.join("\n\n") + "\n" + &self.target(text)
     }
 
-    fn rules(&self) -> String {
-        let mut rules = Vec::new();
-        for url in self.news {
-            let mut rule = format!("[[pages]]\nmatch = {}\nevery = {}\n", quoted(url), quoted(&self.every));
-            if let Some(select) = self.select {
-                let _ = writeln!(rule, "include = [{}]", quoted(select));
-            }
-            rules.push(rule);
-        }
-        rules.join("\n")
+    /// The tables that keep a first crawl to its pages.
+    fn alone(&self, text: &str) -> impl Iterator<Item = &'static str> {
+        let tables: toml::Table = toml::from_str(text).unwrap_or_default();
+        let is_wanted = self.is_first && !tables.contains_key("scope");
+        let missing = ALONE.into_iter().filter(move |(name, _)| is_wanted && !tables.contains_key(*name));
+        missing.map(|(_, table)| table)
     }
 
     fn target(&self, text: &str) -> String {
         let Some(to) = &self.to else { return String::new() };
         let list = |words: &mut dyn Iterator<Item = String>| words.collect::<Vec<_>>().join(", ");
-        let pages = list(&mut self.urls.iter().map(|url| quoted(url)));
+        let pages = list(&mut self.pages.iter().map(|page| quoted(page)));
         let changes = list(&mut self.changes.iter().map(|kind| quoted(kind)));
         let mut target = format!(
             "\n[[notify]]\nname = {}\npages = [{pages}]\nchanges = [{changes}]\n",
@@ -91,6 +89,27 @@ impl Additions<'_> {
         let numbered = (2..).map(|number| format!("{base}-{number}"));
         std::iter::once(base.clone()).chain(numbered).find(is_free).expect("a text has a limit")
     }
+}
+
+/// A rule as a table; what it leaves at its default is not written.
+fn rule(rule: &PagesTable) -> String {
+    let mut text = format!("[[pages]]\nmatch = {}\n", quoted(&rule.matches));
+    if let Some(every) = rule.every {
+        let _ = writeln!(text, "every = {}", quoted(&every.to_string()));
+    }
+    for (key, list) in
+        [("include", &rule.include), ("ignore", &rule.ignore), ("ignore_text", &rule.ignore_text)]
+    {
+        if !list.is_empty() {
+            let _ = writeln!(text, "{key} = {}", toml::Value::from(list.clone()));
+        }
+    }
+    match rule.render {
+        Render::Never => {}
+        Render::Always => text.push_str("render = true\n"),
+        Render::Auto => text.push_str("render = \"auto\"\n"),
+    }
+    text
 }
 
 /// Where the first `[[pages]]` begins, with the comments above it; else the end.
@@ -118,18 +137,23 @@ mod tests {
     use super::*;
     use recrawl_crawl::config::Config;
     use recrawl_crawl::settings::Settings;
+    use recrawl_types::Span;
 
     fn added(before: Option<&str>) -> String {
-        let urls = ["https://shop.example/p".to_owned()];
+        let pages = ["https://shop.example/p".to_owned()];
+        let rule = PagesTable {
+            matches: pages[0].clone(),
+            include: vec![".price[data-x='\"']".into()],
+            ignore_text: vec!["\\d+ left".into()],
+            render: Render::Auto,
+            every: Some(Span::millis(3_600_000)),
+            ..PagesTable::default()
+        };
+        let is_known = before.is_some_and(|text| text.contains("= \"https://shop.example/p\""));
         let additions = Additions {
-            urls: &urls,
-            news: if before.is_some_and(|text| text.contains("= \"https://shop.example/p\"")) {
-                &[]
-            } else {
-                &urls
-            },
-            select: Some(".price[data-x='\"']"),
-            every: "1 h".into(),
+            pages: &pages,
+            rules: if is_known { &[] } else { &[rule] },
+            is_first: true,
             changes: &["changed", "gone"],
             when: Some("number < 15".into()),
             to: Some("file = \"changes.jsonl\"\n".into()),
@@ -150,7 +174,13 @@ mod tests {
         }
         let config: Config = toml::from_str(&text).unwrap();
         assert_eq!(config.pages[0].matches, "https://shop.example/p", "the first rule applies");
-        assert_eq!(config.pages[0].include, [".price[data-x='\"']"]);
+        let PagesTable { include, ignore_text, render, every, .. } = &config.pages[0];
+        assert_eq!(
+            (&include[..], &ignore_text[..]),
+            (&[".price[data-x='\"']".into()][..], &["\\d+ left".into()][..])
+        );
+        assert_eq!((*render, *every), (Render::Auto, Some(Span::millis(3_600_000))));
+        assert_eq!(config.scope.max_depth, 50, "its scope stays");
         assert!(text.contains("# of all pages\n[[pages]]\nmatch = \"*\""), "{text}");
         assert_eq!(config.notify[1].name, "shop-example-2");
         assert_eq!(config.notify[1].when, "number < 15");
@@ -161,8 +191,11 @@ mod tests {
         let config: Config = toml::from_str(&added(None)).unwrap();
         assert_eq!((config.scope.max_depth, config.hints.sitemaps), (0, false));
         assert_eq!(config.notify.len(), 1);
-        let config: Config = toml::from_str(&added(Some(""))).unwrap();
-        assert_eq!(config.pages.len(), 1, "an empty file is a configuration");
+        for before in ["", "[fetch]\nallow_addresses = [\"10.0.0.0/8\"]\n", "[hints]\nsitemaps = false\n"] {
+            let config: Config = toml::from_str(&added(Some(before))).unwrap();
+            assert_eq!(config.pages.len(), 1, "{before:?} is a configuration");
+            assert_eq!((config.scope.max_depth, config.hints.sitemaps), (0, false), "{before:?}");
+        }
         let again = added(Some(&added(None)));
         let config: Config = toml::from_str::<Config>(&again).unwrap();
         assert_eq!(

@@ -33,6 +33,11 @@ pub fn keys(to: &str) -> Result<String, String> {
     if recipe.contains("{path}") && path.is_empty() {
         return Err(format!("{to}: add what follows the host, such as {scheme}://{host}/my-topic"));
     }
+    let is_host = host.contains(['.', ':']) || host == "localhost";
+    if matches!(scheme, "discord" | "slack") && !is_host {
+        let example = recipe.trim_start_matches("# ").split([',', '\n']).next().unwrap_or_default();
+        return Err(format!("{to}: {host:?} is no host; write it whole, as in {example}"));
+    }
     let lines = recipe.lines().filter(|line| !line.starts_with('#'));
     let mut keys = lines.collect::<Vec<_>>().join("\n") + "\n";
     for (placeholder, value) in [("{address}", address), ("{host}", host), ("{path}", path)] {
@@ -101,6 +106,11 @@ mod tests {
             ("ntfy://ntfy.sh", "such as ntfy://ntfy.sh/my-topic"),
             ("https://a\"b", "is no address"),
             ("mailto:", "is no address"),
+            (
+                "discord://1/abc",
+                "\"1\" is no host; write it whole, as in discord://discord.com/api/webhooks/ID/TOKEN",
+            ),
+            ("slack://T1/B2/x", "as in slack://hooks.slack.com/services/T…/B…/…"),
         ] {
             assert!(keys(to).unwrap_err().contains(says), "{to}");
         }

@@ -4,7 +4,7 @@
 use super::additions::Additions;
 use crate::notifier::{self, Crawled, Until};
 use recrawl_crawl::clock::NextRound;
-use recrawl_crawl::config::Config;
+use recrawl_crawl::config::{Config, PagesTable};
 use recrawl_crawl::crawl::Crawl;
 use recrawl_crawl::cycle::{self, RoundEnd};
 use recrawl_crawl::process::Process;
@@ -62,11 +62,12 @@ impl Watch {
         let urls: Vec<String> = pages.iter().map(|page| web.url(*page)).collect();
         let folder = tempfile::tempdir().unwrap();
         let kinds = ChangeKind::ALL.map(ChangeKind::name);
+        let rhythm = Some(Span(every));
+        let rule = |url: &String| PagesTable { matches: url.clone(), every: rhythm, ..PagesTable::default() };
         let written = Additions {
-            urls: &urls,
-            news: &urls,
-            select: None,
-            every: Span(every).to_string(),
+            pages: &urls,
+            rules: &urls.iter().map(rule).collect::<Vec<_>>(),
+            is_first: true,
             changes: &kinds[1..],
             when: None,
             to: Some(format!("file = {:?}\n", folder.path().join("told.jsonl"))),

@@ -6,7 +6,7 @@ use crate::report::counted;
 use recrawl_crawl::parts::promises::Promise;
 use recrawl_crawl::settings::Settings;
 use recrawl_formula::{Formula, Terminal};
-use recrawl_types::{CanonicalUrl, Cycle, Span, StateColumns};
+use recrawl_types::{CanonicalUrl, Cycle, PageRecord, Span, StateColumns};
 
 /// Cycles that are looked ahead, from the next one on.
 const AHEAD: u32 = 1_000;
@@ -33,40 +33,21 @@ enum Wait {
     Beyond,
 }
 
-/// Visits that a page gets whatever its score. Whether one is due in the next cycle is not known here: a survey of all
-/// promised pages tells that.
-pub enum Agreed {
-    /// The longest promised gap.
-    Promise(Span),
-    /// The page has a rhythm of its own.
-    Rhythm(Span),
+/// Visits that a page gets whatever its score.
+pub struct Agreed {
+    /// The longest promised time between two visits.
+    pub promised: Option<Span>,
+    /// The interval of visits of a page that was fetched. They are beyond the budget of a cycle.
+    pub rhythm: Option<Span>,
 }
 
 impl Agreed {
-    /// By the configuration. A rhythm comes first, since it is beyond the budget of a cycle.
-    pub fn configured(settings: &Settings, url: &CanonicalUrl) -> Option<Agreed> {
-        let rhythm = settings.pages.rhythms().find(|(page, _)| *page == url);
-        let rhythm = rhythm.map(|(_, every)| Agreed::Rhythm(Span(every)));
-        rhythm.or_else(|| {
-            let (_, promise) = Promise::covering(&settings.promises, url)?;
-            Some(Agreed::Promise(Span(promise.within)))
-        })
-    }
-
-    /// A clause: what would bring a visit.
-    pub fn makes_it_due(&self) -> String {
-        match self {
-            Agreed::Promise(within) => format!("a promise of visits within {within} makes it due"),
-            Agreed::Rhythm(every) => format!("its rhythm of {every} makes it due"),
-        }
-    }
-
-    fn sentence(&self) -> String {
-        match self {
-            Agreed::Promise(within) => {
-                format!("It is promised a visit within {within} of the last one, whatever its score.")
-            }
-            Agreed::Rhythm(every) => format!("It is visited every {every}, whatever its score."),
+    pub fn configured(settings: &Settings, url: &CanonicalUrl, record: &PageRecord) -> Agreed {
+        let mut rhythms = settings.pages.rhythms().filter(|_| record.visited.is_some());
+        let promised = Promise::covering(&settings.promises, url);
+        Agreed {
+            promised: promised.map(|(_, promise)| Span(promise.within)),
+            rhythm: rhythms.find(|(page, _)| *page == url).map(|(_, every)| Span(every)),
         }
     }
 }
@@ -140,12 +121,16 @@ impl Explanation {
                 format!("Next visit: {when}, because of this: {evidence}.")
             }
             Decider::Discovery => "It is visited when new URLs have their turn.".into(),
+            Decider::Rhythm(every) => format!("It is visited every {every}, whatever its score."),
             Decider::Warmup => "It is visited in the next cycle, whatever its score.".into(),
             Decider::Announced => {
                 "It is visited when the announced share reaches it, whatever its score.".into()
             }
-            Decider::Outranked(_) => match &self.agreed {
-                Some(agreed) => agreed.sentence(),
+            // Whether one is due in the next cycle is not known here: a survey of all promised pages tells that.
+            Decider::Outranked(_) => match self.agreed.promised {
+                Some(within) => {
+                    format!("It is promised a visit within {within} of the last one, whatever its score.")
+                }
                 None => self.sentence_by_score(Chance::None),
             },
             Decider::Score(Some(chance)) => self.sentence_by_score(chance),

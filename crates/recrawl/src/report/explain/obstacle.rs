@@ -173,8 +173,8 @@ impl Explanation {
                 })
             }
             Gate::Warmup | Gate::Visited => None,
-            // A newer date of a trusted origin has a share of its own, whatever the score.
-            Gate::Revisit if self.lastmod.is_news => None,
+            // A newer date of a trusted origin has a share of its own, and a rhythm its time, whatever the score.
+            Gate::Revisit if self.lastmod.is_news || self.agreed.rhythm.is_some() => None,
             Gate::Revisit => self.by_score(),
         }
     }
@@ -230,7 +230,7 @@ fn host_failed(failures: u32) -> String {
 }
 
 const NOT_SELECTED: &str = "not in the next cycle, unless the audit sample selects it";
-const FETCH_NOW: &str = "request it (\"Fetch now\" in the dashboard, or POST /api/v1/recrawl)";
+const FETCH_NOW: &str = "run `recrawl fetch URL`, or choose \"Fetch now\" in the dashboard";
 const END_OPT_OUT: &str = "remove the host from the scope.opt_out file, if its owner agrees";
 
 fn scope(refusal: &Refusal) -> Obstacle {

@@ -19,10 +19,15 @@ pub fn json(visits: &[(Cycle, StoredVisit)]) -> Value {
         });
         json!({
             "cycle": cycle.0, "time": visit.at, "outcome": visit.outcome.name(), "changed": changed,
-            "why": visit.outcome.why(), "status": visit.outcome.status(), "share": labels::share(visit.share).0,
+            "why": visit.outcome.why(), "reason": reason(visit.outcome), "status": visit.outcome.status(), "share": labels::share(visit.share).0,
         })
     };
     visits.iter().map(one).collect()
+}
+
+/// In words why a visit did not get the page, if so.
+pub fn reason(outcome: Outcome) -> Option<String> {
+    (!outcome.is_visit()).then(|| outcome.to_string())
 }
 
 /// One sign per visit, oldest first, and a legend; none without visits.

@@ -1,7 +1,8 @@
 //! Which captures are exported.
 
-use super::super::{decided_meanwhile, decisions, since_1970};
+use super::super::{decided_meanwhile, decisions};
 use crate::cli::ExportArgs;
+use crate::cli::since_1970;
 use recrawl_crawl::admission::blocks::Blocks;
 use recrawl_crawl::admission::decisions::Decisions;
 use recrawl_crawl::admission::pattern::Pattern;
@@ -38,7 +39,7 @@ impl Selection {
                 Some(Err(format!("--host {host}: not a host; use --prefix for a URL")))
             }
             (Some(host), _) => Some(Pattern::parse(host, &settings.rules).map_err(|e| e.to_string())),
-            (None, Some(prefix)) => Some(Pattern::prefix(prefix)),
+            (None, Some(prefix)) => Some(Pattern::named_prefix(prefix)),
             (None, None) => None,
         };
         let meant = meant.transpose().map_err(Failure::Usage)?;

@@ -1,0 +1,36 @@
+//! The reason of a crawl that had nothing to fetch.
+
+use crate::report::explain::{Explanation, Page};
+use recrawl_crawl::crawl::Crawl;
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::output::page_history::PageHistory;
+use recrawl_crawl::settings::formula_file;
+use recrawl_types::CanonicalUrl;
+
+/// Explains the seed, or else the first known page; none if it is not known.
+pub fn why(crawl: &Crawl, seed: Option<&CanonicalUrl>) -> Result<Option<String>, Failure> {
+    let generation = crawl.repository.current();
+    let url = match seed {
+        Some(seed) => seed.clone(),
+        None => match generation.records().next_record()? {
+            Some((_, key, _)) => CanonicalUrl::from_key(key).map_err(Failure::work)?,
+            None => return Ok(None),
+        },
+    };
+    let Some((ordinal, record)) = generation.get(&url)? else { return Ok(None) };
+    let (mut settings, decided) = (crawl.settings.clone(), crawl.control.decided());
+    let page = Page {
+        url: url.clone(),
+        ordinal,
+        record,
+        formula: formula_file::in_force(&settings)?,
+        is_other_formula: false,
+        last: None,
+        random_seed: crawl.random_seed,
+        history: PageHistory::read(&crawl.repository.kept(), &url)?,
+        ranks: None,
+        decided: &decided,
+    };
+    let explanation = Explanation::of(page, &mut settings, &generation, || Ok(crawl.tables.clone()))?;
+    Ok(Some(format!("{url}: {}", explanation.stopped_by())))
+}
