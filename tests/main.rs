@@ -121,6 +121,8 @@ mod traps;
 mod trouble;
 /// A loop that nobody looks after: killed, out of disk.
 mod unattended;
+/// A disk that burns: the crawl goes on from its vault alone.
+mod vault;
 /// What is exported of visits, and how long they are kept.
 mod visits;
 /// The archive as one file that a browser replays.

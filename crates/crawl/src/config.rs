@@ -98,6 +98,8 @@ table! {
         improve: Improve = Improve::default(),
         /// Data directory and archive.
         storage: Storage = Storage::default(),
+        /// Shipping to the vault.
+        vault: Vault = Vault::default(),
         /// The HTTP console.
         serve: Serve = Serve::default(),
         /// Rotation of the events file.
@@ -327,8 +329,7 @@ table! {
 table! {
     /// `[scope]`
     Scope {
-        /// Hosts in scope; empty for the sites of the seeds, `*` for all, `*.example.com` with
-        /// subdomains.
+        /// Hosts in scope; empty for the sites of the seeds, `*` for all, `*.example.com` with subdomains.
         hosts: Vec<String> = Vec::new(),
         /// Hosts out of scope, in the same notation.
         refuse_hosts: Vec<String> = Vec::new(),
@@ -523,8 +524,7 @@ table! {
         archive_requests: bool = false,
         /// Size at which a WARC file is closed.
         archive_file: Size = Size(1 << 30),
-        /// Maximum size of all WARC files, beyond which the oldest are removed between cycles; 0
-        /// for no limit.
+        /// Maximum size of all WARC files, beyond which the oldest are removed between cycles; 0 for no limit.
         archive_max: Size = Size(0),
         /// Interval of syncs: a power cut loses at most the work of this long.
         sync_every: Span = Span::millis(5_000),
@@ -532,8 +532,7 @@ table! {
         keep_visits: u32 = 100,
         /// Is it kept what each host was asked in these cycles?
         keep_hosts: bool = false,
-        /// Minimum free bytes on the disk of the data directory, below which the crawl stops; 0 for
-        /// no check.
+        /// Minimum free bytes on the disk of the data directory, below which the crawl stops; 0 for no check.
         reserve: Size = Size(1 << 30),
         /// Memory for the plan of a cycle before it spills to disk.
         plan_memory: Size = Size(64 << 20),
@@ -543,6 +542,18 @@ table! {
         link_wait: u32 = 3,
         /// URLs linked to in one block at which they no longer wait.
         link_batch: usize = 32,
+        /// Address of the vault; empty for none.
+        vault: String = String::new(),
+    }
+}
+
+table! {
+    /// `[vault]`
+    Vault {
+        /// Interval at which visits and bodies are shipped to the vault.
+        ship: Span = Span::millis(10_000),
+        /// Bytes of visits and bodies that may be unshipped before the crawl waits.
+        unshipped: Size = Size(256 << 20),
     }
 }
 
@@ -734,54 +745,4 @@ pub fn all_keys() -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The reference: every key with its default, its unit and the reason.
-    const REFERENCE: &str = include_str!("../../../config/recrawl.toml");
-
-    fn parse(text: &str) -> Result<Config, String> {
-        let tables = Config::tables(text, Path::new("f.toml")).map_err(|e| e.to_string())?;
-        tables.try_into().map_err(|e: toml::de::Error| e.to_string())
-    }
-
-    #[test]
-    fn the_reference_names_every_key_and_states_the_defaults() {
-        assert_eq!(parse(REFERENCE).unwrap(), Config::default());
-        for key in all_keys() {
-            let (_, name) = key.split_once('.').unwrap();
-            let stated = REFERENCE.lines().any(|l| {
-                l.trim_start_matches("# ").split_once('=').is_some_and(|(left, _)| left.trim() == name)
-            });
-            assert!(
-                stated,
-                "config/recrawl.toml does not state `{key}`: add it with default, unit and reason"
-            );
-        }
-    }
-
-    #[test]
-    fn an_unknown_key_names_the_nearest() {
-        let error = parse("[politeness]\ndelay_per_hots = \"1 s\"").unwrap_err();
-        assert!(error.contains("politeness.delay_per_hots"), "{error}");
-        assert!(error.contains("did you mean `politeness.delay_per_host`"), "{error}");
-        let error = parse("[polite]\ndelay_per_host = \"1 s\"").unwrap_err();
-        assert!(error.contains("politeness.delay_per_host"), "{error}");
-        assert!(parse("[nonsense]\n").unwrap_err().contains("nonsense"));
-        assert!(parse("x = 1").unwrap_err().contains("unknown key `x`"));
-    }
-
-    #[test]
-    fn a_wrong_value_names_its_line() {
-        let error = parse("[cycle]\n\nperiod = 5\n").unwrap_err();
-        assert!(error.contains("line 3") && error.contains("unit"), "{error}");
-        assert!(parse("[cycle]\npages = \"101%\"").unwrap_err().contains("line 2"));
-        assert!(parse("[cycle\n").unwrap_err().contains("line 1"));
-    }
-
-    #[test]
-    fn names_may_hold_dots() {
-        let config = parse("[dns.overrides]\n\"a.example\" = \"127.0.0.1\"\n").unwrap();
-        assert_eq!(config.dns.overrides["a.example"], "127.0.0.1".parse::<IpAddr>().unwrap());
-    }
-}
+mod tests;

@@ -20,6 +20,7 @@ use crate::progress::storage::Watched;
 use crate::settings::{Settings, ranking};
 use crate::space::Space;
 use crate::stored::{keep, kept};
+use crate::vault::{self, Followed, OpenVault};
 use recrawl_archive::opener;
 use recrawl_archive::{self as archive, Archive, ArchiveEnd, ArchiveMark, Provenance, Recovery, cap};
 use recrawl_fetcher::{Fetcher, FirstLook as _, HttpNetwork, RunControl, WallClock};
@@ -57,6 +58,8 @@ pub struct Crawl {
     pub storage: Arc<dyn Storage>,
     /// The WARC files.
     pub warc: Arc<dyn Storage>,
+    /// The vault. It is closed before the repository, which holds the lock.
+    pub vault: OpenVault,
     /// The generations.
     pub repository: Repository,
     /// Free space on the disk.
@@ -154,12 +157,43 @@ impl Crawl {
     ) -> Result<Crawl, Failure> {
         contact_check::check_pages(&settings, seeds)?;
         data_dir::check_ours(&settings)?;
+        // Before anything is created: a vault that is another's must leave no data directory.
+        let clock = recrawl_fetcher::system_clock();
+        let vault = vault::prepare(&settings, &process.archive_tag, clock())?;
         let folder = &settings.data_dir;
         let files = Arc::new(FileStorage::create(folder).map_err(|e| in_folder(folder, e))?);
         let warc = opener::create(folder).map_err(|e| in_folder(folder, e))?;
         let live = Arc::new(RoundProgress::new(recrawl_fetcher::system_clock()));
         let disk = Disk { files, warc, sync: recrawl_repository::sync_files() };
-        Crawl::over(disk, live, settings, seeds, random_seed, process)
+        let mut crawl = Crawl::over(disk, live, settings, seeds, random_seed, process)?;
+        if let Some(vault) = vault {
+            crawl.follow(vault)?;
+        }
+        Ok(crawl)
+    }
+
+    /// Ships the crawl to a vault from now on.
+    ///
+    /// # Errors
+    /// As of [`vault::Prepared::begin`].
+    pub fn follow(&mut self, vault: vault::Prepared) -> Result<(), Failure> {
+        let vault = vault.begin(Followed {
+            settings: &self.settings,
+            storage: self.storage.clone(),
+            warc: self.warc.clone(),
+            tables: self.tables.clone(),
+            clock: self.clock.clone(),
+        })?;
+        self.vault = OpenVault::new(vault);
+        if let Some(vault) = self.vault.get() {
+            let vault = Arc::downgrade(vault);
+            self.control.on_decided(Box::new(move || {
+                if let Some(vault) = vault.upgrade() {
+                    vault.decided();
+                }
+            }));
+        }
+        Ok(())
     }
 
     /// Opens it on this disk, with these figures.
@@ -211,6 +245,7 @@ impl Crawl {
             settings,
             storage,
             warc,
+            vault: OpenVault::default(),
             repository,
             space,
             tables,

@@ -81,6 +81,7 @@ pub fn round_fetched_by(
     let _cycle = tracing::error_span!("cycle", cycle = round.cycle.0, round = round.round.0).entered();
     crawl.settings.scope.read_opt_out().map_err(Failure::Usage)?;
     crawl.check_contact()?;
+    crawl.vault.each(|vault| vault.check())?;
 
     crawl.space.check()?;
     let began = (crawl.clock)();

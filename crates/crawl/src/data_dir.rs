@@ -32,7 +32,7 @@ const BEGUN: [&str; 2] = ["MANIFEST", TABLES];
 const OURS: [&str; 7] =
     ["LOCK", "reports", opener::FOLDER, "formula.toml", ranking::FILE, first_look::FILE, "lost+found"];
 /// Names of further files that recrawl reads once there is a crawl.
-const STATE: [&str; 4] = ["MANIFEST", "decisions.json", "notify.json", "candidate.json"];
+const STATE: [&str; 5] = ["MANIFEST", "decisions.json", "notify.json", "candidate.json", "vault.json"];
 /// Prefixes of names that may exist before: files of cycles, about which the repository reports
 /// more, and the log of changes.
 const OURS_BEGIN: [&str; 5] = ["MANIFEST.", "generation-", "cycle-", "visits-", "control.jsonl"];

@@ -36,6 +36,7 @@ pub mod settings;
 pub mod site_rates;
 pub mod space;
 pub mod stored;
+pub mod vault;
 pub mod whole_file;
 
 pub use crawl::Crawl;

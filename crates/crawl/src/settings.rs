@@ -329,6 +329,9 @@ fn check_values(config: &Config) -> Result<(), String> {
         return Err("round.max and round.linger must not be 0".into());
     }
     check_sizes(&config.storage)?;
+    if config.vault.ship.0.is_zero() || config.vault.unshipped.0 == 0 {
+        return Err("vault.ship and vault.unshipped must not be 0".into());
+    }
     if config.extract.max_links == 0 || config.extract.max_text.0 == 0 {
         return Err("extract.max_links and extract.max_text must not be 0".into());
     }

@@ -15,6 +15,7 @@ mod learn;
 mod notify;
 mod page;
 mod search;
+mod vault;
 mod watch;
 mod web_address;
 
@@ -34,6 +35,7 @@ pub use notify::NotifyCommand;
 pub use page::{PageCommand, PageTestArgs, ShowArgs};
 pub use recrawl_contest::{PageSet, ReplayArgs, SimulateArgs};
 pub use search::SearchArgs;
+pub use vault::{VaultArgs, VaultCommand};
 pub use watch::WatchArgs;
 pub use web_address::web_address;
 
@@ -190,6 +192,9 @@ pub enum Command {
     /// Inspect, verify and copy the repository
     #[command(subcommand, after_help = "Example:\n  recrawl repository verify --data-dir data/example")]
     Repository(RepositoryCommand),
+    /// Show and verify the vault of a crawl
+    #[command(subcommand, after_help = "Example:\n  recrawl vault status --config recrawl.toml")]
+    Vault(VaultCommand),
     /// List, show, check and select score formulas
     #[command(subcommand, after_help = "Example:\n  recrawl formula check 't * (X + 0.1) / (n + 1)'")]
     Formula(FormulaCommand),

@@ -30,6 +30,7 @@ mod show;
 mod simulate;
 mod status;
 mod takedown;
+mod vault;
 mod watch;
 
 pub use recrawl_crawl::labels::{counted, thousands};
@@ -77,6 +78,7 @@ pub fn run(command: Command, serve: impl FnOnce(&ServeArgs) -> Result<(), Failur
         Command::Formula(command) => formula::run(&command),
         Command::Dataset(command) => dataset::run(&command),
         Command::Focus(command) => focus::run(&command),
+        Command::Vault(command) => vault::run(&command),
         Command::Repository(command) => repository::run(&command),
         Command::Simulate(args) => simulate::run(&args),
         Command::Learn(args) => learn::run(&args),

@@ -46,11 +46,19 @@ pub fn stopped_by_signals() -> Result<Shutdown, Failure> {
 /// # Errors
 /// When the system gives no random numbers.
 pub fn of_crawl(shutdown: Shutdown) -> Result<Process, Failure> {
+    let archive_tag = random_tag()?;
+    Ok(Process { shutdown, display: Box::new(CycleBar::default()), archive_tag })
+}
+
+/// Letters and digits that no other process has.
+///
+/// # Errors
+/// When the system gives no random numbers.
+pub fn random_tag() -> Result<String, Failure> {
     let mut tag = [0; 6];
     let random = SystemRandom::new().fill(&mut tag);
     random.map_err(|_| Failure::Work("the system gives no random numbers".into()))?;
-    let archive_tag = tag.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(Process { shutdown, display: Box::new(CycleBar::default()), archive_tag })
+    Ok(tag.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Standard output. A crawl that stops does not wait for a stalled reader.

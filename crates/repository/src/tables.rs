@@ -28,10 +28,12 @@ use std::sync::Mutex;
 mod damage;
 mod durable;
 mod pings;
+mod rows;
 mod takedown;
 
 pub use damage::TablesFound;
 pub use durable::{SyncFolder, sync_files};
+pub use rows::RowKey;
 pub use takedown::OriginTable;
 
 /// Memory for cached pages. The tables are read once per host and cycle, so more would not help.
@@ -40,6 +42,9 @@ const CACHE_BYTES: u64 = 8 << 20;
 const FLUSH_EVERY_MS: u64 = 1000;
 /// The setting that counts flushes.
 const FLUSHES: &str = "flushes";
+/// The names of the trees.
+const TREES: [&str; 9] =
+    ["hosts", "robots", "sites", "lastmods", "pings", "ping_counts", "traps", "dropped_links", "settings"];
 /// The key of the last cycle that was applied to a tree which learns from cycles.
 const APPLIED: &[u8] = b"\0cycle";
 
@@ -71,6 +76,8 @@ pub struct SledTables {
     traps: sled::Tree,
     dropped_links: sled::Tree,
     settings: sled::Tree,
+    /// For a copy elsewhere.
+    written: rows::Written,
 }
 
 impl SledTables {
@@ -112,17 +119,6 @@ impl SledTables {
     }
 
     fn with(config: sled::Config, path: String, durable: Option<Durable>) -> io::Result<SledTables> {
-        const TREES: [&str; 9] = [
-            "hosts",
-            "robots",
-            "sites",
-            "lastmods",
-            "pings",
-            "ping_counts",
-            "traps",
-            "dropped_links",
-            "settings",
-        ];
         // sled panics on some damage.
         let opened = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let database = config.open().map_err(|e| failed(&path, e))?;
@@ -158,6 +154,7 @@ impl SledTables {
             traps,
             dropped_links,
             settings,
+            written: rows::Written::default(),
         })
     }
 
@@ -271,13 +268,16 @@ impl SledTables {
         if applied.is_some_and(|bytes| bytes.as_ref() >= &round.0.to_be_bytes()[..]) {
             return Ok(());
         }
-        let mut batch = sled::Batch::default();
+        let (mut batch, mut keys) = (sled::Batch::default(), vec![APPLIED.to_vec()]);
         for entry in entries {
             let (key, value) = entry?;
+            keys.push(key.clone());
             batch.insert(key, sealed(&value));
         }
         batch.insert(APPLIED, &round.0.to_be_bytes()[..]);
-        tree.apply_batch(batch).map_err(|e| failed(&self.path, e))
+        tree.apply_batch(batch).map_err(|e| failed(&self.path, e))?;
+        self.written.note(tree, keys.iter().map(Vec::as_slice));
+        Ok(())
     }
 
     /// A setting.
@@ -301,7 +301,7 @@ impl SledTables {
     /// # Errors
     /// When the table cannot be written.
     pub fn remove_setting(&self, name: &str) -> io::Result<bool> {
-        self.settings.remove(name).map(|old| old.is_some()).map_err(|e| failed(&self.path, e))
+        self.remove_row(&self.settings, name.as_bytes())
     }
 
     /// Iterates over all hosts that were ever contacted, in no useful order.
@@ -366,7 +366,16 @@ impl SledTables {
     }
 
     fn store(&self, tree: &sled::Tree, key: &[u8], value: &[u8]) -> io::Result<()> {
-        tree.insert(key, sealed(value)).map(drop).map_err(|e| failed(&self.path, e))
+        tree.insert(key, sealed(value)).map_err(|e| failed(&self.path, e))?;
+        self.written.note(tree, [key]);
+        Ok(())
+    }
+
+    /// Removes a row; returns whether there was one.
+    fn remove_row(&self, tree: &sled::Tree, key: &[u8]) -> io::Result<bool> {
+        let removed = tree.remove(key).map_err(|e| failed(&self.path, e))?;
+        self.written.note(tree, [key]);
+        Ok(removed.is_some())
     }
 
     fn damaged(&self, Malformed(what): Malformed) -> io::Error {
@@ -692,7 +701,10 @@ impl HostTable for SledTables {
         both.map_err(|error| match error {
             TransactionError::Storage(error) => failed(&self.path, error),
             TransactionError::Abort(never) => match never {},
-        })
+        })?;
+        self.written.note(&self.hosts, [&key[..]]);
+        self.written.note(&self.robots, [&key[..]]);
+        Ok(())
     }
 }
 

@@ -101,6 +101,7 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
         room,
         crawl,
         cycle: facts.cycle,
+        unsynced: 0,
     };
     let allowance = pings_allowed(crawl, &facts);
     crawl.pings.begin_round(allowance, facts.cycle_started.is_none());
@@ -483,6 +484,8 @@ struct Recorder<'r> {
     display: &'r dyn Display,
     /// Watches the free space on the disk.
     room: Watch<'r>,
+    /// Bytes of records since the last sync.
+    unsynced: u64,
 }
 
 /// Records pages until there are no more. After an error the remaining pages are dropped, so that
@@ -541,13 +544,17 @@ impl Recorder<'_> {
         if let Some(requests) = &self.requests {
             requests.sync().map_err(Failure::work)?;
         }
-        self.log.sync().map_err(Failure::work)
+        self.log.sync().map_err(Failure::work)?;
+        let bytes = std::mem::take(&mut self.unsynced);
+        let Crawl { vault, shutdown, live, .. } = self.crawl;
+        vault.each(|vault| vault.recorded(bytes, shutdown, live))
     }
 }
 
 fn record_page(page: ReadPage, recorder: &mut Recorder<'_>) -> Result<(), Failure> {
     let ReadPage { mut visit, hub: _, member, holds_body, work: _ } = page;
     if let (Some(member), Some(archive)) = (member, recorder.archive.as_deref_mut()) {
+        recorder.unsynced += member.len() as u64;
         let position = archive.append(&member)?;
         // A revisit record has no body: the page keeps the position of its body, if any.
         if let Some(content) = visit.content.as_mut().filter(|_| holds_body) {

@@ -46,5 +46,9 @@ pub fn commit(crawl: &mut Crawl, facts: &Facts, merged: MergedRound<'_>) -> Resu
     }
     // Last: a ping that was removed before the rename would be lost with it. One that stays is answered twice.
     lessons.committed(&crawl.tables);
+    // A capture that failed is made again with the next log.
+    if let Err(failure) = crawl.vault.each(|vault| vault.committed()) {
+        tracing::warn!("the commit is not in the vault yet: {failure}");
+    }
     Ok(report)
 }

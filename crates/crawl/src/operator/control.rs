@@ -26,7 +26,7 @@ use recrawl_types::{CanonicalUrl, Cycle, Outcome, Skip, Visit};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 
 /// Maximum number of blocked patterns.
 pub const MAX_BLOCKS: usize = 10_000;
@@ -62,7 +62,12 @@ pub struct Control {
     blocks: RwLock<Arc<Blocks>>,
     /// Number of requested pages; if 0, visits are not compared with them.
     asked: AtomicUsize,
+    /// Called after each decision that is stored.
+    on_decided: OnceLock<OnDecided>,
 }
+
+/// See [`Control::on_decided`].
+pub type OnDecided = Box<dyn Fn() + Send + Sync>;
 
 /// Large parts are shared with callers that change them, and replaced as a whole.
 struct State {
@@ -118,7 +123,13 @@ impl Control {
             state: Mutex::new(state),
             blocks,
             asked,
+            on_decided: OnceLock::new(),
         })
+    }
+
+    /// Has `told` called after each decision that is in force and stored. Once.
+    pub fn on_decided(&self, told: OnDecided) {
+        let _ = self.on_decided.set(told);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -152,6 +163,9 @@ impl Control {
             next.write(&*self.storage)?;
             put_in_force(&next);
             self.state().decided = Arc::new(next);
+            if let Some(told) = self.on_decided.get() {
+                told();
+            }
         }
         Ok(effect)
     }

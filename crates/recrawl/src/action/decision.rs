@@ -2,6 +2,7 @@
 
 use super::{accepted, end_takedown, failure, full, logged, named_host};
 use crate::audit::COMMAND_LINE;
+use crate::process;
 use recrawl_console::view::{Accepted, Change, Effect, Refusal};
 use recrawl_crawl::admission::pattern::{FORMS, Pattern, PatternError};
 use recrawl_crawl::failure::Failure;
@@ -9,6 +10,7 @@ use recrawl_crawl::labels;
 use recrawl_crawl::operator::control::{Control, DecisionResult, MAX_BLOCKS, MAX_HELD_HOSTS, Mark};
 use recrawl_crawl::operator::stopped::StoppedCrawl;
 use recrawl_crawl::settings::Settings;
+use recrawl_crawl::vault;
 use recrawl_fetcher::system_clock;
 use recrawl_repository::Generation;
 use recrawl_types::Origin;
@@ -44,9 +46,16 @@ pub fn make_stopped(settings: &Settings, change: &Change) -> Result<Accepted, Fa
     settings.scope.refuse_taken_down(stopped.decided.taken_down.clone());
     let generation = stopped.repository.current();
     let mark = Mark { who: COMMAND_LINE.into(), at: system_clock()() };
-    logged(&settings, change, || {
+    let made = logged(&settings, change, || {
         stopped.decide(|control| decide(control, &settings, &generation, change, mark).map_err(failure))
-    })
+    })?;
+    // It is in force; the vault confirms it, now or at the next start.
+    let in_vault = match vault::ship_stopped(&settings, &process::random_tag()?) {
+        Ok(false) => String::new(),
+        Ok(true) => "; the vault has it".into(),
+        Err(failure) => format!("; not in the vault yet: {failure}"),
+    };
+    Ok(Accepted { detail: made.detail + &in_vault, ..made })
 }
 
 /// The response to a decision that takes effect at once.

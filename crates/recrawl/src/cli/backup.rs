@@ -22,8 +22,11 @@ pub struct BackupArgs {
 #[derive(Args)]
 pub struct RestoreArgs {
     /// Folder that `recrawl backup` wrote
-    #[arg(value_name = "DIR")]
-    pub from: PathBuf,
+    #[arg(value_name = "DIR", required_unless_present = "vault", conflicts_with = "vault")]
+    pub from: Option<PathBuf>,
+    /// Vault that a crawl has shipped to (`storage.vault`)
+    #[arg(long, value_name = "URL")]
+    pub vault: Option<String>,
     #[command(flatten)]
     pub on: OnCrawl,
 }

@@ -14,6 +14,7 @@ use recrawl_crawl::first_look;
 use recrawl_crawl::open_read;
 use recrawl_crawl::operator::stopped::in_the_way;
 use recrawl_crawl::settings::Settings;
+use recrawl_crawl::vault::restore;
 use recrawl_delivery::doubt;
 use recrawl_repository::storage::{self, FileStorage, Storage};
 use recrawl_repository::{Repository, SledTables, copies};
@@ -72,7 +73,54 @@ pub fn back_up(args: &BackupArgs) -> Result<(), Failure> {
 
 pub fn restore(args: &RestoreArgs) -> Result<(), Failure> {
     let settings = args.on.at.settings()?;
-    let (from, folder) = (&args.from, &settings.data_dir);
+    match (&args.vault, &args.from) {
+        (Some(vault), _) => restore_vault(vault, &settings.data_dir, args.on.json),
+        (None, Some(from)) => restore_backup(from, &settings.data_dir, args.on.json),
+        (None, None) => Err(Failure::Usage("name the folder of a backup, or pass --vault URL".into())),
+    }
+}
+
+fn restore_vault(vault: &str, folder: &Path, as_json: bool) -> Result<(), Failure> {
+    let source = restore::open(vault)?;
+    repository::new_folder(folder, None)?;
+    let restored = restore::restore(&source, folder)?;
+    let damaged = doubt_copies(folder)?;
+    sync_folder(folder)?;
+    let storage = FileStorage::existing(folder)?;
+    let summary = *Repository::open_read(Arc::new(storage)).map_err(Failure::work)?.current().summary();
+    if as_json {
+        return print_json(&json!({
+            "generation": summary.number, "pages": summary.pages, "files": restored.files, "bytes": restored.bytes,
+        }));
+    }
+    print_labelled(format!("generation  {}, {}", summary.number, counted(summary.pages, "page")))?;
+    let files = counted(restored.files, "file");
+    print_labelled(format!(
+        "restored    {}: {files} ({})",
+        folder.display(),
+        Size(restored.bytes).rounded()
+    ))?;
+    print_labelled("go on       with the configuration of the crawl; the vault does not have it")?;
+    tell_damaged(&damaged)
+}
+
+/// Targets of documents have got others since.
+fn doubt_copies(folder: &Path) -> Result<Vec<String>, Failure> {
+    let storage = FileStorage::existing(folder)?;
+    let mut damaged = Vec::new();
+    for name in copies(&storage)? {
+        damaged.extend(doubt(&storage, &name, None).map_err(Failure::work)?.map(|damage| damage.to_string()));
+    }
+    Ok(damaged)
+}
+
+fn tell_damaged(damaged: &[String]) -> Result<(), Failure> {
+    damaged.iter().try_for_each(|damage| {
+        print_labelled(format!("damaged     {damage}; this target of [[deliver]] gets all again"))
+    })
+}
+
+fn restore_backup(from: &Path, folder: &Path, as_json: bool) -> Result<(), Failure> {
     let source = FileStorage::existing(from).map_err(|e| {
         Failure::Usage(format!(
             "cannot open {}: {e}; name a folder that `recrawl backup` wrote",
@@ -81,7 +129,7 @@ pub fn restore(args: &RestoreArgs) -> Result<(), Failure> {
     })?;
     let backup = Repository::open_read(Arc::new(source))
         .map_err(|e| Failure::Usage(format!("{}: no complete backup: {e}", from.display())))?;
-    repository::new_folder(folder, from)?;
+    repository::new_folder(folder, Some(from))?;
     // The manifest comes last: what was cut short is no crawl.
     let mut names: Vec<_> =
         fs::read_dir(from)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<_>>()?;
@@ -89,15 +137,10 @@ pub fn restore(args: &RestoreArgs) -> Result<(), Failure> {
     for name in names.iter().filter(|name| *name != "LOCK" && *name != CONFIGURATION) {
         copy_all(&from.join(name), &folder.join(name))?;
     }
-    // Targets have got other documents since the backup.
-    let storage = FileStorage::existing(folder)?;
-    let mut damaged = Vec::new();
-    for name in copies(&storage)? {
-        damaged.extend(doubt(&storage, &name, None).map_err(Failure::work)?);
-    }
+    let damaged = doubt_copies(folder)?;
     sync_folder(folder)?;
     let summary = *backup.current().summary();
-    if args.on.json {
+    if as_json {
         return print_json(&json!({"generation": summary.number, "pages": summary.pages}));
     }
     print_labelled(format!("generation  {}, {}", summary.number, counted(summary.pages, "page")))?;
@@ -105,9 +148,7 @@ pub fn restore(args: &RestoreArgs) -> Result<(), Failure> {
         "restored    {}; `recrawl repository verify` reads every byte",
         folder.display()
     ))?;
-    for damage in damaged {
-        print_labelled(format!("damaged     {damage}; this target of [[deliver]] gets all again"))?;
-    }
+    tell_damaged(&damaged)?;
     let configuration = from.join(CONFIGURATION);
     match configuration.is_file() {
         true => print_labelled(format!("not copied  its configuration, {}", configuration.display())),

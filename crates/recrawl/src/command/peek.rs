@@ -81,6 +81,7 @@ fn alone(settings: &Settings, folder: &std::path::Path) -> Settings {
     config.hints.sitemaps = false;
     config.storage.archive = true;
     config.storage.reserve = Size(0);
+    config.storage.vault.clear();
     // The folder is no archive: it is removed when the page was shown.
     (config.consent.noindex, config.consent.noarchive) = (false, false);
     there

@@ -27,11 +27,13 @@ pub fn run(command: &RepositoryCommand) -> Result<(), Failure> {
     }
 }
 
-/// Creates the folder for a new repository; an empty one may exist.
-pub fn new_folder(out: &Path, from: &Path) -> Result<FileStorage, Failure> {
+/// Creates the folder for a new repository, made from that of `from`, if any; an empty one may exist.
+pub fn new_folder(out: &Path, from: Option<&Path>) -> Result<FileStorage, Failure> {
     let refused = |why: &str| Err(Failure::Usage(format!("{}: {why}; choose a new folder", out.display())));
     if out.exists() {
-        if out.canonicalize()? == from.canonicalize()? {
+        if let Some(from) = from
+            && out.canonicalize()? == from.canonicalize()?
+        {
             return refused("is the data directory itself");
         }
         // Also if none of the files belongs to a repository.

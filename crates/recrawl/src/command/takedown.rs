@@ -5,12 +5,14 @@ use crate::audit;
 use crate::cli::TakedownArgs;
 use crate::deliverer::local_index;
 use crate::exclusive_access::ExclusiveAccess;
+use crate::process;
 use recrawl_console::view::{Accepted, Effect};
 use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::operator::takedown::{self, Covered, Done, Order, Summary};
 use recrawl_crawl::part::InTables;
 use recrawl_crawl::settings::Settings;
+use recrawl_crawl::vault;
 use recrawl_repository::storage::FileStorage;
 use recrawl_repository::{CopyHead, CopyReader, ReadError, copies};
 use serde_json::json;
@@ -22,12 +24,18 @@ pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
     let settings = args.on.at.settings()?;
     let order = Order { pattern: meant(args, &settings)?, keep_crawling: args.keep_crawling, end: args.end };
     let now = (recrawl_fetcher::system_clock())();
+    let mut in_vault = Ok(());
     let done = match args.dry_run {
         true => takedown::dry_run(&settings, &order, now)?,
         false => {
             // A running daemon steps aside: it holds the directory, and would store visits that are to go.
             let _turn = ExclusiveAccess::alone(&settings.data_dir)?;
-            logged(&settings, &order, now)??
+            if !args.end {
+                vault::will_purge(&settings)?;
+            }
+            let done = logged(&settings, &order, now)?;
+            in_vault = shipped(&settings);
+            done?
         }
     };
     let Done { removed, covered, in_progress, tables_unread } = &done;
@@ -43,7 +51,7 @@ pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
             "tables_unread": tables_unread,
         }))?;
         // Last, since it fails if a damaged file could not be searched: all that was removed has been told.
-        return whole(removed);
+        return whole(removed).and(in_vault);
     }
     let pattern = &order.pattern;
     match args.end {
@@ -85,7 +93,7 @@ pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
             "in progress: {cycle}; finish it with `recrawl crawl --rounds 1` before the takedown"
         ))?;
     }
-    whole(removed)
+    whole(removed).and(in_vault)
 }
 
 /// Targets of `[[deliver]]` that have not confirmed yet that the pages are gone there. The index in the data directory
@@ -143,6 +151,17 @@ fn held_by_target(
         )),
         _ => None,
     })
+}
+
+/// Ships what was decided and removed; the vault then holds nothing else.
+fn shipped(settings: &Settings) -> Result<(), Failure> {
+    match vault::ship_stopped(settings, &process::random_tag()?) {
+        Ok(_) => Ok(()),
+        Err(failure) => Err(Failure::Work(format!(
+            "the takedown is in force here, and not yet in the vault, which may still hold these pages: {failure}; run \
+             `recrawl takedown` again, or start the crawl"
+        ))),
+    }
 }
 
 /// Takes the pages down, and logs it as a change of an operator.

@@ -70,7 +70,7 @@ impl SledTables {
         let key = url.to_string();
         match ping {
             Some(ping) => self.store(&self.pings, key.as_bytes(), &put_ping(ping)),
-            None => self.pings.remove(key).map(drop).map_err(|e| failed(&self.path, e)),
+            None => self.remove_row(&self.pings, key.as_bytes()).map(drop),
         }
     }
 }

@@ -79,7 +79,7 @@ impl SledTables {
             }
             rows += 1;
             if !only_count {
-                tree.remove(&key).map_err(|e| failed(&self.path, e))?;
+                self.remove_row(tree, &key)?;
             }
         }
         Ok(rows)

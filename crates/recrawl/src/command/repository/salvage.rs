@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub fn run(settings: &Settings, out: &Path, as_json: bool) -> Result<(), Failure> {
     let folder = &settings.data_dir;
     let from = FileStorage::existing(folder).map_err(|e| recrawl_crawl::data_dir::cannot_open(folder, &e))?;
-    let to: Arc<dyn Storage> = Arc::new(new_folder(out, folder)?);
+    let to: Arc<dyn Storage> = Arc::new(new_folder(out, Some(folder))?);
     let archive = opener::open(folder)?;
     let bodies = Bodies::in_storage(&*archive)?;
     let lost_bodies = Cell::new(0);

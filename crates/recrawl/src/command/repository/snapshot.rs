@@ -18,7 +18,7 @@ use std::path::Path;
 pub fn make(settings: &Settings, repository: &Repository, out: &Path) -> Result<Snapshot, Failure> {
     let folder = &settings.data_dir;
     let from = FileStorage::existing(folder).map_err(|e| recrawl_crawl::data_dir::cannot_open(folder, &e))?;
-    let to = new_folder(out, folder)?;
+    let to = new_folder(out, Some(folder))?;
     // If a hard link fails (another disk, a file system without links), the file is copied.
     let link = |name: &str| from.link(name, &to).is_ok();
     let decided = open_read::decisions(folder, || open_read::tables(folder))?.to_json();

@@ -1,0 +1,314 @@
+//! The vault of a crawl (`storage.vault`): what of the data directory is shipped, and at which moments.
+//!
+//! The data directory is the source. It is captured at moments from which a start can go on: by the recorder when log
+//! and archive are synced, after each commit, and at start and end. The order of writes on disk is that of the
+//! [transaction](crate::cycle), so each capture is a state that a crash could have left. The tables are shipped as
+//! rows ([`rows`]), since their files are sled's own. What is captured is shipped on a thread of its own.
+
+mod folder;
+pub mod lineage;
+pub mod restore;
+mod rows;
+mod stopped;
+
+pub use stopped::{ship_stopped, will_purge};
+
+use crate::failure::Failure;
+use crate::process::Shutdown;
+use crate::progress::figures::RoundProgress;
+use crate::settings::Settings;
+use folder::{Folder, captured};
+use lineage::Lineage;
+use recrawl_fetcher::WallClock;
+use recrawl_repository::SledTables;
+use recrawl_repository::decisions::DECISIONS;
+use recrawl_repository::storage::Storage;
+use recrawl_vault::{Capture, Clock, Extent, Figures, Founded, Limits, OnManifest, Shipper, Store, Vault};
+use recrawl_vault::{VaultError, found, store};
+use rows::Rows;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Bytes of recorded pages after which they are shipped before `vault.ship` is over.
+const MANY_BYTES: u64 = 8 << 20;
+/// Time that a process which ends goes on trying to ship, after its last success.
+const ENDING: Duration = Duration::from_secs(30);
+/// Wait after a failure, which doubles after each further one.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+/// Time between two sweeps of a process. Objects must be a day old.
+const SWEEP_EVERY: u64 = 24 * 60 * 60 * 1000;
+
+/// The error of a vault: with the key, and exit code 2 where nothing was done.
+pub fn failure(error: &VaultError) -> Failure {
+    match error {
+        VaultError::Refused(_) | VaultError::Unfit { .. } | VaultError::Absent(_) => {
+            Failure::Usage(format!("storage.vault: {error}"))
+        }
+        _ => Failure::Work(format!("storage.vault: {error}")),
+    }
+}
+
+/// A vault that may be begun: its store was tried, and belongs to this data directory.
+pub struct Prepared {
+    store: Arc<dyn Store>,
+    lineage: Lineage,
+    found: Founded,
+}
+
+/// Tries the store, and whether its vault is that of this data directory. Nothing is changed, here or there.
+///
+/// # Errors
+/// [`Failure::Usage`] if the store cannot hold a vault, or holds that of another crawl; [`Failure::Work`] if it does not
+/// answer.
+pub fn prepare(settings: &Settings, tag: &str, now: u64) -> Result<Option<Prepared>, Failure> {
+    let address = &settings.config.storage.vault;
+    if address.is_empty() {
+        return Ok(None);
+    }
+    prepare_in(store::open(address).map_err(|e| failure(&e))?, settings, tag, now).map(Some)
+}
+
+/// The same, in this store.
+///
+/// # Errors
+/// As [`prepare`].
+pub fn prepare_in(
+    store: Arc<dyn Store>,
+    settings: &Settings,
+    tag: &str,
+    now: u64,
+) -> Result<Prepared, Failure> {
+    // No other process has these: the time, and random letters.
+    let nonce = format!("{now}-{}-{tag}", std::process::id());
+    Vault::try_store(&*store, &nonce).map_err(|e| failure(&e))?;
+    let there = found(&*store).map_err(|e| failure(&e))?;
+    let here = Lineage::read(&settings.data_dir)?;
+    let (lineage, found) = lineage::join(settings, here, there, nonce)?;
+    Ok(Prepared { store, lineage, found })
+}
+
+/// The crawl whose data directory a vault follows.
+pub struct Followed<'s> {
+    /// The settings.
+    pub settings: &'s Settings,
+    /// The files of the data directory.
+    pub storage: Arc<dyn Storage>,
+    /// The WARC files.
+    pub warc: Arc<dyn Storage>,
+    /// The tables.
+    pub tables: Arc<SledTables>,
+    /// The time, in milliseconds since 1970.
+    pub clock: WallClock,
+}
+
+impl Prepared {
+    /// Takes the vault for this process, and ships the data directory. Its lock is held.
+    ///
+    /// # Errors
+    /// When another process takes it at the same moment, or files cannot be read or written.
+    pub fn begin(self, crawl: Followed<'_>) -> Result<CrawlVault, Failure> {
+        let Prepared { store, lineage, found } = self;
+        let Followed { settings, storage, warc, tables, clock } = crawl;
+        // Before the epoch is taken: a start that finds this nonce there knows it for its own.
+        lineage.write(&settings.data_dir)?;
+        let vault = Vault::begin(store, &found, &lineage.nonce, clock(), &lineage.files);
+        let vault = vault.map_err(|e| failure(&e))?;
+        let (data_dir, rows) =
+            (settings.data_dir.clone(), Rows::follow(tables, &lineage.nonce, &settings.data_dir));
+        let folder = Folder { storage, warc };
+        let (now, mut swept_at): (Clock, Option<u64>) = (Arc::new(move || clock()), None);
+        let mut lineage = lineage;
+        let time = now.clone();
+        let on_manifest: OnManifest = Box::new(move |vault| {
+            if lineage.purge {
+                let swept = vault.purge()?;
+                tracing::info!(objects = swept.objects, "the vault holds nothing of what was taken down");
+                lineage.purge = false;
+            }
+            lineage.has_shipped = true;
+            // Others may be cut by the next start, and written on: those are compared byte by byte.
+            lineage.files = vault.identities();
+            lineage.files.retain(|name, _| folder::is_of_warc(name));
+            lineage.write(&data_dir).map_err(|e| VaultError::Away(e.to_string()))?;
+            if swept_at.is_none_or(|at| time().saturating_sub(at) >= SWEEP_EVERY) {
+                let swept = vault.sweep(time())?;
+                tracing::debug!(objects = swept.objects, bytes = swept.bytes, "swept the vault");
+                swept_at = Some(time());
+            }
+            Ok(())
+        });
+        let limits = Limits { ending: ENDING, wait: FIRST_WAIT };
+        let shipper = Shipper::start(vault, limits, now, on_manifest)?;
+        let config = &settings.config.vault;
+        let turn = Turn { rows, captured: Instant::now(), bytes: 0, is_waiting: false };
+        let vault = CrawlVault {
+            shipper,
+            folder,
+            every: config.ship.0,
+            unshipped: config.unshipped.0,
+            address: settings.config.storage.vault.clone(),
+            turn: Mutex::new(turn),
+        };
+        vault.capture(&mut vault.turn(), Extent::Commit)?;
+        Ok(vault)
+    }
+}
+
+/// The vault of an open crawl.
+pub struct CrawlVault {
+    shipper: Shipper,
+    folder: Folder,
+    every: Duration,
+    unshipped: u64,
+    address: String,
+    turn: Mutex<Turn>,
+}
+
+/// Captures are made one after the other, and offered in the order in which they were made.
+struct Turn {
+    rows: Rows,
+    captured: Instant,
+    /// Bytes recorded since.
+    bytes: u64,
+    /// Is it logged that the crawl waits?
+    is_waiting: bool,
+}
+
+impl CrawlVault {
+    fn turn(&self) -> MutexGuard<'_, Turn> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How far it is.
+    pub fn figures(&self) -> Figures {
+        self.shipper.figures()
+    }
+
+    /// Its address.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Does the crawl wait for it?
+    pub fn is_waited_for(&self) -> bool {
+        self.figures().unshipped > self.unshipped
+    }
+
+    /// Fails once another process has taken the vault: this one must not go on.
+    ///
+    /// # Errors
+    /// Why.
+    pub fn check(&self) -> Result<(), Failure> {
+        match self.figures().lost {
+            Some(why) => Err(Failure::Work(format!("storage.vault: {why}"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Log and archive are durable as they are, with so many more bytes. They are shipped if that is due. While too much is
+    /// unshipped, the caller waits.
+    ///
+    /// # Errors
+    /// When files cannot be read, or the vault is lost.
+    pub fn recorded(&self, bytes: u64, shutdown: &Shutdown, live: &RoundProgress) -> Result<(), Failure> {
+        self.check()?;
+        let mut turn = self.turn();
+        turn.bytes += bytes;
+        if turn.captured.elapsed() < self.every && turn.bytes < MANY_BYTES {
+            return Ok(());
+        }
+        self.capture(&mut turn, Extent::Changes)?;
+        let is_waiting = self.is_waited_for();
+        if is_waiting && !std::mem::replace(&mut turn.is_waiting, true) {
+            let why = self.figures().error.unwrap_or_else(|| "it is slow".into());
+            tracing::warn!("the crawl waits: more than vault.unshipped is not in the vault yet: {why}");
+        } else if !is_waiting && std::mem::replace(&mut turn.is_waiting, false) {
+            tracing::info!("the crawl goes on: the vault has caught up");
+        }
+        drop(turn);
+        self.shipper.wait_below(self.unshipped, &mut || {
+            live.moved();
+            !shutdown.requested()
+        });
+        self.check()
+    }
+
+    /// The data directory is as a commit left it.
+    ///
+    /// # Errors
+    /// When files cannot be read.
+    pub fn committed(&self) -> Result<(), Failure> {
+        self.capture(&mut self.turn(), Extent::Commit)
+    }
+
+    /// Operators decided something. It is in force by now; here it is shipped, ahead of what else changed.
+    pub fn decided(&self) {
+        let turn = self.turn();
+        match captured(&*self.folder.storage, DECISIONS, DECISIONS.to_owned(), &self.shipper.known()) {
+            Ok(file) => self.shipper.offer_file(file),
+            Err(error) => tracing::warn!("decisions are not in the vault yet: {error}"),
+        }
+        drop(turn);
+    }
+
+    fn capture(&self, turn: &mut Turn, extent: Extent) -> Result<(), Failure> {
+        let known = self.shipper.known();
+        // The files first: rows may be newer than a log, and never older than a manifest.
+        let mut files = self.folder.capture(&known)?;
+        files.extend(turn.rows.capture(extent == Extent::Commit, &known)?);
+        self.shipper.offer(Capture { files, extent });
+        (turn.captured, turn.bytes) = (Instant::now(), 0);
+        Ok(())
+    }
+
+    /// Ships what is left; gives the last figures. Nothing may write to the data directory meanwhile.
+    pub fn close(self) -> Figures {
+        if let Err(failure) = self.capture(&mut self.turn(), Extent::Commit) {
+            tracing::warn!("cannot capture the data directory for the vault: {failure}");
+        }
+        let figures = self.shipper.finish();
+        if let Some(error) = &figures.error {
+            tracing::warn!(
+                bytes = figures.unshipped,
+                "not all is in the vault; the next start ships it: {error}"
+            );
+        }
+        figures
+    }
+}
+
+/// The vault in an open crawl: closed before the lock of the data directory is given back.
+#[derive(Default)]
+pub struct OpenVault(Option<Arc<CrawlVault>>);
+
+impl OpenVault {
+    /// An open vault.
+    pub fn new(vault: CrawlVault) -> OpenVault {
+        OpenVault(Some(Arc::new(vault)))
+    }
+
+    /// The vault; none without `storage.vault`.
+    pub fn get(&self) -> Option<&Arc<CrawlVault>> {
+        self.0.as_ref()
+    }
+
+    /// Calls `work` if there is a vault.
+    ///
+    /// # Errors
+    /// Those of `work`.
+    pub fn each(&self, work: impl FnOnce(&CrawlVault) -> Result<(), Failure>) -> Result<(), Failure> {
+        self.0.as_deref().map_or(Ok(()), work)
+    }
+}
+
+impl Drop for OpenVault {
+    fn drop(&mut self) {
+        // Who still has it only reads figures, and lets go soon.
+        if let Some(vault) = self.0.take().and_then(Arc::into_inner) {
+            vault.close();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,40 @@
+//! Shipping for commands that change a stopped crawl.
+
+use crate::failure::Failure;
+use crate::operator::stopped::StoppedCrawl;
+use crate::settings::Settings;
+use crate::vault::lineage::Lineage;
+use crate::vault::{Followed, prepare};
+use recrawl_archive::opener;
+use recrawl_fetcher::system_clock;
+use std::sync::Arc;
+
+/// Notes, before pages are taken down, that the vault must lose them: the next process that ships sees to it, whatever
+/// happens to this one.
+///
+/// # Errors
+/// When the note cannot be written.
+pub fn will_purge(settings: &Settings) -> Result<(), Failure> {
+    match Lineage::read(&settings.data_dir)? {
+        Some(lineage) => Lineage { purge: true, ..lineage }.write(&settings.data_dir),
+        None => Ok(()),
+    }
+}
+
+/// Ships a stopped crawl as it is, and ends; false if it has no vault. `tag`: random letters.
+///
+/// # Errors
+/// When not all could be shipped. What was changed in the data directory is in force all the same.
+pub fn ship_stopped(settings: &Settings, tag: &str) -> Result<bool, Failure> {
+    let clock = system_clock();
+    let Some(prepared) = prepare(settings, tag, clock())? else { return Ok(false) };
+    let StoppedCrawl { storage, repository, tables, .. } = StoppedCrawl::open(settings)?;
+    let warc = opener::create(&settings.data_dir)?;
+    let vault = prepared.begin(Followed { settings, storage, warc, tables: Arc::new(tables), clock })?;
+    let figures = vault.close();
+    drop(repository);
+    match figures.lost.or(figures.error) {
+        Some(why) => Err(Failure::Work(format!("storage.vault: {why}"))),
+        None => Ok(true),
+    }
+}

@@ -1,0 +1,233 @@
+//! The contents of a vault: the folder as the newest manifest and the logs behind it describe it.
+
+use crate::error::VaultError;
+use crate::object::{Digest, EPOCHS, Key, Kind, number_in, read_framed};
+use crate::store::{Store, StoreError};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Bytes of a file in an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Piece {
+    /// The object.
+    pub object: Key,
+    /// Where they begin in it.
+    pub at: u64,
+    /// How many they are.
+    pub length: u64,
+    /// Their SHA-256.
+    pub digest: Digest,
+}
+
+/// An object that lists pieces of a file: long files would make manifests long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct List {
+    /// The list.
+    pub list: Piece,
+    /// Bytes of the file that its pieces have.
+    pub covers: u64,
+}
+
+/// A file in the vault: pieces that follow each other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StoredFile {
+    pub(crate) lists: Vec<List>,
+    pub(crate) pieces: Vec<Piece>,
+}
+
+impl StoredFile {
+    /// Its length.
+    pub fn length(&self) -> u64 {
+        let listed: u64 = self.lists.iter().map(|list| list.covers).sum();
+        listed + self.pieces.iter().map(|piece| piece.length).sum::<u64>()
+    }
+
+    /// Do objects of their own hold all of it? What steps hold is shipped again with the next manifest.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.pieces.iter().all(|piece| piece.object.kind == Kind::Data)
+    }
+
+    /// Its pieces, with those that lists have.
+    ///
+    /// # Errors
+    /// When a list cannot be read, or is damaged.
+    pub(crate) fn resolved(&self, store: &dyn Store) -> Result<Vec<Piece>, VaultError> {
+        let mut all = Vec::new();
+        for list in &self.lists {
+            let bytes = read_piece(store, &list.list)?;
+            let pieces: Vec<Piece> = serde_json::from_slice(&bytes)
+                .map_err(|e| damaged(store, &list.list, format!("a list of pieces is malformed: {e}")))?;
+            all.extend(pieces);
+        }
+        all.extend(&self.pieces);
+        Ok(all)
+    }
+}
+
+/// Reads the bytes of a piece, checked.
+///
+/// # Errors
+/// [`VaultError::Damaged`] if the object is gone, cut short or changed.
+pub(crate) fn read_piece(store: &dyn Store, piece: &Piece) -> Result<Vec<u8>, VaultError> {
+    match store.read(&piece.object.to_string()) {
+        Ok(object) => cut(store, piece, object),
+        Err(StoreError::Absent(_)) => Err(damaged(store, piece, "the object is missing".into())),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The bytes of a piece in its object, checked.
+pub(crate) fn cut(store: &dyn Store, piece: &Piece, mut object: Vec<u8>) -> Result<Vec<u8>, VaultError> {
+    let end = piece.at.saturating_add(piece.length);
+    if (object.len() as u64) < end {
+        let what = format!("the object ends at byte {}, before byte {end}", object.len());
+        return Err(damaged(store, piece, what));
+    }
+    object.truncate(end as usize);
+    object.drain(..piece.at as usize);
+    match Digest::of_bytes(&object) == piece.digest {
+        true => Ok(object),
+        false => Err(damaged(store, piece, "its bytes differ from what was written".into())),
+    }
+}
+
+pub(crate) fn damaged(store: &dyn Store, piece: &Piece, what: String) -> VaultError {
+    VaultError::Damaged { object: store.locate(&piece.object.to_string()), offset: piece.at, what }
+}
+
+/// A step, as written.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Step {
+    /// Made up by the process that took the epoch.
+    pub nonce: String,
+    /// When it was made, in milliseconds since 1970.
+    pub at: u64,
+    /// Files that are new, or have changed; of a manifest, all.
+    pub files: BTreeMap<String, Change>,
+    /// Files that are gone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub removed: Vec<String>,
+}
+
+/// Of a file, what it keeps, and what follows.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Change {
+    /// Bytes from before that stay at its beginning: whole pieces.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub kept: u64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lists: Vec<List>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pieces: Vec<Piece>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// The files of a vault, and the steps that name them.
+#[derive(Clone, Debug)]
+pub struct Contents {
+    /// The files by name.
+    pub files: BTreeMap<String, StoredFile>,
+    /// The newest manifest.
+    pub manifest: Key,
+    /// The number of the last step: the manifest's, or that of the last log behind it.
+    pub last: u64,
+    /// When that step was made, in milliseconds since 1970, by its writer's clock.
+    pub at: u64,
+    /// The nonce of the writer.
+    pub nonce: String,
+}
+
+impl Contents {
+    /// Steps that a restore reads.
+    pub fn steps(&self) -> impl Iterator<Item = Key> + '_ {
+        let log = |number| Key { kind: Kind::Log, number, ..self.manifest };
+        std::iter::once(self.manifest).chain((self.manifest.number + 1..=self.last).map(log))
+    }
+
+    fn apply(&mut self, store: &dyn Store, key: Key, step: Step) -> Result<(), VaultError> {
+        for (name, change) in step.files {
+            let file = self.files.entry(name).or_default();
+            if !keep(file, change.kept) {
+                let what = format!("it keeps {} bytes of a file that has no such part", change.kept);
+                return Err(VaultError::Damaged { object: store.locate(&key.to_string()), offset: 0, what });
+            }
+            file.lists.extend(change.lists);
+            file.pieces.extend(change.pieces);
+        }
+        for name in &step.removed {
+            self.files.remove(name);
+        }
+        (self.last, self.at, self.nonce) = (key.number, step.at, step.nonce);
+        Ok(())
+    }
+}
+
+/// Cuts a file to its first bytes; false if no piece ends there.
+fn keep(file: &mut StoredFile, bytes: u64) -> bool {
+    let (mut left, mut lists, mut pieces) = (bytes, 0, 0);
+    while let Some(list) = file.lists.get(lists).filter(|list| list.covers <= left && left > 0) {
+        (left, lists) = (left - list.covers, lists + 1);
+    }
+    while let Some(piece) = file.pieces.get(pieces).filter(|piece| piece.length <= left && left > 0) {
+        (left, pieces) = (left - piece.length, pieces + 1);
+    }
+    if left > 0 || lists < file.lists.len() && pieces > 0 {
+        return false;
+    }
+    file.lists.truncate(lists);
+    file.pieces.truncate(pieces);
+    true
+}
+
+/// The numbers of the objects in a folder, ascending.
+pub(crate) fn numbers(store: &dyn Store, folder: &str) -> Result<Vec<u64>, VaultError> {
+    let listed = store.list(folder)?;
+    let number = |key: &str| key.strip_prefix(folder).and_then(number_in);
+    let mut numbers: Vec<u64> = listed.iter().filter_map(|object| number(&object.key)).collect();
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+/// Reads what the vault holds: of the highest epoch that has a manifest, the newest one and the logs behind it. None if
+/// nothing was ever shipped. An epoch without a manifest is of a process that has not come so far.
+///
+/// # Errors
+/// When a step is damaged, or the store does not answer.
+pub fn contents(store: &dyn Store) -> Result<Option<Contents>, VaultError> {
+    for epoch in numbers(store, EPOCHS)?.into_iter().rev() {
+        while let Some(newest) = numbers(store, &Key::folder(epoch, Kind::Manifest))?.pop() {
+            let manifest = Key { epoch, kind: Kind::Manifest, number: newest };
+            if let Some(contents) = since(store, manifest)? {
+                return Ok(Some(contents));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The contents from a manifest on; none if a newer one took its place meanwhile.
+fn since(store: &dyn Store, manifest: Key) -> Result<Option<Contents>, VaultError> {
+    let files = BTreeMap::new();
+    let mut contents = Contents { files, manifest, last: manifest.number, at: 0, nonce: String::new() };
+    let Some(step) = read_framed::<Step>(store, &manifest.to_string())? else { return Ok(None) };
+    contents.apply(store, manifest, step)?;
+    loop {
+        let number = contents.last + 1;
+        let key = Key { kind: Kind::Log, number, ..manifest };
+        let Some(step) = read_framed::<Step>(store, &key.to_string())? else {
+            // The logs end here, unless the sequence goes on with a manifest.
+            let next = Key { kind: Kind::Manifest, number, ..manifest };
+            return match store.read(&next.to_string()) {
+                Err(StoreError::Absent(_)) => Ok(Some(contents)),
+                Err(error) => Err(error.into()),
+                Ok(_) => Ok(None),
+            };
+        };
+        contents.apply(store, key, step)?;
+    }
+}

@@ -1,0 +1,104 @@
+//! The seam to a store of objects: the five operations that a vault asks for, and what each promises.
+
+pub mod faulty;
+mod folder;
+mod memory;
+mod remote;
+
+pub use folder::FolderStore;
+pub use memory::MemoryStore;
+pub use remote::RemoteStore;
+
+use crate::error::VaultError;
+use percent_encoding::percent_decode_str;
+use std::fmt::Debug;
+use std::path::Path;
+use std::sync::Arc;
+use url::Url;
+
+/// A store of objects by key. Keys are ASCII, with `/` between their parts.
+pub trait Store: Send + Sync + Debug {
+    /// Creates an object, whole, unless there is one of that key. Durable when it returns.
+    ///
+    /// # Errors
+    /// [`StoreError::Exists`] if there is one. After [`StoreError::Failed`] nobody knows whether it was created, or will
+    /// be yet.
+    fn create(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError>;
+
+    /// Reads an object. What was created is seen by each read that begins later.
+    ///
+    /// # Errors
+    /// [`StoreError::Absent`] if there is none.
+    fn read(&self, key: &str) -> Result<Vec<u8>, StoreError>;
+
+    /// Lists the objects whose keys begin with this folder, in no promised order. Empty: all.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    fn list(&self, folder: &str) -> Result<Vec<Listed>, StoreError>;
+
+    /// Removes an object; none to remove is no error.
+    ///
+    /// # Errors
+    /// When the store does not answer, or refuses.
+    fn remove(&self, key: &str) -> Result<(), StoreError>;
+
+    /// Where an object is, in words for a person. An empty key means the vault.
+    fn locate(&self, key: &str) -> String;
+}
+
+/// An object that was listed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Its key.
+    pub key: String,
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// When it was created, in milliseconds since 1970, by the store's clock.
+    pub created: u64,
+}
+
+/// Why a store did not do what it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// There is an object of that key.
+    #[error("{0}: exists already")]
+    Exists(String),
+    /// There is no object of that key.
+    #[error("{0}: no such object")]
+    Absent(String),
+    /// Refused, now and later.
+    #[error("{0}")]
+    Refused(String),
+    /// Not answered, or by an error that may pass. It may have been done all the same.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// Checks the address of a vault and opens its store. Nothing is asked of it.
+///
+/// # Errors
+/// [`VaultError::Refused`], saying how an address is written, or which credentials are missing.
+pub fn open(address: &str) -> Result<Arc<dyn Store>, VaultError> {
+    let wrong = |why: &str| {
+        VaultError::Refused(format!(
+            "{address:?} is no address of a vault: {why}; write s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, \
+             az://CONTAINER/PREFIX or file:///FOLDER"
+        ))
+    };
+    let url = Url::parse(address).map_err(|e| wrong(&e.to_string()))?;
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(wrong("it has a query or a fragment"));
+    }
+    let path = percent_decode_str(url.path()).decode_utf8().map_err(|_| wrong("its path is not UTF-8"))?;
+    let host = url.host_str().unwrap_or_default();
+    match url.scheme() {
+        "file" if host.is_empty() && path.len() > 1 => {
+            Ok(Arc::new(FolderStore::open(Path::new(path.as_ref()))?))
+        }
+        "file" => Err(wrong("a folder is named by its whole path, behind three slashes")),
+        "s3" | "gs" | "az" if host.is_empty() => Err(wrong("it names no bucket")),
+        "s3" | "gs" | "az" => Ok(Arc::new(RemoteStore::open(&url, path.trim_matches('/'))?)),
+        other => Err(wrong(&format!("{other}:// is not supported"))),
+    }
+}

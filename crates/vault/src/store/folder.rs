@@ -1,0 +1,136 @@
+//! Objects as files of a folder: for tests, and for a disk of another machine. Unlike `object_store`'s, a file is
+//! on the disk when its create returns, with its name.
+
+use super::{Listed, Store, StoreError};
+use crate::error::VaultError;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::UNIX_EPOCH;
+
+/// Part of the names of files that are not objects yet.
+const UNFINISHED: &str = ".unfinished-";
+
+/// Objects as files of a folder.
+#[derive(Debug)]
+pub struct FolderStore {
+    folder: PathBuf,
+    /// Makes names of unfinished files differ.
+    next: AtomicU64,
+}
+
+impl FolderStore {
+    /// The objects in a folder, which must exist: where a disk is not mounted, another one would fill up.
+    ///
+    /// # Errors
+    /// [`VaultError::Refused`] if it does not.
+    pub fn open(folder: &Path) -> Result<FolderStore, VaultError> {
+        let shown = folder.display();
+        match fs::metadata(folder) {
+            Ok(found) if found.is_dir() => {
+                Ok(FolderStore { folder: folder.to_owned(), next: AtomicU64::new(0) })
+            }
+            Ok(_) => Err(VaultError::Refused(format!("{shown}: is no folder"))),
+            Err(e) if e.kind() == ErrorKind::NotFound => {
+                Err(VaultError::Refused(format!("{shown}: no such folder; create it, or mount its disk")))
+            }
+            Err(e) => Err(VaultError::Refused(format!("{shown}: {e}"))),
+        }
+    }
+
+    fn path(&self, key: &str) -> PathBuf {
+        self.folder.join(key)
+    }
+
+    fn told(&self, key: &str) -> impl Fn(io::Error) -> StoreError {
+        let object = self.locate(key);
+        move |e| match e.kind() {
+            ErrorKind::NotFound => StoreError::Absent(object.clone()),
+            ErrorKind::AlreadyExists => StoreError::Exists(object.clone()),
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+                StoreError::Refused(format!("{object}: {e}"))
+            }
+            _ => StoreError::Failed(format!("{object}: {e}")),
+        }
+    }
+
+    /// Makes the folder of a key, durably.
+    fn make_folder(&self, path: &Path) -> io::Result<()> {
+        let Some(folder) = path.parent().filter(|folder| !folder.is_dir()) else { return Ok(()) };
+        fs::create_dir_all(folder)?;
+        for made in folder.ancestors().take_while(|made| made.starts_with(&self.folder)) {
+            File::open(made)?.sync_all()?;
+        }
+        Ok(())
+    }
+
+    fn link(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        self.make_folder(path)?;
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let unfinished = format!("{UNFINISHED}{}-{number}", std::process::id());
+        let beside = path.with_file_name(unfinished);
+        let write = || {
+            let mut file = File::create(&beside)?;
+            file.write_all(bytes)?;
+            file.sync_all()?;
+            // A second name is refused where there is one: rename(2) would replace it.
+            fs::hard_link(&beside, path)
+        };
+        let linked = write();
+        let _ = fs::remove_file(&beside);
+        linked?;
+        path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+    }
+
+    fn walk(&self, folder: &Path, listed: &mut Vec<Listed>) -> io::Result<()> {
+        let entries = match fs::read_dir(folder) {
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
+            entries => entries?,
+        };
+        for entry in entries {
+            let path = entry?.path();
+            let found = match fs::metadata(&path) {
+                // It was removed meanwhile.
+                Err(e) if e.kind() == ErrorKind::NotFound => continue,
+                found => found?,
+            };
+            if found.is_dir() {
+                self.walk(&path, listed)?;
+                continue;
+            }
+            let key = path.strip_prefix(&self.folder).ok().and_then(Path::to_str);
+            let Some(key) = key.filter(|key| !key.contains(UNFINISHED)) else { continue };
+            let created = found.modified()?.duration_since(UNIX_EPOCH).map_or(0, |at| at.as_millis() as u64);
+            listed.push(Listed { key: key.to_owned(), bytes: found.len(), created });
+        }
+        Ok(())
+    }
+}
+
+impl Store for FolderStore {
+    fn create(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        self.link(&self.path(key), bytes).map_err(self.told(key))
+    }
+
+    fn read(&self, key: &str) -> Result<Vec<u8>, StoreError> {
+        fs::read(self.path(key)).map_err(self.told(key))
+    }
+
+    fn list(&self, folder: &str) -> Result<Vec<Listed>, StoreError> {
+        let mut listed = Vec::new();
+        self.walk(&self.path(folder), &mut listed).map_err(self.told(folder))?;
+        Ok(listed)
+    }
+
+    fn remove(&self, key: &str) -> Result<(), StoreError> {
+        match fs::remove_file(self.path(key)).map_err(self.told(key)) {
+            Err(StoreError::Absent(_)) => Ok(()),
+            removed => removed,
+        }
+    }
+
+    fn locate(&self, key: &str) -> String {
+        self.path(key).display().to_string()
+    }
+}

@@ -1,0 +1,129 @@
+//! Removing objects that a restore no longer needs.
+
+use crate::contents::{Piece, StoredFile, damaged};
+use crate::contents::{Step, read_piece};
+use crate::error::VaultError;
+use crate::object::{Key, Kind, RACES, read_framed};
+use crate::store::Listed;
+use crate::vault::Vault;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Age from which an object may be removed: a process that restores has that long to read it.
+const OLD_ENOUGH: u64 = 24 * 60 * 60 * 1000;
+
+/// The objects that a sweep removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Objects.
+    pub objects: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl Vault {
+    /// Removes objects that are a day old and that neither of the last two manifests, nor a step behind the older of
+    /// them, names. It stays away from what says who may write: the vault's name, all epochs, and the newest number of
+    /// each kind of an epoch, which a process that slept would else create once more.
+    ///
+    /// # Errors
+    /// When the store does not answer, or an object of the last manifests is damaged.
+    pub fn sweep(&self, now: u64) -> Result<Swept, VaultError> {
+        let Some(newest) = self.newest else { return Ok(Swept::default()) };
+        let mut named = self.named()?;
+        let oldest = self.previous.unwrap_or(newest);
+        if let Some(step) = read_framed::<Step>(&*self.store, &oldest.to_string())? {
+            let file = |change| {
+                let crate::contents::Change { lists, pieces, .. } = change;
+                StoredFile { lists, pieces }
+            };
+            self.name_all(step.files.into_values().map(file).collect::<Vec<_>>().iter(), &mut named)?;
+        }
+        let listed = self.store.list("")?;
+        let last = last_of_each(&listed);
+        self.remove(&listed, |object, key| match key {
+            Some(key) => {
+                let is_step =
+                    key.kind != Kind::Data && (key.epoch, key.number) >= (oldest.epoch, oldest.number);
+                let is_last = last.get(&(key.epoch, key.kind == Kind::Data)) == Some(&key.number);
+                !is_step && !is_last && !named.contains(&key) && is_old(object, now)
+            }
+            None => object.key.starts_with(RACES) && is_old(object, now),
+        })
+    }
+
+    /// Removes, at once, all that the newest manifest and the logs behind it do not name: then the vault holds nothing
+    /// that left the folder before that manifest.
+    ///
+    /// # Errors
+    /// As of [`Vault::sweep`]; then ask again.
+    pub fn purge(&mut self) -> Result<Swept, VaultError> {
+        let Some(newest) = self.newest.filter(|newest| newest.epoch == self.epoch) else {
+            return Ok(Swept::default());
+        };
+        let named = self.named()?;
+        let listed = self.store.list("")?;
+        let swept = self.remove(&listed, |object, key| match key {
+            Some(key) if key.kind == Kind::Data => !named.contains(&key),
+            Some(key) => (key.epoch, key.number) < (newest.epoch, newest.number),
+            None => object.key.starts_with(RACES),
+        })?;
+        self.previous = None;
+        Ok(swept)
+    }
+
+    fn remove(
+        &self,
+        listed: &[Listed],
+        is_to_go: impl Fn(&Listed, Option<Key>) -> bool,
+    ) -> Result<Swept, VaultError> {
+        let mut swept = Swept::default();
+        for object in listed {
+            if is_to_go(object, object.key.parse().ok()) {
+                self.store.remove(&object.key)?;
+                (swept.objects, swept.bytes) = (swept.objects + 1, swept.bytes + object.bytes);
+            }
+        }
+        Ok(swept)
+    }
+
+    /// The objects that make up the files as they are now.
+    fn named(&self) -> Result<BTreeSet<Key>, VaultError> {
+        let mut named = BTreeSet::new();
+        self.name_all(self.files.values().map(|known| &known.file), &mut named)?;
+        Ok(named)
+    }
+
+    fn name_all<'f>(
+        &self,
+        files: impl Iterator<Item = &'f StoredFile>,
+        named: &mut BTreeSet<Key>,
+    ) -> Result<(), VaultError> {
+        for file in files {
+            named.extend(file.pieces.iter().map(|piece| piece.object));
+            for list in &file.lists {
+                // Most lists of two manifests are the same.
+                if named.insert(list.list.object) {
+                    let bytes = read_piece(&*self.store, &list.list)?;
+                    let pieces: Vec<Piece> = serde_json::from_slice(&bytes)
+                        .map_err(|e| damaged(&*self.store, &list.list, format!("malformed: {e}")))?;
+                    named.extend(pieces.iter().map(|piece| piece.object));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_old(object: &Listed, now: u64) -> bool {
+    object.created.saturating_add(OLD_ENOUGH) <= now
+}
+
+/// The highest number of each epoch: of data, and of steps.
+fn last_of_each(listed: &[Listed]) -> BTreeMap<(u64, bool), u64> {
+    let mut last = BTreeMap::new();
+    for key in listed.iter().filter_map(|object| object.key.parse::<Key>().ok()) {
+        let known = last.entry((key.epoch, key.kind == Kind::Data)).or_insert(0);
+        *known = key.number.max(*known);
+    }
+    last
+}

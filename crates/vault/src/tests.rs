@@ -1,0 +1,327 @@
+//! A folder that changes, a store that fails, and processes that die: what a restore finds.
+
+mod lives;
+
+use crate::contents::Contents;
+use crate::object::{framed, unframed};
+use crate::restore::restore;
+use crate::store::{FolderStore, MemoryStore, Store, StoreError};
+use crate::vault::{Capture, CapturedFile, Extent, Founded, Vault, found};
+use crate::{VaultError, contents, verify};
+use recrawl_repository::storage::{MemoryStorage, ReadFile, Storage};
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A file of a test: its identity, and its bytes.
+pub(crate) type Folder = BTreeMap<String, (String, Vec<u8>)>;
+
+struct Bytes(Vec<u8>);
+
+impl ReadFile for Bytes {
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.0.len() as u64)
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        let end = offset as usize + buffer.len();
+        let found = self.0.get(offset as usize..end).ok_or(io::ErrorKind::UnexpectedEof)?;
+        buffer.copy_from_slice(found);
+        Ok(())
+    }
+
+    fn identity(&self) -> io::Result<String> {
+        Ok(String::new())
+    }
+}
+
+/// Files whose names begin with `w` are lasting.
+pub(crate) fn capture(folder: &Folder, extent: Extent) -> Capture {
+    let file = |(name, (identity, bytes)): (&String, &(String, Vec<u8>))| CapturedFile {
+        name: name.clone(),
+        identity: identity.clone(),
+        length: bytes.len() as u64,
+        is_lasting: name.starts_with('w'),
+        counts: true,
+        source: Some(Arc::new(Bytes(bytes.clone()))),
+    };
+    Capture { files: folder.iter().map(file).collect(), extent }
+}
+
+pub(crate) fn folder(files: &[(&str, &[u8])]) -> Folder {
+    files.iter().map(|(name, bytes)| ((*name).to_owned(), ("1".to_owned(), bytes.to_vec()))).collect()
+}
+
+/// The files that a restore writes.
+fn restored(store: &dyn Store, contents: &Contents) -> Result<BTreeMap<String, Vec<u8>>, VaultError> {
+    let disk = MemoryStorage::new();
+    restore(store, contents, "last", &|name| disk.create(name), &|| Ok(()))?;
+    Ok(disk.image())
+}
+
+fn bytes_of(folder: &Folder) -> BTreeMap<String, Vec<u8>> {
+    folder.iter().map(|(name, (_, bytes))| (name.clone(), bytes.clone())).collect()
+}
+
+fn fresh() -> Founded {
+    Founded { id: "crawl".into(), epoch: 0, nonce: String::new() }
+}
+
+fn begin(store: &Arc<MemoryStore>, nonce: &str, identities: &BTreeMap<String, String>) -> Vault {
+    let founded = found(&**store).unwrap().unwrap_or_else(fresh);
+    Vault::begin(store.clone(), &founded, nonce, 1, identities).unwrap()
+}
+
+/// The writer of the next epoch of a store.
+pub(crate) fn begin_in(store: Arc<dyn Store>, nonce: &str) -> Vault {
+    let founded = found(&*store).unwrap().unwrap_or_else(fresh);
+    Vault::begin(store, &founded, nonce, 1, &BTreeMap::new()).unwrap()
+}
+
+fn in_vault(store: &Arc<MemoryStore>) -> BTreeMap<String, Vec<u8>> {
+    restored(&**store, &contents(&**store).unwrap().expect("something was shipped")).unwrap()
+}
+
+#[test]
+fn each_flipped_bit_of_a_step_is_noticed_and_so_is_another_key() {
+    let object = framed("a", &7, b"bytes");
+    assert_eq!(unframed::<i32>("a", &object), Ok(7));
+    assert!(unframed::<i32>("b", &object).is_err());
+    for bit in 0..object.len() * 8 {
+        let mut flipped = object.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        assert!(unframed::<i32>("a", &flipped).is_err(), "bit {bit}");
+    }
+    (0..object.len()).for_each(|length| assert!(unframed::<i32>("a", &object[..length]).is_err()));
+}
+
+#[test]
+fn a_folder_comes_back_as_it_was_at_each_step() {
+    let store = Arc::new(MemoryStore::new());
+    let mut vault = begin(&store, "a", &BTreeMap::new());
+    let mut files = folder(&[("last", b"generation 1"), ("warc", b"body"), ("log", b"visit ")]);
+    vault.ship(&capture(&files, Extent::Changes), 1).unwrap();
+    assert_eq!(in_vault(&store), bytes_of(&files));
+    files.get_mut("log").unwrap().1.extend_from_slice(&[b'v'; 100_000]);
+    files.get_mut("warc").unwrap().1.extend_from_slice(b" and body");
+    vault.ship(&capture(&files, Extent::Changes), 2).unwrap();
+    assert_eq!(in_vault(&store), bytes_of(&files));
+    // Cut, and written on.
+    files.get_mut("log").unwrap().1.truncate(50_000);
+    files.get_mut("log").unwrap().1.extend_from_slice(b"other");
+    files.remove("warc");
+    files.insert("last".into(), ("2".into(), b"generation 2".to_vec()));
+    vault.ship(&capture(&files, Extent::Changes), 3).unwrap();
+    assert_eq!(in_vault(&store), bytes_of(&files));
+    vault.ship(&capture(&files, Extent::Commit), 4).unwrap();
+    assert_eq!(in_vault(&store), bytes_of(&files));
+    let nothing = vault.ship(&capture(&files, Extent::Changes), 5).unwrap();
+    assert_eq!((nothing.bytes, nothing.is_manifest), (0, false), "nothing has changed");
+    assert_eq!(contents(&*store).unwrap().unwrap().at, 4);
+}
+
+#[test]
+fn the_next_process_ships_only_what_differs_also_if_it_knows_no_identities() {
+    for knows in [true, false] {
+        let store = Arc::new(MemoryStore::new());
+        let mut vault = begin(&store, "a", &BTreeMap::new());
+        let mut files = folder(&[("warc-1", &[7; 100_000]), ("warc-2", b"short")]);
+        vault.ship(&capture(&files, Extent::Commit), 1).unwrap();
+        let identities = if knows { vault.identities() } else { BTreeMap::new() };
+        let mut vault = begin(&store, "b", &identities);
+        files.get_mut("warc-2").unwrap().1.extend_from_slice(b"er");
+        assert_eq!(vault.ship(&capture(&files, Extent::Commit), 2).unwrap().bytes, 2);
+        assert_eq!(in_vault(&store), bytes_of(&files));
+    }
+}
+
+#[test]
+fn a_long_file_has_lists_and_comes_back() {
+    let store = Arc::new(MemoryStore::new());
+    let mut vault = begin(&store, "a", &BTreeMap::new());
+    let mut files = folder(&[("warc", b""), ("other", b"o")]);
+    for n in 0..300_u32 {
+        files.get_mut("warc").unwrap().1.extend_from_slice(&n.to_le_bytes());
+        let extent = if n % 100 == 99 { Extent::Commit } else { Extent::Changes };
+        vault.ship(&capture(&files, extent), 1).unwrap();
+    }
+    vault.ship(&capture(&files, Extent::Commit), 1).unwrap();
+    let found = contents(&*store).unwrap().unwrap();
+    let manifest = store.image()[&found.manifest.to_string()].len();
+    assert!(manifest < 2_000, "{manifest} bytes, and not a line for each of 300 pieces");
+    assert_eq!(in_vault(&store), bytes_of(&files));
+    assert_eq!(verify(&*store).unwrap().unwrap().damage, []);
+    // A cut within a list.
+    files.get_mut("warc").unwrap().1.truncate(401);
+    vault.ship(&capture(&files, Extent::Changes), 1).unwrap();
+    assert_eq!(in_vault(&store), bytes_of(&files));
+    vault.ship(&capture(&files, Extent::Commit), 1).unwrap();
+    store.set_time(1);
+    vault.sweep(u64::MAX).unwrap();
+    assert_eq!(in_vault(&store), bytes_of(&files));
+}
+
+#[test]
+fn damage_is_told_by_object_and_offset() {
+    let store = Arc::new(MemoryStore::new());
+    let mut vault = begin(&store, "a", &BTreeMap::new());
+    let files = folder(&[("warc", &[7; 1000]), ("small", b"s"), ("last", b"m")]);
+    vault.ship(&capture(&files, Extent::Commit), 1).unwrap();
+    let whole = store.image();
+    for (key, bytes) in &whole {
+        if key == "vault" || key.starts_with("epoch/") {
+            continue;
+        }
+        store.damage(key, |bytes| bytes[0] ^= 1);
+        let found = verify(&*store).unwrap().unwrap().damage;
+        assert_eq!(found.len(), 1, "{key}");
+        assert_eq!((&*found[0].object, found[0].offset), (&*format!("memory:{key}"), 0), "{found:?}");
+        store.damage(key, |bytes| bytes[0] ^= 1);
+        store.remove(key).unwrap();
+        let missing = verify(&*store).unwrap();
+        assert!(
+            missing.is_none_or(|verified| verified.damage.iter().any(|d| d.what.contains("missing"))),
+            "{key}"
+        );
+        store.create(key, bytes).unwrap();
+    }
+    assert_eq!(verify(&*store).unwrap().unwrap().damage, []);
+}
+
+#[test]
+fn a_process_that_slept_learns_that_the_vault_was_taken() {
+    let store = Arc::new(MemoryStore::new());
+    let mut asleep = begin(&store, "a", &BTreeMap::new());
+    let mut files = folder(&[("log", b"1")]);
+    asleep.ship(&capture(&files, Extent::Commit), 1).unwrap();
+    let founded = found(&*store).unwrap().unwrap();
+    let mut awake = begin(&store, "b", &BTreeMap::new());
+    files.get_mut("log").unwrap().1.push(b'2');
+    awake.ship(&capture(&files, Extent::Commit), 2).unwrap();
+    let error = asleep.ship(&capture(&folder(&[]), Extent::Commit), 3).unwrap_err();
+    assert!(matches!(&error, VaultError::Lost { object } if object.ends_with("epoch/0000000002")), "{error}");
+    assert_eq!(in_vault(&store), bytes_of(&files));
+    let late = Vault::begin(store.clone(), &founded, "c", 4, &BTreeMap::new());
+    assert!(matches!(late, Err(VaultError::Lost { .. })), "an epoch is taken once");
+}
+
+/// A store that lets each writer create an object, and one that forgets the condition now and then.
+#[derive(Debug)]
+struct Overwriting(MemoryStore, usize, AtomicUsize);
+
+impl Store for Overwriting {
+    fn create(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        match self.0.create(key, bytes) {
+            Err(StoreError::Exists(_)) if self.2.fetch_add(1, Ordering::Relaxed).is_multiple_of(self.1) => {
+                self.0.remove(key).and_then(|()| self.0.create(key, bytes)).or(Ok(()))
+            }
+            created => created,
+        }
+    }
+    fn read(&self, key: &str) -> Result<Vec<u8>, StoreError> {
+        self.0.read(key)
+    }
+    fn list(&self, folder: &str) -> Result<Vec<crate::store::Listed>, StoreError> {
+        self.0.list(folder)
+    }
+    fn remove(&self, key: &str) -> Result<(), StoreError> {
+        self.0.remove(key)
+    }
+    fn locate(&self, key: &str) -> String {
+        self.0.locate(key)
+    }
+}
+
+#[test]
+fn a_store_must_have_one_winner_among_32_and_is_left_as_it_was() {
+    let disk = tempfile::tempdir().unwrap();
+    let stores: [Box<dyn Store>; 2] =
+        [Box::new(MemoryStore::new()), Box::new(FolderStore::open(disk.path()).unwrap())];
+    for store in stores {
+        for race in 0..20 {
+            Vault::try_store(&*store, &race.to_string()).unwrap();
+        }
+        assert_eq!(store.list("").unwrap(), []);
+    }
+    for one_in in [1, 7, 31] {
+        let store = Overwriting(MemoryStore::new(), one_in, AtomicUsize::new(0));
+        let error = Vault::try_store(&store, "race").unwrap_err();
+        assert!(matches!(error, VaultError::Unfit { racers: 32, .. }), "{error}");
+        assert!(error.to_string().contains("cannot hold a vault"), "{error}");
+    }
+}
+
+#[test]
+fn a_folder_keeps_objects_and_creates_each_once() {
+    let disk = tempfile::tempdir().unwrap();
+    let store = FolderStore::open(disk.path()).unwrap();
+    store.create("0000000001/data/0000000000", b"one").unwrap();
+    let again = store.create("0000000001/data/0000000000", b"two").unwrap_err();
+    assert!(matches!(again, StoreError::Exists(_)));
+    assert_eq!(store.read("0000000001/data/0000000000").unwrap(), b"one");
+    let listed = store.list("0000000001/").unwrap();
+    assert_eq!((listed.len(), &*listed[0].key, listed[0].bytes), (1, "0000000001/data/0000000000", 3));
+    assert!(listed[0].created > 0);
+    assert_eq!(store.list("0000000002/").unwrap(), []);
+    store.remove("0000000001/data/0000000000").unwrap();
+    store.remove("0000000001/data/0000000000").unwrap();
+    assert!(matches!(store.read("0000000001/data/0000000000"), Err(StoreError::Absent(_))));
+    let missing = FolderStore::open(&disk.path().join("none")).unwrap_err().to_string();
+    assert!(missing.contains("no such folder; create it, or mount its disk"), "{missing}");
+}
+
+#[test]
+fn an_address_is_checked_before_anything_is_asked() {
+    for (address, why) in [
+        ("", "is no address of a vault"),
+        ("bucket", "is no address of a vault"),
+        ("http://a.test/b", "http:// is not supported"),
+        ("file://data/vault", "three slashes"),
+        ("file:///", "three slashes"),
+        ("s3://bucket/a?b=c", "a query or a fragment"),
+        ("s3:///prefix", "it names no bucket"),
+        ("file:///no/such/folder", "no such folder"),
+    ] {
+        let error = crate::store::open(address).unwrap_err();
+        assert!(
+            matches!(error, VaultError::Refused(_)) && error.to_string().contains(why),
+            "{address}: {error}"
+        );
+    }
+}
+
+#[test]
+fn a_sweep_keeps_two_manifests_and_the_newest_numbers_and_a_purge_keeps_one() {
+    let store = Arc::new(MemoryStore::new());
+    let mut vault = begin(&store, "a", &BTreeMap::new());
+    let mut files = folder(&[("last", b"1"), ("warc", b"SECRET body")]);
+    let ship = |vault: &mut Vault, files: &mut Folder, text: &str, extent| {
+        files.insert("last".into(), (text.into(), format!("SECRET {text}").into_bytes()));
+        files.get_mut("warc").unwrap().1.extend_from_slice(text.as_bytes());
+        vault.ship(&capture(files, extent), 1).unwrap();
+    };
+    for n in 0..4 {
+        ship(&mut vault, &mut files, &format!("log {n}"), Extent::Changes);
+        ship(&mut vault, &mut files, &format!("commit {n}"), Extent::Commit);
+    }
+    let before = store.image().len();
+    assert_eq!(vault.sweep(1000).unwrap().objects, 0, "they are not a day old");
+    let swept = vault.sweep(u64::MAX).unwrap();
+    assert!(swept.objects > 0 && store.image().len() + swept.objects as usize == before);
+    assert_eq!(in_vault(&store), bytes_of(&files));
+    let keys: Vec<String> = store.image().into_keys().filter(|key| key.contains("/manifest/")).collect();
+    assert_eq!(keys, ["0000000001/manifest/0000000005", "0000000001/manifest/0000000007"]);
+    // The secret is taken down by a later process; what is lasting is written anew.
+    let mut later = begin(&store, "b", &vault.identities());
+    let clean = folder(&[("last", b"clean"), ("log", b"clean")]);
+    let clean: Folder = clean.into_iter().map(|(n, (_, b))| (n, ("new".to_owned(), b))).collect();
+    assert_eq!(later.purge().unwrap().objects, 0, "not before there is a manifest of its own");
+    later.ship(&capture(&clean, Extent::Commit), 2).unwrap();
+    later.purge().unwrap();
+    assert_eq!(in_vault(&store), bytes_of(&clean));
+    for (key, bytes) in store.image() {
+        assert!(!bytes.windows(6).any(|part| part == b"SECRET"), "{key}");
+    }
+    assert!(store.image().contains_key("epoch/0000000001"), "an epoch is never taken again");
+}

@@ -1,0 +1,72 @@
+//! Verifying: every byte of a vault that a restore would read.
+
+use crate::contents::{Contents, contents};
+use crate::error::VaultError;
+use crate::restore::each_piece;
+use crate::store::Store;
+use serde::Serialize;
+
+/// A part of an object that is not what was written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Damage {
+    /// The object.
+    pub object: String,
+    /// The first byte of the part.
+    pub offset: u64,
+    /// The kind of damage.
+    pub what: String,
+    /// The file that it is a part of, if known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+}
+
+/// The result of reading all.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Verified {
+    /// Files.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// The damage; empty if a restore is possible.
+    pub damage: Vec<Damage>,
+}
+
+/// Reads all that a restore would read. None if nothing was ever shipped.
+///
+/// # Errors
+/// When the store does not answer. Damage is not an error.
+pub fn verify(store: &dyn Store) -> Result<Option<Verified>, VaultError> {
+    let mut verified = Verified::default();
+    let contents = match contents(store) {
+        Ok(None) => return Ok(None),
+        Ok(Some(contents)) => contents,
+        Err(error) => {
+            verified.damage.push(as_damage(error, None)?);
+            return Ok(Some(verified));
+        }
+    };
+    for name in contents.files.keys() {
+        verified.files += 1;
+        match read_file(store, &contents, name) {
+            Ok(bytes) => verified.bytes += bytes,
+            Err(error) => verified.damage.push(as_damage(error, Some(name.clone()))?),
+        }
+    }
+    Ok(Some(verified))
+}
+
+fn read_file(store: &dyn Store, contents: &Contents, name: &str) -> Result<u64, VaultError> {
+    let mut read = 0;
+    each_piece(store, &contents.files[name].resolved(store)?, |bytes| {
+        read += bytes.len() as u64;
+        Ok(())
+    })?;
+    Ok(read)
+}
+
+fn as_damage(error: VaultError, file: Option<String>) -> Result<Damage, VaultError> {
+    match error {
+        VaultError::Damaged { object, offset, what } => Ok(Damage { object, offset, what, file }),
+        other => Err(other),
+    }
+}

@@ -1,0 +1,371 @@
+//! A disk that burns: the crawl goes on from its vault alone.
+
+use crate::crash::{Moment, setting};
+use crate::harness::{PATIENCE, Pages, World, count, fails, host_of, json_lines, succeeds, web};
+use flate2::read::MultiGzDecoder;
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use recrawl_repository::VisitLog;
+use recrawl_repository::storage::FileStorage;
+use recrawl_types::{LogRecord, Round};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// A world whose crawl ships to a folder beside it, each synced page at once.
+fn shipped(web: recrawl_mockweb::Config, extra: &str) -> (World, String) {
+    let world = World::new(web, "");
+    let bucket = world.folder.path().join("bucket");
+    fs::create_dir(&bucket).unwrap();
+    let vault = format!("file://{}", bucket.display());
+    configure(&world, &vault, extra);
+    (world, vault)
+}
+
+fn configure(world: &World, vault: &str, extra: &str) {
+    world.configure(&format!(
+        "[storage]\nvault = \"{vault}\"\nsync_every = \"0 s\"\n[vault]\nship = \"1 ms\"\n{extra}"
+    ));
+}
+
+fn bucket(world: &World) -> PathBuf {
+    world.folder.path().join("bucket")
+}
+
+/// The data directory is lost, and made again from the vault.
+fn burn(world: &World, vault: &str) {
+    fs::remove_dir_all(&world.data_dir).unwrap();
+    succeeds(world.run(&["restore", "--vault", vault]));
+}
+
+/// All files in a folder and those in it.
+fn files_in(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => files.extend(files_in(&path)),
+            false => _ = files.insert(path.display().to_string(), fs::read(&path).unwrap()),
+        }
+    }
+    files
+}
+
+/// A row without what tells when it was made, and where its body lies.
+fn timeless(row: &Value) -> Value {
+    let mut row = row.clone();
+    let fields = row.as_object_mut().expect("a row is an object");
+    let is_of_time = |name: &str| name.starts_with("warc_") || name == "time" || name == "milliseconds";
+    fields.retain(|name, _| !is_of_time(name));
+    row
+}
+
+fn timeless_pages(pages: &Pages) -> BTreeMap<&String, Value> {
+    pages.iter().map(|(url, row)| (url, timeless(row))).collect()
+}
+
+fn visits(world: &World) -> Vec<Value> {
+    json_lines(&succeeds(world.run(&["export", "visits", "--out", "-"]))).iter().map(timeless).collect()
+}
+
+#[test]
+fn a_crawl_whose_disk_burns_after_each_cycle_equals_one_that_was_left_alone() {
+    let (mut world, vault) = shipped(web(60, 3), "[cycle]\npages = \"100%\"");
+    let (burning, calm) = (world.data_dir.clone(), world.folder.path().join("calm"));
+    for _ in 0..4 {
+        world.server.advance().unwrap();
+        configure(&world, &vault, "[cycle]\npages = \"100%\"");
+        world.crawl(1);
+        let before = world.pages();
+        burn(&world, &vault);
+        assert_eq!(world.pages(), before, "bodies have their places, too");
+        world.is_sound();
+        world.data_dir = calm.clone();
+        world.configure("[cycle]\npages = \"100%\"");
+        world.crawl(1);
+        world.data_dir = burning.clone();
+    }
+    let (of_burnt, visits_of_burnt) = (world.pages(), visits(&world));
+    let status: Value =
+        serde_json::from_str(&succeeds(world.run(&["vault", "status", "--vault", &vault, "--json"])))
+            .unwrap();
+    assert_eq!(count(&status, "epoch"), Some(4), "each start takes an epoch: {status}");
+    let told = succeeds(world.run(&["vault", "verify", "--vault", &vault]));
+    assert!(told.starts_with("ok: "), "{told}");
+    world.data_dir = calm.clone();
+    let alone = world.pages();
+    assert!(alone.values().any(|page| page["warc_file"].is_u64()), "something is archived");
+    assert_eq!(timeless_pages(&of_burnt), timeless_pages(&alone));
+    assert_eq!(visits_of_burnt, visits(&world));
+    // Without the key nothing of a vault is on the disk.
+    let names: Vec<String> = files_in(&calm).into_keys().filter(|name| name.contains("vault")).collect();
+    assert_eq!((names, calm.join("vault.json").exists()), (Vec::new(), false));
+    assert!(burning.join("vault.json").exists());
+}
+
+/// The pages in the log of the round in progress.
+fn logged(data_dir: &Path) -> BTreeSet<String> {
+    let storage = FileStorage::existing(data_dir).unwrap();
+    let round = |name: &str| name.strip_prefix("cycle-")?.strip_suffix(".visits")?.parse().ok().map(Round);
+    let names =
+        fs::read_dir(data_dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut urls = BTreeSet::new();
+    for round in names.filter_map(|name| round(&name)) {
+        let mut log = VisitLog::read(&storage, round).unwrap();
+        while let Ok(Some(record)) = log.next_record() {
+            if let LogRecord::Visit(visit) = record {
+                urls.insert(visit.url.to_string());
+            }
+        }
+    }
+    urls
+}
+
+/// RECRAWL_VAULT_KILLS sets how often the crawl is killed and its disk wiped, RECRAWL_KILL_SEED when.
+#[test]
+fn killed_and_its_disk_wiped_again_and_again_it_loses_only_what_was_not_shipped() {
+    let (kills, seed) = (setting("RECRAWL_VAULT_KILLS", 20), setting("RECRAWL_KILL_SEED", 1));
+    let mut lot = StdRng::seed_from_u64(seed);
+    let extra = "[cycle]\npages = \"50%\"\n[politeness]\ndelay_per_host = \"2 ms\"";
+    let (world, vault) = shipped(web(150, 4), extra);
+    let (mut killed, mut generation, mut in_log, mut blocked) = (0, 0, 0, None);
+    let mut starts = 0;
+    while killed < kills {
+        starts += 1;
+        assert!(starts <= 20 * (kills + 1), "no progress");
+        let mut child = world.spawn_crawl(1);
+        let moment = Moment::draw(&mut lot, 60);
+        moment.wait(&world, &mut child);
+        child.kill().unwrap();
+        let is_whole = child.wait_with_output().unwrap().status.success();
+        world.forgets_the_killed();
+        killed += u64::from(!is_whole);
+        let committed = match world.data_dir.join("MANIFEST").exists() {
+            true => count(&world.status(), "generation").unwrap(),
+            false => 0,
+        };
+        if !files_in(&bucket(&world)).keys().any(|name| name.contains("/manifest/")) {
+            // Killed before the first step: there is nothing to lose yet.
+            continue;
+        }
+        burn(&world, &vault);
+        world.is_sound();
+        let now = count(&world.status(), "generation").unwrap();
+        assert!(now >= generation, "kill {killed}, {moment:?}: generation {now} after {generation}");
+        // The newest commit may have been on its way.
+        assert!(now == committed || now + 1 == committed, "kill {killed}: {now} of {committed}");
+        generation = now;
+        if let Some(host) = &blocked {
+            let decided = fs::read_to_string(world.data_dir.join("decisions.json")).unwrap();
+            assert!(decided.contains(host), "kill {killed}: a decision that the vault confirmed is lost");
+        } else if killed >= kills / 2 {
+            let host = host_of(&world.server.seeds()[0]);
+            let told = succeeds(world.run(&["block", &host]));
+            assert!(told.contains("the vault has it"), "{told}");
+            blocked = Some(host);
+            burn(&world, &vault);
+        }
+        // What was shipped of the round is not asked again: the next start finishes it.
+        let shipped = logged(&world.data_dir);
+        let asked: BTreeMap<&String, usize> = shipped.iter().map(|url| (url, world.asked(url))).collect();
+        if !shipped.is_empty() {
+            succeeds(world.run(&["crawl", "--json", "--rounds", "1"]));
+            in_log += shipped.len();
+            for (url, before) in asked {
+                assert_eq!(world.asked(url), before, "kill {killed}: {url} was in the vault's log");
+            }
+            generation = count(&world.status(), "generation").unwrap();
+        }
+        world.server.set_clock(generation as u32).unwrap();
+    }
+    println!(
+        "seed {seed}: {kills} kills in {starts} starts, {generation} generations, {in_log} visits from logs"
+    );
+    assert!(in_log > 0, "some kill came within a round");
+    assert!(succeeds(world.run(&["vault", "verify"])).starts_with("ok: "));
+}
+
+/// The bodies in an object, as far as it has them: it may begin and end within one.
+fn unpacked(object: &[u8]) -> Vec<u8> {
+    let mut all = Vec::new();
+    for at in (0..object.len()).filter(|at| object[*at..].starts_with(&[0x1f, 0x8b, 8])) {
+        let mut body = Vec::new();
+        // Up to where it is cut.
+        let _ = MultiGzDecoder::new(&object[at..]).read_to_end(&mut body);
+        all.extend(body);
+    }
+    all
+}
+
+fn objects_with(world: &World, text: &[u8]) -> Vec<String> {
+    let holds = |bytes: &[u8]| bytes.windows(text.len()).any(|part| part == text);
+    let objects = files_in(&bucket(world)).into_iter();
+    objects.filter(|(_, bytes)| holds(bytes) || holds(&unpacked(bytes))).map(|(name, _)| name).collect()
+}
+
+#[test]
+fn the_whole_bucket_loses_what_is_taken_down_and_the_takedown_survives_the_disk() {
+    let (world, vault) = shipped(web(40, 2), "[cycle]\npages = \"100%\"");
+    (0..3).for_each(|_| drop(world.next_cycle()));
+    let (beginning, host) = (world.server.seeds()[0].clone(), host_of(&world.server.seeds()[0]));
+    let record = format!("WARC-Target-URI: {beginning}");
+    assert!(!objects_with(&world, record.as_bytes()).is_empty());
+    let others = files_in(&bucket(&world)).len();
+    succeeds(world.run(&["takedown", "--host", &host]));
+    assert_eq!(objects_with(&world, record.as_bytes()), Vec::<String>::new());
+    assert!(files_in(&bucket(&world)).len() < others, "old steps are gone");
+    let before = world.pages();
+    burn(&world, &vault);
+    assert_eq!(world.pages(), before);
+    world.is_sound();
+    let asked = world.server.log(0).unwrap().len();
+    world.next_cycle();
+    let later = world.server.log(asked as u64).unwrap();
+    assert!(!later.is_empty() && later.iter().all(|access| access.host != host), "it is asked no more");
+    assert_eq!(objects_with(&world, record.as_bytes()), Vec::<String>::new());
+}
+
+#[test]
+fn a_vault_that_is_not_this_crawls_is_refused_and_nothing_is_done() {
+    let (mut world, vault) = shipped(web(10, 1), "");
+    world.crawl(1);
+    let before = files_in(&bucket(&world));
+    let refused = |world: &World, why: &str| {
+        let mut command = world.command(&["crawl", "--cycles", "1"]);
+        let output = command.arg("--seeds").arg(world.seed_file()).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        assert!(told.contains("storage.vault") && told.contains(why), "{told}");
+    };
+    let mine = world.data_dir.clone();
+    let copy = world.folder.path().join("copy");
+    succeeds(Command::new("cp").arg("-a").arg(&mine).arg(&copy).output().unwrap());
+    world.data_dir = world.folder.path().join("new");
+    refused(&world, "holds another crawl");
+    assert!(!world.data_dir.exists(), "nothing is made");
+    assert_eq!(files_in(&bucket(&world)), before);
+    // A copy from before another start is older than the vault.
+    world.data_dir = mine.clone();
+    world.crawl(1);
+    world.data_dir = copy;
+    refused(&world, "is older than its vault");
+    world.data_dir = mine.clone();
+    fs::rename(bucket(&world), world.folder.path().join("moved")).unwrap();
+    refused(&world, "no such folder; create it");
+    fs::create_dir(bucket(&world)).unwrap();
+    refused(&world, "is empty, although");
+    let told = fails(world.run(&["restore", "--vault", &vault]), 2);
+    assert!(told.contains("not empty"), "{told}");
+    world.data_dir = world.folder.path().join("other");
+    let told = fails(world.run(&["restore", "--vault", &vault]), 2);
+    assert!(told.contains("there is no vault here"), "{told}");
+    assert!(!world.data_dir.exists());
+    configure(&world, "ftp://a/b", "");
+    refused(&world, "ftp:// is not supported");
+}
+
+#[test]
+fn damage_in_the_bucket_is_told_by_object_and_no_restore_begins_a_crawl() {
+    let (world, vault) = shipped(web(10, 1), "");
+    world.crawl(1);
+    let (object, mut bytes) =
+        files_in(&bucket(&world)).into_iter().find(|(name, _)| name.contains("/data/")).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&object, bytes).unwrap();
+    let told = fails(world.run(&["vault", "verify"]), 1);
+    assert!(told.contains("1 damaged place"), "{told}");
+    let json = world.run(&["vault", "verify", "--json"]);
+    let json: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(
+        (json["damage"][0]["object"].as_str(), json["damage"][0]["offset"].as_u64()),
+        (Some(&*object), Some(0))
+    );
+    fs::remove_dir_all(&world.data_dir).unwrap();
+    let told = fails(world.run(&["restore", "--vault", &vault]), 1);
+    assert!(told.contains(&object) && told.contains("differ from what was written"), "{told}");
+    assert!(!world.data_dir.join("MANIFEST").exists());
+}
+
+/// A server that speaks S3, from the wheel `moto[server]`.
+struct Moto {
+    child: Child,
+    port: u16,
+}
+
+impl Drop for Moto {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Starts it with a bucket `bucket`; none if it is not installed. RECRAWL_MOTO names the program (scripts/s3-tests.sh).
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a component that may be installed is named by a documented variable"
+)]
+fn moto() -> Option<Moto> {
+    let program = std::env::var("RECRAWL_MOTO").unwrap_or_else(|_| "moto_server".into());
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let mut command = Command::new(program);
+    command.args(["-H", "127.0.0.1", "-p", &port.to_string()]).stdout(Stdio::null()).stderr(Stdio::null());
+    let moto = Moto { child: command.spawn().ok()?, port };
+    let begun = Instant::now();
+    let made = loop {
+        assert!(begun.elapsed() < PATIENCE, "moto does not answer");
+        if let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) {
+            let head =
+                "PUT /bucket HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+            stream.write_all(head.as_bytes()).unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            break answer;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert!(made.contains(" 200 "), "{made}");
+    Some(moto)
+}
+
+impl Moto {
+    fn run(&self, world: &World, words: &[&str]) -> Output {
+        let mut command = world.command(words);
+        command
+            .env("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{}", self.port))
+            .env("AWS_REGION", "us-east-1");
+        command.env("AWS_ACCESS_KEY_ID", "key").env("AWS_SECRET_ACCESS_KEY", "secret").output().unwrap()
+    }
+}
+
+#[test]
+fn a_crawl_on_s3_goes_on_from_its_bucket_and_a_missing_bucket_is_named() {
+    let Some(moto) = moto() else {
+        eprintln!("SKIPPED, 1 test: no moto_server; scripts/s3-tests.sh installs it");
+        return;
+    };
+    let vault = "s3://bucket/crawl";
+    let world = World::new(web(20, 2), "");
+    configure(&world, vault, "");
+    let seeds = world.seed_file();
+    let seeds = seeds.to_str().unwrap();
+    succeeds(moto.run(&world, &["crawl", "--cycles", "2", "--seeds", seeds]));
+    let before = world.pages();
+    fs::remove_dir_all(&world.data_dir).unwrap();
+    succeeds(moto.run(&world, &["restore", "--vault", vault]));
+    assert_eq!(world.pages(), before);
+    succeeds(moto.run(&world, &["crawl", "--cycles", "1"]));
+    assert!(succeeds(moto.run(&world, &["vault", "verify"])).starts_with("ok: "));
+    let host = host_of(&world.server.seeds()[0]);
+    succeeds(moto.run(&world, &["takedown", "--host", &host]));
+    let status = succeeds(moto.run(&world, &["vault", "status", "--json"]));
+    assert_eq!(count(&serde_json::from_str(&status).unwrap(), "epoch"), Some(3), "{status}");
+    configure(&world, "s3://none/crawl", "");
+    let told = fails(moto.run(&world, &["crawl", "--cycles", "1"]), 2);
+    assert!(told.contains("storage.vault") && told.contains("no such bucket"), "{told}");
+}
