@@ -28,7 +28,7 @@ impl Vault {
     /// # Errors
     /// When the store does not answer, or an object of the last manifests is damaged.
     pub fn sweep(&self, now: u64) -> Result<Swept, VaultError> {
-        let Some(newest) = self.newest else { return Ok(Swept::default()) };
+        let Some(newest) = self.newest.filter(|_| !self.is_unsettled()) else { return Ok(Swept::default()) };
         let mut named = self.named()?;
         let oldest = self.previous.unwrap_or(newest);
         if let Some(step) = read_framed::<Step>(&*self.store, &oldest.to_string())? {
@@ -57,7 +57,8 @@ impl Vault {
     /// # Errors
     /// As of [`Vault::sweep`]; then ask again.
     pub fn purge(&mut self) -> Result<Swept, VaultError> {
-        let Some(newest) = self.newest.filter(|newest| newest.epoch == self.epoch) else {
+        let is_own = |newest: &Key| newest.epoch == self.epoch && !self.is_unsettled();
+        let Some(newest) = self.newest.filter(is_own) else {
             return Ok(Swept::default());
         };
         let named = self.named()?;

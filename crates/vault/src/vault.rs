@@ -211,6 +211,11 @@ impl Vault {
         self.epoch
     }
 
+    /// Is there a step whose create was not answered? Its objects are named by nothing else yet.
+    pub(crate) fn is_unsettled(&self) -> bool {
+        self.open.is_some()
+    }
+
     /// Identities of the files that the vault has in objects of their own.
     pub fn identities(&self) -> BTreeMap<String, String> {
         let settled = self.files.iter().filter(|(_, known)| known.file.is_settled());
