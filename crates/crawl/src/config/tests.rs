@@ -3,7 +3,7 @@
 use super::*;
 
 /// The reference: every key with its default, its unit and the reason.
-const REFERENCE: &str = include_str!("../../../config/recrawl.toml");
+const REFERENCE: &str = include_str!("../../../../config/recrawl.toml");
 
 fn parse(text: &str) -> Result<Config, String> {
     let tables = Config::tables(text, Path::new("f.toml")).map_err(|e| e.to_string())?;

@@ -44,7 +44,8 @@ pub fn new_folder(out: &Path, from: Option<&Path>) -> Result<FileStorage, Failur
     // A folder of the data directory would be a part of the next backup, and is lost with it.
     let place = std::path::absolute(out)?;
     let above = place.ancestors().find(|folder| folder.exists()).map(Path::canonicalize).transpose()?;
-    if above.is_some_and(|above| from.canonicalize().is_ok_and(|from| above.starts_with(from))) {
+    let from = from.and_then(|from| from.canonicalize().ok());
+    if above.is_some_and(|above| from.is_some_and(|from| above.starts_with(from))) {
         return refused("is inside the data directory");
     }
     FileStorage::create(out).map_err(|e| Failure::Work(format!("cannot create {}: {e}", out.display())))
