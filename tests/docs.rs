@@ -115,7 +115,8 @@ fn settings_in(answer: &str) -> Option<String> {
     }
     // Entries of a list need the pages or the host that they are about.
     let head = match table {
-        Some(&"[[pages]]") => "[[pages]]\nmatch = \"https://example.com/*\"\n",
+        // A rhythm is one of a page.
+        Some(&"[[pages]]") => "[[pages]]\nmatch = \"https://example.com/page\"\n",
         Some(&"[[hosts]]") => "[[hosts]]\nhost = \"example.com\"\n",
         Some(table) => table,
         None => "",

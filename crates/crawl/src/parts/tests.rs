@@ -70,6 +70,7 @@ const OF_ROUNDS: &[&str] = &[
     "serve",
     "storage",
     "urls",
+    "vault",
 ];
 
 #[test]

@@ -131,9 +131,17 @@ fn followed_tables_come_back_as_they_were_at_each_capture() {
     tables.set_setting("before", b"begun").unwrap();
     let mut rows = Rows::follow(tables.clone(), "n", folder.path());
     let (mut kept, mut bases) = (Kept::default(), std::collections::BTreeSet::new());
-    // Values long enough that a new base is made in between.
+    // Values long enough that a new base is made in between; the tables compress what they can.
+    let value = |n: u32| {
+        let mut state = u64::from(n);
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 56) as u8
+        };
+        (0..100_000).map(|_| next()).collect::<Vec<u8>>()
+    };
     for n in 0..60_u32 {
-        tables.set_setting(&format!("name {}", n % 7), &vec![n as u8; 100_000]).unwrap();
+        tables.set_setting(&format!("name {}", n % 7), &value(n)).unwrap();
         if n % 3 == 0 {
             tables.remove_setting(&format!("name {}", (n + 1) % 7)).unwrap();
         }
