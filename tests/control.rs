@@ -509,8 +509,7 @@ fn a_page_is_added_and_fetched_by_command() {
 /// The visit that finds a page again and unchanged has no body, but the page has a text.
 #[test]
 fn a_page_that_is_back_unchanged_is_shown_as_it_was() {
-    let watched =
-        "[[notify]]\nname = \"watched\"\nwebhook = \"https://hook.test/\"\nchanges = [\"not_found\", \"back\"]";
+    let watched = "[[notify]]\nname = \"watched\"\nwebhook = \"https://hook.test/\"\nchanges = [\"not_found\", \"back\"]";
     let world = daemon::world(30, 1, &format!("[scope]\nmax_depth = 0\n{watched}"));
     let page = world.lone_pages()[0];
     let url = world.server.url(page);

@@ -3,7 +3,7 @@
 //! The data directory is the source. It is captured at moments from which a start can go on: by the recorder when log
 //! and archive are synced, after each commit, and at start and end. The order of writes on disk is that of the
 //! [transaction](crate::cycle), so each capture is a state that a crash could have left. The tables are shipped as
-//! rows ([`rows`]), since their files are sled's own. What is captured is shipped on a thread of its own.
+//! rows, since their files are sled's own. What is captured is shipped on a thread of its own.
 
 mod folder;
 pub mod lineage;
@@ -131,8 +131,13 @@ impl Prepared {
             lineage.files.retain(|name, _| folder::is_of_warc(name));
             lineage.write(&data_dir).map_err(|e| VaultError::Away(e.to_string()))?;
             if swept_at.is_none_or(|at| time().saturating_sub(at) >= SWEEP_EVERY) {
-                let swept = vault.sweep(time())?;
-                tracing::debug!(objects = swept.objects, bytes = swept.bytes, "swept the vault");
+                // What is left over is removed another day; it must not keep the crawl from shipping.
+                match vault.sweep(time()) {
+                    Ok(swept) => {
+                        tracing::debug!(objects = swept.objects, bytes = swept.bytes, "swept the vault")
+                    }
+                    Err(error) => tracing::warn!("objects that nobody needs stay in the vault: {error}"),
+                }
                 swept_at = Some(time());
             }
             Ok(())

@@ -90,6 +90,11 @@ pub fn open(address: &str) -> Result<Arc<dyn Store>, VaultError> {
     if url.query().is_some() || url.fragment().is_some() {
         return Err(wrong("it has a query or a fragment"));
     }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(VaultError::Refused(
+            "the address of the vault has a user or password; credentials come from the environment".into(),
+        ));
+    }
     let path = percent_decode_str(url.path()).decode_utf8().map_err(|_| wrong("its path is not UTF-8"))?;
     let host = url.host_str().unwrap_or_default();
     match url.scheme() {

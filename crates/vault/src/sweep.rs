@@ -41,6 +41,8 @@ impl Vault {
         let listed = self.store.list("")?;
         let last = last_of_each(&listed);
         self.remove(&listed, |object, key| match key {
+            // Of a process that took the vault meanwhile.
+            Some(key) if key.epoch > self.epoch => false,
             Some(key) => {
                 let is_step =
                     key.kind != Kind::Data && (key.epoch, key.number) >= (oldest.epoch, oldest.number);
@@ -64,6 +66,8 @@ impl Vault {
         let named = self.named()?;
         let listed = self.store.list("")?;
         let swept = self.remove(&listed, |object, key| match key {
+            // Of a process that took the vault meanwhile.
+            Some(key) if key.epoch > self.epoch => false,
             Some(key) if key.kind == Kind::Data => !named.contains(&key),
             Some(key) => (key.epoch, key.number) < (newest.epoch, newest.number),
             None => object.key.starts_with(RACES),

@@ -281,6 +281,9 @@ fn an_address_is_checked_before_anything_is_asked() {
         ("file:///", "three slashes"),
         ("s3://bucket/a?b=c", "a query or a fragment"),
         ("s3:///prefix", "it names no bucket"),
+        ("s3://key:secret@bucket/prefix", "credentials come from the environment"),
+        ("s3://bucket/crawl~1", "signs that stores write differently"),
+        ("s3://bucket/a//b", "signs that stores write differently"),
         ("file:///no/such/folder", "no such folder"),
     ] {
         let error = crate::store::open(address).unwrap_err();

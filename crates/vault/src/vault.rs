@@ -305,7 +305,7 @@ impl Vault {
         let is_whole = known.is_some_and(|known| {
             known.file.length() == file.length && (!is_manifest || known.file.is_settled())
         });
-        if is_same && is_whole && (!is_manifest || file.is_lasting || file.length > SMALL) {
+        if is_same && is_whole {
             return Ok(());
         }
         let is_inline = is_manifest && !file.is_lasting && file.length <= SMALL;

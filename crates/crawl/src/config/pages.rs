@@ -20,7 +20,7 @@ table! {
         render: Render = Render::Never,
         /// Interval of visits of one page, also within a cycle.
         every: Option<Span> = None,
-        /// As how many ordinary pages each page counts in the schedule and in figures; none for 1.
+        /// As how many ordinary pages each page counts in the schedule; none for 1.
         importance: Option<Importance> = None,
     }
 }

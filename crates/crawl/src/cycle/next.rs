@@ -43,7 +43,9 @@ impl Crawl {
             self.so_far.stalled_until(&waiting).map(|until| back_off.map_or(until, |end| end.min(until)));
         let latest = waiting.now.saturating_add(waiting.stall);
         let back_off = back_off.filter(|end| self.nothing_due_at.is_some() && *end < latest);
-        Ok(until.or(back_off).into_iter().chain(self.held_until()?).min())
+        // Beyond the deadline, a page that waited for its host is one of the next cycle.
+        let held = if waiting.is_past_deadline { None } else { self.held_until()? };
+        Ok(until.or(back_off).into_iter().chain(held).min())
     }
 
     /// When the first back-off ends that a requested page was skipped for, in milliseconds since 1970. It is in the past

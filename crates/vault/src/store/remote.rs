@@ -37,6 +37,12 @@ impl RemoteStore {
     /// # Errors
     /// [`VaultError::Refused`] if settings of the environment contradict each other, or are missing.
     pub fn open(url: &Url, prefix: &str) -> Result<RemoteStore, VaultError> {
+        // The client would write it in another way, and a list would find nothing below it.
+        if Path::from(prefix).as_ref() != prefix {
+            return Err(VaultError::Refused(format!(
+                "the prefix {prefix:?} has signs that stores write differently; use letters, digits, -, _, . and /"
+            )));
+        }
         // One for the process, which others may have chosen already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let options = ClientOptions::new().with_timeout(TIMEOUT).with_connect_timeout(CONNECT);

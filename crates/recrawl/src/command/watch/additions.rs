@@ -97,6 +97,9 @@ fn rule(rule: &PagesTable) -> String {
     if let Some(every) = rule.every {
         let _ = writeln!(text, "every = {}", quoted(&every.to_string()));
     }
+    if let Some(importance) = rule.importance {
+        let _ = writeln!(text, "importance = {importance}");
+    }
     for (key, list) in
         [("include", &rule.include), ("ignore", &rule.ignore), ("ignore_text", &rule.ignore_text)]
     {
