@@ -14,7 +14,7 @@
 //! ```
 //!
 //! Steps of an epoch have one sequence of numbers; its first is a manifest. The newest manifest and the logs behind it
-//! are the folder ([`mod@contents`]). A process of an older epoch that wakes up writes where nobody reads.
+//! are the folder (`contents`). A process of an older epoch that wakes up writes where nobody reads.
 //!
 //! This crate knows nothing of crawling: what a file is for, and when a folder is consistent, is its user's to know.
 
