@@ -25,11 +25,6 @@ impl Importance {
     pub fn value(self) -> f64 {
         f64::from(self.0) / 1_000.0
     }
-
-    /// The number in thousandths.
-    pub fn thousandths(self) -> u64 {
-        self.0.into()
-    }
 }
 
 impl Default for Importance {
@@ -99,7 +94,7 @@ mod tests {
         for thousandths in [0u32, 1, 100, 333, 1_000, 1_001, 5_000, 999_999, 1_000_000] {
             let value = f64::from(thousandths) / 1_000.0;
             let importance = Importance::new(value).unwrap();
-            assert_eq!(importance.thousandths(), u64::from(thousandths));
+            assert_eq!(importance.0, thousandths);
             assert_eq!((importance.value(), read(value)), (value, Ok(importance)));
         }
         assert_eq!((read(5i64), read(1_000u64)), (Ok(Importance(5_000)), Ok(Importance(1_000_000))));

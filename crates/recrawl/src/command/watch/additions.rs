@@ -93,21 +93,21 @@ impl Additions<'_> {
 
 /// A rule as a table; what it leaves at its default is not written.
 fn rule(rule: &PagesTable) -> String {
-    let mut text = format!("[[pages]]\nmatch = {}\n", quoted(&rule.matches));
-    if let Some(every) = rule.every {
+    // All keys by name: a new one must be written here too.
+    let PagesTable { matches, include, ignore, ignore_text, render, every, importance } = rule;
+    let mut text = format!("[[pages]]\nmatch = {}\n", quoted(matches));
+    if let Some(every) = every {
         let _ = writeln!(text, "every = {}", quoted(&every.to_string()));
     }
-    if let Some(importance) = rule.importance {
+    if let Some(importance) = importance {
         let _ = writeln!(text, "importance = {importance}");
     }
-    for (key, list) in
-        [("include", &rule.include), ("ignore", &rule.ignore), ("ignore_text", &rule.ignore_text)]
-    {
+    for (key, list) in [("include", include), ("ignore", ignore), ("ignore_text", ignore_text)] {
         if !list.is_empty() {
             let _ = writeln!(text, "{key} = {}", toml::Value::from(list.clone()));
         }
     }
-    match rule.render {
+    match render {
         Render::Never => {}
         Render::Always => text.push_str("render = true\n"),
         Render::Auto => text.push_str("render = \"auto\"\n"),
