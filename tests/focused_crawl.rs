@@ -181,7 +181,12 @@ fn a_crawl_without_a_focus_has_no_byte_of_one() {
     for (name, bytes) in &files {
         // Content has times of the server. Index and manifest have its compressed length, and are compressed themselves.
         if [".content", ".index"].iter().all(|end| !name.ends_with(end)) && name != "MANIFEST" {
-            assert!(bytes.len() == others[name].len(), "{name} has {} and {} bytes", bytes.len(), others[name].len());
+            assert!(
+                bytes.len() == others[name].len(),
+                "{name} has {} and {} bytes",
+                bytes.len(),
+                others[name].len()
+            );
         }
         if [".keys", ".known", ".history"].iter().any(|end| name.ends_with(end)) {
             assert!(*bytes == others[name], "{name} differs");

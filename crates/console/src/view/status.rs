@@ -173,35 +173,49 @@ impl fmt::Display for State {
     }
 }
 
-/// Counts by outcome; see docs/outcomes.md.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Counts {
+macro_rules! counts {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// Counts by outcome; see docs/outcomes.md.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+        pub struct Counts {
+            $($(#[$doc])* pub $name: u64,)*
+        }
+
+        impl AddAssign for Counts {
+            fn add_assign(&mut self, more: Counts) {
+                $(self.$name += more.$name;)*
+            }
+        }
+    };
+}
+
+counts! {
     /// Visits: fetched, not modified or redirected.
-    pub fetched: u64,
+    fetched,
     /// Visits that found a change.
-    pub changed: u64,
+    changed,
     /// Visits that found no change.
-    pub unchanged: u64,
+    unchanged,
     /// First visits.
-    pub first_visits: u64,
+    first_visits,
     /// Unchanged visits answered with 304.
-    pub not_modified: u64,
+    not_modified,
     /// Failed visits.
-    pub failed: u64,
+    failed,
     /// 404 and 410.
-    pub not_found: u64,
+    not_found,
     /// Forbidden by robots.txt, or robots.txt unreachable.
-    pub robots_denied: u64,
+    robots_denied,
     /// Pages on rejected IP addresses.
-    pub refused: u64,
+    refused,
     /// Requests of detours for a cookie beyond one a visit.
-    pub asked_again: u64,
+    asked_again,
     /// Scheduled but skipped.
-    pub skipped: u64,
+    skipped,
     /// Links found, repeats included.
-    pub links_seen: u64,
+    links_seen,
     /// Body bytes.
-    pub bytes: u64,
+    bytes,
 }
 
 impl Counts {
@@ -213,24 +227,6 @@ impl Counts {
     /// Pages that were requested.
     pub fn requested(&self) -> u64 {
         self.fetched + self.failed + self.not_found
-    }
-}
-
-impl AddAssign for Counts {
-    fn add_assign(&mut self, more: Counts) {
-        self.fetched += more.fetched;
-        self.changed += more.changed;
-        self.unchanged += more.unchanged;
-        self.first_visits += more.first_visits;
-        self.not_modified += more.not_modified;
-        self.failed += more.failed;
-        self.not_found += more.not_found;
-        self.robots_denied += more.robots_denied;
-        self.refused += more.refused;
-        self.asked_again += more.asked_again;
-        self.skipped += more.skipped;
-        self.links_seen += more.links_seen;
-        self.bytes += more.bytes;
     }
 }
 
