@@ -307,6 +307,36 @@ fn a_page_that_is_missing_is_told_once_after_three_tries_and_again_when_it_is_ba
     assert_eq!(receiver.taken.lock().unwrap().len(), all.len());
 }
 
+/// Only a target of notifications made the merge write down what this list is of.
+#[test]
+fn pages_that_died_and_came_back_are_listed_without_a_target() {
+    let world = daemon::world_of(web(20, 2), ALL);
+    world.crawl(1);
+    let visited = world.pages().into_iter().filter(|(_, page)| page["n"] == 0).count();
+    world.server.set_faults(vec!["1/=status:403".parse().unwrap(), "2/=status:404".parse().unwrap()]);
+    (2..6).for_each(|_| drop(world.next_cycle()));
+    world.server.set_faults(Vec::new());
+    (6..10).for_each(|_| drop(world.next_cycle()));
+    let listed = |kinds: &[&str]| -> BTreeMap<String, usize> {
+        let said = succeeds(world.run(&[&["changes", "--json", "--limit", "1000"], kinds].concat()));
+        let list: Value = serde_json::from_str(&said).unwrap();
+        let mut counts = BTreeMap::new();
+        for change in list["changes"].as_array().unwrap() {
+            *counts.entry(change["kind"].as_str().unwrap().to_owned()).or_default() += 1;
+        }
+        counts
+    };
+    let all = listed(&[]);
+    assert!(all["failed"] > 2 && all["not_found"] > 2, "{all:?}");
+    assert_eq!(all["failed"] + all["not_found"], visited, "each once: {all:?}");
+    assert_eq!(all["back"], visited, "{all:?}");
+    assert_eq!(listed(&["--changes", "back"]), BTreeMap::from([("back".to_owned(), visited)]));
+    let daemon = Daemon::start(&world);
+    let died = daemon.get("/api/v1/changes?changes=failed&limit=1000");
+    assert_eq!(died["changes"].as_array().unwrap().len(), all["failed"], "{died}");
+    daemon.stop();
+}
+
 #[test]
 fn a_takedown_removes_what_waits_of_its_pages() {
     let receiver = Receiver::start(|_| Manner::Take);

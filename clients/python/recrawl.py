@@ -84,8 +84,7 @@ class Client:
         """List changes, newest first.
 
         Read from the kept visits (`storage.keep_visits`) of committed rounds. A part may have fewer rows than asked for
-        where more are left: `next` is null only at the end. `not_found` and `failed` are known if a target of `[[notify]]`
-        asks for them."""
+        where more are left: `next` is null only at the end."""
         return self._ask("GET", "/api/v1/changes", {"pages": pages, "changes": changes, "since": since, "diff": diff, "cursor": cursor, "limit": limit}, None)
 
     def all_changes(self, *, pages: Optional[str] = None, changes: Optional[str] = None, since: Optional[int] = None, diff: Optional[bool] = None, limit: Optional[int] = None) -> Iterator["PageChange"]:

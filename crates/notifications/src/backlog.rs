@@ -81,7 +81,7 @@ impl Asked<'_> {
     /// The changes that a page's visits of one round are to the target.
     fn changes(&self, round: DatedRound, visits: &[StoredVisit]) -> Vec<Change> {
         let is_wanted = |visit: &StoredVisit| (self.wants)(&visit.url);
-        let kinds = visits.iter().filter_map(|visit| Some((ChangeKind::of(visit, self.kinds)?, visit)));
+        let kinds = visits.iter().filter_map(|visit| Some((ChangeKind::told(visit, self.kinds)?, visit)));
         let wanted = kinds.filter(|(_, visit)| is_wanted(visit));
         wanted.map(|(kind, visit)| Change::of(self.name, round, kind, visit)).collect()
     }

@@ -5,16 +5,13 @@ use recrawl_types::outcome::Effect;
 use recrawl_types::{Change, Known, Outcome};
 use serde::{Deserialize, Serialize};
 
-/// Tries in a row without the page after which it is told.
-pub const TOLD_AFTER: u8 = 3;
-
 /// What a visit found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeKind {
     /// The page was fetched for the first time.
     New,
-    /// The page is there again, after its absence was confirmed or it was told to be missing.
+    /// The page is there again, after it was gone, or after three tries or more without it.
     Back,
     /// The visit confirmed that the page is gone.
     Gone,
@@ -58,31 +55,38 @@ impl ChangeKind {
         matches!(self, ChangeKind::Gone | ChangeKind::NotFound | ChangeKind::Failed)
     }
 
-    fn fits(self, visit: &StoredVisit, asked: &[ChangeKind]) -> bool {
+    fn fits(self, visit: &StoredVisit) -> bool {
         let change = visit.outcome.change();
         let is_absent = matches!(visit.outcome, Outcome::NotFound(_));
         match self {
             ChangeKind::New => visit.outcome == Outcome::Fetched(Change::First),
             ChangeKind::Back => {
-                // Told only to those who were told before.
-                let was_missed = ChangeKind::counts_missed(asked) && visit.missed >= TOLD_AFTER;
-                change.is_some() && (visit.confirmed >= Known::GONE_AFTER || was_missed)
+                let was_missing = visit.missed >= Known::MISSING_AFTER;
+                change.is_some() && (visit.confirmed >= Known::GONE_AFTER || was_missing)
             }
             ChangeKind::Gone => is_absent && visit.confirmed == Known::GONE_AFTER,
-            ChangeKind::NotFound => is_absent && visit.missed == TOLD_AFTER,
-            ChangeKind::Failed => visit.outcome.effect() == Effect::Failure && visit.missed == TOLD_AFTER,
+            ChangeKind::NotFound => is_absent && visit.missed == Known::MISSING_AFTER,
+            ChangeKind::Failed => {
+                visit.outcome.effect() == Effect::Failure && visit.missed == Known::MISSING_AFTER
+            }
             ChangeKind::Changed => change == Some(Change::Changed),
         }
     }
 
-    /// Does one of these need [`StoredVisit::missed`]?
-    pub fn counts_missed(asked: &[ChangeKind]) -> bool {
-        asked.iter().any(|kind| matches!(kind, ChangeKind::NotFound | ChangeKind::Failed))
-    }
-
     /// The kind of a visit among those asked for, if any.
     pub fn of(visit: &StoredVisit, asked: &[ChangeKind]) -> Option<ChangeKind> {
-        ChangeKind::ALL.into_iter().find(|kind| asked.contains(kind) && kind.fits(visit, asked))
+        ChangeKind::ALL.into_iter().find(|kind| asked.contains(kind) && kind.fits(visit))
+    }
+
+    /// The same for a target that is told of these only: it hears that a page is back if it heard that it was missing.
+    pub fn told(visit: &StoredVisit, asked: &[ChangeKind]) -> Option<ChangeKind> {
+        let hears_missing =
+            asked.iter().any(|kind| matches!(kind, ChangeKind::NotFound | ChangeKind::Failed));
+        let is_told = |kind: &ChangeKind| {
+            let is_news = hears_missing || visit.confirmed >= Known::GONE_AFTER;
+            asked.contains(kind) && (*kind != ChangeKind::Back || is_news)
+        };
+        ChangeKind::ALL.into_iter().find(|kind| is_told(kind) && kind.fits(visit))
     }
 
     /// The kind of this name.

@@ -72,6 +72,8 @@ impl Known {
     pub const GONE_SPACING_SECONDS: u32 = 7 * 24 * 3600;
     /// Three cycles.
     pub const GONE_SPACING_CYCLES: u32 = 3;
+    /// Tries in a row without the page after which it counts as missing.
+    pub const MISSING_AFTER: u8 = 3;
     /// The longest back-off, in cycles.
     pub const MAX_BACK_OFF: u32 = 32;
 

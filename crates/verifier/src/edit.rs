@@ -210,7 +210,7 @@ impl<'a> Editor<'a> {
                 _ if outcome.change().is_some() => absences,
                 _ => 0,
             };
-            let missed = if rules.counts_missed { missed.after(&record.known, outcome) } else { 0 };
+            let missed = missed.kept_with(&record.known, outcome);
             writer.keep_visit(&StoredVisit { url, at, share, outcome, confirmed, missed, learned })?;
         }
         lastmod::claim(&mut record.known, record.visited.is_some(), claimed);
@@ -222,7 +222,7 @@ impl<'a> Editor<'a> {
     }
 }
 
-/// Tries in a row that did not get a page, for those who are told of it.
+/// Tries in a row that did not get a page.
 struct MissedPage {
     before: u8,
     /// Only a page that was there once, or that somebody named, is missed: the Web has many dead links.
@@ -235,12 +235,13 @@ impl MissedPage {
         MissedPage { before: known.failures, is_awaited: visited.is_some() || known.depth == 0 }
     }
 
-    fn after(&self, known: &Known, outcome: Outcome) -> u8 {
+    /// [`StoredVisit::missed`]: 0 but for the visits that tell something new, so that the others take no byte more.
+    fn kept_with(&self, known: &Known, outcome: Outcome) -> u8 {
         match outcome.effect() {
             _ if !self.is_awaited => 0,
-            Effect::Absence | Effect::Failure => known.failures,
-            Effect::Visit => self.before,
-            Effect::Refusal | Effect::Nothing => 0,
+            Effect::Absence | Effect::Failure if known.failures == Known::MISSING_AFTER => known.failures,
+            Effect::Visit if self.before >= Known::MISSING_AFTER => self.before,
+            _ => 0,
         }
     }
 }

@@ -74,8 +74,6 @@ pub struct MergeRules<'j> {
     pub max_pages_per_host: u64,
     /// Which of these are a trap's: they give back their places.
     pub traps_of: TrapsOf<'j>,
-    /// Do kept visits say how many tries in a row did not get the page?
-    pub counts_missed: bool,
     /// Which links may wait for a later merge.
     pub waiting: Waiting,
     /// Pages of a block when it is new, 1 to [`BLOCK_PAGES`](recrawl_repository::BLOCK_PAGES).
@@ -125,7 +123,6 @@ impl<'j> MergeRules<'j> {
             max_hops: u8::MAX,
             max_pages_per_host: u64::MAX,
             traps_of: &|_| None,
-            counts_missed: false,
             waiting: Waiting { max_cycles: 0, has_turns: true, enough: 0 },
             block_pages: recrawl_repository::BLOCK_PAGES,
             threads: 1,

@@ -77,8 +77,7 @@ pub struct ChangesParams {
 /// List changes, newest first.
 ///
 /// Read from the kept visits (`storage.keep_visits`) of committed rounds. A part may have fewer rows than asked for
-/// where more are left: `next` is null only at the end. `not_found` and `failed` are known if a target of `[[notify]]`
-/// asks for them.
+/// where more are left: `next` is null only at the end.
 #[utoipa::path(get, path = "/api/v1/changes", tag = "look", params(ChangesParams),
     responses((status = 200, description = "Changes", body = PageChangeList)))]
 pub async fn changes(

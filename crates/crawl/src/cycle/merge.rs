@@ -11,7 +11,6 @@ use crate::parts::focus::lesson::FocusLesson;
 use crate::parts::improve::arms::Division;
 use crate::parts::improve::found::FoundByShare;
 use crate::parts::noise::site::SiteNoise;
-use crate::parts::notify::Target;
 use crate::parts::traps::Traps;
 use crate::report::cycle_totals::CycleTotals;
 use crate::report::facts::Facts;
@@ -119,7 +118,6 @@ fn into_next<'g>(
         max_hops: crawl.settings.max_hops(),
         max_pages_per_host: crawl.settings.config.scope.max_pages_per_host,
         traps_of: &|origin| traps.signs_of(origin),
-        counts_missed: crawl.settings.notify.iter().any(Target::asks_for_missed),
         waiting: waiting(crawl, generation, facts),
         block_pages: BLOCK_PAGES,
         threads: std::thread::available_parallelism().map_or(1, usize::from).min(MERGE_THREADS),

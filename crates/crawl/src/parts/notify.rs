@@ -171,11 +171,6 @@ impl Target {
         self.kinds.contains(&ChangeKind::Changed) && self.wants(url)
     }
 
-    /// Is it told of pages that several tries did not get?
-    pub fn asks_for_missed(&self) -> bool {
-        ChangeKind::counts_missed(&self.kinds)
-    }
-
     /// Is the page one of the target's?
     pub fn wants(&self, url: &CanonicalUrl) -> bool {
         self.patterns.iter().any(|pattern| pattern.matches(url))

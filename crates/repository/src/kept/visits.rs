@@ -36,8 +36,10 @@ pub struct StoredVisit {
     ///
     /// [`Known::not_found`]: recrawl_types::Known::not_found
     pub confirmed: u8,
-    /// Tries in a row that did not get the page: after one of them, with it; before a visit that found the page. 0 for any
-    /// other visit, and where nobody is told of it.
+    /// Tries in a row that did not get the page, from [`Known::MISSING_AFTER`] on: at that one of them, and before a visit
+    /// that found the page. 0 for any other visit, and of a page that nobody awaits.
+    ///
+    /// [`Known::MISSING_AFTER`]: recrawl_types::Known::MISSING_AFTER
     pub missed: u8,
     /// What a crawl that learns from its visits keeps in addition.
     pub learned: Option<Learned>,

@@ -1,4 +1,4 @@
-//! Tries in a row that did not get a page, as kept visits tell them where somebody asks for it.
+//! Tries in a row that did not get a page, as kept visits tell them.
 
 use crate::pages::{changed, content, pages_of};
 use recrawl_repository::Repository;
@@ -17,10 +17,10 @@ fn url(page: usize) -> CanonicalUrl {
 }
 
 /// The tries that each kept visit of a cycle tells, in the order of URLs.
-fn cycle(repository: &mut Repository, log: Vec<LogRecord>, counts_missed: bool) -> Vec<u8> {
+fn cycle(repository: &mut Repository, log: Vec<LogRecord>) -> Vec<u8> {
     let generation = repository.current();
     let round: DatedRound = generation.dated().in_next_cycle();
-    let rules = MergeRules { counts_missed, ..MergeRules::unlimited(round.cycle, &changed) };
+    let rules = MergeRules::unlimited(round.cycle, &changed);
     let mut batch = Batch::new(repository.storage().clone(), round, BatchLimits::default());
     log.into_iter().try_for_each(|record| batch.add(record)).unwrap();
     let mut writer = repository.begin(&generation, round.cycle).unwrap();
@@ -31,7 +31,7 @@ fn cycle(repository: &mut Repository, log: Vec<LogRecord>, counts_missed: bool) 
 }
 
 #[test]
-fn tries_without_an_awaited_page_are_counted_up_to_its_next_visit() {
+fn the_third_try_without_an_awaited_page_tells_it_and_so_does_its_next_visit() {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
     let mut repository = Repository::open(storage).unwrap().keeping_visits(99);
     let seeds = (0..2).map(|page| Link::to(url(page), PAGES[page].1)).collect();
@@ -45,14 +45,20 @@ fn tries_without_an_awaited_page_are_counted_up_to_its_next_visit() {
     let timeout = Outcome::Failed(Failure::Timeout);
     let mut log = both(timeout);
     log.insert(0, LogRecord::Seeds(seeds));
-    assert_eq!(cycle(&mut repository, log, true), [1, 0], "many links lead nowhere");
-    assert_eq!(cycle(&mut repository, both(Outcome::NotFound(404)), true), [2, 0]);
-    assert_eq!(cycle(&mut repository, both(timeout), false), [0, 0], "nobody asks");
-    let skipped = both(Outcome::Skipped(Skip::HostBackOff));
-    assert_eq!(cycle(&mut repository, skipped, true), [0, 0], "not looked at");
-    let found = both(Outcome::Fetched(Change::Undecided));
-    assert_eq!(cycle(&mut repository, found, true), [3, 0], "it is back");
-    assert_eq!(cycle(&mut repository, both(timeout), true), [1, 1], "both were there once");
-    assert_eq!(cycle(&mut repository, both(Outcome::RobotsDenied), true), [0, 0], "not asked for");
+    let mut told = |log| cycle(&mut repository, log);
+    assert_eq!(told(log), [0, 0]);
+    assert_eq!(told(both(Outcome::NotFound(404))), [0, 0]);
+    assert_eq!(told(both(Outcome::Skipped(Skip::HostBackOff))), [0, 0], "not looked at");
+    assert_eq!(told(both(timeout)), [3, 0], "many links lead nowhere");
+    assert_eq!(told(both(timeout)), [0, 0], "it was told");
+    let found = || both(Outcome::Fetched(Change::Undecided));
+    assert_eq!(told(found()), [4, 0], "it is back");
+    for tries in [0, 0, 3] {
+        assert_eq!(told(both(timeout)), [tries, tries], "both were there once");
+    }
+    assert_eq!(told(found()), [3, 3]);
+    (0..2).for_each(|_| assert_eq!(told(both(timeout)), [0, 0]));
+    assert_eq!(told(found()), [0, 0], "nobody noticed");
+    assert_eq!(told(both(Outcome::RobotsDenied)), [0, 0], "not asked for");
     assert_eq!(pages_of(&repository.current()).len(), 2);
 }
