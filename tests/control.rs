@@ -4,6 +4,7 @@ use crate::daemon::{self, Daemon, SLOW};
 use crate::harness::*;
 use serde_json::{Value, json};
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
@@ -496,14 +497,53 @@ fn a_page_is_added_and_fetched_by_command() {
     assert!(several.contains("1 seed queued, 1 already known or queued"), "{several}");
     world.server.set_faults(vec![world.fault_on(pages[1], "status:404")]);
     assert!(fails(world.run(&["fetch", &second, "--wait"]), 1).contains(says));
-    let unseen = fails(world.run(&["watch", &second]), 1);
-    assert!(unseen.contains(says), "{unseen}");
+    let unseen = world.run(&["watch", &second]);
+    let said = String::from_utf8_lossy(&unseen.stderr);
+    assert!(unseen.status.code() == Some(1) && said.contains("was not fetched: HTTP status 404"), "{said}");
+    assert!(said.contains("the daemon steps aside"), "{said}");
     world.server.set_faults(Vec::new());
     assert!(told(&world, &["fetch", &first]).contains("will be fetched"));
     let line = fails(world.run(&["add", "nonsense"]), 2);
     assert!(line.contains("nonsense") && line.contains("https://"), "{line}");
     daemon.stop();
     assert!(fails(world.run(&["fetch", "nonsense"]), 2).contains("nonsense"));
+}
+
+/// A host in back-off made `fetch --wait` wait in silence, and `fetch` promised the page within seconds.
+#[test]
+fn a_fetch_says_why_it_waits_and_until_when() {
+    let world = daemon::world(30, 1, "[scope]\nmax_depth = 0");
+    let page = world.lone_pages()[0];
+    let url = world.server.url(page);
+    let host = host_of(&url);
+    succeeds(world.run(&["fetch", &url]));
+    let daemon = settled(&world);
+    world.server.set_faults(vec![world.fault_on(page, "busy:36000")]);
+    assert!(fails(world.run(&["fetch", &url, "--wait"]), 1).contains("HTTP status 429"));
+    let back_off = format!("{host} is skipped: back-off after repeated failures or a Retry-After, until 20");
+    let queued = told(&world, &["fetch", &url]);
+    assert!(queued.contains(&format!("{url} is queued and waits: {back_off}")), "{queued}");
+    let unknown = told(&world, &["fetch", &format!("{url}?unknown")]);
+    assert!(unknown.contains(&back_off), "{unknown}");
+
+    // While it waits, it says so, and again when that changes.
+    let mut waits = world.command(&["fetch", &url, "--wait"]);
+    let mut waits = waits.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(waits.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let first = said.next().unwrap();
+    assert!(first.contains(&format!("{url} waits: {back_off}")) && first.contains("Ctrl-C"), "{first}");
+    told(&world, &["pause", &host]);
+    let second = said.next().unwrap();
+    assert!(
+        second.contains("paused it at 20") && second.contains(&format!("`recrawl resume {host}`")),
+        "{second}"
+    );
+    waits.kill().unwrap();
+    waits.wait().unwrap();
+    told(&world, &["resume", &host]);
+    daemon.stop();
+    let stopped = fails(world.run(&["fetch", &url]), 1);
+    assert!(stopped.contains(&format!("{url} was not fetched: {back_off}")), "{stopped}");
 }
 
 /// The visit that finds a page again and unchanged has no body, but the page has a text.

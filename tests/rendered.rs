@@ -9,7 +9,7 @@ mod harness;
 #[path = "origins.rs"]
 mod origins;
 
-use crate::harness::{World, count, json_lines, replayed_changes, succeeds, web};
+use crate::harness::{World, count, fails, json_lines, replayed_changes, succeeds, web};
 use recrawl_mockweb::fault::Rule;
 use recrawl_mockweb::trap::Trap;
 use recrawl_mockweb::{Config, Validators};
@@ -102,6 +102,23 @@ fn pages_made_by_script_are_seen_their_links_followed_and_their_changes_found() 
     world.configure(CYCLE);
     world.next_cycle();
     assert_eq!(found(&world), before);
+}
+
+#[test]
+fn a_watch_with_a_browser_sees_what_scripts_make_and_writes_such_a_rule() {
+    let world = World::new(scripted(5, 1), PATIENT);
+    let url = world.server.seeds()[0].clone();
+    let blind = fails(world.run(&["watch", &url, "--select", "#app"]), 1);
+    assert!(blind.contains("finds no text") && blind.contains("add --render"), "{blind}");
+    assert!(!fs::read_to_string(world.config_file()).unwrap().contains("[[pages]]"));
+    let said = succeeds(world.run(&["watch", &url, "--select", "#app", "--render"]));
+    assert!(!said.contains("title       Loading") && said.split_whitespace().count() > 20, "{said}");
+    let written = fs::read_to_string(world.config_file()).unwrap();
+    assert!(written.contains("include = [\"#app\"]\nrender = true\n"), "{written}");
+    // The crawl sees the same.
+    succeeds(world.run(&["crawl", "--rounds", "1", "--quiet"]));
+    let shown = succeeds(world.run(&["show", &url, "--text"]));
+    assert!(shown.split_whitespace().count() > 10, "{shown}");
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn at(folder: &Path, words: &[&str]) -> Command {
     command.current_dir(folder).args(words);
     command.env("RECRAWL__FETCH__ALLOW_ADDRESSES", "[\"127.0.0.0/8\"]");
     command.env("RECRAWL__POLITENESS__DELAY_PER_HOST", "0 s").env("RECRAWL__STORAGE__RESERVE", "0 B");
-    command.env("RECRAWL__SERVE__LISTEN", "127.0.0.1:0");
+    command.env("RECRAWL__SERVE__LISTEN", "127.0.0.1:0").env("RECRAWL__RENDER__BROWSER", "/nowhere/chromium");
     command
 }
 
@@ -129,7 +129,7 @@ fn a_watch_sees_its_page_by_the_rules_in_force() {
     let rule = format!("[[pages]]\nmatch = \"{site}\"\nignore = [\".price\"]\n");
     std::fs::write(&file, &rule).unwrap();
     let nothing = fails(run(folder.path(), &["watch", &shop.page, "--select", ".price"]), 1);
-    assert!(nothing.contains("finds no text") && nothing.contains("render = true"), "{nothing}");
+    assert!(nothing.contains("finds no text") && nothing.contains("add --render"), "{nothing}");
     let said = succeeds(run(folder.path(), &["watch", &shop.page]));
     assert!(said.contains("1 of 9") && !said.contains("EUR"), "{said}");
     let text = std::fs::read_to_string(&file).unwrap();
@@ -137,7 +137,49 @@ fn a_watch_sees_its_page_by_the_rules_in_force() {
     // A rule of the page alone is the operator's to change.
     std::fs::write(&file, rule.replace(&site, &shop.page)).unwrap();
     let refused = fails(run(folder.path(), &["watch", &shop.page, "--to", "http://127.0.0.1:9999/"]), 2);
-    assert!(refused.contains("no rhythm: set `every = \"1 h\"` of its [[pages]]"), "{refused}");
+    assert!(refused.contains("without a rhythm: set `every = \"1 h\"` of its [[pages]]"), "{refused}");
+    // Who does so and repeats the command has a watch, also without somebody to tell.
+    let own = format!("{}every = \"1 h\"\n", rule.replace(&site, &shop.page));
+    std::fs::write(&file, &own).unwrap();
+    let said = succeeds(run(folder.path(), &["watch", &shop.page]));
+    assert!(
+        said.contains("as it was   recrawl.toml") && said.contains("watch with `recrawl serve`"),
+        "{said}"
+    );
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), own);
+    succeeds(run(folder.path(), &["watch", &shop.page, "--to", "http://127.0.0.1:9999/"]));
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.starts_with(&own) && text.contains("[[notify]]"), "{text}");
+    let other = fails(run(folder.path(), &["watch", &shop.page, "--select", "p"]), 2);
+    assert!(other.contains("set `include` and `render` of its [[pages]]"), "{other}");
+}
+
+/// The page of a watch that failed stayed in the crawl, with its site, and nobody had asked for that.
+#[test]
+fn a_watch_that_fails_beside_a_daemon_adds_nothing() {
+    let shop = Shop::open();
+    let folder = tempfile::tempdir().unwrap();
+    succeeds(run(folder.path(), &["watch", &shop.page, "--every", "1 d"]));
+    let file = folder.path().join("recrawl.toml");
+    let before = std::fs::read_to_string(&file).unwrap();
+    let daemon = Daemon::of(at(folder.path(), &["serve"]));
+    daemon.until("visited", |status| status["state"] == "waiting" && status["cycle"].is_null());
+    let boot = shop.page.replace("/shoe", "/boot");
+    let nothing = run(folder.path(), &["watch", &boot, "--select", ".none"]);
+    let said = String::from_utf8_lossy(&nothing.stderr);
+    assert!(
+        nothing.status.code() == Some(1) && said.contains("finds no text, so nothing was written"),
+        "{said}"
+    );
+    assert!(!said.contains("WARN"), "{said}");
+    assert_eq!(shop.asked("/boot"), 1);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), before);
+    let unknown = fails(run(folder.path(), &["explain", &boot]), 1);
+    assert!(unknown.contains("unknown URL"), "{unknown}");
+    // The next one has it.
+    succeeds(run(folder.path(), &["watch", &boot, "--select", ".price"]));
+    daemon.until("visited", |_| shop.asked("/boot") >= 3);
+    daemon.stop();
 }
 
 #[test]
@@ -152,6 +194,7 @@ fn a_watch_that_sees_nothing_writes_nothing() {
         (&[&shop.page, "--every", "1 ms"], 2, "configuration recrawl.toml: pages.every"),
         (&[&shop.page, "--to", "discord://1/abc"], 2, "\"1\" is no host"),
         (&[&moved], 1, "redirects, to /shoe: name the page"),
+        (&[&shop.page, "--render"], 2, "/nowhere/chromium"),
         (&["nonsense"], 2, "nonsense"),
     ] {
         let line = fails(run(folder.path(), &[&["watch"], words].concat()), code);

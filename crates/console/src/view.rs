@@ -20,7 +20,7 @@ mod search;
 mod status;
 mod version;
 
-pub use control::{Accepted, Actor, Change, Controls, Decision, Effect};
+pub use control::{Accepted, Actor, Change, Controls, Decision, Effect, WaitingPage};
 pub use errors::{ErrorCount, ErrorGroup, ErrorKind, Errors, PageError};
 pub use forecast::{
     BudgetForecast, Computing, ComputingState, ForecastBasis, Forecasted, Missing, PlainBudget, ReadyState,

@@ -6,6 +6,7 @@ pub mod formula;
 pub mod improve;
 pub mod recrawl;
 pub mod seeds;
+pub mod waiting;
 
 use crate::audit;
 use crate::daemon::Daemon;

@@ -79,6 +79,7 @@ export function open(main, { app, signal }) {
             "Queued page requests",
             datum("recrawls_waiting", count(controls.recrawls_waiting)),
           ],
+          ...controls.waiting.map(({ url, why, until }) => ["Waiting", `${url}: ${why}${until ? `, until ${time(until)}` : ""}`]),
         ]),
       );
       const by = controls.paused;

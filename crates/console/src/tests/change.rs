@@ -55,7 +55,7 @@ fn what_holds_is_shown_with_who_and_when() {
     assert_eq!(
         served.get("/api/v1/controls").json(),
         json!({"paused": decision(""), "paused_hosts": [], "blocks": [decision("https://a.example/x/")],
-               "taken_down": ["gone.example"], "seeds_waiting": 0, "recrawls_waiting": 0})
+               "taken_down": ["gone.example"], "seeds_waiting": 0, "recrawls_waiting": 0, "waiting": []})
     );
     assert_eq!(served.get("/api/v1/status").json()["state"], "paused");
 }

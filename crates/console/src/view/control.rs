@@ -137,6 +137,19 @@ pub struct Controls {
     pub seeds_waiting: u64,
     /// Requests to fetch a page now that are still queued.
     pub recrawls_waiting: u64,
+    /// Those of the first 100 queued pages that cannot be requested yet.
+    pub waiting: Vec<WaitingPage>,
+}
+
+/// A page that somebody asked for and that cannot be requested yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct WaitingPage {
+    /// Its URL.
+    pub url: String,
+    /// Why it waits.
+    pub why: String,
+    /// When that ends, in milliseconds since 1970; null: unknown.
+    pub until: Option<u64>,
 }
 
 /// A pause or block.

@@ -13,6 +13,9 @@ pub struct WatchArgs {
     /// CSS selector of what counts, such as `.price`. Default: the whole page
     #[arg(long, value_name = "SELECTOR")]
     pub select: Option<String>,
+    /// Let a browser run the page's scripts, at each visit
+    #[arg(long)]
+    pub render: bool,
     /// Tell only while the first number of the text is below this one
     #[arg(long, value_name = "NUMBER", requires = "to", allow_negative_numbers = true)]
     pub below: Option<f64>,

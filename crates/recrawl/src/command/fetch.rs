@@ -2,13 +2,13 @@
 
 use super::control::tell;
 use super::{print_json, print_labelled};
-use crate::action::{failure, recrawl, seeds};
+use crate::action::{failure, recrawl, seeds, waiting};
 use crate::audit::{self, COMMAND_LINE};
 use crate::cli::FetchArgs;
 use crate::daemon::{Daemon, encoded};
 use crate::process;
 use crate::report::explain;
-use recrawl_console::view::{Accepted, Change, Effect};
+use recrawl_console::view::{Accepted, Change, Effect, WaitingPage};
 use recrawl_crawl::clock::NextRound;
 use recrawl_crawl::crawl::Crawl;
 use recrawl_crawl::cycle::{self, RoundEnd};
@@ -18,10 +18,12 @@ use recrawl_crawl::output::page_history::PageHistory;
 use recrawl_crawl::round::RoundKind;
 use recrawl_crawl::settings::Settings;
 use recrawl_fetcher::system_clock;
+use recrawl_terminal::logging;
 use recrawl_types::{CanonicalUrl, PageRecord};
 use serde_json::{Value, json};
 use std::thread;
 use std::time::Duration;
+use tracing::Level;
 
 /// Interval of looks at a daemon that fetches the page.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -77,7 +79,7 @@ impl Visits {
 
 /// The result of a visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Came {
+enum Came {
     First,
     Changed,
     Unchanged,
@@ -88,7 +90,7 @@ pub enum Came {
 }
 
 /// The same, and why the page was not got, if that is kept.
-pub struct FetchedNow {
+struct FetchedNow {
     came: Came,
     why: Option<String>,
 }
@@ -98,7 +100,7 @@ impl FetchedNow {
     ///
     /// # Errors
     /// Why.
-    pub fn checked(&self, url: &CanonicalUrl) -> Result<(), Failure> {
+    fn checked(&self, url: &CanonicalUrl) -> Result<(), Failure> {
         if self.came.is_fetched() {
             return Ok(());
         }
@@ -159,33 +161,45 @@ fn document_at(url: &str) -> String {
     format!("/api/v1/page?url={}", encoded(url))
 }
 
-/// The same, and waits until a round that had the page is committed.
-pub fn fetched_by(daemon: &Daemon, url: &CanonicalUrl) -> Result<FetchedNow, Failure> {
+/// The same, and waits until a round that had the page is committed. Says on standard error why it waits, each time that
+/// this changes.
+fn fetched_by(daemon: &Daemon, url: &CanonicalUrl) -> Result<FetchedNow, Failure> {
     let at = document_at(&url.to_string());
     let visits = || {
         let document = daemon.json(&at)?.unwrap_or_default();
         Ok::<_, Failure>((Visits::of_document(&document["page"]), document["visits"].clone()))
     };
     let state = || Ok::<_, Failure>(daemon.json("/api/v1/status")?.unwrap_or_default());
-    let waiting = || {
-        let controls = daemon.json("/api/v1/controls")?.unwrap_or_default();
-        let count = |key: &str| controls[key].as_u64().unwrap_or_default();
-        Ok::<_, Failure>(count("seeds_waiting") + count("recrawls_waiting"))
-    };
     let (before, kept_before) = visits()?;
     ask(daemon, url)?;
+    let mut told = None;
     loop {
         // In this order: an answer leaves the queue before its round is committed.
-        let is_answered = waiting()? == 0;
+        let controls = daemon.json("/api/v1/controls")?.unwrap_or_default();
+        let is_answered = controls["seeds_waiting"] == 0 && controls["recrawls_waiting"] == 0;
         let is_idle = state()?["cycle"].is_null();
         let (after, kept) = visits()?;
+        let last = kept.as_array().filter(|_| kept != kept_before).and_then(|kept| kept.last());
+        let why = last.and_then(|last| last["reason"].as_str().map(str::to_owned));
         if after != before || is_answered && is_idle {
-            let last = kept.as_array().filter(|_| kept != kept_before).and_then(|kept| kept.last());
-            let why = last.and_then(|last| last["reason"].as_str().map(str::to_owned));
             return Ok(FetchedNow { came: Came::between(before, after), why });
+        }
+        let waits = why_waiting(&controls, url)?.or(why);
+        if let Some(why) = waits.filter(|waits| told.as_ref() != Some(waits)) {
+            let end = if told.is_none() { " (to wait no longer, press Ctrl-C: it stays queued)" } else { "" };
+            logging::say(Level::INFO, &format!("{url} waits: {why}{end}"));
+            told = Some(why);
         }
         thread::sleep(LOOK_EVERY);
     }
+}
+
+/// Why the page cannot be requested yet, by the document of `/api/v1/controls`.
+fn why_waiting(controls: &Value, url: &CanonicalUrl) -> Result<Option<String>, Failure> {
+    let pages: Vec<WaitingPage> =
+        serde_json::from_value(controls["waiting"].clone()).map_err(Failure::work)?;
+    let url = url.to_string();
+    Ok(pages.iter().find(|page| page.url == url).map(waiting::words))
 }
 
 /// Runs rounds of the urgent pages until the page was visited.
@@ -200,8 +214,10 @@ fn fetched_here(settings: Settings, url: &CanonicalUrl) -> Result<FetchedNow, Fa
     seeds::admitted(&settings, &text).map_err(failure)?;
     let mut crawl =
         Crawl::open(settings, &begin_with, 0, process::of_crawl(process::stopped_by_signals()?)?)?;
-    if let Some(Mark { who, .. }) = crawl.control.paused() {
-        return Err(Failure::Usage(format!("{who} paused this crawl; `recrawl resume` ends the pause")));
+    // Nothing is queued: this command would end long before the page's turn.
+    let now = system_clock()();
+    if let Some(page) = waiting::reason(&crawl.control.decided(), &crawl.settings, &crawl.tables, url, now)? {
+        return Ok(FetchedNow { came: Came::Skipped, why: Some(waiting::words(&page)) });
     }
     let visits = |crawl: &Crawl| {
         let known = crawl.repository.current().get(url).map_err(Failure::work)?;

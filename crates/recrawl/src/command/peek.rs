@@ -1,5 +1,6 @@
 //! A look at a page that no crawl has fetched: one round of a crawl in a folder of its own, by all rules of a crawl.
 
+use crate::action::waiting;
 use crate::texts::{ArchivedPage, extracted};
 use recrawl_archive::answer::Answer;
 use recrawl_crawl::admission::blocks::Blocks;
@@ -10,15 +11,17 @@ use recrawl_crawl::cycle;
 use recrawl_crawl::data_dir::is_begun;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::first_look;
-use recrawl_crawl::open_read;
+use recrawl_crawl::operator::stopped::StoppedCrawl;
 use recrawl_crawl::process::Process;
 use recrawl_crawl::settings::Settings;
-use recrawl_types::{CanonicalUrl, ContentKind, Size};
+use recrawl_fetcher::system_clock;
+use recrawl_types::{CanonicalUrl, ContentKind, HostState, HostTable, Origin, Size};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::absolute;
 use std::sync::Arc;
 use tempfile::TempDir;
+use tracing::subscriber::NoSubscriber;
 
 /// A page that was just fetched.
 pub struct Seen {
@@ -32,7 +35,7 @@ pub struct Seen {
 /// # Errors
 /// Why it may not be fetched, or was not.
 pub fn look(settings: &Settings, url: &CanonicalUrl) -> Result<Seen, Failure> {
-    refuse(settings, url)?;
+    let host = refuse(settings, url)?;
     let folder = tempfile::tempdir()?;
     let there = alone(settings, folder.path());
     if contact_check::needs_look(settings, url) {
@@ -42,7 +45,12 @@ pub fn look(settings: &Settings, url: &CanonicalUrl) -> Result<Seen, Failure> {
         symlink(count, there.data_dir.join(first_look::FILE))?;
     }
     let mut crawl = Crawl::open(there, std::slice::from_ref(url), 0, Process::quiet()?)?;
-    cycle::round(&mut crawl, NextRound::OF_NEXT_CYCLE, std::slice::from_ref(url))?;
+    // Delays and robots.txt go on where the crawl left them.
+    host.map_or(Ok(()), |state| crawl.tables.store(&Origin::of(url), &state))?;
+    // What the log of a crawl would say of this page, the caller says.
+    tracing::subscriber::with_default(NoSubscriber::default(), || {
+        cycle::round(&mut crawl, NextRound::OF_NEXT_CYCLE, std::slice::from_ref(url))
+    })?;
     let record = crawl.repository.current().get(url).map_err(Failure::work)?;
     let visited = record.and_then(|(_, record)| record.visited);
     let Some(visited) = visited else {
@@ -99,16 +107,21 @@ pub fn refuse_type(settings: &Settings, url: &CanonicalUrl, answer: &Answer) -> 
     })
 }
 
-/// Refuses what the crawl would not fetch.
-fn refuse(settings: &Settings, url: &CanonicalUrl) -> Result<(), Failure> {
+/// Refuses what the crawl would not fetch, or not now. Returns the state of the page's host, if the crawl knows it.
+fn refuse(settings: &Settings, url: &CanonicalUrl) -> Result<Option<HostState>, Failure> {
+    let mut host = None;
     let refused = |why: String| Err(Failure::Usage(format!("{url}: {why}")));
     let mut scope = settings.scope_with_seed(url);
     if is_begun(&settings.data_dir) {
-        let decided = open_read::decisions(&settings.data_dir, || open_read::tables(&settings.data_dir))?;
+        let StoppedCrawl { tables, decided, .. } = StoppedCrawl::begin(settings)?;
+        if let Some(page) = waiting::reason(&decided, settings, &tables, url, system_clock()())? {
+            return Err(Failure::Work(format!("{url} is not fetched now: {}", waiting::words(&page))));
+        }
+        host = tables.load(&Origin::of(url))?;
         if let Some(pattern) = Blocks::of(decided.blocks.keys()).cover(url) {
             return refused(format!("blocked by {pattern}"));
         }
         scope.refuse_taken_down(decided.taken_down);
     }
-    scope.refuse(url).map_or(Ok(()), |refusal| refused(refusal.to_string()))
+    scope.refuse(url).map_or(Ok(host), |refusal| refused(refusal.to_string()))
 }

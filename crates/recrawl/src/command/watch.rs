@@ -3,11 +3,11 @@
 mod additions;
 mod destination;
 
-use super::{fetch, peek, print, print_json, print_labelled};
+use super::{peek, print, print_json, print_labelled};
 use crate::action;
 use crate::cli::{HERE, WatchArgs};
-use crate::command::show::archived;
 use crate::daemon::Daemon;
+use crate::exclusive_access::ExclusiveAccess;
 use crate::notifier;
 use crate::texts::titled_text;
 use additions::Additions;
@@ -31,8 +31,7 @@ const MAX_SHOWN: (usize, usize) = (12, 800);
 /// Interval of visits, unless another is asked for.
 const EVERY: Span = Span::millis(3_600_000);
 /// About a text that the server did not send.
-const RENDER: &str =
-    "; if a script of the page shows it, first write a [[pages]] with render = true (docs/rendering.md)";
+const RENDER: &str = "; if a script of the page shows it, add --render";
 /// Numbers that are shown.
 const MAX_SHOWN_NUMBERS: usize = 10;
 
@@ -45,26 +44,47 @@ pub fn run(args: &WatchArgs) -> Result<(), Failure> {
     let now = args.on.at.settings()?;
     let urls = args.urls.iter().map(|url| now.named_page(url)).collect::<Result<Vec<_>, _>>()?;
     let text = added(args, &now, &urls, before.as_deref())?;
-    let written = Written::beside(file, &text)?;
-    let settings = written.settings(args)?;
-    let daemon = Daemon::in_charge(&settings.data_dir)?;
-    let seen = urls.iter().map(|url| see(&settings, daemon.as_ref(), url, args));
-    let seen: Vec<Value> = seen.collect::<Result<_, Failure>>()?;
-    let file = written.take_place()?;
-    let texts: Vec<String> = urls.iter().map(ToString::to_string).collect();
-    let next = match &daemon {
-        Some(daemon) => daemon.make(&Change::Reload)?.detail,
-        None => {
-            action::make(&settings, &Change::AddSeeds { urls: texts })?;
-            format!("watch with `{}`", start(args, &file))
-        }
+    let written = text.map(|text| Written::beside(&file, &text)).transpose()?;
+    let settings = written.as_ref().map_or(Ok(now), |written| written.settings(args))?;
+    let seen = {
+        // A daemon sends nothing meanwhile, so that the hosts keep their delays, and has no page of a watch that fails.
+        let _turn = ExclusiveAccess::alone(&settings.data_dir)?;
+        let seen = urls.iter().map(|url| see(&settings, url, args));
+        seen.collect::<Result<Vec<Value>, Failure>>()?
     };
-    let is_new = before.is_none();
+    let done = match &written {
+        None => "as it was  ",
+        Some(_) if before.is_none() => "written    ",
+        Some(_) => "added to   ",
+    };
+    let is_written = written.is_some();
+    written.map_or(Ok(()), Written::take_place)?;
+    let next = begin(args, &settings, &urls, is_written, &file)?;
     if args.on.json {
+        let is_new = is_written && before.is_none();
         return print_json(&json!({"pages": seen, "configuration": file, "is_new": is_new, "next": next}));
     }
-    print_labelled(format!("{}  {}", if is_new { "written   " } else { "added to  " }, file.display()))?;
+    print_labelled(format!("{done} {}", file.display()))?;
     print_labelled(format!("next        {next}"))
+}
+
+/// Adds the pages to the crawl. Returns what comes next.
+fn begin(
+    args: &WatchArgs,
+    settings: &Settings,
+    urls: &[CanonicalUrl],
+    is_written: bool,
+    file: &Path,
+) -> Result<String, Failure> {
+    let seeds = Change::AddSeeds { urls: urls.iter().map(ToString::to_string).collect() };
+    let Some(daemon) = Daemon::in_charge(&settings.data_dir)? else {
+        action::make(settings, &seeds)?;
+        return Ok(format!("watch with `{}`", start(args, file)));
+    };
+    // First the rules, then the pages.
+    let reloaded = is_written.then(|| daemon.make(&Change::Reload)).transpose()?;
+    let added = daemon.make(&seeds)?;
+    Ok(reloaded.unwrap_or(added).detail)
 }
 
 /// The command that starts the watch.
@@ -83,7 +103,7 @@ fn rule_of<'s>(now: &'s Settings, url: &CanonicalUrl) -> Option<(&'s PagesTable,
     Some((table, pattern.is_ok_and(|pattern| pattern == Pattern::Page(url.clone()))))
 }
 
-/// The rule to add for a page; none if it is watched already. What the rule in force says of its text holds on.
+/// The rule to add for a page; none if its own rule has a rhythm already. What the rule in force says of its text holds on.
 fn new_rule(args: &WatchArgs, now: &Settings, url: &CanonicalUrl) -> Result<Option<PagesTable>, Failure> {
     let wanted = args.every.unwrap_or(EVERY);
     let in_force = match rule_of(now, url) {
@@ -91,13 +111,16 @@ fn new_rule(args: &WatchArgs, now: &Settings, url: &CanonicalUrl) -> Result<Opti
             let edit = "of its [[pages]] in the configuration";
             let refused = match table.every {
                 None => format!(
-                    "{url} has a rule, but no rhythm: set `every = \"{wanted}\"` {edit}, then repeat this"
+                    "{url} has a rule of its own without a rhythm: set `every = \"{wanted}\"` {edit}, then repeat this"
                 ),
                 Some(every) if args.every.is_some_and(|wanted| wanted != every) => {
                     format!("{url} is watched already, every {every}: change `every` {edit}")
                 }
-                _ if args.select.is_some() || args.to.is_none() => {
-                    format!("{url} is watched already; change its [[pages]] in the configuration")
+                Some(every) if args.select.is_some() || args.render => {
+                    format!(
+                        "{url} is watched already, every {every}: set `include` and `render` {edit}, then repeat this \
+                         without --select and --render"
+                    )
                 }
                 _ => return Ok(None),
             };
@@ -110,23 +133,28 @@ fn new_rule(args: &WatchArgs, now: &Settings, url: &CanonicalUrl) -> Result<Opti
         matches: Pattern::Page(url.clone()).to_string(),
         include: args.select.as_ref().map_or(in_force.include, |select| vec![select.clone()]),
         every: Some(wanted),
+        render: if args.render { Render::Always } else { in_force.render },
         ..in_force
     }))
 }
 
-/// The configuration with the pages and whom to tell of them.
+/// The configuration with the pages and whom to tell of them; none if it has all of that.
 fn added(
     args: &WatchArgs,
     now: &Settings,
     urls: &[CanonicalUrl],
     before: Option<&str>,
-) -> Result<String, Failure> {
+) -> Result<Option<String>, Failure> {
     let rules = urls.iter().filter_map(|url| new_rule(args, now, url).transpose());
+    let rules = rules.collect::<Result<Vec<_>, _>>()?;
+    if rules.is_empty() && args.to.is_none() {
+        return Ok(None);
+    }
     let to = args.to.as_deref().map(destination::keys).transpose();
     let changes = ChangeKind::OF_KNOWN.map(ChangeKind::name);
     let pages = urls.iter().map(|url| Pattern::Page(url.clone()).to_string());
     let additions = Additions {
-        rules: &rules.collect::<Result<Vec<_>, _>>()?,
+        rules: &rules,
         pages: &pages.collect::<Vec<_>>(),
         is_first: !is_begun(&now.data_dir),
         changes: &changes,
@@ -135,7 +163,7 @@ fn added(
         to: to.map_err(|e| Failure::Usage(format!("--to: {e}")))?,
         host: &urls[0].host(),
     };
-    Ok(additions.to(before))
+    Ok(Some(additions.to(before)))
 }
 
 /// A configuration that is not in its place yet.
@@ -146,16 +174,16 @@ struct Written {
 }
 
 impl Written {
-    fn beside(file: PathBuf, text: &str) -> Result<Written, Failure> {
+    fn beside(file: &Path, text: &str) -> Result<Written, Failure> {
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let cannot = |e: std::io::Error| Failure::Work(format!("cannot write {}: {e}", file.display()));
         let mut new =
             tempfile::Builder::new().prefix(".recrawl.toml.").tempfile_in(folder).map_err(cannot)?;
         new.write_all(text.as_bytes()).map_err(cannot)?;
-        if let Ok(found) = fs::metadata(&file) {
+        if let Ok(found) = fs::metadata(file) {
             fs::set_permissions(new.path(), found.permissions()).map_err(cannot)?;
         }
-        Ok(Written { new, file })
+        Ok(Written { new, file: file.to_owned() })
     }
 
     /// Its settings, checked as at the start of a crawl.
@@ -170,34 +198,18 @@ impl Written {
         })
     }
 
-    fn take_place(self) -> Result<PathBuf, Failure> {
+    fn take_place(self) -> Result<(), Failure> {
         let Written { new, file } = self;
         let cannot = |e: std::io::Error| Failure::Work(format!("cannot write {}: {e}", file.display()));
         new.as_file().sync_all().map_err(cannot)?;
-        new.persist(&file).map_err(|e| cannot(e.error))?;
-        Ok(file)
+        new.persist(&file).map(|_| ()).map_err(|e| cannot(e.error))
     }
 }
 
-/// Shows what the page says now. A daemon fetches it itself.
-fn see(
-    settings: &Settings,
-    daemon: Option<&Daemon>,
-    url: &CanonicalUrl,
-    args: &WatchArgs,
-) -> Result<Value, Failure> {
-    let (archived_page, looked);
-    let page = match daemon {
-        Some(daemon) => {
-            fetch::fetched_by(daemon, url)?.checked(url)?;
-            archived_page = archived(&args.on.at, &url.to_string())?;
-            &archived_page
-        }
-        None => {
-            looked = peek::look(settings, url)?;
-            &looked.page
-        }
-    };
+/// Shows what the page says now.
+fn see(settings: &Settings, url: &CanonicalUrl, args: &WatchArgs) -> Result<Value, Failure> {
+    let looked = peek::look(settings, url)?;
+    let page = &looked.page;
     let version = page.versions().next().ok_or_else(|| page.failure(&page.none(super::show::now())))?;
     let version = version.map_err(|missing| page.failure(&missing))?;
     let (title, text) = titled_text(&version, url, settings).map_err(|missing| page.failure(&missing))?;

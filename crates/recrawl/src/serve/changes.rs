@@ -3,13 +3,16 @@
 use super::formulas;
 use super::improve::decisions;
 use super::shared_state::{Phase, SharedState};
-use crate::action::{accepted, decision, full, recrawl, seeds};
+use crate::action::{accepted, decision, full, recrawl, seeds, waiting};
 use crate::exclusive_access::ExclusiveAccess;
 use recrawl_console::view::Refusal;
-use recrawl_console::view::{Accepted, Actor, Change, Effect};
+use recrawl_console::view::{Accepted, Actor, Change, Effect, WaitingPage};
 use recrawl_crawl::operator::control::{DecisionResult, MAX_ASKED, Mark};
 use recrawl_crawl::progress::figures::Stage;
-use recrawl_types::{ScheduleEntry, Share};
+use recrawl_types::{CanonicalUrl, ScheduleEntry, Share};
+
+/// Queued pages that are looked up in the tables for the reason why they wait.
+const MAX_WAITING: usize = 100;
 
 /// Makes a change. It is stored and in force when this returns.
 pub fn make(shared: &SharedState, change: &Change, who: &Actor) -> Result<Accepted, Refusal> {
@@ -54,13 +57,15 @@ fn step_aside(shared: &SharedState) -> Result<Accepted, Refusal> {
 }
 
 fn add_seeds(shared: &SharedState, urls: &[String]) -> Result<Accepted, Refusal> {
-    let (accepted, news) = seeds::queue(
-        &shared.control,
-        &shared.settings(),
-        &shared.generation(),
-        urls,
-        "visited within seconds",
-    )?;
+    let settings = shared.settings();
+    let one = match urls {
+        [url] => settings.rules.canonicalize(url.trim()).ok(),
+        _ => None,
+    };
+    let waits = one.map(|url| waits(shared, &url)).transpose()?.flatten();
+    let when =
+        waits.map_or("visited within seconds".into(), |page| format!("it waits: {}", waiting::words(&page)));
+    let (accepted, news) = seeds::queue(&shared.control, &settings, &shared.generation(), urls, &when)?;
     // They join the round that is fetching. They stay queued, so that nothing is lost if it ends before.
     let joining = news.into_iter().filter(|_| is_fetching(shared));
     joining.for_each(|entry| _ = shared.steering.ask(entry));
@@ -83,6 +88,18 @@ fn reload(shared: &SharedState) -> Result<Accepted, Refusal> {
     )
 }
 
+/// Why a page cannot be requested yet; none if nothing but its turn keeps it.
+fn waits(shared: &SharedState, url: &CanonicalUrl) -> Result<Option<WaitingPage>, Refusal> {
+    let (decided, settings) = (shared.control.decided(), shared.settings());
+    waiting::reason(&decided, &settings, &shared.tables, url, shared.now()).map_err(Refusal::failed)
+}
+
+/// The seeds and pages of operators that cannot be requested yet, and why.
+pub fn waiting(shared: &SharedState) -> Result<Vec<WaitingPage>, Refusal> {
+    let queued = shared.control.asked().into_iter().chain(shared.control.seeds());
+    queued.take(MAX_WAITING).filter_map(|url| waits(shared, &url).transpose()).collect()
+}
+
 /// Is a round fetching, so that pages can join it?
 pub fn is_fetching(shared: &SharedState) -> bool {
     shared.live.now().is_some_and(|now| now.stage == Stage::Fetching)
@@ -98,13 +115,19 @@ fn fetch_now(shared: &SharedState, text: &str, mark: Mark) -> Result<Accepted, R
     if effect == DecisionResult::Done && is_fetching {
         shared.steering.ask(ScheduleEntry::new(url.clone(), Share::Asked, record));
     }
-    match effect {
-        DecisionResult::Done if is_fetching => accepted(
+    let waits =
+        waits(shared, &url)?.map(|page| format!("{url} is queued and waits: {}", waiting::words(&page)));
+    match (effect, waits) {
+        (DecisionResult::Full, _) => Err(full(MAX_ASKED)),
+        (DecisionResult::Done, Some(waits)) => accepted(Effect::NextRound, waits),
+        (DecisionResult::Already, Some(waits)) => accepted(Effect::Already, waits),
+        (DecisionResult::Already, None) => accepted(Effect::Already, format!("{url} is already queued")),
+        (DecisionResult::Done, None) if is_fetching => accepted(
             Effect::Done,
             format!("{url} will be fetched as soon as politeness allows, once per cycle"),
         ),
-        DecisionResult::Done => accepted(Effect::NextRound, format!("{url} will be fetched within seconds")),
-        DecisionResult::Already => accepted(Effect::Already, format!("{url} is already queued")),
-        DecisionResult::Full => Err(full(MAX_ASKED)),
+        (DecisionResult::Done, None) => {
+            accepted(Effect::NextRound, format!("{url} will be fetched within seconds"))
+        }
     }
 }

@@ -142,6 +142,7 @@ impl CrawlView for View {
             taken_down: self.0.settings().scope.taken_down().iter().map(Pattern::to_string).collect(),
             seeds_waiting,
             recrawls_waiting,
+            waiting: changes::waiting(&self.0)?,
         })
     }
 

@@ -1,0 +1,50 @@
+//! Why a page that somebody asked for cannot be requested yet.
+
+use recrawl_archive::timestamp;
+use recrawl_console::view::WaitingPage;
+use recrawl_crawl::admission::decisions::Decisions;
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::settings::Settings;
+use recrawl_fetcher::HostDelay;
+use recrawl_repository::SledTables;
+use recrawl_types::{CanonicalUrl, HostTable, Origin};
+
+/// Why the page waits, and until when; none if nothing but its turn keeps it. `now` in milliseconds since 1970.
+///
+/// # Errors
+/// When the tables cannot be read.
+pub fn reason(
+    decided: &Decisions,
+    settings: &Settings,
+    tables: &SledTables,
+    url: &CanonicalUrl,
+    now: u64,
+) -> Result<Option<WaitingPage>, Failure> {
+    let waits = |why: String, until| Ok(Some(WaitingPage { url: url.to_string(), why, until }));
+    let host = url.host();
+    if let Some(by) = &decided.paused {
+        let why = format!("{} paused the crawl at {} (`recrawl resume` ends that)", by.who, timestamp(by.at));
+        return waits(why, None);
+    }
+    if let Some(by) = decided.paused_hosts.get(&*host) {
+        let why = format!("{} paused it at {} (`recrawl resume {host}` ends that)", by.who, timestamp(by.at));
+        return waits(why, None);
+    }
+    let state = tables.load(&Origin::of(url))?.unwrap_or_default();
+    let left_alone = HostDelay::of(&state, &settings.fetch, now).left_alone;
+    // One without an end, or that has ended, holds no page back: the request for robots.txt comes before it.
+    let until = left_alone.and_then(|why| Some((why, why.until().filter(|until| *until > now)?)));
+    match until {
+        Some((why, until)) => waits(format!("{host} is skipped: {why}"), Some(until)),
+        None if state.hold_until > now => {
+            waits(format!("{host} asked to wait (Retry-After)"), Some(state.hold_until))
+        }
+        None => Ok(None),
+    }
+}
+
+/// The same in words.
+pub fn words(WaitingPage { why, until, .. }: &WaitingPage) -> String {
+    let until = until.map(|until| format!(", until {}", timestamp(until)));
+    format!("{why}{}", until.unwrap_or_default())
+}
