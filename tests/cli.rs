@@ -132,14 +132,29 @@ fn formulas_are_listed_shown_checked_and_used() {
 
     let world = World::new(web(20, 2), "");
     world.crawl(1);
+    // The check judges the formula in force, and says which that is.
+    world.configure("[[pages]]\nmatch = \"*\"\nimportance = 5\n");
+    let checked = succeeds(world.run(&["config", "check"]));
+    assert!(
+        checked.contains("formula: default, by the configuration") && checked.contains("warning: "),
+        "{checked}"
+    );
+    succeeds(world.run(&["formula", "use", "t * importance"]));
+    let checked = succeeds(world.run(&["config", "check"]));
+    assert!(checked.contains("formula: t * importance, by `recrawl formula use` ("), "{checked}");
+    assert!(checked.contains("default, by the configuration, is not in force"), "{checked}");
+    assert!(!checked.contains("warning: "), "{checked}");
+    let back = succeeds(world.run(&["formula", "rollback"]));
+    assert!(back.contains("default: in force from cycle 2 on (from the configuration)"), "{back}");
+    assert!(!world.data_dir.join("formula.toml").exists());
     succeeds(world.run(&["formula", "use", "t * (X + 2)"]));
     let report = world.crawl(1).remove(0);
     assert_eq!(report["formula"], "t * (X + 2)");
     let log = std::fs::read_to_string(world.data_dir.join("control.jsonl")).unwrap();
     let rows = json_lines(&log);
-    assert_eq!((&rows[0]["result"], &rows[1]["result"]), (&"begun".into(), &"next_cycle".into()), "{log}");
-    assert_eq!(rows[1]["change"]["kind"], "use_formula");
-    assert!(rows[1]["change"]["text"].as_str().unwrap().contains("t * (X + 2)"), "{log}");
+    assert_eq!((&rows[4]["result"], &rows[5]["result"]), (&"begun".into(), &"next_cycle".into()), "{log}");
+    assert_eq!(rows[5]["change"]["kind"], "use_formula");
+    assert!(rows[5]["change"]["text"].as_str().unwrap().contains("t * (X + 2)"), "{log}");
 }
 
 #[test]

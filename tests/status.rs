@@ -90,7 +90,10 @@ fn a_round_that_fetched_nothing_names_the_cause_once() {
     // Again at once: nothing is due, and that has a reason.
     let line = fails(world.run(&["crawl", "--cycles", "1", "--seed", dead]), 1);
     assert!(line.contains(&format!("nothing was fetched: {dead}: the host is skipped: ")), "{line}");
-    assert!(line.contains("; to fetch it, wait until"), "{line}");
+    assert!(
+        line.contains("its robots.txt cannot be read: c") && line.contains("; to fetch it, wait until"),
+        "{line}"
+    );
     let daemon = Daemon::start(&world);
     daemon.until("waiting", |s| s["state"] == "waiting" && s["last"].is_object());
     daemon.seed(&[format!("{dead}2")]);

@@ -588,14 +588,8 @@ pub enum ConfigCommand {
         #[arg(default_value = "recrawl.toml")]
         file: PathBuf,
     },
-    /// Check a configuration
-    Check {
-        #[command(flatten)]
-        config: Configuration,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
+    /// Check a configuration, and name the formula in force
+    Check(OnCrawl),
     /// Print the effective configuration with all defaults
     Show {
         #[command(flatten)]

@@ -20,8 +20,8 @@ pub fn is_last(chosen: &[Chosen], formula: &Formula) -> bool {
     chosen.last().and_then(|last| Formula::from_toml(&last.toml).ok()).as_ref() == Some(formula)
 }
 
-/// Rolls back to the last chosen formula if another one is in force since, or else to the one before it; none without
-/// an earlier one. `from_cycle` is the first cycle that it ranks.
+/// Rolls back to the last chosen formula if another one is in force since, or else to the one before it, at last to that of
+/// the configuration; none if that is in force. `from_cycle` is the first cycle that it ranks.
 ///
 /// # Errors
 /// When a stored formula cannot be read.
@@ -34,7 +34,12 @@ pub fn roll_back(
     if in_force.is_some_and(|formula| is_last(&chosen, formula)) {
         chosen.pop();
     }
-    let Some(last) = chosen.last_mut() else { return Ok(None) };
+    let Some(last) = chosen.last_mut() else {
+        // A choice beside a stopped crawl is not in the history: the configuration decided before it.
+        let is_other = in_force.is_none_or(|formula| *formula != settings.formula);
+        let formula = settings.formula.clone();
+        return Ok(is_other.then_some(RolledBack { formula, is_configured: true, chosen }));
+    };
     let formula = Formula::from_toml(&last.toml).map_err(Failure::work)?;
     last.from_cycle = Some(from_cycle);
     let is_configured = formula == settings.formula;

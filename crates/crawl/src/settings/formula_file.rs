@@ -32,11 +32,15 @@ pub fn in_force(settings: &Settings) -> Result<Formula, Failure> {
     if let Some(problem) = &settings.ranking_problem {
         return Err(Failure::Work(problem.clone()));
     }
-    let path = path(&settings.data_dir);
-    if settings.formula_is_given || !path.exists() {
-        return Ok(settings.formula.clone());
+    match of_data_dir(settings) {
+        None => Ok(settings.formula.clone()),
+        Some(path) => Formula::load(&path).map_err(Failure::work),
     }
-    Formula::load(&path).map_err(Failure::work)
+}
+
+/// The file of the data directory that has the formula in force; none if the configuration or the command line has it.
+pub fn of_data_dir(settings: &Settings) -> Option<PathBuf> {
+    Some(path(&settings.data_dir)).filter(|path| !settings.formula_is_given && path.exists())
 }
 
 /// Removes the data directory's formula, so that the configured one is in force again.

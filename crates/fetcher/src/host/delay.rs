@@ -165,9 +165,9 @@ impl fmt::Display for LeftAlone {
                 write!(f, "Crawl-delay {asked} in robots.txt exceeds politeness.max_crawl_delay ({kept})")
             }
             LeftAlone::NoRobots { why, .. } => {
-                f.write_str("robots.txt could not be fetched")?;
-                why.map_or(Ok(()), |why| write!(f, " ({why})"))?;
-                f.write_str(": everything is forbidden (RFC 9309 section 2.3.1.4)")
+                f.write_str("its robots.txt cannot be read")?;
+                why.map_or(Ok(()), |why| write!(f, ": {why}"))?;
+                f.write_str(", and without it no page is requested (RFC 9309 section 2.3.1.4)")
             }
         }
     }

@@ -10,8 +10,7 @@ use recrawl_crawl::settings::{Settings, formula_file};
 use recrawl_formula::{Formula, builtin};
 
 /// The answer to a roll-back without an earlier formula.
-pub const NOTHING_BEFORE: &str =
-    "no earlier formula to roll back to; remove formula.toml to return to schedule.formula";
+pub const NOTHING_BEFORE: &str = "no earlier formula to roll back to: that of the configuration is in force";
 /// Back at the configured formula, the configuration decides again.
 pub const FROM_CONFIGURATION: &str = " (from the configuration)";
 

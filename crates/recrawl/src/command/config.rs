@@ -7,6 +7,8 @@ use crate::tokens::tokens_of;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::parts::notify::warning;
 use recrawl_crawl::parts::render;
+use recrawl_crawl::settings::{Settings, formula_file};
+use recrawl_formula::Formula;
 use serde_json::json;
 use std::fs::File;
 use std::io::{ErrorKind, Write};
@@ -18,20 +20,27 @@ const STARTING: &str = include_str!("../../../../config/starting.toml");
 pub fn run(command: &ConfigCommand) -> Result<(), Failure> {
     match command {
         ConfigCommand::Init { file } => init(file),
-        ConfigCommand::Check { config, json } => {
-            let file = config.file();
-            let settings = load(file.as_deref(), None)?;
+        ConfigCommand::Check(on) => {
+            let file = on.at.config.file();
+            let settings = load(file.as_deref(), on.at.data_dir.as_deref())?;
             // Checked as the daemon does at its start.
             tokens_of(&settings)?;
             notifier::check(&settings)?;
             render::renderer(&settings.pages, &settings.config)?;
             promises::check(&settings)?;
-            let warnings = [warning(&settings.config), settings.importance_is_idle(&settings.formula)];
+            let formula = formula_file::in_force(&settings)?;
+            let warnings = [warning(&settings.config), settings.importance_is_idle(&formula)];
             let warnings: Vec<String> = warnings.into_iter().flatten().collect();
-            if *json {
+            if on.json {
                 let warning = (!warnings.is_empty()).then(|| warnings.join("; "));
-                return print_json(&json!({"file": file, "ok": true, "warning": warning}));
+                let (name, file_of_it) = (&formula.name, formula_file::of_data_dir(&settings));
+                let formula =
+                    json!({"name": name, "expression": formula.expr.to_string(), "file": file_of_it});
+                return print_json(
+                    &json!({"file": file, "ok": true, "formula": formula, "warning": warning}),
+                );
             }
+            print(format!("formula: {}", in_force(&settings, &formula)))?;
             warnings.iter().try_for_each(|warning| print(format!("warning: {warning}")))?;
             match file {
                 Some(file) => print(format!("{}: ok", file.display())),
@@ -46,6 +55,22 @@ pub fn run(command: &ConfigCommand) -> Result<(), Failure> {
                 print(toml::to_string_pretty(&settings.config).map_err(Failure::work)?.trim_end())
             }
         }
+    }
+}
+
+/// The formula in force, and who chose it.
+fn in_force(settings: &Settings, formula: &Formula) -> String {
+    if let Some(idle) = settings.formula_is_idle() {
+        return format!("none: {idle}");
+    }
+    match formula_file::of_data_dir(settings) {
+        None => format!("{}, by the configuration", formula.name),
+        Some(file) => format!(
+            "{}, by `recrawl formula use` ({}); {}, by the configuration, is not in force",
+            formula.name,
+            file.display(),
+            settings.formula.name
+        ),
     }
 }
 

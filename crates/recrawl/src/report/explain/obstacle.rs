@@ -264,7 +264,7 @@ fn left_alone(why: LeftAlone) -> Obstacle {
             format!("set politeness.max_crawl_delay to {} or more", Span(asked))
         }
         LeftAlone::NoRobots { again, .. } => {
-            format!("wait until robots.txt can be fetched; the next attempt is due at {}", timestamp(again))
+            format!("wait until {}, when recrawl asks for robots.txt again", timestamp(again))
         }
     };
     let gate = if matches!(why, LeftAlone::NoRobots { .. }) { "robots" } else { why.name() };
