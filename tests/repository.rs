@@ -68,8 +68,9 @@ fn what_damage_leaves_is_saved_and_crawled_on() {
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     std::fs::write(&file, &bytes).unwrap();
-    let damaged = fails(world.run(&["repository", "verify"]), 1);
-    assert!(damaged.contains("--salvage"), "{damaged}");
+    let output = world.run(&["repository", "verify"]);
+    assert!(String::from_utf8_lossy(&output.stdout).contains("--salvage"), "{output:?}");
+    fails(output, 1);
     let output = world.run(&words);
     let told = String::from_utf8(output.stdout.clone()).unwrap();
     let error = fails(output, 1);
@@ -171,6 +172,101 @@ fn a_backup_brings_everything_back() {
     let report = json_lines(&succeeds(world.run(&["crawl", "--json", "--cycles", "1"]))).remove(0);
     assert!(count(&report, "fetched") > Some(0), "{report}");
     assert_eq!(world.pages().len(), pages.len());
+}
+
+fn flip(path: &Path) {
+    let mut bytes = std::fs::read(path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x55;
+    std::fs::write(path, bytes).unwrap();
+}
+
+/// Damage was named, with the advice to run the command that had just named it.
+#[test]
+fn what_to_do_about_damage_is_said_and_works() {
+    let mut world = World::new(web(30, 2), "");
+    world.crawl(2);
+    let (data, out) = (world.data_dir.clone(), world.folder.path().join("backup"));
+    let aside = PathBuf::from(format!("{}.damaged", data.display()));
+    let pages = world.pages();
+    let names: Vec<String> = std::fs::read_dir(&data)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    let file = |end: &str| data.join(names.iter().find(|name| name.ends_with(end)).unwrap());
+    let verify = |world: &World| {
+        let output = world.run(&["repository", "verify"]);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let line = fails(output, 1);
+        assert!(line.contains("the output says what to do"), "{line}");
+        said
+    };
+    let history = file(".history");
+    flip(&history);
+    let said = verify(&world);
+    for part in [
+        format!("it cannot go on with {}", history.display()),
+        format!("mv {} {}", data.display(), aside.display()),
+        format!("recrawl restore BACKUP --data-dir {}", data.display()),
+        format!("recrawl repository verify --salvage {} --data-dir {}", data.display(), aside.display()),
+    ] {
+        assert!(said.contains(&part), "{part}: {said}");
+    }
+    let crawl = fails(world.crawl_command(1).output().unwrap(), 1);
+    assert!(crawl.contains("`recrawl repository verify` lists all damage and says what to do"), "{crawl}");
+    flip(&history);
+
+    // On one disk, a backup has the same files.
+    succeeds(world.run(&["backup", word(&out)]));
+    flip(&history);
+    let said = verify(&world);
+    assert!(said.contains(&format!("{} has the same file by a hard link", out.display())), "{said}");
+    world = at(world, out.parent().unwrap().join("restored"));
+    let refused = fails(world.run(&["restore", word(&out)]), 1);
+    assert!(
+        refused.contains("nothing was restored: take another backup") && !world.data_dir.exists(),
+        "{refused}"
+    );
+    world = at(world, data.clone());
+    flip(&history);
+
+    // On another, it has not.
+    for entry in std::fs::read_dir(&out).unwrap().map(Result::unwrap).filter(|entry| entry.path().is_file()) {
+        let bytes = std::fs::read(entry.path()).unwrap();
+        std::fs::remove_file(entry.path()).unwrap();
+        std::fs::write(entry.path(), bytes).unwrap();
+    }
+    for (what, damage) in [
+        (history.clone(), &flip as &dyn Fn(&Path)),
+        (data.join("MANIFEST"), &flip),
+        (file(".known"), &|path| std::fs::remove_file(path).unwrap()),
+    ] {
+        damage(&what);
+        let said = verify(&world);
+        for part in [
+            format!("it cannot go on with {}", what.display()),
+            format!("recrawl restore {} --data-dir {}", out.display(), data.display()),
+            "lost: what was crawled since 20".to_owned(),
+        ] {
+            assert!(said.contains(&part), "{part}: {said}");
+        }
+        // As it says.
+        std::fs::rename(&data, &aside).unwrap();
+        succeeds(world.run(&["restore", word(&out)]));
+        world.is_sound();
+        assert_eq!(world.pages(), pages);
+        std::fs::remove_dir_all(&aside).unwrap();
+    }
+
+    // A crawl goes on without old visits.
+    let kept = file(".kept");
+    flip(&kept);
+    let said = verify(&world);
+    assert!(said.contains(&format!("the crawl goes on without {}: remove it", kept.display())), "{said}");
+    assert!(!said.contains("mv "), "{said}");
+    std::fs::remove_file(&kept).unwrap();
+    world.is_sound();
+    world.crawl(1);
 }
 
 /// Beside a crawl without a socket a backup is refused, and nothing is written.

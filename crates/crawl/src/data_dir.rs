@@ -22,6 +22,8 @@ use std::path::{Path, PathBuf};
 
 /// The folder of the tables, in the data directory.
 pub const TABLES: &str = "hosts.sled";
+/// The file that names the last backup, in the data directory.
+pub const LAST_BACKUP: &str = "backup.json";
 
 /// Setting that stores what is fixed.
 const PINNED: &str = "pinned";
@@ -32,7 +34,8 @@ const BEGUN: [&str; 2] = ["MANIFEST", TABLES];
 const OURS: [&str; 7] =
     ["LOCK", "reports", opener::FOLDER, "formula.toml", ranking::FILE, first_look::FILE, "lost+found"];
 /// Names of further files that recrawl reads once there is a crawl.
-const STATE: [&str; 5] = ["MANIFEST", "decisions.json", "notify.json", "candidate.json", "vault.json"];
+const STATE: [&str; 6] =
+    ["MANIFEST", "decisions.json", "notify.json", "candidate.json", "vault.json", LAST_BACKUP];
 /// Prefixes of names that may exist before: files of cycles, about which the repository reports
 /// more, and the log of changes.
 const OURS_BEGIN: [&str; 5] = ["MANIFEST.", "generation-", "cycle-", "visits-", "control.jsonl"];

@@ -9,7 +9,9 @@ use crate::report::facts::Facts;
 use crate::report::{RoundReport, history};
 use crate::settings::Settings;
 use recrawl_repository::storage::{FileStorage, Storage};
-use recrawl_repository::{Generation, OpenError, Repository, ScheduleFile, SledTables, SyncFolder};
+use recrawl_repository::{
+    Generation, OpenError, ReadError, Repository, ScheduleFile, SledTables, SyncFolder,
+};
 use recrawl_types::{Cycle, Round, ScheduleSource};
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -23,16 +25,26 @@ use std::{fmt, io, thread};
 /// # Errors
 /// [`Failure::Usage`] if there is no repository; [`Failure::Work`] if it cannot be read.
 pub fn repository(settings: &Settings) -> Result<Repository, Failure> {
+    repository_or_damage(settings)?.map_err(Failure::work)
+}
+
+/// The same, for those who say what to do about damage.
+///
+/// # Errors
+/// As [`repository`], but for data that cannot be read.
+pub fn repository_or_damage(settings: &Settings) -> Result<Result<Repository, ReadError>, Failure> {
     let folder = &settings.data_dir;
     crate::data_dir::check_files(folder)?;
     let storage = FileStorage::existing(folder).map_err(|e| crate::data_dir::cannot_open(folder, &e))?;
-    Repository::open_read(Arc::new(storage)).map_err(|e| match e {
-        OpenError::Absent(_) => Failure::Usage(format!(
+    match Repository::open_read(Arc::new(storage)) {
+        Ok(repository) => Ok(Ok(repository)),
+        Err(OpenError::Read(error)) => Ok(Err(error)),
+        Err(OpenError::Absent(_)) => Err(Failure::Usage(format!(
             "data directory {}: no crawl here; check --data-dir or storage.data_dir",
             folder.display()
-        )),
-        other => Failure::work(other),
-    })
+        ))),
+        Err(other) => Err(Failure::work(other)),
+    }
 }
 
 /// The tables, or why they cannot be opened.

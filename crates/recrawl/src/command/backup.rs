@@ -3,7 +3,7 @@
 //! A daemon steps aside while its generation, tables and decisions are copied, so that they belong together. The archive is
 //! copied after that, up to the lengths that it had then: it only grows.
 
-use super::repository::{self, snapshot};
+use super::repository::{self, last_backup, snapshot};
 use super::{counted, print_json, print_labelled};
 use crate::cli::{BackupArgs, RestoreArgs};
 use crate::exclusive_access::ExclusiveAccess;
@@ -17,7 +17,7 @@ use recrawl_crawl::settings::Settings;
 use recrawl_crawl::vault::restore;
 use recrawl_delivery::doubt;
 use recrawl_repository::storage::{self, FileStorage, Storage};
-use recrawl_repository::{Repository, SledTables, copies};
+use recrawl_repository::{Damage, OpenError, Repository, SledTables, copies};
 use recrawl_types::Size;
 use serde_json::json;
 use std::fs::{self, File};
@@ -56,6 +56,7 @@ pub fn back_up(args: &BackupArgs) -> Result<(), Failure> {
         (made, lengths(&*opener::open(folder)?)?)
     };
     let bytes = copy_archive(&*opener::open(folder)?, &*opener::create(out)?, &bodies)?;
+    last_backup::note(folder, &made, out)?;
     sync_folder(out)?;
     if args.on.json {
         return print_json(&json!({
@@ -127,8 +128,14 @@ fn restore_backup(from: &Path, folder: &Path, as_json: bool) -> Result<(), Failu
             from.display()
         ))
     })?;
-    let backup = Repository::open_read(Arc::new(source))
-        .map_err(|e| Failure::Usage(format!("{}: no complete backup: {e}", from.display())))?;
+    let backup = Repository::open_read(Arc::new(source)).map_err(|e| match e {
+        OpenError::Read(error) => unsound(from, &error.into_damage()),
+        other => Failure::Usage(format!("{}: no complete backup: {other}", from.display())),
+    })?;
+    // Before anything is copied: a crawl that begins with damage would go on for days.
+    if let Some(place) = backup.verify().first() {
+        return Err(unsound(from, place));
+    }
     repository::new_folder(folder, Some(from))?;
     // The manifest comes last: what was cut short is no crawl.
     let mut names: Vec<_> =
@@ -151,9 +158,21 @@ fn restore_backup(from: &Path, folder: &Path, as_json: bool) -> Result<(), Failu
     tell_damaged(&damaged)?;
     let configuration = from.join(CONFIGURATION);
     match configuration.is_file() {
-        true => print_labelled(format!("not copied  its configuration, {}", configuration.display())),
+        true => print_labelled(format!(
+            "go on       with `--config {}`, or a copy of it",
+            configuration.display()
+        )),
         false => Ok(()),
     }
+}
+
+/// The failure of a backup with damage.
+fn unsound(from: &Path, place: &Damage) -> Failure {
+    let from = from.display();
+    Failure::Work(format!(
+        "{place}; nothing was restored: take another backup, or save what can be read with `recrawl repository verify \
+         --salvage OUT --data-dir {from}`"
+    ))
 }
 
 /// The repository, locked.

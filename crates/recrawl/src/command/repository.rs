@@ -1,5 +1,7 @@
 //! `recrawl repository`: statistics, verification, salvage and snapshots.
 
+mod advice;
+pub mod last_backup;
 mod salvage;
 pub mod snapshot;
 mod stats;
@@ -12,8 +14,8 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::settings::{Settings, ranking};
 use recrawl_repository::storage::FileStorage;
-use recrawl_repository::{SledTables, TablesFound};
-use serde_json::json;
+use recrawl_repository::{Damage, SledTables, Summary, TablesFound};
+use serde_json::{Value, json};
 use std::path::Path;
 
 pub fn run(command: &RepositoryCommand) -> Result<(), Failure> {
@@ -62,7 +64,10 @@ fn tables(settings: &Settings) -> Result<Option<TablesFound>, Failure> {
 }
 
 fn check(settings: &Settings, as_json: bool) -> Result<(), Failure> {
-    let repository = open_read::repository(settings)?;
+    let repository = match open_read::repository_or_damage(settings)? {
+        Ok(repository) => repository,
+        Err(error) => return damaged(settings, &[error.into_damage()], &[], None, as_json),
+    };
     // Damage does not end the check: one list tells of all of it.
     let mut damage = repository.verify();
     let summary = *repository.current().summary();
@@ -80,31 +85,60 @@ fn check(settings: &Settings, as_json: bool) -> Result<(), Failure> {
             None
         }
     };
+    let read = Read { summary, records: archive.records, rows };
+    if !damage.is_empty() {
+        return damaged(settings, &damage, &notes, Some(&read), as_json);
+    }
     if as_json {
-        let list: Vec<_> =
-            damage.iter().map(|d| json!({"file": d.file, "offset": d.offset, "what": d.what})).collect();
-        print_json(&json!({
-            "generation": summary.number, "pages": summary.pages, "warc_records": archive.records,
-            "table_rows": rows, "damage": list, "notes": notes,
-        }))?;
+        return print_json(&document(&damage, &notes, Some(&read), &[]));
+    }
+    notes.iter().try_for_each(print)?;
+    print(format!(
+        "generation {}: ok: {}, {}, {}",
+        summary.number,
+        counted(summary.pages, "page"),
+        counted(archive.records, "WARC record"),
+        rows.map_or_else(|| "no table rows".into(), |rows| counted(rows, "table row")),
+    ))
+}
+
+/// Figures of a repository that can be opened.
+struct Read {
+    summary: Summary,
+    /// Of the archive.
+    records: u64,
+    /// Of the tables; none if they are in use.
+    rows: Option<u64>,
+}
+
+fn document(damage: &[Damage], notes: &[String], read: Option<&Read>, advice: &[String]) -> Value {
+    let damage: Vec<_> =
+        damage.iter().map(|d| json!({"file": d.file, "offset": d.offset, "what": d.what})).collect();
+    json!({
+        "generation": read.map(|read| read.summary.number), "pages": read.map(|read| read.summary.pages),
+        "warc_records": read.map(|read| read.records), "table_rows": read.and_then(|read| read.rows),
+        "damage": damage, "notes": notes, "advice": advice,
+    })
+}
+
+/// Tells of damage, and what to do about it.
+fn damaged(
+    settings: &Settings,
+    damage: &[Damage],
+    notes: &[String],
+    read: Option<&Read>,
+    as_json: bool,
+) -> Result<(), Failure> {
+    let advice = advice::lines(settings, damage, read.map(|read| read.summary.number.0));
+    if as_json {
+        print_json(&document(damage, notes, read, &advice))?;
     } else {
         notes.iter().try_for_each(print)?;
         damage.iter().try_for_each(|place| print(place.to_string()))?;
-    }
-    if damage.is_empty() {
-        let sound = format!(
-            "generation {}: ok: {}, {}, {}",
-            summary.number,
-            counted(summary.pages, "page"),
-            counted(archive.records, "WARC record"),
-            rows.map_or_else(|| "no table rows".into(), |rows| counted(rows, "table row")),
-        );
-        return if as_json { Ok(()) } else { print(sound) };
+        print("")?;
+        advice.iter().try_for_each(print)?;
     }
     let places =
         if damage.len() == 1 { "1 damaged place".into() } else { format!("{} damaged places", damage.len()) };
-    Err(Failure::Work(format!(
-        "{}: {places}; restore the data directory from a backup, or save readable data with --salvage OUT",
-        settings.data_dir.display()
-    )))
+    Err(Failure::Work(format!("{}: {places}; the output says what to do", settings.data_dir.display())))
 }

@@ -26,7 +26,7 @@ impl fmt::Display for Damage {
 #[non_exhaustive]
 pub enum ReadError {
     /// The operating system reported an error.
-    #[error("{file}: cannot read: {source}")]
+    #[error("{file}: cannot read: {source}{}", remedy_of_absence(.source))]
     Io {
         /// The file.
         file: String,
@@ -35,8 +35,16 @@ pub enum ReadError {
     },
     /// The data differs from what was written. Restore the data folder from a backup, or run
     /// `recrawl repository verify` for a full list.
-    #[error("{0}; restore it from a backup (`recrawl repository verify` lists all damage)")]
+    #[error("{0}; `recrawl repository verify` lists all damage and says what to do")]
     Damaged(Damage),
+}
+
+/// The remedy of a file that should be there.
+fn remedy_of_absence(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::NotFound => "; `recrawl repository verify` says what to do",
+        _ => "",
+    }
 }
 
 impl ReadError {

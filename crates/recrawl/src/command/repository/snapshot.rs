@@ -1,6 +1,6 @@
 //! `recrawl backup OUT --last-commit`: a copy of the last committed generation, also during a crawl.
 
-use super::new_folder;
+use super::{last_backup, new_folder};
 use crate::command::{counted, print, print_json};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
@@ -29,6 +29,7 @@ pub fn make(settings: &Settings, repository: &Repository, out: &Path) -> Result<
 
 pub fn run(settings: &Settings, out: &Path, as_json: bool) -> Result<(), Failure> {
     let made = make(settings, &open_read::repository(settings)?, out)?;
+    last_backup::note(&settings.data_dir, &made, out)?;
     if as_json {
         return print_json(&json!({
             "generation": made.generation, "pages": made.pages, "linked": made.linked, "copied": made.copied,

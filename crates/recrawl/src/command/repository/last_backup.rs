@@ -1,0 +1,48 @@
+//! The last backup of a data directory, noted there for the day on which it is needed.
+
+use recrawl_crawl::data_dir;
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::whole_file;
+use recrawl_fetcher::system_clock;
+use recrawl_repository::Snapshot;
+use serde::{Deserialize, Serialize};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// A backup that was made.
+#[derive(Serialize, Deserialize)]
+pub struct LastBackup {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// When it was made, in milliseconds since 1970.
+    pub at: u64,
+    /// Its generation.
+    pub generation: u32,
+}
+
+/// Notes a backup of a data directory, there and in the backup: what is restored from it knows it too.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn note(folder: &Path, made: &Snapshot, out: &Path) -> Result<(), Failure> {
+    let (at, generation) = (system_clock()(), made.generation.0);
+    let backup = LastBackup { folder: std::path::absolute(out)?, at, generation };
+    let text = serde_json::to_vec(&backup).map_err(Failure::work)?;
+    [folder, out].iter().try_for_each(|at| whole_file::replace(&at.join(data_dir::LAST_BACKUP), &text))
+}
+
+impl LastBackup {
+    /// The noted one, if it is still there.
+    pub fn read(data_dir: &Path) -> Option<LastBackup> {
+        let text = std::fs::read(data_dir.join(data_dir::LAST_BACKUP)).ok()?;
+        // Damage may have struck the note as well: then there is none.
+        serde_json::from_slice(&text).ok().filter(|noted: &LastBackup| noted.folder.is_dir())
+    }
+
+    /// Is this file of the data directory the same one as in the backup, by a hard link? Then the backup has its damage.
+    pub fn shares(&self, file: &Path) -> bool {
+        let of = |path: &Path| std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
+        let there = file.file_name().and_then(|name| of(&self.folder.join(name)));
+        there.is_some() && there == of(file)
+    }
+}
