@@ -7,6 +7,7 @@
 
 mod folder;
 pub mod lineage;
+mod notes;
 pub mod restore;
 mod rows;
 mod stopped;
@@ -19,11 +20,12 @@ use crate::progress::figures::RoundProgress;
 use crate::settings::Settings;
 use folder::{Folder, captured};
 use lineage::Lineage;
+use notes::Notes;
 use recrawl_fetcher::WallClock;
 use recrawl_repository::SledTables;
 use recrawl_repository::decisions::DECISIONS;
 use recrawl_repository::storage::Storage;
-use recrawl_vault::{Capture, Clock, Extent, Figures, Founded, Limits, OnManifest, Shipper, Store, Vault};
+use recrawl_vault::{Before, Capture, Clock, Extent, Figures, Founded, Limits, Shipper, Store, Vault};
 use recrawl_vault::{VaultError, found, store};
 use rows::Rows;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -35,8 +37,6 @@ const MANY_BYTES: u64 = 8 << 20;
 const ENDING: Duration = Duration::from_secs(30);
 /// Wait after a failure, which doubles after each further one.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
-/// Time between two sweeps of a process. Objects must be a day old.
-const SWEEP_EVERY: u64 = 24 * 60 * 60 * 1000;
 
 /// The error of a vault: with the key, and exit code 2 where nothing was done.
 pub fn failure(error: &VaultError) -> Failure {
@@ -111,39 +111,16 @@ impl Prepared {
         let Followed { settings, storage, warc, tables, clock } = crawl;
         // Before the epoch is taken: a start that finds this nonce there knows it for its own.
         lineage.write(&settings.data_dir)?;
-        let vault = Vault::begin(store, &found, &lineage.nonce, clock(), &lineage.files);
+        let before = Before { identities: lineage.files.clone(), uploads: lineage.uploads.clone() };
+        let vault = Vault::begin(store, &found, &lineage.nonce, clock(), &before);
         let vault = vault.map_err(|e| failure(&e))?;
         let (data_dir, rows) =
             (settings.data_dir.clone(), Rows::follow(tables, &lineage.nonce, &settings.data_dir));
         let folder = Folder { storage, warc };
-        let (now, mut swept_at): (Clock, Option<u64>) = (Arc::new(move || clock()), None);
-        let mut lineage = lineage;
-        let time = now.clone();
-        let on_manifest: OnManifest = Box::new(move |vault| {
-            if lineage.purge {
-                let swept = vault.purge()?;
-                tracing::info!(objects = swept.objects, "the vault holds nothing of what was taken down");
-                lineage.purge = false;
-            }
-            lineage.has_shipped = true;
-            // Others may be cut by the next start, and written on: those are compared byte by byte.
-            lineage.files = vault.identities();
-            lineage.files.retain(|name, _| folder::is_of_warc(name));
-            lineage.write(&data_dir).map_err(|e| VaultError::Away(e.to_string()))?;
-            if swept_at.is_none_or(|at| time().saturating_sub(at) >= SWEEP_EVERY) {
-                // What is left over is removed another day; it must not keep the crawl from shipping.
-                match vault.sweep(time()) {
-                    Ok(swept) => {
-                        tracing::debug!(objects = swept.objects, bytes = swept.bytes, "swept the vault")
-                    }
-                    Err(error) => tracing::warn!("objects that nobody needs stay in the vault: {error}"),
-                }
-                swept_at = Some(time());
-            }
-            Ok(())
-        });
+        let now: Clock = Arc::new(move || clock());
+        let notes = Notes::new(lineage, data_dir, now.clone());
         let limits = Limits { ending: ENDING, wait: FIRST_WAIT };
-        let shipper = Shipper::start(vault, limits, now, on_manifest)?;
+        let shipper = Shipper::start(vault, limits, now, Box::new(notes))?;
         let config = &settings.config.vault;
         let turn = Turn { rows, captured: Instant::now(), bytes: 0, is_waiting: false };
         let vault = CrawlVault {

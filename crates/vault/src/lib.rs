@@ -26,6 +26,7 @@ mod restore;
 mod shipper;
 pub mod store;
 mod sweep;
+mod uploads;
 mod vault;
 mod verify;
 
@@ -33,10 +34,11 @@ pub use contents::{Contents, Piece, StoredFile, contents};
 pub use error::VaultError;
 pub use object::{Key, Kind};
 pub use restore::{Restored, restore};
-pub use shipper::{Clock, Figures, Known, Limits, OnManifest, Shipper};
+pub use shipper::{Clock, Figures, Known, Limits, Shipper, Upkeep};
 pub use store::{Store, StoreError};
 pub use sweep::Swept;
-pub use vault::{Capture, CapturedFile, Extent, Founded, Shipped, Vault, found};
+pub use uploads::Uploads;
+pub use vault::{Before, Capture, CapturedFile, Extent, Founded, Shipped, Vault, found};
 pub use verify::{Damage, Verified, verify};
 
 #[cfg(test)]

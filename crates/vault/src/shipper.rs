@@ -1,7 +1,7 @@
 //! Ships captures on a thread of its own, beside the process that makes them.
 
 use crate::error::VaultError;
-use crate::vault::{Capture, CapturedFile, Extent, Vault};
+use crate::vault::{Capture, CapturedFile, Extent, Shipped, Vault};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -50,8 +50,22 @@ pub struct Known {
     pub is_settled: bool,
 }
 
-/// Called on the shipper's thread after each manifest.
-pub type OnManifest = Box<dyn FnMut(&mut Vault) -> Result<(), VaultError> + Send>;
+/// The user's part, on the shipper's thread.
+pub trait Upkeep: Send {
+    /// The vault has a new manifest: what must go can be removed.
+    ///
+    /// # Errors
+    /// Then the capture is shipped again.
+    fn has_manifest(&mut self, vault: &mut Vault) -> Result<(), VaultError>;
+
+    /// Notes, for the next process of this folder, what the vault has: after a manifest, and when the store has bytes that no
+    /// step names yet.
+    ///
+    /// # Errors
+    /// Then the capture is shipped again.
+    fn note(&mut self, vault: &Vault) -> Result<(), VaultError>;
+}
+
 /// The time, in milliseconds since 1970.
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
@@ -88,9 +102,9 @@ impl Shipper {
     ///
     /// # Errors
     /// When the system gives none.
-    pub fn start(vault: Vault, limits: Limits, clock: Clock, on_manifest: OnManifest) -> io::Result<Shipper> {
+    pub fn start(vault: Vault, limits: Limits, clock: Clock, upkeep: Box<dyn Upkeep>) -> io::Result<Shipper> {
         let shared = Arc::new(Shared { state: Mutex::default(), changed: Condvar::new() });
-        let work = Work { shared: shared.clone(), vault, limits, clock, on_manifest };
+        let work = Work { shared: shared.clone(), vault, limits, clock, upkeep };
         let thread = thread::Builder::new().name("vault".into()).spawn(move || work.run())?;
         Ok(Shipper { shared, thread: Some(thread) })
     }
@@ -172,13 +186,27 @@ fn missing(capture: &Capture, known: &BTreeMap<String, Known>) -> u64 {
     capture.files.iter().filter(|file| file.counts).map(missing).sum()
 }
 
+/// Ships a capture again, unless a newer one waits.
+fn put_back(state: &mut State, capture: Capture) {
+    match (capture.extent, &mut state.pending) {
+        (Extent::Some, Some(_)) => {}
+        (Extent::Some, None) => {
+            for file in capture.files {
+                state.alone.entry(file.name.clone()).or_insert(file);
+            }
+        }
+        (extent, Some(newer)) => newer.extent = newer.extent.max(extent),
+        (_, none) => *none = Some(capture),
+    }
+}
+
 /// The thread.
 struct Work {
     shared: Arc<Shared>,
     vault: Vault,
     limits: Limits,
     clock: Clock,
-    on_manifest: OnManifest,
+    upkeep: Box<dyn Upkeep>,
 }
 
 impl Work {
@@ -187,11 +215,14 @@ impl Work {
         let mut success = Instant::now();
         while let Some(capture) = self.next() {
             match self.ship(&capture) {
-                Ok(()) => {
+                Ok(is_whole) => {
                     if std::mem::take(&mut has_told) {
                         tracing::info!("the vault takes objects again");
                     }
                     (wait, success) = (self.limits.wait, Instant::now());
+                    if !is_whole {
+                        put_back(&mut self.shared.state(), capture);
+                    }
                 }
                 Err(error) if error.is_passing() => {
                     if !has_told {
@@ -233,9 +264,18 @@ impl Work {
         }
     }
 
-    fn ship(&mut self, capture: &Capture) -> Result<(), VaultError> {
+    /// Ships a capture, or a portion of it: then it is false.
+    fn ship(&mut self, capture: &Capture) -> Result<bool, VaultError> {
         let now = (self.clock)();
-        let shipped = self.vault.ship(capture, now)?;
+        let shipped = match self.vault.ship(capture, now) {
+            Ok(shipped) if shipped.is_whole => shipped,
+            unfinished => {
+                self.upkeep.note(&self.vault)?;
+                let Shipped { bytes, .. } = unfinished?;
+                self.shared.state().figures.shipped += bytes;
+                return Ok(false);
+            }
+        };
         let known = self.vault.files.iter().filter_map(|(name, known)| {
             let (length, is_settled) = (known.file.length(), known.file.is_settled());
             Some((name.clone(), Known { identity: known.identity.clone()?, length, is_settled }))
@@ -252,23 +292,18 @@ impl Work {
         }
         drop(state);
         self.shared.changed.notify_all();
-        if shipped.is_manifest { (self.on_manifest)(&mut self.vault) } else { Ok(()) }
+        if shipped.is_manifest {
+            self.upkeep.has_manifest(&mut self.vault)?;
+            self.upkeep.note(&self.vault)?;
+        }
+        Ok(true)
     }
 
     /// Puts a capture back, unless a newer one waits, and waits a while; false if there is no time left.
     fn retry(&self, capture: Capture, error: &VaultError, wait: Duration, success: Instant) -> bool {
         let mut state = self.shared.state();
         state.figures.error = Some(error.to_string());
-        match (capture.extent, &mut state.pending) {
-            (Extent::Some, Some(_)) => {}
-            (Extent::Some, None) => {
-                for file in capture.files {
-                    state.alone.entry(file.name.clone()).or_insert(file);
-                }
-            }
-            (extent, Some(newer)) => newer.extent = newer.extent.max(extent),
-            (_, none) => *none = Some(capture),
-        }
+        put_back(&mut state, capture);
         let until = Instant::now() + wait;
         loop {
             let now = Instant::now();
@@ -324,11 +359,22 @@ mod tests {
         }
     }
 
+    struct Nothing;
+
+    impl Upkeep for Nothing {
+        fn has_manifest(&mut self, _: &mut Vault) -> Result<(), VaultError> {
+            Ok(())
+        }
+        fn note(&mut self, _: &Vault) -> Result<(), VaultError> {
+            Ok(())
+        }
+    }
+
     fn shipper(store: &Arc<Switched>) -> Shipper {
         let limits = Limits { ending: Duration::ZERO, wait: Duration::from_millis(1) };
         let vault = begin_in(store.clone(), "a");
         store.1.store(true, Ordering::Relaxed);
-        Shipper::start(vault, limits, Arc::new(|| 7), Box::new(|_| Ok(()))).unwrap()
+        Shipper::start(vault, limits, Arc::new(|| 7), Box::new(Nothing)).unwrap()
     }
 
     #[test]

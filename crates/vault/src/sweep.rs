@@ -5,6 +5,7 @@ use crate::contents::{Step, read_piece};
 use crate::error::VaultError;
 use crate::object::{Key, Kind, RACES, read_framed};
 use crate::store::Listed;
+use crate::uploads::Uploads;
 use crate::vault::Vault;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -63,6 +64,8 @@ impl Vault {
         let Some(newest) = self.newest.filter(is_own) else {
             return Ok(Swept::default());
         };
+        // They may have been a part of what is to go.
+        self.uploads = Uploads::default();
         let named = self.named()?;
         let listed = self.store.list("")?;
         let swept = self.remove(&listed, |object, key| match key {
@@ -91,9 +94,9 @@ impl Vault {
         Ok(swept)
     }
 
-    /// The objects that make up the files as they are now.
+    /// The objects that make up the files as they are now, and those that the next step may name.
     fn named(&self) -> Result<BTreeSet<Key>, VaultError> {
-        let mut named = BTreeSet::new();
+        let mut named: BTreeSet<Key> = self.uploads.objects().collect();
         self.name_all(self.files.values().map(|known| &known.file), &mut named)?;
         Ok(named)
     }

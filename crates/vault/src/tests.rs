@@ -1,13 +1,14 @@
 //! A folder that changes, a store that fails, and processes that die: what a restore finds.
 
 mod lives;
+mod uploads;
 
 use crate::contents::Contents;
 use crate::object::{framed, unframed};
 use crate::restore::restore;
 use crate::store::{FolderStore, MemoryStore, Store, StoreError};
-use crate::vault::{Capture, CapturedFile, Extent, Founded, Vault, found};
-use crate::{VaultError, contents, verify};
+use crate::vault::{Before, Capture, CapturedFile, Extent, Founded, Vault, found};
+use crate::{Uploads, VaultError, contents, verify};
 use recrawl_repository::storage::{MemoryStorage, ReadFile, Storage};
 use std::collections::BTreeMap;
 use std::io;
@@ -69,14 +70,15 @@ fn fresh() -> Founded {
 }
 
 fn begin(store: &Arc<MemoryStore>, nonce: &str, identities: &BTreeMap<String, String>) -> Vault {
+    let before = Before { identities: identities.clone(), uploads: Uploads::default() };
     let founded = found(&**store).unwrap().unwrap_or_else(fresh);
-    Vault::begin(store.clone(), &founded, nonce, 1, identities).unwrap()
+    Vault::begin(store.clone(), &founded, nonce, 1, &before).unwrap()
 }
 
 /// The writer of the next epoch of a store.
 pub(crate) fn begin_in(store: Arc<dyn Store>, nonce: &str) -> Vault {
     let founded = found(&*store).unwrap().unwrap_or_else(fresh);
-    Vault::begin(store, &founded, nonce, 1, &BTreeMap::new()).unwrap()
+    Vault::begin(store, &founded, nonce, 1, &Before::default()).unwrap()
 }
 
 fn in_vault(store: &Arc<MemoryStore>) -> BTreeMap<String, Vec<u8>> {
@@ -202,7 +204,7 @@ fn a_process_that_slept_learns_that_the_vault_was_taken() {
     let error = asleep.ship(&capture(&folder(&[]), Extent::Commit), 3).unwrap_err();
     assert!(matches!(&error, VaultError::Lost { object } if object.ends_with("epoch/0000000002")), "{error}");
     assert_eq!(in_vault(&store), bytes_of(&files));
-    let late = Vault::begin(store.clone(), &founded, "c", 4, &BTreeMap::new());
+    let late = Vault::begin(store.clone(), &founded, "c", 4, &Before::default());
     assert!(matches!(late, Err(VaultError::Lost { .. })), "an epoch is taken once");
 }
 

@@ -5,6 +5,7 @@ use crate::error::VaultError;
 use crate::object::{Digest, EPOCHS, FIRST_LINE, Key, Kind, VAULT, create_or_find, framed, read_framed};
 use crate::race::race;
 use crate::store::{Store, StoreError};
+use crate::uploads::Uploads;
 use recrawl_repository::storage::ReadFile;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,6 +20,8 @@ const SMALL: u64 = 64 << 10;
 const LISTED: usize = 128;
 /// The same, of a file that has stopped growing.
 const LISTED_AT_REST: usize = 8;
+/// Bytes that one call ships at most: between two of them a caller notes what the store has, and may capture anew.
+const PORTION: u64 = 1 << 30;
 /// Numbers that a create of data may find taken by creates of this process whose answers never came.
 const TAKEN: u32 = 64;
 
@@ -103,13 +106,20 @@ pub struct Capture {
 }
 
 /// The result of shipping.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shipped {
     /// Bytes of files.
     pub bytes: u64,
     /// Is it a manifest?
     pub is_manifest: bool,
+    /// False if there is more than is shipped at once: ship again.
+    pub is_whole: bool,
 }
+
+/// Nothing has changed.
+const NOTHING: Shipped = Shipped { bytes: 0, is_manifest: false, is_whole: true };
+/// Nothing names it yet.
+const NOT_YET: Shipped = Shipped { is_whole: false, ..NOTHING };
 
 /// A file that the vault has.
 #[derive(Clone, Debug, Default)]
@@ -141,6 +151,9 @@ struct Draft {
     inline: Vec<u8>,
     drafted: BTreeMap<String, Drafted>,
     bytes: u64,
+    /// Of those, what has objects of its own now.
+    uploaded: u64,
+    is_whole: bool,
 }
 
 /// The writer of a vault.
@@ -155,6 +168,18 @@ pub struct Vault {
     pub(crate) previous: Option<Key>,
     pub(crate) newest: Option<Key>,
     open: Option<OpenStep>,
+    pub(crate) uploads: Uploads,
+    /// See [`PORTION`].
+    pub(crate) portion: u64,
+}
+
+/// What earlier processes of a folder left on its disk.
+#[derive(Clone, Debug, Default)]
+pub struct Before {
+    /// Identities of files that they shipped, and which have only grown since.
+    pub identities: BTreeMap<String, String>,
+    /// Pieces that no step names.
+    pub uploads: Uploads,
 }
 
 impl Vault {
@@ -166,8 +191,7 @@ impl Vault {
         race(store, name)
     }
 
-    /// Takes the epoch after `found`, founding the vault if there is none. `identities`: files that an earlier process
-    /// of this folder shipped, and which have only grown since.
+    /// Takes the epoch after `found`, founding the vault if there is none.
     ///
     /// # Errors
     /// [`VaultError::Lost`] if another process took it first.
@@ -176,7 +200,7 @@ impl Vault {
         found: &Founded,
         nonce: &str,
         at: u64,
-        identities: &BTreeMap<String, String>,
+        before: &Before,
     ) -> Result<Vault, VaultError> {
         let epoch = found.epoch + 1;
         let take = |key: &str, object: &[u8]| match create_or_find(&*store, key, object) {
@@ -197,13 +221,27 @@ impl Vault {
         let contents = contents(&*store)?;
         let newest = contents.as_ref().map(|contents| contents.manifest);
         let known = |(name, file): (String, StoredFile)| {
-            let identity = identities.get(&name).cloned();
+            let identity = before.identities.get(&name).cloned();
             (name, KnownFile { file, identity })
         };
         let files = contents.map(|contents| contents.files.into_iter().map(known).collect());
         let (files, nonce) = (files.unwrap_or_default(), nonce.to_owned());
-        let (next_data, next_step, previous, open) = (0, 0, None, None);
-        Ok(Vault { store, epoch, nonce, next_data, next_step, files, previous, newest, open })
+        let uploads = before.uploads.clone().that_are_in(&*store)?;
+        let (next_data, next_step, previous, open, portion) = (0, 0, None, None, PORTION);
+        let vault = Vault {
+            store,
+            epoch,
+            nonce,
+            next_data,
+            next_step,
+            files,
+            previous,
+            newest,
+            open,
+            uploads,
+            portion,
+        };
+        Ok(vault)
     }
 
     /// The epoch.
@@ -222,6 +260,11 @@ impl Vault {
         settled.filter_map(|(name, known)| Some((name.clone(), known.identity.clone()?))).collect()
     }
 
+    /// Pieces that no step names.
+    pub fn uploads(&self) -> &Uploads {
+        &self.uploads
+    }
+
     /// Ships what a capture has and the vault has not.
     ///
     /// The order of creates is the whole argument: first the bytes of files, then, in one create, the step that names
@@ -238,27 +281,40 @@ impl Vault {
         self.check_epoch()?;
         let is_first = self.next_step == 0;
         if is_first && capture.extent == Extent::Some {
-            return Ok(Shipped::default());
+            return Ok(NOTHING);
+        }
+        if capture.extent != Extent::Some {
+            self.uploads.follow(capture);
         }
         let kind = if is_first || capture.extent == Extent::Commit { Kind::Manifest } else { Kind::Log };
         let key = Key { epoch: self.epoch, kind, number: self.next_step };
-        let mut draft = Draft { key, inline: Vec::new(), drafted: BTreeMap::new(), bytes: 0 };
+        let mut draft = Draft {
+            key,
+            inline: Vec::new(),
+            drafted: BTreeMap::new(),
+            bytes: 0,
+            uploaded: 0,
+            is_whole: true,
+        };
         for file in &capture.files {
             self.draft(file, &mut draft)?;
+            if !draft.is_whole {
+                return Ok(Shipped { bytes: draft.bytes, ..NOT_YET });
+            }
         }
         let captured: BTreeSet<&str> = capture.files.iter().map(|file| file.name.as_str()).collect();
         let is_gone = |name: &&String| capture.extent != Extent::Some && !captured.contains(name.as_str());
         let removed: Vec<String> = self.files.keys().filter(is_gone).cloned().collect();
         if kind == Kind::Log && draft.drafted.is_empty() && removed.is_empty() {
-            return Ok(Shipped::default());
+            return Ok(NOTHING);
         }
         if kind == Kind::Manifest {
             self.list_pieces(&removed, &mut draft)?;
         }
-        let Draft { key, inline, drafted, bytes } = draft;
+        let Draft { key, inline, drafted, bytes, .. } = draft;
         let step = self.step(key, &drafted, &removed, at);
         let object = framed(&key.to_string(), &step, &inline);
-        let shipped = Shipped { bytes, is_manifest: kind == Kind::Manifest };
+        let shipped = Shipped { bytes, is_manifest: kind == Kind::Manifest, is_whole: true };
         self.open = Some(OpenStep { key, object, drafted, removed, shipped });
         self.settle()?;
         Ok(shipped)
@@ -278,6 +334,9 @@ impl Vault {
             return Err(VaultError::Damaged { object: self.store.locate(&name), offset: 0, what });
         }
         let Some(OpenStep { key, drafted, removed, .. }) = self.open.take() else { return Ok(()) };
+        for name in drafted.keys().chain(&removed) {
+            self.uploads.remove(name);
+        }
         self.files.extend(drafted.into_iter().map(|(name, drafted)| (name, drafted.known)));
         for name in &removed {
             self.files.remove(name);
@@ -330,6 +389,15 @@ impl Vault {
         // A reader of the steps before knows only the lists.
         let kept = if has_unlisted { 0 } else { at };
         while at < file.length {
+            if let Some(piece) = self.uploaded(file, at)? {
+                stored.pieces.push(piece);
+                at += piece.length;
+                continue;
+            }
+            if draft.uploaded >= self.portion {
+                draft.is_whole = false;
+                return Ok(());
+            }
             let length = (file.length - at).min(PIECE);
             let bytes = read_source(file, at, length)?;
             let fits = draft.inline.len() as u64 + length <= PIECE;
@@ -338,7 +406,10 @@ impl Vault {
                 draft.inline.extend_from_slice(&bytes);
                 Piece { object: draft.key, at: begins, length, digest: Digest::of_bytes(&bytes) }
             } else {
-                self.create_data(&bytes)?
+                let piece = self.create_data(&bytes)?;
+                self.uploads.add(file, at, piece);
+                draft.uploaded += length;
+                piece
             };
             stored.pieces.push(piece);
             (at, draft.bytes) = (at + length, draft.bytes + length);
@@ -346,6 +417,16 @@ impl Vault {
         let known = KnownFile { file: stored, identity: Some(file.identity.clone()) };
         draft.drafted.insert(file.name.clone(), Drafted { known, kept });
         Ok(())
+    }
+
+    /// The piece of a file from there on that the store has, if no step names it.
+    fn uploaded(&mut self, file: &CapturedFile, at: u64) -> Result<Option<Piece>, VaultError> {
+        let Some((piece, is_unproven)) = self.uploads.at(file, at) else { return Ok(None) };
+        if is_unproven && Digest::of_bytes(&read_source(file, at, piece.length)?) != piece.digest {
+            return Ok(None);
+        }
+        self.uploads.add(file, at, piece);
+        Ok(Some(piece))
     }
 
     /// The beginning of a file that an earlier process shipped, as far as its bytes are the same here.

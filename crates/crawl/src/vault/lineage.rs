@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::settings::Settings;
 use crate::whole_file;
-use recrawl_vault::Founded;
+use recrawl_vault::{Founded, Uploads};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,6 +35,9 @@ pub struct Lineage {
     /// Identities of the files that the vault has.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
+    /// Bytes of files that the store has, and that no step of the vault names.
+    #[serde(default, skip_serializing_if = "Uploads::is_empty")]
+    pub uploads: Uploads,
 }
 
 impl Lineage {

@@ -23,7 +23,7 @@ fn here(id: &str, nonce: &str, previous: &str) -> Option<Lineage> {
     let vault = HERE.to_owned();
     let (id, nonce, previous) = (id.to_owned(), nonce.to_owned(), previous.to_owned());
     let files = [("file".to_owned(), "identity".to_owned())].into();
-    Some(Lineage { vault, id, nonce, previous, has_shipped: true, purge: true, files })
+    Some(Lineage { vault, id, nonce, previous, has_shipped: true, purge: true, files, ..Lineage::default() })
 }
 
 fn there(id: &str, epoch: u64, nonce: &str) -> Option<Founded> {

@@ -3,8 +3,8 @@
 use super::{Folder, bytes_of, capture, fresh, restored};
 use crate::store::faulty::{Faults, FaultyStore, draw};
 use crate::store::{MemoryStore, Store};
-use crate::vault::{Extent, Vault, found};
-use crate::{VaultError, contents};
+use crate::vault::{Before, Extent, Vault, found};
+use crate::{Uploads, VaultError, contents};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -16,6 +16,7 @@ struct World {
     /// Folders that a restore may find: the last that was shipped, and those whose shipping nobody has heard of since.
     possible: Vec<BTreeMap<String, Vec<u8>>>,
     identities: BTreeMap<String, String>,
+    uploads: Uploads,
     made: u64,
     has_shipped: bool,
 }
@@ -49,6 +50,7 @@ impl World {
                 let bytes = &mut self.folder.get_mut(&name).expect("it is there").1;
                 bytes.truncate(bytes.len() / 2);
                 self.identities.remove(&name);
+                self.uploads.keep_identities(|other| other != name);
             }
         }
     }
@@ -64,8 +66,9 @@ impl World {
         self.cut();
         let Ok(founded) = found(&*store) else { return };
         let founded = founded.unwrap_or_else(fresh);
-        let began = Vault::begin(store.clone(), &founded, &nonce, 1, &self.identities);
-        let Ok(mut vault) = began else { return };
+        let before = Before { identities: self.identities.clone(), uploads: self.uploads.clone() };
+        let Ok(mut vault) = Vault::begin(store.clone(), &founded, &nonce, 1, &before) else { return };
+        vault.portion = 1 + self.draw(200_000);
         for _ in 0..self.draw(12) {
             (0..self.draw(4)).for_each(|_| self.change());
             let extent = [Extent::Changes, Extent::Changes, Extent::Commit][self.draw(3) as usize];
@@ -73,7 +76,13 @@ impl World {
             self.possible.push(bytes_of(&self.folder));
             let tries = 1 + self.draw(6);
             for _ in 0..tries {
-                match vault.ship(&capture(&self.folder, extent), 1) {
+                let shipped = vault.ship(&capture(&self.folder, extent), 1);
+                // It may die before it notes this.
+                if self.draw(3) > 0 {
+                    self.uploads = vault.uploads().clone();
+                }
+                match shipped {
+                    Ok(shipped) if !shipped.is_whole => {}
                     Ok(_) => {
                         self.possible = vec![bytes_of(&self.folder)];
                         self.identities = vault.identities();
@@ -109,8 +118,17 @@ impl World {
 
 fn lives_of(seed: u64, faults: Faults) -> u64 {
     let (objects, folder, identities) = (Arc::new(MemoryStore::new()), Folder::new(), BTreeMap::new());
-    let mut world =
-        World { seed, objects, folder, possible: Vec::new(), identities, made: 0, has_shipped: false };
+    let uploads = Uploads::default();
+    let mut world = World {
+        seed,
+        objects,
+        folder,
+        possible: Vec::new(),
+        identities,
+        uploads,
+        made: 0,
+        has_shipped: false,
+    };
     let lives = 2 + world.draw(8);
     for _ in 0..lives {
         world.live(faults);
@@ -122,6 +140,7 @@ fn lives_of(seed: u64, faults: Faults) -> u64 {
                 // And what is still on its way, until a process of the next epoch has shipped.
                 world.possible.push(bytes_of(&files));
                 (world.folder, world.identities) = (files, BTreeMap::new());
+                world.uploads = Uploads::default();
             }
             (1, _) => world.identities.clear(),
             _ => {}
@@ -150,7 +169,7 @@ fn over_thousands_of_lives_a_restore_finds_what_was_shipped_last_or_what_was_bei
 fn a_store_that_answers_nothing_is_away_and_not_lost() {
     let objects = Arc::new(MemoryStore::new());
     let store: Arc<dyn Store> = Arc::new(FaultyStore::new(objects.clone(), 1, Faults::default()));
-    let mut vault = Vault::begin(store, &fresh(), "a", 1, &BTreeMap::new()).unwrap();
+    let mut vault = Vault::begin(store, &fresh(), "a", 1, &Before::default()).unwrap();
     let files = super::folder(&[("last", b"1")]);
     vault.ship(&capture(&files, Extent::Commit), 1).unwrap();
     let dead = Arc::new(FaultyStore::new(objects, 1, Faults { before: 1000, ..Faults::default() }));
