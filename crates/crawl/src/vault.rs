@@ -25,7 +25,7 @@ use recrawl_fetcher::WallClock;
 use recrawl_repository::SledTables;
 use recrawl_repository::decisions::DECISIONS;
 use recrawl_repository::storage::Storage;
-use recrawl_vault::{Before, Capture, Clock, Extent, Figures, Founded, Limits, Shipper, Store, Vault};
+use recrawl_vault::{Before, Capture, Clock, Extent, Figures, Founded, Shipper, Store, Vault};
 use recrawl_vault::{VaultError, found, store};
 use rows::Rows;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,7 +33,7 @@ use std::time::{Duration, Instant};
 
 /// Bytes of recorded pages after which they are shipped before `vault.ship` is over.
 const MANY_BYTES: u64 = 8 << 20;
-/// Time that a process which ends goes on trying to ship, after its last success.
+/// Time that a process which ends goes on shipping.
 const ENDING: Duration = Duration::from_secs(30);
 /// Wait after a failure, which doubles after each further one.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
@@ -119,8 +119,7 @@ impl Prepared {
         let folder = Folder { storage, warc };
         let now: Clock = Arc::new(move || clock());
         let notes = Notes::new(lineage, data_dir, now.clone());
-        let limits = Limits { ending: ENDING, wait: FIRST_WAIT };
-        let shipper = Shipper::start(vault, limits, now, Box::new(notes))?;
+        let shipper = Shipper::start(vault, FIRST_WAIT, now, Box::new(notes))?;
         let config = &settings.config.vault;
         let turn = Turn { rows, captured: Instant::now(), bytes: 0, is_waiting: false };
         let vault = CrawlVault {
@@ -243,12 +242,20 @@ impl CrawlVault {
         Ok(())
     }
 
-    /// Ships what is left; gives the last figures. Nothing may write to the data directory meanwhile.
-    pub fn close(self) -> Figures {
-        if let Err(failure) = self.capture(&mut self.turn(), Extent::Commit) {
-            tracing::warn!("cannot capture the data directory for the vault: {failure}");
+    /// Waits until the vault has all, as long as its store answers: for commands whose work this is.
+    pub fn wait_while_it_answers(&self) {
+        self.shipper.wait_while_it_answers(ENDING);
+    }
+
+    /// Ships what is left, in the time that an end has, and nothing afterwards; gives the last figures, whose `error` or
+    /// `lost` says what is missing. Nothing may write to the data directory meanwhile.
+    pub fn close(&self) -> Figures {
+        let until = Instant::now() + ENDING;
+        let captured = self.capture(&mut self.turn(), Extent::Commit);
+        let mut figures = self.shipper.finish(until);
+        if let Err(failure) = captured {
+            figures.error = Some(format!("cannot read the data directory: {failure}"));
         }
-        let figures = self.shipper.finish();
         if let Some(error) = &figures.error {
             tracing::warn!(
                 bytes = figures.unshipped,
@@ -285,8 +292,8 @@ impl OpenVault {
 
 impl Drop for OpenVault {
     fn drop(&mut self) {
-        // Who still has it only reads figures, and lets go soon.
-        if let Some(vault) = self.0.take().and_then(Arc::into_inner) {
+        // Others may still read its figures; what they hold ships nothing more.
+        if let Some(vault) = self.0.take() {
             vault.close();
         }
     }

@@ -34,7 +34,7 @@ pub use contents::{Contents, Piece, StoredFile, contents};
 pub use error::VaultError;
 pub use object::{Key, Kind};
 pub use restore::{Restored, restore};
-pub use shipper::{Clock, Figures, Known, Limits, Shipper, Upkeep};
+pub use shipper::{Clock, Figures, Known, Shipper, Upkeep};
 pub use store::{Store, StoreError};
 pub use sweep::Swept;
 pub use uploads::Uploads;

@@ -1,26 +1,19 @@
 //! Ships captures on a thread of its own, beside the process that makes them.
 
 use crate::error::VaultError;
+use crate::store::{Listed, Store, StoreError};
 use crate::vault::{Capture, CapturedFile, Extent, Shipped, Vault};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::thread::{self, JoinHandle};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
-/// See [`Limits::wait`].
+/// Wait after a failure at most.
 const LONGEST: Duration = Duration::from_secs(30);
 /// Interval at which a waiting process is asked whether it still wants to wait.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-
-/// How long a shipper tries again.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// At most so long after its last success.
-    pub ending: Duration,
-    /// Wait after a failure; doubled after each further one, up to half a minute.
-    pub wait: Duration,
-}
 
 /// How far the vault is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -77,12 +70,31 @@ struct State {
     alone: BTreeMap<String, CapturedFile>,
     known: Arc<BTreeMap<String, Known>>,
     figures: Figures,
-    is_ending: bool,
+    /// Is a capture being shipped, and in no place above?
+    is_shipping: bool,
+    /// When the store last did what it was asked for.
+    answered: Option<Instant>,
+    /// The end has begun: when nothing more may be asked of the store.
+    until: Option<Instant>,
+    /// Has the thread ended?
+    is_over: bool,
+}
+
+impl State {
+    fn is_late(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() >= until)
+    }
+
+    fn has_left(&self) -> bool {
+        self.is_shipping || self.pending.is_some() || !self.alone.is_empty()
+    }
 }
 
 struct Shared {
     state: Mutex<State>,
     changed: Condvar,
+    /// Is the thread left behind? Then the folder may be another process's, and it notes nothing there any more.
+    is_left_behind: Mutex<bool>,
 }
 
 impl Shared {
@@ -94,19 +106,26 @@ impl Shared {
 /// A thread that ships.
 pub struct Shipper {
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
 }
 
 impl Shipper {
-    /// Starts the thread.
+    /// Starts the thread. After a failure it waits so long, and twice as long after each further one, up to half a minute.
     ///
     /// # Errors
     /// When the system gives none.
-    pub fn start(vault: Vault, limits: Limits, clock: Clock, upkeep: Box<dyn Upkeep>) -> io::Result<Shipper> {
-        let shared = Arc::new(Shared { state: Mutex::default(), changed: Condvar::new() });
-        let work = Work { shared: shared.clone(), vault, limits, clock, upkeep };
-        let thread = thread::Builder::new().name("vault".into()).spawn(move || work.run())?;
-        Ok(Shipper { shared, thread: Some(thread) })
+    pub fn start(
+        mut vault: Vault,
+        wait: Duration,
+        clock: Clock,
+        upkeep: Box<dyn Upkeep>,
+    ) -> io::Result<Shipper> {
+        let state = State { known: known(&vault), answered: Some(Instant::now()), ..State::default() };
+        let (state, is_left_behind) = (Mutex::new(state), Mutex::new(false));
+        let shared = Arc::new(Shared { state, changed: Condvar::new(), is_left_behind });
+        vault.store = Arc::new(UntilTheEnd { store: vault.store, shared: shared.clone() });
+        let work = Work { shared: shared.clone(), vault, wait, clock, upkeep };
+        thread::Builder::new().name("vault".into()).spawn(move || work.run())?;
+        Ok(Shipper { shared })
     }
 
     /// The files that the vault has.
@@ -154,27 +173,55 @@ impl Shipper {
         }
     }
 
-    /// Waits until all that was offered is shipped, within the limit for the end; gives the last figures.
-    pub fn finish(mut self) -> Figures {
-        self.end();
-        self.figures()
+    /// Waits until all that was offered is shipped, or the store has failed for so long, or was silent for five times as long:
+    /// a large object on a slow line takes a while.
+    pub fn wait_while_it_answers(&self, patience: Duration) {
+        let mut state = self.shared.state();
+        while state.has_left() && !state.is_over {
+            let patience = if state.figures.error.is_some() { patience } else { 5 * patience };
+            if state.answered.is_none_or(|at| at.elapsed() >= patience) {
+                return;
+            }
+            state = self.shared.changed.wait_timeout(state, LOOK_EVERY).expect("no panic under the lock").0;
+        }
     }
 
-    fn end(&mut self) {
-        self.shared.state().is_ending = true;
+    /// Waits until all that was offered is shipped, at most until then; gives the last figures, of which `error` or `lost`
+    /// says why if something was not. A request that is not answered is left behind.
+    pub fn finish(&self, until: Instant) -> Figures {
+        let mut state = self.shared.state();
+        state.until = Some(state.until.map_or(until, |earlier| earlier.min(until)));
         self.shared.changed.notify_all();
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
-        {
-            tracing::error!("the thread that ships to the vault panicked");
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if state.is_over || left.is_zero() {
+                break;
+            }
+            state = self.shared.changed.wait_timeout(state, left).expect("no panic under the lock").0;
         }
+        drop(state);
+        *self.shared.is_left_behind.lock().expect("no panic under the lock") = true;
+        let mut state = self.shared.state();
+        if state.has_left() && state.figures.lost.is_none() {
+            state.figures.error.get_or_insert_with(|| TOO_LATE.into());
+        }
+        state.figures.clone()
     }
 }
 
 impl Drop for Shipper {
     fn drop(&mut self) {
-        self.end();
+        self.finish(Instant::now());
     }
+}
+
+/// The files that a vault has, as far as this process knows that they are the same here.
+fn known(vault: &Vault) -> Arc<BTreeMap<String, Known>> {
+    let known = vault.files.iter().filter_map(|(name, known)| {
+        let (length, is_settled) = (known.file.length(), known.file.is_settled());
+        Some((name.clone(), Known { identity: known.identity.clone()?, length, is_settled }))
+    });
+    Arc::new(known.collect())
 }
 
 /// Bytes of a capture that the vault has not, of files that count.
@@ -188,6 +235,7 @@ fn missing(capture: &Capture, known: &BTreeMap<String, Known>) -> u64 {
 
 /// Ships a capture again, unless a newer one waits.
 fn put_back(state: &mut State, capture: Capture) {
+    state.is_shipping = false;
     match (capture.extent, &mut state.pending) {
         (Extent::Some, Some(_)) => {}
         (Extent::Some, None) => {
@@ -200,26 +248,87 @@ fn put_back(state: &mut State, capture: Capture) {
     }
 }
 
+/// Why nothing more is asked at the end.
+const TOO_LATE: &str = "the store did not take it in the time that the end has";
+
+/// The store, until the time for the end is over.
+struct UntilTheEnd {
+    store: Arc<dyn Store>,
+    shared: Arc<Shared>,
+}
+
+impl fmt::Debug for UntilTheEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.store.fmt(f)
+    }
+}
+
+impl UntilTheEnd {
+    fn ask<T>(&self, request: impl FnOnce(&dyn Store) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        if self.shared.state().is_late() {
+            return Err(StoreError::Failed(TOO_LATE.into()));
+        }
+        let answer = request(&*self.store);
+        if !matches!(answer, Err(StoreError::Failed(_) | StoreError::Refused(_))) {
+            self.shared.state().answered = Some(Instant::now());
+        }
+        answer
+    }
+}
+
+impl Store for UntilTheEnd {
+    fn create(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        self.ask(|store| store.create(key, bytes))
+    }
+    fn read(&self, key: &str) -> Result<Vec<u8>, StoreError> {
+        self.ask(|store| store.read(key))
+    }
+    fn list(&self, folder: &str) -> Result<Vec<Listed>, StoreError> {
+        self.ask(|store| store.list(folder))
+    }
+    fn remove(&self, key: &str) -> Result<(), StoreError> {
+        self.ask(|store| store.remove(key))
+    }
+    fn locate(&self, key: &str) -> String {
+        self.store.locate(key)
+    }
+}
+
 /// The thread.
 struct Work {
     shared: Arc<Shared>,
     vault: Vault,
-    limits: Limits,
+    wait: Duration,
     clock: Clock,
     upkeep: Box<dyn Upkeep>,
 }
 
+/// Says that the thread has ended, also when it panics.
+struct Over(Arc<Shared>);
+
+impl Drop for Over {
+    fn drop(&mut self) {
+        let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.is_over = true;
+        if thread::panicking() {
+            state.figures.lost = Some("the thread that ships has panicked".into());
+        }
+        drop(state);
+        self.0.changed.notify_all();
+    }
+}
+
 impl Work {
     fn run(mut self) {
-        let (mut wait, mut has_told) = (self.limits.wait, false);
-        let mut success = Instant::now();
+        let _over = Over(self.shared.clone());
+        let (mut wait, mut has_told) = (self.wait, false);
         while let Some(capture) = self.next() {
             match self.ship(&capture) {
                 Ok(is_whole) => {
                     if std::mem::take(&mut has_told) {
                         tracing::info!("the vault takes objects again");
                     }
-                    (wait, success) = (self.limits.wait, Instant::now());
+                    wait = self.wait;
                     if !is_whole {
                         put_back(&mut self.shared.state(), capture);
                     }
@@ -229,10 +338,9 @@ impl Work {
                         tracing::warn!("cannot ship to the vault, trying again: {error}");
                     }
                     has_told = true;
-                    if !self.retry(capture, &error, wait, success) {
+                    if !self.retry(capture, &error, &mut wait) {
                         return;
                     }
-                    wait = (2 * wait).min(LONGEST);
                 }
                 Err(error) => {
                     tracing::error!("nothing more is shipped to the vault: {error}");
@@ -250,6 +358,10 @@ impl Work {
     fn next(&self) -> Option<Capture> {
         let mut state = self.shared.state();
         loop {
+            if state.is_late() {
+                return None;
+            }
+            state.is_shipping = state.has_left();
             if let Some(capture) = state.pending.take() {
                 return Some(capture);
             }
@@ -257,7 +369,7 @@ impl Work {
                 let files = std::mem::take(&mut state.alone).into_values().collect();
                 return Some(Capture { files, extent: Extent::Some });
             }
-            if state.is_ending {
+            if state.until.is_some() {
                 return None;
             }
             state = self.shared.changed.wait(state).expect("no panic under the lock");
@@ -270,17 +382,13 @@ impl Work {
         let shipped = match self.vault.ship(capture, now) {
             Ok(shipped) if shipped.is_whole => shipped,
             unfinished => {
-                self.upkeep.note(&self.vault)?;
+                self.note()?;
                 let Shipped { bytes, .. } = unfinished?;
                 self.shared.state().figures.shipped += bytes;
                 return Ok(false);
             }
         };
-        let known = self.vault.files.iter().filter_map(|(name, known)| {
-            let (length, is_settled) = (known.file.length(), known.file.is_settled());
-            Some((name.clone(), Known { identity: known.identity.clone()?, length, is_settled }))
-        });
-        let known: Arc<BTreeMap<String, Known>> = Arc::new(known.collect());
+        let known = known(&self.vault);
         let mut state = self.shared.state();
         state.known = known;
         state.figures.unshipped = state.pending.as_ref().map_or(0, |next| missing(next, &state.known));
@@ -294,27 +402,42 @@ impl Work {
         self.shared.changed.notify_all();
         if shipped.is_manifest {
             self.upkeep.has_manifest(&mut self.vault)?;
-            self.upkeep.note(&self.vault)?;
+            self.note()?;
         }
+        self.shared.state().is_shipping = false;
+        self.shared.changed.notify_all();
         Ok(true)
     }
 
-    /// Puts a capture back, unless a newer one waits, and waits a while; false if there is no time left.
-    fn retry(&self, capture: Capture, error: &VaultError, wait: Duration, success: Instant) -> bool {
+    fn note(&mut self) -> Result<(), VaultError> {
+        let is_left_behind = self.shared.is_left_behind.lock().expect("no panic under the lock");
+        if *is_left_behind { Err(VaultError::Away(TOO_LATE.into())) } else { self.upkeep.note(&self.vault) }
+    }
+
+    /// Puts a capture back, unless a newer one waits, and waits a while; false if there is no time left. When the end begins,
+    /// it is tried at once.
+    fn retry(&self, capture: Capture, error: &VaultError, wait: &mut Duration) -> bool {
         let mut state = self.shared.state();
-        state.figures.error = Some(error.to_string());
+        if !state.is_late() || state.figures.error.is_none() {
+            state.figures.error = Some(error.to_string());
+        }
         put_back(&mut state, capture);
-        let until = Instant::now() + wait;
+        let (is_ending, again) = (state.until.is_some(), Instant::now() + *wait);
         loop {
             let now = Instant::now();
-            if state.is_ending && success.elapsed() > self.limits.ending {
+            if state.is_late() {
                 return false;
             }
-            let left = until.saturating_duration_since(now);
-            if left.is_zero() {
+            if state.until.is_some() && !is_ending {
+                *wait = self.wait;
                 return true;
             }
-            let left = if state.is_ending { left.min(LOOK_EVERY) } else { left };
+            let until = state.until.map_or(again, |until| until.min(again));
+            let left = until.saturating_duration_since(now);
+            if left.is_zero() {
+                *wait = (2 * *wait).min(LONGEST);
+                return true;
+            }
             state = self.shared.changed.wait_timeout(state, left).expect("no panic under the lock").0;
         }
     }
@@ -323,58 +446,74 @@ impl Work {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{Listed, MemoryStore, Store, StoreError};
+    use crate::store::MemoryStore;
     use crate::tests::{begin_in, capture, folder};
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::RwLock;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// A store that is away, until somebody brings it back.
+    /// A store that is away.
     #[derive(Debug, Default)]
-    struct Switched(MemoryStore, AtomicBool);
+    struct Switched {
+        objects: MemoryStore,
+        /// For so many requests.
+        away: AtomicUsize,
+        /// Held, no request is answered.
+        silent: RwLock<()>,
+    }
 
     impl Switched {
         fn answers<T>(&self, answer: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
-            if self.1.load(Ordering::Relaxed) {
-                Err(StoreError::Failed("no answer".into()))
-            } else {
-                answer()
-            }
+            let _heard = self.silent.read().unwrap();
+            let away = self.away.load(Ordering::Relaxed);
+            self.away.store(away.saturating_sub(usize::from(away < usize::MAX)), Ordering::Relaxed);
+            if away > 0 { Err(StoreError::Failed("no answer".into())) } else { answer() }
         }
     }
 
     impl Store for Switched {
         fn create(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
-            self.answers(|| self.0.create(key, bytes))
+            self.answers(|| self.objects.create(key, bytes))
         }
         fn read(&self, key: &str) -> Result<Vec<u8>, StoreError> {
-            self.answers(|| self.0.read(key))
+            self.answers(|| self.objects.read(key))
         }
         fn list(&self, folder: &str) -> Result<Vec<Listed>, StoreError> {
-            self.answers(|| self.0.list(folder))
+            self.answers(|| self.objects.list(folder))
         }
         fn remove(&self, key: &str) -> Result<(), StoreError> {
-            self.answers(|| self.0.remove(key))
+            self.answers(|| self.objects.remove(key))
         }
         fn locate(&self, key: &str) -> String {
-            self.0.locate(key)
+            self.objects.locate(key)
         }
     }
 
-    struct Nothing;
+    /// An hour, which no test takes.
+    fn later() -> Instant {
+        Instant::now() + Duration::from_secs(3600)
+    }
+
+    /// Counts notes.
+    struct Nothing(Arc<AtomicUsize>);
 
     impl Upkeep for Nothing {
         fn has_manifest(&mut self, _: &mut Vault) -> Result<(), VaultError> {
             Ok(())
         }
         fn note(&mut self, _: &Vault) -> Result<(), VaultError> {
+            self.0.fetch_add(1, Ordering::Relaxed);
             Ok(())
         }
     }
 
     fn shipper(store: &Arc<Switched>) -> Shipper {
-        let limits = Limits { ending: Duration::ZERO, wait: Duration::from_millis(1) };
+        noting(store, Arc::default())
+    }
+
+    fn noting(store: &Arc<Switched>, notes: Arc<AtomicUsize>) -> Shipper {
         let vault = begin_in(store.clone(), "a");
-        store.1.store(true, Ordering::Relaxed);
-        Shipper::start(vault, limits, Arc::new(|| 7), Box::new(Nothing)).unwrap()
+        store.away.store(usize::MAX, Ordering::Relaxed);
+        Shipper::start(vault, Duration::from_millis(1), Arc::new(|| 7), Box::new(Nothing(notes))).unwrap()
     }
 
     #[test]
@@ -390,7 +529,7 @@ mod tests {
             looks += 1;
             // It says why it waits, and is asked again and again.
             if looks == 3 {
-                store.1.store(false, Ordering::Relaxed);
+                store.away.store(0, Ordering::Relaxed);
             }
             true
         });
@@ -400,8 +539,8 @@ mod tests {
         // A file alone, such as a decision, is shipped without a capture of the others.
         let decided = capture(&folder(&[("decisions", b"no")]), Extent::Some).files.remove(0);
         shipper.offer_file(decided);
-        shipper.finish();
-        assert!(store.0.image().keys().any(|key| key.ends_with("/log/0000000001")));
+        assert_eq!(shipper.finish(later()).error, None);
+        assert!(store.objects.image().keys().any(|key| key.ends_with("/log/0000000001")));
     }
 
     #[test]
@@ -414,7 +553,7 @@ mod tests {
             looks += 1;
             looks < 3
         });
-        let figures = shipper.finish();
+        let figures = shipper.finish(Instant::now());
         assert_eq!((figures.unshipped, figures.last), (10, 0));
         assert!(figures.error.is_some_and(|why| why.contains("no answer")));
     }
@@ -423,11 +562,56 @@ mod tests {
     fn a_process_that_lost_its_vault_is_told_and_does_not_wait() {
         let store = Arc::new(Switched::default());
         let shipper = shipper(&store);
-        store.1.store(false, Ordering::Relaxed);
+        store.away.store(0, Ordering::Relaxed);
         drop(begin_in(store.clone(), "b"));
         shipper.offer(capture(&folder(&[("log", &[1; 10])]), Extent::Commit));
         shipper.wait_below(0, &mut || true);
         let lost = shipper.figures().lost.expect("it is lost");
         assert!(lost.contains("epoch/0000000002") && lost.contains("another process"), "{lost}");
+    }
+
+    /// A store that is silent keeps nobody from ending; when it answers at last, what the thread learns is nobody's.
+    #[test]
+    fn the_end_is_over_in_its_time_whatever_the_store_does_and_tells_what_is_missing() {
+        let (store, notes) = (Arc::new(Switched::default()), Arc::<AtomicUsize>::default());
+        let shipper = noting(&store, notes.clone());
+        store.away.store(0, Ordering::Relaxed);
+        let silence = store.silent.write().unwrap();
+        shipper.offer(capture(&folder(&[("w", &[1; 10])]), Extent::Commit));
+        let figures = shipper.finish(Instant::now());
+        assert_eq!(figures.unshipped, 10);
+        assert_eq!(figures.error.as_deref(), Some(TOO_LATE));
+        drop(silence);
+        let mut state = shipper.shared.state();
+        while !state.is_over {
+            state = shipper.shared.changed.wait(state).unwrap();
+        }
+        drop(state);
+        assert_eq!(notes.load(Ordering::Relaxed), 0, "the folder may be another's by now");
+        let objects = store.objects.image().into_keys();
+        assert_eq!(objects.filter(|key| key.starts_with("0000000001/")).collect::<Vec<_>>(), [""; 0]);
+    }
+
+    #[test]
+    fn the_end_tries_as_long_as_it_may() {
+        let store = Arc::new(Switched::default());
+        let shipper = shipper(&store);
+        shipper.offer(capture(&folder(&[("log", &[1; 10])]), Extent::Commit));
+        shipper.wait_below(0, &mut || shipper.figures().error.is_none());
+        store.away.store(5, Ordering::Relaxed);
+        let figures = shipper.finish(later());
+        assert_eq!((figures.unshipped, figures.error), (0, None));
+    }
+
+    #[test]
+    fn a_command_waits_while_the_store_answers_and_no_longer() {
+        let store = Arc::new(Switched::default());
+        let shipper = shipper(&store);
+        shipper.offer(capture(&folder(&[("log", &[1; 10])]), Extent::Commit));
+        shipper.wait_while_it_answers(Duration::ZERO);
+        assert_eq!(shipper.figures().unshipped, 10);
+        store.away.store(0, Ordering::Relaxed);
+        shipper.wait_while_it_answers(Duration::from_secs(3600));
+        assert_eq!(shipper.figures().unshipped, 0);
     }
 }

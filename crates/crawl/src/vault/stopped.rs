@@ -21,16 +21,20 @@ pub fn will_purge(settings: &Settings) -> Result<(), Failure> {
     }
 }
 
-/// Ships a stopped crawl as it is, and ends; false if it has no vault. `tag`: random letters.
+/// Ships a stopped crawl as it is, and ends; false if it has no vault. `tag`: random letters. It takes at most as long as the
+/// end of a process may take, or, if it `must_finish`, as long as the store answers.
 ///
 /// # Errors
 /// When not all could be shipped. What was changed in the data directory is in force all the same.
-pub fn ship_stopped(settings: &Settings, tag: &str) -> Result<bool, Failure> {
+pub fn ship_stopped(settings: &Settings, tag: &str, must_finish: bool) -> Result<bool, Failure> {
     let clock = system_clock();
     let Some(prepared) = prepare(settings, tag, clock())? else { return Ok(false) };
     let StoppedCrawl { storage, repository, tables, .. } = StoppedCrawl::open(settings)?;
     let warc = opener::create(&settings.data_dir)?;
     let vault = prepared.begin(Followed { settings, storage, warc, tables: Arc::new(tables), clock })?;
+    if must_finish {
+        vault.wait_while_it_answers();
+    }
     let figures = vault.close();
     drop(repository);
     match figures.lost.or(figures.error) {

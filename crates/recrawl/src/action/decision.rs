@@ -50,7 +50,7 @@ pub fn make_stopped(settings: &Settings, change: &Change) -> Result<Accepted, Fa
         stopped.decide(|control| decide(control, &settings, &generation, change, mark).map_err(failure))
     })?;
     // It is in force; the vault confirms it, now or at the next start.
-    let in_vault = match vault::ship_stopped(&settings, &process::random_tag()?) {
+    let in_vault = match vault::ship_stopped(&settings, &process::random_tag()?, false) {
         Ok(false) => String::new(),
         Ok(true) => "; the vault has it".into(),
         Err(failure) => format!("; not in the vault yet: {failure}"),

@@ -155,7 +155,7 @@ fn held_by_target(
 
 /// Ships what was decided and removed; the vault then holds nothing else.
 fn shipped(settings: &Settings) -> Result<(), Failure> {
-    match vault::ship_stopped(settings, &process::random_tag()?) {
+    match vault::ship_stopped(settings, &process::random_tag()?, true) {
         Ok(_) => Ok(()),
         Err(failure) => Err(Failure::Work(format!(
             "the takedown is in force here, and not yet in the vault, which may still hold these pages: {failure}; run \
