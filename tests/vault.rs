@@ -41,6 +41,8 @@ fn bucket(world: &World) -> PathBuf {
 fn burn(world: &World, vault: &str) {
     fs::remove_dir_all(&world.data_dir).unwrap();
     succeeds(world.run(&["restore", "--vault", vault]));
+    let lineage = fs::read_to_string(world.data_dir.join("vault.json")).unwrap();
+    assert!(lineage.contains("\"restored\":\"00"), "a start compares it: {lineage}");
 }
 
 /// All files in a folder and those in it.

@@ -26,7 +26,7 @@ use recrawl_repository::SledTables;
 use recrawl_repository::decisions::DECISIONS;
 use recrawl_repository::storage::Storage;
 use recrawl_vault::{Before, Capture, Clock, Extent, Figures, Founded, Shipper, Store, Vault};
-use recrawl_vault::{VaultError, found, store};
+use recrawl_vault::{VaultError, contents, found, store};
 use rows::Rows;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -51,8 +51,7 @@ pub fn failure(error: &VaultError) -> Failure {
 /// A vault that may be begun: its store was tried, and belongs to this data directory.
 pub struct Prepared {
     store: Arc<dyn Store>,
-    lineage: Lineage,
-    found: Founded,
+    nonce: String,
 }
 
 /// Tries the store, and whether its vault is that of this data directory. Nothing is changed, here or there.
@@ -81,10 +80,20 @@ pub fn prepare_in(
     // No other process has these: the time, and random letters.
     let nonce = format!("{now}-{}-{tag}", std::process::id());
     Vault::try_store(&*store, &nonce).map_err(|e| failure(&e))?;
-    let there = found(&*store).map_err(|e| failure(&e))?;
+    join(&*store, settings, &nonce)?;
+    Ok(Prepared { store, nonce })
+}
+
+/// Whether vault and data directory belong together, and how they go on.
+fn join(store: &dyn Store, settings: &Settings, nonce: &str) -> Result<(Lineage, Founded), Failure> {
+    let there = found(store).map_err(|e| failure(&e))?;
     let here = Lineage::read(&settings.data_dir)?;
-    let (lineage, found) = lineage::join(settings, here, there, nonce)?;
-    Ok(Prepared { store, lineage, found })
+    let (lineage, found) = lineage::join(settings, here, there, nonce.to_owned())?;
+    if lineage.restored.is_some() {
+        let newest = contents(store).map_err(|e| failure(&e))?.map(|contents| contents.newest());
+        lineage.check_restored(newest, &settings.data_dir)?;
+    }
+    Ok((lineage, found))
 }
 
 /// The crawl whose data directory a vault follows.
@@ -107,13 +116,18 @@ impl Prepared {
     /// # Errors
     /// When another process takes it at the same moment, or files cannot be read or written.
     pub fn begin(self, crawl: Followed<'_>) -> Result<CrawlVault, Failure> {
-        let Prepared { store, lineage, found } = self;
+        let Prepared { store, nonce } = self;
         let Followed { settings, storage, warc, tables, clock } = crawl;
+        // Once more: until it had the lock, another process may have shipped from here, or noted what must go.
+        let (lineage, found) = join(&*store, settings, &nonce)?;
         // Before the epoch is taken: a start that finds this nonce there knows it for its own.
         lineage.write(&settings.data_dir)?;
         let before = Before { identities: lineage.files.clone(), uploads: lineage.uploads.clone() };
         let vault = Vault::begin(store, &found, &lineage.nonce, clock(), &before);
         let vault = vault.map_err(|e| failure(&e))?;
+        // From here on no other copy ships. One may have, between the look before and this process's epoch.
+        let newest = vault.began_behind().map(|(key, _)| key);
+        lineage.check_restored(newest, &settings.data_dir)?;
         let (data_dir, rows) =
             (settings.data_dir.clone(), Rows::follow(tables, &lineage.nonce, &settings.data_dir));
         let folder = Folder { storage, warc };

@@ -149,6 +149,14 @@ impl Contents {
         std::iter::once(self.manifest).chain((self.manifest.number + 1..=self.last).map(log))
     }
 
+    /// The last step: whatever is shipped later comes behind it.
+    pub fn newest(&self) -> Key {
+        match self.last == self.manifest.number {
+            true => self.manifest,
+            false => Key { kind: Kind::Log, number: self.last, ..self.manifest },
+        }
+    }
+
     fn apply(&mut self, store: &dyn Store, key: Key, step: Step) -> Result<(), VaultError> {
         for (name, change) in step.files {
             let file = self.files.entry(name).or_default();

@@ -171,6 +171,8 @@ pub struct Vault {
     pub(crate) uploads: Uploads,
     /// See [`PORTION`].
     pub(crate) portion: u64,
+    /// The last step when it took the epoch, and its time.
+    began_behind: Option<(Key, u64)>,
 }
 
 /// What earlier processes of a folder left on its disk.
@@ -220,6 +222,7 @@ impl Vault {
         take(&key, &framed(&key, &EpochHead { nonce: nonce.to_owned(), at }, b""))?;
         let contents = contents(&*store)?;
         let newest = contents.as_ref().map(|contents| contents.manifest);
+        let began_behind = contents.as_ref().map(|contents| (contents.newest(), contents.at));
         let known = |(name, file): (String, StoredFile)| {
             let identity = before.identities.get(&name).cloned();
             (name, KnownFile { file, identity })
@@ -228,7 +231,7 @@ impl Vault {
         let (files, nonce) = (files.unwrap_or_default(), nonce.to_owned());
         let uploads = before.uploads.clone().that_are_in(&*store)?;
         let (next_data, next_step, previous, open, portion) = (0, 0, None, None, PORTION);
-        let vault = Vault {
+        Ok(Vault {
             store,
             epoch,
             nonce,
@@ -240,13 +243,18 @@ impl Vault {
             open,
             uploads,
             portion,
-        };
-        Ok(vault)
+            began_behind,
+        })
     }
 
     /// The epoch.
     pub fn epoch(&self) -> u64 {
         self.epoch
+    }
+
+    /// The last step when this process took the epoch, and when that was made, in milliseconds since 1970.
+    pub fn began_behind(&self) -> Option<(Key, u64)> {
+        self.began_behind
     }
 
     /// Is there a step whose create was not answered? Its objects are named by nothing else yet.
@@ -288,14 +296,7 @@ impl Vault {
         }
         let kind = if is_first || capture.extent == Extent::Commit { Kind::Manifest } else { Kind::Log };
         let key = Key { epoch: self.epoch, kind, number: self.next_step };
-        let mut draft = Draft {
-            key,
-            inline: Vec::new(),
-            drafted: BTreeMap::new(),
-            bytes: 0,
-            uploaded: 0,
-            is_whole: true,
-        };
+        let mut draft = Draft { key, inline: Vec::new(), drafted: BTreeMap::new(), bytes: 0, uploaded: 0, is_whole: true };
         for file in &capture.files {
             self.draft(file, &mut draft)?;
             if !draft.is_whole {

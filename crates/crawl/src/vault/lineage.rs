@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::settings::Settings;
 use crate::whole_file;
-use recrawl_vault::{Founded, Uploads};
+use recrawl_vault::{Founded, Key, Uploads};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
@@ -38,6 +38,9 @@ pub struct Lineage {
     /// Bytes of files that the store has, and that no step of the vault names.
     #[serde(default, skip_serializing_if = "Uploads::is_empty")]
     pub uploads: Uploads,
+    /// The last step of the vault when this directory was restored from it. None once it has shipped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restored: Option<Key>,
 }
 
 impl Lineage {
@@ -55,6 +58,21 @@ impl Lineage {
             let todo = "restore the vault into a new directory, or restore this file from a backup";
             Failure::Work(format!("{} is damaged: {e}; {todo}", path.display()))
         })
+    }
+
+    /// Refuses a restored directory to whose vault something was shipped since.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`], saying so. `newest`: the last step of the vault.
+    pub fn check_restored(&self, newest: Option<Key>, data_dir: &Path) -> Result<(), Failure> {
+        let Some(restored) = self.restored.filter(|restored| newest != Some(*restored)) else { return Ok(()) };
+        let (address, folder) = (&self.vault, data_dir.display());
+        let newest = newest.map_or_else(|| "nothing".into(), |key| key.to_string());
+        Err(Failure::Usage(format!(
+            "storage.vault: {address}: {folder} was restored from {restored}, and a process of another copy has shipped \
+             since (up to {newest}); stop that process, and restore again: `recrawl restore --vault {address} --data-dir \
+             NEW`"
+        )))
     }
 
     /// Replaces the file.

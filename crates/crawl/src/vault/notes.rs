@@ -45,7 +45,7 @@ impl Upkeep for Notes {
             tracing::info!(objects = swept.objects, "the vault holds nothing of what was taken down");
             self.lineage.purge = false;
         }
-        self.lineage.has_shipped = true;
+        (self.lineage.has_shipped, self.lineage.restored) = (true, None);
         // Others may be cut by the next start, and written on: those are compared byte by byte.
         self.lineage.files = vault.identities();
         self.lineage.files.retain(|name, _| is_of_warc(name));

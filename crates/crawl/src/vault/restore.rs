@@ -71,6 +71,7 @@ pub fn restore(source: &Source, data_dir: &Path) -> Result<Restored, Failure> {
             id: there.id.clone(),
             nonce: there.nonce.clone(),
             has_shipped: true,
+            restored: Some(contents.newest()),
             ..Lineage::default()
         };
         lineage.write(data_dir).map_err(|e| io::Error::other(e.to_string()))?;

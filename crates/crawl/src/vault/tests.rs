@@ -1,5 +1,7 @@
 //! Whom a vault belongs to, and tables that are followed.
 
+mod start;
+
 use super::lineage::{Lineage, join};
 use super::rows::{PREFIX, Rows};
 use crate::config::Config;

@@ -30,9 +30,6 @@ pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
         false => {
             // A running daemon steps aside: it holds the directory, and would store visits that are to go.
             let _turn = ExclusiveAccess::alone(&settings.data_dir)?;
-            if !args.end {
-                vault::will_purge(&settings)?;
-            }
             let done = logged(&settings, &order, now)?;
             in_vault = shipped(&settings);
             done?
@@ -167,6 +164,10 @@ fn shipped(settings: &Settings) -> Result<(), Failure> {
 /// Takes the pages down, and logs it as a change of an operator.
 fn logged(settings: &Settings, order: &Order, now: u64) -> Result<Result<Done, Failure>, Failure> {
     let stopped = takedown::open(settings)?;
+    // Under the lock: nobody else writes the note meanwhile.
+    if !order.end {
+        vault::will_purge(settings)?;
+    }
     audit::logged(&settings.data_dir, order, || {
         let done = stopped.take_down(order, now)?;
         let detail = match &done {
