@@ -20,7 +20,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 pub struct Figures {
     /// Bytes that are captured and that the vault has not: of files that count.
     pub unshipped: u64,
-    /// When the vault was last as new as the folder, in milliseconds since 1970; 0 for never.
+    /// When the vault was last as new as the folder, by this process or an earlier one, in milliseconds since 1970; 0 for
+    /// never.
     pub last: u64,
     /// Bytes shipped by this process.
     pub shipped: u64,
@@ -119,7 +120,10 @@ impl Shipper {
         clock: Clock,
         upkeep: Box<dyn Upkeep>,
     ) -> io::Result<Shipper> {
-        let state = State { known: known(&vault), answered: Some(Instant::now()), ..State::default() };
+        let last = vault.began_behind().map_or(0, |(_, at)| at);
+        let figures = Figures { last, ..Figures::default() };
+        let (known, answered) = (known(&vault), Some(Instant::now()));
+        let state = State { known, figures, answered, ..State::default() };
         let (state, is_left_behind) = (Mutex::new(state), Mutex::new(false));
         let shared = Arc::new(Shared { state, changed: Condvar::new(), is_left_behind });
         vault.store = Arc::new(UntilTheEnd { store: vault.store, shared: shared.clone() });
@@ -448,6 +452,7 @@ mod tests {
     use super::*;
     use crate::store::MemoryStore;
     use crate::tests::{begin_in, capture, folder};
+    use crate::vault::Before;
     use std::sync::RwLock;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -568,6 +573,25 @@ mod tests {
         shipper.wait_below(0, &mut || true);
         let lost = shipper.figures().lost.expect("it is lost");
         assert!(lost.contains("epoch/0000000002") && lost.contains("another process"), "{lost}");
+    }
+
+    #[test]
+    fn a_process_knows_at_once_what_an_earlier_one_shipped() {
+        let store = Arc::new(Switched::default());
+        let files = capture(&folder(&[("w", &[1; 10])]), Extent::Commit);
+        let mut earlier = begin_in(store.clone(), "a");
+        earlier.ship(&files, 5).unwrap();
+        let before = Before { identities: earlier.identities(), ..Before::default() };
+        let founded = crate::found(&*store).unwrap().unwrap();
+        let vault = Vault::begin(store.clone(), &founded, "b", 6, &before).unwrap();
+        store.away.store(usize::MAX, Ordering::Relaxed);
+        let shipper =
+            Shipper::start(vault, Duration::from_millis(1), Arc::new(|| 7), Box::new(Nothing(Arc::default())))
+                .unwrap();
+        assert!(shipper.known()["w"].is_settled, "so it need not be held open");
+        shipper.offer(files);
+        let figures = shipper.figures();
+        assert_eq!((figures.unshipped, figures.last), (0, 5));
     }
 
     /// A store that is silent keeps nobody from ending; when it answers at last, what the thread learns is nobody's.
