@@ -232,6 +232,31 @@ fn the_whole_bucket_loses_what_is_taken_down_and_the_takedown_survives_the_disk(
     assert_eq!(objects_with(&world, record.as_bytes()), Vec::<String>::new());
 }
 
+/// The key is removed, or another address set: nobody removes anything from the bucket, so it must be told.
+#[test]
+fn a_takedown_tells_of_a_bucket_that_is_not_configured_any_more() {
+    let (world, vault) = shipped(web(20, 2), "[cycle]\npages = \"100%\"");
+    drop(world.next_cycle());
+    let (beginning, host) = (world.server.seeds()[0].clone(), host_of(&world.server.seeds()[0]));
+    let record = format!("WARC-Target-URI: {beginning}");
+    world.configure("");
+    let told = succeeds(world.run(&["takedown", "--host", &host]));
+    assert!(told.contains(&vault) && told.contains("`storage.vault`") && told.contains("set it"), "{told}");
+    assert!(!objects_with(&world, record.as_bytes()).is_empty());
+    let told = succeeds(world.run(&["takedown", "--host", &host, "--json"]));
+    assert!(told.contains(&vault), "{told}");
+    // What it says helps.
+    configure(&world, &vault, "");
+    let told = succeeds(world.run(&["takedown", "--host", &host]));
+    assert!(!told.contains(&vault), "{told}");
+    assert_eq!(objects_with(&world, record.as_bytes()), Vec::<String>::new());
+    let other = world.folder.path().join("other-bucket");
+    fs::create_dir(&other).unwrap();
+    configure(&world, &format!("file://{}", other.display()), "");
+    let told = succeeds(world.run(&["takedown", "--host", &host]));
+    assert!(told.contains(&vault) && told.contains("remove the objects there"), "{told}");
+}
+
 #[test]
 fn a_vault_that_is_not_this_crawls_is_refused_and_nothing_is_done() {
     let (mut world, vault) = shipped(web(10, 1), "");

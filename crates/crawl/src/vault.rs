@@ -12,7 +12,7 @@ pub mod restore;
 mod rows;
 mod stopped;
 
-pub use stopped::{ship_stopped, will_purge};
+pub use stopped::{out_of_reach, ship_stopped, will_purge};
 
 use crate::failure::Failure;
 use crate::process::Shutdown;

@@ -5,7 +5,7 @@ use crate::settings::Settings;
 use crate::whole_file;
 use recrawl_vault::{Founded, Key, Uploads};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -41,6 +41,9 @@ pub struct Lineage {
     /// The last step of the vault when this directory was restored from it. None once it has shipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restored: Option<Key>,
+    /// Addresses of vaults that this directory shipped to before.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub former: BTreeSet<String>,
 }
 
 impl Lineage {
@@ -58,6 +61,12 @@ impl Lineage {
             let todo = "restore the vault into a new directory, or restore this file from a backup";
             Failure::Work(format!("{} is damaged: {e}; {todo}", path.display()))
         })
+    }
+
+    /// The addresses of all vaults that may have objects of this directory, but for that one.
+    pub fn other_than(&self, address: &str) -> BTreeSet<String> {
+        let all = self.former.iter().chain([&self.vault]);
+        all.filter(|vault| !vault.is_empty() && *vault != address).cloned().collect()
     }
 
     /// Refuses a restored directory to whose vault something was shipped since.
@@ -132,6 +141,7 @@ pub fn join(
         }
         (Some(_), Some(there)) => there,
     };
+    let former = here.as_ref().map(|here| here.other_than(address)).unwrap_or_default();
     let is_same = here.as_ref().is_some_and(|here| here.vault == *address);
     let before = here.filter(|_| is_same).unwrap_or_default();
     let lineage = Lineage {
@@ -139,6 +149,7 @@ pub fn join(
         id: found.id.clone(),
         nonce,
         previous: found.nonce.clone(),
+        former,
         ..before
     };
     Ok((lineage, found))

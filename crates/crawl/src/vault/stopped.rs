@@ -21,6 +21,25 @@ pub fn will_purge(settings: &Settings) -> Result<(), Failure> {
     }
 }
 
+/// Vaults that have objects of this directory and that `storage.vault` does not name: nobody removes from them what is
+/// taken down. Each with words on what to do.
+///
+/// # Errors
+/// When the note of them cannot be read.
+pub fn out_of_reach(settings: &Settings) -> Result<Vec<String>, Failure> {
+    let Some(lineage) = Lineage::read(&settings.data_dir)? else { return Ok(Vec::new()) };
+    let address = &settings.config.storage.vault;
+    let told = |vault: String| {
+        // The vault of another address takes its place only once.
+        let todo = match vault == lineage.vault && address.is_empty() {
+            true => "set it and run the takedown again, or remove the objects there",
+            false => "remove the objects there",
+        };
+        format!("pages in the vault {vault}, perhaps, which `storage.vault` does not name any more: {todo}")
+    };
+    Ok(lineage.other_than(address).into_iter().map(told).collect())
+}
+
 /// Ships a stopped crawl as it is, and ends; false if it has no vault. `tag`: random letters. It takes at most as long as the
 /// end of a process may take, or, if it `must_finish`, as long as the store answers.
 ///

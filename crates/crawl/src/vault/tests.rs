@@ -65,6 +65,9 @@ fn a_directory_goes_on_only_with_a_vault_that_it_shipped_to_last() {
     let moved = Lineage { vault: "s3://other".into(), ..here("a", "n7", "n6").unwrap() };
     let (lineage, found) = joined(Some(moved), None).unwrap();
     assert_eq!((&*found.id, found.epoch, lineage.files.len(), &*lineage.vault), ("a", 0, 0, HERE));
+    // A takedown tells of the former one, and of both once no vault is configured.
+    assert_eq!(lineage.other_than(HERE), ["s3://other".to_owned()].into());
+    assert_eq!(lineage.other_than("").len(), 2);
     let unshipped = Lineage { has_shipped: false, ..here("a", "n7", "n6").unwrap() };
     assert!(joined(Some(unshipped), None).is_ok());
 }

@@ -39,6 +39,7 @@ pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
     let mut stays = if args.end { Vec::new() } else { stays(&order.pattern, removed) };
     if !args.end && !args.dry_run {
         stays.extend(held_by_targets(&settings, &order.pattern)?);
+        stays.extend(vault::out_of_reach(&settings)?);
     }
     if args.on.json {
         print_json(&json!({

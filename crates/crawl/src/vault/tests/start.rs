@@ -15,7 +15,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 fn in_folder(folder: &Path) -> Settings {
-    Settings { data_dir: folder.to_owned(), ..settings() }
+    let mut settings = settings();
+    settings.data_dir = folder.to_owned();
+    settings
 }
 
 fn prepared(settings: &Settings, store: &Arc<MemoryStore>, tag: &str) -> Result<Prepared, Failure> {
