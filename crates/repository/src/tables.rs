@@ -269,9 +269,12 @@ impl SledTables {
             return Ok(());
         }
         let (mut batch, mut keys) = (sled::Batch::default(), vec![APPLIED.to_vec()]);
+        let is_noted = self.written.is_noted();
         for entry in entries {
             let (key, value) = entry?;
-            keys.push(key.clone());
+            if is_noted {
+                keys.push(key.clone());
+            }
             batch.insert(key, sealed(&value));
         }
         batch.insert(APPLIED, &round.0.to_be_bytes()[..]);

@@ -1,10 +1,13 @@
 //! The contents of a vault: the folder as the newest manifest and the logs behind it describe it.
 
 use crate::error::VaultError;
-use crate::object::{Digest, EPOCHS, Key, Kind, number_in, read_framed};
+use crate::object::{Digest, EPOCHS, Key, Kind, MAX_STEP, number_in, read_framed};
 use crate::store::{Store, StoreError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+/// Looks for the newest manifest, in each of which a writer may have made a newer one.
+const LOOKS: u32 = 16;
 
 /// Bytes of a file in an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,8 +41,9 @@ pub struct StoredFile {
 impl StoredFile {
     /// Its length.
     pub fn length(&self) -> u64 {
-        let listed: u64 = self.lists.iter().map(|list| list.covers).sum();
-        listed + self.pieces.iter().map(|piece| piece.length).sum::<u64>()
+        let lengths = self.lists.iter().map(|list| list.covers).chain(self.pieces.iter().map(|p| p.length));
+        // A sum that is too large is found where its lists are read.
+        lengths.fold(0, u64::saturating_add)
     }
 
     /// Do objects of their own hold all of it? What steps hold is shipped again with the next manifest.
@@ -57,10 +61,26 @@ impl StoredFile {
             let bytes = read_piece(store, &list.list)?;
             let pieces: Vec<Piece> = serde_json::from_slice(&bytes)
                 .map_err(|e| damaged(store, &list.list, format!("a list of pieces is malformed: {e}")))?;
+            check(&pieces).map_err(|what| damaged(store, &list.list, what))?;
+            if pieces.iter().map(|piece| piece.length).sum::<u64>() != list.covers {
+                let what = format!("a list has pieces of other than {} bytes", list.covers);
+                return Err(damaged(store, &list.list, what));
+            }
             all.extend(pieces);
         }
         all.extend(&self.pieces);
         Ok(all)
+    }
+}
+
+/// Whether pieces are such as a vault has: then no sum of theirs is too large, and none takes more memory than it may.
+fn check(pieces: &[Piece]) -> Result<(), String> {
+    let is_wrong = |piece: &&Piece| piece.at.saturating_add(piece.length) > piece.object.kind.most();
+    match pieces.iter().find(is_wrong) {
+        Some(Piece { object, at, length, .. }) => {
+            Err(format!("it names {length} bytes at {at} of {object}, which no object of its kind has"))
+        }
+        None => Ok(()),
     }
 }
 
@@ -69,7 +89,7 @@ impl StoredFile {
 /// # Errors
 /// [`VaultError::Damaged`] if the object is gone, cut short or changed.
 pub(crate) fn read_piece(store: &dyn Store, piece: &Piece) -> Result<Vec<u8>, VaultError> {
-    match store.read(&piece.object.to_string()) {
+    match store.read(&piece.object.to_string(), piece.object.kind.most()) {
         Ok(object) => cut(store, piece, object),
         Err(StoreError::Absent(_)) => Err(damaged(store, piece, "the object is missing".into())),
         Err(error) => Err(error.into()),
@@ -158,12 +178,15 @@ impl Contents {
     }
 
     fn apply(&mut self, store: &dyn Store, key: Key, step: Step) -> Result<(), VaultError> {
+        let wrong = |what| VaultError::Damaged { object: store.locate(&key.to_string()), offset: 0, what };
         for (name, change) in step.files {
             let file = self.files.entry(name).or_default();
             if !keep(file, change.kept) {
                 let what = format!("it keeps {} bytes of a file that has no such part", change.kept);
-                return Err(VaultError::Damaged { object: store.locate(&key.to_string()), offset: 0, what });
+                return Err(wrong(what));
             }
+            let lists: Vec<Piece> = change.lists.iter().map(|list| list.list).collect();
+            check(&lists).and_then(|()| check(&change.pieces)).map_err(wrong)?;
             file.lists.extend(change.lists);
             file.pieces.extend(change.pieces);
         }
@@ -208,10 +231,16 @@ pub(crate) fn numbers(store: &dyn Store, folder: &str) -> Result<Vec<u64>, Vault
 /// When a step is damaged, or the store does not answer.
 pub fn contents(store: &dyn Store) -> Result<Option<Contents>, VaultError> {
     for epoch in numbers(store, EPOCHS)?.into_iter().rev() {
-        while let Some(newest) = numbers(store, &Key::folder(epoch, Kind::Manifest))?.pop() {
-            let manifest = Key { epoch, kind: Kind::Manifest, number: newest };
+        let folder = Key::folder(epoch, Kind::Manifest);
+        for look in 0.. {
+            let Some(number) = numbers(store, &folder)?.pop() else { break };
+            let manifest = Key { epoch, kind: Kind::Manifest, number };
             if let Some(contents) = since(store, manifest)? {
                 return Ok(Some(contents));
+            }
+            if look == LOOKS {
+                let what = "the store does not list the steps that it has, or lists what it does not have";
+                return Err(VaultError::Away(format!("{}: {what}", store.locate(&folder))));
             }
         }
     }
@@ -230,7 +259,7 @@ fn since(store: &dyn Store, manifest: Key) -> Result<Option<Contents>, VaultErro
         let Some(step) = read_framed::<Step>(store, &key.to_string())? else {
             // The logs end here, unless the sequence goes on with a manifest.
             let next = Key { kind: Kind::Manifest, number, ..manifest };
-            return match store.read(&next.to_string()) {
+            return match store.read(&next.to_string(), MAX_STEP) {
                 Err(StoreError::Absent(_)) => Ok(Some(contents)),
                 Err(error) => Err(error.into()),
                 Ok(_) => Ok(None),

@@ -61,6 +61,10 @@ impl From<StoreError> for VaultError {
             StoreError::Failed(what) => VaultError::Away(what),
             StoreError::Exists(object) => VaultError::Away(format!("{object}: exists already")),
             StoreError::Absent(object) => VaultError::Away(format!("{object}: is missing")),
+            StoreError::TooLong { object, bytes } => {
+                let what = format!("it has {bytes} bytes, more than any object of its kind");
+                VaultError::Damaged { object, offset: 0, what }
+            }
         }
     }
 }

@@ -15,6 +15,13 @@ pub(crate) const EPOCHS: &str = "epoch/";
 /// The folder of the objects that processes race for.
 pub(crate) const RACES: &str = "race/";
 
+/// The folder of objects that are not whole yet: only [`FolderStore`](crate::store::FolderStore) has some.
+pub(crate) const UNFINISHED: &str = "unfinished/";
+/// Bytes of an object of data at most.
+pub(crate) const MAX_DATA: u64 = 8 << 20;
+/// Bytes of any other object at most: a manifest has a line of some 400 bytes for each file, and small files whole.
+pub(crate) const MAX_STEP: u64 = 256 << 20;
+
 /// Kinds of objects of an epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
@@ -46,6 +53,22 @@ impl Kind {
     pub fn name(self) -> &'static str {
         Kind::ALL.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
     }
+}
+
+impl Kind {
+    /// Bytes of an object of that kind at most. Nothing longer is written, or read.
+    pub(crate) fn most(self) -> u64 {
+        if self == Kind::Data { MAX_DATA } else { MAX_STEP }
+    }
+}
+
+/// Is it the name of an object of a vault, and not of what somebody else put there?
+pub fn is_of_vault(key: &str) -> bool {
+    key == VAULT
+        || key.strip_prefix(EPOCHS).is_some_and(|number| number_in(number).is_some())
+        || key.starts_with(RACES)
+        || key.starts_with(UNFINISHED)
+        || key.parse::<Key>().is_ok()
 }
 
 impl Key {
@@ -196,7 +219,7 @@ pub(crate) fn read_framed<T: DeserializeOwned>(
     store: &dyn Store,
     key: &str,
 ) -> Result<Option<T>, VaultError> {
-    let object = match store.read(key) {
+    let object = match store.read(key, MAX_STEP) {
         Err(StoreError::Absent(_)) => return Ok(None),
         read => read?,
     };
@@ -217,9 +240,10 @@ pub(crate) fn create_or_find(store: &dyn Store, key: &str, bytes: &[u8]) -> Resu
         Err(error @ (StoreError::Refused(_) | StoreError::Absent(_))) => return Err(error),
         Err(error) => error,
     };
-    match store.read(key) {
+    // One that is longer is another's.
+    match store.read(key, bytes.len() as u64) {
         Ok(found) if found == bytes => Ok(()),
-        Ok(_) => Err(StoreError::Exists(store.locate(key))),
+        Ok(_) | Err(StoreError::TooLong { .. }) => Err(StoreError::Exists(store.locate(key))),
         // Some stores say "exists" of a create of another that they then refuse.
         Err(StoreError::Absent(object)) if matches!(error, StoreError::Exists(_)) => {
             Err(StoreError::Failed(format!("{object}: said to exist, and cannot be read")))

@@ -4,7 +4,7 @@
 //! #2288), and some ignore the condition, so each store is tried at each start.
 
 use crate::error::VaultError;
-use crate::object::RACES;
+use crate::object::{MAX_DATA, RACES};
 use crate::store::{Store, StoreError};
 use std::thread;
 
@@ -28,7 +28,7 @@ pub(crate) fn race(store: &dyn Store, name: &str) -> Result<(), VaultError> {
         let racing: Vec<_> = (0..RACERS).map(race).collect();
         racing.into_iter().map(|racer| racer.join().expect("a create does not panic")).collect()
     });
-    let found = store.read(&key)?;
+    let found = store.read(&key, MAX_DATA)?;
     let winners: Vec<usize> = (0..RACERS).filter(|racer| answers[*racer].is_ok()).collect();
     // Whoever got no answer may have won.
     let may_have: Vec<usize> =
@@ -50,7 +50,7 @@ fn probe(store: &dyn Store, key: &str) -> Result<(), VaultError> {
         Err(StoreError::Failed(what)) => return Err(VaultError::Away(what)),
         Err(error) => return Err(error.into()),
     }
-    let read = store.read(key);
+    let read = store.read(key, MAX_DATA);
     store.remove(key)?;
     match read {
         Ok(found) if found == body => Ok(()),

@@ -91,7 +91,7 @@ pub(crate) fn each_piece(
     for piece in pieces {
         let object = match steps.get(&piece.object) {
             Some(object) => object.clone(),
-            None => match store.read(&piece.object.to_string()) {
+            None => match store.read(&piece.object.to_string(), piece.object.kind.most()) {
                 Err(StoreError::Absent(_)) => {
                     return Err(damaged(store, piece, "the object is missing".into()));
                 }

@@ -284,8 +284,8 @@ impl Store for UntilTheEnd {
     fn create(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
         self.ask(|store| store.create(key, bytes))
     }
-    fn read(&self, key: &str) -> Result<Vec<u8>, StoreError> {
-        self.ask(|store| store.read(key))
+    fn read(&self, key: &str, most: u64) -> Result<Vec<u8>, StoreError> {
+        self.ask(|store| store.read(key, most))
     }
     fn list(&self, folder: &str) -> Result<Vec<Listed>, StoreError> {
         self.ask(|store| store.list(folder))
@@ -479,8 +479,8 @@ mod tests {
         fn create(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
             self.answers(|| self.objects.create(key, bytes))
         }
-        fn read(&self, key: &str) -> Result<Vec<u8>, StoreError> {
-            self.answers(|| self.objects.read(key))
+        fn read(&self, key: &str, most: u64) -> Result<Vec<u8>, StoreError> {
+            self.answers(|| self.objects.read(key, most))
         }
         fn list(&self, folder: &str) -> Result<Vec<Listed>, StoreError> {
             self.answers(|| self.objects.list(folder))
@@ -585,9 +585,13 @@ mod tests {
         let founded = crate::found(&*store).unwrap().unwrap();
         let vault = Vault::begin(store.clone(), &founded, "b", 6, &before).unwrap();
         store.away.store(usize::MAX, Ordering::Relaxed);
-        let shipper =
-            Shipper::start(vault, Duration::from_millis(1), Arc::new(|| 7), Box::new(Nothing(Arc::default())))
-                .unwrap();
+        let shipper = Shipper::start(
+            vault,
+            Duration::from_millis(1),
+            Arc::new(|| 7),
+            Box::new(Nothing(Arc::default())),
+        )
+        .unwrap();
         assert!(shipper.known()["w"].is_settled, "so it need not be held open");
         shipper.offer(files);
         let figures = shipper.figures();

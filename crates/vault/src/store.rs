@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 use url::Url;
 
-/// A store of objects by key. Keys are ASCII, with `/` between their parts.
+/// A store of objects by key. Keys are ASCII letters, digits and `-`, with `/` between their parts.
 pub trait Store: Send + Sync + Debug {
     /// Creates an object, whole, unless there is one of that key. Durable when it returns.
     ///
@@ -25,11 +25,11 @@ pub trait Store: Send + Sync + Debug {
     /// be yet.
     fn create(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError>;
 
-    /// Reads an object. What was created is seen by each read that begins later.
+    /// Reads an object of at most so many bytes. What was created is seen by each read that begins later.
     ///
     /// # Errors
-    /// [`StoreError::Absent`] if there is none.
-    fn read(&self, key: &str) -> Result<Vec<u8>, StoreError>;
+    /// [`StoreError::Absent`] if there is none, and [`StoreError::TooLong`] before it takes memory.
+    fn read(&self, key: &str, most: u64) -> Result<Vec<u8>, StoreError>;
 
     /// Lists the objects whose keys begin with this folder, in no promised order. Empty: all.
     ///
@@ -67,6 +67,14 @@ pub enum StoreError {
     /// There is no object of that key.
     #[error("{0}: no such object")]
     Absent(String),
+    /// There is an object of that key that is longer than any that is written there.
+    #[error("{object}: has {bytes} bytes, more than any object of its kind")]
+    TooLong {
+        /// The object.
+        object: String,
+        /// Its length.
+        bytes: u64,
+    },
     /// Refused, now and later.
     #[error("{0}")]
     Refused(String),

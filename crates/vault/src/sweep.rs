@@ -3,13 +3,13 @@
 use crate::contents::{Piece, StoredFile, damaged};
 use crate::contents::{Step, read_piece};
 use crate::error::VaultError;
-use crate::object::{Key, Kind, RACES, read_framed};
+use crate::object::{Key, Kind, RACES, UNFINISHED, read_framed};
 use crate::store::Listed;
 use crate::uploads::Uploads;
 use crate::vault::Vault;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Age from which an object may be removed: a process that restores has that long to read it.
+/// Time that objects stay after they were named last.
 const OLD_ENOUGH: u64 = 24 * 60 * 60 * 1000;
 
 /// The objects that a sweep removed.
@@ -22,35 +22,46 @@ pub struct Swept {
 }
 
 impl Vault {
-    /// Removes objects that are a day old and that neither of the last two manifests, nor a step behind the older of
-    /// them, names. It stays away from what says who may write: the vault's name, all epochs, and the newest number of
-    /// each kind of an epoch, which a process that slept would else create once more.
+    /// Removes objects that nothing has named for a day: a process that restores has that long to read what it found.
+    ///
+    /// What a manifest names was named by the manifest before it, or is younger than that one, since no object is named
+    /// again once it is not. So all that was needed within the last day is named by the manifest that was the newest
+    /// a day ago, or is younger than it. The sweep stays away from what says who may write: the vault's name, all
+    /// epochs, and the newest number of each kind of an epoch, which a process that slept would else create once more.
     ///
     /// # Errors
-    /// When the store does not answer, or an object of the last manifests is damaged.
+    /// When the store does not answer, or an object of these manifests is damaged.
     pub fn sweep(&self, now: u64) -> Result<Swept, VaultError> {
         let Some(newest) = self.newest.filter(|_| !self.is_unsettled()) else { return Ok(Swept::default()) };
+        let listed = self.store.list("")?;
+        let manifests = listed.iter().filter(|object| is_old(object, now)).filter_map(|object| {
+            let key = object.key.parse::<Key>().ok()?;
+            (key.kind == Kind::Manifest && (key.epoch, key.number) <= (newest.epoch, newest.number))
+                .then_some((key, object.created))
+        });
+        let a_day_ago = manifests.max_by_key(|(key, _)| (key.epoch, key.number));
         let mut named = self.named()?;
-        let oldest = self.previous.unwrap_or(newest);
-        if let Some(step) = read_framed::<Step>(&*self.store, &oldest.to_string())? {
+        if let Some((key, _)) = a_day_ago
+            && let Some(step) = read_framed::<Step>(&*self.store, &key.to_string())?
+        {
             let file = |change| {
                 let crate::contents::Change { lists, pieces, .. } = change;
                 StoredFile { lists, pieces }
             };
             self.name_all(step.files.into_values().map(file).collect::<Vec<_>>().iter(), &mut named)?;
         }
-        let listed = self.store.list("")?;
         let last = last_of_each(&listed);
-        self.remove(&listed, |object, key| match key {
+        self.remove(&listed, |object, key| match (key, a_day_ago) {
             // Of a process that took the vault meanwhile.
-            Some(key) if key.epoch > self.epoch => false,
-            Some(key) => {
+            (Some(key), _) if key.epoch > self.epoch => false,
+            (Some(_), None) => false,
+            (Some(key), Some((oldest, since))) => {
                 let is_step =
                     key.kind != Kind::Data && (key.epoch, key.number) >= (oldest.epoch, oldest.number);
                 let is_last = last.get(&(key.epoch, key.kind == Kind::Data)) == Some(&key.number);
-                !is_step && !is_last && !named.contains(&key) && is_old(object, now)
+                !is_step && !is_last && !named.contains(&key) && object.created <= since
             }
-            None => object.key.starts_with(RACES) && is_old(object, now),
+            (None, _) => is_left_over(object) && is_old(object, now),
         })
     }
 
@@ -68,15 +79,13 @@ impl Vault {
         self.uploads = Uploads::default();
         let named = self.named()?;
         let listed = self.store.list("")?;
-        let swept = self.remove(&listed, |object, key| match key {
+        self.remove(&listed, |object, key| match key {
             // Of a process that took the vault meanwhile.
             Some(key) if key.epoch > self.epoch => false,
             Some(key) if key.kind == Kind::Data => !named.contains(&key),
             Some(key) => (key.epoch, key.number) < (newest.epoch, newest.number),
-            None => object.key.starts_with(RACES),
-        })?;
-        self.previous = None;
-        Ok(swept)
+            None => is_left_over(object),
+        })
     }
 
     fn remove(
@@ -120,6 +129,11 @@ impl Vault {
         }
         Ok(())
     }
+}
+
+/// Of a process that was killed within a race, or within a create.
+fn is_left_over(object: &Listed) -> bool {
+    object.key.starts_with(RACES) || object.key.starts_with(UNFINISHED)
 }
 
 fn is_old(object: &Listed, now: u64) -> bool {

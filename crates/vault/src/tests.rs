@@ -11,6 +11,7 @@ use crate::vault::{Before, Capture, CapturedFile, Extent, Founded, Vault, found}
 use crate::{Uploads, VaultError, contents, verify};
 use recrawl_repository::storage::{MemoryStorage, ReadFile, Storage};
 use std::collections::BTreeMap;
+use std::fs;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -221,8 +222,8 @@ impl Store for Overwriting {
             created => created,
         }
     }
-    fn read(&self, key: &str) -> Result<Vec<u8>, StoreError> {
-        self.0.read(key)
+    fn read(&self, key: &str, most: u64) -> Result<Vec<u8>, StoreError> {
+        self.0.read(key, most)
     }
     fn list(&self, folder: &str) -> Result<Vec<crate::store::Listed>, StoreError> {
         self.0.list(folder)
@@ -261,14 +262,25 @@ fn a_folder_keeps_objects_and_creates_each_once() {
     store.create("0000000001/data/0000000000", b"one").unwrap();
     let again = store.create("0000000001/data/0000000000", b"two").unwrap_err();
     assert!(matches!(again, StoreError::Exists(_)));
-    assert_eq!(store.read("0000000001/data/0000000000").unwrap(), b"one");
+    assert_eq!(store.read("0000000001/data/0000000000", 3).unwrap(), b"one");
+    let long = store.read("0000000001/data/0000000000", 2).unwrap_err();
+    assert!(matches!(long, StoreError::TooLong { bytes: 3, .. }), "{long}");
     let listed = store.list("0000000001/").unwrap();
     assert_eq!((listed.len(), &*listed[0].key, listed[0].bytes), (1, "0000000001/data/0000000000", 3));
     assert!(listed[0].created > 0);
     assert_eq!(store.list("0000000002/").unwrap(), []);
     store.remove("0000000001/data/0000000000").unwrap();
     store.remove("0000000001/data/0000000000").unwrap();
-    assert!(matches!(store.read("0000000001/data/0000000000"), Err(StoreError::Absent(_))));
+    assert!(matches!(store.read("0000000001/data/0000000000", 3), Err(StoreError::Absent(_))));
+    // What a process that was killed leaves, and what systems and people put there.
+    fs::create_dir(disk.path().join("lost+found")).unwrap();
+    fs::write(disk.path().join("lost+found").join("0000000001"), "x").unwrap();
+    for name in ["unfinished/17-1-0", ".hidden", "a b"] {
+        fs::write(disk.path().join(name), "x").unwrap();
+    }
+    std::os::unix::fs::symlink(disk.path(), disk.path().join("loop")).unwrap();
+    let keys: Vec<String> = store.list("").unwrap().into_iter().map(|object| object.key).collect();
+    assert_eq!(keys, ["unfinished/17-1-0"], "a sweep removes it");
     let missing = FolderStore::open(&disk.path().join("none")).unwrap_err().to_string();
     assert!(missing.contains("no such folder; create it, or mount its disk"), "{missing}");
 }
@@ -297,7 +309,7 @@ fn an_address_is_checked_before_anything_is_asked() {
 }
 
 #[test]
-fn a_sweep_keeps_two_manifests_and_the_newest_numbers_and_a_purge_keeps_one() {
+fn a_sweep_keeps_the_newest_manifest_and_the_newest_numbers_and_a_purge_too() {
     let store = Arc::new(MemoryStore::new());
     let mut vault = begin(&store, "a", &BTreeMap::new());
     let mut files = folder(&[("last", b"1"), ("warc", b"SECRET body")]);
@@ -312,11 +324,15 @@ fn a_sweep_keeps_two_manifests_and_the_newest_numbers_and_a_purge_keeps_one() {
     }
     let before = store.image().len();
     assert_eq!(vault.sweep(1000).unwrap().objects, 0, "they are not a day old");
+    store.create("race/1", b"").unwrap();
+    store.create("unfinished/1", b"SECRET").unwrap();
     let swept = vault.sweep(u64::MAX).unwrap();
-    assert!(swept.objects > 0 && store.image().len() + swept.objects as usize == before);
+    assert!(swept.objects > 2 && store.image().len() + swept.objects as usize == before + 2);
     assert_eq!(in_vault(&store), bytes_of(&files));
     let keys: Vec<String> = store.image().into_keys().filter(|key| key.contains("/manifest/")).collect();
-    assert_eq!(keys, ["0000000001/manifest/0000000005", "0000000001/manifest/0000000007"]);
+    assert_eq!(keys, ["0000000001/manifest/0000000007"]);
+    assert!(!store.image().contains_key("race/1") && !store.image().contains_key("unfinished/1"));
+    store.create("unfinished/2", b"SECRET").unwrap();
     // The secret is taken down by a later process; what is lasting is written anew.
     let mut later = begin(&store, "b", &vault.identities());
     let clean = folder(&[("last", b"clean"), ("log", b"clean")]);
@@ -329,4 +345,96 @@ fn a_sweep_keeps_two_manifests_and_the_newest_numbers_and_a_purge_keeps_one() {
         assert!(!bytes.windows(6).any(|part| part == b"SECRET"), "{key}");
     }
     assert!(store.image().contains_key("epoch/0000000001"), "an epoch is never taken again");
+}
+
+/// A restore that began when the old manifest was the newest has a day, however old its objects are.
+#[test]
+fn an_object_stays_for_a_day_after_it_was_named_last() {
+    const DAY: u64 = 24 * 60 * 60 * 1000;
+    let store = Arc::new(MemoryStore::new());
+    let mut vault = begin(&store, "a", &BTreeMap::new());
+    let old = folder(&[("last", b"old"), ("warc", &[1; 100_000])]);
+    vault.ship(&capture(&old, Extent::Commit), 1).unwrap();
+    let reading = contents(&*store).unwrap().unwrap();
+    store.set_time(10 * DAY);
+    let mut new = folder(&[("last", b"new"), ("warc", &[2; 100_000])]);
+    for n in 0..3 {
+        new.iter_mut().for_each(|(_, (identity, _))| *identity = format!("new {n}"));
+        vault.ship(&capture(&new, Extent::Commit), 1).unwrap();
+    }
+    vault.sweep(10 * DAY + 1000).unwrap();
+    assert_eq!(restored(&*store, &reading).unwrap(), bytes_of(&old));
+    vault.sweep(11 * DAY - 1).unwrap();
+    assert_eq!(restored(&*store, &reading).unwrap(), bytes_of(&old));
+    assert!(vault.sweep(11 * DAY).unwrap().objects > 0);
+    assert!(restored(&*store, &reading).is_err());
+    assert_eq!(in_vault(&store), bytes_of(&new));
+}
+
+/// Whoever can write to the bucket can make steps with right digests.
+#[test]
+fn objects_that_no_vault_writes_take_no_memory_and_are_told_by_name() {
+    let piece = |at: u64, length: u64| {
+        let digest = String::from(crate::object::Digest::of_bytes(b""));
+        serde_json::json!({"object": "0000000001/data/0000000000", "at": at, "length": length, "digest": digest})
+    };
+    let list = |covers: u64| serde_json::json!({"list": piece(0, 2), "covers": covers});
+    let key = "0000000001/manifest/0000000000";
+    for change in [
+        serde_json::json!({"pieces": [piece(0, u64::MAX), piece(0, u64::MAX)]}),
+        serde_json::json!({"pieces": [piece(u64::MAX, 1)]}),
+        serde_json::json!({"pieces": [piece(0, (8 << 20) + 1)]}),
+        serde_json::json!({"lists": [list(u64::MAX), list(u64::MAX)]}),
+        serde_json::json!({"kept": u64::MAX}),
+    ] {
+        let store = Arc::new(MemoryStore::new());
+        begin(&store, "a", &BTreeMap::new());
+        let step = serde_json::json!({"nonce": "a", "at": 1, "files": {"log": change}});
+        store.create(key, &framed(key, &step, b"")).unwrap();
+        store.create("0000000001/data/0000000000", b"[]").unwrap();
+        let damage = verify(&*store).unwrap().unwrap().damage;
+        assert_eq!(damage.len(), 1, "{change}");
+        assert!(damage[0].object.starts_with("memory:0000000001/"), "{damage:?}");
+    }
+    // An object that has become endless.
+    let store = Arc::new(MemoryStore::new());
+    let mut vault = begin(&store, "a", &BTreeMap::new());
+    vault.ship(&capture(&folder(&[("warc", &[7; 1000])]), Extent::Commit), 1).unwrap();
+    store.damage("0000000001/data/0000000000", |bytes| bytes.resize((8 << 20) + 1, 0));
+    let damage = verify(&*store).unwrap().unwrap().damage;
+    assert!(damage[0].what.contains("8388609 bytes, more than any object of its kind"), "{damage:?}");
+}
+
+/// A store that lists a manifest that it does not have.
+#[derive(Debug)]
+struct Lying(MemoryStore);
+
+impl Store for Lying {
+    fn create(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        self.0.create(key, bytes)
+    }
+    fn read(&self, key: &str, most: u64) -> Result<Vec<u8>, StoreError> {
+        match key.contains("/manifest/") {
+            true => Err(StoreError::Absent(key.to_owned())),
+            false => self.0.read(key, most),
+        }
+    }
+    fn list(&self, folder: &str) -> Result<Vec<crate::store::Listed>, StoreError> {
+        self.0.list(folder)
+    }
+    fn remove(&self, key: &str) -> Result<(), StoreError> {
+        self.0.remove(key)
+    }
+    fn locate(&self, key: &str) -> String {
+        self.0.locate(key)
+    }
+}
+
+#[test]
+fn a_store_that_lists_what_it_does_not_have_is_told_of() {
+    let store = Arc::new(Lying(MemoryStore::new()));
+    begin_in(store.clone(), "a");
+    store.create("0000000001/manifest/0000000000", b"").unwrap();
+    let error = contents(&*store).unwrap_err();
+    assert!(error.to_string().contains("0000000001/manifest/: the store does not list"), "{error}");
 }

@@ -2,7 +2,9 @@
 
 use crate::contents::{Change, List, Piece, Step, StoredFile, contents, numbers};
 use crate::error::VaultError;
-use crate::object::{Digest, EPOCHS, FIRST_LINE, Key, Kind, VAULT, create_or_find, framed, read_framed};
+use crate::object::{
+    Digest, EPOCHS, FIRST_LINE, Key, Kind, MAX_DATA, MAX_STEP, VAULT, create_or_find, framed, read_framed,
+};
 use crate::race::race;
 use crate::store::{Store, StoreError};
 use crate::uploads::Uploads;
@@ -12,14 +14,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 
-/// Bytes of an object at most, but for what a step says. A create holds them in memory.
-pub(crate) const PIECE: u64 = 8 << 20;
+/// Bytes of a file in one piece at most. A create holds them in memory.
+const PIECE: u64 = MAX_DATA;
 /// Files up to this length are a part of each manifest: an object for each would cost a request.
 const SMALL: u64 = 64 << 10;
 /// Pieces of a file that still grows, before an object lists them.
 const LISTED: usize = 128;
 /// The same, of a file that has stopped growing.
 const LISTED_AT_REST: usize = 8;
+/// Pieces in a list: so it is no longer than other objects of data.
+const LIST: usize = 32 << 10;
 /// Bytes that one call ships at most: between two of them a caller notes what the store has, and may capture anew.
 const PORTION: u64 = 1 << 30;
 /// Numbers that a create of data may find taken by creates of this process whose answers never came.
@@ -164,8 +168,6 @@ pub struct Vault {
     next_data: u64,
     next_step: u64,
     pub(crate) files: BTreeMap<String, KnownFile>,
-    /// The manifest before the newest one.
-    pub(crate) previous: Option<Key>,
     pub(crate) newest: Option<Key>,
     open: Option<OpenStep>,
     pub(crate) uploads: Uploads,
@@ -230,7 +232,7 @@ impl Vault {
         let files = contents.map(|contents| contents.files.into_iter().map(known).collect());
         let (files, nonce) = (files.unwrap_or_default(), nonce.to_owned());
         let uploads = before.uploads.clone().that_are_in(&*store)?;
-        let (next_data, next_step, previous, open, portion) = (0, 0, None, None, PORTION);
+        let (next_data, next_step, open, portion) = (0, 0, None, PORTION);
         Ok(Vault {
             store,
             epoch,
@@ -238,7 +240,6 @@ impl Vault {
             next_data,
             next_step,
             files,
-            previous,
             newest,
             open,
             uploads,
@@ -296,7 +297,14 @@ impl Vault {
         }
         let kind = if is_first || capture.extent == Extent::Commit { Kind::Manifest } else { Kind::Log };
         let key = Key { epoch: self.epoch, kind, number: self.next_step };
-        let mut draft = Draft { key, inline: Vec::new(), drafted: BTreeMap::new(), bytes: 0, uploaded: 0, is_whole: true };
+        let mut draft = Draft {
+            key,
+            inline: Vec::new(),
+            drafted: BTreeMap::new(),
+            bytes: 0,
+            uploaded: 0,
+            is_whole: true,
+        };
         for file in &capture.files {
             self.draft(file, &mut draft)?;
             if !draft.is_whole {
@@ -315,6 +323,14 @@ impl Vault {
         let Draft { key, inline, drafted, bytes, .. } = draft;
         let step = self.step(key, &drafted, &removed, at);
         let object = framed(&key.to_string(), &step, &inline);
+        if object.len() as u64 > MAX_STEP {
+            let what = format!(
+                "{} files and {} bytes of them are too much for one step",
+                step.files.len(),
+                inline.len()
+            );
+            return Err(VaultError::Refused(format!("{}: {what}", self.store.locate(&key.to_string()))));
+        }
         let shipped = Shipped { bytes, is_manifest: kind == Kind::Manifest, is_whole: true };
         self.open = Some(OpenStep { key, object, drafted, removed, shipped });
         self.settle()?;
@@ -330,7 +346,7 @@ impl Vault {
             done => done?,
         }
         // A store that says "done" of what it has not kept is found out here, and not by a restore.
-        if shipped.is_manifest && self.store.read(&name)? != *object {
+        if shipped.is_manifest && self.store.read(&name, MAX_STEP)? != *object {
             let what = "the store said that it was written, and does not have it".into();
             return Err(VaultError::Damaged { object: self.store.locate(&name), offset: 0, what });
         }
@@ -343,14 +359,14 @@ impl Vault {
             self.files.remove(name);
         }
         if key.kind == Kind::Manifest {
-            self.previous = self.newest.replace(key);
+            self.newest = Some(key);
         }
         self.next_step = key.number + 1;
         Ok(())
     }
 
     fn check_epoch(&self) -> Result<(), VaultError> {
-        match self.store.read(&epoch_key(self.epoch + 1)) {
+        match self.store.read(&epoch_key(self.epoch + 1), MAX_STEP) {
             Err(StoreError::Absent(_)) => Ok(()),
             Ok(_) => Err(VaultError::Lost { object: self.store.locate(&epoch_key(self.epoch + 1)) }),
             Err(error) => Err(error.into()),
@@ -479,9 +495,11 @@ impl Vault {
         }
         for (name, mut known) in to_list {
             let pieces = std::mem::take(&mut known.file.pieces);
-            let covers = pieces.iter().map(|piece| piece.length).sum();
-            let list = self.create_data(&serde_json::to_vec(&pieces).expect("pieces are JSON"))?;
-            known.file.lists.push(List { list, covers });
+            for pieces in pieces.chunks(LIST) {
+                let covers = pieces.iter().map(|piece| piece.length).sum();
+                let list = self.create_data(&serde_json::to_vec(pieces).expect("pieces are JSON"))?;
+                known.file.lists.push(List { list, covers });
+            }
             draft.drafted.insert(name, Drafted { known, kept: 0 });
         }
         Ok(())

@@ -74,7 +74,9 @@ impl Lineage {
     /// # Errors
     /// [`Failure::Usage`], saying so. `newest`: the last step of the vault.
     pub fn check_restored(&self, newest: Option<Key>, data_dir: &Path) -> Result<(), Failure> {
-        let Some(restored) = self.restored.filter(|restored| newest != Some(*restored)) else { return Ok(()) };
+        let Some(restored) = self.restored.filter(|restored| newest != Some(*restored)) else {
+            return Ok(());
+        };
         let (address, folder) = (&self.vault, data_dir.display());
         let newest = newest.map_or_else(|| "nothing".into(), |key| key.to_string());
         Err(Failure::Usage(format!(

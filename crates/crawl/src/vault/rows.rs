@@ -28,6 +28,8 @@ pub(super) struct Rows {
     rounds: Tail,
     round: Tail,
     since_commit: BTreeSet<RowKey>,
+    /// Written, and not in a capture yet: an earlier one may have failed.
+    pub(super) written: BTreeSet<RowKey>,
     made: u64,
 }
 
@@ -57,7 +59,8 @@ impl Rows {
         tables.note_written();
         let (nonce, data_dir) = (nonce.to_owned(), data_dir.to_owned());
         let (rounds, round) = (Tail::new("rounds", &nonce, 0), Tail::new("round", &nonce, 0));
-        Rows { tables, nonce, data_dir, base: None, rounds, round, since_commit: BTreeSet::new(), made: 0 }
+        let (since_commit, written) = (BTreeSet::new(), BTreeSet::new());
+        Rows { tables, nonce, data_dir, base: None, rounds, round, since_commit, written, made: 0 }
     }
 
     /// The files, with all that was written up to now.
@@ -68,17 +71,18 @@ impl Rows {
     ) -> io::Result<Vec<CapturedFile>> {
         self.rounds.let_go(known);
         self.round.let_go(known);
-        let written = self.tables.take_written();
+        self.written.append(&mut self.tables.take_written());
+        let rows = self.tables.rows(&self.written)?;
         if is_commit {
-            self.since_commit.extend(written);
-            let rows = self.tables.rows(&self.since_commit)?;
+            let earlier: BTreeSet<RowKey> = self.since_commit.difference(&self.written).cloned().collect();
+            self.rounds.push(&self.tables.rows(&earlier)?);
             self.rounds.push(&rows);
-            self.since_commit.clear();
+            (self.since_commit, self.written) = (BTreeSet::new(), BTreeSet::new());
             self.made += 1;
             self.round = Tail::new("round", &self.nonce, self.made);
         } else {
-            self.round.push(&self.tables.rows(&written)?);
-            self.since_commit.extend(written);
+            self.round.push(&rows);
+            self.since_commit.append(&mut self.written);
         }
         let most = self.base.as_ref().map(|base| base.length.max(FEW));
         if is_commit && most.is_none_or(|most| self.rounds.length() > most) {

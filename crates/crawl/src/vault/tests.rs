@@ -163,3 +163,21 @@ fn followed_tables_come_back_as_they_were_at_each_capture() {
     assert!(bases.len() > 1, "a new base was made");
     assert!(std::fs::read_dir(folder.path()).unwrap().next().is_none(), "no file has a name");
 }
+
+#[test]
+fn rows_that_could_not_be_read_are_in_the_next_capture() {
+    for (fails, is_commit) in [(false, false), (false, true), (true, false), (true, true)] {
+        let folder = tempfile::tempdir().unwrap();
+        let tables = Arc::new(SledTables::temporary().unwrap());
+        let mut rows = Rows::follow(tables.clone(), "n", folder.path());
+        let mut kept = Kept::default();
+        kept.take(rows.capture(true, &kept.known).unwrap());
+        tables.set_setting("name", b"value").unwrap();
+        // A row of no table cannot be read.
+        rows.written.insert((u8::MAX, Vec::new()));
+        assert!(rows.capture(fails, &kept.known).is_err());
+        rows.written.remove(&(u8::MAX, Vec::new()));
+        kept.take(rows.capture(is_commit, &kept.known).unwrap());
+        assert!(all(&kept.tables()) == all(&tables));
+    }
+}

@@ -6,7 +6,7 @@ use recrawl_archive::timestamp;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::vault::failure;
 use recrawl_types::Size;
-use recrawl_vault::{Store, Verified, contents, found, store, verify};
+use recrawl_vault::{Store, Verified, contents, found, is_of_vault, store, verify};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -35,7 +35,9 @@ fn status(args: &VaultArgs) -> Result<(), Failure> {
     let store = open(args)?;
     let there = found(&*store).map_err(|e| failure(&e))?.ok_or_else(|| absent(&*store))?;
     let contents = contents(&*store).map_err(|e| failure(&e))?.ok_or_else(|| absent(&*store))?;
-    let listed = store.list("").map_err(|e| failure(&e.into()))?;
+    let mut listed = store.list("").map_err(|e| failure(&e.into()))?;
+    // In a folder there may be files of others.
+    listed.retain(|object| is_of_vault(&object.key));
     let bytes: u64 = contents.files.values().map(|file| file.length()).sum();
     let (objects, held) = (listed.len() as u64, listed.iter().map(|object| object.bytes).sum());
     let now = (recrawl_fetcher::system_clock())();

@@ -7,7 +7,7 @@ use super::{FLUSHES, SledTables, TREES, failed};
 use crate::file::bytes::{Malformed, Put, Take};
 use std::collections::BTreeSet;
 use std::io::{self, Read};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 /// Bytes of a chunk, but for its last row.
 const CHUNK: usize = 256 << 10;
@@ -17,15 +17,20 @@ const MAX_CHUNK: usize = 128 << 20;
 /// A row of a tree, by the tree's number.
 pub type RowKey = (u8, Vec<u8>);
 
-/// Rows that were written since somebody asked; none if nobody does.
+/// Rows that were written since somebody asked; unset if nobody does.
 #[derive(Default)]
-pub(super) struct Written(Mutex<Option<BTreeSet<RowKey>>>);
+pub(super) struct Written(OnceLock<Mutex<BTreeSet<RowKey>>>);
 
 impl Written {
+    /// Does somebody ask?
+    pub fn is_noted(&self) -> bool {
+        self.0.get().is_some()
+    }
+
     /// Notes rows, after they were written: what is read of a noted row is never older than the note.
     pub fn note<'k>(&self, tree: &sled::Tree, keys: impl IntoIterator<Item = &'k [u8]>) {
-        let mut written = self.0.lock().expect("no panic under the lock");
-        let Some(rows) = &mut *written else { return };
+        let Some(rows) = self.0.get() else { return };
+        let mut rows = rows.lock().expect("no panic under the lock");
         let Some(number) = TREES.iter().position(|name| tree.name() == name.as_bytes()) else { return };
         rows.extend(keys.into_iter().map(|key| (number as u8, key.to_vec())));
     }
@@ -34,17 +39,13 @@ impl Written {
 impl SledTables {
     /// Notes from now on which rows are written.
     pub fn note_written(&self) {
-        self.written.0.lock().expect("no panic under the lock").get_or_insert_default();
+        self.written.0.get_or_init(Mutex::default);
     }
 
     /// The rows that were written since the last call.
     pub fn take_written(&self) -> BTreeSet<RowKey> {
-        self.written
-            .0
-            .lock()
-            .expect("no panic under the lock")
-            .as_mut()
-            .map(std::mem::take)
+        let rows = self.written.0.get();
+        rows.map(|rows| std::mem::take(&mut *rows.lock().expect("no panic under the lock")))
             .unwrap_or_default()
     }
 

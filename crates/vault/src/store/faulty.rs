@@ -103,8 +103,8 @@ impl Store for FaultyStore {
         }
     }
 
-    fn read(&self, key: &str) -> Result<Vec<u8>, StoreError> {
-        self.fault().map_or_else(|| self.objects.read(key), |_| Err(failed(key)))
+    fn read(&self, key: &str, most: u64) -> Result<Vec<u8>, StoreError> {
+        self.fault().map_or_else(|| self.objects.read(key, most), |_| Err(failed(key)))
     }
 
     fn list(&self, folder: &str) -> Result<Vec<Listed>, StoreError> {

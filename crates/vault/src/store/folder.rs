@@ -3,21 +3,25 @@
 
 use super::{Listed, Store, StoreError};
 use crate::error::VaultError;
+use crate::object::UNFINISHED;
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::UNIX_EPOCH;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Part of the names of files that are not objects yet.
-const UNFINISHED: &str = ".unfinished-";
+/// A name that no process has or had for an object that is not whole yet. One that was killed may have left it as a second
+/// name of an object, and numbers of processes come again.
+fn unfinished() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |at| at.as_nanos());
+    format!("{UNFINISHED}{now}-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+}
 
 /// Objects as files of a folder.
 #[derive(Debug)]
 pub struct FolderStore {
     folder: PathBuf,
-    /// Makes names of unfinished files differ.
-    next: AtomicU64,
 }
 
 impl FolderStore {
@@ -28,9 +32,7 @@ impl FolderStore {
     pub fn open(folder: &Path) -> Result<FolderStore, VaultError> {
         let shown = folder.display();
         match fs::metadata(folder) {
-            Ok(found) if found.is_dir() => {
-                Ok(FolderStore { folder: folder.to_owned(), next: AtomicU64::new(0) })
-            }
+            Ok(found) if found.is_dir() => Ok(FolderStore { folder: folder.to_owned() }),
             Ok(_) => Err(VaultError::Refused(format!("{shown}: is no folder"))),
             Err(e) if e.kind() == ErrorKind::NotFound => {
                 Err(VaultError::Refused(format!("{shown}: no such folder; create it, or mount its disk")))
@@ -67,30 +69,36 @@ impl FolderStore {
 
     fn link(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         self.make_folder(path)?;
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let unfinished = format!("{UNFINISHED}{}-{number}", std::process::id());
-        let beside = path.with_file_name(unfinished);
+        let unfinished = self.path(&unfinished());
+        self.make_folder(&unfinished)?;
         let write = || {
-            let mut file = File::create(&beside)?;
+            let mut file = File::create_new(&unfinished)?;
             file.write_all(bytes)?;
             file.sync_all()?;
             // A second name is refused where there is one: rename(2) would replace it.
-            fs::hard_link(&beside, path)
+            fs::hard_link(&unfinished, path)
         };
         let linked = write();
-        let _ = fs::remove_file(&beside);
+        let _ = fs::remove_file(&unfinished);
         linked?;
         path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
     }
 
+    /// Files whose names are keys, and not what systems and people leave in a folder. Links are not followed.
     fn walk(&self, folder: &Path, listed: &mut Vec<Listed>) -> io::Result<()> {
         let entries = match fs::read_dir(folder) {
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
             entries => entries?,
         };
         for entry in entries {
-            let path = entry?.path();
-            let found = match fs::metadata(&path) {
+            let entry = entry?;
+            let name = entry.file_name();
+            let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'-';
+            if !name.as_encoded_bytes().iter().all(is_part) {
+                continue;
+            }
+            let path = entry.path();
+            let found = match fs::symlink_metadata(&path) {
                 // It was removed meanwhile.
                 Err(e) if e.kind() == ErrorKind::NotFound => continue,
                 found => found?,
@@ -100,7 +108,7 @@ impl FolderStore {
                 continue;
             }
             let key = path.strip_prefix(&self.folder).ok().and_then(Path::to_str);
-            let Some(key) = key.filter(|key| !key.contains(UNFINISHED)) else { continue };
+            let Some(key) = key.filter(|_| found.is_file()) else { continue };
             let created = found.modified()?.duration_since(UNIX_EPOCH).map_or(0, |at| at.as_millis() as u64);
             listed.push(Listed { key: key.to_owned(), bytes: found.len(), created });
         }
@@ -113,8 +121,14 @@ impl Store for FolderStore {
         self.link(&self.path(key), bytes).map_err(self.told(key))
     }
 
-    fn read(&self, key: &str) -> Result<Vec<u8>, StoreError> {
-        fs::read(self.path(key)).map_err(self.told(key))
+    fn read(&self, key: &str, most: u64) -> Result<Vec<u8>, StoreError> {
+        let file = File::open(self.path(key)).map_err(self.told(key))?;
+        let mut bytes = Vec::new();
+        file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(self.told(key))?;
+        match bytes.len() as u64 {
+            bytes if bytes > most => Err(StoreError::TooLong { object: self.locate(key), bytes }),
+            _ => Ok(bytes),
+        }
     }
 
     fn list(&self, folder: &str) -> Result<Vec<Listed>, StoreError> {

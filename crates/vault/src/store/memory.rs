@@ -55,10 +55,13 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    fn read(&self, key: &str) -> Result<Vec<u8>, StoreError> {
+    fn read(&self, key: &str, most: u64) -> Result<Vec<u8>, StoreError> {
         let objects = self.objects();
-        let found = objects.by_key.get(key).ok_or_else(|| StoreError::Absent(key.to_owned()))?;
-        Ok(found.0.clone())
+        let (found, _) = objects.by_key.get(key).ok_or_else(|| StoreError::Absent(key.to_owned()))?;
+        match found.len() as u64 {
+            bytes if bytes > most => Err(StoreError::TooLong { object: self.locate(key), bytes }),
+            _ => Ok(found.clone()),
+        }
     }
 
     fn list(&self, folder: &str) -> Result<Vec<Listed>, StoreError> {

@@ -132,10 +132,17 @@ impl Store for RemoteStore {
         })
     }
 
-    fn read(&self, key: &str) -> Result<Vec<u8>, StoreError> {
+    fn read(&self, key: &str, most: u64) -> Result<Vec<u8>, StoreError> {
         let path = self.path(key);
-        let get = async { self.store.get(&path).await?.bytes().await };
-        self.runtime.block_on(get).map(Vec::from).map_err(self.told(key))
+        let get = async {
+            let found = self.store.get(&path).await?;
+            let bytes = found.meta.size;
+            Ok(if bytes > most { Err(bytes) } else { Ok(found.bytes().await?) })
+        };
+        match self.runtime.block_on(get).map_err(self.told(key))? {
+            Ok(object) => Ok(object.into()),
+            Err(bytes) => Err(StoreError::TooLong { object: self.locate(key), bytes }),
+        }
     }
 
     fn list(&self, folder: &str) -> Result<Vec<Listed>, StoreError> {

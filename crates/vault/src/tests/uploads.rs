@@ -28,8 +28,8 @@ impl Store for Flaky {
         }
         self.objects.create(key, bytes)
     }
-    fn read(&self, key: &str) -> Result<Vec<u8>, StoreError> {
-        self.objects.read(key)
+    fn read(&self, key: &str, most: u64) -> Result<Vec<u8>, StoreError> {
+        self.objects.read(key, most)
     }
     fn list(&self, folder: &str) -> Result<Vec<Listed>, StoreError> {
         self.objects.list(folder)

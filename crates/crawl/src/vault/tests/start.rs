@@ -71,7 +71,9 @@ fn a_restored_copy_begins_only_while_nothing_was_shipped_since() {
     shipped(&process);
     restore(copy);
     // The old process is still in its epoch.
-    let Err(refused) = prepared(&settings_of(late), &store, "b") else { panic!("it is older than its vault") };
+    let Err(refused) = prepared(&settings_of(late), &store, "b") else {
+        panic!("it is older than its vault")
+    };
     assert!(refused.is_usage() && refused.to_string().contains("has shipped since"), "{refused}");
     // One that was looked at before is looked at again.
     let prepared = prepared(&settings_of(copy), &store, "c").unwrap();
