@@ -303,3 +303,39 @@ fn changes_in_the_warm_up_are_none_to_find() {
     let report = json(folder.path(), &["--policy", "age", "--warmup", "9"]);
     assert_eq!(report["changes"]["after_warmup"], 30, "{report}");
 }
+
+#[test]
+fn important_pages_count_as_several() {
+    let folder = history();
+    let file = folder.path().join("importance.toml");
+    let words = |formula: &'static str| {
+        ["--formula", formula, "--ties", "index", "--importance", file.to_str().unwrap()].map(str::to_owned)
+    };
+    let figures = |rules: &str| {
+        std::fs::write(&file, rules).unwrap();
+        let of = |formula| {
+            let words = words(formula);
+            let words: Vec<&str> = words.iter().map(String::as_str).chain(["--policy", "age"]).collect();
+            let report = json(folder.path(), &words);
+            let names = ["change_rate", "freshness", "change_rate_by_importance", "freshness_by_importance"];
+            names.map(|name| figure(&report, formula, name))
+        };
+        [of("p_eb"), of("importance * p_eb")]
+    };
+    let ones = figures("[[pages]]\nmatch = \"s3.example\"\nimportance = 1\n");
+    assert_eq!(ones[0], ones[1], "all pages count alike");
+    assert_eq!(ones[0][..2], ones[0][2..], "to the last digit");
+    // Sites whose pages rarely change.
+    let rules: Vec<String> = (0..5)
+        .map(|site| format!("[[pages]]\nmatch = \"https://s{site}.example/{site}9\"\nimportance = 100\n"))
+        .collect();
+    let [plain, weighed] = figures(&rules.concat());
+    assert_eq!(plain[..2], ones[0][..2], "the usual figures know nothing of importance");
+    assert!(weighed[3] > plain[3] && weighed[0] < plain[0], "{plain:?} {weighed:?}");
+    let line = fails(simulate(folder.path(), &["--policy", "age", "--importance", "none.toml"]), 2);
+    assert!(line.contains("none.toml"), "{line}");
+    let table =
+        succeeds(simulate(folder.path(), &["--policy", "age", "--importance", file.to_str().unwrap()]));
+    assert!(table.contains("CR(imp)") && table.contains("fresh(imp)"), "{table}");
+    assert!(!succeeds(simulate(folder.path(), &["--policy", "age"])).contains("(imp)"));
+}

@@ -7,6 +7,7 @@ mod args;
 mod contestants;
 mod curves;
 mod entry;
+mod importance;
 mod replays;
 mod report;
 mod rules;
@@ -19,7 +20,7 @@ pub use crate::rules::ReplayArgs;
 use recrawl_crawl::failure::Failure;
 use recrawl_formula::Basis;
 use recrawl_simulation::compare::{CHANGES_NEEDED, Comparison};
-use recrawl_simulation::{Dataset, DatasetError, Rules, RulesError, table};
+use recrawl_simulation::{Dataset, DatasetError, Metric, Rules, RulesError, metric, table};
 use recrawl_terminal::{colour, print, print_json};
 
 /// Replays the policies and formulas of the arguments, and prints how they compare.
@@ -53,7 +54,9 @@ pub fn simulate(args: &SimulateArgs, contestants: &dyn Contestants) -> Result<()
         traces.iter().zip(&entries).map(|(trace, entry)| (trace, entry.role())).collect();
     let changes = data.changes_after_warmup(&rules);
     // With too few changes, differences between policies are chance: only the figures are given.
-    let comparison = match Comparison::with(&of_entries, contestants.metrics(), rules.seed) {
+    let by_importance = metric::BY_IMPORTANCE.iter().filter(|_| args.replay.importance.is_some());
+    let further: Vec<&'static Metric> = by_importance.chain(contestants.metrics().iter().copied()).collect();
+    let comparison = match Comparison::with(&of_entries, &further, rules.seed) {
         compared if changes >= CHANGES_NEEDED => compared,
         compared => compared.without_changes(),
     };

@@ -1,11 +1,13 @@
 //! Arguments for the rules of a replay.
 
+use crate::importance;
 use clap::{Args, ValueEnum};
 use recrawl_crawl::failure::Failure;
 use recrawl_scheduler::Ties;
 use recrawl_simulation::{Budget, Dataset, RecordedPage, Rules};
+use std::path::PathBuf;
 
-/// Rules of a replay: budget, warm-up, ties, cycles.
+/// Rules of a replay: budget, warm-up, ties, cycles, importance of pages.
 #[derive(Args)]
 pub struct ReplayArgs {
     /// Share of pages to visit per cycle [default: 0.05]
@@ -29,6 +31,10 @@ pub struct ReplayArgs {
     /// Observe only every N-th cycle, from the first on: longer cycles
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub every: u32,
+    /// Importance of pages, as [[pages]] with match and importance: adds change_rate_by_importance and
+    /// freshness_by_importance
+    #[arg(long, value_name = "FILE")]
+    pub importance: Option<PathBuf>,
 }
 
 /// Tie-breaking rule.
@@ -70,11 +76,11 @@ impl ReplayArgs {
         }
     }
 
-    /// Cuts the data to the requested cycles and the pages present in any of them, and makes them longer. A part
-    /// is named as such, because learned formulas carry the name.
+    /// Cuts the data to the requested cycles and the pages present in any of them, makes the cycles longer, and weighs the
+    /// pages. A part is named as such, because learned formulas carry the name.
     ///
     /// # Errors
-    /// When the data has no such cycles.
+    /// When the data has no such cycles, or the pages cannot be weighed.
     pub fn cut(&self, data: Dataset) -> Result<Dataset, Failure> {
         let recorded = data.truth.cycles();
         let (first, last) = (self.first.unwrap_or(0), self.last.unwrap_or(recorded));
@@ -95,6 +101,8 @@ impl ReplayArgs {
             let name = format!("{}, cycles {first} to {last}", data.name);
             Dataset { name, ..data.part(&pages, first..last + 1) }
         };
-        Ok(if self.every == 1 { data } else { data.every(self.every) })
+        let mut data = if self.every == 1 { data } else { data.every(self.every) };
+        self.importance.iter().try_for_each(|file| importance::weigh(&mut data, file))?;
+        Ok(data)
     }
 }

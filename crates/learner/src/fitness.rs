@@ -29,7 +29,7 @@ impl Fitness {
 
     /// The metrics that can be maximised: those with a value per cycle.
     pub fn metrics() -> impl Iterator<Item = &'static Metric> {
-        metric::ALL.iter().filter(|metric| metric.of_cycle().is_some())
+        metric::ALL.iter().chain(metric::BY_IMPORTANCE).filter(|metric| metric.of_cycle().is_some())
     }
 
     /// The metric, if there is only one and its weight is 1.
@@ -38,6 +38,11 @@ impl Fitness {
             [(1.0, metric)] => Some(metric),
             _ => None,
         }
+    }
+
+    /// Whether it tells pages of different importance apart.
+    pub fn is_by_importance(&self) -> bool {
+        self.terms.iter().any(|(_, metric)| metric.is_by_importance())
     }
 
     /// Whether it uses a metric with one of these names.
@@ -128,7 +133,7 @@ impl fmt::Display for Fitness {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_simulation::ContentFigures;
+    use recrawl_simulation::{ContentFigures, ImportanceFigures};
 
     const CYCLE: CycleFigures = CycleFigures {
         cycle: 3,
@@ -143,6 +148,7 @@ mod tests {
         harmonic: 6.0,
         ndcg_log2: 0.25,
         ndcg_gp4c: 0.125,
+        importance: ImportanceFigures { pages: 40_000, changed: 10_000, stale: 10_000 },
         contents: ContentFigures { weight_found: 0.0, freshness_at_10: 0.0, mp_at_10: 0.0, ap_at_10: 0.0 },
     };
 
@@ -151,6 +157,7 @@ mod tests {
         let of = |text: &str| text.parse::<Fitness>().unwrap().of_cycle(&CYCLE);
         assert_eq!((of("change_rate"), of("freshness"), of("age"), of("harmonic")), (0.25, 0.6, -2.0, -0.6));
         assert_eq!((of("ndcg"), of("ndcg_log2"), of("ndcg_gp4c")), (0.25, 0.25, 0.125));
+        assert_eq!((of("change_rate_by_importance"), of("freshness_by_importance")), (0.625, 0.75));
         assert_eq!(of("2*change_rate + -0.5*age"), 1.5);
         let nothing = CycleFigures::default();
         for metric in Fitness::metrics() {

@@ -52,8 +52,8 @@ pub fn data(pages: usize, cycles: u32, sites: u32) -> Dataset {
         url: format!("page {i}").into(),
         site: i as u32 % sites,
         group: i as u32 % sites,
-        first: 0,
         last,
+        ..RecordedPage::default()
     };
     let word = |i: usize| {
         let rate = [0.5, 0.2, 0.1, 0.05, 0.01, 0.0][i / 2 % 6];
@@ -90,7 +90,7 @@ pub fn folders(folders: usize, pages: usize, cycles: u32, seed: u64) -> Dataset 
     let page = |i: usize| {
         let host = (i / pages % 3) as u32;
         let url = format!("https://host{host}.test/folder{}/page{i}", i / pages).into();
-        RecordedPage { url, site: host, group: (i / pages) as u32, first: 0, last }
+        RecordedPage { url, site: host, group: (i / pages) as u32, last, ..RecordedPage::default() }
     };
     Dataset {
         name: "folders".into(),

@@ -2,7 +2,7 @@
 
 use crate::format::calendar::parse_date;
 use crate::{Contents, Rules, Signals, Truth};
-use recrawl_types::History;
+use recrawl_types::{History, Importance};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -54,6 +54,8 @@ pub struct RecordedPage {
     pub first: u32,
     /// The last cycle in which it exists.
     pub last: u32,
+    /// As how many ordinary pages it counts; 1 unless the [page was weighed](Dataset::weigh).
+    pub importance: Importance,
 }
 
 impl Dataset {
@@ -70,6 +72,16 @@ impl Dataset {
     pub fn fixed(&self) -> Vec<u32> {
         let whole = |page: &RecordedPage| page.first == 0 && page.last == self.truth.cycles();
         (0..self.pages.len() as u32).filter(|&p| whole(&self.pages[p as usize])).collect()
+    }
+
+    /// Gives each page an importance, by its URL or name.
+    pub fn weigh(&mut self, importance: impl Fn(&str) -> Importance) {
+        self.pages.iter_mut().for_each(|page| page.importance = importance(&page.url));
+    }
+
+    /// Does some page have an importance other than 1?
+    pub fn is_weighed(&self) -> bool {
+        self.pages.iter().any(|page| page.importance != Importance::ONE)
     }
 
     /// The usual length of a cycle: the median of the days from one date to the next; `None` without dates.
@@ -162,8 +174,14 @@ mod tests {
 
     #[test]
     fn a_part_keeps_what_belongs_to_its_pages() {
-        let page =
-            |url: &str, site, first, last| RecordedPage { url: url.into(), site, group: site, first, last };
+        let page = |url: &str, site, first, last| RecordedPage {
+            url: url.into(),
+            site,
+            group: site,
+            first,
+            last,
+            ..RecordedPage::default()
+        };
         let data = Dataset {
             name: "three".into(),
             dates: (1..=6).map(|day| format!("2026-01-0{day}")).collect(),

@@ -48,6 +48,11 @@ impl Dataset {
             hash.number(cycles.len() as u32);
             cycles.into_iter().for_each(|cycle| hash.number(cycle));
         }
+        // Nor does importance change the digest of data sets without any.
+        if self.is_weighed() {
+            hash.text("importance");
+            self.pages.iter().for_each(|page| hash.number(page.importance.thousandths() as u32));
+        }
         format!("{:032x}", hash.0.digest128())
     }
 }
@@ -79,9 +84,16 @@ impl Writer {
 #[cfg(test)]
 mod tests {
     use crate::{Dataset, RecordedPage, Truth};
+    use recrawl_types::Importance;
 
     fn data() -> Dataset {
-        let page = |url: &str, group| RecordedPage { url: url.into(), site: group, group, first: 0, last: 3 };
+        let page = |url: &str, group| RecordedPage {
+            url: url.into(),
+            site: group,
+            group,
+            last: 3,
+            ..RecordedPage::default()
+        };
         Dataset {
             name: "one".into(),
             dates: Vec::new(),
@@ -125,6 +137,8 @@ mod tests {
             changed(|d| d.pages[1].last = 2),
             changed(|d| d.signals.push(1, &[2])),
             changed(|d| d.signals.push(2, &[2])),
+            changed(|d| d.pages[0].importance = Importance::new(5.0).unwrap()),
+            changed(|d| d.pages[1].importance = Importance::new(5.0).unwrap()),
             changed(|d| d.dates = vec!["2026-01-01".into(); 4]),
             changed(|d| d.pages.swap(0, 2)),
             changed(|d| d.truth = Truth::from_words(3, vec![0b110, 0, 0b0100])),

@@ -60,6 +60,8 @@ pub struct Replayer<'a> {
     /// The history of the pages in their order here: those with similar changes are near each other.
     truth: Cow<'a, Truth>,
     sites: Vec<u32>,
+    /// The importance of each page in thousandths.
+    importance: Vec<u32>,
     orders: Orders,
     lists: ChangeLists,
     log2: Ndcg,
@@ -81,15 +83,18 @@ pub struct WantedFigures {
     pub age: bool,
     /// [`CycleFigures::harmonic`].
     pub harmonic: bool,
+    /// [`CycleFigures::importance`].
+    pub importance: bool,
 }
 
 impl WantedFigures {
     /// All figures.
-    pub const ALL: WantedFigures = WantedFigures { ndcg: true, freshness: true, age: true, harmonic: true };
+    pub const ALL: WantedFigures =
+        WantedFigures { ndcg: true, freshness: true, age: true, harmonic: true, importance: true };
 
     /// Whether staleness must be tracked.
     fn staleness(self) -> bool {
-        self.ndcg || self.freshness || self.age || self.harmonic
+        self.ndcg || self.freshness || self.age || self.harmonic || self.importance
     }
 }
 
@@ -132,12 +137,15 @@ impl<'a> Replayer<'a> {
         }
         let k = rules.budget.of(pages as u64) as usize;
         let (numbers, truth) = data.truth.by_likeness();
+        let importance = |&page: &u32| data.pages[page as usize].importance.thousandths() as u32;
+        let importance: Vec<u32> = numbers.iter().map(importance).collect();
         Ok(Replayer {
             data,
             rules,
             k,
             truth,
             sites: numbers.iter().map(|&page| data.pages[page as usize].site).collect(),
+            importance,
             orders: Orders::new(rules.ties, rules.seed, numbers, last),
             lists: ChangeLists::default(),
             log2: Ndcg::log2(k),
@@ -167,7 +175,8 @@ impl<'a> Replayer<'a> {
     /// Replays a formula: returns the figures of the cycles after the warm-up.
     ///
     /// # Panics
-    /// If the formula reads signals and the history has them, or sections or siblings: states hold none of these.
+    /// If the formula reads signals or importance and the history has them, or sections or siblings: states hold none of
+    /// these.
     pub fn run(&self, program: &Program, wants: WantedFigures, scratch: &mut Scratch) -> Vec<CycleFigures> {
         let score = |states: &States, cycle, out: &mut _| program.evaluate(&states.columns, cycle, out);
         self.replay(program.reads(), wants, scratch, score)
@@ -192,6 +201,14 @@ impl<'a> Replayer<'a> {
         alike
     }
 
+    /// Can formulas that read these fields be replayed? States hold no signals and no importance, and nothing of sections
+    /// and siblings.
+    pub fn replays(&self, reads: Reads) -> bool {
+        let signals = reads.needs_signals() && !self.data.signals.is_empty();
+        let importance = reads.contains(Reads::IMPORTANCE) && self.data.is_weighed();
+        !signals && !importance && !reads.needs_neighbours()
+    }
+
     /// Replays a score that reads these fields.
     fn replay(
         &self,
@@ -200,10 +217,9 @@ impl<'a> Replayer<'a> {
         scratch: &mut Scratch,
         mut score: impl FnMut(&States, Cycle, &mut Vec<f64>),
     ) -> Vec<CycleFigures> {
-        let signals = reads.needs_signals() && !self.data.signals.is_empty();
         assert!(
-            !signals && !reads.needs_neighbours(),
-            "formulas that read signals, sections or siblings are replayed page by page"
+            self.replays(reads),
+            "formulas that read signals, importance, sections or siblings are replayed page by page"
         );
         let reads = reads.closed();
         let start = self.starts.get(reads, || self.warm_up(reads));
@@ -283,14 +299,15 @@ impl<'a> Replayer<'a> {
             pages.settle(cycle, &step.moves, states.counts.len());
             work.visits += self.k as u64;
         }
-        staleness.count(wants, &self.truth, &self.lists, pages, now);
+        staleness.count(wants, &self.truth, &self.lists, &self.importance, pages, now);
     }
 
     /// Visits the chosen pages of a cycle.
     fn step(&self, scratch: &mut Scratch, cycle: u32, wants: WantedFigures) -> CycleFigures {
         let Scratch { states, pages, staleness, choice, moves, class, hits: by_rank, .. } = scratch;
         let (truth, order) = (&self.truth, self.orders.of(cycle));
-        staleness.change(truth, &self.lists, pages, cycle);
+        let (lists, importance) = (&self.lists, &self.importance);
+        staleness.change(truth, lists, importance, pages, cycle);
         pages.choose(truth, &order, &choice.rows, self.k, moves);
         let changed = moves.iter().map(|m| u64::from(m.changed)).sum();
         let pending = staleness.stale();
@@ -302,7 +319,7 @@ impl<'a> Replayer<'a> {
             figures.ndcg_log2 = self.log2.of(by_rank, pending);
             figures.ndcg_gp4c = self.gp4c.of(by_rank, pending);
         }
-        staleness.visit(truth, &self.lists, pages, moves, cycle);
+        staleness.visit(truth, lists, importance, pages, moves, cycle);
         staleness.report(&mut figures);
         states.apply(cycle, moves);
         pages.settle(cycle, moves, states.counts.len());

@@ -33,8 +33,21 @@ pub struct CycleFigures {
     pub ndcg_log2: f64,
     /// The same with the gains of the GP4C authors' program: 1 at rank 1, then 1/ln(rank + 1).
     pub ndcg_gp4c: f64,
+    /// The counts of the figures by importance.
+    pub importance: ImportanceFigures,
     /// The figures that need contents; 0 unless the replay is judged.
     pub contents: ContentFigures,
+}
+
+/// Sums of [importance](crate::RecordedPage::importance), in thousandths: exact in any order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ImportanceFigures {
+    /// Of the existing pages.
+    pub pages: u64,
+    /// Of the visits by budget that found a change.
+    pub changed: u64,
+    /// Of the stale pages.
+    pub stale: u64,
 }
 
 /// The counts of a whole replay.
@@ -70,6 +83,8 @@ pub struct SiteFigures {
     pub age: u64,
     /// Σ of H(m), as in [`CycleFigures::harmonic`], summed cycle by cycle and page by page.
     pub harmonic: f64,
+    /// The same sums of importance.
+    pub importance: ImportanceFigures,
 }
 
 impl SiteFigures {
@@ -81,5 +96,8 @@ impl SiteFigures {
         self.stale += other.stale;
         self.age += other.age;
         self.harmonic += other.harmonic;
+        self.importance.pages += other.importance.pages;
+        self.importance.changed += other.importance.changed;
+        self.importance.stale += other.importance.stale;
     }
 }

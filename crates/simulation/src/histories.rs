@@ -1,7 +1,7 @@
 //! Builds a data set page by page while it is read.
 
 use crate::{Dataset, RecordedPage, Signals, Truth, truth::LAST_OF_A_WORD};
-use recrawl_types::Site;
+use recrawl_types::{Importance, Site};
 use std::collections::HashMap;
 
 /// Names in the order of their first use.
@@ -64,7 +64,7 @@ impl Histories {
         let site = site(&url);
         let site = site.as_ref().map(Site::as_str).or(group).unwrap_or_default();
         let (site, group) = (self.sites.place(site), self.groups.place(group.unwrap_or(site)));
-        RecordedPage { url, site, group, first, last }
+        RecordedPage { url, site, group, first, last, importance: Importance::ONE }
     }
 
     /// The names of sites and of groups so far.

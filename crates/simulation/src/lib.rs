@@ -29,7 +29,7 @@ pub use crate::compare::Comparison;
 pub use crate::contents::{Contents, Document};
 pub use crate::dataset::{Beginning, Dataset, RecordedPage};
 pub use crate::fast::{Replayer, ReplayerError, Scratch, WantedFigures, Work};
-pub use crate::figures::{CycleFigures, SiteFigures, Trace};
+pub use crate::figures::{CycleFigures, ImportanceFigures, SiteFigures, Trace};
 pub use crate::format::{DatasetError, open};
 pub use crate::judge::ContentFigures;
 pub use crate::metric::Metric;

@@ -1,6 +1,6 @@
 //! Metrics of a replay. docs/metrics.md has their definitions and sources.
 
-use crate::{CycleFigures, SiteFigures, Trace};
+use crate::{CycleFigures, ImportanceFigures, SiteFigures, Trace};
 
 /// A figure of a replay.
 #[derive(Clone, Copy, Debug)]
@@ -168,6 +168,25 @@ pub const OF_CONTENTS: &[Metric] = &[
     },
 ];
 
+/// The metrics of pages that differ in importance: with an importance of 1 each, they are [`CHANGE_RATE`] and [`FRESHNESS`]
+/// to the last digit.
+pub const BY_IMPORTANCE: &[Metric] = &[
+    Metric {
+        name: "change_rate_by_importance",
+        help: "importance of the visits that found a change, per visit and mean importance of a page",
+        better: Better::Higher,
+        of: Figure::Cycle(|cycle| change_rate_by_importance(&cycle.importance, cycle.pages, cycle.visited)),
+        of_sites: Some(|site| change_rate_by_importance(&site.importance, site.pages, site.visited)),
+    },
+    Metric {
+        name: "freshness_by_importance",
+        help: "share of the pages' importance whose copy is current",
+        better: Better::Higher,
+        of: Figure::Cycle(|cycle| freshness_by_importance(&cycle.importance)),
+        of_sites: Some(|site| freshness_by_importance(&site.importance)),
+    },
+];
+
 /// Visits that found a change, per visit (Douglis et al. 1997; Santos 2013, eq. 2.3).
 pub const CHANGE_RATE: Metric = Metric {
     name: "change_rate",
@@ -233,6 +252,16 @@ fn pending_share(cycle: &CycleFigures) -> f64 {
     share(cycle.pending as f64, cycle.pages)
 }
 
+/// 0 if there are no visits, or no page counts.
+fn change_rate_by_importance(of: &ImportanceFigures, pages: u64, visited: u64) -> f64 {
+    let whole = visited as f64 * share(of.pages as f64, pages);
+    if whole == 0.0 { 0.0 } else { of.changed as f64 / whole }
+}
+
+fn freshness_by_importance(of: &ImportanceFigures) -> f64 {
+    1.0 - share(of.stale as f64, of.pages)
+}
+
 /// `part / whole`, and 0 if `whole` is 0.
 fn share(part: f64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part / whole as f64 }
@@ -257,7 +286,12 @@ fn quantile(counts: &[u64], hundredths: u64) -> f64 {
 impl Metric {
     /// The metric of this name.
     pub fn named(name: &str) -> Option<&'static Metric> {
-        ALL.iter().chain(OF_CONTENTS).find(|metric| metric.name == name)
+        ALL.iter().chain(BY_IMPORTANCE).chain(OF_CONTENTS).find(|metric| metric.name == name)
+    }
+
+    /// Whether it tells pages of different importance apart.
+    pub fn is_by_importance(&self) -> bool {
+        BY_IMPORTANCE.contains(self)
     }
 
     /// Whether it needs the contents of pages.
@@ -308,6 +342,24 @@ mod tests {
     }
 
     #[test]
+    fn importance_weighs_pages_whatever_its_unit() {
+        let [rate, fresh] = [&BY_IMPORTANCE[0], &BY_IMPORTANCE[1]].map(|metric| metric.of_cycle().unwrap());
+        // Four pages of importance 5, 1, 1, 1: the first is visited and has changed, one of the others is stale.
+        let cycle = |unit: u64| CycleFigures {
+            pages: 4,
+            visited: 2,
+            changed: 1,
+            stale: 1,
+            importance: ImportanceFigures { pages: 8 * unit, changed: 5 * unit, stale: unit },
+            ..CycleFigures::default()
+        };
+        for unit in [1, 100, 1_000_000] {
+            assert_eq!((rate(&cycle(unit)), fresh(&cycle(unit))), (5.0 / 4.0, 7.0 / 8.0));
+        }
+        assert_eq!((rate(&cycle(0)), fresh(&cycle(0))), (0.0, 1.0), "no page counts");
+    }
+
+    #[test]
     fn the_better_value_is_the_one_in_the_metrics_direction() {
         assert!(Better::Higher.of(2.0, 1.0) && !Better::Higher.of(1.0, 1.0));
         assert!(Better::Lower.of(1.0, 2.0) && Better::Lower.of(1.0, f64::NAN));
@@ -317,7 +369,7 @@ mod tests {
     #[test]
     fn every_metric_is_in_the_documentation() {
         let text = include_str!("../../../docs/metrics.md");
-        for metric in ALL.iter().chain(OF_CONTENTS) {
+        for metric in ALL.iter().chain(BY_IMPORTANCE).chain(OF_CONTENTS) {
             assert!(
                 text.contains(&format!("`{}`", metric.name)),
                 "docs/metrics.md does not mention {}",

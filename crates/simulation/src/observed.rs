@@ -77,6 +77,9 @@ impl Observed {
         let (site_count, has_signals) = (data.sites.len(), !data.signals.is_empty());
         let mut columns = StateColumns::default();
         sites.iter().for_each(|_| columns.push(Known::default(), None));
+        if reads.contains(Reads::IMPORTANCE) && data.is_weighed() {
+            columns.importance = data.pages.iter().map(|page| page.importance.value()).collect();
+        }
         let mut evidence = vec![Evidence::default(); site_count];
         let mut shown = Vec::new();
         if has_signals {

@@ -265,7 +265,10 @@ impl<'a> Replay<'a> {
         self.trace.visited += u64::from(!std::mem::replace(&mut self.chosen[page], true));
         let site = &mut self.trace.sites[self.data.pages[page].group as usize];
         site.visited += 1;
-        site.changed += u64::from(changed);
+        if changed {
+            site.changed += 1;
+            site.importance.changed += self.data.pages[page].importance.thousandths();
+        }
         changed
     }
 
@@ -296,13 +299,18 @@ impl<'a> Replay<'a> {
                 continue;
             }
             let site = &mut self.trace.sites[known.group as usize];
+            let importance = known.importance.thousandths();
             site.pages += 1;
+            site.importance.pages += importance;
+            figures.importance.pages += importance;
             if self.data.truth.differs(page, self.observed.columns().last[page], now) {
                 let first = self.unseen.first(page).expect("a page that differs has changed");
                 let age = u64::from(now - first);
                 figures.stale += 1;
                 figures.age += age;
+                figures.importance.stale += importance;
                 site.stale += 1;
+                site.importance.stale += importance;
                 site.age += age;
                 let missed = self.unseen.number(page);
                 add(&mut self.stale_by_changes, missed);
@@ -311,6 +319,8 @@ impl<'a> Replay<'a> {
         }
         figures.visited = hits.len() as u64;
         figures.changed = hits.iter().filter(|&&hit| hit).count() as u64;
+        let importance = |&page: &u32| self.data.pages[page as usize].importance.thousandths();
+        figures.importance.changed = self.found.iter().map(importance).sum();
         figures.pending = figures.stale + figures.changed;
         figures.harmonic = harmonic(&self.stale_by_changes);
         figures.ndcg_log2 = self.log2.of(hits, figures.pending);

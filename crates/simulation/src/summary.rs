@@ -179,6 +179,7 @@ mod tests {
             group: first,
             first,
             last,
+            ..RecordedPage::default()
         };
         Dataset {
             name: "d".into(),

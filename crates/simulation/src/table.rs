@@ -20,7 +20,9 @@ const COLUMNS: [(&str, &str); 10] = [
 ];
 
 /// Headings of further metrics, which are shown when the comparison has them.
-const FURTHER: [(&str, &str); 5] = [
+const FURTHER: [(&str, &str); 7] = [
+    ("change_rate_by_importance", "CR(imp)"),
+    ("freshness_by_importance", "fresh(imp)"),
     ("weighted_change_rate", "weighted"),
     ("weight_of_changed", "weight"),
     ("freshness_at_10", "fresh@10"),
@@ -29,7 +31,8 @@ const FURTHER: [(&str, &str); 5] = [
 ];
 
 /// Metrics that are shown with their interval.
-const WITH_INTERVAL: [&str; 2] = ["change_rate", "freshness"];
+const WITH_INTERVAL: [&str; 4] =
+    ["change_rate", "freshness", "change_rate_by_importance", "freshness_by_importance"];
 
 /// Maximum letters of a name.
 const NAME: usize = 24;
@@ -190,8 +193,9 @@ mod tests {
     }
 
     #[test]
-    fn every_metric_of_contents_has_a_column() {
-        let (one, further) = (trace(1), metric::OF_CONTENTS.iter().collect::<Vec<_>>());
+    fn every_further_metric_has_a_column() {
+        let (one, further) =
+            (trace(1), metric::BY_IMPORTANCE.iter().chain(metric::OF_CONTENTS).collect::<Vec<_>>());
         let comparison = Comparison::with(&[(&one, Role::Baseline)], &further, 0);
         let table = render(&[("one", Role::Baseline)], &comparison, None);
         let headings: Vec<&str> = table.lines().next().unwrap().split_whitespace().collect();

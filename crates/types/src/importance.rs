@@ -21,6 +21,11 @@ impl Importance {
         is_one.then_some(Importance(thousandths as u32))
     }
 
+    /// The number in thousandths, for exact sums.
+    pub fn thousandths(self) -> u64 {
+        self.0.into()
+    }
+
     /// The number.
     pub fn value(self) -> f64 {
         f64::from(self.0) / 1_000.0

@@ -50,6 +50,7 @@ impl<'a> Fast<'a> {
             freshness: fitness.uses(&["freshness", "pending_share"]),
             age: fitness.uses(&["age"]),
             harmonic: fitness.uses(&["harmonic"]),
+            importance: fitness.is_by_importance(),
         };
         let replayer = Replayer::new(data, rules)?;
         Ok(Fast { replayer, meaning, wants, pool, scratches: Mutex::default() })
@@ -151,8 +152,8 @@ impl Evaluate for Plain<'_> {
     }
 }
 
-/// Evaluates each formula by the fastest replay that is exact for it: [`Fast`], or [`Plain`] for a formula that reads
-/// siblings or the model of the next change, and for all formulas if a cycle has several rounds.
+/// Evaluates each formula by the fastest replay that is exact for it: [`Fast`], or [`Plain`] for a formula that [`Fast`]
+/// cannot replay, and for all formulas if a cycle has several rounds.
 ///
 /// What siblings and the model show depends on the visits of the formula itself, so no two formulas share it.
 pub struct Replays<'a> {
@@ -184,7 +185,7 @@ impl<'a> Replays<'a> {
     fn one(&self, expr: &Expr) -> Vec<f64> {
         let program = self.plain.meaning.program(expr);
         match &self.fast {
-            Some(fast) if !program.reads().needs_neighbours() => fast.one(&program),
+            Some(fast) if fast.replayer.replays(program.reads()) => fast.one(&program),
             _ => self.plain.one(expr),
         }
     }

@@ -4,7 +4,7 @@ use super::WantedFigures;
 use super::pages::Pages;
 use super::states::Move;
 use crate::replay::harmonic;
-use crate::{CycleFigures, Since, Truth};
+use crate::{CycleFigures, ImportanceFigures, Since, Truth};
 use std::sync::OnceLock;
 
 /// The changes of each page, if they do not fit in one machine word.
@@ -51,6 +51,8 @@ pub(super) struct Staleness {
     first: u64,
     /// Number of stale pages by their number of unseen changes.
     missed: Vec<u64>,
+    /// Importance of all pages, of the stale ones, and of those whose change was found in this cycle, in thousandths.
+    importance: ImportanceFigures,
 }
 
 impl Staleness {
@@ -60,30 +62,41 @@ impl Staleness {
         wants: WantedFigures,
         truth: &Truth,
         lists: &ChangeLists,
+        importance: &[u32],
         pages: &Pages,
         now: u32,
     ) {
         self.wants = wants;
+        let all = if wants.importance { importance } else { &[] };
+        let all = all.iter().map(|&of| u64::from(of)).sum();
+        self.importance = ImportanceFigures { pages: all, ..ImportanceFigures::default() };
         (self.stale, self.first) = (0, 0);
         self.missed.clear();
         self.missed.resize(truth.cycles() as usize + 1, 0);
         if wants.staleness() {
             for page in 0..truth.pages() {
-                self.add(self.look(truth, lists, page, pages.seen(page), now));
+                self.add(self.look(truth, lists, page, pages.seen(page), now), importance[page]);
             }
         }
     }
 
     /// Applies the changes of a cycle.
-    pub fn change(&mut self, truth: &Truth, lists: &ChangeLists, pages: &Pages, cycle: u32) {
+    pub fn change(
+        &mut self,
+        truth: &Truth,
+        lists: &ChangeLists,
+        importance: &[u32],
+        pages: &Pages,
+        cycle: u32,
+    ) {
         if !self.wants.staleness() {
             return;
         }
         for &page in truth.changed_in(cycle) {
             let page = page as usize;
             let seen = pages.seen(page);
-            self.remove(self.look(truth, lists, page, seen, cycle - 1));
-            self.add(self.look(truth, lists, page, seen, cycle));
+            self.remove(self.look(truth, lists, page, seen, cycle - 1), importance[page]);
+            self.add(self.look(truth, lists, page, seen, cycle), importance[page]);
         }
     }
 
@@ -93,11 +106,20 @@ impl Staleness {
     }
 
     /// Applies the visits of the chosen pages. Call it before the pages move to their new rows.
-    pub fn visit(&mut self, truth: &Truth, lists: &ChangeLists, pages: &Pages, moves: &[Move], cycle: u32) {
+    pub fn visit(
+        &mut self,
+        truth: &Truth,
+        lists: &ChangeLists,
+        importance: &[u32],
+        pages: &Pages,
+        moves: &[Move],
+        cycle: u32,
+    ) {
+        self.importance.changed = 0;
         if !self.wants.staleness() {
             return;
         }
-        if !self.wants.age && !self.wants.harmonic {
+        if !self.wants.age && !self.wants.harmonic && !self.wants.importance {
             self.stale -= moves.iter().map(|m| u64::from(m.changed)).sum::<u64>();
             return;
         }
@@ -107,7 +129,8 @@ impl Staleness {
             chosen = rest;
             for &page in &here[..m.changed as usize] {
                 let page = page as usize;
-                self.remove(self.look(truth, lists, page, pages.seen(page), cycle));
+                self.remove(self.look(truth, lists, page, pages.seen(page), cycle), importance[page]);
+                self.importance.changed += u64::from(importance[page]);
             }
         }
     }
@@ -122,6 +145,9 @@ impl Staleness {
         }
         if self.wants.harmonic {
             figures.harmonic = harmonic(&self.missed);
+        }
+        if self.wants.importance {
+            figures.importance = self.importance;
         }
     }
 
@@ -143,17 +169,19 @@ impl Staleness {
         }
     }
 
-    fn add(&mut self, stale: Option<Stale>) {
+    fn add(&mut self, stale: Option<Stale>, importance: u32) {
         if let Some(Stale { first, missed }) = stale {
             self.stale += 1;
+            self.importance.stale += u64::from(importance);
             self.first += u64::from(first);
             self.missed[missed as usize] += 1;
         }
     }
 
-    fn remove(&mut self, stale: Option<Stale>) {
+    fn remove(&mut self, stale: Option<Stale>, importance: u32) {
         if let Some(Stale { first, missed }) = stale {
             self.stale -= 1;
+            self.importance.stale -= u64::from(importance);
             self.first -= u64::from(first);
             self.missed[missed as usize] -= 1;
         }

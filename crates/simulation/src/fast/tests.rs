@@ -1,6 +1,6 @@
 use super::*;
 use crate::policy::Policy;
-use crate::testing::{datasets, rules};
+use crate::testing::{datasets, rules, weighed};
 use crate::{Budget, Observed, RulesError, Truth, replay};
 use proptest::prelude::*;
 use recrawl_formula::{Basis, Expr, Protection, function, terminal};
@@ -31,7 +31,7 @@ fn plain(data: &Dataset, rules: &Rules, program: &Program) -> Vec<CycleFigures> 
 }
 
 /// The requested figures as bits.
-fn bits(figures: &[CycleFigures], wants: WantedFigures) -> Vec<[u64; 10]> {
+fn bits(figures: &[CycleFigures], wants: WantedFigures) -> Vec<[u64; 13]> {
     let of = |f: &CycleFigures| {
         let wanted = |wanted: bool, figure: u64| if wanted { figure } else { 0 };
         let always = [u64::from(f.cycle), f.pages, f.visited, f.changed];
@@ -42,6 +42,9 @@ fn bits(figures: &[CycleFigures], wants: WantedFigures) -> Vec<[u64; 10]> {
             wanted(wants.harmonic, f.harmonic.to_bits()),
             wanted(wants.ndcg, f.ndcg_log2.to_bits()),
             wanted(wants.ndcg, f.ndcg_gp4c.to_bits()),
+            wanted(wants.importance, f.importance.pages),
+            wanted(wants.importance, f.importance.changed),
+            wanted(wants.importance, f.importance.stale),
         ];
         std::array::from_fn(|i| if i < 4 { always[i] } else { wanted[i - 4] })
     };
@@ -51,7 +54,8 @@ fn bits(figures: &[CycleFigures], wants: WantedFigures) -> Vec<[u64; 10]> {
 fn expressions() -> impl Strategy<Value = Expr> {
     let constants = prop::sample::select(vec![0.0, 1.0, -1.0, 0.5, 2.0, 10.0, 1e-7, 1000.0]);
     let mut replayed = terminal::ALL.to_vec();
-    replayed.retain(|terminal| !(terminal.reads)(Basis::Visits).needs_neighbours());
+    let is_of_states = |reads: Reads| !reads.needs_neighbours() && !reads.contains(Reads::IMPORTANCE);
+    replayed.retain(|terminal| is_of_states((terminal.reads)(Basis::Visits)));
     let leaf = prop_oneof![
         1 => constants.prop_map(Expr::Constant),
         3 => prop::sample::select(replayed).prop_map(Expr::Terminal),
@@ -73,18 +77,20 @@ fn programs() -> impl Strategy<Value = Program> {
 }
 
 fn wants() -> impl Strategy<Value = WantedFigures> {
-    any::<[bool; 4]>().prop_map(|[ndcg, freshness, age, harmonic]| WantedFigures {
+    any::<[bool; 5]>().prop_map(|[ndcg, freshness, age, harmonic, importance]| WantedFigures {
         ndcg,
         freshness,
         age,
         harmonic,
+        importance,
     })
 }
 
-/// Histories of a fixed set of pages, some of which change back, and rules without a limit per
+/// Histories of a fixed set of pages of any importance, some of which change back, and rules without a limit per
 /// site.
 fn worlds() -> impl Strategy<Value = (Dataset, Rules)> {
-    (datasets(true, LAST), rules(LAST)).prop_map(|(data, rules)| (data, Rules { per_site: None, ..rules }))
+    (weighed(datasets(true, LAST)), rules(LAST))
+        .prop_map(|(data, rules)| (data, Rules { per_site: None, ..rules }))
 }
 
 proptest! {

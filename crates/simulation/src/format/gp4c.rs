@@ -123,7 +123,10 @@ mod tests {
         let data = open(&path, None).unwrap();
         assert_eq!(data.truth, Truth::from_words(3, vec![0b0010, 0, 0b1100]));
         assert_eq!(data.truth.changed_in(1), [0]);
-        assert_eq!(data.pages[2], RecordedPage { url: "3".into(), site: 2, group: 2, first: 0, last: 3 });
+        assert_eq!(
+            data.pages[2],
+            RecordedPage { url: "3".into(), site: 2, group: 2, last: 3, ..RecordedPage::default() }
+        );
         assert_eq!((data.name.as_str(), data.sites.len(), data.dates.len()), ("bits.txt", 3, 0));
     }
 

@@ -1,7 +1,7 @@
 use super::*;
 use crate::policy::{FormulaPolicy, PolicyKind};
-use crate::testing::{datasets, rules};
-use crate::{Budget, RecordedPage, Signals, Truth};
+use crate::testing::{datasets, rules, weighed};
+use crate::{Budget, RecordedPage, Signals, Truth, metric};
 use proptest::prelude::*;
 use recrawl_formula::{Basis, Formula};
 use recrawl_scheduler::{PlanMemory, PlanRequest, Planner, Ties};
@@ -206,12 +206,31 @@ proptest! {
         }
     }
 
+    /// Pages of an importance of 1 each give the usual figures, to the last bit.
+    #[test]
+    fn with_an_importance_of_one_figures_are_the_usual_ones(
+        data in any::<bool>().prop_flat_map(|fixed| datasets(fixed, LAST)), rules in rules(LAST),
+    ) {
+        let trace = run(&data, &rules, &mut formula(FORMULA)).unwrap();
+        for (by_importance, usual) in metric::BY_IMPORTANCE.iter().zip([metric::CHANGE_RATE, metric::FRESHNESS]) {
+            let [a, b] = [by_importance, &usual].map(|metric| metric.of_cycle().unwrap());
+            for cycle in &trace.cycles {
+                prop_assert_eq!(a(cycle).to_bits(), b(cycle).to_bits());
+            }
+            let [a, b] = [by_importance, &usual].map(|metric| metric.of_sites.unwrap());
+            for site in &trace.sites {
+                prop_assert_eq!(a(site).to_bits(), b(site).to_bits());
+            }
+        }
+    }
+
     /// Recomputes every figure from the list of visits and its definition alone.
     #[test]
     fn figures_are_what_their_definitions_say(
-        data in any::<bool>().prop_flat_map(|fixed| datasets(fixed, LAST)), rules in rules(LAST),
+        data in any::<bool>().prop_flat_map(|fixed| weighed(datasets(fixed, LAST))), rules in rules(LAST),
     ) {
         let mut recorder = Recorder::new(formula(FORMULA));
+        let importance = |page: usize| data.pages[page].importance.thousandths();
         let trace = run(&data, &rules, &mut recorder).unwrap();
         let truth = &data.truth;
         let mut last: Vec<Option<u32>> = vec![None; data.pages.len()];
@@ -242,6 +261,8 @@ proptest! {
                     site.visited += 1;
                     if visit.changed.unwrap() {
                         site.changed += 1;
+                        site.importance.changed += importance(page);
+                        figures.importance.changed += importance(page);
                         delays[(now - changes(page, last[page].unwrap()).next().unwrap()) as usize] += 1;
                     }
                 }
@@ -257,11 +278,15 @@ proptest! {
             for &page in &here {
                 let site = &mut sites[data.pages[page].site as usize];
                 site.pages += 1;
+                site.importance.pages += importance(page);
+                figures.importance.pages += importance(page);
                 let seen = last[page].unwrap();
                 if truth.differs(page, seen, now) {
                     let age = u64::from(now - changes(page, seen).next().unwrap());
                     (figures.stale, figures.age) = (figures.stale + 1, figures.age + age);
                     (site.stale, site.age) = (site.stale + 1, site.age + age);
+                    site.importance.stale += importance(page);
+                    figures.importance.stale += importance(page);
                     let missed: f64 = (1..=changes(page, seen).count()).map(|m| 1.0 / m as f64).sum();
  harmonic += missed; site.harmonic += missed;
                 }

@@ -48,7 +48,8 @@ fn captures_become_histories_with_gaps() {
     assert_eq!(data.sites, ["example.com"]);
     assert_eq!(data.dates.len(), 6);
     assert_eq!((data.dates[0].as_str(), data.dates[5].as_str()), ("2026-01-01", "2026-01-06"));
-    let page = |url: &str, first, last| RecordedPage { url: url.into(), site: 0, group: 0, first, last };
+    let page =
+        |url: &str, first, last| RecordedPage { url: url.into(), first, last, ..RecordedPage::default() };
     assert_eq!(data.pages, [page("http://www.example.com/a", 0, 5), page("http://www.example.com/b", 1, 3)]);
     let changes: [&[(u32, u16)]; 2] = [&[(2, 1), (4, 0)], &[]];
     assert_eq!(data.truth, Truth::from_changes(5, changes.into_iter()));

@@ -35,8 +35,14 @@ fn every_column_is_read() {
     let data = open(folder.path(), Some("native")).unwrap();
     assert_eq!(data.name, folder.path().file_name().unwrap().to_str().unwrap());
     assert_eq!(data.dates, ["2026-01-30", "2026-01-31", "2026-02-03", "2026-02-03"]);
-    let page =
-        |url: &str, site, group, first, last| RecordedPage { url: url.into(), site, group, first, last };
+    let page = |url: &str, site, group, first, last| RecordedPage {
+        url: url.into(),
+        site,
+        group,
+        first,
+        last,
+        ..RecordedPage::default()
+    };
     let pages = [
         page("https://a.example/", 0, 0, 0, 3),
         page("two", 1, 1, 1, 2),

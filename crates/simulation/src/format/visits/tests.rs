@@ -47,6 +47,7 @@ fn visits_become_histories_from_the_first_on_until_a_page_is_gone() {
         group: site,
         first,
         last,
+        ..RecordedPage::default()
     };
     assert_eq!(
         data.pages,
