@@ -39,6 +39,7 @@ pub fn offer_to(data_dir: &Path, expression: &str) -> String {
         alpha: 0.025,
         coverage: [0.9, 0.95],
         sample: [1000, 80, 60],
+        freshness: None,
     };
     let candidate = Candidate::new(&Formula::from_expression(expression).unwrap(), 6, back_test).unwrap();
     candidate.write(data_dir).unwrap();

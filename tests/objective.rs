@@ -1,6 +1,11 @@
 //! By which formula, and in how many rounds, a crawl revisits pages.
 
+use crate::crash::{Moment, setting};
 use crate::harness::{World, fails, json_lines, program, succeeds, web};
+use crate::page_rules::generation_files;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use recrawl_mockweb::Validators;
 use serde_json::{Value, json};
 
 /// The formula and the number of rounds of the next cycle.
@@ -107,4 +112,92 @@ fn importance_weighs_an_objective_and_nothing_else() {
     let told: Value = serde_json::from_str(&explain(&["--json"])).unwrap();
     assert_eq!(told["score"], json!(1000.0 * told["terms"][2]["value"].as_f64().unwrap()), "{told}");
     world.is_sound();
+}
+
+/// Three pages count for more, one counts for nothing.
+fn weighed(world: &World) -> String {
+    let rules = world.lone_pages().into_iter().zip([50, 7, 0, 2]).map(|(page, importance)| {
+        format!("[[pages]]\nmatch = {:?}\nimportance = {importance}\n", world.server.url(page))
+    });
+    format!("{SILENT}objective = \"balanced\"\n{}", rules.collect::<String>())
+}
+
+/// The visits of all cycles: cycle, page, share and outcome, in the order of pages.
+fn visits(world: &World) -> Vec<String> {
+    let visit = |visit: Value| {
+        let path = visit["url"].as_str().expect("a URL").splitn(4, '/').nth(3).expect("a path").to_owned();
+        format!("{:>3} {path} {} {}", visit["cycle"].as_u64().unwrap(), visit["share"], visit["outcome"])
+    };
+    let exported = succeeds(world.run(&["export", "visits", "--out", "-"]));
+    let mut visits: Vec<String> = json_lines(&exported).into_iter().map(visit).collect();
+    visits.sort();
+    visits
+}
+
+/// One cycle, killed a few times before its last round ends.
+fn killed_cycle(world: &World, lot: &mut StdRng, kills: u64) {
+    let is_over = |before: &Value, now: &Value| {
+        let last = |status: &Value| {
+            let cycles = status["cycles"].as_array();
+            cycles
+                .and_then(|all| all.iter().max_by_key(|one| one["cycle"].as_u64()))
+                .cloned()
+                .unwrap_or_default()
+        };
+        last(before)["cycle"] != last(now)["cycle"] && last(now)["revisits_left"] == json!(0)
+    };
+    let status = || if world.data_dir.join("MANIFEST").exists() { world.status() } else { Value::Null };
+    let before = status();
+    for _ in 0..kills {
+        let mut child = world.spawn_crawl(1);
+        Moment::Requests(lot.random_range(1..=12)).wait(world, &mut child);
+        child.kill().expect("our child");
+        child.wait_with_output().expect("our child");
+        world.forgets_the_killed();
+        if is_over(&before, &status()) {
+            return;
+        }
+    }
+    succeeds(world.crawl_command(1).output().expect("the program runs"));
+}
+
+#[test]
+fn a_crawl_that_is_killed_plans_by_importance_as_one_that_is_not() {
+    let (kills, seed) = (setting("RECRAWL_KILLS", 6), setting("RECRAWL_KILL_SEED", 1));
+    let mut lot = StdRng::seed_from_u64(seed);
+    let [calm, killed] = [(), ()].map(|()| World::new(web(60, 2), SILENT));
+    [&calm, &killed].into_iter().for_each(|world| world.configure(&weighed(world)));
+    let cycles = 6;
+    for cycle in 0..cycles {
+        let kills = kills / cycles + u64::from(cycle < kills % cycles);
+        calm.server.advance().expect("a clock");
+        calm.crawl(1);
+        killed.server.advance().expect("a clock");
+        killed_cycle(&killed, &mut lot, kills);
+        assert_eq!(visits(&calm), visits(&killed), "seed {seed}, cycle {cycle}");
+    }
+    assert_eq!(ranks(&calm), ranks(&killed), "the next schedule");
+    let of = |world: &World| world.crawl(1)[0]["formula"].clone();
+    assert_eq!((of(&calm), of(&killed)), (json!("balanced_by_importance"), json!("balanced_by_importance")));
+    killed.is_sound();
+}
+
+#[test]
+fn what_is_off_changes_no_byte_of_an_explicit_formula() {
+    let plain = "[cycle]\npages = \"40%\"\n[storage]\narchive = false\n[schedule]\nformula = \"p_eb * t\"\n";
+    let crawl = |extra: &str| {
+        let world = World::new(
+            recrawl_mockweb::Config { validators: Validators::None, ..web(40, 2) },
+            &format!("{plain}{extra}"),
+        );
+        (0..5).for_each(|_| drop(world.next_cycle()));
+        let sizes: Vec<(String, usize)> =
+            generation_files(&world.data_dir).into_iter().map(|(name, bytes)| (name, bytes.len())).collect();
+        (visits(&world), ranks(&world), sizes)
+    };
+    let without = crawl("");
+    let ones = "[improve]\nobjective = \"fresh\"\n[[pages]]\nmatch = \"*\"\nimportance = 1\n";
+    assert_eq!(crawl(ones), without);
+    let (visits, ..) = crawl("[[pages]]\nmatch = \"*\"\nimportance = 5\n");
+    assert_eq!(visits, without.0, "a formula that does not read importance knows nothing of it");
 }

@@ -99,7 +99,8 @@ fn a_rule_that_comes_changes_or_goes_is_no_change_of_its_pages() {
 }
 
 /// The files of the commit and the schedule, apart from what tells the time.
-fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+/// The files of generations by name.
+pub fn generation_files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
     let name = |entry: &fs::DirEntry| entry.file_name().into_string().unwrap();
     let files = entries.filter(|entry| name(entry).starts_with("generation-") || name(entry) == "MANIFEST");
@@ -124,7 +125,7 @@ fn rules_of_other_pages_leave_plan_and_bytes_as_they_are() {
                 format!("{} {path} {} {}", visit["cycle"], visit["share"], visit["outcome"])
             })
             .collect();
-        (plan, files(&world.data_dir))
+        (plan, generation_files(&world.data_dir))
     };
     let (plan, without) = crawl("");
     let (same_plan, with) = crawl("[[pages]]\nmatch = \"other.example\"\nignore = [\"p\"]\n");

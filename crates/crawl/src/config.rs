@@ -490,11 +490,13 @@ table! {
         /// `off`; `watch`: measure what the formula is worth, and keep what another could learn from; `propose`: learn
         /// others, compare them, and propose the better; `promote`: try these on some sites, and put them in force.
         mode: String = String::from("off"),
+        /// `balanced`, `fresh` or `changes`: what a candidate must gain in; by default as `schedule.objective`, or balanced.
+        objective: String = String::new(),
         /// Number of cycles between two times of learning (only `serve`); an alarm begins one as well.
         every: u32 = 7,
         /// Processor time of learning, each time.
         learn_cpu: Span = Span::millis(3_600_000),
-        /// Gain in the back-test that a candidate must exceed, in its fitness.
+        /// Gain in the back-test that a candidate must exceed, in what its objective counts.
         min_gain: f64 = 0.002,
         /// Loss of freshness that a trial must exclude.
         max_loss: f64 = 0.02,

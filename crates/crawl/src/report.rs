@@ -12,7 +12,7 @@ pub mod watch;
 
 pub use bursts::{Bursts, SiblingVisits};
 pub use estimates::{AuditTally, Estimates, Responses, Sample};
-pub use tally::Tally;
+pub use tally::{ByImportance, Tally};
 
 use crate::parts::focus::report::FocusReport;
 use crate::parts::improve::found::FoundByShare;
@@ -74,6 +74,9 @@ pub struct RoundReport {
     pub never_tried: u64,
     /// score_changed / score_visits; none if no page was chosen by score.
     pub change_rate: Option<f64>,
+    /// ChangeRate and freshness by importance; none unless some page has one of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_importance: Option<ByImportance>,
     /// Share of changed pages in the population of the audit sample:
     /// [`Estimates::audit_change_rate`].
     pub audit_change_rate: Option<f64>,
@@ -162,6 +165,7 @@ impl RoundReport {
             pages_visited: merged.visited,
             never_tried: merged.never_tried,
             change_rate: ratio(tally.score_changed, tally.score_visits),
+            by_importance: tally.by_importance(),
             audit_change_rate: estimates.audit_change_rate.map(|estimate| estimate.share),
             audit_eligible: facts.audit_eligible,
             estimates,
@@ -228,6 +232,7 @@ impl RoundReport {
             pages_visited: next.pages_visited,
             never_tried: next.never_tried,
             change_rate: ratio(self.tally.score_changed, self.tally.score_visits),
+            by_importance: self.tally.by_importance(),
             // The lowest score that the cycle chose is that of its last revisit round.
             cutoff: next.cutoff.filter(|_| next.kind == RoundKind::Revisit).or(self.cutoff),
             audit_change_rate: next.audit_change_rate.or(self.audit_change_rate),
@@ -292,7 +297,7 @@ pub fn ratio(part: u64, whole: u64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_types::{Change, Failure, Outcome, Share, Skip, UrlRules, Visit};
+    use recrawl_types::{Change, Failure, Importance, Outcome, Share, Skip, UrlRules, Visit};
 
     fn visit(outcome: Outcome, share: Share) -> Visit {
         Visit {
@@ -336,5 +341,44 @@ mod tests {
         assert_eq!(tally.first_visits + tally.changed + tally.unchanged, tally.fetched);
         assert_eq!(ratio(tally.score_changed, tally.score_visits), Some(2.0 / 3.0));
         assert_eq!(ratio(0, 0), None);
+    }
+
+    #[test]
+    fn pages_count_by_their_importance_and_by_one_they_count_alike() {
+        let visits = [
+            (Outcome::Fetched(Change::Changed), Share::Score),
+            (Outcome::NotModified, Share::Score),
+            (Outcome::Fetched(Change::Changed), Share::Score),
+            (Outcome::NotFound(404), Share::Score),
+            (Outcome::Fetched(Change::Undecided), Share::Score),
+            (Outcome::Fetched(Change::Unchanged), Share::Audit(0.1)),
+            (Outcome::Fetched(Change::Changed), Share::Audit(0.2)),
+            (Outcome::NotFound(410), Share::Audit(0.5)),
+            (Outcome::Failed(Failure::Timeout), Share::Audit(0.1)),
+            (Outcome::Fetched(Change::Unchanged), Share::Panel),
+        ];
+        let counted = |importances: [f64; 10]| {
+            let mut tally = Tally::default();
+            for ((outcome, share), importance) in visits.into_iter().zip(importances) {
+                tally.add(&visit(outcome, share), 0);
+                tally.weigh(&visit(outcome, share), Importance::new(importance).unwrap());
+            }
+            tally
+        };
+        let alike = counted([1.0; 10]);
+        let usual = ratio(alike.score_changed, alike.score_visits);
+        let fresh = alike.audit.freshness(None, &Default::default()).map(|estimate| estimate.share);
+        assert_eq!(alike.by_importance(), Some(ByImportance { change_rate: usual, freshness: fresh }));
+        let weighed = counted([5.0, 9.0, 0.5, 9.0, 9.0, 4.0, 2.0, 1.0, 9.0, 9.0]).by_importance().unwrap();
+        assert_eq!(weighed.change_rate, Some(5.5 / 3.0));
+        // 4/0.1 of 4/0.1 + 2/0.2 + 1/0.5.
+        assert_eq!(weighed.freshness, Some(40.0 / 52.0));
+        let nothing = counted([0.0; 10]).by_importance();
+        assert_eq!(nothing, Some(ByImportance { change_rate: Some(0.0), freshness: None }));
+        let mut other = Tally::default();
+        other += &alike;
+        other += &alike;
+        assert_eq!(other.by_importance(), alike.by_importance());
+        assert_eq!(Tally::default().by_importance(), None);
     }
 }

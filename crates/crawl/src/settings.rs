@@ -25,7 +25,7 @@ use crate::parts::pings::websub;
 use crate::parts::promises::{Promise, SurveyRules};
 use crate::parts::render;
 use crate::parts::traps::TrapRules;
-use crate::settings::ranking::{CycleRounds, RankedBy};
+use crate::settings::ranking::{CycleRounds, Objective, RankedBy};
 use crate::stored::seed_sites;
 use recrawl_change::ChangeRules;
 use recrawl_extractor::{Limits, Options};
@@ -72,6 +72,8 @@ pub struct Settings {
     pub ranking_problem: Option<String>,
     /// The revisit rounds of a cycle.
     pub rounds: CycleRounds,
+    /// The objective by which pages are ranked, if one names the formula.
+    pub objective: Option<Objective>,
     /// Order of pages with equal scores.
     pub ties: Ties,
     /// Scores the pages.
@@ -201,7 +203,8 @@ impl Settings {
         (self.formula_is_given, self.policy) = (true, PolicyKind::default());
     }
 
-    fn rank_by(&mut self, RankedBy { formula, rounds }: RankedBy) {
+    fn rank_by(&mut self, RankedBy { formula, rounds, objective }: RankedBy) {
+        self.objective = objective;
         (self.formula, self.rounds) = (formula, rounds);
     }
 
@@ -280,7 +283,7 @@ impl Settings {
         if loop_rules.is_some() && !policy.is_formula() {
             return Err("improve.mode \"propose\" and \"promote\" need schedule.policy = \"formula\"".into());
         }
-        let RankedBy { formula, rounds } = RankedBy::in_new_folder(&config, policy)?;
+        let RankedBy { formula, rounds, objective } = RankedBy::in_new_folder(&config, policy)?;
         let rules = UrlRules { drop_parameters: config.urls.drop_parameters.clone() };
         Ok(Settings {
             data_dir: config.storage.data_dir.clone(),
@@ -298,6 +301,7 @@ impl Settings {
             formula_is_given: false,
             ranking_problem: None,
             rounds,
+            objective,
             ties,
             is_measured,
             loop_rules,

@@ -10,7 +10,7 @@
 mod rehearsal;
 
 use recrawl_forecast::Completions;
-use recrawl_forecast::back_test::back_test;
+use recrawl_forecast::back_test::{Aim, back_test};
 use recrawl_forecast::what_if::{BUDGETS, Replays};
 use recrawl_formula::Formula;
 use recrawl_generator::{Recipe, generate};
@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let begun = Begun::now()?;
     let completions = Completions::new(&histories);
     println!("laws fitted after {}", begun.elapsed()?);
-    back_test(&completions, std::slice::from_ref(&formula), visits);
+    back_test(&completions, std::slice::from_ref(&formula), visits, Aim::ChangeRate);
     println!("one formula replayed over all completions after {}", begun.elapsed()?);
     println!("memory above the histories: {} MiB at most", peak()?.saturating_sub(before) >> 20);
     let begun = Begun::now()?;

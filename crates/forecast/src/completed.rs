@@ -82,7 +82,8 @@ impl<'h> Completions<'h> {
                 changes.push(self.completed(number, begun, *last, &mut random));
                 let (site, group) = self.places.of_pages[number];
                 let url = page.url.as_text().into();
-                recorded.push(RecordedPage { url, site, group, last: last.0, ..RecordedPage::default() });
+                let importance = page.importance;
+                recorded.push(RecordedPage { url, site, group, first: 0, last: last.0, importance });
                 histories.push(page.before);
             }
         }

@@ -4,7 +4,7 @@
 use crate::places::Places;
 use recrawl_estimation::{Gaps, Visited};
 use recrawl_repository::{Generation, ReadError, StoredRounds, StoredVisit};
-use recrawl_types::{CanonicalUrl, Cycle, DatedRound, History, PageRecord, Share, Status};
+use recrawl_types::{CanonicalUrl, Cycle, DatedRound, History, Importance, PageRecord, Share, Status};
 use std::collections::{BTreeMap, BinaryHeap};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -41,6 +41,8 @@ pub struct SeenPage {
     pub before: History,
     /// Visits since, by ascending cycles, each with whether it had changed.
     pub visits: Vec<(Cycle, bool)>,
+    /// As how many ordinary pages it counts.
+    pub importance: Importance,
 }
 
 impl SeenPage {
@@ -112,6 +114,11 @@ impl Histories {
         Ok(histories)
     }
 
+    /// Gives each page an importance.
+    pub fn weigh(&mut self, importance: impl Fn(&CanonicalUrl) -> Importance) {
+        self.pages.iter_mut().for_each(|page| page.importance = importance(&page.url));
+    }
+
     fn add(&mut self, url: CanonicalUrl, record: &PageRecord, mut visits: Vec<Seeing>, warmup: u32) {
         let Some(history) = record.visited.as_ref().map(|visited| visited.history) else { return };
         visits.retain(|visit| visit.cycle >= self.first);
@@ -131,7 +138,7 @@ impl Histories {
         };
         if before.visits >= warmup {
             let visits = visits.iter().map(|visit| (visit.cycle, visit.changed)).collect();
-            self.pages.push(SeenPage { url, before, visits });
+            self.pages.push(SeenPage { url, before, visits, importance: Importance::ONE });
         }
     }
 

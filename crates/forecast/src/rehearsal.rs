@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use recrawl_forecast::histories::{Histories, SeenPage};
 use recrawl_simulation::policy::PolicyVisit;
 use recrawl_simulation::{Dataset, Observed, Policy, Rules, RulesError, Trace, replay};
-use recrawl_types::{Cycle, History, Reads, UrlRules};
+use recrawl_types::{Cycle, History, Importance, Reads, UrlRules};
 
 /// Part of the budget that is drawn at random.
 pub const AUDIT_SHARE: f64 = 0.02;
@@ -79,7 +79,7 @@ pub fn crawl(
     };
     let page = |(number, (before, visits)): (usize, (History, Vec<(Cycle, bool)>))| {
         let url = url(number, &data.pages[number].url).expect("a made-up address is one");
-        SeenPage { url, before, visits }
+        SeenPage { url, before, visits, importance: Importance::ONE }
     };
     let seen = crawl.before.into_iter().zip(crawl.visits).enumerate();
     let pages: Vec<SeenPage> = seen.map(page).collect();

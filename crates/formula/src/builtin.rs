@@ -44,6 +44,10 @@ pub const ALL: &[Builtin] = &[
     builtin!("moments"),
 ];
 
+/// Formulas that are a product of roots of gains, and the root of them that grows as a gain does: with it, a page of
+/// importance 5 counts as five pages, as by a formula that is one gain.
+const ROOTS: [(&str, &str); 2] = [("balanced", "2 / 3"), ("default", "4 / 5")];
+
 /// The built-in formula with this name, or the formula with this expression. If a name is both,
 /// like `nad`, it means the formula; the rate alone is `(nad)`.
 ///
@@ -71,6 +75,23 @@ impl Builtin {
     /// The parsed formula.
     pub fn formula(self) -> Formula {
         Formula::from_toml(self.text).expect("built-in formulas are tested")
+    }
+
+    /// The same times the importance of the page.
+    pub fn by_importance(self) -> Formula {
+        let formula = self.formula();
+        let gain = match ROOTS.iter().find(|(of, _)| *of == self.name) {
+            Some((_, root)) => format!("pow({}, {root})", formula.expr),
+            None => formula.expr.to_string(),
+        };
+        let weighed =
+            Formula::from_expression(&format!("importance * ({gain})")).expect("a formula of terminals");
+        Formula {
+            name: format!("{}_by_importance", self.name),
+            description: format!("{}; by importance", formula.description),
+            expr: weighed.expr,
+            ..formula
+        }
     }
 }
 

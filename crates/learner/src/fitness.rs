@@ -143,12 +143,13 @@ mod tests {
         visited: 4,
         changed: 1,
         pending: 5,
+        covered: 9,
         stale: 4,
         age: 20,
         harmonic: 6.0,
         ndcg_log2: 0.25,
         ndcg_gp4c: 0.125,
-        importance: ImportanceFigures { pages: 40_000, changed: 10_000, stale: 10_000 },
+        importance: ImportanceFigures { pages: 40_000, changed: 10_000, stale: 10_000, covered: 30_000 },
         contents: ContentFigures { weight_found: 0.0, freshness_at_10: 0.0, mp_at_10: 0.0, ap_at_10: 0.0 },
     };
 
@@ -157,7 +158,8 @@ mod tests {
         let of = |text: &str| text.parse::<Fitness>().unwrap().of_cycle(&CYCLE);
         assert_eq!((of("change_rate"), of("freshness"), of("age"), of("harmonic")), (0.25, 0.6, -2.0, -0.6));
         assert_eq!((of("ndcg"), of("ndcg_log2"), of("ndcg_gp4c")), (0.25, 0.25, 0.125));
-        assert_eq!((of("change_rate_by_importance"), of("freshness_by_importance")), (0.625, 0.75));
+        assert_eq!((of("coverage"), of("coverage_by_importance")), (0.9, 0.75));
+        assert_eq!((of("change_rate_by_importance"), of("freshness_by_importance")), (2.5, 0.75));
         assert_eq!(of("2*change_rate + -0.5*age"), 1.5);
         let nothing = CycleFigures::default();
         for metric in Fitness::metrics() {

@@ -14,7 +14,7 @@ use crate::fitness::mean;
 use crate::folds::{Fold, Folds};
 use crate::hall_of_fame::Front;
 use crate::learn::{LearnError, Observer};
-use crate::options::{Options, rivals};
+use crate::options::Options;
 use crate::preset::Method;
 use crate::select::Individual;
 use crate::work::Work;
@@ -174,7 +174,7 @@ impl Judge<'_> {
         let train = self.evaluator(&fold.train)?.evaluate(&exprs);
         let (validation, rival) = {
             let evaluator = self.evaluator(&fold.validation)?;
-            (evaluator.evaluate(&exprs), best_rival(&evaluator, &rivals(preset.tree.terminals)))
+            (evaluator.evaluate(&exprs), best_rival(&evaluator, &self.options.rivals()))
         };
         let cycles = train.into_iter().zip(validation);
         let candidate = |((seed, expr), (train, validation))| {

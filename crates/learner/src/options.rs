@@ -4,9 +4,11 @@ use crate::evaluate::cpu::Meaning;
 use crate::fitness::Fitness;
 use crate::folds::FoldBy;
 use crate::preset::Preset;
+use crate::preset::PresetError;
+use crate::vocabulary::Vocabulary;
 use recrawl_formula::builtin;
 use recrawl_formula::terminal::Set;
-use recrawl_formula::{Expr, Formula};
+use recrawl_formula::{Expr, Formula, Terminal};
 use recrawl_simulation::Rules;
 
 /// Options of learning, besides the data.
@@ -44,6 +46,11 @@ impl Options {
         if self.all_policies { "best known policy" } else { "best known formula" }
     }
 
+    /// The formulas that learning is compared with: [`rivals`].
+    pub fn rivals(&self) -> Vec<Formula> {
+        rivals(self.preset.tree.terminals, &self.fitness)
+    }
+
     /// How expressions become a fitness.
     pub fn meaning(&self) -> Meaning {
         Meaning {
@@ -60,18 +67,34 @@ const OF_RELATED_PAGES: [&str; 7] =
 
 /// Every formula of config/formulas that was not learned and reads no signals; with the [terminals](Set::Related) of
 /// related pages, also those of them that are formulas by themselves. Learned ones are omitted, since the pages of the
-/// test may have been in their training. Replays of the learner are without signals.
-pub fn rivals(terminals: Set) -> Vec<Formula> {
+/// test may have been in their training. Replays of the learner are without signals. For a fitness by importance, each is
+/// multiplied by it.
+pub fn rivals(terminals: Set, fitness: &Fitness) -> Vec<Formula> {
+    let weighs = fitness.is_by_importance();
     let is_rival = |formula: &Formula| {
         let reads = formula.compile().reads();
         let is_replayed = terminals == Set::Related || !reads.needs_neighbours();
         is_replayed && !reads.needs_signals() && !formula.provenance.is_learned()
     };
-    let related = OF_RELATED_PAGES
-        .iter()
-        .map(|name| Formula::from_expression(name).expect("terminals are expressions"));
-    let builtin = builtin::ALL.iter().map(|builtin| builtin.formula());
+    let related = OF_RELATED_PAGES.iter().map(|name| {
+        let text = if weighs { format!("importance * {name}") } else { (*name).to_owned() };
+        Formula::from_expression(&text).expect("terminals are expressions")
+    });
+    let builtin =
+        builtin::ALL.iter().map(|builtin| if weighs { builtin.by_importance() } else { builtin.formula() });
     builtin.chain(related).filter(is_rival).collect()
+}
+
+/// Terminals, constants and functions of trees: those of the preset, and with a fitness by importance also `importance`.
+///
+/// # Errors
+/// As [`Preset::vocabulary`].
+pub fn vocabulary(preset: &Preset, fitness: &Fitness) -> Result<Vocabulary, PresetError> {
+    let mut vocabulary = preset.vocabulary()?;
+    if fitness.is_by_importance() {
+        vocabulary.terminals.push(Terminal::named("importance").expect("it is a terminal"));
+    }
+    Ok(vocabulary)
 }
 
 /// A formula to start from.
@@ -87,8 +110,8 @@ pub enum Start {
 ///
 /// # Errors
 /// If a single formula does not fit the preset, or they exceed the population.
-pub fn start(preset: &Preset, formulas: &[Start]) -> Result<Vec<Expr>, StartError> {
-    let vocabulary = preset.vocabulary().expect("presets are checked when they are read");
+pub fn start(preset: &Preset, fitness: &Fitness, formulas: &[Start]) -> Result<Vec<Expr>, StartError> {
+    let vocabulary = vocabulary(preset, fitness).expect("presets are checked when they are read");
     let mut trees: Vec<Expr> = Vec::new();
     let mut add = |expr: Expr| {
         if !trees.contains(&expr) {
@@ -97,7 +120,7 @@ pub fn start(preset: &Preset, formulas: &[Start]) -> Result<Vec<Expr>, StartErro
     };
     for start in formulas {
         match start {
-            Start::Rivals => rivals(preset.tree.terminals)
+            Start::Rivals => rivals(preset.tree.terminals, fitness)
                 .into_iter()
                 .map(|formula| formula.expr)
                 .filter(|expr| vocabulary.speaks(expr) && preset.limits().admit(expr))
@@ -170,15 +193,16 @@ mod tests {
     #[test]
     fn rivals_are_those_that_the_terminals_can_say() {
         let mut preset = Preset::find("recrawl").unwrap();
+        let fitness: Fitness = "freshness".parse().unwrap();
         let texts = |preset: &Preset| {
-            let trees = start(preset, &[Start::Rivals, formula("t * X"), formula("t")]).unwrap();
+            let trees = start(preset, &fitness, &[Start::Rivals, formula("t * X"), formula("t")]).unwrap();
             trees.iter().map(Expr::to_string).collect::<Vec<_>>()
         };
         let extended = texts(&preset);
         assert!(extended.contains(&"t * X".to_owned()) && extended.contains(&"nad * t".to_owned()));
         assert_eq!(
             extended.len(),
-            rivals(Set::Extended).len(),
+            rivals(Set::Extended, &fitness).len(),
             "extended terminals can express all of them: {extended:?}"
         );
         for learned in builtin::ALL.iter().map(|b| b.formula()).filter(|f| f.provenance.is_learned()) {
@@ -201,18 +225,36 @@ mod tests {
     }
 
     #[test]
+    fn a_fitness_by_importance_brings_its_terminal_and_weighed_rivals() {
+        let preset = Preset::find("recrawl").unwrap();
+        let of = |fitness: &str| {
+            let fitness: Fitness = fitness.parse().unwrap();
+            let trees = start(&preset, &fitness, &[Start::Rivals]).unwrap();
+            (vocabulary(&preset, &fitness).unwrap(), trees.iter().map(Expr::to_string).collect::<Vec<_>>())
+        };
+        let (plain, trees) = of("freshness");
+        let (weighed, weighed_trees) = of("0.5*freshness+0.5*freshness_by_importance");
+        assert_eq!(weighed.terminals.len(), plain.terminals.len() + 1);
+        assert!(trees.contains(&"u_fresh_site".to_owned()));
+        assert!(weighed_trees.contains(&"importance * u_fresh_site".to_owned()), "{weighed_trees:?}");
+        let importance = Formula::from_expression("importance").unwrap();
+        assert!(weighed.speaks(&importance.expr) && !plain.speaks(&importance.expr));
+    }
+
+    #[test]
     fn what_does_not_fit_is_refused_with_the_reason() {
         let mut preset = Preset::find("thesis").unwrap();
+        let fitness: Fitness = "freshness".parse().unwrap();
         for (text, says) in [
             ("t * nad", "nad is not among the basic terminals"),
             ("-t", "neg is not among"),
             (&format!("{}t{}", "log(".repeat(10), ")".repeat(10)), "exceeds 512 nodes or depth 10"),
         ] {
-            let error = start(&preset, &[formula(text)]).expect_err(text).to_string();
+            let error = start(&preset, &fitness, &[formula(text)]).expect_err(text).to_string();
             assert!(error.contains(says), "{error}");
         }
         preset.population.size = 1;
-        let error = start(&preset, &[formula("t"), formula("X")]).unwrap_err().to_string();
+        let error = start(&preset, &fitness, &[formula("t"), formula("X")]).unwrap_err().to_string();
         assert!(error.contains("2 start formulas") && error.contains("--start-from none"), "{error}");
     }
 }

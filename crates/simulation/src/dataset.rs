@@ -169,8 +169,19 @@ impl Dataset {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    /// Data sets with importances, some of them 0.
+    pub(crate) fn weighed(data: impl Strategy<Value = Dataset>) -> impl Strategy<Value = Dataset> {
+        (data, prop::collection::vec(0..4u32, 30)).prop_map(|(mut data, importances)| {
+            for (page, importance) in data.pages.iter_mut().zip(importances) {
+                page.importance = Importance::new(f64::from(importance) * 1.5).expect("few decimals");
+            }
+            data
+        })
+    }
 
     #[test]
     fn a_part_keeps_what_belongs_to_its_pages() {

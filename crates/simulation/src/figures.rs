@@ -22,6 +22,8 @@ pub struct CycleFigures {
     pub pending: u64,
     /// Pages that differ from their last visit, after the cycle's visits: their copy is stale.
     pub stale: u64,
+    /// Pages that were visited by budget in this cycle or an earlier one.
+    pub covered: u64,
     /// Σ over the stale pages of the cycles since the first unseen change, which counts as 0 in the
     /// cycle of the change.
     pub age: u64,
@@ -48,6 +50,8 @@ pub struct ImportanceFigures {
     pub changed: u64,
     /// Of the stale pages.
     pub stale: u64,
+    /// Of the pages that were visited by budget in the cycle or an earlier one; 0 for sites.
+    pub covered: u64,
 }
 
 /// The counts of a whole replay.

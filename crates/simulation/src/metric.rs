@@ -88,6 +88,7 @@ pub const ALL: &[Metric] = &[
     FRESHNESS,
     AGE,
     HARMONIC,
+    COVERAGE,
     Metric {
         name: "visited_share",
         help: "share of competing pages that were visited at least once",
@@ -127,7 +128,7 @@ pub const ALL: &[Metric] = &[
 ];
 
 /// Names of the metrics that rest on visits alone, not on what visits found.
-pub const OF_VISITS: [&str; 2] = ["visited_share", "longest_neglect"];
+pub const OF_VISITS: [&str; 4] = ["coverage", "coverage_by_importance", "visited_share", "longest_neglect"];
 
 /// The metrics that need the contents of pages, of replays with a [judge](crate::judge::ContentJudge).
 pub const OF_CONTENTS: &[Metric] = &[
@@ -168,15 +169,18 @@ pub const OF_CONTENTS: &[Metric] = &[
     },
 ];
 
-/// The metrics of pages that differ in importance: with an importance of 1 each, they are [`CHANGE_RATE`] and [`FRESHNESS`]
-/// to the last digit.
+/// Sums of importance are in thousandths.
+const THOUSANDTHS: f64 = 1_000.0;
+
+/// The metrics of pages that differ in importance: with an importance of 1 each, they are [`CHANGE_RATE`],
+/// [`FRESHNESS`] and [`COVERAGE`] to the last digit.
 pub const BY_IMPORTANCE: &[Metric] = &[
     Metric {
         name: "change_rate_by_importance",
-        help: "importance of the visits that found a change, per visit and mean importance of a page",
+        help: "importance of the visits that found a change, per visit",
         better: Better::Higher,
-        of: Figure::Cycle(|cycle| change_rate_by_importance(&cycle.importance, cycle.pages, cycle.visited)),
-        of_sites: Some(|site| change_rate_by_importance(&site.importance, site.pages, site.visited)),
+        of: Figure::Cycle(|cycle| share(cycle.importance.changed as f64 / THOUSANDTHS, cycle.visited)),
+        of_sites: Some(|site| share(site.importance.changed as f64 / THOUSANDTHS, site.visited)),
     },
     Metric {
         name: "freshness_by_importance",
@@ -184,6 +188,13 @@ pub const BY_IMPORTANCE: &[Metric] = &[
         better: Better::Higher,
         of: Figure::Cycle(|cycle| freshness_by_importance(&cycle.importance)),
         of_sites: Some(|site| freshness_by_importance(&site.importance)),
+    },
+    Metric {
+        name: "coverage_by_importance",
+        help: "share of the pages' importance that the budget has visited so far",
+        better: Better::Higher,
+        of: Figure::Cycle(|cycle| share(cycle.importance.covered as f64, cycle.importance.pages)),
+        of_sites: None,
     },
 ];
 
@@ -223,6 +234,15 @@ pub const HARMONIC: Metric = Metric {
     of_sites: Some(|site| share(site.harmonic, site.pages)),
 };
 
+/// Pages that the budget has visited so far, per page: weighted coverage (Olston & Najork 2010) after the first visits.
+pub const COVERAGE: Metric = Metric {
+    name: "coverage",
+    help: "share of pages that the budget has visited so far",
+    better: Better::Higher,
+    of: Figure::Cycle(|cycle| share(cycle.covered as f64, cycle.pages)),
+    of_sites: None,
+};
+
 /// Pages with an unseen change, per page.
 const PENDING_SHARE: Metric = Metric {
     name: "pending_share",
@@ -250,12 +270,6 @@ fn harmonic(cycle: &CycleFigures) -> f64 {
 
 fn pending_share(cycle: &CycleFigures) -> f64 {
     share(cycle.pending as f64, cycle.pages)
-}
-
-/// 0 if there are no visits, or no page counts.
-fn change_rate_by_importance(of: &ImportanceFigures, pages: u64, visited: u64) -> f64 {
-    let whole = visited as f64 * share(of.pages as f64, pages);
-    if whole == 0.0 { 0.0 } else { of.changed as f64 / whole }
 }
 
 fn freshness_by_importance(of: &ImportanceFigures) -> f64 {
@@ -342,21 +356,24 @@ mod tests {
     }
 
     #[test]
-    fn importance_weighs_pages_whatever_its_unit() {
-        let [rate, fresh] = [&BY_IMPORTANCE[0], &BY_IMPORTANCE[1]].map(|metric| metric.of_cycle().unwrap());
+    fn importance_weighs_pages() {
         // Four pages of importance 5, 1, 1, 1: the first is visited and has changed, one of the others is stale.
         let cycle = |unit: u64| CycleFigures {
             pages: 4,
             visited: 2,
             changed: 1,
             stale: 1,
-            importance: ImportanceFigures { pages: 8 * unit, changed: 5 * unit, stale: unit },
+            importance: ImportanceFigures {
+                pages: 8 * unit,
+                changed: 5 * unit,
+                stale: unit,
+                covered: 6 * unit,
+            },
             ..CycleFigures::default()
         };
-        for unit in [1, 100, 1_000_000] {
-            assert_eq!((rate(&cycle(unit)), fresh(&cycle(unit))), (5.0 / 4.0, 7.0 / 8.0));
-        }
-        assert_eq!((rate(&cycle(0)), fresh(&cycle(0))), (0.0, 1.0), "no page counts");
+        let of = |unit| BY_IMPORTANCE.iter().map(|m| m.of_cycle().unwrap()(&cycle(unit))).collect::<Vec<_>>();
+        assert_eq!(of(1_000), [5.0 / 2.0, 7.0 / 8.0, 6.0 / 8.0]);
+        assert_eq!(of(0), [0.0, 1.0, 0.0], "no page counts");
     }
 
     #[test]

@@ -303,6 +303,10 @@ impl<'a> Replay<'a> {
             site.pages += 1;
             site.importance.pages += importance;
             figures.importance.pages += importance;
+            if self.chosen[page] {
+                figures.covered += 1;
+                figures.importance.covered += importance;
+            }
             if self.data.truth.differs(page, self.observed.columns().last[page], now) {
                 let first = self.unseen.first(page).expect("a page that differs has changed");
                 let age = u64::from(now - first);

@@ -20,9 +20,10 @@ const COLUMNS: [(&str, &str); 10] = [
 ];
 
 /// Headings of further metrics, which are shown when the comparison has them.
-const FURTHER: [(&str, &str); 7] = [
+const FURTHER: [(&str, &str); 8] = [
     ("change_rate_by_importance", "CR(imp)"),
     ("freshness_by_importance", "fresh(imp)"),
+    ("coverage_by_importance", "cov(imp)"),
     ("weighted_change_rate", "weighted"),
     ("weight_of_changed", "weight"),
     ("freshness_at_10", "fresh@10"),

@@ -7,7 +7,7 @@ use recrawl_simulation::policy::{PolicyKind, PolicyVisit};
 use recrawl_simulation::{
     Budget, Contents, Dataset, Document, Observed, Policy, RecordedPage, Rules, Trace, Truth, replay,
 };
-use recrawl_types::{Importance, Reads};
+use recrawl_types::Reads;
 use std::sync::Arc;
 
 /// A policy whose visits a test watches.
@@ -94,16 +94,6 @@ fn history(fixed: bool, last: u32) -> impl Strategy<Value = History> {
             }
         }
         (first, last, changes)
-    })
-}
-
-/// The same with importances, some of them 0.
-pub(crate) fn weighed(data: impl Strategy<Value = Dataset>) -> impl Strategy<Value = Dataset> {
-    (data, prop::collection::vec(0..4u32, 30)).prop_map(|(mut data, importances)| {
-        for (page, importance) in data.pages.iter_mut().zip(importances) {
-            page.importance = Importance::new(f64::from(importance) * 1.5).expect("few decimals");
-        }
-        data
     })
 }
 

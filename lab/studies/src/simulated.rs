@@ -288,6 +288,7 @@ pub fn offer(folder: &Path, formula: &Formula, gain: [f64; 2]) -> Result<(), Fai
         alpha: 0.05,
         coverage: [1.0, 1.0],
         sample: [0; 3],
+        freshness: None,
     };
     Ok(Candidate::new(formula, 0, back_test)?.write(folder)?)
 }

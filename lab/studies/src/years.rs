@@ -5,10 +5,10 @@ use crate::simulated::{Simulated, offer};
 use crate::world::World;
 use clap::Args;
 use rayon::prelude::*;
-use recrawl_crawl::parts::improve::candidate::{BackTest, Candidate};
+use recrawl_crawl::parts::improve::candidate::{BackTest, Candidate, FreshnessTest};
 use recrawl_crawl::parts::improve::steps::{Event, LoopState, Operator};
 use recrawl_crawl::settings::formula_file;
-use recrawl_forecast::back_test::back_test;
+use recrawl_forecast::back_test::{Aim, back_test, best, ends};
 use recrawl_forecast::{Completions, Histories, SampleRequest};
 use recrawl_formula::Formula;
 use recrawl_mockweb::ProceduralConfig;
@@ -25,6 +25,8 @@ const WINDOW: usize = 28;
 /// Cycles of a plain crawl until its figures count, and in all.
 const SETTLING: u32 = 60;
 const PLAIN: u32 = 160;
+/// What candidates are chosen for.
+const AIM: Aim = Aim::Balanced;
 /// Cycles that histories reach back.
 const KEPT: u32 = 60;
 
@@ -309,21 +311,25 @@ fn choose(crawl: &Simulated<'_>, data: &Path, pool: &[Formula], state: &LoopStat
     let in_force = formula_file::in_force(&crawl.crawl.settings)?;
     let visits = histories.visits_a_page();
     let formulas: Vec<Formula> = [in_force].into_iter().chain(pool.iter().cloned()).collect();
-    let learned = back_test(&Completions::new(&to_learn), &formulas, visits);
-    let best = (1..formulas.len()).max_by(|a, b| learned[*a].gain.value.total_cmp(&learned[*b].gain.value));
-    let candidate = &formulas[best.ok_or("an empty pool")?];
+    let learned = back_test(&Completions::new(&to_learn), &formulas, visits, AIM);
+    let candidate = &formulas[best(&learned, AIM).ok_or("an empty pool")?];
     let completions = Completions::new(&to_test);
-    let tested = back_test(&completions, &[formulas[0].clone(), candidate.clone()], visits);
+    let tested = back_test(&completions, &[formulas[0].clone(), candidate.clone()], visits, AIM);
     let alpha = state.alpha();
     let back_test = BackTest {
-        fitness: "change_rate".into(),
-        in_force: (formulas[0].name.clone(), tested[0].change_rate),
-        candidate: tested[1].change_rate,
+        fitness: AIM.name().into(),
+        in_force: (formulas[0].name.clone(), tested[0].reached),
+        candidate: tested[1].reached,
         closed_forms: Vec::new(),
         gain: tested[1].ends(alpha),
         alpha,
         coverage: [tested[0].coverage, tested[1].coverage],
         sample: [to_test.pages.len() as u64, completions.groups() as u64, KEPT.into()],
+        freshness: Some(FreshnessTest {
+            in_force: tested[0].freshness,
+            candidate: tested[1].freshness,
+            gain: ends(&tested[1].gains[1], alpha),
+        }),
     };
     Ok(Candidate::new(candidate, histories.last.0, back_test)?.write(data)?)
 }

@@ -49,6 +49,7 @@ pub fn read_log(
     let budget = &crawl.settings.config.budget;
     let is_limited = budget.bytes_per_host.0 > 0 || budget.bytes_per_cycle.0 > 0;
     let (mut done, mut bytes, mut found) = (Done::default(), BTreeMap::new(), None::<FoundByShare>);
+    let weighs = crawl.settings.pages.weighing().is_some();
     let (mut rule_use, lessons) = (RuleUse::default(), RefCell::new(lessons));
     let observe = |visit: &Visit, links: usize| {
         visit.index.into_iter().for_each(|index| done.insert(index));
@@ -57,6 +58,9 @@ pub fn read_log(
             *sum = sum.saturating_add(visit.bytes);
         }
         tally.add(visit, links);
+        if weighs {
+            tally.weigh(visit, crawl.settings.pages.importance(&visit.url));
+        }
         tally.without_text += u64::from(rule_use.observe(visit, &crawl.settings.change));
         responses.add(visit);
         if visit.standing.is_some() {

@@ -1,7 +1,8 @@
 //! Counts of visits.
 
 use super::AuditTally;
-use recrawl_types::{Change, Effect, Outcome, Share, Skip, Visit};
+use recrawl_estimation::Weighted;
+use recrawl_types::{Change, Effect, Importance, Outcome, Share, Skip, Visit};
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 
@@ -117,6 +118,31 @@ tally! {
     bytes: u64,
     /// Outcomes of the audit sample, each page weighted by its probability.
     audit: AuditTally,
+    /// Of `score_visits`, those whose pages were weighed; 0 unless some page has an importance of its own.
+    #[serde(skip_serializing_if = "is_zero")]
+    weighed_visits: u64,
+    /// Importance of their pages that changed, in thousandths.
+    #[serde(skip_serializing_if = "is_zero")]
+    weighed_changed: u64,
+    /// Pages of the audit sample whose copy is current, weighted by their importance as well.
+    #[serde(skip_serializing_if = "is_nobody")]
+    weighed_current: Weighted,
+    /// The same of pages that changed or no longer exist.
+    #[serde(skip_serializing_if = "is_nobody")]
+    weighed_stale: Weighted,
+}
+
+/// The figures of a report in which pages count by their importance.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ByImportance {
+    /// Importance of the pages of `score_changed`, per visit.
+    pub change_rate: Option<f64>,
+    /// Share of the importance of pages unchanged since their last visit, before the visits, by the audit sample.
+    pub freshness: Option<f64>,
+}
+
+fn is_nobody(sample: &Weighted) -> bool {
+    sample.pages == 0
 }
 
 fn is_zero(count: &u64) -> bool {
@@ -175,6 +201,33 @@ impl Tally {
                 self.media_type += u64::from(skip == Skip::MediaType);
             }
         }
+    }
+
+    /// Counts a visit by the importance of its page, beside [`Tally::add`].
+    pub fn weigh(&mut self, visit: &Visit, importance: Importance) {
+        let is_gone = matches!(visit.outcome, Outcome::NotFound(_));
+        let changed = if is_gone { Some(true) } else { visit.outcome.has_changed() };
+        match (visit.share, changed) {
+            (Share::Score, Some(changed)) if !is_gone => {
+                self.weighed_visits += 1;
+                self.weighed_changed += if changed { importance.thousandths() } else { 0 };
+            }
+            // A page that does not count is no part of the sample.
+            (Share::Audit(probability), Some(changed)) if importance.thousandths() > 0 => {
+                let of = if changed { &mut self.weighed_stale } else { &mut self.weighed_current };
+                of.count(probability / importance.value());
+            }
+            _ => {}
+        }
+    }
+
+    /// The figures by importance; none unless pages were weighed.
+    pub fn by_importance(&self) -> Option<ByImportance> {
+        let visits = self.weighed_visits;
+        let change_rate = (visits > 0).then(|| self.weighed_changed as f64 / 1_000.0 / visits as f64);
+        let [current, stale] = [self.weighed_current, self.weighed_stale].map(|of| of.weight.value());
+        let freshness = (current + stale > 0.0).then(|| current / (current + stale));
+        (change_rate.is_some() || freshness.is_some()).then_some(ByImportance { change_rate, freshness })
     }
 
     fn wishes(&mut self, visit: &Visit) {

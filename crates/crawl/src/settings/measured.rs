@@ -4,7 +4,6 @@
 use crate::config::Config;
 use crate::config::units::Amount;
 use crate::parts::improve::rules::MIN_KEPT_CYCLES;
-use recrawl_types::Importance;
 
 /// Pages of the audit share at least: the panel takes a quarter of them, and a candidate's choice another.
 const MIN_AUDIT: u64 = 4;
@@ -47,14 +46,6 @@ pub fn check(config: &Config, learns: bool) -> Result<(), String> {
             ));
         }
     }
-    let weighing = config.pages.iter().find(|table| table.importance.unwrap_or_default() != Importance::ONE);
-    if let Some(table) = weighing.filter(|_| learns) {
-        return Err(format!(
-            "pages.importance of {:?} has no meaning for {mode}, whose formulas and trials count all pages alike; remove it, \
-             or set improve.mode to \"watch\"",
-            table.matches
-        ));
-    }
     let kept = config.storage.keep_visits;
     // Measuring alone needs no histories, but learning replays them.
     match (learns, kept) {
@@ -71,25 +62,6 @@ pub fn check(config: &Config, learns: bool) -> Result<(), String> {
 mod tests {
     use super::*;
     use crate::config::units::{DiscoveryShare, Share};
-
-    #[test]
-    fn a_loop_that_counts_all_pages_alike_refuses_importance() {
-        use crate::config::PagesTable;
-        let of = |importance: f64| {
-            let importance = Importance::new(importance);
-            vec![PagesTable { matches: "a.test".into(), importance, ..PagesTable::default() }]
-        };
-        let mut config = Config { pages: of(1.0), ..Config::default() };
-        config.improve.mode = "promote".into();
-        assert_eq!(check(&config, true), Ok(()));
-        config.pages = of(5.0);
-        assert_eq!(check(&config, false), Ok(()));
-        let why = check(&config, true).unwrap_err();
-        assert!(
-            why.contains("\"a.test\"") && why.contains("\"promote\"") && why.contains("\"watch\""),
-            "{why}"
-        );
-    }
 
     fn wrong(learns: bool, change: fn(&mut Config)) -> Option<String> {
         let mut config = Config::default();

@@ -6,7 +6,7 @@
 //! notes its objective when it begins, in a file, so that readers and restarts know it as well.
 
 use crate::config::units::Rounds;
-use crate::config::{Config, operator_file};
+use crate::config::{Config, PagesTable, operator_file};
 use crate::data_dir;
 use crate::failure::Failure;
 use crate::settings::formula_file;
@@ -47,6 +47,8 @@ pub struct RankedBy {
     pub formula: Formula,
     /// The revisit rounds of a cycle.
     pub rounds: CycleRounds,
+    /// The objective that names both, if one does.
+    pub objective: Option<Objective>,
 }
 
 /// The revisit rounds of a cycle.
@@ -72,15 +74,13 @@ impl CycleRounds {
 
 /// The formula of data directories that began before there were objectives.
 const FORMER: &str = "default";
-/// Formulas that are a product of roots of gains, and the root of them that grows as a gain does: with it, a page of
-/// importance 5 counts as five pages, as by a formula that is one gain.
-const ROOTS: [(&str, &str); 2] = [("balanced", "2 / 3"), (FORMER, "4 / 5")];
 /// Rounds of a cycle by an objective: the second one knows what the first found. More add almost nothing.
 const ROUNDS: u32 = 2;
 static ONE_ROUND: Parts = Parts::Equal(1);
 
 impl Objective {
-    const ALL: [Objective; 3] = [Objective::Balanced, Objective::Fresh, Objective::Changes];
+    /// All of them.
+    pub const ALL: [Objective; 3] = [Objective::Balanced, Objective::Fresh, Objective::Changes];
 
     /// The name in configurations, and of its formula.
     pub fn name(self) -> &'static str {
@@ -97,13 +97,20 @@ impl Objective {
 
     /// The objective that the configuration names, if any.
     fn configured(config: &Config) -> Result<Option<Objective>, String> {
-        let text = &config.schedule.objective;
+        Objective::named("schedule.objective", &config.schedule.objective)
+    }
+
+    /// The objective that a key names, if any.
+    ///
+    /// # Errors
+    /// When there is none of this name.
+    pub fn named(key: &str, text: &str) -> Result<Option<Objective>, String> {
         if text.is_empty() {
             return Ok(None);
         }
         let named = Objective::ALL.into_iter().find(|objective| objective.name() == text);
         let names = Objective::ALL.map(Objective::name).join(", ");
-        named.map(Some).ok_or_else(|| format!("schedule.objective is {text:?}; write one of: {names}"))
+        named.map(Some).ok_or_else(|| format!("{key} is {text:?}; write one of: {names}"))
     }
 
     /// The objective with which a data directory began: the best for a new one; none if it began before there were
@@ -200,7 +207,7 @@ impl RankedBy {
 
     /// By this formula alone, which counts before the configuration.
     pub fn by(formula: Formula, config: &Config) -> RankedBy {
-        RankedBy { formula, rounds: rounds(config, 1) }
+        RankedBy { formula, rounds: rounds(config, 1), objective: None }
     }
 
     fn begun_with(config: &Config, policy: PolicyKind, began: Option<Objective>) -> Result<RankedBy, String> {
@@ -228,7 +235,11 @@ impl RankedBy {
     fn to(objective: Objective, config: &Config, policy: PolicyKind) -> RankedBy {
         // A policy without a formula learns nothing from the first round.
         let several = if policy.is_formula() { ROUNDS } else { 1 };
-        RankedBy { formula: objective.formula(config), rounds: rounds(config, several) }
+        RankedBy {
+            formula: objective.formula(config),
+            rounds: rounds(config, several),
+            objective: Some(objective),
+        }
     }
 }
 
@@ -247,27 +258,14 @@ fn rounds(config: &Config, otherwise: u32) -> CycleRounds {
 
 /// A built-in formula; if some page may have an importance other than 1, the same times the importance.
 fn weighed(name: &str, config: &Config) -> Formula {
-    let formula = Builtin::named(name).expect("a built-in formula").formula();
-    if config.pages.iter().all(|table| table.importance.unwrap_or_default() == Importance::ONE) {
-        return formula;
-    }
-    let gain = match ROOTS.iter().find(|(of, _)| *of == name) {
-        Some((_, root)) => format!("pow({}, {root})", formula.expr),
-        None => formula.expr.to_string(),
-    };
-    let weighed = Formula::from_expression(&format!("importance * {gain}")).expect("a formula of terminals");
-    Formula {
-        name: format!("{name}_by_importance"),
-        description: format!("{}; by importance", formula.description),
-        expr: weighed.expr,
-        ..formula
-    }
+    let builtin = Builtin::named(name).expect("a built-in formula");
+    let is_one = |table: &PagesTable| table.importance.unwrap_or_default() == Importance::ONE;
+    if config.pages.iter().all(is_one) { builtin.formula() } else { builtin.by_importance() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::PagesTable;
     use crate::settings::Settings;
     use proptest::prelude::*;
     use recrawl_types::{Cycle, History, Known, StateColumns};

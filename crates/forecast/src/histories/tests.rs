@@ -1,5 +1,6 @@
 use super::*;
 use proptest::prelude::*;
+use recrawl_types::Importance;
 
 proptest! {
     /// What was known before the kept visits follows from the record and from them.
@@ -30,6 +31,7 @@ proptest! {
             url: recrawl_types::UrlRules::keep_all().canonicalize("http://a.example/").unwrap(),
             before: found,
             visits: visits.iter().map(|visit| (visit.cycle, visit.changed)).collect(),
+            importance: Importance::ONE,
         };
         let (mut count, mut changed) = (0, 0);
         let visited = page.visited();
@@ -74,7 +76,12 @@ fn halves_share_no_site_and_where_there_are_few_no_folder() {
         let page = |number: usize| {
             let url = format!("http://s{}.example/f{}/{number}", number % sites, number / sites % 20);
             let url = recrawl_types::UrlRules::keep_all().canonicalize(&url).unwrap();
-            SeenPage { url, before: History::first_fetch(Cycle(1)), visits: Vec::new() }
+            SeenPage {
+                url,
+                before: History::first_fetch(Cycle(1)),
+                visits: Vec::new(),
+                importance: Importance::ONE,
+            }
         };
         (0..600).map(page).collect()
     };

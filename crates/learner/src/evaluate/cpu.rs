@@ -12,6 +12,9 @@ use recrawl_simulation::{Dataset, Rules, RulesError, replay};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+/// Metrics that are counted page by page.
+const OF_PAGES: [&str; 2] = ["coverage", "coverage_by_importance"];
+
 /// How expressions become scores, and scores a fitness.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Meaning {
@@ -153,7 +156,7 @@ impl Evaluate for Plain<'_> {
 }
 
 /// Evaluates each formula by the fastest replay that is exact for it: [`Fast`], or [`Plain`] for a formula that [`Fast`]
-/// cannot replay, and for all formulas if a cycle has several rounds.
+/// cannot replay, and for all formulas if a cycle has several rounds, or the fitness is of coverage.
 ///
 /// What siblings and the model show depends on the visits of the formula itself, so no two formulas share it.
 pub struct Replays<'a> {
@@ -175,9 +178,10 @@ impl<'a> Replays<'a> {
         held: usize,
     ) -> Result<Replays<'a>, ReplayerError> {
         let plain = Plain::new(data, rules, meaning, pool).map_err(ReplayerError::Rules)?;
-        let fast = match rules.rounds.count() {
-            1 => Some(Fast::new(data, rules, meaning, pool)?.with_part_of_memo(held)),
-            _ => None,
+        let is_by_page = rules.rounds.count() > 1 || meaning.fitness.uses(&OF_PAGES);
+        let fast = match is_by_page {
+            false => Some(Fast::new(data, rules, meaning, pool)?.with_part_of_memo(held)),
+            true => None,
         };
         Ok(Replays { fast, plain })
     }

@@ -7,7 +7,6 @@ use crate::evaluate::cpu::Meaning;
 use crate::fitness::{first_highest, mean};
 use crate::folds::{Fold, Folds};
 use crate::learn::LearnError;
-use crate::options::rivals;
 use crate::policy_result::Paired;
 use recrawl_formula::{Expr, Formula};
 use recrawl_simulation::compare::CHANGES_NEEDED;
@@ -134,7 +133,7 @@ impl Judge<'_> {
         folds: &Folds<'_>,
         results: &[FoldResult],
     ) -> Result<(FoldComparison, Vec<Tested>), LearnError> {
-        let known = rivals(self.options.preset.tree.terminals);
+        let known = self.options.rivals();
         let chosen: Vec<Expr> =
             results.iter().map(|fold| fold.choices[fold.chosen].candidate.simplified.clone()).collect();
         let exprs: Vec<Expr> = known.iter().map(|formula| formula.expr.clone()).chain(chosen).collect();

@@ -140,7 +140,7 @@ fn known_policies_change_nothing_but_their_own_lines() {
 #[test]
 fn what_gains_no_more_than_a_standard_error_is_not_written() {
     let mut options = options("recrawl");
-    options.start = crate::options::start(&options.preset, &[Start::Rivals]).unwrap();
+    options.start = crate::options::start(&options.preset, &options.fitness, &[Start::Rivals]).unwrap();
     options.preset.population.size = 40;
     let learned = learned(&data(90, 60, 9), &options, 2);
     assert!(!learned.across.is_worth_it() && learned.across.error > 0.001, "{}", learned.why());
@@ -163,7 +163,7 @@ fn threads_and_interruptions_leave_no_trace_on_formulas_of_related_pages() {
     let mut options = options("recrawl");
     options.preset.tree.terminals = Set::Related;
     options.preset.population.size = 30;
-    options.start = crate::options::start(&options.preset, &[Start::Rivals]).unwrap();
+    options.start = crate::options::start(&options.preset, &options.fitness, &[Start::Rivals]).unwrap();
     options.rules.rounds = recrawl_simulation::rules::Parts::Equal(2);
     no_trace(&crate::testing::folders(6, 6, 20, 4), &options);
 }
@@ -247,7 +247,7 @@ fn a_checkpoint_of_another_learning_is_refused() {
 fn learning_begins_level_with_what_it_starts_from() {
     let data = data(90, 40, 9);
     let mut options = options("recrawl");
-    options.start = crate::options::start(&options.preset, &[Start::Rivals]).unwrap();
+    options.start = crate::options::start(&options.preset, &options.fitness, &[Start::Rivals]).unwrap();
     options.fold_by = FoldBy::Site;
     options.preset.population.size = 40;
     let learned = learned(&data, &options, 2);

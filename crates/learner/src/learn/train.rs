@@ -5,7 +5,7 @@ use crate::checkpoint::Checkpoint;
 use crate::evaluate::Evaluate;
 use crate::evolve::Run;
 use crate::memo::Memo;
-use crate::options::Options;
+use crate::options::{Options, vocabulary};
 use crate::work::Work;
 
 /// The training parts of folds.
@@ -56,7 +56,7 @@ pub(crate) fn train<P: TrainingParts>(
     observer: &mut dyn Observer,
 ) -> Result<Trained, LearnError> {
     let preset = &options.preset;
-    let vocabulary = preset.vocabulary().map_err(LearnError::Preset)?;
+    let vocabulary = vocabulary(preset, &options.fitness).map_err(LearnError::Preset)?;
     let population = &preset.population;
     let (seeds, generations) = (population.random_seeds.len(), u64::from(population.generations));
     if runs.len() > numbers.len() * seeds {

@@ -5,7 +5,6 @@ use crate::evaluate::Evaluate;
 use crate::evaluate::cpu::Replays;
 use crate::fitness::{first_highest, mean};
 use crate::learn::LearnError;
-use crate::options::rivals;
 use crate::work::Work;
 use recrawl_formula::{Expr, Formula};
 use recrawl_simulation::Dataset;
@@ -41,7 +40,7 @@ impl<'a> Gains<'a> {
 /// # Errors
 /// If a part cannot be replayed.
 pub(super) fn best_known(sets: &SeveralSets<'_>, train: &[&Dataset]) -> Result<Vec<Formula>, LearnError> {
-    let rivals = rivals(sets.options.preset.tree.terminals);
+    let rivals = sets.options.rivals();
     let exprs: Vec<Expr> = rivals.iter().map(|formula| formula.expr.clone()).collect();
     let of_part = |&part: &&Dataset| {
         let fitness: Vec<f64> =

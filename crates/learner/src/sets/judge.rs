@@ -8,7 +8,6 @@ use crate::evolve::Run;
 use crate::fitness::{first_highest, mean};
 use crate::judge::{self, Candidate, Judge, RunHistory, Tested, Validated, choice};
 use crate::learn::{LearnError, Observer};
-use crate::options::rivals;
 use crate::policy_result::Paired;
 use crate::preset::Method;
 use crate::work::Work;
@@ -213,7 +212,7 @@ impl JudgeOfSets<'_> {
     /// The best known formula over the validation parts of all folds, and the gain of each fold's formula over those of
     /// the others; with a single fold, over its own.
     fn across(&self, folds: &[FoldOfSets]) -> Result<(Formula, Vec<f64>), LearnError> {
-        let rivals = rivals(self.sets.options.preset.tree.terminals);
+        let rivals = self.sets.options.rivals();
         let chosen = folds.iter().map(|fold| fold.candidate.simplified.clone());
         let exprs: Vec<Expr> = rivals.iter().map(|formula| formula.expr.clone()).chain(chosen).collect();
         let mut parts = Vec::with_capacity(folds.len());

@@ -36,7 +36,7 @@ fn of_related_pages() -> Options {
     options.preset.tree.terminals = Set::Related;
     options.preset.population.random_seeds = vec![7];
     options.preset.population.size = 40;
-    options.start = start(&options.preset, &[Start::Rivals]).unwrap();
+    options.start = start(&options.preset, &options.fitness, &[Start::Rivals]).unwrap();
     options.preset.population.generations = 2;
     options.fold_by = FoldBy::Site;
     options
@@ -79,7 +79,7 @@ fn the_fitness_is_the_mean_gain_over_the_best_known_formula_of_each_set() {
             let folds = Folds::new(set, options.preset.protocol, options.fold_by, 3, 2).unwrap();
             let fold = folds.fold(of_fold.fold);
             let known_fitness = fitness(&options, &fold.train, &known.expr);
-            for rival in rivals(Set::Related) {
+            for rival in rivals(Set::Related, &options.fitness) {
                 assert!(fitness(&options, &fold.train, &rival.expr) <= known_fitness, "{}", rival.name);
             }
             for (gains, part) in gains.iter_mut().zip([&fold.train, &fold.validation, &fold.test]) {

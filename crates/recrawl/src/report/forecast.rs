@@ -243,7 +243,10 @@ impl Start {
 pub fn histories(settings: &Settings, own: &OwnVisitsArgs) -> Result<Histories, Failure> {
     let repository = open_read::repository(settings)?;
     let request = request(settings, own.sample_pages, own.sample_cycles);
-    Histories::read(&repository.current(), &repository.kept(), request).map_err(Failure::work)
+    let mut histories =
+        Histories::read(&repository.current(), &repository.kept(), request).map_err(Failure::work)?;
+    histories.weigh(|url| settings.pages.importance(url));
+    Ok(histories)
 }
 
 /// A sample of at most this many pages, and of the last cycles.

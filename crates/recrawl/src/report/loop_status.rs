@@ -68,8 +68,9 @@ pub fn of(
 /// A candidate for the console.
 pub fn candidate(candidate: &Candidate) -> view::Candidate {
     let scored = |(name, value): &(String, f64)| Scored { name: name.clone(), value: *value };
-    let BackTest { fitness, in_force, candidate: reached, closed_forms, gain, alpha, coverage, sample } =
-        &candidate.back_test;
+    let BackTest {
+        fitness, in_force, candidate: reached, closed_forms, gain, alpha, coverage, sample, ..
+    } = &candidate.back_test;
     view::Candidate {
         id: candidate.id(),
         name: candidate.name.clone(),

@@ -1,6 +1,7 @@
 use super::*;
+use crate::dataset::tests::weighed;
 use crate::policy::Policy;
-use crate::testing::{datasets, rules, weighed};
+use crate::testing::{datasets, rules};
 use crate::{Budget, Observed, RulesError, Truth, replay};
 use proptest::prelude::*;
 use recrawl_formula::{Basis, Expr, Protection, function, terminal};
@@ -164,7 +165,15 @@ proptest! {
         };
         // Pages are out of their warm-up.
         let rules = Rules { warmup: 0, ..rules };
-        prop_assert_eq!(&plain(&rest, &rules, &program), &expected);
+        // Only coverage begins anew.
+        let without_coverage = |cycles: &[CycleFigures]| {
+            let without = |cycle: &CycleFigures| {
+                let importance = crate::ImportanceFigures { covered: 0, ..cycle.importance };
+                CycleFigures { covered: 0, importance, ..*cycle }
+            };
+            cycles.iter().map(without).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(without_coverage(&plain(&rest, &rules, &program)), without_coverage(&expected));
         let replayer = Replayer::new(&rest, &rules).unwrap();
         let figures = replayer.run(&program, wants, &mut Scratch::default());
         prop_assert_eq!(bits(&figures, wants), bits(&expected, wants));
@@ -236,7 +245,8 @@ fn large_and_small_tie_classes_and_constant_scores_are_those_of_the_plain_replay
         for text in ["1", "t", "t * X", "nad", "t - 3 * t", "gad * t + n", "log(X - 1)"] {
             let program = compile(text);
             let figures = replayer.run(&program, WantedFigures::ALL, &mut scratch);
-            assert_eq!(figures, plain(&data, &rules, &program), "{text}");
+            let expected = bits(&plain(&data, &rules, &program), WantedFigures::ALL);
+            assert_eq!(bits(&figures, WantedFigures::ALL), expected, "{text}");
         }
         assert_eq!(replayer.work().runs_remembered, 0);
     }

@@ -86,6 +86,78 @@ fn all_rounds_but_the_last_visit_one_page_of_a_group() {
     assert!(twice[..2] == [0, 0] && twice[2] > 0, "{twice:?}");
 }
 
+/// Pages with these addresses that change in the cycles of these words.
+fn pages_at(urls: impl Iterator<Item = String>, word: impl Fn(usize) -> u64) -> Dataset {
+    let importance = |i: usize| recrawl_types::Importance::new([0.0, 1.0, 1_000.0][i % 3]).unwrap();
+    let page = |(i, url): (usize, String)| crate::RecordedPage {
+        url: url.into(),
+        last: LAST,
+        importance: importance(i),
+        ..Default::default()
+    };
+    let pages: Vec<crate::RecordedPage> = urls.enumerate().map(page).collect();
+    Dataset {
+        name: "odd".into(),
+        dates: Vec::new(),
+        truth: Truth::from_words(LAST, (0..pages.len()).map(word).collect()),
+        pages,
+        sites: vec!["a".into()],
+        groups: vec!["a".into()],
+        signals: Default::default(),
+        contents: None,
+        beginning: None,
+    }
+}
+
+/// One folder of many pages, many folders of few, no folders, no URLs; pages that change alike or never, and count for
+/// nothing or for a thousand.
+#[test]
+fn no_objective_scores_any_pages_with_nan() {
+    let folders: [fn(usize) -> String; 4] = [
+        |i| format!("http://a.test/all/{i}"),
+        |i| format!("http://a.test/{}/{}", i / 8, i % 8),
+        |i| format!("http://{i}.test/"),
+        |i| format!("page {i}"),
+    ];
+    let changes: [fn(usize) -> u64; 3] =
+        [|_| 0, |_| (2 << LAST) - 2, |i| if i % 7 == 0 { 0b10_1010 } else { 0 }];
+    let rules = Rules { rounds: Parts::Equal(2), budget: Budget::Share(0.1), ..Rules::default() };
+    for data in folders.iter().flat_map(|url| changes.map(|word| pages_at((0..800).map(url), word))) {
+        for name in ["balanced", "fresh", "changes", "default"] {
+            let builtin = recrawl_formula::builtin::Builtin::named(name).unwrap();
+            for formula in [builtin.formula(), builtin.by_importance()] {
+                let mut policy = NeverNan(FormulaPolicy::new(&formula), 0);
+                let trace = replay::run(&data, &rules, &mut policy).unwrap();
+                assert!(policy.1 > 0 && trace.cycles.iter().all(|cycle| cycle.visited == 80), "{name}");
+                let figures = crate::metric::ALL.iter().chain(crate::metric::BY_IMPORTANCE);
+                for metric in figures.filter(|metric| metric.of_cycle().is_some()) {
+                    assert!(metric.of_replay(&trace).is_finite(), "{name}: {}", metric.name);
+                }
+            }
+        }
+    }
+}
+
+/// Checks the scores of a policy, and counts the checked cycles.
+struct NeverNan(FormulaPolicy, u32);
+
+impl Policy for NeverNan {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn reads(&self) -> recrawl_types::Reads {
+        self.0.reads()
+    }
+
+    fn score(&mut self, observed: &Observed, out: &mut Vec<f64>) {
+        self.0.score(observed, out);
+        let is_wrong = |(page, score): (usize, &f64)| observed.competes(page) && !score.is_finite();
+        assert!(!out.iter().enumerate().any(is_wrong), "cycle {}", observed.cycle());
+        self.1 += 1;
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 

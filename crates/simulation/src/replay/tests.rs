@@ -1,6 +1,7 @@
 use super::*;
+use crate::dataset::tests::weighed;
 use crate::policy::{FormulaPolicy, PolicyKind};
-use crate::testing::{datasets, rules, weighed};
+use crate::testing::{datasets, rules};
 use crate::{Budget, RecordedPage, Signals, Truth, metric};
 use proptest::prelude::*;
 use recrawl_formula::{Basis, Formula};
@@ -212,12 +213,13 @@ proptest! {
         data in any::<bool>().prop_flat_map(|fixed| datasets(fixed, LAST)), rules in rules(LAST),
     ) {
         let trace = run(&data, &rules, &mut formula(FORMULA)).unwrap();
-        for (by_importance, usual) in metric::BY_IMPORTANCE.iter().zip([metric::CHANGE_RATE, metric::FRESHNESS]) {
+        let usual = [metric::CHANGE_RATE, metric::FRESHNESS, metric::COVERAGE];
+        for (by_importance, usual) in metric::BY_IMPORTANCE.iter().zip(usual) {
             let [a, b] = [by_importance, &usual].map(|metric| metric.of_cycle().unwrap());
             for cycle in &trace.cycles {
                 prop_assert_eq!(a(cycle).to_bits(), b(cycle).to_bits());
             }
-            let [a, b] = [by_importance, &usual].map(|metric| metric.of_sites.unwrap());
+            let [Some(a), Some(b)] = [by_importance, &usual].map(|metric| metric.of_sites) else { continue };
             for site in &trace.sites {
                 prop_assert_eq!(a(site).to_bits(), b(site).to_bits());
             }
@@ -277,6 +279,10 @@ proptest! {
             let mut harmonic = 0.0;
             for &page in &here {
                 let site = &mut sites[data.pages[page].site as usize];
+                if by_budget.contains(&page) {
+                    figures.covered += 1;
+                    figures.importance.covered += importance(page);
+                }
                 site.pages += 1;
                 site.importance.pages += importance(page);
                 figures.importance.pages += importance(page);

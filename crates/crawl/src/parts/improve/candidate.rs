@@ -11,6 +11,8 @@ use xxhash_rust::xxh3::xxh3_128;
 
 /// The version of the file. Figures of another one may mean something else.
 const VERSION: u32 = 1;
+/// Part of the pages visited by a candidate, below which the formula in force starves the others.
+const STARVED: f64 = 0.75;
 /// The name of the file.
 const FILE: &str = "candidate.json";
 
@@ -36,7 +38,7 @@ pub struct Candidate {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BackTest {
-    /// The figure that was compared: `change_rate` or `freshness`.
+    /// The figure that was compared: `change_rate`, `freshness` or `balanced`.
     pub fitness: String,
     /// The name of the formula in force, and what it reached.
     pub in_force: (String, f64),
@@ -52,6 +54,37 @@ pub struct BackTest {
     pub coverage: [f64; 2],
     /// Pages, sites or folders, cycles.
     pub sample: [u64; 3],
+    /// Freshness, whatever figure was compared; none in files of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub freshness: Option<FreshnessTest>,
+}
+
+/// Freshness in a back-test.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FreshnessTest {
+    /// With the formula in force.
+    pub in_force: f64,
+    /// With the candidate.
+    pub candidate: f64,
+    /// Ends of the interval of the gain.
+    pub gain: [f64; 2],
+}
+
+impl BackTest {
+    /// Does the formula in force starve pages that the candidate would visit, and would more of them be fresh? Then each
+    /// cycle of a trial costs more than the guard risks.
+    pub fn starved(&self) -> Option<String> {
+        let [before, after] = self.coverage;
+        let is_fresher = self.freshness.is_some_and(|test| test.gain[0] > 0.0);
+        (is_fresher && before < STARVED * after).then(|| {
+            format!(
+                "{:.0} % of the pages are visited now, and {:.0} % would be",
+                before * 100.0,
+                after * 100.0
+            )
+        })
+    }
 }
 
 /// The digest of a formula: of its expression, and of what the names in it mean.
@@ -165,6 +198,7 @@ pub(crate) mod tests {
             alpha: 0.025,
             coverage: [0.9, 0.95],
             sample: [1000, 80, 60],
+            freshness: None,
         }
     }
 

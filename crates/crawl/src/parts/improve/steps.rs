@@ -366,6 +366,11 @@ impl LoopState {
                 after * 100.0,
                 before * 100.0
             ))
+        // The trial would only find it out weeks later.
+        } else if let Some(test) = candidate.back_test.freshness.filter(|test| test.gain[1] < -rules.max_loss)
+        {
+            let [low, high] = test.gain;
+            Some(format!("freshness would change by {low:+.4} to {high:+.4}"))
         } else if now.cycle < self.rests_until {
             Some(format!("an operator chose a formula; the loop rests until cycle {}", self.rests_until))
         } else {
@@ -415,6 +420,14 @@ impl LoopState {
             Some(why) => {
                 self.tell(now, LoopEventKind::Proposed, Some(&attempt.candidate), format!("{told}; {why}"));
                 self.step = Step::Proposed(attempt);
+            }
+            None if let Some(why) = attempt.candidate.back_test.starved() => {
+                self.put_in_force(
+                    now.cycle,
+                    now.at,
+                    attempt,
+                    format!("{told}; without a trial, since {why}"),
+                );
             }
             None => {
                 self.tell(now, LoopEventKind::TrialBegan, Some(&attempt.candidate), told);

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use recrawl_formula::parse;
 use recrawl_formula::terminal::Set;
 use recrawl_simulation::rules::{Budget, Parts};
+use recrawl_types::Importance;
 
 fn meaning(metric: usize) -> Meaning {
     Meaning {
@@ -33,16 +34,24 @@ proptest! {
     fn all_evaluators_agree_to_the_last_digit(
         trees in prop::collection::vec(testing::trees(5), 1..12), metric in 0..Fitness::metrics().count(), threads in 1usize..4,
     ) {
-        let (data, rules) = (data(50, 25, 5), Rules { budget: Budget::Share(0.1), ..Rules::default() });
+        let (mut data, rules) = (data(50, 25, 5), Rules { budget: Budget::Share(0.1), ..Rules::default() });
+        data.weigh(|name| Importance::new(if name.ends_with('3') { 7.5 } else { 1.0 }).unwrap());
         let (meaning, pool) = (meaning(metric), pool(threads));
         let plain = Plain::new(&data, &rules, &meaning, &pool).unwrap().evaluate(&trees);
-        let fast = Fast::new(&data, &rules, &meaning, &pool).unwrap().evaluate(&trees);
-        let replays = Replays::new(&data, &rules, &meaning, &pool, 3).unwrap();
-        prop_assert_eq!(&plain, &fast);
-        prop_assert_eq!(&plain, &replays.evaluate(&trees));
-        prop_assert_eq!(replays.work().replays_by_page, 0);
         prop_assert!(plain.iter().all(|cycles| cycles.len() == 22));
         prop_assert!(plain.iter().flatten().all(|value| value.is_finite()));
+        let fast = Fast::new(&data, &rules, &meaning, &pool).unwrap().evaluate(&trees);
+        let replays = Replays::new(&data, &rules, &meaning, &pool, 3).unwrap();
+        prop_assert_eq!(&plain, &replays.evaluate(&trees));
+        if meaning.fitness.uses(&OF_PAGES) {
+            prop_assert_eq!(replays.work().replays_by_page, trees.len() as u64);
+        } else {
+            prop_assert_eq!(&plain, &fast);
+            prop_assert_eq!(replays.work().replays_by_page, 0);
+        }
+        let weighed = [parse("importance * p_eb").unwrap()];
+        let plain = Plain::new(&data, &rules, &meaning, &pool).unwrap().evaluate(&weighed);
+        prop_assert_eq!(plain, replays.evaluate(&weighed));
     }
 
     /// Formulas of related pages have the figures of a simulation, with one round a cycle and with several.

@@ -6,12 +6,14 @@ use crate::command::{print, print_json, print_labelled};
 use crate::process::signals;
 use crate::report::forecast;
 use recrawl_crawl::failure::Failure;
-use recrawl_crawl::parts::improve::candidate::{BackTest, Candidate};
+use recrawl_crawl::parts::improve::candidate::{BackTest, Candidate, FreshnessTest};
 use recrawl_crawl::parts::improve::rules::alpha_of;
-use recrawl_crawl::settings::formula_file;
+use recrawl_crawl::settings::ranking::Objective;
+use recrawl_crawl::settings::{Settings, formula_file};
 use recrawl_forecast::Completions;
-use recrawl_forecast::back_test::{Tested, back_test};
+use recrawl_forecast::back_test::{Aim, Tested, back_test, best, ends};
 use recrawl_formula::Formula;
+use recrawl_formula::builtin::Builtin;
 use recrawl_learner::{Ending, Fitness, FoldBy, Options, Preset, Protocol, Start, learn, options};
 use recrawl_simulation::{Budget, Dataset, Rules};
 use recrawl_terminal::clock;
@@ -57,7 +59,8 @@ fn learn_and_test(args: &ImproveRunArgs) -> Result<(), Failure> {
     let shutdown = signals::shutdown("stopping after this generation (a second signal stops at once)")?;
     let pool = learning::pool(args.threads)?;
     let cpu = args.cpu.unwrap_or(settings.config.improve.learn_cpu);
-    let options = options_of(&data, &in_force, visits)?;
+    let aim = aim(&settings)?;
+    let options = options_of(&data, &in_force, visits, aim)?;
     let mut progress = Progress::new(&shutdown, Some(cpu.0));
     let ending = learn(&data, &options, Vec::new(), &pool, &mut progress).map_err(Failure::work)?;
     progress.finish();
@@ -66,24 +69,25 @@ fn learn_and_test(args: &ImproveRunArgs) -> Result<(), Failure> {
     };
     // Closed forms are compared where the formula was learned; only the best of them is tested beside it.
     let best_known = &learned.across.known.name;
-    let known = options::rivals(options.preset.tree.terminals);
-    let known = known.into_iter().find(|formula| formula.name == *best_known);
+    let known = options.rivals().into_iter().find(|formula| formula.name == *best_known);
+    // The learner does not replay the forms of the objectives, which read what pages show of each other.
+    let forms = Objective::ALL.map(|objective| Builtin::named(objective.name()).expect("a built-in formula"));
+    let forms = forms.map(|form| if data.is_weighed() { form.by_importance() } else { form.formula() });
     let formulas: Vec<Formula> =
-        [Some(in_force.clone()), Some(learned.formula.clone()), known].into_iter().flatten().collect();
+        [in_force.clone(), learned.formula.clone()].into_iter().chain(known).chain(forms).collect();
     // On sites that nothing was learned from.
-    let tested = pool.install(|| back_test(&Completions::new(&to_test), &formulas, visits));
-    let place = (1..formulas.len()).max_by(|a, b| tested[*a].gain.value.total_cmp(&tested[*b].gain.value));
-    let place = place.expect("a formula was learned");
+    let tested = pool.install(|| back_test(&Completions::new(&to_test), &formulas, visits, aim));
+    let place = best(&tested, aim).expect("a formula was learned");
     let alpha = alpha_of(args.tries);
     let found = BackTest {
-        fitness: "change_rate".into(),
-        in_force: (in_force.name.clone(), tested[0].change_rate),
-        candidate: tested[place].change_rate,
+        fitness: aim.name().into(),
+        in_force: (in_force.name.clone(), tested[0].reached),
+        candidate: tested[place].reached,
         closed_forms: formulas
             .iter()
             .zip(&tested)
             .skip(2)
-            .map(|(f, t)| (f.name.clone(), t.change_rate))
+            .map(|(f, t)| (f.name.clone(), t.reached))
             .collect(),
         gain: tested[place].ends(alpha),
         alpha,
@@ -93,6 +97,11 @@ fn learn_and_test(args: &ImproveRunArgs) -> Result<(), Failure> {
             test_sites as u64,
             u64::from(to_test.last.since(to_test.first)) + 1,
         ],
+        freshness: Some(FreshnessTest {
+            in_force: tested[0].freshness,
+            candidate: tested[place].freshness,
+            gain: ends(&tested[place].gains[1], alpha),
+        }),
     };
     let candidate = Candidate::new(&formulas[place], histories.last.0, found)?;
     candidate.write(&settings.data_dir)?;
@@ -115,24 +124,50 @@ fn give_way(daemon: u32) -> Result<(), Failure> {
 }
 
 fn text(candidate: &Candidate, tested: &Tested) -> String {
-    let BackTest { in_force, gain: [low, high], coverage: [before, after], sample, .. } =
-        &candidate.back_test;
+    let BackTest {
+        fitness, in_force, gain: [low, high], coverage: [before, after], sample, freshness, ..
+    } = &candidate.back_test;
     [
         format!("candidate  {}", candidate.expression),
-        format!("in force   {}: {:.4} changes a visit", in_force.0, in_force.1),
+        format!("in force   {}: {fitness} {:.4}", in_force.0, in_force.1),
         format!("gain       {:+.4} ({low:+.4} to {high:+.4}) on {} pages of {} sites or folders that it was not learned from", tested.gain.value, sample[0], sample[1]),
+        freshness.map_or(String::new(), |test| {
+            format!("freshness  {:.4}, {:.4} with the formula in force", test.candidate, test.in_force)
+        }),
         format!("coverage   {:.1} % of the pages, {:.1} % with the formula in force", 100.0 * after, 100.0 * before),
         "next       the loop takes it up at the next cycle, if improve.mode is \"propose\" or \"promote\"".to_owned(),
     ]
     .join("\n")
 }
 
-fn options_of(data: &Dataset, in_force: &Formula, visits: f64) -> Result<Options, Failure> {
+/// What formulas are learned and chosen for.
+fn aim(settings: &Settings) -> Result<Aim, Failure> {
+    let named = Objective::named("improve.objective", &settings.config.improve.objective);
+    Ok(match named.map_err(Failure::Usage)?.or(settings.objective).unwrap_or_default() {
+        Objective::Changes => Aim::ChangeRate,
+        Objective::Fresh => Aim::Freshness,
+        Objective::Balanced => Aim::Balanced,
+    })
+}
+
+/// The fitness that is learned for.
+fn fitness(aim: Aim, data: &Dataset) -> Result<Fitness, Failure> {
+    let by = if data.is_weighed() { "_by_importance" } else { "" };
+    let text = match aim {
+        Aim::ChangeRate => format!("change_rate{by}"),
+        Aim::Freshness => format!("freshness{by}"),
+        Aim::Balanced => format!("0.5*change_rate{by}+0.5*freshness{by}"),
+    };
+    text.parse().map_err(Failure::work)
+}
+
+fn options_of(data: &Dataset, in_force: &Formula, visits: f64, aim: Aim) -> Result<Options, Failure> {
     let mut preset = Preset::find("recrawl").map_err(Failure::work)?;
     preset.protocol = Protocol::Thesis;
     (preset.population.size, preset.population.generations) = (POPULATION, GENERATIONS);
     preset.population.random_seeds.truncate(1);
-    let start = |starts: &[Start]| options::start(&preset, starts).map_err(Failure::work);
+    let fitness = fitness(aim, data)?;
+    let start = |starts: &[Start]| options::start(&preset, &fitness, starts).map_err(Failure::work);
     // A formula beyond the preset cannot be started from.
     let own = start(&[Start::Rivals, Start::Formula(Box::new(in_force.clone()))]);
     let start = own.or_else(|_| start(&[Start::Rivals]))?;
@@ -145,7 +180,7 @@ fn options_of(data: &Dataset, in_force: &Formula, visits: f64) -> Result<Options
             budget: Budget::Share(visits.clamp(f64::MIN_POSITIVE, 1.0)),
             ..Rules::default()
         },
-        fitness: "change_rate".parse::<Fitness>().map_err(Failure::work)?,
+        fitness,
         all_policies: false,
         start,
         name: "learned-here".into(),

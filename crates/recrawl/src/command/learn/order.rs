@@ -44,7 +44,13 @@ pub fn of(args: &LearnArgs) -> Result<Order, Failure> {
     // A population may be smaller than the elite of the preset.
     preset.breeding.elite = preset.breeding.elite.min(preset.population.size);
     preset.check().map_err(Failure::usage)?;
-    let start = start(&preset)?;
+    let fitness = args.fitness.parse::<Fitness>().map_err(Failure::usage)?;
+    if fitness.is_by_importance() && args.replay.importance.is_none() && !args.data.is_empty() {
+        return Err(Failure::Usage(format!(
+            "--fitness {fitness}: all pages count alike; add --importance FILE"
+        )));
+    }
+    let start = start(&preset, &fitness)?;
     let rules = Rules { rounds: args.rounds.clone(), ..args.replay.rules() };
     // Checks share and number of pages only: pages and cycles of the data are not known yet.
     rules.check(1, rules.warmup.saturating_add(1)).map_err(Failure::usage)?;
@@ -58,7 +64,7 @@ pub fn of(args: &LearnArgs) -> Result<Order, Failure> {
         },
         only_fold: args.only_fold.map(|n| n as usize - 1),
         rules,
-        fitness: args.fitness.parse::<Fitness>().map_err(Failure::usage)?,
+        fitness,
         all_policies: args.all_policies,
         start,
         name: String::new(),
@@ -75,7 +81,7 @@ impl Order {
     /// # Errors
     /// [`Failure::Usage`] if the histories cannot be divided by time, or the formula cannot be started from.
     pub fn for_own_visits(mut self, visits_a_page: f64, in_force: &Formula) -> Result<Order, Failure> {
-        let Options { preset, rules, start, .. } = &mut self.0;
+        let Options { preset, rules, start, fitness, .. } = &mut self.0;
         if preset.protocol != folds::Protocol::Thesis {
             let text = "the visits of a crawl are not divided by time; use --protocol thesis";
             return Err(Failure::Usage(text.into()));
@@ -84,7 +90,7 @@ impl Order {
             rules.budget = Budget::Share(visits_a_page.clamp(f64::MIN_POSITIVE, 1.0));
         }
         // A formula beyond the preset cannot be started from; it is compared all the same.
-        let one = options::start(preset, &[Start::Formula(Box::new(in_force.clone()))]);
+        let one = options::start(preset, fitness, &[Start::Formula(Box::new(in_force.clone()))]);
         let new = one.into_iter().flatten().filter(|expr| !start.contains(expr)).collect::<Vec<_>>();
         start.extend(new);
         Ok(self)
@@ -98,7 +104,7 @@ impl Order {
 }
 
 /// The formulas to start from.
-fn start(preset: &Preset) -> Result<Vec<recrawl_formula::Expr>, Failure> {
+fn start(preset: &Preset, fitness: &Fitness) -> Result<Vec<recrawl_formula::Expr>, Failure> {
     let mut formulas = Vec::new();
     for text in &preset.population.start_from {
         match text.as_str() {
@@ -107,7 +113,7 @@ fn start(preset: &Preset) -> Result<Vec<recrawl_formula::Expr>, Failure> {
             _ => formulas.push(Start::Formula(Box::new(formula(text, preset)?))),
         }
     }
-    options::start(preset, &formulas).map_err(Failure::usage)
+    options::start(preset, fitness, &formulas).map_err(Failure::usage)
 }
 
 /// An expression, or a file whose protection and basis match the preset.

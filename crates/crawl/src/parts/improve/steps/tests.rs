@@ -1,5 +1,6 @@
 use super::*;
 use crate::parts::improve::candidate::tests::back_test;
+use crate::parts::improve::candidate::{BackTest, FreshnessTest};
 use crate::parts::improve::found::{Found, FoundByShare};
 use recrawl_estimation::Interval;
 use recrawl_scheduler::Overlap;
@@ -284,11 +285,45 @@ fn a_formula_that_an_operator_chose_is_not_overwritten_by_one_taken_back_before(
     assert_eq!(world.in_force.expr, formula("p_eb_site").expr);
 }
 
+/// A candidate with this interval of its gain in freshness, and with this coverage.
+fn fresher(gain: [f64; 2], coverage: [f64; 2]) -> Candidate {
+    let freshness = Some(FreshnessTest { in_force: 0.8, candidate: 0.8 + (gain[0] + gain[1]) / 2.0, gain });
+    let back_test = BackTest { freshness, coverage, ..back_test([0.01, 0.03]) };
+    Candidate::new(&formula("t * p_eb"), 1, back_test).unwrap()
+}
+
+#[test]
+fn a_formula_that_starves_pages_is_replaced_without_a_trial_and_guarded() {
+    for (effect, end) in [(0.01, LoopEventKind::Kept), (-0.2, LoopEventKind::RolledBack)] {
+        let mut world = World::new();
+        world.run(20);
+        (world.waiting, world.effect) = (Some(Ok(fresher([0.05, 0.15], [0.38, 1.0]))), effect);
+        world.run(140);
+        let events = world.events();
+        assert_eq!(events[..2], [(21, LoopEventKind::Shadowed), (28, LoopEventKind::Promoted)], "{events:?}");
+        assert_eq!(events.last().unwrap().1, end, "{:?}", world.state.events);
+        let why = &world.state.events[1].why;
+        assert!(why.contains("38 % of the pages are visited now, and 100 % would be"), "{why}");
+    }
+    // Not surely fresher, or hardly more pages, or only few sites for a guard.
+    for (gain, coverage, sites, second) in [
+        ([-0.01, 0.15], [0.38, 1.0], 200, LoopEventKind::TrialBegan),
+        ([0.05, 0.15], [0.80, 1.0], 200, LoopEventKind::TrialBegan),
+        ([0.05, 0.15], [0.38, 1.0], 10, LoopEventKind::Proposed),
+    ] {
+        let mut world = World::new();
+        (world.waiting, world.sites) = (Some(Ok(fresher(gain, coverage))), sites);
+        world.run(10);
+        assert_eq!(world.events().last().unwrap().1, second, "{:?}", world.state.events);
+    }
+}
+
 #[test]
 fn what_may_not_be_tried_is_refused_with_the_reason() {
     for (offered, reason) in [
         (Ok(candidate("t * X", [0.01, 0.03])), "it is the formula in force"),
         (Ok(candidate("t * p_eb", [0.001, 0.03])), "above 0.002 is needed"),
+        (Ok(fresher([-0.09, -0.03], [0.9, 0.95])), "freshness would change by -0.0900 to -0.0300"),
         (Err("changed by hand".to_owned()), "changed by hand"),
     ] {
         let mut world = World::new();
