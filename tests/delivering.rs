@@ -273,6 +273,18 @@ fn lines_of_pages_that_were_taken_down_go_whatever_becomes_of_the_pages() {
     assert!(!text.contains("words of /a, edition 0") && !text.contains("words of /b"), "{text}");
     assert_eq!(replayed(&world.lines(), &world.site)["/a"], world.expected(&[("/a", 3)])["/a"]);
 
+    // Of pages that are taken down nobody knows what a target holds, until it has confirmed.
+    let counts = || {
+        let status = succeeds(world.run(&["deliver", "status", "--json"]));
+        let status: Value = serde_json::from_str(&status).unwrap();
+        [0, 1].map(|at| [&status[at]["taken"], &status[at]["unsure"]].map(|count| count.as_u64().unwrap()))
+    };
+    let [[taken, _], _] = counts();
+    world.takedown("/private", &["--keep-crawling"]);
+    assert_eq!(counts(), [[taken - 1, 1]; 2]);
+    world.sent();
+    assert_eq!(counts(), [[taken - 1, 0]; 2]);
+
     // So do those of a page that has left the file; if it is no target any more, its operator is told.
     world.configure("exclude = [\"*/c\"]", "");
     world.sent();
@@ -336,6 +348,50 @@ fn documents_that_are_all_refused_alike_wait() {
     assert_eq!(sent, "search: 8 documents sent, 0 removed, 1 refused\n");
 }
 
+/// Pages with a fault of their own stop no others, whether or not the target has taken any before.
+#[test]
+fn pages_that_are_all_refused_alike_stop_no_others() {
+    let world = World::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let site = format!("http://{}", listener.local_addr().unwrap());
+    let bad = (0..20).map(|page| format!("/a{page:02}"));
+    let links: String = bad
+        .chain((0..10).map(|page| format!("/z{page}")))
+        .map(|page| format!("<a href={page}>x</a>"))
+        .collect();
+    let edition = world.edition.clone();
+    serve_each(listener, move |target, _| {
+        let edition = if target == "/z9" { 0 } else { edition.load(Relaxed) };
+        let kind = if target < "/b" { "bad" } else { "good" };
+        ("text/html", String::new(), format!("<p>{kind} words of {target}, edition {edition}</p>{links}"))
+    });
+    let crawl = |edition| {
+        world.edition.store(edition, Relaxed);
+        succeeds(world.run(&["crawl", "--cycles", "2", "-q", "--seed", &site]));
+    };
+    world.configure("", "batch = 6");
+    crawl(0);
+    world.index().refused = Some("bad words".into());
+    // The first of them is bad, and nothing was ever taken; one of each further batch is tried.
+    let told = fails(world.run(&["deliver", "send", "search"]), 1);
+    assert!(told.contains("documents: a word that is refused"), "{told}");
+    assert!(!world.index().documents.is_empty());
+    let told = succeeds(world.run(&["deliver", "send", "search"]));
+    assert!(told.contains("0 removed, 21 refused"), "{told}");
+    assert_eq!(world.index().documents.len(), 10);
+    let requests = world.index().changes;
+    assert_eq!(succeeds(world.run(&["deliver", "send", "search"])), "search: 0 documents sent, 0 removed\n");
+    assert_eq!(world.index().changes, requests);
+
+    // A target that does not take again what it has has a fault of its own, so all wait.
+    crawl(1);
+    world.index().refused = Some("words".into());
+    let told = fails(world.run(&["deliver", "send", "search"]), 1);
+    assert!(told.contains("it refuses each of 6 documents: a word that is refused"), "{told}");
+    world.index().refused = None;
+    assert_eq!(succeeds(world.run(&["deliver", "send", "search"])), "search: 30 documents sent, 0 removed\n");
+}
+
 #[test]
 fn a_target_that_breaks_off_or_refuses_a_page_is_brought_up_to_date_later() {
     let world = World::new();
@@ -388,6 +444,37 @@ fn a_target_that_moves_gets_all_and_one_that_is_renamed_gets_nothing() {
     std::fs::write(&config, text).unwrap();
     assert!(world.sent().contains("other: 0 documents sent, 1 removed"));
     world.holds(&[("/", 0), ("/b", 0), ("/c", 0), ("/private", 0)]);
+}
+
+/// A daemon delivers by address: a name that leads to another server is another target.
+#[test]
+fn a_daemon_follows_the_addresses_of_its_targets() {
+    let mut world = World::new();
+    world.crawl(0);
+    let daemon = Daemon::of(world.command(&["serve"]));
+    daemon.until("delivered", |_| held(&world.index(), &world.site) == world.expected(ALL));
+    let (old, (moved, to)) = (world.index.clone(), SearchServer::serve(Api::OpenSearch));
+    world.to = to;
+    world.configure("", "");
+    succeeds(world.run(&["reload"]));
+    daemon.until("moved", |_| held(&moved.lock().unwrap(), &world.site) == world.expected(ALL));
+    let requests = old.lock().unwrap().changes;
+
+    // With another name it goes on, and gets only what has changed.
+    let (config, changes) = (world.folder.path().join("recrawl.toml"), moved.lock().unwrap().changes);
+    let renamed = std::fs::read_to_string(&config).unwrap().replace("\"search\"", "\"found\"");
+    std::fs::write(&config, renamed).unwrap();
+    succeeds(world.run(&["reload"]));
+    world.edition.store(1, Relaxed);
+    let changed = [("/", 0), ("/a", 1), ("/b", 0), ("/c", 0), ("/private", 0)];
+    daemon.until("changed", |_| held(&moved.lock().unwrap(), &world.site) == world.expected(&changed));
+    daemon.until("shown by its new name", |status| {
+        let shown = status["deliver"].as_array().into_iter().flatten();
+        let mut names: Vec<&str> = shown.filter_map(|copy| copy["name"].as_str()).collect();
+        names.sort_unstable();
+        names == ["found", "lines"]
+    });
+    assert_eq!((moved.lock().unwrap().changes, old.lock().unwrap().changes), (changes + 1, requests));
 }
 
 /// What was answered before an interruption is not sent again, and the target's Retry-After is heard.
@@ -472,6 +559,11 @@ fn a_target_is_compared_with_what_was_delivered() {
         world.index().documents.remove("theirs");
         world.holds(ALL);
 
+        if api == Api::Meilisearch {
+            world.index().lists_anew = true;
+            let told = fails(world.run(&["deliver", "verify", "search"]), 1);
+            assert!(told.contains("the same documents again and again"), "{told}");
+        }
         let before = world.index().documents.clone();
         let tested = succeeds(world.run(&["deliver", "test", "search"]));
         assert_eq!(tested, "search: it answers, and takes changes\n");
@@ -479,6 +571,11 @@ fn a_target_is_compared_with_what_was_delivered() {
         world.index().credentials = Some("x-typesense-api-key: other".into());
         let told = fails(world.run(&["deliver", "test", "search"]), 1);
         assert!(told.contains("it asks for other credentials"), "{told}");
+        let told = world.run(&["deliver", "test", "search", "--json"]);
+        assert_eq!(told.status.code(), Some(1));
+        let told: Value = serde_json::from_slice(&told.stdout).unwrap();
+        assert_eq!((&told["target"], &told["takes_documents"]), (&json!("search"), &json!(false)));
+        assert!(told["said"].as_str().unwrap().contains("it asks for other credentials"), "{told}");
     }
     // A file is read as its readers do.
     let world = World::new();
@@ -565,6 +662,34 @@ fn after_a_restored_backup_targets_hold_what_it_has() {
     succeeds(world.run(&["restore", commit.to_str().unwrap()]));
     let status: Value = serde_json::from_str(&succeeds(world.run(&["deliver", "status", "--json"]))).unwrap();
     assert_eq!((&status[0]["taken"], &status[0]["unsure"]), (&json!(0), &json!(5)));
+}
+
+/// What waits is told beside what was delivered, and so is a body that cannot be read.
+#[test]
+fn what_waits_is_told() {
+    let world = World::new();
+    world.crawl(0);
+    world.sent();
+    world.crawl(2);
+    let status = succeeds(world.run(&["deliver", "status"]));
+    let told = "search: 5 documents delivered, 0 not confirmed, 0 refused; the next delivery sends 1 document and deletes 1\n";
+    assert!(status.starts_with(told), "{status}");
+    world.sent();
+    let status = succeeds(world.run(&["deliver", "status"]));
+    assert!(status.starts_with("search: 4 documents delivered, 0 not confirmed, 0 refused\n"), "{status}");
+
+    world.crawl(5);
+    let warc = world.folder.path().join("data/warc");
+    let files = std::fs::read_dir(&warc).unwrap().map(|file| file.unwrap().path());
+    for file in files.filter(|file| file.extension().is_some_and(|kind| kind == "gz")) {
+        let length = std::fs::metadata(&file).unwrap().len() as usize;
+        std::fs::write(&file, vec![0; length]).unwrap();
+    }
+    let told = world.sent();
+    assert!(
+        told.starts_with("search: 0 documents sent, 0 removed, 4 unreadable now and tried again\n"),
+        "{told}"
+    );
 }
 
 /// A daemon writes its file as long as the target is configured, also between deliveries.

@@ -12,5 +12,5 @@ pub mod verify;
 pub use document::{Document, id, name_of};
 pub use sync::{
     BatchAnswers, CopyChange, DoubtError, Interrupted, ItemAnswer, SendChanges, Sent, SyncError, TargetCopy,
-    doubt, note_purge,
+    WaitingChanges, doubt, note_takedown,
 };

@@ -34,6 +34,8 @@ pub enum ItemAnswer {
     Unknown,
     /// The document cannot be made now, so nothing was sent: it is tried again next time. That stops no other.
     Unread,
+    /// Perhaps for a fault of its own, the target did not take it: it is sent again next time. That stops no other.
+    Later,
 }
 
 /// The target takes nothing at present.
@@ -122,6 +124,17 @@ pub struct Sent {
     pub deletes: u64,
     /// Documents that it refused.
     pub refused: u64,
+    /// Documents that could not be made now: they are tried again.
+    pub unread: u64,
+}
+
+/// Changes that nothing was sent of yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct WaitingChanges {
+    /// New or changed documents. One whose body alone is another may be as it was, and does not count.
+    pub puts: u64,
+    /// Documents that the target is to delete.
+    pub deletes: u64,
 }
 
 /// Pages that a target should hold, in the order of URLs, each with what its document is made of.
@@ -136,6 +149,14 @@ pub trait SendChanges {
 
     /// The digest of the document that a page has now; none if it cannot be made.
     fn digest(&mut self, page: &CanonicalUrl) -> Option<u64>;
+
+    /// Hears that the target holds the document of a page as it should, with a version.
+    fn holds(&mut self, _page: &CanonicalUrl, _version: u64) {}
+
+    /// At the end: why documents wait that were answered by [`ItemAnswer::Later`].
+    fn waits(&mut self) -> Option<Interrupted> {
+        None
+    }
 }
 
 /// Where it does not matter that a document is the same.
@@ -186,11 +207,17 @@ impl ComparedPage {
     /// Many a body is another at each visit, in numbers that no document has: then the target holds what it should.
     fn renew(&mut self, send: &mut dyn SendChanges) {
         let (Some(held), Some(wanted)) = (self.held, self.wanted) else { return };
-        let Some((state, digest)) = held.settled() else { return };
-        let is_recaptured = state.page == wanted.page && state.capture != wanted.capture;
-        if is_recaptured && digest != 0 && send.digest(&self.url) == Some(digest) {
+        let Some((_, digest)) = held.settled().filter(|_| self.is_recaptured()) else { return };
+        if digest != 0 && send.digest(&self.url) == Some(digest) {
             self.held = Some(held.recaptured(wanted.capture));
         }
+    }
+
+    /// Is nothing but the body another?
+    fn is_recaptured(&self) -> bool {
+        let state = self.held.and_then(|held| held.settled());
+        let both = state.zip(self.wanted);
+        both.is_some_and(|((state, _), wanted)| state.page == wanted.page && state.capture != wanted.capture)
     }
 }
 
@@ -261,7 +288,25 @@ impl TargetCopy<'_> {
         if !self.lateness.is_zero() {
             self.write_head(&CopyHead { given_up: 0, ..self.head()? }, &|_| false)?;
         }
-        Ok(sent)
+        send.waits().map_or(Ok(sent), |waits| Err(SyncError::Interrupted(waits)))
+    }
+
+    /// Compares the copy with pages, and sends nothing. What was sent and is not confirmed does not count.
+    ///
+    /// # Errors
+    /// When the pages or the copy cannot be read.
+    pub fn waiting<E>(&self, pages: impl WantedPages<E>) -> Result<WaitingChanges, SyncError<E>> {
+        let (mut waiting, mut join) = (WaitingChanges::default(), Join::new(self, pages)?);
+        while let Some(page) = join.next()? {
+            match page.change() {
+                Some(CopyChange::Delete(_)) => waiting.deletes += u64::from(page.held != Some(Held::Unsure)),
+                Some(CopyChange::Put(..)) => {
+                    waiting.puts += u64::from(page.held != Some(Held::Unsure) && !page.is_recaptured());
+                }
+                None => {}
+            }
+        }
+        join.failed.map_or(Ok(waiting), |failed| Err(SyncError::Pages(failed)))
     }
 
     /// Refuses to send while a request that was given up may still be taken: behind ours it would undo them.
@@ -347,6 +392,11 @@ impl TargetCopy<'_> {
                 page.renew(send);
             }
             let change = page.change();
+            if let (SyncPass::Note, None, Some(Held::Taken { version, .. }), Some(_)) =
+                (pass, &change, page.held, page.wanted)
+            {
+                send.holds(&page.url, version);
+            }
             has_puts |= matches!(change, Some(CopyChange::Put(..)));
             let change = change.filter(|change| interrupted.is_none() && pass.sends(change));
             waiting.changes.extend(change.clone());
@@ -370,14 +420,16 @@ impl TargetCopy<'_> {
     }
 }
 
-/// Notes in the copy of each file, by the target's address, that its lines of some pages are to go, whatever becomes of the pages meanwhile. A damaged
-/// copy is left as it is: its file begins anew.
+/// Notes a takedown in each copy, so that it counts whatever becomes of the pages before the next delivery: nobody knows
+/// what the target holds of them, and their lines are to leave a file (`is_file` of the target's address). A damaged copy is
+/// left as it is: its file begins anew.
 ///
 /// # Errors
 /// When a copy cannot be read or written.
-pub fn note_purge(
+pub fn note_takedown(
     storage: &dyn Storage,
     pattern: &str,
+    is_meant: &dyn Fn(&CanonicalUrl) -> bool,
     is_file: &dyn Fn(&str) -> bool,
 ) -> Result<(), DoubtError> {
     for name in copies(storage).map_err(DoubtError::List)? {
@@ -386,13 +438,12 @@ pub fn note_purge(
             Ok(None) | Err(ReadError::Damaged(_)) => continue,
             Err(e) => return Err(e.into()),
         };
-        if !is_file(&head.target) || head.purge.iter().any(|noted| noted == pattern) {
-            continue;
-        }
         let copy = TargetCopy { storage, target: &head.target, batch: 1, lateness: Duration::ZERO };
         let mut next = head.clone();
-        next.purge.push(pattern.to_owned());
-        match copy.write_head::<Infallible>(&next, &|_| false) {
+        if is_file(&head.target) && !head.purge.iter().any(|noted| noted == pattern) {
+            next.purge.push(pattern.to_owned());
+        }
+        match copy.write_head::<Infallible>(&next, is_meant) {
             Ok(()) | Err(SyncError::Read(ReadError::Damaged(_))) => {}
             Err(SyncError::Read(e)) => return Err(e.into()),
             Err(SyncError::Write(e)) => return Err(e.into()),
@@ -466,6 +517,10 @@ impl Waiting {
                 (Some(ItemAnswer::Refused), Some(wanted)) => {
                     sent.refused += 1;
                     Some(Held::Refused { state: wanted, digest })
+                }
+                (Some(ItemAnswer::Unread), _) => {
+                    sent.unread += 1;
+                    Some(Held::Unsure)
                 }
                 // A delete that was refused or got lost is sent again, and so is a put that got lost.
                 (Some(_), _) => Some(Held::Unsure),

@@ -65,6 +65,8 @@ pub struct SearchServer {
     pub log: Vec<String>,
     /// Header field that each request must have.
     pub credentials: Option<String>,
+    /// Does a list begin anew with each part?
+    pub lists_anew: bool,
     /// Times that a task is asked for before it ends.
     pub patience: usize,
     /// Method, path and body of requests that are late.
@@ -85,6 +87,7 @@ impl SearchServer {
             changes: 0,
             log: Vec::new(),
             credentials: None,
+            lists_anew: false,
             patience: 1,
             late: Vec::new(),
             deleted: BTreeMap::new(),
@@ -162,6 +165,7 @@ impl SearchServer {
 
     /// A part of the documents, with the number of the next one.
     fn part(&self, from: usize) -> (Vec<(String, u64, Value)>, usize) {
+        let from = if self.lists_anew { 0 } else { from };
         let all = self.documents.iter().skip(from).take(2);
         let part: Vec<_> =
             all.map(|(id, (version, found))| (id.clone(), *version, found["url"].clone())).collect();

@@ -24,7 +24,7 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels::{counted, thousands};
 use recrawl_crawl::parts::deliver::DeliverTarget;
 use recrawl_delivery::protocol::{Protocol, kept};
-use recrawl_delivery::{Sent, SyncError, TargetCopy};
+use recrawl_delivery::{Sent, SyncError, TargetCopy, WaitingChanges};
 use recrawl_types::CanonicalUrl;
 use sender::{Destination, Sender};
 use std::fmt;
@@ -63,12 +63,7 @@ impl Committed<'_> {
         is_ended: &dyn Fn() -> bool,
     ) -> Result<Sent, NotDelivered> {
         let named = |e: String| Failure::Work(format!("[[deliver]] {:?}: {e}", target.name));
-        let lateness = match &target.place.protocol {
-            Protocol::Server(server) if !server.has_versions() => target.timeout,
-            _ => Duration::ZERO,
-        };
-        let (address, batch) = (&target.place.address, target.batch);
-        let copy = TargetCopy { storage: self.storage, target: address, batch, lateness };
+        let copy = self.copy(target);
         let not_delivered = |e: SyncError<Failure>| NotDelivered {
             failure: named(e.to_string()),
             retry_after: match e {
@@ -100,6 +95,8 @@ impl Committed<'_> {
             runtime,
             is_ended,
             reasons: 0,
+            taken: None,
+            alike: Default::default(),
         };
         let pages = || wanted::pages(self, target, is_ended);
         let sent = copy.sync(self.now, &pages, &mut sender);
@@ -107,6 +104,23 @@ impl Committed<'_> {
             index.settle();
         }
         sent.map_err(not_delivered)
+    }
+
+    fn copy<'t>(&'t self, target: &'t DeliverTarget) -> TargetCopy<'t> {
+        let lateness = match &target.place.protocol {
+            Protocol::Server(server) if !server.has_versions() => target.timeout,
+            _ => Duration::ZERO,
+        };
+        let (address, batch) = (&target.place.address, target.batch);
+        TargetCopy { storage: self.storage, target: address, batch, lateness }
+    }
+
+    /// Counts what the next delivery sends.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn waiting(&self, target: &DeliverTarget) -> Result<WaitingChanges, Failure> {
+        self.copy(target).waiting(wanted::pages(self, target, &|| false)).map_err(Failure::work)
     }
 
     /// Locks a file, and removes earlier lines of pages that were taken down, also of those that are known again, or had left the file before.
@@ -138,15 +152,16 @@ impl Committed<'_> {
     }
 }
 
-/// A line for people of what was sent, and of known pages that the scope leaves out.
-pub fn told(target: &str, Sent { puts, deletes, refused }: Sent, outside: u64) -> String {
-    let refused = match refused {
-        0 => String::new(),
-        refused => format!(", {} refused", thousands(refused)),
-    };
-    let outside = match outside {
-        0 => String::new(),
-        outside => format!("; {} outside the scope", counted(outside, "known page")),
-    };
-    format!("{target}: {} sent, {} removed{refused}{outside}", counted(puts, "document"), thousands(deletes))
+/// A line for people of what was sent, of documents that cannot be made now, and of known pages that the scope leaves out.
+pub fn told(target: &str, sent: Sent, outside: u64) -> String {
+    let Sent { puts, deletes, refused, unread } = sent;
+    let named = |count: u64, text: String| if count == 0 { String::new() } else { text };
+    format!(
+        "{target}: {} sent, {} removed{}{}{}",
+        counted(puts, "document"),
+        thousands(deletes),
+        named(refused, format!(", {} refused", thousands(refused))),
+        named(unread, format!(", {} unreadable now and tried again", thousands(unread))),
+        named(outside, format!("; {} outside the scope", counted(outside, "known page"))),
+    )
 }

@@ -28,7 +28,7 @@ use crate::settings::Settings;
 use crate::space::Space;
 use recrawl_archive::opener;
 use recrawl_archive::takedown::{TakenDown, take_down};
-use recrawl_delivery::note_purge;
+use recrawl_delivery::note_takedown;
 use recrawl_delivery::protocol::{Protocol, TargetPlace};
 use recrawl_notifications::store;
 use recrawl_repository::storage::Storage;
@@ -226,9 +226,10 @@ impl Stopped<'_> {
         let Order { pattern: meant, keep_crawling, end } = order;
         let folder = &self.settings.data_dir;
         let is_new = decide(&mut self.decided, order)?;
-        // Whatever becomes of the takedown and of the pages until files get the next documents.
+        // Whatever becomes of the takedown and of the pages until the next delivery.
         if !end && (is_new || *keep_crawling) {
-            note_purge(&*self.storage, &meant.to_string(), &is_file).map_err(Failure::work)?;
+            let is_page = |url: &CanonicalUrl| meant.matches(url);
+            note_takedown(&*self.storage, &meant.to_string(), &is_page, &is_file).map_err(Failure::work)?;
         }
         if is_new {
             // A takedown that begins and ends within a cycle leaves no trace in the list: this count has its

@@ -77,13 +77,13 @@ fn bring(storage: &dyn Storage, store: &mut Store, web: &Web, batch: usize) -> S
 fn nothing_is_sent_twice_and_nothing_without_a_difference() {
     let (storage, mut store) = (MemoryStorage::new(), Store::default());
     let web: Web = (0..7).map(|page| (page, 1)).collect();
-    assert_eq!(bring(&storage, &mut store, &web, 3), Sent { puts: 7, deletes: 0, refused: 0 });
+    assert_eq!(bring(&storage, &mut store, &web, 3), Sent { puts: 7, ..Sent::default() });
     assert_eq!((store.requests, is_right(&store, &web)), (3, true));
     let bytes = storage.open(&desk()).unwrap().identity().unwrap();
     assert_eq!(bring(&storage, &mut store, &web, 3), Sent::default());
     assert_eq!((store.requests, storage.open(&desk()).unwrap().identity().unwrap()), (3, bytes));
     let web: Web = (2..9).map(|page| (page, u64::from(page > 5))).collect();
-    assert_eq!(bring(&storage, &mut store, &web, 3), Sent { puts: 6, deletes: 2, refused: 0 });
+    assert_eq!(bring(&storage, &mut store, &web, 3), Sent { puts: 6, deletes: 2, ..Sent::default() });
     assert!(is_right(&store, &web));
     assert_eq!(doubt(&storage, &name_of(DESK), None).unwrap(), None);
     assert_eq!(bring(&storage, &mut store, &web, 3).puts, 7);
@@ -119,12 +119,12 @@ fn what_is_refused_waits_for_another_state() {
         }
     };
     let sync = |web: &Web, send: &mut dyn SendChanges| copy(&storage, 9).sync(1, &pages(web), send).unwrap();
-    assert_eq!(sync(&web, &mut refuse(2)), Sent { puts: 1, deletes: 0, refused: 1 });
+    assert_eq!(sync(&web, &mut refuse(2)), Sent { puts: 1, refused: 1, ..Sent::default() });
     assert_eq!(sync(&web, &mut refuse(9)), Sent::default());
-    assert_eq!(sync(&Web::from([(1, 1), (2, 2)]), &mut refuse(9)), Sent { puts: 1, deletes: 0, refused: 0 });
+    assert_eq!(sync(&Web::from([(1, 1), (2, 2)]), &mut refuse(9)), Sent { puts: 1, ..Sent::default() });
     // It may have an earlier state of what it refused, so it is deleted there.
     assert_eq!(sync(&Web::from([(1, 1), (2, 3)]), &mut refuse(2)).refused, 1);
-    assert_eq!(sync(&Web::from([(1, 1)]), &mut refuse(9)), Sent { puts: 0, deletes: 1, refused: 0 });
+    assert_eq!(sync(&Web::from([(1, 1)]), &mut refuse(9)), Sent { puts: 0, deletes: 1, ..Sent::default() });
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn what_cannot_be_read_stops_no_other_and_is_tried_again() {
         BatchAnswers { answers: changes.iter().map(answer).collect(), digests: Vec::new(), interrupted: None }
     };
     let sent = copy(&storage, 2).sync(1, &pages(&web), &mut send).unwrap();
-    assert_eq!(sent, Sent { puts: 5, deletes: 0, refused: 0 });
+    assert_eq!(sent, Sent { puts: 5, unread: 1, ..Sent::default() });
     assert_eq!(bring(&storage, &mut Store::default(), &web, 9).puts, 1);
 }
 
@@ -212,7 +212,7 @@ fn lines_that_are_to_go_are_noted_until_they_went() {
     let mut send = |_, changes: &[CopyChange]| all(ItemAnswer::Taken, changes);
     server.sync(1, &pages(&web), &mut send).unwrap();
     for pattern in ["http://a.test/001", "b.test", "b.test"] {
-        note_purge(&storage, pattern, &|target| target == DESK).unwrap();
+        note_takedown(&storage, pattern, &|_| false, &|target| target == DESK).unwrap();
     }
     assert_eq!(bring(&storage, &mut Store::default(), &web, 9), Sent::default());
     let noted = ["http://a.test/001", "b.test"].map(str::to_owned).to_vec();
@@ -221,6 +221,23 @@ fn lines_that_are_to_go_are_noted_until_they_went() {
     copy(&storage, 9).purged::<Infallible>(&|page| *page == url(1)).unwrap();
     assert_eq!(copy(&storage, 9).purge().unwrap(), Some(Vec::new()));
     assert_eq!(bring(&storage, &mut Store::default(), &web, 9).puts, 1);
+}
+
+/// The target may have deleted pages that are allowed again, in the state that they had, before the next delivery.
+#[test]
+fn nobody_knows_what_a_target_holds_of_pages_that_were_taken_down() {
+    let (storage, web) = (MemoryStorage::new(), Web::from([(1, 1), (2, 1), (3, 1)]));
+    let server = TargetCopy { target: "solr+http://a.test/solr/docs", ..copy(&storage, 9) };
+    let mut send = |_, changes: &[CopyChange]| all(ItemAnswer::Taken, changes);
+    server.sync(1, &pages(&web), &mut send).unwrap();
+    note_takedown(&storage, "http://a.test/002", &|page| *page == url(2), &|_| false).unwrap();
+    let mut sent = Vec::new();
+    let mut send = |_, changes: &[CopyChange]| {
+        sent.extend_from_slice(changes);
+        all(ItemAnswer::Taken, changes)
+    };
+    server.sync(2, &pages(&web), &mut send).unwrap();
+    assert_eq!(sent, [CopyChange::Put(url(2), state(1))]);
 }
 
 /// A sender whose documents have digests.

@@ -25,7 +25,7 @@ pub enum DeliverCommand {
         /// Name of the target (`deliver.name`)
         target: String,
         #[command(flatten)]
-        at: Where,
+        on: OnCrawl,
     },
     /// Compare the ids and versions that a target holds with those delivered. Stop the daemon first
     #[command(

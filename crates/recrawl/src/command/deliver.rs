@@ -12,7 +12,8 @@ use recrawl_crawl::parts::deliver::DeliverTarget;
 use recrawl_crawl::settings::Settings;
 use recrawl_delivery::protocol::Protocol;
 use recrawl_delivery::verify::Differences;
-use recrawl_delivery::{doubt, name_of};
+use recrawl_delivery::{WaitingChanges, doubt, name_of};
+use serde_json::json;
 use std::cell::Cell;
 use tokio::runtime::Builder;
 
@@ -21,11 +22,7 @@ pub fn run(command: &DeliverCommand) -> Result<(), Failure> {
         DeliverCommand::Send { target, at } => send(at, target.as_deref()),
         DeliverCommand::Status(on) => status(on),
         DeliverCommand::Rebuild { target, at } => rebuild(at, target),
-        DeliverCommand::Test { target, at } => {
-            let settings = settings(at)?;
-            let now = recrawl_fetcher::system_clock()();
-            print(format!("{target}: {}", probe(&settings, named(&settings, target)?, now)?))
-        }
+        DeliverCommand::Test { target, on } => test(on, target),
         DeliverCommand::Verify { target, repair, on } => verify_target(on, target, *repair),
     }
 }
@@ -89,12 +86,43 @@ fn send(at: &Where, name: Option<&str>) -> Result<(), Failure> {
     }
 }
 
-fn status(on: &OnCrawl) -> Result<(), Failure> {
+fn test(on: &OnCrawl, name: &str) -> Result<(), Failure> {
     let settings = settings(&on.at)?;
+    let found = probe(&settings, named(&settings, name)?, recrawl_fetcher::system_clock()());
+    if on.json {
+        let said = found.as_ref().map_or_else(ToString::to_string, Clone::clone);
+        print_json(&json!({"target": name, "takes_documents": found.is_ok(), "said": said}))?;
+        return found.map(drop);
+    }
+    print(format!("{name}: {}", found?))
+}
+
+fn status(on: &OnCrawl) -> Result<(), Failure> {
+    let mut settings = settings(&on.at)?;
     let repository = open_read::repository(&settings)?;
+    // A running crawl has them open, and delivers by itself.
+    let tables = open_read::tables(&settings.data_dir);
+    if let Ok(tables) = &tables {
+        settings.admit_seed_sites(tables, &[])?;
+    }
+    let is_stopped = tables.is_ok();
+    let decided = open_read::decisions(&settings.data_dir, || tables)?;
+    settings.scope.refuse_taken_down(decided.taken_down);
+    let committed = Committed {
+        settings: &settings,
+        blocks: Blocks::of(decided.blocks.keys()),
+        generation: &repository.current(),
+        storage: &**repository.storage(),
+        now: recrawl_fetcher::system_clock()(),
+        outside: Cell::default(),
+    };
     let (mut all, mut unread) = (Vec::new(), Vec::new());
     for target in &settings.deliver {
-        match Holding::read(&**repository.storage(), target) {
+        let read = Holding::read(committed.storage, target).and_then(|holding| {
+            let waiting = is_stopped.then(|| committed.waiting(target)).transpose()?;
+            Ok(Holding { waiting, ..holding })
+        });
+        match read {
             Ok(holding) => all.push(holding),
             Err(e) => unread.push(format!("{}: {e}", target.name)),
         }
@@ -107,14 +135,25 @@ fn status(on: &OnCrawl) -> Result<(), Failure> {
 }
 
 fn print_holdings(all: &[Holding]) -> Result<(), Failure> {
-    all.iter().try_for_each(|Holding { target, taken, unsure, refused, version }| match version {
-        None => print(format!("{target}: new; it gets all pages")),
-        Some(_) => print(format!(
-            "{target}: {} delivered, {} not confirmed, {} refused",
-            counted(*taken, "document"),
-            thousands(*unsure),
-            thousands(*refused)
-        )),
+    all.iter().try_for_each(|holding| {
+        let Holding { target, taken, unsure, refused, version, waiting } = holding;
+        let waiting = match waiting.unwrap_or_default() {
+            WaitingChanges { puts: 0, deletes: 0 } => String::new(),
+            WaitingChanges { puts, deletes } => format!(
+                "; the next delivery sends {} and deletes {}",
+                counted(puts, "document"),
+                thousands(deletes)
+            ),
+        };
+        match version {
+            None => print(format!("{target}: new; it gets all pages")),
+            Some(_) => print(format!(
+                "{target}: {} delivered, {} not confirmed, {} refused{waiting}",
+                counted(*taken, "document"),
+                thousands(*unsure),
+                thousands(*refused)
+            )),
+        }
     })
 }
 

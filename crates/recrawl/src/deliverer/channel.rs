@@ -14,10 +14,12 @@ use recrawl_fetcher::{
 };
 use recrawl_types::{Size, Span, UrlRules, Validators};
 use rustix::fs::Access;
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
+use xxhash_rust::xxh3::xxh3_64;
 
 const ACCEPT: HeaderName = HeaderName::from_static("accept");
 const AUTHORIZATION: HeaderName = HeaderName::from_static("authorization");
@@ -164,9 +166,16 @@ impl Channel {
     pub async fn list(&self, each: &mut dyn FnMut(&ListedDocument)) -> Result<(), String> {
         match self {
             Channel::Http(http) => {
-                let mut after = None;
+                let (mut after, mut seen) = (None, HashSet::new());
                 loop {
                     let listing = http.page(after.as_deref()).await?;
+                    let listed = seen.len();
+                    seen.extend(listing.documents.iter().map(|document| xxh3_64(document.id.as_bytes())));
+                    if listed == seen.len() && after.is_some() && listing.next.is_some() {
+                        return Err(
+                            "it lists the same documents again and again, so the list has no end".into()
+                        );
+                    }
                     listing.documents.iter().for_each(&mut *each);
                     after = listing.next;
                     if after.is_none() {

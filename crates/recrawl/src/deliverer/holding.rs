@@ -2,7 +2,7 @@
 
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::parts::deliver::DeliverTarget;
-use recrawl_delivery::name_of;
+use recrawl_delivery::{WaitingChanges, name_of};
 use recrawl_repository::storage::Storage;
 use recrawl_repository::{CopyReader, Held};
 use serde::Serialize;
@@ -19,6 +19,8 @@ pub struct Holding {
     pub refused: u64,
     /// The version of the last change; null before the first one.
     pub version: Option<u64>,
+    /// Changes that the next delivery sends; none if they are not counted, as a daemon sends them by itself.
+    pub waiting: Option<WaitingChanges>,
 }
 
 impl Holding {

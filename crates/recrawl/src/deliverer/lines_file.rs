@@ -1,12 +1,12 @@
 //! A file of lines that is a target.
 
 use recrawl_crawl::output::{folder_of, sync_folder_of};
+use recrawl_delivery::name_of;
 use recrawl_delivery::protocol::listed;
 use recrawl_delivery::verify::ListedDocument;
 use rustix::fs::{Access, FlockOperation, Gid, OFlags, Uid, access, fchown, flock};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -83,8 +83,7 @@ pub fn rewrite(
     hold(written)?;
     let file = open(&path)?;
     let metadata = file.metadata()?;
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
+    let beside = beside(&path);
     // One that a kill left.
     let _ = fs::remove_file(&beside);
     let new = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
@@ -120,8 +119,14 @@ pub fn rewrite(
     sync_folder_of(&path)
 }
 
+/// The next content of a file, until it is whole. No other program would name a file so, and no name is too long for it.
+fn beside(path: &Path) -> PathBuf {
+    let name = name_of(&path.to_string_lossy());
+    folder_of(path).join(format!(".recrawl-rewrite-{name}"))
+}
+
 /// A file that is removed unless it was finished.
-struct Unfinished<'p>(&'p OsStr);
+struct Unfinished<'p>(&'p Path);
 
 impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
@@ -213,6 +218,10 @@ mod tests {
         append(&path, b"a\nb\nc\n").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
         symlink("lines", &link).unwrap();
+        let theirs = folder.path().join("lines.new");
+        fs::write(&theirs, "theirs").unwrap();
+        let left = beside(&path.canonicalize().unwrap());
+        fs::write(&left, "of a kill").unwrap();
         let is_kept = |line: &[u8]| line != b"b\n";
         rewrite(&link, &is_kept, &|| true).unwrap_err();
         assert_eq!(text(&path), "a\nb\nc\n");
@@ -221,7 +230,8 @@ mod tests {
         assert_eq!(text(&path), "a\nc\nd\n");
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
-        assert!(!folder.path().join("lines.new").exists());
+        assert_eq!(text(&theirs), "theirs");
+        assert!(!left.exists());
         // One that is not there has no lines.
         rewrite(&folder.path().join("none"), &is_kept, &|| false).unwrap();
     }

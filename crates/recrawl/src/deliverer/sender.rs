@@ -1,9 +1,12 @@
 //! Sends changes to a target, in requests of bounded size.
 
+mod alike;
+
 use super::channel::{Channel, NotSent, ReasonedAnswer};
 use super::documents::Documents;
 use super::local_index::LocalIndex;
 use crate::texts::Missing;
+use alike::RefusedAlike;
 use recrawl_delivery::protocol::CopyItem;
 use recrawl_delivery::{BatchAnswers, CopyChange, Document, Interrupted, ItemAnswer, SendChanges, id};
 use recrawl_fetcher::system_clock;
@@ -16,8 +19,6 @@ use tokio::runtime::Runtime;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Reasons of refusals that are logged for one call.
 const MAX_REASONS: u64 = 5;
-/// Documents that are refused alike at most, if no other is taken: more of them are no fault of their own.
-const MAX_ALIKE: usize = 5;
 
 /// Where documents go.
 pub enum Destination<'s> {
@@ -48,6 +49,9 @@ pub struct Sender<'s> {
     pub is_ended: &'s dyn Fn() -> bool,
     /// Reasons of refusals so far.
     pub reasons: u64,
+    /// A document that the target has, with its version.
+    pub taken: Option<(CanonicalUrl, u64)>,
+    pub alike: RefusedAlike,
 }
 
 /// The answers to changes of one call.
@@ -59,31 +63,30 @@ struct CallAnswers {
     verdicts: Vec<(usize, Option<String>)>,
 }
 
-impl CallAnswers {
-    /// A target that refuses all documents for one reason has a fault of its own, say a full index: they wait.
-    fn refused_alike(&mut self) -> Option<Interrupted> {
-        let why = self.verdicts.first()?.1.clone()?;
-        let count = self.verdicts.len();
-        if count <= MAX_ALIKE || self.verdicts.iter().any(|(_, found)| found.as_ref() != Some(&why)) {
-            return None;
-        }
-        self.verdicts.iter().for_each(|(at, _)| self.answers[*at] = ItemAnswer::Unknown);
-        Some(format!("it refuses each of {count} documents: {why}").into())
-    }
-}
-
 impl SendChanges for Sender<'_> {
     /// Sends changes, and gives the answers to those that were sent.
     fn send(&mut self, version: u64, changes: &[CopyChange]) -> BatchAnswers {
+        if self.alike.is_open() {
+            return self.sample(version, changes);
+        }
         let mut answered = CallAnswers::default();
         let interrupted = self.send_all(version, changes, &mut answered).err();
-        let alike = answered.refused_alike();
+        let alike = self.judge(&mut answered, matches!(changes.first(), Some(CopyChange::Put(..))));
+        self.note_taken(version, changes, &answered.answers);
         let CallAnswers { answers, digests, .. } = answered;
         BatchAnswers { answers, digests, interrupted: interrupted.or(alike) }
     }
 
     fn digest(&mut self, page: &CanonicalUrl) -> Option<u64> {
         Some(self.document(0, page).ok()?.digest())
+    }
+
+    fn holds(&mut self, page: &CanonicalUrl, version: u64) {
+        self.taken.get_or_insert_with(|| (page.clone(), version));
+    }
+
+    fn waits(&mut self) -> Option<Interrupted> {
+        self.alike.waits()
     }
 }
 
@@ -126,6 +129,14 @@ impl Sender<'_> {
         self.send_items(version, &items, answers)
     }
 
+    fn note_taken(&mut self, version: u64, changes: &[CopyChange], answers: &[ItemAnswer]) {
+        let taken = changes.iter().zip(answers).rev().find_map(|(change, answer)| match (change, answer) {
+            (CopyChange::Put(url, _), ItemAnswer::Taken) => Some((url.clone(), version)),
+            _ => None,
+        });
+        self.taken = taken.or(self.taken.take());
+    }
+
     fn go_on(&self) -> Result<(), Interrupted> {
         if (self.is_ended)() { Err("the program ends, or has another configuration".into()) } else { Ok(()) }
     }
@@ -140,24 +151,7 @@ impl Sender<'_> {
         if items.is_empty() {
             return Ok(());
         }
-        self.go_on()?;
-        // Nobody waits for a slow target: what is on its way is sent again later.
-        let given_up = |ended| Interrupted { given_up: Some(system_clock()()), ..ended };
-        let ended = async {
-            loop {
-                tokio::time::sleep(LOOK_EVERY).await;
-                if let Err(ended) = self.go_on() {
-                    break ended;
-                }
-            }
-        };
-        let sent = self.runtime.block_on(async {
-            tokio::select! {
-                sent = self.destination.send(version, items) => sent,
-                ended = ended => Err(NotSent::Interrupted(given_up(ended))),
-            }
-        });
-        match sent {
+        match self.request(version, items) {
             Ok(found) => {
                 for (item, (answer, why)) in items.iter().zip(found) {
                     if let Some(why) = &why {
@@ -178,6 +172,27 @@ impl Sender<'_> {
             }
             Err(NotSent::Interrupted(interrupted)) => Err(interrupted),
         }
+    }
+
+    /// Makes one request, unless the program ends.
+    fn request(&self, version: u64, items: &[CopyItem]) -> Result<Vec<ReasonedAnswer>, NotSent> {
+        self.go_on().map_err(NotSent::Interrupted)?;
+        // Nobody waits for a slow target: what is on its way is sent again later.
+        let given_up = |ended| Interrupted { given_up: Some(system_clock()()), ..ended };
+        let ended = async {
+            loop {
+                tokio::time::sleep(LOOK_EVERY).await;
+                if let Err(ended) = self.go_on() {
+                    break ended;
+                }
+            }
+        };
+        self.runtime.block_on(async {
+            tokio::select! {
+                sent = self.destination.send(version, items) => sent,
+                ended = ended => Err(NotSent::Interrupted(given_up(ended))),
+            }
+        })
     }
 
     /// Logs why a document is not there, of a few.
