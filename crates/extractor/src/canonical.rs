@@ -31,9 +31,9 @@ impl<'p> Claims<'p> {
     /// Adds the claims of a `Link` field (RFC 8288).
     pub(crate) fn header(&mut self, value: &str, rules: &UrlRules) {
         let page = self.page;
-        links_of_page(value, page, rules, |rel, target| {
-            if rel.split_ascii_whitespace().any(|rel| rel.eq_ignore_ascii_case("canonical"))
-                && let Ok(target) = rules.join(&page.to_url(), target)
+        links_of_page(value, page, rules, |link| {
+            if link.rel.split_ascii_whitespace().any(|rel| rel.eq_ignore_ascii_case("canonical"))
+                && let Ok(target) = rules.join(&page.to_url(), link.target)
             {
                 self.add(target);
             }
@@ -45,28 +45,32 @@ impl<'p> Claims<'p> {
     }
 }
 
-/// Relation types and target of each link of a `Link` field that is about this page. A link with another
+/// Gives each link of a `Link` field that is about this page. A link with another
 /// context (§3.2) says nothing about it.
 pub(crate) fn links_of_page(
     value: &str,
     page: &CanonicalUrl,
     rules: &UrlRules,
-    mut take: impl FnMut(&str, &str),
+    mut take: impl FnMut(&HeaderLink<'_>),
 ) {
     links(value, |link| {
         let is_own = |anchor: &str| rules.join(&page.to_url(), anchor).ok().as_ref() == Some(page);
         if link.anchor.is_none_or(is_own) {
-            take(link.rel, link.target);
+            take(&link);
         }
     });
 }
 
 /// A link of a `Link` field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct HeaderLink<'v> {
-    target: &'v str,
+pub(crate) struct HeaderLink<'v> {
+    pub(crate) target: &'v str,
     /// The first `rel` (§3.3): relation types separated by spaces.
-    rel: &'v str,
+    pub(crate) rel: &'v str,
+    /// Has it a `hreflang`?
+    pub(crate) has_language: bool,
+    /// `type`; empty if there is none.
+    pub(crate) media_type: &'v str,
     anchor: Option<&'v str>,
 }
 
@@ -77,7 +81,8 @@ fn links<'v>(value: &'v str, mut take: impl FnMut(HeaderLink<'v>)) {
     while let Some(open) = rest.find('<') {
         rest = &rest[open + 1..];
         let Some(close) = rest.find('>') else { return };
-        let mut link = HeaderLink { target: rest[..close].trim(), rel: "", anchor: None };
+        let target = rest[..close].trim();
+        let mut link = HeaderLink { target, rel: "", has_language: false, media_type: "", anchor: None };
         rest = &rest[close + 1..];
         while let Some(behind) = rest.trim_start().strip_prefix(';') {
             let (name, value, after) = parameter(behind);
@@ -85,6 +90,10 @@ fn links<'v>(value: &'v str, mut take: impl FnMut(HeaderLink<'v>)) {
                 link.rel = value;
             } else if name.eq_ignore_ascii_case("anchor") {
                 link.anchor = Some(value);
+            } else if name.eq_ignore_ascii_case("hreflang") {
+                link.has_language = true;
+            } else if name.eq_ignore_ascii_case("type") {
+                link.media_type = value;
             }
             rest = after;
         }

@@ -351,6 +351,19 @@ pub fn consent_of_header(
     PageDirectives::of_header(fields, url, rules, options).decide()
 }
 
+/// The references of the fields `Refresh` and `Link`.
+fn references_of_header(fields: &Fields<'_>, url: &CanonicalUrl) -> Vec<Reference<'static>> {
+    let refresh = fields.refresh.as_deref().and_then(refresh::target);
+    let mut references: Vec<_> =
+        refresh.map(|target| Reference::plain(target.to_owned().into())).into_iter().collect();
+    for value in &fields.links {
+        canonical::links_of_page(value, url, &UrlRules::keep_all(), |link| {
+            references.extend(scope::field_reference(link))
+        });
+    }
+    references
+}
+
 /// Builds the page from the results of the walk.
 fn read(
     found: Found<'_>,
@@ -379,12 +392,13 @@ fn read(
         let outer = document.outer.map_or(resolver, |outer| &embedded[outer]);
         embedded.push(outer.embedded(document.base.as_deref()));
     }
-    // The field comes before the page, so that no base holds for it.
-    let refresh = fields.refresh.as_deref().and_then(refresh::target);
-    let refresh = refresh.map(|target| (Reference::plain(target.into()), resolver.without_base(url)));
-    let references = refresh.as_ref().map(|(reference, resolver)| (reference, resolver, Context::default()));
+    // Fields come before the page, so that no base holds for them.
+    let of_header = references_of_header(fields, url);
+    let without_base = (!of_header.is_empty()).then(|| resolver.without_base(url));
+    let of_header = of_header.iter().zip(without_base.iter().cycle());
+    let references = of_header.map(|(reference, resolver)| (reference, resolver, Context::default()));
     let mut contexts = found.contexts.into_iter();
-    let references = references.into_iter().chain(found.references.iter().map(|reference| {
+    let references = references.chain(found.references.iter().map(|reference| {
         let resolver = reference.within.map_or(resolver, |document| &embedded[document]);
         (reference, resolver, contexts.next().unwrap_or_default())
     }));

@@ -6,6 +6,7 @@
 //! - `link` with `rel` `next` or `prev`, and `alternate` with a language (`hreflang`). Alternate
 //!   styles are no pages, feeds (`type` of RSS or Atom) are kept apart, and `canonical` is a claim
 //!   (module `canonical`);
+//! - the same as `Link` fields of the header;
 //! - the target of `<meta http-equiv=refresh>` (module `refresh`).
 //!
 //! Images, scripts, styles, media and forms do not count. Links in hidden parts and in the page's
@@ -13,6 +14,7 @@
 //! `template`, which only scripts show. Elements of SVG and
 //! MathML that are named so mean nothing, but for `a` in SVG.
 
+use crate::canonical::HeaderLink;
 use crate::element::{Element, Space, part};
 use crate::names::{Attr, Name};
 use crate::refresh;
@@ -62,18 +64,9 @@ pub(crate) fn reference<'d>(element: &Element<'d>) -> Option<Reference<'d>> {
         Name::Iframe if element.get(Attr::Srcdoc).is_some() => None,
         Name::Iframe | Name::Frame => element.get(Attr::Src).cloned().map(Reference::plain),
         Name::Link => {
-            let rel = element.get(Attr::Rel)?;
-            let counts = |t: &str| {
-                is_one_of(t, &["next", "prev"])
-                    || t.eq_ignore_ascii_case("alternate") && element.get(Attr::Hreflang).is_some()
-            };
-            let is_feed = tokens(rel).any(|t| t.eq_ignore_ascii_case("alternate"))
-                && element.get(Attr::Type).is_some_and(|value| is_feed_type(value));
-            if !(is_feed || tokens(rel).any(counts))
-                || tokens(rel).any(|t| t.eq_ignore_ascii_case("stylesheet"))
-            {
-                return None;
-            }
+            let media_type = element.get(Attr::Type).map_or("", |value| &**value);
+            let is_feed =
+                related(element.get(Attr::Rel)?, element.get(Attr::Hreflang).is_some(), media_type)?;
             Some(Reference { is_feed, ..Reference::plain(element.get(Attr::Href)?.clone()) })
         }
         Name::Meta => {
@@ -85,6 +78,20 @@ pub(crate) fn reference<'d>(element: &Element<'d>) -> Option<Reference<'d>> {
         }
         _ => None,
     }
+}
+
+/// The reference of a `Link` field, if it counts.
+pub(crate) fn field_reference(link: &HeaderLink<'_>) -> Option<Reference<'static>> {
+    let is_feed = related(link.rel, link.has_language, link.media_type)?;
+    Some(Reference { is_feed, ..Reference::plain(link.target.to_owned().into()) })
+}
+
+/// Do these relation types name a page that counts? Whether it is a feed.
+fn related(rel: &str, has_language: bool, media_type: &str) -> Option<bool> {
+    let is = |word: &str| tokens(rel).any(|token| token.eq_ignore_ascii_case(word));
+    let is_feed = is("alternate") && is_feed_type(media_type);
+    let counts = is_feed || is("next") || is("prev") || is("previous") || is("alternate") && has_language;
+    (counts && !is("stylesheet")).then_some(is_feed)
 }
 
 /// The target of a `<link rel=canonical>`.

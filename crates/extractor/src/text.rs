@@ -92,7 +92,8 @@ pub(crate) fn effect(element: &Element<'_>, in_section: bool) -> Effect {
         Title | Unassigned => effect.hides = true,
         // One with a document of its own shows that.
         Iframe => effect.hides = element.get(Attr::Srcdoc).is_none(),
-        Head | Noscript | Video | Audio | Canvas | Object | Datalist | Noframes | Noembed => {
+        // Browsers that show ruby annotations hide the parentheses for those that do not.
+        Head | Noscript | Video | Audio | Canvas | Object | Datalist | Noframes | Noembed | Rp => {
             effect.hides = true
         }
         Annotation | AnnotationXml if element.space == Space::MathMl => effect.hides = true,
@@ -117,7 +118,7 @@ pub(crate) fn effect(element: &Element<'_>, in_section: bool) -> Effect {
             effect.keeps_lines = Some(true);
         }
         A | Abbr | B | Bdi | Bdo | Big | Cite | Code | Data | Del | Dfn | Em | Font | I | Ins | Kbd
-        | Label | Mark | Nobr | Q | Ruby | Rb | Rt | Rp | S | Samp | Small | Span | Strike | Strong | Sub
+        | Label | Mark | Nobr | Q | Ruby | Rb | Rt | S | Samp | Small | Span | Strike | Strong | Sub
         | Sup | Time | Tt | U | Var | Wbr | Img | Picture | Source | Slot | ShadowRoot => {}
         // Everything else separates words: blocks, cells, list items, `br`, controls, unknown
         // names. Elements of a MathML formula do not.

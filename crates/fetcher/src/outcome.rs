@@ -2,14 +2,14 @@
 
 pub mod chain;
 
-use crate::net::client::{Cut, NetworkError, Reply, content_type_of};
+use crate::net::client::{Cut, NetworkError, Reply, content_type_of, is_redirect};
 use crate::net::limits::MAX_HOST_BACK_OFF;
 use bytes::Bytes;
 use recrawl_types::{
     CanonicalUrl, ContentKind, Failure, Fingerprint, Origin, Outcome, ScheduleEntry, Skip, UrlRules,
     Validators,
 };
-use reqwest::header::{AGE, DATE, ETAG, HeaderMap, LAST_MODIFIED, RETRY_AFTER};
+use reqwest::header::{AGE, CONTENT_RANGE, DATE, ETAG, HeaderMap, LAST_MODIFIED, RETRY_AFTER};
 use reqwest::{StatusCode, Url, Version};
 use std::io;
 use std::net::SocketAddr;
@@ -144,7 +144,12 @@ impl Response {
 impl From<Reply> for Response {
     fn from(reply: Reply) -> Response {
         Response {
-            validators: validators_of(&reply.headers),
+            // They would let the server confirm a copy that a broken transfer left incomplete (RFC 9111 §3.3). A body that
+            // is longer than the limit is as it was asked for.
+            validators: match reply.cut {
+                None | Some(Cut::Limit) => validators_of(&reply.headers),
+                Some(Cut::Disconnect | Cut::Checksum | Cut::Coding) => Validators::default(),
+            },
             content_type: content_type_of(&reply.headers),
             status: reply.status,
             version: reply.version,
@@ -176,6 +181,21 @@ pub(crate) fn validators_to_send(entry: &ScheduleEntry) -> Validators {
     }
 }
 
+/// Does a 206 bring a part of the page? No request asks for one, but some servers and caches answer with what they have.
+fn is_part(reply: &Reply) -> bool {
+    let Some(range) = reply.header(CONTENT_RANGE) else { return false };
+    let Some((first, length)) =
+        range.trim().strip_prefix("bytes").and_then(|range| range.trim().split_once('-'))
+    else {
+        return false;
+    };
+    let is_all = length.split_once('/').is_some_and(|(last, length)| {
+        let last = last.trim().parse::<u64>().ok().and_then(|last| last.checked_add(1));
+        last.is_some() && last == length.trim().parse().ok()
+    });
+    first.trim() != "0" || !is_all
+}
+
 /// The outcome of a page that was requested at the URL `from`, as docs/fetching.md says.
 pub(crate) fn result_of(
     answer: Result<Reply, NetworkError>,
@@ -191,6 +211,7 @@ pub(crate) fn result_of(
     let failed = |failure| FetchResult::Nothing(Outcome::Failed(failure));
     match reply.status {
         200..=299 if reply.is_unread => FetchResult::Nothing(Outcome::Skipped(Skip::MediaType)),
+        206 if is_part(&reply) => failed(Failure::Status(206)),
         200..=299 => FetchResult::Page(Box::new(reply.into())),
         304 if conditional => FetchResult::NotModified(Box::new(reply.into())),
         status if is_redirect(status) => match chain::target(&reply, from, rules) {
@@ -218,11 +239,6 @@ pub(crate) fn resource_of(
         }
         answer => result_of(answer, entry, from, false, rules),
     }
-}
-
-/// Statuses whose Location must be followed (RFC 9110 §15.4): not 300, 304, 305, 306.
-pub(crate) fn is_redirect(status: u16) -> bool {
-    matches!(status, 301 | 302 | 303 | 307 | 308)
 }
 
 /// The target of a redirect; none if it cannot be crawled or is the page itself.

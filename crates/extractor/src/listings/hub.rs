@@ -30,7 +30,7 @@ impl<'p> HubLinks<'p> {
     /// Adds the links of a `Link` field (RFC 8288).
     pub fn header(&mut self, value: &str) {
         let (page, rules) = (self.page, self.rules.clone());
-        links_of_page(value, page, &rules, |rel, target| self.link(rel, target));
+        links_of_page(value, page, &rules, |link| self.link(link.rel, link.target));
     }
 
     /// Adds a link; `rel` has relation types separated by spaces.

@@ -121,6 +121,8 @@ fn rss_2_0_and_its_forebears() {
         <item><guid isPermaLink="true">https://example.com/2</guid><dc:date>2002-09-07</dc:date></item>
         <item><guid isPermaLink="false">https://example.com/none</guid></item>
         <item><guid>https://example.com/3</guid><link>https://example.com/4</link></item>
+        <item><guid isPermaLink="false">5</guid><atom:link rel="edit" href="https://example.com/edit"/>
+          <atom:link href="https://example.com/5"/></item>
         </channel></rss>"#;
     let found = listing(feed);
     expect(
@@ -130,6 +132,7 @@ fn rss_2_0_and_its_forebears() {
             ("https://example.com/1", 1_031_356_801),
             ("https://example.com/2", 1_031_356_800),
             ("https://example.com/4", 0),
+            ("https://example.com/5", 0),
         ],
     );
     assert_eq!((found.refused, found.damage), (1, None));

@@ -176,6 +176,13 @@ impl Walk<'_> {
                     entry.address = entry.address.take().or(href);
                 }
             }
+            // Some items of RSS have no other link.
+            Some(Field::Address) if attribute("rel").is_none_or(|rel| is_alternate(&rel)) => {
+                let href = attribute("href").and_then(|href| self.bases.resolve(&href));
+                if let Some((entry, _)) = &mut self.entry {
+                    entry.permalink = entry.permalink.take().or(href);
+                }
+            }
             Some(Field::Alternate) if attribute("rel").is_some_and(|rel| is_alternate(&rel)) => {
                 if let Some(href) = attribute("href") {
                     found.alternate(&href);

@@ -239,6 +239,23 @@ fn a_refresh_field_is_a_link() {
 }
 
 #[test]
+fn a_link_field_is_read_as_a_link_element() {
+    let feed = "</f>; rel=alternate; type=\"application/atom+xml\"";
+    for (values, expected) in [
+        (&["<?page=2>; rel=next, </p>; rel=\"prev\""][..], &["/a/b?page=2", "/p", "/x/y"][..]),
+        (&["</de>; rel=\"alternate\"; hreflang=de", "</0>; rel=previous"], &["/de", "/0", "/x/y"]),
+        (&["</s.css>; rel=\"alternate stylesheet\"; hreflang=de", "</s>; rel=preload"], &["/x/y"]),
+        (&["</other>; rel=next; anchor=\"/elsewhere\"", "<data:,x>; rel=next", feed], &["/x/y"]),
+    ] {
+        let links = values.iter().map(|value| (*value).into()).collect();
+        let page = read(b"<base href=/x/><a href=y>z</a>", &Fields { links, ..typed("text/html") });
+        assert_eq!(paths(&page), expected, "{values:?}");
+        let feeds: Vec<_> = page.feeds.iter().map(CanonicalUrl::path_and_query).collect();
+        assert_eq!(feeds.contains(&"/f"), values.contains(&feed));
+    }
+}
+
+#[test]
 fn what_a_browser_made_of_a_page_is_read_in_its_syntax_with_its_queries() {
     let url = at("https://example.com/a/b");
     let sent = Encoding::for_label(b"koi8-r").unwrap().encode("<meta charset=koi8-r>").0.into_owned();

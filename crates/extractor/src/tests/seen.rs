@@ -69,6 +69,11 @@ fn preformatted_text_keeps_its_lines() {
 }
 
 #[test]
+fn parentheses_of_ruby_are_for_browsers_without_it() {
+    assert_eq!(text("<ruby>A<rp>(</rp><rt>b</rt><rp>)</rp></ruby>c"), "Abc");
+}
+
+#[test]
 fn cells_items_and_breaks_are_lines() {
     for (html, expected) in [
         ("<table><tr><th>a<th>b<tr><td>c<td>d</table>", "a\nb\nc\nd"),

@@ -7,12 +7,12 @@ use crate::host::detour::{DetourEnd, Onward};
 use crate::host::feedback::{HostFeedback, RetryPolicy, retry_while_exhausted};
 use crate::host::politeness::ServerHealth;
 use crate::host::{Action, OriginId, QueuedPage, RequestStart, RobotsRequest};
-use crate::net::client::{NetworkError, Reply, Request, RequestOptions};
+use crate::net::client::{NetworkError, Reply, Request, RequestOptions, is_redirect};
 use crate::net::limits::MAX_ROBOTS;
 use crate::outcome::chain::Chain;
 use crate::outcome::{
-    Condition, FetchError, FetchResult, FetchedPage, Hold, is_host_failure, is_redirect, resource_of,
-    result_of, validators_to_send,
+    Condition, FetchError, FetchResult, FetchedPage, Hold, is_host_failure, resource_of, result_of,
+    validators_to_send,
 };
 use crate::run::{HostId, Run};
 use recrawl_types::{CanonicalUrl, ContentKind, Origin, ScheduleEntry, SentRequest, Validators};

@@ -231,6 +231,11 @@ pub(crate) fn content_type_of(headers: &HeaderMap) -> Option<Box<str>> {
     (!values.is_empty()).then(|| values.join(", ").into())
 }
 
+/// Statuses whose Location must be followed (RFC 9110 §15.4): not 300, 304, 305, 306.
+pub(crate) fn is_redirect(status: u16) -> bool {
+    matches!(status, 301 | 302 | 303 | 307 | 308)
+}
+
 /// Why there is no response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NetworkError {

@@ -64,6 +64,30 @@ fn only_what_speaks_against_the_host_counts_against_it() {
 }
 
 #[test]
+fn a_broken_copy_has_no_validators() {
+    let validators =
+        |cut| Response::from(Reply { cut, ..with_header(reply(200, "half"), "etag", "\"1\"") }).validators;
+    for cut in [None, Some(Cut::Limit)] {
+        assert_eq!(validators(cut).etag.as_deref(), Some("\"1\""), "{cut:?}");
+    }
+    for cut in [Cut::Disconnect, Cut::Checksum, Cut::Coding] {
+        assert_eq!(validators(Some(cut)), Validators::default(), "{cut:?}");
+    }
+}
+
+#[test]
+fn a_part_that_nobody_asked_for_is_no_page() {
+    let is_part = |range: &str| is_part(&with_header(reply(206, "x"), "content-range", range));
+    for part in ["bytes 0-29/60", "bytes 1-59/60", "bytes 0-29/*", "bytes 5-5/6"] {
+        assert!(is_part(part), "{part}");
+    }
+    for whole in ["bytes 0-59/60", " bytes  0-0/1", "lines 1-2/3", "bytes", "bytes */60"] {
+        assert!(!is_part(whole), "{whole}");
+    }
+    assert!(!super::is_part(&reply(206, "x")));
+}
+
+#[test]
 fn a_location_is_taken_as_browsers_take_it() {
     let rules = UrlRules::default();
     let from = rules.canonicalize("http://a.test/dir/page?q").unwrap();

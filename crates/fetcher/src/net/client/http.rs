@@ -11,7 +11,8 @@ mod way;
 use crate::net::access::{self, HostAccess};
 use crate::net::client::body_memory::BodyMemory;
 use crate::net::client::{
-    AddressFuture, FirstLook, Meter, Network, NetworkError, PublicFuture, Reply, ReplyFuture, Request,
+    AddressFuture, Cut, FirstLook, Meter, Network, NetworkError, PublicFuture, Reply, ReplyFuture, Request,
+    is_redirect,
 };
 use crate::net::dns::{ResolveError, Resolver};
 use crate::net::exhausted::is_exhausted;
@@ -27,17 +28,21 @@ use recrawl_types::url::is_refused_port;
 use reqwest::Method;
 use reqwest::header::{
     ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_TYPE, FROM, HeaderMap, HeaderName, HeaderValue,
-    IF_MODIFIED_SINCE, IF_NONE_MATCH, USER_AGENT,
+    IF_MODIFIED_SINCE, IF_NONE_MATCH, LOCATION, USER_AGENT,
 };
 use sent::SentRequests;
 use std::error::Error;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 use tap::RawHead;
+use tokio::time::timeout;
 use way::{PublicWay, Way};
 
 /// The field `Accept` of pages, of which any may be a sitemap or a feed.
+/// How long the body of a redirect is waited for. It is only read so that the connection can serve the next request.
+const REDIRECT_BODY: Duration = Duration::from_secs(3);
 const ACCEPTED_PAGES: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
 /// Why the HTTP client could not be made.
@@ -217,7 +222,16 @@ impl HttpNetwork {
             () => {
                 // The body of other responses is not used, so it may be undecodable.
                 let codings = if response.status().is_success() { Coding::of(&headers)? } else { Vec::new() };
-                body::read(response, &codings, request.max_body, &self.memory, received).await?
+                let leads_on = is_redirect(status) && headers.contains_key(LOCATION);
+                let read = body::read(response, &codings, request.max_body, &self.memory, received);
+                match leads_on {
+                    false => read.await?,
+                    // Browsers go where Location says, whatever comes behind the header.
+                    true => match timeout(REDIRECT_BODY, read).await {
+                        Ok(Ok(read)) => read,
+                        Ok(Err(_)) | Err(_) => (Bytes::new(), Some(Cut::Disconnect)),
+                    },
+                }
             }
         };
         Ok(Reply { status, version, reason, headers, lines, body, cut, is_unread, peer, sent })

@@ -326,6 +326,25 @@ async fn redirects_are_answers() {
     assert_eq!((reply.status, reply.body.len()), (302, 0));
 }
 
+/// Its target is known, so what comes behind the header cannot lose it.
+#[tokio::test]
+async fn a_redirect_needs_no_sound_body() {
+    let head = |more: &str| format!("HTTP/1.1 302 Found\r\nLocation: http://a.test/\r\n{more}");
+    for more in [
+        "Content-Length: 100\r\n\r\ncut",
+        "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nzz\r\n",
+        "Content-Length: 5\r\nContent-Encoding: gzip\r\n\r\nhello",
+    ] {
+        let reply = get_bytes(head(more).into_bytes()).await.unwrap();
+        assert_eq!((reply.status, &*reply.header(LOCATION).unwrap()), (302, "http://a.test/"), "{more}");
+    }
+    let endless = head("Transfer-Encoding: chunked\r\n\r\n").into_bytes();
+    let slow = get(Act::SayForEver(endless, b"1\r\nx\r\n".to_vec())).await.unwrap();
+    assert_eq!(slow.status, 302);
+    let without = b"HTTP/1.1 302 Found\r\nContent-Length: 100\r\n\r\ncut".to_vec();
+    assert_eq!(get_bytes(without).await.err(), Some(NetworkError::Protocol));
+}
+
 #[tokio::test]
 async fn literals_and_names_are_refused_unless_their_block_is_allowed() {
     let address = serve(Act::Echo).await;
