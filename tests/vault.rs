@@ -1,6 +1,7 @@
 //! A disk that burns: the crawl goes on from its vault alone.
 
 use crate::crash::{Moment, setting};
+use crate::daemon::{self, Daemon};
 use crate::harness::{PATIENCE, Pages, World, count, fails, host_of, json_lines, succeeds, web};
 use flate2::read::MultiGzDecoder;
 use rand::SeedableRng;
@@ -108,6 +109,45 @@ fn a_crawl_whose_disk_burns_after_each_cycle_equals_one_that_was_left_alone() {
     let names: Vec<String> = files_in(&calm).into_keys().filter(|name| name.contains("vault")).collect();
     assert_eq!((names, calm.join("vault.json").exists()), (Vec::new(), false));
     assert!(burning.join("vault.json").exists());
+}
+
+#[test]
+fn a_daemon_says_how_far_its_vault_is_and_why_it_waits() {
+    let world = daemon::world(20, 2, "");
+    let bucket = bucket(&world);
+    fs::create_dir(&bucket).unwrap();
+    let vault = format!("file://{}", bucket.display());
+    let settings = "[storage]\nsync_every = \"0 s\"\n";
+    daemon::configure(&world, &format!("{settings}vault = \"{vault}\"\n[vault]\nship = \"1 ms\"\n"));
+    let serve = Daemon::start(&world);
+    let urls: Vec<String> = world.server.seeds().to_vec();
+    serve.seed(&urls);
+    let is_whole = |status: &Value| status["vault"]["waiting_since"].is_null();
+    let status = serve.until("shipped", |status| count(status, "visited") > Some(0) && is_whole(status));
+    assert_eq!(status["vault"]["address"], *vault);
+    assert!(
+        count(&status["vault"], "shipped_at") > Some(0) && status["vault"]["error"].is_null(),
+        "{status}"
+    );
+    assert!(succeeds(world.run(&["status"])).contains(&format!("vault       {vault} had all ")));
+    // Its disk is taken away, and something is decided.
+    fs::rename(&bucket, world.folder.path().join("away")).unwrap();
+    fs::write(&bucket, "no folder").unwrap();
+    serve.change("PUT", "/api/v1/pause", None);
+    let status = serve.until("waiting", |status| !is_whole(status) && status["vault"]["error"].is_string());
+    assert!(count(&status["vault"], "failures") > Some(0), "{status}");
+    fs::remove_file(&bucket).unwrap();
+    fs::rename(world.folder.path().join("away"), &bucket).unwrap();
+    serve.until("shipped again", is_whole);
+    serve.stop();
+    let told = succeeds(world.run(&["status"]));
+    assert!(told.contains("ask it by `recrawl vault status`"), "{told}");
+    // Without the key nothing is shown.
+    daemon::configure(&world, "");
+    let serve = Daemon::start(&world);
+    assert_eq!(serve.status().get("vault"), None);
+    assert!(!succeeds(world.run(&["status"])).contains("vault "));
+    serve.stop();
 }
 
 /// The pages in the log of the round in progress.

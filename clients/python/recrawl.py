@@ -797,6 +797,7 @@ class Status(TypedDict, total=False):
     started: int
     state: "State"
     totals: "Counts"
+    vault: Optional["VaultFigures"]
     version: str
     visited: int
 
@@ -1041,6 +1042,19 @@ class Arms(TypedDict, total=False):
     candidate: Optional["Estimate"]
     control: Optional["Estimate"]
     cycle: int
+
+
+class VaultFigures(TypedDict, total=False):
+    """How far the vault is (`storage.vault`)."""
+
+    address: str
+    error: Optional[str]
+    failures: int
+    is_waited_for: bool
+    ship_ms: int
+    shipped_at: Optional[int]
+    unshipped: int
+    waiting_since: Optional[int]
 
 
 class Version(TypedDict, total=False):

@@ -48,6 +48,7 @@ pub use search::{MAX_RESULTS, SearchList, SearchQuery, SearchResult, SearchSort,
 pub use status::{
     ByteBudget, CopyFigures, Counts, CycleDone, CycleNow, CycleStage, Fetching, FocusFigures, Freshness,
     HostNow, HostState, NextRound, Promise, PromiseFigures, SeedsRefused, State, Status, TargetFigures,
+    VaultFigures,
 };
 pub use version::{NoVersion, OneVersion, Version, VersionContent, VersionList, VersionQuery};
 

@@ -27,6 +27,10 @@ pub struct Figures {
     pub shipped: u64,
     /// Are some files to be shipped alone, such as decisions?
     pub has_waiting: bool,
+    /// When the oldest change that the vault has not was offered, in milliseconds since 1970; none if it has all.
+    pub waiting_since: Option<u64>,
+    /// Attempts that failed.
+    pub failures: u64,
     /// Why the last attempt failed; none after a success.
     pub error: Option<String>,
     /// Why this process ships no more; then it must not go on.
@@ -70,6 +74,8 @@ struct State {
     /// Files to be shipped alone, captured after it.
     alone: BTreeMap<String, CapturedFile>,
     known: Arc<BTreeMap<String, Known>>,
+    /// When the first of those was offered that nobody took.
+    offered: Option<u64>,
     figures: Figures,
     /// Is a capture being shipped, and in no place above?
     is_shipping: bool,
@@ -86,6 +92,11 @@ impl State {
         self.until.is_some_and(|until| Instant::now() >= until)
     }
 
+    fn offered_at(&mut self, now: u64) {
+        self.offered.get_or_insert(now);
+        self.figures.waiting_since.get_or_insert(now);
+    }
+
     fn has_left(&self) -> bool {
         self.is_shipping || self.pending.is_some() || !self.alone.is_empty()
     }
@@ -94,6 +105,7 @@ impl State {
 struct Shared {
     state: Mutex<State>,
     changed: Condvar,
+    clock: Clock,
     /// Is the thread left behind? Then the folder may be another process's, and it notes nothing there any more.
     is_left_behind: Mutex<bool>,
 }
@@ -125,9 +137,9 @@ impl Shipper {
         let (known, answered) = (known(&vault), Some(Instant::now()));
         let state = State { known, figures, answered, ..State::default() };
         let (state, is_left_behind) = (Mutex::new(state), Mutex::new(false));
-        let shared = Arc::new(Shared { state, changed: Condvar::new(), is_left_behind });
+        let shared = Arc::new(Shared { state, changed: Condvar::new(), clock, is_left_behind });
         vault.store = Arc::new(UntilTheEnd { store: vault.store, shared: shared.clone() });
-        let work = Work { shared: shared.clone(), vault, wait, clock, upkeep };
+        let work = Work { shared: shared.clone(), vault, wait, upkeep };
         thread::Builder::new().name("vault".into()).spawn(move || work.run())?;
         Ok(Shipper { shared })
     }
@@ -145,6 +157,7 @@ impl Shipper {
         let capture = Capture { extent, ..capture };
         state.figures.unshipped = missing(&capture, &state.known);
         state.pending = Some(capture);
+        state.offered_at((self.shared.clock)());
         self.shared.changed.notify_all();
     }
 
@@ -153,6 +166,7 @@ impl Shipper {
         let mut state = self.shared.state();
         state.alone.insert(file.name.clone(), file);
         state.figures.has_waiting = true;
+        state.offered_at((self.shared.clock)());
         self.shared.changed.notify_all();
     }
 
@@ -303,7 +317,6 @@ struct Work {
     shared: Arc<Shared>,
     vault: Vault,
     wait: Duration,
-    clock: Clock,
     upkeep: Box<dyn Upkeep>,
 }
 
@@ -366,6 +379,9 @@ impl Work {
                 return None;
             }
             state.is_shipping = state.has_left();
+            if state.pending.is_none() || state.alone.is_empty() {
+                state.offered = None;
+            }
             if let Some(capture) = state.pending.take() {
                 return Some(capture);
             }
@@ -382,7 +398,7 @@ impl Work {
 
     /// Ships a capture, or a portion of it: then it is false.
     fn ship(&mut self, capture: &Capture) -> Result<bool, VaultError> {
-        let now = (self.clock)();
+        let now = (self.shared.clock)();
         let shipped = match self.vault.ship(capture, now) {
             Ok(shipped) if shipped.is_whole => shipped,
             unfinished => {
@@ -398,7 +414,7 @@ impl Work {
         state.figures.unshipped = state.pending.as_ref().map_or(0, |next| missing(next, &state.known));
         state.figures.shipped += shipped.bytes;
         state.figures.has_waiting = !state.alone.is_empty();
-        state.figures.error = None;
+        (state.figures.error, state.figures.waiting_since) = (None, state.offered);
         if capture.extent != Extent::Some {
             state.figures.last = now;
         }
@@ -425,6 +441,7 @@ impl Work {
         if !state.is_late() || state.figures.error.is_none() {
             state.figures.error = Some(error.to_string());
         }
+        state.figures.failures += 1;
         put_back(&mut state, capture);
         let (is_ending, again) = (state.until.is_some(), Instant::now() + *wait);
         loop {
@@ -452,7 +469,7 @@ mod tests {
     use super::*;
     use crate::store::MemoryStore;
     use crate::tests::{begin_in, capture, folder};
-    use crate::vault::Before;
+    use crate::vault::Inherited;
     use std::sync::RwLock;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -464,10 +481,12 @@ mod tests {
         away: AtomicUsize,
         /// Held, no request is answered.
         silent: RwLock<()>,
+        asked: AtomicUsize,
     }
 
     impl Switched {
         fn answers<T>(&self, answer: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+            self.asked.fetch_add(1, Ordering::Relaxed);
             let _heard = self.silent.read().unwrap();
             let away = self.away.load(Ordering::Relaxed);
             self.away.store(away.saturating_sub(usize::from(away < usize::MAX)), Ordering::Relaxed);
@@ -527,7 +546,7 @@ mod tests {
         let shipper = shipper(&store);
         let files = folder(&[("log", &[1; 1000])]);
         shipper.offer(capture(&files, Extent::Changes));
-        assert_eq!(shipper.figures().unshipped, 1000);
+        assert_eq!((shipper.figures().unshipped, shipper.figures().waiting_since), (1000, Some(7)));
         shipper.wait_below(1000, &mut || panic!("as much may be unshipped"));
         let mut looks = 0;
         shipper.wait_below(999, &mut || {
@@ -541,6 +560,7 @@ mod tests {
         let figures = shipper.figures();
         assert!(looks >= 3 && figures.unshipped == 0, "{figures:?}");
         assert_eq!((figures.last, figures.shipped, figures.error), (7, 1000, None));
+        assert_eq!((figures.waiting_since, figures.failures > 0), (None, true));
         // A file alone, such as a decision, is shipped without a capture of the others.
         let decided = capture(&folder(&[("decisions", b"no")]), Extent::Some).files.remove(0);
         shipper.offer_file(decided);
@@ -581,7 +601,7 @@ mod tests {
         let files = capture(&folder(&[("w", &[1; 10])]), Extent::Commit);
         let mut earlier = begin_in(store.clone(), "a");
         earlier.ship(&files, 5).unwrap();
-        let before = Before { identities: earlier.identities(), ..Before::default() };
+        let before = Inherited { identities: earlier.identities(), ..Inherited::default() };
         let founded = crate::found(&*store).unwrap().unwrap();
         let vault = Vault::begin(store.clone(), &founded, "b", 6, &before).unwrap();
         store.away.store(usize::MAX, Ordering::Relaxed);
@@ -605,7 +625,11 @@ mod tests {
         let shipper = noting(&store, notes.clone());
         store.away.store(0, Ordering::Relaxed);
         let silence = store.silent.write().unwrap();
+        let asked = store.asked.load(Ordering::Relaxed);
         shipper.offer(capture(&folder(&[("w", &[1; 10])]), Extent::Commit));
+        while store.asked.load(Ordering::Relaxed) == asked {
+            thread::yield_now();
+        }
         let figures = shipper.finish(Instant::now());
         assert_eq!(figures.unshipped, 10);
         assert_eq!(figures.error.as_deref(), Some(TOO_LATE));

@@ -227,6 +227,14 @@ pub const ALERTS: &[Alert] = &[
                   what differs.",
     },
     Alert {
+        name: "RecrawlVaultLate",
+        when: "recrawl_vault_age_seconds > VAULT_LATE_SECONDS",
+        lasting: "5m",
+        severity: Severity::Warning,
+        summary: "Changes of the crawl are on its disk alone.",
+        runbook: "The health and the log say why; `recrawl vault status` asks the store. Beyond vault.unshipped the crawl waits.",
+    },
+    Alert {
         name: "RecrawlManyFiles",
         when: "process_open_fds > FILES_SHARE * process_max_fds",
         lasting: "5m",

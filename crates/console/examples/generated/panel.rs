@@ -270,6 +270,24 @@ pub const PANELS: &[Panel] = &[
         &[("time() - recrawl_deliver_success_time_seconds{}", "{{target}}")],
     ),
     curves(
+        "Vault",
+        "Time that the oldest change has waited for the vault.",
+        Unit::Seconds,
+        &[("recrawl_vault_age_seconds{}", "waiting")],
+    ),
+    curves(
+        "Failed tries to ship",
+        "Tries to ship to the vault that failed, a second.",
+        Unit::Number,
+        &[("rate(recrawl_vault_failures_total{}[$__rate_interval])", "failed")],
+    ),
+    curves(
+        "Not in the vault",
+        "Visits and bodies that the vault has not.",
+        Unit::Bytes,
+        &[("recrawl_vault_unshipped_bytes{}", "not shipped")],
+    ),
+    curves(
         "Harvest and recall",
         "Of a focused crawl: the relevant share of the pages first judged in the last cycle, and the estimated share of all \
          relevant pages that was found, each with its 90 % interval.",

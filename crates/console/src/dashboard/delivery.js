@@ -1,7 +1,8 @@
-// Delivery of notifications and documents: what each target of `[[notify]]` and `[[deliver]]` took, and what waits for it.
+// Delivery of notifications and documents, and the vault: what each target of `[[notify]]` and `[[deliver]]` took, and what
+// waits for it.
 
 import { h, panel } from "./dom.js";
-import { count, time } from "./format.js";
+import { bytes, count, time } from "./format.js";
 import { Table } from "./table.js";
 
 function failing({ failing_since: since, error }) {
@@ -18,6 +19,12 @@ function state({ given_up: givenUp, rounds_lost: lost, waiting, rounds_behind: b
 function copyState({ waiting, refused }) {
   if (waiting > 0) return { text: "catching up", tag: "waiting" };
   return refused > 0 ? { text: "some refused", tag: "waiting" } : { text: "up to date", tag: "done" };
+}
+
+/** The state of the vault, in words. */
+function vaultState({ is_waited_for: isWaitedFor, waiting_since: since }) {
+  if (isWaitedFor) return { text: "the crawl waits for it", tag: "failed" };
+  return since === null ? { text: "up to date", tag: "done" } : { text: "catching up", tag: "waiting" };
 }
 
 /** A panel with a row for each target; hidden without any. `cells` gives what stands behind name and state. */
@@ -59,5 +66,18 @@ export function deliveryPanel() {
     targets: ({ notify = [] }) => notify,
     state,
     cells: (target) => ["delivered", "waiting", "rounds_behind", "given_up", "rounds_lost"].map((key) => count(target[key])),
+  });
+}
+
+export function vaultPanel() {
+  return targetsPanel({
+    title: "Vault",
+    lead: "The copy of the crawl that outlives its disk.",
+    caption: "Shipping to the vault",
+    columns: [["Not shipped", true], ["Failed tries", true], ["Last had all"]],
+    targets: ({ vault }) =>
+      vault ? [{ ...vault, name: vault.address, failing_since: vault.error === null ? null : vault.waiting_since }] : [],
+    state: vaultState,
+    cells: ({ unshipped, failures, shipped_at: at }) => [bytes(unshipped), count(failures), at === null ? "never" : time(at)],
   });
 }

@@ -11,7 +11,7 @@ import { flightPanel } from "./flight.js";
 import { focusPanel } from "./focus.js";
 import { healthPanel } from "./health.js";
 import { recentPanel } from "./recent.js";
-import { copiesPanel, deliveryPanel } from "./delivery.js";
+import { copiesPanel, deliveryPanel, vaultPanel } from "./delivery.js";
 import { seedsPanel } from "./seeds.js";
 import { bulkPanel, freshPanel } from "./size.js";
 
@@ -41,6 +41,7 @@ export function open(main, { app, signal }) {
     polite = politePanel(),
     delivery = deliveryPanel(),
     copies = copiesPanel(),
+    vault = vaultPanel(),
     errors = errorsPanel(),
     bulk = bulkPanel(),
     bursts = burstsPanel(),
@@ -59,7 +60,7 @@ export function open(main, { app, signal }) {
   );
   more.addEventListener("toggle", () => (more.open ? localStorage.setItem(MORE, "open") : localStorage.removeItem(MORE)));
   main.append(
-    h("div", { class: "rows" }, row(health, cycle), seeds, recent.element, row(rate, fresh, pages), delivery.element, focus.element),
+    h("div", { class: "rows" }, row(health, cycle), seeds, recent.element, row(rate, fresh, pages), delivery.element, vault.element, focus.element),
     more,
   );
 
@@ -86,7 +87,7 @@ export function open(main, { app, signal }) {
     errors.load(signal);
   };
   const status = (now) => {
-    for (const part of [health, cycle, flight, rate, pages, fresh, delivery, copies, polite, bulk]) part.status(now);
+    for (const part of [health, cycle, flight, rate, pages, fresh, delivery, copies, vault, polite, bulk]) part.status(now);
     seeds.hidden = now.pages > 0 || now.state === "starting" || Boolean(now.cycle);
     if (Date.now() - asked > HOSTS_EVERY) hosts();
   };

@@ -8,7 +8,7 @@
 use super::Reading;
 use crate::view::{
     CopyFigures, Counts, CycleDone, CycleNow, FocusFigures, Freshness, HealthLevel, Loop, LoopStep,
-    Rendering, State, TargetFigures, Watch,
+    Rendering, State, TargetFigures, VaultFigures, Watch,
 };
 
 /// A metric.
@@ -433,6 +433,20 @@ pub const METRICS: &[Metric] = &[
         "target",
         |r| of_copies(r, |copy| Some(copy.failing_since.is_some().into())),
     ),
+    gauge(
+        "recrawl_vault_age_seconds",
+        "Time that the oldest change has waited for the vault; 0 if it has all.",
+        |r| vault(r).map(|vault| vault.age_ms(r.status.now) as f64 / 1000.0),
+    ),
+    gauge("recrawl_vault_unshipped_bytes", "Visits and bodies that the vault has not, in bytes.", |r| {
+        vault(r).map(|vault| count(vault.unshipped))
+    }),
+    Metric {
+        name: "recrawl_vault_failures_total",
+        kind: MetricKind::Counter,
+        help: "Attempts to ship to the vault that failed.",
+        read: Read::One(|r| vault(r).map(|vault| count(vault.failures))),
+    },
     gauge("recrawl_focus_relevant_pages", "Relevant pages known to a focused crawl.", |r| {
         focus(r).map(|focus| count(focus.relevant_known))
     }),
@@ -491,6 +505,10 @@ const OUTCOMES: &[Outcome] = &[
     ("refused", |c| c.refused),
     ("skipped", |c| c.skipped),
 ];
+
+fn vault<'r>(r: &Reading<'r>) -> Option<&'r VaultFigures> {
+    r.status.vault.as_ref()
+}
 
 /// A figure of each target of `[[notify]]`.
 fn of_targets(r: &Reading<'_>, figure: fn(&TargetFigures) -> u64) -> Vec<(String, f64)> {

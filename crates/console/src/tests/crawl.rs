@@ -164,6 +164,16 @@ pub fn status() -> Status {
             failing_since: None,
             error: None,
         }],
+        vault: Some(VaultFigures {
+            address: "s3://bucket/prefix".into(),
+            shipped_at: Some(NOW - 3_000),
+            waiting_since: Some(NOW - 2_000),
+            unshipped: 4096,
+            is_waited_for: false,
+            failures: 2,
+            error: None,
+            ship_ms: 10_000,
+        }),
         focus: Some(FocusFigures {
             relevant_known: 40,
             discovered: 100,

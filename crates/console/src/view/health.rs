@@ -21,6 +21,10 @@ pub const SPENT_SHARE: f64 = 0.9;
 pub const BACKED_OFF_SHARE: f64 = 0.2;
 /// Cycles in a row without a page that are no accident.
 const IDLE_CYCLES: u64 = 2;
+/// Intervals of `vault.ship` after which the vault is late.
+const LATE_SHIPS: u64 = 30;
+/// Seconds after which the vault may be late.
+pub const VAULT_LATE_SECONDS: f64 = 300.0;
 /// How long refused seeds count, in milliseconds.
 const REFUSED_SEEDS_FOR: u64 = 3_600_000;
 /// How long lost changes count, in milliseconds.
@@ -187,6 +191,15 @@ pub const RULES: &[Rule] = &[
             )
         })
     }),
+    amber("vault late", "changes wait for the vault for 5 min and 30 times `vault.ship`", |s| {
+        let vault = s.vault.as_ref()?;
+        let late = (LATE_SHIPS * vault.ship_ms).max(VAULT_LATE_SECONDS as u64 * 1000);
+        let age = vault.age_ms(s.now);
+        let why = vault.error.as_deref().unwrap_or("its store is slow, or much is new");
+        let age = (age > late).then(|| Span::millis(age).rounded())?;
+        let waits = if vault.is_waited_for { ", and the crawl waits for it" } else { "" };
+        Some(format!("nothing was shipped to the vault for {age}{waits}; check its store: {why}"))
+    }),
     amber("changes not delivered", "a target of `[[notify]]` took no message at several tries", |s| {
         let failing: Vec<&str> = s
             .notify
@@ -288,7 +301,7 @@ const fn green(name: &'static str, when: &'static str, reason: Reason) -> Rule {
 mod tests {
     use super::*;
     use crate::tests::crawl::status;
-    use crate::view::{ByteBudget, CycleDone, CycleNow, NextRound, SeedsRefused};
+    use crate::view::{ByteBudget, CycleDone, CycleNow, NextRound, SeedsRefused, VaultFigures};
 
     fn with(change: fn(&mut Status)) -> Status {
         let mut status = status();
@@ -434,6 +447,32 @@ mod tests {
                 with(|s| {
                     let at = s.now - REFUSED_SEEDS_FOR;
                     s.seeds_refused = Some(SeedsRefused { seeds: 2, first: String::new(), at });
+                }),
+            ),
+            (
+                "vault late",
+                Amber,
+                "to the vault for 6 min, and the crawl waits for it; check its store: no answer",
+                with(|s| {
+                    let since = Some(s.now - 360_000);
+                    let (ship_ms, error) = (10_000, Some("no answer".into()));
+                    s.vault = Some(VaultFigures {
+                        waiting_since: since,
+                        is_waited_for: true,
+                        ship_ms,
+                        error,
+                        ..VaultFigures::default()
+                    });
+                }),
+            ),
+            (
+                "working",
+                Green,
+                "fetching",
+                with(|s| {
+                    // As long as two of its intervals.
+                    let (waiting_since, ship_ms) = (Some(s.now - 360_000), 180_000);
+                    s.vault = Some(VaultFigures { waiting_since, ship_ms, ..VaultFigures::default() });
                 }),
             ),
             (

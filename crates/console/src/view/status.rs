@@ -70,6 +70,9 @@ pub struct Status {
     /// The copies that are kept in step (`[[deliver]]`); absent without any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deliver: Vec<CopyFigures>,
+    /// The vault (`storage.vault`); absent without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vault: Option<VaultFigures>,
     /// What a focused crawl found (`[focus]`); absent in another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub focus: Option<FocusFigures>,
@@ -389,6 +392,34 @@ pub struct CopyFigures {
     pub failing_since: Option<u64>,
     /// The last error, then.
     pub error: Option<String>,
+}
+
+/// How far the vault is (`storage.vault`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
+pub struct VaultFigures {
+    /// Its address.
+    pub address: String,
+    /// When it last had all, in milliseconds since 1970; null if it never had.
+    pub shipped_at: Option<u64>,
+    /// Since when the oldest change waits for it, in milliseconds since 1970; null if it has all.
+    pub waiting_since: Option<u64>,
+    /// Bytes of visits and bodies that it has not.
+    pub unshipped: u64,
+    /// Does the crawl wait, since more than `vault.unshipped` is not in the vault?
+    pub is_waited_for: bool,
+    /// Attempts to ship that failed since the start.
+    pub failures: u64,
+    /// Why the last attempt failed; null after a success.
+    pub error: Option<String>,
+    /// Interval of shipping in milliseconds (`vault.ship`).
+    pub ship_ms: u64,
+}
+
+impl VaultFigures {
+    /// Milliseconds that the oldest change has waited: so much of the crawl would be lost with its disk.
+    pub fn age_ms(&self, now: u64) -> u64 {
+        self.waiting_since.map_or(0, |since| now.saturating_sub(since))
+    }
 }
 
 /// What a focused crawl found, as of the last cycle. Intervals are of 90 %.

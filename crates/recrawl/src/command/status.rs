@@ -148,12 +148,21 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     let cap::Files { files, bytes } = archive;
     let files = counted(files.into(), "WARC file");
     lines.push(format!("archive     {} in {files}", Size(bytes).rounded()));
+    lines.extend(vault_line(settings, &live));
     print_labelled(lines.join("\n"))?;
     print_cycles(&reports)?;
     let row =
         |origin: &OriginRun| [origin_text(&origin.key), thousands(origin.pages), thousands(origin.visited)];
     let rows: Vec<_> = largest.iter().map(row).collect();
     print_below(&OF_HOSTS, &rows)
+}
+
+/// How far the vault is; without a daemon, where to ask. None without `storage.vault`.
+fn vault_line(settings: &Settings, live: &Occupant) -> Option<String> {
+    let address = &settings.config.storage.vault;
+    let asked = || format!("{address}; ask it by `recrawl vault status`");
+    let told = live.status().map_or_else(|| (!address.is_empty()).then(asked), live::vault)?;
+    Some(format!("vault       {told}"))
 }
 
 /// Prints promises, focus and the table of these cycles, with the pages that were carried or refused.

@@ -27,6 +27,7 @@ use recrawl_crawl::progress::figures::RoundProgress;
 use recrawl_crawl::report::RoundReport;
 use recrawl_crawl::round::RoundKind;
 use recrawl_crawl::settings::Settings;
+use recrawl_crawl::vault::CrawlVault;
 use recrawl_fetcher::{RunControl, WallClock};
 use recrawl_formula::Formula;
 use recrawl_notifications::store::Deliveries;
@@ -120,6 +121,7 @@ pub struct SharedState {
     pub learner: Learner,
     pub notify_thread: NotifyThread,
     pub deliver_threads: DeliverThreads,
+    pub vault: Option<Arc<CrawlVault>>,
     woken: Notify,
 }
 
@@ -171,6 +173,7 @@ impl SharedState {
             learner: Learner::default(),
             notify_thread: NotifyThread::default(),
             deliver_threads: DeliverThreads::default(),
+            vault: crawl.vault.get().cloned(),
             woken: Notify::new(),
         };
         shared.improving.open(crawl)?;

@@ -4,13 +4,14 @@ use super::shared_state::{Phase, SharedState};
 use super::{disk, formulas, hosts, pings, promises};
 use recrawl_console::view::{
     ByteBudget, Counts, CrawlHealth, CycleDone, CycleNow, CycleStage, Fetching, FocusFigures, Freshness,
-    HealthLevel, HostNow, Promise, SeedsRefused, State, Status,
+    HealthLevel, HostNow, Promise, SeedsRefused, State, Status, VaultFigures,
 };
 use recrawl_crawl::labels::thousands;
 use recrawl_crawl::parts::seed_hosts;
 use recrawl_crawl::progress::figures::{Now, Stage};
 use recrawl_crawl::report::{RoundReport, Tally};
 use recrawl_crawl::settings::Settings;
+use recrawl_crawl::vault::CrawlVault;
 use recrawl_fetcher::control::Figures;
 use recrawl_simulation::SeriesMean;
 use recrawl_terminal::logging;
@@ -90,6 +91,7 @@ pub fn of(shared: &SharedState) -> Status {
         promises: promises::figures(&reports),
         notify: shared.notify_thread.figures(shared.generation().number()),
         deliver: shared.deliver_threads.figures(),
+        vault: shared.vault.as_deref().map(|vault| vault_now(vault, &settings)),
         focus: reports.first().and_then(focus),
         totals: counts(&shared.live.totals()),
         cycles_done: shared.cycles_done.load(Relaxed),
@@ -103,6 +105,20 @@ pub fn of(shared: &SharedState) -> Status {
     };
     status.health = CrawlHealth::of(&status);
     status
+}
+
+fn vault_now(vault: &CrawlVault, settings: &Settings) -> VaultFigures {
+    let figures = vault.figures();
+    VaultFigures {
+        address: vault.address().into(),
+        shipped_at: Some(figures.last).filter(|last| *last > 0),
+        waiting_since: figures.waiting_since,
+        unshipped: figures.unshipped,
+        is_waited_for: vault.is_waited_for(),
+        failures: figures.failures,
+        error: figures.lost.or(figures.error),
+        ship_ms: settings.config.vault.ship.0.as_millis() as u64,
+    }
 }
 
 /// The byte budget of a cycle while it fetches.

@@ -5,7 +5,7 @@ use crate::daemon::Daemon;
 use crate::exclusive_access::ExclusiveAccess;
 use recrawl_archive::timestamp;
 use recrawl_crawl::open_read::{self, Tables};
-use recrawl_types::Span;
+use recrawl_types::{Size, Span};
 use serde_json::Value;
 use std::path::Path;
 
@@ -72,6 +72,23 @@ impl Occupant {
     }
 }
 
+/// The vault, as a daemon tells of it, on one line; none without one.
+pub fn vault(status: &Value) -> Option<String> {
+    let vault = status["vault"].as_object()?;
+    let number = |name: &str| vault[name].as_u64();
+    let ago = |at: u64| Span::millis(status["now"].as_u64().unwrap_or(at).saturating_sub(at)).rounded();
+    let shipped = number("shipped_at").map(|at| format!("had all {} ago", ago(at)));
+    let waits = number("waiting_since").map(|since| {
+        let bytes = Size(number("unshipped").unwrap_or(0)).rounded();
+        format!("; since {} changes wait for it, {bytes} of visits and bodies", ago(since))
+    });
+    let held = vault["is_waited_for"].as_bool().unwrap_or(false).then(|| "; the crawl waits".to_owned());
+    let error = vault["error"].as_str().map(|why| format!(": {why}"));
+    let address = vault["address"].as_str().unwrap_or_default();
+    let shipped = shipped.unwrap_or_else(|| "has not all yet".into());
+    Some([Some(format!("{address} {shipped}")), waits, held, error].into_iter().flatten().collect())
+}
+
 /// What a daemon does.
 fn doing(status: &Value) -> String {
     let state = status["state"].as_str().unwrap_or("unknown");
@@ -104,6 +121,20 @@ fn doing(status: &Value) -> String {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_line_says_how_far_the_vault_is() {
+        let mut status = json!({"now": 400_000, "vault": {"address": "s3://a/b", "shipped_at": 397_000,
+            "waiting_since": null, "unshipped": 0, "is_waited_for": false, "error": null}});
+        assert_eq!(vault(&status).unwrap(), "s3://a/b had all 3 s ago");
+        status["vault"] = json!({"address": "s3://a/b", "shipped_at": 100_000, "waiting_since": 280_000,
+            "unshipped": 300 << 20, "is_waited_for": true, "error": "no answer"});
+        let told = vault(&status).unwrap();
+        let line = "s3://a/b had all 5 min ago; since 2 min changes wait for it, 300 MiB of visits and bodies; \
+                    the crawl waits: no answer";
+        assert_eq!(told, line);
+        assert_eq!(vault(&json!({"now": 1})), None);
+    }
 
     #[test]
     fn a_line_says_what_a_daemon_does() {
