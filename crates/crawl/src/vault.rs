@@ -25,7 +25,7 @@ use recrawl_fetcher::WallClock;
 use recrawl_repository::SledTables;
 use recrawl_repository::decisions::DECISIONS;
 use recrawl_repository::storage::Storage;
-use recrawl_vault::{Before, Capture, Clock, Extent, Figures, Founded, Shipper, Store, Vault};
+use recrawl_vault::{Capture, Clock, Extent, Figures, Founded, Inherited, Shipper, Store, Vault};
 use recrawl_vault::{VaultError, contents, found, store};
 use rows::Rows;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -122,7 +122,7 @@ impl Prepared {
         let (lineage, found) = join(&*store, settings, &nonce)?;
         // Before the epoch is taken: a start that finds this nonce there knows it for its own.
         lineage.write(&settings.data_dir)?;
-        let before = Before { identities: lineage.files.clone(), uploads: lineage.uploads.clone() };
+        let before = Inherited { identities: lineage.files.clone(), uploads: lineage.uploads.clone() };
         let vault = Vault::begin(store, &found, &lineage.nonce, clock(), &before);
         let vault = vault.map_err(|e| failure(&e))?;
         // From here on no other copy ships. One may have, between the look before and this process's epoch.

@@ -38,7 +38,7 @@ pub use shipper::{Clock, Figures, Known, Shipper, Upkeep};
 pub use store::{Store, StoreError};
 pub use sweep::Swept;
 pub use uploads::Uploads;
-pub use vault::{Before, Capture, CapturedFile, Extent, Founded, Shipped, Vault, found};
+pub use vault::{Capture, CapturedFile, Extent, Founded, Inherited, Shipped, Vault, found};
 pub use verify::{Damage, Verified, verify};
 
 #[cfg(test)]

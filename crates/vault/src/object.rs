@@ -1,7 +1,7 @@
 //! Names of objects, and the form of those that are not plain bytes of a file.
 
 use crate::error::VaultError;
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, UNFINISHED};
 use ring::digest::{Context, SHA256, digest};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -15,8 +15,6 @@ pub(crate) const EPOCHS: &str = "epoch/";
 /// The folder of the objects that processes race for.
 pub(crate) const RACES: &str = "race/";
 
-/// The folder of objects that are not whole yet: only [`FolderStore`](crate::store::FolderStore) has some.
-pub(crate) const UNFINISHED: &str = "unfinished/";
 /// Bytes of an object of data at most.
 pub(crate) const MAX_DATA: u64 = 8 << 20;
 /// Bytes of any other object at most: a manifest has a line of some 400 bytes for each file, and small files whole.

@@ -16,6 +16,9 @@ use std::path::Path;
 use std::sync::Arc;
 use url::Url;
 
+/// The folder of objects that are not whole yet: only a [`FolderStore`] has some.
+pub(crate) const UNFINISHED: &str = "unfinished/";
+
 /// A store of objects by key. Keys are ASCII letters, digits and `-`, with `/` between their parts.
 pub trait Store: Send + Sync + Debug {
     /// Creates an object, whole, unless there is one of that key. Durable when it returns.

@@ -3,9 +3,8 @@
 use crate::contents::{Piece, StoredFile, damaged};
 use crate::contents::{Step, read_piece};
 use crate::error::VaultError;
-use crate::object::{Key, Kind, RACES, UNFINISHED, read_framed};
-use crate::store::Listed;
-use crate::uploads::Uploads;
+use crate::object::{Key, Kind, RACES, read_framed};
+use crate::store::{Listed, UNFINISHED};
 use crate::vault::Vault;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -70,13 +69,11 @@ impl Vault {
     ///
     /// # Errors
     /// As of [`Vault::sweep`]; then ask again.
-    pub fn purge(&mut self) -> Result<Swept, VaultError> {
+    pub fn purge(&self) -> Result<Swept, VaultError> {
         let is_own = |newest: &Key| newest.epoch == self.epoch && !self.is_unsettled();
         let Some(newest) = self.newest.filter(is_own) else {
             return Ok(Swept::default());
         };
-        // They may have been a part of what is to go.
-        self.uploads = Uploads::default();
         let named = self.named()?;
         let listed = self.store.list("")?;
         self.remove(&listed, |object, key| match key {

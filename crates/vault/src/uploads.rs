@@ -2,10 +2,9 @@
 //! them: else the first ship of a large folder over a line that fails now and then would never end.
 
 use crate::contents::Piece;
+use crate::error::VaultError;
 use crate::object::{Key, Kind, number_in};
 use crate::store::Store;
-use crate::vault::Capture;
-use crate::{CapturedFile, VaultError};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,23 +33,21 @@ impl Uploads {
     }
 
     /// The piece of a file that begins there, and whether its bytes must be compared first.
-    pub(crate) fn at(&self, file: &CapturedFile, offset: u64) -> Option<(Piece, bool)> {
-        let Upload { piece, identity } = self.0.get(&file.name)?.get(&offset)?;
-        let is_same = identity.as_ref().is_none_or(|identity| *identity == file.identity);
-        let fits = piece.length > 0 && piece.length <= file.length.saturating_sub(offset);
-        (is_same && fits).then_some((*piece, identity.is_none()))
+    pub(crate) fn at(&self, name: &str, identity: &str, offset: u64) -> Option<(Piece, bool)> {
+        let upload = self.0.get(name)?.get(&offset)?;
+        let is_same = upload.identity.as_ref().is_none_or(|known| known == identity);
+        (is_same && upload.piece.length > 0).then_some((upload.piece, upload.identity.is_none()))
     }
 
     /// Adds a piece of a file.
-    pub(crate) fn add(&mut self, file: &CapturedFile, offset: u64, piece: Piece) {
-        let upload = Upload { piece, identity: Some(file.identity.clone()) };
-        self.0.entry(file.name.clone()).or_default().insert(offset, upload);
+    pub(crate) fn add(&mut self, name: &str, identity: &str, offset: u64, piece: Piece) {
+        let upload = Upload { piece, identity: Some(identity.to_owned()) };
+        self.0.entry(name.to_owned()).or_default().insert(offset, upload);
     }
 
-    /// Forgets pieces of files that a capture of the whole folder has not.
-    pub(crate) fn follow(&mut self, capture: &Capture) {
-        let captured: BTreeSet<&str> = capture.files.iter().map(|file| file.name.as_str()).collect();
-        self.0.retain(|name, _| captured.contains(name.as_str()));
+    /// Forgets pieces of other files than these.
+    pub(crate) fn keep(&mut self, names: &BTreeSet<&str>) {
+        self.0.retain(|name, _| names.contains(name.as_str()));
     }
 
     /// Forgets the pieces of a file.

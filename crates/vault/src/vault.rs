@@ -177,9 +177,9 @@ pub struct Vault {
     began_behind: Option<(Key, u64)>,
 }
 
-/// What earlier processes of a folder left on its disk.
+/// Left on the disk by earlier processes of a folder.
 #[derive(Clone, Debug, Default)]
-pub struct Before {
+pub struct Inherited {
     /// Identities of files that they shipped, and which have only grown since.
     pub identities: BTreeMap<String, String>,
     /// Pieces that no step names.
@@ -204,7 +204,7 @@ impl Vault {
         found: &Founded,
         nonce: &str,
         at: u64,
-        before: &Before,
+        before: &Inherited,
     ) -> Result<Vault, VaultError> {
         let epoch = found.epoch + 1;
         let take = |key: &str, object: &[u8]| match create_or_find(&*store, key, object) {
@@ -292,8 +292,9 @@ impl Vault {
         if is_first && capture.extent == Extent::Some {
             return Ok(NOTHING);
         }
+        let captured: BTreeSet<&str> = capture.files.iter().map(|file| file.name.as_str()).collect();
         if capture.extent != Extent::Some {
-            self.uploads.follow(capture);
+            self.uploads.keep(&captured);
         }
         let kind = if is_first || capture.extent == Extent::Commit { Kind::Manifest } else { Kind::Log };
         let key = Key { epoch: self.epoch, kind, number: self.next_step };
@@ -311,7 +312,6 @@ impl Vault {
                 return Ok(Shipped { bytes: draft.bytes, ..NOT_YET });
             }
         }
-        let captured: BTreeSet<&str> = capture.files.iter().map(|file| file.name.as_str()).collect();
         let is_gone = |name: &&String| capture.extent != Extent::Some && !captured.contains(name.as_str());
         let removed: Vec<String> = self.files.keys().filter(is_gone).cloned().collect();
         if kind == Kind::Log && draft.drafted.is_empty() && removed.is_empty() {
@@ -359,7 +359,8 @@ impl Vault {
             self.files.remove(name);
         }
         if key.kind == Kind::Manifest {
-            self.newest = Some(key);
+            // It names all that is worth naming.
+            (self.newest, self.uploads) = (Some(key), Uploads::default());
         }
         self.next_step = key.number + 1;
         Ok(())
@@ -424,7 +425,7 @@ impl Vault {
                 Piece { object: draft.key, at: begins, length, digest: Digest::of_bytes(&bytes) }
             } else {
                 let piece = self.create_data(&bytes)?;
-                self.uploads.add(file, at, piece);
+                self.uploads.add(&file.name, &file.identity, at, piece);
                 draft.uploaded += length;
                 piece
             };
@@ -438,11 +439,13 @@ impl Vault {
 
     /// The piece of a file from there on that the store has, if no step names it.
     fn uploaded(&mut self, file: &CapturedFile, at: u64) -> Result<Option<Piece>, VaultError> {
-        let Some((piece, is_unproven)) = self.uploads.at(file, at) else { return Ok(None) };
+        let found = self.uploads.at(&file.name, &file.identity, at);
+        let fits = |(piece, _): &(Piece, bool)| piece.length <= file.length.saturating_sub(at);
+        let Some((piece, is_unproven)) = found.filter(fits) else { return Ok(None) };
         if is_unproven && Digest::of_bytes(&read_source(file, at, piece.length)?) != piece.digest {
             return Ok(None);
         }
-        self.uploads.add(file, at, piece);
+        self.uploads.add(&file.name, &file.identity, at, piece);
         Ok(Some(piece))
     }
 

@@ -1,5 +1,5 @@
-//! What the shipper's thread does beside shipping: it removes objects that must go, and notes for the next start what the
-//! vault has.
+//! The work of the shipper's thread beside shipping: it removes objects that must go, and notes for the next start what
+//! the vault has.
 
 use super::folder::is_of_warc;
 use super::lineage::Lineage;

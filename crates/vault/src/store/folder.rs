@@ -1,9 +1,8 @@
 //! Objects as files of a folder: for tests, and for a disk of another machine. Unlike `object_store`'s, a file is
 //! on the disk when its create returns, with its name.
 
-use super::{Listed, Store, StoreError};
+use super::{Listed, Store, StoreError, UNFINISHED};
 use crate::error::VaultError;
-use crate::object::UNFINISHED;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};

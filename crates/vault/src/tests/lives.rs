@@ -3,7 +3,7 @@
 use super::{Folder, bytes_of, capture, fresh, restored};
 use crate::store::faulty::{Faults, FaultyStore, draw};
 use crate::store::{MemoryStore, Store};
-use crate::vault::{Before, Extent, Vault, found};
+use crate::vault::{Extent, Inherited, Vault, found};
 use crate::{Uploads, VaultError, contents};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -66,7 +66,7 @@ impl World {
         self.cut();
         let Ok(founded) = found(&*store) else { return };
         let founded = founded.unwrap_or_else(fresh);
-        let before = Before { identities: self.identities.clone(), uploads: self.uploads.clone() };
+        let before = Inherited { identities: self.identities.clone(), uploads: self.uploads.clone() };
         let Ok(mut vault) = Vault::begin(store.clone(), &founded, &nonce, 1, &before) else { return };
         vault.portion = 1 + self.draw(200_000);
         for _ in 0..self.draw(12) {
@@ -169,7 +169,7 @@ fn over_thousands_of_lives_a_restore_finds_what_was_shipped_last_or_what_was_bei
 fn a_store_that_answers_nothing_is_away_and_not_lost() {
     let objects = Arc::new(MemoryStore::new());
     let store: Arc<dyn Store> = Arc::new(FaultyStore::new(objects.clone(), 1, Faults::default()));
-    let mut vault = Vault::begin(store, &fresh(), "a", 1, &Before::default()).unwrap();
+    let mut vault = Vault::begin(store, &fresh(), "a", 1, &Inherited::default()).unwrap();
     let files = super::folder(&[("last", b"1")]);
     vault.ship(&capture(&files, Extent::Commit), 1).unwrap();
     let dead = Arc::new(FaultyStore::new(objects, 1, Faults { before: 1000, ..Faults::default() }));

@@ -2,7 +2,7 @@
 
 use super::{begin, bytes_of, capture, folder, in_vault};
 use crate::store::{Listed, MemoryStore, Store, StoreError};
-use crate::vault::{Before, Extent, Founded, Vault};
+use crate::vault::{Extent, Founded, Inherited, Vault};
 use crate::{Uploads, contents};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl Store for Flaky {
     }
 }
 
-fn flaky(store: &Arc<Flaky>, epoch: u64, before: &Before) -> Vault {
+fn flaky(store: &Arc<Flaky>, epoch: u64, before: &Inherited) -> Vault {
     let founded = Founded { id: "crawl".into(), epoch, nonce: epoch.to_string() };
     Vault::begin(store.clone(), &founded, &(epoch + 1).to_string(), 1, before).unwrap()
 }
@@ -56,7 +56,7 @@ fn the_first_ship_of_many_files_ends_over_a_line_that_always_breaks_and_sends_ea
         for n in 0..50_u8 {
             files.insert(format!("w{n}"), ("1".into(), vec![n; 70_000]));
         }
-        let mut vault = flaky(&store, 0, &Before::default());
+        let mut vault = flaky(&store, 0, &Inherited::default());
         let mut tries = 0;
         while let Err(error) = vault.ship(&capture(&files, Extent::Commit), 1) {
             assert!(error.is_passing());
@@ -72,7 +72,7 @@ fn the_first_ship_of_many_files_ends_over_a_line_that_always_breaks_and_sends_ea
                 uploads.keep_identities(|name| name != "w4");
                 let noted = serde_json::to_string(&uploads).unwrap();
                 let uploads: Uploads = serde_json::from_str(&noted).unwrap();
-                vault = flaky(&store, tries as u64, &Before { uploads, ..Before::default() });
+                vault = flaky(&store, tries as u64, &Inherited { uploads, ..Inherited::default() });
             }
         }
         let all: usize = files.values().map(|(_, bytes)| bytes.len()).sum();
@@ -88,12 +88,12 @@ fn bytes_that_changed_or_are_gone_from_the_store_are_sent_again() {
     let store = Arc::new(Flaky::default());
     let files = folder(&[("w1", &[1; 10]), ("w2", &[2; 10]), ("w3", &[3; 10])]);
     store.creates.store(CREATES - 2, Ordering::Relaxed);
-    let mut vault = flaky(&store, 0, &Before::default());
+    let mut vault = flaky(&store, 0, &Inherited::default());
     vault.ship(&capture(&files, Extent::Commit), 1).unwrap_err();
     let mut uploads = vault.uploads().clone();
     uploads.keep_identities(|_| false);
     store.objects.remove("0000000001/data/0000000000").unwrap();
-    let mut vault = flaky(&store, 1, &Before { uploads, ..Before::default() });
+    let mut vault = flaky(&store, 1, &Inherited { uploads, ..Inherited::default() });
     store.creates.store(0, Ordering::Relaxed);
     let files = folder(&[("w1", &[1; 10]), ("w2", &[9; 10]), ("w3", &[3; 10])]);
     vault.ship(&capture(&files, Extent::Commit), 1).unwrap();

@@ -1,7 +1,7 @@
 //! How a process and the one before it in the same directory, or in a copy of it, take a vault.
 
 use super::super::lineage::Lineage;
-use super::super::{CrawlVault, Followed, Prepared, prepare_in, will_purge};
+use super::super::{CrawlVault, Followed, OpenVault, Prepared, prepare_in, will_purge};
 use super::settings;
 use crate::failure::Failure;
 use crate::settings::Settings;
@@ -88,4 +88,29 @@ fn a_restored_copy_begins_only_while_nothing_was_shipped_since() {
     let taken = self::prepared(&settings_of(copy), &store, "d").unwrap();
     assert_eq!(begin(taken, &settings_of(copy)).unwrap().close().error, None);
     assert_eq!(Lineage::read(&settings_of(copy).data_dir).unwrap().unwrap().restored, None);
+}
+
+#[test]
+fn an_end_that_cannot_read_the_directory_says_so() {
+    let (folder, store) = (tempfile::tempdir().unwrap(), Arc::new(MemoryStore::new()));
+    let settings = in_folder(&folder.path().join("data"));
+    let vault = begin(prepared(&settings, &store, "a").unwrap(), &settings).unwrap();
+    shipped(&vault);
+    fs::remove_dir_all(&settings.data_dir).unwrap();
+    let error = vault.close().error.expect("nobody knows what is missing");
+    assert!(error.contains("cannot read the data directory"), "{error}");
+}
+
+/// The console reads figures while the crawl ends.
+#[test]
+fn a_crawl_that_ends_ships_what_is_left_also_while_others_read_its_figures() {
+    let (folder, store) = (tempfile::tempdir().unwrap(), Arc::new(MemoryStore::new()));
+    let settings = in_folder(folder.path());
+    let open = OpenVault::new(begin(prepared(&settings, &store, "a").unwrap(), &settings).unwrap());
+    let reader = open.get().unwrap().clone();
+    shipped(&reader);
+    fs::write(folder.path().join("cycle-1.visits"), "visits").unwrap();
+    drop(open);
+    assert!(contents(&*store).unwrap().unwrap().files.contains_key("cycle-1.visits"));
+    assert_eq!(reader.figures().waiting_since, None);
 }
