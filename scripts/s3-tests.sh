@@ -1,10 +1,7 @@
-#!/bin/sh
-# Runs the tests of the vault on a server that speaks S3: moto, from PyPI, in a virtual environment under target/.
-set -eu
+#!/bin/bash
+# Runs the tests of the vault on a server that speaks S3; part of `make test`.
+set -euo pipefail
 cd "$(dirname "$0")/.."
-env=target/s3-tests
-if ! test -x "$env/bin/moto_server"; then
-    python3 -m venv "$env"
-    "$env/bin/pip" install --quiet 'moto[server]'
-fi
-RECRAWL_MOTO="$PWD/$env/bin/moto_server" cargo test --workspace --locked --test program -- vault:: --nocapture "$@"
+RECRAWL_MOTO=$(bash scripts/s3-server.sh)
+export RECRAWL_MOTO
+cargo test --workspace --locked --test program -- vault:: --nocapture "$@"

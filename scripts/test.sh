@@ -22,14 +22,34 @@ tests() {
     cargo test --workspace --locked --no-fail-fast --tests -- --test-threads $(($(nproc) * 3 / 2)) 2>&1 | tee "$log" || status=$?
     cargo test --workspace --locked --no-fail-fast --doc 2>&1 | tee --append "$log" || status=$?
     grep -E '^test .* \.\.\. FAILED$' "$log" || true
-    awk '/^test result:/ { passed += $4; failed += $6; ignored += $8 }
-         END { printf "%d passed, %d failed, %d skipped\n", passed, failed, ignored }' "$log" >target/test-totals
+    # A test without its server passes.
+    awk -v unserved="$unserved" '/^test result:/ { passed += $4; failed += $6; ignored += $8 }
+         END { printf "%d passed, %d failed, %d skipped\n", passed - unserved, failed, ignored + unserved }' "$log" >target/test-totals
     return "$status"
+}
+
+# Not a failure, because a machine without a package index can test everything else. The banner keeps it from looking like
+# a success.
+unserved=0
+s3_server() {
+    if RECRAWL_MOTO=$(bash scripts/s3-server.sh); then
+        export RECRAWL_MOTO
+        return
+    fi
+    export RECRAWL_MOTO=/nonexistent
+    unserved=$(grep -c 'let Some(moto) = moto()' tests/vault.rs)
+    {
+        echo '############################################################'
+        echo "# THE TESTS ON S3 ARE NOT RUN ($unserved tests): moto cannot be installed"
+        echo '# To run them: bash scripts/s3-tests.sh'
+        echo '############################################################'
+    } >&2
 }
 
 step cargo fmt --all --check
 step cargo clippy --workspace --all-targets --locked -- -D warnings
 RUSTDOCFLAGS="-D warnings" step cargo doc --workspace --no-deps --document-private-items --locked
+s3_server
 status=0
 step tests || status=$?
 step bash scripts/browser-tests.sh || status=$?
