@@ -268,6 +268,7 @@ impl Settings {
         let focus = FocusRules::of(&config)?.map(Arc::new);
         check_values(&config)?;
         let (is_measured, loop_rules) = LoopRules::of(&config.improve)?;
+        Objective::named("improve.objective", &config.improve.objective)?;
         if is_measured {
             measured::check(&config, loop_rules.is_some())?;
         }

@@ -104,16 +104,16 @@ pub fn back_test(
         traces.iter().map(|traces| of(&traces[place])).sum::<f64>() / traces.len() as f64
     };
     let tested = |place: usize| {
-        let weights = aim.weights(mean(0, &|trace| Sums::of(trace).change_rate()));
+        let weights = aim.weights(mean(0, &|trace| GroupTotals::over(trace).change_rate()));
         let gain = |weights: [f64; 2]| {
             let gains: Vec<Interval> =
                 traces.iter().map(|traces| gain([&traces[0], &traces[place]], weights)).collect();
             combine(&gains).unwrap_or_default()
         };
         Tested {
-            change_rate: mean(place, &|trace| Sums::of(trace).change_rate()),
-            freshness: mean(place, &|trace| Sums::of(trace).freshness()),
-            reached: mean(place, &|trace| Sums::of(trace).weighted(weights)),
+            change_rate: mean(place, &|trace| GroupTotals::over(trace).change_rate()),
+            freshness: mean(place, &|trace| GroupTotals::over(trace).freshness()),
+            reached: mean(place, &|trace| GroupTotals::over(trace).weighted(weights)),
             coverage: mean(place, &|trace| trace.visited as f64 / trace.pages.max(1) as f64),
             gain: gain(weights),
             gains: [CHANGE_RATE, FRESHNESS].map(gain),
@@ -123,13 +123,13 @@ pub fn back_test(
 }
 
 /// Sums over all groups of a replay.
-struct Sums(SiteFigures);
+struct GroupTotals(SiteFigures);
 
-impl Sums {
-    fn of(trace: &Trace) -> Sums {
+impl GroupTotals {
+    fn over(trace: &Trace) -> GroupTotals {
         let mut sums = SiteFigures::default();
         trace.sites.iter().for_each(|site| sums.add(site));
-        Sums(sums)
+        GroupTotals(sums)
     }
 
     fn change_rate(&self) -> f64 {
@@ -144,7 +144,7 @@ impl Sums {
         of_rate * self.change_rate() + of_freshness * self.freshness()
     }
 
-    /// The linear part of a group in [`weighted`](Sums::weighted).
+    /// The linear part of a group in [`weighted`](GroupTotals::weighted).
     fn residual(&self, site: &SiteFigures, [of_rate, of_freshness]: [f64; 2]) -> f64 {
         let found = site.importance.changed as f64 / THOUSANDTHS;
         let rate = (found - self.change_rate() * site.visited as f64) / self.0.visited.max(1) as f64;
@@ -156,7 +156,7 @@ impl Sums {
 /// The gain of one replay over another. The variance is that of groups drawn anew: of the quotients of sums, by
 /// their linear parts (Särndal et al. 1992, section 5.6).
 fn gain(traces: [&Trace; 2], weights: [f64; 2]) -> Interval {
-    let sums = traces.map(Sums::of);
+    let sums = traces.map(GroupTotals::over);
     let [from, to] = traces;
     let pairs = from.sites.iter().zip(&to.sites).filter(|(site, _)| site.pages > 0);
     let (mut groups, mut squares) = (0.0, 0.0);
@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn a_balanced_aim_counts_both_figures() {
         let (before, after) = (trace([1, 1], [6, 4], 1_000), trace([2, 2], [4, 4], 1_000));
-        let of = |aim: Aim| gain([&before, &after], aim.weights(Sums::of(&before).change_rate()));
+        let of = |aim: Aim| gain([&before, &after], aim.weights(GroupTotals::over(&before).change_rate()));
         assert!(
             (of(Aim::ChangeRate).value - 0.2).abs() < 1e-12 && of(Aim::ChangeRate).variance.abs() < 1e-12
         );
@@ -265,7 +265,7 @@ mod tests {
         assert!((important.value - 5.0 * 0.2).abs() < 1e-12);
         let nothing = trace([0, 0], [0, 0], 0);
         for aim in [Aim::ChangeRate, Aim::Freshness, Aim::Balanced] {
-            let gain = gain([&nothing, &nothing], aim.weights(Sums::of(&nothing).change_rate()));
+            let gain = gain([&nothing, &nothing], aim.weights(GroupTotals::over(&nothing).change_rate()));
             assert_eq!((gain.value, gain.variance), (0.0, 0.0), "{aim:?}");
         }
     }

@@ -25,7 +25,7 @@ const WINDOW: usize = 28;
 /// Cycles of a plain crawl until its figures count, and in all.
 const SETTLING: u32 = 60;
 const PLAIN: u32 = 160;
-/// What candidates are chosen for.
+/// The aim of candidates.
 const AIM: Aim = Aim::Balanced;
 /// Cycles that histories reach back.
 const KEPT: u32 = 60;

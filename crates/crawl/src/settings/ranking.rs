@@ -292,6 +292,8 @@ mod tests {
         assert_eq!(ranked("", &new), by("balanced", 2));
         assert_eq!(ranked("", &old), by("default", 1));
         for folder in [&new, &old] {
+            let why = settings("[improve]\nobjective = \"best\"\n", folder).unwrap_err();
+            assert_eq!(why, "improve.objective is \"best\"; write one of: balanced, fresh, changes");
             for name in ["balanced", "fresh", "changes"] {
                 let schedule = format!("[schedule]\nobjective = {name:?}\n");
                 assert_eq!(ranked(&schedule, folder), by(name, 2));

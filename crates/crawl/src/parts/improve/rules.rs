@@ -2,7 +2,6 @@
 
 use crate::config::Improve;
 use crate::parts::improve::attempt::{Attempt, Difference, IDLE_CYCLES, Times};
-use crate::settings::ranking::Objective;
 use recrawl_types::Cycle;
 
 /// The first cycles of a guard without a trial, which count as time before.
@@ -112,7 +111,6 @@ impl LoopRules {
         if config.trial_sites < 2 {
             return Err("improve.trial_sites must be at least 2, one for each arm".into());
         }
-        Objective::named("improve.objective", &config.objective)?;
         if config.learn_cpu.0.is_zero() {
             return Err("improve.learn_cpu must be above 0".into());
         }
@@ -194,7 +192,6 @@ mod tests {
             (wrong(|c| c.min_gain = f64::NAN), "improve.min_gain"),
             (wrong(|c| c.max_loss = 1.0), "improve.max_loss"),
             (wrong(|c| c.trial_sites = 1), "improve.trial_sites"),
-            (wrong(|c| c.objective = "best".into()), "improve.objective is \"best\""),
             (wrong(|c| c.learn_cpu = crate::config::units::Span::millis(0)), "improve.learn_cpu"),
         ] {
             assert!(why.starts_with(key), "{why}");

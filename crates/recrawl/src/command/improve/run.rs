@@ -140,7 +140,7 @@ fn text(candidate: &Candidate, tested: &Tested) -> String {
     .join("\n")
 }
 
-/// What formulas are learned and chosen for.
+/// The aim of learning and of the choice.
 fn aim(settings: &Settings) -> Result<Aim, Failure> {
     let named = Objective::named("improve.objective", &settings.config.improve.objective);
     Ok(match named.map_err(Failure::Usage)?.or(settings.objective).unwrap_or_default() {
