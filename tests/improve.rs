@@ -169,7 +169,8 @@ fn a_formula_learned_from_the_crawls_own_visits_is_tried_and_comes_into_force() 
         assert_eq!(overlap, cycle < 3, "{cycle}: {report}");
         arms += u32::from(report.pointer("/estimates/arms_freshness/1/value").is_some());
         let formula = &report["formula"];
-        assert_eq!(formula == "n", cycle < 15, "{cycle}: {formula}");
+        // It visits the same pages again and again, so no trial is waited for.
+        assert_eq!(formula == "n", cycle < 3, "{cycle}: {formula}");
     }
     // They are looked at before and after, too.
     assert!((20..=25).contains(&arms), "{arms} cycles with arms");
@@ -177,7 +178,7 @@ fn a_formula_learned_from_the_crawls_own_visits_is_tried_and_comes_into_force() 
     let events: Vec<&str> =
         told["events"].as_array().unwrap().iter().map(|event| event["what"].as_str().unwrap()).collect();
     let steps: Vec<&str> = events.into_iter().rev().filter(|what| *what != "alarm").collect();
-    assert_eq!(steps, ["shadowed", "trial_began", "promoted", "kept"], "{told}");
+    assert_eq!(steps, ["shadowed", "promoted", "kept"], "{told}");
     assert_eq!(told["loop"]["step"], "idle");
     world.is_sound();
 

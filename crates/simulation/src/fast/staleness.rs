@@ -74,8 +74,8 @@ impl Staleness {
         self.missed.clear();
         self.missed.resize(truth.cycles() as usize + 1, 0);
         if wants.staleness() {
-            for page in 0..truth.pages() {
-                self.add(self.look(truth, lists, page, pages.seen(page), now), importance[page]);
+            for (page, &of) in importance.iter().enumerate() {
+                self.add(self.look(truth, lists, page, pages.seen(page), now), of);
             }
         }
     }
