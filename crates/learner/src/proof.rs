@@ -51,12 +51,14 @@ pub fn is_equal(
 ) -> Result<bool, LearnError> {
     let programs = forms.map(|expr| Program::compile(expr, protection, basis));
     let reads = programs[0].reads() | programs[1].reads();
-    if rules.rounds.count() > 1 || reads.needs_neighbours() || reads.needs_signals() {
-        return equal(data, rules, forms, protection, basis)
-            .map(|trace| trace.is_some())
-            .map_err(LearnError::Rules);
+    let by_page = || equal(data, rules, forms, protection, basis).map(|trace| trace.is_some());
+    if rules.rounds.count() > 1 {
+        return by_page().map_err(LearnError::Rules);
     }
     let replayer = Replayer::new(data, rules).map_err(LearnError::Replay)?.with_memo(0);
+    if !replayer.replays(reads) {
+        return by_page().map_err(LearnError::Rules);
+    }
     Ok(replayer.score_alike(programs.each_ref(), &mut Scratch::default()))
 }
 
@@ -92,10 +94,12 @@ mod tests {
     use proptest::prelude::*;
     use recrawl_formula::terminal::Set;
     use recrawl_formula::{Function, parse, simplify};
+    use recrawl_types::Importance;
 
     /// Both proofs must agree.
     fn proved(bred: &Expr, simplified: &Expr) -> bool {
-        let (data, rules, forms) = (data(40, 20, 4), Rules::default(), [bred, simplified]);
+        let (mut data, rules, forms) = (data(40, 20, 4), Rules::default(), [bred, simplified]);
+        data.weigh(|name| Importance::new(if name.ends_with('3') { 7.5 } else { 1.0 }).unwrap());
         let by_page = equal(&data, &rules, forms, Protection::Program, Basis::Visits).unwrap().is_some();
         let by_state = is_equal(&data, &rules, forms, Protection::Program, Basis::Visits).unwrap();
         assert_eq!(by_state, by_page, "{bred} and {simplified}");
@@ -109,6 +113,8 @@ mod tests {
         assert!(proved(&expr("pow(0 - t, 0.5)"), &expr("pow(-t, 0.5)")), "NaN is NaN");
         assert!(!proved(&expr("t"), &expr("t + 0.000001")));
         assert!(!proved(&expr("t * 2"), &expr("t")), "the same schedule by other scores is not proved");
+        assert!(proved(&expr("importance * t * 1"), &expr("importance * t")));
+        assert!(!proved(&expr("importance * t"), &expr("t")));
     }
 
     proptest! {

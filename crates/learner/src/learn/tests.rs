@@ -9,6 +9,7 @@ use crate::testing::data;
 use recrawl_formula::terminal::Set;
 use recrawl_formula::{Formula, Protection};
 use recrawl_simulation::{Budget, Rules};
+use recrawl_types::Importance;
 
 /// Options of a small learning.
 pub(crate) fn options(preset: &str) -> Options {
@@ -149,6 +150,21 @@ fn what_gains_no_more_than_a_standard_error_is_not_written() {
     let gain = learned.across.error * 1.01;
     let won = Learned { across: FoldComparison { gain, ..learned.across.clone() }, ..learned };
     assert!(won.why().starts_with(&format!("the formula of fold {}", won.from + 1)), "{}", won.why());
+}
+
+/// Formulas that read importance are replayed page by page, and others by states; and known ones are weighed as well.
+#[test]
+fn a_fitness_by_importance_learns_formulas_that_read_it() {
+    let mut options = options("recrawl");
+    options.fitness = "freshness_by_importance".parse().unwrap();
+    options.start = crate::options::start(&options.preset, &options.fitness, &[Start::Rivals]).unwrap();
+    options.preset.population.size = 40;
+    let mut data = data(90, 40, 9);
+    data.weigh(|name| Importance::new(if name.ends_with('7') { 50.0 } else { 1.0 }).unwrap());
+    let one = learned(&data, &options, 2);
+    let weighs = |formula: &Formula| formula.expr.to_string().contains("importance");
+    assert!(weighs(&one.formula) && weighs(&one.across.known), "{}", one.formula.expr);
+    assert_eq!(learned(&data, &options, 1), one);
 }
 
 #[test]

@@ -72,12 +72,12 @@ pub struct FreshnessTest {
 }
 
 impl BackTest {
-    /// Does the formula in force starve pages that the candidate would visit, and would more of them be fresh? Then each
-    /// cycle of a trial costs more than the guard risks.
-    pub fn starved(&self) -> Option<String> {
+    /// Does the formula in force starve pages that the candidate would visit, and is a loss of freshness excluded, as by a
+    /// trial? Then each cycle of a trial costs more than the guard risks.
+    pub fn starved(&self, max_loss: f64) -> Option<String> {
         let [before, after] = self.coverage;
-        let is_fresher = self.freshness.is_some_and(|test| test.gain[0] > 0.0);
-        (is_fresher && before < STARVED * after).then(|| {
+        let excludes_loss = self.freshness.is_some_and(|test| test.gain[0] > -max_loss);
+        (excludes_loss && before < STARVED * after).then(|| {
             format!(
                 "{:.0} % of the pages are visited now, and {:.0} % would be",
                 before * 100.0,

@@ -421,7 +421,7 @@ impl LoopState {
                 self.tell(now, LoopEventKind::Proposed, Some(&attempt.candidate), format!("{told}; {why}"));
                 self.step = Step::Proposed(attempt);
             }
-            None if let Some(why) = attempt.candidate.back_test.starved() => {
+            None if let Some(why) = attempt.candidate.back_test.starved(rules.max_loss) => {
                 self.put_in_force(
                     now.cycle,
                     now.at,
