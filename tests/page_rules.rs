@@ -289,5 +289,9 @@ fn a_page_with_a_rhythm_is_visited_within_the_cycle() {
     let told = daemon.page(&page);
     assert_eq!(told["visited_next"], "1 s after the last one: its [[pages]] say so, with `every`");
     assert_eq!(told["in_short"][2], "It is visited every 1 s, whatever its score.");
+    // It goes on while the page fails, and is not said to wait for a later cycle.
+    world.server.set_faults(vec![world.fault_on(world.lone_pages()[0], "status:404")]);
+    daemon.until("missed", |_| daemon.page(&page)["page"]["failures"].as_u64() >= Some(2));
+    assert_eq!(daemon.page(&page)["visited_next"], told["visited_next"]);
     daemon.stop();
 }

@@ -150,7 +150,10 @@ fn a_backup_brings_everything_back() {
     let refused = fails(world.run(&["backup", word(&out)]), 2);
     assert!(refused.contains("not empty"), "{refused}");
     let refused = fails(world.run(&["restore", word(&out)]), 2);
-    assert!(refused.contains("not empty"), "a data directory is not overwritten: {refused}");
+    assert!(
+        refused.contains("not empty") && refused.contains("or move this one away"),
+        "not overwritten: {refused}"
+    );
     assert!(fails(world.run(&["restore", word(world.folder.path())]), 2).contains("no complete backup"));
 
     let mut world = at(world, out.clone());

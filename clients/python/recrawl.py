@@ -338,6 +338,7 @@ class Controls(TypedDict, total=False):
     recrawls_waiting: int
     seeds_waiting: int
     taken_down: List[str]
+    waiting: List["WaitingPage"]
 
 
 class Decision(TypedDict):
@@ -1097,6 +1098,14 @@ class VersionList(TypedDict, total=False):
     next: Optional[str]
     url: str
     versions: List["Version"]
+
+
+class WaitingPage(TypedDict, total=False):
+    """A page that somebody asked for and that cannot be requested yet."""
+
+    until: Optional[int]
+    url: str
+    why: str
 
 
 class Watch(TypedDict, total=False):

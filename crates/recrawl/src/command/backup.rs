@@ -136,7 +136,10 @@ fn restore_backup(from: &Path, folder: &Path, as_json: bool) -> Result<(), Failu
     if let Some(place) = backup.verify().first() {
         return Err(unsound(from, place));
     }
-    repository::new_folder(folder, Some(from))?;
+    repository::new_folder(folder, Some(from)).map_err(|failure| match failure {
+        Failure::Usage(text) => Failure::Usage(format!("{text} with --data-dir, or move this one away")),
+        other => other,
+    })?;
     // The manifest comes last: what was cut short is no crawl.
     let mut names: Vec<_> =
         fs::read_dir(from)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<_>>()?;

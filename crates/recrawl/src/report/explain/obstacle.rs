@@ -145,6 +145,8 @@ impl Explanation {
                 "add it as a seed",
             )),
             Gate::Refused => Some(self.refused()),
+            // A rhythm goes on, whatever fails.
+            Gate::BackOff if self.agreed.rhythm.is_some() => None,
             Gate::BackOff => {
                 let due = known.last_attempt.0 + known.back_off();
                 let evidence = format!(
