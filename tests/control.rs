@@ -541,9 +541,18 @@ fn a_fetch_says_why_it_waits_and_until_when() {
     waits.kill().unwrap();
     waits.wait().unwrap();
     told(&world, &["resume", &host]);
+    // A host without a robots.txt is no wait: each request has an answer.
+    let dead = "http://127.1.0.77:8999/";
+    let why = format!("{dead} was not fetched: cannot connect to the host");
+    for _ in 0..2 {
+        let answered = fails(world.run(&["fetch", dead, "--wait"]), 1);
+        assert!(answered.contains(&why), "{answered}");
+    }
     daemon.stop();
     let stopped = fails(world.run(&["fetch", &url]), 1);
     assert!(stopped.contains(&format!("{url} was not fetched: {back_off}")), "{stopped}");
+    let answered = fails(world.run(&["fetch", dead]), 1);
+    assert!(answered.contains(&why), "{answered}");
 }
 
 /// The visit that finds a page again and unchanged has no body, but the page has a text.

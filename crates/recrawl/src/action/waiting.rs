@@ -5,7 +5,7 @@ use recrawl_console::view::WaitingPage;
 use recrawl_crawl::admission::decisions::Decisions;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::settings::Settings;
-use recrawl_fetcher::HostDelay;
+use recrawl_fetcher::{HostDelay, LeftAlone};
 use recrawl_repository::SledTables;
 use recrawl_types::{CanonicalUrl, HostTable, Origin};
 
@@ -31,15 +31,13 @@ pub fn reason(
         return waits(why, None);
     }
     let state = tables.load(&Origin::of(url))?.unwrap_or_default();
-    let left_alone = HostDelay::of(&state, &settings.fetch, now).left_alone;
-    // One without an end, or that has ended, holds no page back: the request for robots.txt comes before it.
-    let until = left_alone.and_then(|why| Some((why, why.until().filter(|until| *until > now)?)));
-    match until {
-        Some((why, until)) => waits(format!("{host} is skipped: {why}"), Some(until)),
-        None if state.hold_until > now => {
+    // Only a back-off keeps a request waiting. Any other reason to skip a host answers it.
+    match HostDelay::of(&state, &settings.fetch, now).left_alone {
+        Some(why @ LeftAlone::BackOff { until }) => waits(format!("{host} is skipped: {why}"), Some(until)),
+        _ if state.hold_until > now => {
             waits(format!("{host} asked to wait (Retry-After)"), Some(state.hold_until))
         }
-        None => Ok(None),
+        _ => Ok(None),
     }
 }
 
